@@ -1,0 +1,190 @@
+/* Base room: status and messages, log, memory, random numbers, hashing, files, progress.
+ * Knows nothing of the other rooms. Everything else includes this header. */
+#ifndef GABBRO_BASE_H
+#define GABBRO_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- status --------------------------------------------------------------------------------- */
+
+/* Kinds of failure; the numbers are the exit codes of the program. */
+typedef enum gb_code {
+    GB_OK = 0,
+    GB_MISMATCH = 1,     /* it ran, and a check did not hold */
+    GB_USAGE = 2,        /* wrong command line or setting */
+    GB_DATA = 3,         /* files: missing, damaged, wrong shape, unwritable, disk full */
+    GB_DEVICE = 4,       /* no Vulkan device, device lost, unsupported */
+    GB_MEMORY = 5,       /* host or device memory */
+    GB_INTERNAL = 70,    /* a bug of ours */
+    GB_INTERRUPTED = 75, /* stopped by a signal; run again to resume */
+} gb_code;
+
+/* What went wrong, where, and what to do. Owned by the caller, filled by the failing function.
+ * Convention: a function that can fail takes `gb_status *status` last and returns false (or NULL)
+ * after gb_fail(); on failure its outputs are unchanged or safe to destroy. */
+typedef struct gb_status {
+    gb_code code;     /* GB_OK until something failed */
+    char what[400];   /* what went wrong, one sentence */
+    char where[300];  /* file:line of the input, tensor, device ... or empty */
+    char hint[300];   /* what to do about it, or empty */
+} gb_status;
+
+/* Fill status (which may be NULL) and return false. where and hint may be NULL. */
+bool gb_fail(gb_status *status, gb_code code, const char *where, const char *hint, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Shorthand: out of host memory while doing `what`. Returns false. */
+bool gb_fail_memory(gb_status *status, const char *what);
+/* Print "gabbro: where: what (hint)" as one line on stderr. */
+void gb_status_print(const gb_status *status);
+
+/* ---- log ------------------------------------------------------------------------------------ */
+
+typedef enum gb_log_level { GB_LOG_ERROR, GB_LOG_WARN, GB_LOG_INFO, GB_LOG_DEBUG } gb_log_level;
+/* Verbosity of the process (default GB_LOG_INFO; --quiet sets GB_LOG_WARN). */
+void gb_log_set_level(gb_log_level level);
+gb_log_level gb_log_get_level(void);
+/* One line on stderr when level is at or below the verbosity. */
+void gb_log(gb_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* calloc of count*size with overflow check; NULL and status on failure (count 0 gives 1 byte). */
+void *gb_alloc(size_t count, size_t size, gb_status *status);
+/* Grow *array (elements of `size` bytes, capacity *capacity) to hold `need`; keeps contents. */
+bool gb_grow(void *array, size_t *capacity, size_t need, size_t size, gb_status *status);
+char *gb_strdup(const char *text, gb_status *status);
+/* printf into a fresh string owned by the caller (free). NULL on failure. */
+char *gb_format(gb_status *status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Bump arena: many small allocations, one free. */
+typedef struct gb_arena gb_arena;
+gb_arena *gb_arena_create(size_t block_bytes, gb_status *status);
+void gb_arena_destroy(gb_arena *arena);
+void *gb_arena_alloc(gb_arena *arena, size_t bytes, gb_status *status); /* 16-byte aligned, zeroed */
+char *gb_arena_strdup(gb_arena *arena, const char *text, size_t length, gb_status *status);
+
+/* Growable text, NUL-terminated. Zero-initialise; free with gb_text_free. After a failed append
+ * `failed` stays true and the later appends do nothing, so only the end need be checked. */
+typedef struct gb_text {
+    char *data;      /* NUL-terminated, or NULL when empty */
+    size_t length;   /* bytes without the NUL */
+    size_t capacity; /* bytes allocated */
+    bool failed;     /* out of memory at some append */
+} gb_text;
+void gb_text_append(gb_text *text, const char *bytes, size_t length);
+void gb_text_printf(gb_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void gb_text_free(gb_text *text);
+
+/* Map from byte strings to uint32 (open addressing; keys are copied). */
+typedef struct gb_map gb_map;
+#define GB_MAP_NONE UINT32_MAX
+gb_map *gb_map_create(gb_status *status);
+void gb_map_destroy(gb_map *map);
+size_t gb_map_count(const gb_map *map);
+bool gb_map_set(gb_map *map, const char *key, size_t length, uint32_t value, gb_status *status);
+uint32_t gb_map_get(const gb_map *map, const char *key, size_t length); /* GB_MAP_NONE if absent */
+
+/* ---- random numbers ------------------------------------------------------------------------- */
+
+/* Philox4x32-10 (Salmon et al., SC 2011): out = bijection of counter under key. The shaders in
+ * shaders/common/philox.glsl give the same bits. */
+void gb_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+/* Purposes keep the streams of one seed apart. Append only: the numbers are part of results. */
+typedef enum gb_purpose {
+    GB_RNG_WORLD = 1,   /* the mini world */
+    GB_RNG_INIT = 2,    /* parameter initialisation */
+    GB_RNG_ORDER = 3,   /* shuffling rows of an epoch */
+    GB_RNG_MASK = 4,    /* masked language modelling */
+    GB_RNG_CONTEXT = 5, /* choice of span or query */
+    GB_RNG_NEGATIVE = 6,/* choice of negatives */
+    GB_RNG_DROPOUT = 7, /* dropout masks (on the device) */
+    GB_RNG_QUERYGEN = 8,/* extractive query generator */
+    GB_RNG_TEST = 9,    /* tests */
+    GB_RNG_SPLIT = 10,  /* splits and samples of collections */
+} gb_purpose;
+
+/* A counter-based stream keyed by (seed, purpose, step, row): no state crosses rows, so results do
+ * not depend on batch order or threads. */
+typedef struct gb_rng {
+    uint32_t key[2];     /* low and high half of the seed */
+    uint32_t counter[4]; /* block index, step, row, purpose */
+    uint32_t block[4];   /* current four outputs */
+    uint32_t used;       /* outputs of block already given, 0..4 */
+} gb_rng;
+gb_rng gb_rng_make(uint64_t seed, gb_purpose purpose, uint32_t step, uint32_t row);
+uint32_t gb_rng_u32(gb_rng *rng);
+uint32_t gb_rng_below(gb_rng *rng, uint32_t bound); /* uniform in [0, bound), unbiased; bound >= 1 */
+double gb_rng_uniform(gb_rng *rng);                 /* [0, 1), 53 bits */
+double gb_rng_normal(gb_rng *rng);                  /* N(0,1), Box-Muller */
+void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count); /* Fisher-Yates */
+
+/* ---- hashing -------------------------------------------------------------------------------- */
+
+/* SHA-256 of bytes as 64 lower-case hex digits and a NUL. */
+#define GB_HASH_SIZE 65
+void gb_hash_bytes(const void *bytes, size_t length, char hex[GB_HASH_SIZE]);
+bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
+/* Hash of a folder: of the sorted list of "relative path, NUL, file hash" of its regular files. */
+bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+char *gb_path_join(gb_status *status, const char *a, const char *b); /* a/b, caller frees */
+bool gb_file_exists(const char *path);
+bool gb_dir_exists(const char *path);
+bool gb_make_dirs(const char *path, gb_status *status); /* mkdir -p */
+bool gb_remove_tree(const char *path, gb_status *status); /* rm -rf, ignores absence */
+/* Whole file into memory with a NUL behind it; caller frees. length may be NULL. */
+char *gb_read_file(const char *path, size_t *length, gb_status *status);
+
+/* Atomic file: written beside its place, flushed, fsynced, then renamed. Nothing is visible at
+ * `path` until commit; abandon removes the draft. All writes are checked once, at commit. */
+typedef struct gb_out gb_out;
+gb_out *gb_out_open(const char *path, gb_status *status);
+FILE *gb_out_stream(gb_out *out);
+bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on failure */
+void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
+bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status);
+
+/* Line reader over plain or gzip files (told apart by content), for TSV, JSONL, qrels. Lines have
+ * no end-of-line; "\r\n" is accepted. A file cut inside gzip data is an error. */
+typedef struct gb_lines gb_lines;
+gb_lines *gb_lines_open(const char *path, gb_status *status);
+/* 1: a line (valid until the next call), 0: end, -1: error in status. */
+int gb_lines_next(gb_lines *lines, char **line, size_t *length, gb_status *status);
+uint64_t gb_lines_number(const gb_lines *lines); /* 1-based number of the last line given */
+const char *gb_lines_path(const gb_lines *lines);
+/* Fail with "path:line" of the last line as the place. Returns false. */
+bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void gb_lines_close(gb_lines *lines);
+bool gb_utf8_valid(const char *bytes, size_t length); /* strict: no overlong, no surrogates */
+
+/* ---- time, signals, progress ---------------------------------------------------------------- */
+
+double gb_now_s(void);        /* monotonic seconds */
+void gb_install_signals(void); /* SIGINT, SIGTERM, SIGUSR1 ask long jobs to save and stop */
+bool gb_interrupted(void);
+
+/* Progress of a long job on stderr: one rewritten line on a terminal, a line now and then in a
+ * log, nothing when quiet. */
+typedef struct gb_progress {
+    const char *label; /* what is being done, e.g. "pretrain cotmae/query" */
+    const char *unit;  /* "steps", "passages" */
+    uint64_t total;    /* units in all */
+    double start_s;    /* set by begin */
+    double shown_s;    /* last time shown */
+    uint64_t first;    /* units done before begin (resumed) */
+    bool terminal;     /* stderr is a terminal */
+} gb_progress;
+void gb_progress_begin(gb_progress *progress, const char *label, const char *unit, uint64_t total,
+                       uint64_t done);
+void gb_progress_update(gb_progress *progress, uint64_t done, const char *note); /* note may be NULL */
+void gb_progress_end(gb_progress *progress, uint64_t done, const char *note);
+
+#endif

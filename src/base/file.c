@@ -1,0 +1,275 @@
+/* Paths, folders, whole files, atomic output. */
+#include "gabbro/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A failed system call on a file, with the hint its errno deserves (0: unknown). */
+static bool fail_errno(gb_status *status, const char *path, const char *doing, int error)
+{
+    const char *hint = "check the path and its permissions";
+    if (error == ENOSPC || error == EDQUOT || error == 0)
+        hint = "free space and run again";
+    else if (error == EIO)
+        hint = "check the disk";
+    else if (error == EMFILE || error == ENFILE)
+        hint = "raise the limit of open files (ulimit -n)";
+    return gb_fail(status, GB_DATA, path, hint, "%s: %s", doing,
+                   error ? strerror(error) : "a write failed");
+}
+
+char *gb_path_join(gb_status *status, const char *a, const char *b)
+{
+    size_t length = strlen(a);
+    bool bare = length == 0 || a[length - 1] == '/';
+    return gb_format(status, "%s%s%s", a, bare ? "" : "/", b);
+}
+
+bool gb_file_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+bool gb_dir_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool gb_make_dirs(const char *path, gb_status *status)
+{
+    char *part = gb_strdup(path, status);
+    if (!part)
+        return false;
+    bool ok = true;
+    for (char *at = part; ok && *at;) {
+        at += strspn(at, "/");
+        at += strcspn(at, "/");
+        char kept = *at;
+        *at = '\0';
+        if (mkdir(part, 0777) != 0 && !gb_dir_exists(part))
+            ok = fail_errno(status, part, "cannot make the folder", errno);
+        *at = kept;
+    }
+    free(part);
+    return ok;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
+{
+    (void)info;
+    (void)type;
+    (void)place;
+    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+bool gb_remove_tree(const char *path, gb_status *status)
+{
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+        return fail_errno(status, path, "cannot remove", errno);
+    return true;
+}
+
+/* Read fd to its end. */
+static char *read_all(int fd, const char *path, size_t guess, size_t *length, gb_status *status)
+{
+    char *data = NULL;
+    size_t capacity = 0, have = 0;
+    if (!gb_grow(&data, &capacity, guess + 1, 1, status))
+        return NULL;
+    for (;;) {
+        /* One byte stays free for the NUL. */
+        ssize_t got = have + 1 < capacity ? read(fd, data + have, capacity - 1 - have) : 1;
+        if (have + 1 >= capacity) {
+            if (!gb_grow(&data, &capacity, capacity + 4096, 1, status))
+                break;
+            continue;
+        }
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            fail_errno(status, path, "cannot read", errno);
+            break;
+        }
+        if (got == 0) {
+            data[have] = '\0';
+            if (length)
+                *length = have;
+            return data;
+        }
+        have += (size_t)got;
+    }
+    free(data);
+    return NULL;
+}
+
+char *gb_read_file(const char *path, size_t *length, gb_status *status)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        fail_errno(status, path, "cannot open", errno);
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    char *data =
+        read_all(fd, path, S_ISREG(info.st_mode) ? (size_t)info.st_size + 1 : 4096, length, status);
+    close(fd);
+    return data;
+}
+
+struct gb_out {
+    char *path;   /* where the file shall stand */
+    char *draft;  /* where it is written until then; NULL: written in place (a device or a pipe) */
+    FILE *stream; /* to the draft */
+};
+
+static void out_free(gb_out *out)
+{
+    free(out->path);
+    free(out->draft);
+    free(out);
+}
+
+/* A draft's name is unique in this process by the counter and on this machine by the pid; one left
+ * by a killed process is passed over. */
+static int open_draft(gb_out *out, gb_status *status)
+{
+    static atomic_uint counter;
+    const char *slash = strrchr(out->path, '/');
+    int folder = slash ? (int)(slash - out->path + 1) : 0;
+    for (int tries = 0; tries < 1000; tries++) {
+        free(out->draft);
+        out->draft = gb_format(status, "%.*s.%s.%ld-%u.draft", folder, out->path,
+                               out->path + folder, (long)getpid(), atomic_fetch_add(&counter, 1));
+        if (!out->draft)
+            return -1;
+        int fd = open(out->draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            return fd;
+        if (errno != EEXIST)
+            break;
+    }
+    fail_errno(status, out->path, "cannot write", errno);
+    return -1;
+}
+
+gb_out *gb_out_open(const char *path, gb_status *status)
+{
+    if (gb_dir_exists(path)) {
+        gb_fail(status, GB_DATA, path, "give the path of a file", "cannot write: is a folder");
+        return NULL;
+    }
+    gb_out *out = gb_alloc(1, sizeof *out, status);
+    if (!out)
+        return NULL;
+    /* Behind a link the file itself is replaced, not the link. */
+    out->path = gb_file_exists(path) ? realpath(path, NULL) : NULL;
+    if (!out->path)
+        out->path = gb_strdup(path, status);
+    if (!out->path) {
+        out_free(out);
+        return NULL;
+    }
+    struct stat info;
+    int fd;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+            fail_errno(status, path, "cannot write", errno);
+    } else {
+        fd = open_draft(out, status);
+    }
+    if (fd >= 0 && !(out->stream = fdopen(fd, "wb"))) {
+        gb_fail_memory(status, "opening a file");
+        close(fd);
+        if (out->draft)
+            unlink(out->draft);
+    }
+    if (!out->stream) {
+        out_free(out);
+        return NULL;
+    }
+    return out;
+}
+
+FILE *gb_out_stream(gb_out *out)
+{
+    return out->stream;
+}
+
+/* So that the rename itself survives a loss of power. Some file systems cannot: not an error. */
+static void sync_folder(const char *path)
+{
+    char *copy = strdup(path);
+    char *slash = copy ? strrchr(copy, '/') : NULL;
+    if (slash)
+        slash[slash == copy] = '\0';
+    int fd = copy ? open(slash ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(copy);
+}
+
+bool gb_out_commit(gb_out *out, gb_status *status)
+{
+    bool earlier = ferror(out->stream) != 0; /* its errno is gone */
+    bool ok = true;
+    int error = 0;
+    errno = 0;
+    if (fflush(out->stream) != 0 || earlier || ferror(out->stream)) {
+        error = errno;
+        ok = false;
+    }
+    if (ok && out->draft && fsync(fileno(out->stream)) != 0) {
+        error = errno;
+        ok = false;
+    }
+    if (fclose(out->stream) != 0 && ok) {
+        error = errno;
+        ok = false;
+    }
+    if (ok && out->draft && rename(out->draft, out->path) != 0) {
+        error = errno;
+        ok = false;
+    }
+    if (!ok) {
+        fail_errno(status, out->path, "cannot write", error);
+        if (out->draft)
+            unlink(out->draft);
+    } else if (out->draft) {
+        sync_folder(out->path);
+    }
+    out_free(out);
+    return ok;
+}
+
+void gb_out_abandon(gb_out *out)
+{
+    if (!out)
+        return;
+    fclose(out->stream);
+    if (out->draft)
+        unlink(out->draft);
+    out_free(out);
+}
+
+bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status)
+{
+    gb_out *out = gb_out_open(path, status);
+    if (!out)
+        return false;
+    if (length)
+        fwrite(bytes, 1, length, out->stream); /* checked at commit */
+    return gb_out_commit(out, status);
+}

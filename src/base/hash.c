@@ -1,0 +1,152 @@
+/* SHA-256 of bytes, files and folders. */
+#include "gabbro/base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { READ_BYTES = 1 << 16, MAX_DEPTH = 64 };
+
+static void to_hex(const unsigned char *digest, char hex[GB_HASH_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) {
+        hex[2 * i] = digits[digest[i] >> 4];
+        hex[2 * i + 1] = digits[digest[i] & 15];
+    }
+    hex[GB_HASH_SIZE - 1] = '\0';
+}
+
+void gb_hash_bytes(const void *bytes, size_t length, char hex[GB_HASH_SIZE])
+{
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    SHA256(length ? bytes : "", length, digest);
+    to_hex(digest, hex);
+}
+
+static bool hash_stream(FILE *file, const char *path, EVP_MD_CTX *context, char hex[GB_HASH_SIZE],
+                        gb_status *status)
+{
+    unsigned char buffer[READ_BYTES], digest[EVP_MAX_MD_SIZE];
+    if (!EVP_DigestInit_ex(context, EVP_sha256(), NULL))
+        return gb_fail(status, GB_INTERNAL, path, NULL, "libcrypto gives no SHA-256");
+    for (size_t got; (got = fread(buffer, 1, sizeof buffer, file)) > 0;)
+        EVP_DigestUpdate(context, buffer, got);
+    if (ferror(file))
+        return gb_fail(status, GB_DATA, path, "check the path and its permissions",
+                       "cannot read: %s", strerror(errno));
+    EVP_DigestFinal_ex(context, digest, NULL);
+    to_hex(digest, hex);
+    return true;
+}
+
+bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status)
+{
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return gb_fail(status, GB_DATA, path, "check the path and its permissions",
+                       "cannot open: %s", strerror(errno));
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    bool ok = context ? hash_stream(file, path, context, hex, status)
+                      : gb_fail_memory(status, "hashing a file");
+    EVP_MD_CTX_free(context);
+    fclose(file);
+    return ok;
+}
+
+typedef struct tree_list {
+    char **paths;     /* regular files, relative to the root */
+    size_t count;     /* paths in use */
+    size_t capacity;  /* paths allocated */
+    const char *root; /* the folder being listed */
+} tree_list;
+
+static bool list_folder(tree_list *list, const char *folder, int depth, gb_status *status);
+
+/* Adds the file, or what the folder holds; `path` is relative to the root and given away. */
+static bool list_entry(tree_list *list, char *path, int depth, gb_status *status)
+{
+    struct stat info;
+    char *full = gb_path_join(status, list->root, path);
+    bool ok = full != NULL, kept = false;
+    if (ok && stat(full, &info) != 0)
+        ok = gb_fail(status, GB_DATA, full, "check the path and its permissions", "cannot read: %s",
+                     strerror(errno));
+    else if (ok && S_ISDIR(info.st_mode))
+        ok = list_folder(list, path, depth + 1, status);
+    else if (ok && S_ISREG(info.st_mode)) {
+        ok = kept =
+            gb_grow(&list->paths, &list->capacity, list->count + 1, sizeof *list->paths, status);
+        if (kept)
+            list->paths[list->count++] = path;
+    }
+    free(full);
+    if (!kept)
+        free(path);
+    return ok;
+}
+
+/* folder: relative to the root, "" for the root itself. */
+static bool list_folder(tree_list *list, const char *folder, int depth, gb_status *status)
+{
+    if (depth > MAX_DEPTH)
+        return gb_fail(status, GB_DATA, list->root, "look for a link to a folder above it",
+                       "folders nest too deeply");
+    char *full = gb_path_join(status, list->root, folder);
+    if (!full)
+        return false;
+    DIR *dir = opendir(full);
+    if (!dir) {
+        gb_fail(status, GB_DATA, full, "check the path and its permissions", "cannot open: %s",
+                strerror(errno));
+        free(full);
+        return false;
+    }
+    bool ok = true;
+    for (struct dirent *entry; ok && (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char *path = gb_path_join(status, folder, entry->d_name);
+        ok = path && list_entry(list, path, depth, status);
+    }
+    closedir(dir);
+    free(full);
+    return ok;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status)
+{
+    tree_list list = {.root = path};
+    gb_text text = {0};
+    bool ok = list_folder(&list, "", 0, status);
+    if (ok && list.count)
+        qsort(list.paths, list.count, sizeof *list.paths, compare_paths);
+    for (size_t i = 0; ok && i < list.count; i++) {
+        char file_hex[GB_HASH_SIZE];
+        char *full = gb_path_join(status, path, list.paths[i]);
+        ok = full && gb_hash_file(full, file_hex, status);
+        free(full);
+        if (ok) {
+            gb_text_append(&text, list.paths[i], strlen(list.paths[i]) + 1);
+            gb_text_append(&text, file_hex, GB_HASH_SIZE - 1);
+        }
+    }
+    if (ok && text.failed)
+        ok = gb_fail_memory(status, "hashing a folder");
+    if (ok)
+        gb_hash_bytes(text.data, text.length, hex);
+    for (size_t i = 0; i < list.count; i++)
+        free(list.paths[i]);
+    free(list.paths);
+    gb_text_free(&text);
+    return ok;
+}

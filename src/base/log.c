@@ -1,0 +1,63 @@
+/* Log, clock and signals. The verbosity and the stop flag are the process's own by nature. */
+#include "gabbro/base.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+static atomic_int log_level = GB_LOG_INFO;
+static volatile sig_atomic_t stop_asked;
+
+void gb_log_set_level(gb_log_level level)
+{
+    atomic_store(&log_level, (int)level);
+}
+
+gb_log_level gb_log_get_level(void)
+{
+    return (gb_log_level)atomic_load(&log_level);
+}
+
+void gb_log(gb_log_level level, const char *fmt, ...)
+{
+    static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
+    if (level > gb_log_get_level())
+        return;
+    char line[2048];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    fprintf(stderr, "gabbro: %s%s\n", names[level], line); /* one call: lines do not interleave */
+}
+
+double gb_now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop_asked = 1;
+}
+
+void gb_install_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    action.sa_flags |= SA_RESETHAND; /* a second Ctrl-C stops at once */
+    sigaction(SIGINT, &action, NULL);
+    action.sa_handler = SIG_IGN; /* a closed pipe is a failed write, reported as such */
+    action.sa_flags = 0;
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+bool gb_interrupted(void)
+{
+    return stop_asked != 0;
+}

@@ -1,0 +1,83 @@
+/* Philox4x32-10 and the streams drawn from it.
+ * J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+ */
+#include "gabbro/base.h"
+
+#include <math.h>
+
+void gb_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    uint32_t k0 = key[0], k1 = key[1];
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c0;
+        uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)p1;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+gb_rng gb_rng_make(uint64_t seed, gb_purpose purpose, uint32_t step, uint32_t row)
+{
+    return (gb_rng){
+        .key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
+        .counter = {0, step, row, (uint32_t)purpose},
+        .used = 4,
+    };
+}
+
+uint32_t gb_rng_u32(gb_rng *rng)
+{
+    if (rng->used >= 4) {
+        gb_philox(rng->counter, rng->key, rng->block);
+        rng->counter[0]++;
+        rng->used = 0;
+    }
+    return rng->block[rng->used++];
+}
+
+/* D. Lemire, "Fast random integer generation in an interval", TOMACS 2019: the high half of
+ * u * bound, rejecting the few u that would favour some values. */
+uint32_t gb_rng_below(gb_rng *rng, uint32_t bound)
+{
+    if (bound <= 1)
+        return 0;
+    uint32_t reject = (0u - bound) % bound; /* 2^32 mod bound */
+    for (;;) {
+        uint64_t product = (uint64_t)gb_rng_u32(rng) * bound;
+        if ((uint32_t)product >= reject)
+            return (uint32_t)(product >> 32);
+    }
+}
+
+double gb_rng_uniform(gb_rng *rng)
+{
+    uint64_t high = gb_rng_u32(rng) >> 5;
+    uint64_t low = gb_rng_u32(rng) >> 6;
+    return (double)((high << 26) | low) * 0x1p-53;
+}
+
+double gb_rng_normal(gb_rng *rng)
+{
+    const double two_pi = 6.283185307179586476925286766559;
+    double radius = sqrt(-2.0 * log(1.0 - gb_rng_uniform(rng))); /* 1 - u is never 0 */
+    return radius * cos(two_pi * gb_rng_uniform(rng));
+}
+
+void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count)
+{
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t j = gb_rng_below(rng, i);
+        uint32_t item = items[i - 1];
+        items[i - 1] = items[j];
+        items[j] = item;
+    }
+}

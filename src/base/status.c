@@ -1,0 +1,39 @@
+/* Failure messages. */
+#include "gabbro/base.h"
+
+#include <string.h>
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from ? from : "");
+}
+
+bool gb_fail(gb_status *status, gb_code code, const char *where, const char *hint, const char *fmt,
+             ...)
+{
+    if (!status)
+        return false;
+    /* The arguments may point into the status itself (a message wrapped in another). */
+    gb_status next = {.code = code};
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(next.what, sizeof next.what, fmt, args);
+    va_end(args);
+    copy_text(next.where, sizeof next.where, where);
+    copy_text(next.hint, sizeof next.hint, hint);
+    *status = next;
+    return false;
+}
+
+bool gb_fail_memory(gb_status *status, const char *what)
+{
+    return gb_fail(status, GB_MEMORY, NULL, "use a smaller input or a machine with more memory",
+                   "out of memory: %s", what);
+}
+
+void gb_status_print(const gb_status *status)
+{
+    bool place = status->where[0] != '\0', hint = status->hint[0] != '\0';
+    fprintf(stderr, "gabbro: %s%s%s%s%s%s\n", status->where, place ? ": " : "", status->what,
+            hint ? " (" : "", status->hint, hint ? ")" : "");
+}
