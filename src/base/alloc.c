@@ -84,12 +84,13 @@ void *gb_arena_alloc(gb_arena *arena, size_t bytes, gb_status *status)
     bytes = bytes ? (bytes + 15) & ~(size_t)15 : 16;
     arena_block *block = arena->blocks;
     if (!block || block->size - block->used < bytes) {
-        size_t size = bytes > arena->block_bytes ? bytes : arena->block_bytes;
+        bool large = bytes > arena->block_bytes / 2;
+        size_t size = large ? bytes : arena->block_bytes;
         arena_block *fresh = gb_alloc(1, sizeof *fresh + size, status);
         if (!fresh)
             return NULL;
         fresh->size = size;
-        if (block && bytes > arena->block_bytes / 2) {
+        if (block && large) {
             /* A large piece gets its own block behind the current one, whose rest stays in use. */
             fresh->next = block->next;
             block->next = fresh;

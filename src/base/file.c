@@ -54,8 +54,9 @@ bool gb_make_dirs(const char *path, gb_status *status)
         at += strcspn(at, "/");
         char kept = *at;
         *at = '\0';
-        if (mkdir(part, 0777) != 0 && !gb_dir_exists(part))
-            ok = fail_errno(status, part, "cannot make the folder", errno);
+        int error = mkdir(part, 0777) == 0 ? 0 : errno;
+        if (error && !gb_dir_exists(part))
+            ok = fail_errno(status, part, "cannot make the folder", error);
         *at = kept;
     }
     free(part);
@@ -86,12 +87,9 @@ static char *read_all(int fd, const char *path, size_t guess, size_t *length, gb
         return NULL;
     for (;;) {
         /* One byte stays free for the NUL. */
-        ssize_t got = have + 1 < capacity ? read(fd, data + have, capacity - 1 - have) : 1;
-        if (have + 1 >= capacity) {
-            if (!gb_grow(&data, &capacity, capacity + 4096, 1, status))
-                break;
-            continue;
-        }
+        if (have + 1 >= capacity && !gb_grow(&data, &capacity, capacity + 4096, 1, status))
+            break;
+        ssize_t got = read(fd, data + have, capacity - 1 - have);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {

@@ -67,15 +67,18 @@ static bool lines_fill(gb_lines *lines, gb_status *status)
     }
     if (!gb_grow(&lines->data, &lines->capacity, lines->end + READ_BYTES + 1, 1, status))
         return false;
-    int got = gzread(lines->file, lines->data + lines->end, READ_BYTES);
-    int code = Z_OK;
-    const char *message = gzerror(lines->file, &code);
+    errno = 0;
+    int got = gzread(lines->file, lines->data + lines->end, READ_BYTES), code = Z_OK;
+    gzerror(lines->file, &code);
+    const char *again = "fetch or write the file again";
     if (code == Z_BUF_ERROR)
-        return gb_lines_fail(lines, status, "fetch or write the file again",
-                             "the file is cut off inside its gzip data");
+        return gb_lines_fail(lines, status, again, "the file is cut off inside its gzip data");
+    if (code == Z_MEM_ERROR)
+        return gb_fail_memory(status, "reading a gzip file");
+    if (code == Z_ERRNO)
+        return gb_lines_fail(lines, status, "check the disk", "cannot read: %s", strerror(errno));
     if (got < 0 || code < 0)
-        return gb_lines_fail(lines, status, "fetch or write the file again", "cannot read: %s",
-                             code == Z_ERRNO ? strerror(errno) : message);
+        return gb_lines_fail(lines, status, again, "the file's gzip data are damaged");
     if (got == 0)
         lines->ended = true;
     lines->end += (size_t)got;
@@ -87,7 +90,7 @@ int gb_lines_next(gb_lines *lines, char **line, size_t *length, gb_status *statu
     size_t seen = 0; /* bytes of the line already searched */
     for (;;) {
         size_t have = lines->end - lines->start;
-        char *from = lines->data + lines->start;
+        char *from = lines->data ? lines->data + lines->start : NULL;
         char *newline = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
         if (newline || (lines->ended && have > 0)) {
             size_t size = newline ? (size_t)(newline - from) : have;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 static atomic_int log_level = GB_LOG_INFO;
 static volatile sig_atomic_t stop_asked;
@@ -28,7 +29,9 @@ void gb_log(gb_log_level level, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
-    fprintf(stderr, "gabbro: %s%s\n", names[level], line); /* one call: lines do not interleave */
+    /* One call, so that lines of threads do not mix; on a terminal over a progress line. */
+    fprintf(stderr, "%sgabbro: %s%s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", names[level],
+            line);
 }
 
 double gb_now_s(void)

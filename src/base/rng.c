@@ -65,11 +65,46 @@ double gb_rng_uniform(gb_rng *rng)
     return (double)((high << 26) | low) * 0x1p-53;
 }
 
+/* The C library's log and cos differ in the last bit from one machine to the next, and initial
+ * parameters must not. These use only operations that IEEE 754 rounds exactly. Error: some 1e-16.
+ */
+
+/* Natural logarithm of x > 0: x = m 2^e with m near 1, log m = 2 artanh((m - 1) / (m + 1)). */
+static double exact_log(double x)
+{
+    int exponent;
+    double m = frexp(x, &exponent);
+    if (m < 0.70710678118654752440) {
+        m *= 2.0;
+        exponent--;
+    }
+    double s = (m - 1.0) / (m + 1.0), square = s * s, sum = 0.0;
+    for (int k = 25; k >= 1; k -= 2)
+        sum = sum * square + 1.0 / k;
+    return 2.0 * s * sum + exponent * 0.69314718055994530942;
+}
+
+/* cos(2 pi u) for u in [0, 1): folded into an eighth of the circle, then the Taylor series. */
+static double exact_cos_turn(double u)
+{
+    double sign = 1.0;
+    if (u > 0.5)
+        u = 1.0 - u;
+    if (u > 0.25) {
+        u = 0.5 - u;
+        sign = -1.0;
+    }
+    bool sine = u > 0.125;
+    double x = (sine ? 0.25 - u : u) * 6.28318530717958647693, square = x * x, sum = 1.0;
+    for (int k = sine ? 19 : 18; k >= 2; k -= 2)
+        sum = 1.0 - square / (k * (k - 1)) * sum;
+    return sign * (sine ? x * sum : sum);
+}
+
 double gb_rng_normal(gb_rng *rng)
 {
-    const double two_pi = 6.283185307179586476925286766559;
-    double radius = sqrt(-2.0 * log(1.0 - gb_rng_uniform(rng))); /* 1 - u is never 0 */
-    return radius * cos(two_pi * gb_rng_uniform(rng));
+    double radius = sqrt(-2.0 * exact_log(1.0 - gb_rng_uniform(rng))); /* 1 - u is never 0 */
+    return radius * exact_cos_turn(gb_rng_uniform(rng));
 }
 
 void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count)

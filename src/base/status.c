@@ -1,7 +1,7 @@
 /* Failure messages. */
 #include "gabbro/base.h"
 
-#include <string.h>
+#include <unistd.h>
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -31,9 +31,28 @@ bool gb_fail_memory(gb_status *status, const char *what)
                    "out of memory: %s", what);
 }
 
+/* A message quotes what input said: control bytes must not break the line or the terminal. */
+static void print_clean(const char *text)
+{
+    for (; *text; text++)
+        putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stderr);
+}
+
 void gb_status_print(const gb_status *status)
 {
-    bool place = status->where[0] != '\0', hint = status->hint[0] != '\0';
-    fprintf(stderr, "gabbro: %s%s%s%s%s%s\n", status->where, place ? ": " : "", status->what,
-            hint ? " (" : "", status->hint, hint ? ")" : "");
+    flockfile(stderr);
+    fputs(isatty(STDERR_FILENO) ? "\r\033[Kgabbro: " : "gabbro: ",
+          stderr); /* over a progress line */
+    if (status->where[0]) {
+        print_clean(status->where);
+        fputs(": ", stderr);
+    }
+    print_clean(status->what);
+    if (status->hint[0]) {
+        fputs(" (", stderr);
+        print_clean(status->hint);
+        fputs(")", stderr);
+    }
+    fputs("\n", stderr);
+    funlockfile(stderr);
 }

@@ -1,10 +1,23 @@
-/* Base room: random numbers, files, lines, map, text. */
+/* Base room: random numbers, memory, map, text, lines, files, hashing, messages. */
 #include "gabbro/base.h"
 
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* ---- random numbers ------------------------------------------------------------------------- */
 
 Test(rng, philox_matches_published_vectors)
 {
+    /* Random123's known answers: counter, key, output. */
     static const uint32_t cases[3][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
@@ -17,4 +30,498 @@ Test(rng, philox_matches_published_vectors)
         for (int j = 0; j < 4; j++)
             cr_expect_eq(out[j], cases[i][6 + j], "case %d word %d: %08x", i, j, out[j]);
     }
+}
+
+Test(rng, stream_is_philox_of_block_step_row_purpose)
+{
+    gb_rng rng = gb_rng_make(0x0123456789abcdef, GB_RNG_MASK, 7, 9);
+    const uint32_t key[2] = {0x89abcdef, 0x01234567};
+    for (uint32_t block = 0; block < 3; block++) {
+        uint32_t counter[4] = {block, 7, 9, GB_RNG_MASK}, out[4];
+        gb_philox(counter, key, out);
+        for (int i = 0; i < 4; i++)
+            cr_expect_eq(gb_rng_u32(&rng), out[i]);
+    }
+}
+
+Test(rng, below_is_unbiased)
+{
+    /* With a bound of 3 * 2^30 a plain modulo would give the lowest third half of all draws. */
+    gb_rng rng = gb_rng_make(1, GB_RNG_TEST, 0, 0);
+    const uint32_t third = 1u << 30;
+    int count[3] = {0};
+    for (int i = 0; i < 30000; i++) {
+        uint32_t draw = gb_rng_below(&rng, 3 * third);
+        cr_assert_lt(draw, 3 * third);
+        count[draw / third]++;
+    }
+    for (int i = 0; i < 3; i++) /* 5 standard deviations */
+        cr_expect_lt(abs(count[i] - 10000), 410, "third %d: %d", i, count[i]);
+    cr_expect_eq(gb_rng_below(&rng, 1), 0);
+}
+
+/* The formula of gb_rng_normal with the C library's functions. */
+static double library_normal(gb_rng *rng)
+{
+    double radius = sqrt(-2.0 * log(1.0 - gb_rng_uniform(rng)));
+    return radius * cos(2.0 * acos(-1.0) * gb_rng_uniform(rng));
+}
+
+Test(rng, normal_agrees_with_the_library_and_has_its_moments)
+{
+    gb_rng a = gb_rng_make(3, GB_RNG_TEST, 0, 0), b = a;
+    double sum = 0, square = 0, worst = 0;
+    const int count = 20000;
+    for (int i = 0; i < count; i++) {
+        double draw = gb_rng_normal(&a);
+        worst = fmax(worst, fabs(draw - library_normal(&b)));
+        sum += draw;
+        square += draw * draw;
+    }
+    cr_expect_lt(worst, 1e-14, "%g", worst);
+    cr_expect_lt(fabs(sum / count), 0.036);
+    cr_expect_lt(fabs(square / count - 1.0), 0.05);
+}
+
+Test(rng, shuffle_is_a_permutation_and_repeats)
+{
+    uint32_t a[100], b[100], fixed = 0;
+    bool seen[100] = {false};
+    for (uint32_t i = 0; i < 100; i++)
+        a[i] = b[i] = i;
+    gb_rng one = gb_rng_make(5, GB_RNG_ORDER, 2, 0), two = one;
+    gb_rng_shuffle(&one, a, 100);
+    gb_rng_shuffle(&two, b, 100);
+    cr_expect_arr_eq(a, b, sizeof a);
+    for (uint32_t i = 0; i < 100; i++) {
+        cr_expect_not(seen[a[i]]);
+        seen[a[i]] = true;
+        fixed += a[i] == i;
+    }
+    cr_expect_lt(fixed, 10);
+}
+
+/* ---- memory, map, text ---------------------------------------------------------------------- */
+
+Test(memory, sizes_that_overflow_fail_with_a_message)
+{
+    gb_status status = {0};
+    cr_expect_null(gb_alloc(SIZE_MAX / 2, 4, &status));
+    cr_expect_eq(status.code, GB_MEMORY);
+    uint32_t *items = NULL;
+    size_t capacity = 0;
+    cr_assert(gb_grow(&items, &capacity, 3, sizeof *items, NULL));
+    items[2] = 17;
+    status = (gb_status){0};
+    cr_expect_not(gb_grow(&items, &capacity, SIZE_MAX / 2, sizeof *items, &status));
+    cr_expect_eq(status.code, GB_MEMORY);
+    cr_expect_eq(items[2], 17, "contents stay after a failure");
+    cr_assert(gb_grow(&items, &capacity, 1000, sizeof *items, NULL));
+    cr_expect_geq(capacity, 1000);
+    cr_expect_eq(items[2], 17);
+    free(items);
+}
+
+Test(memory, arena_gives_aligned_zeroed_separate_pieces)
+{
+    gb_arena *arena = gb_arena_create(4096, NULL);
+    unsigned char *pieces[300];
+    for (size_t i = 0; i < 300; i++) {
+        size_t size = i % 50 == 49 ? 20000 : i; /* some larger than a block */
+        pieces[i] = gb_arena_alloc(arena, size, NULL);
+        cr_assert_eq((uintptr_t)pieces[i] % 16, 0);
+        for (size_t j = 0; j < size; j++)
+            cr_assert_eq(pieces[i][j], 0, "piece %zu overlaps one before", i);
+        memset(pieces[i], 0xff, size);
+    }
+    gb_arena_destroy(arena);
+    gb_arena_destroy(NULL);
+}
+
+Test(map, keeps_the_last_value_of_each_key)
+{
+    gb_map *map = gb_map_create(NULL);
+    char key[32];
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < 5000; i++) {
+            int length = snprintf(key, sizeof key, "key %u", i);
+            cr_assert(gb_map_set(map, key, (size_t)length, 2 * i + (uint32_t)round, NULL));
+        }
+    cr_assert(gb_map_set(map, "a\0b", 3, 11, NULL));
+    cr_assert(gb_map_set(map, "", 0, 12, NULL));
+    cr_expect_eq(gb_map_count(map), 5002);
+    for (uint32_t i = 0; i < 5000; i++) {
+        int length = snprintf(key, sizeof key, "key %u", i);
+        cr_expect_eq(gb_map_get(map, key, (size_t)length), 2 * i + 1);
+    }
+    cr_expect_eq(gb_map_get(map, "a\0b", 3), 11);
+    cr_expect_eq(gb_map_get(map, "a\0c", 3), GB_MAP_NONE);
+    cr_expect_eq(gb_map_get(map, "", 0), 12);
+    gb_map_destroy(map);
+}
+
+Test(text, grows_and_formats)
+{
+    gb_text text = {0};
+    for (int i = 0; i < 1000; i++) {
+        gb_text_printf(&text, "%d,", i);
+        gb_text_append(&text, ";", 1);
+    }
+    cr_expect_not(text.failed);
+    cr_expect_eq(text.length, strlen(text.data));
+    cr_expect_eq(strncmp(text.data, "0,;1,;2,;", 9), 0);
+    cr_expect_str_eq(text.data + text.length - 5, "999,;");
+    gb_text_append(&text, "x", SIZE_MAX / 2);
+    cr_expect(text.failed);
+    gb_text_append(&text, "x", 1);
+    cr_expect_str_eq(text.data + text.length - 5, "999,;", "nothing is added after a failure");
+    gb_text_free(&text);
+}
+
+Test(text, utf8_is_strict)
+{
+    static const char *const good[] = {"", "plain", "\u00e9\u0800\uffff", "\U00010000\U0010ffff",
+                                       "\xed\x9f\xbf\xee\x80\x80"};
+    static const char *const bad[] = {
+        "\x80",         "\xc0\x80",         "\xc1\xbf",         "\xe0\x9f\xbf", "\xed\xa0\x80",
+        "\xf0\x8f\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80",     "a\xc3",
+        "\xe2\x82",     "\xe2\x28\xa1",     "\xf0\x90\x80z",    "\xff",
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        cr_expect(gb_utf8_valid(good[i], strlen(good[i])), "good %zu", i);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        cr_expect_not(gb_utf8_valid(bad[i], strlen(bad[i])), "bad %zu", i);
+    cr_expect(gb_utf8_valid("a\0b", 3));
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* A fresh folder for one test; also the base of every path below. */
+static char folder[64];
+
+static void make_folder(void)
+{
+    strcpy(folder, "/tmp/gabbro-base-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+}
+
+static void drop_folder(void)
+{
+    cr_expect(gb_remove_tree(folder, NULL));
+    cr_expect_not(gb_dir_exists(folder));
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_gzip(const char *path, const char *bytes, size_t length, size_t keep)
+{
+    gzFile file = gzopen(path, "wb");
+    cr_assert_eq(gzwrite(file, bytes, (unsigned)length), (int)length);
+    gzclose(file);
+    if (keep)
+        cr_assert_eq(truncate(path, (off_t)keep), 0);
+}
+
+static void expect_lines(const char *path, const char *const *want, const size_t *lengths,
+                         size_t count)
+{
+    gb_status status = {0};
+    gb_lines *lines = gb_lines_open(path, &status);
+    cr_assert_not_null(lines, "%s", status.what);
+    char *line;
+    size_t length;
+    for (size_t i = 0; i < count; i++) {
+        cr_assert_eq(gb_lines_next(lines, &line, &length, &status), 1);
+        cr_expect_eq(gb_lines_number(lines), i + 1);
+        cr_assert_eq(length, lengths[i], "line %zu: %zu bytes", i + 1, length);
+        cr_expect_arr_eq(line, want[i], length);
+        cr_expect_eq(line[length], '\0');
+    }
+    cr_expect_eq(gb_lines_next(lines, &line, &length, &status), 0);
+    cr_expect_eq(gb_lines_next(lines, &line, &length, &status), 0, "the end stays the end");
+    gb_lines_close(lines);
+}
+
+TestSuite(lines, .init = make_folder, .fini = drop_folder);
+TestSuite(files, .init = make_folder, .fini = drop_folder);
+
+Test(lines, plain_and_gzip_read_alike)
+{
+    static const char bytes[] = "one\ntwo\r\n\nwith\0zero\r\r\nlast";
+    static const char *const want[] = {"one", "two", "", "with\0zero\r", "last"};
+    static const size_t lengths[] = {3, 3, 0, 10, 4};
+    cr_assert(gb_write_file(in_folder("plain"), bytes, sizeof bytes - 1, NULL));
+    expect_lines(in_folder("plain"), want, lengths, 5);
+    write_gzip(in_folder("packed"), bytes, sizeof bytes - 1, 0);
+    expect_lines(in_folder("packed"), want, lengths, 5);
+    cr_assert(gb_write_file(in_folder("empty"), "", 0, NULL));
+    expect_lines(in_folder("empty"), NULL, NULL, 0);
+    cr_assert(gb_write_file(in_folder("plain"), "a\n", 2, NULL));
+    expect_lines(in_folder("plain"), (const char *const[]){"a"}, (const size_t[]){1}, 1);
+}
+
+Test(lines, very_long_lines_work)
+{
+    const size_t size = 3000000;
+    char *bytes = malloc(2 * size + 2);
+    memset(bytes, 'x', size);
+    bytes[size] = '\n';
+    memset(bytes + size + 1, 'y', size);
+    bytes[2 * size + 1] = '\n';
+    const char *const want[] = {bytes, bytes + size + 1};
+    const size_t lengths[] = {size, size};
+    cr_assert(gb_write_file(in_folder("long"), bytes, 2 * size + 2, NULL));
+    expect_lines(in_folder("long"), want, lengths, 2);
+    write_gzip(in_folder("long.gz"), bytes, 2 * size + 2, 0);
+    expect_lines(in_folder("long.gz"), want, lengths, 2);
+    free(bytes);
+}
+
+/* Reads to the end or the first failure; returns what the last call gave. */
+static int read_through(const char *path, gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    cr_assert_not_null(lines);
+    char *line;
+    size_t length;
+    int got;
+    while ((got = gb_lines_next(lines, &line, &length, status)) == 1) {
+    }
+    gb_lines_close(lines);
+    return got;
+}
+
+Test(lines, cut_or_damaged_gzip_is_an_error)
+{
+    char bytes[20000];
+    gb_rng rng = gb_rng_make(1, GB_RNG_TEST, 0, 0);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = i % 100 == 99 ? '\n' : (char)('a' + gb_rng_below(&rng, 26));
+    for (size_t keep = 4; keep < 10000; keep += 2499) {
+        gb_status status = {0};
+        write_gzip(in_folder("cut.gz"), bytes, sizeof bytes, keep);
+        cr_expect_eq(read_through(in_folder("cut.gz"), &status), -1, "cut at %zu", keep);
+        cr_expect_eq(status.code, GB_DATA);
+        cr_expect_not_null(strstr(status.what, "cut off"), "%s", status.what);
+        cr_expect_not_null(strstr(status.where, "/cut.gz:"), "%s", status.where);
+    }
+    write_gzip(in_folder("bad.gz"), bytes, sizeof bytes, 0);
+    size_t length;
+    char *packed = gb_read_file(in_folder("bad.gz"), &length, NULL);
+    packed[length - 6] ^= 1; /* in the check sum */
+    cr_assert(gb_write_file(in_folder("bad.gz"), packed, length, NULL));
+    free(packed);
+    gb_status status = {0};
+    cr_expect_eq(read_through(in_folder("bad.gz"), &status), -1);
+    cr_expect_not_null(strstr(status.what, "damaged"), "%s", status.what);
+}
+
+Test(lines, failures_name_file_and_line)
+{
+    cr_assert(gb_write_file(in_folder("rows"), "a\nb\nc\n", 6, NULL));
+    gb_lines *lines = gb_lines_open(in_folder("rows"), NULL);
+    char *line;
+    size_t length;
+    gb_lines_next(lines, &line, &length, NULL);
+    gb_lines_next(lines, &line, &length, NULL);
+    gb_status status = {0};
+    cr_expect_not(gb_lines_fail(lines, &status, "write a number", "'%s' is no number", line));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.what, "'b' is no number");
+    cr_expect_str_eq(status.where, in_folder("rows:2"));
+    cr_expect_str_eq(status.hint, "write a number");
+    gb_lines_close(lines);
+    cr_expect_null(gb_lines_open(in_folder("absent"), &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_null(gb_lines_open(folder, &status));
+    cr_expect_not_null(strstr(status.what, "folder"));
+}
+
+static size_t count_entries(void)
+{
+    size_t count = 0;
+    DIR *dir = opendir(folder);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count - 2; /* . and .. */
+}
+
+Test(files, output_appears_whole_or_not_at_all)
+{
+    const char *path = in_folder("out");
+    cr_assert(gb_write_file(path, "old", 3, NULL));
+    gb_out *out = gb_out_open(path, NULL), *twin = gb_out_open(path, NULL);
+    fputs("new content", gb_out_stream(out));
+    fflush(gb_out_stream(out));
+    size_t length;
+    char *text = gb_read_file(path, &length, NULL);
+    cr_expect_str_eq(text, "old", "the draft is not visible");
+    free(text);
+    gb_out_abandon(twin);
+    cr_assert(gb_out_commit(out, NULL));
+    text = gb_read_file(path, &length, NULL);
+    cr_expect_str_eq(text, "new content");
+    cr_expect_eq(length, 11);
+    free(text);
+    cr_expect_eq(count_entries(), 1, "no draft is left");
+    gb_out_abandon(NULL);
+}
+
+Test(files, output_through_a_link_keeps_the_link)
+{
+    char *target = gb_path_join(NULL, folder, "target"), *link = gb_path_join(NULL, folder, "link");
+    cr_assert(gb_write_file(target, "1", 1, NULL));
+    cr_assert_eq(symlink("target", link), 0);
+    cr_assert(gb_write_file(link, "22", 2, NULL));
+    struct stat info;
+    cr_expect_eq(lstat(link, &info), 0);
+    cr_expect(S_ISLNK(info.st_mode));
+    cr_expect_eq(stat(target, &info), 0);
+    cr_expect_eq(info.st_size, 2);
+    free(target);
+    free(link);
+}
+
+Test(files, unwritable_places_are_data_errors)
+{
+    gb_status status = {0};
+    cr_expect_null(gb_out_open(in_folder("no/such/folder/file"), &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.where, in_folder("no/such/folder/file"));
+    status = (gb_status){0};
+    cr_expect_null(gb_out_open(folder, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_assert(gb_write_file(in_folder("file"), "", 0, NULL));
+    cr_expect_not(gb_make_dirs(in_folder("file/below"), &status));
+    cr_expect_eq(status.code, GB_DATA);
+}
+
+Test(files, full_device_is_reported)
+{
+    gb_status status = {0};
+    char bytes[100000] = {0};
+    for (size_t length = 10; length <= sizeof bytes; length *= 100) {
+        cr_expect_not(gb_write_file("/dev/full", bytes, length, &status), "%zu bytes", length);
+        cr_expect_eq(status.code, GB_DATA);
+        cr_expect_not_null(strstr(status.hint, "free space"), "%s", status.hint);
+    }
+    cr_expect(access("/dev/full", W_OK) == 0, "a device is never replaced");
+}
+
+Test(files, full_disk_leaves_the_old_file)
+{
+    if (mount("gabbro-test", folder, "tmpfs", 0, "size=64k") != 0)
+        cr_skip_test("skipped: may not mount a small file system here");
+    gb_status status = {0};
+    char *bytes = calloc(1, 200000);
+    cr_expect(gb_write_file(in_folder("out"), "old", 3, &status), "%s", status.what);
+    cr_expect_not(gb_write_file(in_folder("out"), bytes, 200000, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.hint, "free space and run again");
+    cr_expect_eq(count_entries(), 1, "the draft is gone");
+    char *text = gb_read_file(in_folder("out"), NULL, NULL);
+    cr_expect_str_eq(text, "old");
+    free(text);
+    free(bytes);
+    cr_expect_eq(umount(folder), 0);
+}
+
+Test(files, folders_are_made_and_removed)
+{
+    gb_status status = {0};
+    cr_expect(gb_make_dirs(in_folder("a/b//c/"), &status), "%s", status.what);
+    cr_expect(gb_make_dirs(in_folder("a/b/c"), &status), "again is fine");
+    cr_expect(gb_dir_exists(in_folder("a/b/c")));
+    cr_assert(gb_write_file(in_folder("kept"), "x", 1, NULL));
+    cr_assert_eq(symlink("../../kept", in_folder("a/b/link")), 0);
+    cr_expect(gb_remove_tree(in_folder("a"), &status));
+    cr_expect_not(gb_dir_exists(in_folder("a")));
+    cr_expect(gb_file_exists(in_folder("kept")), "links are not followed");
+    cr_expect(gb_remove_tree(in_folder("a"), &status), "absence is fine");
+}
+
+Test(files, file_that_tells_no_size_is_read_whole)
+{
+    size_t length;
+    char *text = gb_read_file("/proc/self/status", &length, NULL);
+    cr_assert_not_null(text);
+    cr_expect_gt(length, 100);
+    cr_expect_eq(strlen(text), length);
+    free(text);
+    gb_status status = {0};
+    cr_expect_null(gb_read_file(in_folder("absent"), &length, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_null(gb_read_file(folder, &length, &status));
+}
+
+Test(files, hashes)
+{
+    /* FIPS 180-2's examples. */
+    const char *abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    char one[GB_HASH_SIZE], two[GB_HASH_SIZE], want[2 * GB_HASH_SIZE + 64];
+    gb_hash_bytes("abc", 3, one);
+    cr_expect_str_eq(one, abc);
+    gb_hash_bytes(NULL, 0, one);
+    cr_expect_str_eq(one, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    cr_assert(gb_make_dirs(in_folder("sub"), NULL));
+    cr_assert(gb_write_file(in_folder("z"), "abc", 3, NULL));
+    cr_assert(gb_write_file(in_folder("sub/y"), "", 0, NULL));
+    gb_status status = {0};
+    cr_assert(gb_hash_file(in_folder("z"), two, &status));
+    cr_expect_str_eq(two, abc);
+    cr_assert(gb_hash_tree(folder, two, &status), "%s", status.what);
+    /* By definition: sorted "path NUL hash". */
+    int length = snprintf(want, sizeof want, "sub/y%c%sz%c%s", 0, one, 0, abc);
+    gb_hash_bytes(want, (size_t)length, one);
+    cr_expect_str_eq(two, one);
+    cr_assert(gb_write_file(in_folder("x"), "abc", 3, NULL));
+    cr_assert_eq(unlink(in_folder("z")), 0);
+    cr_assert(gb_hash_tree(folder, two, &status));
+    cr_expect_str_neq(two, one, "a name counts");
+    cr_assert_eq(symlink(".", in_folder("loop")), 0);
+    cr_expect_not(gb_hash_tree(folder, two, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_not(gb_hash_file(in_folder("absent"), two, &status));
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+Test(status, is_printed_as_one_clean_line, .init = cr_redirect_stderr)
+{
+    gb_status status = {0};
+    cr_expect_not(
+        gb_fail(&status, GB_DATA, "rows.tsv:3", "write a number", "'%s' is bad", "1\n\033"));
+    cr_expect_not(gb_fail(&status, GB_DATA, status.where, status.hint, "row: %s", status.what));
+    gb_status_print(&status);
+    fflush(stderr);
+    cr_assert_stderr_eq_str("gabbro: rows.tsv:3: row: '1?\?' is bad (write a number)\n");
+}
+
+Test(status, log_and_progress_keep_to_the_level, .init = cr_redirect_stderr)
+{
+    gb_progress progress;
+    gb_log_set_level(GB_LOG_WARN);
+    gb_log(GB_LOG_INFO, "not seen");
+    gb_progress_begin(&progress, "work", "steps", 10, 0);
+    gb_progress_end(&progress, 10, NULL);
+    gb_log(GB_LOG_WARN, "seen %d", 1);
+    gb_log_set_level(GB_LOG_INFO);
+    gb_log(GB_LOG_INFO, "seen %d", 2);
+    gb_progress_update(&progress, 5, "too soon for a log line");
+    fflush(stderr);
+    cr_assert_stderr_eq_str("gabbro: warning: seen 1\ngabbro: seen 2\n");
+}
+
+Test(status, signals_ask_to_stop)
+{
+    gb_install_signals();
+    cr_expect_not(gb_interrupted());
+    kill(getpid(), SIGTERM);
+    cr_expect(gb_interrupted());
 }
