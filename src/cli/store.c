@@ -1,0 +1,208 @@
+/* gabbro store: look at the run store and clean it. */
+#include "cli.h"
+#include "gabbro/store.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: gabbro store [--store DIR] COMMAND\n"
+    "\n"
+    "  list               finished steps: name, size, when they were finished\n"
+    "  path STEP          folder of a step (any unique beginning of its name or key)\n"
+    "  why STEP           what a step is made of: settings and, recursively, its inputs\n"
+    "  verify [STEP]      read all files again and compare their hashes\n"
+    "  gc [--dry-run]     remove unfinished work, damaged steps and stale locks\n"
+    "\n"
+    "The store is --store DIR, $GABBRO_STORE, $XDG_DATA_HOME/gabbro/store or\n"
+    "~/.local/share/gabbro/store.\n";
+
+static void print_bytes(uint64_t bytes)
+{
+    static const char units[] = "BKMGTP";
+    double value = (double)bytes;
+    int unit = 0;
+    for (; value >= 1000 && unit < 5; unit++)
+        value /= 1024;
+    printf("%6.*f %c", unit && value < 100 ? 1 : 0, value, units[unit]);
+}
+
+static bool list_one(void *ctx, const char *name, const char *path, const json_t *run,
+                     gb_status *status)
+{
+    (void)ctx;
+    (void)path;
+    (void)status;
+    uint64_t bytes = 0;
+    const char *output;
+    json_t *entry;
+    json_object_foreach(json_object_get(run, "outputs"), output, entry) bytes +=
+        (uint64_t)json_integer_value(json_object_get(entry, "bytes"));
+    const char *date =
+        json_string_value(json_object_get(json_object_get(run, "times"), "finished"));
+    print_bytes(bytes);
+    printf("  %-20s  %s\n", run ? (date ? date : "-") : "DAMAGED", name);
+    return true;
+}
+
+static void print_member(const char *label, const json_t *value)
+{
+    char *text = json_dumps(value, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY |
+                                       JSON_REAL_PRECISION(12));
+    printf("%s%s", label, text ? text : "?");
+    free(text);
+}
+
+static void why_step(gb_store *store, const char *name, int depth);
+
+static void why_input(gb_store *store, const char *role, const json_t *input, int depth)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(input, i, one) why_input(store, role, one, depth);
+    const char *identity = json_string_value(input);
+    if (!identity)
+        return;
+    printf("%*s%s: %s", depth * 2, "", role, identity);
+    if (strncmp(identity, "sha256:", 7) == 0)
+        printf("\n");
+    else
+        why_step(store, identity, depth + 1);
+}
+
+/* Behind the name on the same line: the settings; below it the inputs. */
+static void why_step(gb_store *store, const char *name, int depth)
+{
+    char *path = depth < 30 ? gb_store_find(store, name, NULL) : NULL;
+    json_t *run = path ? gb_step_read(path, NULL) : NULL;
+    if (!run) {
+        printf("  (not in this store)\n");
+    } else {
+        print_member("  ", json_object_get(run, "settings"));
+        if (json_is_string(json_object_get(run, "device")))
+            print_member("  on ", json_object_get(run, "device"));
+        printf("\n");
+        const char *role;
+        json_t *input;
+        json_object_foreach(json_object_get(run, "inputs"), role, input)
+            why_input(store, role, input, depth);
+    }
+    json_decref(run);
+    free(path);
+}
+
+static bool run_why(gb_store *store, const char *text, gb_status *status)
+{
+    char *path = gb_store_find(store, text, status);
+    json_t *run = path ? gb_step_read(path, status) : NULL;
+    if (run) {
+        const char *name = json_string_value(json_object_get(run, "step"));
+        printf("%s", name);
+        why_step(store, name, 1);
+    }
+    bool ok = run != NULL;
+    json_decref(run);
+    free(path);
+    return ok;
+}
+
+static bool verify_one(void *ctx, const char *name, const char *path, const json_t *run,
+                       gb_status *status)
+{
+    (void)run;
+    bool *all = ctx;
+    gb_status why = {0};
+    if (gb_step_verify(path, &why)) {
+        printf("ok       %s\n", name);
+        return true;
+    }
+    if (why.code == GB_MEMORY) {
+        *status = why;
+        return false;
+    }
+    printf("DAMAGED  %s: %s: %s\n", name, why.where, why.what);
+    *all = false;
+    return true;
+}
+
+static bool run_verify(gb_store *store, const char *text, gb_status *status)
+{
+    bool all = true;
+    if (!text) {
+        if (!gb_store_each(store, verify_one, &all, status))
+            return false;
+    } else {
+        char *path = gb_store_find(store, text, status);
+        const char *slash = path ? strrchr(path, '/') : NULL;
+        bool ok = path && verify_one(&all, slash ? slash + 1 : path, path, NULL, status);
+        free(path);
+        if (!ok)
+            return false;
+    }
+    return all || gb_fail(status, GB_MISMATCH, gb_store_root(store),
+                          "damaged steps are made again when they are needed",
+                          "some steps are not as they were written");
+}
+
+static bool run_gc(gb_store *store, bool dry_run, gb_status *status)
+{
+    gb_store_freed freed;
+    if (!gb_store_gc(store, dry_run, &freed, status))
+        return false;
+    printf("%s %u unfinished and %u damaged steps, ", dry_run ? "would remove" : "removed",
+           freed.work, freed.damaged);
+    print_bytes(freed.bytes);
+    printf("\n");
+    return true;
+}
+
+static bool run_command(gb_store *store, int argc, char **argv, bool dry_run, gb_status *status)
+{
+    const char *command = argc > 0 ? argv[0] : "", *step = argc > 1 ? argv[1] : NULL;
+    if (argc <= 2 && strcmp(command, "verify") == 0)
+        return run_verify(store, step, status);
+    if (argc == 1 && strcmp(command, "list") == 0)
+        return gb_store_each(store, list_one, NULL, status);
+    if (argc == 1 && strcmp(command, "gc") == 0)
+        return run_gc(store, dry_run, status);
+    if (argc == 2 && strcmp(command, "why") == 0)
+        return run_why(store, step, status);
+    if (argc == 2 && strcmp(command, "path") == 0) {
+        char *path = gb_store_find(store, step, status);
+        if (path)
+            printf("%s\n", path);
+        free(path);
+        return path != NULL;
+    }
+    return gb_fail(status, GB_USAGE, NULL, "see gabbro store --help",
+                   "store needs one of list, path STEP, why STEP, verify [STEP], gc");
+}
+
+int gb_cli_store(int argc, char **argv)
+{
+    static const struct option options[] = {{"store", required_argument, NULL, 's'},
+                                            {"dry-run", no_argument, NULL, 'n'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    const char *root = NULL;
+    bool dry_run = false;
+    optind = 0;
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (option == 's')
+            root = optarg;
+        else if (option == 'n')
+            dry_run = true;
+        else if (option == 'h')
+            return fputs(help, stdout) < 0 ? GB_DATA : GB_OK;
+        else
+            return GB_USAGE; /* getopt has said why */
+    }
+    gb_status status = {0};
+    gb_store *store = gb_store_open(root, &status);
+    bool ok = store && run_command(store, argc - optind, argv + optind, dry_run, &status);
+    gb_store_close(store);
+    if (!ok)
+        gb_status_print(&status);
+    return ok ? GB_OK : (int)status.code;
+}

@@ -1,0 +1,66 @@
+/* One process at a time per step. */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const long POLL_NS = 50 * 1000 * 1000;
+
+/* The last holder removes the file, so a lock on a file that is no longer at its path is void. */
+static bool still_there(const char *path, int fd)
+{
+    struct stat held, named;
+    return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_dev == named.st_dev &&
+           held.st_ino == named.st_ino;
+}
+
+static bool fail_lock(const char *path, int error, gb_status *status)
+{
+    const char *hint = error == ENOLCK || error == EOPNOTSUPP
+                           ? "put the store on a file system with locks (--store)"
+                           : "check the store's permissions and free space";
+    return gb_fail(status, GB_DATA, path, hint, "cannot lock: %s", strerror(error));
+}
+
+int lock_take(const char *path, bool wait, bool *waited, gb_status *status)
+{
+    *waited = false;
+    for (;;) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            fail_lock(path, errno, status);
+            return -1;
+        }
+        while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+            int error = errno;
+            if (error == EWOULDBLOCK && wait && !gb_interrupted()) {
+                if (!*waited)
+                    gb_log(GB_LOG_INFO, "waiting for the process that holds %s", path);
+                *waited = true;
+                nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+                continue;
+            }
+            close(fd);
+            if (error == EWOULDBLOCK && wait)
+                gb_fail(status, GB_INTERRUPTED, path, "run again to resume",
+                        "stopped while waiting for another process");
+            else if (error != EWOULDBLOCK)
+                fail_lock(path, error, status);
+            return -1;
+        }
+        if (still_there(path, fd))
+            return fd;
+        close(fd);
+    }
+}
+
+void lock_drop(const char *path, int fd)
+{
+    unlink(path); /* while it is held, see still_there */
+    close(fd);
+}

@@ -1,0 +1,293 @@
+/* Descriptions, keys, the list of outputs and run.json. */
+#include "store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_DEPTH = 32 };
+
+static bool kind_ok(const char *kind)
+{
+    size_t length = kind ? strlen(kind) : 0;
+    return length >= 1 && length <= 40 &&
+           strspn(kind, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
+}
+
+json_t *desc_to_json(const gb_step_desc *desc, gb_status *status)
+{
+    if (!kind_ok(desc->kind) || (desc->settings && !json_is_object(desc->settings)) ||
+        (desc->inputs && !json_is_object(desc->inputs))) {
+        gb_fail(status, GB_INTERNAL, desc->kind, NULL,
+                "a step needs a kind of a-z, 0-9 and '-', and objects as settings and inputs");
+        return NULL;
+    }
+    json_t *settings = desc->settings ? json_deep_copy(desc->settings) : json_object();
+    json_t *inputs = desc->inputs ? json_deep_copy(desc->inputs) : json_object();
+    json_t *all = json_pack("{s:s, s:I, s:o, s:o, s:s?, s:s?}", "kind", desc->kind, "version",
+                            (json_int_t)desc->version, "settings", settings, "inputs", inputs,
+                            "kernels", desc->kernels, "device", desc->device);
+    if (!all)
+        gb_fail(status, GB_INTERNAL, desc->kind, "texts must be valid UTF-8",
+                "cannot describe the step");
+    return all;
+}
+
+bool desc_key(const json_t *desc, char key[GB_STEP_KEY], gb_status *status)
+{
+    char *text = json_dumps(desc, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (!text)
+        return gb_fail_memory(status, "hashing a step");
+    char hex[GB_HASH_SIZE];
+    gb_hash_bytes(text, strlen(text), hex);
+    free(text);
+    memcpy(key, hex, GB_STEP_KEY - 1);
+    key[GB_STEP_KEY - 1] = '\0';
+    return true;
+}
+
+bool gb_step_key(const gb_step_desc *desc, char key[GB_STEP_KEY], gb_status *status)
+{
+    json_t *all = desc_to_json(desc, status);
+    bool ok = all && desc_key(all, key, status);
+    json_decref(all);
+    return ok;
+}
+
+/* ---- walking a folder -------------------------------------------------------------------------
+ */
+
+/* Called for each file and, behind its content, each folder; relative is "" for the top. */
+typedef bool walk_fn(void *ctx, const char *path, const char *relative, bool folder,
+                     gb_status *status);
+
+static bool walk(const char *top, const char *relative, int depth, walk_fn *each, void *ctx,
+                 gb_status *status);
+
+static bool walk_entry(const char *top, const char *relative, int depth, walk_fn *each, void *ctx,
+                       gb_status *status)
+{
+    char *path = gb_path_join(status, top, relative);
+    struct stat info;
+    bool ok = path != NULL;
+    if (ok && lstat(path, &info) != 0)
+        ok = gb_fail(status, GB_DATA, path, NULL, "cannot read: %s", strerror(errno));
+    else if (ok && S_ISDIR(info.st_mode))
+        ok = walk(top, relative, depth + 1, each, ctx, status);
+    else if (ok && S_ISREG(info.st_mode))
+        ok = each(ctx, path, relative, false, status);
+    else if (ok)
+        ok = gb_fail(status, GB_DATA, path, "a step holds plain files and folders only",
+                     "neither a file nor a folder");
+    free(path);
+    return ok;
+}
+
+static bool walk(const char *top, const char *relative, int depth, walk_fn *each, void *ctx,
+                 gb_status *status)
+{
+    char *path = relative[0] ? gb_path_join(status, top, relative) : gb_strdup(top, status);
+    if (!path)
+        return false;
+    DIR *dir = depth < MAX_DEPTH ? opendir(path) : NULL;
+    bool ok = dir != NULL;
+    if (!ok)
+        gb_fail(status, GB_DATA, path, "check the store's permissions", "cannot list: %s",
+                depth < MAX_DEPTH ? strerror(errno) : "nested too deeply");
+    for (struct dirent *entry; ok && (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char *name = relative[0] ? gb_path_join(status, relative, entry->d_name)
+                                 : gb_strdup(entry->d_name, status);
+        ok = name && walk_entry(top, name, depth, each, ctx, status);
+        free(name);
+    }
+    if (dir)
+        closedir(dir);
+    ok = ok && each(ctx, path, relative, true, status);
+    free(path);
+    return ok;
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------
+ */
+
+static bool sync_path(const char *path, int flags, gb_status *status)
+{
+    int fd = open(path, flags | O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL || errno == EROFS);
+    if (!ok)
+        gb_fail(status, GB_DATA, path, "check the disk and its free space",
+                "cannot bring to the disk: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+bool sync_folder(const char *path, gb_status *status)
+{
+    return sync_path(path, O_DIRECTORY, status);
+}
+
+static bool collect_one(void *ctx, const char *path, const char *relative, bool folder,
+                        gb_status *status)
+{
+    json_t *outputs = ctx;
+    struct stat info;
+    char hex[GB_HASH_SIZE];
+    size_t resume = strlen(RESUME_FOLDER);
+    if (strcmp(relative, RUN_FILE) == 0 ||
+        (strncmp(relative, RESUME_FOLDER, resume) == 0 && strchr("/", relative[resume])))
+        return true;
+    if (folder)
+        return sync_folder(path, status);
+    if (!sync_path(path, 0, status) || !gb_hash_file(path, hex, status))
+        return false;
+    if (stat(path, &info) != 0)
+        return gb_fail(status, GB_DATA, path, NULL, "cannot read: %s", strerror(errno));
+    json_t *entry = json_pack("{s:I, s:s}", "bytes", (json_int_t)info.st_size, "sha256", hex);
+    if (json_object_set_new(outputs, relative, entry) != 0)
+        return gb_fail(status, GB_DATA, path, "name files in UTF-8", "cannot list the output");
+    return true;
+}
+
+json_t *outputs_collect(const char *folder, gb_status *status)
+{
+    json_t *outputs = json_object();
+    if (!outputs)
+        gb_fail_memory(status, "listing outputs");
+    else if (!walk(folder, "", 0, collect_one, outputs, status)) {
+        json_decref(outputs);
+        outputs = NULL;
+    }
+    return outputs;
+}
+
+static bool remove_draft(void *ctx, const char *path, const char *relative, bool folder,
+                         gb_status *status)
+{
+    (void)ctx;
+    (void)status;
+    const char *slash = strrchr(relative, '/');
+    const char *name = slash ? slash + 1 : relative;
+    size_t length = strlen(name);
+    if (!folder && name[0] == '.' && length > 6 && strcmp(name + length - 6, ".draft") == 0)
+        unlink(path);
+    return true;
+}
+
+bool remove_drafts(const char *folder, gb_status *status)
+{
+    return walk(folder, "", 0, remove_draft, NULL, status);
+}
+
+/* ---- run.json ---------------------------------------------------------------------------------
+ */
+
+/* The outputs as run.json lists them; with `hash` their content too. */
+static bool outputs_fit(const char *folder, json_t *outputs, bool hash, gb_status *status)
+{
+    const char *name;
+    json_t *entry;
+    json_object_foreach(outputs, name, entry)
+    {
+        char *path = gb_path_join(status, folder, name);
+        struct stat info;
+        char hex[GB_HASH_SIZE];
+        const char *expected = json_string_value(json_object_get(entry, "sha256"));
+        bool ok = path != NULL;
+        if (ok && (stat(path, &info) != 0 || !S_ISREG(info.st_mode)))
+            ok = gb_fail(status, GB_DATA, path, NULL, "missing from the step");
+        else if (ok && info.st_size != json_integer_value(json_object_get(entry, "bytes")))
+            ok = gb_fail(status, GB_DATA, path, NULL, "not of the size that run.json gives");
+        else if (ok && hash && (!gb_hash_file(path, hex, status) || !expected))
+            ok = false;
+        else if (ok && hash && strcmp(hex, expected) != 0)
+            ok = gb_fail(status, GB_DATA, path, NULL, "its content changed since it was written");
+        free(path);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* Does the description in run.json hash to the name it carries? */
+static bool name_fits(const json_t *run, const char *name, const char *path, gb_status *status)
+{
+    static const char *const parts[] = {"kind",   "version", "settings",
+                                        "inputs", "kernels", "device"};
+    const char *said = json_string_value(json_object_get(run, "step"));
+    const char *kind = json_string_value(json_object_get(run, "kind"));
+    json_t *desc = json_object();
+    bool ok = desc != NULL;
+    for (size_t i = 0; ok && i < sizeof parts / sizeof parts[0]; i++)
+        ok = json_object_set(desc, parts[i], json_object_get(run, parts[i])) == 0;
+    char key[GB_STEP_KEY], full[GB_STEP_NAME] = "";
+    if (ok && kind_ok(kind) && desc_key(desc, key, NULL))
+        snprintf(full, sizeof full, "%s-%s", kind, key);
+    json_decref(desc);
+    if (!said || strcmp(said, full) != 0 || (name && strcmp(said, name) != 0))
+        return gb_fail(status, GB_DATA, path, NULL, "does not describe the step it lies in");
+    return true;
+}
+
+json_t *run_read(const char *folder, const char *name, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, RUN_FILE);
+    size_t length = 0;
+    char *text = path ? gb_read_file(path, &length, status) : NULL;
+    json_error_t error;
+    json_t *run = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &error) : NULL;
+    if (text && !run)
+        gb_fail(status, GB_DATA, path, NULL, "damaged: %s (line %d)", error.text, error.line);
+    json_t *outputs = json_object_get(run, "outputs");
+    if (run && (!json_is_object(outputs) || !name_fits(run, name, path, status) ||
+                !outputs_fit(folder, outputs, false, status))) {
+        if (!json_is_object(outputs))
+            gb_fail(status, GB_DATA, path, NULL, "damaged: no list of outputs");
+        json_decref(run);
+        run = NULL;
+    }
+    free(text);
+    free(path);
+    return run;
+}
+
+json_t *gb_step_read(const char *path, gb_status *status)
+{
+    return run_read(path, NULL, status);
+}
+
+bool gb_step_verify(const char *path, gb_status *status)
+{
+    json_t *run = run_read(path, NULL, status);
+    bool ok = run && outputs_fit(path, json_object_get(run, "outputs"), true, status);
+    json_decref(run);
+    return ok;
+}
+
+bool gb_identity(const char *path, char identity[GB_IDENTITY], gb_status *status)
+{
+    char hex[GB_HASH_SIZE];
+    char *run_path = gb_path_join(status, path, RUN_FILE);
+    if (!run_path)
+        return false;
+    bool step = gb_file_exists(run_path), ok = true;
+    free(run_path);
+    if (step) {
+        json_t *run = run_read(path, NULL, status);
+        ok = run != NULL;
+        if (ok)
+            snprintf(identity, GB_IDENTITY, "%s", json_string_value(json_object_get(run, "step")));
+        json_decref(run);
+        return ok;
+    }
+    ok = gb_dir_exists(path) ? gb_hash_tree(path, hex, status) : gb_hash_file(path, hex, status);
+    if (ok)
+        snprintf(identity, GB_IDENTITY, "sha256:%s", hex);
+    return ok;
+}

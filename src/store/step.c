@@ -1,0 +1,216 @@
+/* A step from the question "is it there?" to its place in the store. */
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct gb_step {
+    char name[GB_STEP_NAME]; /* kind-key */
+    json_t *desc;            /* description, as hashed */
+    char *root;              /* the store's folder */
+    char *final;             /* where the finished step stands */
+    char *work;              /* where it is made */
+    char *lock_path;         /* its lock */
+    int lock;                /* descriptor of the held lock, or -1 */
+    bool done;               /* finished, here or earlier */
+    bool resumed;            /* work was there at the beginning */
+    double start_s;          /* when the work began */
+};
+
+void gb_step_close(gb_step *step)
+{
+    if (!step)
+        return;
+    if (step->lock >= 0) /* the file stays: it marks the work folder's name as taken */
+        close(step->lock);
+    json_decref(step->desc);
+    free(step->root);
+    free(step->final);
+    free(step->work);
+    free(step->lock_path);
+    free(step);
+}
+
+bool gb_step_done(const gb_step *step)
+{
+    return step->done;
+}
+
+bool gb_step_resumed(const gb_step *step)
+{
+    return step->resumed;
+}
+
+const char *gb_step_name(const gb_step *step)
+{
+    return step->name;
+}
+
+const char *gb_step_path(const gb_step *step)
+{
+    return step->done ? step->final : step->work;
+}
+
+static gb_step *step_create(gb_store *store, const gb_step_desc *desc, gb_status *status)
+{
+    gb_step *step = gb_alloc(1, sizeof *step, status);
+    if (!step)
+        return NULL;
+    step->lock = -1;
+    step->desc = desc_to_json(desc, status);
+    char key[GB_STEP_KEY];
+    bool ok = step->desc && desc_key(step->desc, key, status);
+    if (ok) {
+        snprintf(step->name, sizeof step->name, "%s-%s", desc->kind, key);
+        ok = (step->root = gb_strdup(store->root, status)) &&
+             (step->final = gb_path_join(status, store->root, step->name)) &&
+             (step->work = gb_path_join(status, store->work, step->name)) &&
+             (step->lock_path = gb_format(status, "%s.lock", step->work));
+    }
+    if (!ok) {
+        gb_step_close(step);
+        return NULL;
+    }
+    return step;
+}
+
+static bool is_complete(const char *folder, const char *name, gb_status *status)
+{
+    json_t *run = run_read(folder, name, status);
+    json_decref(run);
+    return run != NULL;
+}
+
+/* From work to final. What a kill leaves at any point in here is either a complete work folder,
+ * which the next attempt publishes, or the finished step. */
+static bool publish(gb_step *step, gb_status *status)
+{
+    char *resume = gb_path_join(status, step->work, RESUME_FOLDER);
+    bool ok = resume && gb_remove_tree(resume, status) && sync_folder(step->work, status);
+    free(resume);
+    if (ok && rename(step->work, step->final) != 0)
+        ok = gb_fail(status, GB_DATA, step->final, "check the store's permissions",
+                     "cannot put the step into place: %s", strerror(errno));
+    ok = ok && sync_folder(step->root, status);
+    if (ok) {
+        step->done = true;
+        lock_drop(step->lock_path, step->lock);
+        step->lock = -1;
+    }
+    return ok;
+}
+
+/* A finished-looking folder that is not whole must not be taken for a result, nor be resumed. */
+static bool remove_damaged(gb_step *step, const gb_status *why, gb_status *status)
+{
+    gb_log(GB_LOG_WARN, "%s is damaged and is made again: %s: %s", step->name, why->where,
+           why->what);
+    char *aside = gb_format(status, "%s.damaged", step->work);
+    bool ok = aside && gb_remove_tree(aside, status);
+    if (ok && rename(step->final, aside) != 0)
+        ok = gb_fail(status, GB_DATA, step->final, "remove it by hand",
+                     "cannot move the damaged step aside: %s", strerror(errno));
+    ok = ok && gb_remove_tree(aside, status);
+    free(aside);
+    return ok;
+}
+
+/* With the lock held: make the work folder ready, or finish what a killed process nearly did. */
+static bool prepare_work(gb_step *step, gb_status *status)
+{
+    gb_status why = {0};
+    if (is_complete(step->final, step->name, &why)) { /* made while we waited */
+        step->done = true;
+        lock_drop(step->lock_path, step->lock);
+        step->lock = -1;
+        return true;
+    }
+    if (gb_dir_exists(step->final) && !remove_damaged(step, &why, status))
+        return false;
+    step->resumed = gb_dir_exists(step->work);
+    if (!step->resumed)
+        return gb_make_dirs(step->work, status);
+    if (!remove_drafts(step->work, status))
+        return false;
+    if (is_complete(step->work, step->name, NULL))
+        return publish(step, status);
+    return true;
+}
+
+gb_step *gb_step_begin(gb_store *store, const gb_step_desc *desc, gb_status *status)
+{
+    gb_step *step = step_create(store, desc, status);
+    if (!step)
+        return NULL;
+    step->start_s = gb_now_s();
+    if (is_complete(step->final, step->name, NULL)) {
+        step->done = true;
+        return step;
+    }
+    bool waited;
+    step->lock = lock_take(step->lock_path, true, &waited, status);
+    if (step->lock < 0 || !prepare_work(step, status)) {
+        gb_step_close(step);
+        return NULL;
+    }
+    step->start_s = gb_now_s();
+    return step;
+}
+
+static json_t *times_of(const gb_step *step, const json_t *facts)
+{
+    char date[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    json_t *given = json_object_get(facts, "times");
+    json_t *times = json_is_object(given) ? json_deep_copy(given) : json_object();
+    json_object_set_new(times, "finished", json_string(date));
+    json_object_set_new(times, "wall_s", json_real(gb_now_s() - step->start_s));
+    json_object_set_new(times, "resumed", json_boolean(step->resumed));
+    return times;
+}
+
+/* The whole record; takes over the reference to outputs. */
+static json_t *run_of(const gb_step *step, const json_t *facts, json_t *outputs)
+{
+    json_t *run = json_deep_copy(step->desc);
+    json_t *rest = facts ? json_deep_copy(facts) : json_object();
+    json_object_del(rest, "times");
+    int bad = json_object_set_new(run, "format", json_integer(1)) |
+              json_object_set_new(run, "step", json_string(step->name)) |
+              json_object_set_new(run, "program", json_string("gabbro " GABBRO_VERSION)) |
+              json_object_set_new(run, "facts", rest) |
+              json_object_set_new(run, "outputs", outputs) |
+              json_object_set_new(run, "times", times_of(step, facts));
+    if (bad) {
+        json_decref(run);
+        return NULL;
+    }
+    return run;
+}
+
+bool gb_step_finish(gb_step *step, const json_t *facts, gb_status *status)
+{
+    if (step->done)
+        return true;
+    if (facts && !json_is_object(facts))
+        return gb_fail(status, GB_INTERNAL, step->name, NULL, "a step's facts must be an object");
+    json_t *outputs = outputs_collect(step->work, status);
+    if (!outputs)
+        return false;
+    json_t *run = run_of(step, facts, outputs);
+    char *text =
+        run ? json_dumps(run, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    char *path = gb_path_join(status, step->work, RUN_FILE);
+    bool ok = path && (text || gb_fail_memory(status, "writing run.json")) &&
+              gb_write_file(path, text, strlen(text), status) && publish(step, status);
+    free(path);
+    free(text);
+    json_decref(run);
+    return ok;
+}

@@ -1,0 +1,264 @@
+/* The store as a whole: where it is, what it holds, what can go. */
+#include "store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *gb_store_default_root(gb_status *status)
+{
+    const char *own = getenv("GABBRO_STORE"), *data = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+    if (own && own[0])
+        return gb_strdup(own, status);
+    if (data && data[0] == '/')
+        return gb_path_join(status, data, "gabbro/store");
+    if (home && home[0])
+        return gb_path_join(status, home, ".local/share/gabbro/store");
+    gb_fail(status, GB_USAGE, NULL, "give --store DIR or set GABBRO_STORE",
+            "no place for the run store: neither HOME nor GABBRO_STORE is set");
+    return NULL;
+}
+
+gb_store *gb_store_open(const char *root, gb_status *status)
+{
+    gb_store *store = gb_alloc(1, sizeof *store, status);
+    char *path = root ? gb_strdup(root, status) : gb_store_default_root(status);
+    char *work = path ? gb_path_join(status, path, "work") : NULL;
+    bool ok = store && work && gb_make_dirs(work, status);
+    if (ok && !(store->root = realpath(path, NULL)))
+        ok = gb_fail(status, GB_DATA, path, NULL, "cannot open the store: %s", strerror(errno));
+    ok = ok && (store->work = gb_path_join(status, store->root, "work"));
+    free(path);
+    free(work);
+    if (!ok) {
+        gb_store_close(store);
+        return NULL;
+    }
+    return store;
+}
+
+void gb_store_close(gb_store *store)
+{
+    if (!store)
+        return;
+    free(store->root);
+    free(store->work);
+    free(store);
+}
+
+const char *gb_store_root(const gb_store *store)
+{
+    return store->root;
+}
+
+/* ---- listing ----------------------------------------------------------------------------------
+ */
+
+static bool key_at_end(const char *name)
+{
+    size_t length = strlen(name), digits = GB_STEP_KEY - 1;
+    return length > digits + 1 && name[length - digits - 1] == '-' &&
+           strspn(name + length - digits, "0123456789abcdef") == digits;
+}
+
+static int is_step(const struct dirent *entry)
+{
+    return key_at_end(entry->d_name);
+}
+
+/* Byte order, whatever the locale. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool scan(const char *folder, struct dirent ***entries, int *count, gb_status *status)
+{
+    *count = scandir(folder, entries, is_step, by_name);
+    if (*count < 0)
+        return gb_fail(status, GB_DATA, folder, "check the path and its permissions",
+                       "cannot list: %s", strerror(errno));
+    return true;
+}
+
+static void scan_free(struct dirent **entries, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+}
+
+bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status *status)
+{
+    struct dirent **entries;
+    int count;
+    if (!scan(store->root, &entries, &count, status))
+        return false;
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++) {
+        char *path = gb_path_join(status, store->root, entries[i]->d_name);
+        json_t *run = path ? run_read(path, entries[i]->d_name, NULL) : NULL;
+        ok = path && each(ctx, entries[i]->d_name, path, run, status);
+        json_decref(run);
+        free(path);
+    }
+    scan_free(entries, count);
+    return ok;
+}
+
+char *gb_store_find(gb_store *store, const char *text, gb_status *status)
+{
+    struct dirent **entries;
+    int count;
+    if (!scan(store->root, &entries, &count, status))
+        return NULL;
+    const char *found = NULL;
+    int matches = 0;
+    size_t length = strlen(text);
+    for (int i = 0; length && i < count; i++) {
+        const char *name = entries[i]->d_name;
+        const char *key = name + strlen(name) - (GB_STEP_KEY - 1);
+        if (strncmp(name, text, length) != 0 && strncmp(key, text, length) != 0)
+            continue;
+        found = name;
+        matches++;
+    }
+    char *path = NULL;
+    if (matches == 1)
+        path = gb_path_join(status, store->root, found);
+    else
+        gb_fail(status, GB_USAGE, text, "gabbro store list shows the steps",
+                matches ? "%d finished steps start like this" : "no finished step starts like this",
+                matches);
+    scan_free(entries, count);
+    return path;
+}
+
+/* ---- freeing ----------------------------------------------------------------------------------
+ */
+
+/* nftw knows no context: sizes are added up by hand. */
+static uint64_t tree_bytes(const char *path)
+{
+    struct stat info;
+    if (lstat(path, &info) != 0)
+        return 0;
+    uint64_t bytes = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+    DIR *dir = S_ISDIR(info.st_mode) ? opendir(path) : NULL;
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        char *below = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0
+                          ? NULL
+                          : gb_path_join(NULL, path, entry->d_name);
+        bytes += below ? tree_bytes(below) : 0;
+        free(below);
+    }
+    if (dir)
+        closedir(dir);
+    return bytes;
+}
+
+/* Removes a folder of a step nobody holds; one in use is left alone. */
+static bool free_step(gb_store *store, const char *path, const char *name, bool dry_run,
+                      uint32_t *count, uint64_t *bytes, gb_status *status)
+{
+    char *lock_path = gb_format(status, "%s/%s.lock", store->work, name);
+    if (!lock_path)
+        return false;
+    gb_status busy = {0};
+    bool waited, ok = true;
+    int lock = lock_take(lock_path, false, &waited, &busy);
+    if (lock < 0 && busy.code != GB_OK) {
+        ok = false;
+        if (status)
+            *status = busy;
+    } else if (lock >= 0) {
+        json_t *run = run_read(path, name, NULL);
+        if (!run) { /* a whole one was finished meanwhile, or only waits for its rename */
+            (*count)++;
+            *bytes += tree_bytes(path);
+            ok = dry_run || gb_remove_tree(path, status);
+        }
+        json_decref(run);
+        lock_drop(lock_path, lock);
+    }
+    free(lock_path);
+    return ok;
+}
+
+static bool gc_finished(gb_store *store, bool dry_run, gb_store_freed *freed, gb_status *status)
+{
+    struct dirent **entries;
+    int count;
+    if (!scan(store->root, &entries, &count, status))
+        return false;
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++) {
+        const char *name = entries[i]->d_name;
+        char *path = gb_path_join(status, store->root, name);
+        json_t *run = path ? run_read(path, name, NULL) : NULL;
+        ok = path &&
+             (run || free_step(store, path, name, dry_run, &freed->damaged, &freed->bytes, status));
+        json_decref(run);
+        free(path);
+    }
+    scan_free(entries, count);
+    return ok;
+}
+
+static int in_work(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* Name of the step that an entry of work/ belongs to: without ".lock" or ".damaged". */
+static bool step_of_entry(const char *entry, char name[GB_STEP_NAME])
+{
+    static const char *const ends[] = {".lock", ".damaged", ""};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t length = strlen(entry), tail = strlen(ends[i]);
+        if (length < tail || strcmp(entry + length - tail, ends[i]) != 0)
+            continue;
+        if (length - tail >= GB_STEP_NAME)
+            return false;
+        memcpy(name, entry, length - tail);
+        name[length - tail] = '\0';
+        return key_at_end(name);
+    }
+    return false;
+}
+
+static bool gc_work(gb_store *store, bool dry_run, gb_store_freed *freed, gb_status *status)
+{
+    struct dirent **entries;
+    int count = scandir(store->work, &entries, in_work, by_name);
+    if (count < 0)
+        return gb_fail(status, GB_DATA, store->work, "check the path and its permissions",
+                       "cannot list: %s", strerror(errno));
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++) {
+        char name[GB_STEP_NAME];
+        char *path = gb_path_join(status, store->work, entries[i]->d_name);
+        uint32_t locks = 0;
+        ok = path != NULL;
+        if (ok && step_of_entry(entries[i]->d_name, name)) {
+            bool folder = gb_dir_exists(path);
+            if (folder || !dry_run) /* taking and dropping a stale lock removes it */
+                ok = free_step(store, path, name, dry_run, folder ? &freed->work : &locks,
+                               &freed->bytes, status);
+        }
+        free(path);
+    }
+    scan_free(entries, count);
+    return ok;
+}
+
+bool gb_store_gc(gb_store *store, bool dry_run, gb_store_freed *freed, gb_status *status)
+{
+    *freed = (gb_store_freed){0};
+    return gc_finished(store, dry_run, freed, status) && gc_work(store, dry_run, freed, status);
+}

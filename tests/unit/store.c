@@ -1,0 +1,410 @@
+/* Store room: keys, hits and misses, what kills leave, damage, two processes on one step. */
+#include "gabbro/store.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char root[64];    /* store of the running test */
+static gb_store *store;  /* opened at root */
+static json_t *settings; /* of the step that most tests make */
+
+static void setup(void)
+{
+    gb_log_set_level(GB_LOG_ERROR);
+    snprintf(root, sizeof root, "/tmp/gabbro-store-XXXXXX");
+    cr_assert(mkdtemp(root));
+    gb_status status = {0};
+    store = gb_store_open(root, &status);
+    cr_assert(store, "%s", status.what);
+    settings = json_pack("{s:i, s:f, s:s}", "steps", 600, "rate", 0.003, "context", "query");
+}
+
+static void teardown(void)
+{
+    json_decref(settings);
+    gb_store_close(store);
+    gb_remove_tree(root, NULL);
+}
+
+static gb_step *begin(void)
+{
+    gb_status status = {0};
+    gb_step_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
+    gb_step *step = gb_step_begin(store, &desc, &status);
+    cr_assert(step, "%s: %s", status.where, status.what);
+    return step;
+}
+
+static void put(const char *folder, const char *name, const char *text)
+{
+    gb_status status = {0};
+    char *path = gb_path_join(NULL, folder, name);
+    cr_assert(gb_write_file(path, text, strlen(text), &status), "%s", status.what);
+    free(path);
+}
+
+static char *get(const char *folder, const char *name)
+{
+    char *path = gb_path_join(NULL, folder, name);
+    char *text = gb_read_file(path, NULL, NULL);
+    free(path);
+    return text;
+}
+
+/* Makes the step with one file and gives its folder. */
+static char *make_step(void)
+{
+    gb_status status = {0};
+    gb_step *step = begin();
+    cr_assert(!gb_step_done(step));
+    put(gb_step_path(step), "model.bin", "weights");
+    cr_assert(gb_step_finish(step, NULL, &status), "%s: %s", status.where, status.what);
+    cr_assert(gb_step_done(step));
+    char *path = strdup(gb_step_path(step));
+    gb_step_close(step);
+    return path;
+}
+
+TestSuite(store, .init = setup, .fini = teardown);
+
+Test(store, key_is_stable_and_sees_everything)
+{
+    /* A changed key would throw away every store in the world: the value is golden. */
+    json_t *inputs = json_pack("{s:s}", "tokens", "tokenize-0123456789abcdef01234567");
+    gb_step_desc desc = {"pretrain", 2, settings, inputs, "k1", "device 1"};
+    char key[GB_STEP_KEY], other[GB_STEP_KEY];
+    cr_assert(gb_step_key(&desc, key, NULL));
+    cr_expect_str_eq(key, "61fe95af253f83c03965afcc");
+
+    json_t *reordered =
+        json_pack("{s:s, s:f, s:i}", "context", "query", "rate", 0.003, "steps", 600);
+    json_t *changed = json_pack("{s:s, s:f, s:i}", "context", "span", "rate", 0.003, "steps", 600);
+    gb_step_desc same = desc, variants[] = {desc, desc, desc, desc, desc, desc};
+    same.settings = reordered;
+    cr_assert(gb_step_key(&same, other, NULL));
+    cr_expect_str_eq(key, other, "the order of settings does not count");
+    variants[0].kind = "finetune";
+    variants[1].version = 3;
+    variants[2].settings = changed;
+    variants[3].inputs = NULL;
+    variants[4].kernels = NULL;
+    variants[5].device = "device 2";
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        cr_assert(gb_step_key(&variants[i], other, NULL));
+        cr_expect_str_neq(key, other, "variant %zu", i);
+    }
+    json_decref(inputs);
+    json_decref(reordered);
+    json_decref(changed);
+}
+
+Test(store, refuses_a_bad_description)
+{
+    gb_status status = {0};
+    gb_step_desc desc = {.kind = "../up", .version = 1};
+    cr_expect_null(gb_step_begin(store, &desc, &status));
+    cr_expect_eq(status.code, GB_INTERNAL);
+}
+
+Test(store, finished_step_is_found_again)
+{
+    char *path = make_step();
+    gb_step *step = begin();
+    cr_expect(gb_step_done(step));
+    cr_expect_str_eq(gb_step_path(step), path);
+    char *text = get(gb_step_path(step), "model.bin");
+    cr_expect_str_eq(text, "weights");
+    free(text);
+    gb_step_close(step);
+    free(path);
+
+    json_object_set_new(settings, "steps", json_integer(601));
+    step = begin();
+    cr_expect(!gb_step_done(step), "another setting is another step");
+    gb_step_close(step);
+}
+
+Test(store, record_says_what_was_made)
+{
+    gb_status status = {0};
+    gb_step *step = begin();
+    char *sub = gb_path_join(NULL, gb_step_path(step), "sub");
+    cr_assert(gb_make_dirs(sub, NULL));
+    put(sub, "b.txt", "abc");
+    put(gb_step_path(step), "a.txt", "");
+    json_t *facts = json_pack("{s:s, s:{s:f}}", "driver", "llvmpipe", "times", "load_s", 1.5);
+    cr_assert(gb_step_finish(step, facts, &status), "%s", status.what);
+    json_decref(facts);
+    json_t *run = gb_step_read(gb_step_path(step), &status);
+    cr_assert(run, "%s", status.what);
+    cr_expect_str_eq(json_string_value(json_object_get(run, "step")), gb_step_name(step));
+    cr_expect_eq(json_integer_value(json_object_get(json_object_get(run, "settings"), "steps")),
+                 600);
+    json_t *outputs = json_object_get(run, "outputs");
+    cr_expect_eq(json_object_size(outputs), 2);
+    json_t *file = json_object_get(outputs, "sub/b.txt");
+    cr_expect_eq(json_integer_value(json_object_get(file, "bytes")), 3);
+    cr_expect_str_eq(json_string_value(json_object_get(file, "sha256")),
+                     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    json_t *kept = json_object_get(run, "facts");
+    cr_expect_str_eq(json_string_value(json_object_get(kept, "driver")), "llvmpipe");
+    cr_expect_null(json_object_get(kept, "times"));
+    json_t *times = json_object_get(run, "times");
+    cr_expect_float_eq(json_real_value(json_object_get(times, "load_s")), 1.5, 0);
+    cr_expect(json_is_string(json_object_get(times, "finished")));
+    json_decref(run);
+    free(sub);
+    gb_step_close(step);
+}
+
+Test(store, records_differ_in_times_only)
+{
+    char *texts[2];
+    for (int i = 0; i < 2; i++) {
+        char *path = make_step();
+        json_t *run = gb_step_read(path, NULL);
+        json_object_del(run, "times");
+        texts[i] = json_dumps(run, JSON_SORT_KEYS);
+        json_decref(run);
+        cr_assert(gb_remove_tree(path, NULL));
+        free(path);
+    }
+    cr_expect_str_eq(texts[0], texts[1]);
+    free(texts[0]);
+    free(texts[1]);
+}
+
+Test(store, unfinished_step_resumes)
+{
+    gb_step *step = begin();
+    char *name = strdup(gb_step_name(step));
+    cr_expect(!gb_step_resumed(step));
+    char *resume = gb_path_join(NULL, gb_step_path(step), "resume");
+    cr_assert(gb_make_dirs(resume, NULL));
+    put(resume, "checkpoint", "step 300");
+    put(gb_step_path(step), ".model.bin.123-0.draft", "half");
+    gb_step_close(step); /* as a kill would */
+
+    step = begin();
+    cr_expect(gb_step_resumed(step) && !gb_step_done(step));
+    char *checkpoint = get(resume, "checkpoint"),
+         *draft = get(gb_step_path(step), ".model.bin.123-0.draft");
+    cr_assert_not_null(checkpoint);
+    cr_expect_str_eq(checkpoint, "step 300");
+    cr_expect_null(draft, "drafts of the dead are removed");
+    put(gb_step_path(step), "model.bin", "weights");
+    gb_status status = {0};
+    cr_assert(gb_step_finish(step, NULL, &status), "%s", status.what);
+    char *gone = gb_path_join(NULL, gb_step_path(step), "resume");
+    cr_expect(!gb_dir_exists(gone), "checkpoints are not kept");
+    gb_step_close(step);
+    char *lock = gb_format(NULL, "%s/work/%s.lock", root, name);
+    cr_expect(!gb_file_exists(lock));
+    free(lock);
+    free(gone);
+    free(checkpoint);
+    free(resume);
+    free(name);
+}
+
+Test(store, kill_between_record_and_rename_loses_nothing)
+{
+    char *path = make_step();
+    const char *name = strrchr(path, '/') + 1;
+    char *work = gb_format(NULL, "%s/work/%s", root, name);
+    char *resume = gb_path_join(NULL, work, "resume");
+    cr_assert_eq(rename(path, work), 0);
+    cr_assert(gb_make_dirs(resume, NULL));
+    gb_step *step = begin();
+    cr_expect(gb_step_done(step), "complete work is put into place");
+    cr_expect(!gb_dir_exists(work));
+    gb_step_close(step);
+    json_t *run = gb_step_read(path, NULL);
+    cr_expect_not_null(run);
+    json_decref(run);
+    free(resume);
+    free(work);
+    free(path);
+}
+
+/* Does the damaged folder count as a result? The new work folder must also start empty. */
+static void expect_made_again(const char *what)
+{
+    gb_step *step = begin();
+    cr_expect(!gb_step_done(step), "%s", what);
+    char *old = get(gb_step_path(step), "model.bin");
+    cr_expect_null(old, "%s: remains of the damaged step", what);
+    gb_step_close(step);
+    char *path = make_step();
+    free(path);
+}
+
+Test(store, damage_is_no_hit)
+{
+    char *path = make_step();
+    char *run = gb_path_join(NULL, path, "run.json"),
+         *model = gb_path_join(NULL, path, "model.bin");
+    cr_assert_eq(unlink(run), 0);
+    expect_made_again("no run.json");
+    cr_assert_eq(truncate(run, 40), 0);
+    expect_made_again("cut run.json");
+    put(path, "run.json", "{\"step\": \"pretrain-0\", \"outputs\": {}}");
+    expect_made_again("run.json of something else");
+    cr_assert_eq(truncate(model, 3), 0);
+    expect_made_again("short output");
+    cr_assert_eq(unlink(model), 0);
+    expect_made_again("missing output");
+    free(run);
+    free(model);
+    free(path);
+}
+
+Test(store, verify_sees_changed_bytes)
+{
+    char *path = make_step();
+    gb_status status = {0};
+    cr_expect(gb_step_verify(path, &status));
+    put(path, "model.bin", "wEights");
+    cr_expect(!gb_step_verify(path, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    free(path);
+}
+
+Test(store, two_processes_make_a_step_once)
+{
+    char *log = gb_path_join(NULL, root, "log");
+    pid_t children[2];
+    for (int i = 0; i < 2; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            gb_step_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
+            gb_step *step = gb_step_begin(store, &desc, NULL);
+            if (!step)
+                _exit(1);
+            if (!gb_step_done(step)) {
+                int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0666);
+                bool wrote = write(fd, "x", 1) == 1;
+                usleep(200 * 1000);
+                put(gb_step_path(step), "model.bin", "weights");
+                if (!wrote || !gb_step_finish(step, NULL, NULL))
+                    _exit(2);
+            }
+            _exit(gb_step_done(step) && access(gb_step_path(step), R_OK) == 0 ? 0 : 3);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        int result;
+        cr_assert_eq(waitpid(children[i], &result, 0), children[i]);
+        cr_expect(WIFEXITED(result) && WEXITSTATUS(result) == 0, "child %d: %x", i, result);
+    }
+    char *text = gb_read_file(log, NULL, NULL);
+    cr_expect_str_eq(text, "x", "the work was done by one of them");
+    free(text);
+    free(log);
+}
+
+Test(store, death_of_the_holder_frees_the_step)
+{
+    int ready[2];
+    cr_assert_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        gb_step_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
+        gb_step *step = gb_step_begin(store, &desc, NULL);
+        bool told = step && write(ready[1], "1", 1) == 1;
+        pause();
+        _exit(told);
+    }
+    char byte;
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    gb_step *step = begin();
+    cr_expect(gb_step_resumed(step));
+    gb_step_close(step);
+}
+
+Test(store, finish_refuses_links)
+{
+    gb_step *step = begin();
+    char *link = gb_path_join(NULL, gb_step_path(step), "out");
+    cr_assert_eq(symlink("/etc/passwd", link), 0);
+    gb_status status = {0};
+    cr_expect(!gb_step_finish(step, NULL, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect(!gb_step_done(step) && gb_dir_exists(gb_step_path(step)), "the work stays");
+    gb_step_close(step);
+    free(link);
+}
+
+Test(store, identity_of_steps_files_and_folders)
+{
+    char *path = make_step();
+    char identity[GB_IDENTITY];
+    gb_status status = {0};
+    cr_assert(gb_identity(path, identity, &status));
+    cr_expect_str_eq(identity, strrchr(path, '/') + 1);
+    char *model = gb_path_join(NULL, path, "model.bin");
+    cr_assert(gb_identity(model, identity, &status));
+    cr_expect_str_eq(identity,
+                     "sha256:9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c");
+    cr_assert(gb_identity(root, identity, &status));
+    cr_expect_eq(strncmp(identity, "sha256:", 7), 0);
+    cr_assert_eq(truncate(model, 2), 0);
+    cr_expect(!gb_identity(path, identity, &status), "a damaged step is no input");
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect(!gb_identity("/nonexistent", identity, &status));
+    free(model);
+    free(path);
+}
+
+Test(store, find_by_name_or_key)
+{
+    char *path = make_step();
+    const char *name = strrchr(path, '/') + 1;
+    gb_status status = {0};
+    char *found = gb_store_find(store, name + strlen("pretrain-"), &status);
+    cr_assert(found, "%s", status.what);
+    cr_expect_str_eq(found, path);
+    free(found);
+    json_object_set_new(settings, "steps", json_integer(601));
+    free(make_step());
+    cr_expect_null(gb_store_find(store, "pretrain-", &status), "two steps start like this");
+    cr_expect_eq(status.code, GB_USAGE);
+    cr_expect_null(gb_store_find(store, "zzz", &status));
+    free(path);
+}
+
+Test(store, gc_frees_what_nobody_uses)
+{
+    char *path = make_step();
+    char *model = gb_path_join(NULL, path, "model.bin");
+    json_object_set_new(settings, "steps", json_integer(601));
+    gb_step *busy = begin();
+    json_object_set_new(settings, "steps", json_integer(602));
+    gb_step *left = begin();
+    put(gb_step_path(left), "half", "1234");
+    char *left_path = strdup(gb_step_path(left));
+    gb_step_close(left);
+    gb_store_freed freed;
+    cr_assert(gb_store_gc(store, true, &freed, NULL));
+    cr_expect_eq(freed.work, 1);
+    cr_expect_eq(freed.damaged, 0);
+    cr_expect_eq(freed.bytes, 4);
+    cr_expect(gb_dir_exists(left_path), "a dry run removes nothing");
+    cr_assert_eq(truncate(model, 2), 0);
+    cr_assert(gb_store_gc(store, false, &freed, NULL));
+    cr_expect_eq(freed.work, 1);
+    cr_expect_eq(freed.damaged, 1);
+    cr_expect(!gb_dir_exists(left_path) && !gb_dir_exists(path));
+    cr_expect(gb_dir_exists(gb_step_path(busy)), "work in progress stays");
+    gb_step_close(busy);
+    free(left_path);
+    free(model);
+    free(path);
+}
