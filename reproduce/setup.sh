@@ -140,8 +140,13 @@ gabbro_configure()
 gabbro_setup()
 {
     gabbro_need "$1" "$2" || return 2
-    build=$3
+    tests=$1 build=$3
     shift 3
+    if [ "$tests" = yes ]; then
+        set -- -Dtests=enabled "$@"
+    elif [ ! -f "$build/build.ninja" ]; then # a build that has tests keeps them
+        set -- -Dtests=disabled "$@"
+    fi
     mkdir -p "$build" || return 70
     (
         # Jobs of a cluster may set up the same tree at the same time.
