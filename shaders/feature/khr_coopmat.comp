@@ -1,0 +1,6 @@
+#version 450
+#extension GL_KHR_cooperative_matrix : require
+layout(local_size_x = 32) in;
+void main()
+{
+}

@@ -1,0 +1,441 @@
+/* What each physical device is and can do, gathered once into gb_device_caps. */
+#include "vk/private.h"
+#include <stdlib.h>
+#include <string.h>
+
+const char *gb_device_type_name(gb_device_type type)
+{
+    static const char *const names[] = {"other", "cpu", "virtual", "integrated", "discrete"};
+    return names[type];
+}
+
+const char *gb_kernel_profile_name(gb_kernel_profile profile)
+{
+    static const char *const names[] = {"cpu", "scalar", "matrix"};
+    return names[profile];
+}
+
+/* ---- extensions ----------------------------------------------------------------------------- */
+
+/* Extensions that may be enabled, each with the version that made it core. */
+static const struct extension {
+    const char *name; /* as the driver lists it */
+    uint32_t core;    /* Vulkan version that includes it, 0 = none */
+} optional_extensions[] = {
+    {VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, VK_API_VERSION_1_2},
+    {VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, VK_API_VERSION_1_2},
+    {VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, VK_API_VERSION_1_3},
+    {VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, 0},
+    {VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, 0},
+    {"VK_KHR_portability_subset", 0}, /* must be enabled where it is listed */
+};
+
+static bool listed(const VkExtensionProperties *list, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(list[i].extensionName, name) == 0)
+            return true;
+    return false;
+}
+
+static bool enabled(const gb_adapter *adapter, const char *name)
+{
+    for (uint32_t i = 0; i < adapter->extension_count; i++)
+        if (strcmp(adapter->extensions[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* What the read-only queries below may ask about. */
+typedef struct queryable {
+    bool driver_properties; /* VK_KHR_driver_properties or 1.2 */
+    bool maintenance4;      /* VK_KHR_maintenance4 or 1.3 */
+} queryable;
+
+static bool read_extensions(gb_adapter *adapter, gb_instance *instance, queryable *known,
+                            gb_status *status)
+{
+    uint32_t count = 0;
+    if (!VK_TRY(&instance->fault,
+                vkEnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL),
+                "listing device extensions", status))
+        return false;
+    VkExtensionProperties *list = gb_alloc(count, sizeof *list, status);
+    if (!list)
+        return false;
+    bool ok = VK_TRY(&instance->fault,
+                     vkEnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, list),
+                     "listing device extensions", status);
+    for (size_t i = 0; ok && i < sizeof optional_extensions / sizeof optional_extensions[0]; i++) {
+        const struct extension *extension = &optional_extensions[i];
+        bool core = extension->core && adapter->caps.api_version >= extension->core;
+        if (!core && listed(list, count, extension->name))
+            adapter->extensions[adapter->extension_count++] = extension->name;
+    }
+    known->driver_properties =
+        adapter->core12 || listed(list, count, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
+    known->maintenance4 =
+        adapter->core13 || listed(list, count, VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
+    adapter->caps.matrix_khr = listed(list, count, "VK_KHR_cooperative_matrix");
+    adapter->memory_budget = enabled(adapter, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    free(list);
+    return ok;
+}
+
+/* ---- features ------------------------------------------------------------------------------- */
+
+/* Puts one structure at the end of the chain. All Vulkan structures begin like VkBaseOutStructure.
+ */
+static VkBaseOutStructure *append(VkBaseOutStructure *tail, void *next, VkStructureType type)
+{
+    VkBaseOutStructure *structure = next;
+    structure->sType = type;
+    structure->pNext = NULL;
+    tail->pNext = structure;
+    return structure;
+}
+
+void gb_features_chain(gb_adapter *adapter)
+{
+    gb_features *f = &adapter->features;
+    f->core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    VkBaseOutStructure *tail = (VkBaseOutStructure *)&f->core;
+    tail = append(tail, &f->storage16, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+    if (adapter->core12 || enabled(adapter, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME))
+        tail = append(tail, &f->timeline,
+                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
+    if (adapter->core12 || enabled(adapter, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME))
+        tail = append(tail, &f->float16,
+                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES);
+    if (adapter->core13 || enabled(adapter, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
+        tail = append(tail, &f->subgroup,
+                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
+    if (enabled(adapter, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME))
+        tail = append(tail, &f->matrix_nv,
+                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV);
+}
+
+static void read_features(gb_adapter *adapter)
+{
+    gb_device_caps *caps = &adapter->caps;
+    gb_features *f = &adapter->features;
+    gb_features_chain(adapter);
+    vkGetPhysicalDeviceFeatures2(adapter->handle, &f->core);
+    caps->int64 = f->core.features.shaderInt64;
+    caps->storage16 = f->storage16.storageBuffer16BitAccess;
+    caps->fp16 = f->float16.shaderFloat16;
+    caps->matrix_nv = f->matrix_nv.cooperativeMatrix;
+    /* Enable what the shaders can use and nothing else: unused features cost on some drivers. */
+    f->core.features = (VkPhysicalDeviceFeatures){
+        .shaderInt64 = f->core.features.shaderInt64,
+        .shaderInt16 = f->core.features.shaderInt16,
+    };
+    f->storage16.uniformAndStorageBuffer16BitAccess = VK_FALSE;
+    f->storage16.storagePushConstant16 = VK_FALSE;
+    f->storage16.storageInputOutput16 = VK_FALSE;
+    f->float16.shaderInt8 = VK_FALSE;
+    f->matrix_nv.cooperativeMatrixRobustBufferAccess = VK_FALSE;
+}
+
+/* ---- properties ----------------------------------------------------------------------------- */
+
+static uint32_t subgroup_ops(VkSubgroupFeatureFlags flags)
+{
+    uint32_t ops = 0;
+    if (flags & VK_SUBGROUP_FEATURE_BASIC_BIT)
+        ops |= GB_SUBGROUP_BASIC;
+    if (flags & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT)
+        ops |= GB_SUBGROUP_ARITHMETIC;
+    if (flags & VK_SUBGROUP_FEATURE_BALLOT_BIT)
+        ops |= GB_SUBGROUP_BALLOT;
+    if (flags & VK_SUBGROUP_FEATURE_SHUFFLE_BIT)
+        ops |= GB_SUBGROUP_SHUFFLE;
+    return ops;
+}
+
+static gb_device_type device_type(VkPhysicalDeviceType type)
+{
+    switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+        return GB_DEVICE_DISCRETE;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+        return GB_DEVICE_INTEGRATED;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+        return GB_DEVICE_VIRTUAL;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+        return GB_DEVICE_CPU;
+    default:
+        return GB_DEVICE_OTHER;
+    }
+}
+
+static void set_limits(gb_device_caps *caps, const VkPhysicalDeviceLimits *limits)
+{
+    caps->max_binding_bytes = limits->maxStorageBufferRange;
+    caps->binding_alignment = (uint32_t)limits->minStorageBufferOffsetAlignment;
+    caps->max_shared_bytes = limits->maxComputeSharedMemorySize;
+    caps->max_workgroup = limits->maxComputeWorkGroupInvocations;
+    memcpy(caps->max_workgroup_xyz, limits->maxComputeWorkGroupSize,
+           sizeof caps->max_workgroup_xyz);
+    memcpy(caps->max_grid, limits->maxComputeWorkGroupCount, sizeof caps->max_grid);
+    caps->timestamp_ns = limits->timestampPeriod;
+}
+
+static void set_names(gb_device_caps *caps, const VkPhysicalDeviceProperties *core,
+                      const VkPhysicalDeviceDriverProperties *driver, const uint8_t *uuid)
+{
+    snprintf(caps->name, sizeof caps->name, "%s", core->deviceName);
+    caps->type = device_type(core->deviceType);
+    caps->vendor_id = core->vendorID;
+    caps->device_id = core->deviceID;
+    caps->driver_version = core->driverVersion;
+    caps->driver_id = driver->driverID;
+    if (driver->driverName[0])
+        snprintf(caps->driver, sizeof caps->driver, "%s %s", driver->driverName,
+                 driver->driverInfo);
+    else
+        snprintf(caps->driver, sizeof caps->driver, "driver version 0x%x", core->driverVersion);
+    for (size_t i = 0; i < VK_UUID_SIZE; i++)
+        snprintf(caps->uuid + 2 * i, 3, "%02x", uuid[i]);
+}
+
+static void read_properties(gb_adapter *adapter, const queryable *known)
+{
+    gb_device_caps *caps = &adapter->caps;
+    VkPhysicalDeviceIDProperties id = {0};
+    VkPhysicalDeviceMaintenance3Properties allocation = {0};
+    VkPhysicalDeviceSubgroupProperties subgroup = {0};
+    VkPhysicalDeviceDriverProperties driver = {0};
+    VkPhysicalDeviceMaintenance4Properties buffer = {.maxBufferSize = UINT64_MAX};
+    VkPhysicalDeviceSubgroupSizeControlProperties control = {0};
+    VkPhysicalDeviceProperties2 core = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    VkBaseOutStructure *tail = (VkBaseOutStructure *)&core;
+    tail = append(tail, &id, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
+    tail = append(tail, &allocation, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
+    tail = append(tail, &subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+    if (known->driver_properties)
+        tail = append(tail, &driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
+    if (known->maintenance4)
+        tail = append(tail, &buffer, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
+    bool has_control =
+        adapter->core13 || enabled(adapter, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+    if (has_control)
+        tail = append(tail, &control,
+                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
+    vkGetPhysicalDeviceProperties2(adapter->handle, &core);
+
+    set_limits(caps, &core.properties.limits);
+    set_names(caps, &core.properties, &driver, id.deviceUUID);
+    caps->max_buffer_bytes = buffer.maxBufferSize < allocation.maxMemoryAllocationSize
+                                 ? buffer.maxBufferSize
+                                 : allocation.maxMemoryAllocationSize;
+    caps->subgroup_size = caps->subgroup_min = caps->subgroup_max = subgroup.subgroupSize;
+    if (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
+        caps->subgroup_ops = subgroup_ops(subgroup.supportedOperations);
+    if (has_control && control.minSubgroupSize) {
+        caps->subgroup_min = control.minSubgroupSize;
+        caps->subgroup_max = control.maxSubgroupSize;
+        caps->subgroup_control = adapter->features.subgroup.subgroupSizeControl &&
+                                 (control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
+    }
+}
+
+/* ---- memory and queues ---------------------------------------------------------------------- */
+
+/* Index of the largest device-local heap. */
+static uint32_t main_heap(const VkPhysicalDeviceMemoryProperties *memory)
+{
+    uint32_t best = 0;
+    uint64_t best_bytes = 0;
+    for (uint32_t i = 0; i < memory->memoryHeapCount; i++) {
+        const VkMemoryHeap *heap = &memory->memoryHeaps[i];
+        if ((heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) && heap->size > best_bytes) {
+            best = i;
+            best_bytes = heap->size;
+        }
+    }
+    return best;
+}
+
+uint64_t gb_adapter_free_bytes(const gb_adapter *adapter)
+{
+    if (!adapter->memory_budget)
+        return 0;
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+    VkPhysicalDeviceMemoryProperties2 memory = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = &budget};
+    vkGetPhysicalDeviceMemoryProperties2(adapter->handle, &memory);
+    uint32_t heap = main_heap(&memory.memoryProperties);
+    uint64_t all = budget.heapBudget[heap], used = budget.heapUsage[heap];
+    return all > used ? all - used : 0;
+}
+
+static void read_memory(gb_adapter *adapter)
+{
+    VkPhysicalDeviceMemoryProperties memory;
+    vkGetPhysicalDeviceMemoryProperties(adapter->handle, &memory);
+    uint32_t heap = main_heap(&memory);
+    adapter->caps.memory_bytes = memory.memoryHeaps[heap].size;
+    adapter->caps.memory_free_bytes = gb_adapter_free_bytes(adapter);
+    /* A discrete GPU's small mappable window is no unified memory. */
+    if (adapter->caps.type == GB_DEVICE_DISCRETE)
+        return;
+    for (uint32_t i = 0; i < memory.memoryTypeCount; i++) {
+        const VkMemoryType *type = &memory.memoryTypes[i];
+        VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
+                                       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                       VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+        if (type->heapIndex == heap && (type->propertyFlags & wanted) == wanted)
+            adapter->caps.unified_memory = true;
+    }
+}
+
+/* A compute family without graphics if there is one: it is not shared with the desktop. */
+static bool read_queues(gb_adapter *adapter)
+{
+    VkQueueFamilyProperties families[16];
+    uint32_t count = 16;
+    bool found = false, found_alone = false;
+    vkGetPhysicalDeviceQueueFamilyProperties(adapter->handle, &count, families);
+    for (uint32_t i = 0; i < count; i++) {
+        bool alone = !(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
+        if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) || (found && (found_alone || !alone)))
+            continue;
+        found = true;
+        found_alone = alone;
+        adapter->queue_family = i;
+        adapter->caps.timestamp_bits = families[i].timestampValidBits;
+    }
+    return found;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The least a Vulkan 1.1 implementation must offer (specification, "Required Limits"). */
+static void clamp_to_minimum(gb_device_caps *caps)
+{
+    static const uint32_t workgroup[3] = {128, 128, 64};
+    caps->max_binding_bytes = smaller(caps->max_binding_bytes, (uint64_t)1 << 27);
+    caps->max_buffer_bytes = smaller(caps->max_buffer_bytes, (uint64_t)1 << 30);
+    caps->binding_alignment = 256;
+    caps->max_shared_bytes = (uint32_t)smaller(caps->max_shared_bytes, 16384);
+    caps->max_workgroup = (uint32_t)smaller(caps->max_workgroup, 128);
+    for (int i = 0; i < 3; i++) {
+        caps->max_workgroup_xyz[i] = (uint32_t)smaller(caps->max_workgroup_xyz[i], workgroup[i]);
+        caps->max_grid[i] = (uint32_t)smaller(caps->max_grid[i], 65535);
+    }
+    caps->subgroup_ops &= GB_SUBGROUP_BASIC;
+    caps->subgroup_control = false;
+    caps->fp16 = caps->storage16 = caps->int64 = false;
+    caps->matrix_nv = caps->matrix_khr = false;
+}
+
+static void judge(gb_adapter *adapter, bool has_queue, uint32_t max_bindings)
+{
+    gb_device_caps *caps = &adapter->caps;
+    const char *reason = NULL;
+    if (caps->api_version < VK_API_VERSION_1_1)
+        reason = "its driver is older than Vulkan 1.1";
+    else if (!has_queue)
+        reason = "it has no compute queue";
+    else if (!adapter->features.timeline.timelineSemaphore)
+        reason = "its driver has no timeline semaphores (Vulkan 1.2 or VK_KHR_timeline_semaphore)";
+    else if (max_bindings < GB_BINDINGS)
+        reason = "its shaders see fewer than 8 storage buffers";
+    caps->usable = !reason;
+    if (reason)
+        snprintf(caps->reason, sizeof caps->reason, "%s", reason);
+}
+
+static bool choose_profile(gb_device_caps *caps, gb_status *status)
+{
+    const char *wish = gb_env("GABBRO_PROFILE");
+    caps->profile = caps->type == GB_DEVICE_CPU ? GB_PROFILE_CPU : GB_PROFILE_SCALAR;
+    if (!wish)
+        return true;
+    for (int i = GB_PROFILE_CPU; i <= GB_PROFILE_MATRIX; i++)
+        if (strcmp(wish, gb_kernel_profile_name((gb_kernel_profile)i)) == 0) {
+            caps->profile = (gb_kernel_profile)i;
+            return true;
+        }
+    return gb_fail(status, GB_USAGE, "GABBRO_PROFILE", "use cpu, scalar or matrix",
+                   "unknown kernel profile '%s'", wish);
+}
+
+static bool forced_settings(gb_device_caps *caps, gb_status *status)
+{
+    const char *limits = gb_env("GABBRO_LIMITS");
+    if (limits && strcmp(limits, "min") != 0)
+        return gb_fail(status, GB_USAGE, "GABBRO_LIMITS", "use min, or leave it unset",
+                       "unknown set of limits '%s'", limits);
+    if (limits)
+        clamp_to_minimum(caps);
+    if (!gb_quirks_find(caps, &caps->quirks, status))
+        return false;
+    if (caps->quirks & GB_QUIRK_NO_SUBGROUPS)
+        caps->subgroup_ops &= GB_SUBGROUP_BASIC;
+    if (caps->quirks & GB_QUIRK_NO_MATRIX)
+        caps->matrix_nv = caps->matrix_khr = false;
+    if (caps->quirks & GB_QUIRK_NO_FP16)
+        caps->fp16 = false;
+    return choose_profile(caps, status);
+}
+
+static bool read_adapter(gb_adapter *adapter, gb_instance *instance, gb_status *status)
+{
+    VkPhysicalDeviceProperties basic;
+    queryable known = {0};
+    vkGetPhysicalDeviceProperties(adapter->handle, &basic);
+    adapter->caps.api_version = basic.apiVersion;
+    if (basic.apiVersion < VK_API_VERSION_1_1) {
+        snprintf(adapter->caps.name, sizeof adapter->caps.name, "%s", basic.deviceName);
+        adapter->caps.type = device_type(basic.deviceType);
+        judge(adapter, true, GB_BINDINGS);
+        return true;
+    }
+    adapter->core12 = basic.apiVersion >= VK_API_VERSION_1_2;
+    adapter->core13 = basic.apiVersion >= VK_API_VERSION_1_3;
+    if (!read_extensions(adapter, instance, &known, status))
+        return false;
+    read_features(adapter);
+    read_properties(adapter, &known);
+    read_memory(adapter);
+    bool has_queue = read_queues(adapter);
+    judge(adapter, has_queue, basic.limits.maxPerStageDescriptorStorageBuffers);
+    return forced_settings(&adapter->caps, status);
+}
+
+bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *count,
+                      gb_status *status)
+{
+    VkPhysicalDevice handles[32];
+    uint32_t found = 32;
+    VkResult result = gb_fault_next(&instance->fault)
+                          ? VK_ERROR_OUT_OF_DEVICE_MEMORY
+                          : vkEnumeratePhysicalDevices(instance->handle, &found, handles);
+    /* More than 32 devices: take the first ones. No working driver: an empty list. */
+    if (result == VK_ERROR_INITIALIZATION_FAILED)
+        found = 0;
+    else if (result != VK_INCOMPLETE && !gb_vk_check(result, "listing devices", status))
+        return false;
+    gb_adapter *list = gb_alloc(found, sizeof *list, status);
+    if (!list)
+        return false;
+    for (uint32_t i = 0; i < found; i++) {
+        list[i].handle = handles[i];
+        list[i].caps.index = i;
+        if (!read_adapter(&list[i], instance, status)) {
+            free(list);
+            return false;
+        }
+    }
+    *adapters = list;
+    *count = found;
+    return true;
+}

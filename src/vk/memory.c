@@ -1,0 +1,193 @@
+/* Buffers: one VkBuffer with one allocation each. There are few of them; tensors are placed inside
+ * by the planner, so no allocator is needed here. */
+#include "vk/private.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((double)(1 << 20))
+
+/* Memory properties to try for one kind, best first; 0 ends the list. */
+#define LOCAL   VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
+#define VISIBLE (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
+#define CACHED  VK_MEMORY_PROPERTY_HOST_CACHED_BIT
+
+/* Fills wishes and returns how many; the specification guarantees that VISIBLE exists. */
+static int memory_wishes(const gb_device *device, gb_buffer_kind kind,
+                         VkMemoryPropertyFlags wishes[4])
+{
+    int count = 0;
+    switch (kind) {
+    case GB_BUFFER_DEVICE:
+        if (device->adapter.caps.unified_memory) {
+            wishes[count++] = LOCAL | VISIBLE | CACHED;
+            wishes[count++] = LOCAL | VISIBLE;
+        }
+        wishes[count++] = LOCAL;
+        wishes[count++] = 0;
+        break;
+    case GB_BUFFER_UPLOAD:
+        wishes[count++] = VISIBLE;
+        break;
+    case GB_BUFFER_DOWNLOAD:
+        wishes[count++] = VISIBLE | CACHED;
+        wishes[count++] = VISIBLE;
+        break;
+    }
+    return count;
+}
+
+/* First allowed memory type with all the wished properties, UINT32_MAX if none. Device-local
+ * memory is kept for what asks for it: types are passed over that have it unasked. */
+static uint32_t find_type(const VkPhysicalDeviceMemoryProperties *memory, uint32_t allowed,
+                          VkMemoryPropertyFlags wish, bool unified)
+{
+    uint32_t fallback = UINT32_MAX;
+    for (uint32_t i = 0; i < memory->memoryTypeCount; i++) {
+        VkMemoryPropertyFlags flags = memory->memoryTypes[i].propertyFlags;
+        bool extra_local = (flags & LOCAL) && !(wish & LOCAL) && !unified;
+        bool extra_visible = (flags & VISIBLE) && !(wish & VISIBLE) && !unified;
+        if (!(allowed & (1u << i)) || (flags & wish) != wish ||
+            (flags & VK_MEMORY_PROPERTY_PROTECTED_BIT))
+            continue;
+        if (!extra_local && !extra_visible)
+            return i;
+        if (fallback == UINT32_MAX)
+            fallback = i;
+    }
+    return fallback;
+}
+
+void gb_buffers_log(const gb_device *device)
+{
+    static const char *const kinds[] = {"device", "upload", "download"};
+    double total = 0;
+    gb_log(GB_LOG_ERROR, "buffers in use on %s:", device->adapter.caps.name);
+    for (const gb_buffer *b = device->buffers; b; b = b->next) {
+        gb_log(GB_LOG_ERROR, "  %-32s %-8s %12.1f MiB", b->name, kinds[b->kind],
+               (double)b->bytes / MIB);
+        total += (double)b->bytes;
+    }
+    gb_log(GB_LOG_ERROR, "  %-41s %12.1f MiB of %.1f", "together", total / MIB,
+           (double)device->adapter.caps.memory_bytes / MIB);
+}
+
+static bool fits_limits(const gb_device *device, uint64_t bytes, const char *name,
+                        gb_status *status)
+{
+    const gb_device_caps *caps = &device->adapter.caps;
+    if (bytes <= caps->max_buffer_bytes)
+        return true;
+    return gb_fail(status, GB_MEMORY, name, "use smaller batches or shorter passages",
+                   "%.1f MiB wanted in one buffer, %s allows %.1f MiB", (double)bytes / MIB,
+                   caps->name, (double)caps->max_buffer_bytes / MIB);
+}
+
+static bool allocate(gb_buffer *buffer, gb_status *status)
+{
+    gb_device *device = buffer->device;
+    VkMemoryRequirements needs;
+    VkMemoryPropertyFlags wishes[4];
+    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    bool unified = device->adapter.caps.unified_memory;
+    int count = memory_wishes(device, buffer->kind, wishes);
+    vkGetBufferMemoryRequirements(device->handle, buffer->handle, &needs);
+    for (int i = 0; i < count; i++) {
+        uint32_t type = find_type(&device->memory, needs.memoryTypeBits, wishes[i], unified);
+        if (type == UINT32_MAX)
+            continue;
+        VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                     .allocationSize = needs.size,
+                                     .memoryTypeIndex = type};
+        VkMemoryPropertyFlags got = device->memory.memoryTypes[type].propertyFlags;
+        result = gb_fault_next(&device->instance->fault)
+                     ? VK_ERROR_OUT_OF_DEVICE_MEMORY
+                     : vkAllocateMemory(device->handle, &info, NULL, &buffer->memory);
+        if (result == VK_SUCCESS) {
+            bool mapped =
+                (got & VISIBLE) == VISIBLE && (buffer->kind != GB_BUFFER_DEVICE || unified);
+            buffer->cached = got & CACHED;
+            if (mapped)
+                return VK_TRY(
+                    &device->instance->fault,
+                    vkMapMemory(device->handle, buffer->memory, 0, VK_WHOLE_SIZE, 0, &buffer->map),
+                    "mapping a buffer", status);
+            return true;
+        }
+    }
+    gb_buffers_log(device);
+    return gb_fail(status, GB_MEMORY, buffer->name,
+                   "use smaller batches, or close other programs that use the device",
+                   "no device memory for %.1f MiB (%s; the driver says %.1f MiB are free)",
+                   (double)needs.size / MIB, gb_vk_result_name(result),
+                   (double)gb_adapter_free_bytes(&device->adapter) / MIB);
+}
+
+/* Some drivers do not fail but move memory to the slow side of the bus. */
+static void warn_if_over_budget(const gb_device *device, const gb_buffer *buffer)
+{
+    uint64_t left = gb_adapter_free_bytes(&device->adapter);
+    if (buffer->kind == GB_BUFFER_DEVICE && left && buffer->bytes > left)
+        gb_log(GB_LOG_WARN, "%s: %.1f MiB exceed the %.1f MiB left on %s; it may become very slow",
+               buffer->name, (double)buffer->bytes / MIB, (double)left / MIB,
+               device->adapter.caps.name);
+}
+
+gb_buffer *gb_buffer_create(gb_device *device, gb_buffer_kind kind, uint64_t bytes,
+                            const char *name, gb_status *status)
+{
+    /* Whole words, so that any buffer can be filled and copied to its end. */
+    uint64_t padded = bytes ? (bytes + 3) / 4 * 4 : 4;
+    if (!fits_limits(device, padded, name, status))
+        return NULL;
+    gb_buffer *buffer = gb_alloc(1, sizeof *buffer, status);
+    if (!buffer)
+        return NULL;
+    buffer->device = device;
+    buffer->kind = kind;
+    buffer->bytes = bytes;
+    snprintf(buffer->name, sizeof buffer->name, "%s", name ? name : "buffer");
+    warn_if_over_budget(device, buffer);
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = padded,
+                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                               .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
+    gb_fault *fault = &device->instance->fault;
+    buffer->next = device->buffers;
+    device->buffers = buffer;
+    if (!VK_TRY(fault, vkCreateBuffer(device->handle, &info, NULL, &buffer->handle),
+                "creating a buffer", status) ||
+        !allocate(buffer, status) ||
+        !VK_TRY(fault, vkBindBufferMemory(device->handle, buffer->handle, buffer->memory, 0),
+                "binding memory", status)) {
+        gb_buffer_destroy(buffer);
+        return NULL;
+    }
+    return buffer;
+}
+
+void gb_buffer_destroy(gb_buffer *buffer)
+{
+    if (!buffer)
+        return;
+    gb_device *device = buffer->device;
+    for (gb_buffer **link = &device->buffers; *link; link = &(*link)->next)
+        if (*link == buffer) {
+            *link = buffer->next;
+            break;
+        }
+    vkDestroyBuffer(device->handle, buffer->handle, NULL);
+    vkFreeMemory(device->handle, buffer->memory, NULL); /* unmaps */
+    free(buffer);
+}
+
+uint64_t gb_buffer_bytes(const gb_buffer *buffer)
+{
+    return buffer->bytes;
+}
+
+void *gb_buffer_map(gb_buffer *buffer)
+{
+    return buffer->map;
+}

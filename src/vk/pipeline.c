@@ -1,0 +1,187 @@
+/* Pipelines by shader and specialisation constants, all with one layout. */
+#include "vk/private.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SPEC 32
+
+static bool create_layouts(gb_device *device, gb_status *status)
+{
+    VkDescriptorSetLayoutBinding bindings[GB_BINDINGS];
+    for (uint32_t i = 0; i < GB_BINDINGS; i++)
+        bindings[i] =
+            (VkDescriptorSetLayoutBinding){.binding = i,
+                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                           .descriptorCount = 1,
+                                           .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+    VkDescriptorSetLayoutCreateInfo set = {.sType =
+                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                           .bindingCount = GB_BINDINGS,
+                                           .pBindings = bindings};
+    VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = GB_PUSH_BYTES};
+    VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                         .setLayoutCount = 1,
+                                         .pSetLayouts = &device->set_layout,
+                                         .pushConstantRangeCount = 1,
+                                         .pPushConstantRanges = &push};
+    gb_fault *fault = &device->instance->fault;
+    return VK_TRY(fault,
+                  vkCreateDescriptorSetLayout(device->handle, &set, NULL, &device->set_layout),
+                  "creating the descriptor layout", status) &&
+           VK_TRY(fault,
+                  vkCreatePipelineLayout(device->handle, &layout, NULL, &device->pipeline_layout),
+                  "creating the pipeline layout", status);
+}
+
+bool gb_pipelines_init(gb_device *device, gb_status *status)
+{
+    device->pipeline_index = gb_map_create(status);
+    return device->pipeline_index && create_layouts(device, status);
+}
+
+void gb_pipelines_free(gb_device *device)
+{
+    gb_pipeline_cache_store(device);
+    for (size_t i = 0; i < device->pipeline_count; i++) {
+        vkDestroyPipeline(device->handle, device->pipelines[i]->handle, NULL);
+        free(device->pipelines[i]);
+    }
+    free(device->pipelines);
+    gb_map_destroy(device->pipeline_index);
+    vkDestroyPipelineCache(device->handle, device->pipeline_cache, NULL);
+    vkDestroyPipelineLayout(device->handle, device->pipeline_layout, NULL);
+    vkDestroyDescriptorSetLayout(device->handle, device->set_layout, NULL);
+    free(device->cache_path);
+}
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+static bool workgroup_fits(const gb_device *device, const gb_pipeline *pipeline, gb_status *status)
+{
+    const gb_device_caps *caps = &device->adapter.caps;
+    const uint32_t *size = pipeline->local_size;
+    uint64_t all = (uint64_t)size[0] * size[1] * size[2];
+    bool ok = all > 0 && all <= caps->max_workgroup;
+    for (int i = 0; i < 3; i++)
+        ok = ok && size[i] <= caps->max_workgroup_xyz[i];
+    return ok || gb_fail(status, GB_DEVICE, pipeline->shader, "choose a smaller variant",
+                         "a workgroup of %u x %u x %u exceeds the %u invocations of %s", size[0],
+                         size[1], size[2], caps->max_workgroup, caps->name);
+}
+
+/* Devices that choose between subgroup sizes are told which one, so that results do not depend on
+ * the driver's mood; whole subgroups where the workgroup allows it. */
+static void set_subgroup(const gb_device *device, const gb_pipeline *pipeline,
+                         VkPipelineShaderStageCreateInfo *stage,
+                         VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required)
+{
+    const gb_device_caps *caps = &device->adapter.caps;
+    if (!caps->subgroup_control || caps->subgroup_min == caps->subgroup_max)
+        return;
+    *required = (VkPipelineShaderStageRequiredSubgroupSizeCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+        .requiredSubgroupSize = caps->subgroup_size};
+    stage->pNext = required;
+    if (device->adapter.features.subgroup.computeFullSubgroups &&
+        pipeline->local_size[0] % caps->subgroup_size == 0)
+        stage->flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+}
+
+static bool build(gb_device *device, gb_pipeline *pipeline, const gb_shader_binary *shader,
+                  const uint32_t *spec, uint32_t spec_count, gb_status *status)
+{
+    VkSpecializationMapEntry entries[MAX_SPEC];
+    for (uint32_t i = 0; i < spec_count; i++)
+        entries[i] = (VkSpecializationMapEntry){i, 4 * i, 4};
+    VkSpecializationInfo constants = {spec_count, entries, 4 * (size_t)spec_count, spec};
+    VkShaderModuleCreateInfo module_info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                            .codeSize = 4 * shader->word_count,
+                                            .pCode = shader->words};
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo required;
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .pName = "main",
+                  .pSpecializationInfo = spec_count ? &constants : NULL},
+        .layout = device->pipeline_layout};
+    gb_fault *fault = &device->instance->fault;
+    char doing[96];
+    snprintf(doing, sizeof doing, "building the pipeline of %s", shader->name);
+    if (!VK_TRY(fault, vkCreateShaderModule(device->handle, &module_info, NULL, &info.stage.module),
+                doing, status))
+        return false;
+    set_subgroup(device, pipeline, &info.stage, &required);
+    bool ok = VK_TRY(fault,
+                     vkCreateComputePipelines(device->handle, device->pipeline_cache, 1, &info,
+                                              NULL, &pipeline->handle),
+                     doing, status);
+    vkDestroyShaderModule(device->handle, info.stage.module, NULL);
+    return ok;
+}
+
+static gb_pipeline *create(gb_device *device, const char *name, const uint32_t *spec,
+                           uint32_t spec_count, gb_status *status)
+{
+    const gb_shader_binary *shader = gb_shader_find(name);
+    if (!shader) {
+        gb_fail(status, GB_INTERNAL, name, "is it in shaders/meson.build?",
+                "there is no such shader");
+        return NULL;
+    }
+    if (!gb_pipeline_cache_load(device, status))
+        return NULL;
+    gb_pipeline *pipeline = gb_alloc(1, sizeof *pipeline, status);
+    if (!pipeline)
+        return NULL;
+    pipeline->shader = shader->name;
+    if (!gb_spirv_local_size(shader->words, shader->word_count, spec, spec_count,
+                             pipeline->local_size)) {
+        gb_fail(status, GB_INTERNAL, name, NULL, "its workgroup size cannot be told");
+    } else if (workgroup_fits(device, pipeline, status) &&
+               build(device, pipeline, shader, spec, spec_count, status)) {
+        device->cache_dirty = true;
+        return pipeline;
+    }
+    free(pipeline);
+    return NULL;
+}
+
+/* ---- the device's table --------------------------------------------------------------------- */
+
+static bool store(gb_device *device, const char *key, size_t key_length, gb_pipeline *pipeline,
+                  gb_status *status)
+{
+    if (!gb_grow(&device->pipelines, &device->pipeline_capacity, device->pipeline_count + 1,
+                 sizeof *device->pipelines, status) ||
+        !gb_map_set(device->pipeline_index, key, key_length, (uint32_t)device->pipeline_count,
+                    status))
+        return false;
+    device->pipelines[device->pipeline_count++] = pipeline;
+    return true;
+}
+
+gb_pipeline *gb_pipeline_get(gb_device *device, const char *shader, const uint32_t *spec,
+                             uint32_t spec_count, gb_status *status)
+{
+    char key[64 + 4 * MAX_SPEC];
+    size_t length = strlen(shader) + 1;
+    if (length > 64 || spec_count > MAX_SPEC) {
+        gb_fail(status, GB_INTERNAL, shader, NULL, "its name or constants exceed the fixed bounds");
+        return NULL;
+    }
+    memcpy(key, shader, length);
+    if (spec_count)
+        memcpy(key + length, spec, 4 * (size_t)spec_count);
+    length += 4 * (size_t)spec_count;
+    uint32_t index = gb_map_get(device->pipeline_index, key, length);
+    if (index != GB_MAP_NONE)
+        return device->pipelines[index];
+    gb_pipeline *pipeline = create(device, shader, spec, spec_count, status);
+    if (pipeline && !store(device, key, length, pipeline, status)) {
+        vkDestroyPipeline(device->handle, pipeline->handle, NULL);
+        free(pipeline);
+        return NULL;
+    }
+    return pipeline;
+}

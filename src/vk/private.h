@@ -1,0 +1,193 @@
+/* What the files of the Vulkan room share. */
+#ifndef GABBRO_VK_PRIVATE_H
+#define GABBRO_VK_PRIVATE_H
+
+#include <stdatomic.h>
+#include <vulkan/vulkan.h>
+#include "gabbro/vk.h"
+
+/* ---- results of Vulkan calls (instance.c) --------------------------------------------------- */
+
+/* Counts Vulkan calls so that tests can make the n-th one fail (GABBRO_FAIL_AT). */
+typedef struct gb_fault {
+    uint64_t calls;   /* calls that returned a VkResult so far */
+    uint64_t fail_at; /* the one to replace by a failure, 1-based; 0 = none */
+} gb_fault;
+bool gb_fault_next(gb_fault *fault); /* true: pretend that this call failed */
+/* True for VK_SUCCESS; otherwise fills status with `doing` and the result's meaning. */
+bool gb_vk_check(VkResult result, const char *doing, gb_status *status);
+const char *gb_vk_result_name(VkResult result);
+
+/* Every VkResult goes through here: VK_TRY(&device->fault, vkFoo(...), "doing foo", status). */
+#define VK_TRY(fault, call, doing, status)                                                         \
+    gb_vk_check(gb_fault_next(fault) ? VK_ERROR_OUT_OF_DEVICE_MEMORY : (call), (doing), (status))
+
+/* ---- instance (instance.c) ------------------------------------------------------------------ */
+
+typedef struct gb_instance {
+    VkInstance handle;                  /* the Vulkan instance */
+    VkDebugUtilsMessengerEXT messenger; /* validation messages, or VK_NULL_HANDLE */
+    PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger; /* extension entry point */
+    atomic_uint messages;                                  /* validation messages counted so far */
+    bool validating;                                       /* the layer is on */
+    gb_fault fault; /* GABBRO_FAIL_AT for all calls of this instance */
+} gb_instance;
+
+gb_instance *gb_instance_create(bool validation, gb_status *status);
+void gb_instance_destroy(gb_instance *instance);
+/* Value of an environment variable, or NULL if unset or empty. */
+const char *gb_env(const char *name);
+
+/* ---- adapters: physical devices and their capabilities (caps.c) ----------------------------- */
+
+/* The feature structures asked of a device and, trimmed, enabled on it. */
+typedef struct gb_features {
+    VkPhysicalDeviceFeatures2 core;                        /* head of the chain */
+    VkPhysicalDevice16BitStorageFeatures storage16;        /* 16-bit values in buffers */
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline;    /* needed */
+    VkPhysicalDeviceShaderFloat16Int8Features float16;     /* 16-bit arithmetic */
+    VkPhysicalDeviceSubgroupSizeControlFeatures subgroup;  /* choice of subgroup size */
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv; /* older tensor-core interface */
+} gb_features;
+
+#define GB_MAX_EXTENSIONS 12
+
+typedef struct gb_adapter {
+    VkPhysicalDevice handle;                   /* the physical device */
+    gb_device_caps caps;                       /* what the rest of the program sees */
+    gb_features features;                      /* to enable; chained again by gb_features_chain */
+    const char *extensions[GB_MAX_EXTENSIONS]; /* to enable; string constants */
+    uint32_t extension_count;                  /* of them */
+    uint32_t queue_family;                     /* compute, without graphics if there is one */
+    bool core12;                               /* Vulkan 1.2 or later: timeline is core */
+    bool core13;                               /* Vulkan 1.3 or later: subgroup control is core */
+    bool memory_budget;                        /* VK_EXT_memory_budget */
+} gb_adapter;
+
+/* Physical devices of an instance with their capabilities; *adapters owned by the caller. */
+bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *count,
+                      gb_status *status);
+/* Links the structures that the adapter's version and extensions know. */
+void gb_features_chain(gb_adapter *adapter);
+/* Bytes left in the largest device-local heap, 0 if the driver does not say. */
+uint64_t gb_adapter_free_bytes(const gb_adapter *adapter);
+/* The adapter that `select` names (NULL: GABBRO_DEVICE, else the best). */
+const gb_adapter *gb_adapter_select(const gb_adapter *adapters, uint32_t count, const char *select,
+                                    gb_status *status);
+/* Quirks of a device, with GABBRO_QUIRKS applied (quirks.c). */
+bool gb_quirks_find(const gb_device_caps *caps, uint32_t *quirks, gb_status *status);
+const char *gb_quirk_reason(const gb_device_caps *caps, uint32_t quirk);
+
+/* ---- device --------------------------------------------------------------------------------- */
+
+/* A submission the host may still have to wait for; lets a device loss be located. */
+typedef struct gb_pending {
+    uint64_t value; /* timeline value it signals */
+    char first[64]; /* label of its first item */
+    char last[64];  /* label of its last item */
+} gb_pending;
+#define GB_PENDING 64
+
+/* One row of the profile. */
+typedef struct gb_profile_row {
+    char name[128]; /* "shader label" */
+    uint64_t calls; /* dispatches */
+    double ms;      /* device time */
+    double flops;   /* as the items said */
+    double bytes;   /* as the items said */
+} gb_profile_row;
+
+/* Staging memory of gb_upload and gb_download: two halves, so that the host copies into one while
+ * the device reads the other. */
+#define GB_STAGING_BYTES ((uint64_t)8 << 20)
+typedef struct gb_staging {
+    gb_buffer *buffer[2];       /* made at first use */
+    VkCommandBuffer command[2]; /* one for each half */
+    uint64_t value[2];          /* submission that last used it */
+} gb_staging;
+
+struct gb_device {
+    gb_instance *instance;                        /* owned */
+    gb_adapter adapter;                           /* what was chosen */
+    VkDevice handle;                              /* logical device */
+    VkQueue queue;                                /* the only queue */
+    VkSemaphore timeline;                         /* counts submissions */
+    PFN_vkWaitSemaphores wait_semaphores;         /* core 1.2 or KHR */
+    PFN_vkGetSemaphoreCounterValue counter_value; /* core 1.2 or KHR */
+    uint64_t submitted;                           /* last timeline value handed out */
+    gb_pending pending[GB_PENDING];               /* ring by value */
+    VkPhysicalDeviceMemoryProperties memory;      /* heaps and types */
+    gb_buffer *buffers;                           /* all living buffers, newest first */
+    gb_buffer *dummy;                             /* stands in unused bindings */
+    VkDescriptorSetLayout set_layout;             /* the one layout */
+    VkPipelineLayout pipeline_layout;             /* the one layout */
+    VkPipelineCache pipeline_cache;               /* or VK_NULL_HANDLE before the first pipeline */
+    char *cache_path;                             /* its file, or NULL */
+    bool cache_dirty;                             /* a pipeline was built since it was loaded */
+    gb_map *pipeline_index;                       /* (shader, constants) -> index */
+    gb_pipeline **pipelines;                      /* owned */
+    size_t pipeline_count;                        /* of them */
+    size_t pipeline_capacity;                     /* allocated */
+    VkCommandPool transfer_pool;                  /* for staging */
+    gb_staging up;                                /* host to device */
+    gb_staging down;                              /* device to host */
+    double submit_ms;        /* most estimated milliseconds of one submission */
+    bool full_barriers;      /* GABBRO_BARRIERS=full */
+    bool profiling;          /* time every dispatch */
+    gb_map *profile_index;   /* name -> row */
+    gb_profile_row *profile; /* rows */
+    size_t profile_count;    /* of them */
+    size_t profile_capacity; /* allocated */
+};
+
+/* Submit command buffers in order, each signalling its own timeline value; returns the last value
+ * or 0. The labels go to the ring of pending submissions (device.c). */
+typedef struct gb_submission {
+    VkCommandBuffer command; /* recorded */
+    const char *first;       /* label of its first item */
+    const char *last;        /* label of its last item */
+} gb_submission;
+uint64_t gb_device_submit(gb_device *device, const gb_submission *list, uint32_t count,
+                          gb_status *status);
+
+struct gb_buffer {
+    gb_device *device;     /* not owned */
+    VkBuffer handle;       /* usage: storage, copy source and destination */
+    VkDeviceMemory memory; /* bound whole */
+    uint64_t bytes;        /* as asked */
+    void *map;             /* host address, or NULL */
+    bool cached;           /* reading through the map is fast */
+    gb_buffer_kind kind;   /* as asked */
+    char name[48];         /* for messages */
+    gb_buffer *next;       /* in the device's list */
+};
+/* Table of living buffers to the log (memory.c). */
+void gb_buffers_log(const gb_device *device);
+
+struct gb_pipeline {
+    VkPipeline handle;      /* compute pipeline */
+    const char *shader;     /* name, in the table of shaders */
+    uint32_t local_size[3]; /* workgroup */
+};
+bool gb_pipelines_init(gb_device *device, gb_status *status);
+void gb_pipelines_free(gb_device *device);
+/* The cache file (pipeline_cache.c). Failing to read or write it is never an error. */
+bool gb_pipeline_cache_load(gb_device *device, gb_status *status);
+void gb_pipeline_cache_store(gb_device *device);
+
+/* Workgroup size of a SPIR-V module under specialisation; false if it cannot be told (spirv.c). */
+bool gb_spirv_local_size(const uint32_t *words, size_t count, const uint32_t *spec,
+                         uint32_t spec_count, uint32_t size[3]);
+
+/* compute|transfer -> compute|transfer memory barrier, with the host as a reader if to_host. */
+void gb_record_barrier(VkCommandBuffer command, bool to_host);
+
+/* Free the staging memory (transfer.c). */
+void gb_transfer_free(gb_device *device);
+
+/* Add one dispatch's time to its row (profile.c). */
+bool gb_profile_add(gb_device *device, const char *shader, const char *label, double ms,
+                    double flops, double bytes, gb_status *status);
+void gb_profile_free(gb_device *device);
+
+#endif

@@ -1,0 +1,139 @@
+/* Choosing a device, listing them, and naming the chosen one without opening it. */
+#include "vk/private.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char no_device_hint[] =
+    "install a Vulkan driver; without a GPU: apt install mesa-vulkan-drivers";
+
+/* Lower-case hex digits of text without dashes; false if it is not 32 of them. */
+static bool parse_uuid(const char *text, char uuid[33])
+{
+    size_t used = 0;
+    for (; *text; text++) {
+        if (*text == '-')
+            continue;
+        if (!isxdigit((unsigned char)*text) || used == 32)
+            return false;
+        uuid[used++] = (char)tolower((unsigned char)*text);
+    }
+    uuid[used] = '\0';
+    return used == 32;
+}
+
+/* One or two digits are an index; longer numbers are part of a name ("3090"). */
+static bool is_index(const char *text)
+{
+    size_t length = strlen(text);
+    return length <= 2 && strspn(text, "0123456789") == length;
+}
+
+static bool named(const gb_device_caps *caps, const char *select)
+{
+    char uuid[33];
+    if (is_index(select))
+        return caps->index == (uint32_t)atoi(select);
+    if (strcmp(select, "cpu") == 0)
+        return caps->type == GB_DEVICE_CPU;
+    if (parse_uuid(select, uuid))
+        return strcmp(caps->uuid, uuid) == 0;
+    return strcasestr(caps->name, select) != NULL;
+}
+
+/* "0: NAME (type)" of all devices, for messages. */
+static void list_text(const gb_adapter *adapters, uint32_t count, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "there is: ");
+    for (uint32_t i = 0; i < count && used < size; i++) {
+        const gb_device_caps *caps = &adapters[i].caps;
+        used += (size_t)snprintf(text + used, size - used, "%s%u: %s (%s)", i ? ", " : "",
+                                 caps->index, caps->name, gb_device_type_name(caps->type));
+    }
+}
+
+static const gb_adapter *best(const gb_adapter *adapters, uint32_t count)
+{
+    const gb_adapter *chosen = NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (adapters[i].caps.usable && (!chosen || adapters[i].caps.type > chosen->caps.type))
+            chosen = &adapters[i];
+    return chosen;
+}
+
+const gb_adapter *gb_adapter_select(const gb_adapter *adapters, uint32_t count, const char *select,
+                                    gb_status *status)
+{
+    const char *where = select && *select ? "--device" : "GABBRO_DEVICE";
+    if (count == 0) {
+        gb_fail(status, GB_DEVICE, NULL, no_device_hint, "no Vulkan device was found");
+        return NULL;
+    }
+    if (!select || !*select)
+        select = gb_env("GABBRO_DEVICE");
+    if (!select) {
+        const gb_adapter *chosen = best(adapters, count);
+        if (!chosen)
+            gb_fail(status, GB_DEVICE, adapters[0].caps.name, no_device_hint,
+                    "no device is usable: %s", adapters[0].caps.reason);
+        return chosen;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const gb_device_caps *caps = &adapters[i].caps;
+        if (!named(caps, select))
+            continue;
+        if (caps->usable)
+            return &adapters[i];
+        gb_fail(status, GB_DEVICE, where, "choose another device", "%s cannot be used: %s",
+                caps->name, caps->reason);
+        return NULL;
+    }
+    char text[280];
+    list_text(adapters, count, text, sizeof text);
+    gb_fail(status, GB_DEVICE, where, text, "no device is called '%s'", select);
+    return NULL;
+}
+
+bool gb_device_list(gb_device_caps **caps, size_t *count, gb_status *status)
+{
+    gb_adapter *adapters = NULL;
+    uint32_t found = 0;
+    gb_instance *instance = gb_instance_create(false, status);
+    if (!instance)
+        return false;
+    bool ok = gb_adapters_list(instance, &adapters, &found, status);
+    gb_device_caps *list = ok ? gb_alloc(found, sizeof *list, status) : NULL;
+    for (uint32_t i = 0; list && i < found; i++)
+        list[i] = adapters[i].caps;
+    free(adapters);
+    gb_instance_destroy(instance);
+    if (!list)
+        return false;
+    *caps = list;
+    *count = found;
+    return true;
+}
+
+char *gb_device_identity(const gb_device_params *params, gb_status *status)
+{
+    char *text = NULL, quirks[128];
+    gb_adapter *adapters = NULL;
+    uint32_t count = 0;
+    gb_instance *instance = gb_instance_create(false, status);
+    if (!instance)
+        return NULL;
+    if (gb_adapters_list(instance, &adapters, &count, status)) {
+        const gb_adapter *chosen =
+            gb_adapter_select(adapters, count, params ? params->select : NULL, status);
+        if (chosen) {
+            gb_quirks_text(chosen->caps.quirks, quirks, sizeof quirks);
+            text = gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s",
+                             chosen->caps.name, chosen->caps.driver, chosen->caps.driver_version,
+                             gb_kernel_profile_name(chosen->caps.profile), quirks,
+                             gb_env("GABBRO_LIMITS") ? " | limits min" : "");
+        }
+    }
+    free(adapters);
+    gb_instance_destroy(instance);
+    return text;
+}

@@ -1,0 +1,34 @@
+/* The table of compiled shaders that is part of the binary. */
+#include "gabbro/vk.h"
+#include <string.h>
+
+const gb_shader_binary *gb_shader_find(const char *name)
+{
+    size_t low = 0, high = gb_shader_binary_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, gb_shader_binaries[middle].name);
+        if (order == 0)
+            return &gb_shader_binaries[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+/* Hash of the list "name, NUL, hash of the words", so that no copy of all the words is needed. */
+void gb_shaders_hash(char hex[GB_HASH_SIZE])
+{
+    gb_text list = {0};
+    for (size_t i = 0; i < gb_shader_binary_count; i++) {
+        const gb_shader_binary *shader = &gb_shader_binaries[i];
+        char words[GB_HASH_SIZE];
+        gb_hash_bytes(shader->words, shader->word_count * sizeof *shader->words, words);
+        gb_text_append(&list, shader->name, strlen(shader->name) + 1);
+        gb_text_append(&list, words, GB_HASH_SIZE);
+    }
+    gb_hash_bytes(list.data ? list.data : "", list.length, hex);
+    gb_text_free(&list);
+}
