@@ -120,7 +120,7 @@ gb_rng gb_rng_make(uint64_t seed, gb_purpose purpose, uint32_t step, uint32_t ro
 uint32_t gb_rng_u32(gb_rng *rng);
 uint32_t gb_rng_below(gb_rng *rng, uint32_t bound); /* uniform in [0, bound), unbiased; bound >= 1 */
 double gb_rng_uniform(gb_rng *rng);                 /* [0, 1), 53 bits */
-double gb_rng_normal(gb_rng *rng);                  /* N(0,1), Box-Muller */
+double gb_rng_normal(gb_rng *rng);                  /* N(0,1), Box-Muller; the same bits on every machine */
 void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count); /* Fisher-Yates */
 
 /* ---- hashing -------------------------------------------------------------------------------- */
@@ -129,7 +129,8 @@ void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count); /* Fisher-Yat
 #define GB_HASH_SIZE 65
 void gb_hash_bytes(const void *bytes, size_t length, char hex[GB_HASH_SIZE]);
 bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
-/* Hash of a folder: of the sorted list of "relative path, NUL, file hash" of its regular files. */
+/* Hash of a folder: of the sorted list of "relative path, NUL, file hash" of its regular files;
+ * links are followed. */
 bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -143,7 +144,8 @@ bool gb_remove_tree(const char *path, gb_status *status); /* rm -rf, ignores abs
 char *gb_read_file(const char *path, size_t *length, gb_status *status);
 
 /* Atomic file: written beside its place, flushed, fsynced, then renamed. Nothing is visible at
- * `path` until commit; abandon removes the draft. All writes are checked once, at commit. */
+ * `path` until commit; abandon removes the draft. All writes are checked once, at commit. Links are
+ * followed; a device or pipe (/dev/stdout) is written in place. */
 typedef struct gb_out gb_out;
 gb_out *gb_out_open(const char *path, gb_status *status);
 FILE *gb_out_stream(gb_out *out);
