@@ -167,7 +167,7 @@ typedef enum gb_buffer_kind {
  * larger than the device allows or does not fit; the buffers in use are then listed in the log. */
 gb_buffer *gb_buffer_create(gb_device *device, gb_buffer_kind kind, uint64_t bytes,
                             const char *name, gb_status *status);
-void gb_buffer_destroy(gb_buffer *buffer); /* the caller has waited for work that uses it */
+void gb_buffer_destroy(gb_buffer *buffer); /* waits for all submitted work */
 uint64_t gb_buffer_bytes(const gb_buffer *buffer);
 /* Host address of its first byte, or NULL if it cannot be mapped. What the host writes before a
  * submit the device sees; what the device wrote the host sees after gb_device_wait. */

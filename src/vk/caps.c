@@ -317,7 +317,8 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The least a Vulkan 1.1 implementation must offer (specification, "Required Limits"). */
+/* The least a Vulkan 1.1 implementation must offer (specification, "Required Limits"), and no
+ * luxuries. */
 static void clamp_to_minimum(gb_device_caps *caps)
 {
     static const uint32_t workgroup[3] = {128, 128, 64};
@@ -334,6 +335,7 @@ static void clamp_to_minimum(gb_device_caps *caps)
     caps->subgroup_control = false;
     caps->fp16 = caps->storage16 = caps->int64 = false;
     caps->matrix_nv = caps->matrix_khr = false;
+    caps->unified_memory = false; /* so that staging is tried on CPUs too */
 }
 
 static void judge(gb_adapter *adapter, bool has_queue, uint32_t max_bindings)
@@ -353,19 +355,26 @@ static void judge(gb_adapter *adapter, bool has_queue, uint32_t max_bindings)
         snprintf(caps->reason, sizeof caps->reason, "%s", reason);
 }
 
+/* A device without cooperative matrices keeps its own profile when asked for them: one setting must
+ * serve machines with several devices. */
 static bool choose_profile(gb_device_caps *caps, gb_status *status)
 {
     const char *wish = gb_env("GABBRO_PROFILE");
     caps->profile = caps->type == GB_DEVICE_CPU ? GB_PROFILE_CPU : GB_PROFILE_SCALAR;
     if (!wish)
         return true;
-    for (int i = GB_PROFILE_CPU; i <= GB_PROFILE_MATRIX; i++)
-        if (strcmp(wish, gb_kernel_profile_name((gb_kernel_profile)i)) == 0) {
-            caps->profile = (gb_kernel_profile)i;
-            return true;
-        }
-    return gb_fail(status, GB_USAGE, "GABBRO_PROFILE", "use cpu, scalar or matrix",
-                   "unknown kernel profile '%s'", wish);
+    if (strcmp(wish, "matrix") == 0) {
+        if (caps->matrix_nv || caps->matrix_khr)
+            caps->profile = GB_PROFILE_MATRIX;
+    } else if (strcmp(wish, "scalar") == 0) {
+        caps->profile = GB_PROFILE_SCALAR;
+    } else if (strcmp(wish, "cpu") == 0) {
+        caps->profile = GB_PROFILE_CPU;
+    } else {
+        return gb_fail(status, GB_USAGE, "GABBRO_PROFILE", "use cpu, scalar or matrix",
+                       "unknown kernel profile '%s'", wish);
+    }
+    return true;
 }
 
 static bool forced_settings(gb_device_caps *caps, gb_status *status)

@@ -1,6 +1,5 @@
 /* The logical device: one queue, one timeline semaphore, submissions and waiting for them. */
 #include "vk/private.h"
-#include "shader_config.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +82,10 @@ static void log_choice(const gb_device *device, bool quiet)
     gb_log(level, "device: %s (%s), %s, %s kernels%s", caps->name, gb_device_type_name(caps->type),
            caps->driver, gb_kernel_profile_name(caps->profile),
            gb_env("GABBRO_LIMITS") ? ", smallest limits" : "");
+    const char *wish = gb_env("GABBRO_PROFILE");
+    if (wish && strcmp(wish, gb_kernel_profile_name(caps->profile)) != 0)
+        gb_log(GB_LOG_WARN, "device: no %s kernels on %s, using %s ones", wish, caps->name,
+               gb_kernel_profile_name(caps->profile));
     for (uint32_t bit = 1; bit && bit <= caps->quirks; bit <<= 1) {
         char name[64];
         gb_quirks_text(bit, name, sizeof name);

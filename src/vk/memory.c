@@ -172,6 +172,7 @@ void gb_buffer_destroy(gb_buffer *buffer)
     if (!buffer)
         return;
     gb_device *device = buffer->device;
+    vkDeviceWaitIdle(device->handle); /* work that uses it may be pending, above all after errors */
     for (gb_buffer **link = &device->buffers; *link; link = &(*link)->next)
         if (*link == buffer) {
             *link = buffer->next;

@@ -258,7 +258,8 @@ static bool record_item(recorder *r, const gb_item *item)
     if (item->label &&
         !(label = gb_arena_strdup(program->labels, item->label, strlen(item->label), r->status)))
         return false;
-    if (r->command && r->ms + ms > device->submit_ms && !close_chunk(r, false))
+    bool full = r->ms + ms > device->submit_ms || device->submit_ms == 0;
+    if (r->command && full && !close_chunk(r, false))
         return false;
     if (!r->command && !open_chunk(r))
         return false;
@@ -353,8 +354,8 @@ void gb_program_destroy(gb_program *program)
     if (!program)
         return;
     VkDevice handle = program->device->handle;
-    if (program->last_value)
-        gb_device_wait(program->device, program->last_value, NULL);
+    if (program->last_value && !gb_device_wait(program->device, program->last_value, NULL))
+        vkDeviceWaitIdle(handle);
     vkDestroyQueryPool(handle, program->queries, NULL);
     vkDestroyDescriptorPool(handle, program->set_pool, NULL);
     vkDestroyCommandPool(handle, program->pool, NULL);
