@@ -139,7 +139,9 @@ gb_device *gb_device_open(const gb_device_params *params, gb_status *status);
 /* Waits for its work, stores the pipeline cache, frees. */
 void gb_device_close(gb_device *device);
 const gb_device_caps *gb_device_get_caps(const gb_device *device);
+/* Whether programs created from now on time their dispatches. */
 bool gb_device_profiling(const gb_device *device);
+void gb_device_set_profiling(gb_device *device, bool profile);
 /* Messages the validation layer has sent so far (0 when it is off). */
 uint32_t gb_device_validation_count(const gb_device *device);
 /* Whether the validation layer is really on (it was asked for and is installed). */
@@ -240,7 +242,7 @@ size_t gb_program_submissions(const gb_program *program); /* command buffers of 
 /* ---- profile -------------------------------------------------------------------------------- */
 
 /* Table of the device time of every (shader, label) since the device was opened or reset: calls,
- * ms, GFLOP/s, GB/s, share. Says so when the device has no timestamps or profiling is off. */
+ * ms, GFLOP/s, GB/s, share. Says so when nothing was timed. */
 void gb_profile_print(const gb_device *device, FILE *out);
 void gb_profile_reset(gb_device *device);
 double gb_profile_total_ms(const gb_device *device); /* sum of its rows */

@@ -158,6 +158,11 @@ bool gb_device_profiling(const gb_device *device)
     return device->profiling;
 }
 
+void gb_device_set_profiling(gb_device *device, bool profile)
+{
+    device->profiling = profile;
+}
+
 uint32_t gb_device_validation_count(const gb_device *device)
 {
     return atomic_load(&device->instance->messages);

@@ -56,9 +56,10 @@ static int by_time(const void *a, const void *b)
 
 void gb_profile_print(const gb_device *device, FILE *out)
 {
-    if (!device->profiling || device->adapter.caps.timestamp_bits == 0) {
+    if (device->profile_count == 0) {
         fprintf(out, "no profile: %s\n",
-                device->profiling ? "the device has no timestamps" : "it was not asked for");
+                device->adapter.caps.timestamp_bits ? "no dispatch was timed"
+                                                    : "the device has no timestamps");
         return;
     }
     const gb_profile_row **rows = gb_alloc(device->profile_count, sizeof *rows, NULL);
