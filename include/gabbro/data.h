@@ -1,0 +1,167 @@
+/* Data room: collections and their readers, the mini world, spans, pairs, masking.
+ * Stands on base and text. */
+#ifndef GABBRO_DATA_H
+#define GABBRO_DATA_H
+
+#include <gabbro/base.h>
+#include <gabbro/text.h>
+
+/* ---- tables: memory-mapped arrays of byte strings -------------------------------------------- */
+
+/* On disk: "GABTABLE", u32 version 1, u32 element bytes, u64 count, u64 offsets[count + 1] in
+ * bytes, then the bytes (little endian). Texts have element size 1, token ids 4. Memory does not
+ * grow with the file. */
+typedef struct gb_table gb_table;
+gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *status);
+void gb_table_close(gb_table *table);
+uint64_t gb_table_count(const gb_table *table);
+/* Row `row` and its length in elements. row must be < count. Not NUL-terminated. */
+const void *gb_table_row(const gb_table *table, uint64_t row, size_t *length);
+
+typedef struct gb_table_writer gb_table_writer;
+gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, gb_status *status);
+bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length,
+                         gb_status *status);
+bool gb_table_writer_commit(gb_table_writer *writer, gb_status *status); /* atomic; frees */
+void gb_table_writer_abandon(gb_table_writer *writer);                   /* frees; NULL ok */
+
+/* ---- collections ----------------------------------------------------------------------------- */
+
+/* One judgement; query and passage are row numbers of the collection's tables. */
+typedef struct gb_qrel {
+    uint32_t query, passage;
+    int32_t grade;
+} gb_qrel;
+
+/* Judgements of one split, sorted by (query, passage). Owned: free(rows). */
+typedef struct gb_qrels {
+    gb_qrel *rows;
+    size_t count;
+} gb_qrels;
+
+/* A collection as stored by gb_collection_import or the mini world: a folder with
+ *   passages.id.gbt passages.title.gbt passages.text.gbt   (row = passage)
+ *   passages.document.gbt                                  (one row: u32 document of each passage,
+ *                                                           passages of a document are contiguous)
+ *   queries.id.gbt queries.text.gbt                        (all splits together)
+ *   generated.gbt                                          (optional; row = passage; its generated
+ *                                                           queries, each ended by '\n')
+ *   qrels/<split>.tsv                                      (query-id, corpus-id, score; header)
+ *   collection.json                                        (name, source, counts, title join,
+ *                                                           splits, generator of the queries,
+ * notes) */
+typedef struct gb_collection {
+    char *path;               /* the folder */
+    char *name;               /* short name for reports */
+    gb_table *passage_ids;    /* external ids */
+    gb_table *titles;         /* may be empty strings */
+    gb_table *texts;          /* passage texts */
+    const uint32_t *document; /* document number of each passage, [passages] */
+    uint32_t passages;        /* number of passages */
+    uint32_t documents;       /* number of documents */
+    gb_table *query_ids;      /* external ids */
+    gb_table *queries;        /* query texts */
+    gb_table *generated;      /* generated queries, or NULL */
+    char *generator;          /* who generated them: "mini-world t5-like", "extractive", ... */
+    char *splits;             /* space separated names of qrels files */
+    gb_table *document_rows;  /* backing of `document` */
+    gb_table *passage_truth;  /* mini world only, else NULL: see gb_collection_truth */
+    gb_table *query_truth;    /* mini world only, else NULL */
+} gb_collection;
+gb_collection *gb_collection_open(const char *path, gb_status *status);
+void gb_collection_close(gb_collection *collection);
+bool gb_collection_has_split(const gb_collection *collection, const char *split);
+/* Judgements of a split. An id that the collection does not have is an error naming file:line. */
+bool gb_collection_qrels(const gb_collection *collection, const char *split, gb_qrels *qrels,
+                         gb_status *status);
+/* Title and text as the encoder sees them: "title text", or the text alone without a title.
+ * Appended to out. */
+void gb_collection_passage(const gb_collection *collection, uint32_t passage, gb_text *out);
+
+/* What the mini world knows about its passages and queries (passages.truth.gbt, queries.truth.gbt:
+ * one row of u32 each), for diagnostics such as "right entity at rank 1". */
+typedef enum gb_truth {
+    GB_TRUTH_PASSAGE_ENTITY,  /* main entity of a passage */
+    GB_TRUTH_PASSAGE_CLUSTER, /* the pair of attributes a passage states */
+    GB_TRUTH_QUERY_ENTITY,    /* entity a query is about */
+    GB_TRUTH_QUERY_FACT,      /* entity * attributes + attribute asked for */
+} gb_truth;
+/* GB_MAP_NONE where the collection has no such knowledge or row is out of range. */
+uint32_t gb_collection_truth(const gb_collection *collection, gb_truth what, uint32_t row);
+
+/* What to import. Kinds are told apart by what lies at `path`: a BEIR folder (corpus.jsonl[.gz]),
+ * a folder or file of MS MARCO TSV (collection.tsv[.gz]), or a JSONL of documents
+ * ({"id","title","passages":[{"id","text"}]} or {"id","title","text"}; texts without passages are
+ * cut into spans of whole sentences). A BEIR folder with a documents.jsonl beside its corpus takes
+ * the document structure from it. */
+typedef struct gb_import_params {
+    const char *path;             /* what to read */
+    const char *queries;          /* generated queries JSONL, or NULL: the extractive generator */
+    uint32_t queries_per_passage; /* wanted from the extractive generator; default 5 */
+    uint32_t span_words;          /* target words of a span cut from a long text; default 100 */
+    uint64_t seed;                /* for splits made here; default 42 */
+    bool skip_unknown_qrels;      /* count and skip judgements of unknown ids instead of failing */
+    bool keep_splits;             /* make no training split where the source has none */
+} gb_import_params;
+#define GB_IMPORT_DEFAULTS                                                                         \
+    ((gb_import_params){.queries_per_passage = 5, .span_words = 100, .seed = 42})
+/* Where the source has no training split and keep_splits is false, a seeded half of the queries of
+ * dev (else of test, else of its first split) becomes `train` and the other half `dev`; where test
+ * was halved it stays whole beside them, and collection.json says so. Writes out_dir at once when
+ * all went well; an existing collection there is replaced, any other non-empty folder refused. */
+bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status);
+
+/* ---- the mini world ---------------------------------------------------------------------------
+ */
+
+/* Everything that defines the world; defaults in gb_world_defaults(). Calibrated on the papers'
+ * facts about data, before any model is trained, and then left alone. */
+typedef struct gb_world_params gb_world_params;
+/* Writes the world as a collection folder (splits train, dev, dl19, dl20; truth tables; vocab.txt,
+ * a WordPiece vocabulary in which names are two pieces and other words one) plus, beside it, the
+ * same data as a BEIR folder (out_dir/beir: corpus.jsonl, queries.jsonl, qrels/) for people and
+ * other tools, and world.json with the measured facts (share of same-entity pairs, about-rate of
+ * queries, lengths ...). */
+bool gb_world_generate(uint64_t world_seed, const char *out_dir, gb_status *status);
+
+/* ---- tokenised collections --------------------------------------------------------------------
+ */
+
+/* passages.ids.gbt, queries.ids.gbt, generated.ids.gbt (row = passage; queries separated by the
+ * [SEP] id) in out_dir; ids without specials, passages cut at max_passage - 2 and queries at
+ * max_query - 2 ids. Prints share of truncated texts and of [UNK]. Uses threads; same result with
+ * any number. */
+bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer *tokenizer,
+                            const gb_vocab *vocab, uint32_t max_passage, uint32_t max_query,
+                            const char *out_dir, gb_status *status);
+
+typedef struct gb_tokens {
+    gb_table *passages;  /* u32 ids */
+    gb_table *queries;   /* u32 ids */
+    gb_table *generated; /* u32 ids, [SEP] between queries; NULL if the collection has none */
+} gb_tokens;
+bool gb_tokens_open(const char *dir, gb_tokens *tokens, gb_status *status);
+void gb_tokens_close(gb_tokens *tokens);
+/* Queries of row `passage` of tokens->generated: calls for query number `which` (0-based);
+ * false when there are fewer. */
+bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage, uint32_t which,
+                         const uint32_t **ids, size_t *length);
+uint32_t gb_tokens_generated_count(const gb_tokens *tokens, uint32_t sep, uint32_t passage);
+
+/* ---- masking -----------------------------------------------------------------------------------
+ */
+
+#define GB_IGNORE (-1) /* label of a position without loss */
+
+typedef struct gb_mask_params {
+    double ratio;        /* share of tokens to mask */
+    bool count_specials; /* budget from the length with (true) or without [CLS], [SEP] */
+    bool all_mask;       /* always [MASK] instead of 80/10/10 */
+} gb_mask_params;
+/* Whole-word masking of ids[0..length) (no specials inside): fills masked (the model's input) and
+ * labels (original id or GB_IGNORE). Group shuffle, budget by banker's rounding, groups that would
+ * overshoot are skipped, 80% [MASK] / 10% random id / 10% unchanged per token. */
+void gb_mask_words(const gb_vocab *vocab, const gb_mask_params *params, const uint32_t *ids,
+                   size_t length, gb_rng *rng, uint32_t *masked, int32_t *labels);
+
+#endif

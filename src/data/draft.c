@@ -1,0 +1,70 @@
+/* Folders that appear at once. */
+#include "data/draft.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool folder_is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return false;
+    bool empty = true;
+    for (struct dirent *entry; empty && (entry = readdir(dir));)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(dir);
+    return empty;
+}
+
+static bool target_may_go(const char *target, const char *mark, gb_status *status)
+{
+    if (gb_file_exists(target))
+        return gb_fail(status, GB_USAGE, target, "give another output folder",
+                       "a file stands where the folder should be written");
+    if (!gb_dir_exists(target) || folder_is_empty(target))
+        return true;
+    char *marked = gb_path_join(status, target, mark);
+    if (!marked)
+        return false;
+    bool ours = gb_file_exists(marked);
+    free(marked);
+    if (!ours)
+        return gb_fail(status, GB_USAGE, target, "give another output folder or empty this one",
+                       "the output folder holds other files (no %s in it)", mark);
+    return true;
+}
+
+char *gb_draft_create(const char *target, const char *mark, gb_status *status)
+{
+    size_t length = strlen(target);
+    while (length > 1 && target[length - 1] == '/')
+        length--;
+    char *draft = gb_format(status, "%.*s.%ld.draft", (int)length, target, (long)getpid());
+    if (!draft)
+        return NULL;
+    if (!target_may_go(target, mark, status) || !gb_remove_tree(draft, status) ||
+        !gb_make_dirs(draft, status)) {
+        free(draft);
+        return NULL;
+    }
+    return draft;
+}
+
+bool gb_draft_commit(const char *draft, const char *target, gb_status *status)
+{
+    gb_status ignored = {0};
+    if (!gb_remove_tree(target, status)) {
+        gb_remove_tree(draft, &ignored);
+        return false;
+    }
+    if (rename(draft, target) != 0) {
+        gb_fail(status, GB_DATA, target, "check the folder above it", "cannot write: %s",
+                strerror(errno));
+        gb_remove_tree(draft, &ignored);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,171 @@
+/* Generated queries read from a JSONL file in any order and laid by passage. */
+#include "data/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Queries in the order of the file, spooled to a table so that memory stays small. */
+typedef struct spool {
+    gb_table_writer *writer; /* texts */
+    uint32_t *owner;         /* passage row of each, [count] */
+    size_t capacity;         /* of owner */
+    size_t count;            /* queries so far */
+} spool;
+
+/* Store one query: white space trimmed, line ends turned into blanks; an empty one is dropped. */
+static bool spool_add(spool *to, uint32_t passage, const char *text, gb_status *status)
+{
+    static const char space[] = " \t\r\n";
+    text += strspn(text, space);
+    size_t length = strlen(text);
+    while (length > 0 && strchr(space, text[length - 1]))
+        length--;
+    if (length == 0)
+        return true;
+    char *copy = gb_alloc(length, 1, status);
+    if (!copy)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        copy[i] = text[i] == '\n' || text[i] == '\r' ? ' ' : text[i];
+    bool ok = gb_grow(&to->owner, &to->capacity, to->count + 1, sizeof *to->owner, status) &&
+              gb_table_writer_add(to->writer, copy, length, status);
+    free(copy);
+    if (ok)
+        to->owner[to->count++] = passage;
+    return ok;
+}
+
+static bool read_object(const gb_lines *lines, const json_t *object, const gb_map *passages,
+                        spool *to, gb_status *status)
+{
+    char number[24];
+    const char *id = gb_jsonl_id(lines, object, "id", "_id", number, status);
+    if (!id)
+        return false;
+    uint32_t row = gb_map_get(passages, id, strlen(id));
+    if (row == GB_MAP_NONE)
+        return gb_lines_fail(lines, status, "the file belongs to another collection",
+                             "queries for unknown passage \"%.80s\"", id);
+    const json_t *list = json_object_get(object, "queries");
+    if (!list) {
+        const char *query = gb_jsonl_string(lines, object, "query", false, status);
+        return query && spool_add(to, row, query, status);
+    }
+    if (!json_is_array(list))
+        return gb_lines_fail(lines, status, NULL, "\"queries\" is not a list of strings");
+    size_t index;
+    json_t *item;
+    json_array_foreach(list, index, item)
+    {
+        if (!json_is_string(item))
+            return gb_lines_fail(lines, status, NULL, "\"queries\" is not a list of strings");
+        if (!spool_add(to, row, json_string_value(item), status))
+            return false;
+    }
+    return true;
+}
+
+static bool read_file(const char *path, const gb_map *passages, spool *to, gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    if (!lines)
+        return false;
+    json_t *object;
+    int got;
+    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
+        bool ok = read_object(lines, object, passages, to, status);
+        json_decref(object);
+        if (!ok) {
+            got = -1;
+            break;
+        }
+    }
+    gb_lines_close(lines);
+    return got == 0;
+}
+
+/* Write the rows of generated.gbt: start[p] .. start[p + 1] are the queries of passage p. */
+static bool write_rows(const gb_table *texts, const uint64_t *start, const uint64_t *order,
+                       size_t passages, gb_table_writer *writer, gb_generated_counts *counts,
+                       gb_status *status)
+{
+    gb_text row = {0};
+    bool ok = true;
+    counts->least = UINT32_MAX;
+    for (size_t p = 0; p < passages && ok; p++) {
+        row.length = 0;
+        for (uint64_t i = start[p]; i < start[p + 1]; i++) {
+            size_t length;
+            const char *text = gb_table_row(texts, order[i], &length);
+            gb_text_append(&row, text, length);
+            gb_text_append(&row, "\n", 1);
+        }
+        uint32_t number = (uint32_t)(start[p + 1] - start[p]);
+        counts->queries += number;
+        counts->without += number == 0;
+        if (number > counts->most)
+            counts->most = number;
+        if (number && number < counts->least)
+            counts->least = number;
+        ok = row.failed ? gb_fail_memory(status, "reading generated queries")
+                        : gb_table_writer_add(writer, row.data, row.length, status);
+    }
+    if (counts->least == UINT32_MAX)
+        counts->least = 0;
+    gb_text_free(&row);
+    return ok;
+}
+
+/* Counting sort by passage, keeping the order of the file within one. */
+static bool write_by_passage(const char *folder, const char *spooled, const spool *from,
+                             size_t passages, gb_generated_counts *counts, gb_status *status)
+{
+    gb_table *texts = gb_table_open(spooled, 1, status);
+    uint64_t *start = gb_alloc(passages + 2, sizeof *start, status);
+    uint64_t *order = gb_alloc(from->count, sizeof *order, status);
+    char *path = gb_path_join(status, folder, "generated.gbt");
+    gb_table_writer *writer =
+        texts && start && order && path ? gb_table_writer_open(path, 1, status) : NULL;
+    bool ok = writer != NULL;
+    if (ok) {
+        for (size_t i = 0; i < from->count; i++)
+            start[from->owner[i] + 2]++;
+        for (size_t p = 2; p < passages + 2; p++)
+            start[p] += start[p - 1];
+        for (size_t i = 0; i < from->count; i++)
+            order[start[from->owner[i] + 1]++] =
+                i; /* start[p + 1] moves from p's start to its end */
+        ok = write_rows(texts, start, order, passages, writer, counts, status);
+    }
+    if (ok)
+        ok = gb_table_writer_commit(writer, status);
+    else
+        gb_table_writer_abandon(writer);
+    gb_table_close(texts);
+    free(start);
+    free(order);
+    free(path);
+    return ok;
+}
+
+bool gb_generated_read(const char *folder, const char *path, const gb_map *passages,
+                       gb_generated_counts *counts, gb_status *status)
+{
+    *counts = (gb_generated_counts){0};
+    char *spooled = gb_path_join(status, folder, "generated.spool");
+    spool all = {.writer = spooled ? gb_table_writer_open(spooled, 1, status) : NULL};
+    bool ok = all.writer && read_file(path, passages, &all, status);
+    if (ok && all.count == 0)
+        ok = gb_fail(status, GB_DATA, path, "one {\"id\", \"queries\": [...]} a line",
+                     "no generated queries in the file");
+    if (ok)
+        ok = gb_table_writer_commit(all.writer, status) &&
+             write_by_passage(folder, spooled, &all, gb_map_count(passages), counts, status);
+    else
+        gb_table_writer_abandon(all.writer);
+    if (spooled)
+        remove(spooled);
+    free(spooled);
+    free(all.owner);
+    return ok;
+}

@@ -1,0 +1,326 @@
+/* Import of a collection: the sink that readers fill, and the order of the work. */
+#include "data/import.h"
+#include "data/draft.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ids go into TSV files and runs: they must survive there. */
+static bool check_id(const gb_lines *lines, const char *id, const char *kind, gb_status *status)
+{
+    if (!*id)
+        return gb_lines_fail(lines, status, "give every line an id", "empty %s id", kind);
+    if (strpbrk(id, "\t\r\n"))
+        return gb_lines_fail(lines, status, "rename it", "%s id with a tab or line end", kind);
+    return true;
+}
+
+bool gb_import_passage(gb_import *import, const gb_lines *lines, const char *id, const char *title,
+                       const char *text, uint32_t document, gb_status *status)
+{
+    size_t length = strlen(id);
+    if (!check_id(lines, id, "passage", status))
+        return false;
+    if (gb_map_get(import->passage_map, id, length) != GB_MAP_NONE)
+        return gb_lines_fail(lines, status, "remove one of the two",
+                             "passage id \"%.80s\" appears twice", id);
+    if (import->passages == GB_MAP_NONE - 1)
+        return gb_lines_fail(lines, status, NULL, "more passages than 32 bits can number");
+    if (!gb_grow(&import->document, &import->document_space, (size_t)import->passages + 1,
+                 sizeof *import->document, status) ||
+        !gb_map_set(import->passage_map, id, length, import->passages, status) ||
+        !gb_table_writer_add(import->ids, id, length, status) ||
+        !gb_table_writer_add(import->titles, title, strlen(title), status) ||
+        !gb_table_writer_add(import->texts, text, strlen(text), status))
+        return false;
+    import->document[import->passages++] = document;
+    import->titled += *title != '\0';
+    import->empty_texts += *text == '\0';
+    return true;
+}
+
+bool gb_import_query(gb_import *import, const gb_lines *lines, const char *id, const char *text,
+                     gb_status *status)
+{
+    size_t length = strlen(id);
+    if (!check_id(lines, id, "query", status))
+        return false;
+    if (gb_map_get(import->query_map, id, length) != GB_MAP_NONE)
+        return gb_lines_fail(lines, status, "remove one of the two",
+                             "query id \"%.80s\" appears twice", id);
+    if (!gb_map_set(import->query_map, id, length, import->queries, status) ||
+        !gb_table_writer_add(import->query_ids, id, length, status) ||
+        !gb_table_writer_add(import->query_texts, text, strlen(text), status))
+        return false;
+    import->queries++;
+    return true;
+}
+
+bool gb_import_corpus_done(const gb_import *import, const char *path, gb_status *status)
+{
+    if (import->passages == 0)
+        return gb_fail(status, GB_DATA, path, "check that it was fetched whole",
+                       "the collection has no passages");
+    return true;
+}
+
+void gb_import_note(gb_import *import, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    gb_log(GB_LOG_INFO, "%s", text);
+    json_array_append_new(import->notes, json_string(text));
+}
+
+gb_lines *gb_import_open(gb_import *import, const char *path, gb_status *status)
+{
+    char hex[GB_HASH_SIZE];
+    gb_lines *lines = gb_lines_open(path, status);
+    if (!lines)
+        return NULL;
+    if (!gb_hash_file(path, hex, status)) {
+        gb_lines_close(lines);
+        return NULL;
+    }
+    const char *slash = strrchr(path, '/');
+    json_object_set_new(import->files, slash ? slash + 1 : path, json_string(hex));
+    return lines;
+}
+
+bool gb_import_find(const char *folder, const char *name, char **path, gb_status *status)
+{
+    static const char *const endings[] = {"", ".gz"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        *path = gb_format(status, "%s/%s%s", folder, name, endings[i]);
+        if (!*path)
+            return false;
+        if (gb_file_exists(*path))
+            return true;
+        free(*path);
+    }
+    *path = NULL;
+    return true;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool gb_import_list(const char *folder, gb_import_names *list, gb_status *status)
+{
+    *list = (gb_import_names){0};
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return true;
+    bool ok = true;
+    for (struct dirent *entry; ok && (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.')
+            continue;
+        ok = gb_grow(&list->names, &list->capacity, list->count + 1, sizeof *list->names, status) &&
+             (list->names[list->count] = gb_strdup(entry->d_name, status)) != NULL;
+        list->count += ok;
+    }
+    closedir(dir);
+    if (ok && list->count)
+        qsort(list->names, list->count, sizeof *list->names, by_bytes);
+    if (!ok)
+        gb_import_names_free(list);
+    return ok;
+}
+
+void gb_import_names_free(gb_import_names *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->names[i]);
+    free(list->names);
+    *list = (gb_import_names){0};
+}
+
+/* ---- order of the work ----------------------------------------------------------------------- */
+
+static gb_table_writer *open_writer(const gb_import *import, const char *name, gb_status *status)
+{
+    char *path = gb_path_join(status, import->dir, name);
+    gb_table_writer *writer = path ? gb_table_writer_open(path, 1, status) : NULL;
+    free(path);
+    return writer;
+}
+
+static bool import_begin(gb_import *import, gb_status *status)
+{
+    import->passage_map = gb_map_create(status);
+    import->query_map = gb_map_create(status);
+    import->splits = json_object();
+    import->files = json_object();
+    import->notes = json_array();
+    char *qrels = gb_path_join(status, import->dir, "qrels");
+    bool ok = import->passage_map && import->query_map && import->splits && import->files &&
+              import->notes && qrels && gb_make_dirs(qrels, status) &&
+              (import->ids = open_writer(import, "passages.id.gbt", status)) &&
+              (import->titles = open_writer(import, "passages.title.gbt", status)) &&
+              (import->texts = open_writer(import, "passages.text.gbt", status)) &&
+              (import->query_ids = open_writer(import, "queries.id.gbt", status)) &&
+              (import->query_texts = open_writer(import, "queries.text.gbt", status));
+    free(qrels);
+    return ok;
+}
+
+static bool commit(gb_table_writer **writer, gb_status *status)
+{
+    gb_table_writer *taken = *writer;
+    *writer = NULL;
+    return gb_table_writer_commit(taken, status);
+}
+
+/* Tell the layout by what lies at the path. */
+static bool import_read(gb_import *import, gb_status *status)
+{
+    const char *path = import->params->path;
+    if (!gb_dir_exists(path)) {
+        size_t length = strlen(path);
+        if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+            length -= 3;
+        bool tsv = length > 4 && strncmp(path + length - 4, ".tsv", 4) == 0;
+        return tsv ? gb_import_msmarco(import, path, status)
+                   : gb_import_documents(import, path, status);
+    }
+    static const struct {
+        const char *name;                                     /* file that tells the layout */
+        bool (*read)(gb_import *, const char *, gb_status *); /* its reader; takes the folder */
+    } layouts[] = {{"corpus.jsonl", gb_import_beir},
+                   {"collection.tsv", gb_import_msmarco},
+                   {"documents.jsonl", gb_import_documents}};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        char *found;
+        if (!gb_import_find(path, layouts[i].name, &found, status))
+            return false;
+        free(found);
+        if (found)
+            return layouts[i].read(import, path, status);
+    }
+    return gb_fail(status, GB_DATA, path,
+                   "expected corpus.jsonl, collection.tsv or documents.jsonl, plain or .gz",
+                   "no collection in this folder");
+}
+
+static json_t *describe_generated(const gb_import *import, const gb_generated_counts *counts)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "queries", json_integer((json_int_t)counts->queries));
+    json_object_set_new(json, "fewest_per_passage", json_integer(counts->least));
+    json_object_set_new(json, "most_per_passage", json_integer(counts->most));
+    json_object_set_new(json, "passages_without", json_integer(counts->without));
+    if (!import->params->queries)
+        json_object_set_new(json, "seed", json_integer((json_int_t)import->params->seed));
+    return json;
+}
+
+/* Last part of a path, for names that must not depend on where a folder lies. */
+static char *base_name(const char *path, gb_status *status)
+{
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t start = end;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    return gb_format(status, "%.*s", (int)(end - start), path + start);
+}
+
+static bool import_describe(gb_import *import, const gb_generated_counts *counts, gb_status *status)
+{
+    const gb_import_params *params = import->params;
+    char *name = base_name(params->path, status);
+    char *file = params->queries ? base_name(params->queries, status) : NULL;
+    char *path = gb_path_join(status, import->dir, "collection.json");
+    json_t *json = name && path && (file || !params->queries) ? json_object() : NULL;
+    bool ok = false;
+    if (json) {
+        char generator[200];
+        snprintf(generator, sizeof generator, "file %s", file ? file : "");
+        json_object_set_new(json, "name", json_string(name));
+        json_object_set_new(json, "source", json_string(import->kind));
+        json_object_set(json, "files", import->files);
+        json_object_set_new(json, "passages", json_integer(import->passages));
+        json_object_set_new(json, "documents", json_integer(import->documents));
+        json_object_set_new(json, "document_structure", json_string(import->structure));
+        json_object_set_new(json, "queries", json_integer(import->queries));
+        json_object_set_new(json, "title_join", json_string(import->titled ? "space" : "none"));
+        json_object_set_new(json, "passages_with_title", json_integer((json_int_t)import->titled));
+        json_object_set_new(json, "empty_texts", json_integer((json_int_t)import->empty_texts));
+        json_object_set(json, "splits", import->splits);
+        json_object_set_new(json, "generator", json_string(file ? generator : "extractive"));
+        json_object_set_new(json, "generated", describe_generated(import, counts));
+        json_object_set(json, "notes", import->notes);
+        ok = gb_json_save(path, json, status);
+    } else if (status && status->code == GB_OK) {
+        gb_fail_memory(status, "describing the collection");
+    }
+    json_decref(json);
+    free(name);
+    free(file);
+    free(path);
+    return ok;
+}
+
+static bool import_run(gb_import *import, gb_status *status)
+{
+    const gb_import_params *params = import->params;
+    gb_generated_counts counts = {0};
+    if (!import_begin(import, status) || !import_read(import, status))
+        return false;
+    if (import->empty_texts)
+        gb_import_note(import, "%llu of %u passages have no text",
+                       (unsigned long long)import->empty_texts, import->passages);
+    return commit(&import->ids, status) && commit(&import->titles, status) &&
+           commit(&import->texts, status) && commit(&import->query_ids, status) &&
+           commit(&import->query_texts, status) && gb_import_group(import, status) &&
+           (params->keep_splits || gb_import_make_train(import, status)) &&
+           (params->queries ? gb_generated_read(import->dir, params->queries, import->passage_map,
+                                                &counts, status)
+                            : gb_generated_extract(import->dir, params->queries_per_passage,
+                                                   params->seed, &counts, status)) &&
+           import_describe(import, &counts, status);
+}
+
+static void import_free(gb_import *import)
+{
+    gb_table_writer_abandon(import->ids);
+    gb_table_writer_abandon(import->titles);
+    gb_table_writer_abandon(import->texts);
+    gb_table_writer_abandon(import->query_ids);
+    gb_table_writer_abandon(import->query_texts);
+    gb_map_destroy(import->passage_map);
+    gb_map_destroy(import->query_map);
+    json_decref(import->splits);
+    json_decref(import->files);
+    json_decref(import->notes);
+    free(import->document);
+    free(import->dir);
+}
+
+bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status)
+{
+    gb_import_params filled = *params;
+    if (filled.queries_per_passage == 0)
+        filled.queries_per_passage = 5;
+    if (filled.span_words == 0)
+        filled.span_words = 100;
+    gb_import import = {.params = &filled};
+    import.dir = gb_draft_create(out_dir, "collection.json", status);
+    if (!import.dir)
+        return false;
+    bool ok = import_run(&import, status);
+    if (!ok)
+        gb_remove_tree(import.dir, NULL);
+    else
+        ok = gb_draft_commit(import.dir, out_dir, status);
+    import_free(&import);
+    return ok;
+}

@@ -1,0 +1,91 @@
+/* The parts of an import: one sink that all readers fill, and the readers of each layout. */
+#ifndef GABBRO_DATA_IMPORT_H
+#define GABBRO_DATA_IMPORT_H
+
+#include "data/json.h"
+#include "gabbro/data.h"
+
+/* A collection being made in a draft folder. */
+typedef struct gb_import {
+    const gb_import_params *params;           /* as asked for, defaults filled in */
+    char *dir;                                /* the draft folder */
+    gb_table_writer *ids, *titles, *texts;    /* passages in the order read */
+    gb_table_writer *query_ids, *query_texts; /* queries in the order read */
+    gb_map *passage_map, *query_map;          /* external id -> row */
+    uint32_t *document;                       /* document of each passage, [passages] */
+    size_t document_space;                    /* capacity of document */
+    uint32_t passages, queries;               /* rows so far */
+    uint32_t documents;                       /* document numbers given so far */
+    uint64_t titled;                          /* passages with a title */
+    uint64_t empty_texts;                     /* passages without text */
+    const char *kind;                         /* layout of the source */
+    const char *structure;                    /* where the documents come from */
+    json_t *splits;                           /* split -> its counts */
+    json_t *files;                            /* file name -> SHA-256 of what was read */
+    json_t *notes;                            /* sentences a report should print */
+} gb_import;
+
+/* ---- the sink (import.c). `lines` is the place named in messages. ---- */
+
+/* Add a passage; refuses an id that is empty, has tabs or line ends, or was there before. */
+bool gb_import_passage(gb_import *import, const gb_lines *lines, const char *id, const char *title,
+                       const char *text, uint32_t document, gb_status *status);
+bool gb_import_query(gb_import *import, const gb_lines *lines, const char *id, const char *text,
+                     gb_status *status);
+/* To be called when a corpus is read: false when `path` held no passage. */
+bool gb_import_corpus_done(const gb_import *import, const char *path, gb_status *status);
+/* Append a sentence to the notes of collection.json. */
+void gb_import_note(gb_import *import, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Open a source file and record its hash. */
+gb_lines *gb_import_open(gb_import *import, const char *path, gb_status *status);
+/* *path becomes folder/name or folder/name.gz, whichever exists, or NULL; the caller frees it.
+ * False only on lack of memory. */
+bool gb_import_find(const char *folder, const char *name, char **path, gb_status *status);
+/* Names of the files in a folder, by bytes; those that start with a dot left out. A folder that is
+ * not there has none. Free with gb_import_names_free. */
+typedef struct gb_import_names {
+    char **names;    /* sorted */
+    size_t count;    /* how many */
+    size_t capacity; /* allocated */
+} gb_import_names;
+bool gb_import_list(const char *folder, gb_import_names *list, gb_status *status);
+void gb_import_names_free(gb_import_names *list);
+
+/* ---- judgements (import_qrels.c); after all queries and passages ---- */
+
+/* Copy a file of judgements as qrels/<split>.tsv, checking ids, and count it. */
+bool gb_import_qrels(gb_import *import, const char *path, const char *split, gb_status *status);
+/* Make a training split where there is none. */
+bool gb_import_make_train(gb_import *import, gb_status *status);
+
+/* ---- readers of layouts ---- */
+
+bool gb_import_beir(gb_import *import, const char *folder, gb_status *status);
+bool gb_import_msmarco(gb_import *import, const char *path, gb_status *status);
+bool gb_import_documents(gb_import *import, const char *path, gb_status *status);
+/* queries.jsonl and qrels/ of a BEIR folder. */
+bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *status);
+/* Give passages their documents by a documents.jsonl read after the corpus. */
+bool gb_import_structure(gb_import *import, const char *path, gb_status *status);
+/* Bring documents' passages together and number documents in their order; after commit of the
+ * passage tables. Writes passages.document.gbt. */
+bool gb_import_group(gb_import *import, gb_status *status);
+
+/* ---- generated queries; both write generated.gbt into folder, whose tables are complete ---- */
+
+/* What was written. */
+typedef struct gb_generated_counts {
+    uint64_t queries; /* in all */
+    uint32_t without; /* passages with none */
+    uint32_t least;   /* fewest of a passage that has any */
+    uint32_t most;    /* most of a passage */
+} gb_generated_counts;
+/* From a JSONL file of {"id", "queries": [...]} or {"id", "query"} lines in any order. passage_map
+ * gives the row of an id. */
+bool gb_generated_read(const char *folder, const char *path, const gb_map *passages,
+                       gb_generated_counts *counts, gb_status *status);
+/* By the extractive generator. */
+bool gb_generated_extract(const char *folder, uint32_t per_passage, uint64_t seed,
+                          gb_generated_counts *counts, gb_status *status);
+
+#endif

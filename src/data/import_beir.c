@@ -1,0 +1,110 @@
+/* BEIR folders: corpus.jsonl, queries.jsonl, qrels/<split>.tsv; plain or .gz. */
+#include "data/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_corpus(gb_import *import, const char *path, gb_status *status)
+{
+    gb_lines *lines = gb_import_open(import, path, status);
+    if (!lines)
+        return false;
+    json_t *object;
+    int got;
+    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
+        char number[24];
+        const char *id = gb_jsonl_id(lines, object, "_id", "id", number, status);
+        const char *title = id ? gb_jsonl_string(lines, object, "title", true, status) : NULL;
+        const char *text = title ? gb_jsonl_string(lines, object, "text", false, status) : NULL;
+        bool ok = text && gb_import_passage(import, lines, id, title, text, GB_MAP_NONE, status);
+        json_decref(object);
+        if (!ok) {
+            got = -1;
+            break;
+        }
+    }
+    gb_lines_close(lines);
+    return got == 0 && gb_import_corpus_done(import, path, status);
+}
+
+static bool read_queries(gb_import *import, const char *path, gb_status *status)
+{
+    gb_lines *lines = gb_import_open(import, path, status);
+    if (!lines)
+        return false;
+    json_t *object;
+    int got;
+    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
+        char number[24];
+        const char *id = gb_jsonl_id(lines, object, "_id", "id", number, status);
+        const char *text = id ? gb_jsonl_string(lines, object, "text", false, status) : NULL;
+        bool ok = text && gb_import_query(import, lines, id, text, status);
+        json_decref(object);
+        if (!ok) {
+            got = -1;
+            break;
+        }
+    }
+    gb_lines_close(lines);
+    return got == 0;
+}
+
+/* All .tsv files of qrels/ in the order of their names, train first. */
+static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *status)
+{
+    gb_import_names list;
+    if (!gb_import_list(folder, &list, status))
+        return false;
+    bool ok = true;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < list.count && ok; i++) {
+            const char *name = list.names[i], *end = strstr(name, ".tsv");
+            if (!end || (strcmp(end, ".tsv") != 0 && strcmp(end, ".tsv.gz") != 0))
+                continue;
+            int length = (int)(end - name);
+            bool train = length == 5 && strncmp(name, "train", 5) == 0;
+            if (train != (pass == 0))
+                continue;
+            char *path = gb_path_join(status, folder, name);
+            char *split = path ? gb_format(status, "%.*s", length, name) : NULL;
+            ok = split && gb_import_qrels(import, path, split, status);
+            free(path);
+            free(split);
+        }
+    }
+    gb_import_names_free(&list);
+    return ok;
+}
+
+bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *status)
+{
+    char *queries;
+    if (!gb_import_find(folder, "queries.jsonl", &queries, status))
+        return false;
+    if (!queries) {
+        gb_import_note(import, "the source has no queries.jsonl: no queries, no splits");
+        return true;
+    }
+    bool ok = read_queries(import, queries, status);
+    free(queries);
+    char *qrels = ok ? gb_path_join(status, folder, "qrels") : NULL;
+    ok = qrels && read_qrels_folder(import, qrels, status);
+    free(qrels);
+    return ok;
+}
+
+bool gb_import_beir(gb_import *import, const char *folder, gb_status *status)
+{
+    import->kind = "BEIR folder";
+    import->structure = "none: each passage is its own document";
+    char *corpus, *documents = NULL;
+    if (!gb_import_find(folder, "corpus.jsonl", &corpus, status))
+        return false;
+    bool ok = read_corpus(import, corpus, status) &&
+              gb_import_find(folder, "documents.jsonl", &documents, status) &&
+              (!documents || gb_import_structure(import, documents, status)) &&
+              gb_import_beir_queries(import, folder, status);
+    free(corpus);
+    free(documents);
+    return ok;
+}

@@ -1,0 +1,309 @@
+/* Documents: JSONL of multi-passage documents, long texts cut into spans, and the structure that a
+ * documents.jsonl gives to a corpus. */
+#include "data/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cutting ----------------------------------------------------------------------------------
+ */
+
+/* Buffers kept from text to text. */
+typedef struct cutter {
+    gb_span *sentences; /* of the current text */
+    size_t capacity;    /* allocated */
+    gb_text span;       /* text of the current span */
+    gb_text id;         /* its id */
+} cutter;
+
+static size_t count_words(const char *text, size_t length)
+{
+    size_t words = 0;
+    bool inside = false;
+    for (size_t i = 0; i < length; i++) {
+        bool space = strchr(" \t\r\n", text[i]) != NULL;
+        words += !space && !inside;
+        inside = !space;
+    }
+    return words;
+}
+
+/* Spans as CoT-MAE makes them: whole sentences until the wanted length is reached. A rest of less
+ * than a quarter of it joins the span before. *end is one behind the last sentence of the span that
+ * starts at `first`. */
+static size_t span_end(const char *text, const gb_span *sentences, size_t count, size_t first,
+                       size_t wanted)
+{
+    size_t words = 0, end = first;
+    while (end < count && words < wanted) {
+        words +=
+            count_words(text + sentences[end].start, sentences[end].end - sentences[end].start);
+        end++;
+    }
+    size_t rest = 0;
+    for (size_t i = end; i < count && rest * 4 < wanted; i++)
+        rest += count_words(text + sentences[i].start, sentences[i].end - sentences[i].start);
+    return rest * 4 < wanted ? count : end;
+}
+
+static bool cut_text(gb_import *import, const gb_lines *lines, cutter *cut, const char *id,
+                     const char *title, const char *text, uint32_t document, gb_status *status)
+{
+    size_t count = 0;
+    if (!gb_sentences(text, strlen(text), &cut->sentences, &cut->capacity, &count, status))
+        return false;
+    if (count == 0)
+        return gb_lines_fail(lines, status, NULL, "document \"%.80s\" has no text", id);
+    unsigned number = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        end = span_end(text, cut->sentences, count, first, import->params->span_words);
+        cut->span.length = cut->id.length = 0;
+        for (size_t i = first; i < end; i++) {
+            if (i > first)
+                gb_text_append(&cut->span, " ", 1);
+            gb_text_append(&cut->span, text + cut->sentences[i].start,
+                           cut->sentences[i].end - cut->sentences[i].start);
+        }
+        gb_text_printf(&cut->id, "%s-%u", id, number++);
+        if (cut->span.failed || cut->id.failed)
+            return gb_fail_memory(status, "cutting a text into spans");
+        if (!gb_import_passage(import, lines, cut->id.data, title, cut->span.data, document,
+                               status))
+            return false;
+    }
+    return true;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static bool read_given_passages(gb_import *import, const gb_lines *lines, const char *title,
+                                const json_t *passages, uint32_t document, gb_status *status)
+{
+    size_t index;
+    json_t *passage;
+    if (!json_is_array(passages) || json_array_size(passages) == 0)
+        return gb_lines_fail(lines, status, NULL, "\"passages\" is not a list of passages");
+    json_array_foreach(passages, index, passage)
+    {
+        char number[24];
+        const char *id = gb_jsonl_id(lines, passage, "id", "_id", number, status);
+        const char *text = id ? gb_jsonl_string(lines, passage, "text", false, status) : NULL;
+        if (!text || !gb_import_passage(import, lines, id, title, text, document, status))
+            return false;
+    }
+    return true;
+}
+
+static bool read_document(gb_import *import, const gb_lines *lines, const json_t *object,
+                          cutter *cut, gb_status *status)
+{
+    char number[24];
+    const char *id = gb_jsonl_id(lines, object, "id", "_id", number, status);
+    const char *title = id ? gb_jsonl_string(lines, object, "title", true, status) : NULL;
+    if (!title)
+        return false;
+    uint32_t document = import->documents++;
+    const json_t *passages = json_object_get(object, "passages");
+    if (passages)
+        return read_given_passages(import, lines, title, passages, document, status);
+    const char *text = gb_jsonl_string(lines, object, "text", false, status);
+    return text && cut_text(import, lines, cut, id, title, text, document, status);
+}
+
+static bool read_documents(gb_import *import, const char *path, gb_status *status)
+{
+    gb_lines *lines = gb_import_open(import, path, status);
+    if (!lines)
+        return false;
+    cutter cut = {0};
+    json_t *object;
+    int got;
+    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
+        bool ok = read_document(import, lines, object, &cut, status);
+        json_decref(object);
+        if (!ok) {
+            got = -1;
+            break;
+        }
+    }
+    free(cut.sentences);
+    gb_text_free(&cut.span);
+    gb_text_free(&cut.id);
+    gb_lines_close(lines);
+    return got == 0 && gb_import_corpus_done(import, path, status);
+}
+
+bool gb_import_documents(gb_import *import, const char *path, gb_status *status)
+{
+    import->kind = "JSONL documents";
+    import->structure = "documents of the source";
+    if (!gb_dir_exists(path))
+        return read_documents(import, path, status);
+    char *documents;
+    if (!gb_import_find(path, "documents.jsonl", &documents, status))
+        return false;
+    bool ok =
+        read_documents(import, documents, status) && gb_import_beir_queries(import, path, status);
+    free(documents);
+    return ok;
+}
+
+/* ---- structure of a corpus --------------------------------------------------------------------
+ */
+
+static bool place_passages(gb_import *import, const gb_lines *lines, const json_t *object,
+                           uint32_t document, gb_status *status)
+{
+    const json_t *passages = json_object_get(object, "passages");
+    size_t index;
+    json_t *passage;
+    if (!json_is_array(passages))
+        return gb_lines_fail(lines, status, NULL, "no list \"passages\"");
+    json_array_foreach(passages, index, passage)
+    {
+        char number[24];
+        const char *id = gb_jsonl_id(lines, passage, "id", "_id", number, status);
+        if (!id)
+            return false;
+        uint32_t row = gb_map_get(import->passage_map, id, strlen(id));
+        if (row == GB_MAP_NONE)
+            return gb_lines_fail(lines, status, "the file belongs to another corpus",
+                                 "passage \"%.80s\" is not in the corpus", id);
+        if (import->document[row] != GB_MAP_NONE)
+            return gb_lines_fail(lines, status, NULL, "passage \"%.80s\" is in two places", id);
+        import->document[row] = document;
+    }
+    return true;
+}
+
+bool gb_import_structure(gb_import *import, const char *path, gb_status *status)
+{
+    gb_lines *lines = gb_import_open(import, path, status);
+    if (!lines)
+        return false;
+    json_t *object;
+    int got;
+    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
+        bool ok = place_passages(import, lines, object, import->documents++, status);
+        json_decref(object);
+        if (!ok) {
+            got = -1;
+            break;
+        }
+    }
+    gb_lines_close(lines);
+    import->structure = "documents.jsonl";
+    return got == 0;
+}
+
+/* Number documents by their first passage and give lone passages numbers of their own. Returns
+ * whether the passages of each document already lie together. */
+static bool number_documents(gb_import *import, uint32_t *names)
+{
+    uint32_t next = 0;
+    bool together = true;
+    for (uint32_t i = 0; i < import->documents; i++)
+        names[i] = GB_MAP_NONE;
+    for (uint32_t row = 0; row < import->passages; row++) {
+        uint32_t given = import->document[row];
+        uint32_t number = given == GB_MAP_NONE ? GB_MAP_NONE : names[given];
+        if (number == GB_MAP_NONE) {
+            number = next++;
+            if (given != GB_MAP_NONE)
+                names[given] = number;
+        } else if (number != import->document[row - 1]) {
+            together = false;
+        }
+        import->document[row] = number;
+    }
+    import->documents = next;
+    return together;
+}
+
+/* order[new row] = old row, stable within a document. */
+static bool order_by_document(const gb_import *import, uint32_t *order, gb_status *status)
+{
+    uint32_t *start = gb_alloc((size_t)import->documents + 1, sizeof *start, status);
+    if (!start)
+        return false;
+    for (uint32_t row = 0; row < import->passages; row++)
+        start[import->document[row] + 1]++;
+    for (uint32_t i = 0; i < import->documents; i++)
+        start[i + 1] += start[i];
+    for (uint32_t row = 0; row < import->passages; row++)
+        order[start[import->document[row]]++] = row;
+    free(start);
+    return true;
+}
+
+static bool reorder_table(const gb_import *import, const char *name, const uint32_t *order,
+                          gb_status *status)
+{
+    char *path = gb_path_join(status, import->dir, name);
+    gb_table *table = path ? gb_table_open(path, 1, status) : NULL;
+    gb_table_writer *writer = table ? gb_table_writer_open(path, 1, status) : NULL;
+    bool ok = writer != NULL;
+    for (uint32_t i = 0; i < import->passages && ok; i++) {
+        size_t length;
+        const void *row = gb_table_row(table, order[i], &length);
+        ok = gb_table_writer_add(writer, row, length, status);
+    }
+    if (ok)
+        ok = gb_table_writer_commit(writer, status);
+    else
+        gb_table_writer_abandon(writer);
+    gb_table_close(table);
+    free(path);
+    return ok;
+}
+
+/* Move the passages of each document together; rows of passage_map follow. */
+static bool reorder(gb_import *import, gb_status *status)
+{
+    uint32_t *order = gb_alloc(import->passages, sizeof *order, status);
+    uint32_t *document = gb_alloc(import->passages, sizeof *document, status);
+    bool ok = order && document && order_by_document(import, order, status) &&
+              reorder_table(import, "passages.id.gbt", order, status) &&
+              reorder_table(import, "passages.title.gbt", order, status) &&
+              reorder_table(import, "passages.text.gbt", order, status);
+    char *path = ok ? gb_path_join(status, import->dir, "passages.id.gbt") : NULL;
+    gb_table *ids = path ? gb_table_open(path, 1, status) : NULL;
+    ok = ids != NULL;
+    for (uint32_t i = 0; i < import->passages && ok; i++) {
+        size_t length;
+        const char *id = gb_table_row(ids, i, &length);
+        document[i] = import->document[order[i]];
+        ok = gb_map_set(import->passage_map, id, length, i, status);
+    }
+    if (ok) {
+        memcpy(import->document, document, import->passages * sizeof *document);
+        gb_import_note(import, "passages were reordered to bring documents together");
+    }
+    gb_table_close(ids);
+    free(path);
+    free(order);
+    free(document);
+    return ok;
+}
+
+bool gb_import_group(gb_import *import, gb_status *status)
+{
+    uint32_t *names = gb_alloc(import->documents, sizeof *names, status);
+    if (!names)
+        return false;
+    bool together = number_documents(import, names);
+    free(names);
+    if (!together && !reorder(import, status))
+        return false;
+    char *path = gb_path_join(status, import->dir, "passages.document.gbt");
+    gb_table_writer *writer = path ? gb_table_writer_open(path, 4, status) : NULL;
+    free(path);
+    if (!writer)
+        return false;
+    if (!gb_table_writer_add(writer, import->document, import->passages, status)) {
+        gb_table_writer_abandon(writer);
+        return false;
+    }
+    return gb_table_writer_commit(writer, status);
+}

@@ -1,0 +1,170 @@
+/* MS MARCO's TSV files: collection.tsv, queries.<split>.tsv, qrels.<split>.tsv, and TREC's topics
+ * and judgements for it; plain or .gz. */
+#include "data/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 4 };
+
+/* Cut at tabs; the number of columns, at most MAX_COLUMNS. */
+static int split_tabs(char *line, char *columns[MAX_COLUMNS])
+{
+    int count = 0;
+    for (char *at = line; at && count < MAX_COLUMNS;) {
+        columns[count++] = at;
+        at = strchr(at, '\t');
+        if (at)
+            *at++ = '\0';
+    }
+    return count;
+}
+
+/* Next line as columns: their number, 0 at the end, -1 with status. */
+static int next_columns(gb_lines *lines, char *columns[MAX_COLUMNS], gb_status *status)
+{
+    char *line;
+    size_t length;
+    int got;
+    while ((got = gb_lines_next(lines, &line, &length, status)) == 1 && length == 0)
+        ;
+    if (got != 1)
+        return got;
+    if (!gb_utf8_valid(line, length) || memchr(line, '\0', length)) {
+        gb_lines_fail(lines, status, "save the file as UTF-8", "invalid UTF-8");
+        return -1;
+    }
+    return split_tabs(line, columns);
+}
+
+static bool read_collection(gb_import *import, const char *path, gb_status *status)
+{
+    gb_lines *lines = gb_import_open(import, path, status);
+    if (!lines)
+        return false;
+    char *columns[MAX_COLUMNS];
+    int expected = 0, got;
+    while ((got = next_columns(lines, columns, status)) > 0) {
+        if (!expected && (got == 2 || got == 3))
+            expected = got; /* three columns: id, title, text */
+        bool ok = got == expected;
+        if (!ok)
+            gb_lines_fail(lines, status, "expected id, text or id, title, text with tabs between",
+                          "line of %d column%s", got, got == 1 ? "" : "s");
+        if (!ok || !gb_import_passage(import, lines, columns[0], got == 3 ? columns[1] : "",
+                                      columns[got - 1], GB_MAP_NONE, status)) {
+            got = -1;
+            break;
+        }
+    }
+    gb_lines_close(lines);
+    return got == 0 && gb_import_corpus_done(import, path, status);
+}
+
+/* The official files overlap (queries.dev.tsv holds queries.dev.small.tsv): an id known from an
+ * earlier file is passed over, one that comes twice in this file is refused. */
+static bool read_queries(gb_import *import, const char *path, gb_status *status)
+{
+    gb_lines *lines = gb_import_open(import, path, status);
+    if (!lines)
+        return false;
+    uint32_t before = import->queries;
+    char *columns[MAX_COLUMNS];
+    int got;
+    while ((got = next_columns(lines, columns, status)) > 0) {
+        if (got != 2)
+            gb_lines_fail(lines, status, "expected query-id, text with a tab between",
+                          "line of %d column%s", got, got == 1 ? "" : "s");
+        if (got == 2 && gb_map_get(import->query_map, columns[0], strlen(columns[0])) < before)
+            continue;
+        if (got != 2 || !gb_import_query(import, lines, columns[0], columns[1], status)) {
+            got = -1;
+            break;
+        }
+    }
+    gb_lines_close(lines);
+    return got == 0;
+}
+
+/* The names under which the files are known. */
+typedef struct name_form {
+    const char *start, *end; /* the name is start, split, end */
+    const char *split;       /* NULL: what stands between */
+    bool judgements;         /* else queries */
+} name_form;
+static const name_form forms[] = {
+    {"queries.", ".tsv", NULL, false},
+    {"qrels.", ".tsv", NULL, true},
+    {"qrels.", ".txt", NULL, true},
+    {"msmarco-test2019-queries", ".tsv", "dl19", false},
+    {"msmarco-test2020-queries", ".tsv", "dl20", false},
+    {"2019qrels-pass", ".txt", "dl19", true},
+    {"2020qrels-pass", ".txt", "dl20", true},
+};
+
+/* Recognise a file name; fills split[80]. NULL when it is another file. Where both dev.small and
+ * the full dev set are there, the small one is `dev`, as in the papers. */
+static const name_form *recognise(const char *name, bool dev_is_small, char split[80])
+{
+    size_t length = strlen(name);
+    if (length > 3 && strcmp(name + length - 3, ".gz") == 0)
+        length -= 3;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        size_t start = strlen(forms[i].start), end = strlen(forms[i].end);
+        if (length < start + end || strncmp(name, forms[i].start, start) != 0 ||
+            strncmp(name + length - end, forms[i].end, end) != 0)
+            continue;
+        int middle = (int)(length - start - end);
+        if ((middle == 0) != (forms[i].split != NULL) || middle >= 80)
+            continue;
+        snprintf(split, 80, "%.*s", middle, name + start);
+        if (forms[i].split)
+            snprintf(split, 80, "%s", forms[i].split);
+        else if (strcmp(split, "dl19-passage") == 0 || strcmp(split, "dl20-passage") == 0)
+            split[4] = '\0';
+        else if (dev_is_small && strcmp(split, "dev.small") == 0)
+            snprintf(split, 80, "dev");
+        else if (dev_is_small && strcmp(split, "dev") == 0)
+            snprintf(split, 80, "dev.full");
+        return &forms[i];
+    }
+    return NULL;
+}
+
+/* Read the queries, or else the judgements, of all splits. */
+static bool read_splits(gb_import *import, const char *folder, const gb_import_names *list,
+                        bool judgements, gb_status *status)
+{
+    bool small = false, ok = true;
+    for (size_t i = 0; i < list->count; i++)
+        small = small || strncmp(list->names[i], "queries.dev.small.tsv", 21) == 0;
+    for (size_t i = 0; i < list->count && ok; i++) {
+        char split[80];
+        const name_form *form = recognise(list->names[i], small, split);
+        if (!form || form->judgements != judgements)
+            continue;
+        char *path = gb_path_join(status, folder, list->names[i]);
+        ok = path && (judgements ? gb_import_qrels(import, path, split, status)
+                                 : read_queries(import, path, status));
+        free(path);
+    }
+    return ok;
+}
+
+bool gb_import_msmarco(gb_import *import, const char *path, gb_status *status)
+{
+    import->kind = "MS MARCO TSV";
+    import->structure = "none: each passage is its own document";
+    if (!gb_dir_exists(path))
+        return read_collection(import, path, status);
+    char *collection;
+    if (!gb_import_find(path, "collection.tsv", &collection, status))
+        return false;
+    gb_import_names list = {0};
+    bool ok = read_collection(import, collection, status) && gb_import_list(path, &list, status) &&
+              read_splits(import, path, &list, false, status) &&
+              read_splits(import, path, &list, true, status);
+    free(collection);
+    gb_import_names_free(&list);
+    return ok;
+}

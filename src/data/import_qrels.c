@@ -1,0 +1,233 @@
+/* Judgements of an import: checked and copied split by split; a training split where none is. */
+#include "data/import.h"
+#include "data/qrels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a copied file of judgements held. */
+typedef struct qrels_counts {
+    uint64_t judgements; /* written */
+    uint64_t relevant;   /* of grade 1 and more */
+    uint64_t skipped;    /* of unknown ids */
+    uint64_t repeated;   /* said twice in the same words */
+    uint32_t queries;    /* different queries */
+    int32_t highest;     /* grade */
+} qrels_counts;
+
+static json_t *describe(const qrels_counts *counts)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "queries", json_integer(counts->queries));
+    json_object_set_new(json, "judgements", json_integer((json_int_t)counts->judgements));
+    json_object_set_new(json, "relevant", json_integer((json_int_t)counts->relevant));
+    json_object_set_new(json, "highest_grade", json_integer(counts->highest));
+    json_object_set_new(json, "skipped_unknown", json_integer((json_int_t)counts->skipped));
+    json_object_set_new(json, "repeated", json_integer((json_int_t)counts->repeated));
+    return json;
+}
+
+static gb_out *open_split(const gb_import *import, const char *split, gb_status *status)
+{
+    char *path = gb_format(status, "%s/qrels/%s.tsv", import->dir, split);
+    gb_out *out = path ? gb_out_open(path, status) : NULL;
+    free(path);
+    if (out)
+        fputs("query-id\tcorpus-id\tscore\n", gb_out_stream(out));
+    return out;
+}
+
+/* Write one judgement and count it. `pairs` remembers grades to find contradictions. */
+static bool copy_judgement(gb_import *import, const gb_lines *lines, const gb_qrel_line *line,
+                           gb_map *pairs, gb_map *queries, FILE *stream, qrels_counts *counts,
+                           gb_status *status)
+{
+    bool query = gb_map_get(import->query_map, line->query, strlen(line->query)) != GB_MAP_NONE;
+    bool passage =
+        gb_map_get(import->passage_map, line->passage, strlen(line->passage)) != GB_MAP_NONE;
+    if (!query || !passage) {
+        counts->skipped++;
+        if (import->params->skip_unknown_qrels)
+            return true;
+        return gb_lines_fail(lines, status, "fix the line, or let unknown ids be skipped",
+                             "judgement of unknown %s \"%.80s\"", query ? "passage" : "query",
+                             query ? line->passage : line->query);
+    }
+    char *key = gb_format(status, "%s\t%s", line->query, line->passage);
+    if (!key)
+        return false;
+    uint32_t grade = (uint32_t)(line->grade + 1000), before = gb_map_get(pairs, key, strlen(key));
+    bool ok = gb_map_set(pairs, key, strlen(key), grade, status) &&
+              gb_map_set(queries, line->query, strlen(line->query), 1, status);
+    free(key);
+    if (!ok)
+        return false;
+    if (before != GB_MAP_NONE && before != grade)
+        return gb_lines_fail(lines, status, "keep one of the two",
+                             "a second, different grade for"
+                             " query \"%.80s\", passage \"%.80s\"",
+                             line->query, line->passage);
+    if (before != GB_MAP_NONE) {
+        counts->repeated++;
+        return true;
+    }
+    fprintf(stream, "%s\t%s\t%d\n", line->query, line->passage, (int)line->grade);
+    counts->judgements++;
+    counts->relevant += line->grade >= 1;
+    if (line->grade > counts->highest)
+        counts->highest = line->grade;
+    return true;
+}
+
+bool gb_import_qrels(gb_import *import, const char *path, const char *split, gb_status *status)
+{
+    gb_lines *lines = gb_import_open(import, path, status);
+    gb_out *out = lines ? open_split(import, split, status) : NULL;
+    gb_map *pairs = out ? gb_map_create(status) : NULL;
+    gb_map *queries = pairs ? gb_map_create(status) : NULL;
+    qrels_counts counts = {0};
+    gb_qrel_line line;
+    int got = queries ? 1 : -1;
+    while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1)
+        if (!copy_judgement(import, lines, &line, pairs, queries, gb_out_stream(out), &counts,
+                            status))
+            got = -1;
+    if (got == 0 && counts.judgements == 0) {
+        gb_fail(status, GB_DATA, path, NULL, "no judgements");
+        got = -1;
+    }
+    if (got == 0) {
+        counts.queries = (uint32_t)gb_map_count(queries);
+        json_object_set_new(import->splits, split, describe(&counts));
+        if (counts.skipped)
+            gb_import_note(import, "split %s: %llu judgements of unknown ids skipped", split,
+                           (unsigned long long)counts.skipped);
+    }
+    gb_map_destroy(pairs);
+    gb_map_destroy(queries);
+    gb_lines_close(lines);
+    if (got != 0) {
+        gb_out_abandon(out);
+        return false;
+    }
+    return gb_out_commit(out, status);
+}
+
+/* ---- making a training split ----------------------------------------------------------------- */
+
+/* For each judged query (numbered by first appearance) whether it goes to train. */
+typedef struct halves {
+    gb_map *queries; /* id -> number */
+    bool *train;     /* [queries] */
+} halves;
+
+/* Number the queries of a copied file. */
+static bool number_queries(const char *path, gb_map *queries, gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    if (!lines)
+        return false;
+    gb_qrel_line line;
+    int got;
+    while ((got = gb_qrel_next(lines, &line, status)) == 1) {
+        size_t length = strlen(line.query);
+        if (gb_map_get(queries, line.query, length) == GB_MAP_NONE &&
+            !gb_map_set(queries, line.query, length, (uint32_t)gb_map_count(queries), status)) {
+            got = -1;
+            break;
+        }
+    }
+    gb_lines_close(lines);
+    return got == 0;
+}
+
+static bool draw_halves(const gb_import *import, const char *path, halves *half, gb_status *status)
+{
+    half->queries = gb_map_create(status);
+    if (!half->queries || !number_queries(path, half->queries, status))
+        return false;
+    uint32_t count = (uint32_t)gb_map_count(half->queries);
+    uint32_t *order = gb_alloc(count, sizeof *order, status);
+    half->train = gb_alloc(count, sizeof *half->train, status);
+    if (order && half->train) {
+        gb_rng rng = gb_rng_make(import->params->seed, GB_RNG_SPLIT, 0, 0);
+        for (uint32_t i = 0; i < count; i++)
+            order[i] = i;
+        gb_rng_shuffle(&rng, order, count);
+        for (uint32_t i = 0; i < count / 2; i++)
+            half->train[order[i]] = true;
+    }
+    bool ok = order && half->train;
+    free(order);
+    return ok;
+}
+
+/* Write the judgements of one half as a split of its own. */
+static bool write_half(gb_import *import, const char *path, const char *split, const halves *half,
+                       bool train, gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    gb_out *out = lines ? open_split(import, split, status) : NULL;
+    gb_qrel_line line;
+    qrels_counts counts = {0};
+    int got = out ? 1 : -1;
+    while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1) {
+        uint32_t query = gb_map_get(half->queries, line.query, strlen(line.query));
+        if (half->train[query] != train)
+            continue;
+        fprintf(gb_out_stream(out), "%s\t%s\t%d\n", line.query, line.passage, (int)line.grade);
+        counts.judgements++;
+        counts.relevant += line.grade >= 1;
+        if (line.grade > counts.highest)
+            counts.highest = line.grade;
+    }
+    gb_lines_close(lines);
+    if (got != 0) {
+        gb_out_abandon(out);
+        return false;
+    }
+    uint32_t all = (uint32_t)gb_map_count(half->queries);
+    counts.queries = train ? all / 2 : all - all / 2;
+    json_object_set_new(import->splits, split, describe(&counts));
+    return gb_out_commit(out, status);
+}
+
+/* The split to halve: dev (test then stays clean), else test, else the first. NULL: nothing to do.
+ */
+static const char *split_to_halve(const gb_import *import)
+{
+    static const char *const names[] = {"dev", "test"};
+    if (json_object_get(import->splits, "train"))
+        return NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (json_object_get(import->splits, names[i]))
+            return names[i];
+    return json_object_iter_key(json_object_iter(import->splits));
+}
+
+bool gb_import_make_train(gb_import *import, gb_status *status)
+{
+    char split[80];
+    const char *found = split_to_halve(import);
+    if (!found)
+        return true;
+    snprintf(split, sizeof split, "%s", found);
+    char *path = gb_format(status, "%s/qrels/%s.tsv", import->dir, split);
+    halves half = {0};
+    bool ok = path && draw_halves(import, path, &half, status);
+    if (ok && gb_map_count(half.queries) >= 2) {
+        bool whole_stays = strcmp(split, "dev") != 0;
+        ok = write_half(import, path, "train", &half, true, status) &&
+             write_half(import, path, "dev", &half, false, status);
+        gb_import_note(
+            import, "no training split: half of the queries of %s (seed %llu) became train, %s",
+            split, (unsigned long long)import->params->seed,
+            whole_stays ? "the other half dev; the whole contains the training queries, so it must "
+                          "not judge a model trained here"
+                        : "the other half is dev now");
+    }
+    gb_map_destroy(half.queries);
+    free(half.train);
+    free(path);
+    return ok;
+}

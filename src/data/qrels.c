@@ -1,0 +1,215 @@
+/* Judgements: parsing lines, and resolving a split's ids to rows of a collection. */
+#include "data/qrels.h"
+#include "gabbro/data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FIELDS = 5 };
+static const char columns_hint[] =
+    "expected query-id, corpus-id, score (tabs) or query 0 passage grade";
+
+/* Cut the line at its separators; returns the number of fields, at most MAX_FIELDS. */
+static int split_fields(char *line, char *fields[MAX_FIELDS])
+{
+    bool tabs = strchr(line, '\t') != NULL;
+    int count = 0;
+    for (char *at = line; count < MAX_FIELDS;) {
+        if (!tabs)
+            at += strspn(at, " ");
+        if (!tabs && !*at)
+            break;
+        fields[count++] = at;
+        at += strcspn(at, tabs ? "\t" : " ");
+        if (!*at)
+            break;
+        *at++ = '\0';
+    }
+    return count;
+}
+
+static bool parse_grade(const char *text, int32_t *grade)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    end += strspn(end, " ");
+    if (end == text || *end || errno || value < -1000 || value > 1000)
+        return false;
+    *grade = (int32_t)value;
+    return true;
+}
+
+int gb_qrel_next(gb_lines *lines, gb_qrel_line *judgement, gb_status *status)
+{
+    char *line;
+    size_t length;
+    int got;
+    while ((got = gb_lines_next(lines, &line, &length, status)) == 1) {
+        if (strspn(line, " \t") >= length)
+            continue;
+        if (!gb_utf8_valid(line, length) || memchr(line, '\0', length)) {
+            gb_lines_fail(lines, status, NULL, "invalid UTF-8");
+            return -1;
+        }
+        char *fields[MAX_FIELDS];
+        int count = split_fields(line, fields);
+        if (count == 3 && gb_lines_number(lines) == 1 && strcmp(fields[0], "query-id") == 0)
+            continue; /* BEIR's header */
+        if (count != 3 && count != 4) {
+            gb_lines_fail(lines, status, columns_hint, "judgement of %s%d column%s",
+                          count == MAX_FIELDS ? "more than " : "",
+                          count == MAX_FIELDS ? MAX_FIELDS - 1 : count, count == 1 ? "" : "s");
+            return -1;
+        }
+        judgement->query = fields[0];
+        judgement->passage = fields[count - 2];
+        if (!parse_grade(fields[count - 1], &judgement->grade)) {
+            gb_lines_fail(lines, status, columns_hint, "grade \"%.40s\" is not a whole number",
+                          fields[count - 1]);
+            return -1;
+        }
+        return 1;
+    }
+    return got;
+}
+
+/* ---- resolving ------------------------------------------------------------------------------- */
+
+/* The different ids of one column. Only ids that are judged are kept in memory, not the
+ * collection's. */
+typedef struct id_column {
+    gb_map *map;        /* id -> number in order of appearance */
+    uint32_t *lines;    /* first line of each id */
+    uint32_t *rows;     /* row in the collection, GB_MAP_NONE: not found */
+    size_t lines_space; /* capacity of lines */
+} id_column;
+
+/* Number of the id, given now if it is new; GB_MAP_NONE on lack of memory. */
+static uint32_t column_add(id_column *column, const char *id, uint64_t line, gb_status *status)
+{
+    size_t length = strlen(id);
+    uint32_t number = gb_map_get(column->map, id, length);
+    if (number != GB_MAP_NONE)
+        return number;
+    number = (uint32_t)gb_map_count(column->map);
+    if (!gb_grow(&column->lines, &column->lines_space, (size_t)number + 1, sizeof *column->lines,
+                 status) ||
+        !gb_map_set(column->map, id, length, number, status))
+        return GB_MAP_NONE;
+    column->lines[number] = (uint32_t)line;
+    return number;
+}
+
+static bool column_resolve(id_column *column, const gb_table *ids, const char *path,
+                           const char *kind, gb_status *status)
+{
+    size_t count = gb_map_count(column->map);
+    column->rows = gb_alloc(count, sizeof *column->rows, status);
+    if (!column->rows)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        column->rows[i] = GB_MAP_NONE;
+    for (uint64_t row = 0; row < gb_table_count(ids); row++) {
+        size_t length;
+        const char *id = gb_table_row(ids, row, &length);
+        uint32_t number = gb_map_get(column->map, id, length);
+        if (number != GB_MAP_NONE)
+            column->rows[number] = (uint32_t)row;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (column->rows[i] != GB_MAP_NONE)
+            continue;
+        char *where = gb_format(NULL, "%s:%u", path, column->lines[i]);
+        gb_fail(status, GB_DATA, where, "the judgements belong to another collection",
+                "judgement of a %s that the collection does not have", kind);
+        free(where);
+        return false;
+    }
+    return true;
+}
+
+static void column_free(id_column *column)
+{
+    gb_map_destroy(column->map);
+    free(column->lines);
+    free(column->rows);
+}
+
+static int compare_qrels(const void *a, const void *b)
+{
+    const gb_qrel *x = a, *y = b;
+    if (x->query != y->query)
+        return x->query < y->query ? -1 : 1;
+    return (x->passage > y->passage) - (x->passage < y->passage);
+}
+
+/* Read all lines; query and passage are still numbers of the columns. */
+static bool read_judgements(const char *path, id_column *queries, id_column *passages,
+                            gb_qrels *qrels, gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    if (!lines)
+        return false;
+    gb_qrel_line line;
+    size_t capacity = 0;
+    int got;
+    while ((got = gb_qrel_next(lines, &line, status)) == 1) {
+        uint64_t number = gb_lines_number(lines);
+        gb_qrel row = {.grade = line.grade};
+        if (!gb_grow(&qrels->rows, &capacity, qrels->count + 1, sizeof *qrels->rows, status) ||
+            (row.query = column_add(queries, line.query, number, status)) == GB_MAP_NONE ||
+            (row.passage = column_add(passages, line.passage, number, status)) == GB_MAP_NONE) {
+            got = -1;
+            break;
+        }
+        qrels->rows[qrels->count++] = row;
+    }
+    gb_lines_close(lines);
+    return got == 0;
+}
+
+static bool resolve_judgements(const gb_collection *collection, const char *path,
+                               id_column *queries, id_column *passages, gb_qrels *qrels,
+                               gb_status *status)
+{
+    if (!column_resolve(queries, collection->query_ids, path, "query", status) ||
+        !column_resolve(passages, collection->passage_ids, path, "passage", status))
+        return false;
+    for (size_t i = 0; i < qrels->count; i++) {
+        gb_qrel *row = &qrels->rows[i];
+        row->query = queries->rows[row->query];
+        row->passage = passages->rows[row->passage];
+    }
+    if (qrels->count)
+        qsort(qrels->rows, qrels->count, sizeof *qrels->rows, compare_qrels);
+    for (size_t i = 1; i < qrels->count; i++)
+        if (compare_qrels(&qrels->rows[i - 1], &qrels->rows[i]) == 0)
+            return gb_fail(status, GB_DATA, path, "import the collection again",
+                           "a passage is judged twice for one query");
+    return true;
+}
+
+bool gb_collection_qrels(const gb_collection *collection, const char *split, gb_qrels *qrels,
+                         gb_status *status)
+{
+    *qrels = (gb_qrels){0};
+    if (!gb_collection_has_split(collection, split))
+        return gb_fail(status, GB_USAGE, collection->path, NULL,
+                       "no split \"%s\"; the collection has: %s", split,
+                       *collection->splits ? collection->splits : "none");
+    char *path = gb_format(status, "%s/qrels/%s.tsv", collection->path, split);
+    id_column queries = {.map = gb_map_create(status)}, passages = {.map = gb_map_create(status)};
+    bool ok = path && queries.map && passages.map &&
+              read_judgements(path, &queries, &passages, qrels, status) &&
+              resolve_judgements(collection, path, &queries, &passages, qrels, status);
+    column_free(&queries);
+    column_free(&passages);
+    free(path);
+    if (!ok) {
+        free(qrels->rows);
+        *qrels = (gb_qrels){0};
+    }
+    return ok;
+}

@@ -1,0 +1,354 @@
+/* Tokenised collections. Rows are cut into blocks; each worker tokenises a slice of a block into
+ * its own buffer and the slices are written in order, so the number of threads changes nothing. */
+#include "data/tokens.h"
+#include "data/json.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SPECIALS = 2, BLOCK_ROWS = 1 << 14, MAX_THREADS = 64 };
+
+typedef enum token_kind { TOKENS_PASSAGES, TOKENS_QUERIES, TOKENS_GENERATED } token_kind;
+
+/* What is said about a table when it is done. */
+typedef struct token_counts {
+    uint64_t texts;     /* passages or queries */
+    uint64_t tokens;    /* ids kept */
+    uint64_t truncated; /* texts that were cut */
+    uint64_t unknown;   /* [UNK] among the ids kept */
+    uint64_t longest;   /* ids of the longest text before cutting */
+} token_counts;
+
+typedef struct token_job {
+    const gb_collection *collection;
+    const gb_tokenizer *tokenizer;
+    gb_special_ids specials;
+    token_kind kind;
+    size_t limit; /* ids kept of a text */
+} token_job;
+
+/* A worker's slice of the current block. */
+typedef struct slice {
+    const token_job *job;
+    uint32_t first, end; /* rows */
+    gb_ids ids;          /* ids of all rows, one after another */
+    size_t *row_end;     /* [rows] end of each row in ids */
+    size_t row_space;    /* capacity of row_end */
+    gb_text text;        /* scratch */
+    token_counts counts; /* over all blocks */
+    gb_status status;    /* of this worker */
+    bool ok;             /* the slice is complete */
+    pthread_t thread;    /* when running */
+} slice;
+
+/* Tokenise one text behind what ids hold, cut at the limit. */
+static bool add_text(slice *s, const char *text, size_t length)
+{
+    const token_job *job = s->job;
+    size_t start = s->ids.count;
+    if (!gb_tokenize(job->tokenizer, text, length, &s->ids, &s->status))
+        return false;
+    uint32_t *ids = s->ids.data + start;
+    size_t count = s->ids.count - start;
+    if (job->kind == TOKENS_GENERATED) { /* a literal [SEP] would end the query early */
+        size_t kept = 0;
+        for (size_t i = 0; i < count; i++)
+            if (ids[i] != job->specials.sep)
+                ids[kept++] = ids[i];
+        count = kept;
+    }
+    s->counts.texts++;
+    if (count > s->counts.longest)
+        s->counts.longest = count;
+    if (count > job->limit) {
+        s->counts.truncated++;
+        count = job->limit;
+    }
+    s->counts.tokens += count;
+    for (size_t i = 0; i < count; i++)
+        s->counts.unknown += ids[i] == job->specials.unk;
+    s->ids.count = start + count;
+    return true;
+}
+
+static bool add_id(slice *s, uint32_t id)
+{
+    if (!gb_grow(&s->ids.data, &s->ids.capacity, s->ids.count + 1, sizeof *s->ids.data, &s->status))
+        return false;
+    s->ids.data[s->ids.count++] = id;
+    return true;
+}
+
+/* The queries of a passage, [SEP] between them. One without any token keeps its place as [UNK]. */
+static bool add_generated(slice *s, const char *row, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        const char *end = memchr(row + at, '\n', length - at);
+        size_t size = end ? (size_t)(end - row) - at : length - at;
+        if (at > 0 && !add_id(s, s->job->specials.sep))
+            return false;
+        size_t before = s->ids.count;
+        if (!add_text(s, row + at, size) ||
+            (s->ids.count == before && !add_id(s, s->job->specials.unk)))
+            return false;
+        at += size + 1;
+    }
+    return true;
+}
+
+static bool add_row(slice *s, uint32_t row)
+{
+    const gb_collection *collection = s->job->collection;
+    size_t length;
+    const char *text;
+    switch (s->job->kind) {
+    case TOKENS_PASSAGES:
+        s->text.length = 0;
+        gb_collection_passage(collection, row, &s->text);
+        if (s->text.failed)
+            return gb_fail_memory(&s->status, "tokenising");
+        return add_text(s, s->text.data ? s->text.data : "", s->text.length);
+    case TOKENS_QUERIES:
+        text = gb_table_row(collection->queries, row, &length);
+        return add_text(s, text, length);
+    case TOKENS_GENERATED:
+        text = gb_table_row(collection->generated, row, &length);
+        return add_generated(s, text, length);
+    }
+    return false;
+}
+
+static void *run_slice(void *argument)
+{
+    slice *s = argument;
+    s->ids.count = 0;
+    s->ok = gb_grow(&s->row_end, &s->row_space, (size_t)(s->end - s->first) + 1, sizeof *s->row_end,
+                    &s->status);
+    for (uint32_t row = s->first; row < s->end && s->ok; row++) {
+        s->ok = add_row(s, row);
+        s->row_end[row - s->first] = s->ids.count;
+    }
+    return NULL;
+}
+
+static bool write_slice(const slice *s, gb_table_writer *writer, gb_status *status)
+{
+    if (!s->ok) {
+        if (status)
+            *status = s->status;
+        return false;
+    }
+    size_t start = 0;
+    for (uint32_t i = 0; i < s->end - s->first; i++) {
+        const uint32_t *row = s->ids.data ? s->ids.data + start : NULL;
+        if (!gb_table_writer_add(writer, row, s->row_end[i] - start, status))
+            return false;
+        start = s->row_end[i];
+    }
+    return true;
+}
+
+/* Tokenise rows [first, end) with all slices and write them in order. */
+static bool run_block(slice *slices, unsigned threads, uint32_t first, uint32_t end,
+                      gb_table_writer *writer, gb_status *status)
+{
+    bool started[MAX_THREADS] = {false};
+    uint32_t rows = end - first;
+    for (unsigned t = 0; t < threads; t++) {
+        slices[t].first = first + (uint32_t)((uint64_t)rows * t / threads);
+        slices[t].end = first + (uint32_t)((uint64_t)rows * (t + 1) / threads);
+        if (t > 0)
+            started[t] = pthread_create(&slices[t].thread, NULL, run_slice, &slices[t]) == 0;
+    }
+    for (unsigned t = 0; t < threads; t++) { /* a thread that did not start is done here */
+        if (started[t])
+            pthread_join(slices[t].thread, NULL);
+        else
+            run_slice(&slices[t]);
+    }
+    for (unsigned t = 0; t < threads; t++)
+        if (!write_slice(&slices[t], writer, status))
+            return false;
+    return true;
+}
+
+static void report(const char *label, const slice *slices, unsigned threads, json_t *json)
+{
+    token_counts all = {0};
+    for (unsigned t = 0; t < threads; t++) {
+        all.texts += slices[t].counts.texts;
+        all.tokens += slices[t].counts.tokens;
+        all.truncated += slices[t].counts.truncated;
+        all.unknown += slices[t].counts.unknown;
+        if (slices[t].counts.longest > all.longest)
+            all.longest = slices[t].counts.longest;
+    }
+    double texts = all.texts ? (double)all.texts : 1.0,
+           tokens = all.tokens ? (double)all.tokens : 1.0;
+    gb_log(GB_LOG_INFO,
+           "%s: %llu texts, %.1f tokens each, %.2f%% truncated, %.2f%% of tokens [UNK]", label,
+           (unsigned long long)all.texts, (double)all.tokens / texts,
+           100.0 * (double)all.truncated / texts, 100.0 * (double)all.unknown / tokens);
+    json_t *counts = json_object();
+    json_object_set_new(counts, "texts", json_integer((json_int_t)all.texts));
+    json_object_set_new(counts, "tokens", json_integer((json_int_t)all.tokens));
+    json_object_set_new(counts, "longest", json_integer((json_int_t)all.longest));
+    json_object_set_new(counts, "truncated", json_integer((json_int_t)all.truncated));
+    json_object_set_new(counts, "unknown", json_integer((json_int_t)all.unknown));
+    json_object_set_new(json, label, counts);
+}
+
+/* Tokenise one table of the collection into out_dir/<label>.ids.gbt. */
+static bool tokenize_table(const token_job *job, const char *label, uint32_t rows,
+                           const char *out_dir, unsigned threads, json_t *json, gb_status *status)
+{
+    char *path = gb_format(status, "%s/%s.ids.gbt", out_dir, label);
+    slice *slices = gb_alloc(threads, sizeof *slices, status);
+    gb_table_writer *writer = path && slices ? gb_table_writer_open(path, 4, status) : NULL;
+    bool ok = writer != NULL;
+    for (unsigned t = 0; ok && t < threads; t++)
+        slices[t].job = job;
+    for (uint32_t first = 0, end; ok && first < rows; first = end) {
+        end = rows - first < BLOCK_ROWS ? rows : first + BLOCK_ROWS;
+        ok = run_block(slices, threads, first, end, writer, status);
+    }
+    if (ok)
+        ok = gb_table_writer_commit(writer, status);
+    else
+        gb_table_writer_abandon(writer);
+    if (ok)
+        report(label, slices, threads, json);
+    for (unsigned t = 0; slices && t < threads; t++) {
+        free(slices[t].ids.data);
+        free(slices[t].row_end);
+        gb_text_free(&slices[t].text);
+    }
+    free(slices);
+    free(path);
+    return ok;
+}
+
+static bool tokenize_all(const gb_collection *collection, token_job *job, size_t max_passage,
+                         size_t max_query, const char *out_dir, unsigned threads, json_t *json,
+                         gb_status *status)
+{
+    job->kind = TOKENS_PASSAGES;
+    job->limit = max_passage - SPECIALS;
+    if (!tokenize_table(job, "passages", collection->passages, out_dir, threads, json, status))
+        return false;
+    job->kind = TOKENS_QUERIES;
+    job->limit = max_query - SPECIALS;
+    uint32_t queries = (uint32_t)gb_table_count(collection->queries);
+    if (!tokenize_table(job, "queries", queries, out_dir, threads, json, status))
+        return false;
+    job->kind = TOKENS_GENERATED;
+    return !collection->generated ||
+           tokenize_table(job, "generated", collection->passages, out_dir, threads, json, status);
+}
+
+bool gb_collection_tokenize_with(const gb_collection *collection, const gb_tokenizer *tokenizer,
+                                 const gb_vocab *vocab, uint32_t max_passage, uint32_t max_query,
+                                 const char *out_dir, unsigned threads, gb_status *status)
+{
+    if (max_passage <= SPECIALS || max_query <= SPECIALS)
+        return gb_fail(status, GB_USAGE, NULL, "lengths count [CLS] and [SEP]",
+                       "maximum lengths %u and %u leave no room for text", max_passage, max_query);
+    if (threads < 1 || threads > MAX_THREADS)
+        threads = threads < 1 ? 1 : MAX_THREADS;
+    token_job job = {
+        .collection = collection, .tokenizer = tokenizer, .specials = gb_vocab_specials(vocab)};
+    char *path = gb_path_join(status, out_dir, "tokens.json");
+    json_t *json = json_object();
+    bool ok = path && gb_make_dirs(out_dir, status);
+    if (ok) {
+        json_object_set_new(json, "vocabulary", json_integer(gb_vocab_size(vocab)));
+        json_object_set_new(json, "max_passage", json_integer(max_passage));
+        json_object_set_new(json, "max_query", json_integer(max_query));
+        ok = tokenize_all(collection, &job, max_passage, max_query, out_dir, threads, json,
+                          status) &&
+             gb_json_save(path, json, status);
+    }
+    json_decref(json);
+    free(path);
+    return ok;
+}
+
+bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer *tokenizer,
+                            const gb_vocab *vocab, uint32_t max_passage, uint32_t max_query,
+                            const char *out_dir, gb_status *status)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return gb_collection_tokenize_with(collection, tokenizer, vocab, max_passage, max_query,
+                                       out_dir, cores > 0 ? (unsigned)cores : 1, status);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static gb_table *open_ids(const char *dir, const char *name, gb_status *status)
+{
+    char *path = gb_path_join(status, dir, name);
+    gb_table *table = path ? gb_table_open(path, 4, status) : NULL;
+    free(path);
+    return table;
+}
+
+bool gb_tokens_open(const char *dir, gb_tokens *tokens, gb_status *status)
+{
+    *tokens = (gb_tokens){0};
+    char *path = gb_path_join(status, dir, "generated.ids.gbt");
+    bool ok = path && (tokens->passages = open_ids(dir, "passages.ids.gbt", status)) &&
+              (tokens->queries = open_ids(dir, "queries.ids.gbt", status)) &&
+              (!gb_file_exists(path) || (tokens->generated = gb_table_open(path, 4, status)));
+    free(path);
+    if (ok && tokens->generated &&
+        gb_table_count(tokens->generated) != gb_table_count(tokens->passages))
+        ok = gb_fail(status, GB_DATA, dir, "tokenise the collection again",
+                     "passages and generated queries do not agree");
+    if (!ok)
+        gb_tokens_close(tokens);
+    return ok;
+}
+
+void gb_tokens_close(gb_tokens *tokens)
+{
+    gb_table_close(tokens->passages);
+    gb_table_close(tokens->queries);
+    gb_table_close(tokens->generated);
+    *tokens = (gb_tokens){0};
+}
+
+bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage, uint32_t which,
+                         const uint32_t **ids, size_t *length)
+{
+    if (!tokens->generated)
+        return false;
+    size_t count, start = 0;
+    const uint32_t *row = gb_table_row(tokens->generated, passage, &count);
+    while (start < count) {
+        size_t end = start;
+        while (end < count && row[end] != sep)
+            end++;
+        if (which-- == 0) {
+            *ids = row + start;
+            *length = end - start;
+            return true;
+        }
+        start = end + 1;
+    }
+    return false;
+}
+
+uint32_t gb_tokens_generated_count(const gb_tokens *tokens, uint32_t sep, uint32_t passage)
+{
+    if (!tokens->generated)
+        return 0;
+    size_t count;
+    const uint32_t *row = gb_table_row(tokens->generated, passage, &count);
+    uint32_t queries = count > 0;
+    for (size_t i = 0; i < count; i++)
+        queries += row[i] == sep;
+    return queries;
+}

@@ -1,0 +1,608 @@
+/* Data room: importing and opening collections. */
+#include "data/json.h"
+#include "gabbro/data.h"
+#include "scratch.h"
+
+#include <zlib.h>
+
+/* ---- small sources ---- */
+
+static const char corpus[] =
+    "{\"_id\": \"a\", \"title\": \"Rivers\", \"text\": \"The Elbe flows north.\"}\n"
+    "{\"_id\": \"b\", \"title\": \"\", \"text\": \"Basalt is a dark volcanic rock.\"}\n"
+    "\n"
+    "{\"_id\": 3, \"text\": \"Gabbro cools slowly under ground.\", \"metadata\": {}}\n";
+static const char queries[] = "{\"_id\": \"q1\", \"text\": \"where does the elbe flow\"}\n"
+                              "{\"_id\": \"q2\", \"text\": \"dark rock\"}\n"
+                              "{\"_id\": \"q3\", \"text\": \"slow cooling\"}\n"
+                              "{\"_id\": \"q4\", \"text\": \"unjudged\"}\n";
+static const char header[] = "query-id\tcorpus-id\tscore\n";
+
+static void write_beir(const char *folder)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/corpus.jsonl", folder);
+    scratch_write(path, corpus);
+    snprintf(path, sizeof path, "%s/queries.jsonl", folder);
+    scratch_write(path, queries);
+    snprintf(path, sizeof path, "%s/qrels/train.tsv", folder);
+    scratch_write(path, "query-id\tcorpus-id\tscore\nq2\tb\t1\nq1\ta\t1\n");
+    snprintf(path, sizeof path, "%s/qrels/test.tsv", folder);
+    scratch_write(path, "query-id\tcorpus-id\tscore\nq3\t3\t2\nq3\tb\t0\n");
+}
+
+static void write_gz(const char *name, const char *text)
+{
+    gzFile file = gzopen(name, "wb");
+    cr_assert_not_null(file);
+    cr_assert_eq(gzwrite(file, text, (unsigned)strlen(text)), (int)strlen(text));
+    cr_assert_eq(gzclose(file), Z_OK);
+}
+
+static gb_collection *import(const char *source, const char *target)
+{
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    gb_status status = {0};
+    params.path = source;
+    cr_assert(gb_collection_import(&params, target, &status), "%s: %s", status.where, status.what);
+    gb_collection *collection = gb_collection_open(target, &status);
+    cr_assert_not_null(collection, "%s: %s", status.where, status.what);
+    return collection;
+}
+
+static void expect_row(const gb_table *table, uint64_t row, const char *text)
+{
+    size_t length;
+    const char *got = gb_table_row(table, row, &length);
+    cr_expect(length == strlen(text) && memcmp(got, text, length) == 0,
+              "row %llu: \"%.*s\" != \"%s\"", (unsigned long long)row, (int)length, got, text);
+}
+
+static void expect_same_tree(const char *a, const char *b)
+{
+    char first[GB_HASH_SIZE], second[GB_HASH_SIZE];
+    cr_assert(gb_hash_tree(a, first, NULL) && gb_hash_tree(b, second, NULL));
+    cr_expect_str_eq(first, second, "%s and %s differ", a, b);
+}
+
+/* ---- formats ---- */
+
+Test(collection, beir_folder)
+{
+    scratch s = scratch_enter();
+    write_beir("beir");
+    gb_collection *c = import("beir", "out");
+    cr_expect_str_eq(c->name, "beir");
+    cr_expect_str_eq(c->splits, "train test");
+    cr_expect_str_eq(c->generator, "extractive");
+    cr_expect_eq(c->passages, 3);
+    cr_expect_eq(c->documents, 3);
+    cr_expect_eq(gb_table_count(c->queries), 4);
+    expect_row(c->passage_ids, 2, "3");
+    expect_row(c->titles, 0, "Rivers");
+    expect_row(c->titles, 2, "");
+    gb_text text = {0};
+    gb_collection_passage(c, 0, &text);
+    cr_expect_str_eq(text.data, "Rivers The Elbe flows north.");
+    text.length = 0;
+    gb_collection_passage(c, 1, &text);
+    cr_expect_str_eq(text.data, "Basalt is a dark volcanic rock.");
+    gb_text_free(&text);
+    cr_expect(gb_collection_has_split(c, "test"));
+    cr_expect_not(gb_collection_has_split(c, "tes"));
+    cr_expect_eq(gb_collection_truth(c, GB_TRUTH_PASSAGE_ENTITY, 0), GB_MAP_NONE);
+    gb_collection_close(c);
+    gb_collection_close(NULL);
+    scratch_leave(&s);
+}
+
+Test(collection, judgements_become_sorted_rows)
+{
+    scratch s = scratch_enter();
+    write_beir("beir");
+    gb_collection *c = import("beir", "out");
+    gb_qrels qrels;
+    cr_assert(gb_collection_qrels(c, "train", &qrels, NULL));
+    cr_assert_eq(qrels.count, 2);
+    cr_expect(qrels.rows[0].query == 0 && qrels.rows[0].passage == 0 && qrels.rows[0].grade == 1);
+    cr_expect(qrels.rows[1].query == 1 && qrels.rows[1].passage == 1);
+    free(qrels.rows);
+    cr_assert(gb_collection_qrels(c, "test", &qrels, NULL));
+    cr_assert_eq(qrels.count, 2);
+    cr_expect(qrels.rows[0].passage == 1 && qrels.rows[0].grade == 0);
+    cr_expect(qrels.rows[1].passage == 2 && qrels.rows[1].grade == 2);
+    free(qrels.rows);
+    gb_status status = {0};
+    cr_expect_not(gb_collection_qrels(c, "dev", &qrels, &status));
+    cr_expect_eq(status.code, GB_USAGE);
+    cr_expect_not_null(strstr(status.what, "train test"), "%s", status.what);
+    /* a judgement that slipped in later names its place */
+    scratch_write("out/qrels/train.tsv", "query-id\tcorpus-id\tscore\nq1\ta\t1\nq9\ta\t1\n");
+    cr_expect_not(gb_collection_qrels(c, "train", &qrels, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.where, "out/qrels/train.tsv:3");
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
+Test(collection, gzip_gives_the_same_collection)
+{
+    scratch s = scratch_enter();
+    write_beir("a/x");
+    gb_collection_close(import("a/x", "plain"));
+    cr_assert(gb_make_dirs("b/x/qrels", NULL));
+    write_gz("b/x/corpus.jsonl.gz", corpus);
+    write_gz("b/x/queries.jsonl.gz", queries);
+    write_gz("b/x/qrels/train.tsv.gz", "query-id\tcorpus-id\tscore\nq2\tb\t1\nq1\ta\t1\n");
+    write_gz("b/x/qrels/test.tsv.gz", "q3\t3\t2\nq3\tb\t0\n"); /* the header may be missing */
+    gb_collection_close(import("b/x", "packed"));
+    remove("plain/collection.json"); /* names and hashes of the files differ */
+    remove("packed/collection.json");
+    expect_same_tree("plain", "packed");
+    scratch_leave(&s);
+}
+
+Test(collection, documents_bring_their_passages_together)
+{
+    scratch s = scratch_enter();
+    scratch_write("x/corpus.jsonl", "{\"_id\":\"p0\",\"text\":\"zero one\"}\n"
+                                    "{\"_id\":\"p1\",\"text\":\"one two\"}\n"
+                                    "{\"_id\":\"p2\",\"text\":\"two three\"}\n"
+                                    "{\"_id\":\"p3\",\"text\":\"three four\"}\n"
+                                    "{\"_id\":\"p4\",\"text\":\"four five\"}\n");
+    scratch_write("x/documents.jsonl",
+                  "{\"id\":\"d1\",\"passages\":[{\"id\":\"p4\",\"text\":\"\"},{\"id\":\"p1\"}]}\n"
+                  "{\"id\":\"d2\",\"passages\":[{\"id\":\"p0\"},{\"id\":\"p2\"}]}\n");
+    scratch_write("x/queries.jsonl", "{\"_id\":\"q\",\"text\":\"t\"}\n");
+    scratch_write("x/qrels/train.tsv", "query-id\tcorpus-id\tscore\nq\tp2\t1\n");
+    scratch_write("generated.jsonl", "{\"id\":\"p2\",\"query\":\"about two\"}\n");
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    gb_status status = {0};
+    params.path = "x";
+    params.queries = "generated.jsonl";
+    cr_assert(gb_collection_import(&params, "out", &status), "%s", status.what);
+    gb_collection *c = gb_collection_open("out", NULL);
+    static const char *const order[] = {"p0", "p2", "p1", "p4", "p3"};
+    static const uint32_t documents[] = {0, 0, 1, 1, 2};
+    cr_assert_eq(c->passages, 5);
+    cr_expect_eq(c->documents, 3);
+    for (uint32_t i = 0; i < 5; i++) {
+        expect_row(c->passage_ids, i, order[i]);
+        cr_expect_eq(c->document[i], documents[i]);
+    }
+    expect_row(c->texts, 3, "four five");
+    expect_row(c->generated, 1, "about two\n");
+    gb_qrels qrels;
+    cr_assert(gb_collection_qrels(c, "train", &qrels, NULL));
+    cr_expect_eq(qrels.rows[0].passage, 1);
+    free(qrels.rows);
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
+Test(collection, msmarco_tsv)
+{
+    scratch s = scratch_enter();
+    scratch_write("m/collection.tsv", "0\tThe first passage.\n1\tThe second one.\n");
+    scratch_write("m/queries.train.tsv", "10\tfirst\n11\tsecond\n");
+    scratch_write("m/queries.dev.small.tsv", "20\tone\n");
+    scratch_write("m/queries.dev.tsv", "20\tone\n21\ttwo\n");
+    scratch_write("m/msmarco-test2019-queries.tsv", "30\tpassage\n");
+    scratch_write("m/qrels.train.tsv", "10\t0\t0\t1\n11\t0\t1\t1\n");
+    scratch_write("m/qrels.dev.small.tsv", "20\t0\t1\t1\n");
+    scratch_write("m/qrels.dev.tsv", "20\t0\t1\t1\n21\t0\t0\t1\n");
+    scratch_write("m/2019qrels-pass.txt", "30 Q0 0 3\n30 Q0 1 1\n");
+    gb_collection *c = import("m", "out");
+    cr_expect_eq(gb_table_count(c->queries), 5);
+    expect_row(c->texts, 1, "The second one.");
+    expect_row(c->titles, 1, "");
+    static const struct {
+        const char *split;
+        size_t count;
+    } splits[] = {{"train", 2}, {"dev", 1}, {"dev.full", 2}, {"dl19", 2}};
+    for (size_t i = 0; i < 4; i++) {
+        gb_qrels qrels;
+        cr_assert(gb_collection_qrels(c, splits[i].split, &qrels, NULL), "%s", splits[i].split);
+        cr_expect_eq(qrels.count, splits[i].count, "%s", splits[i].split);
+        free(qrels.rows);
+    }
+    gb_collection_close(c);
+    /* three columns carry titles */
+    scratch_write("t.tsv", "0\tOne\tThe first passage.\n1\t\tThe second one.\n");
+    c = import("t.tsv", "titled");
+    expect_row(c->titles, 0, "One");
+    expect_row(c->texts, 1, "The second one.");
+    cr_expect_str_eq(c->splits, "");
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
+Test(collection, jsonl_documents)
+{
+    scratch s = scratch_enter();
+    scratch_write(
+        "docs.jsonl",
+        "{\"id\":\"d\",\"title\":\"T\",\"passages\":[{\"id\":\"d-x\",\"text\":\"one\"},"
+        "{\"id\":\"d-y\",\"text\":\"two\"}]}\n"
+        "{\"id\":\"e\",\"text\":\"One two three. Four five six. Seven eight nine. Ten.\"}\n"
+        "{\"id\":7,\"text\":\"Alone.\"}\n");
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    gb_status status = {0};
+    params.path = "docs.jsonl";
+    params.span_words = 4;
+    cr_assert(gb_collection_import(&params, "out", &status), "%s: %s", status.where, status.what);
+    gb_collection *c = gb_collection_open("out", NULL);
+    cr_assert_eq(c->passages, 5);
+    cr_expect_eq(c->documents, 3);
+    expect_row(c->titles, 1, "T");
+    /* whole sentences until four words are there; the rest of four words is a span of its own */
+    expect_row(c->texts, 2, "One two three. Four five six.");
+    expect_row(c->texts, 3, "Seven eight nine. Ten.");
+    expect_row(c->passage_ids, 3, "e-1");
+    expect_row(c->passage_ids, 4, "7-0");
+    gb_collection_close(c);
+    params.span_words = 8; /* a rest of one word joins the span before it */
+    cr_assert(gb_collection_import(&params, "out", NULL));
+    c = gb_collection_open("out", NULL);
+    expect_row(c->texts, 2, "One two three. Four five six. Seven eight nine. Ten.");
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
+/* ---- splits ---- */
+
+Test(collection, halves_a_test_split_where_there_is_no_training)
+{
+    scratch s = scratch_enter();
+    gb_text list = {0}, judged = {0};
+    gb_text_printf(&judged, "%s", header);
+    for (int i = 0; i < 21; i++) {
+        gb_text_printf(&list, "{\"_id\":\"q%d\",\"text\":\"query %d\"}\n", i, i);
+        gb_text_printf(&judged, "q%d\ta\t1\nq%d\tb\t0\n", i, i);
+    }
+    scratch_write("x/corpus.jsonl", corpus);
+    scratch_write("x/queries.jsonl", list.data);
+    scratch_write("x/qrels/test.tsv", judged.data);
+    gb_collection *c = import("x", "out");
+    cr_expect_str_eq(c->splits, "test train dev");
+    gb_qrels train, dev, test;
+    cr_assert(gb_collection_qrels(c, "train", &train, NULL));
+    cr_assert(gb_collection_qrels(c, "dev", &dev, NULL));
+    cr_assert(gb_collection_qrels(c, "test", &test, NULL));
+    cr_expect_eq(train.count, 20); /* ten queries of two judgements */
+    cr_expect_eq(dev.count, 22);
+    cr_expect_eq(test.count, 42);
+    bool in_train[21] = {false};
+    bool first_half = true;
+    for (size_t i = 0; i < train.count; i++) {
+        in_train[train.rows[i].query] = true;
+        first_half = first_half && train.rows[i].query < 10;
+    }
+    cr_expect_not(first_half, "the halves are not drawn at random");
+    for (size_t i = 0; i < dev.count; i++)
+        cr_expect_not(in_train[dev.rows[i].query]);
+    free(train.rows);
+    free(dev.rows);
+    free(test.rows);
+    gb_collection_close(c);
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = "x";
+    cr_assert(gb_collection_import(&params, "again", NULL));
+    expect_same_tree("out", "again");
+    params.seed = 43;
+    cr_assert(gb_collection_import(&params, "other", NULL));
+    char *a = gb_read_file("out/qrels/dev.tsv", NULL, NULL);
+    char *b = gb_read_file("other/qrels/dev.tsv", NULL, NULL);
+    cr_expect_str_neq(a, b);
+    free(a);
+    free(b);
+    params.keep_splits = true;
+    cr_assert(gb_collection_import(&params, "kept", NULL));
+    c = gb_collection_open("kept", NULL);
+    cr_expect_str_eq(c->splits, "test");
+    gb_collection_close(c);
+    gb_text_free(&list);
+    gb_text_free(&judged);
+    scratch_leave(&s);
+}
+
+Test(collection, unknown_judgements_can_be_skipped_and_are_counted)
+{
+    scratch s = scratch_enter();
+    write_beir("x");
+    scratch_write("x/qrels/train.tsv",
+                  "query-id\tcorpus-id\tscore\nq1\ta\t1\nq1\tnone\t1\nnone\ta\t1\nq1\ta\t1\n");
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    gb_status status = {0};
+    params.path = "x";
+    cr_expect_not(gb_collection_import(&params, "out", &status));
+    cr_expect_str_eq(status.where, "x/qrels/train.tsv:3");
+    params.skip_unknown_qrels = true;
+    cr_assert(gb_collection_import(&params, "out", NULL));
+    json_t *json = gb_json_load("out/collection.json", NULL);
+    json_t *train = json_object_get(json_object_get(json, "splits"), "train");
+    cr_expect_eq(json_integer_value(json_object_get(train, "judgements")), 1);
+    cr_expect_eq(json_integer_value(json_object_get(train, "skipped_unknown")), 2);
+    cr_expect_eq(json_integer_value(json_object_get(train, "repeated")), 1);
+    json_decref(json);
+    scratch_leave(&s);
+}
+
+/* ---- generated queries ---- */
+
+Test(collection, generated_queries_in_any_order)
+{
+    scratch s = scratch_enter();
+    write_beir("x");
+    scratch_write("g.jsonl", "{\"id\":\"3\",\"query\":\"slow rock\"}\n"
+                             "{\"id\":\"a\",\"queries\":[\" elbe \",\"\",\"river\\nnorth\"]}\n"
+                             "{\"id\":3,\"query\":\"deep rock\"}\n");
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = "x";
+    params.queries = "g.jsonl";
+    gb_status status = {0};
+    cr_assert(gb_collection_import(&params, "out", &status), "%s: %s", status.where, status.what);
+    gb_collection *c = gb_collection_open("out", NULL);
+    cr_expect_str_eq(c->generator, "file g.jsonl");
+    expect_row(c->generated, 0, "elbe\nriver north\n");
+    expect_row(c->generated, 1, "");
+    expect_row(c->generated, 2, "slow rock\ndeep rock\n");
+    gb_collection_close(c);
+    cr_expect_not(gb_file_exists("out/generated.spool"));
+    scratch_leave(&s);
+}
+
+Test(collection, extractive_queries_take_telling_words)
+{
+    scratch s = scratch_enter();
+    gb_text text = {0};
+    for (int i = 0; i < 40; i++)
+        gb_text_printf(&text,
+                       "{\"_id\":\"%d\",\"text\":\"The common stone is here and the grey%c%c "
+                       "flint%c%c is there.\"}\n",
+                       i, 'a' + i % 26, 'a' + i / 26, 'a' + i % 26, 'a' + i / 26);
+    scratch_write("x/corpus.jsonl", text.data);
+    gb_text_free(&text);
+    gb_collection *c = import("x", "out");
+    unsigned telling = 0, words = 0, all = 0;
+    for (uint32_t p = 0; p < 40; p++) {
+        char mark[4] = {(char)('a' + p % 26), (char)('a' + p / 26), '\0'};
+        size_t length;
+        const char *row = gb_table_row(c->generated, p, &length);
+        unsigned count = 0;
+        for (const char *at = row; at < row + length; count++) {
+            const char *end = memchr(at, '\n', (size_t)(row + length - at));
+            char query[200];
+            snprintf(query, sizeof query, "%.*s", (int)(end - at), at);
+            cr_expect_null(strstr(query, "the "), "stop word in \"%s\"", query);
+            char grey[16], flint[16];
+            snprintf(grey, sizeof grey, "grey%s", mark);
+            snprintf(flint, sizeof flint, "flint%s", mark);
+            telling += strstr(query, grey) || strstr(query, flint);
+            all++;
+            for (const char *w = query; *w; w += strcspn(w, " "), w += strspn(w, " "))
+                words++;
+            at = end + 1;
+        }
+        cr_expect_eq(count, 5);
+    }
+    cr_expect_gt(telling, all * 8 / 10, "%u of %u queries hold a rare word", telling, all);
+    cr_expect_lt(words, all * 6);
+    gb_collection_close(c);
+    gb_collection_close(import("x", "again"));
+    expect_same_tree("out", "again");
+    scratch_leave(&s);
+}
+
+/* ---- damage ---- */
+
+/* One file of a sound BEIR folder is replaced; where and what the message must hold. */
+static const struct damage {
+    const char *file, *text, *where, *what;
+} damages[] = {
+    {"corpus.jsonl", "", "x/corpus.jsonl", "no passages"},
+    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":\"t\"}\n{\"_id\":\"b\",\"te", "x/corpus.jsonl:2",
+     "JSON"},
+    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":\"\xff\"}\n", "x/corpus.jsonl:1", "UTF-8"},
+    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":\"\\u0000\"}\n", "x/corpus.jsonl:1", "JSON"},
+    {"corpus.jsonl", "{\"_id\":\"a\",\"title\":\"t\"}\n", "x/corpus.jsonl:1", "\"text\""},
+    {"corpus.jsonl", "{\"text\":\"t\"}\n", "x/corpus.jsonl:1", "\"_id\""},
+    {"corpus.jsonl", "{\"_id\":\"\",\"text\":\"t\"}\n", "x/corpus.jsonl:1", "empty"},
+    {"corpus.jsonl", "{\"_id\":\"a\\tb\",\"text\":\"t\"}\n", "x/corpus.jsonl:1", "tab"},
+    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":[]}\n", "x/corpus.jsonl:1", "not a string"},
+    {"corpus.jsonl", "[1]\n", "x/corpus.jsonl:1", "object"},
+    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":\"t\"}\n\n{\"_id\":\"a\",\"text\":\"t\"}\n",
+     "x/corpus.jsonl:3", "twice"},
+    {"queries.jsonl", "{\"_id\":\"q1\"}\n", "x/queries.jsonl:1", "\"text\""},
+    {"queries.jsonl", "{\"_id\":\"q\",\"text\":\"t\"}\n{\"_id\":\"q\",\"text\":\"t\"}\n",
+     "x/queries.jsonl:2", "twice"},
+    {"qrels/train.tsv", "q1\ta\n", "x/qrels/train.tsv:1", "2 columns"},
+    {"qrels/train.tsv", "q1\t0\ta\t1\tx\n", "x/qrels/train.tsv:1", "columns"},
+    {"qrels/train.tsv", "q1\ta\t1\nquery-id\tcorpus-id\tscore\n", "x/qrels/train.tsv:2", "grade"},
+    {"qrels/train.tsv", "q1\ta\t1.5\n", "x/qrels/train.tsv:1", "grade"},
+    {"qrels/train.tsv", "q1\ta\t1\nq1\ta\t2\n", "x/qrels/train.tsv:2", "different grade"},
+    {"qrels/train.tsv", "q1\tz\t1\n", "x/qrels/train.tsv:1", "unknown passage"},
+    {"qrels/train.tsv", "z\ta\t1\n", "x/qrels/train.tsv:1", "unknown query"},
+    {"qrels/train.tsv", "query-id\tcorpus-id\tscore\n", "x/qrels/train.tsv", "no judgements"},
+    {"qrels/train.tsv", "q1\t\xc3\x28\t1\n", "x/qrels/train.tsv:1", "UTF-8"},
+    {"documents.jsonl", "{\"id\":\"d\",\"passages\":[{\"id\":\"z\"}]}\n", "x/documents.jsonl:1",
+     "not in the corpus"},
+    {"documents.jsonl", "{\"id\":\"d\",\"passages\":[{\"id\":\"a\"},{\"id\":\"a\"}]}\n",
+     "x/documents.jsonl:1", "two places"},
+    {"documents.jsonl", "{\"id\":\"d\"}\n", "x/documents.jsonl:1", "passages"},
+};
+
+/* The import must fail with this message and leave nothing behind. */
+static void expect_refused(const gb_import_params *params, const char *where, const char *what)
+{
+    gb_status status = {0};
+    cr_expect_not(gb_collection_import(params, "out", &status), "%s: %s", where, what);
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.where, where, "\"%s\": \"%s\", not \"%s\"", what, status.where, where);
+    cr_expect_not_null(strstr(status.what, what), "\"%s\" does not say \"%s\"", status.what, what);
+    cr_expect_not(gb_dir_exists("out"));
+}
+
+Test(collection, damage_is_named_by_file_and_line)
+{
+    gb_log_set_level(GB_LOG_WARN);
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        scratch s = scratch_enter();
+        write_beir("x");
+        char path[100];
+        snprintf(path, sizeof path, "x/%s", damages[i].file);
+        scratch_write(path, damages[i].text);
+        gb_import_params params = GB_IMPORT_DEFAULTS;
+        params.path = "x";
+        expect_refused(&params, damages[i].where, damages[i].what);
+        char *draft = gb_format(NULL, "out.%ld.draft", (long)getpid());
+        cr_expect_not(gb_dir_exists(draft), "the draft stayed");
+        free(draft);
+        scratch_leave(&s);
+    }
+}
+
+Test(collection, damaged_tsv_documents_and_queries)
+{
+    scratch s = scratch_enter();
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = "c.tsv";
+    scratch_write("c.tsv", "0\tone\n1\n");
+    expect_refused(&params, "c.tsv:2", "1 column");
+    scratch_write("c.tsv", "0\tone\n1\ta\tb\n");
+    expect_refused(&params, "c.tsv:2", "3 columns");
+    scratch_write("c.tsv", "0\tone\n0\ttwo\n");
+    expect_refused(&params, "c.tsv:2", "twice");
+    scratch_write("c.tsv", "0\t\xf0\x9f\n");
+    expect_refused(&params, "c.tsv:1", "UTF-8");
+    params.path = "d.jsonl";
+    scratch_write("d.jsonl", "{\"id\":\"d\",\"passages\":[]}\n");
+    expect_refused(&params, "d.jsonl:1", "passages");
+    scratch_write("d.jsonl", "{\"id\":\"d\",\"passages\":[{\"id\":\"x\",\"text\":\"t\"},3]}\n");
+    expect_refused(&params, "d.jsonl:1", "\"id\"");
+    scratch_write("d.jsonl", "{\"id\":\"d\",\"text\":\" \"}\n");
+    expect_refused(&params, "d.jsonl:1", "no text");
+    params.path = "nowhere";
+    expect_refused(&params, "nowhere", "cannot open");
+    cr_assert(gb_make_dirs("void", NULL));
+    params.path = "void";
+    expect_refused(&params, "void", "no collection");
+    write_beir("x");
+    params.path = "x";
+    params.queries = "g.jsonl";
+    scratch_write("g.jsonl", "{\"id\":\"a\",\"query\":\"q\"}\n{\"id\":\"z\",\"query\":\"q\"}\n");
+    expect_refused(&params, "g.jsonl:2", "unknown passage");
+    scratch_write("g.jsonl", "{\"id\":\"a\",\"queries\":[1]}\n");
+    expect_refused(&params, "g.jsonl:1", "list of strings");
+    scratch_write("g.jsonl", "{\"id\":\"a\"}\n");
+    expect_refused(&params, "g.jsonl:1", "\"query\"");
+    scratch_write("g.jsonl", "");
+    expect_refused(&params, "g.jsonl", "no generated queries");
+    scratch_leave(&s);
+}
+
+Test(collection, refuses_to_replace_what_is_not_a_collection)
+{
+    scratch s = scratch_enter();
+    write_beir("x");
+    scratch_write("mine/thesis.txt", "years of work");
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    gb_status status = {0};
+    params.path = "x";
+    cr_expect_not(gb_collection_import(&params, "mine", &status));
+    cr_expect_eq(status.code, GB_USAGE);
+    cr_expect(gb_file_exists("mine/thesis.txt"));
+    cr_expect(gb_collection_import(&params, "out", NULL));
+    cr_expect(gb_collection_import(&params, "out/", NULL), "a collection may be replaced");
+    cr_expect(gb_file_exists("out/collection.json"));
+    scratch_leave(&s);
+}
+
+Test(collection, damaged_collections_are_refused)
+{
+    static const char *const files[] = {"passages.id.gbt",  "passages.text.gbt",
+                                        "queries.text.gbt", "generated.gbt",
+                                        "collection.json",  "passages.document.gbt"};
+    scratch s = scratch_enter();
+    write_beir("x");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        gb_collection_close(import("x", "out"));
+        char path[100];
+        snprintf(path, sizeof path, "out/%s", files[i]);
+        size_t length;
+        char *bytes = gb_read_file(path, &length, NULL);
+        cr_assert(gb_write_file(path, bytes, length - 3, NULL));
+        free(bytes);
+        gb_status status = {0};
+        cr_expect_null(gb_collection_open("out", &status), "%s", files[i]);
+        cr_expect_eq(status.code, GB_DATA);
+    }
+    gb_status status = {0};
+    cr_expect_null(gb_collection_open("x", &status));
+    cr_expect_not_null(strstr(status.what, "collection.json"));
+    /* tables of different collections */
+    gb_collection_close(import("x", "out"));
+    scratch_write("y/corpus.jsonl", "{\"_id\":\"a\",\"text\":\"t\"}\n");
+    gb_collection_close(import("y", "small"));
+    cr_assert_eq(rename("small/passages.text.gbt", "out/passages.text.gbt"), 0);
+    cr_expect_null(gb_collection_open("out", &status));
+    cr_expect_not_null(strstr(status.what, "do not agree"), "%s", status.what);
+    scratch_leave(&s);
+}
+
+/* ---- real collections ---- */
+
+static const char *real_data(const char *name)
+{
+    const char *root = getenv("GABBRO_TEST_DATA");
+    if (!root)
+        cr_skip_test("skipped: GABBRO_TEST_DATA is not set");
+    static char path[500];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return path;
+}
+
+Test(collection, real_scifact)
+{
+    const char *path = real_data("scifact");
+    scratch s = scratch_enter();
+    gb_collection *c = import(path, "out");
+    cr_expect_eq(c->passages, 5183);
+    cr_expect_eq(c->documents, 5183);
+    cr_expect_eq(gb_table_count(c->queries), 1109);
+    cr_expect_str_eq(c->splits, "train test");
+    gb_qrels qrels;
+    cr_assert(gb_collection_qrels(c, "test", &qrels, NULL));
+    cr_expect_eq(qrels.count, 339);
+    free(qrels.rows);
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
+Test(collection, real_xquad)
+{
+    const char *path = real_data("xquad-en");
+    scratch s = scratch_enter();
+    gb_collection *c = import(path, "out");
+    cr_expect_eq(c->passages, 240);
+    cr_expect_eq(c->documents, 48);
+    cr_expect_str_eq(c->splits, "test train dev");
+    gb_qrels qrels;
+    cr_assert(gb_collection_qrels(c, "train", &qrels, NULL));
+    cr_expect_eq(qrels.count, 595);
+    free(qrels.rows);
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
+Test(collection, real_msmarco_sample)
+{
+    const char *path = real_data("msmarco-sample");
+    scratch s = scratch_enter();
+    gb_collection *c = import(path, "out");
+    cr_expect_eq(c->passages, 3286);
+    cr_expect_eq(gb_table_count(c->queries), 2287);
+    cr_expect_str_eq(c->splits, "dev train");
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
