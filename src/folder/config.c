@@ -1,0 +1,195 @@
+/* config.json: Hugging Face's BertConfig. */
+#include "folder/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Far above any BERT, so that sizes computed from a damaged file stay small numbers. */
+#define SIZE_LIMIT  (1u << 24)
+#define LAYER_LIMIT 1000u
+
+/* The whole numbers of the file; all but pad_token_id must be at least 1. */
+static const struct {
+    const char *key; /* name in config.json */
+    size_t offset;   /* of the field in gb_bert_config */
+    bool required;   /* no default: the model cannot be read without it */
+} sizes[] = {
+    {"vocab_size", offsetof(gb_bert_config, vocab_size), true},
+    {"hidden_size", offsetof(gb_bert_config, hidden_size), true},
+    {"num_hidden_layers", offsetof(gb_bert_config, layers), true},
+    {"num_attention_heads", offsetof(gb_bert_config, heads), true},
+    {"intermediate_size", offsetof(gb_bert_config, intermediate_size), true},
+    {"max_position_embeddings", offsetof(gb_bert_config, max_positions), true},
+    {"type_vocab_size", offsetof(gb_bert_config, type_vocab_size), true},
+    {"pad_token_id", offsetof(gb_bert_config, pad_token_id), false},
+};
+#define SIZE_COUNT (sizeof sizes / sizeof sizes[0])
+
+static uint32_t *size_field(gb_bert_config *config, size_t i)
+{
+    return (uint32_t *)((char *)config + sizes[i].offset);
+}
+
+static bool check_reals(const gb_bert_config *config, const char *where, const char *hint,
+                        gb_status *status)
+{
+    const struct {
+        const char *key;
+        double value, below;
+    } reals[] = {
+        {"layer_norm_eps", config->layer_norm_eps, 1},
+        {"hidden_dropout_prob", config->hidden_dropout, 1},
+        {"attention_probs_dropout_prob", config->attention_dropout, 1},
+        {"initializer_range", config->initializer_range, 10},
+    };
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++)
+        if (!(reals[i].value >= 0 && reals[i].value < reals[i].below))
+            return gb_fail(status, GB_DATA, where, hint, "\"%s\" is %g; it must lie in [0, %g)",
+                           reals[i].key, reals[i].value, reals[i].below);
+    return true;
+}
+
+bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_status *status)
+{
+    static const char hint[] = "correct the model's configuration";
+    gb_bert_config copy = *config;
+    for (size_t i = 0; i < SIZE_COUNT; i++) {
+        uint32_t value = *size_field(&copy, i);
+        uint32_t limit = size_field(&copy, i) == &copy.layers ? LAYER_LIMIT : SIZE_LIMIT;
+        if ((value == 0 && sizes[i].required) || value > limit)
+            return gb_fail(status, GB_DATA, where, hint, "\"%s\" is %u; it must lie in [%d, %u]",
+                           sizes[i].key, value, sizes[i].required, limit);
+    }
+    if (config->hidden_size % config->heads != 0)
+        return gb_fail(status, GB_DATA, where, hint,
+                       "%u attention heads do not divide a hidden size of %u", config->heads,
+                       config->hidden_size);
+    if (config->pad_token_id >= config->vocab_size)
+        return gb_fail(status, GB_DATA, where, hint,
+                       "\"pad_token_id\" is %u, outside a vocabulary of %u", config->pad_token_id,
+                       config->vocab_size);
+    return check_reals(config, where, hint, status);
+}
+
+/* Settings under which the same weights would mean another computation. */
+static bool check_kind(const json_t *json, const char *path, gb_status *status)
+{
+    static const struct {
+        const char *key;    /* name in config.json */
+        const char *wanted; /* the value computed here */
+        const char *hint;   /* what to do about another */
+    } kinds[] = {
+        {"model_type", "bert", "only BERT models can be read"},
+        {"hidden_act", "gelu", "only the exact (erf) GELU is computed"},
+        {"position_embedding_type", "absolute", "only absolute positions are computed"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const char *value = kinds[i].wanted;
+        if (!folder_json_string(json, kinds[i].key, path, &value, status))
+            return false;
+        if (strcmp(value, kinds[i].wanted) != 0)
+            return gb_fail(status, GB_DATA, path, kinds[i].hint,
+                           "\"%s\" is \"%.60s\"; it must be \"%s\"", kinds[i].key, value,
+                           kinds[i].wanted);
+    }
+    bool decoder = false, cross = false, tied = true;
+    if (!folder_json_bool(json, "is_decoder", path, &decoder, status) ||
+        !folder_json_bool(json, "add_cross_attention", path, &cross, status) ||
+        !folder_json_bool(json, "tie_word_embeddings", path, &tied, status))
+        return false;
+    if (decoder || cross)
+        return gb_fail(status, GB_DATA, path, "only BERT encoders can be read",
+                       "the model is a decoder");
+    if (!tied)
+        return gb_fail(status, GB_DATA, path, "only tied output matrices are computed",
+                       "\"tie_word_embeddings\" is false");
+    return true;
+}
+
+static bool read_fields(const json_t *json, const char *path, gb_bert_config *config,
+                        gb_status *status)
+{
+    *config = GB_BERT_BASE;
+    for (size_t i = 0; i < SIZE_COUNT; i++) {
+        if (sizes[i].required && !json_is_number(json_object_get(json, sizes[i].key)))
+            return gb_fail(status, GB_DATA, path, "is it the config.json of a BERT model?",
+                           "\"%s\" is missing or no number", sizes[i].key);
+        if (!folder_json_uint(json, sizes[i].key, path, size_field(config, i), status))
+            return false;
+    }
+    return folder_json_real(json, "layer_norm_eps", path, &config->layer_norm_eps, status) &&
+           folder_json_real(json, "hidden_dropout_prob", path, &config->hidden_dropout, status) &&
+           folder_json_real(json, "attention_probs_dropout_prob", path, &config->attention_dropout,
+                            status) &&
+           folder_json_real(json, "initializer_range", path, &config->initializer_range, status);
+}
+
+bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *status)
+{
+    json_t *json = folder_json_load(path, status);
+    if (!json)
+        return false;
+    gb_bert_config read;
+    bool ok = check_kind(json, path, status) && read_fields(json, path, &read, status) &&
+              gb_bert_config_check(&read, path, status);
+    json_decref(json);
+    if (ok)
+        *config = read;
+    return ok;
+}
+
+/* The shortest decimal that reads back as value, always with a point or an exponent: Python would
+ * take 0 for an int. (json_dumps has one precision for all and prints 0.1 with 17 digits.) */
+static const char *real_text(double value, char text[40])
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, 40, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    if (!strpbrk(text, ".e"))
+        strcat(text, ".0");
+    return text;
+}
+
+bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
+                          gb_status *status)
+{
+    if (!gb_bert_config_check(config, path, status))
+        return false;
+    char text[4][40];
+    gb_text json = {0};
+    gb_text_printf(
+        &json,
+        "{\n"
+        "  \"architectures\": [\n    \"%s\"\n  ],\n"
+        "  \"attention_probs_dropout_prob\": %s,\n"
+        "  \"classifier_dropout\": null,\n"
+        "  \"hidden_act\": \"gelu\",\n"
+        "  \"hidden_dropout_prob\": %s,\n"
+        "  \"hidden_size\": %u,\n"
+        "  \"initializer_range\": %s,\n"
+        "  \"intermediate_size\": %u,\n"
+        "  \"layer_norm_eps\": %s,\n"
+        "  \"max_position_embeddings\": %u,\n"
+        "  \"model_type\": \"bert\",\n"
+        "  \"num_attention_heads\": %u,\n"
+        "  \"num_hidden_layers\": %u,\n"
+        "  \"pad_token_id\": %u,\n"
+        "  \"position_embedding_type\": \"absolute\",\n"
+        "  \"torch_dtype\": \"float32\",\n"
+        "  \"type_vocab_size\": %u,\n"
+        "  \"use_cache\": true,\n"
+        "  \"vocab_size\": %u\n"
+        "}\n",
+        head ? "BertForMaskedLM" : "BertModel", real_text(config->attention_dropout, text[0]),
+        real_text(config->hidden_dropout, text[1]), config->hidden_size,
+        real_text(config->initializer_range, text[2]), config->intermediate_size,
+        real_text(config->layer_norm_eps, text[3]), config->max_positions, config->heads,
+        config->layers, config->pad_token_id, config->type_vocab_size, config->vocab_size);
+    bool ok = json.failed ? gb_fail_memory(status, "writing config.json")
+                          : gb_write_file(path, json.data, json.length, status);
+    gb_text_free(&json);
+    return ok;
+}

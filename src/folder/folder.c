@@ -1,0 +1,338 @@
+/* Reading a model folder: its tensors by canonical names, checked against config.json. */
+#include "folder/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MODEL_FILE "model.safetensors"
+#define INDEX_FILE "model.safetensors.index.json"
+#define SIDE_FILE  "gabbro.safetensors"
+
+typedef struct entry {
+    char *name;              /* canonical name */
+    const gb_stored *stored; /* where it lies */
+    bool expected;           /* the model of config.json has it */
+} entry;
+
+struct gb_folder {
+    char *path;            /* the folder */
+    gb_bert_config config; /* of config.json */
+    bool head;             /* cls.predictions.* is there */
+    gb_safetensors *model; /* model.safetensors or its shards */
+    gb_safetensors *side;  /* gabbro.safetensors, or NULL */
+    gb_arena *names;       /* canonical names */
+    entry *entries;        /* in byte order of names */
+    size_t count;          /* entries in use */
+    size_t capacity;       /* entries allocated */
+};
+
+void gb_folder_close(gb_folder *folder)
+{
+    if (!folder)
+        return;
+    gb_safetensors_close(folder->model);
+    gb_safetensors_close(folder->side);
+    gb_arena_destroy(folder->names);
+    free(folder->entries);
+    free(folder->path);
+    free(folder);
+}
+
+const char *gb_folder_path(const gb_folder *folder)
+{
+    return folder->path;
+}
+
+const gb_bert_config *gb_folder_config(const gb_folder *folder)
+{
+    return &folder->config;
+}
+
+bool gb_folder_has_head(const gb_folder *folder)
+{
+    return folder->head;
+}
+
+size_t gb_folder_count(const gb_folder *folder)
+{
+    return folder->count;
+}
+
+const char *gb_folder_name(const gb_folder *folder, size_t index)
+{
+    return folder->entries[index].name;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
+}
+
+static entry *find(const gb_folder *folder, const char *name)
+{
+    entry key = {.name = (char *)name};
+    return folder->count ? bsearch(&key, folder->entries, folder->count, sizeof key, by_name)
+                         : NULL;
+}
+
+bool gb_folder_has(const gb_folder *folder, const char *name)
+{
+    return find(folder, name) != NULL;
+}
+
+static bool add(gb_folder *folder, const char *name, const gb_stored *stored, gb_status *status)
+{
+    if (!gb_grow(&folder->entries, &folder->capacity, folder->count + 1, sizeof(entry), status))
+        return false;
+    char *copy = gb_arena_strdup(folder->names, name, strlen(name), status);
+    if (!copy)
+        return false;
+    folder->entries[folder->count++] = (entry){.name = copy, .stored = stored};
+    return true;
+}
+
+/* Sort what was added; two tensors must not have one name. */
+static bool sort_entries(gb_folder *folder, gb_status *status)
+{
+    if (folder->count)
+        qsort(folder->entries, folder->count, sizeof(entry), by_name);
+    for (size_t i = 1; i < folder->count; i++) {
+        const entry *a = &folder->entries[i - 1], *b = &folder->entries[i];
+        if (strcmp(a->name, b->name) == 0)
+            return gb_fail(status, GB_DATA, b->stored->path, "remove one of them",
+                           "tensors %s and %s both stand for %s", a->stored->name, b->stored->name,
+                           a->name);
+    }
+    return true;
+}
+
+/* A stored second copy of a tied tensor must not differ: we would compute another model. */
+static bool check_tied(const gb_folder *folder, const gb_stored *copy, const char *name,
+                       gb_status *status)
+{
+    const entry *of = copy ? find(folder, name) : NULL;
+    if (!of)
+        return true; /* no copy; a missing original is told later */
+    const gb_stored *original = of->stored;
+    if (copy->bytes == original->bytes && strcmp(copy->dtype, original->dtype) == 0 &&
+        memcmp(copy->data, original->data, copy->bytes) == 0)
+        return true;
+    return gb_fail(status, GB_DATA, copy->path, "only tied output matrices and biases are computed",
+                   "tensor %s differs from %s", copy->name, original->name);
+}
+
+/* Take the tensors of model.safetensors by their canonical names. */
+static bool index_model(gb_folder *folder, gb_status *status)
+{
+    const gb_stored *tied_weight = NULL, *tied_bias = NULL;
+    bool bias = false;
+    for (size_t i = 0; i < gb_safetensors_count(folder->model); i++) {
+        const gb_stored *stored = gb_safetensors_at(folder->model, i);
+        char name[GB_WEIGHT_NAME];
+        switch (folder_canonical(stored->name, name)) {
+        case FOLDER_SKIPPED:
+            gb_log(GB_LOG_DEBUG, "%s: tensor %s is not used", stored->path, stored->name);
+            break;
+        case FOLDER_TIED_WEIGHT:
+            tied_weight = stored;
+            break;
+        case FOLDER_TIED_BIAS:
+            tied_bias = stored;
+            break;
+        case FOLDER_NAMED:
+            bias = bias || strcmp(name, "cls.predictions.bias") == 0;
+            if (!add(folder, name, stored, status))
+                return false;
+        }
+    }
+    if (tied_bias && !bias && !add(folder, "cls.predictions.bias", tied_bias, status))
+        return false;
+    return sort_entries(folder, status) &&
+           check_tied(folder, tied_weight, "bert.embeddings.word_embeddings.weight", status) &&
+           check_tied(folder, tied_bias, "cls.predictions.bias", status);
+}
+
+static bool index_side(gb_folder *folder, gb_status *status)
+{
+    for (size_t i = 0; folder->side && i < gb_safetensors_count(folder->side); i++) {
+        const gb_stored *stored = gb_safetensors_at(folder->side, i);
+        if (folder_name_is_bert(stored->name))
+            return gb_fail(status, GB_DATA, stored->path, "it belongs into " MODEL_FILE,
+                           "tensor %s has no place in the side file", stored->name);
+        if (!add(folder, stored->name, stored, status))
+            return false;
+    }
+    return sort_entries(folder, status);
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* The path of the tensors, for messages about one that is not there. */
+static const char *model_path(const gb_folder *folder)
+{
+    return gb_safetensors_count(folder->model) ? gb_safetensors_at(folder->model, 0)->path
+                                               : folder->path;
+}
+
+static bool fail_missing(const gb_folder *folder, const char *name, gb_status *status)
+{
+    return gb_fail(status, GB_DATA, model_path(folder),
+                   "is it a model of the kind and size that config.json says?",
+                   "tensor %.120s is missing", name);
+}
+
+/* The model of config.json: everything there, nothing more, in the right shapes. */
+static bool check_model(gb_folder *folder, gb_status *status)
+{
+    const gb_bert_config *config = &folder->config;
+    size_t encoder = gb_bert_weight_count(config, false);
+    size_t all = gb_bert_weight_count(config, true);
+    for (size_t i = 0; i < folder->count; i++)
+        folder->head =
+            folder->head || strncmp(folder->entries[i].name, "cls.predictions.", 16) == 0;
+    for (size_t i = 0; i < (folder->head ? all : encoder); i++) {
+        gb_weight_spec spec = gb_bert_weight_at(config, i);
+        entry *found = find(folder, spec.name);
+        char have[FOLDER_SHAPE_TEXT], want[FOLDER_SHAPE_TEXT];
+        if (!found)
+            return fail_missing(folder, spec.name, status);
+        const gb_stored *stored = found->stored;
+        if (!folder_shape_is(stored, spec.rows, spec.cols))
+            return gb_fail(status, GB_DATA, stored->path,
+                           "config.json and the tensors are not of one model",
+                           "tensor %s is %s, but config.json asks for %s", stored->name,
+                           folder_shape_text(stored->shape, stored->rank, have),
+                           folder_spec_text(spec.rows, spec.cols, want));
+        found->expected = true;
+    }
+    for (size_t i = 0; i < folder->count; i++)
+        if (!folder->entries[i].expected)
+            return gb_fail(status, GB_DATA, folder->entries[i].stored->path,
+                           "it would be dropped silently; is it another kind of model?",
+                           "tensor %s has no place in a BERT of %u layers",
+                           folder->entries[i].stored->name, config->layers);
+    return true;
+}
+
+static bool begins_with_one(const char *name, const char *const *prefixes)
+{
+    for (; prefixes && *prefixes; prefixes++)
+        if (strncmp(name, *prefixes, strlen(*prefixes)) == 0)
+            return true;
+    return false;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool gb_folder_check(const gb_folder *folder, const char *const *names, size_t count,
+                     const char *const *unused, gb_status *status)
+{
+    const char **sorted = gb_alloc(count, sizeof *sorted, status);
+    if (!sorted)
+        return false;
+    bool ok = true;
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = names[i];
+        if (ok && !find(folder, names[i]))
+            ok = fail_missing(folder, names[i], status);
+    }
+    if (count)
+        qsort(sorted, count, sizeof *sorted, by_text);
+    for (size_t i = 0; ok && i < folder->count; i++) {
+        const entry *item = &folder->entries[i];
+        const char *name = item->name;
+        if (count && bsearch(&name, sorted, count, sizeof name, by_text))
+            continue;
+        if (begins_with_one(name, unused))
+            gb_log(GB_LOG_DEBUG, "%s: tensor %s is not used", item->stored->path, name);
+        else
+            ok = gb_fail(status, GB_DATA, item->stored->path,
+                         "it would be dropped silently; is it the right checkpoint?",
+                         "tensor %s is not used by this model", item->stored->name);
+    }
+    free(sorted);
+    return ok;
+}
+
+bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, uint64_t cols,
+                    float *out, gb_status *status)
+{
+    const entry *item = find(folder, name);
+    if (!item)
+        return fail_missing(folder, name, status);
+    if (!gb_stored_read(item->stored, rows, cols, out, status))
+        return false;
+    uint64_t count = cols ? rows * cols : rows, bad = folder_first_unfinite(out, count);
+    return bad == count || gb_fail(status, GB_DATA, item->stored->path,
+                                   "the training that wrote it diverged, or the file is damaged",
+                                   "tensor %s is not finite at value %llu", item->stored->name,
+                                   (unsigned long long)bad);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* The tensors' file: one, or an index of shards. Caller frees. */
+static char *tensor_path(const gb_folder *folder, gb_status *status)
+{
+    char *model = gb_path_join(status, folder->path, MODEL_FILE);
+    if (!model || gb_file_exists(model))
+        return model;
+    free(model);
+    char *index = gb_path_join(status, folder->path, INDEX_FILE);
+    if (!index || gb_file_exists(index))
+        return index;
+    free(index);
+    char *pickle = gb_path_join(status, folder->path, "pytorch_model.bin");
+    if (pickle && gb_file_exists(pickle))
+        gb_fail(status, GB_DATA, folder->path,
+                "store it again as safetensors (save_pretrained of transformers does)",
+                "the model is only there as pytorch_model.bin");
+    else if (pickle)
+        gb_fail(status, GB_DATA, folder->path, "give a Hugging Face model folder",
+                "no " MODEL_FILE " in the folder");
+    free(pickle);
+    return NULL;
+}
+
+static bool open_files(gb_folder *folder, gb_status *status)
+{
+    char *config = gb_path_join(status, folder->path, "config.json");
+    bool ok = config && gb_bert_config_read(config, &folder->config, status);
+    free(config);
+    char *model = ok ? tensor_path(folder, status) : NULL;
+    folder->model = model ? gb_safetensors_open(model, status) : NULL;
+    free(model);
+    char *side = folder->model ? gb_path_join(status, folder->path, SIDE_FILE) : NULL;
+    ok = side != NULL;
+    if (ok && gb_file_exists(side)) {
+        folder->side = gb_safetensors_open(side, status);
+        ok = folder->side != NULL;
+    }
+    free(side);
+    return ok;
+}
+
+gb_folder *gb_folder_open(const char *path, gb_status *status)
+{
+    if (!gb_dir_exists(path)) {
+        gb_fail(status, GB_DATA, path,
+                "give a folder with config.json, model.safetensors and vocab.txt",
+                "no such model folder");
+        return NULL;
+    }
+    gb_folder *folder = gb_alloc(1, sizeof *folder, status);
+    if (!folder)
+        return NULL;
+    folder->path = gb_strdup(path, status);
+    folder->names = gb_arena_create(1 << 14, status);
+    if (folder->path && folder->names && open_files(folder, status) &&
+        index_model(folder, status) && check_model(folder, status) && index_side(folder, status))
+        return folder;
+    gb_folder_close(folder);
+    return NULL;
+}

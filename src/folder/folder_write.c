@@ -1,0 +1,315 @@
+/* Writing a model folder: checked, written under a hidden name, renamed into place. */
+#include "folder/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    const gb_weight *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* Pointers to the weights in byte order of names; caller frees. NULL if a name comes twice. */
+static const gb_weight **sorted_weights(const gb_weight *weights, size_t count, const char *path,
+                                        gb_status *status)
+{
+    const gb_weight **sorted = gb_alloc(count, sizeof *sorted, status);
+    if (!sorted)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &weights[i];
+    if (count)
+        qsort(sorted, count, sizeof *sorted, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0) {
+            gb_fail(status, GB_DATA, path, "give every tensor its own name",
+                    "two tensors are called %.120s", sorted[i]->name);
+            free(sorted);
+            return NULL;
+        }
+    return sorted;
+}
+
+static bool has_head(const gb_folder_params *params)
+{
+    for (size_t i = 0; i < params->weight_count; i++)
+        if (strncmp(params->weights[i].name, "cls.", 4) == 0)
+            return true;
+    return false;
+}
+
+static bool check_weight(const gb_weight *weight, const gb_weight_spec *spec, const char *path,
+                         gb_status *status)
+{
+    char have[FOLDER_SHAPE_TEXT], want[FOLDER_SHAPE_TEXT];
+    if (weight->rows != spec->rows || weight->cols != spec->cols)
+        return gb_fail(status, GB_DATA, path, "the weights are not of this configuration",
+                       "tensor %s is %s, but the configuration asks for %s", weight->name,
+                       folder_spec_text(weight->rows, weight->cols, have),
+                       folder_spec_text(spec->rows, spec->cols, want));
+    uint64_t count = weight->rows * (weight->cols ? weight->cols : 1);
+    uint64_t bad = folder_first_unfinite(weight->data, count);
+    if (bad != count)
+        return gb_fail(status, GB_DATA, path, "the training diverged; the model is not written",
+                       "tensor %s is not finite at value %llu", weight->name,
+                       (unsigned long long)bad);
+    return true;
+}
+
+/* Exactly the model of the configuration, as the reader will demand it. */
+static bool check_weights(const gb_folder_params *params, const char *path, gb_status *status)
+{
+    size_t count = gb_bert_weight_count(params->config, has_head(params));
+    const gb_weight **sorted = sorted_weights(params->weights, params->weight_count, path, status);
+    bool ok = sorted != NULL;
+    for (size_t i = 0; ok && i < count; i++) {
+        gb_weight_spec spec = gb_bert_weight_at(params->config, i);
+        gb_weight wanted = {.name = spec.name};
+        const gb_weight *key = &wanted, **found = NULL;
+        if (params->weight_count)
+            found = bsearch(&key, sorted, params->weight_count, sizeof key, by_name);
+        ok = found ? check_weight(*found, &spec, path, status)
+                   : gb_fail(status, GB_DATA, path, "give every tensor of the model",
+                             "tensor %s is missing", spec.name);
+    }
+    free(sorted);
+    /* All wanted names are there and none twice: more tensors are unknown ones. */
+    for (size_t i = 0; ok && params->weight_count > count && i < params->weight_count; i++) {
+        bool known = false;
+        for (size_t j = 0; !known && j < count; j++)
+            known = strcmp(gb_bert_weight_at(params->config, j).name, params->weights[i].name) == 0;
+        if (!known)
+            ok = gb_fail(status, GB_DATA, path, "tensors of other parts belong into extra",
+                         "tensor %.120s has no place in a BERT of %u layers",
+                         params->weights[i].name, params->config->layers);
+    }
+    return ok;
+}
+
+static bool check_extra(const gb_folder_params *params, const char *path, gb_status *status)
+{
+    for (size_t i = 0; i < params->extra_count; i++) {
+        const gb_weight *extra = &params->extra[i];
+        gb_weight_spec same = {.rows = extra->rows, .cols = extra->cols};
+        if (folder_name_is_bert(extra->name))
+            return gb_fail(status, GB_DATA, path, "give it another name",
+                           "extra tensor %.120s has a name of BertForMaskedLM", extra->name);
+        if (!check_weight(extra, &same, path, status))
+            return false;
+    }
+    return true;
+}
+
+static bool check_params(const gb_folder_params *params, const char *path, gb_status *status)
+{
+    const gb_bert_config *config = params->config;
+    if (!gb_bert_config_check(config, path, status))
+        return false;
+    if (gb_vocab_size(params->vocab) > config->vocab_size)
+        return gb_fail(status, GB_DATA, path, "vocabulary and model are not of one kind",
+                       "%u tokens, but the model has %u word embeddings",
+                       gb_vocab_size(params->vocab), config->vocab_size);
+    if (params->max_length > config->max_positions)
+        return gb_fail(status, GB_DATA, path, "shorten the inputs",
+                       "inputs of %u tokens, but the model has %u positions", params->max_length,
+                       config->max_positions);
+    return check_weights(params, path, status) && check_extra(params, path, status);
+}
+
+/* ---- model card ------------------------------------------------------------------------------ */
+
+/* One line of text: line ends would break the card's structure. */
+static void append_line(gb_text *text, const char *line)
+{
+    for (; *line; line++)
+        gb_text_append(text, *line == '\n' || *line == '\r' ? " " : line, 1);
+}
+
+static void append_section(gb_text *text, const char *before, const char *line, const char *after)
+{
+    if (!line)
+        return;
+    gb_text_printf(text, "%s", before);
+    append_line(text, line);
+    gb_text_printf(text, "%s", after);
+}
+
+static bool write_card(const char *path, const gb_folder_params *params, gb_status *status)
+{
+    const gb_model_card *card = params->card;
+    const gb_bert_config *config = params->config;
+    gb_text text = {0};
+    gb_text_printf(&text, "---\n"
+                          "library_name: sentence-transformers\n"
+                          "pipeline_tag: sentence-similarity\n"
+                          "tags:\n- sentence-transformers\n- dense-retrieval\n- gabbro\n"
+                          "---\n\n");
+    append_section(&text, "# ", card->title ? card->title : "Dense passage retriever", "\n\n");
+    append_section(&text, "", card->what, "\n\n");
+    gb_text_printf(&text,
+                   "BERT of %u layers, hidden size %u, %u heads, vocabulary %u. A text's vector is "
+                   "the last layer's state of `[CLS]` (inputs of at most %u tokens), not scaled; "
+                   "relevance is the dot product.\n",
+                   config->layers, config->hidden_size, config->heads, config->vocab_size,
+                   params->max_length ? params->max_length : config->max_positions);
+    append_section(&text, "\nTable: ", card->table, "\n");
+    append_section(&text, "\nMade by\n\n```\n", card->command, "\n```\n");
+    for (size_t i = 0; i < card->fact_count; i++) {
+        gb_text_printf(&text, "%s", i == 0 ? "\n| | |\n|---|---|\n" : "");
+        append_section(&text, "| ", card->facts[i].name, " | ");
+        append_section(&text, "`", card->facts[i].value, "` |\n");
+    }
+    gb_text_printf(&text, "\n```python\n"
+                          "from sentence_transformers import SentenceTransformer\n"
+                          "vectors = SentenceTransformer(\"this folder\").encode([\"a text\"])\n"
+                          "```\n");
+    bool ok = text.failed ? gb_fail_memory(status, "writing the model card")
+                          : gb_write_file(path, text.data, text.length, status);
+    gb_text_free(&text);
+    return ok;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool write_files(const char *dir, const gb_folder_params *params, gb_status *status)
+{
+    char *config = gb_path_join(status, dir, "config.json");
+    char *model = gb_path_join(status, dir, "model.safetensors");
+    char *side = gb_path_join(status, dir, "gabbro.safetensors");
+    char *card = gb_path_join(status, dir, "README.md");
+    bool ok = config && model && side && card &&
+              gb_bert_config_write(config, params->config, has_head(params), status) &&
+              gb_safetensors_write(model, params->weights, params->weight_count, status) &&
+              (!params->extra_count ||
+               gb_safetensors_write(side, params->extra, params->extra_count, status)) &&
+              folder_write_tokenizer(dir, params, status) &&
+              folder_write_sentence(dir, params, status) &&
+              (!params->card || write_card(card, params, status));
+    free(config);
+    free(model);
+    free(side);
+    free(card);
+    return ok;
+}
+
+/* So that names survive a loss of power. Some file systems cannot: not an error. */
+static void sync_dir(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+static bool fail_place(const char *path, int error, gb_status *status)
+{
+    return gb_fail(status, GB_DATA, path, "check the path, its permissions and the free space",
+                   "cannot write the model folder: %s", strerror(error));
+}
+
+/* Whether something stands at path; only an older model folder may be replaced. */
+static bool check_place(const char *path, bool replace, bool *exists, gb_status *status)
+{
+    struct stat info;
+    *exists = lstat(path, &info) == 0;
+    if (!*exists)
+        return true;
+    char *config = gb_path_join(status, path, "config.json");
+    bool model = config && gb_file_exists(config);
+    free(config);
+    if (!replace)
+        return gb_fail(status, GB_DATA, path, "remove it or choose another path", "already exists");
+    return model || gb_fail(status, GB_DATA, path, "choose another path",
+                            "exists and is no model folder: it is not replaced");
+}
+
+/* Put draft at path. Of an older folder nothing is removed before the new one stands there; on a
+ * file system that cannot exchange two names there is a moment without either. */
+static bool place(const char *draft, const char *path, bool exists, gb_status *status)
+{
+    if (!exists)
+        return rename(draft, path) == 0 || fail_place(path, errno, status);
+    if (renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+        return gb_remove_tree(draft, status);
+    char *old = gb_format(status, "%s.old", draft);
+    if (!old)
+        return false;
+    bool ok = rename(path, old) == 0 || fail_place(path, errno, status);
+    if (ok && rename(draft, path) != 0) {
+        ok = fail_place(path, errno, status);
+        if (rename(old, path) != 0)
+            gb_log(GB_LOG_ERROR, "the former model folder is now %s", old);
+    }
+    ok = ok && gb_remove_tree(old, status);
+    free(old);
+    return ok;
+}
+
+/* A fresh hidden folder beside path. *parent gets the folder of both. Caller frees both. */
+static char *make_draft(const char *path, char **parent, gb_status *status)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash + 1 - path) : 0;
+    *parent = folder ? gb_format(status, "%.*s", folder, path) : gb_strdup(".", status);
+    if (!*parent)
+        return NULL;
+    for (unsigned tries = 0; tries < 1000; tries++) {
+        char *draft = gb_format(status, "%.*s.%s.%ld-%u.draft", folder, path, path + folder,
+                                (long)getpid(), tries);
+        if (!draft || mkdir(draft, 0777) == 0)
+            return draft;
+        int error = errno;
+        free(draft);
+        if (error != EEXIST) {
+            fail_place(path, error, status);
+            return NULL;
+        }
+    }
+    fail_place(path, EEXIST, status);
+    return NULL;
+}
+
+static bool write_folder(const char *path, const gb_folder_params *params, gb_status *status)
+{
+    bool exists;
+    if (!check_place(path, params->replace, &exists, status) || !check_params(params, path, status))
+        return false;
+    char *parent;
+    char *draft = make_draft(path, &parent, status);
+    bool ok = draft && write_files(draft, params, status);
+    if (ok) {
+        sync_dir(draft);
+        ok = place(draft, path, exists, status);
+    }
+    if (ok)
+        sync_dir(parent);
+    else if (draft)
+        gb_remove_tree(draft, NULL);
+    free(draft);
+    free(parent);
+    return ok;
+}
+
+bool gb_folder_write(const char *path, const gb_folder_params *params, gb_status *status)
+{
+    /* Behind a link the folder itself is replaced, not the link; no slash at the end. */
+    char *plain = gb_dir_exists(path) ? realpath(path, NULL) : NULL;
+    if (!plain)
+        plain = gb_strdup(path, status);
+    if (!plain)
+        return false;
+    for (size_t length = strlen(plain); length > 1 && plain[length - 1] == '/'; length--)
+        plain[length - 1] = '\0';
+    bool ok = *plain ? write_folder(plain, params, status)
+                     : gb_fail(status, GB_USAGE, NULL, "give a path", "no path for the model");
+    free(plain);
+    return ok;
+}

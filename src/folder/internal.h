@@ -1,0 +1,67 @@
+/* What the files of the folder room share. */
+#ifndef GABBRO_FOLDER_INTERNAL_H
+#define GABBRO_FOLDER_INTERNAL_H
+
+#include "gabbro/folder.h"
+
+#include <jansson.h>
+
+/* Stored values are little endian and are copied as they are. */
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "a big-endian machine would need byte swaps"
+#endif
+
+/* ---- json.c ---- */
+
+/* A JSON object from text or from a file. NULL and GB_DATA naming path:line if it is no valid JSON
+ * object or has a key twice. Free with json_decref. */
+json_t *folder_json_parse(const char *text, size_t length, const char *path, gb_status *status);
+json_t *folder_json_load(const char *path, gb_status *status);
+/* Write indented, atomically, and release json, also on failure. NULL counts as out of memory. */
+bool folder_json_save(json_t *json, const char *path, gb_status *status);
+
+/* Members of an object: *value stays as it is when the key is absent or null; GB_DATA naming the
+ * key if it has another type. */
+bool folder_json_uint(const json_t *json, const char *key, const char *path, uint32_t *value,
+                      gb_status *status);
+bool folder_json_real(const json_t *json, const char *key, const char *path, double *value,
+                      gb_status *status);
+bool folder_json_bool(const json_t *json, const char *key, const char *path, bool *value,
+                      gb_status *status);
+/* The string points into json. */
+bool folder_json_string(const json_t *json, const char *key, const char *path, const char **value,
+                        gb_status *status);
+
+/* ---- names.c ---- */
+
+/* What a tensor of a checkpoint is to us. */
+typedef enum folder_role {
+    FOLDER_NAMED,       /* goes by the canonical name given */
+    FOLDER_SKIPPED,     /* known and not used: pooler, position ids, next-sentence head */
+    FOLDER_TIED_WEIGHT, /* a stored copy of the word embeddings */
+    FOLDER_TIED_BIAS,   /* another name of cls.predictions.bias */
+} folder_role;
+/* Canonical form of a name found in a checkpoint. It need not exist in the model. */
+folder_role folder_canonical(const char *stored, char name[GB_WEIGHT_NAME]);
+/* Whether a name can stand in a safetensors file: not empty, too long or with control bytes. */
+bool folder_name_is_sound(const char *name);
+/* Whether a name belongs to the namespaces of transformers, closed to the side file. */
+bool folder_name_is_bert(const char *name);
+
+/* "[30522, 768]" or "[768]" into text. */
+#define FOLDER_SHAPE_TEXT 192
+const char *folder_shape_text(const uint64_t *shape, uint32_t rank, char text[FOLDER_SHAPE_TEXT]);
+const char *folder_spec_text(uint64_t rows, uint64_t cols, char text[FOLDER_SHAPE_TEXT]);
+bool folder_shape_is(const gb_stored *stored, uint64_t rows, uint64_t cols);
+
+/* Index of the first value that is NaN or infinite, or count. */
+uint64_t folder_first_unfinite(const float *values, uint64_t count);
+
+/* ---- tokenizer_files.c, sentence.c ---- */
+
+/* vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json into dir. */
+bool folder_write_tokenizer(const char *dir, const gb_folder_params *params, gb_status *status);
+/* modules.json, 1_Pooling/config.json and their like into dir. */
+bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_status *status);
+
+#endif

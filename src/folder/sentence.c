@@ -1,0 +1,194 @@
+/* sentence-transformers' files: how a sentence vector is made of the model's states. */
+#include "folder/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TRANSFORMER_SETTINGS "sentence_bert_config.json"
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static json_t *module(int index, const char *path, const char *kind)
+{
+    char name[16], type[80];
+    snprintf(name, sizeof name, "%d", index);
+    snprintf(type, sizeof type, "sentence_transformers.models.%s", kind);
+    return json_pack("{s:i, s:s, s:s, s:s}", "idx", index, "name", name, "path", path, "type",
+                     type);
+}
+
+/* Without it sentence-transformers would take the mean over tokens. */
+static json_t *cls_pooling(uint32_t hidden_size)
+{
+    return json_pack("{s:I, s:b, s:b, s:b, s:b, s:b, s:b, s:b}", "word_embedding_dimension",
+                     (json_int_t)hidden_size, "pooling_mode_cls_token", 1,
+                     "pooling_mode_mean_tokens", 0, "pooling_mode_max_tokens", 0,
+                     "pooling_mode_mean_sqrt_len_tokens", 0, "pooling_mode_weightedmean_tokens", 0,
+                     "pooling_mode_lasttoken", 0, "include_prompt", 1);
+}
+
+static bool save(const char *dir, const char *name, json_t *json, gb_status *status)
+{
+    char *path = gb_path_join(status, dir, name);
+    if (!path)
+        json_decref(json);
+    bool ok = path && folder_json_save(json, path, status);
+    free(path);
+    return ok;
+}
+
+bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_status *status)
+{
+    uint32_t length = params->max_length ? params->max_length : params->config->max_positions;
+    char *pooling = gb_path_join(status, dir, "1_Pooling");
+    bool ok =
+        pooling && gb_make_dirs(pooling, status) &&
+        save(pooling, "config.json", cls_pooling(params->config->hidden_size), status) &&
+        save(dir, "modules.json",
+             json_pack("[o, o]", module(0, "", "Transformer"), module(1, "1_Pooling", "Pooling")),
+             status) &&
+        save(dir, TRANSFORMER_SETTINGS,
+             json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0),
+             status) &&
+        save(dir, "config_sentence_transformers.json",
+             json_pack("{s:{}, s:n, s:s}", "prompts", "default_prompt_name", "similarity_fn_name",
+                       "dot"),
+             status);
+    free(pooling);
+    return ok;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool fail_pooling(const char *path, const char *mode, gb_status *status)
+{
+    return gb_fail(status, GB_DATA, path, "only \"cls\" and \"mean\" are computed",
+                   "pooling \"%.60s\" is not known here", mode);
+}
+
+/* "pooling_mode": "cls", or the older pooling_mode_<x>: true, of which exactly one may be set. */
+static bool read_pooling(const json_t *json, const char *path, gb_pooling *pooling,
+                         gb_status *status)
+{
+    static const char prefix[] = "pooling_mode_";
+    const char *mode = NULL, *key;
+    json_t *value;
+    if (!folder_json_string(json, "pooling_mode", path, &mode, status))
+        return false;
+    json_object_foreach((json_t *)json, key, value)
+    {
+        if (mode && json_object_get(json, "pooling_mode"))
+            break;
+        if (strncmp(key, prefix, sizeof prefix - 1) != 0 || !json_is_true(value))
+            continue;
+        if (mode)
+            return fail_pooling(path, "several together", status);
+        mode = key + sizeof prefix - 1;
+    }
+    if (mode && (strcmp(mode, "cls") == 0 || strcmp(mode, "cls_token") == 0))
+        *pooling = GB_POOLING_CLS;
+    else if (mode && (strcmp(mode, "mean") == 0 || strcmp(mode, "mean_tokens") == 0))
+        *pooling = GB_POOLING_MEAN;
+    else
+        return fail_pooling(path, mode ? mode : "none", status);
+    return true;
+}
+
+/* Load dir/sub/name; a sub that leaves the folder is refused. */
+static json_t *load(const char *dir, const char *sub, const char *name, char **path,
+                    gb_status *status)
+{
+    *path = NULL;
+    if (sub[0] == '/' || strstr(sub, "..")) {
+        gb_fail(status, GB_DATA, dir, "correct modules.json", "the path \"%.100s\" leads elsewhere",
+                sub);
+        return NULL;
+    }
+    *path = gb_format(status, "%s/%s%s%s", dir, sub, *sub ? "/" : "", name);
+    return *path ? folder_json_load(*path, status) : NULL;
+}
+
+/* One module: {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", ...}; newer
+ * versions spell the type otherwise up to its last part. */
+static bool read_module(const gb_folder *folder, const json_t *module, const char *modules_path,
+                        gb_sentence_settings *settings, gb_status *status)
+{
+    const char *type = "", *sub = "";
+    if (!json_is_object(module) ||
+        !folder_json_string(module, "type", modules_path, &type, status) ||
+        !folder_json_string(module, "path", modules_path, &sub, status))
+        return json_is_object(module) ||
+               gb_fail(status, GB_DATA, modules_path, NULL, "a module is no JSON object");
+    const char *dot = strrchr(type, '.'), *kind = dot ? dot + 1 : type;
+    if (strcmp(kind, "Transformer") == 0) {
+        return *sub == '\0' || gb_fail(status, GB_DATA, modules_path, "give that folder instead",
+                                       "the model lies in the sub-folder \"%.100s\"", sub);
+    } else if (strcmp(kind, "Normalize") == 0) {
+        settings->normalize = true;
+        return true;
+    } else if (strcmp(kind, "Pooling") != 0) {
+        return gb_fail(status, GB_DATA, modules_path,
+                       "only Transformer, Pooling and Normalize are computed",
+                       "module \"%.100s\" is not known here", type);
+    }
+    char *path;
+    json_t *json = load(gb_folder_path(folder), sub, "config.json", &path, status);
+    bool ok = json && read_pooling(json, path, &settings->pooling, status);
+    json_decref(json);
+    free(path);
+    return ok;
+}
+
+static bool read_modules(const gb_folder *folder, const char *path, gb_sentence_settings *settings,
+                         gb_status *status)
+{
+    size_t length;
+    char *text = gb_read_file(path, &length, status);
+    if (!text)
+        return false;
+    json_error_t error;
+    json_t *modules = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    free(text);
+    bool ok = json_is_array(modules) ||
+              gb_fail(status, GB_DATA, path, "the file is damaged; fetch or write it again",
+                      "not a JSON list");
+    for (size_t i = 0; ok && i < json_array_size(modules); i++)
+        ok = read_module(folder, json_array_get(modules, i), path, settings, status);
+    json_decref(modules);
+    return ok;
+}
+
+/* The longest input: max_seq_length, never above what the position embeddings hold. */
+static bool read_length(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status)
+{
+    uint32_t length = settings->max_length;
+    char *path = gb_path_join(status, gb_folder_path(folder), TRANSFORMER_SETTINGS);
+    bool ok = path != NULL;
+    if (ok && gb_file_exists(path)) {
+        json_t *json = folder_json_load(path, status);
+        ok = json && folder_json_uint(json, "max_seq_length", path, &length, status);
+        if (ok && (length < 1 || length > settings->max_length))
+            ok = gb_fail(status, GB_DATA, path, "correct the file",
+                         "\"max_seq_length\" is %u; it must lie in [1, %u]", length,
+                         settings->max_length);
+        json_decref(json);
+    }
+    free(path);
+    settings->max_length = length;
+    return ok;
+}
+
+bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status)
+{
+    gb_sentence_settings read = {.max_length = gb_folder_config(folder)->max_positions};
+    char *path = gb_path_join(status, gb_folder_path(folder), "modules.json");
+    bool ok = path != NULL;
+    if (ok && gb_file_exists(path))
+        ok = read_modules(folder, path, &read, status);
+    free(path);
+    ok = ok && read_length(folder, &read, status);
+    if (ok)
+        *settings = read;
+    return ok;
+}

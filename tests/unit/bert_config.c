@@ -1,0 +1,138 @@
+/* config.json of BERT models: read, written, and what else it may say refused. */
+#include "gabbro/folder.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+#include <unistd.h>
+
+static char root[64];
+static char path[100]; /* of the config.json */
+
+static void make_root(void)
+{
+    strcpy(root, "/tmp/gabbro-config-XXXXXX");
+    cr_assert_not_null(mkdtemp(root));
+    snprintf(path, sizeof path, "%s/config.json", root);
+}
+
+static void drop_root(void)
+{
+    cr_expect(gb_remove_tree(root, NULL));
+}
+
+TestSuite(config, .init = make_root, .fini = drop_root);
+
+static void spill(const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    cr_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static const gb_bert_config small = {12, 8, 2, 2, 16, 10, 2, 0, 1e-12, 0.1, 0, 0.02};
+
+Test(config, round_trip)
+{
+    const gb_bert_config configs[] = {
+        GB_BERT_BASE, small, {100, 64, 4, 4, 256, 128, 1, 99, 1e-5, 0.15, 1.0 / 3, 0.0}};
+    for (size_t i = 0; i < 3; i++) {
+        gb_status status = {0};
+        gb_bert_config back = {0};
+        cr_assert(gb_bert_config_write(path, &configs[i], i == 0, &status), "%s", status.what);
+        cr_assert(gb_bert_config_read(path, &back, &status), "%s", status.what);
+        cr_expect_eq(memcmp(&back, &configs[i], sizeof back), 0, "case %zu", i);
+    }
+}
+
+#define SIZES                                                                                      \
+    "\"vocab_size\":12,\"hidden_size\":8,\"num_hidden_layers\":2,\"num_attention_heads\":2,"       \
+    "\"intermediate_size\":16,\"max_position_embeddings\":10,\"type_vocab_size\":2"
+
+Test(config, defaults_are_bert_config_s)
+{
+    gb_bert_config config;
+    gb_status status = {0};
+    spill("{" SIZES ",\"pad_token_id\":null,\"architectures\":[\"BertModel\"]}");
+    cr_assert(gb_bert_config_read(path, &config, &status), "%s", status.what);
+    cr_expect(config.pad_token_id == 0 && config.layer_norm_eps == 1e-12 &&
+              config.hidden_dropout == 0.1 && config.attention_dropout == 0.1 &&
+              config.initializer_range == 0.02);
+    cr_expect(config.layers == 2 && config.max_positions == 10 && config.intermediate_size == 16);
+}
+
+Test(config, other_models_are_refused)
+{
+    static const char *const cases[][2] = {
+        {"{" SIZES ",\"hidden_act\":\"relu\"}", "\"hidden_act\" is \"relu\"; it must be \"gelu\""},
+        {"{" SIZES ",\"hidden_act\":\"gelu_new\"}", "\"hidden_act\" is \"gelu_new\""},
+        {"{" SIZES ",\"hidden_act\":3}", "\"hidden_act\" is not a string"},
+        {"{" SIZES ",\"position_embedding_type\":\"relative_key\"}",
+         "\"position_embedding_type\" is \"relative_key\"; it must be \"absolute\""},
+        {"{" SIZES ",\"model_type\":\"roberta\"}", "\"model_type\" is \"roberta\""},
+        {"{" SIZES ",\"is_decoder\":true}", "the model is a decoder"},
+        {"{" SIZES ",\"tie_word_embeddings\":false}", "\"tie_word_embeddings\" is false"},
+        {"{" SIZES ",\"pad_token_id\":12}", "\"pad_token_id\" is 12, outside a vocabulary of 12"},
+        {"{" SIZES ",\"layer_norm_eps\":\"1e-12\"}", "\"layer_norm_eps\" is not a number"},
+        {"{" SIZES ",\"hidden_dropout_prob\":1}", "\"hidden_dropout_prob\" is 1"},
+        {"{" SIZES ",\"initializer_range\":-0.02}", "\"initializer_range\" is -0.02"},
+        {"{\"vocab_size\":12}", "\"hidden_size\" is missing"},
+        {"{\"vocab_size\":12.5}", "\"vocab_size\" is not a whole number from 0"},
+        {"{\"vocab_size\":\"12\"}", "\"vocab_size\" is missing or no number"},
+        {"{\"vocab_size\":-1}", "\"vocab_size\" is not a whole number from 0"},
+        {"{" SIZES ",\"vocab_size\":13}", "not valid JSON: duplicate"},
+        {"[" SIZES "]", "not valid JSON"},
+        {"[]", "not a JSON object"},
+        {"{\"vocab_size\":12,\"hidden_size\":8,\"num_hidden_layers\":2,\"num_attention_heads\":3,"
+         "\"intermediate_size\":16,\"max_position_embeddings\":10,\"type_vocab_size\":2}",
+         "3 attention heads do not divide a hidden size of 8"},
+        {"{\"vocab_size\":12,\"hidden_size\":8,\"num_hidden_layers\":0,\"num_attention_heads\":2,"
+         "\"intermediate_size\":16,\"max_position_embeddings\":10,\"type_vocab_size\":2}",
+         "\"num_hidden_layers\" is 0; it must lie in [1, 1000]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gb_bert_config config = GB_BERT_BASE;
+        gb_status status = {0};
+        spill(cases[i][0]);
+        cr_expect_not(gb_bert_config_read(path, &config, &status), "%s", cases[i][1]);
+        cr_expect_eq(status.code, GB_DATA);
+        cr_expect_not_null(strstr(status.what, cases[i][1]), "\"%s\" does not say \"%s\"",
+                           status.what, cases[i][1]);
+        cr_expect_not_null(strstr(status.where, "/config.json"));
+        cr_expect_eq(config.vocab_size, 30522); /* untouched */
+    }
+}
+
+/* ---- names and shapes ---- */
+
+/* As transformers' BertForMaskedLM has them (its state_dict, without the tied copies). */
+Test(config, weights_are_those_of_bert_for_masked_lm)
+{
+    static const struct {
+        size_t index;
+        const char *name;
+        uint64_t rows, cols;
+    } known[] = {
+        {0, "bert.embeddings.word_embeddings.weight", 12, 8},
+        {1, "bert.embeddings.position_embeddings.weight", 10, 8},
+        {2, "bert.embeddings.token_type_embeddings.weight", 2, 8},
+        {4, "bert.embeddings.LayerNorm.bias", 8, 0},
+        {5, "bert.encoder.layer.0.attention.self.query.weight", 8, 8},
+        {24, "bert.encoder.layer.1.attention.self.key.bias", 8, 0},
+        {27, "bert.encoder.layer.1.attention.output.dense.weight", 8, 8},
+        {29, "bert.encoder.layer.1.attention.output.LayerNorm.weight", 8, 0},
+        {31, "bert.encoder.layer.1.intermediate.dense.weight", 16, 8},
+        {32, "bert.encoder.layer.1.intermediate.dense.bias", 16, 0},
+        {33, "bert.encoder.layer.1.output.dense.weight", 8, 16},
+        {34, "bert.encoder.layer.1.output.dense.bias", 8, 0},
+        {36, "bert.encoder.layer.1.output.LayerNorm.bias", 8, 0},
+        {37, "cls.predictions.transform.dense.weight", 8, 8},
+        {40, "cls.predictions.transform.LayerNorm.bias", 8, 0},
+        {41, "cls.predictions.bias", 12, 0},
+    };
+    cr_assert_eq(gb_bert_weight_count(&small, false), 37);
+    cr_assert_eq(gb_bert_weight_count(&small, true), 42);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        gb_weight_spec spec = gb_bert_weight_at(&small, known[i].index);
+        cr_expect_str_eq(spec.name, known[i].name);
+        cr_expect(spec.rows == known[i].rows && spec.cols == known[i].cols, "%s", spec.name);
+    }
+}

@@ -1,0 +1,310 @@
+/* Reading model folders: other spellings are understood, and a folder that is not exactly the model
+ * of its config.json is refused. */
+#include "small_model.h"
+
+#include <math.h>
+
+TestSuite(folder, .init = make_root, .fini = drop_root);
+
+/* Write the folder, then its tensors again as they now are in m, unchecked. */
+static void write_model(model *m, const char *path)
+{
+    gb_status status = {0};
+    char file[300];
+    snprintf(file, sizeof file, "%s/model.safetensors", path);
+    if (!gb_dir_exists(path))
+        cr_assert(gb_folder_write(path, &m->params, &status), "%s", status.what);
+    cr_assert(gb_safetensors_write(file, m->weights, m->count, &status), "%s", status.what);
+}
+
+static void expect_refused(const char *path, const char *part)
+{
+    gb_status status = {0};
+    gb_folder *folder = gb_folder_open(path, &status);
+    cr_expect_null(folder, "accepted, but: %s", part);
+    gb_folder_close(folder);
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_not_null(strstr(status.what, part), "\"%s\" does not say \"%s\"", status.what, part);
+    cr_expect_not_null(strstr(status.where, path), "\"%s\" does not name the file", status.where);
+    cr_expect_str_not_empty(status.hint);
+}
+
+/* ---- other spellings ---- */
+
+Test(folder, names_with_and_without_prefix_in_old_and_new_spelling)
+{
+    model written, m;
+    make_model(&written, false);
+    make_model(&m, false);
+    char names[64][GB_WEIGHT_NAME];
+    for (size_t i = 0; i < m.count; i++) {
+        snprintf(names[i], sizeof names[i], "%s", m.weights[i].name + strlen("bert."));
+        char *norm = strstr(names[i], "LayerNorm.");
+        if (norm)
+            strcpy(norm, strstr(norm, "weight") ? "LayerNorm.gamma" : "LayerNorm.beta");
+        written.weights[i].name = names[i];
+    }
+    add_weight(&written, "pooler.dense.weight", 4, 4);
+    add_weight(&written, "pooler.dense.bias", 4, 0);
+    add_weight(&written, "embeddings.position_ids", 1, 10);
+    add_weight(&written, "cls.seq_relationship.bias", 2, 0);
+    cr_assert(gb_folder_write(at("m"), &m.params, NULL));
+    write_model(&written, at("m"));
+    expect_model(at("m"), &m, m.count);
+    drop_model(&m);
+    drop_model(&written);
+}
+
+Test(folder, tied_copies_must_agree)
+{
+    model m;
+    make_model(&m, true);
+    size_t count = m.count;
+    write_model(&m, at("m"));
+    const gb_weight *words = weight(&m, "bert.embeddings.word_embeddings.weight");
+    gb_weight *bias = weight(&m, "cls.predictions.bias");
+    add_weight(&m, "cls.predictions.decoder.weight", words->rows, words->cols);
+    m.weights[count].data = words->data;
+    bias->name = "cls.predictions.decoder.bias";
+    write_model(&m, at("m"));
+    expect_model(at("m"), &m, count);
+
+    m.weights[count].data = m.weights[1].data; /* the position embeddings are shorter */
+    m.weights[count].rows = 10;
+    write_model(&m, at("m"));
+    expect_refused(at("m"), "cls.predictions.decoder.weight differs from");
+    m.count = count;
+    add_weight(&m, "cls.predictions.bias", 12, 0);
+    write_model(&m, at("m"));
+    expect_refused(at("m"), "cls.predictions.decoder.bias differs from cls.predictions.bias");
+    m.count = count;
+    drop_model(&m);
+}
+
+/* ---- what is refused ---- */
+
+Test(folder, not_the_model_of_its_config)
+{
+    model m;
+    make_model(&m, true);
+    size_t count = m.count;
+    gb_weight last = m.weights[count - 1];
+    write_model(&m, at("m"));
+
+    m.count--;
+    write_model(&m, at("m"));
+    expect_refused(at("m"), "tensor cls.predictions.bias is missing");
+    m.weights[count - 1] = m.weights[7];
+    m.weights[7] = last;
+    write_model(&m, at("m"));
+    expect_refused(at("m"), "tensor bert.encoder.layer.0.attention.self.key.weight is missing");
+    m.weights[7] = m.weights[count - 1];
+    m.weights[count - 1] = last;
+    m.count = count;
+
+    static const char *const strays[] = {
+        "bert.encoder.layer.2.attention.self.key.weight", "classifier.weight",
+        "bert.embeddings.LayerNorm.weight.copy", "encoder.layer.00.output.dense.bias"};
+    for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++) {
+        add_weight(&m, strays[i], 8, 0);
+        write_model(&m, at("m"));
+        char part[100];
+        snprintf(part, sizeof part, "tensor %s has no place in a BERT of 2 layers", strays[i]);
+        expect_refused(at("m"), part);
+        m.count--;
+    }
+    add_weight(&m, "embeddings.LayerNorm.gamma", 8, 0);
+    write_model(&m, at("m"));
+    expect_refused(at("m"), "both stand for bert.embeddings.LayerNorm.weight");
+    m.count--;
+
+    gb_weight *dense = weight(&m, "bert.encoder.layer.1.intermediate.dense.weight");
+    dense->rows = 8;
+    dense->cols = 16;
+    write_model(&m, at("m"));
+    expect_refused(at("m"), "tensor bert.encoder.layer.1.intermediate.dense.weight is [8, 16], but "
+                            "config.json asks for [16, 8]");
+    drop_model(&m);
+}
+
+Test(folder, missing_files_and_stray_side_tensors)
+{
+    model m;
+    make_model(&m, false);
+    expect_refused(at("none"), "no such model folder");
+    write_model(&m, at("m"));
+    cr_assert(gb_safetensors_write(at("m/gabbro.safetensors"),
+                                   (gb_weight[]){{"bert.x", 1, 0, m.extra}}, 1, NULL));
+    expect_refused(at("m"), "tensor bert.x has no place in the side file");
+    cr_assert(gb_remove_tree(at("m/gabbro.safetensors"), NULL));
+    cr_assert_eq(rename(at("m/model.safetensors"), at("m/pytorch_model.bin")), 0);
+    expect_refused(at("m"), "only there as pytorch_model.bin");
+    cr_assert(gb_remove_tree(at("m/pytorch_model.bin"), NULL));
+    expect_refused(at("m"), "no model.safetensors");
+    cr_assert(gb_remove_tree(at("m/config.json"), NULL));
+    expect_refused(at("m"), "No such file");
+    drop_model(&m);
+}
+
+Test(folder, values_that_are_not_finite_are_not_read)
+{
+    model m;
+    make_model(&m, false);
+    write_model(&m, at("m"));
+    gb_weight *bias = weight(&m, "bert.encoder.layer.1.output.dense.bias");
+    ((float *)bias->data)[3] = NAN;
+    write_model(&m, at("m"));
+    gb_status status = {0};
+    gb_folder *folder = gb_folder_open(at("m"), &status);
+    cr_assert_not_null(folder, "%s", status.what);
+    float out[8];
+    cr_expect_not(gb_folder_read(folder, bias->name, 8, 0, out, &status));
+    cr_expect_str_eq(status.what, "tensor bert.encoder.layer.1.output.dense.bias is not finite at "
+                                  "value 3");
+    cr_expect_str_eq(status.where, at("m/model.safetensors"));
+    cr_expect_not(gb_folder_read(folder, "bert.pooler.dense.bias", 8, 0, out, &status));
+    cr_expect_str_eq(status.what, "tensor bert.pooler.dense.bias is missing");
+    cr_expect_not(gb_folder_read(folder, "bert.embeddings.LayerNorm.bias", 7, 0, out, &status));
+    cr_expect_str_eq(status.what,
+                     "tensor bert.embeddings.LayerNorm.bias is [8], but [7] is wanted");
+    gb_folder_close(folder);
+    drop_model(&m);
+}
+
+Test(folder, check_wants_exactly_the_named_tensors)
+{
+    model m;
+    make_model(&m, true);
+    const gb_weight extra[] = {{"decoder.bias", 4, 0, m.extra}, {"decoder.gate", 4, 0, m.extra}};
+    m.params.extra = extra;
+    m.params.extra_count = 2;
+    cr_assert(gb_folder_write(at("m"), &m.params, NULL));
+    gb_folder *folder = gb_folder_open(at("m"), NULL);
+    const char *names[64];
+    size_t encoder = gb_bert_weight_count(&small, false);
+    for (size_t i = 0; i < encoder; i++)
+        names[encoder - 1 - i] = m.specs[i].name;
+    gb_status status = {0};
+    cr_expect_not(gb_folder_check(folder, names, encoder, NULL, &status));
+    cr_expect_str_eq(status.what, "tensor cls.predictions.bias is not used by this model");
+    cr_expect_not(gb_folder_check(folder, names, encoder,
+                                  (const char *const[]){"cls.predictions.", NULL}, &status));
+    cr_expect_str_eq(status.what, "tensor decoder.bias is not used by this model");
+    cr_expect_str_eq(status.where, at("m/gabbro.safetensors"));
+    const char *const aside[] = {"cls.predictions.", "decoder.g", NULL};
+    names[encoder] = "decoder.bias";
+    cr_expect(gb_folder_check(folder, names, encoder + 1, aside, &status), "%s", status.what);
+    names[encoder] = "decoder.weight";
+    cr_expect_not(gb_folder_check(folder, names, encoder + 1, aside, &status));
+    cr_expect_str_eq(status.what, "tensor decoder.weight is missing");
+    gb_folder_close(folder);
+    drop_model(&m);
+}
+
+/* ---- tokenizer and sentence files ---- */
+
+Test(folder, sentence_settings)
+{
+    model m;
+    make_model(&m, false);
+    cr_assert(gb_folder_write(at("m"), &m.params, NULL));
+    gb_status status = {0};
+    gb_folder *folder = gb_folder_open(at("m"), &status);
+    gb_sentence_settings settings;
+    cr_assert(gb_folder_sentence(folder, &settings, &status) && settings.max_length == 9);
+#define MODULES(kind)                                                                              \
+    "[{\"type\":\"x.Transformer\",\"path\":\"\"},{\"type\":\"x.y." kind                            \
+    "\",\"path\":\"1_Pooling\"}]"
+    spill(at("m/modules.json"), "[{\"type\":\"a.Pooling\",\"path\":\"1_Pooling\"},"
+                                "{\"type\":\"a.Normalize\",\"path\":\"2_Normalize\"}]");
+    spill(at("m/1_Pooling/config.json"), "{\"pooling_mode_mean_tokens\":true}");
+    cr_assert(gb_folder_sentence(folder, &settings, &status), "%s", status.what);
+    cr_expect(settings.pooling == GB_POOLING_MEAN && settings.normalize);
+    spill(at("m/modules.json"), MODULES("Pooling"));
+    spill(at("m/1_Pooling/config.json"), "{\"pooling_mode\":\"cls\"}");
+    cr_assert(gb_folder_sentence(folder, &settings, &status), "%s", status.what);
+    cr_expect(settings.pooling == GB_POOLING_CLS && !settings.normalize);
+
+    static const char *const poolings[][2] = {
+        {"{\"pooling_mode_max_tokens\":true}", "pooling \"max_tokens\" is not known"},
+        {"{\"pooling_mode_cls_token\":true,\"pooling_mode_mean_tokens\":true}", "several"},
+        {"{\"pooling_mode\":[\"cls\"]}", "\"pooling_mode\" is not a string"},
+        {"{}", "pooling \"none\" is not known"}};
+    for (size_t i = 0; i < 4; i++) {
+        spill(at("m/1_Pooling/config.json"), poolings[i][0]);
+        cr_expect_not(gb_folder_sentence(folder, &settings, &status));
+        cr_expect_not_null(strstr(status.what, poolings[i][1]), "%s", status.what);
+    }
+    spill(at("m/modules.json"), MODULES("Dense"));
+    cr_expect_not(gb_folder_sentence(folder, &settings, &status));
+    cr_expect_str_eq(status.what, "module \"x.y.Dense\" is not known here");
+    spill(at("m/modules.json"), "[{\"type\":\"a.Pooling\",\"path\":\"../x\"}]");
+    cr_expect_not(gb_folder_sentence(folder, &settings, &status));
+    cr_expect_not_null(strstr(status.what, "leads elsewhere"));
+    cr_assert(gb_remove_tree(at("m/modules.json"), NULL));
+    cr_assert(gb_folder_sentence(folder, &settings, &status));
+    cr_expect_eq(settings.pooling, GB_POOLING_UNSTATED);
+    spill(at("m/sentence_bert_config.json"), "{\"max_seq_length\":11}");
+    cr_expect_not(gb_folder_sentence(folder, &settings, &status));
+    gb_folder_close(folder);
+    drop_model(&m);
+}
+
+Test(folder, tokenizer_settings)
+{
+    model m;
+    make_model(&m, false);
+    cr_assert(gb_folder_write(at("m"), &m.params, NULL));
+    gb_status status = {0};
+    gb_folder *folder = gb_folder_open(at("m"), &status);
+    gb_tokenizer_params tokenizer;
+    spill(at("m/tokenizer_config.json"), "{\"do_lower_case\":true,\"strip_accents\":false}");
+    cr_expect_not(gb_folder_tokenizer(folder, &tokenizer, &status));
+    spill(at("m/tokenizer_config.json"), /* no limit, as transformers writes it */
+          "{\"do_lower_case\":false,\"model_max_length\":1000000000000000019884624838656}");
+    cr_assert(gb_folder_tokenizer(folder, &tokenizer, &status));
+    cr_expect(!tokenizer.lower_case && tokenizer.split_cjk && tokenizer.max_word_chars == 100);
+    spill(at("m/vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n1\n2\n3\n4\n5\n6\n7\n8\n");
+    cr_expect_null(gb_folder_vocab(folder, &status));
+    cr_expect_str_eq(status.what, "13 tokens, but the model has 12 word embeddings");
+    gb_folder_close(folder);
+    drop_model(&m);
+}
+
+/* ---- a real checkpoint ---- */
+
+/* GABBRO_TEST_MODEL: folder of a BERT written by transformers, e.g. all-MiniLM-L6-v2. */
+Test(folder, real_checkpoint)
+{
+    const char *path = getenv("GABBRO_TEST_MODEL");
+    if (!path || !*path)
+        cr_skip_test("skipped: GABBRO_TEST_MODEL names no model folder");
+    gb_status status = {0};
+    gb_folder *folder = gb_folder_open(path, &status);
+    cr_assert_not_null(folder, "%s: %s", status.where, status.what);
+    const gb_bert_config *config = gb_folder_config(folder);
+    size_t count = gb_bert_weight_count(config, gb_folder_has_head(folder));
+    cr_expect_geq(gb_folder_count(folder), count);
+    for (size_t i = 0; i < count; i++) {
+        gb_weight_spec spec = gb_bert_weight_at(config, i);
+        size_t values = spec.rows * (spec.cols ? spec.cols : 1);
+        float *out = malloc(values * sizeof *out);
+        cr_assert(gb_folder_read(folder, spec.name, spec.rows, spec.cols, out, &status), "%s",
+                  status.what);
+        double square = 0;
+        for (size_t v = 0; v < values; v++)
+            square += (double)out[v] * out[v];
+        double rms = sqrt(square / (double)values);
+        cr_expect(rms < 20, "%s: %g", spec.name, rms); /* trained weights are small numbers */
+        cr_expect(rms > 1e-6 || strstr(spec.name, "bias"), "%s: %g", spec.name, rms);
+        free(out);
+    }
+    gb_vocab *vocab = gb_folder_vocab(folder, &status);
+    cr_expect_not_null(vocab, "%s", status.what);
+    gb_tokenizer_params tokenizer;
+    gb_sentence_settings settings;
+    cr_expect(gb_folder_tokenizer(folder, &tokenizer, &status), "%s", status.what);
+    cr_expect(gb_folder_sentence(folder, &settings, &status), "%s", status.what);
+    gb_vocab_destroy(vocab);
+    gb_folder_close(folder);
+}
