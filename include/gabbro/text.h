@@ -1,0 +1,107 @@
+/* Text room: Unicode normalisation, WordPiece, sentences, stems. Stands on base only. */
+#ifndef GABBRO_TEXT_H
+#define GABBRO_TEXT_H
+
+#include <gabbro/base.h>
+
+/* ---- vocabulary ----------------------------------------------------------------------------- */
+
+/* WordPiece vocabulary in Hugging Face's vocab.txt form: token i on line i+1. */
+typedef struct gb_vocab gb_vocab;
+
+/* Ids of the special tokens, found by name. */
+typedef struct gb_special_ids {
+    uint32_t pad, unk, cls, sep, mask;
+} gb_special_ids;
+
+gb_vocab *gb_vocab_load(const char *path, gb_status *status);
+bool gb_vocab_save(const gb_vocab *vocab, const char *path, gb_status *status); /* atomic */
+void gb_vocab_destroy(gb_vocab *vocab);
+uint32_t gb_vocab_size(const gb_vocab *vocab);
+const char *gb_vocab_token(const gb_vocab *vocab, uint32_t id); /* NULL when id is out of range */
+uint32_t gb_vocab_id(const gb_vocab *vocab, const char *token, size_t length); /* GB_MAP_NONE */
+gb_special_ids gb_vocab_specials(const gb_vocab *vocab);
+bool gb_vocab_is_special(const gb_vocab *vocab, uint32_t id);      /* one of the five */
+bool gb_vocab_is_continuation(const gb_vocab *vocab, uint32_t id); /* starts with "##" */
+
+/* ---- tokenizer ------------------------------------------------------------------------------ */
+
+/* Options as in Hugging Face's BertTokenizer. */
+typedef struct gb_tokenizer_params {
+    bool lower_case;         /* do_lower_case, default true; also strips accents */
+    bool split_cjk;          /* tokenize_chinese_chars, default true */
+    uint32_t max_word_chars; /* longer words become [UNK]; default 100 characters */
+} gb_tokenizer_params;
+#define GB_TOKENIZER_DEFAULTS ((gb_tokenizer_params){true, true, 100})
+
+typedef struct gb_tokenizer gb_tokenizer; /* keeps a reference to vocab, which must outlive it */
+gb_tokenizer *gb_tokenizer_create(const gb_vocab *vocab, gb_tokenizer_params params,
+                                  gb_status *status);
+void gb_tokenizer_destroy(gb_tokenizer *tokenizer);
+
+/* Growable list of token ids. Zero-initialise; free(ids.data). */
+typedef struct gb_ids {
+    uint32_t *data;  /* ids */
+    size_t count;    /* ids in use */
+    size_t capacity; /* ids allocated */
+} gb_ids;
+
+/* Append the WordPiece ids of UTF-8 text, no specials added. The literal strings [CLS], [SEP],
+ * [MASK], [UNK], [PAD] in the text become the special ids, as Hugging Face does by default.
+ * Invalid UTF-8 bytes become U+FFFD, which the clean-up drops. Thread-safe. */
+bool gb_tokenize(const gb_tokenizer *tokenizer, const char *text, size_t length, gb_ids *ids,
+                 gb_status *status);
+/* The words before WordPiece (after clean-up, lower-casing, accent stripping and splitting at
+ * punctuation), calling word(ctx, bytes, length) for each; stops when it returns false. Used by
+ * vocabulary training. Returns false on failure, and also when word() returned false; status is then
+ * as word() left it. */
+bool gb_pretokenize(gb_tokenizer_params params, const char *text, size_t length,
+                    bool (*word)(void *ctx, const char *bytes, size_t length), void *ctx,
+                    gb_status *status);
+
+/* ---- training a vocabulary ------------------------------------------------------------------ */
+
+/* Counts words, then learns WordPiece units by merging the most frequent pair (as Hugging Face's
+ * BertWordPieceTrainer does), ties broken by the pair's text so that the result is deterministic:
+ * it does not depend on the order of the texts. Order of the tokens: [PAD] [UNK] [CLS] [SEP] [MASK],
+ * single characters, those inside words as "##c", merges. The result has fewer tokens than wanted
+ * when no pair is frequent enough. Words too long for the tokenizer, or with a character outside
+ * the alphabet, would be [UNK] anyway and teach nothing. */
+typedef struct gb_vocab_trainer gb_vocab_trainer;
+typedef struct gb_vocab_trainer_params {
+    uint32_t size;         /* wanted number of tokens, specials included; 0: default 30522 */
+    uint32_t min_count;    /* pairs rarer than this are not merged; 0: default 2 */
+    uint32_t max_alphabet; /* single characters kept, most frequent first; 0: default 1000 */
+    gb_tokenizer_params tokenizer; /* how text becomes words */
+} gb_vocab_trainer_params;
+#define GB_VOCAB_TRAINER_DEFAULTS                                                                  \
+    ((gb_vocab_trainer_params){30522, 2, 1000, GB_TOKENIZER_DEFAULTS})
+gb_vocab_trainer *gb_vocab_trainer_create(gb_vocab_trainer_params params, gb_status *status);
+bool gb_vocab_trainer_add(gb_vocab_trainer *trainer, const char *text, size_t length,
+                          gb_status *status);
+gb_vocab *gb_vocab_trainer_finish(gb_vocab_trainer *trainer, gb_status *status); /* keeps trainer */
+void gb_vocab_trainer_destroy(gb_vocab_trainer *trainer);
+
+/* ---- sentences and stems -------------------------------------------------------------------- */
+
+typedef struct gb_span {
+    size_t start, end; /* byte range [start, end) of a text */
+} gb_span;
+/* Sentence ranges of UTF-8 text by ICU's break iterator (root locale), white space trimmed, empty
+ * ones dropped. *spans is grown with gb_grow (free it); count gets their number. Thread-safe. */
+bool gb_sentences(const char *text, size_t length, gb_span **spans, size_t *capacity, size_t *count,
+                  gb_status *status);
+
+/* Lucene's EnglishAnalyzer: Unicode words (UAX 29), lower case, possessive 's removed, Lucene's 33
+ * stop words dropped, Porter stemmer as Lucene has it. One analyzer per thread. gb_analyze calls
+ * term() for each term in order; it returns false on failure, and also when term() returned false
+ * (status is then as term() left it). */
+typedef struct gb_analyzer gb_analyzer;
+gb_analyzer *gb_analyzer_create(gb_status *status);
+void gb_analyzer_destroy(gb_analyzer *analyzer);
+bool gb_analyze(gb_analyzer *analyzer, const char *text, size_t length,
+                bool (*term)(void *ctx, const char *bytes, size_t length), void *ctx,
+                gb_status *status);
+bool gb_is_stop_word(const char *word, size_t length); /* Lucene's list, lower case */
+
+#endif
