@@ -2,6 +2,8 @@
 #ifndef GABBRO_CLI_H
 #define GABBRO_CLI_H
 
+int gb_cli_bm25(int argc, char **argv);
+int gb_cli_eval(int argc, char **argv);
 int gb_cli_report(int argc, char **argv);
 int gb_cli_store(int argc, char **argv);
 

@@ -1,0 +1,445 @@
+/* gabbro eval: judge a run as trec_eval, as the MS MARCO script, or against another run. */
+#include "cli.h"
+#include <gabbro/retrieve.h>
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: gabbro eval [options] QRELS RUN\n"
+    "\n"
+    "Judge a ranked run. QRELS: TREC, MS MARCO or BEIR judgements. RUN: TREC (qid Q0 docno rank\n"
+    "score tag), MS MARCO (qid pid rank) or qid pid score. Both plain or gzip.\n"
+    "Prints \"measure<TAB>query or all<TAB>value\" as trec_eval does.\n"
+    "\n"
+    "  -q             also print the values of every query\n"
+    "  -n             do not print the values over all queries\n"
+    "  -c             average over all judged queries; those missing in the run count 0\n"
+    "  -l N           a passage is relevant from grade N on (default 1); nDCG takes all grades\n"
+    "  -m MEASURE     what to print, may be repeated: map, P.5,10, ndcg_cut.10, MRR@10, Hit@50,\n"
+    "                 official (default), all\n"
+    "  -M N           look at the first N passages of each query only\n"
+    "  -J             leave unjudged passages out of the ranking\n"
+    "  --ties ORDER   equal scores: trec (docno descending, default), asc (docno ascending),\n"
+    "                 input (as in the file), rank (the rank column decides everything),\n"
+    "                 best, worst (bounds over all orders)\n"
+    "  --format F     of RUN: auto (default), trec, msmarco, scores\n"
+    "  --float        scores in single precision, as trec_eval up to 9.0.8 kept them\n"
+    "  --drop-identical  drop a passage whose id is the query's, as BEIR does\n"
+    "  --msmarco      print the block of the MS MARCO script (RUN is then in its format)\n"
+    "  --compare RUN2 paired tests of RUN against RUN2 over all judged queries\n"
+    "  --seed N       of the randomised tests (default 42)\n"
+    "  --values FILE  write the values of every query as TSV\n"
+    "  -h, --help     this text\n"
+    "\n"
+    "Measures:\n";
+
+#define RESAMPLES 10000 /* of the randomisation test and the bootstrap */
+
+/* The command line. */
+typedef struct options {
+    gb_eval_params params; /* form */
+    gb_metrics metrics;    /* what to print */
+    gb_run_format format;  /* of the runs */
+    bool runid;            /* print the run's tag */
+    bool per_query;        /* -q */
+    bool no_summary;       /* -n */
+    bool msmarco;          /* --msmarco */
+    bool single;           /* --float */
+    uint64_t seed;         /* --seed */
+    const char *compare;   /* --compare, or NULL */
+    const char *values;    /* --values, or NULL */
+    const char *qrels;     /* first argument */
+    const char *run;       /* second argument */
+} options;
+
+/* What was read. */
+typedef struct inputs {
+    gb_names *queries;  /* ids; rows in the order of the run, then of the judgements */
+    gb_names *passages; /* ids */
+    gb_run run;         /* RUN */
+    gb_run other;       /* RUN2 of --compare */
+    gb_qrels qrels;     /* QRELS */
+    char *tag;          /* of RUN */
+    char *other_tag;    /* of RUN2 */
+} inputs;
+
+static void print_usage(void)
+{
+    const gb_measure *measure;
+    fputs(usage, stdout);
+    for (size_t i = 0; (measure = gb_measure_at(i)); i++)
+        printf("  %-16s %-32s %s\n", measure->name, measure->parameters ? measure->parameters : "",
+               measure->help);
+}
+
+static bool parse_number(const char *option, const char *text, uint32_t least, uint32_t *value,
+                         gb_status *status)
+{
+    char *end;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || number < least || number > INT32_MAX)
+        return gb_fail(status, GB_USAGE, NULL, "gabbro eval --help",
+                       "%s needs an integer from %u, not \"%.40s\"", option, least, text);
+    *value = (uint32_t)number;
+    return true;
+}
+
+static bool parse_ties(options *o, const char *text, gb_status *status)
+{
+    static const struct {
+        const char *name; /* on the command line */
+        gb_ties ties;     /* meaning */
+    } orders[] = {{"trec", GB_TIES_TREC},
+                  {"asc", GB_TIES_ASCENDING},
+                  {"input", GB_TIES_INPUT},
+                  {"best", GB_TIES_BEST},
+                  {"worst", GB_TIES_WORST}};
+    o->params.keep_order = strcmp(text, "rank") == 0;
+    if (o->params.keep_order)
+        return true;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+        if (strcmp(text, orders[i].name) == 0) {
+            o->params.ties = orders[i].ties;
+            return true;
+        }
+    return gb_fail(status, GB_USAGE, NULL, "trec, asc, input, rank, best or worst",
+                   "unknown order of ties \"%.40s\"", text);
+}
+
+static bool parse_format(options *o, const char *text, gb_status *status)
+{
+    static const char *const names[] = {"auto", "trec", NULL, "msmarco", "scores"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i] && strcmp(text, names[i]) == 0) {
+            o->format = (gb_run_format)i;
+            return true;
+        }
+    return gb_fail(status, GB_USAGE, NULL, "auto, trec, msmarco or scores",
+                   "unknown format \"%.40s\"", text);
+}
+
+enum {
+    OPT_TIES = 256,
+    OPT_FORMAT,
+    OPT_FLOAT,
+    OPT_IDENTICAL,
+    OPT_MSMARCO,
+    OPT_COMPARE,
+    OPT_SEED,
+    OPT_VALUES
+};
+
+static const struct option long_options[] = {
+    {"ties", required_argument, NULL, OPT_TIES},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"float", no_argument, NULL, OPT_FLOAT},
+    {"drop-identical", no_argument, NULL, OPT_IDENTICAL},
+    {"msmarco", no_argument, NULL, OPT_MSMARCO},
+    {"compare", required_argument, NULL, OPT_COMPARE},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"values", required_argument, NULL, OPT_VALUES},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static bool add_measure(options *o, const char *text, gb_status *status)
+{
+    bool set = strcmp(text, "official") == 0 || strcmp(text, "all") == 0;
+    o->runid = o->runid || set || strcmp(text, "runid") == 0;
+    return strcmp(text, "runid") == 0 || gb_metrics_add(&o->metrics, text, status);
+}
+
+static bool parse_option(options *o, int option, const char *value, gb_status *status)
+{
+    uint32_t number = 0;
+    bool ok = true;
+    switch (option) {
+    case 'q':
+        o->per_query = true;
+        break;
+    case 'n':
+        o->no_summary = true;
+        break;
+    case 'c':
+        o->params.complete = true;
+        break;
+    case 'J':
+        o->params.judged_only = true;
+        break;
+    case 'm':
+        return add_measure(o, value, status);
+    case 'l':
+        ok = parse_number("-l", value, 0, &number, status);
+        o->params.level = (int32_t)number;
+        return ok;
+    case 'M':
+        return parse_number("-M", value, 1, &o->params.depth, status);
+    case OPT_TIES:
+        return parse_ties(o, value, status);
+    case OPT_FORMAT:
+        return parse_format(o, value, status);
+    case OPT_FLOAT:
+        o->single = true;
+        break;
+    case OPT_IDENTICAL:
+        o->params.drop_identical = true;
+        break;
+    case OPT_MSMARCO:
+        o->msmarco = true;
+        break;
+    case OPT_COMPARE:
+        o->compare = value;
+        break;
+    case OPT_SEED:
+        ok = parse_number("--seed", value, 0, &number, status);
+        o->seed = number;
+        return ok;
+    case OPT_VALUES:
+        o->values = value;
+        break;
+    default:
+        return gb_fail(status, GB_USAGE, NULL, "gabbro eval --help",
+                       "unknown or incomplete option");
+    }
+    return true;
+}
+
+/* Fill in what follows from other options. */
+static bool settle(options *o, gb_status *status)
+{
+    if (o->msmarco) {
+        o->params.keep_order = o->params.complete = true;
+        if (o->format == GB_RUN_AUTO)
+            o->format = GB_RUN_MSMARCO;
+        return gb_metrics_add(&o->metrics, "MRR@10", status);
+    }
+    if (o->params.keep_order && o->format <= GB_RUN_TREC)
+        o->format = GB_RUN_RANKED;
+    if (o->compare)
+        o->params.complete = true;
+    if (o->metrics.count || o->runid)
+        return true;
+    if (o->compare)
+        return gb_metrics_add(&o->metrics, "map", status) &&
+               gb_metrics_add(&o->metrics, "recip_rank", status) &&
+               gb_metrics_add(&o->metrics, "ndcg_cut.10", status) &&
+               gb_metrics_add(&o->metrics, "recall.100", status);
+    return add_measure(o, "official", status);
+}
+
+/* Returns false after gb_fail, or with *help set. */
+static bool parse(int argc, char **argv, options *o, bool *help, gb_status *status)
+{
+    int option;
+    optind = 0; /* a fresh scan */
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "qncJl:m:M:h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            *help = true;
+            return false;
+        }
+        if (!parse_option(o, option, optarg, status))
+            return false;
+    }
+    if (argc - optind != 2)
+        return gb_fail(status, GB_USAGE, NULL, "gabbro eval --help",
+                       "eval needs two files, QRELS and RUN");
+    o->qrels = argv[optind];
+    o->run = argv[optind + 1];
+    return settle(o, status);
+}
+
+static bool read_run(const options *o, const char *path, inputs *in, gb_run *run, char **tag,
+                     gb_status *status)
+{
+    if (!gb_run_read(path, o->format, in->queries, in->passages, run, tag, status))
+        return false;
+    for (size_t i = 0; o->single && i < run->hit_count; i++)
+        run->hits[i].score = (float)run->hits[i].score;
+    return true;
+}
+
+/* The run first: its order of queries is the order in which the MS MARCO script adds. */
+static bool read_inputs(const options *o, inputs *in, gb_status *status)
+{
+    in->queries = gb_names_create(status);
+    in->passages = in->queries ? gb_names_create(status) : NULL;
+    return in->passages && read_run(o, o->run, in, &in->run, &in->tag, status) &&
+           (!o->compare || read_run(o, o->compare, in, &in->other, &in->other_tag, status)) &&
+           gb_qrels_read(o->qrels, in->queries, in->passages, &in->qrels, status);
+}
+
+static void free_inputs(inputs *in)
+{
+    gb_names_destroy(in->queries);
+    gb_names_destroy(in->passages);
+    gb_run_free(&in->run);
+    gb_run_free(&in->other);
+    free(in->qrels.rows);
+    free(in->tag);
+    free(in->other_tag);
+}
+
+/* ---- output ------------------------------------------------------------------------------------
+ */
+
+static void print_value(const gb_metric *metric, const char *query, size_t length, double value)
+{
+    char name[GB_METRIC_NAME];
+    gb_metric_name(metric, name);
+    if (metric->measure->integer)
+        printf("%-22s\t%.*s\t%.0f\n", name, (int)length, query, value);
+    else
+        printf("%-22s\t%.*s\t%6.4f\n", name, (int)length, query, value);
+}
+
+static int by_query_id(const void *a, const void *b, void *context)
+{
+    return gb_names_compare(context, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+/* All queries, in the byte order of their ids as trec_eval prints them. */
+static bool print_queries(const gb_evaluation *evaluation, gb_names *names, gb_status *status)
+{
+    size_t count = evaluation->query_count;
+    uint32_t *rows = gb_alloc(count, sizeof *rows, status);
+    uint32_t *column = gb_alloc(gb_names_count(names), sizeof *column, status);
+    for (size_t i = 0; rows && column && i < count; i++) {
+        rows[i] = evaluation->queries[i];
+        column[rows[i]] = (uint32_t)i;
+    }
+    if (rows && column)
+        qsort_r(rows, count, sizeof *rows, by_query_id, names);
+    for (size_t i = 0; rows && column && i < count; i++) {
+        size_t length;
+        const char *id = gb_names_get(names, rows[i], &length);
+        for (size_t m = 0; m < evaluation->metric_count; m++)
+            if (!evaluation->metrics[m].measure->summary_only)
+                print_value(&evaluation->metrics[m], id, length,
+                            evaluation->values[m * count + column[rows[i]]]);
+    }
+    bool ok = rows && column;
+    free(rows);
+    free(column);
+    return ok;
+}
+
+static bool print_trec(const options *o, const inputs *in, const gb_evaluation *evaluation,
+                       gb_status *status)
+{
+    if (o->per_query && !print_queries(evaluation, in->queries, status))
+        return false;
+    if (o->no_summary)
+        return true;
+    if (o->runid)
+        printf("%-22s\tall\t%s\n", "runid", in->tag);
+    for (size_t m = 0; m < evaluation->metric_count; m++)
+        print_value(&evaluation->metrics[m], "all", 3, evaluation->totals[m]);
+    return true;
+}
+
+/* A double as Python prints it: the fewest digits that read back the same, always with a point. */
+static void print_python(double value)
+{
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    printf("%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+}
+
+static void print_msmarco(const inputs *in, const gb_evaluation *evaluation)
+{
+    printf("#####################\nMRR @10: ");
+    print_python(gb_evaluation_total(evaluation, "MRR@10"));
+    printf("\nQueriesRanked: %zu\n#####################\n", in->run.list_count);
+}
+
+/* Tests of all metrics, then Holm over them. */
+static bool print_comparison(const options *o, const inputs *in, const gb_evaluation *a,
+                             const gb_evaluation *b, gb_status *status)
+{
+    size_t n = a->query_count, count = a->metric_count;
+    gb_ttest *tests = gb_alloc(count, sizeof *tests, status);
+    double *p = gb_alloc(count, sizeof *p, status), *holm = gb_alloc(count, sizeof *holm, status);
+    double *difference = gb_alloc(n, sizeof *difference, status);
+    bool ok = tests && p && holm && difference;
+    for (size_t m = 0; ok && m < count; m++) {
+        ok = gb_ttest_paired(a->values + m * n, b->values + m * n, n, &tests[m], status);
+        p[m] = tests[m].p;
+    }
+    ok = ok && gb_holm(p, count, holm, status);
+    if (ok) {
+        printf("# %zu queries; A %s, B %s; paired two-sided tests, Holm over %zu measures\n", n,
+               in->tag, in->other_tag, count);
+        printf(
+            "# measure\tA\tB\tA-B\t95%% bootstrap low\thigh\tp t-test\tp Holm\tp randomisation\n");
+    }
+    for (size_t m = 0; ok && m < count; m++) {
+        char label[GB_METRIC_LABEL];
+        double low, high, random;
+        gb_metric_label(&a->metrics[m], o->params.level, label);
+        for (size_t i = 0; i < n; i++)
+            difference[i] = a->values[m * n + i] - b->values[m * n + i];
+        ok = gb_bootstrap(difference, n, RESAMPLES, o->seed, 0.95, &low, &high, status) &&
+             gb_randomisation(a->values + m * n, b->values + m * n, n, RESAMPLES, o->seed, &random,
+                              status);
+        if (ok)
+            printf("%s\t%.4f\t%.4f\t%+.4f\t%+.4f\t%+.4f\t%.4g\t%.4g\t%.4g\n", label, a->totals[m],
+                   b->totals[m], tests[m].mean, low, high, tests[m].p, holm[m], random);
+    }
+    free(tests);
+    free(p);
+    free(holm);
+    free(difference);
+    return ok;
+}
+
+static bool run_eval(const options *o, inputs *in, gb_status *status)
+{
+    gb_evaluation evaluation = {0}, other = {0};
+    bool ok =
+        read_inputs(o, in, status) && gb_evaluate(&in->run, &in->qrels, in->queries, in->passages,
+                                                  &o->params, &o->metrics, &evaluation, status);
+    if (ok && o->values)
+        ok = gb_evaluation_write(&evaluation, in->queries, o->values, status);
+    if (ok && o->msmarco)
+        print_msmarco(in, &evaluation);
+    else if (ok && o->compare)
+        ok = gb_evaluate(&in->other, &in->qrels, in->queries, in->passages, &o->params, &o->metrics,
+                         &other, status) &&
+             print_comparison(o, in, &evaluation, &other, status);
+    else if (ok)
+        ok = print_trec(o, in, &evaluation, status);
+    if (ok && evaluation.tied_queries)
+        gb_log(GB_LOG_INFO, "%u of %zu queries have equal scores within the first 10 ranks",
+               evaluation.tied_queries, evaluation.query_count);
+    if (ok && evaluation.missing_queries && !o->params.complete)
+        gb_log(GB_LOG_WARN, "%u judged queries are not in the run and not in the averages (-c)",
+               evaluation.missing_queries);
+    if (ok && (fflush(stdout) != 0 || ferror(stdout)))
+        ok = gb_fail(status, GB_DATA, "standard output", NULL, "cannot write");
+    gb_evaluation_free(&evaluation);
+    gb_evaluation_free(&other);
+    return ok;
+}
+
+int gb_cli_eval(int argc, char **argv)
+{
+    options o = {.params = GB_EVAL_TREC, .seed = 42};
+    inputs in = {0};
+    gb_status status = {0};
+    bool help = false;
+    bool ok = parse(argc, argv, &o, &help, &status) && run_eval(&o, &in, &status);
+    if (help)
+        print_usage();
+    else if (!ok)
+        gb_status_print(&status);
+    free_inputs(&in);
+    free(o.metrics.items);
+    return help || ok ? GB_OK : (int)status.code;
+}

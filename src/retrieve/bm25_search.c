@@ -1,0 +1,268 @@
+/* BM25: searching a finished index, term at a time, with one or many threads. */
+#include "bm25.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A term of the query. */
+typedef struct query_term {
+    uint32_t term;  /* number in the index */
+    uint32_t count; /* occurrences in the query */
+} query_term;
+
+struct gb_bm25_searcher {
+    const gb_bm25 *index; /* searched */
+    void *state;          /* of the term source */
+    double *scores;       /* [texts] 0 between searches */
+    uint32_t *touched;    /* [texts] texts with a score in this search */
+    uint32_t touch_count; /* number of them */
+    query_term *terms;    /* terms of the query that the index has, by first occurrence */
+    size_t term_count;    /* terms in use */
+    size_t term_capacity; /* terms allocated */
+    bool failed;          /* out of memory while collecting terms */
+    gb_status *status;    /* of the current search */
+};
+
+gb_bm25_searcher *gb_bm25_searcher_create(const gb_bm25 *index, gb_status *status)
+{
+    if (!index->finished) {
+        gb_fail(status, GB_INTERNAL, NULL, NULL, "the index is not finished");
+        return NULL;
+    }
+    gb_bm25_searcher *searcher = gb_alloc(1, sizeof *searcher, status);
+    if (!searcher)
+        return NULL;
+    searcher->index = index;
+    searcher->state = index->params.source.open(index->params.source.config, status);
+    searcher->scores = gb_alloc(index->text_count, sizeof *searcher->scores, status);
+    searcher->touched = gb_alloc(index->text_count, sizeof *searcher->touched, status);
+    if (!searcher->state || !searcher->scores || !searcher->touched) {
+        gb_bm25_searcher_destroy(searcher);
+        return NULL;
+    }
+    return searcher;
+}
+
+void gb_bm25_searcher_destroy(gb_bm25_searcher *searcher)
+{
+    if (!searcher)
+        return;
+    if (searcher->state)
+        searcher->index->params.source.close(searcher->state);
+    free(searcher->scores);
+    free(searcher->touched);
+    free(searcher->terms);
+    free(searcher);
+}
+
+static bool collect_term(void *ctx, const char *bytes, size_t length)
+{
+    gb_bm25_searcher *searcher = ctx;
+    uint32_t term = gb_map_get(searcher->index->terms, bytes, length);
+    if (term == GB_MAP_NONE)
+        return true;
+    for (size_t i = 0; i < searcher->term_count; i++)
+        if (searcher->terms[i].term == term) {
+            searcher->terms[i].count++;
+            return true;
+        }
+    if (!gb_grow(&searcher->terms, &searcher->term_capacity, searcher->term_count + 1,
+                 sizeof *searcher->terms, searcher->status)) {
+        searcher->failed = true;
+        return false;
+    }
+    searcher->terms[searcher->term_count++] = (query_term){term, 1};
+    return true;
+}
+
+static void score_term(gb_bm25_searcher *searcher, query_term query)
+{
+    const gb_bm25 *index = searcher->index;
+    size_t first = index->starts[query.term], end = index->starts[query.term + 1];
+    double df = (double)(end - first);
+    float idf = (float)log(1 + (index->filled_texts - df + 0.5) / (df + 0.5));
+    float weight = (float)query.count * idf;
+    for (size_t i = first; i < end; i++) {
+        uint32_t text = index->texts[i];
+        float inverse = index->inverse[index->lengths[text]];
+        /* tf / (tf + K) as 1 - 1 / (1 + tf / K), in float as Lucene has it. */
+        float gain = weight - weight / (1.0f + (float)index->counts[i] * inverse);
+        if (!(gain > 0)) /* rounded away: as if the term were absent */
+            continue;
+        if (searcher->scores[text] == 0)
+            searcher->touched[searcher->touch_count++] = text;
+        searcher->scores[text] += gain;
+    }
+}
+
+static bool better(gb_hit a, gb_hit b)
+{
+    return a.score != b.score ? a.score > b.score : a.passage < b.passage;
+}
+
+/* Restore the heap (the worst hit on top) from place `i` down. */
+static void sift_down(gb_hit *heap, uint32_t count, uint32_t i)
+{
+    gb_hit hit = heap[i];
+    while (true) {
+        uint64_t child = 2 * (uint64_t)i + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && better(heap[child], heap[child + 1]))
+            child++;
+        if (!better(hit, heap[child]))
+            break;
+        heap[i] = heap[child];
+        i = (uint32_t)child;
+    }
+    heap[i] = hit;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    return better(*(const gb_hit *)b, *(const gb_hit *)a) ? 1 : -1;
+}
+
+/* The best k of the touched texts; clears the scores. */
+static uint32_t take_best(gb_bm25_searcher *searcher, uint32_t k, gb_hit *hits)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < searcher->touch_count; i++) {
+        uint32_t text = searcher->touched[i];
+        gb_hit hit = {text, (float)searcher->scores[text]};
+        searcher->scores[text] = 0;
+        if (count < k) {
+            hits[count++] = hit;
+            if (count == k)
+                for (uint32_t j = k / 2; j-- > 0;)
+                    sift_down(hits, k, j);
+        } else if (k && better(hit, hits[0])) {
+            hits[0] = hit;
+            sift_down(hits, k, 0);
+        }
+    }
+    qsort(hits, count, sizeof *hits, by_rank);
+    return count;
+}
+
+bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, uint32_t k,
+                    gb_hit *hits, uint32_t *count, gb_status *status)
+{
+    const gb_term_source *source = &searcher->index->params.source;
+    searcher->term_count = 0;
+    searcher->touch_count = 0;
+    searcher->failed = false;
+    searcher->status = status;
+    if (!source->terms(searcher->state, query, length, collect_term, searcher, status) ||
+        searcher->failed)
+        return false;
+    for (size_t i = 0; i < searcher->term_count; i++)
+        score_term(searcher, searcher->terms[i]);
+    *count = take_best(searcher, k, hits);
+    return true;
+}
+
+/* ---- many queries ------------------------------------------------------------------------------
+ */
+
+/* Work shared by the threads: each takes the next query and fills its slot. */
+typedef struct batch {
+    const gb_bm25 *index;    /* searched */
+    const uint32_t *queries; /* [count] rows */
+    size_t count;            /* queries */
+    gb_query_fn *text;       /* their texts */
+    const void *ctx;         /* for text */
+    uint32_t k;              /* depth */
+    gb_hit *hits;            /* [count, k] */
+    uint32_t *found;         /* [count] */
+    atomic_size_t next;      /* query to take */
+    atomic_bool failed;      /* stop */
+} batch;
+
+typedef struct worker {
+    batch *work;      /* shared */
+    gb_status status; /* own */
+    bool ok;          /* finished without failure */
+    bool started;     /* has a thread */
+    pthread_t thread; /* its thread */
+} worker;
+
+static void *work(void *argument)
+{
+    worker *own = argument;
+    batch *b = own->work;
+    gb_bm25_searcher *searcher = gb_bm25_searcher_create(b->index, &own->status);
+    own->ok = searcher != NULL;
+    while (own->ok && !atomic_load(&b->failed)) {
+        size_t i = atomic_fetch_add(&b->next, 1), length;
+        if (i >= b->count)
+            break;
+        const char *text = b->text(b->ctx, b->queries[i], &length);
+        own->ok = !gb_interrupted() || gb_fail(&own->status, GB_INTERRUPTED, NULL, "run it again",
+                                               "stopped by a signal");
+        own->ok = own->ok && gb_bm25_search(searcher, text, length, b->k, b->hits + i * b->k,
+                                            &b->found[i], &own->status);
+    }
+    if (!own->ok)
+        atomic_store(&b->failed, true);
+    gb_bm25_searcher_destroy(searcher);
+    return NULL;
+}
+
+/* Run the workers; the first has no thread of its own. */
+static bool run_workers(batch *b, uint32_t threads, gb_status *status)
+{
+    worker *workers = gb_alloc(threads, sizeof *workers, status);
+    if (!workers)
+        return false;
+    for (uint32_t i = 0; i < threads; i++)
+        workers[i].work = b;
+    for (uint32_t i = 1; i < threads; i++) /* with fewer threads than wanted the rest do the work */
+        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+    work(&workers[0]);
+    bool ok = workers[0].ok;
+    const worker *culprit = ok ? NULL : &workers[0];
+    for (uint32_t i = 1; i < threads; i++) {
+        if (!workers[i].started)
+            continue;
+        pthread_join(workers[i].thread, NULL);
+        if (!workers[i].ok && !culprit)
+            culprit = &workers[i];
+        ok = ok && workers[i].ok;
+    }
+    if (culprit && status)
+        *status = culprit->status;
+    free(workers);
+    return ok;
+}
+
+#define BATCH 4096 /* queries whose hits are held before they go to the run */
+
+bool gb_bm25_run(const gb_bm25 *index, const uint32_t *queries, size_t count, gb_query_fn *text,
+                 const void *ctx, uint32_t k, uint32_t threads, gb_run *run, gb_status *status)
+{
+    if (threads == 0) {
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        threads = online > 0 ? (uint32_t)online : 1;
+    }
+    if (k > index->text_count)
+        k = index->text_count;
+    size_t size = count < BATCH ? count : BATCH;
+    gb_hit *hits = gb_alloc(size * k, sizeof *hits, status);
+    uint32_t *found = gb_alloc(size, sizeof *found, status);
+    bool ok = hits && found;
+    for (size_t first = 0; ok && first < count; first += BATCH) {
+        size_t n = count - first < BATCH ? count - first : BATCH;
+        batch b = {index, queries + first, n,         text,           ctx, k,
+                   hits,  found,           .next = 0, .failed = false};
+        ok = run_workers(&b, n < threads ? (uint32_t)n : threads, status);
+        for (size_t i = 0; ok && i < n; i++)
+            ok = gb_run_add(run, queries[first + i], hits + i * k, found[i], status);
+    }
+    free(hits);
+    free(found);
+    return ok;
+}

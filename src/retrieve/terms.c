@@ -1,0 +1,66 @@
+/* Where BM25's terms come from: Lucene's English analysis, or WordPiece ids. */
+#include <gabbro/retrieve.h>
+
+#include <stdlib.h>
+
+static void *english_open(const void *config, gb_status *status)
+{
+    (void)config;
+    return gb_analyzer_create(status);
+}
+
+static void english_close(void *state)
+{
+    gb_analyzer_destroy(state);
+}
+
+static bool english_terms(void *state, const char *text, size_t length, gb_term_fn *term, void *ctx,
+                          gb_status *status)
+{
+    return gb_analyze(state, text, length, term, ctx, status);
+}
+
+gb_term_source gb_terms_english(void)
+{
+    return (gb_term_source){"english", NULL, english_open, english_close, english_terms};
+}
+
+/* A tokenizer (shared, thread-safe) and the ids of the last text. */
+typedef struct wordpiece {
+    const gb_tokenizer *tokenizer; /* of the source */
+    gb_ids ids;                    /* reused */
+} wordpiece;
+
+static void *wordpiece_open(const void *config, gb_status *status)
+{
+    wordpiece *state = gb_alloc(1, sizeof *state, status);
+    if (state)
+        state->tokenizer = config;
+    return state;
+}
+
+static void wordpiece_close(void *state)
+{
+    if (state)
+        free(((wordpiece *)state)->ids.data);
+    free(state);
+}
+
+static bool wordpiece_terms(void *state, const char *text, size_t length, gb_term_fn *term,
+                            void *ctx, gb_status *status)
+{
+    wordpiece *own = state;
+    own->ids.count = 0;
+    if (!gb_tokenize(own->tokenizer, text, length, &own->ids, status))
+        return false;
+    for (size_t i = 0; i < own->ids.count; i++)
+        if (!term(ctx, (const char *)&own->ids.data[i], sizeof own->ids.data[i]))
+            return false;
+    return true;
+}
+
+gb_term_source gb_terms_wordpiece(const gb_tokenizer *tokenizer)
+{
+    return (gb_term_source){"wordpiece", tokenizer, wordpiece_open, wordpiece_close,
+                            wordpiece_terms};
+}

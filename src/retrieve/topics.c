@@ -1,0 +1,212 @@
+/* Texts from files: JSON lines, tab-separated queries, TREC topics. */
+#include <gabbro/retrieve.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *string_field(const json_t *object, const char *name, const char *other)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!value && other)
+        value = json_object_get(object, other);
+    return json_string_value(value);
+}
+
+/* Hand a text over; a failure without a place gets that of the line. */
+static bool deliver(const gb_lines *lines, gb_text_fn *each, void *ctx, const char *id,
+                    const char *title, const char *text, gb_status *status)
+{
+    gb_status own = {0};
+    char where[300];
+    if (each(ctx, id, title, text, &own))
+        return true;
+    snprintf(where, sizeof where, "%.250s:%llu", gb_lines_path(lines),
+             (unsigned long long)gb_lines_number(lines));
+    return gb_fail(status, own.code, own.where[0] ? own.where : where, own.hint, "%s", own.what);
+}
+
+/* One JSON line. */
+static bool json_line(const gb_lines *lines, const char *line, size_t length, gb_text_fn *each,
+                      void *ctx, gb_status *status)
+{
+    json_error_t error;
+    json_t *object = json_loadb(line, length, JSON_ALLOW_NUL, &error);
+    if (!object)
+        return gb_lines_fail(lines, status, "one JSON object a line", "not JSON: %.150s",
+                             error.text);
+    const json_t *number = json_object_get(object, "_id");
+    number = number ? number : json_object_get(object, "id");
+    char digits[32] = "";
+    if (json_is_integer(number))
+        snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(number));
+    const char *id = *digits ? digits : string_field(object, "_id", "id");
+    const char *title = string_field(object, "title", NULL);
+    const char *text = string_field(object, "text", "contents");
+    bool ok;
+    if (!id || !text)
+        ok = gb_lines_fail(lines, status, "lines are {\"_id\": ..., \"title\": ..., \"text\": ...}",
+                           "no %s in the object", id ? "\"text\"" : "\"_id\"");
+    else
+        ok = deliver(lines, each, ctx, id, title ? title : "", text, status);
+    json_decref(object);
+    return ok;
+}
+
+bool gb_read_jsonl(const char *path, gb_text_fn *each, void *ctx, gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    if (!lines)
+        return false;
+    char *line;
+    size_t length;
+    int got;
+    bool ok = true;
+    while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1)
+        ok = length == 0 || json_line(lines, line, length, each, ctx, status);
+    gb_lines_close(lines);
+    return ok && got == 0;
+}
+
+/* A topic in the making. */
+typedef struct topic {
+    bool open;    /* between <DOC> and </DOC> */
+    gb_text id;   /* of <DOCNO> */
+    gb_text text; /* what follows it */
+} topic;
+
+static void append_id(gb_text *id, const char *bytes, const char *end)
+{
+    while (bytes < end && (*bytes == ' ' || *bytes == '\t'))
+        bytes++;
+    while (end > bytes && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    gb_text_append(id, bytes, (size_t)(end - bytes));
+}
+
+static bool topic_line(topic *t, const gb_lines *lines, const char *line, size_t length,
+                       gb_text_fn *each, void *ctx, gb_status *status)
+{
+    if (strncmp(line, "<DOC>", 5) == 0) {
+        if (t->open)
+            return gb_lines_fail(lines, status, NULL, "<DOC> inside a <DOC>");
+        t->open = true;
+        t->id.length = t->text.length = 0;
+        return true;
+    }
+    const char *docno = strstr(line, "<DOCNO>");
+    if (docno) {
+        const char *end = strstr(docno, "</DOCNO>");
+        if (!t->open || !end || t->id.length)
+            return gb_lines_fail(lines, status, "topics are <DOC> <DOCNO> 1 </DOCNO> text </DOC>",
+                                 "misplaced or unfinished <DOCNO>");
+        append_id(&t->id, docno + 7, end);
+        return true;
+    }
+    if (strncmp(line, "</DOC>", 6) != 0) {
+        if (!t->open && line[strspn(line, " \t")])
+            return gb_lines_fail(lines, status, "topics are <DOC> <DOCNO> 1 </DOCNO> text </DOC>",
+                                 "text outside of a topic");
+        if (t->text.length)
+            gb_text_append(&t->text, "\n", 1);
+        gb_text_append(&t->text, line, length);
+        return true;
+    }
+    if (!t->open || !t->id.length)
+        return gb_lines_fail(lines, status, NULL, "</DOC> without <DOC> and <DOCNO>");
+    t->open = false;
+    if (t->id.failed || t->text.failed)
+        return gb_fail_memory(status, "reading topics");
+    return deliver(lines, each, ctx, t->id.data, "", t->text.length ? t->text.data : "", status);
+}
+
+static bool tsv_line(const gb_lines *lines, char *line, gb_text_fn *each, void *ctx,
+                     gb_status *status)
+{
+    char *tab = strchr(line, '\t');
+    if (!tab || tab == line)
+        return gb_lines_fail(lines, status, "lines are \"qid<TAB>text\"", "no tab behind an id");
+    *tab = '\0';
+    return deliver(lines, each, ctx, line, "", tab + 1, status);
+}
+
+bool gb_read_queries(const char *path, gb_text_fn *each, void *ctx, gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    if (!lines)
+        return false;
+    topic t = {0};
+    char *line, kind = '\0';
+    size_t length;
+    int got;
+    bool ok = true;
+    while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
+        if (!kind)
+            kind = line[strspn(line, " \t")];
+        if (kind == '<')
+            ok = topic_line(&t, lines, line, length, each, ctx, status);
+        else if (length && kind == '{')
+            ok = json_line(lines, line, length, each, ctx, status);
+        else if (length)
+            ok = tsv_line(lines, line, each, ctx, status);
+    }
+    ok = ok && got == 0;
+    if (ok && t.open)
+        ok = gb_lines_fail(lines, status, NULL, "the file ends inside a topic");
+    gb_lines_close(lines);
+    gb_text_free(&t.id);
+    gb_text_free(&t.text);
+    return ok;
+}
+
+static bool add_topic(void *ctx, const char *id, const char *title, const char *text,
+                      gb_status *status)
+{
+    gb_topics *topics = ctx;
+    (void)title;
+    uint32_t row, known = gb_names_count(topics->names);
+    if (!gb_names_row(topics->names, id, strlen(id), &row, status))
+        return false;
+    if (row < known)
+        return gb_fail(status, GB_DATA, NULL, NULL, "query \"%.80s\" comes twice", id);
+    if (!gb_grow(&topics->starts, &topics->capacity, (size_t)row + 2, sizeof(size_t), status))
+        return false;
+    topics->starts[row] = topics->texts.length;
+    gb_text_append(&topics->texts, text, strlen(text));
+    topics->starts[row + 1] = topics->texts.length;
+    return topics->texts.failed ? gb_fail_memory(status, "reading queries") : true;
+}
+
+bool gb_topics_read(const char *path, gb_topics *topics, gb_status *status)
+{
+    gb_topics fresh = {.names = gb_names_create(status)};
+    if (!fresh.names)
+        return false;
+    if (!gb_read_queries(path, add_topic, &fresh, status)) {
+        gb_topics_free(&fresh);
+        return false;
+    }
+    if (gb_names_count(fresh.names) == 0) {
+        gb_topics_free(&fresh);
+        return gb_fail(status, GB_DATA, path, NULL, "no queries in the file");
+    }
+    *topics = fresh;
+    return true;
+}
+
+const char *gb_topics_text(const void *ctx, uint32_t row, size_t *length)
+{
+    const gb_topics *topics = ctx;
+    *length = topics->starts[row + 1] - topics->starts[row];
+    return topics->texts.data ? topics->texts.data + topics->starts[row] : "";
+}
+
+void gb_topics_free(gb_topics *topics)
+{
+    if (!topics)
+        return;
+    gb_names_destroy(topics->names);
+    gb_text_free(&topics->texts);
+    free(topics->starts);
+    *topics = (gb_topics){0};
+}

@@ -1,0 +1,491 @@
+/* Measures by hand, forms and ties, and NIST's own vectors of trec_eval. */
+#include "retrieve_help.h"
+
+#include "cli/cli.h"
+
+#include <math.h>
+
+TestSuite(measures, .init = help_setup, .fini = help_teardown);
+
+/* ---- one query by hand
+ * --------------------------------------------------------------------------- */
+
+#define U GB_UNJUDGED
+/* Ranks 1..6 and all judgements: grades 3 2 1 1 0 0, of which a 1 and a 0 were not retrieved. */
+static const int32_t grades[] = {2, U, 0, 1, U, 3};
+static const int32_t ideal[] = {3, 2, 1, 1, 0, 0};
+
+static double value_of(const gb_judged *query, const char *name)
+{
+    gb_metrics metrics = {0};
+    gb_status status = {0};
+    cr_assert(gb_metrics_add(&metrics, name, &status), "%s", status.what);
+    cr_assert_eq(metrics.count, 1);
+    double value = metrics.items[0].measure->value(query, metrics.items[0].parameter);
+    free(metrics.items);
+    return value;
+}
+
+static const struct {
+    const char *name; /* metric */
+    double one;       /* value with relevance level 1 */
+    double two;       /* with level 2 */
+} by_hand[] = {
+    {"num_q", 1, 1},
+    {"num_ret", 6, 6},
+    {"num_rel", 4, 2},
+    {"num_rel_ret", 3, 2},
+    {"map", (1 + 2. / 4 + 3. / 6) / 4, (1 + 2. / 6) / 2},
+    {"map_cut.5", (1 + 2. / 4) / 4, 1. / 2},
+    {"Rprec", 2. / 4, 1. / 2},
+    {"bpref", (1 + 0.5 + 0.5) / 4, (1 + 0) / 2.}, /* level 2: both others judged lie above rank 6 */
+    {"recip_rank", 1, 1},
+    {"P.5", 2. / 5, 1. / 5},
+    {"P.10", 3. / 10, 2. / 10},
+    {"recall.5", 2. / 4, 1. / 2},
+    {"recall.1000", 3. / 4, 1},
+    {"ndcg", 0.673909256565113, 0.673909256565113},
+    {"ndcg_cut.3", 0.42000399150792816, 0.42000399150792816},
+    {"success.1", 1, 1},
+    {"MRR@10", 1, 1},
+    {"Hit@1", 1, 1},
+    {"Judged@3", 2. / 3, 2. / 3},
+    {"Judged@10", 4. / 6, 4. / 6},
+    {"iprec_at_recall.0", 1, 1},
+    {"iprec_at_recall.0.1", 1, 1},    /* 0.4 relevant passages round to none */
+    {"iprec_at_recall.0.5", 0.5, 1},  /* 2 of 4: best of 2/4, 2/5, 3/6; 1 of 2: 1 */
+    {"iprec_at_recall.1", 0, 2. / 6}, /* the fourth is not retrieved */
+};
+
+Test(measures, by_hand)
+{
+    gb_judged one = {grades, 6, ideal, 6, 4, 1}, two = {grades, 6, ideal, 6, 2, 2};
+    for (size_t i = 0; i < sizeof by_hand / sizeof by_hand[0]; i++) {
+        double first = value_of(&one, by_hand[i].name), second = value_of(&two, by_hand[i].name);
+        cr_expect(fabs(first - by_hand[i].one) < 1e-12, "%s: %.17g", by_hand[i].name, first);
+        cr_expect(fabs(second - by_hand[i].two) < 1e-12, "%s level 2: %.17g", by_hand[i].name,
+                  second);
+    }
+}
+
+Test(measures, first_relevant_beyond_the_cut)
+{
+    gb_judged query = {grades, 6, ideal, 6, 1, 3}; /* only grade 3 is relevant: rank 6 */
+    cr_expect_float_eq(value_of(&query, "recip_rank"), 1. / 6, 1e-15);
+    cr_expect_float_eq(value_of(&query, "MRR@6"), 1. / 6, 1e-15);
+    cr_expect_eq(value_of(&query, "MRR@5"), 0);
+    cr_expect_eq(value_of(&query, "Hit@5"), 0);
+    cr_expect_eq(value_of(&query, "Hit@6"), 1);
+}
+
+Test(measures, nothing_retrieved_or_nothing_relevant)
+{
+    gb_judged empty = {grades, 0, ideal, 6, 4, 1}, hopeless = {grades, 2, ideal + 4, 2, 0, 1};
+    static const int32_t zeros[] = {0, U};
+    hopeless.grades = zeros;
+    const gb_measure *measure;
+    for (size_t i = 0; (measure = gb_measure_at(i)); i++) {
+        double parameter = measure->kind == GB_PARAMETER_CUT ? 10 : 0;
+        bool counts = measure->integer; /* counts and Judged are not about relevance */
+        if (!counts)
+            cr_expect_eq(measure->value(&empty, parameter), 0, "%s", measure->name);
+        if (!counts && strcmp(measure->name, "Judged") != 0)
+            cr_expect_eq(measure->value(&hopeless, parameter), 0, "%s", measure->name);
+    }
+}
+
+Test(measures, names)
+{
+    static const char *const good[][2] = {
+        {"ndcg_cut.10", "ndcg_cut_10"},
+        {"ndcg_cut_10", "ndcg_cut_10"},
+        {"P_5", "P_5"},
+        {"MRR@10", "MRR@10"},
+        {"Hit.50", "Hit@50"},
+        {"num_rel", "num_rel"},
+        {"recall_1000", "recall_1000"},
+        {"map", "map"},
+        {"ndcg", "ndcg"},
+        {"iprec_at_recall..5", "iprec_at_recall_0.50"},
+    };
+    static const char *const bad[] = {
+        "",          "nDCG", "map.3", "P.0", "P.1.5", "P.-1", "P.5,", "P.x", "iprec_at_recall.1.1",
+        "ndcg_cutx", "MRR@"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        gb_metrics metrics = {0};
+        char name[GB_METRIC_NAME];
+        cr_assert(gb_metrics_add(&metrics, good[i][0], NULL), "%s", good[i][0]);
+        gb_metric_name(&metrics.items[0], name);
+        cr_expect_str_eq(name, good[i][1]);
+        free(metrics.items);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        gb_metrics metrics = {0};
+        gb_status status = {0};
+        cr_expect_not(gb_metrics_add(&metrics, bad[i], &status), "%s", bad[i]);
+        cr_expect_eq(status.code, GB_USAGE);
+        free(metrics.items);
+    }
+}
+
+/* ---- forms and ties
+ * ------------------------------------------------------------------------------ */
+
+/* Judgements and a run as text, evaluated. */
+typedef struct scene {
+    gb_names *queries, *passages; /* ids */
+    gb_run run;                   /* of the text */
+    gb_qrels qrels;               /* of the text */
+    gb_evaluation evaluation;     /* of the last evaluate() */
+} scene;
+
+static scene open_scene(const char *qrels, const char *run, gb_run_format format)
+{
+    scene s = {.queries = gb_names_create(NULL), .passages = gb_names_create(NULL)};
+    gb_status status = {0};
+    cr_assert(gb_qrels_read(help_write("qrels", qrels), s.queries, s.passages, &s.qrels, &status),
+              "%s", status.what);
+    cr_assert(
+        gb_run_read(help_write("run", run), format, s.queries, s.passages, &s.run, NULL, &status),
+        "%s", status.what);
+    return s;
+}
+
+static double evaluate(scene *s, gb_eval_params params, const char *metric)
+{
+    gb_metrics metrics = {0};
+    gb_status status = {0};
+    gb_evaluation_free(&s->evaluation);
+    cr_assert(gb_metrics_add(&metrics, metric, &status), "%s", status.what);
+    cr_assert(gb_evaluate(&s->run, &s->qrels, s->queries, s->passages, &params, &metrics,
+                          &s->evaluation, &status),
+              "%s", status.what);
+    free(metrics.items);
+    return s->evaluation.totals[0];
+}
+
+static void close_scene(scene *s)
+{
+    gb_evaluation_free(&s->evaluation);
+    gb_run_free(&s->run);
+    free(s->qrels.rows);
+    gb_names_destroy(s->queries);
+    gb_names_destroy(s->passages);
+}
+
+/* Four passages with one score; "9" is relevant. Bytewise descending: 9, 30, 200, 10. */
+Test(measures, ties)
+{
+    scene s = open_scene("q 0 9 1\n",
+                         "q Q0 200 1 5 t\nq Q0 10 2 5.0 t\nq Q0 9 3 5e0 t\nq Q0 30 4 5 t\n"
+                         "q Q0 0 5 4 t\n",
+                         GB_RUN_TREC);
+    static const struct {
+        gb_ties ties;      /* order */
+        double reciprocal; /* of the relevant passage */
+    } orders[] = {{GB_TIES_TREC, 1},
+                  {GB_TIES_ASCENDING, 1. / 4},
+                  {GB_TIES_INPUT, 1. / 3},
+                  {GB_TIES_BEST, 1},
+                  {GB_TIES_WORST, 1. / 4}};
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        gb_eval_params params = GB_EVAL_TREC;
+        params.ties = orders[i].ties;
+        cr_expect_eq(evaluate(&s, params, "recip_rank"), orders[i].reciprocal, "order %zu", i);
+        cr_expect_eq(s.evaluation.tied_queries, 1);
+    }
+    close_scene(&s);
+}
+
+Test(measures, ties_deep_in_the_list_are_not_reported)
+{
+    gb_text run = {0};
+    for (int i = 0; i < 12; i++)
+        gb_text_printf(&run, "q Q0 d%d 0 %d t\n", i, i < 10 ? 100 - i : 1);
+    scene s = open_scene("q 0 d1 1\n", run.data, GB_RUN_TREC); /* ranks 11 and 12 are equal */
+    cr_expect_eq(evaluate(&s, GB_EVAL_TREC, "recip_rank"), 0.5);
+    cr_expect_eq(s.evaluation.tied_queries, 0);
+    close_scene(&s);
+    gb_text_free(&run);
+}
+
+/* q1 and q2 are answered at ranks 1 and 2, q3 is not in the run, q4 has no judgements. */
+static const char form_qrels[] = "q1 0 a 1\nq2 0 b 1\nq2 0 x 0\nq3 0 c 1\n";
+static const char form_run[] = "q1 Q0 a 1 9 t\nq2 Q0 x 1 9 t\nq2 Q0 b 2 8 t\nq4 Q0 a 1 9 t\n";
+
+Test(measures, who_is_averaged)
+{
+    scene s = open_scene(form_qrels, form_run, GB_RUN_TREC);
+    cr_expect_float_eq(evaluate(&s, GB_EVAL_TREC, "recip_rank"), 1.5 / 2, 1e-15);
+    cr_expect_eq(s.evaluation.query_count, 2);
+    cr_expect_eq(s.evaluation.judged_queries, 3);
+    cr_expect_eq(s.evaluation.missing_queries, 1);
+    cr_expect_eq(s.evaluation.ignored_queries, 1);
+    gb_eval_params complete = GB_EVAL_TREC;
+    complete.complete = true;
+    cr_expect_float_eq(evaluate(&s, complete, "recip_rank"), 1.5 / 3, 1e-15);
+    cr_expect_eq(gb_evaluation_values(&s.evaluation, "recip_rank")[2], 0);
+    cr_expect_float_eq(evaluate(&s, GB_EVAL_MSMARCO, "MRR@10"), 1.5 / 3, 1e-15);
+    cr_expect_float_eq(evaluate(&s, GB_EVAL_BEIR, "map"), 1.5 / 2, 1e-15);
+    /* Geometric mean: exp((ln 1 + ln 0.5 + ln 1e-5) / 3). */
+    cr_expect_float_eq(evaluate(&s, complete, "gm_map"), cbrt(0.5e-5), 1e-12);
+    close_scene(&s);
+}
+
+Test(measures, beir_drops_the_query_itself)
+{
+    scene s = open_scene("q1 0 b 1\n", "q1 Q0 q1 1 9 t\nq1 Q0 b 2 8 t\n", GB_RUN_TREC);
+    cr_expect_eq(evaluate(&s, GB_EVAL_TREC, "recip_rank"), 0.5);
+    cr_expect_eq(evaluate(&s, GB_EVAL_BEIR, "recip_rank"), 1);
+    cr_expect_eq(s.evaluation.identical, 1);
+    close_scene(&s);
+}
+
+Test(measures, depth_and_judged_only)
+{
+    scene s = open_scene("q 0 a 0\nq 0 c 1\nq 0 d -1\n",
+                         "q Q0 a 1 9 t\nq Q0 b 2 8 t\nq Q0 d 3 7 t\nq Q0 c 4 6 t\n", GB_RUN_TREC);
+    gb_eval_params params = GB_EVAL_TREC;
+    cr_expect_eq(evaluate(&s, params, "recip_rank"), 1. / 4);
+    params.judged_only = true; /* d is in the pool but was not judged: -1 */
+    cr_expect_eq(evaluate(&s, params, "recip_rank"), 1. / 2);
+    params.judged_only = false;
+    params.depth = 3;
+    cr_expect_eq(evaluate(&s, params, "recip_rank"), 0);
+    cr_expect_eq(evaluate(&s, params, "num_ret"), 3);
+    close_scene(&s);
+}
+
+Test(measures, ms_marco_ranks_come_from_the_file)
+{
+    /* Rank 1 of q is empty, so the passage stays at rank 3. */
+    scene s = open_scene("q\t0\t7\t1\n", "q\t7\t3\nq\t5\t2\n", GB_RUN_MSMARCO);
+    cr_expect_eq(evaluate(&s, GB_EVAL_MSMARCO, "MRR@10"), 1. / 3);
+    cr_expect_eq(evaluate(&s, GB_EVAL_MSMARCO, "Hit@2"), 0);
+    close_scene(&s);
+}
+
+Test(measures, strangers_are_an_error)
+{
+    scene s = open_scene("q1 0 a 1\n", "q2 Q0 a 1 9 t\n", GB_RUN_TREC);
+    gb_metrics metrics = {0};
+    gb_evaluation evaluation;
+    gb_status status = {0};
+    gb_eval_params params = GB_EVAL_MSMARCO;
+    cr_assert(gb_metrics_add(&metrics, "map", NULL));
+    cr_expect_not(gb_evaluate(&s.run, &s.qrels, s.queries, s.passages, &params, &metrics,
+                              &evaluation, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    free(metrics.items);
+    close_scene(&s);
+}
+
+Test(measures, a_score_that_is_no_number_is_an_error)
+{
+    scene s = open_scene("q 0 a 1\n", "q Q0 a 1 9 t\nq Q0 b 1 8 t\n", GB_RUN_TREC);
+    gb_metrics metrics = {0};
+    gb_evaluation evaluation;
+    gb_status status = {0};
+    gb_eval_params params = GB_EVAL_TREC;
+    s.run.hits[1].score = NAN;
+    cr_expect_not(gb_evaluate(&s.run, &s.qrels, s.queries, s.passages, &params, &metrics,
+                              &evaluation, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    close_scene(&s);
+}
+
+/* The level is part of the name where it changes the value. */
+Test(measures, labels)
+{
+    gb_metrics metrics = {0};
+    char label[GB_METRIC_LABEL];
+    cr_assert(gb_metrics_add(&metrics, "recall.1000", NULL));
+    cr_assert(gb_metrics_add(&metrics, "ndcg_cut.10", NULL));
+    gb_metric_label(&metrics.items[0], 1, label);
+    cr_expect_str_eq(label, "recall_1000");
+    gb_metric_label(&metrics.items[0], 2, label);
+    cr_expect_str_eq(label, "recall_1000(rel>=2)");
+    gb_metric_label(&metrics.items[1], 2, label);
+    cr_expect_str_eq(label, "ndcg_cut_10");
+    free(metrics.items);
+}
+
+Test(measures, values_are_written)
+{
+    scene s = open_scene(form_qrels, form_run, GB_RUN_TREC);
+    evaluate(&s, GB_EVAL_TREC, "recip_rank");
+    gb_status status = {0};
+    cr_assert(gb_evaluation_write(&s.evaluation, s.queries, help_path("values"), &status), "%s",
+              status.what);
+    char *text = gb_read_file(help_path("values"), NULL, NULL);
+    cr_expect_str_eq(text, "query\trecip_rank\nq1\t1\nq2\t0.5\n");
+    free(text);
+    close_scene(&s);
+}
+
+/* ---- the command
+ * --------------------------------------------------------------------------------- */
+
+Test(measures, ms_marco_block)
+{
+    /* (1/3 + 1/2 + 0) / 3 judged queries, as Python prints the double. */
+    const char *qrels = help_write("qrels", "1\t0\t10\t1\n2\t0\t20\t1\n3\t0\t30\t1\n");
+    const char *run =
+        help_write("run", "1\t10\t3\n1\t11\t1\n1\t12\t2\n2\t20\t2\n2\t21\t1\n9\t1\t1\n");
+    const char *argv[] = {"eval", "--msmarco", qrels, run, NULL};
+    int code;
+    char *output = help_capture(gb_cli_eval, argv, &code);
+    cr_expect_eq(code, 0);
+    cr_expect_str_eq(output,
+                     "#####################\nMRR @10: 0.27777777777777773\nQueriesRanked: 3\n"
+                     "#####################\n");
+    free(output);
+}
+
+Test(measures, compare_command)
+{
+    const char *qrels = help_write("qrels", "1 0 a 1\n2 0 a 1\n3 0 a 1\n");
+    const char *good =
+        help_write("good", "1 Q0 a 1 9 g\n2 Q0 a 1 9 g\n3 Q0 b 1 9 g\n3 Q0 a 2 8 g\n");
+    const char *weak =
+        help_write("weak", "1 Q0 b 1 9 w\n1 Q0 a 2 8 w\n2 Q0 a 1 9 w\n3 Q0 b 1 9 w\n");
+    const char *argv[] = {"eval", "-m", "recip_rank", "--compare", weak, qrels, good, NULL};
+    int code;
+    char *output = help_capture(gb_cli_eval, argv, &code);
+    cr_expect_eq(code, 0);
+    /* Differences 0.5, 0, 0.5: t = 2, p = 0.1835; signs: 4 of 8 patterns reach the sum. */
+    cr_expect(strstr(output, "recip_rank\t0.8333\t0.5000\t+0.3333\t"), "%s", output);
+    cr_expect(strstr(output, "\t0.1835\t0.1835\t0.5\n"), "%s", output);
+    free(output);
+}
+
+Test(measures, command_line_errors)
+{
+    const char *qrels = help_write("qrels", "1 0 a 1\n"),
+               *run = help_write("run", "1 Q0 a 1 9 g\n");
+    const char *const lines[][7] = {
+        {"eval", NULL},
+        {"eval", qrels, NULL},
+        {"eval", "--bogus", qrels, run, NULL},
+        {"eval", "-m", "nDCG@10", qrels, run, NULL},
+        {"eval", "-l", "x", qrels, run, NULL},
+        {"eval", "--ties", "random", qrels, run, NULL},
+    };
+    int code;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        free(help_capture(gb_cli_eval, lines[i], &code));
+        cr_expect_eq(code, GB_USAGE, "line %zu gave %d", i, code);
+    }
+    free(help_capture(gb_cli_eval, (const char *const[]){"eval", qrels, "/nowhere", NULL}, &code));
+    cr_expect_eq(code, GB_DATA);
+    char *output = help_capture(gb_cli_eval, (const char *const[]){"eval", "--help", NULL}, &code);
+    cr_expect_eq(code, 0);
+    cr_expect(strstr(output, "ndcg_cut"));
+    free(output);
+}
+
+/* ---- NIST's vectors
+ * ------------------------------------------------------------------------------ */
+
+/* Measures of ours that trec_eval does not have. */
+static bool ours(const char *line)
+{
+    return strncmp(line, "MRR@", 4) == 0 || strncmp(line, "Hit@", 4) == 0 ||
+           strncmp(line, "Judged@", 7) == 0;
+}
+
+/* Every line of `output` that trec_eval could print must stand in the file of expected lines.
+ * Returns the number of lines compared. */
+static size_t compare_lines(char *output, const char *expected)
+{
+    size_t compared = 0;
+    char *save = NULL;
+    for (char *line = strtok_r(output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (ours(line))
+            continue;
+        char *wanted = gb_format(NULL, "\n%s\n", line);
+        cr_expect(strstr(expected, wanted) ||
+                      strncmp(expected, wanted + 1, strlen(wanted) - 1) == 0,
+                  "not in trec_eval's output: %s", line);
+        free(wanted);
+        compared++;
+    }
+    return compared;
+}
+
+Test(measures, trec_eval_default_output)
+{
+    char *qrels = help_data("trec_eval-vectors/qrels.test");
+    char *run = help_data("trec_eval-vectors/results.test");
+    char *path = help_data("trec_eval-vectors/out.test"), *wanted = gb_read_file(path, NULL, NULL);
+    int code;
+    char *output =
+        help_capture(gb_cli_eval, (const char *const[]){"eval", qrels, run, NULL}, &code);
+    cr_expect_eq(code, 0);
+    cr_expect_str_eq(output, wanted);
+    free(output), free(wanted), free(path), free(run), free(qrels);
+}
+
+static const struct {
+    const char *arguments[16]; /* of the command */
+    const char *qrels;         /* judgements */
+    const char *run;           /* run */
+    const char *expected;      /* trec_eval's output */
+    size_t lines;              /* lines that both have */
+} vectors[] = {
+    {{"-m", "all"}, "qrels.test", "results.test", "out.test.a", 61},
+    {{"-m", "all", "-q"}, "qrels.test", "results.test", "out.test.aq", 235},
+    {{"-m", "all", "-q"}, "qrels.test.with-comments", "results.test", "out.test.aq", 235},
+    {{"-m", "all", "-q", "-c"}, "qrels.test", "results.trunc", "out.test.aqc", 235},
+    {{"-m", "all", "-q", "-c", "-M100"}, "qrels.test", "results.trunc", "out.test.aqcM", 235},
+    {{"-m", "all", "-q", "-l2"}, "qrels.rel_level", "results.test", "out.test.aql", 235},
+    {{"-q", "-miprec_at_recall..10,.20,.25,.75,.50", "-mP.5,7,3", "-mrecall.20,2000",
+      "-mndcg_cut.10,20,23", "-msuccess.2,5,20"},
+     "qrels.test",
+     "results.test",
+     "out.test.meas_params",
+     64},
+};
+
+Test(measures, trec_eval_vectors)
+{
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        char *folder = help_data("trec_eval-vectors");
+        char *qrels = gb_path_join(NULL, folder, vectors[i].qrels);
+        char *run = gb_path_join(NULL, folder, vectors[i].run);
+        char *path = gb_path_join(NULL, folder, vectors[i].expected);
+        char *expected = gb_read_file(path, NULL, NULL);
+        cr_assert(expected);
+        const char *argv[20] = {"eval"};
+        int argc = 1, code;
+        for (size_t j = 0; vectors[i].arguments[j]; j++)
+            argv[argc++] = vectors[i].arguments[j];
+        argv[argc++] = qrels;
+        argv[argc] = run;
+        char *output = help_capture(gb_cli_eval, argv, &code);
+        cr_expect_eq(code, 0);
+        size_t lines = compare_lines(output, expected);
+        cr_expect_eq(lines, vectors[i].lines, "%s: %zu lines", vectors[i].expected, lines);
+        free(output), free(expected), free(path), free(run), free(qrels), free(folder);
+    }
+}
+
+/* Published figures of trec_eval 9 (float scores) for two real runs. */
+Test(measures, trec_dl_2019)
+{
+    static const char *const runs[][2] = {{"trec-dl/run.bm25.dl19.top100.txt", "0.5058"},
+                                          {"trec-dl/run.tasb.dl19.top100.txt", "0.7210"}};
+    char *qrels = help_data("trec-dl/qrels.dl19-passage.txt");
+    for (int i = 0; i < 2; i++) {
+        char *run = help_data(runs[i][0]), wanted[60];
+        int code;
+        char *output = help_capture(
+            gb_cli_eval,
+            (const char *const[]){"eval", "-c", "-mndcg_cut.10", "--float", qrels, run, NULL},
+            &code);
+        snprintf(wanted, sizeof wanted, "%-22s\tall\t%s\n", "ndcg_cut_10", runs[i][1]);
+        cr_expect_str_eq(output, wanted);
+        free(output), free(run);
+    }
+    free(qrels);
+}
