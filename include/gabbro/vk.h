@@ -100,6 +100,7 @@ typedef struct gb_device_caps {
     uint32_t timestamp_bits;       /* valid bits of a timestamp, 0 = no timing */
     double timestamp_ns;           /* nanoseconds of one timestamp tick */
     bool unified_memory;           /* the device's memory can be mapped by the host */
+    uint64_t max_texel_bytes;      /* largest vec4 texel view of a buffer */
     bool fp16;                     /* 16-bit float arithmetic */
     bool storage16;                /* 16-bit values in storage buffers */
     bool int64;                    /* 64-bit integers */
@@ -184,8 +185,10 @@ bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, vo
 
 /* ---- pipelines ------------------------------------------------------------------------------ */
 
-/* All pipelines share one layout: set 0 with GB_BINDINGS storage buffers (bindings 0..7) and
- * GB_PUSH_BYTES of push constants. */
+/* All pipelines share one layout: set 0 with GB_BINDINGS storage buffers (bindings 0..7), read-only
+ * vec4 views of the same ranges as uniform texel buffers (bindings 8..15, where an item asks for
+ * them) and GB_PUSH_BYTES of push constants. CPU drivers fetch texels several times faster than
+ * they load from storage buffers. */
 #define GB_BINDINGS   8
 #define GB_PUSH_BYTES 128
 
@@ -220,6 +223,7 @@ typedef struct gb_item {
     const gb_pipeline *pipeline;  /* dispatch: from gb_pipeline_get */
     uint8_t push[GB_PUSH_BYTES];  /* dispatch: push constants */
     uint32_t push_bytes;          /* dispatch: how many, a multiple of 4 */
+    uint32_t texels;              /* dispatch: bit i: binding 8 + i is a texel view of bind[i] */
     uint32_t grid[3];             /* dispatch: workgroups in x, y, z, each at least 1 */
     uint32_t fill;                /* fill: the value */
     double flops;                 /* floating-point operations, for profiles and splitting */

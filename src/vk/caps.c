@@ -172,6 +172,7 @@ static gb_device_type device_type(VkPhysicalDeviceType type)
 static void set_limits(gb_device_caps *caps, const VkPhysicalDeviceLimits *limits)
 {
     caps->max_binding_bytes = limits->maxStorageBufferRange;
+    caps->max_texel_bytes = (uint64_t)limits->maxTexelBufferElements * 16;
     caps->binding_alignment = (uint32_t)limits->minStorageBufferOffsetAlignment;
     caps->max_shared_bytes = limits->maxComputeSharedMemorySize;
     caps->max_workgroup = limits->maxComputeWorkGroupInvocations;
@@ -323,6 +324,7 @@ static void clamp_to_minimum(gb_device_caps *caps)
 {
     static const uint32_t workgroup[3] = {128, 128, 64};
     caps->max_binding_bytes = smaller(caps->max_binding_bytes, (uint64_t)1 << 27);
+    caps->max_texel_bytes = smaller(caps->max_texel_bytes, (uint64_t)65536 * 16);
     caps->max_buffer_bytes = smaller(caps->max_buffer_bytes, (uint64_t)1 << 30);
     caps->binding_alignment = 256;
     caps->max_shared_bytes = (uint32_t)smaller(caps->max_shared_bytes, 16384);

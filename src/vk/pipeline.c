@@ -7,16 +7,19 @@
 
 static bool create_layouts(gb_device *device, gb_status *status)
 {
-    VkDescriptorSetLayoutBinding bindings[GB_BINDINGS];
-    for (uint32_t i = 0; i < GB_BINDINGS; i++)
+    VkDescriptorSetLayoutBinding bindings[2 * GB_BINDINGS];
+    for (uint32_t i = 0; i < 2 * GB_BINDINGS; i++)
         bindings[i] =
             (VkDescriptorSetLayoutBinding){.binding = i,
-                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                           .descriptorType =
+                                               i < GB_BINDINGS
+                                                   ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                                                   : VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
                                            .descriptorCount = 1,
                                            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
     VkDescriptorSetLayoutCreateInfo set = {.sType =
                                                VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                           .bindingCount = GB_BINDINGS,
+                                           .bindingCount = 2 * GB_BINDINGS,
                                            .pBindings = bindings};
     VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = GB_PUSH_BYTES};
     VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,

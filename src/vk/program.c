@@ -17,6 +17,8 @@ struct gb_program {
     VkDescriptorPool set_pool; /* owns the descriptor sets */
     VkDescriptorSet *sets;     /* one for each dispatch, in order */
     uint32_t dispatch_count;   /* dispatches in all */
+    VkBufferView *views;       /* texel views of operands */
+    uint32_t view_count;       /* of them */
     gb_submission *chunks;     /* command buffers in order */
     uint32_t chunk_count;      /* of them */
     gb_arena *labels;          /* copies of labels and of what profiles need */
@@ -63,6 +65,8 @@ static bool check_dispatch(const gb_device_caps *caps, const gb_item *item, gb_s
             return false;
         if (item->bind[i].size > caps->max_binding_bytes)
             return bad_item(item, status, "a binding exceeds maxStorageBufferRange");
+        if ((item->texels >> i & 1) && item->bind[i].size > caps->max_texel_bytes)
+            return bad_item(item, status, "a view exceeds maxTexelBufferElements");
     }
     return true;
 }
@@ -99,17 +103,20 @@ static bool create_sets(gb_program *program, gb_status *status)
     if (count == 0)
         return true;
     gb_fault *fault = &device->instance->fault;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count * GB_BINDINGS};
+    VkDescriptorPoolSize sizes[] = {
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count * GB_BINDINGS},
+        {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, count * GB_BINDINGS}};
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                        .maxSets = count,
-                                       .poolSizeCount = 1,
-                                       .pPoolSizes = &size};
+                                       .poolSizeCount = 2,
+                                       .pPoolSizes = sizes};
     if (!VK_TRY(fault, vkCreateDescriptorPool(device->handle, &pool, NULL, &program->set_pool),
                 "creating descriptors", status))
         return false;
     VkDescriptorSetLayout *layouts = gb_alloc(count, sizeof *layouts, status);
     program->sets = gb_alloc(count, sizeof *program->sets, status);
-    bool ok = layouts && program->sets;
+    program->views = gb_alloc((size_t)count * GB_BINDINGS, sizeof *program->views, status);
+    bool ok = layouts && program->sets && program->views;
     for (uint32_t i = 0; ok && i < count; i++)
         layouts[i] = device->set_layout;
     VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
@@ -138,6 +145,36 @@ static void write_set(const gb_program *program, VkDescriptorSet set, const gb_i
     }
     /* Eight bindings in a row: a write runs on over consecutive bindings of the same kind. */
     vkUpdateDescriptorSets(device->handle, 1, &write, 0, NULL);
+}
+
+/* Texel views of the operands that an item wants as such. */
+static bool write_views(gb_program *program, VkDescriptorSet set, const gb_item *item,
+                        gb_status *status)
+{
+    gb_device *device = program->device;
+    for (uint32_t i = 0; i < GB_BINDINGS; i++) {
+        const gb_binding *b = &item->bind[i];
+        if (!(item->texels >> i & 1) || !b->buffer)
+            continue;
+        VkBufferViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+                                       .buffer = b->buffer->handle,
+                                       .format = VK_FORMAT_R32G32B32A32_SFLOAT,
+                                       .offset = b->offset,
+                                       .range = b->size / 16 * 16};
+        VkBufferView *view = &program->views[program->view_count];
+        if (!VK_TRY(&device->instance->fault, vkCreateBufferView(device->handle, &info, NULL, view),
+                    "creating a texel view", status))
+            return false;
+        program->view_count++;
+        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                      .dstSet = set,
+                                      .dstBinding = GB_BINDINGS + i,
+                                      .descriptorCount = 1,
+                                      .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+                                      .pTexelBufferView = view};
+        vkUpdateDescriptorSets(device->handle, 1, &write, 0, NULL);
+    }
+    return true;
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
@@ -221,12 +258,14 @@ static bool close_chunk(recorder *r, bool last)
     return ok;
 }
 
-static void record_dispatch(recorder *r, const gb_item *item, const char *label)
+static bool record_dispatch(recorder *r, const gb_item *item, const char *label)
 {
     gb_program *program = r->program;
     gb_device *device = program->device;
     VkDescriptorSet set = program->sets[r->dispatch];
     write_set(program, set, item);
+    if (!write_views(program, set, item, r->status))
+        return false;
     if (r->bound != item->pipeline->handle)
         vkCmdBindPipeline(r->command, VK_PIPELINE_BIND_POINT_COMPUTE, item->pipeline->handle);
     r->bound = item->pipeline->handle;
@@ -246,6 +285,7 @@ static void record_dispatch(recorder *r, const gb_item *item, const char *label)
             (timed){item->pipeline->shader, label, item->flops, item->bytes};
     }
     r->dispatch++;
+    return true;
 }
 
 static bool record_item(recorder *r, const gb_item *item)
@@ -276,7 +316,8 @@ static bool record_item(recorder *r, const gb_item *item)
         chunk->first = name;
     switch (item->kind) {
     case GB_ITEM_DISPATCH:
-        record_dispatch(r, item, label);
+        if (!record_dispatch(r, item, label))
+            return false;
         break;
     case GB_ITEM_COPY:
         vkCmdCopyBuffer(r->command, a->buffer->handle, b->buffer->handle, 1,
@@ -358,6 +399,9 @@ void gb_program_destroy(gb_program *program)
         vkDeviceWaitIdle(handle);
     vkDestroyQueryPool(handle, program->queries, NULL);
     vkDestroyDescriptorPool(handle, program->set_pool, NULL);
+    for (uint32_t i = 0; i < program->view_count; i++)
+        vkDestroyBufferView(handle, program->views[i], NULL);
+    free(program->views);
     vkDestroyCommandPool(handle, program->pool, NULL);
     gb_arena_destroy(program->labels);
     free(program->timed);

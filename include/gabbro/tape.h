@@ -1,0 +1,257 @@
+/* Tape room: a program of operations over tensors, built once, planned once, recorded once and
+ * replayed. The tape knows no particular operation: an operation is a gb_op (see ops.h).
+ *
+ * A tensor is a float32 or uint32 matrix [rows, cols], row-major; float rows are padded to a
+ * multiple of 4 columns (`ld`), and padding holds unspecified values. */
+#ifndef GABBRO_TAPE_H
+#define GABBRO_TAPE_H
+
+#include <gabbro/base.h>
+#include <gabbro/vk.h>
+
+/* ---- parameters ------------------------------------------------------------------------------- */
+
+typedef enum gb_init { GB_INIT_ZEROS, GB_INIT_ONES, GB_INIT_NORMAL } gb_init;
+
+/* One trained matrix and its place in the parameter arena. */
+typedef struct gb_param {
+    char name[96];   /* unique, e.g. "encoder.0.attention.qkv.weight" */
+    uint32_t rows;   /* rows */
+    uint32_t cols;   /* columns */
+    uint32_t ld;     /* floats from row to row, multiple of 4 */
+    uint64_t offset; /* first float in the parameter arena (same in gradients and moments) */
+    bool decay;      /* weight decay applies (not for biases and layer norms) */
+    gb_init init;    /* how it starts */
+    float init_std;  /* for GB_INIT_NORMAL */
+} gb_param;
+
+/* The list of parameters of a model: decayed ones first in the arena, then the others, so that
+ * AdamW runs over two windows. Shared by every tape of the model. */
+typedef struct gb_params gb_params;
+gb_params *gb_params_create(gb_status *status);
+void gb_params_destroy(gb_params *params);
+/* Index of the new parameter, or UINT32_MAX with status. Not after gb_params_freeze. */
+uint32_t gb_params_add(gb_params *params, const char *name, uint32_t rows, uint32_t cols, bool decay,
+                       gb_init init, float init_std, gb_status *status);
+void gb_params_freeze(gb_params *params); /* lays out the arena */
+uint32_t gb_params_count(const gb_params *params);
+const gb_param *gb_params_at(const gb_params *params, uint32_t index);
+uint32_t gb_params_find(const gb_params *params, const char *name); /* UINT32_MAX if absent */
+uint64_t gb_params_floats(const gb_params *params);         /* arena size in floats */
+uint64_t gb_params_decayed_floats(const gb_params *params); /* size of the decayed window */
+/* Initial values into values[gb_params_floats]: N(0, std) by Philox keyed by (seed, parameter name)
+ * so that adding a head does not change the encoder; padding is zero. */
+void gb_params_init(const gb_params *params, uint64_t seed, float *values);
+
+/* ---- the program ------------------------------------------------------------------------------ */
+
+typedef int32_t gb_tensor; /* id of a tensor of a tape */
+#define GB_NO_TENSOR (-1)
+
+typedef enum gb_type { GB_F32, GB_U32 } gb_type;
+
+typedef enum gb_role {
+    GB_ROLE_TEMP,    /* activation or scratch: placed by liveness */
+    GB_ROLE_INPUT,   /* written by the host before each run */
+    GB_ROLE_OUTPUT,  /* temp kept to the end and copied back to the host */
+    GB_ROLE_PARAM,   /* in the parameter arena */
+    GB_ROLE_GRAD,    /* in the gradient arena */
+    GB_ROLE_STATE,   /* whole arenas (parameters, gradients, moments), for the optimiser */
+    GB_ROLE_VIEW,    /* rows of another tensor */
+} gb_role;
+
+typedef enum gb_arena_id { GB_ARENA_PARAMS, GB_ARENA_GRADS, GB_ARENA_MOMENT1, GB_ARENA_MOMENT2,
+                           GB_ARENA_COUNT } gb_arena_id;
+
+typedef struct gb_tensor_info {
+    char name[48];       /* for dumps and messages */
+    gb_type type;        /* element type, 4 bytes each */
+    gb_role role;        /* where it lives */
+    uint32_t rows;       /* rows */
+    uint32_t cols;       /* columns */
+    uint32_t ld;         /* elements from row to row */
+    uint32_t param;      /* index of the parameter (PARAM, GRAD) */
+    gb_arena_id arena;   /* which arena (STATE) */
+    gb_tensor base;      /* tensor that a VIEW is cut from */
+    uint32_t row0;       /* first row of the view in its base */
+    gb_tensor grad;      /* gradient of the loss with respect to it, or GB_NO_TENSOR */
+    bool needs_grad;     /* depends on a parameter */
+    double constant;     /* value of every element when is_constant */
+    bool is_constant;    /* known when built (gradients of loss weights) */
+    int32_t producer;    /* node that writes it first, -1 none */
+    uint32_t first, last;/* nodes of first write and last use (plan) */
+    uint64_t offset;     /* bytes from the start of the activation arena (TEMP, OUTPUT) or of the
+                            input block (INPUT) */
+    bool placed;         /* offset is set */
+} gb_tensor_info;
+
+#define GB_NODE_IN  10
+#define GB_NODE_OUT 4
+#define GB_NODE_ATTR 12
+
+typedef struct gb_tape gb_tape;
+typedef struct gb_node gb_node;
+typedef struct gb_emitter gb_emitter;
+typedef struct gb_reference gb_reference;
+
+/* What an operation is. One file of src/ops each. */
+typedef struct gb_op {
+    const char *name;                                        /* e.g. "matmul" */
+    /* Emit the kernels of a node for the emitter's target. */
+    bool (*emit)(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status);
+    /* Append the nodes that compute the gradients of the inputs from those of the outputs; NULL
+     * when the operation is itself part of a gradient. */
+    bool (*backward)(gb_tape *tape, const gb_node *node, gb_status *status);
+    /* The same computation in float64, obviously right. */
+    void (*reference)(gb_reference *reference, const gb_tape *tape, const gb_node *node);
+} gb_op;
+
+struct gb_node {
+    const gb_op *op;              /* what to do */
+    gb_tensor in[GB_NODE_IN];     /* read (GB_NO_TENSOR where unused) */
+    gb_tensor out[GB_NODE_OUT];   /* written; a tensor both in `in` and `out` is updated in place */
+    uint32_t attr[GB_NODE_ATTR];  /* settings; floats by gb_float_bits */
+};
+
+uint32_t gb_float_bits(float value);
+float gb_bits_float(uint32_t bits);
+
+gb_tape *gb_tape_create(const gb_params *params, const char *name, gb_status *status);
+void gb_tape_destroy(gb_tape *tape);
+const char *gb_tape_name(const gb_tape *tape);
+const gb_params *gb_tape_params(const gb_tape *tape);
+
+/* Tensors. Each returns GB_NO_TENSOR after a failure, which is remembered: gb_tape_ok reports the
+ * first one, so that model code needs no check at every line. */
+gb_tensor gb_tape_input(gb_tape *tape, const char *name, gb_type type, uint32_t rows, uint32_t cols);
+gb_tensor gb_tape_param(gb_tape *tape, uint32_t param);
+gb_tensor gb_tape_grad_arena(gb_tape *tape, uint32_t param); /* gradient slot of a parameter */
+gb_tensor gb_tape_state(gb_tape *tape, gb_arena_id arena, uint64_t first, uint64_t floats);
+gb_tensor gb_tape_temp(gb_tape *tape, const char *name, gb_type type, uint32_t rows, uint32_t cols);
+gb_tensor gb_tape_view(gb_tape *tape, gb_tensor base, uint32_t row0, uint32_t rows);
+gb_tensor gb_tape_constant(gb_tape *tape, double value); /* [1,1], known when built, never stored */
+void gb_tape_output(gb_tape *tape, gb_tensor tensor);    /* keep to the end, copy to the host */
+bool gb_tape_fail(gb_tape *tape, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool gb_tape_ok(const gb_tape *tape, gb_status *status);
+
+/* Append a node. Copies *node; sets producers. */
+void gb_tape_append(gb_tape *tape, const gb_node *node);
+uint32_t gb_tape_node_count(const gb_tape *tape);
+gb_node *gb_tape_node(gb_tape *tape, uint32_t index);
+const gb_node *gb_tape_node_at(const gb_tape *tape, uint32_t index);
+uint32_t gb_tape_tensor_count(const gb_tape *tape);
+gb_tensor_info *gb_tape_info(gb_tape *tape, gb_tensor tensor);
+const gb_tensor_info *gb_tape_tensor(const gb_tape *tape, gb_tensor tensor);
+/* The tensor behind a chain of views, and the first row of `tensor` in it. */
+gb_tensor gb_tape_root(const gb_tape *tape, gb_tensor tensor, uint32_t *row0);
+/* The program as text, one line a node: a golden test per model. */
+void gb_tape_dump(const gb_tape *tape, gb_text *out);
+
+/* ---- memory plan -------------------------------------------------------------------------------- */
+
+typedef struct gb_plan {
+    uint64_t arena_bytes;  /* activations and scratch */
+    uint64_t input_bytes;  /* the input block */
+    uint64_t output_bytes; /* the output block on the host */
+    uint64_t temp_bytes;   /* what the temps would take without sharing */
+} gb_plan;
+/* Place every temp and output in one arena by liveness (largest first, lowest free place), the
+ * inputs one after the other in a block of their own. `align` is a power of two. */
+bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *status);
+/* The same question answered by brute force: true when no two tensors that live at the same time
+ * share a byte. */
+bool gb_plan_check(const gb_tape *tape, gb_status *status);
+
+/* ---- kernels ------------------------------------------------------------------------------------ */
+
+typedef enum gb_access { GB_READ = 1, GB_WRITE = 2, GB_READ_WRITE = 3 } gb_access;
+
+#define GB_KERNEL_BINDINGS 8
+#define GB_KERNEL_SPECS    16
+#define GB_KERNEL_PUSH     32
+
+/* One dispatch. */
+typedef struct gb_kernel {
+    const char *shader;                   /* name of the shader */
+    const char *label;                    /* for profiles; NULL: the shader's name */
+    uint32_t spec[GB_KERNEL_SPECS];       /* specialization constants 0.. */
+    uint32_t spec_count;                  /* used ones */
+    gb_tensor bind[GB_KERNEL_BINDINGS];   /* tensors at bindings 0.. (GB_NO_TENSOR: none) */
+    gb_access access[GB_KERNEL_BINDINGS]; /* how each is used */
+    uint32_t texels;                      /* bit i: bind[i] is read as texels; if any bit is set, the
+                                             shader is "<shader>_texel" */
+    uint32_t push[GB_KERNEL_PUSH];        /* push constants, words */
+    uint32_t push_count;                  /* used words */
+    uint32_t grid[3];                     /* workgroups */
+    double flops;                         /* arithmetic of the dispatch */
+    double bytes;                         /* memory traffic of the dispatch */
+    bool barrier;                         /* set by the hazard pass: wait for earlier kernels */
+    uint32_t node;                        /* node it belongs to */
+} gb_kernel;
+
+/* What kernels are emitted for: pure data, so that emission is testable without a device. */
+typedef struct gb_target {
+    gb_kernel_profile profile;  /* which family of shaders */
+    uint32_t max_groups;        /* workgroups in one grid dimension */
+    uint32_t max_invocations;   /* lanes in a workgroup */
+    uint64_t max_texel_bytes;   /* largest operand that may be read as texels; 0: none */
+} gb_target;
+gb_target gb_target_of(const gb_device *device);
+
+struct gb_emitter {
+    gb_target target;     /* for whom */
+    gb_kernel *kernels;   /* emitted so far */
+    size_t count;         /* kernels */
+    size_t capacity;      /* kernels allocated */
+    uint32_t node;        /* node being emitted */
+};
+bool gb_emit(gb_emitter *emitter, const gb_kernel *kernel, gb_status *status);
+/* Split n workgroups over x and y within the target's limit; shaders fold them back. */
+/* Read the operands of `mask` as texels where the target gains from it and they are not too big. */
+void gb_use_texels(const gb_target *target, const gb_tape *tape, gb_kernel *kernel, uint32_t mask);
+void gb_grid(const gb_target *target, uint32_t n, uint32_t grid[3]);
+/* All kernels of a tape, with the fewest barriers that keep every read after its write, write after
+ * read and write after write in order (`full`: a barrier before every kernel). */
+bool gb_emit_tape(gb_emitter *emitter, const gb_tape *tape, bool full, gb_status *status);
+/* Second opinion on the barriers: false and a message naming both kernels when two kernels without
+ * a barrier between them touch the same bytes and one of them writes. */
+bool gb_hazard_check(const gb_tape *tape, const gb_kernel *kernels, size_t count, gb_status *status);
+
+/* ---- running on Vulkan -------------------------------------------------------------------------- */
+
+/* Parameters, gradients and moments on the device. One per model being trained. */
+typedef struct gb_state gb_state;
+gb_state *gb_state_create(gb_device *device, const gb_params *params, bool training,
+                          gb_status *status); /* training false: parameters only */
+void gb_state_destroy(gb_state *state);
+bool gb_state_write(gb_state *state, gb_arena_id arena, const float *values, gb_status *status);
+bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status *status);
+gb_device *gb_state_device(const gb_state *state);
+
+/* A tape recorded for a device. Two slots of inputs and outputs, so that the host prepares step
+ * t+1 while the device runs step t. */
+typedef struct gb_exec gb_exec;
+gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status);
+void gb_exec_destroy(gb_exec *exec);
+uint64_t gb_exec_arena_bytes(const gb_exec *exec);
+double gb_exec_flops(const gb_exec *exec);
+/* Where to write an input for the next run: [rows * ld] elements, zeroed at creation, then keeping
+ * what was written to this slot last. Waits until the slot is free. */
+void *gb_exec_input(gb_exec *exec, gb_tensor input, gb_status *status);
+bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status); /* submit, do not wait */
+/* Wait for a run and give an output of it: [rows * ld] elements, valid until two runs later. */
+const void *gb_exec_output(gb_exec *exec, uint64_t ticket, gb_tensor output, gb_status *status);
+bool gb_exec_wait(gb_exec *exec, uint64_t ticket, gb_status *status);
+
+/* ---- running the reference ------------------------------------------------------------------------ */
+
+/* Float64 interpreter of the same tape. Tensors have the device's layout, [rows, ld]. */
+gb_reference *gb_reference_create(const gb_tape *tape, gb_status *status);
+void gb_reference_destroy(gb_reference *reference);
+double *gb_reference_f(gb_reference *reference, gb_tensor tensor);   /* float tensors */
+uint32_t *gb_reference_u(gb_reference *reference, gb_tensor tensor); /* uint tensors */
+double *gb_reference_arena(gb_reference *reference, gb_arena_id arena); /* gb_params_floats */
+void gb_reference_run(gb_reference *reference);
+void gb_reference_run_nodes(gb_reference *reference, uint32_t first, uint32_t end);
+
+#endif

@@ -1,0 +1,35 @@
+// One step of AdamW (Loshchilov and Hutter, 2019) as Hugging Face and PyTorch run it:
+//   g *= clip; m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
+//   p *= 1 - lr * decay; p -= lr / (1-b1^t) * m / (sqrt(v) / sqrt(1-b2^t) + eps).
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common/each.glsl"
+
+layout(set = 0, binding = 0) buffer P { vec4 p[]; };
+layout(set = 0, binding = 1) readonly buffer G { vec4 g[]; };
+layout(set = 0, binding = 2) buffer M { vec4 m[]; };
+layout(set = 0, binding = 3) buffer V { vec4 v[]; };
+layout(set = 0, binding = 4) readonly buffer Norm { float norm[]; };
+// learning rate, 1 - beta1^t, sqrt(1 - beta2^t), largest norm (0: no clipping)
+layout(set = 0, binding = 5) readonly buffer Step { float step_values[]; };
+layout(push_constant) uniform Push { uint count; float beta1, beta2, eps, decay; };
+
+void main()
+{
+    float lr = step_values[0], correction1 = step_values[1], correction2 = step_values[2];
+    float largest = step_values[3];
+    // torch.nn.utils.clip_grad_norm_: coefficient max / (norm + 1e-6), at most 1.
+    float clip = largest > 0.0 ? min(1.0, largest / (norm[0] + 1.0e-6)) : 1.0;
+    for (uint i = 0; i < PER_LANE; i++) {
+        uint at = each_index(i);
+        if (at >= count)
+            return;
+        vec4 grad = g[at] * clip;
+        vec4 m1 = beta1 * m[at] + (1.0 - beta1) * grad;
+        vec4 v1 = beta2 * v[at] + (1.0 - beta2) * grad * grad;
+        m[at] = m1;
+        v[at] = v1;
+        p[at] = p[at] * (1.0 - lr * decay) -
+                (lr / correction1) * (m1 / (sqrt(v1) / correction2 + eps));
+    }
+}

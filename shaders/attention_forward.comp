@@ -1,0 +1,59 @@
+// out_i = sum_j softmax_j(scale * q_i . k_j) v_j with a streaming softmax; saves the log-sum-exp.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#include "common/attention.glsl"
+
+layout(set = 0, binding = 1) readonly buffer Q { vec4 q[]; };
+layout(set = 0, binding = 2) readonly buffer KV { vec4 kv[]; };
+layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
+layout(set = 0, binding = 4) writeonly buffer Out { vec4 result[]; };
+layout(set = 0, binding = 5) writeonly buffer Lse { float lse[]; };
+
+void main()
+{
+    uint group = group_index();
+    uint strip0 = group % strips, head = (group / strips) % heads, s = group / strips / heads;
+    if (s >= sequences)
+        return;
+    uint start = sequence_start(s), length = sequence_start(s + 1) - start;
+    for (uint first = strip0 * gl_WorkGroupSize.x; first < length;
+         first += strips * gl_WorkGroupSize.x) {
+        uint i = first + gl_LocalInvocationID.x;
+        bool live = i < length;
+        uint row = start + min(i, length - 1);
+        vec4 query[HEAD4], acc[HEAD4];
+        [[unroll]] for (uint d = 0; d < HEAD4; d++) {
+            query[d] = q[row * q_ld4 + q_col4 + head * HEAD4 + d] * scale;
+            acc[d] = vec4(0.0);
+        }
+        float top = -3.0e38, sum = 0.0;
+        for (uint j = 0; j < length; j++) {
+            uint key = (start + j) * kv_ld4 + head * HEAD4;
+            vec4 dots = vec4(0.0);
+            [[unroll]] for (uint d = 0; d < HEAD4; d++)
+                dots += query[d] * kv[key + k_col4 + d];
+            float score = (dots.x + dots.y) + (dots.z + dots.w);
+            bool seen = visible(i, j);
+            if (MASK == 3)
+                seen = ((bits[row * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
+            score = seen ? score : -3.0e38;
+            float higher = max(top, score);
+            float shrink = exp(top - higher);
+            float p = seen ? exp(score - higher) : 0.0;
+            sum = sum * shrink + p;
+            if (DROPOUT)
+                p *= keep(row, j, head);
+            [[unroll]] for (uint d = 0; d < HEAD4; d++)
+                acc[d] = acc[d] * shrink + p * kv[key + v_col4 + d];
+            top = higher;
+        }
+        if (live) {
+            // A row that sees nothing gives zero.
+            float inverse = sum > 0.0 ? 1.0 / sum : 0.0;
+            [[unroll]] for (uint d = 0; d < HEAD4; d++)
+                result[row * out_ld4 + head * HEAD4 + d] = acc[d] * inverse;
+            lse[row * lse_ld + head] = sum > 0.0 ? top + log(sum) : 3.0e38;
+        }
+    }
+}

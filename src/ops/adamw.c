@@ -1,0 +1,136 @@
+/* Global gradient norm, clipping and AdamW (Loshchilov and Hutter, 2019) over whole arenas. */
+#include "ops.h"
+
+#include <math.h>
+
+/* ---- partial sums of squares ---- */
+
+#define NORM_LANES 256 /* partial sums; added up in order by one lane */
+
+static bool emit_squares(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                         gb_status *status)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[0]);
+    uint32_t lanes = ops_lanes(&emitter->target);
+    gb_kernel kernel = kernel_of("square_sum", NULL);
+    spec(&kernel, lanes);
+    bind(&kernel, 0, node->in[0], GB_READ);
+    bind(&kernel, 1, node->out[0], GB_WRITE);
+    push_u32(&kernel, info->cols / 4);
+    push_u32(&kernel, NORM_LANES);
+    gb_grid(&emitter->target, (NORM_LANES + lanes - 1) / lanes, kernel.grid);
+    kernel.flops = 2.0 * info->cols;
+    kernel.bytes = 4.0 * info->cols;
+    return gb_emit(emitter, &kernel, status);
+}
+
+static void reference_squares(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    const double *x = gb_reference_f(ref, node->in[0]);
+    double *partial = gb_reference_f(ref, node->out[0]);
+    for (uint32_t lane = 0; lane < NORM_LANES; lane++)
+        partial[lane] = 0;
+    for (uint32_t i = 0; i < gb_tape_tensor(tape, node->in[0])->cols; i++)
+        partial[i / 4 % NORM_LANES] += x[i] * x[i];
+}
+
+static const gb_op op_squares = {"square_sum", emit_squares, NULL, reference_squares};
+
+/* ---- the step ---- */
+
+enum { IN_P, IN_G, IN_M, IN_V, IN_NORM, IN_STEP };
+enum { ATTR_BETA1, ATTR_BETA2, ATTR_EPS, ATTR_DECAY };
+
+static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    static const gb_access access[] = {GB_READ_WRITE, GB_READ, GB_READ_WRITE, GB_READ_WRITE, GB_READ,
+                                       GB_READ};
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_P]);
+    gb_kernel kernel = kernel_of("adamw", NULL);
+    ops_each_kernel(&kernel, &emitter->target, info);
+    for (int i = IN_P; i <= IN_STEP; i++)
+        bind(&kernel, i, node->in[i], access[i]);
+    for (int i = ATTR_BETA1; i <= ATTR_DECAY; i++)
+        kernel.push[kernel.push_count++] = node->attr[i];
+    kernel.flops = 15.0 * info->cols;
+    kernel.bytes = 28.0 * info->cols;
+    return gb_emit(emitter, &kernel, status);
+}
+
+static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    double *p = gb_reference_f(ref, node->in[IN_P]), *m = gb_reference_f(ref, node->in[IN_M]);
+    double *v = gb_reference_f(ref, node->in[IN_V]);
+    const double *g = gb_reference_f(ref, node->in[IN_G]);
+    const double *step = gb_reference_f(ref, node->in[IN_STEP]);
+    double norm = *gb_reference_f(ref, node->in[IN_NORM]);
+    double clip = step[3] > 0 ? fmin(1, step[3] / (norm + 1e-6)) : 1;
+    double beta1 = gb_bits_float(node->attr[ATTR_BETA1]), beta2 = gb_bits_float(node->attr[ATTR_BETA2]);
+    double eps = gb_bits_float(node->attr[ATTR_EPS]), decay = gb_bits_float(node->attr[ATTR_DECAY]);
+    for (uint32_t i = 0; i < gb_tape_tensor(tape, node->in[IN_P])->cols; i++) {
+        double grad = g[i] * clip;
+        m[i] = beta1 * m[i] + (1 - beta1) * grad;
+        v[i] = beta2 * v[i] + (1 - beta2) * grad * grad;
+        p[i] = p[i] * (1 - step[0] * decay) - step[0] / step[1] * m[i] / (sqrt(v[i]) / step[2] + eps);
+    }
+}
+
+static const gb_op op = {"adamw", emit, NULL, reference};
+
+gb_tensor gb_adamw_input(gb_tape *tape)
+{
+    return gb_tape_input(tape, "adamw step", GB_F32, 1, 4);
+}
+
+void gb_adamw_fill(const gb_adamw_params *params, uint32_t step, float learning_rate,
+                   float largest_norm, float values[4])
+{
+    values[0] = learning_rate;
+    values[1] = (float)(1 - pow(params->beta1, step));
+    values[2] = (float)sqrt(1 - pow(params->beta2, step));
+    values[3] = largest_norm;
+}
+
+/* Floats of one window: a binding must stay under 128 MiB, what every device allows. */
+#define WINDOW_FLOATS (32u << 20)
+
+static gb_tensor norm_of(gb_tape *tape, uint64_t floats)
+{
+    uint32_t windows = (uint32_t)((floats + WINDOW_FLOATS - 1) / WINDOW_FLOATS);
+    gb_tensor partials = gb_tape_temp(tape, "norm partials", GB_F32, windows, NORM_LANES);
+    for (uint32_t w = 0; w < windows; w++) {
+        uint64_t first = (uint64_t)w * WINDOW_FLOATS;
+        uint64_t count = floats - first < WINDOW_FLOATS ? floats - first : WINDOW_FLOATS;
+        gb_node node = node_of(&op_squares);
+        node.in[0] = gb_tape_state(tape, GB_ARENA_GRADS, first, count);
+        node.out[0] = gb_tape_view(tape, partials, w, 1);
+        gb_tape_append(tape, &node);
+    }
+    return gb_root_of_sum(tape, partials);
+}
+
+gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_values)
+{
+    uint64_t floats = gb_params_floats(gb_tape_params(tape));
+    uint64_t decayed = gb_params_decayed_floats(gb_tape_params(tape));
+    gb_tensor norm = norm_of(tape, floats);
+    for (uint64_t first = 0; first < floats;) {
+        uint64_t end = first < decayed ? decayed : floats;
+        uint64_t count = end - first < WINDOW_FLOATS ? end - first : WINDOW_FLOATS;
+        gb_node node = node_of(&op);
+        for (int a = 0; a < GB_ARENA_COUNT; a++)
+            node.in[a] = gb_tape_state(tape, (gb_arena_id)a, first, count);
+        node.in[IN_NORM] = norm;
+        node.in[IN_STEP] = step_values;
+        node.attr[ATTR_BETA1] = gb_float_bits(params->beta1);
+        node.attr[ATTR_BETA2] = gb_float_bits(params->beta2);
+        node.attr[ATTR_EPS] = gb_float_bits(params->eps);
+        node.attr[ATTR_DECAY] = gb_float_bits(first < decayed ? params->decay : 0);
+        node.out[0] = node.in[IN_P];
+        node.out[1] = node.in[IN_M];
+        node.out[2] = node.in[IN_V];
+        gb_tape_append(tape, &node);
+        first += count;
+    }
+    return norm;
+}

@@ -1,0 +1,308 @@
+/* Multi-head attention inside packed sequences (Vaswani et al., 2017): streaming softmax forward;
+ * backward in two passes (queries, then keys and values), no atomics. */
+#include "ops.h"
+
+#include <math.h>
+
+enum { IN_SEQUENCES, IN_Q, IN_KV, IN_BITS, IN_OUT, IN_DOUT, IN_LSE };
+enum { OUT_Y, OUT_LSE };
+enum { ATTR_HEADS, ATTR_MASK, ATTR_WINDOW, ATTR_LONGEST, ATTR_DROPOUT, ATTR_SITE, ATTR_Q_COL,
+       ATTR_K_COL, ATTR_V_COL, ATTR_WIDTH };
+
+/* Smallest philox output that keeps an element dropped with probability p. */
+static uint32_t keep_threshold(float p)
+{
+    return (uint32_t)((double)p * 4294967296.0);
+}
+
+/* What the three kernels share. dq, dkv: gradient tensors (GB_NO_TENSOR in the forward pass), with
+ * the columns of q, k and v. */
+static gb_kernel attention_kernel(const char *shader, const gb_target *target, const gb_tape *tape,
+                                  const gb_node *node)
+{
+    uint32_t heads = node->attr[ATTR_HEADS], width = node->attr[ATTR_WIDTH];
+    uint32_t head_dim = width / heads, lanes = ops_lanes(target);
+    uint32_t sequences = gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+    const gb_tensor_info *q = gb_tape_tensor(tape, node->in[IN_Q]);
+    const gb_tensor_info *kv = gb_tape_tensor(tape, node->in[IN_KV]);
+    const gb_tensor_info *bits = node->in[IN_BITS] == GB_NO_TENSOR
+                                     ? NULL
+                                     : gb_tape_tensor(tape, node->in[IN_BITS]);
+    float p = gb_bits_float(node->attr[ATTR_DROPOUT]);
+    /* A CPU has few cores: one workgroup walks a whole (sequence, head). */
+    uint32_t strips = target->profile == GB_PROFILE_CPU
+                          ? 1
+                          : (node->attr[ATTR_LONGEST] + lanes - 1) / lanes;
+    gb_kernel kernel = kernel_of(shader, NULL);
+    spec(&kernel, lanes);
+    spec(&kernel, head_dim / 4);
+    spec(&kernel, node->attr[ATTR_MASK]);
+    spec(&kernel, p > 0);
+    uint32_t push[] = {sequences, heads, strips, q->ld / 4, node->attr[ATTR_Q_COL] / 4, kv->ld / 4,
+                       node->attr[ATTR_K_COL] / 4, node->attr[ATTR_V_COL] / 4, width / 4,
+                       (2 * heads + 3) & ~3u, node->attr[ATTR_WINDOW], bits ? bits->ld : 0,
+                       gb_float_bits(1.0f / sqrtf((float)head_dim)), node->attr[ATTR_SITE],
+                       keep_threshold(p), gb_float_bits(1.0f / (1.0f - p)), q->ld / 4,
+                       node->attr[ATTR_Q_COL] / 4, kv->ld / 4, node->attr[ATTR_K_COL] / 4,
+                       node->attr[ATTR_V_COL] / 4};
+    for (size_t i = 0; i < sizeof push / sizeof *push; i++)
+        push_u32(&kernel, push[i]);
+    gb_grid(target, sequences * heads * strips, kernel.grid);
+    /* An upper bound: all sequences as long as the mean. */
+    double mean = sequences ? (double)q->rows / sequences : 0;
+    kernel.flops = 4.0 * q->rows * mean * width;
+    kernel.bytes = 16.0 * q->rows * width;
+    return kernel;
+}
+
+static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    gb_kernel kernel = attention_kernel("attention_forward", &emitter->target, tape, node);
+    bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
+    bind(&kernel, 1, node->in[IN_Q], GB_READ);
+    bind(&kernel, 2, node->in[IN_KV], GB_READ);
+    bind(&kernel, 3, node->in[IN_BITS], GB_READ);
+    bind(&kernel, 4, node->out[OUT_Y], GB_WRITE);
+    bind(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
+    return gb_emit(emitter, &kernel, status);
+}
+
+static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                      gb_status *status)
+{
+    gb_tensor dq = node->out[0], dkv = node->out[1] == GB_NO_TENSOR ? dq : node->out[1];
+    gb_kernel kernel = attention_kernel("attention_backward_q", &emitter->target, tape, node);
+    kernel.flops *= 1.5;
+    bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
+    bind(&kernel, 1, node->in[IN_Q], GB_READ);
+    bind(&kernel, 2, node->in[IN_KV], GB_READ);
+    bind(&kernel, 3, node->in[IN_BITS], GB_READ);
+    bind(&kernel, 4, node->in[IN_OUT], GB_READ);
+    bind(&kernel, 5, node->in[IN_DOUT], GB_READ);
+    bind(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
+    bind(&kernel, 7, dq, GB_WRITE);
+    if (!gb_emit(emitter, &kernel, status))
+        return false;
+    kernel = attention_kernel("attention_backward_kv", &emitter->target, tape, node);
+    kernel.flops *= 2;
+    bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
+    bind(&kernel, 1, node->in[IN_Q], GB_READ);
+    bind(&kernel, 2, node->in[IN_KV], GB_READ);
+    bind(&kernel, 3, node->in[IN_BITS], GB_READ);
+    bind(&kernel, 4, node->in[IN_DOUT], GB_READ);
+    bind(&kernel, 5, node->in[IN_LSE], GB_READ);
+    bind(&kernel, 6, dkv, GB_WRITE);
+    return gb_emit(emitter, &kernel, status);
+}
+
+/* ---- reference ---- */
+
+/* Everything about one (sequence, head) that both directions need. */
+typedef struct head_view {
+    const double *q, *kv;       /* first row of the sequence */
+    uint32_t q_ld, kv_ld;       /* row strides */
+    uint32_t q_col, k_col, v_col; /* first column of the head */
+    uint32_t start, length;     /* rows of the sequence */
+    uint32_t head, head_dim;    /* which head, its width */
+} head_view;
+
+static bool sees(const gb_node *node, const uint32_t *bits, uint32_t bits_ld, uint32_t row, uint32_t i,
+                 uint32_t j)
+{
+    switch (node->attr[ATTR_MASK]) {
+    case GB_MASK_CAUSAL:
+        return j <= i;
+    case GB_MASK_WINDOW:
+        return j == 0 || (j <= i && j + node->attr[ATTR_WINDOW] > i);
+    case GB_MASK_BITS:
+        return bits[(size_t)row * bits_ld + j / 32] >> (j & 31) & 1;
+    default:
+        return true;
+    }
+}
+
+static double keep_factor(const gb_node *node, const uint32_t *sequences, uint32_t row, uint32_t j,
+                          uint32_t head)
+{
+    float p = gb_bits_float(node->attr[ATTR_DROPOUT]);
+    if (p <= 0)
+        return 1;
+    uint32_t counter[4] = {row, head << 16 | j >> 2, sequences[2],
+                           node->attr[ATTR_SITE] << 4 | GB_RNG_DROPOUT};
+    uint32_t bits[4];
+    gb_philox(counter, sequences, bits);
+    return bits[j & 3] >= keep_threshold(p) ? 1.0 / (1.0 - p) : 0;
+}
+
+static head_view view_of(gb_reference *ref, const gb_tape *tape, const gb_node *node, uint32_t s,
+                         uint32_t head)
+{
+    const uint32_t *starts = gb_reference_u(ref, node->in[IN_SEQUENCES]) + GB_SEQUENCES_HEADER;
+    uint32_t head_dim = node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS], offset = head * head_dim;
+    head_view view = {.q_ld = gb_tape_tensor(tape, node->in[IN_Q])->ld,
+                      .kv_ld = gb_tape_tensor(tape, node->in[IN_KV])->ld,
+                      .q_col = node->attr[ATTR_Q_COL] + offset,
+                      .k_col = node->attr[ATTR_K_COL] + offset,
+                      .v_col = node->attr[ATTR_V_COL] + offset,
+                      .start = starts[s], .length = starts[s + 1] - starts[s],
+                      .head = head, .head_dim = head_dim};
+    view.q = gb_reference_f(ref, node->in[IN_Q]) + (size_t)view.start * view.q_ld;
+    view.kv = gb_reference_f(ref, node->in[IN_KV]) + (size_t)view.start * view.kv_ld;
+    return view;
+}
+
+static double score(const head_view *v, uint32_t i, uint32_t j)
+{
+    double dot = 0;
+    for (uint32_t d = 0; d < v->head_dim; d++)
+        dot += v->q[(size_t)i * v->q_ld + v->q_col + d] * v->kv[(size_t)j * v->kv_ld + v->k_col + d];
+    return dot / sqrt(v->head_dim);
+}
+
+static void reference_row(gb_reference *ref, const gb_tape *tape, const gb_node *node,
+                          const head_view *v, uint32_t i)
+{
+    const uint32_t *sequences = gb_reference_u(ref, node->in[IN_SEQUENCES]);
+    const uint32_t *bits = node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
+    uint32_t bits_ld = bits ? gb_tape_tensor(tape, node->in[IN_BITS])->ld : 0;
+    uint32_t width = node->attr[ATTR_WIDTH], row = v->start + i;
+    uint32_t lse_ld = gb_tape_tensor(tape, node->out[OUT_LSE])->ld;
+    double top = -INFINITY, sum = 0;
+    for (uint32_t j = 0; j < v->length; j++)
+        if (sees(node, bits, bits_ld, row, i, j))
+            top = fmax(top, score(v, i, j));
+    for (uint32_t j = 0; j < v->length; j++)
+        if (sees(node, bits, bits_ld, row, i, j))
+            sum += exp(score(v, i, j) - top);
+    double *y = gb_reference_f(ref, node->out[OUT_Y]) + (size_t)row * width + v->head * v->head_dim;
+    for (uint32_t d = 0; d < v->head_dim; d++)
+        y[d] = 0;
+    for (uint32_t j = 0; j < v->length; j++) {
+        if (!sees(node, bits, bits_ld, row, i, j))
+            continue;
+        double p = exp(score(v, i, j) - top) / sum * keep_factor(node, sequences, row, j, v->head);
+        for (uint32_t d = 0; d < v->head_dim; d++)
+            y[d] += p * v->kv[(size_t)j * v->kv_ld + v->v_col + d];
+    }
+    gb_reference_f(ref, node->out[OUT_LSE])[(size_t)row * lse_ld + v->head] =
+        sum > 0 ? top + log(sum) : 3.0e38;
+}
+
+static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    uint32_t count = gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+    for (uint32_t s = 0; s < count; s++)
+        for (uint32_t h = 0; h < node->attr[ATTR_HEADS]; h++) {
+            head_view view = view_of(ref, tape, node, s, h);
+            for (uint32_t i = 0; i < view.length; i++)
+                reference_row(ref, tape, node, &view, i);
+        }
+}
+
+/* Gradient of row i against key j, added to dq, dk, dv. */
+static void reference_pair(gb_reference *ref, const gb_node *node, const head_view *v, uint32_t i,
+                           uint32_t j, double lse, double delta)
+{
+    const uint32_t *sequences = gb_reference_u(ref, node->in[IN_SEQUENCES]);
+    uint32_t width = node->attr[ATTR_WIDTH], row = v->start + i;
+    const double *dout = gb_reference_f(ref, node->in[IN_DOUT]) + (size_t)row * width +
+                         v->head * v->head_dim;
+    double *dq = gb_reference_f(ref, node->out[0]) + (size_t)row * v->q_ld + v->q_col;
+    double *dkv = gb_reference_f(ref, node->out[1] == GB_NO_TENSOR ? node->out[0] : node->out[1]) +
+                  (size_t)(v->start + j) * v->kv_ld;
+    double p = exp(score(v, i, j) - lse), kept = keep_factor(node, sequences, row, j, v->head), dp = 0;
+    for (uint32_t d = 0; d < v->head_dim; d++)
+        dp += dout[d] * v->kv[(size_t)j * v->kv_ld + v->v_col + d];
+    double ds = p * (dp * kept - delta) / sqrt(v->head_dim);
+    for (uint32_t d = 0; d < v->head_dim; d++) {
+        dq[d] += ds * v->kv[(size_t)j * v->kv_ld + v->k_col + d];
+        dkv[v->k_col + d] += ds * v->q[(size_t)i * v->q_ld + v->q_col + d];
+        dkv[v->v_col + d] += p * kept * dout[d];
+    }
+}
+
+static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    uint32_t count = gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+    const uint32_t *bits = node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
+    uint32_t bits_ld = bits ? gb_tape_tensor(tape, node->in[IN_BITS])->ld : 0;
+    uint32_t width = node->attr[ATTR_WIDTH], heads = node->attr[ATTR_HEADS];
+    const gb_tensor_info *lse_info = gb_tape_tensor(tape, node->in[IN_LSE]);
+    for (int o = 0; o < 2; o++)
+        for (size_t e = 0; node->out[o] != GB_NO_TENSOR &&
+                           e < (size_t)gb_tape_tensor(tape, node->out[o])->rows *
+                                   gb_tape_tensor(tape, node->out[o])->ld; e++)
+            gb_reference_f(ref, node->out[o])[e] = 0;
+    for (uint32_t sh = 0; sh < count * heads; sh++) {
+        head_view v = view_of(ref, tape, node, sh / heads, sh % heads);
+        for (uint32_t i = 0; i < v.length; i++) {
+            size_t at = (size_t)(v.start + i) * width + v.head * v.head_dim;
+            const double *out = gb_reference_f(ref, node->in[IN_OUT]) + at;
+            const double *dout = gb_reference_f(ref, node->in[IN_DOUT]) + at;
+            double *lse = gb_reference_f(ref, node->in[IN_LSE]) + (size_t)(v.start + i) * lse_info->ld;
+            double delta = 0;
+            for (uint32_t d = 0; d < v.head_dim; d++)
+                delta += out[d] * dout[d];
+            lse[heads + v.head] = delta;
+            for (uint32_t j = 0; j < v.length; j++)
+                if (sees(node, bits, bits_ld, v.start + i, i, j))
+                    reference_pair(ref, node, &v, i, j, lse[v.head], delta);
+        }
+    }
+}
+
+static const gb_op op_grad = {"attention_grad", emit_grad, NULL, reference_grad};
+
+static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    (void)status;
+    gb_tensor dout = grad_of(tape, node->out[OUT_Y]);
+    gb_node grad = *node;
+    grad.op = &op_grad;
+    grad.in[IN_OUT] = node->out[OUT_Y];
+    grad.in[IN_DOUT] = dout;
+    grad.in[IN_LSE] = node->out[OUT_LSE];
+    bool together = node->in[IN_Q] == node->in[IN_KV];
+    grad.out[0] = ops_temp_like(tape, together ? "d qkv" : "d q", node->in[IN_Q]);
+    grad.out[1] = together ? GB_NO_TENSOR : ops_temp_like(tape, "d kv", node->in[IN_KV]);
+    grad.out[2] = grad.in[IN_LSE]; /* takes delta */
+    gb_tape_append(tape, &grad);
+    give_grad(tape, node->in[IN_Q], grad.out[0]);
+    if (!together)
+        give_grad(tape, node->in[IN_KV], grad.out[1]);
+    return true;
+}
+
+static const gb_op op = {"attention", emit, backward, reference};
+
+gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences)
+{
+    return gb_tape_input(tape, name, GB_U32, 1, GB_SEQUENCES_HEADER + sequences + 1);
+}
+
+gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col, gb_tensor kv,
+                       uint32_t k_col, uint32_t v_col, uint32_t width,
+                       const gb_attention_params *params)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return GB_NO_TENSOR;
+    gb_tensor_info qi = *gb_tape_tensor(tape, q), ki = *gb_tape_tensor(tape, kv);
+    if (!params->heads || width % params->heads || width / params->heads % 4 || q_col % 4 ||
+        k_col % 4 || v_col % 4 || q_col + width > qi.ld || k_col + width > ki.ld ||
+        v_col + width > ki.ld || qi.rows != ki.rows)
+        gb_tape_fail(tape, "attention of width %u with %u heads on [%u,%u] and [%u,%u]", width,
+                     params->heads, qi.rows, qi.cols, ki.rows, ki.cols);
+    gb_node node = node_of(&op);
+    node.in[IN_SEQUENCES] = sequences;
+    node.in[IN_Q] = q;
+    node.in[IN_KV] = kv;
+    node.in[IN_BITS] = params->mask == GB_MASK_BITS ? params->bits : GB_NO_TENSOR;
+    uint32_t attr[] = {params->heads, params->mask, params->window, params->longest,
+                       gb_float_bits(params->dropout), params->site, q_col, k_col, v_col, width};
+    for (size_t i = 0; i < sizeof attr / sizeof *attr; i++)
+        node.attr[i] = attr[i];
+    node.out[OUT_Y] = gb_tape_temp(tape, "attended", GB_F32, qi.rows, width);
+    node.out[OUT_LSE] = gb_tape_temp(tape, "lse", GB_F32, qi.rows, 2 * params->heads);
+    gb_tape_append(tape, &node);
+    return node.out[OUT_Y];
+}

@@ -1,0 +1,78 @@
+/* Sums over the rows of a matrix, in two stages and a fixed order: gradients of biases. */
+#include "ops.h"
+
+enum { ATTR_ACCUMULATE };
+enum { OUT_SUM, OUT_PARTIAL };
+
+static bool emit_stage(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tensor out,
+                       uint32_t blocks, bool accumulate, gb_status *status)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, x);
+    uint32_t lanes = ops_lanes(&emitter->target), ld4 = info->ld / 4;
+    uint32_t column_groups = (ld4 + lanes - 1) / lanes;
+    gb_kernel kernel = kernel_of("column_sum", NULL);
+    spec(&kernel, lanes);
+    spec(&kernel, accumulate);
+    bind(&kernel, 0, x, GB_READ);
+    bind(&kernel, 1, out, accumulate ? GB_READ_WRITE : GB_WRITE);
+    push_u32(&kernel, info->rows);
+    push_u32(&kernel, ld4);
+    push_u32(&kernel, blocks);
+    push_u32(&kernel, (info->rows + blocks - 1) / blocks);
+    push_u32(&kernel, column_groups);
+    gb_grid(&emitter->target, blocks * column_groups, kernel.grid);
+    kernel.flops = (double)info->rows * info->cols;
+    kernel.bytes = 4.0 * info->rows * info->ld;
+    return gb_emit(emitter, &kernel, status);
+}
+
+static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    bool accumulate = node->attr[ATTR_ACCUMULATE];
+    if (node->out[OUT_PARTIAL] == GB_NO_TENSOR)
+        return emit_stage(emitter, tape, node->in[0], node->out[OUT_SUM], 1, accumulate, status);
+    uint32_t blocks = gb_tape_tensor(tape, node->out[OUT_PARTIAL])->rows;
+    return emit_stage(emitter, tape, node->in[0], node->out[OUT_PARTIAL], blocks, false, status) &&
+           emit_stage(emitter, tape, node->out[OUT_PARTIAL], node->out[OUT_SUM], 1, accumulate,
+                      status);
+}
+
+static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[0]);
+    const double *x = gb_reference_f(ref, node->in[0]);
+    double *out = gb_reference_f(ref, node->out[OUT_SUM]);
+    for (uint32_t c = 0; c < info->cols; c++) {
+        double sum = node->attr[ATTR_ACCUMULATE] ? out[c] : 0;
+        for (uint32_t r = 0; r < info->rows; r++)
+            sum += x[(size_t)r * info->ld + c];
+        out[c] = sum;
+    }
+}
+
+static const gb_op op = {"column_sum", emit, NULL, reference};
+
+void ops_column_sum_into(gb_tape *tape, gb_tensor x, gb_tensor out, bool accumulate)
+{
+    if (x == GB_NO_TENSOR || out == GB_NO_TENSOR)
+        return;
+    gb_tensor_info info = *gb_tape_tensor(tape, x);
+    gb_node node = node_of(&op);
+    node.in[0] = x;
+    node.in[1] = accumulate ? out : GB_NO_TENSOR;
+    node.out[OUT_SUM] = out;
+    uint32_t blocks = ops_row_blocks(info.rows);
+    if (blocks > 1)
+        node.out[OUT_PARTIAL] = gb_tape_temp(tape, "column partials", GB_F32, blocks, info.cols);
+    node.attr[ATTR_ACCUMULATE] = accumulate;
+    gb_tape_append(tape, &node);
+}
+
+gb_tensor gb_column_sum(gb_tape *tape, gb_tensor x)
+{
+    if (x == GB_NO_TENSOR)
+        return GB_NO_TENSOR;
+    gb_tensor out = gb_tape_temp(tape, "column sums", GB_F32, 1, gb_tape_tensor(tape, x)->cols);
+    ops_column_sum_into(tape, x, out, false);
+    return out;
+}

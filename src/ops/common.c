@@ -1,0 +1,102 @@
+/* Launch shapes and gradient bookkeeping shared by all operations. */
+#include "ops.h"
+
+uint32_t ops_lanes(const gb_target *target)
+{
+    if (target->profile == GB_PROFILE_CPU)
+        return 8;
+    return target->max_invocations < 64 ? target->max_invocations : 64;
+}
+
+void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows)
+{
+    uint32_t lanes = ops_lanes(target);
+    uint32_t lanes_per_row = target->profile == GB_PROFILE_CPU ? 1 : lanes;
+    uint32_t rows_per_group = lanes / lanes_per_row;
+    spec(kernel, lanes);
+    spec(kernel, lanes_per_row);
+    gb_grid(target, (rows + rows_per_group - 1) / rows_per_group, kernel->grid);
+}
+
+void ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info)
+{
+    uint32_t lanes = ops_lanes(target);
+    uint32_t per_lane = target->profile == GB_PROFILE_CPU ? 16 : 4;
+    uint32_t count4 = (uint32_t)((uint64_t)info->rows * info->ld / 4);
+    spec(kernel, lanes);
+    spec(kernel, per_lane);
+    uint32_t per_group = lanes * per_lane;
+    gb_grid(target, (count4 + per_group - 1) / per_group, kernel->grid);
+    push_u32(kernel, count4);
+}
+
+uint32_t ops_row_blocks(uint32_t rows)
+{
+    /* 64 rows a block, at most 256 blocks: enough to fill a GPU, few enough to add up at once. */
+    uint32_t blocks = (rows + 63) / 64;
+    return blocks < 1 ? 1 : blocks > 256 ? 256 : blocks;
+}
+
+gb_tensor ops_temp_like(gb_tape *tape, const char *name, gb_tensor tensor)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, tensor);
+    return gb_tape_temp(tape, name, info->type, info->rows, info->cols);
+}
+
+gb_tensor grad_of(const gb_tape *tape, gb_tensor tensor)
+{
+    return tensor == GB_NO_TENSOR ? GB_NO_TENSOR : gb_tape_tensor(tape, tensor)->grad;
+}
+
+bool wants_grad(const gb_tape *tape, gb_tensor tensor)
+{
+    return tensor != GB_NO_TENSOR && gb_tape_tensor(tape, tensor)->needs_grad;
+}
+
+gb_tensor old_grad(const gb_tape *tape, gb_tensor tensor)
+{
+    return gb_tape_tensor(tape, tensor)->grad;
+}
+
+void set_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient)
+{
+    gb_tensor_info *info = gb_tape_info(tape, tensor);
+    if (info->role == GB_ROLE_VIEW) {
+        gb_tape_fail(tape, "gradient through a view of %s", info->name);
+    } else if (info->role == GB_ROLE_PARAM) {
+        bool accumulate; /* not needed: the older gradient is already part of this one */
+        gb_tensor slot = param_grad(tape, tensor, &accumulate);
+        ops_scale_into(tape, gradient, gb_tape_constant(tape, 1.0), slot, false);
+    } else {
+        info->grad = gradient;
+    }
+}
+
+void give_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient)
+{
+    if (!wants_grad(tape, tensor))
+        return;
+    gb_tensor old = old_grad(tape, tensor);
+    set_grad(tape, tensor, old == GB_NO_TENSOR ? gradient : gb_add(tape, old, gradient));
+}
+
+gb_tensor param_grad(gb_tape *tape, gb_tensor param, bool *accumulate)
+{
+    gb_tensor_info *info = gb_tape_info(tape, param);
+    *accumulate = info->grad != GB_NO_TENSOR;
+    if (info->role != GB_ROLE_PARAM) {
+        gb_tape_fail(tape, "%s is not a parameter", info->name);
+        return GB_NO_TENSOR;
+    }
+    gb_tensor slot = gb_tape_grad_arena(tape, info->param);
+    gb_tape_info(tape, param)->grad = slot;
+    return slot;
+}
+
+gb_tensor ops_times_scalar(gb_tape *tape, gb_tensor x, gb_tensor g)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, g);
+    if (info->is_constant && info->constant == 1.0)
+        return x;
+    return info->is_constant ? gb_scale(tape, x, (float)info->constant) : gb_scale_by(tape, x, g);
+}

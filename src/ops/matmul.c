@@ -1,0 +1,200 @@
+/* Matrix products in three forms with epilogues: C (+)= gelu(op(A) op(B) + bias) + residual.
+ * Gradients are products of the other forms, so nothing is ever transposed in memory. */
+#include "ops.h"
+#include "matmul.h"
+
+enum { IN_A, IN_B, IN_BIAS, IN_RESIDUAL, IN_PRE, IN_OLD };
+enum { OUT_C, OUT_PRE, OUT_PARTIALS };
+enum { ATTR_FORM, ATTR_ACT, ATTR_SPLITS };
+
+static void matmul_shape(const gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, uint32_t *m,
+                  uint32_t *n, uint32_t *k, bool *fits)
+{
+    const gb_tensor_info *ia = gb_tape_tensor(tape, a), *ib = gb_tape_tensor(tape, b);
+    *m = form == GB_TN ? ia->cols : ia->rows;
+    *k = form == GB_TN ? ia->rows : ia->cols;
+    *n = form == GB_NT ? ib->rows : ib->cols;
+    *fits = *k == (form == GB_NT ? ib->cols : ib->rows);
+}
+
+static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    matmul_call call = {.form = (gb_form)node->attr[ATTR_FORM], .act = node->attr[ATTR_ACT],
+                        .splits = node->attr[ATTR_SPLITS],
+                        .a = node->in[IN_A], .b = node->in[IN_B], .bias = node->in[IN_BIAS],
+                        .residual = node->in[IN_RESIDUAL],
+                        .pre = node->attr[ATTR_ACT] == MATMUL_GELU ? node->out[OUT_PRE] : node->in[IN_PRE],
+                        .c = node->out[OUT_C], .partials = node->out[OUT_PARTIALS],
+                        .accumulate = node->in[IN_OLD] != GB_NO_TENSOR};
+    bool fits;
+    matmul_shape(tape, call.form, call.a, call.b, &call.m, &call.n, &call.k, &fits);
+    if (!call.m || !call.n)
+        return true;
+    return matmul_emit(emitter, tape, &call, status);
+}
+
+static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    gb_form form = (gb_form)node->attr[ATTR_FORM];
+    uint32_t m, n, k;
+    bool fits;
+    matmul_shape(tape, form, node->in[IN_A], node->in[IN_B], &m, &n, &k, &fits);
+    uint32_t lda = gb_tape_tensor(tape, node->in[IN_A])->ld, ldb = gb_tape_tensor(tape, node->in[IN_B])->ld;
+    uint32_t ldc = gb_tape_tensor(tape, node->out[OUT_C])->ld;
+    const double *a = gb_reference_f(ref, node->in[IN_A]), *b = gb_reference_f(ref, node->in[IN_B]);
+    const double *bias = gb_reference_f(ref, node->in[IN_BIAS]);
+    const double *residual = gb_reference_f(ref, node->in[IN_RESIDUAL]);
+    const double *pre_in = gb_reference_f(ref, node->in[IN_PRE]);
+    double *c = gb_reference_f(ref, node->out[OUT_C]), *pre = gb_reference_f(ref, node->out[OUT_PRE]);
+    for (uint32_t i = 0; i < m; i++)
+        for (uint32_t j = 0; j < n; j++) {
+            size_t at = (size_t)i * ldc + j;
+            double sum = bias ? bias[j] : 0;
+            for (uint32_t l = 0; l < k; l++)
+                sum += (form == GB_TN ? a[(size_t)l * lda + i] : a[(size_t)i * lda + l]) *
+                       (form == GB_NT ? b[(size_t)j * ldb + l] : b[(size_t)l * ldb + j]);
+            if (node->attr[ATTR_ACT] == MATMUL_GELU) {
+                pre[at] = sum;
+                sum = ops_gelu(sum);
+            } else if (node->attr[ATTR_ACT] == MATMUL_GELU_GRAD) {
+                sum *= ops_gelu_grad(pre_in[at]);
+            }
+            if (residual)
+                sum += residual[at];
+            c[at] = sum + (node->in[IN_OLD] != GB_NO_TENSOR ? c[at] : 0);
+        }
+}
+
+static bool backward(gb_tape *tape, const gb_node *node, gb_status *status);
+
+static const gb_op op = {"matmul", emit, backward, reference};
+
+static gb_node product(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b)
+{
+    gb_node node = node_of(&op);
+    node.in[IN_A] = a;
+    node.in[IN_B] = b;
+    node.attr[ATTR_FORM] = form;
+    uint32_t m, n, k;
+    bool fits;
+    matmul_shape(tape, form, a, b, &m, &n, &k, &fits);
+    if (!fits)
+        gb_tape_fail(tape, "product of %s [%u,%u] and %s [%u,%u] in form %d",
+                     gb_tape_tensor(tape, a)->name, gb_tape_tensor(tape, a)->rows,
+                     gb_tape_tensor(tape, a)->cols, gb_tape_tensor(tape, b)->name,
+                     gb_tape_tensor(tape, b)->rows, gb_tape_tensor(tape, b)->cols, (int)form);
+    node.attr[ATTR_SPLITS] = matmul_splits(form, m, n, k);
+    if (node.attr[ATTR_SPLITS] > 1)
+        node.out[OUT_PARTIALS] = gb_tape_temp(tape, "split partials", GB_F32,
+                                              node.attr[ATTR_SPLITS] * m, n);
+    return node;
+}
+
+void ops_matmul_into(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, gb_tensor c,
+                     gb_tensor residual, bool accumulate)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return;
+    gb_node node = product(tape, form, a, b);
+    node.in[IN_RESIDUAL] = residual;
+    node.in[IN_OLD] = accumulate ? c : GB_NO_TENSOR;
+    node.out[OUT_C] = c;
+    gb_tape_append(tape, &node);
+}
+
+/* Gradient of one operand, dX = op(P) op(Q), into its slot or added to its older gradient. */
+static void operand_gradient(gb_tape *tape, gb_tensor x, gb_form form, gb_tensor p, gb_tensor q)
+{
+    if (!wants_grad(tape, x))
+        return;
+    if (gb_tape_tensor(tape, x)->role == GB_ROLE_PARAM) {
+        bool accumulate;
+        gb_tensor slot = param_grad(tape, x, &accumulate);
+        ops_matmul_into(tape, form, p, q, slot, GB_NO_TENSOR, accumulate);
+        return;
+    }
+    gb_tensor old = old_grad(tape, x), dx = ops_temp_like(tape, "d operand", x);
+    ops_matmul_into(tape, form, p, q, dx, old, false);
+    set_grad(tape, x, dx);
+}
+
+/* d(pre) of a layer with GELU. When dy came from a product alone, the factor gelu'(pre) is moved
+ * into that product's epilogue and costs no pass over memory. */
+static gb_tensor through_gelu(gb_tape *tape, gb_tensor pre, gb_tensor dy)
+{
+    int32_t producer = gb_tape_tensor(tape, dy)->producer;
+    gb_node *maker = producer >= 0 ? gb_tape_node(tape, (uint32_t)producer) : NULL;
+    if (maker && maker->op == &op && maker->out[OUT_C] == dy && maker->attr[ATTR_ACT] == MATMUL_LINEAR &&
+        maker->in[IN_RESIDUAL] == GB_NO_TENSOR && maker->in[IN_OLD] == GB_NO_TENSOR &&
+        maker->in[IN_BIAS] == GB_NO_TENSOR) {
+        maker->attr[ATTR_ACT] = MATMUL_GELU_GRAD;
+        maker->in[IN_PRE] = pre;
+        return dy;
+    }
+    return ops_gelu_backward(tape, pre, dy);
+}
+
+static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    gb_tensor dy = grad_of(tape, node->out[OUT_C]);
+    gb_tensor a = node->in[IN_A], b = node->in[IN_B];
+    if (node->in[IN_OLD] != GB_NO_TENSOR || node->attr[ATTR_ACT] == MATMUL_GELU_GRAD)
+        return gb_fail(status, GB_INTERNAL, "matmul", NULL, "a gradient has no gradient");
+    if (node->in[IN_RESIDUAL] != GB_NO_TENSOR)
+        give_grad(tape, node->in[IN_RESIDUAL], dy);
+    if (node->attr[ATTR_ACT] == MATMUL_GELU)
+        dy = through_gelu(tape, node->out[OUT_PRE], dy);
+    if (wants_grad(tape, node->in[IN_BIAS])) {
+        bool accumulate;
+        gb_tensor slot = param_grad(tape, node->in[IN_BIAS], &accumulate);
+        ops_column_sum_into(tape, dy, slot, accumulate);
+    }
+    switch ((gb_form)node->attr[ATTR_FORM]) {
+    case GB_NN: /* C = A B: dA = dC B^T, dB = A^T dC */
+        operand_gradient(tape, a, GB_NT, dy, b);
+        operand_gradient(tape, b, GB_TN, a, dy);
+        break;
+    case GB_NT: /* C = A B^T: dA = dC B, dB = dC^T A */
+        operand_gradient(tape, a, GB_NN, dy, b);
+        operand_gradient(tape, b, GB_TN, dy, a);
+        break;
+    case GB_TN: /* C = A^T B: dA = B dC^T, dB = A dC */
+        operand_gradient(tape, a, GB_NT, b, dy);
+        operand_gradient(tape, b, GB_NN, a, dy);
+        break;
+    }
+    return true;
+}
+
+static gb_tensor append(gb_tape *tape, gb_node *node, const char *name)
+{
+    uint32_t m, n, k;
+    bool fits;
+    matmul_shape(tape, (gb_form)node->attr[ATTR_FORM], node->in[IN_A], node->in[IN_B], &m, &n, &k,
+                 &fits);
+    node->out[OUT_C] = gb_tape_temp(tape, name, GB_F32, m, n);
+    if (node->attr[ATTR_ACT] == MATMUL_GELU)
+        node->out[OUT_PRE] = gb_tape_temp(tape, "pre gelu", GB_F32, m, n);
+    gb_tape_append(tape, node);
+    return node->out[OUT_C];
+}
+
+gb_tensor gb_matmul(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return GB_NO_TENSOR;
+    gb_node node = product(tape, form, a, b);
+    return append(tape, &node, "product");
+}
+
+gb_tensor gb_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_tensor bias, bool gelu,
+                    gb_tensor residual)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return GB_NO_TENSOR;
+    gb_node node = product(tape, GB_NT, x, weight);
+    node.in[IN_BIAS] = bias;
+    node.in[IN_RESIDUAL] = residual;
+    node.attr[ATTR_ACT] = gelu ? MATMUL_GELU : MATMUL_LINEAR;
+    return append(tape, &node, "linear");
+}

@@ -1,0 +1,147 @@
+/* Which kernel multiplies which shape: tiles, splits and launch sizes per profile. */
+#include "matmul.h"
+
+/* Tiles of the cpu kernel, rows x (lanes * 8) columns, measured best on lavapipe: with operands
+ * read as texels, and from storage buffers. */
+#define CPU_LANES 8
+#define CPU_COLS4 2
+typedef struct cpu_tile {
+    uint32_t rows, kstep; /* of a workgroup; depth of a step */
+} cpu_tile;
+static const cpu_tile cpu_texel = {16, 8}, cpu_buffer = {32, 4};
+
+/* Tiles of the shared-memory kernel, and small ones for small products. */
+typedef struct scalar_tile {
+    uint32_t lanes, bm, bn, bk, tm, tn; /* workgroup; tile; depth; register tile of a lane */
+} scalar_tile;
+static const scalar_tile scalar_big = {128, 64, 64, 16, 8, 4}, scalar_small = {64, 32, 32, 16, 4, 4};
+
+/* A split of k is worth its reduction when there are few tiles and each part stays long. */
+#define SPLIT_TILES 16
+#define SPLIT_K     512
+
+uint32_t matmul_splits(gb_form form, uint32_t m, uint32_t n, uint32_t k)
+{
+    (void)form;
+    uint64_t tiles = ((m + 31ull) / 32) * ((n + 63ull) / 64);
+    if (!tiles || k < 2 * SPLIT_K || tiles >= SPLIT_TILES)
+        return 1;
+    uint64_t splits = (SPLIT_TILES + tiles - 1) / tiles, most = k / SPLIT_K;
+    return (uint32_t)(splits < most ? splits : most);
+}
+
+static uint32_t ld_of(const gb_tape *tape, gb_tensor tensor)
+{
+    return gb_tape_tensor(tape, tensor)->ld;
+}
+
+/* Specialization constants 1..6 of every product shader. */
+static void push_flags(gb_kernel *kernel, const matmul_call *call, bool epilogue, bool k_edge)
+{
+    spec(kernel, call->form);
+    spec(kernel, epilogue && call->bias != GB_NO_TENSOR);
+    spec(kernel, epilogue ? call->act : MATMUL_LINEAR);
+    spec(kernel, epilogue && call->residual != GB_NO_TENSOR);
+    spec(kernel, epilogue && call->accumulate);
+    spec(kernel, k_edge);
+}
+
+static void bind_epilogue(gb_kernel *kernel, const matmul_call *call)
+{
+    bind(kernel, 2, call->c, call->accumulate ? GB_READ_WRITE : GB_WRITE);
+    bind(kernel, 3, call->bias, GB_READ);
+    bind(kernel, 4, call->residual, GB_READ);
+    bind(kernel, 5, call->pre, call->act == MATMUL_GELU ? GB_WRITE : GB_READ);
+}
+
+static bool emit_reduce(gb_emitter *emitter, const gb_tape *tape, const matmul_call *call,
+                        gb_status *status)
+{
+    uint32_t lanes = ops_lanes(&emitter->target), n4 = (call->n + 3) / 4;
+    uint32_t groups_per_row = (n4 + lanes - 1) / lanes;
+    gb_kernel kernel = kernel_of("matmul_reduce", NULL);
+    spec(&kernel, lanes);
+    push_flags(&kernel, call, true, false);
+    bind(&kernel, 0, call->partials, GB_READ);
+    bind_epilogue(&kernel, call);
+    uint32_t ldp = ld_of(tape, call->partials);
+    uint32_t push[] = {call->m, call->n, call->k, ldp, 0, ld_of(tape, call->c), groups_per_row,
+                       call->m * groups_per_row, call->k, call->splits};
+    for (size_t i = 0; i < sizeof push / sizeof *push; i++)
+        push_u32(&kernel, push[i]);
+    gb_grid(&emitter->target, call->m * groups_per_row, kernel.grid);
+    kernel.flops = (double)call->splits * call->m * call->n;
+    kernel.bytes = 4.0 * (call->splits + 1) * call->m * call->n;
+    return gb_emit(emitter, &kernel, status);
+}
+
+static const char *form_label(gb_form form)
+{
+    return form == GB_NN ? "matmul nn" : form == GB_NT ? "matmul nt" : "matmul tn";
+}
+
+/* The product kernel of a profile: shader, specialization constants, tile and k step. */
+typedef struct tiling {
+    uint32_t tile_m, tile_n, kstep; /* of a workgroup */
+} tiling;
+
+static tiling cpu_kernel(gb_kernel *kernel, const matmul_call *call, bool epilogue)
+{
+    const cpu_tile *t = kernel->texels ? &cpu_texel : &cpu_buffer;
+    kernel->shader = "matmul_cpu";
+    spec(kernel, CPU_LANES);
+    push_flags(kernel, call, epilogue, call->k % t->kstep != 0);
+    spec(kernel, CPU_LANES);
+    spec(kernel, t->rows);
+    spec(kernel, CPU_COLS4);
+    spec(kernel, t->kstep);
+    return (tiling){t->rows, CPU_LANES * CPU_COLS4 * 4, t->kstep};
+}
+
+static tiling scalar_kernel(gb_kernel *kernel, const matmul_call *call, bool epilogue)
+{
+    const scalar_tile *t = call->m <= 32 || call->n <= 32 ? &scalar_small : &scalar_big;
+    kernel->shader = "matmul_scalar";
+    spec(kernel, t->lanes);
+    push_flags(kernel, call, epilogue, call->k % t->bk != 0);
+    spec(kernel, t->bm);
+    spec(kernel, t->bn);
+    spec(kernel, t->bk);
+    spec(kernel, t->tm);
+    spec(kernel, t->tn);
+    return (tiling){t->bm, t->bn, t->bk};
+}
+
+bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *call,
+                 gb_status *status)
+{
+    bool split = call->partials != GB_NO_TENSOR;
+    gb_kernel kernel = kernel_of(NULL, form_label(call->form));
+    bool cpu = emitter->target.profile == GB_PROFILE_CPU;
+    bind(&kernel, 0, call->a, GB_READ);
+    bind(&kernel, 1, call->b, GB_READ);
+    if (cpu && call->k) /* a product without k has nothing to view */
+        gb_use_texels(&emitter->target, tape, &kernel, 3);
+    tiling t = cpu ? cpu_kernel(&kernel, call, !split) : scalar_kernel(&kernel, call, !split);
+    if (split)
+        bind(&kernel, 2, call->partials, GB_WRITE);
+    else
+        bind_epilogue(&kernel, call);
+    uint32_t k_per_split = (call->k + call->splits - 1) / call->splits;
+    k_per_split = (k_per_split + t.kstep - 1) / t.kstep * t.kstep;
+    uint32_t tiles_n = (call->n + t.tile_n - 1) / t.tile_n;
+    uint32_t tiles = (call->m + t.tile_m - 1) / t.tile_m * tiles_n;
+    uint32_t push[] = {call->m, call->n, call->k, ld_of(tape, call->a), ld_of(tape, call->b),
+                       ld_of(tape, split ? call->partials : call->c), tiles_n, tiles, k_per_split,
+                       call->splits};
+    for (size_t i = 0; i < sizeof push / sizeof *push; i++)
+        push_u32(&kernel, push[i]);
+    gb_grid(&emitter->target, tiles, kernel.grid);
+    kernel.grid[2] = call->splits;
+    kernel.flops = 2.0 * call->m * call->n * call->k;
+    kernel.bytes = 4.0 * ((double)call->m * call->k + (double)call->k * call->n +
+                          (double)call->m * call->n * call->splits);
+    if (!gb_emit(emitter, &kernel, status))
+        return false;
+    return !split || emit_reduce(emitter, tape, call, status);
+}

@@ -1,0 +1,84 @@
+/* What the files of this room share: shorthands for nodes, kernels and gradients. */
+#ifndef OPS_OPS_H
+#define OPS_OPS_H
+
+#include <gabbro/ops.h>
+
+/* A node with nothing bound. */
+static inline gb_node node_of(const gb_op *op)
+{
+    gb_node node = {.op = op};
+    for (int i = 0; i < GB_NODE_IN; i++)
+        node.in[i] = GB_NO_TENSOR;
+    for (int i = 0; i < GB_NODE_OUT; i++)
+        node.out[i] = GB_NO_TENSOR;
+    return node;
+}
+
+/* ---- kernels ---- */
+
+static inline gb_kernel kernel_of(const char *shader, const char *label)
+{
+    gb_kernel kernel = {.shader = shader, .label = label};
+    for (int i = 0; i < GB_KERNEL_BINDINGS; i++)
+        kernel.bind[i] = GB_NO_TENSOR;
+    return kernel;
+}
+
+static inline void bind(gb_kernel *kernel, int at, gb_tensor tensor, gb_access access)
+{
+    kernel->bind[at] = tensor;
+    kernel->access[at] = tensor == GB_NO_TENSOR ? 0 : access;
+}
+
+static inline void push_u32(gb_kernel *kernel, uint32_t value)
+{
+    kernel->push[kernel->push_count++] = value;
+}
+
+static inline void push_f32(gb_kernel *kernel, float value)
+{
+    kernel->push[kernel->push_count++] = gb_float_bits(value);
+}
+
+static inline void spec(gb_kernel *kernel, uint32_t value)
+{
+    kernel->spec[kernel->spec_count++] = value;
+}
+
+/* Lanes of a workgroup for simple kernels: one AVX2 register on a CPU. */
+uint32_t ops_lanes(const gb_target *target);
+/* Start of a kernel on rows (common/rows.glsl): specs 0, 1 and the grid. */
+void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows);
+/* Start of a kernel on vec4 elements (common/each.glsl): specs 0, 1, the grid, push `count`. */
+void ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info);
+/* Fixed split of `rows` into blocks for column reductions. */
+uint32_t ops_row_blocks(uint32_t rows);
+
+/* ---- gradients ---- */
+
+/* Gradient of an output of a node, or GB_NO_TENSOR if the loss does not depend on it. */
+gb_tensor grad_of(const gb_tape *tape, gb_tensor tensor);
+bool wants_grad(const gb_tape *tape, gb_tensor tensor);
+/* Add `gradient` (a temp) to the gradient of an activation. */
+void give_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
+/* For operations that can add to an older gradient themselves: that gradient or GB_NO_TENSOR; the
+ * new sum is then set by set_grad. */
+gb_tensor old_grad(const gb_tape *tape, gb_tensor tensor);
+void set_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
+/* Slot of a parameter's gradient; *accumulate tells whether something is already there. */
+gb_tensor param_grad(gb_tape *tape, gb_tensor param, bool *accumulate);
+
+/* Shared emissions. */
+gb_tensor ops_temp_like(gb_tape *tape, const char *name, gb_tensor tensor);
+/* out [1,C] (+)= column sums of x [N,C]. */
+void ops_column_sum_into(gb_tape *tape, gb_tensor x, gb_tensor out, bool accumulate);
+/* C (+)= op(A) op(B) (+ residual), into a given tensor. */
+void ops_matmul_into(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, gb_tensor c,
+                     gb_tensor residual, bool accumulate);
+/* out (+)= g * x for a scalar g [1,1], into a given tensor. */
+void ops_scale_into(gb_tape *tape, gb_tensor x, gb_tensor g, gb_tensor out, bool accumulate);
+/* Multiply a gradient by the scalar gradient g [1,1] of a loss; the same tensor when g is 1. */
+gb_tensor ops_times_scalar(gb_tape *tape, gb_tensor x, gb_tensor g);
+
+#endif

@@ -1,0 +1,95 @@
+/* Rows taken from one matrix and put into another. Gather is its own gradient with the inverse
+ * index, because each row is taken at most once. */
+#include "ops.h"
+
+enum { IN_X, IN_INDEX, IN_OTHER, IN_INVERSE };
+enum { ATTR_MODE };
+enum { CHOOSE, ADD, MASK }; /* as in gather_rows.comp */
+
+static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
+    const gb_tensor_info *source = gb_tape_tensor(tape, node->in[IN_X]);
+    gb_kernel kernel = kernel_of("gather_rows", NULL);
+    ops_row_kernel(&kernel, &emitter->target, info->rows);
+    spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
+    spec(&kernel, node->attr[ATTR_MODE]);
+    bind(&kernel, 0, node->in[IN_X], GB_READ);
+    bind(&kernel, 1, node->in[IN_INDEX], GB_READ);
+    bind(&kernel, 2, node->in[IN_OTHER], GB_READ);
+    bind(&kernel, 3, node->out[0], GB_WRITE);
+    push_u32(&kernel, info->rows);
+    push_u32(&kernel, info->ld / 4);
+    push_u32(&kernel, source->rows);
+    kernel.bytes = 8.0 * info->rows * info->cols;
+    return gb_emit(emitter, &kernel, status);
+}
+
+static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
+    uint32_t source_rows = gb_tape_tensor(tape, node->in[IN_X])->rows;
+    const uint32_t *index = gb_reference_u(ref, node->in[IN_INDEX]);
+    const double *x = gb_reference_f(ref, node->in[IN_X]);
+    const double *other = gb_reference_f(ref, node->in[IN_OTHER]);
+    double *y = gb_reference_f(ref, node->out[0]);
+    for (uint32_t r = 0; r < info->rows; r++) {
+        bool found = index[r] < source_rows;
+        for (uint32_t c = 0; c < info->cols; c++) {
+            size_t at = (size_t)r * info->ld + c;
+            double taken = found && node->attr[ATTR_MODE] != MASK ? x[(size_t)index[r] * info->ld + c] : 0;
+            if (other && (!found || node->attr[ATTR_MODE] == ADD))
+                taken += other[at];
+            y[at] = taken;
+        }
+    }
+}
+
+static bool backward(gb_tape *tape, const gb_node *node, gb_status *status);
+
+static const gb_op op = {"gather_rows", emit, backward, reference};
+
+static gb_tensor append(gb_tape *tape, const char *name, gb_tensor x, gb_tensor index, gb_tensor other,
+                        gb_tensor inverse, uint32_t mode)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return GB_NO_TENSOR;
+    gb_node node = node_of(&op);
+    node.in[IN_X] = x;
+    node.in[IN_INDEX] = index;
+    node.in[IN_OTHER] = other;
+    node.in[IN_INVERSE] = inverse;
+    node.attr[ATTR_MODE] = mode;
+    node.out[0] = gb_tape_temp(tape, name, GB_F32, gb_tape_tensor(tape, index)->cols,
+                               gb_tape_tensor(tape, x)->cols);
+    gb_tape_append(tape, &node);
+    return node.out[0];
+}
+
+static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    gb_tensor dy = grad_of(tape, node->out[0]);
+    gb_tensor x = node->in[IN_X], other = node->in[IN_OTHER];
+    if (node->attr[ATTR_MODE] != CHOOSE)
+        return gb_fail(status, GB_INTERNAL, "gather_rows", NULL, "a gradient has no gradient");
+    if (wants_grad(tape, x)) {
+        /* The older gradient of x rides along as the addend. */
+        gb_tensor dx = append(tape, "d gathered", dy, node->in[IN_INVERSE], old_grad(tape, x),
+                              node->in[IN_INDEX], ADD);
+        set_grad(tape, x, dx);
+    }
+    if (wants_grad(tape, other))
+        give_grad(tape, other,
+                  append(tape, "d kept", x, node->in[IN_INDEX], dy, node->in[IN_INVERSE], MASK));
+    return true;
+}
+
+gb_tensor gb_gather_rows(gb_tape *tape, gb_tensor x, gb_tensor index, gb_tensor inverse)
+{
+    return append(tape, "gathered", x, index, GB_NO_TENSOR, inverse, CHOOSE);
+}
+
+gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse)
+{
+    return append(tape, "merged", b, pick, a, inverse, CHOOSE);
+}

@@ -1,0 +1,258 @@
+/* A tape on a Vulkan device: planned, recorded once, replayed. */
+#include "exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS 2 /* the host prepares one run while the device works on the other */
+
+/* An output and its place in the output block. */
+typedef struct output_place {
+    gb_tensor tensor; /* which */
+    uint64_t offset;  /* bytes in the block */
+    uint64_t bytes;   /* extent */
+} output_place;
+
+struct gb_exec {
+    gb_state *state;              /* not owned */
+    gb_tape *tape;                /* not owned */
+    gb_plan plan;                 /* sizes of the blocks */
+    gb_buffer *temps;             /* activations and scratch */
+    gb_buffer *inputs;            /* input block on the device */
+    gb_buffer *upload[SLOTS];     /* input blocks on the host */
+    gb_buffer *download[SLOTS];   /* output blocks on the host */
+    gb_program *up[SLOTS];        /* host inputs -> device inputs */
+    gb_program *main;             /* the tape */
+    gb_program *down[SLOTS];      /* outputs -> host */
+    output_place *outputs;        /* outputs */
+    size_t output_count;          /* how many */
+    uint64_t tickets[SLOTS];      /* last submission that used the slot */
+    uint32_t slot;                /* slot of the next run */
+    double flops;                 /* of one run */
+};
+
+gb_target gb_target_of(const gb_device *device)
+{
+    const gb_device_caps *caps = gb_device_get_caps(device);
+    return (gb_target){.profile = caps->profile, .max_groups = caps->max_grid[0],
+                       .max_invocations = caps->max_workgroup,
+                       .max_texel_bytes = caps->profile == GB_PROFILE_CPU ? caps->max_texel_bytes : 0};
+}
+
+static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
+{
+    tensor_place place = place_of(exec->tape, tensor);
+    if (!place.bytes)
+        return (gb_binding){0};
+    const gb_buffer *buffer = place.space == SPACE_TEMP    ? exec->temps
+                              : place.space == SPACE_INPUT ? exec->inputs
+                                                           : exec->state->arenas[place.space - SPACE_ARENA0];
+    return (gb_binding){buffer, place.start, place.bytes};
+}
+
+static bool record_main(gb_exec *exec, const gb_emitter *emitter, gb_status *status)
+{
+    gb_device *device = exec->state->device;
+    gb_item *items = gb_alloc(emitter->count, sizeof *items, status);
+    if (!items)
+        return false;
+    bool ok = true;
+    for (size_t k = 0; ok && k < emitter->count; k++) {
+        const gb_kernel *kernel = &emitter->kernels[k];
+        gb_item *item = &items[k];
+        item->kind = GB_ITEM_DISPATCH;
+        item->barrier_before = kernel->barrier;
+        item->label = kernel->label;
+        char shader[64];
+        snprintf(shader, sizeof shader, "%s%s", kernel->shader, kernel->texels ? "_texel" : "");
+        item->pipeline = gb_pipeline_get(device, shader, kernel->spec, kernel->spec_count, status);
+        item->texels = kernel->texels;
+        ok = item->pipeline != NULL;
+        for (int b = 0; b < GB_KERNEL_BINDINGS; b++)
+            if (kernel->access[b])
+                item->bind[b] = binding_of(exec, kernel->bind[b]);
+        memcpy(item->push, kernel->push, sizeof(uint32_t) * kernel->push_count);
+        item->push_bytes = kernel->push_count * 4;
+        memcpy(item->grid, kernel->grid, sizeof item->grid);
+        item->flops = kernel->flops;
+        item->bytes = kernel->bytes;
+        exec->flops += kernel->flops;
+    }
+    exec->main = ok ? gb_program_create(device, items, emitter->count, status) : NULL;
+    free(items);
+    return exec->main != NULL;
+}
+
+static bool record_copies(gb_exec *exec, uint32_t slot, gb_status *status)
+{
+    gb_device *device = exec->state->device;
+    if (exec->plan.input_bytes) {
+        gb_item up = {.kind = GB_ITEM_COPY, .label = "upload inputs",
+                      .bytes = 2.0 * (double)exec->plan.input_bytes};
+        up.bind[0] = (gb_binding){exec->upload[slot], 0, exec->plan.input_bytes};
+        up.bind[1] = (gb_binding){exec->inputs, 0, exec->plan.input_bytes};
+        if (!(exec->up[slot] = gb_program_create(device, &up, 1, status)))
+            return false;
+    }
+    if (!exec->output_count)
+        return true;
+    gb_item *items = gb_alloc(exec->output_count, sizeof *items, status);
+    if (!items)
+        return false;
+    for (size_t i = 0; i < exec->output_count; i++) {
+        const output_place *place = &exec->outputs[i];
+        items[i] = (gb_item){.kind = GB_ITEM_COPY, .label = "download outputs",
+                             .bytes = 2.0 * (double)place->bytes};
+        items[i].bind[0] = binding_of(exec, place->tensor);
+        items[i].bind[1] = (gb_binding){exec->download[slot], place->offset, place->bytes};
+    }
+    exec->down[slot] = gb_program_create(device, items, exec->output_count, status);
+    free(items);
+    return exec->down[slot] != NULL;
+}
+
+static bool place_outputs(gb_exec *exec, gb_status *status)
+{
+    uint64_t offset = 0;
+    for (uint32_t t = 0; t < exec->tape->tensor_count; t++) {
+        const gb_tensor_info *info = &exec->tape->tensors[t];
+        if (info->role != GB_ROLE_OUTPUT || !info->placed)
+            continue;
+        exec->outputs = exec->outputs ? exec->outputs
+                                      : gb_alloc(exec->tape->tensor_count, sizeof(output_place), status);
+        if (!exec->outputs)
+            return false;
+        uint64_t bytes = tensor_bytes(info);
+        exec->outputs[exec->output_count++] = (output_place){(gb_tensor)t, offset, bytes};
+        offset += (bytes + GB_ALIGNMENT - 1) / GB_ALIGNMENT * GB_ALIGNMENT;
+    }
+    exec->plan.output_bytes = offset;
+    return true;
+}
+
+static bool create_buffers(gb_exec *exec, gb_status *status)
+{
+    gb_device *device = exec->state->device;
+    const gb_plan *plan = &exec->plan;
+    exec->temps = gb_buffer_create(device, GB_BUFFER_DEVICE, plan->arena_bytes ? plan->arena_bytes : 256,
+                                   "activations", status);
+    exec->inputs = exec->temps ? gb_buffer_create(device, GB_BUFFER_DEVICE,
+                                                  plan->input_bytes ? plan->input_bytes : 256, "inputs",
+                                                  status)
+                               : NULL;
+    if (!exec->inputs)
+        return false;
+    for (int s = 0; s < SLOTS; s++) {
+        uint64_t bytes = plan->input_bytes ? plan->input_bytes : GB_ALIGNMENT;
+        exec->upload[s] = gb_buffer_create(device, GB_BUFFER_UPLOAD, bytes, "input staging", status);
+        if (!exec->upload[s])
+            return false;
+        memset(gb_buffer_map(exec->upload[s]), 0, bytes);
+        if (plan->output_bytes) {
+            exec->download[s] = gb_buffer_create(device, GB_BUFFER_DOWNLOAD, plan->output_bytes,
+                                                 "output staging", status);
+            if (!exec->download[s])
+                return false;
+        }
+    }
+    return true;
+}
+
+gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status)
+{
+    if (!gb_tape_ok(tape, status))
+        return NULL;
+    gb_exec *exec = gb_alloc(1, sizeof *exec, status);
+    if (!exec)
+        return NULL;
+    exec->state = state;
+    exec->tape = tape;
+    const char *barriers = getenv("GABBRO_BARRIERS");
+    bool full = barriers && !strcmp(barriers, "full");
+    gb_emitter emitter = {.target = gb_target_of(state->device)};
+    bool ok = gb_plan_memory(tape, GB_ALIGNMENT, &exec->plan, status) && place_outputs(exec, status) &&
+              create_buffers(exec, status) && gb_emit_tape(&emitter, tape, full, status) &&
+              record_main(exec, &emitter, status);
+    for (uint32_t s = 0; ok && s < SLOTS; s++)
+        ok = record_copies(exec, s, status);
+    free(emitter.kernels);
+    if (!ok) {
+        gb_exec_destroy(exec);
+        return NULL;
+    }
+    return exec;
+}
+
+void gb_exec_destroy(gb_exec *exec)
+{
+    if (!exec)
+        return;
+    for (int s = 0; s < SLOTS; s++) {
+        gb_program_destroy(exec->up[s]);
+        gb_program_destroy(exec->down[s]);
+    }
+    gb_program_destroy(exec->main);
+    for (int s = 0; s < SLOTS; s++) {
+        gb_buffer_destroy(exec->upload[s]);
+        gb_buffer_destroy(exec->download[s]);
+    }
+    gb_buffer_destroy(exec->inputs);
+    gb_buffer_destroy(exec->temps);
+    free(exec->outputs);
+    free(exec);
+}
+
+uint64_t gb_exec_arena_bytes(const gb_exec *exec)
+{
+    return exec->plan.arena_bytes;
+}
+
+double gb_exec_flops(const gb_exec *exec)
+{
+    return exec->flops;
+}
+
+void *gb_exec_input(gb_exec *exec, gb_tensor input, gb_status *status)
+{
+    uint32_t slot = exec->slot;
+    if (exec->tickets[slot] && !gb_device_wait(exec->state->device, exec->tickets[slot], status))
+        return NULL;
+    return (char *)gb_buffer_map(exec->upload[slot]) + exec->tape->tensors[input].offset;
+}
+
+bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status)
+{
+    uint32_t slot = exec->slot;
+    /* The output block of this slot must not be overwritten while an older run still writes it;
+     * runs are ordered on the device, so only the host must have been able to read it. */
+    if (exec->up[slot] && !gb_program_submit(exec->up[slot], status))
+        return false;
+    uint64_t value = gb_program_submit(exec->main, status);
+    if (value && exec->down[slot])
+        value = gb_program_submit(exec->down[slot], status);
+    if (!value)
+        return false;
+    exec->tickets[slot] = value;
+    exec->slot = (slot + 1) % SLOTS;
+    if (ticket)
+        *ticket = value;
+    return true;
+}
+
+bool gb_exec_wait(gb_exec *exec, uint64_t ticket, gb_status *status)
+{
+    return gb_device_wait(exec->state->device, ticket, status);
+}
+
+const void *gb_exec_output(gb_exec *exec, uint64_t ticket, gb_tensor output, gb_status *status)
+{
+    if (!gb_device_wait(exec->state->device, ticket, status))
+        return NULL;
+    for (uint32_t s = 0; s < SLOTS; s++)
+        for (size_t i = 0; i < exec->output_count; i++)
+            if (exec->tickets[s] == ticket && exec->outputs[i].tensor == output)
+                return (const char *)gb_buffer_map(exec->download[s]) + exec->outputs[i].offset;
+    gb_fail(status, GB_INTERNAL, exec->tape->tensors[output].name, NULL,
+            "not an output of that run, or too old");
+    return NULL;
+}

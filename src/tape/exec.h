@@ -1,0 +1,13 @@
+/* Inside of the Vulkan executor. */
+#ifndef TAPE_EXEC_H
+#define TAPE_EXEC_H
+
+#include "tape.h"
+
+struct gb_state {
+    gb_device *device;                  /* not owned */
+    const gb_params *params;            /* not owned */
+    gb_buffer *arenas[GB_ARENA_COUNT];  /* only parameters when not training */
+};
+
+#endif

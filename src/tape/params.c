@@ -1,0 +1,131 @@
+/* The list of a model's parameters and their places in the arena. */
+#include <gabbro/tape.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gb_params {
+    gb_param *items;    /* parameters in the order they were added */
+    uint32_t count;     /* how many */
+    size_t capacity;    /* allocated */
+    gb_map *names;      /* name -> index */
+    uint64_t decayed;   /* floats of the decayed window */
+    uint64_t floats;    /* floats of the arena */
+    bool frozen;        /* laid out */
+};
+
+/* Every parameter starts at a multiple of 256 bytes, what any device accepts as binding offset. */
+#define PARAM_ALIGN_FLOATS 64
+
+gb_params *gb_params_create(gb_status *status)
+{
+    gb_params *params = gb_alloc(1, sizeof *params, status);
+    if (!params)
+        return NULL;
+    params->names = gb_map_create(status);
+    if (!params->names) {
+        free(params);
+        return NULL;
+    }
+    return params;
+}
+
+void gb_params_destroy(gb_params *params)
+{
+    if (!params)
+        return;
+    gb_map_destroy(params->names);
+    free(params->items);
+    free(params);
+}
+
+uint32_t gb_params_add(gb_params *params, const char *name, uint32_t rows, uint32_t cols, bool decay,
+                       gb_init init, float init_std, gb_status *status)
+{
+    if (params->frozen || gb_params_find(params, name) != UINT32_MAX) {
+        gb_fail(status, GB_INTERNAL, name, NULL, "parameter added twice or after the layout");
+        return UINT32_MAX;
+    }
+    if (!gb_grow(&params->items, &params->capacity, params->count + 1, sizeof *params->items, status))
+        return UINT32_MAX;
+    gb_param *param = &params->items[params->count];
+    *param = (gb_param){.rows = rows, .cols = cols, .ld = (cols + 3) & ~3u, .decay = decay,
+                        .init = init, .init_std = init_std};
+    snprintf(param->name, sizeof param->name, "%s", name);
+    if (!gb_map_set(params->names, name, strlen(name), params->count, status))
+        return UINT32_MAX;
+    return params->count++;
+}
+
+void gb_params_freeze(gb_params *params)
+{
+    if (params->frozen)
+        return;
+    uint64_t offset = 0;
+    for (int decay = 1; decay >= 0; decay--) {
+        for (uint32_t i = 0; i < params->count; i++) {
+            gb_param *param = &params->items[i];
+            if (param->decay != (decay == 1))
+                continue;
+            param->offset = offset;
+            offset += (uint64_t)param->rows * param->ld;
+            offset = (offset + PARAM_ALIGN_FLOATS - 1) / PARAM_ALIGN_FLOATS * PARAM_ALIGN_FLOATS;
+        }
+        if (decay)
+            params->decayed = offset;
+    }
+    params->floats = offset;
+    params->frozen = true;
+}
+
+uint32_t gb_params_count(const gb_params *params)
+{
+    return params->count;
+}
+
+const gb_param *gb_params_at(const gb_params *params, uint32_t index)
+{
+    return &params->items[index];
+}
+
+uint32_t gb_params_find(const gb_params *params, const char *name)
+{
+    return gb_map_get(params->names, name, strlen(name));
+}
+
+uint64_t gb_params_floats(const gb_params *params)
+{
+    return params->floats;
+}
+
+uint64_t gb_params_decayed_floats(const gb_params *params)
+{
+    return params->decayed;
+}
+
+/* FNV-1a: gives every parameter name a stream of its own. */
+static uint32_t name_stream(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash;
+}
+
+void gb_params_init(const gb_params *params, uint64_t seed, float *values)
+{
+    memset(values, 0, params->floats * sizeof *values);
+    for (uint32_t i = 0; i < params->count; i++) {
+        const gb_param *param = &params->items[i];
+        gb_rng rng = gb_rng_make(seed, GB_RNG_INIT, name_stream(param->name), 0);
+        for (uint32_t row = 0; row < param->rows; row++) {
+            float *out = values + param->offset + (uint64_t)row * param->ld;
+            for (uint32_t col = 0; col < param->cols; col++) {
+                if (param->init == GB_INIT_ONES)
+                    out[col] = 1;
+                else if (param->init == GB_INIT_NORMAL)
+                    out[col] = (float)(gb_rng_normal(&rng) * param->init_std);
+            }
+        }
+    }
+}

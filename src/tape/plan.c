@@ -1,0 +1,132 @@
+/* Memory plan: live ranges, places in one arena, and a second opinion by brute force. */
+#include "tape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Extend the life of the root of `tensor` to node n. */
+static void touch(gb_tape *tape, gb_tensor tensor, uint32_t n)
+{
+    if (tensor == GB_NO_TENSOR)
+        return;
+    gb_tensor_info *root = &tape->tensors[gb_tape_root(tape, tensor, NULL)];
+    if (n < root->first)
+        root->first = n;
+    if (n > root->last)
+        root->last = n;
+}
+
+static void live_ranges(gb_tape *tape)
+{
+    for (uint32_t t = 0; t < tape->tensor_count; t++) {
+        tape->tensors[t].first = UINT32_MAX;
+        tape->tensors[t].last = 0;
+        tape->tensors[t].placed = false;
+    }
+    for (uint32_t n = 0; n < tape->node_count; n++) {
+        for (int i = 0; i < GB_NODE_IN; i++)
+            touch(tape, tape->nodes[n].in[i], n);
+        for (int i = 0; i < GB_NODE_OUT; i++)
+            touch(tape, tape->nodes[n].out[i], n);
+    }
+    for (uint32_t t = 0; t < tape->tensor_count; t++)
+        if (tape->tensors[t].role == GB_ROLE_OUTPUT)
+            tape->tensors[t].last = tape->node_count; /* read after the last node */
+}
+
+static bool in_arena(const gb_tensor_info *info)
+{
+    return (info->role == GB_ROLE_TEMP || info->role == GB_ROLE_OUTPUT) && !info->is_constant &&
+           info->first != UINT32_MAX && info->rows && info->cols;
+}
+
+static bool live_together(const gb_tensor_info *a, const gb_tensor_info *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static int largest_first(const void *a, const void *b, void *context)
+{
+    const gb_tape *tape = context;
+    uint32_t ta = *(const uint32_t *)a, tb = *(const uint32_t *)b;
+    uint64_t bytes_a = tensor_bytes(&tape->tensors[ta]), bytes_b = tensor_bytes(&tape->tensors[tb]);
+    if (bytes_a != bytes_b)
+        return bytes_a > bytes_b ? -1 : 1;
+    return ta < tb ? -1 : 1;
+}
+
+/* Lowest offset at which `info` meets none of the placed tensors that live with it. */
+static uint64_t lowest_place(const gb_tape *tape, const uint32_t *placed, uint32_t placed_count,
+                             const gb_tensor_info *info, uint32_t align)
+{
+    uint64_t bytes = tensor_bytes(info), offset = 0;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (uint32_t i = 0; i < placed_count; i++) {
+            const gb_tensor_info *other = &tape->tensors[placed[i]];
+            uint64_t end = other->offset + tensor_bytes(other);
+            if (live_together(info, other) && offset < end && other->offset < offset + bytes) {
+                offset = (end + align - 1) / align * align;
+                moved = true;
+            }
+        }
+    }
+    return offset;
+}
+
+bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *status)
+{
+    *plan = (gb_plan){0};
+    live_ranges(tape);
+    uint32_t *order = gb_alloc(tape->tensor_count, sizeof *order, status);
+    if (!order)
+        return false;
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < tape->tensor_count; t++) {
+        gb_tensor_info *info = &tape->tensors[t];
+        uint64_t bytes = (tensor_bytes(info) + align - 1) / align * align;
+        if (info->role == GB_ROLE_INPUT) {
+            info->offset = plan->input_bytes;
+            info->placed = true;
+            plan->input_bytes += bytes;
+        } else if (in_arena(info)) {
+            order[count++] = t;
+            plan->temp_bytes += bytes;
+            if (info->role == GB_ROLE_OUTPUT)
+                plan->output_bytes += bytes;
+        }
+    }
+    qsort_r(order, count, sizeof *order, largest_first, tape);
+    for (uint32_t i = 0; i < count; i++) {
+        gb_tensor_info *info = &tape->tensors[order[i]];
+        info->offset = lowest_place(tape, order, i, info, align);
+        info->placed = true;
+        uint64_t end = info->offset + (tensor_bytes(info) + align - 1) / align * align;
+        if (end > plan->arena_bytes)
+            plan->arena_bytes = end;
+    }
+    free(order);
+    return true;
+}
+
+bool gb_plan_check(const gb_tape *tape, gb_status *status)
+{
+    /* Walk the program; at each node every live tensor must be alone on its bytes. */
+    for (uint32_t n = 0; n <= tape->node_count; n++) {
+        for (uint32_t a = 0; a < tape->tensor_count; a++) {
+            const gb_tensor_info *ta = &tape->tensors[a];
+            if (!in_arena(ta) || n < ta->first || n > ta->last)
+                continue;
+            for (uint32_t b = a + 1; b < tape->tensor_count; b++) {
+                const gb_tensor_info *tb = &tape->tensors[b];
+                if (!in_arena(tb) || n < tb->first || n > tb->last)
+                    continue;
+                if (ta->offset < tb->offset + tensor_bytes(tb) &&
+                    tb->offset < ta->offset + tensor_bytes(ta))
+                    return gb_fail(status, GB_INTERNAL, tape->name, NULL,
+                                   "%s and %s share memory at node %u", ta->name, tb->name, n);
+            }
+        }
+    }
+    return true;
+}

@@ -1,0 +1,58 @@
+/* Parameters, gradients and moments on the device. */
+#include "exec.h"
+
+#include <stdlib.h>
+
+gb_state *gb_state_create(gb_device *device, const gb_params *params, bool training,
+                          gb_status *status)
+{
+    static const char *const names[] = {"parameters", "gradients", "first moments",
+                                        "second moments"};
+    gb_state *state = gb_alloc(1, sizeof *state, status);
+    if (!state)
+        return NULL;
+    state->device = device;
+    state->params = params;
+    uint64_t bytes = gb_params_floats(params) * 4;
+    float *zeros = gb_alloc(gb_params_floats(params), sizeof(float), status);
+    bool ok = zeros != NULL;
+    for (int a = 0; ok && a < (training ? GB_ARENA_COUNT : 1); a++) {
+        state->arenas[a] = gb_buffer_create(device, GB_BUFFER_DEVICE, bytes ? bytes : 256, names[a],
+                                            status);
+        /* Gradient rows that no kernel writes must read as zero. */
+        ok = state->arenas[a] &&
+             (!bytes || gb_upload(device, state->arenas[a], 0, zeros, bytes, status));
+    }
+    free(zeros);
+    if (!ok) {
+        gb_state_destroy(state);
+        return NULL;
+    }
+    return state;
+}
+
+void gb_state_destroy(gb_state *state)
+{
+    if (!state)
+        return;
+    for (int a = 0; a < GB_ARENA_COUNT; a++)
+        gb_buffer_destroy(state->arenas[a]);
+    free(state);
+}
+
+bool gb_state_write(gb_state *state, gb_arena_id arena, const float *values, gb_status *status)
+{
+    return gb_upload(state->device, state->arenas[arena], 0, values,
+                     gb_params_floats(state->params) * 4, status);
+}
+
+bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status *status)
+{
+    return gb_download(state->device, state->arenas[arena], 0, values,
+                       gb_params_floats(state->params) * 4, status);
+}
+
+gb_device *gb_state_device(const gb_state *state)
+{
+    return state->device;
+}

@@ -1,0 +1,284 @@
+/* Every operation, forward and backward, over awkward shapes, against the float64 reference. */
+#include "harness.h"
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EPS 6e-8
+
+/* ---- matrix products ---- */
+
+static void product_case(gb_form form, uint32_t m, uint32_t n, uint32_t k, bool layer)
+{
+    program p = program_make();
+    program_param(&p, "a", form == GB_TN ? k : m, form == GB_TN ? m : k);
+    program_param(&p, "b", form == GB_NT ? n : k, form == GB_NT ? k : n);
+    program_param(&p, "bias", 1, n);
+    program_param(&p, "residual", m, n);
+    program_freeze(&p);
+    gb_tensor a = program_operand(&p, "a"), b = program_operand(&p, "b");
+    gb_tensor y = layer ? gb_linear(p.tape, a, b, program_operand(&p, "bias"), true,
+                                    program_operand(&p, "residual"))
+                        : gb_matmul(p.tape, form, a, b);
+    check_program(&p, y, NULL, 0, 64 * EPS);
+    program_free(&p);
+}
+
+typedef struct shape {
+    uint32_t m, n, k;
+} shape;
+
+ParameterizedTestParameters(ops, products)
+{
+    static shape shapes[] = {{1, 1, 1},    {3, 5, 7},    {15, 63, 31},  {16, 64, 32}, {17, 65, 33},
+                             {1, 128, 64}, {100, 4, 17}, {64, 1071, 8}, {40, 64, 1100}, {0, 8, 8},
+                             {8, 8, 0},    {130, 20, 64}};
+    return cr_make_param_array(shape, shapes, sizeof shapes / sizeof *shapes);
+}
+
+ParameterizedTest(shape *s, ops, products, .timeout = 100)
+{
+    product_case(GB_NN, s->m, s->n, s->k, false);
+    product_case(GB_NT, s->m, s->n, s->k, false);
+    product_case(GB_TN, s->m, s->n, s->k, false);
+    product_case(GB_NT, s->m, s->n, s->k, true);
+}
+
+Test(ops, layer_chain_fuses_gelu_gradient)
+{
+    program p = program_make();
+    program_param(&p, "x", 37, 24);
+    program_param(&p, "w1", 40, 24);
+    program_param(&p, "b1", 1, 40);
+    program_param(&p, "w2", 24, 40);
+    program_freeze(&p);
+    gb_tensor h = gb_linear(p.tape, program_operand(&p, "x"), program_operand(&p, "w1"),
+                            program_operand(&p, "b1"), true, GB_NO_TENSOR);
+    gb_tensor y = gb_linear(p.tape, h, program_operand(&p, "w2"), GB_NO_TENSOR, false,
+                            program_operand(&p, "x"));
+    check_program(&p, y, NULL, 0, 64 * EPS);
+    program_free(&p);
+}
+
+/* ---- layer norm ---- */
+
+static void norm_case(uint32_t rows, uint32_t cols)
+{
+    program p = program_make();
+    program_param(&p, "x", rows, cols);
+    program_param(&p, "gamma", 1, cols);
+    program_param(&p, "beta", 1, cols);
+    program_freeze(&p);
+    gb_tensor y = gb_layer_norm(p.tape, gb_scale(p.tape, program_operand(&p, "x"), 2),
+                                program_operand(&p, "gamma"), program_operand(&p, "beta"), 1e-5f);
+    check_program(&p, y, NULL, 0, 200 * EPS);
+    program_free(&p);
+}
+
+Test(ops, layer_norm)
+{
+    norm_case(1, 4);
+    norm_case(7, 33);
+    norm_case(9, 64);
+    norm_case(130, 128);
+    norm_case(0, 8);
+}
+
+/* ---- embedding ---- */
+
+static void embed_case(uint32_t rows, uint32_t vocabulary, uint32_t width)
+{
+    program p = program_make();
+    program_param(&p, "word", vocabulary, width);
+    program_param(&p, "position", 12, width);
+    program_param(&p, "type", 2, width);
+    program_freeze(&p);
+    gb_tensor ids = gb_tape_input(p.tape, "ids", GB_U32, 1, rows);
+    gb_tensor positions = gb_tape_input(p.tape, "positions", GB_U32, 1, rows);
+    gb_order by_id = gb_order_input(p.tape, "by id", vocabulary, rows);
+    gb_order by_position = gb_order_input(p.tape, "by position", 12, rows);
+    uint32_t *id = calloc(rows + 1, 4), *position = calloc(rows + 1, 4), *order = calloc(rows + 1, 4);
+    uint32_t *order2 = calloc(rows + 1, 4), *starts = calloc(vocabulary + 1, 4), starts2[13];
+    gb_rng rng = gb_rng_make(3, GB_RNG_TEST, rows, vocabulary);
+    for (uint32_t r = 0; r < rows; r++) {
+        id[r] = gb_rng_below(&rng, vocabulary);
+        position[r] = r % 12;
+    }
+    gb_fill_order(id, rows, vocabulary, starts, order);
+    gb_fill_order(position, rows, 12, starts2, order2);
+    input_values inputs[] = {{ids, id, NULL},
+                             {positions, position, NULL},
+                             {by_id.starts, starts, NULL},
+                             {by_id.order, order, NULL},
+                             {by_position.starts, starts2, NULL},
+                             {by_position.order, order2, NULL}};
+    gb_tensor y = gb_embed(p.tape, ids, positions, by_id, by_position, program_operand(&p, "word"),
+                           program_operand(&p, "position"), program_operand(&p, "type"));
+    check_program(&p, y, inputs, 6, 64 * EPS);
+    program_free(&p);
+    free(id), free(position), free(order), free(order2), free(starts);
+}
+
+Test(ops, embed)
+{
+    embed_case(1, 3, 4);
+    embed_case(50, 9, 20);
+    embed_case(130, 40, 64);
+}
+
+/* ---- attention ---- */
+
+typedef struct attention_case {
+    gb_mask_kind mask;
+    uint32_t window;
+    float dropout;
+    bool together;
+} attention_case;
+
+static void run_attention(const attention_case *c, const uint32_t *lengths, uint32_t sequences,
+                          uint32_t heads, uint32_t width)
+{
+    uint32_t words[64] = {123, 456, 7, 0}, rows = 0, longest = 0;
+    for (uint32_t s = 0; s < sequences; s++) {
+        words[GB_SEQUENCES_HEADER + s] = rows;
+        rows += lengths[s];
+        longest = lengths[s] > longest ? lengths[s] : longest;
+    }
+    words[GB_SEQUENCES_HEADER + sequences] = rows;
+    program p = program_make();
+    program_param(&p, "q", rows, c->together ? 3 * width : width);
+    program_param(&p, "kv", rows, 2 * width);
+    program_freeze(&p);
+    gb_tensor seq = gb_sequences_input(p.tape, "sequences", sequences);
+    gb_tensor bits = gb_tape_input(p.tape, "bits", GB_U32, rows, 2);
+    uint32_t *mask = malloc((rows * 2 + 1) * 4);
+    gb_rng rng = gb_rng_make(4, GB_RNG_TEST, 0, 0);
+    for (uint32_t i = 0; i < rows * 2; i++)
+        mask[i] = i < 2 ? 0 : gb_rng_u32(&rng); /* the first row sees nothing */
+    gb_attention_params params = {.heads = heads, .mask = c->mask, .window = c->window, .bits = bits,
+                                  .longest = longest, .dropout = c->dropout, .site = 3};
+    gb_tensor q = gb_scale(p.tape, program_operand(&p, "q"), 1.25f);
+    gb_tensor y = c->together
+                      ? gb_attention(p.tape, seq, q, 0, q, width, 2 * width, width, &params)
+                      : gb_attention(p.tape, seq, q, 0, program_operand(&p, "kv"), 0, width, width,
+                                     &params);
+    input_values inputs[] = {{seq, words, NULL}, {bits, mask, NULL}};
+    check_program(&p, y, inputs, 2, 400 * EPS);
+    program_free(&p);
+    free(mask);
+}
+
+Test(ops, attention, .timeout = 100)
+{
+    static const uint32_t lengths[] = {1, 9, 8, 17, 0, 40};
+    static const attention_case cases[] = {{GB_MASK_NONE, 0, 0, true},    {GB_MASK_CAUSAL, 0, 0, false},
+                                           {GB_MASK_WINDOW, 3, 0, true},  {GB_MASK_BITS, 0, 0, false},
+                                           {GB_MASK_NONE, 0, 0.3f, true}, {GB_MASK_BITS, 0, 0.1f, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run_attention(&cases[i], lengths, 6, 2, 16);
+        run_attention(&cases[i], lengths, 3, 1, 4);
+    }
+}
+
+/* ---- dropout, rows ---- */
+
+Test(ops, dropout)
+{
+    program p = program_make();
+    program_param(&p, "x", 33, 20);
+    program_freeze(&p);
+    gb_tensor seq = gb_sequences_input(p.tape, "sequences", 0);
+    uint32_t words[] = {99, 1, 12, 0, 0};
+    gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 1.5f);
+    gb_tensor y = gb_dropout(p.tape, x, 0.25f, 5, seq);
+    y = gb_add(p.tape, y, gb_dropout(p.tape, x, 0.5f, 6, seq));
+    input_values inputs[] = {{seq, words, NULL}};
+    check_program(&p, y, inputs, 1, 16 * EPS);
+    program_free(&p);
+}
+
+Test(ops, rows)
+{
+    enum { N = 21, R = 6, C = 10 };
+    uint32_t index[R] = {20, 3, GB_NO_ROW, 0, 7, GB_NO_ROW}, inverse[N];
+    for (uint32_t n = 0; n < N; n++)
+        inverse[n] = GB_NO_ROW;
+    for (uint32_t r = 0; r < R; r++)
+        if (index[r] != GB_NO_ROW)
+            inverse[index[r]] = r;
+    program p = program_make();
+    program_param(&p, "x", N, C);
+    program_param(&p, "v", R, C);
+    program_freeze(&p);
+    gb_tensor ti = gb_tape_input(p.tape, "index", GB_U32, 1, R);
+    gb_tensor tn = gb_tape_input(p.tape, "inverse", GB_U32, 1, N);
+    gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 1.5f);
+    gb_tensor v = gb_scale(p.tape, program_operand(&p, "v"), 0.5f);
+    gb_tensor merged = gb_merge_rows(p.tape, x, v, tn, ti);
+    gb_tensor y = gb_add(p.tape, gb_gather_rows(p.tape, x, ti, tn),
+                         gb_gather_rows(p.tape, merged, ti, tn));
+    input_values inputs[] = {{ti, index, NULL}, {tn, inverse, NULL}};
+    check_program(&p, y, inputs, 2, 16 * EPS);
+    program_free(&p);
+}
+
+/* ---- losses ---- */
+
+Test(ops, softmax_loss_with_exclusion)
+{
+    enum { R = 10, C = 37 };
+    uint32_t labels[R], exclude[R * 2] = {0};
+    float weights[R * 4];
+    for (uint32_t r = 0; r < R; r++) {
+        labels[r] = r == 4 ? GB_NO_ROW : (r * 7) % C;
+        weights[r * 4] = 0.1f * (float)(r + 1);
+        exclude[r * 2 + (r + 20) / 32] |= 1u << ((r + 20) % 32);
+        if (labels[r] == r + 20)
+            labels[r] = 0;
+    }
+    program p = program_make();
+    program_param(&p, "q", R, 16);
+    program_param(&p, "k", C, 16);
+    program_freeze(&p);
+    gb_tensor tl = gb_tape_input(p.tape, "labels", GB_U32, R, 1);
+    gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, R, 1);
+    gb_tensor te = gb_tape_input(p.tape, "exclude", GB_U32, R, 2);
+    gb_tensor scores = gb_matmul(p.tape, GB_NT, program_operand(&p, "q"), program_operand(&p, "k"));
+    gb_tensor y = gb_softmax_loss(p.tape, scores, tl, tw, te);
+    input_values inputs[] = {{tl, labels, NULL}, {tw, NULL, weights}, {te, exclude, NULL}};
+    check_program(&p, y, inputs, 3, 200 * EPS);
+    program_free(&p);
+}
+
+static void vocabulary_case(uint32_t rows, uint32_t vocabulary, uint32_t width, uint32_t chunk)
+{
+    program p = program_make();
+    program_param(&p, "h", rows, width);
+    program_param(&p, "table", vocabulary, width);
+    program_param(&p, "bias", 1, vocabulary);
+    program_freeze(&p);
+    uint32_t *labels = malloc((rows + 1) * 4);
+    float *weights = calloc(rows * 4 + 4, 4);
+    for (uint32_t r = 0; r < rows; r++) {
+        labels[r] = r % 5 == 4 ? GB_NO_ROW : (r * 13) % vocabulary;
+        weights[r * 4] = 1.0f / (float)(rows + 1);
+    }
+    gb_tensor tl = gb_tape_input(p.tape, "labels", GB_U32, rows, 1);
+    gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, rows, 1);
+    gb_tensor y = gb_vocabulary_loss(p.tape, gb_scale(p.tape, program_operand(&p, "h"), 1.5f),
+                                     program_operand(&p, "table"), program_operand(&p, "bias"), tl, tw,
+                                     chunk);
+    input_values inputs[] = {{tl, labels, NULL}, {tw, NULL, weights}};
+    check_program(&p, y, inputs, 2, 200 * EPS);
+    program_free(&p);
+    free(labels), free(weights);
+}
+
+Test(ops, vocabulary_loss)
+{
+    vocabulary_case(1, 3, 8, 64);
+    vocabulary_case(33, 101, 16, 64);
+    vocabulary_case(150, 70, 16, 64); /* three chunks */
+}
