@@ -114,8 +114,8 @@ bool gb_collection_import(const gb_import_params *params, const char *out_dir, g
 /* ---- the mini world ---------------------------------------------------------------------------
  */
 
-/* Everything that defines the world; defaults in gb_world_defaults(). Calibrated on the papers'
- * facts about data, before any model is trained, and then left alone. */
+/* Everything that defines the world (src/data/world.h). Calibrated on the papers' facts about data,
+ * before any model is trained, and then left alone. */
 typedef struct gb_world_params gb_world_params;
 /* Writes the world as a collection folder (splits train, dev, dl19, dl20; truth tables; vocab.txt,
  * a WordPiece vocabulary in which names are two pieces and other words one) plus, beside it, the
