@@ -111,8 +111,7 @@ typedef struct gb_import_params {
  * all went well; an existing collection there is replaced, any other non-empty folder refused. */
 bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status);
 
-/* ---- the mini world ---------------------------------------------------------------------------
- */
+/* ---- the mini world --------------------------------------------------------------------------- */
 
 /* Everything that defines the world (src/data/world.h). Calibrated on the papers' facts about data,
  * before any model is trained, and then left alone. */
@@ -124,8 +123,7 @@ typedef struct gb_world_params gb_world_params;
  * queries, lengths ...). */
 bool gb_world_generate(uint64_t world_seed, const char *out_dir, gb_status *status);
 
-/* ---- tokenised collections --------------------------------------------------------------------
- */
+/* ---- tokenised collections -------------------------------------------------------------------- */
 
 /* passages.ids.gbt, queries.ids.gbt, generated.ids.gbt (row = passage; queries separated by the
  * [SEP] id) in out_dir; ids without specials, passages cut at max_passage - 2 and queries at
@@ -148,8 +146,7 @@ bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage
                          const uint32_t **ids, size_t *length);
 uint32_t gb_tokens_generated_count(const gb_tokens *tokens, uint32_t sep, uint32_t passage);
 
-/* ---- masking -----------------------------------------------------------------------------------
- */
+/* ---- masking ---------------------------------------------------------------------------------- */
 
 #define GB_IGNORE (-1) /* label of a position without loss */
 
