@@ -6,7 +6,7 @@
 #include <gabbro/base.h>
 #include <gabbro/text.h>
 
-/* ---- tables: memory-mapped arrays of byte strings -------------------------------------------- */
+/* ---- tables: memory-mapped arrays of byte strings ----------------------------------------- */
 
 /* On disk: "GABTABLE", u32 version 1, u32 element bytes, u64 count, u64 offsets[count + 1] in
  * bytes, then the bytes (little endian). Texts have element size 1, token ids 4. Memory does not
@@ -25,7 +25,7 @@ bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length
 bool gb_table_writer_commit(gb_table_writer *writer, gb_status *status); /* atomic; frees */
 void gb_table_writer_abandon(gb_table_writer *writer);                   /* frees; NULL ok */
 
-/* ---- collections ----------------------------------------------------------------------------- */
+/* ---- collections -------------------------------------------------------------------------- */
 
 /* One judgement; query and passage are row numbers of the collection's tables. */
 typedef struct gb_qrel {
@@ -111,7 +111,7 @@ typedef struct gb_import_params {
  * all went well; an existing collection there is replaced, any other non-empty folder refused. */
 bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status);
 
-/* ---- the mini world --------------------------------------------------------------------------- */
+/* ---- the mini world ------------------------------------------------------------------------ */
 
 /* Everything that defines the world (src/data/world.h). Calibrated on the papers' facts about data,
  * before any model is trained, and then left alone. */
@@ -123,7 +123,7 @@ typedef struct gb_world_params gb_world_params;
  * queries, lengths ...). */
 bool gb_world_generate(uint64_t world_seed, const char *out_dir, gb_status *status);
 
-/* ---- tokenised collections -------------------------------------------------------------------- */
+/* ---- tokenised collections ----------------------------------------------------------------- */
 
 /* passages.ids.gbt, queries.ids.gbt, generated.ids.gbt (row = passage; queries separated by the
  * [SEP] id) in out_dir; ids without specials, passages cut at max_passage - 2 and queries at
@@ -146,7 +146,7 @@ bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage
                          const uint32_t **ids, size_t *length);
 uint32_t gb_tokens_generated_count(const gb_tokens *tokens, uint32_t sep, uint32_t passage);
 
-/* ---- masking ---------------------------------------------------------------------------------- */
+/* ---- masking ------------------------------------------------------------------------------- */
 
 #define GB_IGNORE (-1) /* label of a position without loss */
 

@@ -142,7 +142,7 @@ void gb_import_names_free(gb_import_names *list)
     *list = (gb_import_names){0};
 }
 
-/* ---- order of the work ----------------------------------------------------------------------- */
+/* ---- order of the work -------------------------------------------------------------------- */
 
 static gb_table_writer *open_writer(const gb_import *import, const char *name, gb_status *status)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- cutting ---------------------------------------------------------------------------------- */
+/* ---- cutting ------------------------------------------------------------------------------- */
 
 /* Buffers kept from text to text. */
 typedef struct cutter {
@@ -73,7 +73,7 @@ static bool cut_text(gb_import *import, const gb_lines *lines, cutter *cut, cons
     return true;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------- */
 
 static bool read_given_passages(gb_import *import, const gb_lines *lines, const char *title,
                                 const json_t *passages, uint32_t document, gb_status *status)
@@ -147,7 +147,7 @@ bool gb_import_documents(gb_import *import, const char *path, gb_status *status)
     return ok;
 }
 
-/* ---- structure of a corpus -------------------------------------------------------------------- */
+/* ---- structure of a corpus ----------------------------------------------------------------- */
 
 static bool place_passages(gb_import *import, const gb_lines *lines, const json_t *object,
                            uint32_t document, gb_status *status)

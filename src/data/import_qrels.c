@@ -113,7 +113,7 @@ bool gb_import_qrels(gb_import *import, const char *path, const char *split, gb_
     return gb_out_commit(out, status);
 }
 
-/* ---- making a training split ----------------------------------------------------------------- */
+/* ---- making a training split -------------------------------------------------------------- */
 
 /* For each judged query (numbered by first appearance) whether it goes to train. */
 typedef struct halves {

@@ -75,7 +75,7 @@ int gb_qrel_next(gb_lines *lines, gb_qrel_line *judgement, gb_status *status)
     return got;
 }
 
-/* ---- resolving ------------------------------------------------------------------------------- */
+/* ---- resolving ---------------------------------------------------------------------------- */
 
 /* The different ids of one column. Only ids that are judged are kept in memory, not the
  * collection's. */

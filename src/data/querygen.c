@@ -37,7 +37,7 @@ typedef struct querygen {
     gb_status *status;     /* for the callback */
 } querygen;
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words --------------------------------------------------------------------------------- */
 
 static bool is_content(const char *bytes, size_t length)
 {
@@ -99,7 +99,7 @@ static bool read_passage(querygen *gen, uint32_t passage)
     return true;
 }
 
-/* ---- phrases ---------------------------------------------------------------------------------- */
+/* ---- phrases ------------------------------------------------------------------------------- */
 
 static double word_weight(const querygen *gen, uint32_t word)
 {
@@ -165,7 +165,7 @@ static bool find_phrases(querygen *gen)
     return true;
 }
 
-/* ---- queries ---------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------- */
 
 /* A candidate drawn with probability proportional to its squared score. */
 static const phrase *draw_phrase(const querygen *gen, gb_rng *rng)

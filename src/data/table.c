@@ -121,7 +121,7 @@ const void *gb_table_row(const gb_table *table, uint64_t row, size_t *length)
     return table->data + start;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------ */
 
 struct gb_table_writer {
     char *path;             /* where the table will lie */

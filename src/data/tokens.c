@@ -284,7 +284,7 @@ bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer 
                                        out_dir, cores > 0 ? (unsigned)cores : 1, status);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------- */
 
 static gb_table *open_ids(const char *dir, const char *name, gb_status *status)
 {

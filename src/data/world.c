@@ -73,7 +73,7 @@ const char *gb_world_string(world *w, const gb_text *text, gb_status *status)
     return gb_arena_strdup(w->arena, text->data ? text->data : "", text->length, status);
 }
 
-/* ---- entities and facts ----------------------------------------------------------------------- */
+/* ---- entities and facts -------------------------------------------------------------------- */
 
 /* order = a shuffled 0..count-1. */
 static void shuffled(gb_rng *rng, uint32_t *order, uint32_t count)
@@ -134,7 +134,7 @@ static bool make_facts(world *w, gb_status *status)
     return true;
 }
 
-/* ---- documents -------------------------------------------------------------------------------- */
+/* ---- documents ----------------------------------------------------------------------------- */
 
 /* What is left to tell while documents are drawn. */
 typedef struct supply {
@@ -313,7 +313,7 @@ static bool make_documents(world *w, gb_status *status)
     return index_statements(w, status);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------------------------- */
 
 bool gb_world_make(world *w, const gb_world_params *params, uint64_t seed, gb_status *status)
 {

@@ -115,7 +115,7 @@ query_style gb_world_style(const world *w, gb_rng *rng, double conjunctive)
     return at < p->keyword + p->question ? STYLE_QUESTION : STYLE_ATTRIBUTE_OF;
 }
 
-/* ---- training and development ----------------------------------------------------------------- */
+/* ---- training and development -------------------------------------------------------------- */
 
 /* Facts of stated pairs that no topic asks for, shuffled: entity * attributes + attribute. */
 static uint32_t *list_facts(world *w, const bool *reserved, uint32_t *count, gb_status *status)
@@ -213,7 +213,7 @@ bool gb_world_make_queries(world *w, const bool *reserved, gb_map *texts, gb_sta
                     status);
 }
 
-/* ---- generated queries ------------------------------------------------------------------------ */
+/* ---- generated queries --------------------------------------------------------------------- */
 
 /* Kinds of the k-th queries of all passages in exact proportion, so that the first C queries of
  * every passage have the same shares for any C. */

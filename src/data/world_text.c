@@ -138,7 +138,7 @@ static void write_sentence(const world *w, const sentence *s, gb_rng *rng, gb_te
         out->data[start] = (char)toupper((unsigned char)out->data[start]);
 }
 
-/* ---- passages --------------------------------------------------------------------------------- */
+/* ---- passages ------------------------------------------------------------------------------ */
 
 /* The sentence about another entity tells a fact that no passage is about, or now and then one that
  * has a passage of its own. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- plain English ---------------------------------------------------------------------------- */
+/* ---- plain English ------------------------------------------------------------------------- */
 
 /* Fillers, the frequent ones first. Adjectives start with a consonant: they follow "a". */
 static const char *const adjectives[] = {
@@ -85,7 +85,7 @@ const char *gb_world_filler(gb_rng *rng, char kind)
     return kind == 'J' ? adjectives[rank] : kind == 'D' ? adverbs[rank] : nouns[rank];
 }
 
-/* ---- invented words --------------------------------------------------------------------------- */
+/* ---- invented words ------------------------------------------------------------------------ */
 
 /* Consonants and endings are such that Porter's stemmer leaves every word as it is, and every word
  * is pronounceable. */
@@ -206,7 +206,7 @@ bool gb_world_make_words(world *w, gb_status *status)
     return ok;
 }
 
-/* ---- vocabulary ------------------------------------------------------------------------------- */
+/* ---- vocabulary ---------------------------------------------------------------------------- */
 
 /* Each word once: some stand in two lists. */
 static bool put(FILE *out, gb_map *seen, const char *word, const char *mark)

@@ -22,7 +22,7 @@ static void query_id(world_split split, uint32_t number, char id[ID_BYTES])
     snprintf(id, ID_BYTES, "%s-%u", gb_world_splits[split], number);
 }
 
-/* ---- tables ----------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------- */
 
 /* Rows of a table, one after another, from functions that fill a text. */
 typedef bool (*row_writer)(const world *w, gb_table_writer *writer, gb_status *status);
@@ -148,7 +148,7 @@ static bool generated_rows(const world *w, gb_table_writer *writer, gb_status *s
     return ok;
 }
 
-/* ---- judgements ------------------------------------------------------------------------------- */
+/* ---- judgements ---------------------------------------------------------------------------- */
 
 /* Counts of a split for collection.json. */
 static json_t *write_judgements(const world *w, world_split split, FILE *out)
@@ -207,7 +207,7 @@ static bool write_qrels(const world *w, const char *folder, json_t *splits, gb_s
     return ok;
 }
 
-/* ---- the collection --------------------------------------------------------------------------- */
+/* ---- the collection ------------------------------------------------------------------------ */
 
 static json_t *describe_collection(const world *w, json_t *splits)
 {
@@ -278,7 +278,7 @@ static bool write_collection(const world *w, const char *folder, gb_status *stat
     return ok;
 }
 
-/* ---- BEIR folder ------------------------------------------------------------------------------ */
+/* ---- BEIR folder --------------------------------------------------------------------------- */
 
 /* All texts of the world are plain ASCII without quotes or backslashes: no escapes needed. */
 typedef void (*line_writer)(const world *w, FILE *out);
