@@ -25,7 +25,7 @@ typedef struct gb_import {
     json_t *notes;                            /* sentences a report should print */
 } gb_import;
 
-/* ---- the sink (import.c). `lines` is the place named in messages. - */
+/* ---- the sink (import.c). `lines` is the place named in messages. ---- */
 
 /* Add a passage; refuses an id that is empty, has tabs or line ends, or was there before. */
 bool gb_import_passage(gb_import *import, const gb_lines *lines, const char *id, const char *title,
@@ -51,14 +51,14 @@ typedef struct gb_import_names {
 bool gb_import_list(const char *folder, gb_import_names *list, gb_status *status);
 void gb_import_names_free(gb_import_names *list);
 
-/* ---- judgements (import_qrels.c); after all queries and passages - */
+/* ---- judgements (import_qrels.c); after all queries and passages ---- */
 
 /* Copy a file of judgements as qrels/<split>.tsv, checking ids, and count it. */
 bool gb_import_qrels(gb_import *import, const char *path, const char *split, gb_status *status);
 /* Make a training split where there is none. */
 bool gb_import_make_train(gb_import *import, gb_status *status);
 
-/* ---- readers of layouts - */
+/* ---- readers of layouts ---- */
 
 bool gb_import_beir(gb_import *import, const char *folder, gb_status *status);
 bool gb_import_msmarco(gb_import *import, const char *path, gb_status *status);
@@ -71,7 +71,7 @@ bool gb_import_structure(gb_import *import, const char *path, gb_status *status)
  * passage tables. Writes passages.document.gbt. */
 bool gb_import_group(gb_import *import, gb_status *status);
 
-/* ---- generated queries; both write generated.gbt into folder, whose tables are complete - */
+/* ---- generated queries; both write generated.gbt into folder, whose tables are complete ---- */
 
 /* What was written. */
 typedef struct gb_generated_counts {

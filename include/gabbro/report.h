@@ -1,0 +1,215 @@
+/* Report room: published numbers and claims as data, results of runs, recorded results of many
+ * seeds, verdicts, and the table in four forms. Stands on base, store and retrieve (significance).
+ * The data files are described in tables/README.md. */
+#ifndef GABBRO_REPORT_H
+#define GABBRO_REPORT_H
+
+#include <gabbro/base.h>
+#include <jansson.h>
+
+/* ---- a table as data --------------------------------------------------------------------------
+ */
+
+typedef enum gb_row_role {
+    GB_ROW_QUOTED,   /* quoted in the paper, not obtained here */
+    GB_ROW_BASELINE, /* quoted in the paper, obtained here */
+    GB_ROW_TRAINED,  /* trained in the paper and here */
+    GB_ROW_EXTRA,    /* ours alone */
+} gb_row_role;
+
+/* Strings are "" when the file has nothing; they live as long as the spec. */
+typedef struct gb_spec_row {
+    const char *key;       /* name in results, "" for rows that are only quoted */
+    const char *published; /* "row @ group" in the published table, "" for extra rows */
+    const char *group;     /* heading it stands under */
+    const char *label;     /* as shown */
+    gb_row_role role;      /* see above */
+} gb_spec_row;
+
+typedef struct gb_spec_column {
+    const char *name;     /* "<set>:<measure>" as published */
+    const char *obtained; /* names in results that fill it, separated by spaces */
+    const char *header;   /* short heading */
+    const char *label;    /* long heading */
+    double scale;         /* obtained fractions times this are in the unit shown (100: percent) */
+    int decimals;         /* digits shown */
+} gb_spec_column;
+
+typedef struct gb_cell {
+    bool present;       /* the paper prints a value */
+    double value;       /* as printed, in its unit */
+    int decimals;       /* printed decimals */
+    const char *marks;  /* the paper's marks */
+    const char *status; /* ok, corrected, doubtful */
+    const char *note;   /* why */
+} gb_cell;
+
+typedef struct gb_claim {
+    const char *id;        /* "qac-02" */
+    const char *kind;      /* gt, ge, lt, best, order, not-order, near:E, wins:N */
+    const char *column;    /* published column */
+    const char *statement; /* in words */
+    size_t *sides;         /* [count] rows of the spec: left, then every right */
+    size_t count;          /* left and rights */
+    double printed_delta;  /* difference that the paper states, NAN when it does not */
+    bool holds;            /* the paper's own cells satisfy it */
+} gb_claim;
+
+typedef struct gb_deviation {
+    const char *id, *topic; /* number and subject */
+    const char *paper;      /* what the paper did */
+    const char *here;       /* what is done here */
+    const char *why;        /* the reason */
+    const char *scales;     /* where it applies */
+} gb_deviation;
+
+/* Everything that tables/ says of one table. */
+typedef struct gb_table_spec {
+    gb_arena *arena;          /* owns all below */
+    const char *name;         /* "qac/table1" */
+    const char *title;        /* in words */
+    const char *source;       /* "arXiv 2212.09598 Table 1" */
+    gb_spec_row *rows;        /* [row_count] in print order */
+    size_t row_count;         /* rows */
+    gb_spec_column *columns;  /* [column_count] */
+    size_t column_count;      /* columns */
+    gb_cell *cells;           /* [row_count, column_count] */
+    gb_claim *claims;         /* [claim_count] */
+    size_t claim_count;       /* claims of this table */
+    gb_deviation *deviations; /* [deviation_count] that name this table */
+    size_t deviation_count;   /* deviations */
+} gb_table_spec;
+gb_table_spec *gb_table_spec_load(const char *tables_dir, const char *name, gb_status *status);
+void gb_table_spec_free(gb_table_spec *spec);
+/* Folder of the table data: `given` (--tables) when not NULL, $GABBRO_TABLES, tables/ of the source
+ * tree that the binary was built in, share/gabbro/tables beside the binary's bin/, the installed
+ * place. Caller frees. */
+char *gb_tables_find(const char *given, gb_status *status);
+
+/* ---- verdicts ---------------------------------------------------------------------------------
+ */
+
+typedef enum gb_verdict {
+    GB_NOT_JUDGED,   /* see the reason */
+    GB_UNDECIDED,    /* the interval holds zero, or fewer than three seeds */
+    GB_SUPPORTED,    /* the interval lies above zero */
+    GB_CONTRADICTED, /* the interval lies below zero */
+} gb_verdict;
+
+#define GB_MIN_SEEDS 3 /* fewer decide nothing */
+
+/* Verdict over seeds. Differences are positive in the claimed direction. */
+typedef struct gb_judgement {
+    gb_verdict verdict;  /* see above */
+    char reason[160];    /* why it was not judged, or "" */
+    size_t seeds;        /* differences */
+    double mean;         /* of the differences; NAN without any */
+    double sd;           /* n - 1 in the denominator; NAN for one */
+    double low, high;    /* 95% t-interval of the mean; NAN for one */
+    uint32_t more_seeds; /* undecided: further seeds that would probably decide; 0: no telling */
+    size_t unconverged;  /* seeds in which a row of the claim did not converge */
+    double query_p;      /* paired t-test over the queries of the run's first seed; NAN: none */
+    size_t queries;      /* of that test */
+} gb_judgement;
+/* Judges n differences. more_seeds is the number with which a test at 5% finds such a difference
+ * with probability .8 (gb_seeds_needed), less the seeds there are. */
+bool gb_judge(const double *differences, size_t n, gb_judgement *judgement, gb_status *status);
+
+/* By how much a claim of the given kind holds for one set of values: values[0] is left, the others
+ * the rights. Positive: it holds. NAN for a kind that one column cannot decide (wins:N). */
+double gb_claim_margin(const char *kind, const double *values, size_t count, bool lower_is_better);
+/* Losses and times; every other measure is better when higher. */
+bool gb_lower_is_better(const char *column);
+
+typedef enum gb_cell_verdict {
+    GB_CELL_NONE,
+    GB_CELL_OK,
+    GB_CELL_HIGH,
+    GB_CELL_LOW
+} gb_cell_verdict;
+/* A published value (one run, printed with `decimals`) against the mean of n seeds with deviation
+ * sd, all in the same unit: the 95% prediction interval for one more run, t sd sqrt(1 + 1/n), but
+ * at least `least`, plus half a unit of the last printed digit. NONE for n < 2. */
+gb_cell_verdict gb_judge_cell(double published, int decimals, double mean, double sd, size_t n,
+                              double least);
+const char *gb_cell_verdict_text(gb_cell_verdict verdict); /* "[OK]", "[HIGH]", "[LOW]", "" */
+
+/* ---- results ----------------------------------------------------------------------------------
+ */
+
+/* Results are JSON lines. The first says what was run:
+ *   {"table": "qac/table1", "scale": "mini", "collection_kind": "world",
+ *    "collection": "<folder of a step, or a name>", "settings": {...}, "times": {...}}
+ * (collection_kind: "world" the built-in one, "paper" the paper's, "own" any other).
+ * The others give rows, either by the folders of an evaluation and of the model behind it
+ *   {"row": "cotmae-query-r1", "seed": 42, "evaluation": "<folder>", "model": "<folder>"}
+ * or value by value
+ *   {"row": ..., "seed": ..., "column": "msmarco-dev:MRR@10", "value": 0.43, "converged": true,
+ *    "queries": 1500, "per_query": "<TSV file: id, value>", "step": "evaluate-..."}
+ * An evaluation's metrics.json maps columns to a number or to {"value", "queries", "per_query":
+ * "<file in the folder>", "name": "<column of that file>"}; for a plain number the file is
+ * per-query/<set>.tsv and the name the measure. Whether training converged is "converged" in the
+ * facts of the model's run.json. Paths may be relative to the results file. Values are fractions.
+ * "device", "driver" and "kernels" may stand in the first line; else they come from the run.json of
+ * the evaluations. */
+
+/* One seed of a table, over the rows of the spec and the columns of the report. */
+typedef struct gb_seed_run {
+    uint64_t seed;       /* of training */
+    double *values;      /* [rows, columns] fractions; NAN: none */
+    int8_t *converged;   /* [rows] 1 yes, 0 no, -1 not known */
+    const char **steps;  /* [rows] name of the evaluation step, or "" */
+    const char *device;  /* what it ran on */
+    const char *driver;  /* of the device */
+    const char *kernels; /* hash of the kernel set */
+} gb_seed_run;
+
+typedef struct gb_seed_runs {
+    gb_seed_run *items; /* by ascending seed */
+    size_t count;       /* seeds */
+    size_t capacity;    /* seeds allocated */
+} gb_seed_runs;
+
+typedef struct gb_report_params {
+    const char *tables_dir; /* gb_tables_find */
+    const char *table;      /* "qac/table1" */
+    const char *scale;      /* "mini", "small", "paper" */
+    const char *results;    /* JSON lines file */
+} gb_report_params;
+
+/* Everything the four forms of a table show. */
+typedef struct gb_report {
+    gb_table_spec *spec;         /* owned */
+    gb_arena *arena;             /* owns strings and arrays below */
+    const char *scale;           /* "mini" */
+    const char *collection_kind; /* "world", "paper" or "own" */
+    bool own_collection;         /* "own": nothing published stands beside it */
+    const char *collection;      /* name of the collection, with its size where known */
+    const char *collection_id;   /* identity that recorded results must share */
+    const char *generator;       /* who wrote the generated queries, or "" */
+    json_t *settings;            /* of the scale, owned; NULL: not told */
+    json_t *times;               /* passed on, owned; NULL: none */
+    gb_spec_column *columns;     /* [column_count] shown; the spec's, or made from the results */
+    size_t column_count;         /* columns shown */
+    gb_seed_runs here;           /* this run, items owned by the arena */
+    gb_seed_runs recorded;       /* recorded results, when they fit this run */
+    char recorded_note[240];     /* why there are none, or "" */
+    gb_judgement *judgements;    /* [spec->claim_count] */
+} gb_report;
+gb_report *gb_report_build(const gb_report_params *params, gb_status *status);
+void gb_report_free(gb_report *report);
+
+/* Adds the seeds of this run to tables_dir/recorded/<table>.<scale>.json, replacing those it has.
+ * Results made with other settings or another collection are refused. */
+bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status *status);
+
+/* The forms, appended to out. The same report always gives the same bytes; only the JSON's "times"
+ * differ between equal runs. */
+void gb_report_text(const gb_report *report, gb_text *out); /* at most 112 columns, ASCII */
+void gb_report_markdown(const gb_report *report, gb_text *out);
+void gb_report_html(const gb_report *report, gb_text *out); /* one file, no scripts */
+bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status);
+/* table.md, table.json, table.html in a folder. */
+bool gb_report_write(const gb_report *report, const char *folder, gb_status *status);
+
+#endif

@@ -1,0 +1,271 @@
+/* table.html: one file, no scripts, light and dark, printable. */
+#include "private.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char style[] =
+    ":root{color-scheme:light dark;--line:#8886;--soft:#8881;--dim:#777;--yes:#1a7f37;--no:#c4320a;"
+    "--open:#9a6700}\n"
+    "@media "
+    "(prefers-color-scheme:dark){:root{--dim:#999;--yes:#4ac26b;--no:#ff8a65;--open:#d4a72c}}"
+    "\n"
+    "body{font:15px/1.45 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\n"
+    "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:13px}\n"
+    "th,td{padding:.25em .5em;border-bottom:1px solid var(--line);text-align:right;"
+    "vertical-align:top}\n"
+    "th:first-child,td:first-child,td.left,th.left{text-align:left}\n"
+    "thead th{border-bottom:2px solid var(--line)}\n"
+    "tr.group td{font-weight:600;background:var(--soft)}\n"
+    "td.first,th.first{border-left:1px solid var(--line)}\n"
+    ".published,.dim{color:var(--dim)}.here{font-weight:600}\n"
+    ".supported{color:var(--yes)}.contradicted{color:var(--no)}.undecided{color:var(--open)}\n"
+    ".wide{overflow-x:auto}\n"
+    "@media print{body{max-width:none;margin:0;font-size:10px}table{font-size:8px}"
+    ".wide{overflow:visible}tr{break-inside:avoid}}\n";
+
+static void escaped(gb_text *out, const char *text)
+{
+    for (; *text; text++) {
+        const char *entity = *text == '&'   ? "&amp;"
+                             : *text == '<' ? "&lt;"
+                             : *text == '>' ? "&gt;"
+                             : *text == '"' ? "&quot;"
+                                            : NULL;
+        if (entity)
+            gb_text_append(out, entity, strlen(entity));
+        else
+            gb_text_append(out, text, 1);
+    }
+}
+
+/* <tag class="class">text</tag>; class may be NULL. */
+static void element(gb_text *out, const char *tag, const char *class, const char *text)
+{
+    if (class)
+        gb_text_printf(out, "<%s class=\"%s\">", tag, class);
+    else
+        gb_text_printf(out, "<%s>", tag);
+    escaped(out, text);
+    gb_text_printf(out, "</%s>", tag);
+}
+
+static void head(const gb_report *report, gb_text *out)
+{
+    gb_text_printf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                        "<meta name=\"viewport\" content=\"width=device-width\">\n");
+    element(out, "title", NULL, report->spec->title);
+    gb_text_printf(out, "\n<style>\n%s</style>\n</head>\n<body>\n", style);
+    element(out, "h1", NULL, report->spec->title);
+    gb_text line = {0};
+    gb_text_printf(&line, "%s, %s. Scale %s, collection %s%s%s. This run: ", report->spec->name,
+                   report->spec->source, report->scale, report->collection,
+                   report->generator[0] ? ", generated queries by " : "", report->generator);
+    seeds_text(&report->here, &line);
+    if (report->recorded.count) {
+        gb_text_printf(&line, "; recorded: ");
+        seeds_text(&report->recorded, &line);
+        gb_text_printf(&line, ".");
+    } else {
+        gb_text_printf(&line, "; recorded: none (%s).", report->recorded_note);
+    }
+    const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
+    if (run && run->device[0])
+        gb_text_printf(&line, " Device: %s%s%s%s%.16s.", run->device, run->driver[0] ? ", " : "",
+                       run->driver, run->kernels[0] ? ", kernels " : "", run->kernels);
+    if (!line.failed)
+        element(out, "p", NULL, line.data);
+    gb_text_free(&line);
+}
+
+static void table_head(const gb_report *report, gb_text *out)
+{
+    bool own = report->own_collection;
+    gb_text_printf(out, "\n<div class=\"wide\"><table>\n<thead><tr><th rowspan=\"2\">system</th>");
+    for (size_t c = 0; c < report->column_count; c++) {
+        gb_text_printf(out, "<th class=\"first\" colspan=\"%d\" title=\"", own ? 1 : 3);
+        escaped(out, report->columns[c].label);
+        gb_text_printf(out, "\">");
+        escaped(out, own ? report->columns[c].name : report->columns[c].header);
+        gb_text_printf(out, "</th>");
+    }
+    gb_text_printf(out, "<th class=\"first left\" rowspan=\"2\">verdict</th></tr>\n<tr>");
+    for (size_t c = 0; c < report->column_count; c++) {
+        if (own)
+            gb_text_printf(out, "<th class=\"first\">here</th>");
+        else
+            gb_text_printf(out, "<th class=\"first published\">published</th><th>recorded</th>"
+                                "<th>here</th>");
+    }
+    gb_text_printf(out, "</tr></thead>\n<tbody>\n");
+}
+
+static void cell_html(const gb_report *report, size_t row, size_t column, gb_text *out)
+{
+    shown cell;
+    shown_cell(report, row, column, &cell);
+    int digits = report->columns[column].decimals;
+    if (!report->own_collection) {
+        gb_text_printf(out, "<td class=\"first published\"");
+        if (cell.published && cell.published->note[0]) {
+            gb_text_printf(out, " title=\"");
+            escaped(out, cell.published->note);
+            gb_text_printf(out, "\"");
+        }
+        gb_text_printf(out, ">");
+        if (cell.published)
+            gb_text_printf(out, "%.*f%s", cell.published->decimals, cell.published->value,
+                           word_in(cell.published->marks, "dagger") ? "†" : "");
+        gb_text_printf(out, "</td><td>");
+        if (cell.recorded_count)
+            gb_text_printf(out, "%.*f", digits, cell.recorded_mean);
+        if (cell.recorded_count > 1)
+            gb_text_printf(out, " ± %.*f", digits, cell.recorded_sd);
+        gb_text_printf(out, "</td>");
+    }
+    gb_text_printf(out, "<td class=\"%s\">", report->own_collection ? "first here" : "here");
+    if (cell.here_count)
+        gb_text_printf(out, "%.*f", digits, cell.here_mean);
+    if (cell.here_count > 1)
+        gb_text_printf(out, " ± %.*f", digits, cell.here_sd);
+    else if (mark_char(cell.mark) != ' ')
+        gb_text_printf(out, " %c", mark_char(cell.mark));
+    const char *verdict = gb_cell_verdict_text(cell.verdict);
+    if (verdict[0])
+        gb_text_printf(out, " %s", verdict);
+    gb_text_printf(out, "</td>");
+}
+
+static const char *verdict_class(const gb_judgement *judgement)
+{
+    static const char *const names[] = {"dim", "undecided", "supported", "contradicted"};
+    return names[judgement->verdict];
+}
+
+static void verdict_html(const gb_judgement *judgement, const char *before, gb_text *out)
+{
+    gb_text text = {0};
+    gb_text_printf(&text, "%s", before);
+    verdict_text(judgement, &text);
+    if (!text.failed)
+        element(out, "span", verdict_class(judgement), text.data);
+    gb_text_free(&text);
+}
+
+static void row_html(const gb_report *report, size_t index, gb_text *out)
+{
+    gb_text note = {0};
+    row_note(report, index, &note);
+    gb_text_printf(out, "<tr><td>");
+    escaped(out, report->spec->rows[index].label);
+    if (note.length)
+        gb_text_printf(out, " <span class=\"undecided\">(%s)</span>", note.data);
+    gb_text_free(&note);
+    gb_text_printf(out, "</td>");
+    for (size_t c = 0; c < report->column_count; c++)
+        cell_html(report, index, c, out);
+    gb_text_printf(out, "<td class=\"first left\">");
+    bool any = false;
+    for (size_t i = 0; i < report->spec->claim_count && !report->own_collection; i++) {
+        if (report->spec->claims[i].sides[0] != index)
+            continue;
+        char before[40];
+        snprintf(before, sizeof before, "%.30s ", report->spec->claims[i].id);
+        gb_text_printf(out, "%s", any ? "<br>" : "");
+        verdict_html(&report->judgements[i], before, out);
+        any = true;
+    }
+    gb_text_printf(out, "</td></tr>\n");
+}
+
+static void table(const gb_report *report, gb_text *out)
+{
+    table_head(report, out);
+    const char *group = "";
+    for (size_t r = 0; r < report->spec->row_count; r++) {
+        if (report->own_collection && !row_obtained(report, r))
+            continue;
+        if (strcmp(group, report->spec->rows[r].group) != 0) {
+            gb_text_printf(out, "<tr class=\"group\"><td colspan=\"%zu\">",
+                           report->column_count * (report->own_collection ? 1 : 3) + 2);
+            escaped(out, report->spec->rows[r].group);
+            gb_text_printf(out, "</td></tr>\n");
+        }
+        group = report->spec->rows[r].group;
+        row_html(report, r, out);
+    }
+    gb_text_printf(out, "</tbody></table></div>\n");
+}
+
+static void claims(const gb_report *report, gb_text *out)
+{
+    if (report->own_collection || !report->spec->claim_count)
+        return;
+    gb_text_printf(out, "<h2>Claims</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>claim</th>"
+                        "<th class=\"left\">statement</th><th>paper</th><th>mean</th>"
+                        "<th>95%% interval</th><th>seeds</th><th class=\"left\">verdict</th>"
+                        "<th>p over queries</th></tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < report->spec->claim_count; i++) {
+        const gb_claim *claim = &report->spec->claims[i];
+        const gb_judgement *judgement = &report->judgements[i];
+        int digits = claim_decimals(report, claim);
+        gb_text_printf(out, "<tr><td>%s</td>", claim->id);
+        element(out, "td", "left", claim->statement);
+        gb_text_printf(out, "<td>");
+        if (!isnan(claim->printed_delta))
+            difference_text(out, "", claim->printed_delta, digits, "");
+        gb_text_printf(out, "</td><td>");
+        if (judgement->seeds)
+            difference_text(out, "", judgement->mean, digits, "");
+        gb_text_printf(out, "</td><td>");
+        if (judgement->seeds > 1) {
+            difference_text(out, "", judgement->low, digits, " to ");
+            difference_text(out, "", judgement->high, digits, "");
+        }
+        gb_text_printf(out, "</td><td>%zu", judgement->seeds);
+        if (judgement->unconverged)
+            gb_text_printf(out, " (%zu not converged)", judgement->unconverged);
+        gb_text_printf(out, "</td><td class=\"left\">");
+        verdict_html(judgement, "", out);
+        gb_text_printf(out, "</td><td class=\"dim\">");
+        if (!isnan(judgement->query_p))
+            gb_text_printf(out, "%.2g", judgement->query_p);
+        gb_text_printf(out, "</td></tr>\n");
+    }
+    gb_text_printf(out, "</tbody></table></div>\n");
+}
+
+static void deviations(const gb_report *report, gb_text *out)
+{
+    gb_text_printf(out, "<h2>Deviations from the paper</h2>\n<div class=\"wide\"><table>\n<thead>"
+                        "<tr><th></th><th class=\"left\"></th><th class=\"left\">paper</th>"
+                        "<th class=\"left\">here</th><th class=\"left\">why</th></tr></thead>\n"
+                        "<tbody>\n");
+    for (size_t i = 0; i < report->spec->deviation_count; i++) {
+        const gb_deviation *one = &report->spec->deviations[i];
+        if (!deviation_applies(report, one))
+            continue;
+        const char *const cells[] = {one->id, one->topic, one->paper, one->here, one->why};
+        gb_text_printf(out, "<tr>");
+        for (size_t j = 0; j < 5; j++)
+            element(out, "td", "left", cells[j]);
+        gb_text_printf(out, "</tr>\n");
+    }
+    gb_text_printf(out, "</tbody></table></div>\n");
+}
+
+void gb_report_html(const gb_report *report, gb_text *out)
+{
+    head(report, out);
+    table(report, out);
+    claims(report, out);
+    deviations(report, out);
+    gb_text_printf(out, "<h2>How to read this</h2>\n<ul>\n");
+    const char *lines[8];
+    size_t count = reading_lines(report, lines);
+    for (size_t i = 0; i < count; i++) {
+        element(out, "li", NULL, lines[i]);
+        gb_text_append(out, "\n", 1);
+    }
+    gb_text_printf(out, "</ul>\n</body>\n</html>\n");
+}

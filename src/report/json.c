@@ -1,0 +1,181 @@
+/* table.json, and the three files together. */
+#include "gabbro/retrieve.h"
+#include "private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* NAN has no JSON: null. */
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Mean, deviation and 95% interval of the mean over the recorded seeds, in the unit shown. */
+static json_t *recorded_json(const shown *cell)
+{
+    double n = (double)cell->recorded_count, half = NAN;
+    if (cell->recorded_count > 1)
+        half = gb_t_quantile(0.975, n - 1) * cell->recorded_sd / sqrt(n);
+    return json_pack("{s:I, s:o, s:o, s:o, s:o}", "seeds", (json_int_t)cell->recorded_count, "mean",
+                     number(cell->recorded_mean), "sd", number(cell->recorded_sd), "low",
+                     number(cell->recorded_mean - half), "high",
+                     number(cell->recorded_mean + half));
+}
+
+static json_t *cell_json(const gb_report *report, size_t row, size_t column)
+{
+    shown cell;
+    shown_cell(report, row, column, &cell);
+    json_t *out = json_object();
+    if (cell.published) {
+        json_object_set_new(out, "published", json_real(cell.published->value));
+        json_object_set_new(out, "status", json_string(cell.published->status));
+        if (cell.published->marks[0])
+            json_object_set_new(out, "marks", json_string(cell.published->marks));
+        if (cell.published->note[0])
+            json_object_set_new(out, "note", json_string(cell.published->note));
+    }
+    if (cell.recorded_count)
+        json_object_set_new(out, "recorded", recorded_json(&cell));
+    if (cell.here_count) {
+        static const char *const marks[] = {"none", "equal", "within", "beyond"};
+        json_t *here = json_object();
+        for (size_t i = 0; i < report->here.count; i++) {
+            char name[24];
+            snprintf(name, sizeof name, "%llu", (unsigned long long)report->here.items[i].seed);
+            json_object_set_new(here, name,
+                                number(run_value(report, &report->here.items[i], row, column)));
+        }
+        json_object_set_new(out, "here", here);
+        json_object_set_new(out, "against_recorded", json_string(marks[cell.mark]));
+    }
+    if (cell.verdict)
+        json_object_set_new(out, "verdict", json_string(gb_cell_verdict_text(cell.verdict)));
+    return out;
+}
+
+static json_t *row_json(const gb_report *report, size_t index)
+{
+    static const char *const roles[] = {"quoted", "baseline", "trained", "extra"};
+    const gb_spec_row *row = &report->spec->rows[index];
+    json_t *cells = json_object(), *steps = json_object(), *converged = json_object();
+    for (size_t c = 0; c < report->column_count; c++) {
+        json_t *cell = cell_json(report, index, c);
+        if (json_object_size(cell))
+            json_object_set(cells, report->columns[c].name, cell);
+        json_decref(cell);
+    }
+    for (size_t i = 0; i < report->here.count; i++) {
+        const gb_seed_run *run = &report->here.items[i];
+        char name[24];
+        snprintf(name, sizeof name, "%llu", (unsigned long long)run->seed);
+        if (run->steps[index][0])
+            json_object_set_new(steps, name, json_string(run->steps[index]));
+        if (run->converged[index] >= 0)
+            json_object_set_new(converged, name, json_boolean(run->converged[index]));
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "row", row->key, "published_row",
+                     row->published, "label", row->label, "role", roles[row->role], "cells", cells,
+                     "steps", steps, "converged", converged);
+}
+
+static json_t *claim_json(const gb_report *report, size_t index)
+{
+    static const char *const verdicts[] = {"not judged", "undecided", "supported", "contradicted"};
+    const gb_claim *claim = &report->spec->claims[index];
+    const gb_judgement *j = &report->judgements[index];
+    json_t *out = json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:i, s:I}", "claim",
+        claim->id, "kind", claim->kind, "column", claim->column, "statement", claim->statement,
+        "printed_delta", number(claim->printed_delta), "verdict", verdicts[j->verdict], "reason",
+        j->reason, "seeds", (json_int_t)j->seeds, "mean", number(j->mean), "sd", number(j->sd),
+        "low", number(j->low), "high", number(j->high), "more_seeds", (int)j->more_seeds,
+        "not_converged", (json_int_t)j->unconverged);
+    if (!isnan(j->query_p))
+        json_object_set_new(
+            out, "over_queries",
+            json_pack("{s:f, s:I}", "p", j->query_p, "queries", (json_int_t)j->queries));
+    return out;
+}
+
+static json_t *times_json(const gb_report *report)
+{
+    char date[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    json_t *times = report->times ? json_deep_copy(report->times) : json_object();
+    if (!json_is_object(times)) {
+        json_decref(times);
+        times = json_object();
+    }
+    json_object_set_new(times, "reported", json_string(date));
+    return times;
+}
+
+static json_t *report_json(const gb_report *report)
+{
+    json_t *rows = json_array(), *claims = json_array(), *deviations = json_array();
+    for (size_t r = 0; r < report->spec->row_count; r++)
+        if (!report->own_collection || row_obtained(report, r))
+            json_array_append_new(rows, row_json(report, r));
+    for (size_t i = 0; i < report->spec->claim_count; i++)
+        json_array_append_new(claims, claim_json(report, i));
+    for (size_t i = 0; i < report->spec->deviation_count; i++)
+        if (deviation_applies(report, &report->spec->deviations[i]))
+            json_array_append_new(deviations, json_string(report->spec->deviations[i].id));
+    const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
+    json_t *device = json_pack("{s:s, s:s, s:s}", "device", run ? run->device : "", "driver",
+                               run ? run->driver : "", "kernels", run ? run->kernels : "");
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:O?, s:o, s:o, s:o, s:o, s:s, "
+                     "s:o}",
+                     "format", 1, "program", "gabbro " GABBRO_VERSION, "table", report->spec->name,
+                     "source", report->spec->source, "scale", report->scale, "collection",
+                     report->collection, "collection_step", report->collection_id,
+                     "collection_kind", report->collection_kind, "generator", report->generator,
+                     "settings", report->settings, "device", device, "rows", rows, "claims", claims,
+                     "deviations", deviations, "recorded_note", report->recorded_note, "times",
+                     times_json(report));
+}
+
+bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status)
+{
+    json_t *root = report_json(report);
+    char *text =
+        root ? json_dumps(root, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(root);
+    if (!text)
+        return gb_fail(status, GB_INTERNAL, report->spec->name, "are all names valid UTF-8?",
+                       "cannot write the table as JSON");
+    gb_text_printf(out, "%s\n", text);
+    free(text);
+    return true;
+}
+
+static bool write_one(const char *folder, const char *name, const gb_text *text, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    bool ok = path && (!text->failed || gb_fail_memory(status, "writing the table")) &&
+              gb_write_file(path, text->data, text->length, status);
+    free(path);
+    return ok;
+}
+
+bool gb_report_write(const gb_report *report, const char *folder, gb_status *status)
+{
+    gb_text markdown = {0}, html = {0}, json = {0};
+    gb_report_markdown(report, &markdown);
+    gb_report_html(report, &html);
+    bool ok = gb_report_json(report, &json, status) && gb_make_dirs(folder, status) &&
+              write_one(folder, "table.md", &markdown, status) &&
+              write_one(folder, "table.html", &html, status) &&
+              write_one(folder, "table.json", &json, status);
+    gb_text_free(&markdown);
+    gb_text_free(&html);
+    gb_text_free(&json);
+    return ok;
+}

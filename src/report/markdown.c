@@ -1,0 +1,197 @@
+/* table.md */
+#include "private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Text inside a table cell. */
+static void escaped(gb_text *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|' || *text == '\\' || *text == '<' || *text == '*' || *text == '_')
+            gb_text_append(out, "\\", 1);
+        gb_text_append(out, text, 1);
+    }
+}
+
+static void cell_markdown(const gb_report *report, size_t row, size_t column, gb_text *out)
+{
+    shown cell;
+    shown_cell(report, row, column, &cell);
+    int digits = report->columns[column].decimals;
+    bool obtained = cell.recorded_count || cell.here_count;
+    if (!report->own_collection && cell.published)
+        gb_text_printf(out, "%.*f", cell.published->decimals, cell.published->value);
+    else if (!report->own_collection)
+        gb_text_printf(out, "–");
+    if (!obtained)
+        return;
+    if (!report->own_collection) {
+        gb_text_printf(out, " / ");
+        if (cell.recorded_count)
+            gb_text_printf(out, "%.*f", digits, cell.recorded_mean);
+        else
+            gb_text_printf(out, "–");
+        if (cell.recorded_count > 1)
+            gb_text_printf(out, " ± %.*f", digits, cell.recorded_sd);
+        gb_text_printf(out, " / ");
+    }
+    if (!cell.here_count)
+        gb_text_printf(out, "–");
+    else
+        gb_text_printf(out, "**%.*f**", digits, cell.here_mean);
+    if (cell.here_count > 1)
+        gb_text_printf(out, " ± %.*f", digits, cell.here_sd);
+    else if (mark_char(cell.mark) != ' ')
+        gb_text_printf(out, " %c", mark_char(cell.mark));
+    const char *verdict = gb_cell_verdict_text(cell.verdict);
+    if (verdict[0])
+        gb_text_printf(out, " %s", verdict);
+}
+
+/* Claims whose left side is the row, with their verdicts. */
+static void row_claims(const gb_report *report, size_t row, gb_text *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < report->spec->claim_count && !report->own_collection; i++) {
+        if (report->spec->claims[i].sides[0] != row)
+            continue;
+        gb_text_printf(out, "%s%s ", any ? "; " : "", report->spec->claims[i].id);
+        verdict_text(&report->judgements[i], out);
+        any = true;
+    }
+}
+
+static void table(const gb_report *report, gb_text *out)
+{
+    gb_text_printf(out, "\n| system |");
+    for (size_t c = 0; c < report->column_count; c++) {
+        gb_text_append(out, " ", 1);
+        escaped(out, report->own_collection ? report->columns[c].name : report->columns[c].header);
+        gb_text_printf(out, " |");
+    }
+    gb_text_printf(out, " verdict |\n|---|");
+    for (size_t c = 0; c <= report->column_count; c++)
+        gb_text_printf(out, "---|");
+    gb_text_append(out, "\n", 1);
+    const char *group = "";
+    for (size_t r = 0; r < report->spec->row_count; r++) {
+        const gb_spec_row *row = &report->spec->rows[r];
+        if (report->own_collection && !row_obtained(report, r))
+            continue;
+        if (strcmp(group, row->group) != 0) {
+            gb_text_printf(out, "| **%s** |", row->group);
+            for (size_t c = 0; c <= report->column_count; c++)
+                gb_text_printf(out, " |");
+            gb_text_append(out, "\n", 1);
+        }
+        group = row->group;
+        gb_text_printf(out, "| ");
+        escaped(out, row->label);
+        gb_text note = {0};
+        row_note(report, r, &note);
+        if (note.length)
+            gb_text_printf(out, " (%s)", note.data);
+        gb_text_free(&note);
+        gb_text_printf(out, " |");
+        for (size_t c = 0; c < report->column_count; c++) {
+            gb_text_append(out, " ", 1);
+            cell_markdown(report, r, c, out);
+            gb_text_printf(out, " |");
+        }
+        gb_text_append(out, " ", 1);
+        row_claims(report, r, out);
+        gb_text_printf(out, " |\n");
+    }
+    if (!report->own_collection)
+        gb_text_printf(out, "\nCells: published / recorded mean ± deviation between seeds / "
+                            "**here**.\n");
+    for (size_t c = 0; c < report->column_count; c++)
+        gb_text_printf(out, "%s%s = %s", c ? "; " : "", report->columns[c].header,
+                       report->columns[c].label);
+    gb_text_printf(out, ".\n");
+}
+
+static void claims(const gb_report *report, gb_text *out)
+{
+    if (report->own_collection || !report->spec->claim_count)
+        return;
+    gb_text_printf(out,
+                   "\n## Claims\n\n| claim | statement | paper | mean | 95%% interval | seeds | "
+                   "verdict | p over queries |\n|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < report->spec->claim_count; i++) {
+        const gb_claim *claim = &report->spec->claims[i];
+        const gb_judgement *judgement = &report->judgements[i];
+        int digits = claim_decimals(report, claim);
+        gb_text_printf(out, "| %s | ", claim->id);
+        escaped(out, claim->statement);
+        gb_text_printf(out, " | ");
+        if (!isnan(claim->printed_delta))
+            difference_text(out, "", claim->printed_delta, digits, "");
+        gb_text_printf(out, " | ");
+        if (judgement->seeds)
+            difference_text(out, "", judgement->mean, digits, "");
+        gb_text_printf(out, " | ");
+        if (judgement->seeds > 1) {
+            difference_text(out, "", judgement->low, digits, " to ");
+            difference_text(out, "", judgement->high, digits, "");
+        }
+        gb_text_printf(out, " | %zu", judgement->seeds);
+        if (judgement->unconverged)
+            gb_text_printf(out, " (%zu not converged)", judgement->unconverged);
+        gb_text_printf(out, " | ");
+        verdict_text(judgement, out);
+        gb_text_printf(out, " | ");
+        if (!isnan(judgement->query_p))
+            gb_text_printf(out, "%.2g", judgement->query_p);
+        gb_text_printf(out, " |\n");
+    }
+}
+
+static void deviations(const gb_report *report, gb_text *out)
+{
+    gb_text_printf(out, "\n## Deviations from the paper\n\n"
+                        "| | | paper | here | why |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < report->spec->deviation_count; i++) {
+        const gb_deviation *one = &report->spec->deviations[i];
+        if (!deviation_applies(report, one))
+            continue;
+        const char *const cells[] = {one->id, one->topic, one->paper, one->here, one->why};
+        gb_text_append(out, "|", 1);
+        for (size_t j = 0; j < 5; j++) {
+            gb_text_append(out, " ", 1);
+            escaped(out, cells[j]);
+            gb_text_printf(out, " |");
+        }
+        gb_text_append(out, "\n", 1);
+    }
+}
+
+void gb_report_markdown(const gb_report *report, gb_text *out)
+{
+    const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
+    gb_text_printf(out, "# %s\n\n%s, %s. Scale %s, collection %s", report->spec->title,
+                   report->spec->name, report->spec->source, report->scale, report->collection);
+    if (report->generator[0])
+        gb_text_printf(out, ", generated queries by %s", report->generator);
+    gb_text_printf(out, ". This run: ");
+    seeds_text(&report->here, out);
+    if (report->recorded.count) {
+        gb_text_printf(out, "; recorded: ");
+        seeds_text(&report->recorded, out);
+        gb_text_printf(out, ".\n");
+    } else {
+        gb_text_printf(out, "; recorded: none (%s).\n", report->recorded_note);
+    }
+    if (run && run->device[0])
+        gb_text_printf(out, "Device: %s%s%s%s%.16s.\n", run->device, run->driver[0] ? ", " : "",
+                       run->driver, run->kernels[0] ? ", kernels " : "", run->kernels);
+    table(report, out);
+    claims(report, out);
+    deviations(report, out);
+    gb_text_printf(out, "\n## How to read this\n\n");
+    const char *lines[8];
+    size_t count = reading_lines(report, lines);
+    for (size_t i = 0; i < count; i++)
+        gb_text_printf(out, "- %s\n", lines[i]);
+}

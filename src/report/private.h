@@ -1,0 +1,123 @@
+/* Inside the report room. */
+#ifndef GABBRO_REPORT_PRIVATE_H
+#define GABBRO_REPORT_PRIVATE_H
+
+#include "gabbro/report.h"
+
+/* A file of tab-separated lines with a header; fields are found by the header's names. */
+typedef struct tsv {
+    gb_lines *lines;        /* the file */
+    const char **wanted;    /* [count] names of the fields to give */
+    const char *fields[16]; /* [count] fields of the current line, valid until the next */
+    size_t places[16];      /* [count] place of each wanted field in a line */
+    size_t count;           /* wanted fields */
+    size_t width;           /* fields of the header line */
+    char *copy;             /* the current line, cut at its tabs */
+    size_t capacity;        /* bytes of copy */
+} tsv;
+bool tsv_open(tsv *file, const char *path, const char *const *wanted, size_t count,
+              gb_status *status);
+int tsv_next(tsv *file, gb_status *status); /* 1, 0 at the end, -1 */
+void tsv_close(tsv *file);
+
+const char *keep(gb_arena *arena, const char *text, gb_status *status); /* copy; NULL: "" */
+/* "qac/table1" -> tables_dir/folder/qac-table1<end> */
+char *table_path(const char *tables_dir, const char *folder, const char *table, const char *end,
+                 gb_status *status);
+size_t spec_row(const gb_table_spec *spec, const char *key);     /* by result key; SIZE_MAX */
+size_t spec_column(const gb_table_spec *spec, const char *name); /* by published name; SIZE_MAX */
+bool word_in(const char *words, const char *word);               /* of a space-separated list */
+
+/* ---- results ----------------------------------------------------------------------------------
+ */
+
+/* Where the per-query values of a cell lie. */
+typedef struct per_query {
+    const char *path; /* TSV file */
+    const char *name; /* its column, or NULL for the second one */
+} per_query;
+
+typedef struct result_cell {
+    size_t row;         /* of the spec */
+    const char *column; /* name as in the results */
+    uint64_t seed;      /* of training */
+    double value;       /* fraction */
+    per_query queries;  /* path NULL: none */
+} result_cell;
+
+typedef struct result_row {
+    size_t row;       /* of the spec */
+    uint64_t seed;    /* of training */
+    int8_t converged; /* 1, 0, -1 */
+    const char *step; /* evaluation step */
+} result_row;
+
+/* A results file as read. */
+typedef struct results {
+    json_t *header;                        /* first line; owned */
+    result_cell *cells;                    /* [cell_count] */
+    size_t cell_count;                     /* values */
+    size_t cell_capacity;                  /* allocated */
+    result_row *rows;                      /* [row_count] one a row and seed */
+    size_t row_count;                      /* rows */
+    size_t row_capacity;                   /* allocated */
+    const char *device, *driver, *kernels; /* of the first evaluation that has them, or "" */
+} results;
+bool results_read(const char *path, const gb_table_spec *spec, gb_arena *arena, results *out,
+                  gb_status *status);
+void results_free(results *read);
+/* Per-query values of two cells for the queries that both have, in order of the ids; free both. */
+bool results_pair(const per_query *a, const per_query *b, double **va, double **vb, size_t *count,
+                  gb_status *status);
+
+gb_seed_run *seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed, gb_status *status);
+const gb_seed_run *seed_run_find(const gb_seed_runs *runs, uint64_t seed);
+double run_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column);
+bool recorded_read(gb_report *report, const char *tables_dir, gb_status *status);
+
+/* ---- what the forms share ---------------------------------------------------------------------
+ */
+
+typedef enum here_mark {
+    HERE_NONE,   /* nothing to compare with */
+    HERE_EQUAL,  /* the same bits as the recorded run of this seed */
+    HERE_WITHIN, /* within the spread of the recorded seeds */
+    HERE_BEYOND, /* outside of it */
+} here_mark;
+
+/* All about one cell, in the unit shown. */
+typedef struct shown {
+    const gb_cell *published;          /* NULL: none */
+    size_t recorded_count;             /* recorded seeds with a value */
+    double recorded_mean, recorded_sd; /* of them; sd NAN for one */
+    size_t here_count;                 /* seeds of this run with a value */
+    double here_mean, here_sd;         /* of them */
+    here_mark mark;                    /* this run's (first) seed against the recorded ones */
+    gb_cell_verdict verdict;           /* paper scale only */
+} shown;
+void shown_cell(const gb_report *report, size_t row, size_t column, shown *out);
+/* Is there anything obtained (recorded or here) in a row? */
+bool row_obtained(const gb_report *report, size_t row);
+/* "did not converge here; 2 of 5 recorded not converged; below the baseline", or "". Appended to an
+ * empty text. */
+void row_note(const gb_report *report, size_t row, gb_text *out);
+char mark_char(here_mark mark); /* '=', '~', '!' or ' ' */
+/* "supported", "undecided (needs 4 more seeds)" ... */
+void verdict_text(const gb_judgement *judgement, gb_text *out);
+/* Text, signed difference, text; a difference that rounds to zero has no sign. */
+void difference_text(gb_text *out, const char *before, double difference, int decimals,
+                     const char *behind);
+/* Digits to show for the differences of a claim. */
+int claim_decimals(const gb_report *report, const gb_claim *claim);
+/* Paragraphs of the report in plain words: how to read it. */
+size_t reading_lines(const gb_report *report, const char *lines[8]);
+/* "seed 42" or "5 seeds (42 43 44 45 46)" */
+void seeds_text(const gb_seed_runs *runs, gb_text *out);
+bool deviation_applies(const gb_report *report, const gb_deviation *deviation);
+/* How many cells of this run equal the recorded run of its seed, and so on. */
+typedef struct compared {
+    size_t equal, within, beyond; /* cells */
+} compared;
+compared compare_all(const gb_report *report);
+
+#endif

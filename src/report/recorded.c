@@ -1,0 +1,179 @@
+/* Recorded results: tables/recorded/<table>.<scale>.json. */
+#include "private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *recorded_path(const gb_report *report, const char *tables_dir, gb_status *status)
+{
+    char *end = gb_format(status, ".%s.json", report->scale);
+    char *path = end ? table_path(tables_dir, "recorded", report->spec->name, end, status) : NULL;
+    free(end);
+    return path;
+}
+
+/* NULL with GB_OK when there is no file. */
+static json_t *load(const char *path, gb_status *status)
+{
+    if (!gb_file_exists(path))
+        return NULL;
+    size_t length;
+    char *text = gb_read_file(path, &length, status);
+    json_error_t error;
+    json_t *root = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &error) : NULL;
+    if (text && !json_is_object(json_object_get(root, "seeds"))) {
+        gb_fail(status, GB_DATA, path, "restore the file, or remove it", "no recorded results: %s",
+                root ? "no \"seeds\"" : error.text);
+        json_decref(root);
+        root = NULL;
+    }
+    free(text);
+    return root;
+}
+
+/* Why recorded results cannot stand beside this run, or NULL. */
+static const char *misfit(const gb_report *report, const json_t *root)
+{
+    const char *collection = json_string_value(json_object_get(root, "collection"));
+    json_t *settings = json_object_get(root, "settings");
+    if (!collection || strcmp(collection, report->collection_id) != 0)
+        return "the recorded results belong to another version of the collection";
+    if (settings && report->settings && json_equal(settings, report->settings))
+        return NULL;
+    return settings || report->settings ? "the recorded results were made with other settings"
+                                        : NULL;
+}
+
+static bool add_seed(gb_report *report, const char *name, const json_t *seed, gb_status *status)
+{
+    gb_seed_run *run =
+        seed_run_get(report, &report->recorded, (uint64_t)strtoull(name, NULL, 10), status);
+    if (!run)
+        return false;
+    run->device = keep(report->arena, json_string_value(json_object_get(seed, "device")), status);
+    run->driver = keep(report->arena, json_string_value(json_object_get(seed, "driver")), status);
+    run->kernels = keep(report->arena, json_string_value(json_object_get(seed, "kernels")), status);
+    const char *key, *column;
+    json_t *row, *value;
+    json_object_foreach(json_object_get(seed, "rows"), key, row)
+    {
+        size_t r = spec_row(report->spec, key);
+        if (r == SIZE_MAX)
+            continue; /* a row that the table no longer has */
+        json_t *converged = json_object_get(row, "converged");
+        run->converged[r] = json_is_boolean(converged) ? (int8_t)json_is_true(converged) : -1;
+        json_object_foreach(json_object_get(row, "values"), column, value)
+        {
+            size_t c = spec_column(report->spec, column);
+            if (c != SIZE_MAX && json_is_number(value))
+                run->values[r * report->column_count + c] = json_number_value(value);
+        }
+    }
+    return run->device && run->driver && run->kernels;
+}
+
+bool recorded_read(gb_report *report, const char *tables_dir, gb_status *status)
+{
+    if (report->own_collection) {
+        snprintf(report->recorded_note, sizeof report->recorded_note,
+                 "results are recorded for the built-in collection only");
+        return true;
+    }
+    gb_status own = {0};
+    char *path = recorded_path(report, tables_dir, &own);
+    json_t *root = path ? load(path, &own) : NULL;
+    bool ok = own.code == GB_OK;
+    const char *why = root ? misfit(report, root) : "no recorded results at this scale";
+    if (ok && why)
+        snprintf(report->recorded_note, sizeof report->recorded_note, "%s", why);
+    const char *name;
+    json_t *seed;
+    if (ok && !why) {
+        json_object_foreach(json_object_get(root, "seeds"), name, seed) ok =
+            ok && add_seed(report, name, seed, &own);
+    }
+    json_decref(root);
+    free(path);
+    if (!ok && status)
+        *status = own;
+    return ok;
+}
+
+static json_t *row_to_json(const gb_report *report, const gb_seed_run *run, size_t row)
+{
+    json_t *values = json_object();
+    for (size_t c = 0; c < report->column_count; c++) {
+        double value = run_value(report, run, row, c);
+        if (!isnan(value))
+            json_object_set_new(values, report->columns[c].name, json_real(value));
+    }
+    if (json_object_size(values) == 0) {
+        json_decref(values);
+        return NULL;
+    }
+    json_t *converged = run->converged[row] < 0 ? json_null() : json_boolean(run->converged[row]);
+    return json_pack("{s:o, s:o}", "converged", converged, "values", values);
+}
+
+static json_t *seed_to_json(const gb_report *report, const gb_seed_run *run)
+{
+    json_t *rows = json_object();
+    for (size_t r = 0; r < report->spec->row_count; r++) {
+        json_t *row = row_to_json(report, run, r);
+        if (row)
+            json_object_set_new(rows, report->spec->rows[r].key, row);
+    }
+    return json_pack("{s:s, s:s, s:s, s:o}", "device", run->device, "driver", run->driver,
+                     "kernels", run->kernels, "rows", rows);
+}
+
+static json_t *fresh_root(const gb_report *report)
+{
+    json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:{}}", "format", 1, "table", report->spec->name,
+                             "scale", report->scale, "collection", report->collection_id, "seeds");
+    if (report->settings)
+        json_object_set(root, "settings", report->settings);
+    return root;
+}
+
+bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status *status)
+{
+    if (report->own_collection)
+        return gb_fail(status, GB_USAGE, NULL, "leave out --record",
+                       "results of one's own collection are not recorded");
+    gb_status own = {0};
+    char *path = recorded_path(report, tables_dir, &own);
+    char *folder = gb_path_join(&own, tables_dir, "recorded");
+    json_t *root = path ? load(path, &own) : NULL;
+    bool ok = own.code == GB_OK && path && folder;
+    const char *why = root ? misfit(report, root) : NULL;
+    if (ok && why)
+        ok = gb_fail(&own, GB_DATA, path, "remove the file to start anew", "not recorded: %s", why);
+    if (ok && !root)
+        root = fresh_root(report);
+    json_t *seeds = json_object_get(root, "seeds");
+    for (size_t i = 0; ok && i < report->here.count; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "%llu", (unsigned long long)report->here.items[i].seed);
+        ok = json_object_set_new(seeds, name, seed_to_json(report, &report->here.items[i])) == 0 ||
+             gb_fail_memory(&own, "recording results");
+    }
+    char *text =
+        ok ? json_dumps(root, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    gb_text out = {0};
+    if (text)
+        gb_text_printf(&out, "%s\n", text);
+    ok = ok && (text && !out.failed
+                    ? gb_make_dirs(folder, &own) && gb_write_file(path, out.data, out.length, &own)
+                    : gb_fail_memory(&own, "recording results"));
+    gb_text_free(&out);
+    free(text);
+    json_decref(root);
+    free(folder);
+    free(path);
+    if (!ok && status)
+        *status = own;
+    return ok;
+}

@@ -1,0 +1,351 @@
+/* Putting a report together: columns, seeds, verdicts, and what the four forms share. */
+#include "gabbro/retrieve.h"
+#include "private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const gb_seed_run *seed_run_find(const gb_seed_runs *runs, uint64_t seed)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (runs->items[i].seed == seed)
+            return &runs->items[i];
+    return NULL;
+}
+
+/* The run of a seed, put in its place with empty cells when there is none. */
+gb_seed_run *seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed, gb_status *status)
+{
+    size_t at = 0, rows = report->spec->row_count, cells = rows * report->column_count;
+    while (at < runs->count && runs->items[at].seed < seed)
+        at++;
+    if (at < runs->count && runs->items[at].seed == seed)
+        return &runs->items[at];
+    gb_seed_run run = {.seed = seed, .device = "", .driver = "", .kernels = ""};
+    run.values = gb_arena_alloc(report->arena, cells * sizeof *run.values + 1, status);
+    run.converged = gb_arena_alloc(report->arena, rows + 1, status);
+    run.steps = gb_arena_alloc(report->arena, rows * sizeof *run.steps + 1, status);
+    if (!run.values || !run.converged || !run.steps ||
+        !gb_grow(&runs->items, &runs->capacity, runs->count + 1, sizeof *runs->items, status))
+        return NULL;
+    for (size_t i = 0; i < cells; i++)
+        run.values[i] = NAN;
+    memset(run.converged, -1, rows);
+    for (size_t i = 0; i < rows; i++)
+        run.steps[i] = "";
+    memmove(&runs->items[at + 1], &runs->items[at], (runs->count - at) * sizeof *runs->items);
+    runs->items[at] = run;
+    runs->count++;
+    return &runs->items[at];
+}
+
+double run_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column)
+{
+    return run->values[row * report->column_count + column];
+}
+
+/* ---- columns ----------------------------------------------------------------------------------
+ */
+
+/* Column of the report that a result fills, or SIZE_MAX. */
+static size_t column_of(const gb_report *report, const char *name)
+{
+    for (size_t i = 0; i < report->column_count; i++)
+        if (strcmp(report->columns[i].name, name) == 0 ||
+            word_in(report->columns[i].obtained, name))
+            return i;
+    return SIZE_MAX;
+}
+
+static bool usual_measure(const char *measure)
+{
+    return word_in("MRR@10 Hit@50 Hit@1000 nDCG@10", measure);
+}
+
+/* A collection of one's own: its columns are those of its results, the usual measures first to be
+ * shown; others only where none of these is there. */
+static bool own_columns(gb_report *report, const results *read, gb_status *status)
+{
+    report->columns = gb_arena_alloc(report->arena, 8 * sizeof *report->columns, status);
+    if (!report->columns)
+        return false;
+    bool usual = false;
+    for (size_t i = 0; i < read->cell_count; i++) {
+        const char *colon = strchr(read->cells[i].column, ':');
+        usual = usual || (colon && usual_measure(colon + 1));
+    }
+    for (size_t i = 0; i < read->cell_count && report->column_count < 8; i++) {
+        const char *name = read->cells[i].column, *colon = strchr(name, ':');
+        const char *measure = colon ? colon + 1 : name;
+        if ((usual && !usual_measure(measure)) || column_of(report, name) != SIZE_MAX)
+            continue;
+        report->columns[report->column_count++] = (gb_spec_column){.name = name,
+                                                                   .obtained = "",
+                                                                   .header = measure,
+                                                                   .label = name,
+                                                                   .scale = 100,
+                                                                   .decimals = 1};
+    }
+    return true;
+}
+
+/* ---- this run ---------------------------------------------------------------------------------
+ */
+
+static bool take_results(gb_report *report, const results *read, gb_status *status)
+{
+    for (size_t i = 0; i < read->row_count; i++) {
+        const result_row *row = &read->rows[i];
+        gb_seed_run *run = seed_run_get(report, &report->here, row->seed, status);
+        if (!run)
+            return false;
+        run->converged[row->row] = row->converged;
+        run->steps[row->row] = row->step;
+        run->device = read->device;
+        run->driver = read->driver;
+        run->kernels = read->kernels;
+    }
+    for (size_t i = 0; i < read->cell_count; i++) {
+        const result_cell *cell = &read->cells[i];
+        size_t column = column_of(report, cell->column);
+        gb_seed_run *run = seed_run_get(report, &report->here, cell->seed, status);
+        if (!run)
+            return false;
+        if (column != SIZE_MAX)
+            run->values[cell->row * report->column_count + column] = cell->value;
+    }
+    return true;
+}
+
+/* Name, size and generator from the collection's folder; else its name is what was given. */
+static bool describe_collection(gb_report *report, const char *given, gb_status *status)
+{
+    const char *slash = strrchr(given, '/');
+    report->collection = report->collection_id =
+        keep(report->arena, slash ? slash + 1 : given, status);
+    report->generator = "";
+    char *path = gb_path_join(status, given, "collection.json");
+    json_t *root = path && gb_file_exists(path) ? json_load_file(path, 0, NULL) : NULL;
+    free(path);
+    const char *name = json_string_value(json_object_get(root, "name"));
+    const char *generator = json_string_value(json_object_get(root, "generator"));
+    const json_t *counts = json_object_get(root, "counts");
+    const json_t *passages = json_object_get(counts ? counts : root, "passages");
+    gb_text text = {0};
+    if (name && json_is_integer(passages))
+        gb_text_printf(&text, "%s, %lld passages", name, (long long)json_integer_value(passages));
+    else if (name)
+        gb_text_printf(&text, "%s", name);
+    if (text.length)
+        report->collection = keep(report->arena, text.data, status);
+    if (generator)
+        report->generator = keep(report->arena, generator, status);
+    gb_text_free(&text);
+    json_decref(root);
+    return report->collection && report->collection_id && report->generator;
+}
+
+static bool take_header(gb_report *report, const results *read, gb_status *status)
+{
+    const char *collection = json_string_value(json_object_get(read->header, "collection"));
+    const char *scale = json_string_value(json_object_get(read->header, "scale"));
+    const char *kind = json_string_value(json_object_get(read->header, "collection_kind"));
+    if (!(report->collection_kind = keep(report->arena, kind ? kind : "world", status)))
+        return false;
+    report->own_collection = strcmp(report->collection_kind, "own") == 0;
+    report->settings = json_incref(json_object_get(read->header, "settings"));
+    report->times = json_incref(json_object_get(read->header, "times"));
+    if (scale && strcmp(scale, report->scale) != 0)
+        return gb_fail(status, GB_USAGE, report->scale, "give the scale that was run",
+                       "the results were made at scale %s", scale);
+    return describe_collection(report, collection ? collection : "", status);
+}
+
+/* ---- claims -----------------------------------------------------------------------------------
+ */
+
+/* Values of the claim's rows for one seed, in the unit shown. Rows that are only quoted count with
+ * their published value, at paper scale. False when one is missing. */
+static bool claim_values(const gb_report *report, const gb_claim *claim, size_t column,
+                         const gb_seed_run *run, double *values)
+{
+    for (size_t i = 0; i < claim->count; i++) {
+        size_t row = claim->sides[i];
+        const gb_cell *cell = &report->spec->cells[row * report->spec->column_count + column];
+        if (report->spec->rows[row].role == GB_ROW_QUOTED)
+            values[i] = cell->present ? cell->value : NAN;
+        else
+            values[i] = run_value(report, run, row, column) * report->columns[column].scale;
+        if (isnan(values[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool claim_converged(const gb_claim *claim, const gb_seed_run *run)
+{
+    for (size_t i = 0; i < claim->count; i++)
+        if (run->converged[claim->sides[i]] == 0)
+            return false;
+    return true;
+}
+
+static const char *not_judgeable(const gb_report *report, const gb_claim *claim, size_t column)
+{
+    if (report->own_collection)
+        return "this is not the paper's collection";
+    if (!claim->holds)
+        return "the paper's own numbers do not satisfy it";
+    if (column == SIZE_MAX)
+        return "it compares several columns";
+    double zeros[64] = {0};
+    if (claim->count > 64 || isnan(gb_claim_margin(claim->kind, zeros, claim->count, false)))
+        return "no rule for this kind of claim";
+    bool paper_scale = strcmp(report->scale, "paper") == 0;
+    for (size_t i = 0; i < claim->count; i++)
+        if (report->spec->rows[claim->sides[i]].role == GB_ROW_QUOTED && !paper_scale)
+            return "compares with a quoted number";
+    return NULL;
+}
+
+/* One difference a seed: the recorded seeds, then those of this run that are not recorded. */
+static size_t claim_differences(const gb_report *report, const gb_claim *claim, size_t column,
+                                double *differences, size_t *unconverged)
+{
+    size_t count = 0;
+    double values[64];
+    bool lower = gb_lower_is_better(claim->column);
+    for (int part = 0; part < 2; part++) {
+        const gb_seed_runs *runs = part ? &report->here : &report->recorded;
+        for (size_t i = 0; i < runs->count; i++) {
+            const gb_seed_run *run = &runs->items[i];
+            if ((part && seed_run_find(&report->recorded, run->seed)) ||
+                !claim_values(report, claim, column, run, values))
+                continue;
+            differences[count++] = gb_claim_margin(claim->kind, values, claim->count, lower);
+            *unconverged += !claim_converged(claim, run);
+        }
+    }
+    return count;
+}
+
+/* Where the per-query values of a row lie for the run's first seed. */
+static const per_query *queries_of(const gb_report *report, const results *read, size_t row,
+                                   size_t column)
+{
+    for (size_t i = 0; i < read->cell_count; i++)
+        if (read->cells[i].row == row && read->cells[i].seed == report->here.items[0].seed &&
+            read->cells[i].queries.path && column_of(report, read->cells[i].column) == column)
+            return &read->cells[i].queries;
+    return NULL;
+}
+
+/* The paired t-test over queries; informative only. */
+static bool query_test(const gb_report *report, const results *read, const gb_claim *claim,
+                       size_t column, gb_judgement *judgement, gb_status *status)
+{
+    judgement->query_p = NAN;
+    if (claim->count != 2 || column == SIZE_MAX || report->here.count == 0)
+        return true;
+    const per_query *left = queries_of(report, read, claim->sides[0], column);
+    const per_query *right = queries_of(report, read, claim->sides[1], column);
+    if (!left || !right)
+        return true;
+    double *a, *b;
+    size_t count;
+    if (!results_pair(left, right, &a, &b, &count, status))
+        return false;
+    gb_ttest test;
+    bool ok = count < 2 || gb_ttest_paired(a, b, count, &test, status);
+    if (ok && count >= 2) {
+        judgement->query_p = test.p;
+        judgement->queries = count;
+    }
+    free(a);
+    free(b);
+    return ok;
+}
+
+static bool judge_claims(gb_report *report, const results *read, gb_status *status)
+{
+    const gb_table_spec *spec = report->spec;
+    report->judgements =
+        gb_arena_alloc(report->arena, spec->claim_count * sizeof *report->judgements + 1, status);
+    double *differences =
+        gb_alloc(report->recorded.count + report->here.count, sizeof *differences, status);
+    bool ok = report->judgements && differences;
+    for (size_t i = 0; ok && i < spec->claim_count; i++) {
+        const gb_claim *claim = &spec->claims[i];
+        gb_judgement *judgement = &report->judgements[i];
+        size_t column = spec_column(spec, claim->column), seeds = 0;
+        const char *why = not_judgeable(report, claim, column);
+        if (!why) {
+            seeds = claim_differences(report, claim, column, differences, &judgement->unconverged);
+            if (seeds == 0)
+                why = "no seed has all of its rows";
+        }
+        ok = gb_judge(differences, seeds, judgement, status);
+        if (why) {
+            judgement->verdict = GB_NOT_JUDGED;
+            snprintf(judgement->reason, sizeof judgement->reason, "%s", why);
+        }
+        judgement->query_p = NAN;
+        ok = ok &&
+             (report->own_collection || query_test(report, read, claim, column, judgement, status));
+    }
+    free(differences);
+    return ok;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------
+ */
+
+static bool build(gb_report *report, const gb_report_params *params, results *read,
+                  gb_status *status)
+{
+    if (!(report->spec = gb_table_spec_load(params->tables_dir, params->table, status)) ||
+        !(report->scale = keep(report->arena, params->scale, status)) ||
+        !results_read(params->results, report->spec, report->arena, read, status) ||
+        !take_header(report, read, status))
+        return false;
+    report->columns = report->spec->columns;
+    report->column_count = report->spec->column_count;
+    if (report->own_collection) {
+        report->column_count = 0;
+        if (!own_columns(report, read, status))
+            return false;
+    }
+    return take_results(report, read, status) &&
+           recorded_read(report, params->tables_dir, status) && judge_claims(report, read, status);
+}
+
+gb_report *gb_report_build(const gb_report_params *params, gb_status *status)
+{
+    gb_report *report = gb_alloc(1, sizeof *report, status);
+    if (!report || !(report->arena = gb_arena_create(1 << 16, status))) {
+        free(report);
+        return NULL;
+    }
+    results read = {0};
+    bool ok = build(report, params, &read, status);
+    results_free(&read);
+    if (!ok) {
+        gb_report_free(report);
+        return NULL;
+    }
+    return report;
+}
+
+void gb_report_free(gb_report *report)
+{
+    if (!report)
+        return;
+    gb_table_spec_free(report->spec);
+    json_decref(report->settings);
+    json_decref(report->times);
+    free(report->here.items);
+    free(report->recorded.items);
+    gb_arena_destroy(report->arena);
+    free(report);
+}

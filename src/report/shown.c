@@ -1,0 +1,212 @@
+/* What the four forms of a table share. */
+#include "gabbro/retrieve.h"
+#include "private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Mean and deviation over seeds of a cell, in the unit shown. */
+static size_t moments(const gb_report *report, const gb_seed_runs *runs, size_t row, size_t column,
+                      double *mean, double *sd)
+{
+    double scale = report->columns[column].scale, sum = 0, squares = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < runs->count; i++) {
+        double value = run_value(report, &runs->items[i], row, column);
+        if (!isnan(value)) {
+            sum += value * scale;
+            count++;
+        }
+    }
+    *mean = count ? sum / (double)count : NAN;
+    for (size_t i = 0; i < runs->count; i++) {
+        double value = run_value(report, &runs->items[i], row, column) * scale - *mean;
+        squares += isnan(value) ? 0 : value * value;
+    }
+    *sd = count > 1 ? sqrt(squares / (double)(count - 1)) : NAN;
+    return count;
+}
+
+/* The run's first seed against the recorded run of that seed and the spread of all of them. */
+static here_mark mark_of(const gb_report *report, size_t row, size_t column, const shown *cell)
+{
+    if (report->here.count == 0)
+        return HERE_NONE;
+    const gb_seed_run *run = &report->here.items[0];
+    const gb_seed_run *same = seed_run_find(&report->recorded, run->seed);
+    double value = run_value(report, run, row, column);
+    if (isnan(value) || cell->recorded_count == 0)
+        return HERE_NONE;
+    if (same && run_value(report, same, row, column) == value)
+        return HERE_EQUAL;
+    if (cell->recorded_count < 2)
+        return HERE_NONE;
+    double n = (double)cell->recorded_count;
+    double spread = gb_t_quantile(0.975, n - 1) * cell->recorded_sd * sqrt(1 + 1 / n);
+    double distance = fabs(value * report->columns[column].scale - cell->recorded_mean);
+    return distance <= spread ? HERE_WITHIN : HERE_BEYOND;
+}
+
+void shown_cell(const gb_report *report, size_t row, size_t column, shown *out)
+{
+    *out = (shown){.published = NULL};
+    if (!report->own_collection) {
+        const gb_cell *cell = &report->spec->cells[row * report->spec->column_count + column];
+        out->published = cell->present ? cell : NULL;
+    }
+    out->recorded_count =
+        moments(report, &report->recorded, row, column, &out->recorded_mean, &out->recorded_sd);
+    out->here_count = moments(report, &report->here, row, column, &out->here_mean, &out->here_sd);
+    out->mark = mark_of(report, row, column, out);
+    if (out->published && strcmp(report->scale, "paper") == 0) {
+        /* The larger set of seeds; .2 points is what a change of hardware may move. */
+        bool recorded = out->recorded_count > out->here_count;
+        double least = 0.002 * report->columns[column].scale;
+        out->verdict = gb_judge_cell(out->published->value, out->published->decimals,
+                                     recorded ? out->recorded_mean : out->here_mean,
+                                     recorded ? out->recorded_sd : out->here_sd,
+                                     recorded ? out->recorded_count : out->here_count, least);
+    }
+}
+
+bool row_obtained(const gb_report *report, size_t row)
+{
+    for (size_t c = 0; c < report->column_count; c++) {
+        shown cell;
+        shown_cell(report, row, c, &cell);
+        if (cell.here_count || cell.recorded_count)
+            return true;
+    }
+    return false;
+}
+
+static size_t unconverged(const gb_seed_runs *runs, size_t row)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < runs->count; i++)
+        count += runs->items[i].converged[row] == 0;
+    return count;
+}
+
+/* A trained row that does not reach the baseline of this run in the first column. */
+static bool below_baseline(const gb_report *report, size_t row)
+{
+    const gb_table_spec *spec = report->spec;
+    gb_row_role role = spec->rows[row].role;
+    double value, sd, baseline;
+    if ((role != GB_ROW_TRAINED && role != GB_ROW_EXTRA) || report->column_count == 0 ||
+        !moments(report, &report->here, row, 0, &value, &sd))
+        return false;
+    for (size_t r = 0; r < spec->row_count; r++)
+        if (spec->rows[r].role == GB_ROW_BASELINE &&
+            moments(report, &report->here, r, 0, &baseline, &sd))
+            return value < baseline;
+    return false;
+}
+
+void row_note(const gb_report *report, size_t row, gb_text *out)
+{
+    size_t recorded = unconverged(&report->recorded, row), here = unconverged(&report->here, row);
+    if (here && report->here.count == 1)
+        gb_text_printf(out, "did not converge here");
+    else if (here)
+        gb_text_printf(out, "%zu of %zu not converged here", here, report->here.count);
+    if (recorded)
+        gb_text_printf(out, "%s%zu of %zu recorded not converged", here ? "; " : "", recorded,
+                       report->recorded.count);
+    if (!here && below_baseline(report, row))
+        gb_text_printf(out, "%sbelow the baseline", out->length ? "; " : "");
+}
+
+char mark_char(here_mark mark)
+{
+    return " =~!"[mark];
+}
+
+void verdict_text(const gb_judgement *judgement, gb_text *out)
+{
+    static const char *const words[] = {"not judged", "undecided", "supported", "contradicted"};
+    gb_text_printf(out, "%s", words[judgement->verdict]);
+    if (judgement->verdict == GB_NOT_JUDGED)
+        gb_text_printf(out, " (%s)", judgement->reason);
+    else if (judgement->verdict == GB_UNDECIDED && judgement->more_seeds == 0)
+        gb_text_printf(out, " (no number of seeds would decide it)");
+    else if (judgement->verdict == GB_UNDECIDED && judgement->more_seeds > 1000)
+        gb_text_printf(out, " (needs more than 1000 seeds)");
+    else if (judgement->verdict == GB_UNDECIDED)
+        gb_text_printf(out, " (needs %u more seed%s)", judgement->more_seeds,
+                       judgement->more_seeds == 1 ? "" : "s");
+}
+
+void difference_text(gb_text *out, const char *before, double difference, int decimals,
+                     const char *behind)
+{
+    bool zero = fabs(difference) < 0.5 * pow(10, -decimals);
+    gb_text_printf(out, zero ? "%s%.*f%s" : "%s%+.*f%s", before, decimals, zero ? 0.0 : difference,
+                   behind);
+}
+
+int claim_decimals(const gb_report *report, const gb_claim *claim)
+{
+    size_t column = spec_column(report->spec, claim->column);
+    return column < report->column_count ? report->columns[column].decimals : 1;
+}
+
+size_t reading_lines(const gb_report *report, const char *lines[8])
+{
+    size_t count = 0;
+    lines[count++] = "Published: as the paper prints it. Recorded: mean (deviation between seeds) "
+                     "of the results that ship with the project. Here: this run.";
+    if (report->recorded.count)
+        lines[count++] = "= the same bits as the recorded run of this seed; ~ within the spread of "
+                         "the recorded seeds; ! outside of it.";
+    if (strcmp(report->scale, "paper") == 0)
+        lines[count++] =
+            "[OK] within the 95% prediction interval of the seeds around the published value, "
+            "[HIGH] above it (look for a leak), [LOW] below it.";
+    else
+        lines[count++] = "At this scale levels cannot be compared with the paper's; the claims are "
+                         "what is judged.";
+    lines[count++] =
+        "A claim is judged over seeds: per seed the difference in the claimed direction, then its "
+        "mean and 95% t-interval. Supported: the interval lies above zero. Contradicted: below. "
+        "Undecided: it holds zero, or there are fewer than three seeds; the number of further "
+        "seeds is what a test at 5% needs to find such a difference 4 times in 5.";
+    lines[count++] = "p is a paired t-test over the queries of one seed. It knows nothing of other "
+                     "seeds and decides nothing.";
+    return count;
+}
+
+void seeds_text(const gb_seed_runs *runs, gb_text *out)
+{
+    if (runs->count == 1) {
+        gb_text_printf(out, "seed %llu", (unsigned long long)runs->items[0].seed);
+        return;
+    }
+    gb_text_printf(out, "%zu seeds", runs->count);
+    for (size_t i = 0; i < runs->count && i < 12; i++)
+        gb_text_printf(out, "%s%llu", i ? " " : " (", (unsigned long long)runs->items[i].seed);
+    if (runs->count)
+        gb_text_printf(out, "%s)", runs->count > 12 ? " ..." : "");
+}
+
+bool deviation_applies(const gb_report *report, const gb_deviation *deviation)
+{
+    return word_in(deviation->scales, "all") || word_in(deviation->scales, report->scale) ||
+           word_in(deviation->scales, report->collection_kind);
+}
+
+compared compare_all(const gb_report *report)
+{
+    compared all = {0};
+    for (size_t r = 0; r < report->spec->row_count; r++)
+        for (size_t c = 0; c < report->column_count; c++) {
+            shown cell;
+            shown_cell(report, r, c, &cell);
+            all.equal += cell.mark == HERE_EQUAL;
+            all.within += cell.mark == HERE_WITHIN;
+            all.beyond += cell.mark == HERE_BEYOND;
+        }
+    return all;
+}

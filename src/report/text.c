@@ -1,0 +1,245 @@
+/* The table on a terminal. */
+#include "private.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WIDTH = 110, LABEL = 41, KIND = 10, CELL = 12 };
+
+/* Words into lines of at most WIDTH columns; the first line continues what stands on it. */
+static void wrap(gb_text *out, size_t used, size_t indent, const char *words)
+{
+    for (const char *at = words; *at;) {
+        at += strspn(at, " ");
+        size_t length = strcspn(at, " ");
+        if (!length)
+            break;
+        if (used > indent && used + 1 + length > WIDTH) {
+            gb_text_printf(out, "\n%*s", (int)indent, "");
+            used = indent;
+        } else if (used > indent) {
+            gb_text_append(out, " ", 1);
+            used++;
+        }
+        gb_text_append(out, at, length);
+        used += length;
+        at += length;
+    }
+    gb_text_append(out, "\n", 1);
+}
+
+/* "key: words" as a paragraph. */
+static void paragraph(gb_text *out, const char *key, const char *words)
+{
+    gb_text_printf(out, "%s:", key);
+    wrap(out, strlen(key) + 1, 2, words);
+}
+
+static void header(const gb_report *report, gb_text *out)
+{
+    gb_text line = {0};
+    gb_text_printf(out, "%s (%s, %s)\n", report->spec->title, report->spec->name,
+                   report->spec->source);
+    gb_text_printf(&line, "%s, collection %s%s%s, this run: ", report->scale, report->collection,
+                   report->generator[0] ? ", generated queries by " : "", report->generator);
+    seeds_text(&report->here, &line);
+    if (report->recorded.count) {
+        gb_text_printf(&line, ", recorded: ");
+        seeds_text(&report->recorded, &line);
+    } else {
+        gb_text_printf(&line, ", recorded: none (%s)", report->recorded_note);
+    }
+    if (!line.failed)
+        paragraph(out, "Scale", line.data);
+    gb_text_free(&line);
+}
+
+static void heading(const gb_report *report, gb_text *out)
+{
+    gb_text_printf(out, "\n%*s", LABEL + KIND, "");
+    for (size_t c = 0; c < report->column_count; c++)
+        gb_text_printf(out, " %*.*s", CELL - 1, CELL - 1, report->columns[c].header);
+    gb_text_append(out, "\n", 1);
+}
+
+/* Cells of an own collection carry their set in a line above the measures. */
+static void sets(const gb_report *report, gb_text *out)
+{
+    if (!report->own_collection || !report->column_count)
+        return;
+    gb_text_printf(out, "\n%*s", LABEL + KIND, "");
+    for (size_t c = 0; c < report->column_count; c++) {
+        size_t length = strcspn(report->columns[c].name, ":");
+        if (length > CELL - 1)
+            length = CELL - 1;
+        gb_text_printf(out, " %*.*s", CELL - 1, (int)length, report->columns[c].name);
+    }
+}
+
+typedef enum line_kind { PUBLISHED, RECORDED, HERE, VERDICT } line_kind;
+
+static void cell_text(const gb_report *report, size_t row, size_t column, line_kind kind,
+                      char text[32])
+{
+    shown cell;
+    shown_cell(report, row, column, &cell);
+    int digits = report->columns[column].decimals;
+    text[0] = '\0';
+    if (kind == PUBLISHED && cell.published)
+        snprintf(text, 32, "%.*f ", cell.published->decimals, cell.published->value);
+    else if (kind == RECORDED && cell.recorded_count > 1)
+        snprintf(text, 32, "%.*f (%.*f)", digits, cell.recorded_mean, digits, cell.recorded_sd);
+    else if (kind == RECORDED && cell.recorded_count)
+        snprintf(text, 32, "%.*f ", digits, cell.recorded_mean);
+    else if (kind == HERE && cell.here_count > 1)
+        snprintf(text, 32, "%.*f (%.*f)", digits, cell.here_mean, digits, cell.here_sd);
+    else if (kind == HERE && cell.here_count)
+        snprintf(text, 32, "%.*f%c", digits, cell.here_mean, mark_char(cell.mark));
+    else if (kind == VERDICT)
+        snprintf(text, 32, "%s", gb_cell_verdict_text(cell.verdict));
+}
+
+/* One line of a row; false when there is nothing in it. */
+static bool row_line(const gb_report *report, size_t row, line_kind kind, const char *label,
+                     gb_text *out)
+{
+    static const char *const names[] = {"published", "recorded", "here", "verdict"};
+    gb_text line = {0};
+    bool any = false;
+    gb_text_printf(&line, "%-*.*s%-*s", LABEL, LABEL - 1, label, KIND, names[kind]);
+    for (size_t c = 0; c < report->column_count; c++) {
+        char text[32];
+        cell_text(report, row, c, kind, text);
+        any = any || text[0];
+        gb_text_printf(&line, " %*s", CELL - 1, text[0] || kind == VERDICT ? text : "- ");
+    }
+    while (line.length && line.data[line.length - 1] == ' ')
+        line.length--;
+    if (any && !line.failed) {
+        gb_text_append(out, line.data, line.length);
+        gb_text_append(out, "\n", 1);
+    }
+    gb_text_free(&line);
+    return any;
+}
+
+static void row_text(const gb_report *report, size_t row, gb_text *out)
+{
+    gb_text label = {0}, note = {0};
+    gb_text_printf(&label, "  %s", report->spec->rows[row].label);
+    row_note(report, row, &note);
+    bool labelled = false;
+    for (line_kind kind = PUBLISHED; kind <= VERDICT; kind++) {
+        /* The label stands on the first line, a note on the last with obtained values. */
+        bool last = kind == HERE;
+        const char *text = !labelled ? label.data : last && note.length ? note.data : "";
+        gb_text shifted = {0};
+        gb_text_printf(&shifted, "%s%s", labelled && text[0] ? "    " : "", text ? text : "");
+        if (!shifted.failed && row_line(report, row, kind, shifted.data ? shifted.data : "", out))
+            labelled = true;
+        gb_text_free(&shifted);
+    }
+    gb_text_free(&label);
+    gb_text_free(&note);
+}
+
+static void rows(const gb_report *report, gb_text *out)
+{
+    const char *group = "";
+    for (size_t r = 0; r < report->spec->row_count; r++) {
+        const gb_spec_row *row = &report->spec->rows[r];
+        if (report->own_collection && !row_obtained(report, r))
+            continue;
+        if (strcmp(group, row->group) != 0)
+            gb_text_printf(out, "%s\n", row->group);
+        group = row->group;
+        row_text(report, r, out);
+    }
+}
+
+static void claim_text(const gb_report *report, size_t index, gb_text *out)
+{
+    const gb_claim *claim = &report->spec->claims[index];
+    const gb_judgement *judgement = &report->judgements[index];
+    int digits = claim_decimals(report, claim);
+    gb_text line = {0};
+    verdict_text(judgement, &line);
+    gb_text_printf(&line, ": %s", claim->statement);
+    gb_text_printf(out, "%-8s", claim->id);
+    if (!line.failed)
+        wrap(out, 8, 8, line.data);
+    line.length = 0;
+    if (judgement->verdict != GB_NOT_JUDGED) {
+        if (!isnan(claim->printed_delta))
+            difference_text(&line, "paper ", claim->printed_delta, digits, "; ");
+        difference_text(&line, "mean ", judgement->mean, digits, " over ");
+        gb_text_printf(&line, "%zu seed%s", judgement->seeds, judgement->seeds == 1 ? "" : "s");
+        if (judgement->seeds > 1) {
+            difference_text(&line, ", 95% interval ", judgement->low, digits, " to ");
+            difference_text(&line, "", judgement->high, digits, "");
+        }
+        if (judgement->unconverged)
+            gb_text_printf(&line, ", not converged in %zu", judgement->unconverged);
+        if (!isnan(judgement->query_p))
+            gb_text_printf(&line, "; over queries of seed %llu: p = %.2g",
+                           (unsigned long long)report->here.items[0].seed, judgement->query_p);
+        gb_text_printf(out, "        ");
+        if (!line.failed)
+            wrap(out, 8, 8, line.data);
+    }
+    gb_text_free(&line);
+}
+
+static void claims(const gb_report *report, gb_text *out)
+{
+    if (report->own_collection || !report->spec->claim_count)
+        return;
+    gb_text_printf(out, "\nClaims of the paper (differences in the table's unit, positive in the "
+                        "claimed direction)\n");
+    for (size_t i = 0; i < report->spec->claim_count; i++)
+        claim_text(report, i, out);
+}
+
+static void footer(const gb_report *report, gb_text *out)
+{
+    gb_text line = {0};
+    const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
+    gb_text_append(out, "\n", 1);
+    if (run && run->device[0]) {
+        gb_text_printf(&line, "%s%s%s%s%.16s", run->device, run->driver[0] ? ", " : "", run->driver,
+                       run->kernels[0] ? ", kernels " : "", run->kernels);
+        paragraph(out, "Device", line.data);
+    }
+    compared all = compare_all(report);
+    if (all.equal + all.within + all.beyond) {
+        line.length = 0;
+        gb_text_printf(&line,
+                       "%zu values equal the recorded run of this seed (=), %zu lie within the "
+                       "spread of the recorded seeds (~), %zu outside (!)",
+                       all.equal, all.within, all.beyond);
+        paragraph(out, "Against the records", line.data);
+    }
+    line.length = 0;
+    for (size_t i = 0; i < report->spec->deviation_count; i++)
+        if (deviation_applies(report, &report->spec->deviations[i]))
+            gb_text_printf(&line, "%s%s %s", line.length ? ", " : "",
+                           report->spec->deviations[i].id, report->spec->deviations[i].topic);
+    if (line.length)
+        paragraph(out, "Deviations from the paper (table.md says more)", line.data);
+    gb_text_append(out, "\n", 1);
+    const char *lines[8];
+    size_t count = reading_lines(report, lines);
+    for (size_t i = 0; i < count; i++)
+        wrap(out, 0, 0, lines[i]);
+    gb_text_free(&line);
+}
+
+void gb_report_text(const gb_report *report, gb_text *out)
+{
+    header(report, out);
+    sets(report, out);
+    heading(report, out);
+    rows(report, out);
+    claims(report, out);
+    footer(report, out);
+}

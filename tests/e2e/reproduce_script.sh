@@ -1,0 +1,106 @@
+#!/bin/sh
+# The scripts under reproduce/ against a stand-in for gabbro: which steps they ask for, what they
+# hand to the report, and what they do when a step fails. Usage: reproduce_script.sh REPRODUCE
+set -u
+reproduce=$1
+work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro reproduce.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+expect() # WHAT COMMAND...
+{
+    what=$1
+    shift
+    "$@" && return
+    echo "FAILED: $what"
+    failures=$((failures + 1))
+}
+
+# The stand-in logs its arguments and prints a folder named by them; it fails at the step $FAIL_AT.
+cat >"$work/gabbro" <<'END'
+#!/bin/sh
+printf '%s\n' "$*" >>"$WORK/log"
+case $1 in
+"${FAIL_AT:-none}") exit "${FAIL_WITH:-75}" ;;
+report) echo "report $*" ;;
+*) printf '%s/%s-%s\n' "$WORK" "$1" "$(printf '%s' "$*" | cksum | tr -d ' ')" ;;
+esac
+END
+chmod +x "$work/gabbro"
+WORK=$work GABBRO=$work/gabbro GABBRO_TABLES=$work
+export WORK GABBRO GABBRO_TABLES
+
+run() # ARGUMENTS...: status in $status, output in $work/stdout and stderr
+{
+    : >"$work/log"
+    sh "$reproduce" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null
+    status=$?
+}
+count() # PATTERN FILE
+{
+    grep -c -- "$1" "$2"
+}
+
+run table1 --out "$work/out" --quiet
+results=$work/out/results.jsonl
+expect "a run succeeds" [ "$status" = 0 ]
+expect "quiet" [ ! -s "$work/stderr" ]
+expect "13 rows behind the first line" [ "$(wc -l <"$results")" = 14 ]
+expect "first line" grep -q '^{"table": "qac/table1", "scale": "mini", .*"mlm_steps": "1000"' "$results"
+expect "a row" grep -q '^{"row": "cotmae-query-r2", "seed": 42, "evaluation": "/.*evaluate-.*"}$' "$results"
+expect "BM25 has no model" grep -q '^{"row": "bm25", .*"model": ""}$' "$results"
+expect "12 fine-tunings" [ "$(count '^finetune' "$work/log")" = 12 ]
+expect "6 encoders" [ "$(count '^pretrain' "$work/log")" = 6 ]
+expect "contextual pre-training starts from the MLM encoder" \
+    [ "$(grep -c '^pretrain co.*--init .*/pretrain-' "$work/log")" = 4 ]
+expect "retriever 2 learns from two runs" \
+    [ "$(grep -c '^finetune.*--negatives .*/mine-.*--negatives .*/bm25-run-' "$work/log")" = 6 ]
+expect "quiet reaches the steps" [ "$(grep -vc -e '--quiet$' "$work/log")" = 1 ]
+expect "the report is asked for" grep -q "^report --table qac/table1 --scale mini --results $results" "$work/log"
+expect "no draft is left" [ "$(find "$work/out" -type f | wc -l)" = 1 ]
+
+run qac/table1 --out "$work/out" --seeds 2 --record
+expect "two seeds" [ "$(count '"seed": 43' "$results")" = 13 ]
+expect "recorded" grep -q '^report .*--record' "$work/log"
+expect "the collection does not depend on the seed" [ "$(grep -c '^collection' "$work/log")" = 1 ]
+
+mkdir "$work/my docs"
+run table1 --out "$work/out" --collection "$work/my docs" --queries "$work/q.jsonl" --set mlm_steps=7
+expect "own collection" grep -q "^collection --from $work/my docs --queries $work/q.jsonl" "$work/log"
+expect "and its kind" grep -q '"collection_kind": "own"' "$results"
+expect "a changed setting counts" grep -q '"mlm_steps": "7"' "$results"
+expect "and is used" grep -q '^pretrain mlm .*--steps 7 ' "$work/log"
+
+before=$(cksum <"$results")
+for at in collection pretrain mine evaluate; do
+    FAIL_AT=$at
+    export FAIL_AT
+    run table1 --out "$work/out"
+    expect "status of a stopped $at" [ "$status" = 75 ]
+    expect "$at was the last step" [ "$(tail -n 1 "$work/log" | cut -d ' ' -f 1)" = $at ]
+    expect "a stopped run leaves the old results" [ "$(cksum <"$results")" = "$before" ]
+done
+unset FAIL_AT
+
+run table1 --dry-run --out "$work/none"
+expect "a dry run succeeds" [ "$status" = 0 ]
+expect "runs nothing" [ ! -s "$work/log" ]
+expect "writes nothing" [ ! -e "$work/none" ]
+expect "prints the commands" [ "$(count '^gabbro finetune' "$work/stdout")" = 12 ]
+
+# shellcheck disable=SC2016 # the dollar must arrive as it is
+for wrong in 'table9' 'bow/table1' 'table1 --scale huge' 'table1 --seeds x' 'table1 --frob' \
+    'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' \
+    'table1 --collection c --record' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
+    # shellcheck disable=SC2086 # words
+    run $wrong
+    expect "wrong: $wrong" [ "$status" = 2 ]
+    expect "one line says why: $wrong" [ "$(wc -l <"$work/stderr")" = 1 ]
+    expect "nothing ran: $wrong" [ ! -s "$work/log" ]
+done
+
+run explain table1 cotmae-query-r2 --out "$work/out"
+expect "explain asks the store" grep -q "^store --store $work why evaluate-" "$work/log"
+
+[ "$failures" = 0 ] && echo "reproduce: all as expected"
+exit "$((failures > 0))"

@@ -1,0 +1,531 @@
+/* The report on synthetic results: text word for word, records, damaged input, equal bytes. */
+#include "gabbro/report.h"
+#include "gabbro/store.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char root[64]; /* folder of the running test: tables/ and results */
+
+static void put(const char *name, const char *text)
+{
+    gb_status status = {0};
+    char *path = gb_path_join(NULL, root, name), *slash = strrchr(path, '/');
+    *slash = '\0';
+    cr_assert(gb_make_dirs(path, &status), "%s", status.what);
+    *slash = '/';
+    cr_assert(gb_write_file(path, text, strlen(text), &status), "%s", status.what);
+    free(path);
+}
+
+/* A small table: a quoted row, two trained ones, one of ours; two columns; three claims. */
+static void setup(void)
+{
+    gb_log_set_level(GB_LOG_ERROR);
+    snprintf(root, sizeof root, "/tmp/gabbro-report-XXXXXX");
+    cr_assert(mkdtemp(root));
+    put("tables/tables.tsv", "table\ttitle\talias\nx/table1\tA small table\t\n");
+    put("tables/rows/x-table1.tsv", "key\tpublished\trole\tgroup\tlabel\n"
+                                    "-\tOld @ G\tquoted\tDense\tOld\n"
+                                    "span\tSpan @ G\ttrained\tDense\tSpan\n"
+                                    "query\tQuery @ G\ttrained\tDense\tQuery\n"
+                                    "none\t-\textra\tOurs\tNone\n"
+                                    "bm25\t-\tbaseline\tOurs\tBM25\n");
+    put("tables/columns/x-table1.tsv", "column\tobtained\theader\tlabel\n"
+                                       "set:MRR@10\tdev:MRR@10\tMRR@10\tSet, MRR@10\n"
+                                       "set:R@50\tdev:Hit@50\tR@50\tSet, R@50\n");
+    put("tables/published/x-table1.tsv",
+        "row\tgroup\tcolumn\tvalue\tunit\tmarks\tsource\tstatus\tnote\n"
+        "Old\tG\tset:MRR@10\t38.2\tpercent\t\tPaper Table 1\tok\t\n"
+        "Span\tG\tset:MRR@10\t38.8\tpercent\tdagger\tPaper Table 1\tok\t\n"
+        "Span\tG\tset:R@50\t87.8\tpercent\t\tPaper Table 1\tcorrected\tsmudged | <here>\n"
+        "Query\tG\tset:MRR@10\t39.4\tpercent\tbold\tPaper Table 1\tok\t\n"
+        "Query\tG\tset:R@50\t88.6\tpercent\t\tPaper Table 1\tok\t\n");
+    put("tables/claims.tsv",
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tstatement\n"
+        "x-01\tx/table1\tgt\tset:MRR@10\tQuery @ G\tSpan @ G\t0.6\tyes\tqueries beat spans\n"
+        "x-02\tx/table1\tbest\tset:MRR@10\tQuery @ G\tOld @ G ; Span @ G\t\tyes\tqueries are best\n"
+        "x-03\tx/table1\tgt\tset:R@50\tSpan @ G\tQuery @ G\t\tno\tspans find more\n"
+        "y-01\ty/table1\tgt\tset:R@50\tA @ B\tC @ D\t\tyes\tof another table\n");
+    put("tables/deviations.tsv", "id\ttables\tscales\ttopic\tpaper\there\twhy\n"
+                                 "D01\tx/table1\tworld\tcollection\tbig\tsmall\tcost\n"
+                                 "D02\tx/table1\tpaper\thardware\tone\tother\tmoney\n"
+                                 "D03\tall\town\tdata\ttheirs\tyours\tchoice\n");
+}
+
+static void teardown(void)
+{
+    gb_remove_tree(root, NULL);
+}
+
+TestSuite(report, .init = setup, .fini = teardown);
+
+/* Results of the seeds first..last; span and query per seed as in two arrays. */
+static void put_results(const char *name, int first, int last, const char *settings)
+{
+    static const double span[] = {.30, .32, .34, .36}, query[] = {.40, .43, .43, .47};
+    gb_text text = {0};
+    gb_text_printf(&text,
+                   "{\"table\": \"x/table1\", \"scale\": \"mini\", \"collection\": \"world-1\", "
+                   "\"settings\": %s, \"device\": \"lavapipe\", \"driver\": \"22.3\", "
+                   "\"kernels\": \"abc\", \"times\": {\"wall_s\": 3}}\n",
+                   settings);
+    for (int seed = first; seed <= last; seed++) {
+        gb_text_printf(&text,
+                       "{\"row\": \"span\", \"seed\": %d, \"column\": \"dev:MRR@10\", \"value\": "
+                       "%.17g, \"converged\": %s}\n",
+                       seed, span[seed - 42], seed == 43 ? "false" : "true");
+        gb_text_printf(&text,
+                       "{\"row\": \"query\", \"seed\": %d, \"column\": \"set:MRR@10\", \"value\": "
+                       "%.17g, \"converged\": true}\n",
+                       seed, query[seed - 42]);
+        gb_text_printf(
+            &text,
+            "{\"row\": \"none\", \"seed\": %d, \"column\": \"dev:MRR@10\", \"value\": 0.25}"
+            "\n{\"row\": \"none\", \"seed\": %d, \"column\": \"dev:P@7\", \"value\": 1}\n",
+            seed, seed);
+    }
+    put(name, text.data);
+    gb_text_free(&text);
+}
+
+static gb_report *build_scale(const char *results, const char *scale, gb_status *status)
+{
+    char *tables = gb_path_join(NULL, root, "tables"), *path = gb_path_join(NULL, root, results);
+    gb_report_params params = {tables, "x/table1", scale, path};
+    gb_report *report = gb_report_build(&params, status);
+    free(tables);
+    free(path);
+    return report;
+}
+
+static gb_report *build(const char *results)
+{
+    gb_status status = {0};
+    gb_report *report = build_scale(results, "mini", &status);
+    cr_assert(report, "%s: %s", status.where, status.what);
+    return report;
+}
+
+static bool record(const char *results, gb_status *status)
+{
+    char *tables = gb_path_join(NULL, root, "tables");
+    gb_report *report = build(results);
+    bool ok = gb_report_record(report, tables, status);
+    gb_report_free(report);
+    free(tables);
+    return ok;
+}
+
+static char *text_of(const gb_report *report)
+{
+    gb_text text = {0};
+    gb_report_text(report, &text);
+    cr_assert(!text.failed);
+    return text.data;
+}
+
+Test(report, text_of_one_seed)
+{
+    put_results("one.jsonl", 42, 42, "{}");
+    gb_report *report = build("one.jsonl");
+    char *text = text_of(report);
+    static const char expected[] =
+        "A small table (x/table1, Paper Table 1)\n"
+        "Scale: mini, collection world-1, this run: seed 42, recorded: none (no recorded results "
+        "at "
+        "this scale)\n"
+        "\n"
+        "                                                         MRR@10        R@50\n"
+        "Dense\n"
+        "  Old                                    published        38.2           -\n"
+        "  Span                                   published        38.8        87.8\n"
+        "                                         here             30.0           -\n"
+        "  Query                                  published        39.4        88.6\n"
+        "                                         here             40.0           -\n"
+        "Ours\n"
+        "  None                                   here             25.0           -\n"
+        "\n"
+        "Claims of the paper (differences in the table's unit, positive in the claimed direction)\n"
+        "x-01    undecided (needs 2 more seeds): queries beat spans\n"
+        "        paper +0.6; mean +10.0 over 1 seed\n"
+        "x-02    not judged (compares with a quoted number): queries are best\n"
+        "x-03    not judged (the paper's own numbers do not satisfy it): spans find more\n"
+        "\n"
+        "Device: lavapipe, 22.3, kernels abc\n"
+        "Deviations from the paper (table.md says more): D01 collection\n"
+        "\n";
+    cr_expect_eq(strncmp(text, expected, strlen(expected)), 0, "\n%s", text);
+    free(text);
+    gb_report_free(report);
+}
+
+Test(report, recorded_seeds_decide)
+{
+    gb_status status = {0};
+    put_results("three.jsonl", 42, 44, "{}");
+    cr_assert(record("three.jsonl", &status), "%s", status.what);
+    put_results("one.jsonl", 42, 42, "{}");
+    gb_report *report = build("one.jsonl");
+    const gb_judgement *j = &report->judgements[0];
+    cr_expect_eq(report->recorded.count, 3);
+    cr_expect_eq(j->seeds, 3, "seed 42 counts once");
+    cr_expect_eq(j->verdict, GB_SUPPORTED);
+    cr_expect_eq(j->unconverged, 1);
+    cr_expect_float_eq(j->mean, 10, 1e-9);
+    char *text = text_of(report);
+    cr_expect(strstr(text, "recorded: 3 seeds (42 43 44)"), "%s", text);
+    cr_expect(strstr(text, "32.0 (2.0)"), "%s", text);
+    cr_expect(strstr(text, "30.0="), "%s", text);
+    cr_expect(strstr(text, "1 of 3 recorded not converged"), "%s", text);
+    cr_expect(strstr(text, "95% interval +7.5 to +12.5"), "%s", text);
+    cr_expect(strstr(text, "3 values equal the recorded run"), "%s", text);
+    free(text);
+    gb_report_free(report);
+
+    /* A seed of one's own joins the recorded ones. */
+    put_results("new.jsonl", 45, 45, "{}");
+    report = build("new.jsonl");
+    cr_expect_eq(report->judgements[0].seeds, 4);
+    text = text_of(report);
+    cr_expect(strstr(text, "36.0~"), "%s", text);
+    free(text);
+    gb_report_free(report);
+}
+
+Test(report, other_settings_do_not_mix)
+{
+    gb_status status = {0};
+    put_results("three.jsonl", 42, 44, "{\"steps\": 600}");
+    cr_assert(record("three.jsonl", &status), "%s", status.what);
+    put_results("one.jsonl", 42, 42, "{\"steps\": 1200}");
+    gb_report *report = build("one.jsonl");
+    cr_expect_eq(report->recorded.count, 0);
+    cr_expect(strstr(report->recorded_note, "other settings"), "%s", report->recorded_note);
+    cr_expect_eq(report->judgements[0].seeds, 1);
+    gb_report_free(report);
+    cr_expect(!record("one.jsonl", &status));
+    cr_expect_eq(status.code, GB_DATA);
+}
+
+Test(report, recording_adds_and_replaces_seeds)
+{
+    gb_status status = {0};
+    put_results("a.jsonl", 42, 43, "{}");
+    put_results("b.jsonl", 43, 44, "{}");
+    cr_assert(record("a.jsonl", &status) && record("b.jsonl", &status), "%s", status.what);
+    char *path = gb_path_join(NULL, root, "tables/recorded/x-table1.mini.json");
+    json_t *json = json_load_file(path, 0, NULL);
+    cr_assert_not_null(json);
+    json_t *seeds = json_object_get(json, "seeds");
+    cr_expect_eq(json_object_size(seeds), 3);
+    json_t *rows = json_object_get(json_object_get(seeds, "43"), "rows");
+    cr_expect(json_is_false(json_object_get(json_object_get(rows, "span"), "converged")));
+    json_t *values = json_object_get(json_object_get(rows, "query"), "values");
+    cr_expect_float_eq(json_real_value(json_object_get(values, "set:MRR@10")), .43, 0,
+                       "values come back to the bit");
+    json_decref(json);
+    char *before = gb_read_file(path, NULL, NULL);
+    cr_assert(record("b.jsonl", &status));
+    char *after = gb_read_file(path, NULL, NULL);
+    cr_expect_str_eq(before, after, "recording again changes nothing");
+    free(before);
+    free(after);
+    put("tables/recorded/x-table1.mini.json", "{\"seeds\": 3}");
+    cr_expect_null(build_scale("a.jsonl", "mini", &status), "a damaged record is named");
+    cr_expect_eq(status.code, GB_DATA);
+    free(path);
+}
+
+Test(report, json_differs_in_times_only)
+{
+    put_results("one.jsonl", 42, 43, "{\"steps\": 600}");
+    char *texts[2];
+    for (int i = 0; i < 2; i++) {
+        gb_report *report = build("one.jsonl");
+        gb_text text = {0};
+        gb_status status = {0};
+        cr_assert(gb_report_json(report, &text, &status), "%s", status.what);
+        json_t *json = json_loads(text.data, 0, NULL);
+        cr_assert_not_null(json);
+        json_t *times = json_object_get(json, "times");
+        cr_expect_eq(json_integer_value(json_object_get(times, "wall_s")), 3);
+        cr_expect(json_is_string(json_object_get(times, "reported")));
+        json_t *row = json_array_get(json_object_get(json, "rows"), 1);
+        json_t *cell = json_object_get(json_object_get(row, "cells"), "set:MRR@10");
+        cr_expect_float_eq(json_real_value(json_object_get(cell, "published")), 38.8, 0);
+        cr_expect_float_eq(json_real_value(json_object_get(json_object_get(cell, "here"), "42")),
+                           .30, 0);
+        json_object_del(json, "times");
+        texts[i] = json_dumps(json, 0);
+        json_decref(json);
+        gb_text_free(&text);
+        gb_report_free(report);
+    }
+    cr_expect_str_eq(texts[0], texts[1]);
+    free(texts[0]);
+    free(texts[1]);
+}
+
+Test(report, files_are_written)
+{
+    put_results("one.jsonl", 42, 42, "{}");
+    gb_report *report = build("one.jsonl");
+    gb_status status = {0};
+    char *folder = gb_path_join(NULL, root, "out/deep");
+    cr_assert(gb_report_write(report, folder, &status), "%s", status.what);
+    char *md_path = gb_path_join(NULL, folder, "table.md");
+    char *html_path = gb_path_join(NULL, folder, "table.html");
+    char *markdown = gb_read_file(md_path, NULL, &status);
+    char *html = gb_read_file(html_path, NULL, &status);
+    cr_assert(markdown && html, "%s", status.what);
+    cr_expect(strstr(markdown, "| Span | 38.8 / – / **30.0** | 87.8 |"), "%s", markdown);
+    cr_expect(strstr(markdown, "x-01 undecided (needs 2 more seeds)"), "%s", markdown);
+    cr_expect(strstr(html, "38.8†"), "%s", html);
+    cr_expect(strstr(html, "title=\"smudged | &lt;here&gt;\""), "%s", html);
+    cr_expect_null(strstr(html, "<script"));
+    cr_expect_null(strstr(html, "http"), "nothing is fetched");
+    free(markdown);
+    free(html);
+    free(md_path);
+    free(html_path);
+    free(folder);
+    gb_report_free(report);
+}
+
+Test(report, rows_below_the_baseline_say_so)
+{
+    put("low.jsonl",
+        "{\"table\": \"x/table1\"}\n"
+        "{\"row\": \"bm25\", \"seed\": 1, \"column\": \"set:MRR@10\", \"value\": 0.35}\n"
+        "{\"row\": \"none\", \"seed\": 1, \"column\": \"set:MRR@10\", \"value\": 0.36}\n"
+        "{\"row\": \"query\", \"seed\": 1, \"column\": \"set:MRR@10\", \"value\": 0.34}\n"
+        "{\"row\": \"span\", \"seed\": 1, \"column\": \"set:MRR@10\", \"value\": 0.33, "
+        "\"converged\": false}\n");
+    gb_report *report = build("low.jsonl");
+    char *text = text_of(report);
+    cr_expect(strstr(text, "    below the baseline                   here             34.0"), "%s",
+              text);
+    cr_expect(strstr(text, "    did not converge here                here             33.0"), "%s",
+              text);
+    char *first = strstr(text, "below the baseline");
+    cr_expect(first && !strstr(first + 1, "below the baseline"), "%s", text);
+    free(text);
+    gb_report_free(report);
+}
+
+Test(report, own_collection_stands_alone)
+{
+    put("own.jsonl",
+        "{\"table\": \"x/table1\", \"collection_kind\": \"own\", \"collection\": \"c\"}\n"
+        "{\"row\": \"span\", \"seed\": 1, \"column\": \"test:nDCG@10\", \"value\": 0.5}\n"
+        "{\"row\": \"span\", \"seed\": 1, \"column\": \"test:P@5\", \"value\": 0.2}\n");
+    gb_report *report = build("own.jsonl");
+    cr_assert_eq(report->column_count, 1, "of the usual measures");
+    cr_expect_str_eq(report->columns[0].name, "test:nDCG@10");
+    cr_expect_eq(report->judgements[0].verdict, GB_NOT_JUDGED);
+    char *text = text_of(report);
+    cr_expect(strstr(text, "50.0"), "%s", text);
+    cr_expect_null(strstr(text, "38.8"), "%s", text);
+    cr_expect(strstr(text, "D03 data"), "%s", text);
+    cr_expect_null(strstr(text, "D01"), "%s", text);
+    free(text);
+    gb_status status = {0};
+    char *tables = gb_path_join(NULL, root, "tables");
+    cr_expect(!gb_report_record(report, tables, &status));
+    cr_expect_eq(status.code, GB_USAGE);
+    free(tables);
+    gb_report_free(report);
+}
+
+Test(report, paper_scale_judges_cells_and_quoted_rows)
+{
+    put("paper.jsonl",
+        "{\"table\": \"x/table1\", \"scale\": \"paper\", \"collection_kind\": \"paper\"}\n"
+        "{\"row\": \"span\", \"seed\": 1, \"column\": \"set:MRR@10\", \"value\": 0.3871}\n"
+        "{\"row\": \"span\", \"seed\": 2, \"column\": \"set:MRR@10\", \"value\": 0.3880}\n"
+        "{\"row\": \"span\", \"seed\": 3, \"column\": \"set:MRR@10\", \"value\": 0.3889}\n"
+        "{\"row\": \"query\", \"seed\": 1, \"column\": \"set:MRR@10\", \"value\": 0.4071}\n"
+        "{\"row\": \"query\", \"seed\": 2, \"column\": \"set:MRR@10\", \"value\": 0.4080}\n"
+        "{\"row\": \"query\", \"seed\": 3, \"column\": \"set:MRR@10\", \"value\": 0.4089}\n");
+    gb_status status = {0};
+    gb_report *report = build_scale("paper.jsonl", "paper", &status);
+    cr_assert(report, "%s", status.what);
+    char *shown = text_of(report);
+    cr_expect(strstr(shown, "[OK]"), "%s", shown);
+    cr_expect(strstr(shown, "[HIGH]"), "%s", shown);
+    cr_expect(strstr(shown, "D02 hardware"), "%s", shown);
+    cr_expect_eq(report->judgements[1].verdict, GB_SUPPORTED, "against the quoted 38.2 too");
+    cr_expect_float_eq(report->judgements[1].mean, 2.0, 1e-9);
+    free(shown);
+    gb_report_free(report);
+}
+
+/* A step in a store: folder with metrics.json (and more), path to be freed. */
+static char *make_step(gb_store *store, const char *kind, int seed, const char *metrics,
+                       const char *queries, const json_t *facts)
+{
+    gb_status status = {0};
+    json_t *settings = json_pack("{s:i, s:s}", "seed", seed, "for", metrics ? metrics : "");
+    gb_step_desc desc = {
+        .kind = kind, .version = 1, .settings = settings, .device = "gpu one", .kernels = "k42"};
+    gb_step *step = gb_step_begin(store, &desc, &status);
+    cr_assert(step, "%s", status.what);
+    const char *below = gb_step_path(step) + strlen(root) + 1;
+    char *a = gb_path_join(NULL, below, "metrics.json");
+    char *b = gb_path_join(NULL, below, "per-query/dev.tsv");
+    if (metrics)
+        put(a, metrics);
+    if (queries)
+        put(b, queries);
+    cr_assert(gb_step_finish(step, facts, &status), "%s: %s", status.where, status.what);
+    char *path = strdup(gb_step_path(step));
+    gb_step_close(step);
+    json_decref(settings);
+    free(a);
+    free(b);
+    return path;
+}
+
+Test(report, rows_from_the_folders_of_steps)
+{
+    char *store_path = gb_path_join(NULL, root, "store");
+    gb_store *store = gb_store_open(store_path, NULL);
+    json_t *bad = json_pack("{s:b}", "converged", 0);
+    json_t *driver = json_pack("{s:s}", "driver", "Mesa 25");
+    char *model = make_step(store, "finetune", 42, NULL, NULL, bad);
+    char *one = make_step(store, "evaluate", 42, "{\"dev:MRR@10\": 0.3, \"dev:Hit@50\": 0.9}",
+                          "query\tMRR@10\tHit@50\nq1\t0.1\t1\nq2\t0.2\t1\nq3\t0.6\t0\n", driver);
+    char *two = make_step(store, "evaluate", 42,
+                          "{\"dev:MRR@10\": {\"value\": 0.4, \"queries\": 3, "
+                          "\"per_query\": \"per-query/dev.tsv\", \"name\": \"rr\"}}",
+                          "query\trr\nq3\t0.9\nq1\t0.2\nq2\t0.1\nq4\t0.1\n", driver);
+    char *lines = gb_format(NULL,
+                            "{\"table\": \"x/table1\", \"collection\": \"w\"}\n"
+                            "{\"row\": \"span\", \"seed\": 42, \"evaluation\": \"%s\", "
+                            "\"model\": \"%s\"}\n"
+                            "{\"row\": \"query\", \"seed\": 42, \"evaluation\": \"%s\", "
+                            "\"model\": \"\"}\n",
+                            one, model, two);
+    put("steps.jsonl", lines);
+    gb_report *report = build("steps.jsonl");
+    const gb_seed_run *run = &report->here.items[0];
+    cr_expect_str_eq(run->device, "gpu one");
+    cr_expect_str_eq(run->driver, "Mesa 25");
+    cr_expect_str_eq(run->kernels, "k42");
+    cr_expect_eq(run->converged[1], 0);
+    cr_expect_eq(run->converged[2], -1);
+    cr_expect_str_eq(run->steps[1], strrchr(one, '/') + 1);
+    cr_expect_float_eq(run->values[1 * 2 + 1], 0.9, 0);
+    /* Differences .1, -.1, .3 over q1..q3: mean .1, sd .2, t .8660254, p .4777 (df 2). */
+    cr_expect_eq(report->judgements[0].queries, 3);
+    cr_expect_float_eq(report->judgements[0].query_p, 0.477670, 1e-4);
+    gb_report_free(report);
+    json_decref(bad);
+    json_decref(driver);
+    gb_store_close(store);
+    free(lines);
+    free(model);
+    free(one);
+    free(two);
+    free(store_path);
+}
+
+Test(report, damaged_results_name_their_line)
+{
+#define HEADER "{\"table\": \"x/table1\"}\n"
+#define ROW    "{\"row\": \"span\", \"seed\": 1, \"column\": \"set:R@50\", \"value\": "
+    static const struct {
+        const char *text;  /* of the file */
+        const char *where; /* in the message */
+    } cases[] = {
+        {"", "bad.jsonl"},
+        {"{\"table\": \"y/table1\"}\n", "bad.jsonl:1"},
+        {HEADER "{\"row\": \"span\", \"se\n", "bad.jsonl:2"},
+        {HEADER "[1]\n", "bad.jsonl:2"},
+        {HEADER "{\"row\": \"nobody\", \"seed\": 1, \"column\": \"c\", \"value\": 1}\n",
+         "bad.jsonl:2"},
+        {HEADER "{\"row\": \"span\", \"column\": \"c\", \"value\": 1}\n", "bad.jsonl:2"},
+        {HEADER "{\"row\": \"span\", \"seed\": 1}\n", "bad.jsonl:2"},
+        {HEADER ROW "0.5}\n" ROW "0.6}\n", "bad.jsonl:3"},
+        {HEADER "{\"row\": \"span\", \"seed\": 1, \"evaluation\": \"/nowhere\"}\n",
+         "/nowhere/metrics.json"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        put("bad.jsonl", cases[i].text);
+        gb_status status = {0};
+        gb_report *report = build_scale("bad.jsonl", "mini", &status);
+        cr_expect_null(report, "case %zu", i);
+        cr_expect_eq(status.code, GB_DATA, "case %zu: %s", i, status.what);
+        cr_expect(strstr(status.where, cases[i].where), "case %zu: %s: %s", i, status.where,
+                  status.what);
+    }
+    put("bad.jsonl", "{\"table\": \"x/table1\", \"scale\": \"paper\"}\n");
+    gb_status status = {0};
+    cr_expect_null(build_scale("bad.jsonl", "mini", &status));
+    cr_expect_eq(status.code, GB_USAGE);
+}
+
+Test(report, damaged_tables_name_their_line)
+{
+    put_results("one.jsonl", 42, 42, "{}");
+    static const char *const files[][3] = {
+        {"tables/rows/x-table1.tsv", "key\tpublished\trole\tgroup\tlabel\na\tb\tking\tc\td\n",
+         ":2"},
+        {"tables/rows/x-table1.tsv", "key\tpublished\trole\tgroup\tlabel\na\tb\n", ":2"},
+        {"tables/rows/x-table1.tsv", "key\tpublished\tgroup\tlabel\n", ":1"},
+        {"tables/published/x-table1.tsv",
+         "row\tgroup\tcolumn\tvalue\tunit\tmarks\tsource\tstatus\tnote\n"
+         "Old\tG\tset:R@50\tmany\tpercent\t\tP\tok\t\n",
+         ":2"},
+        {"tables/published/x-table1.tsv",
+         "row\tgroup\tcolumn\tvalue\tunit\tmarks\tsource\tstatus\tnote\n"
+         "Odd\tG\tset:R@50\t1\tpercent\t\tP\tok\t\n",
+         ":2"},
+        {"tables/claims.tsv",
+         "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tstatement\n"
+         "x\tx/table1\tgt\tset:R@50\tOld @ G\tOdd @ G\t\tyes\ts\n",
+         ":2"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char *path = gb_path_join(NULL, root, files[i][0]);
+        char *kept = gb_read_file(path, NULL, NULL);
+        put(files[i][0], files[i][1]);
+        gb_status status = {0};
+        cr_expect_null(build_scale("one.jsonl", "mini", &status), "case %zu", i);
+        cr_expect_eq(status.code, GB_DATA, "case %zu: %s", i, status.what);
+        cr_expect(strstr(status.where, files[i][0]) && strstr(status.where, files[i][2]),
+                  "case %zu: %s", i, status.where);
+        put(files[i][0], kept);
+        free(kept);
+        free(path);
+    }
+}
+
+Test(report, main_table_fits_a_terminal)
+{
+    put("main.jsonl",
+        "{\"table\": \"qac/table1\", \"scale\": \"mini\", \"collection\": \"world\"}\n"
+        "{\"row\": \"cotmae-query-r2\", \"seed\": 42, \"column\": \"dev:MRR@10\", \"value\": 0.5}\n"
+        "{\"row\": \"cotmae-query-r2\", \"seed\": 43, \"column\": \"dev:MRR@10\", \"value\": "
+        "0.6}\n");
+    char *path = gb_path_join(NULL, root, "main.jsonl");
+    gb_report_params params = {GABBRO_TEST_TABLES, "qac/table1", "mini", path};
+    gb_status status = {0};
+    gb_report *report = gb_report_build(&params, &status);
+    cr_assert(report, "%s: %s", status.where, status.what);
+    char *text = text_of(report);
+    size_t lines = 0;
+    for (char *at = text; *at; at += strcspn(at, "\n") + 1, lines++)
+        cr_expect_leq(strcspn(at, "\n"), 112, "%.130s", at);
+    for (const char *at = text; *at; at++)
+        cr_assert(*at == '\n' || (*at >= ' ' && *at <= '~'), "ASCII: %.40s", at);
+    cr_expect(strstr(text, "55.0 (7.1)"), "%s", text);
+    cr_expect(strstr(text, "RocketQA"), "quoted rows are there");
+    cr_expect_gt(lines, 50);
+    free(text);
+    free(path);
+    gb_report_free(report);
+}
