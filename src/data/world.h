@@ -183,7 +183,7 @@ void gb_world_free(world *w);
 /* Write a world that is made; folder must exist. */
 bool gb_world_write(const world *w, const char *folder, gb_status *status);
 
-/* ---- parts - */
+/* ---- parts ---- */
 
 gb_rng gb_world_rng(const world *w, world_stage stage, uint32_t row);
 bool gb_world_chance(gb_rng *rng, double probability);
