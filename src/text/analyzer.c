@@ -24,10 +24,12 @@ static const char word_rules[] =
     "$L = [[:WB=MidLetter:][:WB=MidNumLet:][:WB=Single_Quote:]] $x;"
     "$M = [[:WB=MidNum:][:WB=MidNumLet:][:WB=Single_Quote:]] $x;"
     /* WB5 to WB13: letters and digits in any mixture, or katakana. */
+    "$letters = $A ($L? $A)*;"
+    "$digits = $N ($M? $N)*;"
     "$hebrew = $H ([:WB=Single_Quote:] $x | [:WB=Double_Quote:] $x $H);"
-    "$run = ($hebrew | $N (($J* | $M) $N)* | $A (($J* | $L) $A)*)+ | $K ($J* $K)*;"
-    /* WB13a, WB13b: joiners inside and around. */
-    "$J* $run ($J+ $run)* $J* {1};"
+    "$part = ($letters | $digits | $hebrew)+ | $K+;"
+    /* WB13a, WB13b: joiners between parts and around them. */
+    "$J* $part ($J+ $part)* $J* {1};"
     /* Beyond UAX 29. */
     "([:LB=Complex_Context:] $x)+ {1};"
     "[[:Script=Han:][:Script=Hiragana:]] $x {1};"
