@@ -1,0 +1,201 @@
+/* Models room: BERT encoders, heads and decoders on a tape; packed batches; the training loop;
+ * checkpoints as Hugging Face folders; encoding. Stands on ops and folder. */
+#ifndef GABBRO_NN_H
+#define GABBRO_NN_H
+
+#include <gabbro/data.h>
+#include <gabbro/folder.h>
+#include <gabbro/ops.h>
+
+/* ---- packed batches ------------------------------------------------------------------------------- */
+
+/* Sequences of token ids one behind the other, no padding between them. The rows that fill up a
+ * bucket belong to one last sequence of [PAD]s that nothing looks at. Zero-initialise. */
+typedef struct gb_packed {
+    uint32_t *ids;       /* [rows] */
+    uint32_t *positions; /* [rows] place in the own sequence */
+    int32_t *labels;     /* [rows] original id, or GB_IGNORE */
+    uint32_t *starts;    /* [count + 1] first row of each sequence, then rows */
+    uint32_t rows;       /* tokens */
+    uint32_t count;      /* sequences */
+    uint32_t labelled;   /* rows with a label */
+    size_t id_capacity, position_capacity, label_capacity, start_capacity; /* allocated */
+} gb_packed;
+void gb_packed_reset(gb_packed *packed);
+void gb_packed_free(gb_packed *packed);
+/* Append [CLS] ids [SEP]; labels [length] for the ids, or NULL. Cut at `longest` tokens in all. */
+bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint32_t *ids,
+                   const int32_t *labels, size_t length, uint32_t longest, gb_status *status);
+/* Rows of the bucket that holds `rows`: multiples of 64 up to 1024, then of a sixteenth of the next
+ * power of two, so that few buckets serve all batches. */
+uint32_t gb_bucket_rows(uint32_t rows);
+
+/* The inputs of one packed batch on a tape. */
+typedef struct gb_packed_inputs {
+    gb_tensor ids;        /* u32 [1, rows] */
+    gb_tensor positions;  /* u32 [1, rows] */
+    gb_tensor sequences;  /* see gb_sequences_input; count + 1 sequences, the last is padding */
+    gb_order by_id;       /* rows of each vocabulary entry */
+    gb_order by_position; /* rows of each position */
+    uint32_t rows;        /* of the bucket */
+    uint32_t count;       /* sequences without the padding one */
+} gb_packed_inputs;
+
+/* Rows of a batch picked by the host, e.g. the labelled ones. */
+typedef struct gb_rows_inputs {
+    gb_tensor index;   /* u32 [1, count]: row of the batch, or GB_NO_ROW */
+    gb_tensor inverse; /* u32 [1, rows of the batch] */
+    uint32_t count;    /* rows picked at most */
+    uint32_t rows;     /* rows of the batch */
+} gb_rows_inputs;
+
+/* ---- building a model on a tape --------------------------------------------------------------------- */
+
+/* What building needs to know everywhere. */
+typedef struct gb_net {
+    gb_tape *tape;           /* program being built */
+    float dropout;           /* of hidden states and embeddings; 0 when not training */
+    float attention_dropout; /* of attention probabilities */
+    float eps;               /* of layer norms */
+    uint32_t longest;        /* longest sequence in tokens */
+    uint32_t sites;          /* dropouts built so far */
+} gb_net;
+
+gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
+                                   uint32_t count);
+/* Fill the inputs for the next run of exec. seed and step key the dropout. */
+bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
+                    const gb_bert_config *config, uint64_t seed, uint32_t step, gb_status *status);
+gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows);
+/* picked[0..picked_count) are distinct rows of the batch; the rest of index is GB_NO_ROW. */
+bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
+                  uint32_t picked_count, gb_status *status);
+gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in);
+
+/* One Transformer layer: parameters of BertLayer, query, key and value together. */
+typedef struct gb_block {
+    uint32_t qkv_weight, qkv_bias;   /* [3H, H], [1, 3H] */
+    uint32_t out_weight, out_bias;   /* [H, H], [1, H] */
+    uint32_t norm1_weight, norm1_bias; /* [1, H] */
+    uint32_t up_weight, up_bias;     /* [F, H], [1, F] */
+    uint32_t down_weight, down_bias; /* [H, F], [1, H] */
+    uint32_t norm2_weight, norm2_bias; /* [1, H] */
+    uint32_t hidden, heads;          /* H; heads */
+} gb_block;
+/* Declare the parameters under `prefix` (e.g. "bert.encoder.layer.0"). std 0: the config's. */
+bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
+                      gb_block *block, gb_status *status);
+/* Post-norm layer of BERT: x = LN(x + Attention(x)); x = LN(x + FFN(x)). */
+gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x);
+/* Pre-norm layer of GPT-2 with a causal mask; window 0: all earlier tokens, else the last `window`
+ * tokens, itself among them, and always token 0. */
+gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                                gb_tensor x, uint32_t window);
+
+/* A BERT encoder with its tied masked-LM head. */
+typedef struct gb_bert {
+    gb_bert_config config;             /* sizes */
+    uint32_t word, position, type;     /* [V, H], [P, H], [T, H] */
+    uint32_t norm_weight, norm_bias;   /* of the embeddings */
+    gb_block *blocks;                  /* [config.layers] */
+    bool head;                         /* has the masked-LM head */
+    uint32_t transform_weight, transform_bias; /* [H, H], [1, H] */
+    uint32_t head_norm_weight, head_norm_bias; /* [1, H] */
+    uint32_t head_bias;                /* [1, V] */
+} gb_bert;
+bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head, gb_bert *bert,
+                     gb_status *status);
+void gb_bert_free(gb_bert *bert);
+/* Embeddings: LN(word + position + type), then dropout. */
+gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in);
+/* Last layer's states. middle (may be NULL) gets the output of layer `middle_layer` (0: the
+ * embeddings). */
+gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
+                         uint32_t middle_layer, gb_tensor *middle);
+/* Masked-LM loss of picked states h [R, H]: transform, GELU, LN, tied output matrix, bias.
+ * sum_r weights[r] * CE. labels u32 [R, 1], weights f32 [R, 1]. */
+gb_tensor gb_bert_mlm_loss(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor labels,
+                           gb_tensor weights);
+
+/* ---- checkpoints ------------------------------------------------------------------------------------- */
+
+/* Copy what a model folder has into values [gb_params_floats]: the encoder always; the masked-LM
+ * head and other parameters (heads, decoders) where the folder has them, otherwise their values
+ * stay. */
+bool gb_model_load(const gb_folder *folder, const gb_params *params, float *values,
+                   gb_status *status);
+/* Write a model folder: canonical weights into model.safetensors, all other parameters into
+ * gabbro.safetensors. */
+bool gb_model_save(const char *path, const gb_bert_config *config, const gb_params *params,
+                   const float *values, const gb_vocab *vocab, gb_tokenizer_params tokenizer,
+                   uint32_t max_length, const gb_model_card *card, gb_status *status);
+
+/* ---- training ----------------------------------------------------------------------------------------- */
+
+typedef enum gb_decay_kind { GB_SCHEDULE_LINEAR, GB_SCHEDULE_COSINE, GB_SCHEDULE_CONSTANT } gb_decay_kind;
+typedef struct gb_schedule {
+    gb_decay_kind kind;   /* after the warm-up */
+    float peak;           /* learning rate at its end */
+    float floor_ratio;    /* cosine: ends at floor_ratio * peak */
+    uint32_t warmup;      /* steps of linear warm-up from 0 */
+    uint32_t steps;       /* in all */
+} gb_schedule;
+float gb_schedule_at(const gb_schedule *schedule, uint32_t step); /* step counts from 0 */
+
+/* Size of a batch on the tape; what tapes are recorded for. */
+#define GB_SHAPE_SIZES 6
+typedef struct gb_shape {
+    uint32_t size[GB_SHAPE_SIZES]; /* meaning is the task's own; equal shapes share a tape */
+} gb_shape;
+
+#define GB_MAX_LOSSES 4
+
+/* What is trained: an objective. One file each in src/pretrain and src/finetune. */
+typedef struct gb_task {
+    void *self;                      /* the objective's own data */
+    const char *loss_names[GB_MAX_LOSSES]; /* total first; NULL-ended if fewer */
+    size_t graph_bytes;              /* size of the record of inputs that build fills */
+    /* Draw the batch of a step: pure function of (seed, step). Sets shape. */
+    bool (*sample)(void *self, uint32_t step, gb_shape *shape, gb_status *status);
+    /* Build forward; losses[0] is the total that is differentiated. */
+    void (*build)(void *self, gb_net *net, const gb_shape *shape, void *graph,
+                  gb_tensor losses[GB_MAX_LOSSES]);
+    /* Write the drawn batch into the inputs. */
+    bool (*fill)(void *self, gb_exec *exec, const void *graph, uint32_t step, gb_status *status);
+} gb_task;
+
+typedef struct gb_train_params {
+    const gb_params *params;     /* parameters; all of them are updated */
+    const gb_bert_config *config;/* dropout and norms */
+    gb_schedule schedule;        /* learning rate and number of steps */
+    gb_adamw_params adamw;       /* betas, eps, decay */
+    float largest_norm;          /* gradient clipping; 0: none */
+    uint32_t longest;            /* longest sequence in tokens */
+    const char *label;           /* for progress lines */
+    const char *resume_dir;      /* where to keep the checkpoint that a killed run resumes from */
+    double checkpoint_s;         /* seconds between checkpoints; 0: only when interrupted */
+} gb_train_params;
+
+typedef struct gb_train_result {
+    double final_loss[GB_MAX_LOSSES]; /* mean of the last tenth of the steps */
+    double first_loss[GB_MAX_LOSSES]; /* mean of the first tenth */
+    uint32_t steps;                   /* done */
+    uint32_t resumed_at;              /* step this process started from */
+    double flops;                     /* of this process */
+    double seconds;                   /* of this process */
+} gb_train_result;
+
+/* Train values [gb_params_floats] in place. Losses of every step go to `log` (step, loss...) when it
+ * is not NULL (a table of doubles [steps][GB_MAX_LOSSES], owned by the caller). On a signal: saves
+ * and fails with GB_INTERRUPTED. A resumed run equals an uninterrupted one bit for bit. */
+bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *params, float *values,
+              double (*log)[GB_MAX_LOSSES], gb_train_result *result, gb_status *status);
+
+/* ---- encoding ------------------------------------------------------------------------------------------ */
+
+/* [CLS] vectors of rows of a table of token ids (no specials in it): out [count, hidden]. */
+bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, const float *values,
+               const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
+               uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status);
+
+#endif

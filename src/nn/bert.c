@@ -1,0 +1,199 @@
+/* BERT (Devlin et al., 2019) on a tape: embeddings, layers, tied masked-LM head. */
+#include <gabbro/nn.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- parameters ---- */
+
+static bool add(gb_params *params, const char *prefix, const char *name, uint32_t rows, uint32_t cols,
+                float std, uint32_t *index, gb_status *status)
+{
+    char full[96];
+    snprintf(full, sizeof full, "%s%s%s", prefix, *prefix ? "." : "", name);
+    bool norm = strstr(full, "LayerNorm") != NULL;
+    /* Biases and layer norms are not decayed, embeddings are (as in the released recipes). */
+    bool vector = rows == 1;
+    gb_init init = !vector ? GB_INIT_NORMAL : norm && strstr(full, ".weight") ? GB_INIT_ONES : GB_INIT_ZEROS;
+    *index = gb_params_add(params, full, rows, cols, !vector, init, std, status);
+    return *index != UINT32_MAX;
+}
+
+bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
+                      gb_block *block, gb_status *status)
+{
+    uint32_t h = config->hidden_size, f = config->intermediate_size;
+    float std = (float)config->initializer_range;
+    block->hidden = h;
+    block->heads = config->heads;
+    const struct {
+        const char *name;
+        uint32_t rows, cols, *index;
+    } list[] = {
+        {"attention.self.qkv.weight", 3 * h, h, &block->qkv_weight},
+        {"attention.self.qkv.bias", 1, 3 * h, &block->qkv_bias},
+        {"attention.output.dense.weight", h, h, &block->out_weight},
+        {"attention.output.dense.bias", 1, h, &block->out_bias},
+        {"attention.output.LayerNorm.weight", 1, h, &block->norm1_weight},
+        {"attention.output.LayerNorm.bias", 1, h, &block->norm1_bias},
+        {"intermediate.dense.weight", f, h, &block->up_weight},
+        {"intermediate.dense.bias", 1, f, &block->up_bias},
+        {"output.dense.weight", h, f, &block->down_weight},
+        {"output.dense.bias", 1, h, &block->down_bias},
+        {"output.LayerNorm.weight", 1, h, &block->norm2_weight},
+        {"output.LayerNorm.bias", 1, h, &block->norm2_bias},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (!add(params, prefix, list[i].name, list[i].rows, list[i].cols, std, list[i].index, status))
+            return false;
+    return true;
+}
+
+static bool declare_embeddings(gb_params *params, const gb_bert_config *config, gb_bert *bert,
+                               gb_status *status)
+{
+    uint32_t h = config->hidden_size;
+    float std = (float)config->initializer_range;
+    const char *at = "bert.embeddings";
+    return add(params, at, "word_embeddings.weight", config->vocab_size, h, std, &bert->word, status) &&
+           add(params, at, "position_embeddings.weight", config->max_positions, h, std,
+               &bert->position, status) &&
+           add(params, at, "token_type_embeddings.weight", config->type_vocab_size, h, std,
+               &bert->type, status) &&
+           add(params, at, "LayerNorm.weight", 1, h, 0, &bert->norm_weight, status) &&
+           add(params, at, "LayerNorm.bias", 1, h, 0, &bert->norm_bias, status);
+}
+
+static bool declare_head(gb_params *params, const gb_bert_config *config, gb_bert *bert,
+                         gb_status *status)
+{
+    uint32_t h = config->hidden_size;
+    float std = (float)config->initializer_range;
+    const char *at = "cls.predictions";
+    return add(params, at, "transform.dense.weight", h, h, std, &bert->transform_weight, status) &&
+           add(params, at, "transform.dense.bias", 1, h, 0, &bert->transform_bias, status) &&
+           add(params, at, "transform.LayerNorm.weight", 1, h, 0, &bert->head_norm_weight, status) &&
+           add(params, at, "transform.LayerNorm.bias", 1, h, 0, &bert->head_norm_bias, status) &&
+           add(params, at, "bias", 1, config->vocab_size, 0, &bert->head_bias, status);
+}
+
+bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head, gb_bert *bert,
+                     gb_status *status)
+{
+    *bert = (gb_bert){.config = *config, .head = head};
+    bert->blocks = gb_alloc(config->layers, sizeof *bert->blocks, status);
+    bool ok = bert->blocks && declare_embeddings(params, config, bert, status);
+    for (uint32_t l = 0; ok && l < config->layers; l++) {
+        char prefix[64];
+        snprintf(prefix, sizeof prefix, "bert.encoder.layer.%u", l);
+        ok = gb_block_declare(params, prefix, config, &bert->blocks[l], status);
+    }
+    ok = ok && (!head || declare_head(params, config, bert, status));
+    if (!ok)
+        gb_bert_free(bert);
+    return ok;
+}
+
+void gb_bert_free(gb_bert *bert)
+{
+    free(bert->blocks);
+    bert->blocks = NULL;
+}
+
+/* ---- layers ---- */
+
+static gb_tensor p(gb_net *net, uint32_t index)
+{
+    return gb_tape_param(net->tape, index);
+}
+
+static gb_tensor drop(gb_net *net, gb_tensor x, const gb_packed_inputs *in)
+{
+    return gb_dropout(net->tape, x, net->dropout, ++net->sites, in->sequences);
+}
+
+/* W x + b, dropped, plus the residual: in one kernel when nothing is dropped. */
+static gb_tensor project(gb_net *net, const gb_packed_inputs *in, gb_tensor x, uint32_t weight,
+                         uint32_t bias, gb_tensor residual)
+{
+    if (net->dropout <= 0)
+        return gb_linear(net->tape, x, p(net, weight), p(net, bias), false, residual);
+    gb_tensor y = gb_linear(net->tape, x, p(net, weight), p(net, bias), false, GB_NO_TENSOR);
+    return gb_add(net->tape, drop(net, y, in), residual);
+}
+
+static gb_tensor attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
+                        gb_mask_kind mask, uint32_t window)
+{
+    uint32_t h = block->hidden;
+    gb_tensor qkv = gb_linear(net->tape, x, p(net, block->qkv_weight), p(net, block->qkv_bias), false,
+                              GB_NO_TENSOR);
+    gb_attention_params params = {.heads = block->heads, .mask = mask, .window = window,
+                                  .bits = GB_NO_TENSOR, .longest = net->longest,
+                                  .dropout = net->attention_dropout,
+                                  .site = net->attention_dropout > 0 ? ++net->sites : 0};
+    return gb_attention(net->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
+}
+
+static gb_tensor norm(gb_net *net, gb_tensor x, uint32_t weight, uint32_t bias)
+{
+    return gb_layer_norm(net->tape, x, p(net, weight), p(net, bias), net->eps);
+}
+
+gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x)
+{
+    gb_tensor a = attend(net, block, in, x, GB_MASK_NONE, 0);
+    x = norm(net, project(net, in, a, block->out_weight, block->out_bias, x), block->norm1_weight,
+             block->norm1_bias);
+    gb_tensor up = gb_linear(net->tape, x, p(net, block->up_weight), p(net, block->up_bias), true,
+                             GB_NO_TENSOR);
+    return norm(net, project(net, in, up, block->down_weight, block->down_bias, x),
+                block->norm2_weight, block->norm2_bias);
+}
+
+gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                                gb_tensor x, uint32_t window)
+{
+    gb_tensor n = norm(net, x, block->norm1_weight, block->norm1_bias);
+    gb_tensor a = attend(net, block, in, n, window ? GB_MASK_WINDOW : GB_MASK_CAUSAL, window);
+    x = project(net, in, a, block->out_weight, block->out_bias, x);
+    n = norm(net, x, block->norm2_weight, block->norm2_bias);
+    gb_tensor up = gb_linear(net->tape, n, p(net, block->up_weight), p(net, block->up_bias), true,
+                             GB_NO_TENSOR);
+    return project(net, in, up, block->down_weight, block->down_bias, x);
+}
+
+gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in)
+{
+    gb_tensor x = gb_embed(net->tape, in->ids, in->positions, in->by_id, in->by_position,
+                           p(net, bert->word), p(net, bert->position), p(net, bert->type));
+    return drop(net, norm(net, x, bert->norm_weight, bert->norm_bias), in);
+}
+
+gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
+                         uint32_t middle_layer, gb_tensor *middle)
+{
+    gb_tensor x = gb_bert_embed(net, bert, in);
+    for (uint32_t l = 0; l < bert->config.layers; l++) {
+        if (middle && l == middle_layer)
+            *middle = x;
+        x = gb_block_apply(net, &bert->blocks[l], in, x);
+    }
+    if (middle && middle_layer >= bert->config.layers)
+        *middle = x;
+    return x;
+}
+
+/* Logits of a chunk stay below 64 MiB. */
+#define CHUNK_LOGITS (16u << 20)
+
+gb_tensor gb_bert_mlm_loss(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor labels,
+                           gb_tensor weights)
+{
+    gb_tensor t = gb_linear(net->tape, h, p(net, bert->transform_weight),
+                            p(net, bert->transform_bias), true, GB_NO_TENSOR);
+    t = norm(net, t, bert->head_norm_weight, bert->head_norm_bias);
+    uint32_t chunk = CHUNK_LOGITS / bert->config.vocab_size;
+    return gb_vocabulary_loss(net->tape, t, p(net, bert->word), p(net, bert->head_bias), labels,
+                              weights, chunk ? chunk : 1);
+}

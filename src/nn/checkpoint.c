@@ -1,0 +1,89 @@
+#include "checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC "GABBROCK"
+#define ARENAS 3 /* gradients are not kept: they are made anew */
+
+static const gb_arena_id kept[ARENAS] = {GB_ARENA_PARAMS, GB_ARENA_MOMENT1, GB_ARENA_MOMENT2};
+
+typedef struct header {
+    char magic[8];       /* MAGIC */
+    uint32_t version;    /* 1 */
+    uint32_t next_step;  /* first step not done */
+    uint64_t floats;     /* of an arena */
+} header;
+
+static size_t log_bytes(uint32_t steps)
+{
+    return sizeof(double) * GB_MAX_LOSSES * steps;
+}
+
+bool checkpoint_write(const char *dir, gb_state *state, const gb_params *params, uint32_t next_step,
+                      double (*log)[GB_MAX_LOSSES], gb_status *status)
+{
+    header head = {.magic = MAGIC, .version = 1, .next_step = next_step,
+                   .floats = gb_params_floats(params)};
+    size_t arena_bytes = head.floats * 4, bytes = sizeof head + ARENAS * arena_bytes + log_bytes(next_step);
+    char *all = gb_alloc(bytes + GB_HASH_SIZE, 1, status);
+    char *path = all ? gb_path_join(status, dir, "checkpoint") : NULL;
+    bool ok = path && gb_make_dirs(dir, status);
+    if (ok) {
+        memcpy(all, &head, sizeof head);
+        for (int a = 0; ok && a < ARENAS; a++)
+            ok = gb_state_read(state, kept[a], (float *)(all + sizeof head + a * arena_bytes), status);
+        memcpy(all + sizeof head + ARENAS * arena_bytes, log, log_bytes(next_step));
+        gb_hash_bytes(all, bytes, all + bytes);
+    }
+    ok = ok && gb_write_file(path, all, bytes + GB_HASH_SIZE, status);
+    free(path);
+    free(all);
+    return ok;
+}
+
+/* NULL when the bytes are a whole checkpoint of this run, else what is wrong. */
+static const char *damage(const char *all, size_t length, const gb_params *params, uint32_t steps)
+{
+    const header *head = (const header *)all;
+    if (length < sizeof *head + GB_HASH_SIZE || memcmp(head->magic, MAGIC, 8) || head->version != 1)
+        return "not a checkpoint";
+    if (head->floats != gb_params_floats(params) || head->next_step > steps)
+        return "of another model";
+    size_t bytes = sizeof *head + ARENAS * head->floats * 4 + log_bytes(head->next_step);
+    char hash[GB_HASH_SIZE];
+    if (length != bytes + GB_HASH_SIZE)
+        return "cut short";
+    gb_hash_bytes(all, bytes, hash);
+    return memcmp(hash, all + bytes, GB_HASH_SIZE) ? "damaged" : NULL;
+}
+
+bool checkpoint_read(const char *dir, gb_state *state, const gb_params *params, uint32_t steps,
+                     uint32_t *next_step, double (*log)[GB_MAX_LOSSES], gb_status *status)
+{
+    char *path = gb_path_join(status, dir, "checkpoint");
+    if (!path)
+        return false;
+    if (!gb_file_exists(path)) {
+        free(path);
+        return true;
+    }
+    size_t length;
+    char *all = gb_read_file(path, &length, status);
+    bool ok = all != NULL;
+    const char *wrong = ok ? damage(all, length, params, steps) : NULL;
+    if (wrong) {
+        gb_log(GB_LOG_WARN, "%s: checkpoint is %s; starting again", path, wrong);
+    } else if (ok) {
+        const header *head = (const header *)all;
+        size_t arena_bytes = head->floats * 4;
+        for (int a = 0; ok && a < ARENAS; a++)
+            ok = gb_state_write(state, kept[a], (const float *)(all + sizeof *head + a * arena_bytes),
+                                status);
+        memcpy(log, all + sizeof *head + ARENAS * arena_bytes, log_bytes(head->next_step));
+        *next_step = head->next_step;
+    }
+    free(all);
+    free(path);
+    return ok;
+}

@@ -1,0 +1,107 @@
+/* [CLS] vectors of many texts: packed batches in order of length, results in the order asked for. */
+#include <gabbro/nn.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_ROWS      2048 /* tokens of a batch */
+#define BATCH_SEQUENCES 128  /* texts of a batch */
+
+typedef struct encoder {
+    const gb_bert *bert;            /* the model */
+    const gb_special_ids *specials; /* ids around every text */
+    const gb_table *tokens;         /* texts as ids */
+    const uint32_t *rows;           /* texts wanted */
+    uint32_t longest;               /* tokens of a text */
+    gb_tape *tape;                  /* forward pass */
+    gb_exec *exec;                  /* recorded */
+    gb_packed_inputs in;            /* the batch */
+    gb_rows_inputs cls;             /* rows of the [CLS]s */
+    gb_tensor vectors;              /* [BATCH_SEQUENCES, H] */
+    gb_packed packed;               /* batch being filled */
+    uint32_t members[BATCH_SEQUENCES]; /* texts of the batch */
+    float *out;                     /* [count, H] */
+} encoder;
+
+static bool build(encoder *e, gb_state *state, const gb_params *params, gb_status *status)
+{
+    e->tape = gb_tape_create(params, "encode", status);
+    if (!e->tape)
+        return false;
+    gb_net net = {.tape = e->tape, .eps = (float)e->bert->config.layer_norm_eps, .longest = e->longest};
+    uint32_t rows = BATCH_ROWS > e->longest ? BATCH_ROWS : gb_bucket_rows(e->longest);
+    e->in = gb_packed_declare(&net, &e->bert->config, rows, BATCH_SEQUENCES);
+    gb_tensor h = gb_bert_encode(&net, e->bert, &e->in, 0, NULL);
+    e->cls = gb_rows_declare(&net, BATCH_SEQUENCES, rows);
+    e->vectors = gb_rows_gather(&net, h, &e->cls);
+    gb_tape_output(e->tape, e->vectors);
+    e->exec = gb_tape_ok(e->tape, status) ? gb_exec_create(state, e->tape, status) : NULL;
+    return e->exec != NULL;
+}
+
+/* Run the batch and put its vectors in place. Empty sequences fill it up. */
+static bool flush(encoder *e, gb_status *status)
+{
+    uint32_t count = e->packed.count, h = e->bert->config.hidden_size, picked[BATCH_SEQUENCES];
+    if (!count)
+        return true;
+    memcpy(picked, e->packed.starts, sizeof *picked * count);
+    if (!gb_grow(&e->packed.starts, &e->packed.start_capacity, BATCH_SEQUENCES + 1,
+                 sizeof *e->packed.starts, status))
+        return false;
+    while (e->packed.count < BATCH_SEQUENCES)
+        e->packed.starts[++e->packed.count] = e->packed.rows;
+    uint64_t ticket;
+    if (!gb_packed_fill(e->exec, &e->in, &e->packed, &e->bert->config, 0, 0, status) ||
+        !gb_rows_fill(e->exec, &e->cls, picked, count, status) ||
+        !gb_exec_run(e->exec, &ticket, status))
+        return false;
+    const float *vectors = gb_exec_output(e->exec, ticket, e->vectors, status);
+    if (!vectors)
+        return false;
+    uint32_t ld = gb_tape_tensor(e->tape, e->vectors)->ld;
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(e->out + (size_t)e->members[i] * h, vectors + (size_t)i * ld, sizeof(float) * h);
+    gb_packed_reset(&e->packed);
+    return true;
+}
+
+static bool encode_all(encoder *e, uint32_t count, const char *label, gb_status *status)
+{
+    gb_progress progress;
+    gb_progress_begin(&progress, label, "texts", count, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        size_t length;
+        const uint32_t *ids = gb_table_row(e->tokens, e->rows ? e->rows[i] : i, &length);
+        uint32_t tokens = length + 2 > e->longest ? e->longest : (uint32_t)length + 2;
+        if ((e->packed.rows + tokens > e->in.rows || e->packed.count == BATCH_SEQUENCES) &&
+            !flush(e, status))
+            return false;
+        if (gb_interrupted())
+            return gb_fail(status, GB_INTERRUPTED, label, "run the same command again", "stopped");
+        e->members[e->packed.count] = i;
+        if (!gb_packed_add(&e->packed, e->specials, ids, NULL, length, e->longest, status))
+            return false;
+        gb_progress_update(&progress, i, NULL);
+    }
+    if (!flush(e, status))
+        return false;
+    gb_progress_end(&progress, count, NULL);
+    return true;
+}
+
+bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, const float *values,
+               const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
+               uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status)
+{
+    encoder e = {.bert = bert, .specials = specials, .tokens = tokens, .rows = rows,
+                 .longest = longest, .out = out};
+    gb_state *state = gb_state_create(device, params, false, status);
+    bool ok = state && gb_state_write(state, GB_ARENA_PARAMS, values, status) &&
+              build(&e, state, params, status) && encode_all(&e, count, label, status);
+    gb_exec_destroy(e.exec);
+    gb_tape_destroy(e.tape);
+    gb_packed_free(&e.packed);
+    gb_state_destroy(state);
+    return ok;
+}

@@ -1,0 +1,140 @@
+/* Packed batches: built on the host, declared on a tape, filled before a run. */
+#include <gabbro/nn.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+void gb_packed_reset(gb_packed *packed)
+{
+    packed->rows = packed->count = packed->labelled = 0;
+}
+
+void gb_packed_free(gb_packed *packed)
+{
+    free(packed->ids);
+    free(packed->positions);
+    free(packed->labels);
+    free(packed->starts);
+    *packed = (gb_packed){0};
+}
+
+bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint32_t *ids,
+                   const int32_t *labels, size_t length, uint32_t longest, gb_status *status)
+{
+    if (length + 2 > longest)
+        length = longest - 2;
+    size_t rows = packed->rows + length + 2;
+    if (!gb_grow(&packed->ids, &packed->id_capacity, rows, sizeof *packed->ids, status) ||
+        !gb_grow(&packed->positions, &packed->position_capacity, rows, sizeof *packed->positions,
+                 status) ||
+        !gb_grow(&packed->labels, &packed->label_capacity, rows, sizeof *packed->labels, status) ||
+        !gb_grow(&packed->starts, &packed->start_capacity, packed->count + 2, sizeof *packed->starts,
+                 status))
+        return false;
+    uint32_t first = packed->rows;
+    packed->starts[packed->count] = first;
+    packed->ids[first] = specials->cls;
+    packed->ids[first + length + 1] = specials->sep;
+    packed->labels[first] = packed->labels[first + length + 1] = GB_IGNORE;
+    for (size_t i = 0; i < length; i++) {
+        packed->ids[first + 1 + i] = ids[i];
+        packed->labels[first + 1 + i] = labels ? labels[i] : GB_IGNORE;
+        packed->labelled += labels && labels[i] != GB_IGNORE;
+    }
+    for (size_t i = 0; i < length + 2; i++)
+        packed->positions[first + i] = (uint32_t)i;
+    packed->rows = (uint32_t)rows;
+    packed->starts[++packed->count] = packed->rows;
+    return true;
+}
+
+uint32_t gb_bucket_rows(uint32_t rows)
+{
+    uint32_t step = 64;
+    while (step * 16 < rows)
+        step *= 2;
+    return (rows + step - 1) / step * step;
+}
+
+gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
+                                   uint32_t count)
+{
+    gb_tape *tape = net->tape;
+    return (gb_packed_inputs){
+        .ids = gb_tape_input(tape, "ids", GB_U32, 1, rows),
+        .positions = gb_tape_input(tape, "positions", GB_U32, 1, rows),
+        .sequences = gb_sequences_input(tape, "sequences", count + 1),
+        .by_id = gb_order_input(tape, "rows by id", config->vocab_size, rows),
+        .by_position = gb_order_input(tape, "rows by position", config->max_positions, rows),
+        .rows = rows,
+        .count = count,
+    };
+}
+
+/* The padding behind the batch: a sequence of [PAD] at position 0; GB_NO_ROW keeps it out of the
+ * embedding gradients. */
+bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
+                    const gb_bert_config *config, uint64_t seed, uint32_t step, gb_status *status)
+{
+    uint32_t *ids = gb_exec_input(exec, in->ids, status);
+    uint32_t *positions = ids ? gb_exec_input(exec, in->positions, status) : NULL;
+    uint32_t *sequences = positions ? gb_exec_input(exec, in->sequences, status) : NULL;
+    uint32_t *id_starts = sequences ? gb_exec_input(exec, in->by_id.starts, status) : NULL;
+    uint32_t *id_order = id_starts ? gb_exec_input(exec, in->by_id.order, status) : NULL;
+    uint32_t *position_starts = id_order ? gb_exec_input(exec, in->by_position.starts, status) : NULL;
+    uint32_t *position_order =
+        position_starts ? gb_exec_input(exec, in->by_position.order, status) : NULL;
+    if (!position_order)
+        return false;
+    if (packed->rows > in->rows || packed->count != in->count)
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "a batch of %u rows in a bucket of %u",
+                       packed->rows, in->rows);
+    memcpy(ids, packed->ids, sizeof *ids * packed->rows);
+    memcpy(positions, packed->positions, sizeof *positions * packed->rows);
+    for (uint32_t r = packed->rows; r < in->rows; r++) {
+        ids[r] = config->pad_token_id;
+        positions[r] = 0;
+    }
+    sequences[0] = (uint32_t)seed;
+    sequences[1] = (uint32_t)(seed >> 32);
+    sequences[2] = step;
+    memcpy(sequences + GB_SEQUENCES_HEADER, packed->starts, sizeof *sequences * (packed->count + 1));
+    sequences[GB_SEQUENCES_HEADER + packed->count + 1] = in->rows;
+    gb_fill_order(packed->ids, packed->rows, config->vocab_size, id_starts, id_order);
+    gb_fill_order(packed->positions, packed->rows, config->max_positions, position_starts,
+                  position_order);
+    return true;
+}
+
+gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows)
+{
+    return (gb_rows_inputs){.index = gb_tape_input(net->tape, "picked rows", GB_U32, 1, count),
+                            .inverse = gb_tape_input(net->tape, "place of rows", GB_U32, 1, rows),
+                            .count = count,
+                            .rows = rows};
+}
+
+bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
+                  uint32_t picked_count, gb_status *status)
+{
+    uint32_t *index = gb_exec_input(exec, in->index, status);
+    uint32_t *inverse = index ? gb_exec_input(exec, in->inverse, status) : NULL;
+    if (!inverse)
+        return false;
+    if (picked_count > in->count)
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u rows picked, %u expected", picked_count,
+                       in->count);
+    for (uint32_t r = 0; r < in->rows; r++)
+        inverse[r] = GB_NO_ROW;
+    for (uint32_t i = 0; i < in->count; i++) {
+        index[i] = i < picked_count ? picked[i] : GB_NO_ROW;
+        if (index[i] != GB_NO_ROW)
+            inverse[index[i]] = i;
+    }
+    return true;
+}
+
+gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in)
+{
+    return gb_gather_rows(net->tape, x, in->index, in->inverse);
+}

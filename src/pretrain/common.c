@@ -1,0 +1,221 @@
+#include "common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- order ---- */
+
+bool document_list_make(document_list *list, const gb_collection *collection, gb_status *status)
+{
+    list->count = collection->documents;
+    list->first = gb_alloc(list->count + 1, sizeof *list->first, status);
+    if (!list->first)
+        return false;
+    for (uint32_t p = collection->passages; p-- > 0;)
+        list->first[collection->document[p]] = p;
+    list->first[list->count] = collection->passages;
+    return true;
+}
+
+void document_list_free(document_list *list)
+{
+    free(list->first);
+    list->first = NULL;
+}
+
+bool row_order_make(row_order *order, const gb_collection *collection, bool documents, uint64_t seed,
+                    gb_status *status)
+{
+    uint32_t all = documents ? collection->documents : collection->passages;
+    *order = (row_order){.epoch = UINT32_MAX, .seed = seed};
+    order->rows = gb_alloc(all, sizeof *order->rows, status);
+    order->shuffled = gb_alloc(all, sizeof *order->shuffled, status);
+    document_list list = {0};
+    if (!order->rows || !order->shuffled || !document_list_make(&list, collection, status)) {
+        row_order_free(order);
+        return false;
+    }
+    for (uint32_t r = 0; r < all; r++)
+        if (!documents || list.first[r + 1] - list.first[r] >= 2)
+            order->rows[order->count++] = r;
+    document_list_free(&list);
+    if (order->count)
+        return true;
+    row_order_free(order);
+    return gb_fail(status, GB_DATA, collection->path, "use generated queries as context",
+                   "no document has two passages: there are no spans to pair");
+}
+
+void row_order_free(row_order *order)
+{
+    free(order->rows);
+    free(order->shuffled);
+    *order = (row_order){0};
+}
+
+uint32_t row_order_at(row_order *order, uint64_t index)
+{
+    uint32_t epoch = (uint32_t)(index / order->count);
+    if (epoch != order->epoch) {
+        memcpy(order->shuffled, order->rows, sizeof *order->rows * order->count);
+        gb_rng rng = gb_rng_make(order->seed, GB_RNG_ORDER, epoch, 0);
+        gb_rng_shuffle(&rng, order->shuffled, order->count);
+        order->epoch = epoch;
+    }
+    return order->shuffled[index % order->count];
+}
+
+/* ---- texts ---- */
+
+text_ids passage_ids(const gb_pretrain_data *data, uint32_t passage)
+{
+    text_ids text;
+    text.ids = gb_table_row(data->tokens->passages, passage, &text.length);
+    return text;
+}
+
+text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
+                     const document_list *documents, uint32_t passage, gb_rng *rng)
+{
+    text_ids text = passage_ids(data, passage);
+    if (params->context == GB_CONTEXT_QUERY) {
+        uint32_t sep = gb_vocab_specials(data->vocab).sep;
+        uint32_t count = gb_tokens_generated_count(data->tokens, sep, passage);
+        if (count > params->queries)
+            count = params->queries;
+        if (count)
+            gb_tokens_generated(data->tokens, sep, passage, gb_rng_below(rng, count), &text.ids,
+                                &text.length);
+    } else {
+        uint32_t document = data->collection->document[passage];
+        uint32_t first = documents->first[document];
+        uint32_t count = documents->first[document + 1] - first;
+        if (count > 1) { /* uniform over the others */
+            uint32_t other = first + gb_rng_below(rng, count - 1);
+            text = passage_ids(data, other >= passage ? other + 1 : other);
+        }
+    }
+    return text;
+}
+
+void masker_free(masker *m)
+{
+    free(m->ids);
+    free(m->labels);
+}
+
+bool add_masked(masker *m, gb_packed *packed, const gb_pretrain_data *data, text_ids text,
+                double ratio, uint32_t longest, gb_rng *rng, gb_status *status)
+{
+    /* Cut first, then mask what is left, so that masks and words agree. */
+    if (text.length + 2 > longest)
+        text.length = longest - 2;
+    gb_special_ids specials = gb_vocab_specials(data->vocab);
+    if (!gb_grow(&m->ids, &m->id_capacity, text.length + 1, sizeof *m->ids, status) ||
+        !gb_grow(&m->labels, &m->label_capacity, text.length + 1, sizeof *m->labels, status))
+        return false;
+    gb_mask_params params = {.ratio = ratio};
+    gb_mask_words(data->vocab, &params, text.ids, text.length, rng, m->ids, m->labels);
+    return gb_packed_add(packed, &specials, m->ids, m->labels, text.length, longest, status);
+}
+
+/* ---- labelled rows ---- */
+
+labelled_inputs labelled_declare(gb_net *net, uint32_t count, uint32_t rows_a, uint32_t rows_b)
+{
+    labelled_inputs in = {.a = gb_rows_declare(net, count, rows_a), .count = count};
+    if (rows_b)
+        in.b = gb_rows_declare(net, count, rows_b);
+    in.labels = gb_tape_input(net->tape, "labels", GB_U32, count, 1);
+    in.weights = gb_tape_input(net->tape, "label weights", GB_F32, count, 1);
+    return in;
+}
+
+gb_tensor labelled_loss(gb_net *net, const gb_bert *bert, const labelled_inputs *in, gb_tensor a,
+                        gb_tensor b)
+{
+    gb_tensor h = gb_rows_gather(net, a, &in->a);
+    if (b != GB_NO_TENSOR)
+        h = gb_merge_rows(net->tape, h, b, in->b.index, in->b.inverse);
+    return gb_bert_mlm_loss(net, bert, h, in->labels, in->weights);
+}
+
+void labelled_rows_free(labelled_rows *list)
+{
+    free(list->rows);
+    free(list->labels);
+}
+
+bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_status *status)
+{
+    if (!gb_grow(&list->rows, &list->row_capacity, list->count + 1, sizeof *list->rows, status) ||
+        !gb_grow(&list->labels, &list->label_capacity, list->count + 1, sizeof *list->labels, status))
+        return false;
+    list->rows[list->count] = row;
+    list->labels[list->count++] = label;
+    return true;
+}
+
+bool labelled_rows_of(labelled_rows *list, const gb_packed *packed, gb_status *status)
+{
+    list->count = 0;
+    for (uint32_t r = 0; r < packed->rows; r++)
+        if (packed->labels[r] != GB_IGNORE &&
+            !labelled_rows_add(list, r, (uint32_t)packed->labels[r], status))
+            return false;
+    return true;
+}
+
+/* Rows of one stream into the places from `first` on. */
+static void place_rows(const gb_rows_inputs *in, uint32_t *index, uint32_t *inverse,
+                       const labelled_rows *list, uint32_t first)
+{
+    for (uint32_t r = 0; r < in->rows; r++)
+        inverse[r] = GB_NO_ROW;
+    for (uint32_t i = 0; i < in->count; i++)
+        index[i] = GB_NO_ROW;
+    for (uint32_t i = 0; i < list->count; i++) {
+        index[first + i] = list->rows[i];
+        inverse[list->rows[i]] = first + i;
+    }
+}
+
+static bool fill_stream(gb_exec *exec, const gb_rows_inputs *in, const labelled_rows *list,
+                        uint32_t first, gb_status *status)
+{
+    uint32_t *index = gb_exec_input(exec, in->index, status);
+    uint32_t *inverse = index ? gb_exec_input(exec, in->inverse, status) : NULL;
+    if (inverse)
+        place_rows(in, index, inverse, list, first);
+    return inverse != NULL;
+}
+
+bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows *a,
+                   const labelled_rows *b, gb_status *status)
+{
+    uint32_t nb = b ? b->count : 0;
+    if (a->count + nb > in->count)
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u labelled rows in a bucket of %u",
+                       a->count + nb, in->count);
+    uint32_t *labels = gb_exec_input(exec, in->labels, status);
+    float *weights = labels ? gb_exec_input(exec, in->weights, status) : NULL;
+    if (!weights || !fill_stream(exec, &in->a, a, 0, status) ||
+        (b && !fill_stream(exec, &in->b, b, a->count, status)))
+        return false;
+    for (uint32_t i = 0; i < in->count; i++) {
+        bool in_a = i < a->count, in_b = b && !in_a && i < a->count + nb;
+        labels[i] = in_a ? a->labels[i] : in_b ? b->labels[i - a->count] : GB_NO_ROW;
+        weights[(size_t)i * 4] = in_a ? 1.0f / (float)a->count : in_b ? 1.0f / (float)nb : 0.0f;
+    }
+    return true;
+}
+
+/* ---- the table ---- */
+
+const gb_objective *gb_objective_find(const char *name)
+{
+    for (const gb_objective *const *o = gb_objectives; *o; o++)
+        if (!strcmp((*o)->name, name))
+            return *o;
+    return NULL;
+}

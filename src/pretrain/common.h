@@ -1,0 +1,78 @@
+/* What objectives share: the order of rows, contexts, masked batches, rows with labels. */
+#ifndef PRETRAIN_COMMON_H
+#define PRETRAIN_COMMON_H
+
+#include <gabbro/pretrain.h>
+
+extern const gb_objective objective_mlm, objective_cocondenser, objective_cotmae;
+
+/* Shuffled rows, epoch by epoch. */
+typedef struct row_order {
+    uint32_t *rows;      /* rows to visit */
+    uint32_t count;      /* how many */
+    uint32_t *shuffled;  /* order of the current epoch */
+    uint32_t epoch;      /* it belongs to */
+    uint64_t seed;       /* of the order */
+} row_order;
+/* All passages, or with `documents` all documents of two passages or more. */
+bool row_order_make(row_order *order, const gb_collection *collection, bool documents, uint64_t seed,
+                    gb_status *status);
+void row_order_free(row_order *order);
+uint32_t row_order_at(row_order *order, uint64_t index); /* row of the index-th visit */
+
+/* First passage and number of passages of each document. */
+typedef struct document_list {
+    uint32_t *first; /* [documents + 1] */
+    uint32_t count;  /* documents */
+} document_list;
+bool document_list_make(document_list *list, const gb_collection *collection, gb_status *status);
+void document_list_free(document_list *list);
+
+/* Text of a batch as ids. */
+typedef struct text_ids {
+    const uint32_t *ids; /* without specials */
+    size_t length;       /* ids */
+} text_ids;
+text_ids passage_ids(const gb_pretrain_data *data, uint32_t passage);
+/* The context of a passage: one of its generated queries, or another passage of its document; the
+ * passage itself where there is none. */
+text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
+                     const document_list *documents, uint32_t passage, gb_rng *rng);
+
+/* Scratch for masking. Zero-initialise. */
+typedef struct masker {
+    uint32_t *ids;    /* masked ids */
+    int32_t *labels;  /* labels */
+    size_t id_capacity, label_capacity;
+} masker;
+void masker_free(masker *m);
+/* Mask a text and append it to the batch. */
+bool add_masked(masker *m, gb_packed *packed, const gb_pretrain_data *data, text_ids text,
+                double ratio, uint32_t longest, gb_rng *rng, gb_status *status);
+
+/* Labelled rows of two streams of states brought together for one masked-LM head: the first na rows
+ * come from a, the next nb from b. The loss is the mean over a plus the mean over b. */
+typedef struct labelled_inputs {
+    gb_rows_inputs a, b;     /* picked rows of each stream */
+    gb_tensor labels;        /* u32 [count, 1] */
+    gb_tensor weights;       /* f32 [count, 1] */
+    uint32_t count;          /* rows of the bucket */
+} labelled_inputs;
+labelled_inputs labelled_declare(gb_net *net, uint32_t count, uint32_t rows_a, uint32_t rows_b);
+gb_tensor labelled_loss(gb_net *net, const gb_bert *bert, const labelled_inputs *in, gb_tensor a,
+                        gb_tensor b);
+/* Rows with labels of one stream. Zero-initialise. */
+typedef struct labelled_rows {
+    uint32_t *rows;   /* rows of the batch */
+    uint32_t *labels; /* their labels */
+    uint32_t count;
+    size_t row_capacity, label_capacity;
+} labelled_rows;
+void labelled_rows_free(labelled_rows *list);
+bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_status *status);
+/* All masked rows of a batch. */
+bool labelled_rows_of(labelled_rows *list, const gb_packed *packed, gb_status *status);
+bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows *a,
+                   const labelled_rows *b, gb_status *status);
+
+#endif

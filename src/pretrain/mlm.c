@@ -1,0 +1,87 @@
+/* Masked language modelling (Devlin et al., 2019) of passages, whole words masked. */
+#include "common.h"
+
+#include <stdlib.h>
+
+typedef struct mlm {
+    gb_pretrain_params params;  /* settings */
+    gb_pretrain_data data;      /* texts */
+    const gb_bert *bert;        /* model */
+    row_order order;            /* passages */
+    masker masker;              /* scratch */
+    gb_packed packed;           /* batch of the step */
+    labelled_rows labelled;     /* its masked rows */
+} mlm;
+
+typedef struct graph {
+    gb_packed_inputs in;    /* texts */
+    labelled_inputs labels; /* masked rows */
+} graph;
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    mlm *m = self;
+    gb_packed_reset(&m->packed);
+    for (uint32_t i = 0; i < m->params.batch; i++) {
+        uint32_t passage = row_order_at(&m->order, (uint64_t)step * m->params.batch + i);
+        gb_rng rng = gb_rng_make(m->params.seed, GB_RNG_MASK, step, i);
+        if (!add_masked(&m->masker, &m->packed, &m->data, passage_ids(&m->data, passage),
+                        m->params.mask_ratio, m->params.longest, &rng, status))
+            return false;
+    }
+    shape->size[0] = gb_bucket_rows(m->packed.rows);
+    shape->size[1] = gb_bucket_rows(m->packed.labelled);
+    return labelled_rows_of(&m->labelled, &m->packed, status);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    mlm *m = self;
+    graph *g = graph_;
+    g->in = gb_packed_declare(net, &m->bert->config, shape->size[0], m->params.batch);
+    g->labels = labelled_declare(net, shape->size[1], shape->size[0], 0);
+    gb_tensor h = gb_bert_encode(net, m->bert, &g->in, 0, NULL);
+    losses[0] = labelled_loss(net, m->bert, &g->labels, h, GB_NO_TENSOR);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    mlm *m = self;
+    const graph *g = graph_;
+    return gb_packed_fill(exec, &g->in, &m->packed, &m->bert->config, m->params.seed, step, status) &&
+           labelled_fill(exec, &g->labels, &m->labelled, NULL, status);
+}
+
+static void destroy(void *self)
+{
+    mlm *m = self;
+    if (!m)
+        return;
+    row_order_free(&m->order);
+    masker_free(&m->masker);
+    gb_packed_free(&m->packed);
+    labelled_rows_free(&m->labelled);
+    free(m);
+}
+
+static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    (void)model;
+    mlm *m = gb_alloc(1, sizeof *m, status);
+    if (!m)
+        return NULL;
+    m->params = *params;
+    m->data = *data;
+    m->bert = bert;
+    if (!row_order_make(&m->order, data->collection, false, params->seed, status)) {
+        free(m);
+        return NULL;
+    }
+    *task = (gb_task){.self = m, .loss_names = {"mlm"}, .graph_bytes = sizeof(graph),
+                      .sample = sample, .build = build, .fill = fill};
+    return m;
+}
+
+const gb_objective objective_mlm = {"mlm", false, create, destroy};
