@@ -121,6 +121,7 @@ typedef struct gb_world_params gb_world_params;
  * same data as a BEIR folder (out_dir/beir: corpus.jsonl, queries.jsonl, qrels/) for people and
  * other tools, and world.json with the measured facts (share of same-entity pairs, about-rate of
  * queries, lengths ...). */
+#define GB_WORLD_VERSION 1 /* raised whenever the same seed would give another world */
 bool gb_world_generate(uint64_t world_seed, const char *out_dir, gb_status *status);
 
 /* ---- tokenised collections ----------------------------------------------------------------- */

@@ -3,8 +3,16 @@
 #define GABBRO_CLI_H
 
 int gb_cli_bm25(int argc, char **argv);
+int gb_cli_bm25_run(int argc, char **argv);
+int gb_cli_collection(int argc, char **argv);
 int gb_cli_eval(int argc, char **argv);
+int gb_cli_evaluate(int argc, char **argv);
+int gb_cli_finetune(int argc, char **argv);
+int gb_cli_mine(int argc, char **argv);
+int gb_cli_pretrain(int argc, char **argv);
 int gb_cli_report(int argc, char **argv);
 int gb_cli_store(int argc, char **argv);
+int gb_cli_tokenize(int argc, char **argv);
+int gb_cli_vocabulary(int argc, char **argv);
 
 #endif

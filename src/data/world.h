@@ -16,7 +16,7 @@
 #include <gabbro/data.h>
 #include <jansson.h>
 
-enum { WORLD_VERSION = 1 }; /* to be raised whenever the same seed would give another world */
+enum { WORLD_VERSION = GB_WORLD_VERSION };
 
 enum {
     WORLD_WORDINGS = 3,       /* words for an attribute */

@@ -1,0 +1,50 @@
+/* Fine-tuning room: training queries with positives and mined negatives, and the contrastive task
+ * over all passages of a batch. Stands on nn and retrieve. */
+#ifndef GABBRO_FINETUNE_H
+#define GABBRO_FINETUNE_H
+
+#include <gabbro/nn.h>
+#include <gabbro/retrieve.h>
+
+/* One training query. */
+typedef struct gb_training_query {
+    uint32_t query;          /* row of the collection's queries */
+    uint32_t positive_first; /* first of its positives in gb_training_set.passages */
+    uint32_t positive_count; /* passages judged relevant, at least one */
+    uint32_t negative_first; /* first of its negatives */
+    uint32_t negative_count; /* passages of the runs that are not judged relevant; may be 0 */
+} gb_training_query;
+
+typedef struct gb_training_set {
+    gb_training_query *queries; /* queries to train on */
+    uint32_t count;             /* how many */
+    uint32_t *passages;         /* lists of rows, see above */
+    size_t passage_count;       /* in use */
+    size_t passage_capacity;    /* allocated */
+    uint32_t without_negatives; /* queries for which the runs gave none */
+} gb_training_set;
+/* From the judgements of a split and the first `depth` passages of each run: a query's pool is the
+ * union of its runs without its positives, in the order met. `most` > 0 keeps a seeded subset of
+ * that many queries. Runs are matched by query row. */
+bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_run *runs,
+                          size_t run_count, uint32_t depth, uint32_t most, uint64_t seed,
+                          gb_status *status);
+void gb_training_set_free(gb_training_set *set);
+
+typedef struct gb_finetune_params {
+    uint32_t batch;     /* queries of a step */
+    uint32_t negatives; /* hard negatives of a query */
+    uint32_t longest_query, longest_passage; /* tokens, specials included */
+    uint64_t seed;      /* of order and negatives */
+} gb_finetune_params;
+
+/* InfoNCE over all passages of the batch (Karpukhin et al., 2020): scores q . p, temperature 1, the
+ * target of query i is passage i * (1 + negatives). Negatives rotate: epoch e takes the next window
+ * of the query's shuffled pool; a pool that is too small is filled up with passages drawn from the
+ * whole collection. self is freed by gb_finetune_destroy. */
+void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set *set,
+                         const gb_tokens *tokens, const gb_vocab *vocab, const gb_bert *bert,
+                         gb_task *task, gb_status *status);
+void gb_finetune_destroy(void *self);
+
+#endif

@@ -1,0 +1,53 @@
+/* gabbro collection: the step that makes a stored collection. */
+#include "step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: gabbro collection --world SEED | --from PATH [options]\n\n"
+    "Make a stored collection: the mini world, or an import of a BEIR folder, MS MARCO TSV files or\n"
+    "a JSONL of documents (plain or gzip). Prints the step's folder.\n";
+
+int gb_cli_collection(int argc, char **argv)
+{
+    gb_status status = {0};
+    const char *from = NULL, *queries = NULL, *world = NULL;
+    gb_import_params import = GB_IMPORT_DEFAULTS;
+    const step_option options[] = {
+        {"world", OPTION_TEXT, &world, false, false, "make the mini world of this seed"},
+        {"from", OPTION_TEXT, &from, false, true, "folder or file to import"},
+        {"queries", OPTION_TEXT, &queries, false, true, "generated queries, JSONL; else extracted ones"},
+        {"queries-per-passage", OPTION_U32, &import.queries_per_passage, false, false,
+         "of the extractive generator (default 5)"},
+        {"span-words", OPTION_U32, &import.span_words, false, false,
+         "words of a span cut from a long text (default 100)"},
+        {"split-seed", OPTION_U64, &import.seed, false, false, "of splits made here (default 42)"},
+        {"skip-unknown-qrels", OPTION_FLAG, &import.skip_unknown_qrels, false, false,
+         "skip judgements of unknown ids instead of failing"},
+        {0}};
+    step_run run = {.kind = "collection", .options = options};
+    int code;
+    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
+        return code;
+    bool ok = true;
+    if (!world == !from)
+        ok = gb_fail(&status, GB_USAGE, NULL, "see --help", "give either --world or --from");
+    ok = ok && step_begin(&run, world ? GB_WORLD_VERSION : 1, false, NULL, &status);
+    json_t *facts = NULL;
+    if (ok && !gb_step_done(run.step)) {
+        double start_s = gb_now_s();
+        import.path = from;
+        import.queries = queries;
+        char *out = step_file(&run, "collection", &status);
+        ok = out && (world ? gb_world_generate(strtoull(world, NULL, 10), out, &status)
+                           : gb_collection_import(&import, out, &status));
+        free(out);
+        facts = json_pack("{s:o}", "times", step_times(gb_now_s() - start_s));
+    }
+    if (ok)
+        step_end(&run, facts, &status);
+    else
+        json_decref(facts);
+    return step_close(&run, &status);
+}

@@ -1,0 +1,196 @@
+/* gabbro evaluate: the step that ranks passages for every evaluation split and measures. */
+#include "ranking.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: gabbro evaluate --model MODEL|--bm25 --collection STEP [--tokens STEP] [options]\n\n"
+    "Rank passages for the queries of every split but train, and measure. Prints the step's folder:\n"
+    "metrics.json, per-query/, runs/.\n";
+
+typedef struct settings {
+    const char *model, *collection, *tokens; /* steps */
+    bool bm25;                               /* instead of a model */
+    uint32_t depth;                          /* passages a query */
+} settings;
+
+/* A measure and the name it has in tables. */
+typedef struct column {
+    const char *name;   /* in tables */
+    const char *metric; /* of gb_metrics_add */
+    bool msmarco;       /* in the MS MARCO script's form, else trec_eval's over all judged queries */
+} column;
+
+static const column columns[] = {
+    {"MRR@10", "MRR@10", true},       {"Hit@10", "Hit@10", true},     {"Hit@50", "Hit@50", true},
+    {"Hit@1000", "Hit@1000", true},   {"nDCG@10", "ndcg_cut_10", false},
+    {"R@50", "recall_50", false},     {"R@1000", "recall_1000", false}};
+#define COLUMNS (sizeof columns / sizeof *columns)
+
+/* Measure one form of a split into metrics and a per-query file. */
+static bool measure(const step_run *step, const gb_collection *collection, const char *split,
+                    const gb_run *run, const gb_qrels *qrels, bool msmarco, json_t *metrics,
+                    gb_status *status)
+{
+    gb_names *queries = gb_names_from_table(collection->query_ids, status);
+    gb_names *passages = gb_names_from_table(collection->passage_ids, status);
+    gb_metrics wanted = {0};
+    gb_evaluation evaluation = {0};
+    gb_eval_params params = msmarco ? GB_EVAL_MSMARCO : GB_EVAL_TREC;
+    params.complete = true;
+    bool ok = queries && passages;
+    for (size_t c = 0; ok && c < COLUMNS; c++)
+        if (columns[c].msmarco == msmarco)
+            ok = gb_metrics_add(&wanted, columns[c].metric, status);
+    char file[128];
+    snprintf(file, sizeof file, "per-query/%s.%s.tsv", split, msmarco ? "msmarco" : "trec");
+    char *path = ok ? step_file(step, file, status) : NULL;
+    ok = path && gb_evaluate(run, qrels, queries, passages, &params, &wanted, &evaluation, status) &&
+         gb_evaluation_write(&evaluation, queries, path, status);
+    for (size_t c = 0; ok && c < COLUMNS; c++) {
+        if (columns[c].msmarco != msmarco)
+            continue;
+        char key[128];
+        snprintf(key, sizeof key, "%s:%s", split, columns[c].name);
+        json_object_set_new(metrics, key,
+                            json_pack("{s:f, s:s, s:s}", "value",
+                                      gb_evaluation_total(&evaluation, columns[c].metric), "per_query",
+                                      file, "name", columns[c].metric));
+    }
+    free(path);
+    gb_evaluation_free(&evaluation);
+    free(wanted.items);
+    gb_names_destroy(passages);
+    gb_names_destroy(queries);
+    return ok;
+}
+
+/* Where a model stands: does the best passage speak of the right entity, and where among the
+ * passages of that entity is the positive (0 first, 1 last, .5 chance)? Known in the mini world. */
+static void diagnose(const gb_collection *collection, const gb_run *run, const gb_qrels *qrels,
+                     json_t *facts)
+{
+    double right = 0, place = 0;
+    uint32_t count = 0, placed = 0;
+    for (size_t i = 0; i < qrels->count; i++) {
+        const gb_qrel *judged = &qrels->rows[i];
+        const gb_run_list *list = gb_run_find(run, judged->query);
+        uint32_t entity = gb_collection_truth(collection, GB_TRUTH_PASSAGE_ENTITY, judged->passage);
+        if (entity == GB_MAP_NONE || judged->grade < 1 || !list || !list->count)
+            continue;
+        count++;
+        uint32_t same = 0, before = UINT32_MAX;
+        for (uint32_t h = 0; h < list->count; h++) {
+            uint32_t passage = run->hits[list->first + h].passage;
+            bool own = gb_collection_truth(collection, GB_TRUTH_PASSAGE_ENTITY, passage) == entity;
+            right += own && h == 0;
+            if (passage == judged->passage)
+                before = same;
+            same += own;
+        }
+        if (before != UINT32_MAX && same > 1) {
+            place += (double)before / (same - 1);
+            placed++;
+        }
+    }
+    if (count)
+        json_object_set_new(facts, "right_entity_at_rank_1", json_real(right / count));
+    if (placed)
+        json_object_set_new(facts, "place_inside_entity", json_real(place / placed));
+}
+
+static bool evaluate_split(step_run *step, const settings *o, const gb_collection *collection,
+                           ranking_dense *dense, const char *split, json_t *metrics, json_t *facts,
+                           gb_status *status)
+{
+    gb_qrels qrels = {0};
+    gb_run run = {0};
+    uint32_t *queries = NULL, count = 0;
+    char file[128];
+    snprintf(file, sizeof file, "runs/%s.trec", split);
+    bool ok = gb_collection_qrels(collection, split, &qrels, status) &&
+              ranking_queries(&qrels, &queries, &count, status) &&
+              (o->bm25 ? ranking_bm25(collection, queries, count, o->depth, &run, status)
+                       : ranking_dense_run(dense, queries, count, o->depth, &run, status)) &&
+              ranking_write(step, collection, &run, file, status) &&
+              measure(step, collection, split, &run, &qrels, true, metrics, status) &&
+              measure(step, collection, split, &run, &qrels, false, metrics, status);
+    if (ok && !strcmp(split, "dev"))
+        diagnose(collection, &run, &qrels, facts);
+    gb_run_free(&run);
+    free(queries);
+    free(qrels.rows);
+    return ok;
+}
+
+static bool make_folders(const step_run *step, gb_status *status)
+{
+    char *runs = step_file(step, "runs", status), *values = step_file(step, "per-query", status);
+    bool ok = runs && values && gb_make_dirs(runs, status) && gb_make_dirs(values, status);
+    free(runs);
+    free(values);
+    return ok;
+}
+
+static bool write_metrics(const step_run *step, const json_t *metrics, gb_status *status)
+{
+    char *text = json_dumps(metrics, JSON_SORT_KEYS | JSON_INDENT(1));
+    char *path = step_file(step, "metrics.json", status);
+    bool ok = text && path && gb_write_file(path, text, strlen(text), status);
+    free(path);
+    free(text);
+    return ok;
+}
+
+static bool evaluate(step_run *step, const settings *o, gb_status *status)
+{
+    char *dir = gb_path_join(status, o->collection, "collection");
+    gb_collection *collection = dir ? gb_collection_open(dir, status) : NULL;
+    json_t *metrics = json_object(), *facts = json_object();
+    ranking_dense dense = {0};
+    bool ok = collection && make_folders(step, status);
+    if (ok && !o->bm25) {
+        gb_device *device = step_device(step, status);
+        ok = device && ranking_dense_open(&dense, device, o->model, o->tokens, status);
+        if (ok)
+            json_object_update(facts, step_device_facts(step));
+    }
+    char *splits = ok ? gb_strdup(collection->splits, status) : NULL, *rest = splits;
+    for (char *split; ok && splits && (split = strsep(&rest, " "));)
+        if (*split && strcmp(split, "train"))
+            ok = evaluate_split(step, o, collection, &dense, split, metrics, facts, status);
+    ok = ok && splits && write_metrics(step, metrics, status) && step_end(step, facts, status);
+    free(splits);
+    ranking_dense_close(&dense);
+    json_decref(metrics);
+    gb_collection_close(collection);
+    free(dir);
+    return ok;
+}
+
+int gb_cli_evaluate(int argc, char **argv)
+{
+    gb_status status = {0};
+    settings o = {.depth = 1000};
+    const step_option options[] = {
+        {"model", OPTION_TEXT, &o.model, false, true, "retriever: step or model folder"},
+        {"bm25", OPTION_FLAG, &o.bm25, false, false, "BM25 instead of a retriever"},
+        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
+        {"tokens", OPTION_TEXT, &o.tokens, false, true, "step of its tokens"},
+        {"depth", OPTION_U32, &o.depth, false, false, "passages a query (1000)"},
+        {0}};
+    step_run run = {.kind = "evaluate", .options = options};
+    int code;
+    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
+        return code;
+    bool ok = true;
+    if (!o.model == !o.bm25 || (o.model && !o.tokens))
+        ok = gb_fail(&status, GB_USAGE, NULL, "see --help", "give --bm25, or --model with --tokens");
+    ok = ok && step_begin(&run, 1, o.model != NULL, NULL, &status);
+    if (ok && gb_step_done(run.step))
+        step_end(&run, NULL, &status);
+    else if (ok)
+        evaluate(&run, &o, &status);
+    return step_close(&run, &status);
+}

@@ -1,0 +1,198 @@
+/* gabbro finetune: the step that makes a retriever from an encoder. */
+#include "step.h"
+
+#include <gabbro/finetune.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: gabbro finetune --init MODEL --collection STEP --tokens STEP --negatives RUN [...]\n\n"
+    "Contrastive fine-tuning over all passages of the batch, with hard negatives from one or more\n"
+    "runs (steps of bm25-run or mine). Prints the step's folder; the retriever is in its model/.\n";
+
+/* A final loss above this is marked as not converged: the model still sits on the plateau where it
+ * knows names but not what is asked about them. */
+#define CONVERGED_LOSS 0.3
+
+typedef struct settings {
+    const char *init, *collection, *tokens; /* steps */
+    step_list negatives;                    /* steps of runs */
+    uint32_t epochs, train_queries, depth;  /* of the training set */
+    double rate, warmup, decay, dropout, clip; /* optimiser */
+    gb_finetune_params params;              /* of the task */
+} settings;
+
+typedef struct session {
+    gb_collection *collection; /* judgements */
+    gb_tokens tokens;          /* ids */
+    bool has_tokens;           /* tokens are open */
+    step_model init;           /* encoder */
+    bool has_init;             /* init is open */
+    gb_training_set set;       /* queries */
+    gb_bert_config config;     /* of the encoder, with this dropout */
+    gb_params *params;         /* of the encoder */
+    gb_bert bert;              /* encoder */
+    void *self;                /* the task's data */
+    gb_task task;              /* contrastive */
+    float *values;             /* parameters */
+} session;
+
+static bool read_run(const session *s, const char *step, gb_run *run, gb_status *status)
+{
+    char *path = gb_path_join(status, step, "run.trec");
+    gb_names *queries = path ? gb_names_from_table(s->collection->query_ids, status) : NULL;
+    gb_names *passages = queries ? gb_names_from_table(s->collection->passage_ids, status) : NULL;
+    bool ok = passages && gb_run_read(path, GB_RUN_TREC, queries, passages, run, NULL, status);
+    gb_names_destroy(passages);
+    gb_names_destroy(queries);
+    free(path);
+    return ok;
+}
+
+static bool make_set(session *s, const settings *o, gb_status *status)
+{
+    gb_run runs[STEP_LIST_MOST] = {0};
+    gb_qrels qrels = {0};
+    bool ok = gb_collection_qrels(s->collection, "train", &qrels, status);
+    for (size_t i = 0; ok && i < o->negatives.count; i++)
+        ok = read_run(s, o->negatives.items[i], &runs[i], status);
+    ok = ok && gb_training_set_make(&s->set, &qrels, runs, o->negatives.count, o->depth,
+                                    o->train_queries, o->params.seed, status);
+    for (size_t i = 0; i < o->negatives.count; i++)
+        gb_run_free(&runs[i]);
+    free(qrels.rows);
+    if (ok)
+        gb_log(GB_LOG_INFO, "%u training queries, %u of them without hard negatives", s->set.count,
+               s->set.without_negatives);
+    return ok;
+}
+
+static bool open_inputs(session *s, const settings *o, gb_status *status)
+{
+    char *dir = gb_path_join(status, o->collection, "collection");
+    char *tokens = gb_path_join(status, o->tokens, "tokens");
+    bool ok = dir && tokens && (s->collection = gb_collection_open(dir, status)) &&
+              (s->has_tokens = gb_tokens_open(tokens, &s->tokens, status)) &&
+              (s->has_init = step_model_open(&s->init, o->init, status));
+    free(dir);
+    free(tokens);
+    return ok;
+}
+
+static bool make_model(session *s, settings *o, gb_status *status)
+{
+    o->params.longest_passage = step_setting_u32(o->tokens, "passage-tokens", 512);
+    o->params.longest_query = step_setting_u32(o->tokens, "query-tokens", 512);
+    s->config = s->init.config;
+    s->config.hidden_dropout = s->config.attention_dropout = o->dropout;
+    s->params = gb_params_create(status);
+    if (!s->params || !gb_bert_declare(s->params, &s->config, false, &s->bert, status))
+        return false;
+    gb_params_freeze(s->params);
+    s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
+    if (!s->values || !gb_model_load(s->init.folder, s->params, s->values, status))
+        return false;
+    s->self = gb_finetune_create(&o->params, &s->set, &s->tokens, s->init.vocab, &s->bert, &s->task,
+                                 status);
+    return s->self != NULL;
+}
+
+static bool save_model(const step_run *run, const session *s, uint32_t longest, gb_status *status)
+{
+    gb_model_card card = {.title = "gabbro retriever",
+                          .what = "A dense passage retriever (CLS, dot product) fine-tuned by gabbro.",
+                          .command = gb_step_name(run->step)};
+    char *path = step_file(run, "model", status);
+    bool ok = path && gb_model_save(path, &s->config, s->params, s->values, s->init.vocab,
+                                    s->init.tokenizer, longest, &card, status);
+    free(path);
+    return ok;
+}
+
+static bool train(step_run *run, session *s, const settings *o, json_t *facts, gb_status *status)
+{
+    gb_device *device = step_device(run, status);
+    char *resume = device ? step_file(run, "resume", status) : NULL;
+    uint32_t steps = (uint32_t)(((uint64_t)o->epochs * s->set.count + o->params.batch - 1) /
+                                o->params.batch);
+    gb_train_params params = {
+        .params = s->params, .config = &s->config,
+        .schedule = {GB_SCHEDULE_LINEAR, (float)o->rate, 0, (uint32_t)(o->warmup * steps), steps},
+        .adamw = {.9f, .999f, 1e-8f, (float)o->decay}, .largest_norm = (float)o->clip,
+        .longest = o->params.longest_passage > o->params.longest_query ? o->params.longest_passage
+                                                                       : o->params.longest_query,
+        .label = "finetune", .resume_dir = resume, .checkpoint_s = 20};
+    gb_train_result result;
+    bool ok = resume && gb_train(device, &s->task, &params, s->values, NULL, &result, status);
+    if (ok) {
+        json_object_update(facts, step_device_facts(run));
+        json_object_set_new(facts, "first_loss", json_real(result.first_loss[0]));
+        json_object_set_new(facts, "final_loss", json_real(result.final_loss[0]));
+        json_object_set_new(facts, "converged", json_boolean(result.final_loss[0] < CONVERGED_LOSS));
+        json_object_set_new(facts, "steps", json_integer(steps));
+        json_object_set_new(facts, "train_queries", json_integer(s->set.count));
+        json_object_set_new(facts, "without_hard_negatives", json_integer(s->set.without_negatives));
+        json_object_set_new(facts, "candidates_per_query",
+                            json_integer((json_int_t)o->params.batch * (1 + o->params.negatives)));
+        json_t *times = step_times(result.seconds);
+        json_object_set_new(times, "gflops_per_s", json_real(result.flops / result.seconds / 1e9));
+        json_object_set_new(facts, "times", times);
+    }
+    free(resume);
+    return ok;
+}
+
+static void run_finetune(step_run *run, settings *o, gb_status *status)
+{
+    session s = {0};
+    json_t *facts = json_object();
+    if (open_inputs(&s, o, status) && make_set(&s, o, status) && make_model(&s, o, status) &&
+        train(run, &s, o, facts, status) && save_model(run, &s, o->params.longest_passage, status))
+        step_end(run, facts, status);
+    gb_finetune_destroy(s.self);
+    gb_training_set_free(&s.set);
+    gb_bert_free(&s.bert);
+    gb_params_destroy(s.params);
+    free(s.values);
+    if (s.has_init)
+        step_model_close(&s.init);
+    if (s.has_tokens)
+        gb_tokens_close(&s.tokens);
+    gb_collection_close(s.collection);
+}
+
+int gb_cli_finetune(int argc, char **argv)
+{
+    gb_status status = {0};
+    settings o = {.epochs = 3, .depth = 200, .rate = 2e-5, .warmup = .1, .dropout = .1, .clip = 1,
+                  .params = {.batch = 8, .negatives = 15, .seed = 42}};
+    const step_option options[] = {
+        {"init", OPTION_TEXT, &o.init, true, true, "encoder: step or model folder"},
+        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
+        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
+        {"negatives", OPTION_LIST, &o.negatives, true, true, "step of a run; may be repeated"},
+        {"epochs", OPTION_U32, &o.epochs, false, false, "over the training queries (3)"},
+        {"train-queries", OPTION_U32, &o.train_queries, false, false, "seeded subset (0: all)"},
+        {"depth", OPTION_U32, &o.depth, false, false, "first passages of each run in the pool (200)"},
+        {"batch", OPTION_U32, &o.params.batch, false, false, "queries of a step (8)"},
+        {"negatives-per-query", OPTION_U32, &o.params.negatives, false, false, "hard ones (15)"},
+        {"learning-rate", OPTION_REAL, &o.rate, false, false, "peak (2e-5)"},
+        {"warmup", OPTION_RATIO, &o.warmup, false, false, "share of the steps (.1), then linear to 0"},
+        {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (0)"},
+        {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
+        {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},
+        {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
+        {0}};
+    step_run run = {.kind = "finetune", .options = options};
+    int code;
+    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
+        return code;
+    bool ok = o.params.batch > 0 || gb_fail(&status, GB_USAGE, NULL, NULL, "--batch is at least 1");
+    ok = ok && step_begin(&run, 1, true, NULL, &status);
+    if (ok && gb_step_done(run.step))
+        step_end(&run, NULL, &status);
+    else if (ok)
+        run_finetune(&run, &o, &status);
+    return step_close(&run, &status);
+}

@@ -1,0 +1,52 @@
+/* gabbro: the program. One line a sub-command. */
+#include "cli.h"
+
+#include <gabbro/base.h>
+
+#include <string.h>
+
+static const struct {
+    const char *name;                  /* as typed */
+    int (*run)(int argc, char **argv); /* returns the exit code */
+    const char *help;                  /* one line */
+} commands[] = {
+    {"collection", gb_cli_collection, "make a stored collection: the mini world, or an import"},
+    {"vocabulary", gb_cli_vocabulary, "take or train a WordPiece vocabulary"},
+    {"tokenize", gb_cli_tokenize, "turn a collection's texts into token ids"},
+    {"pretrain", gb_cli_pretrain, "train an encoder: mlm, cocondenser, cotmae"},
+    {"finetune", gb_cli_finetune, "train a retriever with hard negatives"},
+    {"bm25-run", gb_cli_bm25_run, "rank passages for the queries of a split with BM25"},
+    {"mine", gb_cli_mine, "rank passages for the queries of a split with a retriever"},
+    {"evaluate", gb_cli_evaluate, "rank passages for all evaluation splits and measure"},
+    {"bm25", gb_cli_bm25, "index, search and measure with BM25"},
+    {"eval", gb_cli_eval, "measure a run file as trec_eval does"},
+    {"report", gb_cli_report, "print a paper's table beside what was obtained"},
+    {"store", gb_cli_store, "look at the run store and clean it"},
+};
+
+static int usage(FILE *out, int code)
+{
+    fprintf(out, "usage: gabbro COMMAND [options]      (gabbro COMMAND --help)\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
+    fprintf(out, "\nExit codes: 0 done, 1 a check did not hold, 2 usage, 3 data, 4 device, 5 memory,\n"
+                 "75 interrupted (run again to resume).\n");
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return usage(stderr, GB_USAGE);
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+        return usage(stdout, 0);
+    if (!strcmp(argv[1], "--version")) {
+        printf("gabbro %s\n", GABBRO_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "gabbro: no command \"%s\" (see gabbro --help)\n", argv[1]);
+    return GB_USAGE;
+}

@@ -1,0 +1,274 @@
+/* gabbro pretrain: the step that makes an encoder: fresh, or trained by an objective. */
+#include "step.h"
+
+#include <gabbro/pretrain.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: gabbro pretrain none|mlm|cocondenser|cotmae --collection STEP --tokens STEP\n"
+    "                       --vocabulary STEP [--init MODEL] [options]\n\n"
+    "Train an encoder on a collection's passages; `none` makes a randomly initialised one.\n"
+    "Prints the step's folder; the encoder is in its model/ (a Hugging Face folder).\n";
+
+typedef struct settings {
+    const char *collection, *tokens, *vocabulary, *init; /* steps */
+    const char *context, *decoder;  /* by name */
+    uint32_t layers, hidden, heads, ffn; /* of a fresh encoder */
+    double init_std;                /* of a fresh encoder, heads and decoders */
+    uint32_t steps;                 /* optimiser steps */
+    double rate, warmup, decay, dropout, clip; /* optimiser */
+    gb_pretrain_params params;      /* of the objective */
+} settings;
+
+/* Everything a run needs open. */
+typedef struct session {
+    gb_collection *collection; /* documents */
+    gb_tokens tokens;          /* ids */
+    bool has_tokens;           /* tokens are open */
+    gb_vocab *vocab;           /* words */
+    step_model init;           /* model to start from */
+    bool has_init;             /* init is open */
+    gb_bert_config config;     /* of the encoder */
+    gb_params *params;         /* encoder, head, extras */
+    gb_bert bert;              /* encoder */
+    const gb_objective *objective; /* NULL for none */
+    void *self;                /* its data */
+    gb_task task;              /* its task */
+    float *values;             /* parameters */
+} session;
+
+static bool open_inputs(session *s, const settings *o, gb_status *status)
+{
+    char *dir = gb_path_join(status, o->collection, "collection");
+    char *tokens = gb_path_join(status, o->tokens, "tokens");
+    char *vocab = gb_path_join(status, o->vocabulary, "vocab.txt");
+    bool ok = dir && tokens && vocab && (s->collection = gb_collection_open(dir, status)) &&
+              (s->has_tokens = gb_tokens_open(tokens, &s->tokens, status)) &&
+              (s->vocab = gb_vocab_load(vocab, status));
+    free(dir);
+    free(tokens);
+    free(vocab);
+    if (!ok || !o->init)
+        return ok;
+    return s->has_init = step_model_open(&s->init, o->init, status);
+}
+
+static bool make_config(session *s, settings *o, gb_status *status)
+{
+    uint32_t longest = step_setting_u32(o->tokens, "passage-tokens", 512);
+    o->params.longest = longest;
+    if (s->has_init) {
+        s->config = s->init.config;
+        if (s->config.vocab_size < gb_vocab_size(s->vocab))
+            return gb_fail(status, GB_DATA, o->init, "tokenize with the vocabulary of the model",
+                           "the model knows %u tokens, the vocabulary has %u", s->config.vocab_size,
+                           gb_vocab_size(s->vocab));
+        if (s->config.max_positions < longest)
+            return gb_fail(status, GB_DATA, o->init, "tokenize with fewer tokens a passage",
+                           "the model has %u positions, passages up to %u tokens",
+                           s->config.max_positions, longest);
+    } else {
+        s->config = GB_BERT_BASE;
+        s->config.vocab_size = gb_vocab_size(s->vocab);
+        s->config.hidden_size = o->hidden;
+        s->config.layers = o->layers;
+        s->config.heads = o->heads;
+        s->config.intermediate_size = o->ffn;
+        s->config.max_positions = longest;
+        s->config.pad_token_id = gb_vocab_specials(s->vocab).pad;
+    }
+    s->config.hidden_dropout = s->config.attention_dropout = o->dropout;
+    s->config.initializer_range = o->init_std;
+    return gb_bert_config_check(&s->config, "settings of the encoder", status);
+}
+
+static bool make_objective(session *s, settings *o, const char *name, gb_status *status)
+{
+    gb_pretrain_data data = {s->collection, &s->tokens, s->vocab};
+    gb_pretrain_params *p = &o->params;
+    if (!p->skip_from)
+        p->skip_from = s->config.layers / 2;
+    if (!p->decoder_layers)
+        p->decoder_layers = p->decoder == GB_DECODER_CAUSAL ? 1 : 2;
+    s->params = gb_params_create(status);
+    if (!s->params || !gb_bert_declare(s->params, &s->config, true, &s->bert, status))
+        return false;
+    s->objective = strcmp(name, "none") ? gb_objective_find(name) : NULL;
+    if (s->objective && !(s->self = s->objective->create(p, &data, &s->bert, s->params, &s->task, status)))
+        return false;
+    gb_params_freeze(s->params);
+    s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
+    if (!s->values)
+        return false;
+    gb_params_init(s->params, p->seed, s->values);
+    return !s->has_init || gb_model_load(s->init.folder, s->params, s->values, status);
+}
+
+static bool save_model(const step_run *run, const session *s, const char *name, gb_status *status)
+{
+    char title[200];
+    snprintf(title, sizeof title, "gabbro encoder: %s", name);
+    gb_model_card card = {.title = title, .what = "A BERT encoder pre-trained by gabbro.",
+                          .command = gb_step_name(run->step)};
+    char *path = step_file(run, "model", status);
+    bool ok = path && gb_model_save(path, &s->config, s->params, s->values, s->vocab,
+                                    GB_TOKENIZER_DEFAULTS, s->config.max_positions, &card, status);
+    free(path);
+    return ok;
+}
+
+/* Losses of every step as TSV, for curves. */
+static bool save_log(const step_run *run, const session *s, double (*log)[GB_MAX_LOSSES],
+                     uint32_t steps, gb_status *status)
+{
+    char *path = step_file(run, "losses.tsv", status);
+    gb_out *out = path ? gb_out_open(path, status) : NULL;
+    free(path);
+    if (!out)
+        return false;
+    fprintf(gb_out_stream(out), "step");
+    for (int l = 0; l < GB_MAX_LOSSES && s->task.loss_names[l]; l++)
+        fprintf(gb_out_stream(out), "\t%s", s->task.loss_names[l]);
+    for (uint32_t i = 0; i < steps; i++) {
+        fprintf(gb_out_stream(out), "\n%u", i);
+        for (int l = 0; l < GB_MAX_LOSSES && s->task.loss_names[l]; l++)
+            fprintf(gb_out_stream(out), "\t%.7g", log[i][l]);
+    }
+    fprintf(gb_out_stream(out), "\n");
+    return gb_out_commit(out, status);
+}
+
+static bool train(step_run *run, session *s, const settings *o, const char *name, json_t *facts,
+                  gb_status *status)
+{
+    gb_device *device = step_device(run, status);
+    char *resume = device ? step_file(run, "resume", status) : NULL;
+    double(*log)[GB_MAX_LOSSES] = gb_alloc(o->steps, sizeof *log, status);
+    char label[100];
+    snprintf(label, sizeof label, "pretrain %s%s%s", name, o->params.context ? "/" : "",
+             o->params.context ? o->context : "");
+    gb_train_params params = {
+        .params = s->params, .config = &s->config,
+        .schedule = {GB_SCHEDULE_LINEAR, (float)o->rate, 0, (uint32_t)(o->warmup * o->steps), o->steps},
+        .adamw = {.9f, .999f, 1e-8f, (float)o->decay}, .largest_norm = (float)o->clip,
+        .longest = o->params.longest, .label = label, .resume_dir = resume, .checkpoint_s = 20};
+    gb_train_result result;
+    bool ok = resume && log &&
+              gb_train(device, &s->task, &params, s->values, log, &result, status) &&
+              save_log(run, s, log, o->steps, status);
+    if (ok) {
+        json_t *losses = json_object();
+        for (int l = 0; l < GB_MAX_LOSSES && s->task.loss_names[l]; l++)
+            json_object_set_new(losses, s->task.loss_names[l], json_real(result.final_loss[l]));
+        json_object_set_new(facts, "final_loss", losses);
+        json_object_update(facts, step_device_facts(run));
+        json_t *times = step_times(result.seconds);
+        json_object_set_new(times, "gflops_per_s", json_real(result.flops / result.seconds / 1e9));
+        json_object_set_new(facts, "times", times);
+    }
+    free(resume);
+    free(log);
+    return ok;
+}
+
+static bool run_pretrain(step_run *run, settings *o, const char *name, gb_status *status)
+{
+    session s = {0};
+    json_t *facts = json_object();
+    bool ok = open_inputs(&s, o, status) && make_config(&s, o, status) &&
+              make_objective(&s, o, name, status) &&
+              (!s.objective || !o->steps || train(run, &s, o, name, facts, status)) &&
+              save_model(run, &s, name, status) && step_end(run, facts, status);
+    if (s.objective)
+        s.objective->destroy(s.self);
+    gb_bert_free(&s.bert);
+    gb_params_destroy(s.params);
+    free(s.values);
+    if (s.has_init)
+        step_model_close(&s.init);
+    gb_vocab_destroy(s.vocab);
+    if (s.has_tokens)
+        gb_tokens_close(&s.tokens);
+    gb_collection_close(s.collection);
+    return ok;
+}
+
+static bool check_words(settings *o, const char *name, gb_status *status)
+{
+    static const char *const contexts[] = {"none", "span", "query"};
+    bool known = false;
+    for (uint32_t c = 0; c < 3; c++)
+        if (!strcmp(o->context, contexts[c])) {
+            o->params.context = (gb_context)c;
+            known = true;
+        }
+    if (!known)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "--context is none, span or query");
+    if (strcmp(o->decoder, "causal") && strcmp(o->decoder, "masked"))
+        return gb_fail(status, GB_USAGE, NULL, NULL, "--decoder is causal or masked");
+    o->params.decoder = !strcmp(o->decoder, "masked") ? GB_DECODER_MASKED : GB_DECODER_CAUSAL;
+    const gb_objective *objective = name ? gb_objective_find(name) : NULL;
+    if (!name || (strcmp(name, "none") && !objective))
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "no objective \"%s\"", name ? name : "");
+    if (objective && objective->contextual && o->params.context == GB_CONTEXT_NONE)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "%s needs --context span or query", name);
+    if (objective && !o->params.batch)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "--batch is at least 1");
+    return true;
+}
+
+int gb_cli_pretrain(int argc, char **argv)
+{
+    gb_status status = {0};
+    settings o = {.context = "none", .decoder = "causal", .layers = 12, .hidden = 768, .heads = 12,
+                  .ffn = 3072, .init_std = .02, .steps = 1000, .rate = 1e-4, .warmup = .1,
+                  .decay = .01, .dropout = .1, .clip = 1,
+                  .params = {.batch = 32, .queries = 5, .mask_ratio = .15, .decoder_mask_ratio = .45,
+                             .head_layers = 2, .window = 3, .seed = 42}};
+    const char *name = NULL;
+    const step_option options[] = {
+        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
+        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
+        {"vocabulary", OPTION_TEXT, &o.vocabulary, true, true, "step of its vocabulary"},
+        {"init", OPTION_TEXT, &o.init, false, true, "encoder to start from: step or model folder"},
+        {"context", OPTION_TEXT, &o.context, false, false, "none, span or query"},
+        {"queries", OPTION_U32, &o.params.queries, false, false, "generated queries used (5)"},
+        {"layers", OPTION_U32, &o.layers, false, false, "of a fresh encoder (12)"},
+        {"hidden", OPTION_U32, &o.hidden, false, false, "width (768)"},
+        {"heads", OPTION_U32, &o.heads, false, false, "attention heads (12)"},
+        {"ffn", OPTION_U32, &o.ffn, false, false, "feed-forward width (3072)"},
+        {"init-std", OPTION_REAL, &o.init_std, false, false, "of fresh weights (.02)"},
+        {"steps", OPTION_U32, &o.steps, false, false, "optimiser steps (1000)"},
+        {"batch", OPTION_U32, &o.params.batch, false, false, "passages or pairs of a step (32)"},
+        {"learning-rate", OPTION_REAL, &o.rate, false, false, "peak (1e-4)"},
+        {"warmup", OPTION_RATIO, &o.warmup, false, false, "share of the steps (.1), then linear to 0"},
+        {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (.01)"},
+        {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
+        {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},
+        {"mask-ratio", OPTION_RATIO, &o.params.mask_ratio, false, false, "encoder (.15)"},
+        {"decoder-mask-ratio", OPTION_RATIO, &o.params.decoder_mask_ratio, false, false,
+         "masked decoder (.45)"},
+        {"head-layers", OPTION_U32, &o.params.head_layers, false, false, "Condenser head (2)"},
+        {"skip-from", OPTION_U32, &o.params.skip_from, false, false,
+         "layer the Condenser head takes (half of them)"},
+        {"decoder", OPTION_TEXT, &o.decoder, false, false, "CoT-MAE: causal (released code) or masked"},
+        {"decoder-layers", OPTION_U32, &o.params.decoder_layers, false, false,
+         "CoT-MAE (1 causal, 2 masked)"},
+        {"window", OPTION_U32, &o.params.window, false, false, "causal decoder (3); 0: all"},
+        {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
+        {0}};
+    step_run run = {.kind = "pretrain", .options = options};
+    int code;
+    if (!step_parse(&run, argc, argv, usage, &name, &code, &status))
+        return code;
+    bool ok = check_words(&o, name, &status) &&
+              step_begin(&run, 1, strcmp(name, "none") != 0, json_pack("{s:s}", "objective", name),
+                         &status);
+    if (ok && gb_step_done(run.step))
+        step_end(&run, NULL, &status);
+    else if (ok)
+        run_pretrain(&run, &o, name, &status);
+    return step_close(&run, &status);
+}

@@ -1,0 +1,131 @@
+#include "ranking.h"
+
+#include <gabbro/search.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+bool ranking_queries(const gb_qrels *qrels, uint32_t **queries, uint32_t *count, gb_status *status)
+{
+    *count = 0;
+    *queries = gb_alloc(qrels->count, sizeof **queries, status);
+    if (!*queries)
+        return false;
+    for (size_t i = 0; i < qrels->count; i++)
+        if (!*count || (*queries)[*count - 1] != qrels->rows[i].query)
+            (*queries)[(*count)++] = qrels->rows[i].query;
+    return true;
+}
+
+static const char *query_text(const void *ctx, uint32_t query, size_t *length)
+{
+    const gb_collection *collection = ctx;
+    return gb_table_row(collection->queries, query, length);
+}
+
+bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint32_t count,
+                  uint32_t depth, gb_run *run, gb_status *status)
+{
+    gb_bm25 *index = gb_bm25_create(gb_bm25_defaults(), status);
+    gb_text text = {0};
+    bool ok = index != NULL;
+    for (uint32_t p = 0; ok && p < collection->passages; p++) {
+        text.length = 0;
+        gb_collection_passage(collection, p, &text);
+        ok = text.failed ? gb_fail_memory(status, "indexing")
+                         : gb_bm25_add(index, text.data ? text.data : "", text.length, status);
+    }
+    ok = ok && gb_bm25_finish(index, status) &&
+         gb_bm25_run(index, queries, count, query_text, collection, depth, 0, run, status);
+    gb_text_free(&text);
+    gb_bm25_destroy(index);
+    return ok;
+}
+
+static bool encode(ranking_dense *dense, const gb_table *table, const uint32_t *rows, uint32_t count,
+                   uint32_t longest, const char *label, float **out, gb_status *status)
+{
+    gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
+    *out = gb_alloc((size_t)count * dense->model.config.hidden_size, sizeof **out, status);
+    return *out && gb_encode(dense->device, &dense->bert, dense->params, dense->values, &specials,
+                             table, rows, count, longest, label, *out, status);
+}
+
+bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *model_path,
+                        const char *tokens_step, gb_status *status)
+{
+    *dense = (ranking_dense){.device = device};
+    char *tokens = gb_path_join(status, tokens_step, "tokens");
+    dense->longest_passage = step_setting_u32(tokens_step, "passage-tokens", 512);
+    dense->longest_query = step_setting_u32(tokens_step, "query-tokens", 512);
+    bool ok = tokens && step_model_open(&dense->model, model_path, status) &&
+              gb_tokens_open(tokens, &dense->tokens, status) &&
+              (dense->params = gb_params_create(status)) &&
+              gb_bert_declare(dense->params, &dense->model.config, false, &dense->bert, status);
+    free(tokens);
+    if (ok) {
+        gb_params_freeze(dense->params);
+        dense->values = gb_alloc(gb_params_floats(dense->params), sizeof *dense->values, status);
+        dense->passage_count = (uint32_t)gb_table_count(dense->tokens.passages);
+        ok = dense->values &&
+             gb_model_load(dense->model.folder, dense->params, dense->values, status) &&
+             encode(dense, dense->tokens.passages, NULL, dense->passage_count,
+                    dense->longest_passage, "encode passages", &dense->passages, status);
+    }
+    if (!ok)
+        ranking_dense_close(dense);
+    return ok;
+}
+
+void ranking_dense_close(ranking_dense *dense)
+{
+    if (dense->tokens.passages)
+        gb_tokens_close(&dense->tokens);
+    if (dense->params)
+        gb_bert_free(&dense->bert);
+    gb_params_destroy(dense->params);
+    if (dense->model.folder)
+        step_model_close(&dense->model);
+    free(dense->values);
+    free(dense->passages);
+    *dense = (ranking_dense){0};
+}
+
+bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t count, uint32_t depth,
+                       gb_run *run, gb_status *status)
+{
+    uint32_t k = depth < dense->passage_count ? depth : dense->passage_count;
+    size_t cells = (size_t)count * k;
+    float *vectors = NULL, *scores = gb_alloc(cells, sizeof *scores, status);
+    uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
+    gb_hit *hits = gb_alloc(k, sizeof *hits, status);
+    bool ok = scores && rows && hits &&
+              encode(dense, dense->tokens.queries, queries, count, dense->longest_query,
+                     "encode queries", &vectors, status) &&
+              gb_search(dense->device, vectors, count, dense->passages, dense->passage_count,
+                        dense->model.config.hidden_size, k, rows, scores, status);
+    for (uint32_t q = 0; ok && q < count; q++) {
+        for (uint32_t i = 0; i < k; i++)
+            hits[i] = (gb_hit){rows[(size_t)q * k + i], scores[(size_t)q * k + i]};
+        ok = gb_run_add(run, queries[q], hits, k, status);
+    }
+    free(vectors);
+    free(scores);
+    free(rows);
+    free(hits);
+    return ok;
+}
+
+bool ranking_write(const step_run *step, const gb_collection *collection, const gb_run *run,
+                   const char *name, gb_status *status)
+{
+    char *path = step_file(step, name, status);
+    gb_names *queries = path ? gb_names_from_table(collection->query_ids, status) : NULL;
+    gb_names *passages = queries ? gb_names_from_table(collection->passage_ids, status) : NULL;
+    bool ok = passages &&
+              gb_run_write(run, GB_RUN_TREC, queries, passages, "gabbro", path, status);
+    gb_names_destroy(passages);
+    gb_names_destroy(queries);
+    free(path);
+    return ok;
+}

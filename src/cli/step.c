@@ -1,0 +1,310 @@
+/* Options, the store and the device of the sub-commands that run a step. */
+#include "step.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static bool number(const char *name, const char *text, double low, double high, double *value,
+                   gb_status *status)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    if (end == text || *end || errno || !(*value >= low && *value <= high))
+        return gb_fail(status, GB_USAGE, NULL, NULL, "--%s: \"%s\" is no number from %g to %g", name,
+                       text, low, high);
+    return true;
+}
+
+static bool whole(const char *name, const char *text, uint64_t most, uint64_t *value,
+                  gb_status *status)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (end == text || *end || errno || *text == '-' || *value > most)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "--%s: \"%s\" is no whole number", name, text);
+    return true;
+}
+
+static bool set_option(const step_option *option, const char *text, gb_status *status)
+{
+    uint64_t u;
+    step_list *list;
+    switch (option->kind) {
+    case OPTION_TEXT:
+        *(const char **)option->value = text;
+        return true;
+    case OPTION_U32:
+        if (!whole(option->name, text, UINT32_MAX, &u, status))
+            return false;
+        *(uint32_t *)option->value = (uint32_t)u;
+        return true;
+    case OPTION_U64:
+        return whole(option->name, text, UINT64_MAX, option->value, status);
+    case OPTION_REAL:
+        return number(option->name, text, 0, 1e30, option->value, status);
+    case OPTION_RATIO:
+        return number(option->name, text, 0, 1, option->value, status);
+    case OPTION_LIST:
+        list = option->value;
+        if (list->count == STEP_LIST_MOST)
+            return gb_fail(status, GB_USAGE, NULL, NULL, "--%s is given too often", option->name);
+        list->items[list->count++] = text;
+        return true;
+    case OPTION_FLAG:
+        break;
+    }
+    *(bool *)option->value = true;
+    return true;
+}
+
+static void print_help(const step_run *run, const char *usage)
+{
+    printf("%s\n", usage);
+    for (const step_option *o = run->options; o->name; o++)
+        printf("  --%-22s %s%s\n", o->name, o->help, o->required ? " (needed)" : "");
+    printf("  --%-22s %s\n", "store DIR", "run store (default $GABBRO_STORE)");
+    printf("  --%-22s %s\n", "device NAME", "index, name, UUID or cpu (default $GABBRO_DEVICE)");
+    printf("  --%-22s %s\n", "profile", "print the device time of every kernel");
+    printf("  --%-22s %s\n", "quiet", "no progress");
+}
+
+static const step_option *find_option(const step_run *run, const step_option *common,
+                                      const char *name)
+{
+    for (const step_option *o = run->options; o->name; o++)
+        if (!strcmp(o->name, name))
+            return o;
+    for (const step_option *o = common; o->name; o++)
+        if (!strcmp(o->name, name))
+            return o;
+    return NULL;
+}
+
+/* An option that must be given and is missing. */
+static bool missing(const step_option *o)
+{
+    if (!o->required)
+        return false;
+    return o->kind == OPTION_LIST ? ((step_list *)o->value)->count == 0
+                                  : o->kind == OPTION_TEXT && !*(const char **)o->value;
+}
+
+static bool parse(step_run *run, int argc, char **argv, const char **operand, gb_status *status)
+{
+    const step_option common[] = {{"store", OPTION_TEXT, &run->store_root, false, false, ""},
+                                  {"device", OPTION_TEXT, &run->device_name, false, false, ""},
+                                  {"quiet", OPTION_FLAG, &run->quiet, false, false, ""},
+                                  {"profile", OPTION_FLAG, &run->profile, false, false, ""},
+                                  {"help", OPTION_FLAG, &run->help, false, false, ""},
+                                  {0}};
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (!strcmp(word, "-h"))
+            word = "--help";
+        if (strncmp(word, "--", 2)) {
+            if (!operand || *operand)
+                return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: unexpected \"%s\"", argv[0],
+                               word);
+            *operand = word;
+            continue;
+        }
+        const step_option *o = find_option(run, common, word + 2);
+        if (!o)
+            return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: no option %s", argv[0], word);
+        if (o->kind != OPTION_FLAG && i + 1 == argc)
+            return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: %s needs a value", argv[0], word);
+        if (!set_option(o, o->kind == OPTION_FLAG ? "" : argv[++i], status))
+            return false;
+    }
+    for (const step_option *o = run->options; o->name && !run->help; o++)
+        if (missing(o))
+            return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: --%s is needed", argv[0],
+                           o->name);
+    return true;
+}
+
+bool step_parse(step_run *run, int argc, char **argv, const char *usage, const char **operand,
+                int *exit_code, gb_status *status)
+{
+    if (!parse(run, argc, argv, operand, status)) {
+        gb_status_print(status);
+        *exit_code = status->code;
+        return false;
+    }
+    if (run->help) {
+        print_help(run, usage);
+        *exit_code = 0;
+        return false;
+    }
+    if (run->quiet)
+        gb_log_set_level(GB_LOG_WARN);
+    gb_install_signals();
+    return true;
+}
+
+/* ---- the step ---- */
+
+static json_t *identity_of(const char *path, gb_status *status)
+{
+    char identity[GB_IDENTITY];
+    return gb_identity(path, identity, status) ? json_string(identity) : NULL;
+}
+
+static bool add_input(json_t *inputs, const step_option *o, gb_status *status)
+{
+    json_t *value = NULL;
+    if (o->kind == OPTION_LIST) {
+        const step_list *list = o->value;
+        value = json_array();
+        for (size_t i = 0; i < list->count; i++) {
+            json_t *one = identity_of(list->items[i], status);
+            if (!one) {
+                json_decref(value);
+                return false;
+            }
+            json_array_append_new(value, one);
+        }
+    } else {
+        const char *path = *(const char **)o->value;
+        if (!path)
+            return true;
+        if (!(value = identity_of(path, status)))
+            return false;
+    }
+    return json_object_set_new(inputs, o->name, value) == 0 ||
+           gb_fail_memory(status, "noting inputs");
+}
+
+static json_t *setting_of(const step_option *o)
+{
+    switch (o->kind) {
+    case OPTION_TEXT:
+        return *(const char **)o->value ? json_string(*(const char **)o->value) : json_null();
+    case OPTION_U32:
+        return json_integer(*(uint32_t *)o->value);
+    case OPTION_U64:
+        return json_integer((json_int_t) * (uint64_t *)o->value);
+    case OPTION_FLAG:
+        return json_boolean(*(bool *)o->value);
+    default:
+        return json_real(*(double *)o->value);
+    }
+}
+
+bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, gb_status *status)
+{
+    json_t *settings = extra ? extra : json_object(), *inputs = json_object();
+    bool ok = settings && inputs;
+    for (const step_option *o = run->options; ok && o->name; o++) {
+        if (o->step)
+            ok = add_input(inputs, o, status);
+        else if (!json_object_get(settings, o->name))
+            ok = json_object_set_new(settings, o->name, setting_of(o)) == 0;
+    }
+    char kernels[GB_HASH_SIZE], *device = NULL;
+    if (ok && on_device) {
+        gb_device_params params = {.select = run->device_name};
+        gb_shaders_hash(kernels);
+        ok = (device = gb_device_identity(&params, status)) != NULL;
+    }
+    if (ok && !run->store)
+        ok = (run->store = gb_store_open(run->store_root, status)) != NULL;
+    if (ok) {
+        gb_step_desc desc = {.kind = run->kind, .version = version, .settings = settings,
+                             .inputs = inputs, .kernels = device ? kernels : NULL, .device = device};
+        ok = (run->step = gb_step_begin(run->store, &desc, status)) != NULL;
+    }
+    json_decref(settings);
+    json_decref(inputs);
+    free(device);
+    return ok;
+}
+
+gb_device *step_device(step_run *run, gb_status *status)
+{
+    if (!run->device) {
+        gb_device_params params = {.select = run->device_name, .profile = run->profile};
+        run->device = gb_device_open(&params, status);
+    }
+    return run->device;
+}
+
+bool step_end(step_run *run, json_t *facts, gb_status *status)
+{
+    bool ok = gb_step_done(run->step) || gb_step_finish(run->step, facts, status);
+    json_decref(facts);
+    if (ok) {
+        printf("%s\n", gb_step_path(run->step));
+        if (run->profile && run->device)
+            gb_profile_print(run->device, stderr);
+    }
+    return ok;
+}
+
+int step_close(step_run *run, const gb_status *status)
+{
+    gb_step_close(run->step);
+    gb_store_close(run->store);
+    gb_device_close(run->device);
+    if (status->code != GB_OK)
+        gb_status_print(status);
+    return status->code;
+}
+
+char *step_file(const step_run *run, const char *name, gb_status *status)
+{
+    return gb_path_join(status, gb_step_path(run->step), name);
+}
+
+json_t *step_times(double seconds)
+{
+    return json_pack("{s:f}", "work_s", seconds);
+}
+
+json_t *step_device_facts(step_run *run)
+{
+    const gb_device_caps *caps = gb_device_get_caps(run->device);
+    return json_pack("{s:s, s:s, s:s}", "driver", caps->driver, "device", caps->name, "profile",
+                     gb_kernel_profile_name(caps->profile));
+}
+
+uint32_t step_setting_u32(const char *dir, const char *name, uint32_t otherwise)
+{
+    json_t *run = gb_step_read(dir, NULL);
+    const json_t *value = json_object_get(json_object_get(run, "settings"), name);
+    uint32_t found = json_is_integer(value) ? (uint32_t)json_integer_value(value) : otherwise;
+    json_decref(run);
+    return found;
+}
+
+/* ---- models ---- */
+
+bool step_model_open(step_model *model, const char *path, gb_status *status)
+{
+    *model = (step_model){0};
+    char *inside = gb_path_join(status, path, "model");
+    if (!inside)
+        return false;
+    model->folder = gb_folder_open(gb_dir_exists(inside) ? inside : path, status);
+    free(inside);
+    if (!model->folder)
+        return false;
+    model->config = *gb_folder_config(model->folder);
+    model->vocab = gb_folder_vocab(model->folder, status);
+    if (model->vocab && gb_folder_tokenizer(model->folder, &model->tokenizer, status))
+        return true;
+    step_model_close(model);
+    return false;
+}
+
+void step_model_close(step_model *model)
+{
+    gb_vocab_destroy(model->vocab);
+    gb_folder_close(model->folder);
+    *model = (step_model){0};
+}

@@ -1,0 +1,80 @@
+/* What the sub-commands that run a step share: options, the store, the device, models. */
+#ifndef CLI_STEP_H
+#define CLI_STEP_H
+
+#include "cli.h"
+
+#include <gabbro/nn.h>
+#include <gabbro/store.h>
+
+typedef enum step_option_kind {
+    OPTION_TEXT,  /* const char ** */
+    OPTION_U32,   /* uint32_t * */
+    OPTION_U64,   /* uint64_t * */
+    OPTION_REAL,  /* double *, at least 0 */
+    OPTION_RATIO, /* double *, 0 to 1 */
+    OPTION_FLAG,  /* bool * */
+    OPTION_LIST,  /* step_list *: may be given several times */
+} step_option_kind;
+
+#define STEP_LIST_MOST 8
+typedef struct step_list {
+    const char *items[STEP_LIST_MOST]; /* values in order */
+    size_t count;                      /* how many */
+} step_list;
+
+/* One option of a sub-command; a table of them ends with a NULL name. */
+typedef struct step_option {
+    const char *name;       /* without the dashes */
+    step_option_kind kind;  /* type of *value */
+    void *value;            /* where it goes; holds the default */
+    bool required;          /* must be given */
+    bool step;              /* a folder or file whose identity is an input of the step */
+    const char *help;       /* one line */
+} step_option;
+
+/* A sub-command being run. */
+typedef struct step_run {
+    const char *kind;          /* kind of step, e.g. "finetune" */
+    const step_option *options;/* its options */
+    const char *store_root;    /* --store */
+    const char *device_name;   /* --device */
+    bool quiet, profile, help; /* --quiet, --profile, --help */
+    gb_store *store;           /* open store */
+    gb_step *step;             /* the step */
+    gb_device *device;         /* open once asked for */
+} step_run;
+
+/* Read the options (argv[0] is the command). Prints help or a message and sets *exit_code when the
+ * command is over. `operand` (may be NULL) takes the one word that is no option. */
+bool step_parse(step_run *run, int argc, char **argv, const char *usage, const char **operand,
+                int *exit_code, gb_status *status);
+/* Open the store and begin the step: settings are all options that are no steps, inputs the others.
+ * `extra` (may be NULL; taken over) is merged into the settings. Device steps carry kernels and
+ * device in their key. */
+bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, gb_status *status);
+/* The device of a step that runs on one; its name is logged. */
+gb_device *step_device(step_run *run, gb_status *status);
+/* Finish with facts (taken over), or nothing when the step was there already; print its folder. */
+bool step_end(step_run *run, json_t *facts, gb_status *status);
+/* Close everything; exit code of status, which is printed. */
+int step_close(step_run *run, const gb_status *status);
+/* A path inside the step's folder; caller frees. */
+char *step_file(const step_run *run, const char *name, gb_status *status);
+json_t *step_times(double seconds);
+json_t *step_device_facts(step_run *run); /* object with driver, profile */
+
+/* A setting of the step in `dir` as a number, `otherwise` if it has none. */
+uint32_t step_setting_u32(const char *dir, const char *name, uint32_t otherwise);
+
+/* A model from a step's folder (its model/) or a Hugging Face folder. */
+typedef struct step_model {
+    gb_folder *folder;              /* open */
+    gb_vocab *vocab;                /* of the folder */
+    gb_tokenizer_params tokenizer;  /* of the folder */
+    gb_bert_config config;          /* of the folder */
+} step_model;
+bool step_model_open(step_model *model, const char *path, gb_status *status);
+void step_model_close(step_model *model);
+
+#endif

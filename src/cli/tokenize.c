@@ -1,0 +1,57 @@
+/* gabbro tokenize: the step that turns a collection's texts into token ids. */
+#include "step.h"
+
+#include <stdlib.h>
+
+static const char usage[] =
+    "usage: gabbro tokenize --collection STEP --vocabulary STEP [options]\n\n"
+    "WordPiece ids of all passages, queries and generated queries. Prints the step's folder.\n";
+
+static bool tokenize(const step_run *run, const char *collection_step, const char *vocabulary_step,
+                     uint32_t passage_tokens, uint32_t query_tokens, gb_status *status)
+{
+    char *dir = gb_path_join(status, collection_step, "collection");
+    char *vocab_path = dir ? gb_path_join(status, vocabulary_step, "vocab.txt") : NULL;
+    char *out = vocab_path ? step_file(run, "tokens", status) : NULL;
+    gb_collection *collection = out ? gb_collection_open(dir, status) : NULL;
+    gb_vocab *vocab = collection ? gb_vocab_load(vocab_path, status) : NULL;
+    gb_tokenizer *tokenizer =
+        vocab ? gb_tokenizer_create(vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
+    bool ok = tokenizer && gb_make_dirs(out, status) &&
+              gb_collection_tokenize(collection, tokenizer, vocab, passage_tokens, query_tokens, out,
+                                     status);
+    gb_tokenizer_destroy(tokenizer);
+    gb_vocab_destroy(vocab);
+    gb_collection_close(collection);
+    free(out);
+    free(vocab_path);
+    free(dir);
+    return ok;
+}
+
+int gb_cli_tokenize(int argc, char **argv)
+{
+    gb_status status = {0};
+    const char *collection = NULL, *vocabulary = NULL;
+    uint32_t passage_tokens = 144, query_tokens = 32;
+    const step_option options[] = {
+        {"collection", OPTION_TEXT, &collection, true, true, "step of a collection"},
+        {"vocabulary", OPTION_TEXT, &vocabulary, true, true, "step of a vocabulary"},
+        {"passage-tokens", OPTION_U32, &passage_tokens, false, false,
+         "longest passage with [CLS] and [SEP] (default 144)"},
+        {"query-tokens", OPTION_U32, &query_tokens, false, false,
+         "longest query with [CLS] and [SEP] (default 32)"},
+        {0}};
+    step_run run = {.kind = "tokens", .options = options};
+    int code;
+    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
+        return code;
+    bool ok = true;
+    if (passage_tokens < 3 || query_tokens < 3)
+        ok = gb_fail(&status, GB_USAGE, NULL, NULL, "a text needs at least 3 tokens");
+    ok = ok && step_begin(&run, 1, false, NULL, &status);
+    if (ok && (gb_step_done(run.step) ||
+               tokenize(&run, collection, vocabulary, passage_tokens, query_tokens, &status)))
+        step_end(&run, NULL, &status);
+    return step_close(&run, &status);
+}

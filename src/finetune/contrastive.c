@@ -1,0 +1,164 @@
+/* The contrastive task: queries and passages in one packed batch through one shared encoder. */
+#include <gabbro/finetune.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct finetune {
+    gb_finetune_params params;  /* settings */
+    const gb_training_set *set; /* queries, positives, negatives */
+    const gb_tokens *tokens;    /* texts */
+    gb_special_ids specials;    /* ids around texts */
+    const gb_bert *bert;        /* model */
+    uint32_t *order;            /* queries of the current epoch */
+    uint32_t epoch;             /* it belongs to */
+    gb_packed packed;           /* queries, then passages */
+    uint32_t *pool;             /* scratch: a shuffled pool */
+    size_t pool_capacity;
+} finetune;
+
+typedef struct graph {
+    gb_packed_inputs in;             /* texts */
+    gb_rows_inputs queries, passages;/* their first rows */
+    gb_tensor labels, weights;       /* targets [Q, 1] */
+} graph;
+
+static uint32_t passages_per_query(const finetune *f)
+{
+    return 1 + f->params.negatives;
+}
+
+/* The index-th visit: which query, in which epoch. */
+static const gb_training_query *visit(finetune *f, uint64_t index, uint32_t *epoch)
+{
+    *epoch = (uint32_t)(index / f->set->count);
+    if (*epoch != f->epoch) {
+        for (uint32_t i = 0; i < f->set->count; i++)
+            f->order[i] = i;
+        gb_rng rng = gb_rng_make(f->params.seed, GB_RNG_ORDER, *epoch, 1);
+        gb_rng_shuffle(&rng, f->order, f->set->count);
+        f->epoch = *epoch;
+    }
+    return &f->set->queries[f->order[index % f->set->count]];
+}
+
+static bool add_text(finetune *f, const gb_table *table, uint32_t row, uint32_t longest,
+                     gb_status *status)
+{
+    size_t length;
+    const uint32_t *ids = gb_table_row(table, row, &length);
+    return gb_packed_add(&f->packed, &f->specials, ids, NULL, length, longest, status);
+}
+
+static bool add_passages(finetune *f, const gb_training_query *q, uint32_t epoch, gb_status *status)
+{
+    const gb_tokens *tokens = f->tokens;
+    uint32_t longest = f->params.longest_passage;
+    uint32_t positive = f->set->passages[q->positive_first + epoch % q->positive_count];
+    if (!add_text(f, tokens->passages, positive, longest, status) ||
+        !gb_grow(&f->pool, &f->pool_capacity, q->negative_count + 1, sizeof *f->pool, status))
+        return false;
+    memcpy(f->pool, f->set->passages + q->negative_first, sizeof *f->pool * q->negative_count);
+    gb_rng shuffle = gb_rng_make(f->params.seed, GB_RNG_NEGATIVE, 0, q->query);
+    gb_rng_shuffle(&shuffle, f->pool, q->negative_count);
+    gb_rng random = gb_rng_make(f->params.seed, GB_RNG_NEGATIVE, 1 + epoch, q->query);
+    for (uint32_t n = 0; n < f->params.negatives; n++) {
+        uint64_t at = (uint64_t)epoch * f->params.negatives + n;
+        uint32_t passage = n < q->negative_count
+                               ? f->pool[at % q->negative_count]
+                               : gb_rng_below(&random, (uint32_t)gb_table_count(tokens->passages));
+        if (!add_text(f, tokens->passages, passage, longest, status))
+            return false;
+    }
+    return true;
+}
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    finetune *f = self;
+    uint64_t first = (uint64_t)step * f->params.batch;
+    uint32_t epoch;
+    gb_packed_reset(&f->packed);
+    for (uint32_t i = 0; i < f->params.batch; i++)
+        if (!add_text(f, f->tokens->queries, visit(f, first + i, &epoch)->query,
+                      f->params.longest_query, status))
+            return false;
+    for (uint32_t i = 0; i < f->params.batch; i++) {
+        const gb_training_query *q = visit(f, first + i, &epoch);
+        if (!add_passages(f, q, epoch, status))
+            return false;
+    }
+    shape->size[0] = gb_bucket_rows(f->packed.rows);
+    return true;
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    finetune *f = self;
+    graph *g = graph_;
+    uint32_t queries = f->params.batch, passages = queries * passages_per_query(f);
+    g->in = gb_packed_declare(net, &f->bert->config, shape->size[0], queries + passages);
+    g->queries = gb_rows_declare(net, queries, shape->size[0]);
+    g->passages = gb_rows_declare(net, passages, shape->size[0]);
+    g->labels = gb_tape_input(net->tape, "targets", GB_U32, queries, 1);
+    g->weights = gb_tape_input(net->tape, "query weights", GB_F32, queries, 1);
+    gb_tensor h = gb_bert_encode(net, f->bert, &g->in, 0, NULL);
+    gb_tensor scores = gb_matmul(net->tape, GB_NT, gb_rows_gather(net, h, &g->queries),
+                                 gb_rows_gather(net, h, &g->passages));
+    losses[0] = gb_softmax_loss(net->tape, scores, g->labels, g->weights, GB_NO_TENSOR);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    finetune *f = self;
+    const graph *g = graph_;
+    uint32_t queries = f->params.batch, per_query = passages_per_query(f);
+    if (!gb_packed_fill(exec, &g->in, &f->packed, &f->bert->config, f->params.seed, step, status) ||
+        !gb_rows_fill(exec, &g->queries, f->packed.starts, queries, status) ||
+        !gb_rows_fill(exec, &g->passages, f->packed.starts + queries, queries * per_query, status))
+        return false;
+    uint32_t *labels = gb_exec_input(exec, g->labels, status);
+    float *weights = labels ? gb_exec_input(exec, g->weights, status) : NULL;
+    if (!weights)
+        return false;
+    for (uint32_t i = 0; i < queries; i++) {
+        labels[i] = i * per_query;
+        weights[(size_t)i * 4] = 1.0f / (float)queries;
+    }
+    return true;
+}
+
+void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set *set,
+                         const gb_tokens *tokens, const gb_vocab *vocab, const gb_bert *bert,
+                         gb_task *task, gb_status *status)
+{
+    finetune *f = gb_alloc(1, sizeof *f, status);
+    if (!f)
+        return NULL;
+    f->params = *params;
+    f->set = set;
+    f->tokens = tokens;
+    f->specials = gb_vocab_specials(vocab);
+    f->bert = bert;
+    f->epoch = UINT32_MAX;
+    f->order = gb_alloc(set->count, sizeof *f->order, status);
+    if (!f->order) {
+        gb_finetune_destroy(f);
+        return NULL;
+    }
+    *task = (gb_task){.self = f, .loss_names = {"contrastive"}, .graph_bytes = sizeof(graph),
+                      .sample = sample, .build = build, .fill = fill};
+    return f;
+}
+
+void gb_finetune_destroy(void *self)
+{
+    finetune *f = self;
+    if (!f)
+        return;
+    gb_packed_free(&f->packed);
+    free(f->order);
+    free(f->pool);
+    free(f);
+}
