@@ -126,7 +126,7 @@ bm25()
 # random_encoder: an encoder that was not trained
 random_encoder()
 {
-    step "random encoder, seed $seed" pretrain none --tokens "$tokens" --vocabulary "$vocabulary" \
+    step "random encoder, seed $seed" pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
         --layers "$encoder_layers" --hidden "$encoder_hidden" --heads "$encoder_heads" \
         --ffn "$encoder_ffn" --init-std "$encoder_init_std" --steps 0 --seed "$seed"
 }
@@ -146,15 +146,15 @@ pretrain()
         mask=$cotmae_mask_ratio
         ;;
     esac
-    set -- "$objective" --tokens "$tokens" --vocabulary "$vocabulary" --context "$context" \
+    set -- "$objective" --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --context "$context" \
         --steps "$steps" --batch "$batch" --learning-rate "$rate" --mask-ratio "$mask" \
         --weight-decay "$pretrain_weight_decay" --warmup "$warmup_ratio" --dropout "$dropout" \
-        --seed "$seed"
+        --init-std "$encoder_init_std" --seed "$seed"
     if [ -n "$init" ]; then
         set -- "$@" --init "$init"
     else
         set -- "$@" --layers "$encoder_layers" --hidden "$encoder_hidden" --heads "$encoder_heads" \
-            --ffn "$encoder_ffn" --init-std "$encoder_init_std"
+            --ffn "$encoder_ffn"
     fi
     [ "$objective" != cocondenser ] || set -- "$@" --head-layers "$condenser_head_layers"
     [ "$objective" != cotmae ] ||

@@ -101,9 +101,13 @@ bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t c
     gb_hit *hits = gb_alloc(k, sizeof *hits, status);
     bool ok = scores && rows && hits &&
               encode(dense, dense->tokens.queries, queries, count, dense->longest_query,
-                     "encode queries", &vectors, status) &&
-              gb_search(dense->device, vectors, count, dense->passages, dense->passage_count,
-                        dense->model.config.hidden_size, k, rows, scores, status);
+                     "encode queries", &vectors, status);
+    uint32_t width = dense->model.config.hidden_size;
+    gb_vectors query_vectors = {.rows = count, .width = width, .values = vectors};
+    gb_vectors passage_vectors = {.rows = dense->passage_count, .width = width,
+                                  .values = dense->passages};
+    gb_search_params params = {.k = k};
+    ok = ok && gb_search(dense->device, &query_vectors, &passage_vectors, &params, rows, scores, status);
     for (uint32_t q = 0; ok && q < count; q++) {
         for (uint32_t i = 0; i < k; i++)
             hits[i] = (gb_hit){rows[(size_t)q * k + i], scores[(size_t)q * k + i]};
