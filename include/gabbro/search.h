@@ -19,7 +19,7 @@ typedef struct gb_vectors {
 
 typedef struct gb_search_params {
     uint32_t k;             /* results wanted of each query */
-    uint32_t query_block;   /* queries scored at once, rounded up to 512; 0: chosen */
+    uint32_t query_block;   /* queries scored at once, rounded up to 64 or 512; 0: chosen */
     uint32_t passage_block; /* passages scored at once; 0: chosen */
     const char *label;      /* of the progress line; NULL: "search" */
     bool quiet;             /* no progress line */

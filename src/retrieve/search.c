@@ -7,16 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Queries of a block are a multiple of this: then a product has so many tiles that it is never
- * split along the width, and no sum depends on the block sizes. */
-#define QUERY_STEP    512
-#define QUERY_BLOCK   1024                 /* default */
+#define QUERY_BLOCK   512                  /* default */
 #define PASSAGE_BLOCK 8192                 /* default */
 #define SCORES_BYTES  ((uint64_t)32 << 20) /* of one block of scores */
 #define OPERAND_BYTES ((uint64_t)64 << 20) /* of a block of passages, of the queries, of results   \
                                             */
 #define LARGEST_WIDTH 16384
 #define GROUP_BLOCKS  16 /* query blocks of a group at most */
+
+/* Queries of a block are a multiple of this. Wide products with few tiles are split along the
+ * width; with 512 rows there are so many tiles that they are not, and no sum depends on the block
+ * sizes. */
+static uint32_t query_step(uint32_t width)
+{
+    return width < 1024 ? 64 : 512;
+}
 
 /* Sizes that the shapes of the vectors lead to. */
 typedef struct blocks {
@@ -119,13 +124,13 @@ static blocks choose_blocks(const gb_vectors *queries, const gb_vectors *passage
 {
     uint64_t row_bytes = (uint64_t)round_up(passages->width, 4) * 4;
     blocks size;
+    uint32_t step = query_step(passages->width);
     uint32_t wanted = params->passage_block ? params->passage_block : PASSAGE_BLOCK;
     size.passages = least(least(wanted, passages->rows),
-                          least(OPERAND_BYTES / row_bytes, SCORES_BYTES / 4 / QUERY_STEP));
+                          least(OPERAND_BYTES / row_bytes, SCORES_BYTES / 4 / step));
     wanted = params->query_block ? params->query_block : QUERY_BLOCK;
     uint32_t most = least(OPERAND_BYTES / row_bytes, SCORES_BYTES / 4 / size.passages);
-    size.queries =
-        least(round_up(least(wanted, queries->rows), QUERY_STEP), most / QUERY_STEP * QUERY_STEP);
+    size.queries = least(round_up(least(wanted, queries->rows), step), most / step * step);
     size.k = least(params->k, size.passages);
     uint64_t block_bytes = size.queries * (8ull * size.k > row_bytes ? 8ull * size.k : row_bytes);
     size.count = least((queries->rows + size.queries - 1ull) / size.queries,

@@ -124,7 +124,7 @@ static void check(gb_device *device, uint32_t queries, uint32_t passages, uint32
 {
     trial t = trial_make(queries, passages, width, k, whole_numbers);
     t.params.passage_block = passage_block;
-    t.params.query_block = 512;
+    t.params.query_block = 64;
     trial_run(&t, device);
     trial_check(&t);
     trial_free(&t);
@@ -136,7 +136,7 @@ Test(search, block_borders)
     static const uint32_t passages[] = {1, 2, 49, 50, 51, 99, 100, 101, 149, 201};
     for (size_t i = 0; i < sizeof passages / sizeof *passages; i++)
         check(device, 7, passages[i], 5, 20, 50);
-    static const uint32_t queries[] = {1, 511, 512, 513};
+    static const uint32_t queries[] = {1, 63, 64, 65, 128};
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)
         check(device, queries[i], 60, 3, 10, 25);
     close_device(device);
@@ -158,10 +158,10 @@ Test(search, k_against_blocks)
 Test(search, many_queries)
 {
     gb_device *device = open_device();
-    trial t = trial_make(512 * 17 + 9, 40, 4, 3, whole_numbers);
-    t.params.query_block = 512;
+    trial t = trial_make(64 * 17 + 9, 40, 4, 3, whole_numbers);
+    t.params.query_block = 64;
     t.params.passage_block = 16;
-    cr_expect_eq(gb_search_group(&t.queries, &t.passages, &t.params), 512 * 16);
+    cr_expect_eq(gb_search_group(&t.queries, &t.passages, &t.params), 64 * 16);
     trial_run(&t, device);
     trial_check(&t);
     trial_free(&t);
@@ -191,7 +191,7 @@ static void same_for_all_blocks(gb_device *device, uint32_t passages, uint32_t w
     float *scores = t.scores;
     t.rows = malloc(count * sizeof *t.rows);
     t.scores = malloc(count * sizeof *t.scores);
-    static const uint32_t sizes[][2] = {{512, 33}, {512, 300}, {1024, 64}, {1536, 1000}};
+    static const uint32_t sizes[][2] = {{1, 33}, {64, 300}, {128, 64}, {1024, 1000}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         t.params.query_block = sizes[i][0];
         t.params.passage_block = sizes[i][1];
