@@ -1,0 +1,149 @@
+/* Building a tape: its text, its parameters, and mistakes that are remembered. */
+#include <gabbro/ops.h>
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MUST(x) cr_assert((x), "%s: %s", status.where, status.what)
+
+static gb_params *two_layers(void)
+{
+    gb_status status = {0};
+    gb_params *params = gb_params_create(&status);
+    MUST(params);
+    gb_params_add(params, "b", 1, 6, false, GB_INIT_ZEROS, 0, &status);
+    gb_params_add(params, "w1", 6, 5, true, GB_INIT_NORMAL, 0.5f, &status);
+    gb_params_add(params, "w2", 3, 6, true, GB_INIT_NORMAL, 0.5f, &status);
+    gb_params_freeze(params);
+    return params;
+}
+
+static const char two_layers_text[] =
+    "%5:linear[4,6], %6:pre gelu[4,6] = matmul(%0:x[4,5], %4:w1[6,5], %3:b[1,6])\n"
+    "%8:linear[4,3] = matmul(%5:linear[4,6], %7:w2[3,6])\n"
+    "%9:row losses[4,1], %8:linear[4,3] = "
+    "softmax_rows(%8:linear[4,3], %1:labels[4,1], %2:weights[4,1])\n"
+    "%10:loss[1,1] = loss(%9:row losses[4,1], %8:linear[4,3], %8:linear[4,3])\n"
+    "%11:scaled[1,1] = axpby(%10:loss[1,1])\n"
+    "%14:scaled[4,3] = axpby(%8:linear[4,3])\n"
+    "%15:d operand[4,6] = matmul(%14:scaled[4,3], %7:w2[3,6], %6:pre gelu[4,6])\n"
+    "%16:w2[3,6] = matmul(%14:scaled[4,3], %5:linear[4,6])\n"
+    "%17:b[1,6] = column_sum(%15:d operand[4,6])\n"
+    "%18:w1[6,5] = matmul(%15:d operand[4,6], %0:x[4,5])\n";
+
+/* Two layers, a loss and its gradients as text: GELU's derivative rides in the product before it,
+ * a scaled loss costs one pass over the logits. */
+Test(build, dump)
+{
+    gb_status status = {0};
+    gb_params *params = two_layers();
+    gb_tape *tape = gb_tape_create(params, "two layers", &status);
+    MUST(tape);
+    gb_tensor x = gb_tape_input(tape, "x", GB_F32, 4, 5);
+    gb_tensor labels = gb_tape_input(tape, "labels", GB_U32, 4, 1);
+    gb_tensor weights = gb_tape_input(tape, "weights", GB_F32, 4, 1);
+    gb_tensor h =
+        gb_linear(tape, x, gb_tape_param(tape, 1), gb_tape_param(tape, 0), true, GB_NO_TENSOR);
+    gb_tensor logits =
+        gb_linear(tape, h, gb_tape_param(tape, 2), GB_NO_TENSOR, false, GB_NO_TENSOR);
+    gb_tensor loss = gb_softmax_loss(tape, logits, labels, weights, GB_NO_TENSOR);
+    MUST(gb_backward(tape, gb_scale(tape, loss, 0.5f), &status));
+    gb_text text = {0};
+    gb_tape_dump(tape, &text);
+    cr_expect_str_eq(text.data, two_layers_text);
+    gb_text_free(&text);
+    gb_tape_destroy(tape);
+    gb_params_destroy(params);
+}
+
+/* ---- parameters ---- */
+
+Test(build, decayed_parameters_come_first)
+{
+    gb_params *params = two_layers();
+    const gb_param *b = gb_params_at(params, 0), *w1 = gb_params_at(params, 1);
+    const gb_param *w2 = gb_params_at(params, 2);
+    cr_expect_eq(w1->ld, 8);
+    cr_expect_eq(w1->offset, 0);
+    cr_expect_eq(w2->offset, 64); /* every one starts at 256 bytes */
+    cr_expect_eq(gb_params_decayed_floats(params), 128);
+    cr_expect_eq(b->offset, 128);
+    cr_expect_eq(gb_params_floats(params), 192);
+    cr_expect_eq(gb_params_find(params, "w2"), 2);
+    cr_expect_eq(gb_params_find(params, "w"), UINT32_MAX);
+    gb_status status = {0};
+    cr_expect_eq(gb_params_add(params, "late", 1, 1, true, GB_INIT_ZEROS, 0, &status), UINT32_MAX);
+    gb_params_destroy(params);
+}
+
+/* A parameter starts the same whatever stands beside it: a head does not change the encoder. */
+Test(build, values_depend_on_the_name_alone)
+{
+    gb_status status = {0};
+    gb_params *small = two_layers(), *large = gb_params_create(&status);
+    MUST(large);
+    gb_params_add(large, "head", 9, 9, true, GB_INIT_NORMAL, 1, &status);
+    gb_params_add(large, "w2", 3, 6, true, GB_INIT_NORMAL, 0.5f, &status);
+    gb_params_add(large, "norm", 1, 7, false, GB_INIT_ONES, 0, &status);
+    cr_expect_eq(gb_params_add(large, "w2", 1, 1, true, GB_INIT_ZEROS, 0, &status), UINT32_MAX);
+    gb_params_freeze(large);
+    float a[192], b[512];
+    cr_assert_leq(gb_params_floats(large), 512);
+    memset(b, 0xff, sizeof b);
+    gb_params_init(small, 42, a);
+    gb_params_init(large, 42, b);
+    const gb_param *pa = gb_params_at(small, 2), *pb = gb_params_at(large, 1);
+    cr_expect_arr_eq(a + pa->offset, b + pb->offset, 3 * 8 * sizeof(float));
+    cr_expect_neq(a[pa->offset], 0);
+    cr_expect_eq(a[pa->offset + 6], 0, "padding is zero");
+    const gb_param *norm = gb_params_at(large, 2);
+    for (uint32_t i = 0; i < norm->ld; i++)
+        cr_expect_eq(b[norm->offset + i], i < 7 ? 1 : 0);
+    gb_params_init(small, 43, b);
+    cr_expect_neq(a[pa->offset], b[pa->offset], "another seed, other values");
+    gb_params_destroy(small);
+    gb_params_destroy(large);
+}
+
+/* ---- mistakes ---- */
+
+/* The first mistake is the one that is reported, and nothing after it crashes. */
+Test(build, first_mistake_is_remembered)
+{
+    gb_status status = {0};
+    gb_params *params = two_layers();
+    gb_tape *tape = gb_tape_create(params, "wrong", &status);
+    MUST(tape);
+    gb_tensor x = gb_tape_input(tape, "x", GB_F32, 4, 5);
+    cr_expect(gb_tape_ok(tape, &status));
+    gb_tensor y = gb_matmul(tape, GB_NN, x, gb_tape_param(tape, 1)); /* [4,5] [6,5] */
+    y = gb_linear(tape, y, gb_tape_param(tape, 2), GB_NO_TENSOR, true, GB_NO_TENSOR);
+    y = gb_layer_norm(tape, y, gb_tape_param(tape, 0), gb_tape_param(tape, 0), 1e-5f);
+    gb_tensor values, columns;
+    gb_top_k(tape, y, 3, &values, &columns);
+    gb_tape_output(tape, values);
+    cr_assert_not(gb_tape_ok(tape, &status));
+    cr_expect_eq(status.code, GB_INTERNAL);
+    cr_expect(strstr(status.what, "[4,5]") && strstr(status.what, "[6,5]"), "%s", status.what);
+    cr_expect_not(gb_backward(tape, y, &status));
+    gb_tape_destroy(tape);
+    gb_params_destroy(params);
+}
+
+Test(build, inputs_and_views_out_of_range)
+{
+    gb_status status = {0};
+    gb_tape *tape = gb_tape_create(NULL, "range", &status);
+    MUST(tape);
+    gb_tensor x = gb_tape_input(tape, "x", GB_F32, 4, 5);
+    cr_expect_neq(gb_tape_view(tape, x, 1, 3), GB_NO_TENSOR);
+    cr_expect(gb_tape_ok(tape, NULL));
+    cr_expect_eq(gb_tape_view(tape, x, 2, 3), GB_NO_TENSOR);
+    cr_expect_not(gb_tape_ok(tape, NULL));
+    gb_tape_destroy(tape);
+    MUST(tape = gb_tape_create(NULL, "output", &status));
+    gb_tape_output(tape, gb_tape_input(tape, "x", GB_F32, 4, 5));
+    cr_expect_not(gb_tape_ok(tape, NULL), "an input is no output");
+    gb_tape_destroy(tape);
+}

@@ -1,0 +1,108 @@
+/* Running a recorded program: the same bits every time, with the fewest barriers as with all, and
+ * with inputs and outputs that follow their run although the host runs ahead. */
+#include "small_program.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MUST(x) cr_assert((x), "%s: %s", status.where, status.what)
+#define STEPS   6
+
+/* What a training of STEPS steps leaves. */
+typedef struct outcome {
+    float loss[STEPS];             /* of each step */
+    float norm[STEPS];             /* of each gradient */
+    float *arenas[GB_ARENA_COUNT]; /* at the end */
+    uint64_t floats;               /* of each arena */
+} outcome;
+
+static float read_scalar(gb_exec *exec, uint64_t ticket, gb_tensor tensor)
+{
+    gb_status status = {0};
+    const float *value = gb_exec_output(exec, ticket, tensor, &status);
+    MUST(value);
+    return *value;
+}
+
+/* `ahead`: outputs are read one step late, as in training. */
+static outcome train(bool ahead)
+{
+    gb_status status = {0};
+    gb_device_params device_params = {.validation = true, .quiet = true};
+    gb_device *device = gb_device_open(&device_params, &status);
+    MUST(device);
+    small_program p = small_program_make(true);
+    gb_state *state = gb_state_create(device, p.params, true, &status);
+    gb_exec *exec = state ? gb_exec_create(state, p.tape, &status) : NULL;
+    MUST(exec);
+    outcome out = {.floats = gb_params_floats(p.params)};
+    for (int a = 0; a < GB_ARENA_COUNT; a++)
+        out.arenas[a] = malloc(out.floats * sizeof(float));
+    gb_params_init(p.params, 3, out.arenas[0]);
+    MUST(gb_state_write(state, GB_ARENA_PARAMS, out.arenas[0], &status));
+    uint64_t tickets[STEPS];
+    for (uint32_t step = 0; step < STEPS + (ahead ? 1 : 0); step++) {
+        if (step < STEPS) {
+            small_program_fill(&p, exec, step + 1);
+            MUST(gb_exec_run(exec, &tickets[step], &status));
+        }
+        uint32_t done = ahead ? step - 1 : step;
+        if (ahead && step == 0)
+            continue;
+        out.loss[done] = read_scalar(exec, tickets[done], p.loss);
+        out.norm[done] = read_scalar(exec, tickets[done], p.norm);
+    }
+    for (int a = 0; a < GB_ARENA_COUNT; a++)
+        MUST(gb_state_read(state, (gb_arena_id)a, out.arenas[a], &status));
+    cr_expect_eq(gb_device_validation_count(device), 0, "the validation layer spoke");
+    gb_exec_destroy(exec);
+    gb_state_destroy(state);
+    small_program_free(&p);
+    gb_device_close(device);
+    return out;
+}
+
+static void expect_same(const outcome *a, const outcome *b)
+{
+    cr_expect_arr_eq(a->loss, b->loss, sizeof a->loss);
+    cr_expect_arr_eq(a->norm, b->norm, sizeof a->norm);
+    for (int i = 0; i < GB_ARENA_COUNT; i++)
+        cr_expect(!memcmp(a->arenas[i], b->arenas[i], a->floats * sizeof(float)), "arena %d", i);
+}
+
+static void outcome_free(outcome *o)
+{
+    for (int a = 0; a < GB_ARENA_COUNT; a++)
+        free(o->arenas[a]);
+}
+
+Test(replay, twice_the_same_bits)
+{
+    outcome a = train(false), b = train(false);
+    expect_same(&a, &b);
+    cr_expect_lt(a.loss[STEPS - 1], a.loss[0], "it learns: %g, then %g", a.loss[0],
+                 a.loss[STEPS - 1]);
+    outcome_free(&a);
+    outcome_free(&b);
+}
+
+Test(replay, host_one_step_ahead)
+{
+    outcome a = train(false), b = train(true);
+    expect_same(&a, &b);
+    outcome_free(&a);
+    outcome_free(&b);
+}
+
+Test(replay, few_barriers_or_all)
+{
+    unsetenv("GABBRO_BARRIERS");
+    outcome few = train(true);
+    setenv("GABBRO_BARRIERS", "full", 1);
+    outcome full = train(true);
+    unsetenv("GABBRO_BARRIERS");
+    expect_same(&few, &full);
+    outcome_free(&few);
+    outcome_free(&full);
+}
