@@ -55,6 +55,17 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
     return kernel;
 }
 
+/* The shuffling kernels of CPU drivers (common/attention_cpu.glsl) are unrolled over the head
+ * dimension: not for very wide heads. */
+#define WIDEST_UNROLLED 64
+
+static void use_texels(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
+                       const gb_node *node, uint32_t mask)
+{
+    if (node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS] <= WIDEST_UNROLLED)
+        gb_use_texels(target, tape, kernel, mask);
+}
+
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     gb_kernel kernel = attention_kernel("attention_forward", &emitter->target, tape, node);
@@ -64,6 +75,7 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind(&kernel, 3, node->in[IN_BITS], GB_READ);
     bind(&kernel, 4, node->out[OUT_Y], GB_WRITE);
     bind(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
+    use_texels(&kernel, &emitter->target, tape, node, 1 << 1 | 1 << 2);
     return gb_emit(emitter, &kernel, status);
 }
 
@@ -81,6 +93,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind(&kernel, 5, node->in[IN_DOUT], GB_READ);
     bind(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
     bind(&kernel, 7, dq, GB_WRITE);
+    use_texels(&kernel, &emitter->target, tape, node, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5);
     if (!gb_emit(emitter, &kernel, status))
         return false;
     kernel = attention_kernel("attention_backward_kv", &emitter->target, tape, node);
@@ -92,6 +105,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind(&kernel, 4, node->in[IN_DOUT], GB_READ);
     bind(&kernel, 5, node->in[IN_LSE], GB_READ);
     bind(&kernel, 6, dkv, GB_WRITE);
+    use_texels(&kernel, &emitter->target, tape, node, 1 << 1 | 1 << 2 | 1 << 4);
     return gb_emit(emitter, &kernel, status);
 }
 

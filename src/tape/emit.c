@@ -56,10 +56,14 @@ bool gb_emit(gb_emitter *emitter, const gb_kernel *kernel, gb_status *status)
 
 void gb_use_texels(const gb_target *target, const gb_tape *tape, gb_kernel *kernel, uint32_t mask)
 {
-    for (uint32_t i = 0; i < GB_KERNEL_BINDINGS; i++)
-        if ((mask >> i & 1) && place_of(tape, kernel->bind[i]).bytes > target->max_texel_bytes)
+    uint32_t bound = 0;
+    for (uint32_t i = 0; i < GB_KERNEL_BINDINGS; i++) {
+        uint64_t bytes = mask >> i & 1 ? place_of(tape, kernel->bind[i]).bytes : 0;
+        if (bytes > target->max_texel_bytes)
             return;
-    kernel->texels = mask;
+        bound |= (uint32_t)(bytes > 0) << i;
+    }
+    kernel->texels = bound;
 }
 
 void gb_grid(const gb_target *target, uint32_t n, uint32_t grid[3])

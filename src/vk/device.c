@@ -113,6 +113,22 @@ static bool open_device(gb_device *device, const gb_device_params *params, gb_st
     return create_handle(device, status) && create_timeline(device, status);
 }
 
+/* What stands in bindings that an item leaves unused. */
+static bool create_dummies(gb_device *device, gb_status *status)
+{
+    device->dummy =
+        gb_buffer_create(device, GB_BUFFER_DEVICE, GB_ALIGNMENT, "unused bindings", status);
+    if (!device->dummy)
+        return false;
+    VkBufferViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+                                   .buffer = device->dummy->handle,
+                                   .format = VK_FORMAT_R32G32B32A32_SFLOAT,
+                                   .range = GB_ALIGNMENT};
+    return VK_TRY(&device->instance->fault,
+                  vkCreateBufferView(device->handle, &info, NULL, &device->dummy_view),
+                  "creating a texel view", status);
+}
+
 gb_device *gb_device_open(const gb_device_params *params, gb_status *status)
 {
     static const gb_device_params defaults = {0};
@@ -121,8 +137,7 @@ gb_device *gb_device_open(const gb_device_params *params, gb_status *status)
         return NULL;
     if (!open_device(device, params ? params : &defaults, status) ||
         !gb_pipelines_init(device, status) ||
-        !(device->dummy = gb_buffer_create(device, GB_BUFFER_DEVICE, GB_ALIGNMENT,
-                                           "unused bindings", status))) {
+        !create_dummies(device, status)) {
         gb_device_close(device);
         return NULL;
     }
@@ -137,6 +152,7 @@ void gb_device_close(gb_device *device)
         vkDeviceWaitIdle(device->handle);
         gb_transfer_free(device);
         gb_pipelines_free(device);
+        vkDestroyBufferView(device->handle, device->dummy_view, NULL);
         gb_buffer_destroy(device->dummy);
         vkDestroySemaphore(device->handle, device->timeline, NULL);
         vkDestroyDevice(device->handle, NULL);

@@ -119,6 +119,7 @@ struct gb_device {
     VkPhysicalDeviceMemoryProperties memory;      /* heaps and types */
     gb_buffer *buffers;                           /* all living buffers, newest first */
     gb_buffer *dummy;                             /* stands in unused bindings */
+    VkBufferView dummy_view;                      /* the same for texels */
     VkDescriptorSetLayout set_layout;             /* the one layout */
     VkPipelineLayout pipeline_layout;             /* the one layout */
     VkPipelineCache pipeline_cache;               /* or VK_NULL_HANDLE before the first pipeline */

@@ -147,25 +147,27 @@ static void write_set(const gb_program *program, VkDescriptorSet set, const gb_i
     vkUpdateDescriptorSets(device->handle, 1, &write, 0, NULL);
 }
 
-/* Texel views of the operands that an item wants as such. */
+/* Texel views of the operands that an item wants as such; the shader's others get the dummy. */
 static bool write_views(gb_program *program, VkDescriptorSet set, const gb_item *item,
                         gb_status *status)
 {
     gb_device *device = program->device;
-    for (uint32_t i = 0; i < GB_BINDINGS; i++) {
+    for (uint32_t i = 0; item->texels && i < GB_BINDINGS; i++) {
         const gb_binding *b = &item->bind[i];
-        if (!(item->texels >> i & 1) || !b->buffer)
-            continue;
-        VkBufferViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
-                                       .buffer = b->buffer->handle,
-                                       .format = VK_FORMAT_R32G32B32A32_SFLOAT,
-                                       .offset = b->offset,
-                                       .range = b->size / 16 * 16};
-        VkBufferView *view = &program->views[program->view_count];
-        if (!VK_TRY(&device->instance->fault, vkCreateBufferView(device->handle, &info, NULL, view),
-                    "creating a texel view", status))
-            return false;
-        program->view_count++;
+        VkBufferView *view = &device->dummy_view;
+        if ((item->texels >> i & 1) && b->buffer) {
+            VkBufferViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+                                           .buffer = b->buffer->handle,
+                                           .format = VK_FORMAT_R32G32B32A32_SFLOAT,
+                                           .offset = b->offset,
+                                           .range = b->size / 16 * 16};
+            view = &program->views[program->view_count];
+            if (!VK_TRY(&device->instance->fault,
+                        vkCreateBufferView(device->handle, &info, NULL, view),
+                        "creating a texel view", status))
+                return false;
+            program->view_count++;
+        }
         VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                       .dstSet = set,
                                       .dstBinding = GB_BINDINGS + i,
