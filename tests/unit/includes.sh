@@ -1,0 +1,83 @@
+#!/bin/sh
+# The rule of the house: a room includes its own headers and the public ones of rooms before it.
+#   includes.sh ROOT    checks ROOT/src and ROOT/include, then that breaches would be seen
+set -u
+LC_ALL=C
+export LC_ALL
+
+# Prints one line for every breach under a root; the order of the rooms is here.
+breaches()
+{
+    (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
+    BEGIN {
+        count = split("base store text folder vk data tape ops nn retrieve pretrain finetune " \
+                      "report cli", rooms)
+        for (i = 1; i <= count; i++) place[rooms[i]] = i
+        of_header["search"] = "retrieve" # public headers that do not bear the name of their room
+    }
+    function room_of(header) { return header in of_header ? of_header[header] : header }
+    function breach(why) { printf "%s:%d: %s\n", FILENAME, FNR, why }
+    FNR == 1 {
+        split(FILENAME, part, "/")
+        if (part[1] == "src") room = part[2]
+        else { header = part[3]; sub(/\.h$/, "", header); room = room_of(header) }
+        folder = FILENAME; sub(/\/[^\/]*$/, "", folder)
+        if (!(room in place)) breach("the room \"" room "\" has no place in the order")
+    }
+    /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
+        name = $0; sub(/^[^<"]*[<"]/, "", name); sub(/[>"].*/, "", name)
+        own = $0 ~ /^[^<]*"/
+        if (name ~ /^gabbro\//) {
+            header = name; sub(/^gabbro\//, "", header); sub(/\.h$/, "", header)
+            other = room_of(header)
+            if (!(other in place)) breach(name " belongs to no room")
+            else if (place[other] > place[room])
+                breach("room " room " comes before " other ", yet includes " name)
+        } else if (own && split(name, part, "/") > 1 && part[1] in place) {
+            if (part[1] != room) breach(name " is private to room " part[1])
+        } else if (own && system("test -f " folder "/" name) && name !~ /^shader_config\.h$/)
+            breach(name " is not in " folder)
+        else if (own && name ~ /\.\./) breach(name " leaves its folder")
+    }')
+}
+
+# Writes a file of a made-up tree and says whether its include is a breach.
+expect()
+{
+    rm -rf "$made/src" "$made/include"
+    mkdir -p "$made/include/gabbro" "$made/src/tape" "$made/src/ops" "$made/$(dirname "$2")"
+    touch "$made/src/tape/tape.h" "$made/src/ops/ops.h" "$made/include/gabbro/base.h"
+    echo "$3" > "$made/$2"
+    found=$(breaches "$made")
+    case $1 in
+    good) [ -z "$found" ] && return ;;
+    bad) [ -n "$found" ] && return ;;
+    esac
+    echo "includes.sh: '$3' in $2 should be $1; found: ${found:-nothing}"
+    failed=yes
+}
+
+failed=no
+found=$(breaches "$1")
+if [ -n "$found" ]; then
+    echo "$found"
+    failed=yes
+fi
+
+made=$(mktemp -d) || exit 1
+trap 'rm -rf "$made"' EXIT
+expect good src/ops/a.c '#include <gabbro/tape.h>'
+expect good src/ops/a.c '#include "ops.h"'
+expect good src/ops/a.c '#include "ops/ops.h"'
+expect good src/retrieve/a.c '#include <gabbro/ops.h>'
+expect good include/gabbro/search.h '#include <gabbro/tape.h>'
+expect good src/tape/a.c '#include <stdlib.h>'
+expect bad src/tape/a.c '#include <gabbro/ops.h>'
+expect bad src/tape/a.c '  #  include "gabbro/ops.h"'
+expect bad src/ops/a.c '#include <gabbro/search.h>'
+expect bad src/ops/a.c '#include "tape/tape.h"'
+expect bad src/ops/a.c '#include "../tape/tape.h"'
+expect bad src/ops/a.c '#include <gabbro/unknown.h>'
+expect bad src/cellar/a.c '#include <gabbro/base.h>'
+expect bad include/gabbro/base.h '#include <gabbro/vk.h>'
+[ "$failed" = no ]
