@@ -4,11 +4,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
+#include "common/operand.glsl"
 
-layout(set = 0, binding = 0) buffer P { vec4 p[]; };
-layout(set = 0, binding = 1) readonly buffer G { vec4 g[]; };
-layout(set = 0, binding = 2) buffer M { vec4 m[]; };
-layout(set = 0, binding = 3) buffer V { vec4 v[]; };
+OPERAND_RW(0, load_p, store_p)
+OPERAND(1, load_g)
+OPERAND_RW(2, load_m, store_m)
+OPERAND_RW(3, load_v, store_v)
 layout(set = 0, binding = 4) readonly buffer Norm { float norm[]; };
 // learning rate, 1 - beta1^t, sqrt(1 - beta2^t), largest norm (0: no clipping)
 layout(set = 0, binding = 5) readonly buffer Step { float step_values[]; };
@@ -24,12 +25,12 @@ void main()
         uint at = each_index(i);
         if (at >= count)
             return;
-        vec4 grad = g[at] * clip;
-        vec4 m1 = beta1 * m[at] + (1.0 - beta1) * grad;
-        vec4 v1 = beta2 * v[at] + (1.0 - beta2) * grad * grad;
-        m[at] = m1;
-        v[at] = v1;
-        p[at] = p[at] * (1.0 - lr * decay) -
-                (lr / correction1) * (m1 / (sqrt(v1) / correction2 + eps));
+        vec4 grad = load_g(at) * clip;
+        vec4 m1 = beta1 * load_m(at) + (1.0 - beta1) * grad;
+        vec4 v1 = beta2 * load_v(at) + (1.0 - beta2) * grad * grad;
+        store_m(at, m1);
+        store_v(at, v1);
+        store_p(at, load_p(at) * (1.0 - lr * decay) -
+                        (lr / correction1) * (m1 / (sqrt(v1) / correction2 + eps)));
     }
 }

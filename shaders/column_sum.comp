@@ -3,10 +3,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/grid.glsl"
+#include "common/operand.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const bool ACCUMULATE = false; // out += instead of out =
-layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
+OPERAND(0, x)
 layout(set = 0, binding = 1) buffer Out { vec4 sums[]; };
 layout(push_constant) uniform Push { uint rows, ld4, blocks, rows_per_block, column_groups; };
 
@@ -19,7 +20,7 @@ void main()
     uint end = min(rows, (block + 1) * rows_per_block);
     vec4 sum = vec4(0.0);
     for (uint row = block * rows_per_block; row < end; row++)
-        sum += x[row * ld4 + c];
+        sum += x(row * ld4 + c);
     if (ACCUMULATE)
         sum += sums[block * ld4 + c];
     sums[block * ld4 + c] = sum;

@@ -2,12 +2,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/operand.glsl"
 
 layout(set = 0, binding = 0) readonly buffer Ids { uint ids[]; };
 layout(set = 0, binding = 1) readonly buffer Positions { uint positions[]; };
-layout(set = 0, binding = 2) readonly buffer Word { vec4 word[]; };
-layout(set = 0, binding = 3) readonly buffer Position { vec4 position[]; };
-layout(set = 0, binding = 4) readonly buffer Type { vec4 type_row[]; };
+OPERAND(2, word)
+OPERAND(3, position)
+OPERAND(4, type_row)
 layout(set = 0, binding = 5) writeonly buffer Y { vec4 y[]; };
 layout(push_constant) uniform Push { uint rows, ld4, vocabulary, max_positions; };
 
@@ -19,5 +20,5 @@ void main()
     uint w = min(ids[row], vocabulary - 1) * ld4;
     uint p = min(positions[row], max_positions - 1) * ld4;
     for (uint c = row_lane(); c < ld4; c += LANES_PER_ROW)
-        y[row * ld4 + c] = word[w + c] + position[p + c] + type_row[c];
+        y[row * ld4 + c] = word(w + c) + position(p + c) + type_row(c);
 }

@@ -12,7 +12,8 @@
 // TEXELS: A and B are read through uniform texel buffers (bindings 8, 9, R32G32B32A32_SFLOAT views of the same
 // ranges). lavapipe's texel fetch is one call that moves whole vec4s, several times cheaper than a buffer load.
 //
-// Needs: subgroup shuffle in compute, subgroup size >= LANES. ROWS * KSTEP / 4 a multiple of LANES; ROWS, KSTEP of 4.
+// Needs: subgroup shuffle in compute, subgroup size >= LANES. ROWS * KSTEP / 4 a multiple of LANES; ROWS, KSTEP of 4;
+// for SUMS, LANES a multiple of ROWS / 4.
 
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -24,7 +25,12 @@ layout(constant_id = 8) const uint ROWS = 16;
 layout(constant_id = 9) const uint COLS4 = 2;
 layout(constant_id = 10) const uint KSTEP = 8;
 
+// TN: also make the column sums of A, 1: sums = , 2: sums += (the gradient of a bias beside its weight's).
+layout(constant_id = 11) const uint SUMS = 0;
+
 #include "common/matmul_interface.glsl"
+
+layout(set = 0, binding = 6) buffer BufferSums { vec4 sums_data[]; };
 
 #ifdef TEXELS
 layout(set = 0, binding = 8) uniform samplerBuffer a_texels;
@@ -80,6 +86,7 @@ void main() {
 	[[unroll]] for (uint i = 0; i < ROWS * COLS4; i++)
 		sum[i] = vec4(0.0);
 
+	vec4 a_sum = vec4(0.0); // SUMS: of the columns row0 + 4 * (lane % QROWS)..
 	for (uint k = k_begin; k < k_end; k += KSTEP) {
 		vec4 a[LOADS];
 		[[unroll]] for (uint g = 0; g < LOADS; g++) {
@@ -88,6 +95,8 @@ void main() {
 				a[g] = load_a(a_at[g] + (K_EDGE != 0 ? min(ka, K - 1) : ka) * lda4);
 				if (K_EDGE != 0)
 					a[g] = mix(vec4(0.0), a[g], bvec4(ka < K));
+				if (SUMS != 0)
+					a_sum += a[g];
 			} else {
 				a[g] = load_a(a_at[g] + (K_EDGE != 0 ? min(ka, K - 1) : ka) / 4);
 				if (K_EDGE != 0)
@@ -133,6 +142,14 @@ void main() {
 	}
 
 	const bool inside = group < tiles;
+	if (SUMS != 0) {
+		[[unroll]] for (uint step = QROWS; step < LANES; step *= 2)
+			a_sum += vec4(subgroupShuffle(a_sum.x, lane ^ step), subgroupShuffle(a_sum.y, lane ^ step),
+			              subgroupShuffle(a_sum.z, lane ^ step), subgroupShuffle(a_sum.w, lane ^ step));
+		const uint at = row0 / 4 + lane;
+		if (inside && tile % tiles_n == 0 && lane < QROWS && at * 4 < M)
+			sums_data[at] = SUMS == 2 ? sums_data[at] + a_sum : a_sum;
+	}
 	const uint split_at = gl_WorkGroupID.z * M * ldc4; // partial sums: [splits, M, ldc]
 	vec4 bias[COLS4];
 	[[unroll]] for (uint j = 0; j < COLS4; j++)

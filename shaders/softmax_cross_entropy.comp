@@ -5,18 +5,26 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/operand.glsl"
 
 layout(constant_id = 2) const bool HAS_EXCLUDE = false;
-layout(set = 0, binding = 0) buffer Logits { float logits[]; };
+OPERAND_RW(0, load_logits, store_logits)
 layout(set = 0, binding = 1) readonly buffer Labels { uint labels[]; };
 layout(set = 0, binding = 2) readonly buffer Weights { float weights[]; };
 layout(set = 0, binding = 3) readonly buffer Exclude { uint exclude[]; };
 layout(set = 0, binding = 4) writeonly buffer Loss { float loss[]; };
 layout(push_constant) uniform Push { uint rows, cols, ld, exclude_ld, weights_ld, loss_ld; };
 
-bool excluded(uint row, uint c)
+// Which of the columns 4 * c.. take part: not those excluded, nor padding.
+bvec4 counts(uint row, uint c)
 {
-    return HAS_EXCLUDE && ((exclude[row * exclude_ld + c / 32] >> (c & 31)) & 1u) != 0u;
+    uvec4 column = c * 4 + uvec4(0, 1, 2, 3);
+    bvec4 inside = lessThan(column, uvec4(cols));
+    if (!HAS_EXCLUDE)
+        return inside;
+    uvec4 bits = uvec4(exclude[row * exclude_ld + c / 8]) >> (column & 31u);
+    uvec4 taken = mix(uvec4(0), uvec4(1), inside) & ~bits;
+    return notEqual(taken, uvec4(0));
 }
 
 void main()
@@ -24,32 +32,35 @@ void main()
     uint row = row_index();
     bool live = row < rows;
     row = min(row, rows - 1);
-    uint base = row * ld;
-    float top = -3.0e38;
-    for (uint c = row_lane(); c < cols; c += LANES_PER_ROW)
-        if (!excluded(row, c))
-            top = max(top, logits[base + c]);
-    top = row_max(top);
-    float sum = 0.0;
-    for (uint c = row_lane(); c < cols; c += LANES_PER_ROW)
-        if (!excluded(row, c))
-            sum += exp(logits[base + c] - top);
-    sum = row_sum(sum);
+    uint base = row * (ld / 4), cols4 = (cols + 3) / 4;
+    vec4 tops = vec4(-3.0e38);
+    for (uint c = row_lane(); c < cols4; c += LANES_PER_ROW)
+        tops = mix(tops, max(tops, load_logits(base + c)), counts(row, c));
+    float top = row_max(max(max(tops.x, tops.y), max(tops.z, tops.w)));
     uint label = labels[row];
     bool counted = label < cols;
-    float weight = counted ? weights[row * weights_ld] : 0.0;
-    float target = counted ? logits[base + min(label, cols - 1)] : 0.0;
-    if (LANES_PER_ROW > 1)
-        barrier(); // every lane has read the target before one overwrites it
+    vec4 sums = vec4(0.0), targets = vec4(0.0);
+    for (uint c = row_lane(); c < cols4; c += LANES_PER_ROW) {
+        vec4 v = load_logits(base + c);
+        sums += mix(vec4(0.0), exp(v - top), counts(row, c));
+        targets = mix(targets, v, equal(c * 4 + uvec4(0, 1, 2, 3), uvec4(label)));
+    }
+    float sum = row_sum((sums.x + sums.y) + (sums.z + sums.w));
+    float target = row_sum((targets.x + targets.y) + (targets.z + targets.w));
     if (!live)
         return;
+    float weight = counted ? weights[row * weights_ld] : 0.0;
     if (row_lane() == 0)
         loss[row * loss_ld] = counted ? weight * (top + log(sum) - target) : 0.0;
     float scale = weight / sum;
-    for (uint c = row_lane(); c < cols; c += LANES_PER_ROW) {
-        float g = 0.0;
-        if (counted && !excluded(row, c))
-            g = scale * exp(logits[base + c] - top) - (c == label ? weight : 0.0);
-        logits[base + c] = g;
+    // Padding becomes zero: sums over whole arenas (the gradient norm) take it in.
+    for (uint c = row_lane(); c < cols4; c += LANES_PER_ROW) {
+        vec4 g = vec4(0.0);
+        if (counted) {
+            g = scale * exp(load_logits(base + c) - top);
+            g -= mix(vec4(0.0), vec4(weight), equal(c * 4 + uvec4(0, 1, 2, 3), uvec4(label)));
+            g = mix(vec4(0.0), g, counts(row, c));
+        }
+        store_logits(base + c, g);
     }
 }

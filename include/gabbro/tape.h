@@ -86,7 +86,7 @@ typedef struct gb_tensor_info {
 } gb_tensor_info;
 
 #define GB_NODE_IN  10
-#define GB_NODE_OUT 4
+#define GB_NODE_OUT 5
 #define GB_NODE_ATTR 12
 
 typedef struct gb_tape gb_tape;

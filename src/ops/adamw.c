@@ -50,6 +50,7 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     ops_each_kernel(&kernel, &emitter->target, info);
     for (int i = IN_P; i <= IN_STEP; i++)
         bind(&kernel, i, node->in[i], access[i]);
+    gb_use_texels(&emitter->target, tape, &kernel, 15);
     for (int i = ATTR_BETA1; i <= ATTR_DECAY; i++)
         kernel.push[kernel.push_count++] = node->attr[i];
     kernel.flops = 15.0 * info->cols;

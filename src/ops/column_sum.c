@@ -15,6 +15,7 @@ static bool emit_stage(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb
     spec(&kernel, accumulate);
     bind(&kernel, 0, x, GB_READ);
     bind(&kernel, 1, out, accumulate ? GB_READ_WRITE : GB_WRITE);
+    gb_use_texels(&emitter->target, tape, &kernel, 1);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, ld4);
     push_u32(&kernel, blocks);
@@ -26,15 +27,20 @@ static bool emit_stage(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb
     return gb_emit(emitter, &kernel, status);
 }
 
+bool ops_emit_column_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tensor out,
+                         gb_tensor partials, bool accumulate, gb_status *status)
+{
+    if (partials == GB_NO_TENSOR)
+        return emit_stage(emitter, tape, x, out, 1, accumulate, status);
+    uint32_t blocks = gb_tape_tensor(tape, partials)->rows;
+    return emit_stage(emitter, tape, x, partials, blocks, false, status) &&
+           emit_stage(emitter, tape, partials, out, 1, accumulate, status);
+}
+
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    bool accumulate = node->attr[ATTR_ACCUMULATE];
-    if (node->out[OUT_PARTIAL] == GB_NO_TENSOR)
-        return emit_stage(emitter, tape, node->in[0], node->out[OUT_SUM], 1, accumulate, status);
-    uint32_t blocks = gb_tape_tensor(tape, node->out[OUT_PARTIAL])->rows;
-    return emit_stage(emitter, tape, node->in[0], node->out[OUT_PARTIAL], blocks, false, status) &&
-           emit_stage(emitter, tape, node->out[OUT_PARTIAL], node->out[OUT_SUM], 1, accumulate,
-                      status);
+    return ops_emit_column_sum(emitter, tape, node->in[0], node->out[OUT_SUM],
+                               node->out[OUT_PARTIAL], node->attr[ATTR_ACCUMULATE], status);
 }
 
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
@@ -52,18 +58,23 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
 
 static const gb_op op = {"column_sum", emit, NULL, reference};
 
+gb_tensor ops_column_partials(gb_tape *tape, gb_tensor x)
+{
+    gb_tensor_info info = *gb_tape_tensor(tape, x);
+    uint32_t blocks = ops_row_blocks(info.rows);
+    return blocks > 1 ? gb_tape_temp(tape, "column partials", GB_F32, blocks, info.cols)
+                      : GB_NO_TENSOR;
+}
+
 void ops_column_sum_into(gb_tape *tape, gb_tensor x, gb_tensor out, bool accumulate)
 {
     if (x == GB_NO_TENSOR || out == GB_NO_TENSOR)
         return;
-    gb_tensor_info info = *gb_tape_tensor(tape, x);
     gb_node node = node_of(&op);
     node.in[0] = x;
     node.in[1] = accumulate ? out : GB_NO_TENSOR;
     node.out[OUT_SUM] = out;
-    uint32_t blocks = ops_row_blocks(info.rows);
-    if (blocks > 1)
-        node.out[OUT_PARTIAL] = gb_tape_temp(tape, "column partials", GB_F32, blocks, info.cols);
+    node.out[OUT_PARTIAL] = ops_column_partials(tape, x);
     node.attr[ATTR_ACCUMULATE] = accumulate;
     gb_tape_append(tape, &node);
 }

@@ -14,6 +14,7 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     for (int i = IN_IDS; i <= IN_TYPE; i++)
         bind(&kernel, i, node->in[i], GB_READ);
     bind(&kernel, 5, node->out[0], GB_WRITE);
+    gb_use_texels(&emitter->target, tape, &kernel, 0x1c);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->ld / 4);
     push_u32(&kernel, gb_tape_tensor(tape, node->in[IN_WORD])->rows);

@@ -7,19 +7,40 @@ enum { IN_X, IN_GAMMA, IN_BETA };
 enum { OUT_Y, OUT_STATS };
 enum { ATTR_EPS };
 
+/* The kernels of CPU drivers (common/norm_cpu.glsl) are unrolled over a row: not for very wide ones. */
+#define CPU_LANES       8
+#define WIDEST_UNROLLED 1024
+#define CPU_ROWS        16 /* of a workgroup of the forward pass */
+
+/* Start of a kernel: specs 0, 1 and the grid, by row or, on a CPU, by group of rows. */
+static void start(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
+                  const gb_tensor_info *info, uint32_t texels, uint32_t cpu_groups)
+{
+    if (info->cols <= WIDEST_UNROLLED)
+        gb_use_texels(target, tape, kernel, texels);
+    if (!kernel->texels) {
+        ops_row_kernel(kernel, target, info->rows);
+        return;
+    }
+    spec(kernel, CPU_LANES);
+    spec(kernel, (info->ld / 4 + CPU_LANES - 1) / CPU_LANES);
+    gb_grid(target, cpu_groups, kernel->grid);
+}
+
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[OUT_Y]);
     gb_kernel kernel = kernel_of("layernorm_forward", NULL);
-    ops_row_kernel(&kernel, &emitter->target, info->rows);
     for (int i = IN_X; i <= IN_BETA; i++)
         bind(&kernel, i, node->in[i], GB_READ);
     bind(&kernel, 3, node->out[OUT_Y], GB_WRITE);
     bind(&kernel, 4, node->out[OUT_STATS], GB_WRITE);
+    start(&kernel, &emitter->target, tape, info, 7, (info->rows + CPU_ROWS - 1) / CPU_ROWS);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld / 4);
     kernel.push[kernel.push_count++] = node->attr[ATTR_EPS];
+    push_u32(&kernel, CPU_ROWS);
     kernel.flops = 8.0 * info->rows * info->cols;
     kernel.bytes = 8.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);
@@ -47,39 +68,86 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
     }
 }
 
-/* ---- gradient of x ---- */
+/* ---- gradients ---- */
 
-enum { DX_X, DX_GAMMA, DX_STATS, DX_DY, DX_RESIDUAL };
+enum { GRAD_X, GRAD_GAMMA, GRAD_STATS, GRAD_DY, GRAD_RESIDUAL };
+enum { GRAD_OUT_DX, GRAD_OUT_GAMMA, GRAD_OUT_BETA }; /* either half may be unwanted */
 
-static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+/* dx, and on a CPU the partial sums of dgamma and dbeta in the same pass (*both). */
+static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, bool *both,
+                    gb_status *status)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[GRAD_OUT_DX]);
+    gb_tensor dgamma = node->out[GRAD_OUT_GAMMA];
+    uint32_t blocks = dgamma == GB_NO_TENSOR ? 0 : gb_tape_tensor(tape, dgamma)->rows;
     gb_kernel kernel = kernel_of("layernorm_backward", NULL);
-    ops_row_kernel(&kernel, &emitter->target, info->rows);
-    spec(&kernel, node->in[DX_RESIDUAL] != GB_NO_TENSOR);
-    for (int i = DX_X; i <= DX_DY; i++)
+    for (int i = GRAD_X; i <= GRAD_DY; i++)
         bind(&kernel, i, node->in[i], GB_READ);
-    bind(&kernel, 4, node->out[0], GB_WRITE);
-    bind(&kernel, 5, node->in[DX_RESIDUAL], GB_READ);
+    bind(&kernel, 4, node->out[GRAD_OUT_DX], GB_WRITE);
+    bind(&kernel, 5, node->in[GRAD_RESIDUAL], GB_READ);
+    start(&kernel, &emitter->target, tape, info, blocks ? 0x2f : 0, blocks);
+    *both = kernel.texels != 0;
+    spec(&kernel, node->in[GRAD_RESIDUAL] != GB_NO_TENSOR);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld / 4);
-    kernel.flops = 14.0 * info->rows * info->cols;
+    if (*both) {
+        bind(&kernel, 6, dgamma, GB_WRITE);
+        bind(&kernel, 7, node->out[GRAD_OUT_BETA], GB_WRITE);
+        push_u32(&kernel, blocks);
+        push_u32(&kernel, (info->rows + blocks - 1) / blocks);
+    }
+    kernel.flops = (*both ? 19.0 : 14.0) * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);
 }
 
+static bool emit_params(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                        gb_status *status)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[GRAD_X]);
+    uint32_t lanes = ops_lanes(&emitter->target), ld4 = info->ld / 4;
+    uint32_t blocks = gb_tape_tensor(tape, node->out[GRAD_OUT_GAMMA])->rows;
+    uint32_t column_groups = (ld4 + lanes - 1) / lanes;
+    gb_kernel kernel = kernel_of("layernorm_params", NULL);
+    spec(&kernel, lanes);
+    bind(&kernel, 0, node->in[GRAD_X], GB_READ);
+    bind(&kernel, 1, node->in[GRAD_STATS], GB_READ);
+    bind(&kernel, 2, node->in[GRAD_DY], GB_READ);
+    bind(&kernel, 3, node->out[GRAD_OUT_GAMMA], GB_WRITE);
+    bind(&kernel, 4, node->out[GRAD_OUT_BETA], GB_WRITE);
+    push_u32(&kernel, info->rows);
+    push_u32(&kernel, ld4);
+    push_u32(&kernel, blocks);
+    push_u32(&kernel, (info->rows + blocks - 1) / blocks);
+    push_u32(&kernel, column_groups);
+    gb_grid(&emitter->target, blocks * column_groups, kernel.grid);
+    kernel.flops = 5.0 * info->rows * info->cols;
+    kernel.bytes = 8.0 * info->rows * info->cols;
+    return gb_emit(emitter, &kernel, status);
+}
+
+static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                      gb_status *status)
+{
+    bool both = false;
+    if (node->out[GRAD_OUT_DX] != GB_NO_TENSOR && !emit_dx(emitter, tape, node, &both, status))
+        return false;
+    return both || node->out[GRAD_OUT_GAMMA] == GB_NO_TENSOR ||
+           emit_params(emitter, tape, node, status);
+}
+
 static void reference_dx(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
-    const double *gamma = gb_reference_f(ref, node->in[DX_GAMMA]);
-    const double *residual = gb_reference_f(ref, node->in[DX_RESIDUAL]);
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[GRAD_OUT_DX]);
+    const double *gamma = gb_reference_f(ref, node->in[GRAD_GAMMA]);
+    const double *residual = gb_reference_f(ref, node->in[GRAD_RESIDUAL]);
     for (uint32_t r = 0; r < info->rows; r++) {
         size_t at = (size_t)r * info->ld;
-        const double *x = gb_reference_f(ref, node->in[DX_X]) + at;
-        const double *dy = gb_reference_f(ref, node->in[DX_DY]) + at;
-        const double *stats = gb_reference_f(ref, node->in[DX_STATS]) + (size_t)r * 4;
-        double *dx = gb_reference_f(ref, node->out[0]) + at;
+        const double *x = gb_reference_f(ref, node->in[GRAD_X]) + at;
+        const double *dy = gb_reference_f(ref, node->in[GRAD_DY]) + at;
+        const double *stats = gb_reference_f(ref, node->in[GRAD_STATS]) + (size_t)r * 4;
+        double *dx = gb_reference_f(ref, node->out[GRAD_OUT_DX]) + at;
         double mean_g = 0, mean_gx = 0;
         for (uint32_t c = 0; c < info->cols; c++) {
             double g = dy[c] * gamma[c];
@@ -92,46 +160,16 @@ static void reference_dx(gb_reference *ref, const gb_tape *tape, const gb_node *
     }
 }
 
-static const gb_op op_dx = {"layer_norm_dx", emit_dx, NULL, reference_dx};
-
-/* ---- gradients of gamma and beta ---- */
-
-enum { PARAMS_X, PARAMS_STATS, PARAMS_DY };
-
-static bool emit_params(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
-                        gb_status *status)
-{
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[PARAMS_X]);
-    uint32_t lanes = ops_lanes(&emitter->target), ld4 = info->ld / 4;
-    uint32_t blocks = gb_tape_tensor(tape, node->out[0])->rows;
-    uint32_t column_groups = (ld4 + lanes - 1) / lanes;
-    gb_kernel kernel = kernel_of("layernorm_params", NULL);
-    spec(&kernel, lanes);
-    for (int i = PARAMS_X; i <= PARAMS_DY; i++)
-        bind(&kernel, i, node->in[i], GB_READ);
-    bind(&kernel, 3, node->out[0], GB_WRITE);
-    bind(&kernel, 4, node->out[1], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, ld4);
-    push_u32(&kernel, blocks);
-    push_u32(&kernel, (info->rows + blocks - 1) / blocks);
-    push_u32(&kernel, column_groups);
-    gb_grid(&emitter->target, blocks * column_groups, kernel.grid);
-    kernel.flops = 5.0 * info->rows * info->cols;
-    kernel.bytes = 8.0 * info->rows * info->cols;
-    return gb_emit(emitter, &kernel, status);
-}
-
 static void reference_params(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[PARAMS_X]);
-    uint32_t blocks = gb_tape_tensor(tape, node->out[0])->rows;
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[GRAD_X]);
+    uint32_t blocks = gb_tape_tensor(tape, node->out[GRAD_OUT_GAMMA])->rows;
     uint32_t rows_per_block = (info->rows + blocks - 1) / blocks;
-    const double *x = gb_reference_f(ref, node->in[PARAMS_X]);
-    const double *dy = gb_reference_f(ref, node->in[PARAMS_DY]);
-    const double *stats = gb_reference_f(ref, node->in[PARAMS_STATS]);
-    double *partial_gamma = gb_reference_f(ref, node->out[0]);
-    double *partial_beta = gb_reference_f(ref, node->out[1]);
+    const double *x = gb_reference_f(ref, node->in[GRAD_X]);
+    const double *dy = gb_reference_f(ref, node->in[GRAD_DY]);
+    const double *stats = gb_reference_f(ref, node->in[GRAD_STATS]);
+    double *partial_gamma = gb_reference_f(ref, node->out[GRAD_OUT_GAMMA]);
+    double *partial_beta = gb_reference_f(ref, node->out[GRAD_OUT_BETA]);
     for (uint32_t c = 0; c < info->cols; c++) {
         for (uint32_t b = 0; b < blocks; b++) {
             double dgamma = 0, dbeta = 0;
@@ -146,42 +184,44 @@ static void reference_params(gb_reference *ref, const gb_tape *tape, const gb_no
     }
 }
 
-static const gb_op op_params = {"layer_norm_params", emit_params, NULL, reference_params};
-
-static void params_gradient(gb_tape *tape, const gb_node *node, gb_tensor dy)
+static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    gb_tensor_info info = *gb_tape_tensor(tape, node->in[IN_X]);
-    uint32_t blocks = ops_row_blocks(info.rows);
-    gb_node sums = node_of(&op_params);
-    sums.in[PARAMS_X] = node->in[IN_X];
-    sums.in[PARAMS_STATS] = node->out[OUT_STATS];
-    sums.in[PARAMS_DY] = dy;
-    sums.out[0] = gb_tape_temp(tape, "d gamma partials", GB_F32, blocks, info.cols);
-    sums.out[1] = gb_tape_temp(tape, "d beta partials", GB_F32, blocks, info.cols);
-    gb_tape_append(tape, &sums);
-    bool accumulate;
-    gb_tensor slot = param_grad(tape, node->in[IN_GAMMA], &accumulate);
-    ops_column_sum_into(tape, sums.out[0], slot, accumulate);
-    slot = param_grad(tape, node->in[IN_BETA], &accumulate);
-    ops_column_sum_into(tape, sums.out[1], slot, accumulate);
+    if (node->out[GRAD_OUT_DX] != GB_NO_TENSOR)
+        reference_dx(ref, tape, node);
+    if (node->out[GRAD_OUT_GAMMA] != GB_NO_TENSOR)
+        reference_params(ref, tape, node);
 }
+
+static const gb_op op_grad = {"layer_norm_grad", emit_grad, NULL, reference_grad};
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    gb_tensor dy = grad_of(tape, node->out[OUT_Y]);
-    if (wants_grad(tape, node->in[IN_GAMMA]))
-        params_gradient(tape, node, dy);
-    if (wants_grad(tape, node->in[IN_X])) {
-        gb_node dx = node_of(&op_dx);
-        dx.in[DX_X] = node->in[IN_X];
-        dx.in[DX_GAMMA] = node->in[IN_GAMMA];
-        dx.in[DX_STATS] = node->out[OUT_STATS];
-        dx.in[DX_DY] = dy;
-        dx.in[DX_RESIDUAL] = old_grad(tape, node->in[IN_X]);
-        dx.out[0] = ops_temp_like(tape, "d norm", node->in[IN_X]);
-        gb_tape_append(tape, &dx);
-        set_grad(tape, node->in[IN_X], dx.out[0]);
+    bool params = wants_grad(tape, node->in[IN_GAMMA]), x = wants_grad(tape, node->in[IN_X]);
+    gb_tensor_info info = *gb_tape_tensor(tape, node->in[IN_X]);
+    uint32_t blocks = ops_row_blocks(info.rows);
+    gb_node grad = node_of(&op_grad);
+    grad.in[GRAD_X] = node->in[IN_X];
+    grad.in[GRAD_GAMMA] = node->in[IN_GAMMA];
+    grad.in[GRAD_STATS] = node->out[OUT_STATS];
+    grad.in[GRAD_DY] = grad_of(tape, node->out[OUT_Y]);
+    if (x) {
+        grad.in[GRAD_RESIDUAL] = old_grad(tape, node->in[IN_X]);
+        grad.out[GRAD_OUT_DX] = ops_temp_like(tape, "d norm", node->in[IN_X]);
+    }
+    if (params) {
+        grad.out[GRAD_OUT_GAMMA] = gb_tape_temp(tape, "d gamma partials", GB_F32, blocks, info.cols);
+        grad.out[GRAD_OUT_BETA] = gb_tape_temp(tape, "d beta partials", GB_F32, blocks, info.cols);
+    }
+    gb_tape_append(tape, &grad);
+    if (x)
+        set_grad(tape, node->in[IN_X], grad.out[GRAD_OUT_DX]);
+    if (params) {
+        bool accumulate;
+        gb_tensor slot = param_grad(tape, node->in[IN_GAMMA], &accumulate);
+        ops_column_sum_into(tape, grad.out[GRAD_OUT_GAMMA], slot, accumulate);
+        slot = param_grad(tape, node->in[IN_BETA], &accumulate);
+        ops_column_sum_into(tape, grad.out[GRAD_OUT_BETA], slot, accumulate);
     }
     return true;
 }

@@ -3,8 +3,8 @@
 #include "ops.h"
 #include "matmul.h"
 
-enum { IN_A, IN_B, IN_BIAS, IN_RESIDUAL, IN_PRE, IN_OLD };
-enum { OUT_C, OUT_PRE, OUT_PARTIALS };
+enum { IN_A, IN_B, IN_BIAS, IN_RESIDUAL, IN_PRE, IN_OLD, IN_OLD_SUMS };
+enum { OUT_C, OUT_PRE, OUT_PARTIALS, OUT_SUMS, OUT_SUM_PARTIALS };
 enum { ATTR_FORM, ATTR_ACT, ATTR_SPLITS };
 
 static void matmul_shape(const gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, uint32_t *m,
@@ -25,13 +25,19 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
                         .residual = node->in[IN_RESIDUAL],
                         .pre = node->attr[ATTR_ACT] == MATMUL_GELU ? node->out[OUT_PRE] : node->in[IN_PRE],
                         .c = node->out[OUT_C], .partials = node->out[OUT_PARTIALS],
-                        .accumulate = node->in[IN_OLD] != GB_NO_TENSOR};
+                        .accumulate = node->in[IN_OLD] != GB_NO_TENSOR,
+                        .sums = node->out[OUT_SUMS], .sum_partials = node->out[OUT_SUM_PARTIALS],
+                        .accumulate_sums = node->in[IN_OLD_SUMS] != GB_NO_TENSOR};
     bool fits;
     matmul_shape(tape, call.form, call.a, call.b, &call.m, &call.n, &call.k, &fits);
     if (!call.m || !call.n)
-        return true;
+        return call.sums == GB_NO_TENSOR ||
+               ops_emit_column_sum(emitter, tape, call.a, call.sums, call.sum_partials,
+                                   call.accumulate_sums, status);
     return matmul_emit(emitter, tape, &call, status);
 }
+
+static void reference_sums(gb_reference *ref, const gb_tape *tape, const gb_node *node);
 
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
@@ -63,6 +69,21 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
                 sum += residual[at];
             c[at] = sum + (node->in[IN_OLD] != GB_NO_TENSOR ? c[at] : 0);
         }
+    if (node->out[OUT_SUMS] != GB_NO_TENSOR)
+        reference_sums(ref, tape, node);
+}
+
+static void reference_sums(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_A]);
+    const double *a = gb_reference_f(ref, node->in[IN_A]);
+    double *sums = gb_reference_f(ref, node->out[OUT_SUMS]);
+    for (uint32_t c = 0; c < info->cols; c++) {
+        double sum = node->in[IN_OLD_SUMS] != GB_NO_TENSOR ? sums[c] : 0;
+        for (uint32_t r = 0; r < info->rows; r++)
+            sum += a[(size_t)r * info->ld + c];
+        sums[c] = sum;
+    }
 }
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status);
@@ -99,6 +120,20 @@ void ops_matmul_into(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, gb_t
     node.in[IN_RESIDUAL] = residual;
     node.in[IN_OLD] = accumulate ? c : GB_NO_TENSOR;
     node.out[OUT_C] = c;
+    gb_tape_append(tape, &node);
+}
+
+void ops_weight_gradient_into(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor c, bool accumulate,
+                              gb_tensor sums, bool accumulate_sums)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return;
+    gb_node node = product(tape, GB_TN, a, b);
+    node.in[IN_OLD] = accumulate ? c : GB_NO_TENSOR;
+    node.in[IN_OLD_SUMS] = accumulate_sums ? sums : GB_NO_TENSOR;
+    node.out[OUT_C] = c;
+    node.out[OUT_SUMS] = sums;
+    node.out[OUT_SUM_PARTIALS] = ops_column_partials(tape, a);
     gb_tape_append(tape, &node);
 }
 
@@ -144,6 +179,16 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
         give_grad(tape, node->in[IN_RESIDUAL], dy);
     if (node->attr[ATTR_ACT] == MATMUL_GELU)
         dy = through_gelu(tape, node->out[OUT_PRE], dy);
+    bool layer = node->attr[ATTR_FORM] == GB_NT && wants_grad(tape, node->in[IN_BIAS]) &&
+                 wants_grad(tape, b) && gb_tape_tensor(tape, b)->role == GB_ROLE_PARAM;
+    if (layer) {
+        operand_gradient(tape, a, GB_NN, dy, b);
+        bool accumulate, accumulate_bias;
+        gb_tensor slot = param_grad(tape, b, &accumulate);
+        gb_tensor bias = param_grad(tape, node->in[IN_BIAS], &accumulate_bias);
+        ops_weight_gradient_into(tape, dy, a, slot, accumulate, bias, accumulate_bias);
+        return true;
+    }
     if (wants_grad(tape, node->in[IN_BIAS])) {
         bool accumulate;
         gb_tensor slot = param_grad(tape, node->in[IN_BIAS], &accumulate);

@@ -14,6 +14,8 @@ typedef struct matmul_call {
     uint32_t m, n, k;                                /* sizes */
     gb_tensor a, b, bias, residual, pre, c, partials;/* operands; partials [splits * m, n] */
     bool accumulate;                                 /* C += */
+    gb_tensor sums, sum_partials;                    /* TN: column sums of a, or none */
+    bool accumulate_sums;                            /* sums += */
 } matmul_call;
 
 /* Emit the kernels of a product for the emitter's target. */

@@ -95,6 +95,8 @@ static tiling cpu_kernel(gb_kernel *kernel, const matmul_call *call, bool epilog
     spec(kernel, t->rows);
     spec(kernel, CPU_COLS4);
     spec(kernel, t->kstep);
+    bool sums = kernel->access[6] != 0;
+    spec(kernel, sums ? 1 + call->accumulate_sums : 0);
     return (tiling){t->rows, CPU_LANES * CPU_COLS4 * 4, t->kstep};
 }
 
@@ -112,16 +114,33 @@ static tiling scalar_kernel(gb_kernel *kernel, const matmul_call *call, bool epi
     return (tiling){t->bm, t->bn, t->bk};
 }
 
-bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *call,
+/* Few tiles keep the few cores of a CPU busy: there a split is rarely worth its second pass. */
+#define CPU_SPLIT_TILES 4
+
+static bool splits_k(const gb_target *target, const matmul_call *call)
+{
+    uint64_t tiles = ((call->m + 15ull) / 16) * ((call->n + 63ull) / 64);
+    return call->partials != GB_NO_TENSOR &&
+           (target->profile != GB_PROFILE_CPU || tiles < CPU_SPLIT_TILES);
+}
+
+bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *given,
                  gb_status *status)
 {
-    bool split = call->partials != GB_NO_TENSOR;
+    bool split = splits_k(&emitter->target, given);
+    matmul_call own = *given, *call = &own;
+    if (!split)
+        own.splits = 1;
     gb_kernel kernel = kernel_of(NULL, form_label(call->form));
     bool cpu = emitter->target.profile == GB_PROFILE_CPU;
     bind(&kernel, 0, call->a, GB_READ);
     bind(&kernel, 1, call->b, GB_READ);
     if (cpu && call->k) /* a product without k has nothing to view */
         gb_use_texels(&emitter->target, tape, &kernel, 3);
+    /* The cpu kernel adds up the columns of a on the way, others leave it to a kernel of its own. */
+    bool sums = call->sums != GB_NO_TENSOR, inside = sums && cpu && !split;
+    if (inside)
+        bind(&kernel, 6, call->sums, call->accumulate_sums ? GB_READ_WRITE : GB_WRITE);
     tiling t = cpu ? cpu_kernel(&kernel, call, !split) : scalar_kernel(&kernel, call, !split);
     if (split)
         bind(&kernel, 2, call->partials, GB_WRITE);
@@ -143,5 +162,9 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *ca
                           (double)call->m * call->n * call->splits);
     if (!gb_emit(emitter, &kernel, status))
         return false;
-    return !split || emit_reduce(emitter, tape, call, status);
+    if (split && !emit_reduce(emitter, tape, call, status))
+        return false;
+    return !sums || inside ||
+           ops_emit_column_sum(emitter, tape, call->a, call->sums, call->sum_partials,
+                               call->accumulate_sums, status);
 }

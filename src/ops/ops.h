@@ -73,6 +73,14 @@ gb_tensor param_grad(gb_tape *tape, gb_tensor param, bool *accumulate);
 gb_tensor ops_temp_like(gb_tape *tape, const char *name, gb_tensor tensor);
 /* out [1,C] (+)= column sums of x [N,C]. */
 void ops_column_sum_into(gb_tape *tape, gb_tensor x, gb_tensor out, bool accumulate);
+/* What it needs for partial sums, or GB_NO_TENSOR; and its kernels. */
+gb_tensor ops_column_partials(gb_tape *tape, gb_tensor x);
+bool ops_emit_column_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tensor out,
+                         gb_tensor partials, bool accumulate, gb_status *status);
+/* C (+)= A^T B and sums (+)= column sums of A, into given tensors: a weight's gradient and its
+ * bias's. */
+void ops_weight_gradient_into(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor c, bool accumulate,
+                              gb_tensor sums, bool accumulate_sums);
 /* C (+)= op(A) op(B) (+ residual), into a given tensor. */
 void ops_matmul_into(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, gb_tensor c,
                      gb_tensor residual, bool accumulate);

@@ -22,6 +22,7 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind(&kernel, 2, node->in[ROWS_WEIGHTS], GB_READ);
     bind(&kernel, 3, exclude, GB_READ);
     bind(&kernel, 4, node->out[ROWS_OUT_LOSS], GB_WRITE);
+    gb_use_texels(&emitter->target, tape, &kernel, 1);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld);
@@ -186,8 +187,7 @@ gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_ten
                      gb_tape_view(tape, losses, row, rows));
         ops_matmul_into(tape, GB_NN, logits, table, gb_tape_view(tape, dh, row, rows), GB_NO_TENSOR,
                         false);
-        ops_matmul_into(tape, GB_TN, logits, h_chunk, dtable, GB_NO_TENSOR, row > 0);
-        ops_column_sum_into(tape, logits, dbias, row > 0);
+        ops_weight_gradient_into(tape, logits, h_chunk, dtable, row > 0, dbias, row > 0);
         row += rows;
     } while (row < hi.rows);
     gb_node node = total_of(tape, losses);
