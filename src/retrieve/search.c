@@ -10,9 +10,7 @@
 #define QUERY_BLOCK   512                  /* default */
 #define PASSAGE_BLOCK 8192                 /* default */
 #define SCORES_BYTES  ((uint64_t)32 << 20) /* of one block of scores */
-#define OPERAND_BYTES                                                                              \
-    ((uint64_t)64 << 20) /* of a block of passages, of the queries, of results                     \
-                          */
+#define OPERAND_BYTES ((uint64_t)64 << 20) /* of passages in a block, queries, results */
 #define LARGEST_WIDTH 16384
 #define GROUP_BLOCKS  16 /* query blocks of a group at most */
 
