@@ -29,8 +29,7 @@ static const char two_layers_text[] =
     "%14:scaled[4,3] = axpby(%8:linear[4,3])\n"
     "%15:d operand[4,6] = matmul(%14:scaled[4,3], %7:w2[3,6], %6:pre gelu[4,6])\n"
     "%16:w2[3,6] = matmul(%14:scaled[4,3], %5:linear[4,6])\n"
-    "%17:b[1,6] = column_sum(%15:d operand[4,6])\n"
-    "%18:w1[6,5] = matmul(%15:d operand[4,6], %0:x[4,5])\n";
+    "%17:w1[6,5], %18:b[1,6] = matmul(%15:d operand[4,6], %0:x[4,5])\n";
 
 /* Two layers, a loss and its gradients as text: GELU's derivative rides in the product before it,
  * a scaled loss costs one pass over the logits. */
