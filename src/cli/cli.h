@@ -2,9 +2,11 @@
 #ifndef GABBRO_CLI_H
 #define GABBRO_CLI_H
 
+int gb_cli_bench(int argc, char **argv);
 int gb_cli_bm25(int argc, char **argv);
 int gb_cli_bm25_run(int argc, char **argv);
 int gb_cli_collection(int argc, char **argv);
+int gb_cli_doctor(int argc, char **argv);
 int gb_cli_eval(int argc, char **argv);
 int gb_cli_evaluate(int argc, char **argv);
 int gb_cli_finetune(int argc, char **argv);
