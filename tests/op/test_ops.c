@@ -282,3 +282,42 @@ Test(ops, vocabulary_loss)
     vocabulary_case(33, 101, 16, 64);
     vocabulary_case(150, 70, 16, 64); /* three chunks */
 }
+
+/* The gradient norm goes over whole arenas: padding there must stay zero. */
+Test(ops, vocabulary_padding_has_no_gradient)
+{
+    enum { WORDS = 21, WIDTH = 8, ROWS = 12 };
+    program p = program_make();
+    program_param(&p, "h", ROWS, WIDTH);
+    program_param(&p, "table", WORDS, WIDTH);
+    uint32_t bias = program_param(&p, "bias", 1, WORDS);
+    program_param(&p, "weights", ROWS, 1);
+    program_freeze(&p);
+    gb_tensor labels = gb_tape_input(p.tape, "labels", GB_U32, ROWS, 1);
+    gb_tensor loss = gb_vocabulary_loss(p.tape, program_operand(&p, "h"), program_operand(&p, "table"),
+                                        program_operand(&p, "bias"), labels,
+                                        program_operand(&p, "weights"), 64);
+    cr_assert(gb_backward(p.tape, loss, &p.status));
+    gb_device *device = test_device();
+    gb_state *state = gb_state_create(device, p.params, true, &p.status);
+    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    cr_assert(exec, "%s", p.status.what);
+    float *values = calloc(gb_params_floats(p.params), sizeof *values);
+    gb_params_init(p.params, 1, values);
+    cr_assert(gb_state_write(state, GB_ARENA_PARAMS, values, &p.status));
+    uint32_t *label = gb_exec_input(exec, labels, &p.status);
+    uint64_t ticket;
+    for (uint32_t r = 0; r < ROWS; r++)
+        label[r] = r;
+    cr_assert(gb_exec_run(exec, &ticket, &p.status) && gb_exec_wait(exec, ticket, &p.status));
+    cr_assert(gb_state_read(state, GB_ARENA_GRADS, values, &p.status));
+    const gb_param *param = gb_params_at(p.params, bias);
+    cr_expect_neq(values[param->offset], 0);
+    for (uint32_t c = WORDS; c < param->ld; c++)
+        cr_expect_eq(values[param->offset + c], 0);
+    free(values);
+    gb_exec_destroy(exec);
+    gb_state_destroy(state);
+    gb_device_close(device);
+    program_free(&p);
+}
