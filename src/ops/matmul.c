@@ -153,15 +153,31 @@ static void operand_gradient(gb_tape *tape, gb_tensor x, gb_form form, gb_tensor
     set_grad(tape, x, dx);
 }
 
-/* d(pre) of a layer with GELU. When dy came from a product alone, the factor gelu'(pre) is moved
- * into that product's epilogue and costs no pass over memory. */
+/* Whether `gradient` is the gradient of one tensor alone and no node has read it yet. */
+static bool gradient_of_one(const gb_tape *tape, gb_tensor gradient)
+{
+    uint32_t owners = 0;
+    for (uint32_t t = 0; t < gb_tape_tensor_count(tape); t++)
+        owners += gb_tape_tensor(tape, (gb_tensor)t)->grad == gradient;
+    if (owners > 1)
+        return false;
+    for (uint32_t n = 0; n < gb_tape_node_count(tape); n++)
+        for (int i = 0; i < GB_NODE_IN; i++)
+            if (gb_tape_node_at(tape, n)->in[i] != GB_NO_TENSOR &&
+                gb_tape_root(tape, gb_tape_node_at(tape, n)->in[i], NULL) == gradient)
+                return false;
+    return true;
+}
+
+/* d(pre) of a layer with GELU. When dy came from a product and is nobody else's gradient, the
+ * factor gelu'(pre) is moved into that product's epilogue and costs no pass over memory. */
 static gb_tensor through_gelu(gb_tape *tape, gb_tensor pre, gb_tensor dy)
 {
     int32_t producer = gb_tape_tensor(tape, dy)->producer;
     gb_node *maker = producer >= 0 ? gb_tape_node(tape, (uint32_t)producer) : NULL;
     if (maker && maker->op == &op && maker->out[OUT_C] == dy && maker->attr[ATTR_ACT] == MATMUL_LINEAR &&
         maker->in[IN_RESIDUAL] == GB_NO_TENSOR && maker->in[IN_OLD] == GB_NO_TENSOR &&
-        maker->in[IN_BIAS] == GB_NO_TENSOR) {
+        maker->in[IN_BIAS] == GB_NO_TENSOR && gradient_of_one(tape, dy)) {
         maker->attr[ATTR_ACT] = MATMUL_GELU_GRAD;
         maker->in[IN_PRE] = pre;
         return dy;

@@ -69,7 +69,40 @@ Test(gradients, tied_embedding)
     program_free(&p);
 }
 
-/* The gradient of a layer with GELU is the sum over its uses. */
+/* A layer with GELU whose output is needed by others too: their gradients stay their own. */
+Test(gradients, gelu_layer_with_residual)
+{
+    program p = program_make();
+    program_param(&p, "x", 19, 8);
+    program_param(&p, "w1", 12, 8);
+    program_param(&p, "r", 19, 12);
+    program_param(&p, "w2", 5, 12);
+    program_freeze(&p);
+    gb_tensor h = gb_linear(p.tape, program_operand(&p, "x"), program_operand(&p, "w1"),
+                            GB_NO_TENSOR, true, program_operand(&p, "r"));
+    gb_tensor y =
+        gb_linear(p.tape, h, program_operand(&p, "w2"), GB_NO_TENSOR, false, GB_NO_TENSOR);
+    check_program(&p, y, NULL, 0, 200 * EPS);
+    program_free(&p);
+}
+
+Test(gradients, gelu_layer_in_a_sum)
+{
+    program p = program_make();
+    program_param(&p, "x", 19, 8);
+    program_param(&p, "w1", 12, 8);
+    program_param(&p, "r", 19, 12);
+    program_param(&p, "w2", 5, 12);
+    program_freeze(&p);
+    gb_tensor h = gb_linear(p.tape, program_operand(&p, "x"), program_operand(&p, "w1"),
+                            GB_NO_TENSOR, true, GB_NO_TENSOR);
+    h = gb_add(p.tape, gb_scale(p.tape, program_operand(&p, "r"), 1.25f), h);
+    gb_tensor y =
+        gb_linear(p.tape, h, program_operand(&p, "w2"), GB_NO_TENSOR, false, GB_NO_TENSOR);
+    check_program(&p, y, NULL, 0, 200 * EPS);
+    program_free(&p);
+}
+
 Test(gradients, gelu_layer_used_twice)
 {
     program p = program_make();
