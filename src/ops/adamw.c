@@ -36,6 +36,49 @@ static void reference_squares(gb_reference *ref, const gb_tape *tape, const gb_n
 
 static const gb_op op_squares = {"square_sum", emit_squares, NULL, reference_squares};
 
+/* ---- padding ---- */
+
+/* Gradients leave anything in the padding of their rows; the norm runs over whole arenas. */
+static bool emit_clear(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                       gb_status *status)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
+    uint32_t lanes = ops_lanes(&emitter->target);
+    gb_kernel kernel = kernel_of("clear_padding", NULL);
+    spec(&kernel, lanes);
+    bind(&kernel, 0, node->out[0], GB_READ_WRITE);
+    push_u32(&kernel, info->rows);
+    push_u32(&kernel, info->cols);
+    push_u32(&kernel, info->ld);
+    gb_grid(&emitter->target, (info->rows + lanes - 1) / lanes, kernel.grid);
+    kernel.bytes = 4.0 * info->rows * (info->ld - info->cols);
+    return gb_emit(emitter, &kernel, status);
+}
+
+static void reference_clear(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
+    double *x = gb_reference_f(ref, node->out[0]);
+    for (uint32_t r = 0; r < info->rows; r++)
+        for (uint32_t c = info->cols; c < info->ld; c++)
+            x[(size_t)r * info->ld + c] = 0;
+}
+
+static const gb_op op_clear = {"clear_padding", emit_clear, NULL, reference_clear};
+
+static void clear_padding(gb_tape *tape)
+{
+    const gb_params *params = gb_tape_params(tape);
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *param = gb_params_at(params, i);
+        if (param->ld == param->cols || !param->rows)
+            continue;
+        gb_node node = node_of(&op_clear);
+        node.in[0] = node.out[0] = gb_tape_grad_arena(tape, i);
+        gb_tape_append(tape, &node);
+    }
+}
+
 /* ---- the step ---- */
 
 enum { IN_P, IN_G, IN_M, IN_V, IN_NORM, IN_STEP };
@@ -114,6 +157,7 @@ gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_
 {
     uint64_t floats = gb_params_floats(gb_tape_params(tape));
     uint64_t decayed = gb_params_decayed_floats(gb_tape_params(tape));
+    clear_padding(tape);
     gb_tensor norm = norm_of(tape, floats);
     for (uint64_t first = 0; first < floats;) {
         uint64_t end = first < decayed ? decayed : floats;

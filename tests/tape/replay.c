@@ -3,6 +3,7 @@
 #include "small_program.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,4 +106,24 @@ Test(replay, few_barriers_or_all)
     expect_same(&few, &full);
     outcome_free(&few);
     outcome_free(&full);
+}
+
+/* The gradient's norm is that of the parameters, not of what lies between their rows. */
+Test(replay, norm_without_padding)
+{
+    outcome o = train(false);
+    small_program p = small_program_make(true);
+    double squares = 0;
+    for (uint32_t i = 0; i < gb_params_count(p.params); i++) {
+        const gb_param *param = gb_params_at(p.params, i);
+        for (uint32_t r = 0; r < param->rows; r++)
+            for (uint32_t c = 0; c < param->cols; c++) {
+                double g = o.arenas[GB_ARENA_GRADS][param->offset + (uint64_t)r * param->ld + c];
+                squares += g * g;
+            }
+    }
+    cr_expect_float_eq(o.norm[STEPS - 1], sqrt(squares), 1e-5 * sqrt(squares), "%g, not %g",
+                       o.norm[STEPS - 1], sqrt(squares));
+    small_program_free(&p);
+    outcome_free(&o);
 }
