@@ -18,6 +18,23 @@ void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows)
     gb_grid(target, (rows + rows_per_group - 1) / rows_per_group, kernel->grid);
 }
 
+/* llvmpipe ends the loops of an invocation, silently, after 65535 turns of all of them together. */
+#define CPU_TURNS 60000
+
+void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows, uint64_t turns)
+{
+    if (target->profile != GB_PROFILE_CPU || turns <= CPU_TURNS) {
+        ops_row_kernel(kernel, target, rows);
+        return;
+    }
+    uint32_t lanes = ops_lanes(target), most = target->max_invocations < 256 ? 128 : 256;
+    while (lanes < most && turns / lanes > CPU_TURNS)
+        lanes *= 2;
+    spec(kernel, lanes);
+    spec(kernel, lanes);
+    gb_grid(target, rows, kernel->grid);
+}
+
 void ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info)
 {
     uint32_t lanes = ops_lanes(target);

@@ -50,7 +50,9 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     const gb_tensor_info *dy = gb_tape_tensor(tape, node->in[ROWS_DY]);
     bool accumulate = node->in[ROWS_TABLE] != GB_NO_TENSOR;
     gb_kernel kernel = kernel_of("embed_backward", NULL);
-    ops_row_kernel(&kernel, &emitter->target, table->rows);
+    /* One entry may have all the rows. */
+    ops_long_row_kernel(&kernel, &emitter->target, table->rows,
+                        (uint64_t)(table->ld / 4) * ((uint64_t)dy->rows + 1));
     spec(&kernel, accumulate);
     bind(&kernel, 0, node->in[ROWS_STARTS], GB_READ);
     bind(&kernel, 1, node->in[ROWS_ORDER], GB_READ);

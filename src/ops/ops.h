@@ -50,6 +50,9 @@ static inline void spec(gb_kernel *kernel, uint32_t value)
 uint32_t ops_lanes(const gb_target *target);
 /* Start of a kernel on rows (common/rows.glsl): specs 0, 1 and the grid. */
 void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows);
+/* The same for rows on which a lane of its own may spend `turns` turns of loops: long rows are
+ * shared by a workgroup on CPU drivers too, which end long loops. */
+void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows, uint64_t turns);
 /* Start of a kernel on vec4 elements (common/each.glsl): specs 0, 1, the grid, push `count`. */
 void ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info);
 /* Fixed split of `rows` into blocks for column reductions. */

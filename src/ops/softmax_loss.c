@@ -15,7 +15,7 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[ROWS_LOGITS]);
     gb_tensor exclude = node->in[ROWS_EXCLUDE];
     gb_kernel kernel = kernel_of("softmax_cross_entropy", NULL);
-    ops_row_kernel(&kernel, &emitter->target, info->rows);
+    ops_long_row_kernel(&kernel, &emitter->target, info->rows, 3ull * info->cols);
     spec(&kernel, exclude != GB_NO_TENSOR);
     bind(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
     bind(&kernel, 1, node->in[ROWS_LABELS], GB_READ);

@@ -121,6 +121,12 @@ static void embed_case(uint32_t rows, uint32_t vocabulary, uint32_t width)
     free(id), free(position), free(order), free(order2), free(starts);
 }
 
+/* Most tokens of a long batch are the same one. */
+Test(ops, embed_frequent_entry)
+{
+    embed_case(4500, 1, 64);
+}
+
 Test(ops, embed)
 {
     embed_case(1, 3, 4);
@@ -319,5 +325,23 @@ Test(ops, vocabulary_padding_has_no_gradient)
     gb_exec_destroy(exec);
     gb_state_destroy(state);
     gb_device_close(device);
+    program_free(&p);
+}
+
+/* Rows as long as BERT's vocabulary, and longer. */
+Test(ops, softmax_loss_of_long_rows)
+{
+    enum { R = 3, C = 41000 };
+    uint32_t labels[R] = {40999, 0, 30000};
+    float weights[R * 4] = {0.5f, 0, 0, 0, 1, 0, 0, 0, 0.25f};
+    program p = program_make();
+    program_param(&p, "logits", R, C);
+    program_freeze(&p);
+    gb_tensor tl = gb_tape_input(p.tape, "labels", GB_U32, R, 1);
+    gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, R, 1);
+    gb_tensor y = gb_softmax_loss(p.tape, gb_scale(p.tape, program_operand(&p, "logits"), 1.5f), tl,
+                                  tw, GB_NO_TENSOR);
+    input_values inputs[] = {{tl, labels, NULL}, {tw, NULL, weights}};
+    check_program(&p, y, inputs, 2, 200 * EPS);
     program_free(&p);
 }
