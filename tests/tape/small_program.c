@@ -11,7 +11,8 @@ enum {
     SEQUENCES = ROWS / LENGTH,
     VOCABULARY = 70,
     HIDDEN = 24,
-    PICKED = 130 /* rows with a label, or none */
+    FEEDFORWARD = 98, /* no multiple of 4: rows have padding */
+    PICKED = 130      /* rows with a label, or none */
 };
 
 static const gb_adamw_params adamw = {.beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f};
@@ -20,12 +21,12 @@ static const struct {
     const char *name;
     uint32_t rows, cols;
     bool decay;
-} weights[] = {{"word", VOCABULARY, HIDDEN, true}, {"position", LENGTH, HIDDEN, true},
-               {"type", 2, HIDDEN, true},          {"gamma", 1, HIDDEN, false},
-               {"beta", 1, HIDDEN, false},         {"qkv", 3 * HIDDEN, HIDDEN, true},
-               {"qkv bias", 1, 3 * HIDDEN, false}, {"out", HIDDEN, HIDDEN, true},
-               {"up", 4 * HIDDEN, HIDDEN, true},   {"up bias", 1, 4 * HIDDEN, false},
-               {"down", HIDDEN, 4 * HIDDEN, true}, {"head bias", 1, VOCABULARY, false}};
+} weights[] = {{"word", VOCABULARY, HIDDEN, true},  {"position", LENGTH, HIDDEN, true},
+               {"type", 2, HIDDEN, true},           {"gamma", 1, HIDDEN, false},
+               {"beta", 1, HIDDEN, false},          {"qkv", 3 * HIDDEN, HIDDEN, true},
+               {"qkv bias", 1, 3 * HIDDEN, false},  {"out", HIDDEN, HIDDEN, true},
+               {"up", FEEDFORWARD, HIDDEN, true},   {"up bias", 1, FEEDFORWARD, false},
+               {"down", HIDDEN, FEEDFORWARD, true}, {"head bias", 1, VOCABULARY, false}};
 
 static gb_tensor operand(const small_program *p, const char *name)
 {
