@@ -32,10 +32,10 @@ bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_
 void gb_training_set_free(gb_training_set *set);
 
 typedef struct gb_finetune_params {
-    uint32_t batch;     /* queries of a step */
-    uint32_t negatives; /* hard negatives of a query */
+    uint32_t batch;                          /* queries of a step */
+    uint32_t negatives;                      /* hard negatives of a query */
     uint32_t longest_query, longest_passage; /* tokens, specials included */
-    uint64_t seed;      /* of order and negatives */
+    uint64_t seed;                           /* of order and negatives */
 } gb_finetune_params;
 
 /* InfoNCE over all passages of the batch (Karpukhin et al., 2020): scores q . p, temperature 1, the

@@ -7,7 +7,8 @@
 #include <gabbro/folder.h>
 #include <gabbro/ops.h>
 
-/* ---- packed batches ------------------------------------------------------------------------------- */
+/* ---- packed batches
+ * ------------------------------------------------------------------------------- */
 
 /* Sequences of token ids one behind the other, no padding between them. The rows that fill up a
  * bucket belong to one last sequence of [PAD]s that nothing looks at. Zero-initialise. */
@@ -49,7 +50,8 @@ typedef struct gb_rows_inputs {
     uint32_t rows;     /* rows of the batch */
 } gb_rows_inputs;
 
-/* ---- building a model on a tape --------------------------------------------------------------------- */
+/* ---- building a model on a tape
+ * --------------------------------------------------------------------- */
 
 /* What building needs to know everywhere. */
 typedef struct gb_net {
@@ -74,19 +76,20 @@ gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in);
 
 /* One Transformer layer: parameters of BertLayer, query, key and value together. */
 typedef struct gb_block {
-    uint32_t qkv_weight, qkv_bias;   /* [3H, H], [1, 3H] */
-    uint32_t out_weight, out_bias;   /* [H, H], [1, H] */
+    uint32_t qkv_weight, qkv_bias;     /* [3H, H], [1, 3H] */
+    uint32_t out_weight, out_bias;     /* [H, H], [1, H] */
     uint32_t norm1_weight, norm1_bias; /* [1, H] */
-    uint32_t up_weight, up_bias;     /* [F, H], [1, F] */
-    uint32_t down_weight, down_bias; /* [H, F], [1, H] */
+    uint32_t up_weight, up_bias;       /* [F, H], [1, F] */
+    uint32_t down_weight, down_bias;   /* [H, F], [1, H] */
     uint32_t norm2_weight, norm2_bias; /* [1, H] */
-    uint32_t hidden, heads;          /* H; heads */
+    uint32_t hidden, heads;            /* H; heads */
 } gb_block;
 /* Declare the parameters under `prefix` (e.g. "bert.encoder.layer.0"). std 0: the config's. */
 bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
                       gb_block *block, gb_status *status);
 /* Post-norm layer of BERT: x = LN(x + Attention(x)); x = LN(x + FFN(x)). */
-gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x);
+gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                         gb_tensor x);
 /* Pre-norm layer of GPT-2 with a causal mask; window 0: all earlier tokens, else the last `window`
  * tokens, itself among them, and always token 0. */
 gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
@@ -94,14 +97,14 @@ gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_pac
 
 /* A BERT encoder with its tied masked-LM head. */
 typedef struct gb_bert {
-    gb_bert_config config;             /* sizes */
-    uint32_t word, position, type;     /* [V, H], [P, H], [T, H] */
-    uint32_t norm_weight, norm_bias;   /* of the embeddings */
-    gb_block *blocks;                  /* [config.layers] */
-    bool head;                         /* has the masked-LM head */
+    gb_bert_config config;                     /* sizes */
+    uint32_t word, position, type;             /* [V, H], [P, H], [T, H] */
+    uint32_t norm_weight, norm_bias;           /* of the embeddings */
+    gb_block *blocks;                          /* [config.layers] */
+    bool head;                                 /* has the masked-LM head */
     uint32_t transform_weight, transform_bias; /* [H, H], [1, H] */
     uint32_t head_norm_weight, head_norm_bias; /* [1, H] */
-    uint32_t head_bias;                /* [1, V] */
+    uint32_t head_bias;                        /* [1, V] */
 } gb_bert;
 bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head, gb_bert *bert,
                      gb_status *status);
@@ -117,7 +120,8 @@ gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_input
 gb_tensor gb_bert_mlm_loss(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor labels,
                            gb_tensor weights);
 
-/* ---- checkpoints ------------------------------------------------------------------------------------- */
+/* ---- checkpoints
+ * ------------------------------------------------------------------------------------- */
 
 /* Copy what a model folder has into values [gb_params_floats]: the encoder always; the masked-LM
  * head and other parameters (heads, decoders) where the folder has them, otherwise their values
@@ -130,15 +134,20 @@ bool gb_model_save(const char *path, const gb_bert_config *config, const gb_para
                    const float *values, const gb_vocab *vocab, gb_tokenizer_params tokenizer,
                    uint32_t max_length, const gb_model_card *card, gb_status *status);
 
-/* ---- training ----------------------------------------------------------------------------------------- */
+/* ---- training
+ * ----------------------------------------------------------------------------------------- */
 
-typedef enum gb_decay_kind { GB_SCHEDULE_LINEAR, GB_SCHEDULE_COSINE, GB_SCHEDULE_CONSTANT } gb_decay_kind;
+typedef enum gb_decay_kind {
+    GB_SCHEDULE_LINEAR,
+    GB_SCHEDULE_COSINE,
+    GB_SCHEDULE_CONSTANT
+} gb_decay_kind;
 typedef struct gb_schedule {
-    gb_decay_kind kind;   /* after the warm-up */
-    float peak;           /* learning rate at its end */
-    float floor_ratio;    /* cosine: ends at floor_ratio * peak */
-    uint32_t warmup;      /* steps of linear warm-up from 0 */
-    uint32_t steps;       /* in all */
+    gb_decay_kind kind; /* after the warm-up */
+    float peak;         /* learning rate at its end */
+    float floor_ratio;  /* cosine: ends at floor_ratio * peak */
+    uint32_t warmup;    /* steps of linear warm-up from 0 */
+    uint32_t steps;     /* in all */
 } gb_schedule;
 float gb_schedule_at(const gb_schedule *schedule, uint32_t step); /* step counts from 0 */
 
@@ -152,9 +161,9 @@ typedef struct gb_shape {
 
 /* What is trained: an objective. One file each in src/pretrain and src/finetune. */
 typedef struct gb_task {
-    void *self;                      /* the objective's own data */
+    void *self;                            /* the objective's own data */
     const char *loss_names[GB_MAX_LOSSES]; /* total first; NULL-ended if fewer */
-    size_t graph_bytes;              /* size of the record of inputs that build fills */
+    size_t graph_bytes;                    /* size of the record of inputs that build fills */
     /* Draw the batch of a step: pure function of (seed, step). Sets shape. */
     bool (*sample)(void *self, uint32_t step, gb_shape *shape, gb_status *status);
     /* Build forward; losses[0] is the total that is differentiated. */
@@ -165,15 +174,15 @@ typedef struct gb_task {
 } gb_task;
 
 typedef struct gb_train_params {
-    const gb_params *params;     /* parameters; all of them are updated */
-    const gb_bert_config *config;/* dropout and norms */
-    gb_schedule schedule;        /* learning rate and number of steps */
-    gb_adamw_params adamw;       /* betas, eps, decay */
-    float largest_norm;          /* gradient clipping; 0: none */
-    uint32_t longest;            /* longest sequence in tokens */
-    const char *label;           /* for progress lines */
-    const char *resume_dir;      /* where to keep the checkpoint that a killed run resumes from */
-    double checkpoint_s;         /* seconds between checkpoints; 0: only when interrupted */
+    const gb_params *params;      /* parameters; all of them are updated */
+    const gb_bert_config *config; /* dropout and norms */
+    gb_schedule schedule;         /* learning rate and number of steps */
+    gb_adamw_params adamw;        /* betas, eps, decay */
+    float largest_norm;           /* gradient clipping; 0: none */
+    uint32_t longest;             /* longest sequence in tokens */
+    const char *label;            /* for progress lines */
+    const char *resume_dir;       /* where to keep the checkpoint that a killed run resumes from */
+    double checkpoint_s;          /* seconds between checkpoints; 0: only when interrupted */
 } gb_train_params;
 
 typedef struct gb_train_result {
@@ -185,13 +194,14 @@ typedef struct gb_train_result {
     double seconds;                   /* of this process */
 } gb_train_result;
 
-/* Train values [gb_params_floats] in place. Losses of every step go to `log` (step, loss...) when it
- * is not NULL (a table of doubles [steps][GB_MAX_LOSSES], owned by the caller). On a signal: saves
- * and fails with GB_INTERRUPTED. A resumed run equals an uninterrupted one bit for bit. */
+/* Train values [gb_params_floats] in place. Losses of every step go to `log` (step, loss...) when
+ * it is not NULL (a table of doubles [steps][GB_MAX_LOSSES], owned by the caller). On a signal:
+ * saves and fails with GB_INTERRUPTED. A resumed run equals an uninterrupted one bit for bit. */
 bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *params, float *values,
               double (*log)[GB_MAX_LOSSES], gb_train_result *result, gb_status *status);
 
-/* ---- encoding ------------------------------------------------------------------------------------------ */
+/* ---- encoding
+ * ------------------------------------------------------------------------------------------ */
 
 /* [CLS] vectors of rows of a table of token ids (no specials in it): out [count, hidden]. */
 bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, const float *values,

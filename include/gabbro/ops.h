@@ -6,7 +6,8 @@
 
 #include <gabbro/tape.h>
 
-/* ---- products ----------------------------------------------------------------------------------- */
+/* ---- products -----------------------------------------------------------------------------------
+ */
 
 typedef enum gb_form { GB_NN, GB_NT, GB_TN } gb_form;
 
@@ -17,26 +18,34 @@ gb_tensor gb_matmul(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b);
 gb_tensor gb_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_tensor bias, bool gelu,
                     gb_tensor residual);
 
-/* ---- layers --------------------------------------------------------------------------------------- */
+/* ---- layers
+ * --------------------------------------------------------------------------------------- */
 
 /* Lists that place token rows in an embedding table: which rows hold entry v, in order. Filled by
  * gb_fill_order on the host. */
 typedef struct gb_order {
-    gb_tensor starts; /* input u32 [1, entries + 1]: rows of entry v are order[starts[v]..starts[v+1]) */
-    gb_tensor order;  /* input u32 [1, rows] */
+    gb_tensor
+        starts; /* input u32 [1, entries + 1]: rows of entry v are order[starts[v]..starts[v+1]) */
+    gb_tensor order; /* input u32 [1, rows] */
 } gb_order;
 gb_order gb_order_input(gb_tape *tape, const char *name, uint32_t entries, uint32_t rows);
 /* Counting sort of ids[0..rows) (rows with id >= entries belong to none). */
 void gb_fill_order(const uint32_t *ids, uint32_t rows, uint32_t entries, uint32_t *starts,
                    uint32_t *order);
 
-/* word[ids] + position[positions] + type[0]: ids, positions u32 [1, N]; tables [V,H], [P,H], [2,H]. */
+/* word[ids] + position[positions] + type[0]: ids, positions u32 [1, N]; tables [V,H], [P,H], [2,H].
+ */
 gb_tensor gb_embed(gb_tape *tape, gb_tensor ids, gb_tensor positions, gb_order by_id,
                    gb_order by_position, gb_tensor word, gb_tensor position, gb_tensor type);
 /* (x - mean) / sqrt(var + eps) * gamma + beta over rows of x [N,H]; gamma, beta [1,H]. */
 gb_tensor gb_layer_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta, float eps);
 
-typedef enum gb_mask_kind { GB_MASK_NONE, GB_MASK_CAUSAL, GB_MASK_WINDOW, GB_MASK_BITS } gb_mask_kind;
+typedef enum gb_mask_kind {
+    GB_MASK_NONE,
+    GB_MASK_CAUSAL,
+    GB_MASK_WINDOW,
+    GB_MASK_BITS
+} gb_mask_kind;
 
 /* Sequences packed one behind the other in the rows of a tensor. Input u32 [1, 4 + sequences + 1]:
  * seed low, seed high, step, 0 (for dropout), then the first row of each sequence and the end. */
@@ -44,48 +53,52 @@ gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences
 #define GB_SEQUENCES_HEADER 4
 
 typedef struct gb_attention_params {
-    uint32_t heads;      /* heads; head dimension = width / heads, a multiple of 4 */
-    gb_mask_kind mask;   /* which keys a query sees, inside its own sequence */
-    uint32_t window;     /* GB_MASK_WINDOW: itself and window-1 before, and always key 0 */
-    gb_tensor bits;      /* GB_MASK_BITS: u32 [N, words], bit j of row i: query row i sees key j */
-    uint32_t longest;    /* longest sequence that can occur, for the launch size */
-    float dropout;       /* of attention probabilities; 0 none */
-    uint32_t site;       /* number of this dropout in the model */
+    uint32_t heads;    /* heads; head dimension = width / heads, a multiple of 4 */
+    gb_mask_kind mask; /* which keys a query sees, inside its own sequence */
+    uint32_t window;   /* GB_MASK_WINDOW: itself and window-1 before, and always key 0 */
+    gb_tensor bits;    /* GB_MASK_BITS: u32 [N, words], bit j of row i: query row i sees key j */
+    uint32_t longest;  /* longest sequence that can occur, for the launch size */
+    float dropout;     /* of attention probabilities; 0 none */
+    uint32_t site;     /* number of this dropout in the model */
 } gb_attention_params;
 /* Multi-head scaled dot-product attention within sequences. q [N, ...] at column q_col, k and v in
- * kv at k_col and v_col, each `width` columns wide; result [N, width]. q and kv may be one tensor. */
-gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col, gb_tensor kv,
-                       uint32_t k_col, uint32_t v_col, uint32_t width,
+ * kv at k_col and v_col, each `width` columns wide; result [N, width]. q and kv may be one tensor.
+ */
+gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col,
+                       gb_tensor kv, uint32_t k_col, uint32_t v_col, uint32_t width,
                        const gb_attention_params *params);
 /* x with each element zeroed with probability p and the others scaled by 1/(1-p); the draw is
  * Philox of (seed, step, site, element). sequences: any sequences input (carries seed and step). */
 gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
 
-/* ---- rows ------------------------------------------------------------------------------------------ */
+/* ---- rows
+ * ------------------------------------------------------------------------------------------ */
 
 #define GB_NO_ROW UINT32_MAX
 
-/* y[r] = x[index[r]], zero where index[r] is GB_NO_ROW. index u32 [1,R]; inverse u32 [1, rows of x]:
- * inverse[n] = the r with index[r] = n, or GB_NO_ROW: each row of x is taken at most once. */
+/* y[r] = x[index[r]], zero where index[r] is GB_NO_ROW. index u32 [1,R]; inverse u32 [1, rows of
+ * x]: inverse[n] = the r with index[r] = n, or GB_NO_ROW: each row of x is taken at most once. */
 gb_tensor gb_gather_rows(gb_tape *tape, gb_tensor x, gb_tensor index, gb_tensor inverse);
-/* y[n] = pick[n] is a row of b ? b[pick[n]] : a[n]. pick u32 [1, rows of a], inverse u32 [1, rows of
- * b]. Puts the [CLS] vectors into slot 0 of a decoder's input. */
+/* y[n] = pick[n] is a row of b ? b[pick[n]] : a[n]. pick u32 [1, rows of a], inverse u32 [1, rows
+ * of b]. Puts the [CLS] vectors into slot 0 of a decoder's input. */
 gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse);
 
-/* ---- arithmetic ------------------------------------------------------------------------------------- */
+/* ---- arithmetic
+ * ------------------------------------------------------------------------------------- */
 
 gb_tensor gb_scale(gb_tape *tape, gb_tensor x, float alpha);
-gb_tensor gb_add(gb_tape *tape, gb_tensor a, gb_tensor b);              /* same shape */
-gb_tensor gb_scale_by(gb_tape *tape, gb_tensor x, gb_tensor scalar);    /* scalar [1,1] */
+gb_tensor gb_add(gb_tape *tape, gb_tensor a, gb_tensor b);           /* same shape */
+gb_tensor gb_scale_by(gb_tape *tape, gb_tensor x, gb_tensor scalar); /* scalar [1,1] */
 gb_tensor gb_sum(gb_tape *tape, gb_tensor x);         /* all elements -> [1,1]; no gradient */
 gb_tensor gb_root_of_sum(gb_tape *tape, gb_tensor x); /* sqrt of it */
-gb_tensor gb_column_sum(gb_tape *tape, gb_tensor x);                    /* [N,C] -> [1,C] */
+gb_tensor gb_column_sum(gb_tape *tape, gb_tensor x);  /* [N,C] -> [1,C] */
 
-/* ---- losses ------------------------------------------------------------------------------------------ */
+/* ---- losses
+ * ------------------------------------------------------------------------------------------ */
 
-/* sum_r weight[r] * (-log softmax(logits[r])[label[r]]) -> [1,1]. logits [R,C] (consumed), labels u32
- * [R,1] (GB_NO_ROW: no loss), weights f32 [R,1], exclude u32 [R, ceil(C/32)] or none: bit c takes
- * column c out of row r. Loss and gradient come from one pass. */
+/* sum_r weight[r] * (-log softmax(logits[r])[label[r]]) -> [1,1]. logits [R,C] (consumed), labels
+ * u32 [R,1] (GB_NO_ROW: no loss), weights f32 [R,1], exclude u32 [R, ceil(C/32)] or none: bit c
+ * takes column c out of row r. Loss and gradient come from one pass. */
 gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_tensor weights,
                           gb_tensor exclude);
 /* The same with logits = h E^T + bias over a vocabulary: h [R,H], E [V,H], bias [1,V]. Logits are
@@ -93,7 +106,8 @@ gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_
 gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                              gb_tensor labels, gb_tensor weights, uint32_t chunk_rows);
 
-/* ---- gradients and the optimiser ---------------------------------------------------------------------- */
+/* ---- gradients and the optimiser
+ * ---------------------------------------------------------------------- */
 
 /* Append the gradient of loss [1,1] with respect to every parameter it depends on; parameters that
  * it does not reach keep gradient zero. */
@@ -111,10 +125,12 @@ typedef struct gb_adamw_params {
 gb_tensor gb_adamw_input(gb_tape *tape);
 void gb_adamw_fill(const gb_adamw_params *params, uint32_t step, float learning_rate,
                    float largest_norm, float values[4]); /* step counts from 1 */
-/* Global gradient norm, clipping and one AdamW step over the whole arenas. Returns the norm [1,1]. */
+/* Global gradient norm, clipping and one AdamW step over the whole arenas. Returns the norm [1,1].
+ */
 gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_values);
 
-/* ---- search -------------------------------------------------------------------------------------------- */
+/* ---- search
+ * -------------------------------------------------------------------------------------------- */
 
 /* The k largest of each row of scores [Q,C], as bit patterns and column numbers in no particular
  * order: values f32 [Q,k], columns u32 [Q,k]; among equal values the lower column wins; rows with

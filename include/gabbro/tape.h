@@ -9,7 +9,8 @@
 #include <gabbro/base.h>
 #include <gabbro/vk.h>
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters -------------------------------------------------------------------------------
+ */
 
 typedef enum gb_init { GB_INIT_ZEROS, GB_INIT_ONES, GB_INIT_NORMAL } gb_init;
 
@@ -31,19 +32,20 @@ typedef struct gb_params gb_params;
 gb_params *gb_params_create(gb_status *status);
 void gb_params_destroy(gb_params *params);
 /* Index of the new parameter, or UINT32_MAX with status. Not after gb_params_freeze. */
-uint32_t gb_params_add(gb_params *params, const char *name, uint32_t rows, uint32_t cols, bool decay,
-                       gb_init init, float init_std, gb_status *status);
+uint32_t gb_params_add(gb_params *params, const char *name, uint32_t rows, uint32_t cols,
+                       bool decay, gb_init init, float init_std, gb_status *status);
 void gb_params_freeze(gb_params *params); /* lays out the arena */
 uint32_t gb_params_count(const gb_params *params);
 const gb_param *gb_params_at(const gb_params *params, uint32_t index);
 uint32_t gb_params_find(const gb_params *params, const char *name); /* UINT32_MAX if absent */
-uint64_t gb_params_floats(const gb_params *params);         /* arena size in floats */
-uint64_t gb_params_decayed_floats(const gb_params *params); /* size of the decayed window */
+uint64_t gb_params_floats(const gb_params *params);                 /* arena size in floats */
+uint64_t gb_params_decayed_floats(const gb_params *params);         /* size of the decayed window */
 /* Initial values into values[gb_params_floats]: N(0, std) by Philox keyed by (seed, parameter name)
  * so that adding a head does not change the encoder; padding is zero. */
 void gb_params_init(const gb_params *params, uint64_t seed, float *values);
 
-/* ---- the program ------------------------------------------------------------------------------ */
+/* ---- the program ------------------------------------------------------------------------------
+ */
 
 typedef int32_t gb_tensor; /* id of a tensor of a tape */
 #define GB_NO_TENSOR (-1)
@@ -51,42 +53,47 @@ typedef int32_t gb_tensor; /* id of a tensor of a tape */
 typedef enum gb_type { GB_F32, GB_U32 } gb_type;
 
 typedef enum gb_role {
-    GB_ROLE_TEMP,    /* activation or scratch: placed by liveness */
-    GB_ROLE_INPUT,   /* written by the host before each run */
-    GB_ROLE_OUTPUT,  /* temp kept to the end and copied back to the host */
-    GB_ROLE_PARAM,   /* in the parameter arena */
-    GB_ROLE_GRAD,    /* in the gradient arena */
-    GB_ROLE_STATE,   /* whole arenas (parameters, gradients, moments), for the optimiser */
-    GB_ROLE_VIEW,    /* rows of another tensor */
+    GB_ROLE_TEMP,   /* activation or scratch: placed by liveness */
+    GB_ROLE_INPUT,  /* written by the host before each run */
+    GB_ROLE_OUTPUT, /* temp kept to the end and copied back to the host */
+    GB_ROLE_PARAM,  /* in the parameter arena */
+    GB_ROLE_GRAD,   /* in the gradient arena */
+    GB_ROLE_STATE,  /* whole arenas (parameters, gradients, moments), for the optimiser */
+    GB_ROLE_VIEW,   /* rows of another tensor */
 } gb_role;
 
-typedef enum gb_arena_id { GB_ARENA_PARAMS, GB_ARENA_GRADS, GB_ARENA_MOMENT1, GB_ARENA_MOMENT2,
-                           GB_ARENA_COUNT } gb_arena_id;
+typedef enum gb_arena_id {
+    GB_ARENA_PARAMS,
+    GB_ARENA_GRADS,
+    GB_ARENA_MOMENT1,
+    GB_ARENA_MOMENT2,
+    GB_ARENA_COUNT
+} gb_arena_id;
 
 typedef struct gb_tensor_info {
-    char name[48];       /* for dumps and messages */
-    gb_type type;        /* element type, 4 bytes each */
-    gb_role role;        /* where it lives */
-    uint32_t rows;       /* rows */
-    uint32_t cols;       /* columns */
-    uint32_t ld;         /* elements from row to row */
-    uint32_t param;      /* index of the parameter (PARAM, GRAD) */
-    gb_arena_id arena;   /* which arena (STATE) */
-    gb_tensor base;      /* tensor that a VIEW is cut from */
-    uint32_t row0;       /* first row of the view in its base */
-    gb_tensor grad;      /* gradient of the loss with respect to it, or GB_NO_TENSOR */
-    bool needs_grad;     /* depends on a parameter */
-    double constant;     /* value of every element when is_constant */
-    bool is_constant;    /* known when built (gradients of loss weights) */
-    int32_t producer;    /* node that writes it first, -1 none */
-    uint32_t first, last;/* nodes of first write and last use (plan) */
-    uint64_t offset;     /* bytes from the start of the activation arena (TEMP, OUTPUT) or of the
-                            input block (INPUT) */
-    bool placed;         /* offset is set */
+    char name[48];        /* for dumps and messages */
+    gb_type type;         /* element type, 4 bytes each */
+    gb_role role;         /* where it lives */
+    uint32_t rows;        /* rows */
+    uint32_t cols;        /* columns */
+    uint32_t ld;          /* elements from row to row */
+    uint32_t param;       /* index of the parameter (PARAM, GRAD) */
+    gb_arena_id arena;    /* which arena (STATE) */
+    gb_tensor base;       /* tensor that a VIEW is cut from */
+    uint32_t row0;        /* first row of the view in its base */
+    gb_tensor grad;       /* gradient of the loss with respect to it, or GB_NO_TENSOR */
+    bool needs_grad;      /* depends on a parameter */
+    double constant;      /* value of every element when is_constant */
+    bool is_constant;     /* known when built (gradients of loss weights) */
+    int32_t producer;     /* node that writes it first, -1 none */
+    uint32_t first, last; /* nodes of first write and last use (plan) */
+    uint64_t offset;      /* bytes from the start of the activation arena (TEMP, OUTPUT) or of the
+                             input block (INPUT) */
+    bool placed;          /* offset is set */
 } gb_tensor_info;
 
-#define GB_NODE_IN  10
-#define GB_NODE_OUT 5
+#define GB_NODE_IN   10
+#define GB_NODE_OUT  5
 #define GB_NODE_ATTR 12
 
 typedef struct gb_tape gb_tape;
@@ -96,7 +103,7 @@ typedef struct gb_reference gb_reference;
 
 /* What an operation is. One file of src/ops each. */
 typedef struct gb_op {
-    const char *name;                                        /* e.g. "matmul" */
+    const char *name; /* e.g. "matmul" */
     /* Emit the kernels of a node for the emitter's target. */
     bool (*emit)(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status);
     /* Append the nodes that compute the gradients of the inputs from those of the outputs; NULL
@@ -107,10 +114,10 @@ typedef struct gb_op {
 } gb_op;
 
 struct gb_node {
-    const gb_op *op;              /* what to do */
-    gb_tensor in[GB_NODE_IN];     /* read (GB_NO_TENSOR where unused) */
-    gb_tensor out[GB_NODE_OUT];   /* written; a tensor both in `in` and `out` is updated in place */
-    uint32_t attr[GB_NODE_ATTR];  /* settings; floats by gb_float_bits */
+    const gb_op *op;             /* what to do */
+    gb_tensor in[GB_NODE_IN];    /* read (GB_NO_TENSOR where unused) */
+    gb_tensor out[GB_NODE_OUT];  /* written; a tensor both in `in` and `out` is updated in place */
+    uint32_t attr[GB_NODE_ATTR]; /* settings; floats by gb_float_bits */
 };
 
 uint32_t gb_float_bits(float value);
@@ -123,7 +130,8 @@ const gb_params *gb_tape_params(const gb_tape *tape);
 
 /* Tensors. Each returns GB_NO_TENSOR after a failure, which is remembered: gb_tape_ok reports the
  * first one, so that model code needs no check at every line. */
-gb_tensor gb_tape_input(gb_tape *tape, const char *name, gb_type type, uint32_t rows, uint32_t cols);
+gb_tensor gb_tape_input(gb_tape *tape, const char *name, gb_type type, uint32_t rows,
+                        uint32_t cols);
 gb_tensor gb_tape_param(gb_tape *tape, uint32_t param);
 gb_tensor gb_tape_grad_arena(gb_tape *tape, uint32_t param); /* gradient slot of a parameter */
 gb_tensor gb_tape_state(gb_tape *tape, gb_arena_id arena, uint64_t first, uint64_t floats);
@@ -147,7 +155,8 @@ gb_tensor gb_tape_root(const gb_tape *tape, gb_tensor tensor, uint32_t *row0);
 /* The program as text, one line a node: a golden test per model. */
 void gb_tape_dump(const gb_tape *tape, gb_text *out);
 
-/* ---- memory plan -------------------------------------------------------------------------------- */
+/* ---- memory plan --------------------------------------------------------------------------------
+ */
 
 typedef struct gb_plan {
     uint64_t arena_bytes;  /* activations and scratch */
@@ -162,7 +171,8 @@ bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *sta
  * share a byte. */
 bool gb_plan_check(const gb_tape *tape, gb_status *status);
 
-/* ---- kernels ------------------------------------------------------------------------------------ */
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
 
 typedef enum gb_access { GB_READ = 1, GB_WRITE = 2, GB_READ_WRITE = 3 } gb_access;
 
@@ -178,32 +188,32 @@ typedef struct gb_kernel {
     uint32_t spec_count;                  /* used ones */
     gb_tensor bind[GB_KERNEL_BINDINGS];   /* tensors at bindings 0.. (GB_NO_TENSOR: none) */
     gb_access access[GB_KERNEL_BINDINGS]; /* how each is used */
-    uint32_t texels;                      /* bit i: bind[i] is read as texels; if any bit is set, the
-                                             shader is "<shader>_texel" */
-    uint32_t push[GB_KERNEL_PUSH];        /* push constants, words */
-    uint32_t push_count;                  /* used words */
-    uint32_t grid[3];                     /* workgroups */
-    double flops;                         /* arithmetic of the dispatch */
-    double bytes;                         /* memory traffic of the dispatch */
-    bool barrier;                         /* set by the hazard pass: wait for earlier kernels */
-    uint32_t node;                        /* node it belongs to */
+    uint32_t texels;               /* bit i: bind[i] is read as texels; if any bit is set, the
+                                      shader is "<shader>_texel" */
+    uint32_t push[GB_KERNEL_PUSH]; /* push constants, words */
+    uint32_t push_count;           /* used words */
+    uint32_t grid[3];              /* workgroups */
+    double flops;                  /* arithmetic of the dispatch */
+    double bytes;                  /* memory traffic of the dispatch */
+    bool barrier;                  /* set by the hazard pass: wait for earlier kernels */
+    uint32_t node;                 /* node it belongs to */
 } gb_kernel;
 
 /* What kernels are emitted for: pure data, so that emission is testable without a device. */
 typedef struct gb_target {
-    gb_kernel_profile profile;  /* which family of shaders */
-    uint32_t max_groups;        /* workgroups in one grid dimension */
-    uint32_t max_invocations;   /* lanes in a workgroup */
-    uint64_t max_texel_bytes;   /* largest operand that may be read as texels; 0: none */
+    gb_kernel_profile profile; /* which family of shaders */
+    uint32_t max_groups;       /* workgroups in one grid dimension */
+    uint32_t max_invocations;  /* lanes in a workgroup */
+    uint64_t max_texel_bytes;  /* largest operand that may be read as texels; 0: none */
 } gb_target;
 gb_target gb_target_of(const gb_device *device);
 
 struct gb_emitter {
-    gb_target target;     /* for whom */
-    gb_kernel *kernels;   /* emitted so far */
-    size_t count;         /* kernels */
-    size_t capacity;      /* kernels allocated */
-    uint32_t node;        /* node being emitted */
+    gb_target target;   /* for whom */
+    gb_kernel *kernels; /* emitted so far */
+    size_t count;       /* kernels */
+    size_t capacity;    /* kernels allocated */
+    uint32_t node;      /* node being emitted */
 };
 bool gb_emit(gb_emitter *emitter, const gb_kernel *kernel, gb_status *status);
 /* Split n workgroups over x and y within the target's limit; shaders fold them back. */
@@ -215,9 +225,11 @@ void gb_grid(const gb_target *target, uint32_t n, uint32_t grid[3]);
 bool gb_emit_tape(gb_emitter *emitter, const gb_tape *tape, bool full, gb_status *status);
 /* Second opinion on the barriers: false and a message naming both kernels when two kernels without
  * a barrier between them touch the same bytes and one of them writes. */
-bool gb_hazard_check(const gb_tape *tape, const gb_kernel *kernels, size_t count, gb_status *status);
+bool gb_hazard_check(const gb_tape *tape, const gb_kernel *kernels, size_t count,
+                     gb_status *status);
 
-/* ---- running on Vulkan -------------------------------------------------------------------------- */
+/* ---- running on Vulkan --------------------------------------------------------------------------
+ */
 
 /* Parameters, gradients and moments on the device. One per model being trained. */
 typedef struct gb_state gb_state;
@@ -243,13 +255,14 @@ bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status); /* submit,
 const void *gb_exec_output(gb_exec *exec, uint64_t ticket, gb_tensor output, gb_status *status);
 bool gb_exec_wait(gb_exec *exec, uint64_t ticket, gb_status *status);
 
-/* ---- running the reference ------------------------------------------------------------------------ */
+/* ---- running the reference
+ * ------------------------------------------------------------------------ */
 
 /* Float64 interpreter of the same tape. Tensors have the device's layout, [rows, ld]. */
 gb_reference *gb_reference_create(const gb_tape *tape, gb_status *status);
 void gb_reference_destroy(gb_reference *reference);
-double *gb_reference_f(gb_reference *reference, gb_tensor tensor);   /* float tensors */
-uint32_t *gb_reference_u(gb_reference *reference, gb_tensor tensor); /* uint tensors */
+double *gb_reference_f(gb_reference *reference, gb_tensor tensor);      /* float tensors */
+uint32_t *gb_reference_u(gb_reference *reference, gb_tensor tensor);    /* uint tensors */
 double *gb_reference_arena(gb_reference *reference, gb_arena_id arena); /* gb_params_floats */
 void gb_reference_run(gb_reference *reference);
 void gb_reference_run_nodes(gb_reference *reference, uint32_t first, uint32_t end);

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gabbro collection --world SEED | --from PATH [options]\n\n"
-    "Make a stored collection: the mini world, or an import of a BEIR folder, MS MARCO TSV files or\n"
-    "a JSONL of documents (plain or gzip). Prints the step's folder.\n";
+static const char usage[] = "usage: gabbro collection --world SEED | --from PATH [options]\n\n"
+                            "Make a stored collection: the mini world, or an import of a BEIR "
+                            "folder, MS MARCO TSV files or\n"
+                            "a JSONL of documents (plain or gzip). Prints the step's folder.\n";
 
 int gb_cli_collection(int argc, char **argv)
 {
@@ -17,7 +17,8 @@ int gb_cli_collection(int argc, char **argv)
     const step_option options[] = {
         {"world", OPTION_TEXT, &world, false, false, "make the mini world of this seed"},
         {"from", OPTION_TEXT, &from, false, true, "folder or file to import"},
-        {"queries", OPTION_TEXT, &queries, false, true, "generated queries, JSONL; else extracted ones"},
+        {"queries", OPTION_TEXT, &queries, false, true,
+         "generated queries, JSONL; else extracted ones"},
         {"queries-per-passage", OPTION_U32, &import.queries_per_passage, false, false,
          "of the extractive generator (default 5)"},
         {"span-words", OPTION_U32, &import.span_words, false, false,

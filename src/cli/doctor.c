@@ -358,8 +358,9 @@ static bool run_check(gb_device *device, gb_tensor (*build)(check *), double *wo
     return ok;
 }
 
-#define TOLERANCE 2e-5 /* of the largest value; single precision on sums this short is near 1e-6   \
-                        */
+#define TOLERANCE                                                                                  \
+    2e-5 /* of the largest value; single precision on sums this short is near 1e-6                 \
+          */
 
 static bool run_checks(gb_device *device)
 {

@@ -6,7 +6,8 @@
 
 static const char usage[] =
     "usage: gabbro evaluate --model MODEL|--bm25 --collection STEP [--tokens STEP] [options]\n\n"
-    "Rank passages for the queries of every split but train, and measure. Prints the step's folder:\n"
+    "Rank passages for the queries of every split but train, and measure. Prints the step's "
+    "folder:\n"
     "metrics.json, per-query/, runs/.\n";
 
 typedef struct settings {
@@ -19,13 +20,13 @@ typedef struct settings {
 typedef struct column {
     const char *name;   /* in tables */
     const char *metric; /* of gb_metrics_add */
-    bool msmarco;       /* in the MS MARCO script's form, else trec_eval's over all judged queries */
+    bool msmarco; /* in the MS MARCO script's form, else trec_eval's over all judged queries */
 } column;
 
-static const column columns[] = {
-    {"MRR@10", "MRR@10", true},       {"Hit@10", "Hit@10", true},     {"Hit@50", "Hit@50", true},
-    {"Hit@1000", "Hit@1000", true},   {"nDCG@10", "ndcg_cut_10", false},
-    {"R@50", "recall_50", false},     {"R@1000", "recall_1000", false}};
+static const column columns[] = {{"MRR@10", "MRR@10", true},        {"Hit@10", "Hit@10", true},
+                                 {"Hit@50", "Hit@50", true},        {"Hit@1000", "Hit@1000", true},
+                                 {"nDCG@10", "ndcg_cut_10", false}, {"R@50", "recall_50", false},
+                                 {"R@1000", "recall_1000", false}};
 #define COLUMNS (sizeof columns / sizeof *columns)
 
 /* Measure one form of a split into metrics and a per-query file. */
@@ -46,7 +47,8 @@ static bool measure(const step_run *step, const gb_collection *collection, const
     char file[128];
     snprintf(file, sizeof file, "per-query/%s.%s.tsv", split, msmarco ? "msmarco" : "trec");
     char *path = ok ? step_file(step, file, status) : NULL;
-    ok = path && gb_evaluate(run, qrels, queries, passages, &params, &wanted, &evaluation, status) &&
+    ok = path &&
+         gb_evaluate(run, qrels, queries, passages, &params, &wanted, &evaluation, status) &&
          gb_evaluation_write(&evaluation, queries, path, status);
     for (size_t c = 0; ok && c < COLUMNS; c++) {
         if (columns[c].msmarco != msmarco)
@@ -55,8 +57,8 @@ static bool measure(const step_run *step, const gb_collection *collection, const
         snprintf(key, sizeof key, "%s:%s", split, columns[c].name);
         json_object_set_new(metrics, key,
                             json_pack("{s:f, s:s, s:s}", "value",
-                                      gb_evaluation_total(&evaluation, columns[c].metric), "per_query",
-                                      file, "name", columns[c].metric));
+                                      gb_evaluation_total(&evaluation, columns[c].metric),
+                                      "per_query", file, "name", columns[c].metric));
     }
     free(path);
     gb_evaluation_free(&evaluation);
@@ -186,7 +188,8 @@ int gb_cli_evaluate(int argc, char **argv)
         return code;
     bool ok = true;
     if (!o.model == !o.bm25 || (o.model && !o.tokens))
-        ok = gb_fail(&status, GB_USAGE, NULL, "see --help", "give --bm25, or --model with --tokens");
+        ok =
+            gb_fail(&status, GB_USAGE, NULL, "see --help", "give --bm25, or --model with --tokens");
     ok = ok && step_begin(&run, 1, o.model != NULL, NULL, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);

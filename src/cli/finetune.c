@@ -16,11 +16,11 @@ static const char usage[] =
 #define CONVERGED_LOSS 0.3
 
 typedef struct settings {
-    const char *init, *collection, *tokens; /* steps */
-    step_list negatives;                    /* steps of runs */
-    uint32_t epochs, train_queries, depth;  /* of the training set */
+    const char *init, *collection, *tokens;    /* steps */
+    step_list negatives;                       /* steps of runs */
+    uint32_t epochs, train_queries, depth;     /* of the training set */
     double rate, warmup, decay, dropout, clip; /* optimiser */
-    gb_finetune_params params;              /* of the task */
+    gb_finetune_params params;                 /* of the task */
 } settings;
 
 typedef struct session {
@@ -101,7 +101,8 @@ static bool make_model(session *s, settings *o, gb_status *status)
 static bool save_model(const step_run *run, const session *s, uint32_t longest, gb_status *status)
 {
     gb_model_card card = {.title = "gabbro retriever",
-                          .what = "A dense passage retriever (CLS, dot product) fine-tuned by gabbro.",
+                          .what =
+                              "A dense passage retriever (CLS, dot product) fine-tuned by gabbro.",
                           .command = gb_step_name(run->step)};
     char *path = step_file(run, "model", status);
     bool ok = path && gb_model_save(path, &s->config, s->params, s->values, s->init.vocab,
@@ -114,25 +115,31 @@ static bool train(step_run *run, session *s, const settings *o, json_t *facts, g
 {
     gb_device *device = step_device(run, status);
     char *resume = device ? step_file(run, "resume", status) : NULL;
-    uint32_t steps = (uint32_t)(((uint64_t)o->epochs * s->set.count + o->params.batch - 1) /
-                                o->params.batch);
+    uint32_t steps =
+        (uint32_t)(((uint64_t)o->epochs * s->set.count + o->params.batch - 1) / o->params.batch);
     gb_train_params params = {
-        .params = s->params, .config = &s->config,
+        .params = s->params,
+        .config = &s->config,
         .schedule = {GB_SCHEDULE_LINEAR, (float)o->rate, 0, (uint32_t)(o->warmup * steps), steps},
-        .adamw = {.9f, .999f, 1e-8f, (float)o->decay}, .largest_norm = (float)o->clip,
+        .adamw = {.9f, .999f, 1e-8f, (float)o->decay},
+        .largest_norm = (float)o->clip,
         .longest = o->params.longest_passage > o->params.longest_query ? o->params.longest_passage
                                                                        : o->params.longest_query,
-        .label = "finetune", .resume_dir = resume, .checkpoint_s = 20};
+        .label = "finetune",
+        .resume_dir = resume,
+        .checkpoint_s = 20};
     gb_train_result result;
     bool ok = resume && gb_train(device, &s->task, &params, s->values, NULL, &result, status);
     if (ok) {
         json_object_update(facts, step_device_facts(run));
         json_object_set_new(facts, "first_loss", json_real(result.first_loss[0]));
         json_object_set_new(facts, "final_loss", json_real(result.final_loss[0]));
-        json_object_set_new(facts, "converged", json_boolean(result.final_loss[0] < CONVERGED_LOSS));
+        json_object_set_new(facts, "converged",
+                            json_boolean(result.final_loss[0] < CONVERGED_LOSS));
         json_object_set_new(facts, "steps", json_integer(steps));
         json_object_set_new(facts, "train_queries", json_integer(s->set.count));
-        json_object_set_new(facts, "without_hard_negatives", json_integer(s->set.without_negatives));
+        json_object_set_new(facts, "without_hard_negatives",
+                            json_integer(s->set.without_negatives));
         json_object_set_new(facts, "candidates_per_query",
                             json_integer((json_int_t)o->params.batch * (1 + o->params.negatives)));
         json_t *times = step_times(result.seconds);
@@ -165,7 +172,12 @@ static void run_finetune(step_run *run, settings *o, gb_status *status)
 int gb_cli_finetune(int argc, char **argv)
 {
     gb_status status = {0};
-    settings o = {.epochs = 3, .depth = 200, .rate = 2e-5, .warmup = .1, .dropout = .1, .clip = 1,
+    settings o = {.epochs = 3,
+                  .depth = 200,
+                  .rate = 2e-5,
+                  .warmup = .1,
+                  .dropout = .1,
+                  .clip = 1,
                   .params = {.batch = 8, .negatives = 15, .seed = 42}};
     const step_option options[] = {
         {"init", OPTION_TEXT, &o.init, true, true, "encoder: step or model folder"},
@@ -174,11 +186,13 @@ int gb_cli_finetune(int argc, char **argv)
         {"negatives", OPTION_LIST, &o.negatives, true, true, "step of a run; may be repeated"},
         {"epochs", OPTION_U32, &o.epochs, false, false, "over the training queries (3)"},
         {"train-queries", OPTION_U32, &o.train_queries, false, false, "seeded subset (0: all)"},
-        {"depth", OPTION_U32, &o.depth, false, false, "first passages of each run in the pool (200)"},
+        {"depth", OPTION_U32, &o.depth, false, false,
+         "first passages of each run in the pool (200)"},
         {"batch", OPTION_U32, &o.params.batch, false, false, "queries of a step (8)"},
         {"negatives-per-query", OPTION_U32, &o.params.negatives, false, false, "hard ones (15)"},
         {"learning-rate", OPTION_REAL, &o.rate, false, false, "peak (2e-5)"},
-        {"warmup", OPTION_RATIO, &o.warmup, false, false, "share of the steps (.1), then linear to 0"},
+        {"warmup", OPTION_RATIO, &o.warmup, false, false,
+         "share of the steps (.1), then linear to 0"},
         {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (0)"},
         {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
         {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},

@@ -31,8 +31,9 @@ static int usage(FILE *out, int code)
     fprintf(out, "usage: gabbro COMMAND [options]      (gabbro COMMAND --help)\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
-    fprintf(out, "\nExit codes: 0 done, 1 a check did not hold, 2 usage, 3 data, 4 device, 5 memory,\n"
-                 "75 interrupted (run again to resume).\n");
+    fprintf(out,
+            "\nExit codes: 0 done, 1 a check did not hold, 2 usage, 3 data, 4 device, 5 memory,\n"
+            "75 interrupted (run again to resume).\n");
     return code;
 }
 

@@ -14,29 +14,29 @@ static const char usage[] =
 
 typedef struct settings {
     const char *collection, *tokens, *vocabulary, *init; /* steps */
-    const char *context, *decoder;  /* by name */
-    uint32_t layers, hidden, heads, ffn; /* of a fresh encoder */
-    double init_std;                /* of a fresh encoder, heads and decoders */
-    uint32_t steps;                 /* optimiser steps */
+    const char *context, *decoder;                       /* by name */
+    uint32_t layers, hidden, heads, ffn;                 /* of a fresh encoder */
+    double init_std;                           /* of a fresh encoder, heads and decoders */
+    uint32_t steps;                            /* optimiser steps */
     double rate, warmup, decay, dropout, clip; /* optimiser */
-    gb_pretrain_params params;      /* of the objective */
+    gb_pretrain_params params;                 /* of the objective */
 } settings;
 
 /* Everything a run needs open. */
 typedef struct session {
-    gb_collection *collection; /* documents */
-    gb_tokens tokens;          /* ids */
-    bool has_tokens;           /* tokens are open */
-    gb_vocab *vocab;           /* words */
-    step_model init;           /* model to start from */
-    bool has_init;             /* init is open */
-    gb_bert_config config;     /* of the encoder */
-    gb_params *params;         /* encoder, head, extras */
-    gb_bert bert;              /* encoder */
+    gb_collection *collection;     /* documents */
+    gb_tokens tokens;              /* ids */
+    bool has_tokens;               /* tokens are open */
+    gb_vocab *vocab;               /* words */
+    step_model init;               /* model to start from */
+    bool has_init;                 /* init is open */
+    gb_bert_config config;         /* of the encoder */
+    gb_params *params;             /* encoder, head, extras */
+    gb_bert bert;                  /* encoder */
     const gb_objective *objective; /* NULL for none */
-    void *self;                /* its data */
-    gb_task task;              /* its task */
-    float *values;             /* parameters */
+    void *self;                    /* its data */
+    gb_task task;                  /* its task */
+    float *values;                 /* parameters */
 } session;
 
 static bool open_inputs(session *s, const settings *o, gb_status *status)
@@ -96,7 +96,8 @@ static bool make_objective(session *s, settings *o, const char *name, gb_status 
     if (!s->params || !gb_bert_declare(s->params, &s->config, true, &s->bert, status))
         return false;
     s->objective = strcmp(name, "none") ? gb_objective_find(name) : NULL;
-    if (s->objective && !(s->self = s->objective->create(p, &data, &s->bert, s->params, &s->task, status)))
+    if (s->objective &&
+        !(s->self = s->objective->create(p, &data, &s->bert, s->params, &s->task, status)))
         return false;
     gb_params_freeze(s->params);
     s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
@@ -110,7 +111,8 @@ static bool save_model(const step_run *run, const session *s, const char *name, 
 {
     char title[200];
     snprintf(title, sizeof title, "gabbro encoder: %s", name);
-    gb_model_card card = {.title = title, .what = "A BERT encoder pre-trained by gabbro.",
+    gb_model_card card = {.title = title,
+                          .what = "A BERT encoder pre-trained by gabbro.",
                           .command = gb_step_name(run->step)};
     char *path = step_file(run, "model", status);
     bool ok = path && gb_model_save(path, &s->config, s->params, s->values, s->vocab,
@@ -149,11 +151,16 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
     char label[100];
     snprintf(label, sizeof label, "pretrain %s%s%s", name, o->params.context ? "/" : "",
              o->params.context ? o->context : "");
-    gb_train_params params = {
-        .params = s->params, .config = &s->config,
-        .schedule = {GB_SCHEDULE_LINEAR, (float)o->rate, 0, (uint32_t)(o->warmup * o->steps), o->steps},
-        .adamw = {.9f, .999f, 1e-8f, (float)o->decay}, .largest_norm = (float)o->clip,
-        .longest = o->params.longest, .label = label, .resume_dir = resume, .checkpoint_s = 20};
+    gb_train_params params = {.params = s->params,
+                              .config = &s->config,
+                              .schedule = {GB_SCHEDULE_LINEAR, (float)o->rate, 0,
+                                           (uint32_t)(o->warmup * o->steps), o->steps},
+                              .adamw = {.9f, .999f, 1e-8f, (float)o->decay},
+                              .largest_norm = (float)o->clip,
+                              .longest = o->params.longest,
+                              .label = label,
+                              .resume_dir = resume,
+                              .checkpoint_s = 20};
     gb_train_result result;
     bool ok = resume && log &&
               gb_train(device, &s->task, &params, s->values, log, &result, status) &&
@@ -211,7 +218,8 @@ static bool check_words(settings *o, const char *name, gb_status *status)
     o->params.decoder = !strcmp(o->decoder, "masked") ? GB_DECODER_MASKED : GB_DECODER_CAUSAL;
     const gb_objective *objective = name ? gb_objective_find(name) : NULL;
     if (!name || (strcmp(name, "none") && !objective))
-        return gb_fail(status, GB_USAGE, NULL, "see --help", "no objective \"%s\"", name ? name : "");
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "no objective \"%s\"",
+                       name ? name : "");
     if (objective && objective->contextual && o->params.context == GB_CONTEXT_NONE)
         return gb_fail(status, GB_USAGE, NULL, NULL, "%s needs --context span or query", name);
     if (objective && !o->params.batch)
@@ -222,11 +230,26 @@ static bool check_words(settings *o, const char *name, gb_status *status)
 int gb_cli_pretrain(int argc, char **argv)
 {
     gb_status status = {0};
-    settings o = {.context = "none", .decoder = "causal", .layers = 12, .hidden = 768, .heads = 12,
-                  .ffn = 3072, .init_std = .02, .steps = 1000, .rate = 1e-4, .warmup = .1,
-                  .decay = .01, .dropout = .1, .clip = 1,
-                  .params = {.batch = 32, .queries = 5, .mask_ratio = .15, .decoder_mask_ratio = .45,
-                             .head_layers = 2, .window = 3, .seed = 42}};
+    settings o = {.context = "none",
+                  .decoder = "causal",
+                  .layers = 12,
+                  .hidden = 768,
+                  .heads = 12,
+                  .ffn = 3072,
+                  .init_std = .02,
+                  .steps = 1000,
+                  .rate = 1e-4,
+                  .warmup = .1,
+                  .decay = .01,
+                  .dropout = .1,
+                  .clip = 1,
+                  .params = {.batch = 32,
+                             .queries = 5,
+                             .mask_ratio = .15,
+                             .decoder_mask_ratio = .45,
+                             .head_layers = 2,
+                             .window = 3,
+                             .seed = 42}};
     const char *name = NULL;
     const step_option options[] = {
         {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
@@ -243,7 +266,8 @@ int gb_cli_pretrain(int argc, char **argv)
         {"steps", OPTION_U32, &o.steps, false, false, "optimiser steps (1000)"},
         {"batch", OPTION_U32, &o.params.batch, false, false, "passages or pairs of a step (32)"},
         {"learning-rate", OPTION_REAL, &o.rate, false, false, "peak (1e-4)"},
-        {"warmup", OPTION_RATIO, &o.warmup, false, false, "share of the steps (.1), then linear to 0"},
+        {"warmup", OPTION_RATIO, &o.warmup, false, false,
+         "share of the steps (.1), then linear to 0"},
         {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (.01)"},
         {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
         {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},
@@ -253,7 +277,8 @@ int gb_cli_pretrain(int argc, char **argv)
         {"head-layers", OPTION_U32, &o.params.head_layers, false, false, "Condenser head (2)"},
         {"skip-from", OPTION_U32, &o.params.skip_from, false, false,
          "layer the Condenser head takes (half of them)"},
-        {"decoder", OPTION_TEXT, &o.decoder, false, false, "CoT-MAE: causal (released code) or masked"},
+        {"decoder", OPTION_TEXT, &o.decoder, false, false,
+         "CoT-MAE: causal (released code) or masked"},
         {"decoder-layers", OPTION_U32, &o.params.decoder_layers, false, false,
          "CoT-MAE (1 causal, 2 masked)"},
         {"window", OPTION_U32, &o.params.window, false, false, "causal decoder (3); 0: all"},

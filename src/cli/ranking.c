@@ -42,8 +42,9 @@ bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint
     return ok;
 }
 
-static bool encode(ranking_dense *dense, const gb_table *table, const uint32_t *rows, uint32_t count,
-                   uint32_t longest, const char *label, float **out, gb_status *status)
+static bool encode(ranking_dense *dense, const gb_table *table, const uint32_t *rows,
+                   uint32_t count, uint32_t longest, const char *label, float **out,
+                   gb_status *status)
 {
     gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
     *out = gb_alloc((size_t)count * dense->model.config.hidden_size, sizeof **out, status);
@@ -91,8 +92,8 @@ void ranking_dense_close(ranking_dense *dense)
     *dense = (ranking_dense){0};
 }
 
-bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t count, uint32_t depth,
-                       gb_run *run, gb_status *status)
+bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t count,
+                       uint32_t depth, gb_run *run, gb_status *status)
 {
     uint32_t k = depth < dense->passage_count ? depth : dense->passage_count;
     size_t cells = (size_t)count * k;
@@ -104,10 +105,11 @@ bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t c
                      "encode queries", &vectors, status);
     uint32_t width = dense->model.config.hidden_size;
     gb_vectors query_vectors = {.rows = count, .width = width, .values = vectors};
-    gb_vectors passage_vectors = {.rows = dense->passage_count, .width = width,
-                                  .values = dense->passages};
+    gb_vectors passage_vectors = {
+        .rows = dense->passage_count, .width = width, .values = dense->passages};
     gb_search_params params = {.k = k};
-    ok = ok && gb_search(dense->device, &query_vectors, &passage_vectors, &params, rows, scores, status);
+    ok = ok &&
+         gb_search(dense->device, &query_vectors, &passage_vectors, &params, rows, scores, status);
     for (uint32_t q = 0; ok && q < count; q++) {
         for (uint32_t i = 0; i < k; i++)
             hits[i] = (gb_hit){rows[(size_t)q * k + i], scores[(size_t)q * k + i]};
@@ -126,8 +128,7 @@ bool ranking_write(const step_run *step, const gb_collection *collection, const 
     char *path = step_file(step, name, status);
     gb_names *queries = path ? gb_names_from_table(collection->query_ids, status) : NULL;
     gb_names *passages = queries ? gb_names_from_table(collection->passage_ids, status) : NULL;
-    bool ok = passages &&
-              gb_run_write(run, GB_RUN_TREC, queries, passages, "gabbro", path, status);
+    bool ok = passages && gb_run_write(run, GB_RUN_TREC, queries, passages, "gabbro", path, status);
     gb_names_destroy(passages);
     gb_names_destroy(queries);
     free(path);

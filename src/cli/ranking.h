@@ -15,22 +15,22 @@ bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint
 
 /* A retriever with the vectors of a collection's passages. */
 typedef struct ranking_dense {
-    gb_device *device;         /* not owned */
-    step_model model;          /* the retriever */
-    gb_params *params;         /* of its encoder */
-    gb_bert bert;              /* its encoder */
-    float *values;             /* its parameters */
-    gb_tokens tokens;          /* ids of the collection */
+    gb_device *device;                       /* not owned */
+    step_model model;                        /* the retriever */
+    gb_params *params;                       /* of its encoder */
+    gb_bert bert;                            /* its encoder */
+    float *values;                           /* its parameters */
+    gb_tokens tokens;                        /* ids of the collection */
     uint32_t longest_query, longest_passage; /* tokens */
-    float *passages;           /* [P, H] vectors */
-    uint32_t passage_count;    /* P */
+    float *passages;                         /* [P, H] vectors */
+    uint32_t passage_count;                  /* P */
 } ranking_dense;
 bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *model_path,
                         const char *tokens_step, gb_status *status);
 void ranking_dense_close(ranking_dense *dense);
 /* Exact inner-product search; lists are appended to run. */
-bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t count, uint32_t depth,
-                       gb_run *run, gb_status *status);
+bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t count,
+                       uint32_t depth, gb_run *run, gb_status *status);
 
 /* Write a run as TREC file `name` of the step. */
 bool ranking_write(const step_run *step, const gb_collection *collection, const gb_run *run,

@@ -14,8 +14,8 @@ static bool number(const char *name, const char *text, double low, double high, 
     errno = 0;
     *value = strtod(text, &end);
     if (end == text || *end || errno || !(*value >= low && *value <= high))
-        return gb_fail(status, GB_USAGE, NULL, NULL, "--%s: \"%s\" is no number from %g to %g", name,
-                       text, low, high);
+        return gb_fail(status, GB_USAGE, NULL, NULL, "--%s: \"%s\" is no number from %g to %g",
+                       name, text, low, high);
     return true;
 }
 
@@ -108,8 +108,8 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
             word = "--help";
         if (strncmp(word, "--", 2)) {
             if (!operand || *operand)
-                return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: unexpected \"%s\"", argv[0],
-                               word);
+                return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: unexpected \"%s\"",
+                               argv[0], word);
             *operand = word;
             continue;
         }
@@ -117,7 +117,8 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
         if (!o)
             return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: no option %s", argv[0], word);
         if (o->kind != OPTION_FLAG && i + 1 == argc)
-            return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: %s needs a value", argv[0], word);
+            return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: %s needs a value", argv[0],
+                           word);
         if (!set_option(o, o->kind == OPTION_FLAG ? "" : argv[++i], status))
             return false;
     }
@@ -215,8 +216,12 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
     if (ok && !run->store)
         ok = (run->store = gb_store_open(run->store_root, status)) != NULL;
     if (ok) {
-        gb_step_desc desc = {.kind = run->kind, .version = version, .settings = settings,
-                             .inputs = inputs, .kernels = device ? kernels : NULL, .device = device};
+        gb_step_desc desc = {.kind = run->kind,
+                             .version = version,
+                             .settings = settings,
+                             .inputs = inputs,
+                             .kernels = device ? kernels : NULL,
+                             .device = device};
         ok = (run->step = gb_step_begin(run->store, &desc, status)) != NULL;
     }
     json_decref(settings);

@@ -25,24 +25,24 @@ typedef struct step_list {
 
 /* One option of a sub-command; a table of them ends with a NULL name. */
 typedef struct step_option {
-    const char *name;       /* without the dashes */
-    step_option_kind kind;  /* type of *value */
-    void *value;            /* where it goes; holds the default */
-    bool required;          /* must be given */
-    bool step;              /* a folder or file whose identity is an input of the step */
-    const char *help;       /* one line */
+    const char *name;      /* without the dashes */
+    step_option_kind kind; /* type of *value */
+    void *value;           /* where it goes; holds the default */
+    bool required;         /* must be given */
+    bool step;             /* a folder or file whose identity is an input of the step */
+    const char *help;      /* one line */
 } step_option;
 
 /* A sub-command being run. */
 typedef struct step_run {
-    const char *kind;          /* kind of step, e.g. "finetune" */
-    const step_option *options;/* its options */
-    const char *store_root;    /* --store */
-    const char *device_name;   /* --device */
-    bool quiet, profile, help; /* --quiet, --profile, --help */
-    gb_store *store;           /* open store */
-    gb_step *step;             /* the step */
-    gb_device *device;         /* open once asked for */
+    const char *kind;           /* kind of step, e.g. "finetune" */
+    const step_option *options; /* its options */
+    const char *store_root;     /* --store */
+    const char *device_name;    /* --device */
+    bool quiet, profile, help;  /* --quiet, --profile, --help */
+    gb_store *store;            /* open store */
+    gb_step *step;              /* the step */
+    gb_device *device;          /* open once asked for */
 } step_run;
 
 /* Read the options (argv[0] is the command). Prints help or a message and sets *exit_code when the
@@ -69,10 +69,10 @@ uint32_t step_setting_u32(const char *dir, const char *name, uint32_t otherwise)
 
 /* A model from a step's folder (its model/) or a Hugging Face folder. */
 typedef struct step_model {
-    gb_folder *folder;              /* open */
-    gb_vocab *vocab;                /* of the folder */
-    gb_tokenizer_params tokenizer;  /* of the folder */
-    gb_bert_config config;          /* of the folder */
+    gb_folder *folder;             /* open */
+    gb_vocab *vocab;               /* of the folder */
+    gb_tokenizer_params tokenizer; /* of the folder */
+    gb_bert_config config;         /* of the folder */
 } step_model;
 bool step_model_open(step_model *model, const char *path, gb_status *status);
 void step_model_close(step_model *model);

@@ -18,8 +18,8 @@ static bool tokenize(const step_run *run, const char *collection_step, const cha
     gb_tokenizer *tokenizer =
         vocab ? gb_tokenizer_create(vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
     bool ok = tokenizer && gb_make_dirs(out, status) &&
-              gb_collection_tokenize(collection, tokenizer, vocab, passage_tokens, query_tokens, out,
-                                     status);
+              gb_collection_tokenize(collection, tokenizer, vocab, passage_tokens, query_tokens,
+                                     out, status);
     gb_tokenizer_destroy(tokenizer);
     gb_vocab_destroy(vocab);
     gb_collection_close(collection);

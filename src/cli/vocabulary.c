@@ -19,8 +19,9 @@ static gb_vocab *train(const gb_collection *collection, uint32_t size, gb_status
     for (uint32_t p = 0; ok && p < collection->passages; p++) {
         text.length = 0;
         gb_collection_passage(collection, p, &text);
-        ok = !text.failed ? gb_vocab_trainer_add(trainer, text.data ? text.data : "", text.length, status)
-                          : gb_fail_memory(status, "training a vocabulary");
+        ok = !text.failed
+                 ? gb_vocab_trainer_add(trainer, text.data ? text.data : "", text.length, status)
+                 : gb_fail_memory(status, "training a vocabulary");
     }
     gb_vocab *vocab = ok ? gb_vocab_trainer_finish(trainer, status) : NULL;
     gb_vocab_trainer_destroy(trainer);
@@ -66,8 +67,8 @@ int gb_cli_vocabulary(int argc, char **argv)
     ok = ok && step_begin(&run, 1, false, NULL, &status);
     json_t *facts = NULL;
     if (ok && !gb_step_done(run.step)) {
-        gb_vocab *vocab = from ? gb_vocab_load(from, &status)
-                               : of_collection(collection, size, &status);
+        gb_vocab *vocab =
+            from ? gb_vocab_load(from, &status) : of_collection(collection, size, &status);
         char *out = vocab ? step_file(&run, "vocab.txt", &status) : NULL;
         ok = out && gb_vocab_save(vocab, out, &status);
         if (ok)

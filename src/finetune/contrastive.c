@@ -18,9 +18,9 @@ typedef struct finetune {
 } finetune;
 
 typedef struct graph {
-    gb_packed_inputs in;             /* texts */
-    gb_rows_inputs queries, passages;/* their first rows */
-    gb_tensor labels, weights;       /* targets [Q, 1] */
+    gb_packed_inputs in;              /* texts */
+    gb_rows_inputs queries, passages; /* their first rows */
+    gb_tensor labels, weights;        /* targets [Q, 1] */
 } graph;
 
 static uint32_t passages_per_query(const finetune *f)
@@ -147,8 +147,12 @@ void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set
         gb_finetune_destroy(f);
         return NULL;
     }
-    *task = (gb_task){.self = f, .loss_names = {"contrastive"}, .graph_bytes = sizeof(graph),
-                      .sample = sample, .build = build, .fill = fill};
+    *task = (gb_task){.self = f,
+                      .loss_names = {"contrastive"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
     return f;
 }
 

@@ -33,7 +33,8 @@ static bool add_query(gb_training_set *set, const gb_qrels *qrels, size_t first,
                       const gb_run *runs, size_t run_count, uint32_t depth, gb_status *status)
 {
     size_t start = set->passage_count;
-    gb_training_query entry = {.query = qrels->rows[first].query, .positive_first = (uint32_t)start};
+    gb_training_query entry = {.query = qrels->rows[first].query,
+                               .positive_first = (uint32_t)start};
     for (size_t i = first; i < end; i++)
         if (qrels->rows[i].grade > 0 && !add_passage(set, qrels->rows[i].passage, status))
             return false;
@@ -96,7 +97,8 @@ bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_
     }
     ok = ok && sample_queries(set, most, seed, status);
     if (ok && !set->count)
-        ok = gb_fail(status, GB_DATA, NULL, "judge at least one passage of a training query relevant",
+        ok = gb_fail(status, GB_DATA, NULL,
+                     "judge at least one passage of a training query relevant",
                      "no training query has a positive");
     if (!ok)
         gb_training_set_free(set);

@@ -6,15 +6,17 @@
 
 /* ---- parameters ---- */
 
-static bool add(gb_params *params, const char *prefix, const char *name, uint32_t rows, uint32_t cols,
-                float std, uint32_t *index, gb_status *status)
+static bool add(gb_params *params, const char *prefix, const char *name, uint32_t rows,
+                uint32_t cols, float std, uint32_t *index, gb_status *status)
 {
     char full[96];
     snprintf(full, sizeof full, "%s%s%s", prefix, *prefix ? "." : "", name);
     bool norm = strstr(full, "LayerNorm") != NULL;
     /* Biases and layer norms are not decayed, embeddings are (as in the released recipes). */
     bool vector = rows == 1;
-    gb_init init = !vector ? GB_INIT_NORMAL : norm && strstr(full, ".weight") ? GB_INIT_ONES : GB_INIT_ZEROS;
+    gb_init init = !vector                           ? GB_INIT_NORMAL
+                   : norm && strstr(full, ".weight") ? GB_INIT_ONES
+                                                     : GB_INIT_ZEROS;
     *index = gb_params_add(params, full, rows, cols, !vector, init, std, status);
     return *index != UINT32_MAX;
 }
@@ -44,7 +46,8 @@ bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_confi
         {"output.LayerNorm.bias", 1, h, &block->norm2_bias},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (!add(params, prefix, list[i].name, list[i].rows, list[i].cols, std, list[i].index, status))
+        if (!add(params, prefix, list[i].name, list[i].rows, list[i].cols, std, list[i].index,
+                 status))
             return false;
     return true;
 }
@@ -55,7 +58,8 @@ static bool declare_embeddings(gb_params *params, const gb_bert_config *config, 
     uint32_t h = config->hidden_size;
     float std = (float)config->initializer_range;
     const char *at = "bert.embeddings";
-    return add(params, at, "word_embeddings.weight", config->vocab_size, h, std, &bert->word, status) &&
+    return add(params, at, "word_embeddings.weight", config->vocab_size, h, std, &bert->word,
+               status) &&
            add(params, at, "position_embeddings.weight", config->max_positions, h, std,
                &bert->position, status) &&
            add(params, at, "token_type_embeddings.weight", config->type_vocab_size, h, std,
@@ -72,7 +76,8 @@ static bool declare_head(gb_params *params, const gb_bert_config *config, gb_ber
     const char *at = "cls.predictions";
     return add(params, at, "transform.dense.weight", h, h, std, &bert->transform_weight, status) &&
            add(params, at, "transform.dense.bias", 1, h, 0, &bert->transform_bias, status) &&
-           add(params, at, "transform.LayerNorm.weight", 1, h, 0, &bert->head_norm_weight, status) &&
+           add(params, at, "transform.LayerNorm.weight", 1, h, 0, &bert->head_norm_weight,
+               status) &&
            add(params, at, "transform.LayerNorm.bias", 1, h, 0, &bert->head_norm_bias, status) &&
            add(params, at, "bias", 1, config->vocab_size, 0, &bert->head_bias, status);
 }
@@ -126,10 +131,13 @@ static gb_tensor attend(gb_net *net, const gb_block *block, const gb_packed_inpu
                         gb_mask_kind mask, uint32_t window)
 {
     uint32_t h = block->hidden;
-    gb_tensor qkv = gb_linear(net->tape, x, p(net, block->qkv_weight), p(net, block->qkv_bias), false,
-                              GB_NO_TENSOR);
-    gb_attention_params params = {.heads = block->heads, .mask = mask, .window = window,
-                                  .bits = GB_NO_TENSOR, .longest = net->longest,
+    gb_tensor qkv = gb_linear(net->tape, x, p(net, block->qkv_weight), p(net, block->qkv_bias),
+                              false, GB_NO_TENSOR);
+    gb_attention_params params = {.heads = block->heads,
+                                  .mask = mask,
+                                  .window = window,
+                                  .bits = GB_NO_TENSOR,
+                                  .longest = net->longest,
                                   .dropout = net->attention_dropout,
                                   .site = net->attention_dropout > 0 ? ++net->sites : 0};
     return gb_attention(net->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
@@ -140,7 +148,8 @@ static gb_tensor norm(gb_net *net, gb_tensor x, uint32_t weight, uint32_t bias)
     return gb_layer_norm(net->tape, x, p(net, weight), p(net, bias), net->eps);
 }
 
-gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x)
+gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                         gb_tensor x)
 {
     gb_tensor a = attend(net, block, in, x, GB_MASK_NONE, 0);
     x = norm(net, project(net, in, a, block->out_weight, block->out_bias, x), block->norm1_weight,

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC "GABBROCK"
+#define MAGIC  "GABBROCK"
 #define ARENAS 3 /* gradients are not kept: they are made anew */
 
 static const gb_arena_id kept[ARENAS] = {GB_ARENA_PARAMS, GB_ARENA_MOMENT1, GB_ARENA_MOMENT2};
 
 typedef struct header {
-    char magic[8];       /* MAGIC */
-    uint32_t version;    /* 1 */
-    uint32_t next_step;  /* first step not done */
-    uint64_t floats;     /* of an arena */
+    char magic[8];      /* MAGIC */
+    uint32_t version;   /* 1 */
+    uint32_t next_step; /* first step not done */
+    uint64_t floats;    /* of an arena */
 } header;
 
 static size_t log_bytes(uint32_t steps)
@@ -23,16 +23,18 @@ static size_t log_bytes(uint32_t steps)
 bool checkpoint_write(const char *dir, gb_state *state, const gb_params *params, uint32_t next_step,
                       double (*log)[GB_MAX_LOSSES], gb_status *status)
 {
-    header head = {.magic = MAGIC, .version = 1, .next_step = next_step,
-                   .floats = gb_params_floats(params)};
-    size_t arena_bytes = head.floats * 4, bytes = sizeof head + ARENAS * arena_bytes + log_bytes(next_step);
+    header head = {
+        .magic = MAGIC, .version = 1, .next_step = next_step, .floats = gb_params_floats(params)};
+    size_t arena_bytes = head.floats * 4,
+           bytes = sizeof head + ARENAS * arena_bytes + log_bytes(next_step);
     char *all = gb_alloc(bytes + GB_HASH_SIZE, 1, status);
     char *path = all ? gb_path_join(status, dir, "checkpoint") : NULL;
     bool ok = path && gb_make_dirs(dir, status);
     if (ok) {
         memcpy(all, &head, sizeof head);
         for (int a = 0; ok && a < ARENAS; a++)
-            ok = gb_state_read(state, kept[a], (float *)(all + sizeof head + a * arena_bytes), status);
+            ok = gb_state_read(state, kept[a], (float *)(all + sizeof head + a * arena_bytes),
+                               status);
         memcpy(all + sizeof head + ARENAS * arena_bytes, log, log_bytes(next_step));
         gb_hash_bytes(all, bytes, all + bytes);
     }
@@ -78,8 +80,8 @@ bool checkpoint_read(const char *dir, gb_state *state, const gb_params *params, 
         const header *head = (const header *)all;
         size_t arena_bytes = head->floats * 4;
         for (int a = 0; ok && a < ARENAS; a++)
-            ok = gb_state_write(state, kept[a], (const float *)(all + sizeof *head + a * arena_bytes),
-                                status);
+            ok = gb_state_write(state, kept[a],
+                                (const float *)(all + sizeof *head + a * arena_bytes), status);
         memcpy(log, all + sizeof *head + ARENAS * arena_bytes, log_bytes(head->next_step));
         *next_step = head->next_step;
     }

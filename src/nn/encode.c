@@ -1,4 +1,5 @@
-/* [CLS] vectors of many texts: packed batches in order of length, results in the order asked for. */
+/* [CLS] vectors of many texts: packed batches in order of length, results in the order asked for.
+ */
 #include <gabbro/nn.h>
 
 #include <stdlib.h>
@@ -8,19 +9,19 @@
 #define BATCH_SEQUENCES 128  /* texts of a batch */
 
 typedef struct encoder {
-    const gb_bert *bert;            /* the model */
-    const gb_special_ids *specials; /* ids around every text */
-    const gb_table *tokens;         /* texts as ids */
-    const uint32_t *rows;           /* texts wanted */
-    uint32_t longest;               /* tokens of a text */
-    gb_tape *tape;                  /* forward pass */
-    gb_exec *exec;                  /* recorded */
-    gb_packed_inputs in;            /* the batch */
-    gb_rows_inputs cls;             /* rows of the [CLS]s */
-    gb_tensor vectors;              /* [BATCH_SEQUENCES, H] */
-    gb_packed packed;               /* batch being filled */
+    const gb_bert *bert;               /* the model */
+    const gb_special_ids *specials;    /* ids around every text */
+    const gb_table *tokens;            /* texts as ids */
+    const uint32_t *rows;              /* texts wanted */
+    uint32_t longest;                  /* tokens of a text */
+    gb_tape *tape;                     /* forward pass */
+    gb_exec *exec;                     /* recorded */
+    gb_packed_inputs in;               /* the batch */
+    gb_rows_inputs cls;                /* rows of the [CLS]s */
+    gb_tensor vectors;                 /* [BATCH_SEQUENCES, H] */
+    gb_packed packed;                  /* batch being filled */
     uint32_t members[BATCH_SEQUENCES]; /* texts of the batch */
-    float *out;                     /* [count, H] */
+    float *out;                        /* [count, H] */
 } encoder;
 
 static bool build(encoder *e, gb_state *state, const gb_params *params, gb_status *status)
@@ -28,7 +29,8 @@ static bool build(encoder *e, gb_state *state, const gb_params *params, gb_statu
     e->tape = gb_tape_create(params, "encode", status);
     if (!e->tape)
         return false;
-    gb_net net = {.tape = e->tape, .eps = (float)e->bert->config.layer_norm_eps, .longest = e->longest};
+    gb_net net = {
+        .tape = e->tape, .eps = (float)e->bert->config.layer_norm_eps, .longest = e->longest};
     uint32_t rows = BATCH_ROWS > e->longest ? BATCH_ROWS : gb_bucket_rows(e->longest);
     e->in = gb_packed_declare(&net, &e->bert->config, rows, BATCH_SEQUENCES);
     gb_tensor h = gb_bert_encode(&net, e->bert, &e->in, 0, NULL);
@@ -94,8 +96,12 @@ bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, 
                const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
                uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status)
 {
-    encoder e = {.bert = bert, .specials = specials, .tokens = tokens, .rows = rows,
-                 .longest = longest, .out = out};
+    encoder e = {.bert = bert,
+                 .specials = specials,
+                 .tokens = tokens,
+                 .rows = rows,
+                 .longest = longest,
+                 .out = out};
     gb_state *state = gb_state_create(device, params, false, status);
     bool ok = state && gb_state_write(state, GB_ARENA_PARAMS, values, status) &&
               build(&e, state, params, status) && encode_all(&e, count, label, status);

@@ -26,8 +26,11 @@ static uint32_t pieces_of(const gb_param *param, piece pieces[3])
     }
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t rows = vector ? 1 : param->rows / 3, cols = vector ? param->cols / 3 : param->cols;
-        pieces[i] = (piece){.row0 = vector ? 0 : i * rows, .rows = rows, .col0 = vector ? i * cols : 0,
-                            .cols = cols, .vector = vector};
+        pieces[i] = (piece){.row0 = vector ? 0 : i * rows,
+                            .rows = rows,
+                            .col0 = vector ? i * cols : 0,
+                            .cols = cols,
+                            .vector = vector};
         snprintf(pieces[i].name, sizeof pieces[i].name, "%.*s.%s.%s", (int)(qkv - param->name),
                  param->name, parts[i], qkv + strlen(".qkv."));
     }
@@ -67,10 +70,10 @@ bool gb_model_load(const gb_folder *folder, const gb_params *params, float *valu
 
 /* Dense copies of all parameters as stored tensors, canonical ones first in `weights`. */
 typedef struct stored_list {
-    gb_weight *weights, *extra;        /* tensors of the two files */
-    size_t weight_count, extra_count;  /* how many */
-    piece *names;                      /* keeps the names alive */
-    gb_arena *arena;                   /* keeps the values alive */
+    gb_weight *weights, *extra;       /* tensors of the two files */
+    size_t weight_count, extra_count; /* how many */
+    piece *names;                     /* keeps the names alive */
+    gb_arena *arena;                  /* keeps the values alive */
 } stored_list;
 
 static bool store_param(stored_list *list, const gb_param *param, const float *values,
@@ -89,8 +92,8 @@ static bool store_param(stored_list *list, const gb_param *param, const float *v
             memcpy(dense + (size_t)r * part->cols,
                    values + param->offset + (uint64_t)(part->row0 + r) * param->ld + part->col0,
                    sizeof *dense * part->cols);
-        gb_weight weight = {name, part->vector ? part->cols : part->rows, part->vector ? 0 : part->cols,
-                            dense};
+        gb_weight weight = {name, part->vector ? part->cols : part->rows,
+                            part->vector ? 0 : part->cols, dense};
         if (canonical)
             list->weights[list->weight_count++] = weight;
         else
@@ -110,10 +113,15 @@ bool gb_model_save(const char *path, const gb_bert_config *config, const gb_para
     bool ok = list.weights && list.extra && list.arena;
     for (uint32_t i = 0; ok && i < gb_params_count(params); i++)
         ok = store_param(&list, gb_params_at(params, i), values, status);
-    gb_folder_params folder = {.config = config, .weights = list.weights,
-                               .weight_count = list.weight_count, .extra = list.extra,
-                               .extra_count = list.extra_count, .vocab = vocab,
-                               .tokenizer = tokenizer, .max_length = max_length, .card = card,
+    gb_folder_params folder = {.config = config,
+                               .weights = list.weights,
+                               .weight_count = list.weight_count,
+                               .extra = list.extra,
+                               .extra_count = list.extra_count,
+                               .vocab = vocab,
+                               .tokenizer = tokenizer,
+                               .max_length = max_length,
+                               .card = card,
                                .replace = true};
     ok = ok && gb_folder_write(path, &folder, status);
     gb_arena_destroy(list.arena);

@@ -28,8 +28,8 @@ bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint
         !gb_grow(&packed->positions, &packed->position_capacity, rows, sizeof *packed->positions,
                  status) ||
         !gb_grow(&packed->labels, &packed->label_capacity, rows, sizeof *packed->labels, status) ||
-        !gb_grow(&packed->starts, &packed->start_capacity, packed->count + 2, sizeof *packed->starts,
-                 status))
+        !gb_grow(&packed->starts, &packed->start_capacity, packed->count + 2,
+                 sizeof *packed->starts, status))
         return false;
     uint32_t first = packed->rows;
     packed->starts[packed->count] = first;
@@ -81,7 +81,8 @@ bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *
     uint32_t *sequences = positions ? gb_exec_input(exec, in->sequences, status) : NULL;
     uint32_t *id_starts = sequences ? gb_exec_input(exec, in->by_id.starts, status) : NULL;
     uint32_t *id_order = id_starts ? gb_exec_input(exec, in->by_id.order, status) : NULL;
-    uint32_t *position_starts = id_order ? gb_exec_input(exec, in->by_position.starts, status) : NULL;
+    uint32_t *position_starts =
+        id_order ? gb_exec_input(exec, in->by_position.starts, status) : NULL;
     uint32_t *position_order =
         position_starts ? gb_exec_input(exec, in->by_position.order, status) : NULL;
     if (!position_order)
@@ -98,7 +99,8 @@ bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *
     sequences[0] = (uint32_t)seed;
     sequences[1] = (uint32_t)(seed >> 32);
     sequences[2] = step;
-    memcpy(sequences + GB_SEQUENCES_HEADER, packed->starts, sizeof *sequences * (packed->count + 1));
+    memcpy(sequences + GB_SEQUENCES_HEADER, packed->starts,
+           sizeof *sequences * (packed->count + 1));
     sequences[GB_SEQUENCES_HEADER + packed->count + 1] = in->rows;
     gb_fill_order(packed->ids, packed->rows, config->vocab_size, id_starts, id_order);
     gb_fill_order(packed->positions, packed->rows, config->max_positions, position_starts,

@@ -22,18 +22,18 @@ typedef struct pending {
 } pending;
 
 typedef struct trainer {
-    gb_device *device;              /* where */
-    const gb_task *task;            /* what */
-    const gb_train_params *params;  /* how */
-    gb_state *state;                /* parameters, gradients, moments */
-    bucket **buckets;               /* recorded shapes */
+    gb_device *device;             /* where */
+    const gb_task *task;           /* what */
+    const gb_train_params *params; /* how */
+    gb_state *state;               /* parameters, gradients, moments */
+    bucket **buckets;              /* recorded shapes */
     size_t bucket_count, bucket_capacity;
-    gb_tape *adamw_tape;            /* norm, clipping, update */
-    gb_exec *adamw;                 /* recorded */
-    gb_tensor adamw_step;           /* its input */
-    double (*log)[GB_MAX_LOSSES];   /* losses of every step */
-    pending last;                   /* step in flight */
-    double flops;                   /* done by this process */
+    gb_tape *adamw_tape;          /* norm, clipping, update */
+    gb_exec *adamw;               /* recorded */
+    gb_tensor adamw_step;         /* its input */
+    double (*log)[GB_MAX_LOSSES]; /* losses of every step */
+    pending last;                 /* step in flight */
+    double flops;                 /* done by this process */
 } trainer;
 
 static void bucket_destroy(bucket *b)
@@ -61,9 +61,11 @@ static bool bucket_build(trainer *t, bucket *b, gb_status *status)
     b->graph = gb_alloc(1, t->task->graph_bytes, status);
     if (!b->tape || !b->graph)
         return false;
-    gb_net net = {.tape = b->tape, .dropout = (float)config->hidden_dropout,
+    gb_net net = {.tape = b->tape,
+                  .dropout = (float)config->hidden_dropout,
                   .attention_dropout = (float)config->attention_dropout,
-                  .eps = (float)config->layer_norm_eps, .longest = t->params->longest};
+                  .eps = (float)config->layer_norm_eps,
+                  .longest = t->params->longest};
     t->task->build(t->task->self, &net, &b->shape, b->graph, b->losses);
     if (!gb_tape_ok(b->tape, status))
         return false;
@@ -101,8 +103,8 @@ static bool collect(trainer *t, gb_status *status)
     if (!last.bucket)
         return true;
     for (uint32_t l = 0; l < loss_count(t->task); l++) {
-        const float *value = gb_exec_output(last.bucket->exec, last.ticket, last.bucket->losses[l],
-                                            status);
+        const float *value =
+            gb_exec_output(last.bucket->exec, last.ticket, last.bucket->losses[l], status);
         if (!value)
             return false;
         t->log[last.step][l] = value[0];
@@ -141,8 +143,8 @@ static bool do_step(trainer *t, uint32_t step, gb_status *status)
 
 static bool save(trainer *t, uint32_t next_step, gb_status *status)
 {
-    return !t->params->resume_dir || checkpoint_write(t->params->resume_dir, t->state, t->params->params,
-                                                      next_step, t->log, status);
+    return !t->params->resume_dir || checkpoint_write(t->params->resume_dir, t->state,
+                                                      t->params->params, next_step, t->log, status);
 }
 
 static bool loop(trainer *t, uint32_t first, gb_status *status)
@@ -165,8 +167,9 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
         if (due)
             saved_s = gb_now_s();
         if (stop)
-            return gb_fail(status, GB_INTERRUPTED, t->params->label, "run the same command to resume",
-                           "stopped after step %u of %u", step + 1, steps);
+            return gb_fail(status, GB_INTERRUPTED, t->params->label,
+                           "run the same command to resume", "stopped after step %u of %u",
+                           step + 1, steps);
     }
     if (!collect(t, status))
         return false;
@@ -217,10 +220,11 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
     trainer t = {.device = device, .task = task, .params = params, .log = log ? log : own_log};
     bool ok = t.log && prepare(&t, values, status);
     if (ok && params->resume_dir)
-        ok = checkpoint_read(params->resume_dir, t.state, params->params, steps, &result->resumed_at,
-                             t.log, status);
+        ok = checkpoint_read(params->resume_dir, t.state, params->params, steps,
+                             &result->resumed_at, t.log, status);
     uint32_t resumed_at = result->resumed_at;
-    ok = ok && loop(&t, resumed_at, status) && gb_state_read(t.state, GB_ARENA_PARAMS, values, status);
+    ok = ok && loop(&t, resumed_at, status) &&
+         gb_state_read(t.state, GB_ARENA_PARAMS, values, status);
     if (ok)
         summarise(&t, steps, result);
     result->resumed_at = resumed_at;

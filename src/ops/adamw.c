@@ -86,8 +86,8 @@ enum { ATTR_BETA1, ATTR_BETA2, ATTR_EPS, ATTR_DECAY };
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    static const gb_access access[] = {GB_READ_WRITE, GB_READ, GB_READ_WRITE, GB_READ_WRITE, GB_READ,
-                                       GB_READ};
+    static const gb_access access[] = {GB_READ_WRITE, GB_READ, GB_READ_WRITE,
+                                       GB_READ_WRITE, GB_READ, GB_READ};
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_P]);
     gb_kernel kernel = kernel_of("adamw", NULL);
     ops_each_kernel(&kernel, &emitter->target, info);
@@ -109,13 +109,15 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
     const double *step = gb_reference_f(ref, node->in[IN_STEP]);
     double norm = *gb_reference_f(ref, node->in[IN_NORM]);
     double clip = step[3] > 0 ? fmin(1, step[3] / (norm + 1e-6)) : 1;
-    double beta1 = gb_bits_float(node->attr[ATTR_BETA1]), beta2 = gb_bits_float(node->attr[ATTR_BETA2]);
+    double beta1 = gb_bits_float(node->attr[ATTR_BETA1]),
+           beta2 = gb_bits_float(node->attr[ATTR_BETA2]);
     double eps = gb_bits_float(node->attr[ATTR_EPS]), decay = gb_bits_float(node->attr[ATTR_DECAY]);
     for (uint32_t i = 0; i < gb_tape_tensor(tape, node->in[IN_P])->cols; i++) {
         double grad = g[i] * clip;
         m[i] = beta1 * m[i] + (1 - beta1) * grad;
         v[i] = beta2 * v[i] + (1 - beta2) * grad * grad;
-        p[i] = p[i] * (1 - step[0] * decay) - step[0] / step[1] * m[i] / (sqrt(v[i]) / step[2] + eps);
+        p[i] =
+            p[i] * (1 - step[0] * decay) - step[0] / step[1] * m[i] / (sqrt(v[i]) / step[2] + eps);
     }
 }
 

@@ -6,8 +6,18 @@
 
 enum { IN_SEQUENCES, IN_Q, IN_KV, IN_BITS, IN_OUT, IN_DOUT, IN_LSE };
 enum { OUT_Y, OUT_LSE };
-enum { ATTR_HEADS, ATTR_MASK, ATTR_WINDOW, ATTR_LONGEST, ATTR_DROPOUT, ATTR_SITE, ATTR_Q_COL,
-       ATTR_K_COL, ATTR_V_COL, ATTR_WIDTH };
+enum {
+    ATTR_HEADS,
+    ATTR_MASK,
+    ATTR_WINDOW,
+    ATTR_LONGEST,
+    ATTR_DROPOUT,
+    ATTR_SITE,
+    ATTR_Q_COL,
+    ATTR_K_COL,
+    ATTR_V_COL,
+    ATTR_WIDTH
+};
 
 /* Smallest philox output that keeps an element dropped with probability p. */
 static uint32_t keep_threshold(float p)
@@ -22,28 +32,41 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
 {
     uint32_t heads = node->attr[ATTR_HEADS], width = node->attr[ATTR_WIDTH];
     uint32_t head_dim = width / heads, lanes = ops_lanes(target);
-    uint32_t sequences = gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+    uint32_t sequences =
+        gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
     const gb_tensor_info *q = gb_tape_tensor(tape, node->in[IN_Q]);
     const gb_tensor_info *kv = gb_tape_tensor(tape, node->in[IN_KV]);
-    const gb_tensor_info *bits = node->in[IN_BITS] == GB_NO_TENSOR
-                                     ? NULL
-                                     : gb_tape_tensor(tape, node->in[IN_BITS]);
+    const gb_tensor_info *bits =
+        node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_tape_tensor(tape, node->in[IN_BITS]);
     float p = gb_bits_float(node->attr[ATTR_DROPOUT]);
     /* A CPU has few cores: one workgroup walks a whole (sequence, head). */
-    uint32_t strips = target->profile == GB_PROFILE_CPU
-                          ? 1
-                          : (node->attr[ATTR_LONGEST] + lanes - 1) / lanes;
+    uint32_t strips =
+        target->profile == GB_PROFILE_CPU ? 1 : (node->attr[ATTR_LONGEST] + lanes - 1) / lanes;
     gb_kernel kernel = kernel_of(shader, NULL);
     spec(&kernel, lanes);
     spec(&kernel, head_dim / 4);
     spec(&kernel, node->attr[ATTR_MASK]);
     spec(&kernel, p > 0);
-    uint32_t push[] = {sequences, heads, strips, q->ld / 4, node->attr[ATTR_Q_COL] / 4, kv->ld / 4,
-                       node->attr[ATTR_K_COL] / 4, node->attr[ATTR_V_COL] / 4, width / 4,
-                       (2 * heads + 3) & ~3u, node->attr[ATTR_WINDOW], bits ? bits->ld : 0,
-                       gb_float_bits(1.0f / sqrtf((float)head_dim)), node->attr[ATTR_SITE],
-                       keep_threshold(p), gb_float_bits(1.0f / (1.0f - p)), q->ld / 4,
-                       node->attr[ATTR_Q_COL] / 4, kv->ld / 4, node->attr[ATTR_K_COL] / 4,
+    uint32_t push[] = {sequences,
+                       heads,
+                       strips,
+                       q->ld / 4,
+                       node->attr[ATTR_Q_COL] / 4,
+                       kv->ld / 4,
+                       node->attr[ATTR_K_COL] / 4,
+                       node->attr[ATTR_V_COL] / 4,
+                       width / 4,
+                       (2 * heads + 3) & ~3u,
+                       node->attr[ATTR_WINDOW],
+                       bits ? bits->ld : 0,
+                       gb_float_bits(1.0f / sqrtf((float)head_dim)),
+                       node->attr[ATTR_SITE],
+                       keep_threshold(p),
+                       gb_float_bits(1.0f / (1.0f - p)),
+                       q->ld / 4,
+                       node->attr[ATTR_Q_COL] / 4,
+                       kv->ld / 4,
+                       node->attr[ATTR_K_COL] / 4,
                        node->attr[ATTR_V_COL] / 4};
     for (size_t i = 0; i < sizeof push / sizeof *push; i++)
         push_u32(&kernel, push[i]);
@@ -113,15 +136,15 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
 
 /* Everything about one (sequence, head) that both directions need. */
 typedef struct head_view {
-    const double *q, *kv;       /* first row of the sequence */
-    uint32_t q_ld, kv_ld;       /* row strides */
+    const double *q, *kv;         /* first row of the sequence */
+    uint32_t q_ld, kv_ld;         /* row strides */
     uint32_t q_col, k_col, v_col; /* first column of the head */
-    uint32_t start, length;     /* rows of the sequence */
-    uint32_t head, head_dim;    /* which head, its width */
+    uint32_t start, length;       /* rows of the sequence */
+    uint32_t head, head_dim;      /* which head, its width */
 } head_view;
 
-static bool sees(const gb_node *node, const uint32_t *bits, uint32_t bits_ld, uint32_t row, uint32_t i,
-                 uint32_t j)
+static bool sees(const gb_node *node, const uint32_t *bits, uint32_t bits_ld, uint32_t row,
+                 uint32_t i, uint32_t j)
 {
     switch (node->attr[ATTR_MASK]) {
     case GB_MASK_CAUSAL:
@@ -158,8 +181,10 @@ static head_view view_of(gb_reference *ref, const gb_tape *tape, const gb_node *
                       .q_col = node->attr[ATTR_Q_COL] + offset,
                       .k_col = node->attr[ATTR_K_COL] + offset,
                       .v_col = node->attr[ATTR_V_COL] + offset,
-                      .start = starts[s], .length = starts[s + 1] - starts[s],
-                      .head = head, .head_dim = head_dim};
+                      .start = starts[s],
+                      .length = starts[s + 1] - starts[s],
+                      .head = head,
+                      .head_dim = head_dim};
     view.q = gb_reference_f(ref, node->in[IN_Q]) + (size_t)view.start * view.q_ld;
     view.kv = gb_reference_f(ref, node->in[IN_KV]) + (size_t)view.start * view.kv_ld;
     return view;
@@ -169,7 +194,8 @@ static double score(const head_view *v, uint32_t i, uint32_t j)
 {
     double dot = 0;
     for (uint32_t d = 0; d < v->head_dim; d++)
-        dot += v->q[(size_t)i * v->q_ld + v->q_col + d] * v->kv[(size_t)j * v->kv_ld + v->k_col + d];
+        dot +=
+            v->q[(size_t)i * v->q_ld + v->q_col + d] * v->kv[(size_t)j * v->kv_ld + v->k_col + d];
     return dot / sqrt(v->head_dim);
 }
 
@@ -177,7 +203,8 @@ static void reference_row(gb_reference *ref, const gb_tape *tape, const gb_node 
                           const head_view *v, uint32_t i)
 {
     const uint32_t *sequences = gb_reference_u(ref, node->in[IN_SEQUENCES]);
-    const uint32_t *bits = node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
+    const uint32_t *bits =
+        node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
     uint32_t bits_ld = bits ? gb_tape_tensor(tape, node->in[IN_BITS])->ld : 0;
     uint32_t width = node->attr[ATTR_WIDTH], row = v->start + i;
     uint32_t lse_ld = gb_tape_tensor(tape, node->out[OUT_LSE])->ld;
@@ -219,12 +246,13 @@ static void reference_pair(gb_reference *ref, const gb_node *node, const head_vi
 {
     const uint32_t *sequences = gb_reference_u(ref, node->in[IN_SEQUENCES]);
     uint32_t width = node->attr[ATTR_WIDTH], row = v->start + i;
-    const double *dout = gb_reference_f(ref, node->in[IN_DOUT]) + (size_t)row * width +
-                         v->head * v->head_dim;
+    const double *dout =
+        gb_reference_f(ref, node->in[IN_DOUT]) + (size_t)row * width + v->head * v->head_dim;
     double *dq = gb_reference_f(ref, node->out[0]) + (size_t)row * v->q_ld + v->q_col;
     double *dkv = gb_reference_f(ref, node->out[1] == GB_NO_TENSOR ? node->out[0] : node->out[1]) +
                   (size_t)(v->start + j) * v->kv_ld;
-    double p = exp(score(v, i, j) - lse), kept = keep_factor(node, sequences, row, j, v->head), dp = 0;
+    double p = exp(score(v, i, j) - lse), kept = keep_factor(node, sequences, row, j, v->head),
+           dp = 0;
     for (uint32_t d = 0; d < v->head_dim; d++)
         dp += dout[d] * v->kv[(size_t)j * v->kv_ld + v->v_col + d];
     double ds = p * (dp * kept - delta) / sqrt(v->head_dim);
@@ -238,14 +266,16 @@ static void reference_pair(gb_reference *ref, const gb_node *node, const head_vi
 static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
     uint32_t count = gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
-    const uint32_t *bits = node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
+    const uint32_t *bits =
+        node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
     uint32_t bits_ld = bits ? gb_tape_tensor(tape, node->in[IN_BITS])->ld : 0;
     uint32_t width = node->attr[ATTR_WIDTH], heads = node->attr[ATTR_HEADS];
     const gb_tensor_info *lse_info = gb_tape_tensor(tape, node->in[IN_LSE]);
     for (int o = 0; o < 2; o++)
-        for (size_t e = 0; node->out[o] != GB_NO_TENSOR &&
-                           e < (size_t)gb_tape_tensor(tape, node->out[o])->rows *
-                                   gb_tape_tensor(tape, node->out[o])->ld; e++)
+        for (size_t e = 0;
+             node->out[o] != GB_NO_TENSOR && e < (size_t)gb_tape_tensor(tape, node->out[o])->rows *
+                                                     gb_tape_tensor(tape, node->out[o])->ld;
+             e++)
             gb_reference_f(ref, node->out[o])[e] = 0;
     for (uint32_t sh = 0; sh < count * heads; sh++) {
         head_view v = view_of(ref, tape, node, sh / heads, sh % heads);
@@ -253,7 +283,8 @@ static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node
             size_t at = (size_t)(v.start + i) * width + v.head * v.head_dim;
             const double *out = gb_reference_f(ref, node->in[IN_OUT]) + at;
             const double *dout = gb_reference_f(ref, node->in[IN_DOUT]) + at;
-            double *lse = gb_reference_f(ref, node->in[IN_LSE]) + (size_t)(v.start + i) * lse_info->ld;
+            double *lse =
+                gb_reference_f(ref, node->in[IN_LSE]) + (size_t)(v.start + i) * lse_info->ld;
             double delta = 0;
             for (uint32_t d = 0; d < v.head_dim; d++)
                 delta += out[d] * dout[d];
@@ -294,8 +325,8 @@ gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences
     return gb_tape_input(tape, name, GB_U32, 1, GB_SEQUENCES_HEADER + sequences + 1);
 }
 
-gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col, gb_tensor kv,
-                       uint32_t k_col, uint32_t v_col, uint32_t width,
+gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col,
+                       gb_tensor kv, uint32_t k_col, uint32_t v_col, uint32_t width,
                        const gb_attention_params *params)
 {
     if (!gb_tape_ok(tape, NULL))
@@ -311,8 +342,16 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
     node.in[IN_Q] = q;
     node.in[IN_KV] = kv;
     node.in[IN_BITS] = params->mask == GB_MASK_BITS ? params->bits : GB_NO_TENSOR;
-    uint32_t attr[] = {params->heads, params->mask, params->window, params->longest,
-                       gb_float_bits(params->dropout), params->site, q_col, k_col, v_col, width};
+    uint32_t attr[] = {params->heads,
+                       params->mask,
+                       params->window,
+                       params->longest,
+                       gb_float_bits(params->dropout),
+                       params->site,
+                       q_col,
+                       k_col,
+                       v_col,
+                       width};
     for (size_t i = 0; i < sizeof attr / sizeof *attr; i++)
         node.attr[i] = attr[i];
     node.out[OUT_Y] = gb_tape_temp(tape, "attended", GB_F32, qi.rows, width);

@@ -29,7 +29,8 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     gb_tensor dy = grad_of(tape, node->out[0]);
     const gb_tensor_info *info = gb_tape_tensor(tape, dy);
-    float factors[2] = {gb_bits_float(node->attr[ATTR_ALPHA]), gb_bits_float(node->attr[ATTR_BETA])};
+    float factors[2] = {gb_bits_float(node->attr[ATTR_ALPHA]),
+                        gb_bits_float(node->attr[ATTR_BETA])};
     for (int i = 0; i < 2; i++) {
         gb_tensor x = node->in[i];
         if (!wants_grad(tape, x))
@@ -56,7 +57,8 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
     const double *a = gb_reference_f(ref, node->in[IN_A]), *b = gb_reference_f(ref, node->in[IN_B]);
     const double *scalar = gb_reference_f(ref, node->in[IN_SCALAR]);
     double *y = gb_reference_f(ref, node->out[0]);
-    double alpha = gb_bits_float(node->attr[ATTR_ALPHA]), beta = gb_bits_float(node->attr[ATTR_BETA]);
+    double alpha = gb_bits_float(node->attr[ATTR_ALPHA]),
+           beta = gb_bits_float(node->attr[ATTR_BETA]);
     for (size_t i = 0; i < (size_t)info->rows * info->ld; i++)
         y[i] = alpha * (scalar ? scalar[0] : 1) * a[i] + (b ? beta * b[i] : 0);
 }
@@ -71,8 +73,8 @@ static gb_tensor append(gb_tape *tape, gb_tensor a, float alpha, gb_tensor b, fl
     if (b != GB_NO_TENSOR) {
         gb_tensor_info ia = *gb_tape_tensor(tape, a), ib = *gb_tape_tensor(tape, b);
         if (ia.rows != ib.rows || ia.cols != ib.cols)
-            gb_tape_fail(tape, "sum of %s [%u,%u] and %s [%u,%u]", ia.name, ia.rows, ia.cols, ib.name,
-                         ib.rows, ib.cols);
+            gb_tape_fail(tape, "sum of %s [%u,%u] and %s [%u,%u]", ia.name, ia.rows, ia.cols,
+                         ib.name, ib.rows, ib.cols);
         if (ia.is_constant && ib.is_constant)
             return gb_tape_constant(tape, alpha * ia.constant + beta * ib.constant);
         if (ia.is_constant || ib.is_constant)

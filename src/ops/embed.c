@@ -1,10 +1,20 @@
-/* Embeddings: the sum of word, position and type vectors; gradients by lists of rows, no atomics. */
+/* Embeddings: the sum of word, position and type vectors; gradients by lists of rows, no atomics.
+ */
 #include "ops.h"
 
 #include <string.h>
 
-enum { IN_IDS, IN_POSITIONS, IN_WORD, IN_POSITION, IN_TYPE, IN_ID_STARTS, IN_ID_ORDER,
-       IN_POSITION_STARTS, IN_POSITION_ORDER };
+enum {
+    IN_IDS,
+    IN_POSITIONS,
+    IN_WORD,
+    IN_POSITION,
+    IN_TYPE,
+    IN_ID_STARTS,
+    IN_ID_ORDER,
+    IN_POSITION_STARTS,
+    IN_POSITION_ORDER
+};
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {

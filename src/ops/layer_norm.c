@@ -7,7 +7,8 @@ enum { IN_X, IN_GAMMA, IN_BETA };
 enum { OUT_Y, OUT_STATS };
 enum { ATTR_EPS };
 
-/* The kernels of CPU drivers (common/norm_cpu.glsl) are unrolled over a row: not for very wide ones. */
+/* The kernels of CPU drivers (common/norm_cpu.glsl) are unrolled over a row: not for very wide
+ * ones. */
 #define CPU_LANES       8
 #define WIDEST_UNROLLED 1024
 #define CPU_ROWS        16 /* of a workgroup of the forward pass */
@@ -155,8 +156,9 @@ static void reference_dx(gb_reference *ref, const gb_tape *tape, const gb_node *
             mean_gx += g * (x[c] - stats[0]) * stats[1] / info->cols;
         }
         for (uint32_t c = 0; c < info->cols; c++)
-            dx[c] = stats[1] * (dy[c] * gamma[c] - mean_g - (x[c] - stats[0]) * stats[1] * mean_gx) +
-                    (residual ? residual[at + c] : 0);
+            dx[c] =
+                stats[1] * (dy[c] * gamma[c] - mean_g - (x[c] - stats[0]) * stats[1] * mean_gx) +
+                (residual ? residual[at + c] : 0);
     }
 }
 
@@ -173,7 +175,8 @@ static void reference_params(gb_reference *ref, const gb_tape *tape, const gb_no
     for (uint32_t c = 0; c < info->cols; c++) {
         for (uint32_t b = 0; b < blocks; b++) {
             double dgamma = 0, dbeta = 0;
-            for (uint32_t r = b * rows_per_block; r < info->rows && r < (b + 1) * rows_per_block; r++) {
+            for (uint32_t r = b * rows_per_block; r < info->rows && r < (b + 1) * rows_per_block;
+                 r++) {
                 size_t at = (size_t)r * info->ld + c;
                 dgamma += dy[at] * (x[at] - stats[(size_t)r * 4]) * stats[(size_t)r * 4 + 1];
                 dbeta += dy[at];
@@ -210,7 +213,8 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
         grad.out[GRAD_OUT_DX] = ops_temp_like(tape, "d norm", node->in[IN_X]);
     }
     if (params) {
-        grad.out[GRAD_OUT_GAMMA] = gb_tape_temp(tape, "d gamma partials", GB_F32, blocks, info.cols);
+        grad.out[GRAD_OUT_GAMMA] =
+            gb_tape_temp(tape, "d gamma partials", GB_F32, blocks, info.cols);
         grad.out[GRAD_OUT_BETA] = gb_tape_temp(tape, "d beta partials", GB_F32, blocks, info.cols);
     }
     gb_tape_append(tape, &grad);
@@ -233,7 +237,8 @@ gb_tensor gb_layer_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor b
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
     gb_tensor_info info = *gb_tape_tensor(tape, x);
-    if (gb_tape_tensor(tape, gamma)->cols != info.cols || gb_tape_tensor(tape, beta)->cols != info.cols)
+    if (gb_tape_tensor(tape, gamma)->cols != info.cols ||
+        gb_tape_tensor(tape, beta)->cols != info.cols)
         gb_tape_fail(tape, "layer norm of %u columns with gamma of %u", info.cols,
                      gb_tape_tensor(tape, gamma)->cols);
     gb_node node = node_of(&op);

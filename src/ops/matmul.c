@@ -8,7 +8,7 @@ enum { OUT_C, OUT_PRE, OUT_PARTIALS, OUT_SUMS, OUT_SUM_PARTIALS };
 enum { ATTR_FORM, ATTR_ACT, ATTR_SPLITS };
 
 static void matmul_shape(const gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, uint32_t *m,
-                  uint32_t *n, uint32_t *k, bool *fits)
+                         uint32_t *n, uint32_t *k, bool *fits)
 {
     const gb_tensor_info *ia = gb_tape_tensor(tape, a), *ib = gb_tape_tensor(tape, b);
     *m = form == GB_TN ? ia->cols : ia->rows;
@@ -19,14 +19,20 @@ static void matmul_shape(const gb_tape *tape, gb_form form, gb_tensor a, gb_tens
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    matmul_call call = {.form = (gb_form)node->attr[ATTR_FORM], .act = node->attr[ATTR_ACT],
+    matmul_call call = {.form = (gb_form)node->attr[ATTR_FORM],
+                        .act = node->attr[ATTR_ACT],
                         .splits = node->attr[ATTR_SPLITS],
-                        .a = node->in[IN_A], .b = node->in[IN_B], .bias = node->in[IN_BIAS],
+                        .a = node->in[IN_A],
+                        .b = node->in[IN_B],
+                        .bias = node->in[IN_BIAS],
                         .residual = node->in[IN_RESIDUAL],
-                        .pre = node->attr[ATTR_ACT] == MATMUL_GELU ? node->out[OUT_PRE] : node->in[IN_PRE],
-                        .c = node->out[OUT_C], .partials = node->out[OUT_PARTIALS],
+                        .pre = node->attr[ATTR_ACT] == MATMUL_GELU ? node->out[OUT_PRE]
+                                                                   : node->in[IN_PRE],
+                        .c = node->out[OUT_C],
+                        .partials = node->out[OUT_PARTIALS],
                         .accumulate = node->in[IN_OLD] != GB_NO_TENSOR,
-                        .sums = node->out[OUT_SUMS], .sum_partials = node->out[OUT_SUM_PARTIALS],
+                        .sums = node->out[OUT_SUMS],
+                        .sum_partials = node->out[OUT_SUM_PARTIALS],
                         .accumulate_sums = node->in[IN_OLD_SUMS] != GB_NO_TENSOR};
     bool fits;
     matmul_shape(tape, call.form, call.a, call.b, &call.m, &call.n, &call.k, &fits);
@@ -45,13 +51,15 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
     uint32_t m, n, k;
     bool fits;
     matmul_shape(tape, form, node->in[IN_A], node->in[IN_B], &m, &n, &k, &fits);
-    uint32_t lda = gb_tape_tensor(tape, node->in[IN_A])->ld, ldb = gb_tape_tensor(tape, node->in[IN_B])->ld;
+    uint32_t lda = gb_tape_tensor(tape, node->in[IN_A])->ld,
+             ldb = gb_tape_tensor(tape, node->in[IN_B])->ld;
     uint32_t ldc = gb_tape_tensor(tape, node->out[OUT_C])->ld;
     const double *a = gb_reference_f(ref, node->in[IN_A]), *b = gb_reference_f(ref, node->in[IN_B]);
     const double *bias = gb_reference_f(ref, node->in[IN_BIAS]);
     const double *residual = gb_reference_f(ref, node->in[IN_RESIDUAL]);
     const double *pre_in = gb_reference_f(ref, node->in[IN_PRE]);
-    double *c = gb_reference_f(ref, node->out[OUT_C]), *pre = gb_reference_f(ref, node->out[OUT_PRE]);
+    double *c = gb_reference_f(ref, node->out[OUT_C]),
+           *pre = gb_reference_f(ref, node->out[OUT_PRE]);
     for (uint32_t i = 0; i < m; i++)
         for (uint32_t j = 0; j < n; j++) {
             size_t at = (size_t)i * ldc + j;
@@ -106,8 +114,8 @@ static gb_node product(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b)
                      gb_tape_tensor(tape, b)->rows, gb_tape_tensor(tape, b)->cols, (int)form);
     node.attr[ATTR_SPLITS] = matmul_splits(form, m, n, k);
     if (node.attr[ATTR_SPLITS] > 1)
-        node.out[OUT_PARTIALS] = gb_tape_temp(tape, "split partials", GB_F32,
-                                              node.attr[ATTR_SPLITS] * m, n);
+        node.out[OUT_PARTIALS] =
+            gb_tape_temp(tape, "split partials", GB_F32, node.attr[ATTR_SPLITS] * m, n);
     return node;
 }
 
@@ -175,9 +183,10 @@ static gb_tensor through_gelu(gb_tape *tape, gb_tensor pre, gb_tensor dy)
 {
     int32_t producer = gb_tape_tensor(tape, dy)->producer;
     gb_node *maker = producer >= 0 ? gb_tape_node(tape, (uint32_t)producer) : NULL;
-    if (maker && maker->op == &op && maker->out[OUT_C] == dy && maker->attr[ATTR_ACT] == MATMUL_LINEAR &&
-        maker->in[IN_RESIDUAL] == GB_NO_TENSOR && maker->in[IN_OLD] == GB_NO_TENSOR &&
-        maker->in[IN_BIAS] == GB_NO_TENSOR && gradient_of_one(tape, dy)) {
+    if (maker && maker->op == &op && maker->out[OUT_C] == dy &&
+        maker->attr[ATTR_ACT] == MATMUL_LINEAR && maker->in[IN_RESIDUAL] == GB_NO_TENSOR &&
+        maker->in[IN_OLD] == GB_NO_TENSOR && maker->in[IN_BIAS] == GB_NO_TENSOR &&
+        gradient_of_one(tape, dy)) {
         maker->attr[ATTR_ACT] = MATMUL_GELU_GRAD;
         maker->in[IN_PRE] = pre;
         return dy;

@@ -8,14 +8,14 @@ enum { MATMUL_LINEAR, MATMUL_GELU, MATMUL_GELU_GRAD }; /* ACT in matmul_interfac
 
 /* One product: C [m,n] (+)= act(op(A) op(B) + bias) + residual. */
 typedef struct matmul_call {
-    gb_form form;                                    /* NN, NT, TN */
-    uint32_t act;                                    /* MATMUL_... */
-    uint32_t splits;                                 /* parts of k, added up in order */
-    uint32_t m, n, k;                                /* sizes */
-    gb_tensor a, b, bias, residual, pre, c, partials;/* operands; partials [splits * m, n] */
-    bool accumulate;                                 /* C += */
-    gb_tensor sums, sum_partials;                    /* TN: column sums of a, or none */
-    bool accumulate_sums;                            /* sums += */
+    gb_form form;                                     /* NN, NT, TN */
+    uint32_t act;                                     /* MATMUL_... */
+    uint32_t splits;                                  /* parts of k, added up in order */
+    uint32_t m, n, k;                                 /* sizes */
+    gb_tensor a, b, bias, residual, pre, c, partials; /* operands; partials [splits * m, n] */
+    bool accumulate;                                  /* C += */
+    gb_tensor sums, sum_partials;                     /* TN: column sums of a, or none */
+    bool accumulate_sums;                             /* sums += */
 } matmul_call;
 
 /* Emit the kernels of a product for the emitter's target. */

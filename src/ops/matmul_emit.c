@@ -14,7 +14,8 @@ static const cpu_tile cpu_texel = {16, 8}, cpu_buffer = {32, 4};
 typedef struct scalar_tile {
     uint32_t lanes, bm, bn, bk, tm, tn; /* workgroup; tile; depth; register tile of a lane */
 } scalar_tile;
-static const scalar_tile scalar_big = {128, 64, 64, 16, 8, 4}, scalar_small = {64, 32, 32, 16, 4, 4};
+static const scalar_tile scalar_big = {128, 64, 64, 16, 8, 4},
+                         scalar_small = {64, 32, 32, 16, 4, 4};
 
 /* A split of k is worth its reduction when there are few tiles and each part stays long. */
 #define SPLIT_TILES 16
@@ -65,8 +66,16 @@ static bool emit_reduce(gb_emitter *emitter, const gb_tape *tape, const matmul_c
     bind(&kernel, 0, call->partials, GB_READ);
     bind_epilogue(&kernel, call);
     uint32_t ldp = ld_of(tape, call->partials);
-    uint32_t push[] = {call->m, call->n, call->k, ldp, 0, ld_of(tape, call->c), groups_per_row,
-                       call->m * groups_per_row, call->k, call->splits};
+    uint32_t push[] = {call->m,
+                       call->n,
+                       call->k,
+                       ldp,
+                       0,
+                       ld_of(tape, call->c),
+                       groups_per_row,
+                       call->m * groups_per_row,
+                       call->k,
+                       call->splits};
     for (size_t i = 0; i < sizeof push / sizeof *push; i++)
         push_u32(&kernel, push[i]);
     gb_grid(&emitter->target, call->m * groups_per_row, kernel.grid);
@@ -137,7 +146,8 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     bind(&kernel, 1, call->b, GB_READ);
     if (cpu && call->k) /* a product without k has nothing to view */
         gb_use_texels(&emitter->target, tape, &kernel, 3);
-    /* The cpu kernel adds up the columns of a on the way, others leave it to a kernel of its own. */
+    /* The cpu kernel adds up the columns of a on the way, others leave it to a kernel of its own.
+     */
     bool sums = call->sums != GB_NO_TENSOR, inside = sums && cpu && !split;
     if (inside)
         bind(&kernel, 6, call->sums, call->accumulate_sums ? GB_READ_WRITE : GB_WRITE);
@@ -150,8 +160,15 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     k_per_split = (k_per_split + t.kstep - 1) / t.kstep * t.kstep;
     uint32_t tiles_n = (call->n + t.tile_n - 1) / t.tile_n;
     uint32_t tiles = (call->m + t.tile_m - 1) / t.tile_m * tiles_n;
-    uint32_t push[] = {call->m, call->n, call->k, ld_of(tape, call->a), ld_of(tape, call->b),
-                       ld_of(tape, split ? call->partials : call->c), tiles_n, tiles, k_per_split,
+    uint32_t push[] = {call->m,
+                       call->n,
+                       call->k,
+                       ld_of(tape, call->a),
+                       ld_of(tape, call->b),
+                       ld_of(tape, split ? call->partials : call->c),
+                       tiles_n,
+                       tiles,
+                       k_per_split,
                        call->splits};
     for (size_t i = 0; i < sizeof push / sizeof *push; i++)
         push_u32(&kernel, push[i]);

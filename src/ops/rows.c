@@ -37,7 +37,8 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
         bool found = index[r] < source_rows;
         for (uint32_t c = 0; c < info->cols; c++) {
             size_t at = (size_t)r * info->ld + c;
-            double taken = found && node->attr[ATTR_MODE] != MASK ? x[(size_t)index[r] * info->ld + c] : 0;
+            double taken =
+                found && node->attr[ATTR_MODE] != MASK ? x[(size_t)index[r] * info->ld + c] : 0;
             if (other && (!found || node->attr[ATTR_MODE] == ADD))
                 taken += other[at];
             y[at] = taken;
@@ -49,8 +50,8 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status);
 
 static const gb_op op = {"gather_rows", emit, backward, reference};
 
-static gb_tensor append(gb_tape *tape, const char *name, gb_tensor x, gb_tensor index, gb_tensor other,
-                        gb_tensor inverse, uint32_t mode)
+static gb_tensor append(gb_tape *tape, const char *name, gb_tensor x, gb_tensor index,
+                        gb_tensor other, gb_tensor inverse, uint32_t mode)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;

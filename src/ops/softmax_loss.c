@@ -50,7 +50,7 @@ static void reference_rows(gb_reference *ref, const gb_tape *tape, const gb_node
         bool counted = labels[r] < info->cols;
         double weight = counted ? weights[(size_t)r * weights_ld] : 0, top = -INFINITY, sum = 0;
         double target = counted ? row[labels[r]] : 0;
-#define EXCLUDED(c) (exclude && (exclude[(size_t)r * exclude_ld + (c) / 32] >> ((c) & 31) & 1))
+#define EXCLUDED(c) (exclude && (exclude[(size_t)r * exclude_ld + (c) / 32] >> ((c)&31) & 1))
         for (uint32_t c = 0; c < info->cols; c++)
             if (!EXCLUDED(c))
                 top = fmax(top, row[c]);
@@ -59,9 +59,8 @@ static void reference_rows(gb_reference *ref, const gb_tape *tape, const gb_node
                 sum += exp(row[c] - top);
         loss[(size_t)r * loss_ld] = counted ? weight * (top + log(sum) - target) : 0;
         for (uint32_t c = 0; c < info->cols; c++)
-            row[c] = counted && !EXCLUDED(c)
-                         ? weight * (exp(row[c] - top) / sum - (c == labels[r]))
-                         : 0;
+            row[c] =
+                counted && !EXCLUDED(c) ? weight * (exp(row[c] - top) / sum - (c == labels[r])) : 0;
 #undef EXCLUDED
     }
 }

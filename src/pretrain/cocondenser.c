@@ -8,24 +8,24 @@
 #include <stdlib.h>
 
 typedef struct cocondenser {
-    gb_pretrain_params params;  /* settings */
-    gb_pretrain_data data;      /* texts */
-    const gb_bert *bert;        /* model */
-    gb_block *head;             /* [params.head_layers] */
-    document_list documents;    /* passages of documents */
-    row_order order;            /* documents (spans) or passages (queries) */
-    masker masker;              /* scratch */
-    gb_packed packed;           /* 2 * batch texts: pairs side by side */
-    labelled_rows labelled;     /* masked rows */
+    gb_pretrain_params params; /* settings */
+    gb_pretrain_data data;     /* texts */
+    const gb_bert *bert;       /* model */
+    gb_block *head;            /* [params.head_layers] */
+    document_list documents;   /* passages of documents */
+    row_order order;           /* documents (spans) or passages (queries) */
+    masker masker;             /* scratch */
+    gb_packed packed;          /* 2 * batch texts: pairs side by side */
+    labelled_rows labelled;    /* masked rows */
 } cocondenser;
 
 typedef struct graph {
-    gb_packed_inputs in;      /* texts */
-    gb_rows_inputs cls;       /* their first rows */
-    labelled_inputs labels;   /* masked rows, of the encoder and again of the head */
-    gb_tensor sibling;        /* u32 [2N, 1] */
-    gb_tensor weights;        /* f32 [2N, 1] */
-    gb_tensor itself;         /* u32 [2N, words]: the diagonal */
+    gb_packed_inputs in;    /* texts */
+    gb_rows_inputs cls;     /* their first rows */
+    labelled_inputs labels; /* masked rows, of the encoder and again of the head */
+    gb_tensor sibling;      /* u32 [2N, 1] */
+    gb_tensor weights;      /* f32 [2N, 1] */
+    gb_tensor itself;       /* u32 [2N, words]: the diagonal */
 } graph;
 
 /* Two texts: spans of one document, without replacement, or a passage and one of its queries. */
@@ -139,14 +139,18 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         ok = gb_block_declare(model, prefix, &bert->config, &c->head[l], status);
     }
     ok = ok && document_list_make(&c->documents, data->collection, status) &&
-         row_order_make(&c->order, data->collection, params->context == GB_CONTEXT_SPAN, params->seed,
-                        status);
+         row_order_make(&c->order, data->collection, params->context == GB_CONTEXT_SPAN,
+                        params->seed, status);
     if (!ok) {
         destroy(c);
         return NULL;
     }
-    *task = (gb_task){.self = c, .loss_names = {"total", "mlm", "contrastive"},
-                      .graph_bytes = sizeof(graph), .sample = sample, .build = build, .fill = fill};
+    *task = (gb_task){.self = c,
+                      .loss_names = {"total", "mlm", "contrastive"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
     return c;
 }
 

@@ -23,8 +23,8 @@ void document_list_free(document_list *list)
     list->first = NULL;
 }
 
-bool row_order_make(row_order *order, const gb_collection *collection, bool documents, uint64_t seed,
-                    gb_status *status)
+bool row_order_make(row_order *order, const gb_collection *collection, bool documents,
+                    uint64_t seed, gb_status *status)
 {
     uint32_t all = documents ? collection->documents : collection->passages;
     *order = (row_order){.epoch = UINT32_MAX, .seed = seed};
@@ -149,7 +149,8 @@ void labelled_rows_free(labelled_rows *list)
 bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_status *status)
 {
     if (!gb_grow(&list->rows, &list->row_capacity, list->count + 1, sizeof *list->rows, status) ||
-        !gb_grow(&list->labels, &list->label_capacity, list->count + 1, sizeof *list->labels, status))
+        !gb_grow(&list->labels, &list->label_capacity, list->count + 1, sizeof *list->labels,
+                 status))
         return false;
     list->rows[list->count] = row;
     list->labels[list->count++] = label;

@@ -8,15 +8,15 @@ extern const gb_objective objective_mlm, objective_cocondenser, objective_cotmae
 
 /* Shuffled rows, epoch by epoch. */
 typedef struct row_order {
-    uint32_t *rows;      /* rows to visit */
-    uint32_t count;      /* how many */
-    uint32_t *shuffled;  /* order of the current epoch */
-    uint32_t epoch;      /* it belongs to */
-    uint64_t seed;       /* of the order */
+    uint32_t *rows;     /* rows to visit */
+    uint32_t count;     /* how many */
+    uint32_t *shuffled; /* order of the current epoch */
+    uint32_t epoch;     /* it belongs to */
+    uint64_t seed;      /* of the order */
 } row_order;
 /* All passages, or with `documents` all documents of two passages or more. */
-bool row_order_make(row_order *order, const gb_collection *collection, bool documents, uint64_t seed,
-                    gb_status *status);
+bool row_order_make(row_order *order, const gb_collection *collection, bool documents,
+                    uint64_t seed, gb_status *status);
 void row_order_free(row_order *order);
 uint32_t row_order_at(row_order *order, uint64_t index); /* row of the index-th visit */
 
@@ -41,8 +41,8 @@ text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *par
 
 /* Scratch for masking. Zero-initialise. */
 typedef struct masker {
-    uint32_t *ids;    /* masked ids */
-    int32_t *labels;  /* labels */
+    uint32_t *ids;   /* masked ids */
+    int32_t *labels; /* labels */
     size_t id_capacity, label_capacity;
 } masker;
 void masker_free(masker *m);
@@ -53,10 +53,10 @@ bool add_masked(masker *m, gb_packed *packed, const gb_pretrain_data *data, text
 /* Labelled rows of two streams of states brought together for one masked-LM head: the first na rows
  * come from a, the next nb from b. The loss is the mean over a plus the mean over b. */
 typedef struct labelled_inputs {
-    gb_rows_inputs a, b;     /* picked rows of each stream */
-    gb_tensor labels;        /* u32 [count, 1] */
-    gb_tensor weights;       /* f32 [count, 1] */
-    uint32_t count;          /* rows of the bucket */
+    gb_rows_inputs a, b; /* picked rows of each stream */
+    gb_tensor labels;    /* u32 [count, 1] */
+    gb_tensor weights;   /* f32 [count, 1] */
+    uint32_t count;      /* rows of the bucket */
 } labelled_inputs;
 labelled_inputs labelled_declare(gb_net *net, uint32_t count, uint32_t rows_a, uint32_t rows_b);
 gb_tensor labelled_loss(gb_net *net, const gb_bert *bert, const labelled_inputs *in, gb_tensor a,

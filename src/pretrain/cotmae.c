@@ -7,16 +7,16 @@
 #include <stdlib.h>
 
 typedef struct cotmae {
-    gb_pretrain_params params;        /* settings */
-    gb_pretrain_data data;            /* texts */
-    const gb_bert *bert;              /* model */
-    gb_block *blocks;                 /* decoder, [params.decoder_layers] */
-    uint32_t norm_weight, norm_bias;  /* last norm of the causal decoder */
-    document_list documents;          /* passages of documents */
-    row_order order;                  /* passages */
-    masker masker;                    /* scratch */
-    gb_packed passages, contexts;     /* encoder's and decoder's batch */
-    labelled_rows masked, targets;    /* rows with a loss in each */
+    gb_pretrain_params params;       /* settings */
+    gb_pretrain_data data;           /* texts */
+    const gb_bert *bert;             /* model */
+    gb_block *blocks;                /* decoder, [params.decoder_layers] */
+    uint32_t norm_weight, norm_bias; /* last norm of the causal decoder */
+    document_list documents;         /* passages of documents */
+    row_order order;                 /* passages */
+    masker masker;                   /* scratch */
+    gb_packed passages, contexts;    /* encoder's and decoder's batch */
+    labelled_rows masked, targets;   /* rows with a loss in each */
 } cotmae;
 
 typedef struct graph {
@@ -41,8 +41,8 @@ static bool add_context(cotmae *c, text_ids text, uint32_t step, uint32_t i, gb_
 {
     gb_special_ids specials = gb_vocab_specials(c->data.vocab);
     if (c->params.decoder == GB_DECODER_CAUSAL)
-        return gb_packed_add(&c->contexts, &specials, text.ids, NULL, text.length, c->params.longest,
-                             status);
+        return gb_packed_add(&c->contexts, &specials, text.ids, NULL, text.length,
+                             c->params.longest, status);
     gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, 2 * i + 1);
     return add_masked(&c->masker, &c->contexts, &c->data, text, c->params.decoder_mask_ratio,
                       c->params.longest, &rng, status);
@@ -59,8 +59,8 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         gb_rng draw = gb_rng_make(c->params.seed, GB_RNG_CONTEXT, step, i);
         if (!add_masked(&c->masker, &c->passages, &c->data, passage_ids(&c->data, passage),
                         c->params.mask_ratio, c->params.longest, &rng, status) ||
-            !add_context(c, context_ids(&c->data, &c->params, &c->documents, passage, &draw), step, i,
-                         status))
+            !add_context(c, context_ids(&c->data, &c->params, &c->documents, passage, &draw), step,
+                         i, status))
             return false;
     }
     bool causal = c->params.decoder == GB_DECODER_CAUSAL;
@@ -144,10 +144,10 @@ static bool declare(cotmae *c, gb_params *model, gb_status *status)
     }
     if (!ok || c->params.decoder != GB_DECODER_CAUSAL)
         return ok;
-    c->norm_weight = gb_params_add(model, "decoder.LayerNorm.weight", 1, hidden, false, GB_INIT_ONES,
-                                   0, status);
-    c->norm_bias = gb_params_add(model, "decoder.LayerNorm.bias", 1, hidden, false, GB_INIT_ZEROS, 0,
-                                 status);
+    c->norm_weight =
+        gb_params_add(model, "decoder.LayerNorm.weight", 1, hidden, false, GB_INIT_ONES, 0, status);
+    c->norm_bias =
+        gb_params_add(model, "decoder.LayerNorm.bias", 1, hidden, false, GB_INIT_ZEROS, 0, status);
     return c->norm_weight != UINT32_MAX && c->norm_bias != UINT32_MAX;
 }
 
@@ -160,13 +160,18 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     c->params = *params;
     c->data = *data;
     c->bert = bert;
-    if (!declare(c, model, status) || !document_list_make(&c->documents, data->collection, status) ||
+    if (!declare(c, model, status) ||
+        !document_list_make(&c->documents, data->collection, status) ||
         !row_order_make(&c->order, data->collection, false, params->seed, status)) {
         destroy(c);
         return NULL;
     }
-    *task = (gb_task){.self = c, .loss_names = {"total"}, .graph_bytes = sizeof(graph),
-                      .sample = sample, .build = build, .fill = fill};
+    *task = (gb_task){.self = c,
+                      .loss_names = {"total"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
     return c;
 }
 

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 typedef struct mlm {
-    gb_pretrain_params params;  /* settings */
-    gb_pretrain_data data;      /* texts */
-    const gb_bert *bert;        /* model */
-    row_order order;            /* passages */
-    masker masker;              /* scratch */
-    gb_packed packed;           /* batch of the step */
-    labelled_rows labelled;     /* its masked rows */
+    gb_pretrain_params params; /* settings */
+    gb_pretrain_data data;     /* texts */
+    const gb_bert *bert;       /* model */
+    row_order order;           /* passages */
+    masker masker;             /* scratch */
+    gb_packed packed;          /* batch of the step */
+    labelled_rows labelled;    /* its masked rows */
 } mlm;
 
 typedef struct graph {
@@ -49,7 +49,8 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
 {
     mlm *m = self;
     const graph *g = graph_;
-    return gb_packed_fill(exec, &g->in, &m->packed, &m->bert->config, m->params.seed, step, status) &&
+    return gb_packed_fill(exec, &g->in, &m->packed, &m->bert->config, m->params.seed, step,
+                          status) &&
            labelled_fill(exec, &g->labels, &m->labelled, NULL, status);
 }
 
@@ -79,8 +80,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         free(m);
         return NULL;
     }
-    *task = (gb_task){.self = m, .loss_names = {"mlm"}, .graph_bytes = sizeof(graph),
-                      .sample = sample, .build = build, .fill = fill};
+    *task = (gb_task){.self = m,
+                      .loss_names = {"mlm"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
     return m;
 }
 

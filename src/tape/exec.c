@@ -14,29 +14,31 @@ typedef struct output_place {
 } output_place;
 
 struct gb_exec {
-    gb_state *state;              /* not owned */
-    gb_tape *tape;                /* not owned */
-    gb_plan plan;                 /* sizes of the blocks */
-    gb_buffer *temps;             /* activations and scratch */
-    gb_buffer *inputs;            /* input block on the device */
-    gb_buffer *upload[SLOTS];     /* input blocks on the host */
-    gb_buffer *download[SLOTS];   /* output blocks on the host */
-    gb_program *up[SLOTS];        /* host inputs -> device inputs */
-    gb_program *main;             /* the tape */
-    gb_program *down[SLOTS];      /* outputs -> host */
-    output_place *outputs;        /* outputs */
-    size_t output_count;          /* how many */
-    uint64_t tickets[SLOTS];      /* last submission that used the slot */
-    uint32_t slot;                /* slot of the next run */
-    double flops;                 /* of one run */
+    gb_state *state;            /* not owned */
+    gb_tape *tape;              /* not owned */
+    gb_plan plan;               /* sizes of the blocks */
+    gb_buffer *temps;           /* activations and scratch */
+    gb_buffer *inputs;          /* input block on the device */
+    gb_buffer *upload[SLOTS];   /* input blocks on the host */
+    gb_buffer *download[SLOTS]; /* output blocks on the host */
+    gb_program *up[SLOTS];      /* host inputs -> device inputs */
+    gb_program *main;           /* the tape */
+    gb_program *down[SLOTS];    /* outputs -> host */
+    output_place *outputs;      /* outputs */
+    size_t output_count;        /* how many */
+    uint64_t tickets[SLOTS];    /* last submission that used the slot */
+    uint32_t slot;              /* slot of the next run */
+    double flops;               /* of one run */
 };
 
 gb_target gb_target_of(const gb_device *device)
 {
     const gb_device_caps *caps = gb_device_get_caps(device);
-    return (gb_target){.profile = caps->profile, .max_groups = caps->max_grid[0],
+    return (gb_target){.profile = caps->profile,
+                       .max_groups = caps->max_grid[0],
                        .max_invocations = caps->max_workgroup,
-                       .max_texel_bytes = caps->profile == GB_PROFILE_CPU ? caps->max_texel_bytes : 0};
+                       .max_texel_bytes =
+                           caps->profile == GB_PROFILE_CPU ? caps->max_texel_bytes : 0};
 }
 
 static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
@@ -44,9 +46,10 @@ static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
     tensor_place place = place_of(exec->tape, tensor);
     if (!place.bytes)
         return (gb_binding){0};
-    const gb_buffer *buffer = place.space == SPACE_TEMP    ? exec->temps
-                              : place.space == SPACE_INPUT ? exec->inputs
-                                                           : exec->state->arenas[place.space - SPACE_ARENA0];
+    const gb_buffer *buffer = place.space == SPACE_TEMP ? exec->temps
+                              : place.space == SPACE_INPUT
+                                  ? exec->inputs
+                                  : exec->state->arenas[place.space - SPACE_ARENA0];
     return (gb_binding){buffer, place.start, place.bytes};
 }
 
@@ -87,7 +90,8 @@ static bool record_copies(gb_exec *exec, uint32_t slot, gb_status *status)
 {
     gb_device *device = exec->state->device;
     if (exec->plan.input_bytes) {
-        gb_item up = {.kind = GB_ITEM_COPY, .label = "upload inputs",
+        gb_item up = {.kind = GB_ITEM_COPY,
+                      .label = "upload inputs",
                       .bytes = 2.0 * (double)exec->plan.input_bytes};
         up.bind[0] = (gb_binding){exec->upload[slot], 0, exec->plan.input_bytes};
         up.bind[1] = (gb_binding){exec->inputs, 0, exec->plan.input_bytes};
@@ -101,8 +105,8 @@ static bool record_copies(gb_exec *exec, uint32_t slot, gb_status *status)
         return false;
     for (size_t i = 0; i < exec->output_count; i++) {
         const output_place *place = &exec->outputs[i];
-        items[i] = (gb_item){.kind = GB_ITEM_COPY, .label = "download outputs",
-                             .bytes = 2.0 * (double)place->bytes};
+        items[i] = (gb_item){
+            .kind = GB_ITEM_COPY, .label = "download outputs", .bytes = 2.0 * (double)place->bytes};
         items[i].bind[0] = binding_of(exec, place->tensor);
         items[i].bind[1] = (gb_binding){exec->download[slot], place->offset, place->bytes};
     }
@@ -118,8 +122,9 @@ static bool place_outputs(gb_exec *exec, gb_status *status)
         const gb_tensor_info *info = &exec->tape->tensors[t];
         if (info->role != GB_ROLE_OUTPUT || !info->placed)
             continue;
-        exec->outputs = exec->outputs ? exec->outputs
-                                      : gb_alloc(exec->tape->tensor_count, sizeof(output_place), status);
+        exec->outputs = exec->outputs
+                            ? exec->outputs
+                            : gb_alloc(exec->tape->tensor_count, sizeof(output_place), status);
         if (!exec->outputs)
             return false;
         uint64_t bytes = tensor_bytes(info);
@@ -134,17 +139,19 @@ static bool create_buffers(gb_exec *exec, gb_status *status)
 {
     gb_device *device = exec->state->device;
     const gb_plan *plan = &exec->plan;
-    exec->temps = gb_buffer_create(device, GB_BUFFER_DEVICE, plan->arena_bytes ? plan->arena_bytes : 256,
-                                   "activations", status);
+    exec->temps =
+        gb_buffer_create(device, GB_BUFFER_DEVICE, plan->arena_bytes ? plan->arena_bytes : 256,
+                         "activations", status);
     exec->inputs = exec->temps ? gb_buffer_create(device, GB_BUFFER_DEVICE,
-                                                  plan->input_bytes ? plan->input_bytes : 256, "inputs",
-                                                  status)
+                                                  plan->input_bytes ? plan->input_bytes : 256,
+                                                  "inputs", status)
                                : NULL;
     if (!exec->inputs)
         return false;
     for (int s = 0; s < SLOTS; s++) {
         uint64_t bytes = plan->input_bytes ? plan->input_bytes : GB_ALIGNMENT;
-        exec->upload[s] = gb_buffer_create(device, GB_BUFFER_UPLOAD, bytes, "input staging", status);
+        exec->upload[s] =
+            gb_buffer_create(device, GB_BUFFER_UPLOAD, bytes, "input staging", status);
         if (!exec->upload[s])
             return false;
         memset(gb_buffer_map(exec->upload[s]), 0, bytes);
@@ -170,9 +177,9 @@ gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status)
     const char *barriers = getenv("GABBRO_BARRIERS");
     bool full = barriers && !strcmp(barriers, "full");
     gb_emitter emitter = {.target = gb_target_of(state->device)};
-    bool ok = gb_plan_memory(tape, GB_ALIGNMENT, &exec->plan, status) && place_outputs(exec, status) &&
-              create_buffers(exec, status) && gb_emit_tape(&emitter, tape, full, status) &&
-              record_main(exec, &emitter, status);
+    bool ok = gb_plan_memory(tape, GB_ALIGNMENT, &exec->plan, status) &&
+              place_outputs(exec, status) && create_buffers(exec, status) &&
+              gb_emit_tape(&emitter, tape, full, status) && record_main(exec, &emitter, status);
     for (uint32_t s = 0; ok && s < SLOTS; s++)
         ok = record_copies(exec, s, status);
     free(emitter.kernels);

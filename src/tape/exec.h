@@ -5,9 +5,9 @@
 #include "tape.h"
 
 struct gb_state {
-    gb_device *device;                  /* not owned */
-    const gb_params *params;            /* not owned */
-    gb_buffer *arenas[GB_ARENA_COUNT];  /* only parameters when not training */
+    gb_device *device;                 /* not owned */
+    const gb_params *params;           /* not owned */
+    gb_buffer *arenas[GB_ARENA_COUNT]; /* only parameters when not training */
 };
 
 #endif

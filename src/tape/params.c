@@ -5,13 +5,13 @@
 #include <string.h>
 
 struct gb_params {
-    gb_param *items;    /* parameters in the order they were added */
-    uint32_t count;     /* how many */
-    size_t capacity;    /* allocated */
-    gb_map *names;      /* name -> index */
-    uint64_t decayed;   /* floats of the decayed window */
-    uint64_t floats;    /* floats of the arena */
-    bool frozen;        /* laid out */
+    gb_param *items;  /* parameters in the order they were added */
+    uint32_t count;   /* how many */
+    size_t capacity;  /* allocated */
+    gb_map *names;    /* name -> index */
+    uint64_t decayed; /* floats of the decayed window */
+    uint64_t floats;  /* floats of the arena */
+    bool frozen;      /* laid out */
 };
 
 /* Every parameter starts at a multiple of 256 bytes, what any device accepts as binding offset. */
@@ -39,18 +39,23 @@ void gb_params_destroy(gb_params *params)
     free(params);
 }
 
-uint32_t gb_params_add(gb_params *params, const char *name, uint32_t rows, uint32_t cols, bool decay,
-                       gb_init init, float init_std, gb_status *status)
+uint32_t gb_params_add(gb_params *params, const char *name, uint32_t rows, uint32_t cols,
+                       bool decay, gb_init init, float init_std, gb_status *status)
 {
     if (params->frozen || gb_params_find(params, name) != UINT32_MAX) {
         gb_fail(status, GB_INTERNAL, name, NULL, "parameter added twice or after the layout");
         return UINT32_MAX;
     }
-    if (!gb_grow(&params->items, &params->capacity, params->count + 1, sizeof *params->items, status))
+    if (!gb_grow(&params->items, &params->capacity, params->count + 1, sizeof *params->items,
+                 status))
         return UINT32_MAX;
     gb_param *param = &params->items[params->count];
-    *param = (gb_param){.rows = rows, .cols = cols, .ld = (cols + 3) & ~3u, .decay = decay,
-                        .init = init, .init_std = init_std};
+    *param = (gb_param){.rows = rows,
+                        .cols = cols,
+                        .ld = (cols + 3) & ~3u,
+                        .decay = decay,
+                        .init = init,
+                        .init_std = init_std};
     snprintf(param->name, sizeof param->name, "%s", name);
     if (!gb_map_set(params->names, name, strlen(name), params->count, status))
         return UINT32_MAX;

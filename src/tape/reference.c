@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 struct gb_reference {
-    const gb_tape *tape;             /* not owned */
-    void **data;                     /* per tensor: double* or uint32_t*, NULL for views, params ... */
-    double *arenas[GB_ARENA_COUNT];  /* parameters, gradients, moments */
+    const gb_tape *tape; /* not owned */
+    void **data;         /* per tensor: double* or uint32_t*, NULL for views, params ... */
+    double *arenas[GB_ARENA_COUNT]; /* parameters, gradients, moments */
 };
 
 gb_reference *gb_reference_create(const gb_tape *tape, gb_status *status)

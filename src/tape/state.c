@@ -17,8 +17,8 @@ gb_state *gb_state_create(gb_device *device, const gb_params *params, bool train
     float *zeros = gb_alloc(gb_params_floats(params), sizeof(float), status);
     bool ok = zeros != NULL;
     for (int a = 0; ok && a < (training ? GB_ARENA_COUNT : 1); a++) {
-        state->arenas[a] = gb_buffer_create(device, GB_BUFFER_DEVICE, bytes ? bytes : 256, names[a],
-                                            status);
+        state->arenas[a] =
+            gb_buffer_create(device, GB_BUFFER_DEVICE, bytes ? bytes : 256, names[a], status);
         /* Gradient rows that no kernel writes must read as zero. */
         ok = state->arenas[a] &&
              (!bytes || gb_upload(device, state->arenas[a], 0, zeros, bytes, status));

@@ -91,9 +91,15 @@ static gb_tensor add_tensor(gb_tape *tape, const gb_tensor_info *info)
 static gb_tensor_info blank(const char *name, gb_type type, gb_role role, uint32_t rows,
                             uint32_t cols)
 {
-    gb_tensor_info info = {.type = type, .role = role, .rows = rows, .cols = cols,
-                           .ld = type == GB_F32 ? (cols + 3) & ~3u : cols, .param = UINT32_MAX,
-                           .base = GB_NO_TENSOR, .grad = GB_NO_TENSOR, .producer = -1};
+    gb_tensor_info info = {.type = type,
+                           .role = role,
+                           .rows = rows,
+                           .cols = cols,
+                           .ld = type == GB_F32 ? (cols + 3) & ~3u : cols,
+                           .param = UINT32_MAX,
+                           .base = GB_NO_TENSOR,
+                           .grad = GB_NO_TENSOR,
+                           .producer = -1};
     snprintf(info.name, sizeof info.name, "%.47s", name);
     return info;
 }

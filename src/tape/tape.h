@@ -25,7 +25,11 @@ static inline uint64_t tensor_bytes(const gb_tensor_info *info)
 }
 
 /* Where the bytes of a tensor lie. */
-typedef enum tensor_space { SPACE_TEMP, SPACE_INPUT, SPACE_ARENA0 /* + gb_arena_id */ } tensor_space;
+typedef enum tensor_space {
+    SPACE_TEMP,
+    SPACE_INPUT,
+    SPACE_ARENA0 /* + gb_arena_id */
+} tensor_space;
 typedef struct tensor_place {
     int space;      /* tensor_space */
     uint64_t start; /* first byte */

@@ -136,8 +136,7 @@ gb_device *gb_device_open(const gb_device_params *params, gb_status *status)
     if (!device)
         return NULL;
     if (!open_device(device, params ? params : &defaults, status) ||
-        !gb_pipelines_init(device, status) ||
-        !create_dummies(device, status)) {
+        !gb_pipelines_init(device, status) || !create_dummies(device, status)) {
         gb_device_close(device);
         return NULL;
     }

@@ -9,14 +9,12 @@ static bool create_layouts(gb_device *device, gb_status *status)
 {
     VkDescriptorSetLayoutBinding bindings[2 * GB_BINDINGS];
     for (uint32_t i = 0; i < 2 * GB_BINDINGS; i++)
-        bindings[i] =
-            (VkDescriptorSetLayoutBinding){.binding = i,
-                                           .descriptorType =
-                                               i < GB_BINDINGS
-                                                   ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-                                                   : VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
-                                           .descriptorCount = 1,
-                                           .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+        bindings[i] = (VkDescriptorSetLayoutBinding){
+            .binding = i,
+            .descriptorType = i < GB_BINDINGS ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                                              : VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+            .descriptorCount = 1,
+            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
     VkDescriptorSetLayoutCreateInfo set = {.sType =
                                                VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                            .bindingCount = 2 * GB_BINDINGS,

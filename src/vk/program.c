@@ -103,9 +103,8 @@ static bool create_sets(gb_program *program, gb_status *status)
     if (count == 0)
         return true;
     gb_fault *fault = &device->instance->fault;
-    VkDescriptorPoolSize sizes[] = {
-        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count * GB_BINDINGS},
-        {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, count * GB_BINDINGS}};
+    VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count * GB_BINDINGS},
+                                    {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, count * GB_BINDINGS}};
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                        .maxSets = count,
                                        .poolSizeCount = 2,

@@ -32,7 +32,8 @@ void program_free(program *p)
 
 uint32_t program_param(program *p, const char *name, uint32_t rows, uint32_t cols)
 {
-    uint32_t index = gb_params_add(p->params, name, rows, cols, true, GB_INIT_NORMAL, 0.7f, &p->status);
+    uint32_t index =
+        gb_params_add(p->params, name, rows, cols, true, GB_INIT_NORMAL, 0.7f, &p->status);
     MUST(index != UINT32_MAX);
     return index;
 }
@@ -112,8 +113,8 @@ static void compare(const char *what, const gb_tensor_info *info, const float *g
 }
 
 /* <dy, y> of the reference with one parameter value moved. */
-static double moved(program *p, gb_reference *ref, gb_tensor y, gb_tensor dy, uint32_t forward_nodes,
-                    double *value, double by)
+static double moved(program *p, gb_reference *ref, gb_tensor y, gb_tensor dy,
+                    uint32_t forward_nodes, double *value, double by)
 {
     double old = *value, sum = 0;
     *value = old + by;
@@ -143,8 +144,8 @@ static void check_differences(program *p, gb_reference *ref, gb_tensor y, gb_ten
                 d[k] = moved(p, ref, y, dy, forward_nodes, &params[at], steps[k]);
             double numeric = (8 * (d[2] - d[3]) - (d[0] - d[1])) / (6 * h);
             cr_expect(fabs(numeric - gradient) <= 1e-7 * (1 + fabs(gradient)),
-                      "reference gradient of %s: %.12g, by differences %.12g", param->name, gradient,
-                      numeric);
+                      "reference gradient of %s: %.12g, by differences %.12g", param->name,
+                      gradient, numeric);
         }
     }
 }

@@ -22,14 +22,15 @@ gb_tensor program_operand(program *p, const char *name);
 
 /* Values of an input tensor, set before the run: f or u, [rows * ld]. */
 typedef struct input_values {
-    gb_tensor tensor;   /* which input */
-    const uint32_t *u;  /* for u32 inputs */
-    const float *f;     /* for f32 inputs; NULL: random */
+    gb_tensor tensor;  /* which input */
+    const uint32_t *u; /* for u32 inputs */
+    const float *f;    /* for f32 inputs; NULL: random */
 } input_values;
 
 /* Make `y` a value in mid-program (scaled, used twice, added), differentiate, run on the device and
  * in float64, and fail the test when any output or parameter gradient differs by more than
- * tolerance * (1 + largest magnitude), or when the reference's gradient fails finite differences. */
+ * tolerance * (1 + largest magnitude), or when the reference's gradient fails finite differences.
+ */
 void check_program(program *p, gb_tensor y, const input_values *inputs, size_t input_count,
                    double tolerance);
 /* The device under test, validation on. */

@@ -32,9 +32,9 @@ typedef struct shape {
 
 ParameterizedTestParameters(ops, products)
 {
-    static shape shapes[] = {{1, 1, 1},    {3, 5, 7},    {15, 63, 31},  {16, 64, 32}, {17, 65, 33},
-                             {1, 128, 64}, {100, 4, 17}, {64, 1071, 8}, {40, 64, 1100}, {0, 8, 8},
-                             {8, 8, 0},    {130, 20, 64}};
+    static shape shapes[] = {{1, 1, 1},      {3, 5, 7},    {15, 63, 31}, {16, 64, 32},
+                             {17, 65, 33},   {1, 128, 64}, {100, 4, 17}, {64, 1071, 8},
+                             {40, 64, 1100}, {0, 8, 8},    {8, 8, 0},    {130, 20, 64}};
     return cr_make_param_array(shape, shapes, sizeof shapes / sizeof *shapes);
 }
 
@@ -99,7 +99,8 @@ static void embed_case(uint32_t rows, uint32_t vocabulary, uint32_t width)
     gb_tensor positions = gb_tape_input(p.tape, "positions", GB_U32, 1, rows);
     gb_order by_id = gb_order_input(p.tape, "by id", vocabulary, rows);
     gb_order by_position = gb_order_input(p.tape, "by position", 12, rows);
-    uint32_t *id = calloc(rows + 1, 4), *position = calloc(rows + 1, 4), *order = calloc(rows + 1, 4);
+    uint32_t *id = calloc(rows + 1, 4), *position = calloc(rows + 1, 4),
+             *order = calloc(rows + 1, 4);
     uint32_t *order2 = calloc(rows + 1, 4), *starts = calloc(vocabulary + 1, 4), starts2[13];
     gb_rng rng = gb_rng_make(3, GB_RNG_TEST, rows, vocabulary);
     for (uint32_t r = 0; r < rows; r++) {
@@ -163,13 +164,17 @@ static void run_attention(const attention_case *c, const uint32_t *lengths, uint
     gb_rng rng = gb_rng_make(4, GB_RNG_TEST, 0, 0);
     for (uint32_t i = 0; i < rows * 2; i++)
         mask[i] = i < 2 ? 0 : gb_rng_u32(&rng); /* the first row sees nothing */
-    gb_attention_params params = {.heads = heads, .mask = c->mask, .window = c->window, .bits = bits,
-                                  .longest = longest, .dropout = c->dropout, .site = 3};
+    gb_attention_params params = {.heads = heads,
+                                  .mask = c->mask,
+                                  .window = c->window,
+                                  .bits = bits,
+                                  .longest = longest,
+                                  .dropout = c->dropout,
+                                  .site = 3};
     gb_tensor q = gb_scale(p.tape, program_operand(&p, "q"), 1.25f);
-    gb_tensor y = c->together
-                      ? gb_attention(p.tape, seq, q, 0, q, width, 2 * width, width, &params)
-                      : gb_attention(p.tape, seq, q, 0, program_operand(&p, "kv"), 0, width, width,
-                                     &params);
+    gb_tensor y = c->together ? gb_attention(p.tape, seq, q, 0, q, width, 2 * width, width, &params)
+                              : gb_attention(p.tape, seq, q, 0, program_operand(&p, "kv"), 0, width,
+                                             width, &params);
     input_values inputs[] = {{seq, words, NULL}, {bits, mask, NULL}};
     check_program(&p, y, inputs, 2, 400 * EPS);
     program_free(&p);
@@ -179,9 +184,9 @@ static void run_attention(const attention_case *c, const uint32_t *lengths, uint
 Test(ops, attention, .timeout = 100)
 {
     static const uint32_t lengths[] = {1, 9, 8, 17, 0, 40};
-    static const attention_case cases[] = {{GB_MASK_NONE, 0, 0, true},    {GB_MASK_CAUSAL, 0, 0, false},
-                                           {GB_MASK_WINDOW, 3, 0, true},  {GB_MASK_BITS, 0, 0, false},
-                                           {GB_MASK_NONE, 0, 0.3f, true}, {GB_MASK_BITS, 0, 0.1f, true}};
+    static const attention_case cases[] = {
+        {GB_MASK_NONE, 0, 0, true},  {GB_MASK_CAUSAL, 0, 0, false}, {GB_MASK_WINDOW, 3, 0, true},
+        {GB_MASK_BITS, 0, 0, false}, {GB_MASK_NONE, 0, 0.3f, true}, {GB_MASK_BITS, 0, 0.1f, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_attention(&cases[i], lengths, 6, 2, 16);
         run_attention(&cases[i], lengths, 3, 1, 4);
@@ -223,8 +228,8 @@ Test(ops, rows)
     gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 1.5f);
     gb_tensor v = gb_scale(p.tape, program_operand(&p, "v"), 0.5f);
     gb_tensor merged = gb_merge_rows(p.tape, x, v, tn, ti);
-    gb_tensor y = gb_add(p.tape, gb_gather_rows(p.tape, x, ti, tn),
-                         gb_gather_rows(p.tape, merged, ti, tn));
+    gb_tensor y =
+        gb_add(p.tape, gb_gather_rows(p.tape, x, ti, tn), gb_gather_rows(p.tape, merged, ti, tn));
     input_values inputs[] = {{ti, index, NULL}, {tn, inverse, NULL}};
     check_program(&p, y, inputs, 2, 16 * EPS);
     program_free(&p);
@@ -274,8 +279,8 @@ static void vocabulary_case(uint32_t rows, uint32_t vocabulary, uint32_t width, 
     gb_tensor tl = gb_tape_input(p.tape, "labels", GB_U32, rows, 1);
     gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, rows, 1);
     gb_tensor y = gb_vocabulary_loss(p.tape, gb_scale(p.tape, program_operand(&p, "h"), 1.5f),
-                                     program_operand(&p, "table"), program_operand(&p, "bias"), tl, tw,
-                                     chunk);
+                                     program_operand(&p, "table"), program_operand(&p, "bias"), tl,
+                                     tw, chunk);
     input_values inputs[] = {{tl, labels, NULL}, {tw, NULL, weights}};
     check_program(&p, y, inputs, 2, 200 * EPS);
     program_free(&p);
@@ -300,9 +305,9 @@ Test(ops, vocabulary_padding_has_no_gradient)
     program_param(&p, "weights", ROWS, 1);
     program_freeze(&p);
     gb_tensor labels = gb_tape_input(p.tape, "labels", GB_U32, ROWS, 1);
-    gb_tensor loss = gb_vocabulary_loss(p.tape, program_operand(&p, "h"), program_operand(&p, "table"),
-                                        program_operand(&p, "bias"), labels,
-                                        program_operand(&p, "weights"), 64);
+    gb_tensor loss =
+        gb_vocabulary_loss(p.tape, program_operand(&p, "h"), program_operand(&p, "table"),
+                           program_operand(&p, "bias"), labels, program_operand(&p, "weights"), 64);
     cr_assert(gb_backward(p.tape, loss, &p.status));
     gb_device *device = test_device();
     gb_state *state = gb_state_create(device, p.params, true, &p.status);
