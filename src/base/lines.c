@@ -131,7 +131,10 @@ bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, c
     /* Of a long path the end says more, and the line number must stay. */
     size_t length = strlen(lines->path);
     size_t skip = length > 270 ? length - 270 : 0;
-    snprintf(where, sizeof where, "%s:%llu", lines->path + skip, (unsigned long long)lines->number);
+    int end = snprintf(where, sizeof where, "%s", lines->path + skip);
+    if (lines->number > 0) /* 0: not even the first line could be read */
+        snprintf(where + end, sizeof where - (size_t)end, ":%llu",
+                 (unsigned long long)lines->number);
     return gb_fail(status, GB_DATA, where, hint, "%s", what);
 }
 

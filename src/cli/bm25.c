@@ -109,7 +109,7 @@ static bool parse_count(const char *option, const char *text, uint32_t *value, g
     char *end;
     unsigned long long number = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || number < 1 || number > INT32_MAX)
-        return gb_fail(status, GB_USAGE, NULL, "gabbro bm25 --help",
+        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help",
                        "%s needs an integer from 1, not \"%.40s\"", option, text);
     *value = (uint32_t)number;
     return true;
@@ -120,7 +120,7 @@ static bool parse_real(const char *option, const char *text, double *value, gb_s
     char *end;
     *value = strtod(text, &end);
     if (end == text || *end)
-        return gb_fail(status, GB_USAGE, NULL, "gabbro bm25 --help",
+        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help",
                        "%s needs a number, not \"%.40s\"", option, text);
     return true; /* the range is checked by gb_bm25_create */
 }
@@ -186,8 +186,8 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
     case OPT_THREADS:
         return parse_count("--threads", value, &o->threads, status);
     default:
-        return gb_fail(status, GB_USAGE, NULL, "gabbro bm25 --help",
-                       "unknown or incomplete option");
+        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help",
+                       "unknown or incomplete option %s", value);
     }
 }
 
@@ -201,14 +201,14 @@ static bool parse(int argc, char **argv, options *o, bool *help, gb_status *stat
             *help = true;
             return false;
         }
-        if (!parse_option(o, option, optarg, status))
+        if (!parse_option(o, option, option == '?' ? argv[optind - 1] : optarg, status))
             return false;
     }
     if (optind < argc)
-        return gb_fail(status, GB_USAGE, NULL, "gabbro bm25 --help", "what is \"%.60s\"?",
+        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help", "what is \"%.60s\"?",
                        argv[optind]);
     if (!o->collection)
-        return gb_fail(status, GB_USAGE, NULL, "gabbro bm25 --help", "--collection is missing");
+        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help", "--collection is missing");
     return true;
 }
 

@@ -80,7 +80,7 @@ static bool parse_number(const char *option, const char *text, uint32_t least, u
     char *end;
     unsigned long long number = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || number < least || number > INT32_MAX)
-        return gb_fail(status, GB_USAGE, NULL, "gabbro eval --help",
+        return gb_fail(status, GB_USAGE, NULL, "see gabbro eval --help",
                        "%s needs an integer from %u, not \"%.40s\"", option, least, text);
     *value = (uint32_t)number;
     return true;
@@ -200,8 +200,8 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
         o->values = value;
         break;
     default:
-        return gb_fail(status, GB_USAGE, NULL, "gabbro eval --help",
-                       "unknown or incomplete option");
+        return gb_fail(status, GB_USAGE, NULL, "see gabbro eval --help",
+                       "unknown or incomplete option %s", value);
     }
     return true;
 }
@@ -240,11 +240,11 @@ static bool parse(int argc, char **argv, options *o, bool *help, gb_status *stat
             *help = true;
             return false;
         }
-        if (!parse_option(o, option, optarg, status))
+        if (!parse_option(o, option, option == '?' ? argv[optind - 1] : optarg, status))
             return false;
     }
     if (argc - optind != 2)
-        return gb_fail(status, GB_USAGE, NULL, "gabbro eval --help",
+        return gb_fail(status, GB_USAGE, NULL, "see gabbro eval --help",
                        "eval needs two files, QRELS and RUN");
     o->qrels = argv[optind];
     o->run = argv[optind + 1];

@@ -97,6 +97,7 @@ static int parse(int argc, char **argv, options *given, gb_status *status)
         {"quiet", no_argument, NULL, 'q'},        {"list", no_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},         {0}};
     optind = 0;
+    opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
         switch (option) {
         case 't':
@@ -127,7 +128,9 @@ static int parse(int argc, char **argv, options *given, gb_status *status)
             fputs(usage, stdout);
             return GB_OK + 1;
         default:
-            return GB_USAGE + 1; /* getopt has said why */
+            gb_fail(status, GB_USAGE, NULL, "see gabbro report --help",
+                    "report: unknown or incomplete option %s", argv[optind - 1]);
+            return 0;
         }
     }
     const char *scale = given->params.scale;

@@ -187,7 +187,9 @@ int gb_cli_store(int argc, char **argv)
                                             {0}};
     const char *root = NULL;
     bool dry_run = false;
+    gb_status status = {0};
     optind = 0;
+    opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (option == 's')
             root = optarg;
@@ -195,10 +197,13 @@ int gb_cli_store(int argc, char **argv)
             dry_run = true;
         else if (option == 'h')
             return fputs(help, stdout) < 0 ? GB_DATA : GB_OK;
-        else
-            return GB_USAGE; /* getopt has said why */
+        else {
+            gb_fail(&status, GB_USAGE, NULL, "see gabbro store --help",
+                    "store: unknown or incomplete option %s", argv[optind - 1]);
+            gb_status_print(&status);
+            return GB_USAGE;
+        }
     }
-    gb_status status = {0};
     gb_store *store = gb_store_open(root, &status);
     bool ok = store && run_command(store, argc - optind, argv + optind, dry_run, &status);
     gb_store_close(store);
