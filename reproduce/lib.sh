@@ -212,21 +212,25 @@ results_begin()
     results_start=$(date +%s)
     seed=${seeds%% *}
     [ "$dry_run" = no ] || return 0
-    mkdir -p "$out"
-    results_rows=$out/.results.$$
-    trap 'rm -f "$results_rows" "$results_rows.draft"' EXIT
-    : >"$results_rows"
+    results_rows=''
+    results_draft=$out/.results.$$
+    trap 'rm -f "$results_draft"' EXIT
+    # Better now than after the training.
+    { mkdir -p "$out" && true >"$results_draft" && rm "$results_draft"; } 2>/dev/null ||
+        fail 3 "cannot write to the folder $out (see --out)"
 }
 
-# row KEY RETRIEVER | bm25: evaluate, and note the row for the report
+# row KEY RETRIEVER | bm25: evaluate, and note the row for the report. Not within a pipe or $( ):
+# the rows are in a variable.
 row()
 {
     model=$2
     evaluation=$(evaluate "$model")
     [ "$dry_run" = no ] || return 0
     [ "$model" != bm25 ] || model=''
-    printf '{"row": "%s", "seed": %s, "evaluation": "%s", "model": "%s"}\n' "$1" "$seed" \
-        "$(json_text "$evaluation")" "$(json_text "$model")" >>"$results_rows"
+    results_rows="$results_rows$(printf '{"row": "%s", "seed": %s, "evaluation": "%s", "model": "%s"}' \
+        "$1" "$seed" "$(json_text "$evaluation")" "$(json_text "$model")")
+"
 }
 
 # The first line says what was run; then the table is printed.
@@ -235,14 +239,15 @@ results_end()
     [ "$dry_run" = no ] || return 0
     kind=world
     [ -z "$own_collection" ] || kind=own
-    {
+    results_all=$(
         printf '{"table": "%s", "scale": "%s", "collection_kind": "%s", "collection": "%s", ' \
             "$table" "$scale" "$kind" "$(json_text "$collection")"
         printf '"settings": %s, "times": {"wall_s": %s}}\n' "$(settings_json)" \
             $(($(date +%s) - results_start))
-        cat "$results_rows"
-    } >"$results_rows.draft"
-    mv "$results_rows.draft" "$out/results.jsonl"
+        printf '%s' "$results_rows"
+    )
+    { printf '%s\n' "$results_all" >"$results_draft" && mv "$results_draft" "$out/results.jsonl"; } \
+        2>/dev/null || fail 3 "cannot write $out/results.jsonl"
     set -- report --table "$table" --scale "$scale" --results "$out/results.jsonl" --out "$out"
     [ -z "$tables_dir" ] || set -- "$@" --tables "$tables_dir"
     [ "$record" = no ] || set -- "$@" --record
