@@ -2,19 +2,10 @@
 # The scripts under reproduce/ against a stand-in for gabbro: which steps they ask for, what they
 # hand to the report, and what they do when a step fails. Usage: reproduce_script.sh REPRODUCE
 set -u
+. "$(dirname -- "$0")/../checks.sh"
 reproduce=$1
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro reproduce.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-failures=0
-
-expect() # WHAT COMMAND...
-{
-    what=$1
-    shift
-    "$@" && return
-    echo "FAILED: $what"
-    failures=$((failures + 1))
-}
 
 # The stand-in logs its arguments and prints a folder named by them; it fails at the step $FAIL_AT.
 cat >"$work/gabbro" <<'END'
@@ -102,5 +93,4 @@ done
 run explain table1 cotmae-query-r2 --out "$work/out"
 expect "explain asks the store" grep -q "^store --store $work why evaluate-" "$work/log"
 
-[ "$failures" = 0 ] && echo "reproduce: all as expected"
-exit "$((failures > 0))"
+checks_end

@@ -1,0 +1,40 @@
+# What the shell tests share (POSIX sh, to be sourced): one line a check, counted by tests/run.
+# shellcheck shell=sh
+checks_good=0 checks_bad=0 checks_skipped=0
+
+good() # WHAT
+{
+    checks_good=$((checks_good + 1))
+    printf 'ok - %s\n' "$1"
+}
+
+bad() # WHAT [FILE]: the end of FILE says more
+{
+    checks_bad=$((checks_bad + 1))
+    printf 'not ok - %s\n' "$1"
+    [ $# -lt 2 ] || tail -n 20 "$2" | sed 's/^/    /'
+}
+
+skipped() # WHAT AND WHY
+{
+    checks_skipped=$((checks_skipped + 1))
+    printf 'skipped - %s\n' "$1"
+}
+
+expect() # WHAT COMMAND...
+{
+    expected=$1
+    shift
+    if "$@"; then
+        good "$expected"
+    else
+        bad "$expected"
+    fi
+}
+
+# The last line and the status of a test.
+checks_end()
+{
+    echo "$checks_good ok, $checks_bad not ok, $checks_skipped skipped"
+    [ "$checks_bad" = 0 ]
+}

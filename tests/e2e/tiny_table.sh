@@ -1,0 +1,123 @@
+#!/bin/sh
+# The whole way from nothing to the main table, on the mini world with a model and training too small
+# to learn anything: every step, the store and the report are the real ones.
+#   tiny_table.sh REPRODUCE GABBRO
+set -u
+. "$(dirname -- "$0")/../checks.sh"
+reproduce=$1
+GABBRO=$2
+export GABBRO
+work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-table.XXXXXX") || exit 1
+child=''
+# shellcheck disable=SC2329 # by the trap
+tidy()
+{
+    [ -z "$child" ] || kill -9 "-$child" 2>/dev/null
+    rm -rf "$work"
+}
+trap tidy EXIT
+trap 'exit 1' INT TERM
+
+tiny="vocabulary_tokens=600 passage_tokens=16 query_tokens=12 encoder_layers=1 encoder_hidden=16
+    encoder_heads=2 encoder_ffn=32 mlm_steps=6 mlm_batch_passages=8 context_steps=6
+    context_batch_pairs=4 finetune_epochs=1 finetune_train_queries=32 bm25_depth=20 search_depth=50"
+set --
+for change in $tiny; do
+    set -- "$@" --set "$change"
+done
+
+table() # STORE OUT ARGUMENTS...: status in $status, output in OUT.stdout and OUT.stderr
+{
+    store=$work/$1 out=$work/$2
+    shift 2
+    sh "$reproduce" table1 --store "$store" --out "$out" "$@" \
+        >"$out.stdout" 2>"$out.stderr" </dev/null
+    status=$?
+}
+
+numbers() # OUT: its table.json without the one part that may differ, the times
+{
+    sed '/^ "times": {$/,/^ }/d' "$work/$1/table.json"
+}
+
+same_numbers() # OUT OUT
+{
+    numbers "$1" >"$work/left" && numbers "$2" >"$work/right" && cmp "$work/left" "$work/right"
+}
+
+whole() # STORE: every file of its steps is as it was written
+{
+    "$GABBRO" store --store "$work/$1" verify >"$work/verify"
+}
+
+# ---- a quiet run ----------------------------------------------------------------------------------
+table store quiet "$@"
+if [ "$status" = 0 ]; then
+    good "a run from an empty store ends with 0"
+else
+    bad "a run from an empty store ends with 0, not $status" "$work/quiet.stderr"
+    checks_end
+    exit 1
+fi
+for file in table.md table.json table.html results.jsonl; do
+    expect "it writes $file" [ -s "$work/quiet/$file" ]
+done
+expect "nothing else is in its folder" [ "$(find "$work/quiet" -type f | wc -l)" = 4 ]
+published=$(grep -c '"published_row": "[^"]' "$work/quiet/table.json")
+expect "all 26 published rows are in the table ($published)" [ "$published" = 26 ]
+obtained=$(grep -c '"42": [0-9]' "$work/quiet/table.json")
+expect "13 rows of 5 columns are obtained ($obtained)" [ "$obtained" = 65 ]
+judged=$(grep -c '"verdict": "undecided"' "$work/quiet/table.json")
+expect "one seed decides no claim (11 undecided: $judged)" [ "$judged" = 11 ]
+expect "the terminal shows the paper beside this run" \
+    [ "$(grep -c '^ .*here   *[0-9][0-9.]* ' "$work/quiet.stdout")" = 13 ]
+expect "training of nothing is marked" grep -q 'did not converge here' "$work/quiet.stdout"
+expect "the times stand apart" grep -q '^ "times": {$' "$work/quiet/table.json"
+expect "the store is whole" whole store
+
+# ---- again, from the store ------------------------------------------------------------------------
+touch "$work/marker"
+table store again "$@"
+expect "the second run ends with 0" [ "$status" = 0 ]
+expect "it makes no step" \
+    [ -z "$(find "$work/store" -name run.json -newer "$work/marker" -print)" ]
+expect "it opens no device" [ "$(grep -c 'device:' "$work/again.stderr")" = 0 ]
+expect "it gives the same numbers" same_numbers quiet again
+
+# ---- from an empty store, killed on the way -------------------------------------------------------
+# As soon as a training has found its device, all processes of the run are killed: they are a group
+# of their own.
+kill_in() # WHAT
+{
+    : >"$work/killed.stderr"
+    setsid sh "$reproduce" table1 --store "$work/store2" --out "$work/killed" "${@}" \
+        >"$work/killed.stdout" 2>>"$work/killed.stderr" </dev/null &
+    child=$!
+    waited=0
+    while kill -0 "$child" 2>/dev/null && [ $waited -lt 2400 ] &&
+        ! sed -n "/^$what/,\$p" "$work/killed.stderr" | grep -q 'device:'; do
+        sleep 0.05
+        waited=$((waited + 1))
+    done
+    kill -9 "-$child"
+    killed=$?
+    wait "$child" 2>/dev/null
+    child=''
+    expect "$what: was killed" [ "$killed" = 0 ]
+    expect "$what: no table yet" [ ! -e "$work/killed/table.json" ]
+    expect "$what: the store is whole" whole store2
+}
+if command -v setsid >/dev/null 2>&1; then
+    for what in 'pretrain mlm' 'pretrain cocondenser, context query' 'finetune, negatives mined'; do
+        kill_in "$@"
+    done
+else
+    skipped "killed runs: there is no setsid"
+fi
+table store2 killed "$@"
+expect "after the kills the run ends with 0" [ "$status" = 0 ]
+expect "and with the numbers of the quiet run" same_numbers quiet killed
+rows=$(wc -l <"$work/killed/results.jsonl")
+expect "and leaves nothing but its results" \
+    [ "$rows $(find "$work/killed" -type f | wc -l)" = "14 4" ]
+checks_end

@@ -1,0 +1,258 @@
+#!/bin/sh
+# What goes wrong outside the program: damaged input, wrong models, no device, a full disk, signals.
+# Each fault must give one clear line, the exit code of its kind, and a store that is whole.
+#   faults.sh REPRODUCE GABBRO
+# shellcheck disable=SC2086 # $model and friends are lists of words
+set -u
+. "$(dirname -- "$0")/../checks.sh"
+reproduce=$(readlink -f "$1")
+GABBRO=$(readlink -f "$2")
+export GABBRO
+LC_ALL=C
+export LC_ALL
+work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-faults.XXXXXX") || exit 1
+child='' mounted=''
+# shellcheck disable=SC2329 # by the trap
+tidy()
+{
+    [ -z "$child" ] || kill -9 "$child" 2>/dev/null
+    [ -z "$mounted" ] || umount "$mounted"
+    rm -rf "$work"
+}
+trap tidy EXIT
+trap 'exit 1' INT TERM
+cd "$work" || exit 1
+GABBRO_STORE=$work/store
+export GABBRO_STORE
+
+gabbro()
+{
+    "$GABBRO" "$@" --quiet
+}
+
+whole() # the finished steps are as they were written
+{
+    "$GABBRO" store verify >"$work/verify" 2>&1
+}
+
+# fault CODE WHAT PATTERN COMMAND...: the command fails with CODE and one line that has PATTERN.
+fault()
+{
+    code=$1 what=$2 pattern=$3
+    shift 3
+    "$@" >"$work/stdout" 2>"$work/stderr" </dev/null
+    status=$?
+    if [ "$status" != "$code" ]; then
+        bad "$what: ends with $code, not $status" "$work/stderr"
+    elif [ "$(wc -l <"$work/stderr")" != 1 ] ||
+        ! grep -q -e "^gabbro: .*$pattern" -e "^reproduce: .*$pattern" "$work/stderr"; then
+        bad "$what: one line with $pattern" "$work/stderr"
+    elif [ -s "$work/stdout" ]; then
+        bad "$what: prints no folder" "$work/stdout"
+    elif ! whole; then
+        bad "$what: the store is whole" "$work/verify"
+    else
+        good "$what: $code, $(cut -c 1-100 "$work/stderr")"
+    fi
+}
+
+# ---- a small collection, and the steps that stand on it -------------------------------------------
+mkdir -p beir/qrels
+row=0
+while [ $row -lt 40 ]; do
+    split=$([ $row -lt 30 ] && echo train || echo test)
+    echo "{\"_id\": \"d$row\", \"title\": \"Stone $row\", \"text\": \"Stone number $row lies in" \
+        "the river bed. It weighs $((row * 7)) grams. Ice and rain have made it round.\"}" >&3
+    echo "{\"_id\": \"q$row\", \"text\": \"how heavy is stone number $row\"}" >&4
+    printf 'q%d\td%d\t1\n' $row $row >>beir/qrels/$split.tsv
+    row=$((row + 1))
+done 3>beir/corpus.jsonl 4>beir/queries.jsonl
+for split in train test; do
+    printf 'query-id\tcorpus-id\tscore\n' | cat - beir/qrels/$split.tsv >rows
+    mv rows beir/qrels/$split.tsv
+done
+if ! { collection=$(gabbro collection --from beir) &&
+    vocabulary=$(gabbro vocabulary --collection "$collection" --size 300) &&
+    tokens=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" \
+        --passage-tokens 24 --query-tokens 12) &&
+    bm25=$(gabbro bm25-run --collection "$collection" --depth 10); }; then
+    bad "the steps to begin with"
+    checks_end
+    exit 1
+fi
+data="--collection $collection --tokens $tokens"
+encoder=$(gabbro pretrain none $data --vocabulary "$vocabulary" --steps 0 --layers 1 --hidden 16 \
+    --heads 2 --ffn 32) || exit 1
+mlm="pretrain mlm $data --vocabulary $vocabulary --batch 4 --steps 3"
+
+# ---- damaged collections --------------------------------------------------------------------------
+broken() # a fresh copy of the collection, to be damaged
+{
+    rm -rf broken
+    cp -r beir broken
+}
+
+head -c 700 beir/corpus.jsonl >cut.jsonl
+line=$(($(wc -l <cut.jsonl) + 1))
+fault 3 "truncated JSONL" "cut.jsonl:$line: " gabbro collection --from cut.jsonl
+broken
+sed '5s/river/r\xffver/' beir/corpus.jsonl >broken/corpus.jsonl
+fault 3 "invalid UTF-8 in a passage" "broken/corpus.jsonl:5: invalid UTF-8" \
+    gabbro collection --from broken
+broken
+sed '7s/heavy/\xc3\x28/' beir/queries.jsonl >broken/queries.jsonl
+fault 3 "invalid UTF-8 in a query" "broken/queries.jsonl:7: invalid UTF-8" \
+    gabbro collection --from broken
+broken
+sed '4s/d2/d999/' beir/qrels/train.tsv >broken/qrels/train.tsv
+fault 3 "qrels naming an unknown passage" 'broken/qrels/train.tsv:4: .*unknown passage "d999"' \
+    gabbro collection --from broken
+expect "unknown ids are skipped when asked for" \
+    test -d "$(gabbro collection --from broken --skip-unknown-qrels 2>/dev/null)"
+broken
+sed '2s/q0/q999/' beir/qrels/train.tsv >broken/qrels/train.tsv
+fault 3 "qrels naming an unknown query" 'broken/qrels/train.tsv:2: .*unknown query "q999"' \
+    gabbro collection --from broken
+broken
+sed '3s/.*/q1 d1/' beir/qrels/test.tsv >broken/qrels/test.tsv
+fault 3 "qrels of too few columns" 'broken/qrels/test.tsv:3: ' gabbro collection --from broken
+broken
+sed '9s/"_id": "d8"/"_id": "d7"/' beir/corpus.jsonl >broken/corpus.jsonl
+fault 3 "an id given twice" 'broken/corpus.jsonl:9: .*"d7"' gabbro collection --from broken
+broken
+gzip -c beir/corpus.jsonl | head -c 300 >broken/corpus.jsonl
+fault 3 "gzip data cut off" "broken/corpus.jsonl: .*cut off" gabbro collection --from broken
+printf '%s\n' '{"id": "d0", "queries": ["weight"]}' '{"id": "d999", "queries": ["x"]}' >queries.jsonl
+fault 3 "generated queries of an unknown passage" 'queries.jsonl:2: .*"d999"' \
+    gabbro collection --from beir --queries queries.jsonl
+fault 3 "no collection there" "nowhere" gabbro collection --from nowhere
+fault 3 "the same through reproduce" "cut.jsonl:$line: " \
+    sh "$reproduce" table1 --collection cut.jsonl --out results --quiet
+
+# ---- models and steps that do not fit -------------------------------------------------------------
+model() # NAME SED-COMMAND: a model folder with its config.json changed
+{
+    cp -r "$encoder/model" "$1"
+    sed "$2" "$encoder/model/config.json" >"$1/config.json"
+}
+
+model wide 's/"hidden_size": 16/"hidden_size": 24/'
+model deep 's/"num_hidden_layers": 1/"num_hidden_layers": 2/'
+model text 's/"vocab_size": [0-9]*/"vocab_size": many/'
+model cut 's/x/x/'
+head -c 3000 "$encoder/model/model.safetensors" >cut/model.safetensors
+weight=bert.embeddings.word_embeddings.weight
+fault 3 "another width, pre-training" "wide/model.safetensors: .*$weight.*, 16\].*, 24\]" \
+    gabbro $mlm --init wide
+fault 3 "another width, evaluation" "wide/model.safetensors: .*$weight" \
+    gabbro evaluate --model wide $data
+fault 3 "a layer that is not there" "deep/model.safetensors: .*layer.1.*missing" \
+    gabbro finetune --init deep $data --negatives "$bm25"
+fault 3 "a cut model" "cut/model.safetensors: .*cut" gabbro mine --model cut $data
+fault 3 "a damaged config.json" "text/config.json" gabbro $mlm --init text
+fault 3 "a step of another kind" "collection" \
+    gabbro tokenize --collection "$bm25" --vocabulary "$vocabulary"
+fault 3 "no run to take negatives from" "run.trec" \
+    gabbro finetune --init "$encoder" $data --negatives "$encoder"
+
+# ---- the command line -----------------------------------------------------------------------------
+fault 2 "an unknown command" '"frobnicate"' "$GABBRO" frobnicate
+fault 2 "an unknown option" '--frob' gabbro $mlm --frob
+fault 2 "an option without its value" '--steps' "$GABBRO" pretrain mlm --steps
+fault 2 "a value that is no number" '"many"' gabbro $mlm --steps many
+fault 2 "an unknown objective" '"elm"' gabbro pretrain elm $data --vocabulary "$vocabulary"
+fault 2 "a needed option left out" '--collection' gabbro pretrain mlm
+for command in bm25 eval report store; do
+    fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
+done
+fault 2 "an unknown table" 'table99' sh "$reproduce" table99
+
+# ---- the device -----------------------------------------------------------------------------------
+fault 4 "no Vulkan driver" 'Vulkan' \
+    env VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent "$GABBRO" $mlm --quiet
+fault 4 "no such device" "'no such'" gabbro $mlm --device 'no such'
+fault 4 "the same through reproduce" "'no such'" \
+    sh "$reproduce" table1 --collection beir --device 'no such' --out results --quiet
+fault 3 "a folder for results that cannot be made" 'cut.jsonl/results' \
+    sh "$reproduce" table1 --collection beir --out cut.jsonl/results --quiet
+expect "a failed run leaves no results" [ -z "$(find results -type f)" ]
+
+# ---- signals --------------------------------------------------------------------------------------
+# Training is stopped as soon as it has found its device: it saves after the step it is in. It runs at
+# low priority, so that it is not done before the signal comes on a busy machine.
+stopped() # SIGNAL LOG COMMAND...: status in $status
+{
+    signal=$1 log=$2
+    shift 2
+    : >"$log"
+    nice -n 10 "$GABBRO" "$@" >"$work/stdout" 2>>"$log" </dev/null &
+    child=$!
+    waited=0
+    while kill -0 "$child" 2>/dev/null && [ $waited -lt 6000 ] && ! grep -q 'device: ' "$log"; do
+        sleep 0.02
+        waited=$((waited + 1))
+    done
+    [ "$signal" != KILL ] || sleep 0.1
+    kill -"$signal" "$child"
+    wait "$child" 2>/dev/null
+    status=$?
+    child=''
+}
+
+same_outputs() # STEP: the same files with the same contents in both stores
+{
+    for place in store other; do
+        (cd "$work/$place/${1##*/}" && find . -type f ! -name run.json -exec sha256sum {} + | sort -k 2) \
+            >"$work/sums.$place"
+    done
+    [ -s "$work/sums.store" ] && cmp "$work/sums.store" "$work/sums.other"
+}
+
+cp -r store other
+dropout="--layers 1 --hidden 16 --heads 2 --ffn 32 --dropout .1"
+pretraining="pretrain cocondenser $data --vocabulary $vocabulary $dropout --context query --batch 4
+    --steps 300 --head-layers 1"
+finetuning="finetune --init $encoder $data --negatives $bm25 --dropout .1 --batch 4 --epochs 40"
+for training in "$pretraining" "$finetuning"; do
+    name=${training%% *}
+    for try in first second; do
+        stopped TERM "$work/log" $training
+        expect "$name, $try SIGTERM: 75 ($status)" [ "$status" = 75 ]
+        expect "$name, $try SIGTERM: says how to go on" \
+            grep -q '^gabbro: .*stopped after step.*run the same command to resume' "$work/log"
+        expect "$name, $try SIGTERM: the store is whole" whole
+    done
+    stopped KILL "$work/log" $training
+    expect "$name, SIGKILL: $status" [ "$status" = 137 ]
+    expect "$name, SIGKILL: the store is whole" whole
+    step=$("$GABBRO" $training 2>"$work/log")
+    expect "$name, resumed: done" [ -d "$step" ]
+    expect "$name, resumed: did not begin anew" \
+        grep -q '"resumed": true' "$step/run.json"
+    quiet=$("$GABBRO" $training --store other 2>"$work/log")
+    expect "$name: not the same folder" [ "$step" != "$quiet" ]
+    expect "$name, resumed: bit for bit as without interruption" same_outputs "$step"
+done
+
+# ---- a full disk ----------------------------------------------------------------------------------
+# The store moves to a small file system of its own.
+large="$mlm --layers 1 --hidden 64 --heads 2 --ffn 256"
+mkdir small
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=8m tmpfs small 2>/dev/null; then
+    mounted=$work/small
+    cp -r store small/store
+    GABBRO_STORE=$work/small/store
+    head -c 8m /dev/zero >small/filler 2>/dev/null
+    fault 3 "a full disk, training" "cannot write: .*(.*free" gabbro $large
+    fault 3 "a full disk, a collection" "cannot write.*(.*free" gabbro collection --world 1
+    rm small/filler
+    step=$(gabbro $large)
+    expect "with room again the same command finishes" [ -d "$step" ]
+    expect "with room again: the store is whole" whole
+    other_step=$(gabbro $large --store "$work/other")
+    expect "with room again: the result is that of a quiet run" \
+        cmp "$step/model/model.safetensors" "$other_step/model/model.safetensors"
+else
+    skipped "a full disk: needs root and mount for a small file system"
+fi
+checks_end
