@@ -11,12 +11,11 @@ static bool add(gb_params *params, const char *prefix, const char *name, uint32_
 {
     char full[96];
     snprintf(full, sizeof full, "%s%s%s", prefix, *prefix ? "." : "", name);
-    bool norm = strstr(full, "LayerNorm") != NULL;
-    /* Biases and layer norms are not decayed, embeddings are (as in the released recipes). */
-    bool vector = rows == 1;
-    gb_init init = !vector                           ? GB_INIT_NORMAL
-                   : norm && strstr(full, ".weight") ? GB_INIT_ONES
-                                                     : GB_INIT_ZEROS;
+    /* Biases and layer norms are not decayed, embeddings are (as in the released recipes), also
+     * where there is one token type. */
+    bool weight = strstr(full, ".weight") != NULL, norm = strstr(full, "LayerNorm") != NULL;
+    bool vector = norm || !weight;
+    gb_init init = !vector ? GB_INIT_NORMAL : weight ? GB_INIT_ONES : GB_INIT_ZEROS;
     *index = gb_params_add(params, full, rows, cols, !vector, init, std, status);
     return *index != UINT32_MAX;
 }

@@ -13,12 +13,18 @@ typedef struct piece {
     bool vector;               /* stored as a vector */
 } piece;
 
+/* Biases and layer norms; a matrix may have one row too. */
+static bool is_vector(const gb_param *param)
+{
+    return !strstr(param->name, ".weight") || strstr(param->name, "LayerNorm");
+}
+
 /* The one to three stored tensors of a parameter. */
 static uint32_t pieces_of(const gb_param *param, piece pieces[3])
 {
     static const char *const parts[] = {"query", "key", "value"};
     const char *qkv = strstr(param->name, ".qkv.");
-    bool vector = param->rows == 1;
+    bool vector = is_vector(param);
     if (!qkv) {
         pieces[0] = (piece){.rows = param->rows, .cols = param->cols, .vector = vector};
         snprintf(pieces[0].name, sizeof pieces[0].name, "%s", param->name);
