@@ -11,7 +11,7 @@
  * ------------------------------------------------------------------------------- */
 
 /* Sequences of token ids one behind the other, no padding between them. The rows that fill up a
- * bucket belong to one last sequence of [PAD]s that nothing looks at. Zero-initialise. */
+ * bucket belong to further sequences of [PAD]s that nothing looks at. Zero-initialise. */
 typedef struct gb_packed {
     uint32_t *ids;       /* [rows] */
     uint32_t *positions; /* [rows] place in the own sequence */
@@ -35,7 +35,7 @@ uint32_t gb_bucket_rows(uint32_t rows);
 typedef struct gb_packed_inputs {
     gb_tensor ids;        /* u32 [1, rows] */
     gb_tensor positions;  /* u32 [1, rows] */
-    gb_tensor sequences;  /* see gb_sequences_input; count + 1 sequences, the last is padding */
+    gb_tensor sequences;  /* see gb_sequences_input; those behind count are padding */
     gb_order by_id;       /* rows of each vocabulary entry */
     gb_order by_position; /* rows of each position */
     uint32_t rows;        /* of the bucket */

@@ -1,5 +1,4 @@
-/* [CLS] vectors of many texts: packed batches in order of length, results in the order asked for.
- */
+/* [CLS] vectors of many texts, in packed batches; no text is padded, so none need be sorted. */
 #include <gabbro/nn.h>
 
 #include <stdlib.h>

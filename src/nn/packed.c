@@ -56,6 +56,9 @@ uint32_t gb_bucket_rows(uint32_t rows)
     return (rows + step - 1) / step * step;
 }
 
+/* The padding is cut into sequences: attention takes the square of each one's length. */
+#define PAD_SEQUENCES 16
+
 gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
                                    uint32_t count)
 {
@@ -63,7 +66,7 @@ gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, ui
     return (gb_packed_inputs){
         .ids = gb_tape_input(tape, "ids", GB_U32, 1, rows),
         .positions = gb_tape_input(tape, "positions", GB_U32, 1, rows),
-        .sequences = gb_sequences_input(tape, "sequences", count + 1),
+        .sequences = gb_sequences_input(tape, "sequences", count + PAD_SEQUENCES),
         .by_id = gb_order_input(tape, "rows by id", config->vocab_size, rows),
         .by_position = gb_order_input(tape, "rows by position", config->max_positions, rows),
         .rows = rows,
@@ -71,8 +74,8 @@ gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, ui
     };
 }
 
-/* The padding behind the batch: a sequence of [PAD] at position 0; GB_NO_ROW keeps it out of the
- * embedding gradients. */
+/* The padding behind the batch: sequences of [PAD] at position 0; the lists of rows leave it out of
+ * the embedding gradients. */
 bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
                     const gb_bert_config *config, uint64_t seed, uint32_t step, gb_status *status)
 {
@@ -101,7 +104,10 @@ bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *
     sequences[2] = step;
     memcpy(sequences + GB_SEQUENCES_HEADER, packed->starts,
            sizeof *sequences * (packed->count + 1));
-    sequences[GB_SEQUENCES_HEADER + packed->count + 1] = in->rows;
+    uint64_t padding = in->rows - packed->rows;
+    for (uint32_t s = 1; s <= PAD_SEQUENCES; s++)
+        sequences[GB_SEQUENCES_HEADER + packed->count + s] =
+            packed->rows + (uint32_t)(padding * s / PAD_SEQUENCES);
     gb_fill_order(packed->ids, packed->rows, config->vocab_size, id_starts, id_order);
     gb_fill_order(packed->positions, packed->rows, config->max_positions, position_starts,
                   position_order);
