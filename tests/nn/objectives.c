@@ -1,0 +1,156 @@
+/* Loss and gradients of every pre-training objective as a whole: the device against the float64
+ * reference, and the reference against finite differences. */
+#include "tiny.h"
+
+#include <math.h>
+
+typedef struct objective_case {
+    const char *objective;      /* by name */
+    gb_context context;         /* of the pairs */
+    gb_decoder decoder;         /* CoT-MAE */
+    uint32_t layers;            /* of the Condenser head or the decoder */
+    uint32_t skip_from, window; /* Condenser; causal decoder */
+    bool odd;                   /* sizes that are no multiples of 4 or 8 */
+    double dropout;             /* of states and attention */
+} objective_case;
+
+/* Float32 against float64, relative to the largest gradient of a parameter. */
+#define TOLERANCE 1e-5
+
+/* Loss of the reference with one parameter value moved. */
+static double moved(const pass *p, double *value, double by)
+{
+    double old = *value;
+    *value = old + by;
+    gb_reference_run_nodes(p->reference, 0, p->forward_nodes);
+    *value = old;
+    return *gb_reference_f(p->reference, p->losses[0]);
+}
+
+/* Four-point central differences of some values of every parameter. */
+static void check_differences(const pass *p, const gb_params *params)
+{
+    double *values = gb_reference_arena(p->reference, GB_ARENA_PARAMS);
+    gb_rng rng = gb_rng_make(5, GB_RNG_TEST, 1, 0);
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *param = gb_params_at(params, i);
+        size_t at = param->offset + (size_t)gb_rng_below(&rng, param->rows) * param->ld +
+                    gb_rng_below(&rng, param->cols);
+        double gradient = gb_reference_arena(p->reference, GB_ARENA_GRADS)[at], h = 1e-3;
+        double wide = moved(p, &values[at], h) - moved(p, &values[at], -h);
+        double narrow = moved(p, &values[at], h / 2) - moved(p, &values[at], -h / 2);
+        double numeric = (8 * narrow - wide) / (6 * h);
+        cr_expect(fabs(numeric - gradient) <= 1e-8 * (1 + fabs(gradient)),
+                  "reference gradient of %s: %.12g, by differences %.12g", param->name, gradient,
+                  numeric);
+    }
+}
+
+/* Nothing of the batch touches the second token type and the positions behind the longest sequence,
+ * and nothing at all the extra parameter. */
+static void check_unreached(const model *m, const float *gradients)
+{
+    static const char *const names[] = {"bert.embeddings.token_type_embeddings.weight",
+                                        "bert.embeddings.position_embeddings.weight",
+                                        "unreached.weight"};
+    const uint32_t first[] = {1, TINY_LONGEST, 0};
+    for (int i = 0; i < 3; i++) {
+        const gb_param *p = gb_params_at(m->params, gb_params_find(m->params, names[i]));
+        for (size_t k = (size_t)first[i] * p->ld; k < (size_t)p->rows * p->ld; k++)
+            cr_expect_eq(gradients[p->offset + k], 0, "%s has a gradient", p->name);
+    }
+}
+
+/* A larger bucket changes nothing but the order of sums. */
+static void check_padding(const model *m, gb_device *device, const pass *p)
+{
+    pass larger = pass_make(m, device, 2, 192);
+    for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++)
+        cr_expect_float_eq(larger.loss[l], p->loss[l], 2e-6 * fabs(p->loss[l]), "%s",
+                           m->task.loss_names[l]);
+    check_unreached(m, larger.gradients);
+    double worst = worst_gradient(m->params, larger.gradients,
+                                  gb_reference_arena(p->reference, GB_ARENA_GRADS));
+    cr_expect_leq(worst, TOLERANCE, "gradients of a larger bucket differ by %g", worst);
+    pass_free(&larger);
+}
+
+static void check_case(const tiny *t, gb_device *device, const objective_case *c)
+{
+    gb_bert_config config = tiny_config(t, c->odd ? 24 : 16, c->odd ? 38 : 32, c->dropout);
+    config.vocab_size = c->odd ? 63 : 64;
+    gb_pretrain_params settings = tiny_settings();
+    settings.context = c->context;
+    settings.decoder = c->decoder;
+    settings.head_layers = settings.decoder_layers = c->layers;
+    settings.skip_from = c->skip_from;
+    settings.window = c->window;
+    model m;
+    model_make(&m, t, &config, c->objective, &settings);
+    pass p = pass_make(&m, device, 2, 0);
+    gb_reference_run(p.reference);
+    for (int l = 0; l < GB_MAX_LOSSES && m.task.loss_names[l]; l++) {
+        double wanted = *gb_reference_f(p.reference, p.losses[l]);
+        cr_expect_float_eq(p.loss[l], wanted, 2e-6 * fabs(wanted), "%s: %.9g, not %.9g",
+                           m.task.loss_names[l], p.loss[l], wanted);
+    }
+    double worst =
+        worst_gradient(m.params, p.gradients, gb_reference_arena(p.reference, GB_ARENA_GRADS));
+    cr_expect_leq(worst, TOLERANCE, "gradients differ by %g", worst);
+    check_unreached(&m, p.gradients);
+    check_padding(&m, device, &p);
+    check_differences(&p, m.params);
+    pass_free(&p);
+    model_free(&m);
+}
+
+static void check_cases(const objective_case *cases, size_t count)
+{
+    scratch s = scratch_enter();
+    tiny t = tiny_make();
+    gb_device *device = tiny_device();
+    for (size_t i = 0; i < count; i++)
+        check_case(&t, device, &cases[i]);
+    tiny_device_close(device);
+    tiny_free(&t);
+    scratch_leave(&s);
+}
+#define CHECK(cases) check_cases(cases, sizeof cases / sizeof *cases)
+
+Test(objectives, mlm, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {.objective = "mlm"},
+        {.objective = "mlm", .odd = true, .dropout = .1},
+    };
+    CHECK(cases);
+}
+
+Test(objectives, cocondenser, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {"cocondenser", GB_CONTEXT_SPAN, .layers = 1, .skip_from = 0},
+        {"cocondenser", GB_CONTEXT_QUERY, .layers = 2, .skip_from = 1, .odd = true},
+        {"cocondenser", GB_CONTEXT_SPAN, .layers = 2, .skip_from = 1, .dropout = .1},
+    };
+    CHECK(cases);
+}
+
+Test(objectives, cotmae_causal, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {"cotmae", GB_CONTEXT_QUERY, GB_DECODER_CAUSAL, .layers = 1, .window = 3},
+        {"cotmae", GB_CONTEXT_SPAN, GB_DECODER_CAUSAL, .layers = 2, .odd = true},
+        {"cotmae", GB_CONTEXT_SPAN, GB_DECODER_CAUSAL, .layers = 1, .window = 3, .dropout = .1},
+    };
+    CHECK(cases);
+}
+
+Test(objectives, cotmae_masked, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {"cotmae", GB_CONTEXT_QUERY, GB_DECODER_MASKED, .layers = 2},
+        {"cotmae", GB_CONTEXT_SPAN, GB_DECODER_MASKED, .layers = 1, .odd = true, .dropout = .1},
+    };
+    CHECK(cases);
+}

@@ -1,0 +1,320 @@
+#include "tiny.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the collection ---- */
+
+/* Words of one to three syllables, the short ones more often. */
+static void add_word(gb_text *text, gb_rng *rng)
+{
+    static const char *const syllables[] = {"ba", "de", "fi", "go", "hu", "ka"};
+    uint32_t count = 1 + gb_rng_below(rng, 2) + gb_rng_below(rng, 2);
+    for (uint32_t i = 0; i < count; i++)
+        gb_text_printf(text, "%s", syllables[gb_rng_below(rng, 6)]);
+}
+
+static void add_text(gb_text *text, uint32_t words, gb_rng *rng)
+{
+    for (uint32_t w = 0; w < words; w++) {
+        gb_text_printf(text, "%s", w ? " " : "");
+        add_word(text, rng);
+    }
+}
+
+static void write_documents(const char *path)
+{
+    static const uint32_t passages[] = {3, 2, 1, 4, 2, 1};
+    gb_text text = {0};
+    gb_rng rng = gb_rng_make(1, GB_RNG_TEST, 0, 0);
+    for (uint32_t d = 0; d < 6; d++) {
+        gb_text_printf(&text, "{\"id\": \"d%u\", \"title\": \"\", \"passages\": [", d);
+        for (uint32_t p = 0; p < passages[d]; p++) {
+            gb_text_printf(&text, "%s{\"id\": \"d%u-%u\", \"text\": \"", p ? ", " : "", d, p);
+            add_text(&text, d == 0 && p == 0 ? 36 : 4 + gb_rng_below(&rng, 8), &rng);
+            gb_text_printf(&text, "\"}");
+        }
+        gb_text_printf(&text, "]}\n");
+    }
+    cr_assert(!text.failed);
+    scratch_write(path, text.data);
+    gb_text_free(&text);
+}
+
+static gb_vocab *train_vocab(const gb_collection *collection)
+{
+    gb_status status = {0};
+    gb_vocab_trainer_params params = GB_VOCAB_TRAINER_DEFAULTS;
+    params.size = 60;
+    gb_vocab_trainer *trainer = gb_vocab_trainer_create(params, &status);
+    MUST(trainer);
+    for (uint32_t p = 0; p < collection->passages; p++) {
+        size_t length;
+        const char *text = gb_table_row(collection->texts, p, &length);
+        MUST(gb_vocab_trainer_add(trainer, text, length, &status));
+    }
+    gb_vocab *vocab = gb_vocab_trainer_finish(trainer, &status);
+    MUST(vocab);
+    gb_vocab_trainer_destroy(trainer);
+    return vocab;
+}
+
+tiny tiny_make(void)
+{
+    gb_status status = {0};
+    gb_log_set_level(GB_LOG_WARN);
+    write_documents("documents.jsonl");
+    gb_import_params import = GB_IMPORT_DEFAULTS;
+    import.path = "documents.jsonl";
+    MUST(gb_collection_import(&import, "collection", &status));
+    tiny t = {.collection = gb_collection_open("collection", &status)};
+    MUST(t.collection);
+    t.vocab = train_vocab(t.collection);
+    gb_tokenizer *tokenizer = gb_tokenizer_create(t.vocab, GB_TOKENIZER_DEFAULTS, &status);
+    MUST(tokenizer);
+    MUST(gb_collection_tokenize(t.collection, tokenizer, t.vocab, 40, 16, "tokens", &status));
+    gb_tokenizer_destroy(tokenizer);
+    MUST(gb_tokens_open("tokens", &t.tokens, &status));
+    return t;
+}
+
+void tiny_free(tiny *t)
+{
+    gb_tokens_close(&t->tokens);
+    gb_vocab_destroy(t->vocab);
+    gb_collection_close(t->collection);
+}
+
+gb_pretrain_data tiny_data(const tiny *t)
+{
+    return (gb_pretrain_data){t->collection, &t->tokens, t->vocab};
+}
+
+gb_pretrain_params tiny_settings(void)
+{
+    return (gb_pretrain_params){.context = GB_CONTEXT_QUERY,
+                                .batch = 5,
+                                .longest = TINY_LONGEST,
+                                .queries = 5,
+                                .mask_ratio = .3,
+                                .decoder_mask_ratio = .45,
+                                .head_layers = 2,
+                                .skip_from = 1,
+                                .decoder = GB_DECODER_CAUSAL,
+                                .decoder_layers = 1,
+                                .window = 3,
+                                .seed = 11};
+}
+
+gb_bert_config tiny_config(const tiny *t, uint32_t hidden, uint32_t ffn, double dropout)
+{
+    gb_bert_config config = GB_BERT_BASE;
+    config.vocab_size = gb_vocab_size(t->vocab) + 3;
+    config.hidden_size = hidden;
+    config.layers = 2;
+    config.heads = 2;
+    config.intermediate_size = ffn;
+    config.max_positions = TINY_LONGEST + 5;
+    config.pad_token_id = gb_vocab_specials(t->vocab).pad;
+    config.hidden_dropout = config.attention_dropout = dropout;
+    return config;
+}
+
+gb_device *tiny_device(void)
+{
+    gb_status status = {0};
+    gb_device_params params = {.validation = true, .quiet = true};
+    gb_device *device = gb_device_open(&params, &status);
+    MUST(device);
+    return device;
+}
+
+void tiny_device_close(gb_device *device)
+{
+    cr_expect_eq(gb_device_validation_count(device), 0, "the validation layer spoke");
+    gb_device_close(device);
+}
+
+/* ---- a model ---- */
+
+static void random_values(const gb_params *params, float *values)
+{
+    memset(values, 0, gb_params_floats(params) * sizeof *values);
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *p = gb_params_at(params, i);
+        gb_rng rng = gb_rng_make(3, GB_RNG_TEST, i, 0);
+        for (uint32_t r = 0; r < p->rows; r++)
+            for (uint32_t c = 0; c < p->cols; c++)
+                values[p->offset + (size_t)r * p->ld + c] =
+                    (float)((p->init == GB_INIT_ONES) + .3 * gb_rng_normal(&rng));
+    }
+}
+
+void model_make(model *m, const tiny *t, const gb_bert_config *config, const char *objective,
+                const gb_pretrain_params *settings)
+{
+    gb_status status = {0};
+    gb_pretrain_data data = tiny_data(t);
+    *m = (model){.config = *config, .longest = settings ? settings->longest : TINY_LONGEST};
+    MUST(gb_bert_config_check(config, "test", &status));
+    MUST(m->params = gb_params_create(&status));
+    MUST(gb_bert_declare(m->params, config, true, &m->bert, &status));
+    if (objective) {
+        MUST(m->objective = gb_objective_find(objective));
+        m->self = m->objective->create(settings, &data, &m->bert, m->params, &m->task, &status);
+        MUST(m->self);
+        MUST(gb_params_add(m->params, "unreached.weight", 3, 5, true, GB_INIT_NORMAL, 1, &status) !=
+             UINT32_MAX);
+    }
+    gb_params_freeze(m->params);
+    MUST(m->values = gb_alloc(gb_params_floats(m->params), sizeof *m->values, &status));
+    random_values(m->params, m->values);
+}
+
+void model_free(model *m)
+{
+    if (m->objective)
+        m->objective->destroy(m->self);
+    gb_bert_free(&m->bert);
+    gb_params_destroy(m->params);
+    free(m->values);
+}
+
+const float *model_values(const model *m, uint32_t *ld, const char *fmt, ...)
+{
+    char name[128];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(name, sizeof name, fmt, args);
+    va_end(args);
+    uint32_t index = gb_params_find(m->params, name);
+    cr_assert(index != UINT32_MAX, "no parameter %s", name);
+    const gb_param *p = gb_params_at(m->params, index);
+    if (ld)
+        *ld = p->ld;
+    return m->values + p->offset;
+}
+
+void expect_same_values(const gb_params *params, const float *a, const float *b)
+{
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *p = gb_params_at(params, i);
+        for (uint32_t r = 0; r < p->rows; r++) {
+            size_t at = p->offset + (size_t)r * p->ld;
+            cr_expect_eq(memcmp(a + at, b + at, p->cols * sizeof *a), 0, "%s differs in row %u",
+                         p->name, r);
+        }
+    }
+}
+
+/* ---- one pass ---- */
+
+static void build(pass *p, const model *m, uint32_t step, uint32_t larger)
+{
+    gb_status status = {0};
+    MUST(m->task.sample(m->task.self, step, &p->shape, &status));
+    for (int i = 0; i < GB_SHAPE_SIZES; i++)
+        p->shape.size[i] += p->shape.size[i] ? larger : 0;
+    MUST(p->tape = gb_tape_create(m->params, "pass", &status));
+    MUST(p->graph = gb_alloc(1, m->task.graph_bytes, &status));
+    gb_net net = {.tape = p->tape,
+                  .dropout = (float)m->config.hidden_dropout,
+                  .attention_dropout = (float)m->config.attention_dropout,
+                  .eps = (float)m->config.layer_norm_eps,
+                  .longest = m->longest};
+    m->task.build(m->task.self, &net, &p->shape, p->graph, p->losses);
+    MUST(gb_tape_ok(p->tape, &status));
+    for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++)
+        gb_tape_output(p->tape, p->losses[l]);
+    p->forward_nodes = gb_tape_node_count(p->tape);
+    MUST(gb_backward(p->tape, p->losses[0], &status));
+}
+
+/* What the objective wrote for the device, into the reference. */
+static void copy_inputs(pass *p, gb_exec *exec)
+{
+    gb_status status = {0};
+    for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(p->tape); t++) {
+        const gb_tensor_info *info = gb_tape_tensor(p->tape, t);
+        if (info->role != GB_ROLE_INPUT)
+            continue;
+        size_t count = (size_t)info->rows * info->ld;
+        const void *staged = gb_exec_input(exec, t, &status);
+        MUST(staged);
+        if (info->type == GB_U32)
+            memcpy(gb_reference_u(p->reference, t), staged, count * 4);
+        else
+            for (size_t i = 0; i < count; i++)
+                gb_reference_f(p->reference, t)[i] = ((const float *)staged)[i];
+    }
+}
+
+pass pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger)
+{
+    gb_status status = {0};
+    pass p = {0};
+    build(&p, m, step, larger);
+    gb_state *state = gb_state_create(device, m->params, true, &status);
+    MUST(state);
+    MUST(gb_state_write(state, GB_ARENA_PARAMS, m->values, &status));
+    gb_exec *exec = gb_exec_create(state, p.tape, &status);
+    MUST(exec);
+    MUST(gb_plan_check(p.tape, &status));
+    MUST(m->task.fill(m->task.self, exec, p.graph, step, &status));
+    MUST(p.reference = gb_reference_create(p.tape, &status));
+    copy_inputs(&p, exec);
+    uint64_t floats = gb_params_floats(m->params), ticket;
+    for (uint64_t i = 0; i < floats; i++)
+        gb_reference_arena(p.reference, GB_ARENA_PARAMS)[i] = m->values[i];
+    MUST(gb_exec_run(exec, &ticket, &status));
+    for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++) {
+        const float *loss = gb_exec_output(exec, ticket, p.losses[l], &status);
+        MUST(loss);
+        p.loss[l] = *loss;
+    }
+    MUST(p.gradients = gb_alloc(floats, sizeof *p.gradients, &status));
+    MUST(gb_state_read(state, GB_ARENA_GRADS, p.gradients, &status));
+    gb_exec_destroy(exec);
+    gb_state_destroy(state);
+    return p;
+}
+
+void pass_free(pass *p)
+{
+    gb_reference_destroy(p->reference);
+    gb_tape_destroy(p->tape);
+    free(p->graph);
+    free(p->gradients);
+}
+
+gb_tensor pass_input(const pass *p, const char *name, uint32_t n)
+{
+    for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(p->tape); t++) {
+        const gb_tensor_info *info = gb_tape_tensor(p->tape, t);
+        if (info->role == GB_ROLE_INPUT && !strcmp(info->name, name) && !n--)
+            return t;
+    }
+    cr_assert_fail("no such input: %s", name);
+    return GB_NO_TENSOR;
+}
+
+double worst_gradient(const gb_params *params, const float *got, const double *wanted)
+{
+    double worst = 0;
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *p = gb_params_at(params, i);
+        double largest = 0, difference = 0;
+        for (uint32_t r = 0; r < p->rows; r++)
+            for (uint32_t c = 0; c < p->cols; c++) {
+                size_t at = p->offset + (size_t)r * p->ld + c;
+                double d = fabs(got[at] - wanted[at]);
+                largest = fmax(largest, fabs(wanted[at]));
+                difference = d <= difference ? difference : isnan(d) ? INFINITY : d;
+            }
+        double relative = difference > 0 ? difference / largest : 0; /* inf where 0 is wanted */
+        if (getenv("GABBRO_TEST_SHOW"))
+            fprintf(stderr, "%-60s largest %9.3g differs %8.2g\n", p->name, largest, relative);
+        worst = fmax(worst, relative);
+    }
+    return worst;
+}

@@ -1,0 +1,84 @@
+/* A tiny collection with its vocabulary and tokens, a tiny model on it, and one pass of an
+ * objective through both executors. Everything is made in the current folder (see unit/scratch.h).
+ */
+#ifndef TESTS_NN_TINY_H
+#define TESTS_NN_TINY_H
+
+#include "../unit/scratch.h"
+
+#include <gabbro/pretrain.h>
+
+#define MUST(x)                                                                                    \
+    do {                                                                                           \
+        bool must_ = (x);                                                                          \
+        cr_assert(must_, #x ": %s: %s", status.where, status.what);                                \
+    } while (0)
+
+/* ---- the collection ---- */
+
+#define TINY_LONGEST 24 /* tokens of a sequence; one passage is longer */
+
+typedef struct tiny {
+    gb_vocab *vocab;           /* WordPiece vocabulary trained on the texts */
+    gb_collection *collection; /* 6 documents of 1 to 4 passages, extractive queries */
+    gb_tokens tokens;          /* its tokens, up to 40 a passage */
+} tiny;
+tiny tiny_make(void);
+void tiny_free(tiny *t);
+gb_pretrain_data tiny_data(const tiny *t);
+
+/* Settings that all objectives accept. */
+gb_pretrain_params tiny_settings(void);
+/* Two layers; heads 2. The model knows three tokens more than the vocabulary. */
+gb_bert_config tiny_config(const tiny *t, uint32_t hidden, uint32_t ffn, double dropout);
+
+gb_device *tiny_device(void); /* validation on where it is installed */
+void tiny_device_close(gb_device *device);
+
+/* ---- a model ---- */
+
+typedef struct model {
+    gb_bert_config config;         /* sizes */
+    gb_params *params;             /* parameters, "unreached.weight" last */
+    gb_bert bert;                  /* encoder with head */
+    const gb_objective *objective; /* NULL: the encoder alone */
+    void *self;                    /* its data */
+    gb_task task;                  /* its task */
+    uint32_t longest;              /* tokens of a sequence */
+    float *values;                 /* [gb_params_floats] */
+} model;
+/* Make a model at *m, which must not move. The values are random everywhere, also where training
+ * starts from zeros or ones, so that no gradient vanishes by chance. */
+void model_make(model *m, const tiny *t, const gb_bert_config *config, const char *objective,
+                const gb_pretrain_params *settings);
+void model_free(model *m);
+/* Value of a parameter; rows are *ld apart (ld may be NULL). */
+const float *model_values(const model *m, uint32_t *ld, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Fail unless both value arrays agree bit by bit outside of padding. */
+void expect_same_values(const gb_params *params, const float *a, const float *b);
+
+/* ---- one pass ---- */
+
+/* Loss and gradients of one step on the device, and the same inputs in the reference. */
+typedef struct pass {
+    gb_tape *tape;                   /* forward and backward */
+    uint32_t forward_nodes;          /* nodes before the gradients */
+    gb_tensor losses[GB_MAX_LOSSES]; /* outputs */
+    gb_reference *reference;         /* inputs and parameters set, not run */
+    gb_shape shape;                  /* of the batch */
+    void *graph;                     /* the task's record of inputs */
+    double loss[GB_MAX_LOSSES];      /* of the device */
+    float *gradients;                /* [gb_params_floats] of the device */
+} pass;
+/* larger: added to every size of the shape: rows and labels that only fill up. */
+pass pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger);
+void pass_free(pass *p);
+/* The n-th input of that name. */
+gb_tensor pass_input(const pass *p, const char *name, uint32_t n);
+
+/* The worst difference of any parameter's gradient from a wanted one, relative to the largest
+ * magnitude of that parameter's gradient. */
+double worst_gradient(const gb_params *params, const float *got, const double *wanted);
+
+#endif

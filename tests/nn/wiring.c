@@ -1,0 +1,257 @@
+/* The wiring of models and objectives, against plain C that shares nothing with the tape. */
+#include "naive.h"
+
+#include <math.h>
+
+/* ---- the encoder ---- */
+
+/* A batch of random texts: no words, seven words, and one that is cut. */
+static gb_packed random_batch(const tiny *t, const model *m)
+{
+    static const uint32_t words[] = {0, 7, TINY_LONGEST + 9, 15};
+    gb_status status = {0};
+    gb_special_ids specials = gb_vocab_specials(t->vocab);
+    gb_packed packed = {0};
+    gb_rng rng = gb_rng_make(8, GB_RNG_TEST, 0, 0);
+    for (int s = 0; s < 4; s++) {
+        uint32_t ids[64];
+        for (uint32_t i = 0; i < words[s]; i++)
+            ids[i] = gb_rng_below(&rng, m->config.vocab_size);
+        MUST(gb_packed_add(&packed, &specials, ids, NULL, words[s], TINY_LONGEST, &status));
+    }
+    return packed;
+}
+
+/* Last states of the batch on the device, [rows][hidden]. */
+static void expect_states(const model *m, const gb_packed *packed, const float *states)
+{
+    uint32_t h = m->config.hidden_size;
+    double worst = 0;
+    for (uint32_t s = 0; s < packed->count; s++) {
+        uint32_t first = packed->starts[s], length = packed->starts[s + 1] - first;
+        naive n = naive_encode(m, packed->ids + first, length, 0, NULL);
+        for (size_t i = 0; i < (size_t)length * h; i++)
+            worst = fmax(worst, fabs(states[(size_t)first * h + i] - n.x[i]));
+        free(n.x);
+    }
+    cr_expect_leq(worst, 1e-5, "states differ by %g", worst);
+}
+
+Test(wiring, encoder, .timeout = 60)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    tiny t = tiny_make();
+    gb_bert_config config = tiny_config(&t, 24, 40, 0);
+    config.layer_norm_eps = 1e-3; /* large enough to be seen */
+    model m;
+    model_make(&m, &t, &config, NULL, NULL);
+    gb_packed packed = random_batch(&t, &m);
+    gb_device *device = tiny_device();
+    gb_state *state = gb_state_create(device, m.params, false, &status);
+    MUST(state);
+    MUST(gb_state_write(state, GB_ARENA_PARAMS, m.values, &status));
+    gb_tape *tape = gb_tape_create(m.params, "encoder", &status);
+    MUST(tape);
+    gb_net net = {.tape = tape, .eps = (float)config.layer_norm_eps, .longest = TINY_LONGEST};
+    gb_packed_inputs in = gb_packed_declare(&net, &config, gb_bucket_rows(packed.rows), 4);
+    gb_tensor states = gb_bert_encode(&net, &m.bert, &in, 0, NULL);
+    gb_tape_output(tape, states);
+    gb_exec *exec = gb_exec_create(state, tape, &status);
+    MUST(exec);
+    uint64_t ticket;
+    MUST(gb_packed_fill(exec, &in, &packed, &config, 0, 0, &status));
+    MUST(gb_exec_run(exec, &ticket, &status));
+    const float *values = gb_exec_output(exec, ticket, states, &status);
+    MUST(values);
+    expect_states(&m, &packed, values);
+    gb_exec_destroy(exec);
+    gb_tape_destroy(tape);
+    gb_state_destroy(state);
+    tiny_device_close(device);
+    gb_packed_free(&packed);
+    model_free(&m);
+    tiny_free(&t);
+    scratch_leave(&s);
+}
+
+/* ---- objectives, from the inputs that they wrote themselves ---- */
+
+/* A batch as the device got it. */
+typedef struct batch {
+    const uint32_t *ids;    /* of the rows */
+    const uint32_t *starts; /* first row of each sequence */
+    uint32_t count;         /* sequences without the padding */
+} batch;
+
+/* The n-th batch of a pass. */
+static batch batch_of(const pass *p, uint32_t n, uint32_t count)
+{
+    return (batch){
+        gb_reference_u(p->reference, pass_input(p, "ids", n)),
+        gb_reference_u(p->reference, pass_input(p, "sequences", n)) + GB_SEQUENCES_HEADER, count};
+}
+
+static const uint32_t *ids_of(const batch *b, uint32_t s, uint32_t *length)
+{
+    *length = b->starts[s + 1] - b->starts[s];
+    return b->ids + b->starts[s];
+}
+
+/* Mean loss of the rows picked by the n-th list of rows, whose states lie in `streams`, one a
+ * sequence. */
+static double mean_token_loss(const model *m, const pass *p, const batch *b, const naive *streams,
+                              uint32_t n)
+{
+    gb_tensor list = pass_input(p, "picked rows", n);
+    const uint32_t *rows = gb_reference_u(p->reference, list);
+    const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < gb_tape_tensor(p->tape, list)->cols; i++) {
+        if (rows[i] == GB_NO_ROW)
+            continue;
+        uint32_t s = 0;
+        while (b->starts[s + 1] <= rows[i])
+            s++;
+        cr_assert(s < b->count);
+        sum += naive_token_loss(
+            m, streams[s].x + (size_t)(rows[i] - b->starts[s]) * streams[s].hidden, labels[i]);
+        count++;
+    }
+    cr_assert(count > 0, "no row with a label");
+    return sum / count;
+}
+
+#define MOST 10 /* sequences of a batch */
+
+static void encode_batch(const model *m, const batch *b, naive *states, uint32_t middle_layer,
+                         naive *middle)
+{
+    for (uint32_t s = 0; s < b->count; s++) {
+        uint32_t length;
+        const uint32_t *ids = ids_of(b, s, &length);
+        states[s] = naive_encode(m, ids, length, middle_layer, middle ? &middle[s] : NULL);
+    }
+}
+
+static void free_batch(naive *states, uint32_t count)
+{
+    for (uint32_t s = 0; s < count; s++)
+        free(states[s].x);
+}
+
+/* -log exp(h_i . h_sibling) / sum_{j != i} exp(h_i . h_j), mean over i. */
+static double pair_loss(const naive *states, uint32_t count)
+{
+    double loss = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        double sum = 0, sibling = 0;
+        for (uint32_t j = 0; j < count; j++) {
+            double dot = 0;
+            for (uint32_t d = 0; d < states[i].hidden; d++)
+                dot += states[i].x[d] * states[j].x[d];
+            sum += j == i ? 0 : exp(dot);
+            sibling = j == (i ^ 1) ? dot : sibling;
+        }
+        loss += (log(sum) - sibling) / count;
+    }
+    return loss;
+}
+
+static void expect_loss(double got, double wanted, const char *name)
+{
+    cr_expect_float_eq(got, wanted, 3e-6 * fabs(wanted), "%s: %.9g, not %.9g", name, got, wanted);
+}
+
+static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_from)
+{
+    gb_bert_config config = tiny_config(t, 16, 32, 0);
+    gb_pretrain_params settings = tiny_settings();
+    settings.context = GB_CONTEXT_SPAN;
+    settings.skip_from = skip_from;
+    model m;
+    model_make(&m, t, &config, "cocondenser", &settings);
+    pass p = pass_make(&m, device, 0, 0);
+    batch b = batch_of(&p, 0, 2 * settings.batch);
+    naive states[MOST], head[MOST];
+    encode_batch(&m, &b, states, skip_from, head);
+    for (uint32_t s = 0; s < b.count; s++) { /* late [CLS], middle tokens */
+        memcpy(head[s].x, states[s].x, config.hidden_size * sizeof(double));
+        naive_layer(&m, "condenser.layer.0", &head[s]);
+        naive_layer(&m, "condenser.layer.1", &head[s]);
+    }
+    double mlm = mean_token_loss(&m, &p, &b, states, 1) + mean_token_loss(&m, &p, &b, head, 2);
+    double pairs = pair_loss(states, b.count);
+    expect_loss(p.loss[1], mlm, "masked LM of encoder and head");
+    expect_loss(p.loss[2], pairs, "contrastive loss");
+    expect_loss(p.loss[0], mlm + pairs, "total");
+    free_batch(states, b.count);
+    free_batch(head, b.count);
+    pass_free(&p);
+    model_free(&m);
+}
+
+/* Layers [decoder] on the contexts, slot 0 the [CLS] vector of the passage. */
+static void decode(const model *m, const pass *p, const gb_pretrain_params *settings,
+                   const naive *passages, naive *decoded)
+{
+    batch b = batch_of(p, 1, settings->batch);
+    for (uint32_t s = 0; s < b.count; s++) {
+        uint32_t length;
+        const uint32_t *ids = ids_of(&b, s, &length);
+        decoded[s] = naive_embed(m, ids, length);
+        memcpy(decoded[s].x, passages[s].x, decoded[s].hidden * sizeof(double));
+        for (uint32_t l = 0; l < settings->decoder_layers; l++) {
+            char prefix[64];
+            snprintf(prefix, sizeof prefix, "decoder.layer.%u", l);
+            if (settings->decoder == GB_DECODER_CAUSAL)
+                naive_causal_layer(m, prefix, &decoded[s], settings->window);
+            else
+                naive_layer(m, prefix, &decoded[s]);
+        }
+        if (settings->decoder == GB_DECODER_CAUSAL)
+            naive_norm(m, "decoder.LayerNorm", &decoded[s]);
+    }
+}
+
+static void cotmae_case(const tiny *t, gb_device *device, gb_decoder decoder, uint32_t layers,
+                        uint32_t window)
+{
+    gb_bert_config config = tiny_config(t, 16, 32, 0);
+    gb_pretrain_params settings = tiny_settings();
+    settings.context = GB_CONTEXT_SPAN;
+    settings.decoder = decoder;
+    settings.decoder_layers = layers;
+    settings.window = window;
+    model m;
+    model_make(&m, t, &config, "cotmae", &settings);
+    pass p = pass_make(&m, device, 0, 0);
+    batch passages = batch_of(&p, 0, settings.batch), contexts = batch_of(&p, 1, settings.batch);
+    naive states[MOST], decoded[MOST];
+    encode_batch(&m, &passages, states, 0, NULL);
+    decode(&m, &p, &settings, states, decoded);
+    expect_loss(p.loss[0],
+                mean_token_loss(&m, &p, &passages, states, 2) +
+                    mean_token_loss(&m, &p, &contexts, decoded, 3),
+                "total");
+    free_batch(states, passages.count);
+    free_batch(decoded, contexts.count);
+    pass_free(&p);
+    model_free(&m);
+}
+
+Test(wiring, objectives, .timeout = 60)
+{
+    scratch s = scratch_enter();
+    tiny t = tiny_make();
+    gb_device *device = tiny_device();
+    cocondenser_case(&t, device, 0);
+    cocondenser_case(&t, device, 1);
+    cotmae_case(&t, device, GB_DECODER_CAUSAL, 1, 3);
+    cotmae_case(&t, device, GB_DECODER_CAUSAL, 2, 0);
+    cotmae_case(&t, device, GB_DECODER_MASKED, 2, 0);
+    tiny_device_close(device);
+    tiny_free(&t);
+    scratch_leave(&s);
+}
