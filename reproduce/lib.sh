@@ -64,6 +64,7 @@ load_scale()
         esac
         eval "$name=\$value"
     done
+    [ -z "$own_collection" ] || passage_tokens=$own_passage_tokens query_tokens=$own_query_tokens
 }
 
 # {"name": "value", ...} of all settings as they are now

@@ -6,9 +6,8 @@
 
 static const char usage[] =
     "usage: gabbro evaluate --model MODEL|--bm25 --collection STEP [--tokens STEP] [options]\n\n"
-    "Rank passages for the queries of every split but train, and measure. Prints the step's "
-    "folder:\n"
-    "metrics.json, per-query/, runs/.\n";
+    "Rank passages for the queries of every split but train, and measure; a split that holds all\n"
+    "training queries is left out. Prints the step's folder: metrics.json, per-query/, runs/.\n";
 
 typedef struct settings {
     const char *model, *collection, *tokens; /* steps */
@@ -126,6 +125,51 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
     return ok;
 }
 
+/* Queries of a split, ascending; none when there is no such split. free(*queries). */
+static bool split_queries(const gb_collection *collection, const char *split, uint32_t **queries,
+                          uint32_t *count, gb_status *status)
+{
+    gb_qrels qrels = {0};
+    *queries = NULL;
+    *count = 0;
+    if (!gb_collection_has_split(collection, split))
+        return true;
+    bool ok = gb_collection_qrels(collection, split, &qrels, status) &&
+              ranking_queries(&qrels, queries, count, status);
+    free(qrels.rows);
+    return ok;
+}
+
+/* Does the split hold all training queries? So it does where the training split was cut out of it;
+ * measured on, it would show what was learnt by heart. */
+static bool holds_training(const gb_collection *collection, const char *split, bool *holds,
+                           gb_status *status)
+{
+    uint32_t *trained = NULL, *asked = NULL, trained_count, asked_count, found = 0;
+    bool ok = split_queries(collection, "train", &trained, &trained_count, status) &&
+              split_queries(collection, split, &asked, &asked_count, status);
+    for (uint32_t i = 0; ok && i < asked_count && found < trained_count; i++)
+        found += asked[i] == trained[found];
+    *holds = ok && trained_count && found == trained_count;
+    free(trained);
+    free(asked);
+    return ok;
+}
+
+/* A split that can judge a model. */
+static bool fair_split(const gb_collection *collection, const char *split, bool *fair,
+                       gb_status *status)
+{
+    bool held = false;
+    *fair = strcmp(split, "train") != 0;
+    if (*fair && !holds_training(collection, split, &held, status))
+        return false;
+    if (held)
+        gb_log(GB_LOG_INFO, "split %s is left out: it holds the training queries", split);
+    *fair = *fair && !held;
+    return true;
+}
+
 static bool make_folders(const step_run *step, gb_status *status)
 {
     char *runs = step_file(step, "runs", status), *values = step_file(step, "per-query", status);
@@ -151,7 +195,7 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     gb_collection *collection = dir ? gb_collection_open(dir, status) : NULL;
     json_t *metrics = json_object(), *facts = json_object();
     ranking_dense dense = {0};
-    bool ok = collection && make_folders(step, status);
+    bool fair, ok = collection && make_folders(step, status);
     if (ok && !o->bm25) {
         gb_device *device = step_device(step, status);
         ok = device && ranking_dense_open(&dense, device, o->model, o->tokens, status);
@@ -160,7 +204,7 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     }
     char *splits = ok ? gb_strdup(collection->splits, status) : NULL, *rest = splits;
     for (char *split; ok && splits && (split = strsep(&rest, " "));)
-        if (*split && strcmp(split, "train"))
+        if (*split && (ok = fair_split(collection, split, &fair, status)) && fair)
             ok = evaluate_split(step, o, collection, &dense, split, metrics, facts, status);
     ok = ok && splits && write_metrics(step, metrics, status) && step_end(step, facts, status);
     free(splits);

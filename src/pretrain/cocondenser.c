@@ -12,7 +12,7 @@ typedef struct cocondenser {
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     gb_block *head;            /* [params.head_layers] */
-    document_list documents;   /* passages of documents */
+    document_list documents;   /* spans of documents */
     row_order order;           /* documents (spans) or passages (queries) */
     masker masker;             /* scratch */
     gb_packed packed;          /* 2 * batch texts: pairs side by side */
@@ -31,13 +31,14 @@ typedef struct graph {
 /* Two texts: spans of one document, without replacement, or a passage and one of its queries. */
 static void draw_pair(cocondenser *c, uint32_t row, gb_rng *rng, text_ids pair[2])
 {
-    uint32_t passage = row;
     if (c->params.context == GB_CONTEXT_SPAN) {
         uint32_t first = c->documents.first[row];
-        passage = first + gb_rng_below(rng, c->documents.first[row + 1] - first);
+        row = first + gb_rng_below(rng, c->documents.first[row + 1] - first);
+        pair[0] = span_ids(&c->data, &c->documents, row);
+    } else {
+        pair[0] = passage_ids(&c->data, row);
     }
-    pair[0] = passage_ids(&c->data, passage);
-    pair[1] = context_ids(&c->data, &c->params, &c->documents, passage, rng);
+    pair[1] = context_ids(&c->data, &c->params, &c->documents, row, rng);
 }
 
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
@@ -145,6 +146,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         destroy(c);
         return NULL;
     }
+    document_list_note(&c->documents, params);
     *task = (gb_task){.self = c,
                       .loss_names = {"total", "mlm", "contrastive"},
                       .graph_bytes = sizeof(graph),

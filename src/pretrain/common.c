@@ -7,14 +7,30 @@
 
 bool document_list_make(document_list *list, const gb_collection *collection, gb_status *status)
 {
-    list->count = collection->documents;
-    list->first = gb_alloc(list->count + 1, sizeof *list->first, status);
+    uint32_t most = collection->documents;
+    if (most < collection->passages)
+        most = collection->passages;
+    *list = (document_list){.count = collection->documents, .halves = true};
+    list->first = gb_alloc((size_t)most + 1, sizeof *list->first, status);
     if (!list->first)
         return false;
     for (uint32_t p = collection->passages; p-- > 0;)
         list->first[collection->document[p]] = p;
     list->first[list->count] = collection->passages;
+    for (uint32_t d = 0; d < list->count; d++)
+        list->halves = list->halves && list->first[d + 1] - list->first[d] < 2;
+    if (!list->halves)
+        return true;
+    list->count = collection->passages;
+    for (uint32_t p = 0; p <= list->count; p++)
+        list->first[p] = 2 * p;
     return true;
+}
+
+void document_list_note(const document_list *list, const gb_pretrain_params *params)
+{
+    if (params->context == GB_CONTEXT_SPAN && list->halves)
+        gb_log(GB_LOG_INFO, "no document has two passages: spans are the halves of a passage");
 }
 
 void document_list_free(document_list *list)
@@ -26,24 +42,23 @@ void document_list_free(document_list *list)
 bool row_order_make(row_order *order, const gb_collection *collection, bool documents,
                     uint64_t seed, gb_status *status)
 {
-    uint32_t all = documents ? collection->documents : collection->passages;
+    document_list list;
     *order = (row_order){.epoch = UINT32_MAX, .seed = seed};
+    if (!document_list_make(&list, collection, status))
+        return false;
+    uint32_t all = documents ? list.count : collection->passages;
     order->rows = gb_alloc(all, sizeof *order->rows, status);
     order->shuffled = gb_alloc(all, sizeof *order->shuffled, status);
-    document_list list = {0};
-    if (!order->rows || !order->shuffled || !document_list_make(&list, collection, status)) {
-        row_order_free(order);
-        return false;
-    }
-    for (uint32_t r = 0; r < all; r++)
+    bool ok = order->rows && order->shuffled;
+    for (uint32_t r = 0; ok && r < all; r++)
         if (!documents || list.first[r + 1] - list.first[r] >= 2)
             order->rows[order->count++] = r;
+    if (ok && !order->count)
+        ok = gb_fail(status, GB_DATA, collection->path, NULL, "there is no passage to train on");
     document_list_free(&list);
-    if (order->count)
-        return true;
-    row_order_free(order);
-    return gb_fail(status, GB_DATA, collection->path, "use generated queries as context",
-                   "no document has two passages: there are no spans to pair");
+    if (!ok)
+        row_order_free(order);
+    return ok;
 }
 
 void row_order_free(row_order *order)
@@ -74,28 +89,46 @@ text_ids passage_ids(const gb_pretrain_data *data, uint32_t passage)
     return text;
 }
 
-text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
-                     const document_list *documents, uint32_t passage, gb_rng *rng)
+text_ids span_ids(const gb_pretrain_data *data, const document_list *documents, uint32_t span)
+{
+    if (!documents->halves)
+        return passage_ids(data, span);
+    text_ids text = passage_ids(data, span / 2);
+    size_t middle = text.length / 2;
+    while (middle < text.length && gb_vocab_is_continuation(data->vocab, text.ids[middle]))
+        middle++;
+    if (middle == 0 || middle == text.length) /* a single word */
+        return text;
+    return span % 2 ? (text_ids){text.ids + middle, text.length - middle}
+                    : (text_ids){text.ids, middle};
+}
+
+static text_ids query_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
+                          uint32_t passage, gb_rng *rng)
 {
     text_ids text = passage_ids(data, passage);
-    if (params->context == GB_CONTEXT_QUERY) {
-        uint32_t sep = gb_vocab_specials(data->vocab).sep;
-        uint32_t count = gb_tokens_generated_count(data->tokens, sep, passage);
-        if (count > params->queries)
-            count = params->queries;
-        if (count)
-            gb_tokens_generated(data->tokens, sep, passage, gb_rng_below(rng, count), &text.ids,
-                                &text.length);
-    } else {
-        uint32_t document = data->collection->document[passage];
-        uint32_t first = documents->first[document];
-        uint32_t count = documents->first[document + 1] - first;
-        if (count > 1) { /* uniform over the others */
-            uint32_t other = first + gb_rng_below(rng, count - 1);
-            text = passage_ids(data, other >= passage ? other + 1 : other);
-        }
-    }
+    uint32_t sep = gb_vocab_specials(data->vocab).sep;
+    uint32_t count = gb_tokens_generated_count(data->tokens, sep, passage);
+    if (count > params->queries)
+        count = params->queries;
+    if (count)
+        gb_tokens_generated(data->tokens, sep, passage, gb_rng_below(rng, count), &text.ids,
+                            &text.length);
     return text;
+}
+
+text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
+                     const document_list *documents, uint32_t row, gb_rng *rng)
+{
+    if (params->context == GB_CONTEXT_QUERY)
+        return query_ids(data, params, row, rng);
+    uint32_t document = documents->halves ? row / 2 : data->collection->document[row];
+    uint32_t first = documents->first[document];
+    uint32_t count = documents->first[document + 1] - first;
+    if (count < 2)
+        return span_ids(data, documents, row);
+    uint32_t other = first + gb_rng_below(rng, count - 1); /* uniform over the others */
+    return span_ids(data, documents, other >= row ? other + 1 : other);
 }
 
 void masker_free(masker *m)

@@ -14,19 +14,23 @@ typedef struct row_order {
     uint32_t epoch;     /* it belongs to */
     uint64_t seed;      /* of the order */
 } row_order;
-/* All passages, or with `documents` all documents of two passages or more. */
+/* All passages, or with `documents` all documents of two spans or more. */
 bool row_order_make(row_order *order, const gb_collection *collection, bool documents,
                     uint64_t seed, gb_status *status);
 void row_order_free(row_order *order);
 uint32_t row_order_at(row_order *order, uint64_t index); /* row of the index-th visit */
 
-/* First passage and number of passages of each document. */
+/* The spans of each document: its passages. Where no document has two of them, every passage is a
+ * document and its two halves are the spans: 2p and 2p + 1 of passage p. */
 typedef struct document_list {
-    uint32_t *first; /* [documents + 1] */
+    uint32_t *first; /* [documents + 1] first span */
     uint32_t count;  /* documents */
+    bool halves;     /* spans are halves of passages */
 } document_list;
 bool document_list_make(document_list *list, const gb_collection *collection, gb_status *status);
 void document_list_free(document_list *list);
+/* Say so when spans are halves. */
+void document_list_note(const document_list *list, const gb_pretrain_params *params);
 
 /* Text of a batch as ids. */
 typedef struct text_ids {
@@ -34,10 +38,12 @@ typedef struct text_ids {
     size_t length;       /* ids */
 } text_ids;
 text_ids passage_ids(const gb_pretrain_data *data, uint32_t passage);
-/* The context of a passage: one of its generated queries, or another passage of its document; the
- * passage itself where there is none. */
+/* A span of the list: a passage or half of one. */
+text_ids span_ids(const gb_pretrain_data *data, const document_list *documents, uint32_t span);
+/* The context of a passage, one of its generated queries, or of a span, another of its document;
+ * the text itself where there is none. */
 text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
-                     const document_list *documents, uint32_t passage, gb_rng *rng);
+                     const document_list *documents, uint32_t row, gb_rng *rng);
 
 /* Scratch for masking. Zero-initialise. */
 typedef struct masker {

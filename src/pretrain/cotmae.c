@@ -54,13 +54,18 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     gb_packed_reset(&c->passages);
     gb_packed_reset(&c->contexts);
     for (uint32_t i = 0; i < c->params.batch; i++) {
-        uint32_t passage = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
+        uint32_t row = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
         gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, 2 * i);
         gb_rng draw = gb_rng_make(c->params.seed, GB_RNG_CONTEXT, step, i);
-        if (!add_masked(&c->masker, &c->passages, &c->data, passage_ids(&c->data, passage),
-                        c->params.mask_ratio, c->params.longest, &rng, status) ||
-            !add_context(c, context_ids(&c->data, &c->params, &c->documents, passage, &draw), step,
-                         i, status))
+        bool halves = c->params.context == GB_CONTEXT_SPAN && c->documents.halves;
+        if (halves)
+            row = 2 * row + gb_rng_below(&draw, 2);
+        text_ids text =
+            halves ? span_ids(&c->data, &c->documents, row) : passage_ids(&c->data, row);
+        if (!add_masked(&c->masker, &c->passages, &c->data, text, c->params.mask_ratio,
+                        c->params.longest, &rng, status) ||
+            !add_context(c, context_ids(&c->data, &c->params, &c->documents, row, &draw), step, i,
+                         status))
             return false;
     }
     bool causal = c->params.decoder == GB_DECODER_CAUSAL;
@@ -166,6 +171,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         destroy(c);
         return NULL;
     }
+    document_list_note(&c->documents, params);
     *task = (gb_task){.self = c,
                       .loss_names = {"total"},
                       .graph_bytes = sizeof(graph),

@@ -54,9 +54,13 @@ static void head(const gb_report *report, gb_text *out)
 {
     gb_text_printf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                         "<meta name=\"viewport\" content=\"width=device-width\">\n");
-    element(out, "title", NULL, report->spec->title);
+    gb_text title = {0};
+    title_text(report, &title);
+    const char *words = title.data && !title.failed ? title.data : report->spec->title;
+    element(out, "title", NULL, words);
     gb_text_printf(out, "\n<style>\n%s</style>\n</head>\n<body>\n", style);
-    element(out, "h1", NULL, report->spec->title);
+    element(out, "h1", NULL, words);
+    gb_text_free(&title);
     gb_text line = {0};
     gb_text_printf(&line, "%s, %s. Scale %s, collection %s%s%s. This run: ", report->spec->name,
                    report->spec->source, report->scale, report->collection,

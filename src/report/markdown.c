@@ -106,10 +106,9 @@ static void table(const gb_report *report, gb_text *out)
     if (!report->own_collection)
         gb_text_printf(out, "\nCells: published / recorded mean ± deviation between seeds / "
                             "**here**.\n");
-    for (size_t c = 0; c < report->column_count; c++)
-        gb_text_printf(out, "%s%s = %s", c ? "; " : "", report->columns[c].header,
-                       report->columns[c].label);
-    gb_text_printf(out, ".\n");
+    for (size_t c = 0; c < report->column_count && !report->own_collection; c++)
+        gb_text_printf(out, "%s%s = %s%s", c ? "; " : "", report->columns[c].header,
+                       report->columns[c].label, c + 1 == report->column_count ? ".\n" : "");
 }
 
 static void claims(const gb_report *report, gb_text *out)
@@ -170,8 +169,10 @@ static void deviations(const gb_report *report, gb_text *out)
 void gb_report_markdown(const gb_report *report, gb_text *out)
 {
     const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
-    gb_text_printf(out, "# %s\n\n%s, %s. Scale %s, collection %s", report->spec->title,
-                   report->spec->name, report->spec->source, report->scale, report->collection);
+    gb_text_printf(out, "# ");
+    title_text(report, out);
+    gb_text_printf(out, "\n\n%s, %s. Scale %s, collection %s", report->spec->name,
+                   report->spec->source, report->scale, report->collection);
     if (report->generator[0])
         gb_text_printf(out, ", generated queries by %s", report->generator);
     gb_text_printf(out, ". This run: ");

@@ -109,6 +109,8 @@ void difference_text(gb_text *out, const char *before, double difference, int de
                      const char *behind);
 /* Digits to show for the differences of a claim. */
 int claim_decimals(const gb_report *report, const gb_claim *claim);
+/* What the report is about: the table's title, or whose collection its systems ran on. */
+void title_text(const gb_report *report, gb_text *out);
 /* Paragraphs of the report in plain words: how to read it. */
 size_t reading_lines(const gb_report *report, const char *lines[8]);
 /* "seed 42" or "5 seeds (42 43 44 45 46)" */

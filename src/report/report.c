@@ -125,7 +125,11 @@ static bool describe_collection(gb_report *report, const char *given, gb_status 
     report->collection = report->collection_id =
         keep(report->arena, slash ? slash + 1 : given, status);
     report->generator = "";
-    char *path = gb_path_join(status, given, "collection.json");
+    char *path = gb_path_join(status, given, "collection/collection.json"); /* a step's folder */
+    if (path && !gb_file_exists(path)) {
+        free(path);
+        path = gb_path_join(status, given, "collection.json");
+    }
     json_t *root = path && gb_file_exists(path) ? json_load_file(path, 0, NULL) : NULL;
     free(path);
     const char *name = json_string_value(json_object_get(root, "name"));

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNCONVERGED_LINE                                                                           \
+    "Did not converge: the loss at the end of fine-tuning was still high; such a row says little."
+
 /* Mean and deviation over seeds of a cell, in the unit shown. */
 static size_t moments(const gb_report *report, const gb_seed_runs *runs, size_t row, size_t column,
                       double *mean, double *sd)
@@ -153,9 +156,24 @@ int claim_decimals(const gb_report *report, const gb_claim *claim)
     return column < report->column_count ? report->columns[column].decimals : 1;
 }
 
+void title_text(const gb_report *report, gb_text *out)
+{
+    if (report->own_collection)
+        gb_text_printf(out, "The systems of %s on %s", report->spec->name, report->collection);
+    else
+        gb_text_printf(out, "%s", report->spec->title);
+}
+
 size_t reading_lines(const gb_report *report, const char *lines[8])
 {
     size_t count = 0;
+    if (report->own_collection) {
+        lines[count++] =
+            "Here: this run, on a collection of your own. The paper's numbers and claims "
+            "belong to its collections, so none stand beside them.";
+        lines[count++] = UNCONVERGED_LINE;
+        return count;
+    }
     lines[count++] = "Published: as the paper prints it. Recorded: mean (deviation between seeds) "
                      "of the results that ship with the project. Here: this run.";
     if (report->recorded.count)
@@ -173,6 +191,7 @@ size_t reading_lines(const gb_report *report, const char *lines[8])
         "mean and 95% t-interval. Supported: the interval lies above zero. Contradicted: below. "
         "Undecided: it holds zero, or there are fewer than three seeds; the number of further "
         "seeds is what a test at 5% needs to find such a difference 4 times in 5.";
+    lines[count++] = UNCONVERGED_LINE;
     lines[count++] = "p is a paired t-test over the queries of one seed. It knows nothing of other "
                      "seeds and decides nothing.";
     return count;

@@ -38,8 +38,8 @@ static void paragraph(gb_text *out, const char *key, const char *words)
 static void header(const gb_report *report, gb_text *out)
 {
     gb_text line = {0};
-    gb_text_printf(out, "%s (%s, %s)\n", report->spec->title, report->spec->name,
-                   report->spec->source);
+    title_text(report, out);
+    gb_text_printf(out, " (%s, %s)\n", report->spec->name, report->spec->source);
     gb_text_printf(&line, "%s, collection %s%s%s, this run: ", report->scale, report->collection,
                    report->generator[0] ? ", generated queries by " : "", report->generator);
     seeds_text(&report->here, &line);
@@ -135,8 +135,11 @@ static void row_text(const gb_report *report, size_t row, gb_text *out)
         const char *text = !labelled ? label.data : last && note.length ? note.data : "";
         gb_text shifted = {0};
         gb_text_printf(&shifted, "%s%s", labelled && text[0] ? "    " : "", text ? text : "");
+        bool first = !labelled;
         if (!shifted.failed && row_line(report, row, kind, shifted.data ? shifted.data : "", out))
             labelled = true;
+        if (first && labelled && last && note.length) /* no line but this one */
+            gb_text_printf(out, "    %s\n", note.data);
         gb_text_free(&shifted);
     }
     gb_text_free(&label);

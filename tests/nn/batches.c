@@ -100,28 +100,47 @@ Test(batches, seed_changes_the_order)
     scratch_leave(&s);
 }
 
-/* Passages without siblings have no spans to pair. */
+/* Where no passage has a sibling, the spans of a passage are its halves, cut before a word. */
 Test(batches, collection_of_single_passages)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
-    scratch_write(
-        "single.jsonl",
-        "{\"id\": \"a\", \"title\": \"\", \"passages\": [{\"id\": \"1\", \"text\": \"bade\"}]}\n"
-        "{\"id\": \"b\", \"title\": \"\", \"passages\": [{\"id\": \"2\", \"text\": \"figo\"}]}\n");
-    gb_log_set_level(GB_LOG_WARN);
-    gb_import_params import = GB_IMPORT_DEFAULTS;
-    import.path = "single.jsonl";
-    MUST(gb_collection_import(&import, "single", &status));
-    gb_collection *collection = gb_collection_open("single", &status);
-    MUST(collection);
+    tiny t = tiny_make();
+    gb_collection single = *t.collection;
+    single.documents = single.passages;
+    uint32_t *own = gb_alloc(single.passages, sizeof *own, &status), whole = 0;
+    MUST(own);
+    for (uint32_t p = 0; p < single.passages; p++)
+        own[p] = p;
+    single.document = own;
+    gb_pretrain_data data = {&single, &t.tokens, t.vocab};
+    gb_pretrain_params settings = tiny_settings();
+    settings.context = GB_CONTEXT_SPAN;
+    document_list documents;
     row_order order;
-    cr_expect_not(row_order_make(&order, collection, true, 1, &status));
-    cr_expect_eq(status.code, GB_DATA);
-    cr_expect(strstr(status.hint, "quer"), "%s", status.hint);
-    MUST(row_order_make(&order, collection, false, 1, &status));
+    MUST(document_list_make(&documents, &single, &status));
+    MUST(row_order_make(&order, &single, true, 1, &status));
+    cr_expect(documents.halves);
+    cr_expect_eq(order.count, single.passages);
+    for (uint32_t p = 0; p < single.passages; p++) {
+        cr_assert(documents.first[p] == 2 * p && documents.first[p + 1] == 2 * p + 2);
+        gb_rng rng = gb_rng_make(1, GB_RNG_CONTEXT, 0, p);
+        text_ids all = passage_ids(&data, p), left = span_ids(&data, &documents, 2 * p);
+        text_ids right = span_ids(&data, &documents, 2 * p + 1);
+        cr_expect_eq(context_ids(&data, &settings, &documents, 2 * p, &rng).ids, right.ids);
+        cr_expect_eq(context_ids(&data, &settings, &documents, 2 * p + 1, &rng).ids, left.ids);
+        whole += left.length == all.length;
+        if (left.length == all.length)
+            continue;
+        cr_assert(left.ids == all.ids && right.ids == all.ids + left.length);
+        cr_expect_eq(left.length + right.length, all.length);
+        cr_expect_not(gb_vocab_is_continuation(t.vocab, right.ids[0]), "passage %u", p);
+    }
+    cr_expect_lt(whole, single.passages / 2, "hardly a passage was cut");
     row_order_free(&order);
-    gb_collection_close(collection);
+    document_list_free(&documents);
+    free(own);
+    tiny_free(&t);
     scratch_leave(&s);
 }
 
