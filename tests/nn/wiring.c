@@ -174,7 +174,7 @@ static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_fro
     model_make(&m, t, &config, "cocondenser", &settings);
     pass p = pass_make(&m, device, 0, 0);
     batch b = batch_of(&p, 0, 2 * settings.batch);
-    naive states[MOST], head[MOST];
+    naive states[MOST] = {{0}}, head[MOST] = {{0}};
     encode_batch(&m, &b, states, skip_from, head);
     for (uint32_t s = 0; s < b.count; s++) { /* late [CLS], middle tokens */
         memcpy(head[s].x, states[s].x, config.hidden_size * sizeof(double));
