@@ -11,8 +11,7 @@ static const char usage[] =
     "\n"
     "Search with BM25 as Lucene scores it (Porter stems, Lucene's stop words, one-byte lengths) "
     "and\n"
-    "measure. DIR is a stored collection (gabbro data) or a folder with corpus.jsonl[.gz] as "
-    "BEIR's;\n"
+    "measure. DIR is what gabbro collection printed, or a folder with corpus.jsonl[.gz] as BEIR's;\n"
     "a passage is its title, a blank and its text.\n"
     "\n"
     "  --split NAME     judgements of DIR: qrels/NAME.tsv (default test, else dev)\n"
@@ -503,6 +502,17 @@ static bool run_bm25(session *s, const options *o, gb_status *status)
     return ok;
 }
 
+/* A step of gabbro collection holds the collection in a folder of its own. */
+static bool find_collection(options *o, char **inside, gb_status *status)
+{
+    *inside = gb_path_join(status, o->collection, "collection");
+    char *description = *inside ? gb_path_join(status, *inside, "collection.json") : NULL;
+    if (description && gb_file_exists(description))
+        o->collection = *inside;
+    free(description);
+    return description != NULL;
+}
+
 int gb_cli_bm25(int argc, char **argv)
 {
     options o = {.k1 = 0.9,
@@ -514,11 +524,14 @@ int gb_cli_bm25(int argc, char **argv)
     session s = {0};
     gb_status status = {0};
     bool help = false;
-    bool ok = parse(argc, argv, &o, &help, &status) && run_bm25(&s, &o, &status);
+    char *inside = NULL;
+    bool ok = parse(argc, argv, &o, &help, &status) && find_collection(&o, &inside, &status) &&
+              run_bm25(&s, &o, &status);
     if (help)
         fputs(usage, stdout);
     else if (!ok)
         gb_status_print(&status);
     free_session(&s);
+    free(inside);
     return help || ok ? GB_OK : (int)status.code;
 }

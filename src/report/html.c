@@ -64,7 +64,7 @@ static void head(const gb_report *report, gb_text *out)
     gb_text line = {0};
     gb_text_printf(&line, "%s, %s. Scale %s, collection %s%s%s. This run: ", report->spec->name,
                    report->spec->source, report->scale, report->collection,
-                   report->generator[0] ? ", generated queries by " : "", report->generator);
+                   report->generator[0] ? ", generated queries: " : "", report->generator);
     seeds_text(&report->here, &line);
     if (report->recorded.count) {
         gb_text_printf(&line, "; recorded: ");

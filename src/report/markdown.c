@@ -174,7 +174,7 @@ void gb_report_markdown(const gb_report *report, gb_text *out)
     gb_text_printf(out, "\n\n%s, %s. Scale %s, collection %s", report->spec->name,
                    report->spec->source, report->scale, report->collection);
     if (report->generator[0])
-        gb_text_printf(out, ", generated queries by %s", report->generator);
+        gb_text_printf(out, ", generated queries: %s", report->generator);
     gb_text_printf(out, ". This run: ");
     seeds_text(&report->here, out);
     if (report->recorded.count) {

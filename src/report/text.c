@@ -41,7 +41,7 @@ static void header(const gb_report *report, gb_text *out)
     title_text(report, out);
     gb_text_printf(out, " (%s, %s)\n", report->spec->name, report->spec->source);
     gb_text_printf(&line, "%s, collection %s%s%s, this run: ", report->scale, report->collection,
-                   report->generator[0] ? ", generated queries by " : "", report->generator);
+                   report->generator[0] ? ", generated queries: " : "", report->generator);
     seeds_text(&report->here, &line);
     if (report->recorded.count) {
         gb_text_printf(&line, ", recorded: ");
