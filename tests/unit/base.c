@@ -308,7 +308,7 @@ Test(lines, cut_or_damaged_gzip_is_an_error)
         cr_expect_eq(read_through(in_folder("cut.gz"), &status), -1, "cut at %zu", keep);
         cr_expect_eq(status.code, GB_DATA);
         cr_expect_not_null(strstr(status.what, "cut off"), "%s", status.what);
-        cr_expect_not_null(strstr(status.where, "/cut.gz:"), "%s", status.where);
+        cr_expect_not_null(strstr(status.where, "/cut.gz"), "%s", status.where);
     }
     write_gzip(in_folder("bad.gz"), bytes, sizeof bytes, 0);
     size_t length;

@@ -283,7 +283,7 @@ Test(vocab, damage_is_told_with_its_line)
     static const struct {
         const char *bytes, *where, *what;
     } cases[] = {
-        {"", "vocab.txt:0", "empty"},
+        {"", "vocab.txt", "empty"},
         {"[PAD]\n[UNK]\n[SEP]\n[MASK]\nrock\n", "vocab.txt:5", "[CLS]"},
         {SPECIALS "rock\nstone\nrock\n", "vocab.txt:8", "\"rock\" stands on line 6"},
         {SPECIALS "rock\nst\xC3\nquartz\n", "vocab.txt:7", "UTF-8"},
