@@ -11,7 +11,7 @@ static const char usage[] =
     "\n"
     "Search with BM25 as Lucene scores it (Porter stems, Lucene's stop words, one-byte lengths) "
     "and\n"
-    "measure. DIR is what gabbro collection printed, or a folder with corpus.jsonl[.gz] as BEIR's;\n"
+    "measure. DIR is what gabbro collection prints, or a folder with corpus.jsonl[.gz] as BEIR's;\n"
     "a passage is its title, a blank and its text.\n"
     "\n"
     "  --split NAME     judgements of DIR: qrels/NAME.tsv (default test, else dev)\n"

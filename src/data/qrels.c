@@ -196,7 +196,8 @@ bool gb_collection_qrels(const gb_collection *collection, const char *split, gb_
 {
     *qrels = (gb_qrels){0};
     if (!gb_collection_has_split(collection, split))
-        return gb_fail(status, GB_USAGE, collection->path, NULL,
+        return gb_fail(status, GB_USAGE, collection->path,
+                       "a folder brings queries.jsonl and qrels/train.tsv, dev.tsv or test.tsv",
                        "no split \"%s\"; the collection has: %s", split,
                        *collection->splits ? collection->splits : "none");
     char *path = gb_format(status, "%s/qrels/%s.tsv", collection->path, split);
