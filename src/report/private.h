@@ -98,7 +98,7 @@ typedef struct shown {
 void shown_cell(const gb_report *report, size_t row, size_t column, shown *out);
 /* Is there anything obtained (recorded or here) in a row? */
 bool row_obtained(const gb_report *report, size_t row);
-/* "did not converge here; 2 of 5 recorded not converged; below the baseline", or "". Appended to an
+/* "did not converge here, 2/5 recorded; below the baseline", or "". Appended to an
  * empty text. */
 void row_note(const gb_report *report, size_t row, gb_text *out);
 char mark_char(here_mark mark); /* '=', '~', '!' or ' ' */

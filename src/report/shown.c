@@ -113,11 +113,12 @@ void row_note(const gb_report *report, size_t row, gb_text *out)
     size_t recorded = unconverged(&report->recorded, row), here = unconverged(&report->here, row);
     if (here && report->here.count == 1)
         gb_text_printf(out, "did not converge here");
-    else if (here)
-        gb_text_printf(out, "%zu of %zu not converged here", here, report->here.count);
+    else if (here || recorded)
+        gb_text_printf(out, "not converged: ");
+    if (here && report->here.count > 1)
+        gb_text_printf(out, "%zu/%zu here", here, report->here.count);
     if (recorded)
-        gb_text_printf(out, "%s%zu of %zu recorded not converged", here ? "; " : "", recorded,
-                       report->recorded.count);
+        gb_text_printf(out, "%s%zu/%zu recorded", here ? ", " : "", recorded, report->recorded.count);
     if (!here && below_baseline(report, row))
         gb_text_printf(out, "%sbelow the baseline", out->length ? "; " : "");
 }

@@ -179,7 +179,7 @@ Test(report, recorded_seeds_decide)
     cr_expect(strstr(text, "recorded: 3 seeds (42 43 44)"), "%s", text);
     cr_expect(strstr(text, "32.0 (2.0)"), "%s", text);
     cr_expect(strstr(text, "30.0="), "%s", text);
-    cr_expect(strstr(text, "1 of 3 recorded not converged"), "%s", text);
+    cr_expect(strstr(text, "not converged: 1/3 recorded"), "%s", text);
     cr_expect(strstr(text, "95% interval +7.5 to +12.5"), "%s", text);
     cr_expect(strstr(text, "3 values equal the recorded run"), "%s", text);
     free(text);
