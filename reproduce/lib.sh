@@ -35,7 +35,7 @@ find_gabbro()
         [ -n "$gabbro" ] || [ ! -x "$place" ] || gabbro=$place
     done
     : "${gabbro:=$(command -v gabbro || true)}"
-    [ -n "$gabbro" ] || fail 2 "the program gabbro was not found (build it: reproduce/run $table)"
+    [ -n "$gabbro" ] || fail 2 "the program gabbro was not found (build it: reproduce/run ${table:-list})"
     tables_dir=${GABBRO_TABLES:-}
     [ -n "$tables_dir" ] || [ ! -f "$here/../tables/tables.tsv" ] || tables_dir=$here/../tables
 }

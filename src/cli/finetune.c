@@ -74,7 +74,7 @@ static bool open_inputs(session *s, const settings *o, gb_status *status)
     char *tokens = gb_path_join(status, o->tokens, "tokens");
     bool ok = dir && tokens && (s->collection = gb_collection_open(dir, status)) &&
               (s->has_tokens = gb_tokens_open(tokens, &s->tokens, status)) &&
-              (s->has_init = step_model_open(&s->init, o->init, status));
+              (s->has_init = step_model_open(&s->init, o->init, o->tokens, status));
     free(dir);
     free(tokens);
     return ok;

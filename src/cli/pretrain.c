@@ -52,7 +52,7 @@ static bool open_inputs(session *s, const settings *o, gb_status *status)
     free(vocab);
     if (!ok || !o->init)
         return ok;
-    return s->has_init = step_model_open(&s->init, o->init, status);
+    return s->has_init = step_model_open(&s->init, o->init, o->tokens, status);
 }
 
 static bool make_config(session *s, settings *o, gb_status *status)

@@ -59,7 +59,7 @@ bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *mod
     char *tokens = gb_path_join(status, tokens_step, "tokens");
     dense->longest_passage = step_setting_u32(tokens_step, "passage-tokens", 512);
     dense->longest_query = step_setting_u32(tokens_step, "query-tokens", 512);
-    bool ok = tokens && step_model_open(&dense->model, model_path, status) &&
+    bool ok = tokens && step_model_open(&dense->model, model_path, tokens_step, status) &&
               gb_tokens_open(tokens, &dense->tokens, status) &&
               (dense->params = gb_params_create(status)) &&
               gb_bert_declare(dense->params, &dense->model.config, false, &dense->bert, status);

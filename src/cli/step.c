@@ -289,7 +289,44 @@ uint32_t step_setting_u32(const char *dir, const char *name, uint32_t otherwise)
 
 /* ---- models ---- */
 
-bool step_model_open(step_model *model, const char *path, gb_status *status)
+bool step_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status)
+{
+    gb_text list = {0};
+    for (uint32_t id = 0; id < gb_vocab_size(vocab); id++)
+        gb_text_printf(&list, "%s\n", gb_vocab_token(vocab, id));
+    bool ok = !list.failed || gb_fail_memory(status, "comparing vocabularies");
+    if (ok)
+        gb_hash_bytes(list.data ? list.data : "", list.length, hash);
+    gb_text_free(&list);
+    return ok;
+}
+
+/* Ids of another vocabulary would give numbers that mean nothing. */
+static bool check_tokens(const step_model *model, const char *path, const char *tokens_step,
+                         gb_status *status)
+{
+    static const gb_tokenizer_params made_with = GB_TOKENIZER_DEFAULTS;
+    char hash[GB_HASH_SIZE];
+    if (!step_vocab_hash(model->vocab, hash, status))
+        return false;
+    json_t *run = gb_step_read(tokens_step, NULL);
+    const char *theirs =
+        json_string_value(json_object_get(json_object_get(run, "facts"), "vocabulary"));
+    bool same = !theirs || !strcmp(theirs, hash);
+    json_decref(run);
+    if (!same)
+        return gb_fail(status, GB_DATA, path,
+                       "tokenize with the model's own: gabbro vocabulary --from MODEL/vocab.txt",
+                       "the tokens were made with another vocabulary than the model's");
+    if (model->tokenizer.lower_case != made_with.lower_case ||
+        model->tokenizer.split_cjk != made_with.split_cjk)
+        return gb_fail(status, GB_DATA, path, "take an uncased model",
+                       "the model's tokenizer has other settings than gabbro tokenize");
+    return true;
+}
+
+bool step_model_open(step_model *model, const char *path, const char *tokens_step,
+                     gb_status *status)
 {
     *model = (step_model){0};
     char *inside = gb_path_join(status, path, "model");
@@ -301,7 +338,8 @@ bool step_model_open(step_model *model, const char *path, gb_status *status)
         return false;
     model->config = *gb_folder_config(model->folder);
     model->vocab = gb_folder_vocab(model->folder, status);
-    if (model->vocab && gb_folder_tokenizer(model->folder, &model->tokenizer, status))
+    if (model->vocab && gb_folder_tokenizer(model->folder, &model->tokenizer, status) &&
+        check_tokens(model, path, tokens_step, status))
         return true;
     step_model_close(model);
     return false;

@@ -74,7 +74,11 @@ typedef struct step_model {
     gb_tokenizer_params tokenizer; /* of the folder */
     gb_bert_config config;         /* of the folder */
 } step_model;
-bool step_model_open(step_model *model, const char *path, gb_status *status);
+/* tokens_step: what it will read; refused when that was made with another vocabulary or casing. */
+bool step_model_open(step_model *model, const char *path, const char *tokens_step,
+                     gb_status *status);
+/* Hash of the list of tokens: what a tokens step notes as fact "vocabulary". */
+bool step_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status);
 void step_model_close(step_model *model);
 
 #endif

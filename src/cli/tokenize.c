@@ -8,7 +8,8 @@ static const char usage[] =
     "WordPiece ids of all passages, queries and generated queries. Prints the step's folder.\n";
 
 static bool tokenize(const step_run *run, const char *collection_step, const char *vocabulary_step,
-                     uint32_t passage_tokens, uint32_t query_tokens, gb_status *status)
+                     uint32_t passage_tokens, uint32_t query_tokens, json_t **facts,
+                     gb_status *status)
 {
     char *dir = gb_path_join(status, collection_step, "collection");
     char *vocab_path = dir ? gb_path_join(status, vocabulary_step, "vocab.txt") : NULL;
@@ -20,6 +21,10 @@ static bool tokenize(const step_run *run, const char *collection_step, const cha
     bool ok = tokenizer && gb_make_dirs(out, status) &&
               gb_collection_tokenize(collection, tokenizer, vocab, passage_tokens, query_tokens,
                                      out, status);
+    char hash[GB_HASH_SIZE];
+    ok = ok && step_vocab_hash(vocab, hash, status);
+    if (ok)
+        *facts = json_pack("{s:s}", "vocabulary", hash);
     gb_tokenizer_destroy(tokenizer);
     gb_vocab_destroy(vocab);
     gb_collection_close(collection);
@@ -50,8 +55,9 @@ int gb_cli_tokenize(int argc, char **argv)
     if (passage_tokens < 3 || query_tokens < 3)
         ok = gb_fail(&status, GB_USAGE, NULL, NULL, "a text needs at least 3 tokens");
     ok = ok && step_begin(&run, 1, false, NULL, &status);
-    if (ok && (gb_step_done(run.step) ||
-               tokenize(&run, collection, vocabulary, passage_tokens, query_tokens, &status)))
-        step_end(&run, NULL, &status);
+    json_t *facts = NULL;
+    if (ok && (gb_step_done(run.step) || tokenize(&run, collection, vocabulary, passage_tokens,
+                                                  query_tokens, &facts, &status)))
+        step_end(&run, facts, &status);
     return step_close(&run, &status);
 }

@@ -150,6 +150,19 @@ fault 3 "a layer that is not there" "deep/model.safetensors: .*layer.1.*missing"
     gabbro finetune --init deep $data --negatives "$bm25"
 fault 3 "a cut model" "cut/model.safetensors: .*cut" gabbro mine --model cut $data
 fault 3 "a damaged config.json" "text/config.json" gabbro $mlm --init text
+other_vocabulary=$(gabbro vocabulary --collection "$collection" --size 100) &&
+    other_tokens=$(gabbro tokenize --collection "$collection" --vocabulary "$other_vocabulary")
+other="--collection $collection --tokens $other_tokens"
+fault 3 "tokens of another vocabulary, pre-training" "another vocabulary" \
+    gabbro pretrain mlm $other --vocabulary "$other_vocabulary" --init "$encoder"
+fault 3 "tokens of another vocabulary, fine-tuning" "another vocabulary" \
+    gabbro finetune --init "$encoder" $other --negatives "$bm25"
+fault 3 "tokens of another vocabulary, evaluation" "another vocabulary" \
+    gabbro evaluate --model "$encoder" $other
+cp -r "$encoder/model" cased
+sed 's/"do_lower_case": true/"do_lower_case": false/' "$encoder/model/tokenizer_config.json" \
+    >cased/tokenizer_config.json
+fault 3 "a cased model" "cased: .*tokenizer" gabbro evaluate --model cased $data
 fault 3 "a step of another kind" "collection" \
     gabbro tokenize --collection "$bm25" --vocabulary "$vocabulary"
 fault 3 "no run to take negatives from" "run.trec" \
