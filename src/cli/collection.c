@@ -48,7 +48,6 @@ int gb_cli_collection(int argc, char **argv)
     }
     if (ok)
         step_end(&run, facts, &status);
-    else
-        json_decref(facts);
+    json_decref(facts);
     return step_close(&run, &status);
 }

@@ -200,7 +200,7 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
         gb_device *device = step_device(step, status);
         ok = device && ranking_dense_open(&dense, device, o->model, o->tokens, status);
         if (ok)
-            json_object_update(facts, step_device_facts(step));
+            json_object_update_new(facts, step_device_facts(step));
     }
     char *splits = ok ? gb_strdup(collection->splits, status) : NULL, *rest = splits;
     for (char *split; ok && splits && (split = strsep(&rest, " "));)
@@ -210,6 +210,7 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     free(splits);
     ranking_dense_close(&dense);
     json_decref(metrics);
+    json_decref(facts);
     gb_collection_close(collection);
     free(dir);
     return ok;

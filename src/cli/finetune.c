@@ -131,7 +131,7 @@ static bool train(step_run *run, session *s, const settings *o, json_t *facts, g
     gb_train_result result;
     bool ok = resume && gb_train(device, &s->task, &params, s->values, NULL, &result, status);
     if (ok) {
-        json_object_update(facts, step_device_facts(run));
+        json_object_update_new(facts, step_device_facts(run));
         json_object_set_new(facts, "first_loss", json_real(result.first_loss[0]));
         json_object_set_new(facts, "final_loss", json_real(result.final_loss[0]));
         json_object_set_new(facts, "converged",
@@ -157,6 +157,7 @@ static void run_finetune(step_run *run, settings *o, gb_status *status)
     if (open_inputs(&s, o, status) && make_set(&s, o, status) && make_model(&s, o, status) &&
         train(run, &s, o, facts, status) && save_model(run, &s, o->params.longest_passage, status))
         step_end(run, facts, status);
+    json_decref(facts);
     gb_finetune_destroy(s.self);
     gb_training_set_free(&s.set);
     gb_bert_free(&s.bert);

@@ -23,6 +23,7 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
     ranking_dense dense = {0};
     uint32_t *queries = NULL, count = 0;
     gb_device *device = NULL;
+    json_t *facts = NULL;
     bool ok = collection && gb_collection_qrels(collection, split, &qrels, status) &&
               ranking_queries(&qrels, &queries, &count, status);
     if (ok && model)
@@ -32,7 +33,8 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
     else if (ok)
         ok = ranking_bm25(collection, queries, count, depth, &run, status);
     ok = ok && ranking_write(step, collection, &run, "run.trec", status) &&
-         step_end(step, model ? step_device_facts(step) : NULL, status);
+         (!model || (facts = step_device_facts(step))) && step_end(step, facts, status);
+    json_decref(facts);
     ranking_dense_close(&dense);
     gb_run_free(&run);
     free(queries);

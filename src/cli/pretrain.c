@@ -170,7 +170,7 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
         for (int l = 0; l < GB_MAX_LOSSES && s->task.loss_names[l]; l++)
             json_object_set_new(losses, s->task.loss_names[l], json_real(result.final_loss[l]));
         json_object_set_new(facts, "final_loss", losses);
-        json_object_update(facts, step_device_facts(run));
+        json_object_update_new(facts, step_device_facts(run));
         json_t *times = step_times(result.seconds);
         json_object_set_new(times, "gflops_per_s", json_real(result.flops / result.seconds / 1e9));
         json_object_set_new(facts, "times", times);
@@ -188,6 +188,7 @@ static bool run_pretrain(step_run *run, settings *o, const char *name, gb_status
               make_objective(&s, o, name, status) &&
               (!s.objective || !o->steps || train(run, &s, o, name, facts, status)) &&
               save_model(run, &s, name, status) && step_end(run, facts, status);
+    json_decref(facts);
     if (s.objective)
         s.objective->destroy(s.self);
     gb_bert_free(&s.bert);

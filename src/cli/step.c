@@ -239,10 +239,9 @@ gb_device *step_device(step_run *run, gb_status *status)
     return run->device;
 }
 
-bool step_end(step_run *run, json_t *facts, gb_status *status)
+bool step_end(step_run *run, const json_t *facts, gb_status *status)
 {
     bool ok = gb_step_done(run->step) || gb_step_finish(run->step, facts, status);
-    json_decref(facts);
     if (ok) {
         printf("%s\n", gb_step_path(run->step));
         if (run->profile && run->device)

@@ -55,8 +55,8 @@ bool step_parse(step_run *run, int argc, char **argv, const char *usage, const c
 bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, gb_status *status);
 /* The device of a step that runs on one; its name is logged. */
 gb_device *step_device(step_run *run, gb_status *status);
-/* Finish with facts (taken over), or nothing when the step was there already; print its folder. */
-bool step_end(step_run *run, json_t *facts, gb_status *status);
+/* Finish with facts (may be NULL), or nothing when the step was there already; print its folder. */
+bool step_end(step_run *run, const json_t *facts, gb_status *status);
 /* Close everything; exit code of status, which is printed. */
 int step_close(step_run *run, const gb_status *status);
 /* A path inside the step's folder; caller frees. */

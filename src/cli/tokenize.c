@@ -59,5 +59,6 @@ int gb_cli_tokenize(int argc, char **argv)
     if (ok && (gb_step_done(run.step) || tokenize(&run, collection, vocabulary, passage_tokens,
                                                   query_tokens, &facts, &status)))
         step_end(&run, facts, &status);
+    json_decref(facts);
     return step_close(&run, &status);
 }

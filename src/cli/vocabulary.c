@@ -78,5 +78,6 @@ int gb_cli_vocabulary(int argc, char **argv)
     }
     if (ok)
         step_end(&run, facts, &status);
+    json_decref(facts);
     return step_close(&run, &status);
 }
