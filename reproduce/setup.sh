@@ -6,7 +6,7 @@
 # Packages by their Debian names (the same in Debian 12 and 13 and in Ubuntu 24.04).
 gabbro_packages_build="build-essential meson ninja-build pkg-config glslc libvulkan-dev
     mesa-vulkan-drivers libjansson-dev libssl-dev zlib1g-dev libutf8proc-dev libicu-dev
-    libstemmer-dev libcglm-dev"
+    libcglm-dev"
 gabbro_packages_tests="libcriterion-dev vulkan-validationlayers"
 # The same for systems without dpkg: commands and pkg-config modules.
 gabbro_commands_build="cc meson ninja pkg-config glslc"
@@ -103,8 +103,8 @@ gabbro_need()
         missing=$(gabbro_missing_elsewhere "$1")
         [ -z "$missing" ] && return 0
         gabbro_say "not found: $missing"
-        gabbro_say "install what gives these commands and pkg-config modules (and libstemmer's header" \
-            "and a Vulkan driver), then run again; the Debian packages would be:"
+        gabbro_say "install what gives these commands and pkg-config modules (and a Vulkan driver)," \
+            "then run again; the Debian packages would be:"
         # shellcheck disable=SC2086 # a list of words
         gabbro_say $gabbro_packages_build $gabbro_packages_tests
         return 2

@@ -19,12 +19,6 @@ enum {
     ATTR_WIDTH
 };
 
-/* Smallest philox output that keeps an element dropped with probability p. */
-static uint32_t keep_threshold(float p)
-{
-    return (uint32_t)((double)p * 4294967296.0);
-}
-
 /* What the three kernels share. dq, dkv: gradient tensors (GB_NO_TENSOR in the forward pass), with
  * the columns of q, k and v. */
 static gb_kernel attention_kernel(const char *shader, const gb_target *target, const gb_tape *tape,
@@ -61,7 +55,7 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
                        bits ? bits->ld : 0,
                        gb_float_bits(1.0f / sqrtf((float)head_dim)),
                        node->attr[ATTR_SITE],
-                       keep_threshold(p),
+                       ops_keep_threshold(p),
                        gb_float_bits(1.0f / (1.0f - p)),
                        q->ld / 4,
                        node->attr[ATTR_Q_COL] / 4,
@@ -168,7 +162,7 @@ static double keep_factor(const gb_node *node, const uint32_t *sequences, uint32
                            node->attr[ATTR_SITE] << 4 | GB_RNG_DROPOUT};
     uint32_t bits[4];
     gb_philox(counter, sequences, bits);
-    return bits[j & 3] >= keep_threshold(p) ? 1.0 / (1.0 - p) : 0;
+    return bits[j & 3] >= ops_keep_threshold(p) ? 1.0 / (1.0 - p) : 0;
 }
 
 static head_view view_of(gb_reference *ref, const gb_tape *tape, const gb_node *node, uint32_t s,

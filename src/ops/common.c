@@ -47,6 +47,11 @@ void ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor
     push_u32(kernel, count4);
 }
 
+uint32_t ops_keep_threshold(float p)
+{
+    return (uint32_t)((double)p * 4294967296.0);
+}
+
 uint32_t ops_row_blocks(uint32_t rows)
 {
     /* 64 rows a block, at most 256 blocks: enough to fill a GPU, few enough to add up at once. */

@@ -6,7 +6,7 @@ enum { ATTR_P, ATTR_SITE };
 
 static uint32_t threshold_of(const gb_node *node)
 {
-    return (uint32_t)((double)gb_bits_float(node->attr[ATTR_P]) * 4294967296.0);
+    return ops_keep_threshold(gb_bits_float(node->attr[ATTR_P]));
 }
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)

@@ -74,6 +74,12 @@ gb_tensor param_grad(gb_tape *tape, gb_tensor param, bool *accumulate);
 
 /* Shared emissions. */
 gb_tensor ops_temp_like(gb_tape *tape, const char *name, gb_tensor tensor);
+/* Kernel and reference of the sum of all elements of x into out [1,1] (root: its square root). */
+bool ops_emit_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tensor out, bool root,
+                  const char *label, gb_status *status);
+double ops_reference_sum(gb_reference *ref, const gb_tape *tape, gb_tensor x);
+/* Smallest Philox output that keeps an element dropped with probability p. */
+uint32_t ops_keep_threshold(float p);
 /* out [1,C] (+)= column sums of x [N,C]. */
 void ops_column_sum_into(gb_tape *tape, gb_tensor x, gb_tensor out, bool accumulate);
 /* What it needs for partial sums, or GB_NO_TENSOR; and its kernels. */

@@ -89,29 +89,12 @@ enum { IN_LOSSES, IN_X0, IN_D0 = IN_X0 + PAIRS };
 static bool emit_total(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                        gb_status *status)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_LOSSES]);
-    gb_kernel kernel = kernel_of("sum", "loss");
-    spec(&kernel, 1);
-    spec(&kernel, 0);
-    bind(&kernel, 0, node->in[IN_LOSSES], GB_READ);
-    bind(&kernel, 1, node->out[0], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld);
-    push_f32(&kernel, 1.0f);
-    kernel.grid[0] = kernel.grid[1] = kernel.grid[2] = 1;
-    kernel.flops = info->rows;
-    kernel.bytes = 16.0 * info->rows;
-    return gb_emit(emitter, &kernel, status);
+    return ops_emit_sum(emitter, tape, node->in[IN_LOSSES], node->out[0], false, "loss", status);
 }
 
 static void reference_total(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_LOSSES]);
-    double sum = 0;
-    for (uint32_t r = 0; r < info->rows; r++)
-        sum += gb_reference_f(ref, node->in[IN_LOSSES])[(size_t)r * info->ld];
-    *gb_reference_f(ref, node->out[0]) = sum;
+    *gb_reference_f(ref, node->out[0]) = ops_reference_sum(ref, tape, node->in[IN_LOSSES]);
 }
 
 static void param_gradient(gb_tape *tape, gb_tensor param, gb_tensor gradient, gb_tensor g);

@@ -5,14 +5,15 @@
 
 enum { ATTR_ROOT };
 
-static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+bool ops_emit_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tensor out, bool root,
+                  const char *label, gb_status *status)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[0]);
-    gb_kernel kernel = kernel_of("sum", NULL);
+    const gb_tensor_info *info = gb_tape_tensor(tape, x);
+    gb_kernel kernel = kernel_of("sum", label);
     spec(&kernel, 1);
-    spec(&kernel, node->attr[ATTR_ROOT]);
-    bind(&kernel, 0, node->in[0], GB_READ);
-    bind(&kernel, 1, node->out[0], GB_WRITE);
+    spec(&kernel, root);
+    bind(&kernel, 0, x, GB_READ);
+    bind(&kernel, 1, out, GB_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld);
@@ -23,14 +24,26 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     return gb_emit(emitter, &kernel, status);
 }
 
-static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+double ops_reference_sum(gb_reference *ref, const gb_tape *tape, gb_tensor x)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[0]);
-    const double *x = gb_reference_f(ref, node->in[0]);
+    const gb_tensor_info *info = gb_tape_tensor(tape, x);
+    const double *values = gb_reference_f(ref, x);
     double sum = 0;
     for (uint32_t r = 0; r < info->rows; r++)
         for (uint32_t c = 0; c < info->cols; c++)
-            sum += x[(size_t)r * info->ld + c];
+            sum += values[(size_t)r * info->ld + c];
+    return sum;
+}
+
+static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    return ops_emit_sum(emitter, tape, node->in[0], node->out[0], node->attr[ATTR_ROOT], NULL,
+                        status);
+}
+
+static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    double sum = ops_reference_sum(ref, tape, node->in[0]);
     *gb_reference_f(ref, node->out[0]) = node->attr[ATTR_ROOT] ? sqrt(sum) : sum;
 }
 
