@@ -187,6 +187,7 @@ typedef struct gb_report {
     const char *collection;      /* name of the collection, with its size where known */
     const char *collection_id;   /* identity that recorded results must share */
     const char *generator;       /* who wrote the generated queries, or "" */
+    const char *notes;           /* what was done to the collection at import, sentences, or "" */
     json_t *settings;            /* of the scale, owned; NULL: not told */
     json_t *times;               /* passed on, owned; NULL: none */
     gb_spec_column *columns;     /* [column_count] shown; the spec's, or made from the results */

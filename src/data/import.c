@@ -278,14 +278,17 @@ static bool import_run(gb_import *import, gb_status *status)
     if (import->empty_texts)
         gb_import_note(import, "%llu of %u passages have no text",
                        (unsigned long long)import->empty_texts, import->passages);
+    bool held_out = import->queries == 0 && !params->keep_splits;
     return commit(&import->ids, status) && commit(&import->titles, status) &&
-           commit(&import->texts, status) && commit(&import->query_ids, status) &&
-           commit(&import->query_texts, status) && gb_import_group(import, status) &&
+           commit(&import->texts, status) && gb_import_group(import, status) &&
            (params->keep_splits || gb_import_make_train(import, status)) &&
-           (params->queries ? gb_generated_read(import->dir, params->queries, import->passage_map,
-                                                &counts, status)
-                            : gb_generated_extract(import->dir, params->queries_per_passage,
-                                                   params->seed, &counts, status)) &&
+           (params->queries
+                ? gb_generated_read(import->dir, params->queries, import->passage_map, &counts,
+                                    status)
+                : gb_generated_extract(import->dir, params->queries_per_passage + held_out,
+                                       params->seed, &counts, status)) &&
+           (!held_out || gb_import_hold_out(import, &counts, status)) &&
+           commit(&import->query_ids, status) && commit(&import->query_texts, status) &&
            import_describe(import, &counts, status);
 }
 

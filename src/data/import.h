@@ -55,6 +55,18 @@ void gb_import_names_free(gb_import_names *list);
 
 /* Copy a file of judgements as qrels/<split>.tsv, checking ids, and count it. */
 bool gb_import_qrels(gb_import *import, const char *path, const char *split, gb_status *status);
+/* What a split holds. */
+typedef struct gb_qrels_counts {
+    uint64_t judgements; /* written */
+    uint64_t relevant;   /* of grade 1 and more */
+    uint64_t skipped;    /* of unknown ids */
+    uint64_t repeated;   /* said twice in the same words */
+    uint32_t queries;    /* different queries */
+    int32_t highest;     /* grade */
+} gb_qrels_counts;
+/* qrels/<split>.tsv with its header line written; and its counts for collection.json. */
+gb_out *gb_import_split_open(const gb_import *import, const char *split, gb_status *status);
+void gb_import_split_done(gb_import *import, const char *split, const gb_qrels_counts *counts);
 /* Make a training split where there is none. */
 bool gb_import_make_train(gb_import *import, gb_status *status);
 
@@ -87,5 +99,7 @@ bool gb_generated_read(const char *folder, const char *path, const gb_map *passa
 /* By the extractive generator. */
 bool gb_generated_extract(const char *folder, uint32_t per_passage, uint64_t seed,
                           gb_generated_counts *counts, gb_status *status);
+/* Make queries and splits train and dev of generated queries, for a source that has none. */
+bool gb_import_hold_out(gb_import *import, gb_generated_counts *counts, gb_status *status);
 
 #endif

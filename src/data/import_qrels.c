@@ -5,17 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a copied file of judgements held. */
-typedef struct qrels_counts {
-    uint64_t judgements; /* written */
-    uint64_t relevant;   /* of grade 1 and more */
-    uint64_t skipped;    /* of unknown ids */
-    uint64_t repeated;   /* said twice in the same words */
-    uint32_t queries;    /* different queries */
-    int32_t highest;     /* grade */
-} qrels_counts;
-
-static json_t *describe(const qrels_counts *counts)
+void gb_import_split_done(gb_import *import, const char *split, const gb_qrels_counts *counts)
 {
     json_t *json = json_object();
     json_object_set_new(json, "queries", json_integer(counts->queries));
@@ -24,10 +14,10 @@ static json_t *describe(const qrels_counts *counts)
     json_object_set_new(json, "highest_grade", json_integer(counts->highest));
     json_object_set_new(json, "skipped_unknown", json_integer((json_int_t)counts->skipped));
     json_object_set_new(json, "repeated", json_integer((json_int_t)counts->repeated));
-    return json;
+    json_object_set_new(import->splits, split, json);
 }
 
-static gb_out *open_split(const gb_import *import, const char *split, gb_status *status)
+gb_out *gb_import_split_open(const gb_import *import, const char *split, gb_status *status)
 {
     char *path = gb_format(status, "%s/qrels/%s.tsv", import->dir, split);
     gb_out *out = path ? gb_out_open(path, status) : NULL;
@@ -39,7 +29,7 @@ static gb_out *open_split(const gb_import *import, const char *split, gb_status 
 
 /* Write one judgement and count it. `pairs` remembers grades to find contradictions. */
 static bool copy_judgement(gb_import *import, const gb_lines *lines, const gb_qrel_line *line,
-                           gb_map *pairs, gb_map *queries, FILE *stream, qrels_counts *counts,
+                           gb_map *pairs, gb_map *queries, FILE *stream, gb_qrels_counts *counts,
                            gb_status *status)
 {
     bool query = gb_map_get(import->query_map, line->query, strlen(line->query)) != GB_MAP_NONE;
@@ -82,10 +72,10 @@ static bool copy_judgement(gb_import *import, const gb_lines *lines, const gb_qr
 bool gb_import_qrels(gb_import *import, const char *path, const char *split, gb_status *status)
 {
     gb_lines *lines = gb_import_open(import, path, status);
-    gb_out *out = lines ? open_split(import, split, status) : NULL;
+    gb_out *out = lines ? gb_import_split_open(import, split, status) : NULL;
     gb_map *pairs = out ? gb_map_create(status) : NULL;
     gb_map *queries = pairs ? gb_map_create(status) : NULL;
-    qrels_counts counts = {0};
+    gb_qrels_counts counts = {0};
     gb_qrel_line line;
     int got = queries ? 1 : -1;
     while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1)
@@ -98,7 +88,7 @@ bool gb_import_qrels(gb_import *import, const char *path, const char *split, gb_
     }
     if (got == 0) {
         counts.queries = (uint32_t)gb_map_count(queries);
-        json_object_set_new(import->splits, split, describe(&counts));
+        gb_import_split_done(import, split, &counts);
         if (counts.skipped)
             gb_import_note(import, "split %s: %llu judgements of unknown ids skipped", split,
                            (unsigned long long)counts.skipped);
@@ -167,9 +157,9 @@ static bool write_half(gb_import *import, const char *path, const char *split, c
                        bool train, gb_status *status)
 {
     gb_lines *lines = gb_lines_open(path, status);
-    gb_out *out = lines ? open_split(import, split, status) : NULL;
+    gb_out *out = lines ? gb_import_split_open(import, split, status) : NULL;
     gb_qrel_line line;
-    qrels_counts counts = {0};
+    gb_qrels_counts counts = {0};
     int got = out ? 1 : -1;
     while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1) {
         uint32_t query = gb_map_get(half->queries, line.query, strlen(line.query));
@@ -188,7 +178,7 @@ static bool write_half(gb_import *import, const char *path, const char *split, c
     }
     uint32_t all = (uint32_t)gb_map_count(half->queries);
     counts.queries = train ? all / 2 : all - all / 2;
-    json_object_set_new(import->splits, split, describe(&counts));
+    gb_import_split_done(import, split, &counts);
     return gb_out_commit(out, status);
 }
 

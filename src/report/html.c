@@ -79,6 +79,8 @@ static void head(const gb_report *report, gb_text *out)
                        run->driver, run->kernels[0] ? ", kernels " : "", run->kernels);
     if (!line.failed)
         element(out, "p", NULL, line.data);
+    if (report->notes[0])
+        element(out, "p", NULL, report->notes);
     gb_text_free(&line);
 }
 

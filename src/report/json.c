@@ -131,15 +131,15 @@ static json_t *report_json(const gb_report *report)
     const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
     json_t *device = json_pack("{s:s, s:s, s:s}", "device", run ? run->device : "", "driver",
                                run ? run->driver : "", "kernels", run ? run->kernels : "");
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:O?, s:o, s:o, s:o, s:o, s:s, "
-                     "s:o}",
-                     "format", 1, "program", "gabbro " GABBRO_VERSION, "table", report->spec->name,
-                     "source", report->spec->source, "scale", report->scale, "collection",
-                     report->collection, "collection_step", report->collection_id,
-                     "collection_kind", report->collection_kind, "generator", report->generator,
-                     "settings", report->settings, "device", device, "rows", rows, "claims", claims,
-                     "deviations", deviations, "recorded_note", report->recorded_note, "times",
-                     times_json(report));
+    return json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:O?, s:o, s:o, s:o, s:o, s:s, "
+        "s:o}",
+        "format", 1, "program", "gabbro " GABBRO_VERSION, "table", report->spec->name, "source",
+        report->spec->source, "scale", report->scale, "collection", report->collection,
+        "collection_step", report->collection_id, "collection_kind", report->collection_kind,
+        "generator", report->generator, "collection_notes", report->notes, "settings",
+        report->settings, "device", device, "rows", rows, "claims", claims, "deviations",
+        deviations, "recorded_note", report->recorded_note, "times", times_json(report));
 }
 
 bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status)

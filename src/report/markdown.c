@@ -187,6 +187,8 @@ void gb_report_markdown(const gb_report *report, gb_text *out)
     if (run && run->device[0])
         gb_text_printf(out, "Device: %s%s%s%s%.16s.\n", run->device, run->driver[0] ? ", " : "",
                        run->driver, run->kernels[0] ? ", kernels " : "", run->kernels);
+    if (report->notes[0])
+        gb_text_printf(out, "\nCollection: %s.\n", report->notes);
     table(report, out);
     claims(report, out);
     deviations(report, out);

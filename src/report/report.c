@@ -118,13 +118,13 @@ static bool take_results(gb_report *report, const results *read, gb_status *stat
     return true;
 }
 
-/* Name, size and generator from the collection's folder; else its name is what was given. */
+/* Name, size, generator and notes from the collection's folder; else its name is what was given. */
 static bool describe_collection(gb_report *report, const char *given, gb_status *status)
 {
     const char *slash = strrchr(given, '/');
     report->collection = report->collection_id =
         keep(report->arena, slash ? slash + 1 : given, status);
-    report->generator = "";
+    report->generator = report->notes = "";
     char *path = gb_path_join(status, given, "collection/collection.json"); /* a step's folder */
     if (path && !gb_file_exists(path)) {
         free(path);
@@ -136,7 +136,11 @@ static bool describe_collection(gb_report *report, const char *given, gb_status 
     const char *generator = json_string_value(json_object_get(root, "generator"));
     const json_t *counts = json_object_get(root, "counts");
     const json_t *passages = json_object_get(counts ? counts : root, "passages");
-    gb_text text = {0};
+    gb_text text = {0}, notes = {0};
+    size_t index;
+    const json_t *note;
+    json_array_foreach(json_object_get(root, "notes"), index, note) if (json_is_string(note))
+        gb_text_printf(&notes, "%s%s", index ? "; " : "", json_string_value(note));
     if (name && json_is_integer(passages))
         gb_text_printf(&text, "%s, %lld passages", name, (long long)json_integer_value(passages));
     else if (name)
@@ -145,9 +149,12 @@ static bool describe_collection(gb_report *report, const char *given, gb_status 
         report->collection = keep(report->arena, text.data, status);
     if (generator)
         report->generator = keep(report->arena, generator, status);
+    if (notes.length && !notes.failed)
+        report->notes = keep(report->arena, notes.data, status);
     gb_text_free(&text);
+    gb_text_free(&notes);
     json_decref(root);
-    return report->collection && report->collection_id && report->generator;
+    return report->collection && report->collection_id && report->generator && report->notes;
 }
 
 static bool take_header(gb_report *report, const results *read, gb_status *status)

@@ -118,7 +118,8 @@ void row_note(const gb_report *report, size_t row, gb_text *out)
     if (here && report->here.count > 1)
         gb_text_printf(out, "%zu/%zu here", here, report->here.count);
     if (recorded)
-        gb_text_printf(out, "%s%zu/%zu recorded", here ? ", " : "", recorded, report->recorded.count);
+        gb_text_printf(out, "%s%zu/%zu recorded", here ? ", " : "", recorded,
+                       report->recorded.count);
     if (!here && below_baseline(report, row))
         gb_text_printf(out, "%sbelow the baseline", out->length ? "; " : "");
 }

@@ -51,6 +51,8 @@ static void header(const gb_report *report, gb_text *out)
     }
     if (!line.failed)
         paragraph(out, "Scale", line.data);
+    if (report->notes[0])
+        paragraph(out, "Collection", report->notes);
     gb_text_free(&line);
 }
 

@@ -212,7 +212,6 @@ Test(collection, msmarco_tsv)
     c = import("t.tsv", "titled");
     expect_row(c->titles, 0, "One");
     expect_row(c->texts, 1, "The second one.");
-    cr_expect_str_eq(c->splits, "");
     gb_collection_close(c);
     scratch_leave(&s);
 }
@@ -349,6 +348,88 @@ Test(collection, generated_queries_in_any_order)
     expect_row(c->generated, 2, "slow rock\ndeep rock\n");
     gb_collection_close(c);
     cr_expect_not(gb_file_exists("out/generated.spool"));
+    scratch_leave(&s);
+}
+
+/* `count` documents of two passages about words of their own. */
+static void write_lone_documents(const char *name, int count)
+{
+    gb_text text = {0};
+    for (int i = 0; i < count; i++)
+        gb_text_printf(
+            &text,
+            "{\"id\":\"%d\",\"title\":\"\",\"passages\":[{\"id\":\"%d-0\",\"text\":\"The "
+            "stone%d and Elbe%d is round.\"},{\"id\":\"%d-1\",\"text\":\"Ice%d moved "
+            "the grain%d south.\"}]}\n",
+            i, i, i, i, i, i, i);
+    scratch_write(name, text.data);
+    gb_text_free(&text);
+}
+
+Test(collection, documents_alone_hold_a_generated_query_out_of_each_passage)
+{
+    scratch s = scratch_enter();
+    write_lone_documents("alone.jsonl", 20);
+    gb_collection *c = import("alone.jsonl", "out");
+    cr_expect_str_eq(c->splits, "train dev");
+    gb_qrels splits[2];
+    cr_assert(gb_collection_qrels(c, "train", &splits[0], NULL));
+    cr_assert(gb_collection_qrels(c, "dev", &splits[1], NULL));
+    cr_expect_eq(splits[1].count, 8, "two passages of each of four documents");
+    cr_expect_eq(splits[0].count + splits[1].count, 40);
+    unsigned sides[20] = {0};
+    for (int i = 0; i < 2; i++) {
+        for (size_t row = 0; row < splits[i].count; row++) {
+            uint32_t passage = splits[i].rows[row].passage;
+            sides[c->document[passage]] |= 1u << i;
+            size_t length, stay_length;
+            const char *held = gb_table_row(c->queries, splits[i].rows[row].query, &length);
+            const char *stay = gb_table_row(c->generated, passage, &stay_length);
+            char own[24], lines = 0;
+            snprintf(own, sizeof own, passage % 2 ? "ice%u" : "stone%u", passage / 2);
+            char other[24];
+            snprintf(other, sizeof other, passage % 2 ? "grain%u" : "elbe%u", passage / 2);
+            char *query = strndup(held, length);
+            cr_expect(strstr(query, own) || strstr(query, other), "\"%s\" is not about it", query);
+            free(query);
+            for (size_t b = 0; b < stay_length; b++)
+                lines += stay[b] == '\n';
+            cr_expect_eq(lines, 5, "as many contexts as asked for");
+        }
+        free(splits[i].rows);
+    }
+    for (int d = 0; d < 20; d++)
+        cr_expect(sides[d] == 1 || sides[d] == 2, "document %d is on both sides", d);
+    gb_collection_close(c);
+    gb_collection_close(import("alone.jsonl", "again"));
+    expect_same_tree("out", "again");
+    scratch_leave(&s);
+}
+
+Test(collection, a_lone_generated_query_stays_a_context)
+{
+    scratch s = scratch_enter();
+    write_lone_documents("alone.jsonl", 2);
+    scratch_write("g.jsonl", "{\"id\":\"0-0\",\"queries\":[\"one\",\"two\"]}\n"
+                             "{\"id\":\"0-1\",\"queries\":[\"three\"]}\n"
+                             "{\"id\":\"1-0\",\"queries\":[\"four\",\"five\",\"six\"]}\n");
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    gb_status status = {0};
+    params.path = "alone.jsonl";
+    params.queries = "g.jsonl";
+    cr_assert(gb_collection_import(&params, "out", &status), "%s: %s", status.where, status.what);
+    gb_collection *c = gb_collection_open("out", NULL);
+    cr_expect_eq(gb_table_count(c->queries), 2);
+    expect_row(c->generated, 1, "three\n");
+    expect_row(c->generated, 3, "");
+    gb_collection_close(c);
+    scratch_write("g.jsonl", "{\"id\":\"0-0\",\"query\":\"one\"}\n");
+    cr_assert(gb_collection_import(&params, "poor", NULL));
+    c = gb_collection_open("poor", NULL);
+    cr_expect_str_eq(c->splits, "", "one query makes no two splits");
+    cr_expect_eq(gb_table_count(c->queries), 0);
+    expect_row(c->generated, 0, "one\n");
+    gb_collection_close(c);
     scratch_leave(&s);
 }
 
@@ -602,7 +683,7 @@ Test(collection, real_msmarco_sample)
     gb_collection *c = import(path, "out");
     cr_expect_eq(c->passages, 3286);
     cr_expect_eq(gb_table_count(c->queries), 2287);
-    cr_expect_str_eq(c->splits, "dev train");
+    cr_expect_str_eq(c->splits, "train dev");
     gb_collection_close(c);
     scratch_leave(&s);
 }
