@@ -33,6 +33,20 @@ static json_t *load(const char *path, gb_status *status)
     return root;
 }
 
+/* Whether every setting of the records has its value now. Settings that came later belong to other
+ * tables. */
+static bool same_settings(json_t *recorded, const json_t *now)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(recorded, name, value)
+    {
+        if (!json_equal(value, json_object_get(now, name)))
+            return false;
+    }
+    return true;
+}
+
 /* Why recorded results cannot stand beside this run, or NULL. */
 static const char *misfit(const gb_report *report, const json_t *root)
 {
@@ -40,7 +54,7 @@ static const char *misfit(const gb_report *report, const json_t *root)
     json_t *settings = json_object_get(root, "settings");
     if (!collection || strcmp(collection, report->collection_id) != 0)
         return "the recorded results belong to another version of the collection";
-    if (settings && report->settings && json_equal(settings, report->settings))
+    if (settings && report->settings && same_settings(settings, report->settings))
         return NULL;
     return settings || report->settings ? "the recorded results were made with other settings"
                                         : NULL;
