@@ -64,7 +64,19 @@ load_scale()
         esac
         eval "$name=\$value"
     done
-    [ -z "$own_collection" ] || passage_tokens=$own_passage_tokens query_tokens=$own_query_tokens
+    [ -z "$own_collection" ] || load_own
+}
+
+# Of an own collection own_NAME stands for NAME, unless NAME itself was changed by --set.
+load_own()
+{
+    for own in $(setting_names | grep '^own_'); do
+        name=${own#own_}
+        case " $changes" in
+        *" $name="*) ;;
+        *) eval "$name=\$$own" ;;
+        esac
+    done
 }
 
 # {"name": "value", ...} of all settings as they are now
