@@ -129,17 +129,48 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
     return true;
 }
 
+static json_t *setting_of(const step_option *o)
+{
+    switch (o->kind) {
+    case OPTION_TEXT:
+        return *(const char **)o->value ? json_string(*(const char **)o->value) : json_null();
+    case OPTION_U32:
+        return json_integer(*(uint32_t *)o->value);
+    case OPTION_U64:
+        return json_integer((json_int_t) * (uint64_t *)o->value);
+    case OPTION_FLAG:
+        return json_boolean(*(bool *)o->value);
+    default:
+        return json_real(*(double *)o->value);
+    }
+}
+
+/* Whether an option has the value that it had before options were read. */
+static bool has_default(const step_run *run, const step_option *o)
+{
+    json_t *now = setting_of(o);
+    bool same = json_equal(now, json_object_get(run->defaults, o->name));
+    json_decref(now);
+    return same;
+}
+
 bool step_parse(step_run *run, int argc, char **argv, const char *usage, const char **operand,
                 int *exit_code, gb_status *status)
 {
+    run->defaults = json_object();
+    for (const step_option *o = run->options; o->name; o++)
+        if (o->later && !o->step)
+            json_object_set_new(run->defaults, o->name, setting_of(o));
     if (!parse(run, argc, argv, operand, status)) {
         gb_status_print(status);
         *exit_code = status->code;
+        json_decref(run->defaults);
         return false;
     }
     if (run->help) {
         print_help(run, usage);
         *exit_code = 0;
+        json_decref(run->defaults);
         return false;
     }
     if (run->quiet)
@@ -181,22 +212,6 @@ static bool add_input(json_t *inputs, const step_option *o, gb_status *status)
            gb_fail_memory(status, "noting inputs");
 }
 
-static json_t *setting_of(const step_option *o)
-{
-    switch (o->kind) {
-    case OPTION_TEXT:
-        return *(const char **)o->value ? json_string(*(const char **)o->value) : json_null();
-    case OPTION_U32:
-        return json_integer(*(uint32_t *)o->value);
-    case OPTION_U64:
-        return json_integer((json_int_t) * (uint64_t *)o->value);
-    case OPTION_FLAG:
-        return json_boolean(*(bool *)o->value);
-    default:
-        return json_real(*(double *)o->value);
-    }
-}
-
 bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, gb_status *status)
 {
     json_t *settings = extra ? extra : json_object(), *inputs = json_object();
@@ -204,7 +219,7 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
     for (const step_option *o = run->options; ok && o->name; o++) {
         if (o->step)
             ok = add_input(inputs, o, status);
-        else if (!json_object_get(settings, o->name))
+        else if (!json_object_get(settings, o->name) && !(o->later && has_default(run, o)))
             ok = json_object_set_new(settings, o->name, setting_of(o)) == 0;
     }
     char kernels[GB_HASH_SIZE], *device = NULL;
@@ -255,6 +270,7 @@ int step_close(step_run *run, const gb_status *status)
     gb_step_close(run->step);
     gb_store_close(run->store);
     gb_device_close(run->device);
+    json_decref(run->defaults);
     if (status->code != GB_OK)
         gb_status_print(status);
     return status->code;

@@ -31,12 +31,15 @@ typedef struct step_option {
     bool required;         /* must be given */
     bool step;             /* a folder or file whose identity is an input of the step */
     const char *help;      /* one line */
+    bool later;            /* came after results were recorded: no part of the step's key while it
+                              has its default, so that older steps keep their keys */
 } step_option;
 
 /* A sub-command being run. */
 typedef struct step_run {
     const char *kind;           /* kind of step, e.g. "finetune" */
     const step_option *options; /* its options */
+    json_t *defaults;           /* values of the `later` ones before any was read */
     const char *store_root;     /* --store */
     const char *device_name;    /* --device */
     bool quiet, profile, help;  /* --quiet, --profile, --help */
