@@ -70,6 +70,10 @@ void results_free(results *read);
 bool results_pair(const per_query *a, const per_query *b, double **va, double **vb, size_t *count,
                   gb_status *status);
 
+/* Columns that a pattern "beir-*:nDCG@10" names, but for means of others; found has
+ * GB_MOST_COLUMNS places. */
+enum { GB_MOST_COLUMNS = 64 };
+size_t columns_like(const gb_report *report, const char *pattern, size_t *found);
 gb_seed_run *seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed, gb_status *status);
 const gb_seed_run *seed_run_find(const gb_seed_runs *runs, uint64_t seed);
 double run_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column);

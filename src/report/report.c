@@ -90,6 +90,48 @@ static bool own_columns(gb_report *report, const results *read, gb_status *statu
     return true;
 }
 
+/* Whether a column's name fits "prefix*suffix". */
+static bool fits(const char *pattern, const char *name)
+{
+    const char *star = strchr(pattern, '*');
+    size_t before = star ? (size_t)(star - pattern) : strlen(pattern);
+    size_t after = star ? strlen(star + 1) : 0, length = strlen(name);
+    return strncmp(pattern, name, before) == 0 && length >= before + after &&
+           (star ? strcmp(name + length - after, star + 1) == 0 : length == before);
+}
+
+static const char *mean_pattern(const gb_spec_column *column)
+{
+    return strncmp(column->obtained, "mean:", 5) == 0 ? column->obtained + 5 : NULL;
+}
+
+size_t columns_like(const gb_report *report, const char *pattern, size_t *found)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < report->column_count; i++)
+        if (!mean_pattern(&report->columns[i]) && report->columns[i].obtained[0] &&
+            fits(pattern, report->columns[i].name))
+            found[count++] = i;
+    return count;
+}
+
+/* Columns "mean:PATTERN": the plain mean of the columns like it, where none of them is missing. */
+static void fill_means(const gb_report *report, gb_seed_runs *runs)
+{
+    size_t like[GB_MOST_COLUMNS];
+    for (size_t c = 0; c < report->column_count; c++) {
+        const char *pattern = mean_pattern(&report->columns[c]);
+        size_t count = pattern ? columns_like(report, pattern, like) : 0;
+        for (size_t i = 0; i < runs->count && count; i++)
+            for (size_t row = 0; row < report->spec->row_count; row++) {
+                double *values = runs->items[i].values + row * report->column_count, sum = 0;
+                for (size_t k = 0; k < count; k++)
+                    sum += values[like[k]];
+                values[c] = sum / (double)count;
+            }
+    }
+}
+
 /* ---- this run ---------------------------------------------------------------------------------
  */
 
@@ -115,6 +157,7 @@ static bool take_results(gb_report *report, const results *read, gb_status *stat
         if (column != SIZE_MAX)
             run->values[cell->row * report->column_count + column] = cell->value;
     }
+    fill_means(report, &report->here);
     return true;
 }
 
@@ -176,6 +219,28 @@ static bool take_header(gb_report *report, const results *read, gb_status *statu
 /* ---- claims -----------------------------------------------------------------------------------
  */
 
+/* "wins:N": left is above right in N of the columns like the claim's, or more. The margin is the
+ * number of wins beyond N - 1/2, so that it is never 0. */
+static int wins_needed(const gb_claim *claim)
+{
+    return strncmp(claim->kind, "wins:", 5) == 0 ? atoi(claim->kind + 5) : 0;
+}
+
+/* NAN when a value is missing. */
+static double wins_margin(const gb_report *report, const gb_claim *claim, const gb_seed_run *run)
+{
+    size_t like[GB_MOST_COLUMNS], count = columns_like(report, claim->column, like);
+    int wins = 0;
+    for (size_t i = 0; i < count; i++) {
+        double left = run_value(report, run, claim->sides[0], like[i]);
+        double right = run_value(report, run, claim->sides[1], like[i]);
+        if (isnan(left) || isnan(right))
+            return NAN;
+        wins += left > right;
+    }
+    return count ? wins - wins_needed(claim) + 0.5 : NAN;
+}
+
 /* Values of the claim's rows for one seed, in the unit shown. Rows that are only quoted count with
  * their published value, at paper scale. False when one is missing. */
 static bool claim_values(const gb_report *report, const gb_claim *claim, size_t column,
@@ -208,10 +273,10 @@ static const char *not_judgeable(const gb_report *report, const gb_claim *claim,
         return "this is not the paper's collection";
     if (!claim->holds)
         return "the paper's own numbers do not satisfy it";
-    if (column == SIZE_MAX)
-        return "it compares several columns";
     double zeros[64] = {0};
-    if (claim->count > 64 || isnan(gb_claim_margin(claim->kind, zeros, claim->count, false)))
+    if (column == SIZE_MAX
+            ? !wins_needed(claim)
+            : claim->count > 64 || isnan(gb_claim_margin(claim->kind, zeros, claim->count, false)))
         return "no rule for this kind of claim";
     bool paper_scale = strcmp(report->scale, "paper") == 0;
     for (size_t i = 0; i < claim->count; i++)
@@ -231,10 +296,16 @@ static size_t claim_differences(const gb_report *report, const gb_claim *claim, 
         const gb_seed_runs *runs = part ? &report->here : &report->recorded;
         for (size_t i = 0; i < runs->count; i++) {
             const gb_seed_run *run = &runs->items[i];
-            if ((part && seed_run_find(&report->recorded, run->seed)) ||
-                !claim_values(report, claim, column, run, values))
+            if (part && seed_run_find(&report->recorded, run->seed))
                 continue;
-            differences[count++] = gb_claim_margin(claim->kind, values, claim->count, lower);
+            double margin = NAN;
+            if (column == SIZE_MAX)
+                margin = wins_margin(report, claim, run);
+            else if (claim_values(report, claim, column, run, values))
+                margin = gb_claim_margin(claim->kind, values, claim->count, lower);
+            if (isnan(margin))
+                continue;
+            differences[count++] = margin;
             *unconverged += !claim_converged(claim, run);
         }
     }

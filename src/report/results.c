@@ -92,9 +92,9 @@ static json_t *read_run(reader *read, const char *folder)
     return there ? gb_step_read(folder, read->status) : NULL;
 }
 
-/* One entry of metrics.json. */
+/* One entry of metrics.json; `name` is what the table calls it. */
 static bool add_metric(reader *read, result_cell *cell, const char *folder, const char *column,
-                       const json_t *metric)
+                       const char *table_name, const json_t *metric)
 {
     const json_t *value = json_is_object(metric) ? json_object_get(metric, "value") : metric;
     const char *file = json_string_value(json_object_get(metric, "per_query"));
@@ -110,7 +110,7 @@ static bool add_metric(reader *read, result_cell *cell, const char *folder, cons
         name = colon + 1;
     }
     cell->value = json_number_value(value);
-    cell->column = keep(read->arena, column, read->status);
+    cell->column = keep(read->arena, table_name, read->status);
     cell->queries.path = file ? resolve(read, folder, file) : NULL;
     cell->queries.name = name ? keep(read->arena, name, read->status) : NULL;
     bool ok = cell->column && (!file || cell->queries.path) && (!name || cell->queries.name);
@@ -120,7 +120,26 @@ static bool add_metric(reader *read, result_cell *cell, const char *folder, cons
     return ok && add_cell(read, cell);
 }
 
-static bool read_evaluation(reader *read, result_row *row, const char *folder)
+/* Columns of an evaluation on another collection of the table are named "<set>/<column>". */
+static bool add_metrics(reader *read, const result_row *row, const char *folder, const char *set,
+                        const json_t *metrics)
+{
+    result_cell cell = {.row = row->row, .seed = row->seed};
+    const char *column;
+    json_t *metric;
+    json_object_foreach((json_t *)metrics, column, metric)
+    {
+        char *name = set ? gb_format(read->status, "%s/%s", set, column) : NULL;
+        bool ok =
+            (name || !set) && add_metric(read, &cell, folder, column, name ? name : column, metric);
+        free(name);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool read_evaluation(reader *read, result_row *row, const char *folder, const char *set)
 {
     char *path = gb_path_join(read->status, folder, "metrics.json");
     json_error_t error;
@@ -131,17 +150,12 @@ static bool read_evaluation(reader *read, result_row *row, const char *folder)
     if (ok && !json_is_object(metrics))
         ok = gb_fail(read->status, GB_DATA, path, "evaluate again", "no JSON object of measures");
     const char *slash = strrchr(folder, '/');
-    ok = ok && (row->step = keep(read->arena, slash ? slash + 1 : folder, read->status));
+    if (ok && !row->step[0])
+        ok = (row->step = keep(read->arena, slash ? slash + 1 : folder, read->status)) != NULL;
     gb_status before = *read->status;
     json_t *run = ok ? read_run(read, folder) : NULL;
     ok = ok && (run || read->status->code == before.code) && note_device(read, run);
-    result_cell cell = {.row = row->row, .seed = row->seed};
-    const char *column;
-    json_t *metric;
-    if (ok) {
-        json_object_foreach(metrics, column, metric) ok =
-            ok && add_metric(read, &cell, folder, column, metric);
-    }
+    ok = ok && add_metrics(read, row, folder, set, metrics);
     json_decref(run);
     json_decref(metrics);
     free(text);
@@ -202,7 +216,8 @@ static bool read_row_line(reader *read, const json_t *line)
     if (!evaluation)
         return read_value_line(read, row, line);
     const char *folder = resolve(read, read->base, evaluation);
-    if (!folder || !read_evaluation(read, row, folder))
+    const char *set = json_string_value(json_object_get(line, "set"));
+    if (!folder || !read_evaluation(read, row, folder, set))
         return false;
     const char *trained = model && model[0] ? resolve(read, read->base, model) : NULL;
     return !model || !model[0] || (trained && read_model(read, row, trained));

@@ -130,6 +130,9 @@ static bool each_column(loader *load)
     if (!columns)
         return false;
     spec->columns = columns;
+    if (spec->column_count == GB_MOST_COLUMNS)
+        return gb_lines_fail(load->file.lines, load->status, NULL, "more than %d columns",
+                             GB_MOST_COLUMNS);
     gb_spec_column *column = &columns[spec->column_count];
     bool ok = (column->name = field(load, 0)) && (column->obtained = field(load, 1)) &&
               (column->header = field(load, 2)) && (column->label = field(load, 3));

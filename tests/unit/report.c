@@ -210,6 +210,52 @@ Test(report, other_settings_do_not_mix)
     cr_expect_eq(status.code, GB_DATA);
 }
 
+/* A table over several sets: one evaluation a set, their mean, and a claim that counts wins. */
+Test(report, sets_means_and_wins)
+{
+    put("tables/columns/x-table1.tsv", "column\tobtained\theader\tlabel\n"
+                                       "set:MRR@10\tdev:MRR@10\tMRR@10\tSet, MRR@10\n"
+                                       "set:R@50\tdev:Hit@50\tR@50\tSet, R@50\n"
+                                       "b-one:n\tb-one/test:n\tone\tOne\n"
+                                       "b-two:n\tb-two/test:n\ttwo\tTwo\n"
+                                       "b-three:n\tb-three/test:n\tthree\tThree\n"
+                                       "b-average:n\tmean:b-*:n\tmean\tMean\n");
+    put("tables/claims.tsv",
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tstatement\n"
+        "x-01\tx/table1\twins:2\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\twins two\n"
+        "x-02\tx/table1\twins:3\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\twins three\n"
+        "x-03\tx/table1\tgt\tb-average:n\tQuery @ G\tSpan @ G\t\tyes\tis better\n");
+    static const char *const sets[] = {"b-one", "b-two", "b-three"};
+    static const double span[] = {.2, .3, .4}, query[] = {.3, .4, .1};
+    gb_text text = {0};
+    gb_text_printf(&text,
+                   "{\"table\": \"x/table1\", \"scale\": \"mini\", \"collection\": \"w\"}\n");
+    for (int set = 0; set < 3; set++) {
+        for (int row = 0; row < 2; row++) {
+            char folder[40], metrics[80];
+            snprintf(folder, sizeof folder, "e%d%d/metrics.json", set, row);
+            snprintf(metrics, sizeof metrics, "{\"test:n\": {\"value\": %g}}",
+                     row ? query[set] : span[set]);
+            put(folder, metrics);
+            gb_text_printf(&text,
+                           "{\"row\": \"%s\", \"seed\": 42, \"set\": \"%s\", \"evaluation\": "
+                           "\"e%d%d\"}\n",
+                           row ? "query" : "span", sets[set], set, row);
+        }
+    }
+    put("sets.jsonl", text.data);
+    gb_text_free(&text);
+    gb_report *report = build("sets.jsonl");
+    const double *values = report->here.items[0].values;
+    cr_expect_float_eq(values[1 * 6 + 5], .3, 1e-12, "mean of the span row");
+    cr_expect_float_eq(values[2 * 6 + 5], .8 / 3, 1e-12, "mean of the query row");
+    cr_expect(isnan(values[3 * 6 + 5]), "no mean where sets are missing");
+    cr_expect_eq(report->judgements[0].mean, 0.5, "two wins are enough");
+    cr_expect_eq(report->judgements[1].mean, -0.5, "two wins are not three");
+    cr_expect_lt(report->judgements[2].mean, 0);
+    gb_report_free(report);
+}
+
 Test(report, recording_adds_and_replaces_seeds)
 {
     gb_status status = {0};
