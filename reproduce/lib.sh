@@ -109,13 +109,29 @@ step()
     "$gabbro" "$@" $step_flags
 }
 
+# use SET: work on this set of the world from here on (main, wikipedia, nq, beir-scifact ...):
+# $collection, $tokens. The vocabulary is that of main.
+use()
+{
+    [ "$1" = main ] || [ -z "$own_collection" ] || fail 2 "$table needs sets that only the built-in world has"
+    set_name=$1
+    set_key=$(printf '%s' "$1" | tr - _)
+    eval "collection=\${collection_$set_key:-} tokens=\${tokens_$set_key:-}"
+    [ -z "$tokens" ] || return 0
+    collection=$(collection)
+    [ -n "${vocabulary:-}" ] || vocabulary=$(vocabulary)
+    tokens=$(tokens)
+    eval "collection_$set_key=\$collection tokens_$set_key=\$tokens"
+}
+
 collection()
 {
     if [ -n "$own_collection" ]; then
         step "collection" collection --from "$own_collection" ${own_queries:+--queries "$own_queries"} \
             --queries-per-passage "$queries_per_passage"
     else
-        step "collection" collection --world "$world_seed"
+        [ "${set_name:=main}" = main ] || set -- --set "$set_name"
+        step "collection $set_name" collection --world "$world_seed" "$@"
     fi
 }
 
@@ -124,10 +140,18 @@ vocabulary()
     step "vocabulary" vocabulary --collection "$collection" --size "$vocabulary_tokens"
 }
 
+# tokens [QUERIES]: ids of the collection's texts, with other generated queries than its own
 tokens()
 {
-    step "tokens" tokenize --collection "$collection" --vocabulary "$vocabulary" \
-        --passage-tokens "$passage_tokens" --query-tokens "$query_tokens"
+    step "tokens ${set_name:-main}" tokenize --collection "$collection" --vocabulary "$vocabulary" \
+        --passage-tokens "$passage_tokens" --query-tokens "$query_tokens" ${1:+--generated "$1"}
+}
+
+# queries GENERATOR: queries that a generator writes for the passages
+queries()
+{
+    step "queries $1" queries --collection "$collection" --generator "$1" \
+        --queries-per-passage "$generated_queries"
 }
 
 # bm25 SPLIT: BM25's run over the queries of a split
@@ -144,32 +168,52 @@ random_encoder()
         --ffn "$encoder_ffn" --init-std "$encoder_init_std" --steps 0 --seed "$seed"
 }
 
-# pretrain mlm | cocondenser | cotmae, none | span | query [ENCODER]: an encoder
+# initial_encoder RANDOM: masked LM from random weights, where all other pre-training of a seed starts
+initial_encoder()
+{
+    steps=$mlm_steps batch=$mlm_batch_passages rate=$mlm_learning_rate mask=$mlm_mask_ratio
+    pretrain_step mlm none "$1"
+}
+
+# pretrain OBJECTIVE CONTEXT ENCODER [OPTIONS]: an encoder trained further. All objectives of a table
+# share steps, batch and rate; the mask ratio is the objective's own.
 pretrain()
 {
-    objective=$1 context=$2 init=${3:-}
-    case $objective in
-    mlm) steps=$mlm_steps batch=$mlm_batch_passages rate=$mlm_learning_rate mask=$mlm_mask_ratio ;;
-    cocondenser)
-        steps=$context_steps batch=$context_batch_pairs rate=$context_learning_rate
-        mask=$cocondenser_mask_ratio
-        ;;
-    cotmae)
-        steps=$context_steps batch=$context_batch_pairs rate=$context_learning_rate
-        mask=$cotmae_mask_ratio
-        ;;
-    esac
-    set -- "$objective" --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --context "$context" \
+    steps=$context_steps batch=$context_batch_pairs rate=$context_learning_rate
+    eval "mask=\$${1}_mask_ratio"
+    pretrain_step "$@"
+}
+
+# pretrain_scheme SCHEME ENCODER [CONTEXT [MASK_RATIO]]: one of the schemes that the bag-of-word paper
+# compares; plain masked LM is the same pre-training without anything beside it.
+pretrain_scheme()
+{
+    steps=$context_steps batch=$context_batch_pairs rate=$context_learning_rate
+    eval "mask=\$${1}_mask_ratio"
+    [ "$1" != mlm ] || mask=$bow_mask_ratio
+    mask=${4:-$mask}
+    pretrain_step "$1" "${3:-none}" "$2"
+}
+
+# mlm_loss ENCODER: its masked-LM loss on passages of the set
+mlm_loss()
+{
+    step "masked-LM loss, seed $seed" mlm-loss --model "$1" --collection "$collection" \
+        --tokens "$tokens" --vocabulary "$vocabulary" --mask-ratio "$mlm_mask_ratio"
+}
+
+pretrain_step()
+{
+    objective=$1 context=$2 init=$3
+    shift 3
+    set -- "$objective" "$@" --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --context "$context" \
         --steps "$steps" --batch "$batch" --learning-rate "$rate" --mask-ratio "$mask" \
         --weight-decay "$pretrain_weight_decay" --warmup "$warmup_ratio" --dropout "$dropout" \
         --init-std "$encoder_init_std" --seed "$seed"
-    if [ -n "$init" ]; then
-        set -- "$@" --init "$init"
-    else
-        set -- "$@" --layers "$encoder_layers" --hidden "$encoder_hidden" --heads "$encoder_heads" \
-            --ffn "$encoder_ffn"
-    fi
-    [ "$objective" != cocondenser ] || set -- "$@" --head-layers "$condenser_head_layers"
+    set -- "$@" --init "$init"
+    case $objective in
+    condenser | cocondenser) set -- "$@" --head-layers "$condenser_head_layers" ;;
+    esac
     [ "$objective" != cotmae ] ||
         set -- "$@" --decoder "$cotmae_decoder" --decoder-layers "$cotmae_decoder_layers"
     step "pretrain $objective, context $context, seed $seed" pretrain "$@"
@@ -190,7 +234,7 @@ finetune()
         --train-queries "$finetune_train_queries" --batch "$finetune_batch_queries" \
         --negatives-per-query "$finetune_negatives_per_query" --depth "$finetune_negative_depth" \
         --learning-rate "$finetune_learning_rate" --weight-decay "$finetune_weight_decay" \
-        --warmup "$warmup_ratio" --dropout "$dropout" --seed "$seed"
+        --warmup "$warmup_ratio" --dropout "$dropout" --seed "$seed" ${finetune_options:-}
 }
 
 # mine RETRIEVER: its run over the training queries
@@ -209,6 +253,54 @@ evaluate()
         step "evaluate, seed $seed" evaluate --model "$1" --collection "$collection" \
             --tokens "$tokens" --depth "$search_depth"
     fi
+}
+
+# retrievers ENCODER: $first learns from BM25's negatives, $second from the mistakes of $first. Both
+# start from the encoder.
+retrievers()
+{
+    first=$(finetune "$1" "$bm25")
+    mined=$(mine "$first")
+    second=$(finetune "$1" "$mined" "$bm25")
+}
+
+# retriever_rows NAME ENCODER: rows NAME-r1 and NAME-r2
+retriever_rows()
+{
+    retrievers "$2"
+    row "$1-r1" "$first"
+    row "$1-r2" "$second"
+}
+
+# costa_encoder TASK [OPTIONS]: $encoder, pre-trained from $bert on the long articles by a task of the
+# COSTA paper; bert: not pre-trained further. The set stays main.
+costa_encoder()
+{
+    task=$1
+    shift
+    encoder=$bert
+    [ "$task" != bert ] || return 0
+    use wikipedia
+    encoder=$(pretrain "$task" none "$bert" "$@")
+    use main
+}
+
+# $first learns from BM25's negatives; $second continues from there with mined ones.
+costa_retrievers()
+{
+    first=$(finetune "$encoder" "$bm25")
+    second=$(finetune "$first" "$(mine "$first")")
+}
+
+# costa_ablation KEY [OPTIONS]: a row for COSTA with 3 spans, temperature 1 unless options differ
+costa_ablation()
+{
+    key=$1
+    shift
+    case " $* " in *' --spans '*) ;; *) set -- "$@" --spans 3 ;; esac
+    case " $* " in *' --temperature '*) ;; *) set -- "$@" --temperature 1 ;; esac
+    costa_encoder costa "$@"
+    row "$key" "$(finetune "$encoder" "$bm25")"
 }
 
 # ---- results --------------------------------------------------------------------------------------
@@ -239,11 +331,29 @@ row()
 {
     model=$2
     evaluation=$(evaluate "$model")
-    [ "$dry_run" = no ] || return 0
     [ "$model" != bm25 ] || model=''
-    results_rows="$results_rows$(printf '{"row": "%s", "seed": %s, "evaluation": "%s", "model": "%s"}' \
-        "$1" "$seed" "$(json_text "$evaluation")" "$(json_text "$model")")
+    note_row "$1" "$evaluation" "$model"
+}
+
+# note_row KEY EVALUATION [MODEL [SET]]
+note_row()
+{
+    [ "$dry_run" = no ] || return 0
+    results_rows="$results_rows$(printf '{"row": "%s", "seed": %s, "evaluation": "%s", "model": "%s"%s}' \
+        "$1" "$seed" "$(json_text "$2")" "$(json_text "${3:-}")" "${4:+, \"set\": \"$4\"}")
 "
+}
+
+# row_on SETS KEY RETRIEVER | bm25: the same for other sets of the world.
+row_on()
+{
+    row_before=$set_name
+    for row_set in $1; do
+        use "$row_set"
+        evaluation=$(evaluate "$3")
+        note_row "$2" "$evaluation" "$([ "$3" = bm25 ] || echo "$3")" "$row_set"
+    done
+    use "$row_before"
 }
 
 # The first line says what was run; then the table is printed.
