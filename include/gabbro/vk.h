@@ -27,12 +27,14 @@ typedef struct gb_shader_binary {
     const char *name;      /* file name without ".comp", e.g. "matmul_cpu" */
     const uint32_t *words; /* SPIR-V */
     size_t word_count;     /* 32-bit words of it */
+    const char *set;       /* set it belongs to (see shaders/meson.build), "" for the first one */
 } gb_shader_binary;
 extern const gb_shader_binary gb_shader_binaries[];
 extern const size_t gb_shader_binary_count;
 const gb_shader_binary *gb_shader_find(const char *name); /* NULL if there is none */
-/* SHA-256 over the names and words of all shaders: part of the identity of every result. */
-void gb_shaders_hash(char hex[GB_HASH_SIZE]);
+/* SHA-256 over the names and words of the first set's shaders and, unless it is NULL, of one other
+ * set's: part of the identity of every result. */
+void gb_shaders_hash(const char *set, char hex[GB_HASH_SIZE]);
 
 /* ---- what a device can do ------------------------------------------------------------------- */
 
@@ -113,6 +115,8 @@ typedef struct gb_device_caps {
 
 /* Bits of a quirk as text ("no_matrix,small_submits" or "none") into buffer. */
 void gb_quirks_text(uint32_t quirks, char *buffer, size_t size);
+/* Why a device has a quirk: one sentence, static. */
+const char *gb_quirk_reason(const gb_device_caps *caps, uint32_t bit);
 
 /* ---- device --------------------------------------------------------------------------------- */
 

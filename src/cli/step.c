@@ -225,7 +225,7 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
     char kernels[GB_HASH_SIZE], *device = NULL;
     if (ok && on_device) {
         gb_device_params params = {.select = run->device_name};
-        gb_shaders_hash(kernels);
+        gb_shaders_hash(run->shader_set, kernels);
         ok = (device = gb_device_identity(&params, status)) != NULL;
     }
     if (ok && !run->store)

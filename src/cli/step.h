@@ -40,6 +40,7 @@ typedef struct step_run {
     const char *kind;           /* kind of step, e.g. "finetune" */
     const step_option *options; /* its options */
     json_t *defaults;           /* values of the `later` ones before any was read */
+    const char *shader_set;     /* shaders beyond the first set that the step uses, or NULL */
     const char *store_root;     /* --store */
     const char *device_name;    /* --device */
     bool quiet, profile, help;  /* --quiet, --profile, --help */

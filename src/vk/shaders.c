@@ -18,17 +18,26 @@ const gb_shader_binary *gb_shader_find(const char *name)
     return NULL;
 }
 
-/* Hash of the list "name, NUL, hash of the words", so that no copy of all the words is needed. */
-void gb_shaders_hash(char hex[GB_HASH_SIZE])
+/* Append "name, NUL, hash of the words" of a set, so that no copy of all the words is needed. */
+static void list_set(gb_text *list, const char *set)
 {
-    gb_text list = {0};
     for (size_t i = 0; i < gb_shader_binary_count; i++) {
         const gb_shader_binary *shader = &gb_shader_binaries[i];
+        if (strcmp(shader->set, set))
+            continue;
         char words[GB_HASH_SIZE];
         gb_hash_bytes(shader->words, shader->word_count * sizeof *shader->words, words);
-        gb_text_append(&list, shader->name, strlen(shader->name) + 1);
-        gb_text_append(&list, words, GB_HASH_SIZE);
+        gb_text_append(list, shader->name, strlen(shader->name) + 1);
+        gb_text_append(list, words, GB_HASH_SIZE);
     }
+}
+
+void gb_shaders_hash(const char *set, char hex[GB_HASH_SIZE])
+{
+    gb_text list = {0};
+    list_set(&list, "");
+    if (set)
+        list_set(&list, set);
     gb_hash_bytes(list.data ? list.data : "", list.length, hex);
     gb_text_free(&list);
 }

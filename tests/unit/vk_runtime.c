@@ -364,10 +364,14 @@ Test(vk_runtime, shader_table_is_sorted_and_hashed)
     for (size_t i = 0; i < gb_shader_binary_count; i++)
         cr_assert_eq(gb_shader_find(gb_shader_binaries[i].name), &gb_shader_binaries[i]);
     cr_assert_null(gb_shader_find("no such shader"));
-    gb_shaders_hash(one);
-    gb_shaders_hash(two);
+    gb_shaders_hash(NULL, one);
+    gb_shaders_hash(NULL, two);
     cr_assert_eq(strlen(one), 64);
     cr_assert_str_eq(one, two);
+    gb_shaders_hash("no such set", two);
+    cr_assert_str_eq(one, two);
+    gb_shaders_hash("contrast", two);
+    cr_assert_str_neq(one, two);
 }
 
 Test(vk_runtime, local_size_from_spirv)
