@@ -93,13 +93,14 @@ static void reference_rows(gb_reference *ref, const gb_tape *tape, const gb_node
 
 static const gb_op op_rows = {"embed_rows", emit_rows, NULL, reference_rows};
 
-static void table_gradient(gb_tape *tape, gb_tensor table, gb_tensor starts, gb_tensor order,
-                           gb_tensor dy)
+void ops_table_gradient(gb_tape *tape, gb_tensor table, gb_tensor starts, gb_tensor order,
+                        gb_tensor dy)
 {
     if (!wants_grad(tape, table))
         return;
-    bool accumulate;
-    gb_tensor slot = param_grad(tape, table, &accumulate);
+    bool accumulate = false, param = gb_tape_tensor(tape, table)->role == GB_ROLE_PARAM;
+    gb_tensor slot =
+        param ? param_grad(tape, table, &accumulate) : ops_temp_like(tape, "d table", table);
     gb_node node = node_of(&op_rows);
     node.in[ROWS_STARTS] = starts;
     node.in[ROWS_ORDER] = order;
@@ -107,15 +108,17 @@ static void table_gradient(gb_tape *tape, gb_tensor table, gb_tensor starts, gb_
     node.in[ROWS_TABLE] = accumulate ? slot : GB_NO_TENSOR;
     node.out[0] = slot;
     gb_tape_append(tape, &node);
+    if (!param)
+        give_grad(tape, table, slot);
 }
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
     gb_tensor dy = grad_of(tape, node->out[0]);
-    table_gradient(tape, node->in[IN_WORD], node->in[IN_ID_STARTS], node->in[IN_ID_ORDER], dy);
-    table_gradient(tape, node->in[IN_POSITION], node->in[IN_POSITION_STARTS],
-                   node->in[IN_POSITION_ORDER], dy);
+    ops_table_gradient(tape, node->in[IN_WORD], node->in[IN_ID_STARTS], node->in[IN_ID_ORDER], dy);
+    ops_table_gradient(tape, node->in[IN_POSITION], node->in[IN_POSITION_STARTS],
+                       node->in[IN_POSITION_ORDER], dy);
     if (wants_grad(tape, node->in[IN_TYPE])) {
         /* Every token has type 0: its row gets the column sums, the other rows stay zero. */
         bool accumulate;

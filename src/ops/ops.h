@@ -74,6 +74,10 @@ gb_tensor param_grad(gb_tape *tape, gb_tensor param, bool *accumulate);
 
 /* Shared emissions. */
 gb_tensor ops_temp_like(gb_tape *tape, const char *name, gb_tensor tensor);
+/* table (+)= rows of dy added up by entry (see gb_order): the gradient of looking rows up, for a
+ * parameter or an activation. */
+void ops_table_gradient(gb_tape *tape, gb_tensor table, gb_tensor starts, gb_tensor order,
+                        gb_tensor dy);
 /* Kernel and reference of the sum of all elements of x into out [1,1] (root: its square root). */
 bool ops_emit_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tensor out, bool root,
                   const char *label, gb_status *status);

@@ -1,8 +1,9 @@
 /* Rows taken from one matrix and put into another. Gather is its own gradient with the inverse
- * index, because each row is taken at most once. */
+ * index, because each row is taken at most once; a look-up takes rows any number of times, and its
+ * gradient adds them up by lists. */
 #include "ops.h"
 
-enum { IN_X, IN_INDEX, IN_OTHER, IN_INVERSE };
+enum { IN_X, IN_INDEX, IN_OTHER, IN_INVERSE, IN_STARTS = IN_INVERSE, IN_ORDER };
 enum { ATTR_MODE };
 enum { CHOOSE, ADD, MASK }; /* as in gather_rows.comp */
 
@@ -93,4 +94,40 @@ gb_tensor gb_gather_rows(gb_tape *tape, gb_tensor x, gb_tensor index, gb_tensor 
 gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse)
 {
     return append(tape, "merged", b, pick, a, inverse, CHOOSE);
+}
+
+static bool look_up_backward(gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    (void)status;
+    gb_tensor dy = grad_of(tape, node->out[0]);
+    ops_table_gradient(tape, node->in[IN_X], node->in[IN_STARTS], node->in[IN_ORDER], dy);
+    if (wants_grad(tape, node->in[IN_OTHER]))
+        give_grad(tape, node->in[IN_OTHER], dy);
+    return true;
+}
+
+static const gb_op op_look_up = {"look_up", emit, look_up_backward, reference};
+
+gb_tensor gb_look_up(gb_tape *tape, gb_tensor table, gb_tensor index, gb_order by_index,
+                     gb_tensor addend)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return GB_NO_TENSOR;
+    gb_tensor_info rows = *gb_tape_tensor(tape, index), entries = *gb_tape_tensor(tape, table);
+    const gb_tensor_info *other = addend == GB_NO_TENSOR ? NULL : gb_tape_tensor(tape, addend);
+    if (other && (other->rows != rows.cols || other->cols != entries.cols)) {
+        gb_tape_fail(tape, "look_up: [%u, %u] added to [%u, %u]", other->rows, other->cols,
+                     rows.cols, entries.cols);
+        return GB_NO_TENSOR;
+    }
+    gb_node node = node_of(&op_look_up);
+    node.in[IN_X] = table;
+    node.in[IN_INDEX] = index;
+    node.in[IN_OTHER] = addend;
+    node.in[IN_STARTS] = by_index.starts;
+    node.in[IN_ORDER] = by_index.order;
+    node.attr[ATTR_MODE] = other ? ADD : CHOOSE;
+    node.out[0] = gb_tape_temp(tape, "looked up", GB_F32, rows.cols, entries.cols);
+    gb_tape_append(tape, &node);
+    return node.out[0];
 }

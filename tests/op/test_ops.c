@@ -235,6 +235,40 @@ Test(ops, rows)
     program_free(&p);
 }
 
+static void look_up_case(uint32_t rows, uint32_t entries, uint32_t width)
+{
+    uint32_t *index = calloc(rows + 1, 4), *order = calloc(rows + 1, 4);
+    uint32_t *starts = calloc(entries + 1, 4);
+    gb_rng rng = gb_rng_make(6, GB_RNG_TEST, rows, entries);
+    for (uint32_t r = 0; r < rows; r++) /* some rows of the table never, some often, some nothing */
+        index[r] = r % 7 == 6 ? GB_NO_ROW : gb_rng_below(&rng, (entries + 1) / 2);
+    gb_fill_order(index, rows, entries, starts, order);
+    program p = program_make();
+    program_param(&p, "table", entries, width);
+    program_param(&p, "addend", rows, width);
+    program_freeze(&p);
+    gb_tensor ti = gb_tape_input(p.tape, "index", GB_U32, 1, rows);
+    gb_order by_index = gb_order_input(p.tape, "by index", entries, rows);
+    gb_tensor table = program_operand(&p, "table"), addend = program_operand(&p, "addend");
+    /* An activation, the parameter behind it, and the activation again. */
+    gb_tensor x = gb_scale(p.tape, table, 1.5f);
+    gb_tensor y = gb_look_up(p.tape, x, ti, by_index, addend);
+    y = gb_look_up(p.tape, table, ti, by_index, y);
+    y = gb_add(p.tape, y, gb_look_up(p.tape, x, ti, by_index, GB_NO_TENSOR));
+    input_values inputs[] = {
+        {ti, index, NULL}, {by_index.starts, starts, NULL}, {by_index.order, order, NULL}};
+    check_program(&p, y, inputs, 3, 64 * EPS);
+    program_free(&p);
+    free(index), free(order), free(starts);
+}
+
+Test(ops, look_up)
+{
+    look_up_case(1, 1, 4);
+    look_up_case(29, 5, 10);
+    look_up_case(130, 9, 64);
+}
+
 /* ---- losses ---- */
 
 Test(ops, softmax_loss_with_exclusion)
