@@ -57,7 +57,8 @@ const char *gb_step_path(const gb_step *step);
  * files and folders may lie in the work folder. On failure the work folder stays. Nothing to do for
  * a done step. */
 bool gb_step_finish(gb_step *step, const json_t *facts, gb_status *status);
-/* Frees. A step that is not done is abandoned: its work folder stays for the next attempt. NULL ok.
+/* Frees. A step that is not done is abandoned: its work folder stays for the next attempt, unless
+ * it is empty. NULL ok.
  */
 void gb_step_close(gb_step *step);
 

@@ -41,6 +41,11 @@ static void describe(const gb_device *device)
     printf("\nKernels      %s profile; operands as texels: %s\n",
            gb_kernel_profile_name(c->profile), target.max_texel_bytes ? "yes" : "no");
     printf("Quirks       %s\n", quirks);
+    for (uint32_t bit = 1; bit && bit <= c->quirks; bit <<= 1)
+        if (c->quirks & bit) {
+            gb_quirks_text(bit, quirks, sizeof quirks);
+            printf("             %s: %s\n", quirks, gb_quirk_reason(c, bit));
+        }
     printf("Subgroups    %u lanes (%u to %u), shuffle %s, arithmetic %s\n", c->subgroup_size,
            c->subgroup_min, c->subgroup_max, c->subgroup_ops & GB_SUBGROUP_SHUFFLE ? "yes" : "no",
            c->subgroup_ops & GB_SUBGROUP_ARITHMETIC ? "yes" : "no");

@@ -24,6 +24,8 @@ void gb_step_close(gb_step *step)
 {
     if (!step)
         return;
+    if (step->lock >= 0 && !step->done && step->work)
+        rmdir(step->work); /* only where nothing was begun: a folder with files stays */
     if (step->lock >= 0) /* the file stays: it marks the work folder's name as taken */
         close(step->lock);
     json_decref(step->desc);

@@ -76,7 +76,6 @@ const gb_adapter *gb_adapter_select(const gb_adapter *adapters, uint32_t count, 
                                     gb_status *status);
 /* Quirks of a device, with GABBRO_QUIRKS applied (quirks.c). */
 bool gb_quirks_find(const gb_device_caps *caps, uint32_t *quirks, gb_status *status);
-const char *gb_quirk_reason(const gb_device_caps *caps, uint32_t quirk);
 
 /* ---- device --------------------------------------------------------------------------------- */
 

@@ -179,6 +179,16 @@ Test(store, records_differ_in_times_only)
     free(texts[1]);
 }
 
+Test(store, a_step_that_began_nothing_leaves_nothing)
+{
+    gb_step *step = begin();
+    char *work = strdup(gb_step_path(step));
+    cr_assert(gb_dir_exists(work));
+    gb_step_close(step);
+    cr_expect_not(gb_dir_exists(work));
+    free(work);
+}
+
 Test(store, unfinished_step_resumes)
 {
     gb_step *step = begin();
