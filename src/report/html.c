@@ -1,65 +1,17 @@
 /* table.html: one file, no scripts, light and dark, printable. */
+#include "page.h"
 #include "private.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char style[] =
-    ":root{color-scheme:light dark;--line:#8886;--soft:#8881;--dim:#777;--yes:#1a7f37;--no:#c4320a;"
-    "--open:#9a6700}\n"
-    "@media "
-    "(prefers-color-scheme:dark){:root{--dim:#999;--yes:#4ac26b;--no:#ff8a65;--open:#d4a72c}}"
-    "\n"
-    "body{font:15px/1.45 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\n"
-    "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:13px}\n"
-    "th,td{padding:.25em .5em;border-bottom:1px solid var(--line);text-align:right;"
-    "vertical-align:top}\n"
-    "th:first-child,td:first-child,td.left,th.left{text-align:left}\n"
-    "thead th{border-bottom:2px solid var(--line)}\n"
-    "tr.group td{font-weight:600;background:var(--soft)}\n"
-    "td.first,th.first{border-left:1px solid var(--line)}\n"
-    ".published,.dim{color:var(--dim)}.here{font-weight:600}\n"
-    ".supported{color:var(--yes)}.contradicted{color:var(--no)}.undecided{color:var(--open)}\n"
-    ".wide{overflow-x:auto}\n"
-    "@media print{body{max-width:none;margin:0;font-size:10px}table{font-size:8px}"
-    ".wide{overflow:visible}tr{break-inside:avoid}}\n";
-
-static void escaped(gb_text *out, const char *text)
-{
-    for (; *text; text++) {
-        const char *entity = *text == '&'   ? "&amp;"
-                             : *text == '<' ? "&lt;"
-                             : *text == '>' ? "&gt;"
-                             : *text == '"' ? "&quot;"
-                                            : NULL;
-        if (entity)
-            gb_text_append(out, entity, strlen(entity));
-        else
-            gb_text_append(out, text, 1);
-    }
-}
-
-/* <tag class="class">text</tag>; class may be NULL. */
-static void element(gb_text *out, const char *tag, const char *class, const char *text)
-{
-    if (class)
-        gb_text_printf(out, "<%s class=\"%s\">", tag, class);
-    else
-        gb_text_printf(out, "<%s>", tag);
-    escaped(out, text);
-    gb_text_printf(out, "</%s>", tag);
-}
-
 static void head(const gb_report *report, gb_text *out)
 {
-    gb_text_printf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                        "<meta name=\"viewport\" content=\"width=device-width\">\n");
     gb_text title = {0};
     title_text(report, &title);
     const char *words = title.data && !title.failed ? title.data : report->spec->title;
-    element(out, "title", NULL, words);
-    gb_text_printf(out, "\n<style>\n%s</style>\n</head>\n<body>\n", style);
-    element(out, "h1", NULL, words);
+    page_begin(out, words, "");
+    page_element(out, "h1", NULL, words);
     gb_text_free(&title);
     gb_text line = {0};
     gb_text_printf(&line, "%s, %s. Scale %s, collection %s%s%s. This run: ", report->spec->name,
@@ -78,9 +30,9 @@ static void head(const gb_report *report, gb_text *out)
         gb_text_printf(&line, " Device: %s%s%s%s%.16s.", run->device, run->driver[0] ? ", " : "",
                        run->driver, run->kernels[0] ? ", kernels " : "", run->kernels);
     if (!line.failed)
-        element(out, "p", NULL, line.data);
+        page_element(out, "p", NULL, line.data);
     if (report->notes[0])
-        element(out, "p", NULL, report->notes);
+        page_element(out, "p", NULL, report->notes);
     gb_text_free(&line);
 }
 
@@ -90,9 +42,9 @@ static void table_head(const gb_report *report, gb_text *out)
     gb_text_printf(out, "\n<div class=\"wide\"><table>\n<thead><tr><th rowspan=\"2\">system</th>");
     for (size_t c = 0; c < report->column_count; c++) {
         gb_text_printf(out, "<th class=\"first\" colspan=\"%d\" title=\"", own ? 1 : 3);
-        escaped(out, report->columns[c].label);
+        page_escaped(out, report->columns[c].label);
         gb_text_printf(out, "\">");
-        escaped(out, own ? report->columns[c].name : report->columns[c].header);
+        page_escaped(out, own ? report->columns[c].name : report->columns[c].header);
         gb_text_printf(out, "</th>");
     }
     gb_text_printf(out, "<th class=\"first left\" rowspan=\"2\">verdict</th></tr>\n<tr>");
@@ -115,7 +67,7 @@ static void cell_html(const gb_report *report, size_t row, size_t column, gb_tex
         gb_text_printf(out, "<td class=\"first published\"");
         if (cell.published && cell.published->note[0]) {
             gb_text_printf(out, " title=\"");
-            escaped(out, cell.published->note);
+            page_escaped(out, cell.published->note);
             gb_text_printf(out, "\"");
         }
         gb_text_printf(out, ">");
@@ -154,7 +106,7 @@ static void verdict_html(const gb_judgement *judgement, const char *before, gb_t
     gb_text_printf(&text, "%s", before);
     verdict_text(judgement, &text);
     if (!text.failed)
-        element(out, "span", verdict_class(judgement), text.data);
+        page_element(out, "span", verdict_class(judgement), text.data);
     gb_text_free(&text);
 }
 
@@ -163,7 +115,7 @@ static void row_html(const gb_report *report, size_t index, gb_text *out)
     gb_text note = {0};
     row_note(report, index, &note);
     gb_text_printf(out, "<tr><td>");
-    escaped(out, report->spec->rows[index].label);
+    page_escaped(out, report->spec->rows[index].label);
     if (note.length)
         gb_text_printf(out, " <span class=\"undecided\">(%s)</span>", note.data);
     gb_text_free(&note);
@@ -194,7 +146,7 @@ static void table(const gb_report *report, gb_text *out)
         if (strcmp(group, report->spec->rows[r].group) != 0) {
             gb_text_printf(out, "<tr class=\"group\"><td colspan=\"%zu\">",
                            report->column_count * (report->own_collection ? 1 : 3) + 2);
-            escaped(out, report->spec->rows[r].group);
+            page_escaped(out, report->spec->rows[r].group);
             gb_text_printf(out, "</td></tr>\n");
         }
         group = report->spec->rows[r].group;
@@ -216,7 +168,7 @@ static void claims(const gb_report *report, gb_text *out)
         const gb_judgement *judgement = &report->judgements[i];
         int digits = claim_decimals(report, claim);
         gb_text_printf(out, "<tr><td>%s</td>", claim->id);
-        element(out, "td", "left", claim->statement);
+        page_element(out, "td", "left", claim->statement);
         gb_text_printf(out, "<td>");
         if (!isnan(claim->printed_delta))
             difference_text(out, "", claim->printed_delta, digits, "");
@@ -254,7 +206,7 @@ static void deviations(const gb_report *report, gb_text *out)
         const char *const cells[] = {one->id, one->topic, one->paper, one->here, one->why};
         gb_text_printf(out, "<tr>");
         for (size_t j = 0; j < 5; j++)
-            element(out, "td", "left", cells[j]);
+            page_element(out, "td", "left", cells[j]);
         gb_text_printf(out, "</tr>\n");
     }
     gb_text_printf(out, "</tbody></table></div>\n");
@@ -270,8 +222,9 @@ void gb_report_html(const gb_report *report, gb_text *out)
     const char *lines[8];
     size_t count = reading_lines(report, lines);
     for (size_t i = 0; i < count; i++) {
-        element(out, "li", NULL, lines[i]);
+        page_element(out, "li", NULL, lines[i]);
         gb_text_append(out, "\n", 1);
     }
-    gb_text_printf(out, "</ul>\n</body>\n</html>\n");
+    gb_text_printf(out, "</ul>\n");
+    page_end(out);
 }
