@@ -87,6 +87,34 @@ gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick,
  * lists the r of each row of the table (gb_fill_order of index). */
 gb_tensor gb_look_up(gb_tape *tape, gb_tensor table, gb_tensor index, gb_order by_index,
                      gb_tensor addend);
+/* table[n] = pick[n] is a row of rows ? rows[pick[n]] : table[n], in place, in a parameter that the
+ * program does not train. pick u32 [1, rows of table]. */
+void gb_replace_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor pick);
+
+/* Lists of rows with weights: entry v is rows order[starts[v]..starts[v + 1]). */
+typedef struct gb_lists {
+    gb_tensor starts;  /* input u32 [1, entries + 1] */
+    gb_tensor order;   /* input u32 [1, most rows in all lists together] */
+    gb_tensor weights; /* input f32 [1, the same] */
+    uint32_t longest;  /* rows of the longest list that can occur, for the launch size */
+} gb_lists;
+/* y[r] = sum of weighted rows of x, and the way back. */
+typedef struct gb_combination {
+    gb_lists there, back; /* rows of x for each row of y, and the same transposed */
+    uint32_t rows;        /* of y */
+    uint32_t rows_of_x;   /* of x */
+    uint32_t entries;     /* most rows in all lists together */
+} gb_combination;
+/* longest: rows of x in a row of y; most_uses: rows of y that a row of x is in. */
+gb_combination gb_combination_input(gb_tape *tape, uint32_t rows, uint32_t rows_of_x,
+                                    uint32_t entries, uint32_t longest, uint32_t most_uses);
+/* starts [rows + 1], order and weights [starts[rows]]; a row without a list becomes zero. */
+bool gb_combination_fill(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
+                         const uint32_t *order, const float *weights, gb_status *status);
+/* y [rows, H] of x [rows_of_x, H]. */
+gb_tensor gb_combine_rows(gb_tape *tape, gb_tensor x, const gb_combination *in);
+/* Rows of x divided by their Euclidean length (at least 1e-8). */
+gb_tensor gb_normalize_rows(gb_tape *tape, gb_tensor x);
 
 /* ---- arithmetic
  * ------------------------------------------------------------------------------------- */
@@ -97,6 +125,7 @@ gb_tensor gb_scale_by(gb_tape *tape, gb_tensor x, gb_tensor scalar); /* scalar [
 gb_tensor gb_sum(gb_tape *tape, gb_tensor x);         /* all elements -> [1,1]; no gradient */
 gb_tensor gb_root_of_sum(gb_tape *tape, gb_tensor x); /* sqrt of it */
 gb_tensor gb_column_sum(gb_tape *tape, gb_tensor x);  /* [N,C] -> [1,C] */
+gb_tensor gb_tanh(gb_tape *tape, gb_tensor x);
 
 /* ---- losses
  * ------------------------------------------------------------------------------------------ */
@@ -110,6 +139,27 @@ gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_
  * made and turned into gradients chunk by chunk of at most chunk_rows rows, never kept whole. */
 gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                              gb_tensor labels, gb_tensor weights, uint32_t chunk_rows);
+/* sum_r weight[r] * (log sum_c exp(logits[r][c]) - mean of logits[r] over its targets) -> [1,1]:
+ * cross entropy against a uniform target over a set of columns. targets u32 [R, ceil(C/32)]: bit c
+ * makes column c a target; a row without any has no loss. exclude like targets, or none; no target
+ * may be excluded. logits [R,C] (consumed), weights f32 [R,1]. */
+gb_tensor gb_set_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
+                      gb_tensor exclude);
+/* The same with logits = h E^T + bias (bias may be none) over a vocabulary, like
+ * gb_vocabulary_loss; targets u32 [R, ceil(V/32)]. */
+gb_tensor gb_vocabulary_set_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
+                                 gb_tensor targets, gb_tensor weights, uint32_t chunk_rows);
+
+/* ---- parameters that are not trained
+ * ---------------------------------------------------------------------- */
+
+/* A parameter that this program reads, and may write, but takes no gradient of: to be asked for
+ * before the model is built from it. Declared without decay its gradient stays zero, so AdamW
+ * leaves it alone; checkpoints hold it like any other. */
+gb_tensor gb_untrained_param(gb_tape *tape, uint32_t param);
+/* target = m * target + (1 - m) * source, in place: target an untrained parameter, momentum f32
+ * [1,1] holds m. Exactly source with m = 0. */
+void gb_follow(gb_tape *tape, gb_tensor target, gb_tensor source, gb_tensor momentum);
 
 /* ---- gradients and the optimiser
  * ---------------------------------------------------------------------- */

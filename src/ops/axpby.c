@@ -41,6 +41,9 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
         gb_tensor dx;
         if (info->is_constant && scalar == GB_NO_TENSOR)
             dx = gb_tape_constant(tape, info->constant * factors[i]);
+        else if (info->is_constant) /* [1,1] like the scalar, and not stored */
+            dx = append(tape, scalar, (float)info->constant * factors[i], GB_NO_TENSOR, 0,
+                        GB_NO_TENSOR);
         else if (factors[i] == 1.0f && scalar == GB_NO_TENSOR)
             dx = dy;
         else

@@ -131,3 +131,23 @@ gb_tensor gb_look_up(gb_tape *tape, gb_tensor table, gb_tensor index, gb_order b
     gb_tape_append(tape, &node);
     return node.out[0];
 }
+
+/* Written in place: each row reads itself, or a row of another tensor. */
+static const gb_op op_replace = {"replace_rows", emit, NULL, reference};
+
+void gb_replace_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor pick)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return;
+    const gb_tensor_info *t = gb_tape_tensor(tape, table), *r = gb_tape_tensor(tape, rows);
+    if (t->needs_grad || t->cols != r->cols || gb_tape_tensor(tape, pick)->cols != t->rows)
+        gb_tape_fail(tape, "rows of %s [%u,%u] cannot be replaced by rows of %s [%u,%u]", t->name,
+                     t->rows, t->cols, r->name, r->rows, r->cols);
+    gb_node node = node_of(&op_replace);
+    node.in[IN_X] = rows;
+    node.in[IN_INDEX] = pick;
+    node.in[IN_OTHER] = table;
+    node.attr[ATTR_MODE] = CHOOSE;
+    node.out[0] = table;
+    gb_tape_append(tape, &node);
+}

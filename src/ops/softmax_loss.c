@@ -133,14 +133,18 @@ static gb_node total_of(gb_tape *tape, gb_tensor losses)
     return node;
 }
 
-gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_tensor weights,
-                          gb_tensor exclude)
+/* One of two: a label for each row (softmax_rows) or a set of targets (ops_set_rows). */
+typedef void rows_fn(gb_tape *tape, gb_tensor logits, gb_tensor wanted, gb_tensor weights,
+                     gb_tensor exclude, gb_tensor loss);
+
+static gb_tensor rows_loss(gb_tape *tape, rows_fn *rows_of, gb_tensor logits, gb_tensor wanted,
+                           gb_tensor weights, gb_tensor exclude)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
     uint32_t rows = gb_tape_tensor(tape, logits)->rows;
     gb_tensor losses = gb_tape_temp(tape, "row losses", GB_F32, rows, 1);
-    softmax_rows(tape, logits, labels, weights, exclude, losses);
+    rows_of(tape, logits, wanted, weights, exclude, losses);
     gb_node node = total_of(tape, losses);
     node.in[IN_X0] = logits;
     node.in[IN_D0] = logits; /* they hold their gradient now */
@@ -148,8 +152,31 @@ gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_
     return node.out[0];
 }
 
-gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
-                             gb_tensor labels, gb_tensor weights, uint32_t chunk_rows)
+gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_tensor weights,
+                          gb_tensor exclude)
+{
+    return rows_loss(tape, softmax_rows, logits, labels, weights, exclude);
+}
+
+gb_tensor gb_set_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
+                      gb_tensor exclude)
+{
+    return rows_loss(tape, ops_set_rows, logits, targets, weights, exclude);
+}
+
+/* dtable (+)= logits^T h, and dbias (+)= column sums of logits where there is a bias. */
+static void table_gradient(gb_tape *tape, gb_tensor logits, gb_tensor h, gb_tensor dtable,
+                           gb_tensor dbias, bool accumulate)
+{
+    if (dbias == GB_NO_TENSOR)
+        ops_matmul_into(tape, GB_TN, logits, h, dtable, GB_NO_TENSOR, accumulate);
+    else
+        ops_weight_gradient_into(tape, logits, h, dtable, accumulate, dbias, accumulate);
+}
+
+static gb_tensor vocabulary_loss(gb_tape *tape, rows_fn *rows_of, gb_tensor h, gb_tensor table,
+                                 gb_tensor bias, gb_tensor wanted, gb_tensor weights,
+                                 uint32_t chunk_rows)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
@@ -158,18 +185,20 @@ gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_ten
     gb_tensor losses = gb_tape_temp(tape, "row losses", GB_F32, hi.rows, 1);
     gb_tensor dh = gb_tape_temp(tape, "d head", GB_F32, hi.rows, hi.cols);
     gb_tensor dtable = gb_tape_temp(tape, "d table", GB_F32, ti.rows, ti.cols);
-    gb_tensor dbias = gb_tape_temp(tape, "d vocabulary bias", GB_F32, 1, ti.rows);
+    gb_tensor dbias = bias == GB_NO_TENSOR
+                          ? GB_NO_TENSOR
+                          : gb_tape_temp(tape, "d vocabulary bias", GB_F32, 1, ti.rows);
     uint32_t row = 0;
     do { /* once even without rows: the gradients must be written */
         uint32_t rows = hi.rows - row < chunk_rows ? hi.rows - row : chunk_rows;
         gb_tensor h_chunk = gb_tape_view(tape, h, row, rows);
         gb_tensor logits = gb_linear(tape, h_chunk, table, bias, false, GB_NO_TENSOR);
-        softmax_rows(tape, logits, gb_tape_view(tape, labels, row, rows),
-                     gb_tape_view(tape, weights, row, rows), GB_NO_TENSOR,
-                     gb_tape_view(tape, losses, row, rows));
+        rows_of(tape, logits, gb_tape_view(tape, wanted, row, rows),
+                gb_tape_view(tape, weights, row, rows), GB_NO_TENSOR,
+                gb_tape_view(tape, losses, row, rows));
         ops_matmul_into(tape, GB_NN, logits, table, gb_tape_view(tape, dh, row, rows), GB_NO_TENSOR,
                         false);
-        ops_weight_gradient_into(tape, logits, h_chunk, dtable, row > 0, dbias, row > 0);
+        table_gradient(tape, logits, h_chunk, dtable, dbias, row > 0);
         row += rows;
     } while (row < hi.rows);
     gb_node node = total_of(tape, losses);
@@ -180,4 +209,16 @@ gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_ten
     }
     gb_tape_append(tape, &node);
     return node.out[0];
+}
+
+gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
+                             gb_tensor labels, gb_tensor weights, uint32_t chunk_rows)
+{
+    return vocabulary_loss(tape, softmax_rows, h, table, bias, labels, weights, chunk_rows);
+}
+
+gb_tensor gb_vocabulary_set_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
+                                 gb_tensor targets, gb_tensor weights, uint32_t chunk_rows)
+{
+    return vocabulary_loss(tape, ops_set_rows, h, table, bias, targets, weights, chunk_rows);
 }

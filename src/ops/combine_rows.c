@@ -1,0 +1,158 @@
+/* Weighted sums of rows by lists from the host: means of spans of states, and their gradient, which
+ * is the same operation with the lists transposed. */
+#include "ops.h"
+
+#include <string.h>
+
+enum { IN_X, IN_STARTS, IN_ORDER, IN_WEIGHTS, IN_OTHER, IN_BACK };
+enum { ATTR_LONGEST, ATTR_LONGEST_BACK };
+
+static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
+    gb_kernel kernel = kernel_of("combine_rows", NULL);
+    uint32_t entries = gb_tape_tensor(tape, node->in[IN_ORDER])->cols;
+    ops_long_row_kernel(&kernel, &emitter->target, info->rows,
+                        (uint64_t)(node->attr[ATTR_LONGEST] + 1) * (info->ld / 4));
+    spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
+    bind(&kernel, 0, node->in[IN_X], GB_READ);
+    bind(&kernel, 1, node->in[IN_STARTS], GB_READ);
+    bind(&kernel, 2, node->in[IN_ORDER], GB_READ);
+    bind(&kernel, 3, node->in[IN_WEIGHTS], GB_READ);
+    bind(&kernel, 4, node->in[IN_OTHER], GB_READ);
+    bind(&kernel, 5, node->out[0], GB_WRITE);
+    push_u32(&kernel, info->rows);
+    push_u32(&kernel, info->ld / 4);
+    push_u32(&kernel, gb_tape_tensor(tape, node->in[IN_X])->rows);
+    push_u32(&kernel, entries);
+    kernel.flops = 2.0 * entries * info->cols; /* at most */
+    kernel.bytes = 4.0 * ((double)entries + info->rows) * info->cols;
+    return gb_emit(emitter, &kernel, status);
+}
+
+static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
+    const uint32_t *starts = gb_reference_u(ref, node->in[IN_STARTS]);
+    const uint32_t *order = gb_reference_u(ref, node->in[IN_ORDER]);
+    const double *weights = gb_reference_f(ref, node->in[IN_WEIGHTS]);
+    const double *x = gb_reference_f(ref, node->in[IN_X]);
+    const double *other = gb_reference_f(ref, node->in[IN_OTHER]);
+    double *y = gb_reference_f(ref, node->out[0]);
+    for (uint32_t r = 0; r < info->rows; r++)
+        for (uint32_t c = 0; c < info->cols; c++) {
+            double sum = other ? other[(size_t)r * info->ld + c] : 0;
+            for (uint32_t k = starts[r]; k < starts[r + 1]; k++)
+                sum += weights[k] * x[(size_t)order[k] * info->ld + c];
+            y[(size_t)r * info->ld + c] = sum;
+        }
+}
+
+static bool backward(gb_tape *tape, const gb_node *node, gb_status *status);
+
+static const gb_op op = {"combine_rows", emit, backward, reference};
+
+/* x combined by the lists at in[lists..], or, backwards, by those at in[IN_BACK..]. */
+static gb_node combination(const gb_lists *there, const gb_lists *back, gb_tensor x)
+{
+    gb_node node = node_of(&op);
+    const gb_lists *lists[2] = {there, back};
+    node.in[IN_X] = x;
+    for (int i = 0; i < 2; i++) {
+        int at = i ? IN_BACK : IN_STARTS;
+        node.in[at] = lists[i]->starts;
+        node.in[at + 1] = lists[i]->order;
+        node.in[at + 2] = lists[i]->weights;
+        node.attr[i] = lists[i]->longest;
+    }
+    return node;
+}
+
+static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    (void)status;
+    gb_tensor x = node->in[IN_X];
+    if (!wants_grad(tape, x))
+        return true;
+    const gb_tensor *in = node->in;
+    gb_lists there = {in[IN_STARTS], in[IN_ORDER], in[IN_WEIGHTS], node->attr[ATTR_LONGEST]};
+    gb_lists back = {in[IN_BACK], in[IN_BACK + 1], in[IN_BACK + 2], node->attr[ATTR_LONGEST_BACK]};
+    gb_node gradient = combination(&back, &there, grad_of(tape, node->out[0]));
+    gradient.in[IN_OTHER] = old_grad(tape, x);
+    gradient.out[0] = ops_temp_like(tape, "d combined", x);
+    gb_tape_append(tape, &gradient);
+    set_grad(tape, x, gradient.out[0]);
+    return true;
+}
+
+static gb_lists lists_input(gb_tape *tape, const char *name, uint32_t rows, uint32_t entries,
+                            uint32_t longest)
+{
+    return (gb_lists){.starts = gb_tape_input(tape, name, GB_U32, 1, rows + 1),
+                      .order = gb_tape_input(tape, "combined rows", GB_U32, 1, entries),
+                      .weights = gb_tape_input(tape, "their weights", GB_F32, 1, entries),
+                      .longest = longest};
+}
+
+gb_combination gb_combination_input(gb_tape *tape, uint32_t rows, uint32_t rows_of_x,
+                                    uint32_t entries, uint32_t longest, uint32_t most_uses)
+{
+    return (gb_combination){
+        .there = lists_input(tape, "lists of rows", rows, entries, longest),
+        .back = lists_input(tape, "lists back", rows_of_x, entries, most_uses),
+        .rows = rows,
+        .rows_of_x = rows_of_x,
+        .entries = entries,
+    };
+}
+
+bool gb_combination_fill(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
+                         const uint32_t *order, const float *weights, gb_status *status)
+{
+    const gb_lists *lists[2] = {&in->there, &in->back};
+    uint32_t *s[2], *o[2];
+    float *w[2];
+    for (int i = 0; i < 2; i++) {
+        s[i] = gb_exec_input(exec, lists[i]->starts, status);
+        o[i] = s[i] ? gb_exec_input(exec, lists[i]->order, status) : NULL;
+        w[i] = o[i] ? gb_exec_input(exec, lists[i]->weights, status) : NULL;
+        if (!w[i])
+            return false;
+    }
+    uint32_t count = starts[in->rows];
+    if (count > in->entries)
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u rows combined, %u expected", count,
+                       in->entries);
+    memcpy(s[0], starts, sizeof *starts * (in->rows + 1));
+    memcpy(o[0], order, sizeof *order * count);
+    memcpy(w[0], weights, sizeof *weights * count);
+    /* Transposed by a counting sort, so that each list keeps the order of the rows. */
+    memset(s[1], 0, sizeof *s[1] * (in->rows_of_x + 1));
+    for (uint32_t k = 0; k < count; k++)
+        s[1][order[k] + 1]++;
+    for (uint32_t x = 0; x < in->rows_of_x; x++)
+        s[1][x + 1] += s[1][x];
+    for (uint32_t r = 0; r < in->rows; r++)
+        for (uint32_t k = starts[r]; k < starts[r + 1]; k++) {
+            uint32_t at = s[1][order[k]]++;
+            o[1][at] = r;
+            w[1][at] = weights[k];
+        }
+    memmove(s[1] + 1, s[1], sizeof *s[1] * in->rows_of_x);
+    s[1][0] = 0;
+    return true;
+}
+
+gb_tensor gb_combine_rows(gb_tape *tape, gb_tensor x, const gb_combination *in)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return GB_NO_TENSOR;
+    const gb_tensor_info *info = gb_tape_tensor(tape, x);
+    if (info->rows != in->rows_of_x)
+        gb_tape_fail(tape, "%s has %u rows, lists are for %u", info->name, info->rows,
+                     in->rows_of_x);
+    gb_node node = combination(&in->there, &in->back, x);
+    node.out[0] = gb_tape_temp(tape, "combined", GB_F32, in->rows, info->cols);
+    gb_tape_append(tape, &node);
+    return node.out[0];
+}
