@@ -168,11 +168,15 @@ random_encoder()
         --ffn "$encoder_ffn" --init-std "$encoder_init_std" --steps 0 --seed "$seed"
 }
 
-# initial_encoder RANDOM: masked LM from random weights, where all other pre-training of a seed starts
-initial_encoder()
+# begin_seed: $random, and $mlm, trained from it by masked LM on main, where all other pre-training of
+# a seed starts. A failed step ends a script only where its folder is assigned to a variable: never
+# write one $( ) into another.
+begin_seed()
 {
+    use main
+    random=$(random_encoder)
     steps=$mlm_steps batch=$mlm_batch_passages rate=$mlm_learning_rate mask=$mlm_mask_ratio
-    pretrain_step mlm none "$1"
+    mlm=$(pretrain_step mlm none "$random")
 }
 
 # pretrain OBJECTIVE CONTEXT ENCODER [OPTIONS]: an encoder trained further. All objectives of a table
@@ -272,16 +276,16 @@ retriever_rows()
     row "$1-r2" "$second"
 }
 
-# costa_encoder TASK [OPTIONS]: $encoder, pre-trained from $bert on the long articles by a task of the
-# COSTA paper; bert: not pre-trained further. The set stays main.
+# costa_encoder TASK [OPTIONS]: $encoder, pre-trained from $mlm on the long articles by a task of the
+# COSTA paper; bert: $mlm, not pre-trained further. The set stays main.
 costa_encoder()
 {
     task=$1
     shift
-    encoder=$bert
+    encoder=$mlm
     [ "$task" != bert ] || return 0
     use wikipedia
-    encoder=$(pretrain "$task" none "$bert" "$@")
+    encoder=$(pretrain "$task" none "$mlm" "$@")
     use main
 }
 
@@ -289,7 +293,8 @@ costa_encoder()
 costa_retrievers()
 {
     first=$(finetune "$encoder" "$bm25")
-    second=$(finetune "$first" "$(mine "$first")")
+    mined=$(mine "$first")
+    second=$(finetune "$first" "$mined")
 }
 
 # costa_ablation KEY [OPTIONS]: a row for COSTA with 3 spans, temperature 1 unless options differ
@@ -300,7 +305,8 @@ costa_ablation()
     case " $* " in *' --spans '*) ;; *) set -- "$@" --spans 3 ;; esac
     case " $* " in *' --temperature '*) ;; *) set -- "$@" --temperature 1 ;; esac
     costa_encoder costa "$@"
-    row "$key" "$(finetune "$encoder" "$bm25")"
+    first=$(finetune "$encoder" "$bm25")
+    row "$key" "$first"
 }
 
 # ---- results --------------------------------------------------------------------------------------
@@ -351,7 +357,9 @@ row_on()
     for row_set in $1; do
         use "$row_set"
         evaluation=$(evaluate "$3")
-        note_row "$2" "$evaluation" "$([ "$3" = bm25 ] || echo "$3")" "$row_set"
+        model=$3
+        [ "$model" != bm25 ] || model=''
+        note_row "$2" "$evaluation" "$model" "$row_set"
     done
     use "$row_before"
 }

@@ -81,6 +81,32 @@ expect "runs nothing" [ ! -s "$work/log" ]
 expect "writes nothing" [ ! -e "$work/none" ]
 expect "prints the commands" [ "$(count '^gabbro finetune' "$work/stdout")" = 12 ]
 
+# All tables that are ready; the stand-in lists two, and prints no table.json.
+cat >"$work/lister" <<'END'
+#!/bin/sh
+[ "$1 $2" != 'report --list' ] || {
+    printf 'qac/table1 yes One\nqac/table3 yes Three\nqac/table9 no Nine\n'
+    exit 0
+}
+exec "$WORK/gabbro" "$@"
+END
+chmod +x "$work/lister"
+GABBRO=$work/lister
+run all --out "$work/all" --quiet
+expect "all tables run" [ "$status $(count '^report --table' "$work/log")" = '0 2' ]
+expect "each in its folder" [ "$(cat "$work"/all/qac-table[13]/results.jsonl | grep -c "^.\"table\"")" = 2 ]
+expect "a line for the paper" [ "$(cat "$work/stdout" | tail -n 1)" = 'qac    0 supported, 0 contradicted, 0 undecided, 0 not judged' ]
+FAIL_AT=mine FAIL_WITH=4
+export FAIL_AT FAIL_WITH
+run all --out "$work/all"
+expect "a failed table does not stop the others" [ "$status $(count '^mine' "$work/log")" = '1 2' ]
+expect "failures are named" grep -q 'failed: qac/table1 qac/table3' "$work/stderr"
+FAIL_WITH=75
+run all --out "$work/all"
+expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1' ]
+unset FAIL_AT FAIL_WITH
+GABBRO=$work/gabbro
+
 # shellcheck disable=SC2016 # the dollar must arrive as it is
 for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'table1 --frob' \
     'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' \
