@@ -114,6 +114,28 @@ typedef struct gb_import_params {
  * all went well; an existing collection there is replaced, any other non-empty folder refused. */
 bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status);
 
+/* ---- generated queries beside a collection ------------------------------------------------- */
+
+/* Who writes queries for the passages of a collection. */
+typedef struct gb_queries_params {
+    const char *generator; /* world-t5, world-3b, world-7b, world-13b (src/data/world_generators.c;
+                              only of the mini world), extractive; or NULL */
+    const char *from;      /* JSONL of {"id", "queries": [...]} or {"id", "query"}; or NULL */
+    uint32_t per_passage;  /* kept of each passage; 0: what the source gives */
+    uint32_t passages;     /* give queries to so many passages, chosen by seed; 0: all */
+    uint64_t seed;         /* of that choice and of the extractive generator; default 42 */
+} gb_queries_params;
+#define GB_QUERIES_DEFAULTS ((gb_queries_params){.seed = 42})
+/* Writes out_dir/generated.gbt (one row a passage, as in a collection; empty for passages that were
+ * not chosen) and queries.json (generator, counts; in the mini world the share of queries that are
+ * about their passage, read from their text). With a growing number of passages the chosen ones
+ * stay chosen. out_dir must exist; on failure what was written there is of no use. */
+bool gb_queries_make(const gb_collection *collection, const gb_queries_params *params,
+                     const char *out_dir, gb_status *status);
+/* Put the queries of such a folder in the place of the collection's own until it is closed.
+ * Refuses those of another collection. */
+bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_status *status);
+
 /* ---- the mini world ------------------------------------------------------------------------ */
 
 /* Everything that defines the world (src/data/world.h). Calibrated on the papers' facts about data,

@@ -13,6 +13,7 @@ static const struct {
     {"collection", gb_cli_collection, "make a stored collection: the mini world, or an import"},
     {"vocabulary", gb_cli_vocabulary, "take or train a WordPiece vocabulary"},
     {"tokenize", gb_cli_tokenize, "turn a collection's texts into token ids"},
+    {"queries", gb_cli_queries, "generate queries for the passages of a collection"},
     {"pretrain", gb_cli_pretrain, "train an encoder: mlm, cocondenser, cotmae"},
     {"finetune", gb_cli_finetune, "train a retriever with hard negatives"},
     {"bm25-run", gb_cli_bm25_run, "rank passages for the queries of a split with BM25"},

@@ -5,17 +5,21 @@
 
 static const char usage[] =
     "usage: gabbro tokenize --collection STEP --vocabulary STEP [options]\n\n"
-    "WordPiece ids of all passages, queries and generated queries. Prints the step's folder.\n";
+    "WordPiece ids of all passages, queries and generated queries (the collection's own, or those "
+    "of\n"
+    "a step of gabbro queries). Prints the step's folder.\n";
 
 static bool tokenize(const step_run *run, const char *collection_step, const char *vocabulary_step,
-                     uint32_t passage_tokens, uint32_t query_tokens, json_t **facts,
-                     gb_status *status)
+                     const char *generated_step, uint32_t passage_tokens, uint32_t query_tokens,
+                     json_t **facts, gb_status *status)
 {
     char *dir = gb_path_join(status, collection_step, "collection");
     char *vocab_path = dir ? gb_path_join(status, vocabulary_step, "vocab.txt") : NULL;
     char *out = vocab_path ? step_file(run, "tokens", status) : NULL;
     gb_collection *collection = out ? gb_collection_open(dir, status) : NULL;
-    gb_vocab *vocab = collection ? gb_vocab_load(vocab_path, status) : NULL;
+    bool have = collection &&
+                (!generated_step || gb_collection_use_queries(collection, generated_step, status));
+    gb_vocab *vocab = have ? gb_vocab_load(vocab_path, status) : NULL;
     gb_tokenizer *tokenizer =
         vocab ? gb_tokenizer_create(vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
     bool ok = tokenizer && gb_make_dirs(out, status) &&
@@ -37,11 +41,13 @@ static bool tokenize(const step_run *run, const char *collection_step, const cha
 int gb_cli_tokenize(int argc, char **argv)
 {
     gb_status status = {0};
-    const char *collection = NULL, *vocabulary = NULL;
+    const char *collection = NULL, *vocabulary = NULL, *generated = NULL;
     uint32_t passage_tokens = 144, query_tokens = 32;
     const step_option options[] = {
         {"collection", OPTION_TEXT, &collection, true, true, "step of a collection"},
         {"vocabulary", OPTION_TEXT, &vocabulary, true, true, "step of a vocabulary"},
+        {"generated", OPTION_TEXT, &generated, false, true,
+         "step of generated queries instead of the collection's own"},
         {"passage-tokens", OPTION_U32, &passage_tokens, false, false,
          "longest passage with [CLS] and [SEP] (default 144)"},
         {"query-tokens", OPTION_U32, &query_tokens, false, false,
@@ -56,8 +62,8 @@ int gb_cli_tokenize(int argc, char **argv)
         ok = gb_fail(&status, GB_USAGE, NULL, NULL, "a text needs at least 3 tokens");
     ok = ok && step_begin(&run, 1, false, NULL, &status);
     json_t *facts = NULL;
-    if (ok && (gb_step_done(run.step) || tokenize(&run, collection, vocabulary, passage_tokens,
-                                                  query_tokens, &facts, &status)))
+    if (ok && (gb_step_done(run.step) || tokenize(&run, collection, vocabulary, generated,
+                                                  passage_tokens, query_tokens, &facts, &status)))
         step_end(&run, facts, &status);
     json_decref(facts);
     return step_close(&run, &status);

@@ -282,11 +282,11 @@ static bool import_run(gb_import *import, gb_status *status)
     return commit(&import->ids, status) && commit(&import->titles, status) &&
            commit(&import->texts, status) && gb_import_group(import, status) &&
            (params->keep_splits || gb_import_make_train(import, status)) &&
-           (params->queries
-                ? gb_generated_read(import->dir, params->queries, import->passage_map, &counts,
-                                    status)
-                : gb_generated_extract(import->dir, params->queries_per_passage + held_out,
-                                       params->seed, &counts, status)) &&
+           (params->queries ? gb_generated_read(import->dir, params->queries, import->passage_map,
+                                                &counts, status)
+                            : gb_generated_extract(import->dir, import->dir,
+                                                   params->queries_per_passage + held_out,
+                                                   params->seed, &counts, status)) &&
            (!held_out || gb_import_hold_out(import, &counts, status)) &&
            commit(&import->query_ids, status) && commit(&import->query_texts, status) &&
            import_describe(import, &counts, status);

@@ -83,7 +83,7 @@ bool gb_import_structure(gb_import *import, const char *path, gb_status *status)
  * passage tables. Writes passages.document.gbt. */
 bool gb_import_group(gb_import *import, gb_status *status);
 
-/* ---- generated queries; both write generated.gbt into folder, whose tables are complete ---- */
+/* ---- generated queries; both write generated.gbt; the passages' tables are complete ---- */
 
 /* What was written. */
 typedef struct gb_generated_counts {
@@ -92,13 +92,13 @@ typedef struct gb_generated_counts {
     uint32_t least;   /* fewest of a passage that has any */
     uint32_t most;    /* most of a passage */
 } gb_generated_counts;
-/* From a JSONL file of {"id", "queries": [...]} or {"id", "query"} lines in any order. passage_map
- * gives the row of an id. */
+/* Into `folder`, from a JSONL file of {"id", "queries": [...]} or {"id", "query"} lines in any
+ * order. passage_map gives the row of an id. */
 bool gb_generated_read(const char *folder, const char *path, const gb_map *passages,
                        gb_generated_counts *counts, gb_status *status);
-/* By the extractive generator. */
-bool gb_generated_extract(const char *folder, uint32_t per_passage, uint64_t seed,
-                          gb_generated_counts *counts, gb_status *status);
+/* By the extractive generator, of the passages in folder, into out_folder. */
+bool gb_generated_extract(const char *folder, const char *out_folder, uint32_t per_passage,
+                          uint64_t seed, gb_generated_counts *counts, gb_status *status);
 /* Make queries and splits train and dev of generated queries, for a source that has none. */
 bool gb_import_hold_out(gb_import *import, gb_generated_counts *counts, gb_status *status);
 

@@ -294,12 +294,12 @@ static bool querygen_open(querygen *gen, const char *folder, gb_status *status)
     return gen->tf != NULL;
 }
 
-bool gb_generated_extract(const char *folder, uint32_t per_passage, uint64_t seed,
-                          gb_generated_counts *counts, gb_status *status)
+bool gb_generated_extract(const char *folder, const char *out_folder, uint32_t per_passage,
+                          uint64_t seed, gb_generated_counts *counts, gb_status *status)
 {
     *counts = (gb_generated_counts){0};
     querygen gen = {0};
-    char *path = gb_path_join(status, folder, "generated.gbt");
+    char *path = gb_path_join(status, out_folder, "generated.gbt");
     gb_table_writer *writer = NULL;
     bool ok = path && querygen_open(&gen, folder, status) &&
               (writer = gb_table_writer_open(path, 1, status)) &&

@@ -5,6 +5,7 @@
  *   world_text.c     sentences of passages
  *   world_queries.c  the query writer, training and development sets, generated queries
  *   world_topics.c   topics with graded judgements
+ *   world_generators.c  query generation models of rising quality
  *   world_measure.c  facts about the world that reports print
  *   world_write.c    folders and files
  *
@@ -19,12 +20,13 @@
 enum { WORLD_VERSION = GB_WORLD_VERSION };
 
 enum {
-    WORLD_WORDINGS = 3,       /* words for an attribute */
-    WORLD_NOUNS = 4,          /* nouns for a type */
-    WORLD_VALUES = 8,         /* values of an attribute */
-    WORLD_VALUE_WORDINGS = 2, /* words for a value */
-    WORLD_PIECES = 30,        /* first and second pieces of names */
-    WORLD_PAIR = 2,           /* attributes of a cluster */
+    WORLD_WORDINGS = 3,         /* words for an attribute */
+    WORLD_NOUNS = 4,            /* nouns for a type */
+    WORLD_VALUES = 8,           /* values of an attribute */
+    WORLD_VALUE_WORDINGS = 2,   /* words for a value */
+    WORLD_PIECES = 30,          /* first and second pieces of names */
+    WORLD_PAIR = 2,             /* attributes of a cluster */
+    WORLD_MOST_GENERATED = 256, /* queries of a passage by one generator */
 };
 
 /* Purposes of draws within the world; append only. */
@@ -44,10 +46,11 @@ typedef enum world_stage {
     STAGE_KINDS = 13,
     STAGE_GENERATED = 14,
     STAGE_ASIDE = 15,
+    STAGE_GENERATORS = 64, /* + 2 * generator: its queries, + 1 their kinds */
 } world_stage;
 
 /* How good a query generation model is. A better model (as the larger language models are) has a
- * higher `about` and `copy`; everything else of the world stays the same. */
+ * higher `about`; everything else of the world stays the same. */
 typedef struct gb_generator_rates {
     const char *name;       /* for reports */
     double about;           /* share of queries about a fact that the passage states */
@@ -86,6 +89,14 @@ struct gb_world_params {
     gb_generator_rates generator;
 };
 gb_world_params gb_world_defaults(void);
+
+/* A query generation model by its name on the command line; the first is the collection's own. */
+typedef struct world_generator {
+    const char *name;         /* "world-t5" ... */
+    gb_generator_rates rates; /* how good it is */
+} world_generator;
+/* NULL behind the last. */
+const world_generator *gb_world_generator(uint32_t index);
 
 typedef struct world_entity {
     const char *name;   /* capitalised */
@@ -175,6 +186,7 @@ typedef struct world {
     size_t judgement_space[SPLIT_COUNT]; /* capacity; these arrays are not in the arena */
     const char **generated;              /* [passage_count * params.generated] queries */
     uint8_t *generated_kinds;            /* the same shape: generated_kind */
+    uint32_t generator;                  /* who wrote them: see gb_world_generator */
 } world;
 
 /* Make everything but files. gb_world_free after both success and failure. */
@@ -212,6 +224,25 @@ bool gb_world_make_queries(world *w, const bool *reserved, gb_map *texts, gb_sta
 bool gb_world_make_generated(world *w, gb_status *status);
 /* Topics; marks the pairs [entities * clusters] they ask for as reserved. */
 bool gb_world_make_topics(world *w, bool *reserved, gb_map *texts, gb_status *status);
+
+/* Make the queries of another generator in the place of the own ones, `count` a passage. */
+bool gb_world_regenerate(world *w, uint32_t generator, uint32_t count, gb_status *status);
+/* The world that a collection was written from, by its collection.json: *found is false, and
+ * nothing is made, where the collection is no mini world (set main). gb_world_free after true. */
+bool gb_world_of_collection(world *w, const gb_collection *collection, bool *found,
+                            gb_status *status);
+
+/* Tells from a query's text alone whether it asks about a fact of a passage: it names the entity
+ * and an attribute of the pair that the passage states, or both attributes. */
+typedef struct world_reader {
+    const world *w;     /* read with */
+    gb_map *names;      /* name or alias, lower case -> entity */
+    gb_map *attributes; /* wording -> attribute */
+} world_reader;
+bool gb_world_reader_open(world_reader *reader, const world *w, gb_status *status);
+void gb_world_reader_close(world_reader *reader);
+bool gb_world_is_about(const world_reader *reader, uint32_t passage, const char *query,
+                       size_t length);
 
 /* Measured facts as JSON (a jansson object), and the parameters beside them. */
 

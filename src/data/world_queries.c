@@ -215,6 +215,17 @@ bool gb_world_make_queries(world *w, const bool *reserved, gb_map *texts, gb_sta
 
 /* ---- generated queries --------------------------------------------------------------------- */
 
+/* The collection's own queries keep the streams that they always had. Those of another generator
+ * hang on the generator, the passage and the number alone, not on how many are asked for. */
+static gb_rng generator_rng(const world *w, bool kinds, uint32_t passage, uint32_t k)
+{
+    if (w->generator == 0)
+        return kinds ? gb_world_rng(w, STAGE_KINDS, k)
+                     : gb_world_rng(w, STAGE_GENERATED, passage * w->params.generated + k);
+    world_stage stage = (world_stage)(STAGE_GENERATORS + 2 * w->generator + kinds);
+    return gb_world_rng(w, stage, kinds ? k : passage * WORLD_MOST_GENERATED + k);
+}
+
 /* Kinds of the k-th queries of all passages in exact proportion, so that the first C queries of
  * every passage have the same shares for any C. */
 static void deal_kinds(const world *w, uint32_t k, uint8_t *kinds, uint32_t *order)
@@ -226,7 +237,7 @@ static void deal_kinds(const world *w, uint32_t k, uint8_t *kinds, uint32_t *ord
                                  [KIND_ENTITY_ONLY] = rest * r->entity_only,
                                  [KIND_WRONG_ENTITY] = rest * r->wrong_entity,
                                  [KIND_NO_ENTITY] = rest * r->no_entity};
-    gb_rng rng = gb_world_rng(w, STAGE_KINDS, k);
+    gb_rng rng = generator_rng(w, true, 0, k);
     uint32_t passages = w->passage_count, kind = 0;
     double end = shares[0] * passages;
     for (uint32_t i = 0; i < passages; i++)
@@ -266,7 +277,7 @@ static bool generate(world *w, uint32_t row, uint32_t k, gb_status *status)
 {
     const world_passage *passage = &w->passages[row];
     size_t at = (size_t)row * w->params.generated + k;
-    gb_rng rng = gb_world_rng(w, STAGE_GENERATED, (uint32_t)at);
+    gb_rng rng = generator_rng(w, false, row, k);
     uint32_t which = gb_rng_below(&rng, WORLD_PAIR);
     world_query query = {.entity = passage->entity,
                          .attribute = passage->cluster * WORLD_PAIR + which,

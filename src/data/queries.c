@@ -1,0 +1,255 @@
+/* Generated queries of a stored collection, beside it: by a generator of the mini world, by the
+ * extractive generator, or from a file. */
+#include "data/import.h"
+#include "data/json.h"
+#include "data/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORLD_DEFAULT = 20, EXTRACT_DEFAULT = 5 };
+
+/* What is done with a table of all queries. */
+typedef struct selection {
+    const gb_collection *collection;
+    bool *chosen;                          /* [passages] has queries, or NULL: all */
+    uint32_t most;                         /* queries kept of a passage; 0: all */
+    world_reader read;                     /* of the mini world; read.w NULL elsewhere */
+    uint64_t queries;                      /* kept */
+    uint64_t about;                        /* of them about their passage */
+    uint32_t fewest, most_of_one, without; /* of the chosen passages */
+} selection;
+
+/* The first `count` of the passages in a seeded order, so that more passages hold fewer. */
+static bool choose_passages(selection *s, uint32_t count, uint64_t seed, gb_status *status)
+{
+    uint32_t passages = s->collection->passages;
+    if (count == 0)
+        return true;
+    if (count > passages)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "the collection has only %u passages",
+                       passages);
+    uint32_t *order = gb_alloc(passages, sizeof *order, status);
+    s->chosen = order ? gb_alloc(passages, sizeof *s->chosen, status) : NULL;
+    if (s->chosen) {
+        gb_rng rng = gb_rng_make(seed, GB_RNG_SPLIT, 2, 0);
+        for (uint32_t i = 0; i < passages; i++)
+            order[i] = i;
+        gb_rng_shuffle(&rng, order, passages);
+        for (uint32_t i = 0; i < count; i++)
+            s->chosen[order[i]] = true;
+    }
+    free(order);
+    return s->chosen != NULL;
+}
+
+/* Keep the first queries of a row; returns the bytes kept. */
+static size_t take_row(selection *s, uint32_t passage, const char *row, size_t length)
+{
+    if (s->chosen && !s->chosen[passage])
+        return 0;
+    uint32_t kept = 0;
+    size_t at = 0;
+    while (at < length && (s->most == 0 || kept < s->most)) {
+        const char *end = memchr(row + at, '\n', length - at);
+        size_t size = end ? (size_t)(end - row) - at : length - at;
+        if (s->read.w)
+            s->about += gb_world_is_about(&s->read, passage, row + at, size);
+        at += size + (end != NULL);
+        kept++;
+    }
+    s->queries += kept;
+    s->without += kept == 0;
+    if (kept > s->most_of_one)
+        s->most_of_one = kept;
+    if (kept && (s->fewest == 0 || kept < s->fewest))
+        s->fewest = kept;
+    return at;
+}
+
+/* all/generated.gbt becomes generated.gbt with what was chosen. */
+static bool select_rows(selection *s, const char *all_dir, const char *out_dir, gb_status *status)
+{
+    char *from = gb_path_join(status, all_dir, "generated.gbt");
+    char *to = gb_path_join(status, out_dir, "generated.gbt");
+    gb_table *all = from && to ? gb_table_open(from, 1, status) : NULL;
+    gb_table_writer *writer = all ? gb_table_writer_open(to, 1, status) : NULL;
+    bool ok = writer != NULL;
+    for (uint32_t p = 0; ok && p < s->collection->passages; p++) {
+        size_t length;
+        const char *row = gb_table_row(all, p, &length);
+        ok = gb_table_writer_add(writer, row, take_row(s, p, row, length), status);
+    }
+    if (ok)
+        ok = gb_table_writer_commit(writer, status);
+    else
+        gb_table_writer_abandon(writer);
+    gb_table_close(all);
+    free(from);
+    free(to);
+    return ok;
+}
+
+/* ---- the three sources --------------------------------------------------------------------- */
+
+static bool from_world(world *w, uint32_t generator, uint32_t per_passage, const char *dir,
+                       gb_status *status)
+{
+    uint32_t own = gb_world_defaults().generated, count = per_passage ? per_passage : WORLD_DEFAULT;
+    if (generator == 0 && count > own)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "world-t5 has written %u queries a passage",
+                       own);
+    if (generator != 0 && !gb_world_regenerate(w, generator, count, status))
+        return false;
+    char *path = gb_path_join(status, dir, "generated.gbt");
+    gb_table_writer *writer = path ? gb_table_writer_open(path, 1, status) : NULL;
+    bool ok = writer != NULL;
+    gb_text row = {0};
+    for (uint32_t p = 0; ok && p < w->passage_count; p++) {
+        row.length = 0;
+        for (uint32_t k = 0; k < w->params.generated; k++)
+            gb_text_printf(&row, "%s\n", w->generated[(size_t)p * w->params.generated + k]);
+        ok = row.failed ? gb_fail_memory(status, "writing generated queries")
+                        : gb_table_writer_add(writer, row.data, row.length, status);
+    }
+    if (ok)
+        ok = gb_table_writer_commit(writer, status);
+    else
+        gb_table_writer_abandon(writer);
+    gb_text_free(&row);
+    free(path);
+    return ok;
+}
+
+static bool from_file(const gb_collection *collection, const char *path, const char *dir,
+                      gb_status *status)
+{
+    gb_map *rows = gb_map_create(status);
+    bool ok = rows != NULL;
+    for (uint32_t p = 0; ok && p < collection->passages; p++) {
+        size_t length;
+        const char *id = gb_table_row(collection->passage_ids, p, &length);
+        ok = gb_map_set(rows, id, length, p, status);
+    }
+    gb_generated_counts counts;
+    ok = ok && gb_generated_read(dir, path, rows, &counts, status);
+    gb_map_destroy(rows);
+    return ok;
+}
+
+/* Number of a generator of the mini world, GB_MAP_NONE when it is none. */
+static uint32_t world_generator_number(const char *name)
+{
+    for (uint32_t i = 0; gb_world_generator(i); i++)
+        if (!strcmp(name, gb_world_generator(i)->name))
+            return i;
+    return GB_MAP_NONE;
+}
+
+static bool write_all(const gb_collection *collection, const gb_queries_params *params, world *w,
+                      bool is_world, const char *dir, gb_status *status)
+{
+    if (params->from)
+        return from_file(collection, params->from, dir, status);
+    gb_generated_counts counts;
+    if (!strcmp(params->generator, "extractive"))
+        return gb_generated_extract(collection->path, dir,
+                                    params->per_passage ? params->per_passage : EXTRACT_DEFAULT,
+                                    params->seed, &counts, status);
+    uint32_t generator = world_generator_number(params->generator);
+    if (generator == GB_MAP_NONE)
+        return gb_fail(status, GB_USAGE, NULL,
+                       "world-t5, world-3b, world-7b, world-13b or extractive",
+                       "no generator \"%.60s\"", params->generator);
+    if (!is_world)
+        return gb_fail(status, GB_USAGE, collection->path,
+                       "take --generator extractive or --from FILE.jsonl",
+                       "generator %s knows only the mini world's set main", params->generator);
+    return from_world(w, generator, params->per_passage, dir, status);
+}
+
+/* ---- description --------------------------------------------------------------------------- */
+
+static bool describe(const selection *s, const gb_queries_params *params, const char *out_dir,
+                     gb_status *status)
+{
+    const char *slash = params->from ? strrchr(params->from, '/') : NULL;
+    json_t *json = json_object();
+    json_object_set_new(json, "collection", json_string(s->collection->name));
+    json_object_set_new(json, "passages", json_integer(s->collection->passages));
+    json_object_set_new(json, "generator",
+                        json_string(!params->from ? params->generator
+                                    : slash       ? slash + 1
+                                                  : params->from));
+    json_object_set_new(json, "queries", json_integer((json_int_t)s->queries));
+    json_object_set_new(json, "fewest_per_passage", json_integer(s->fewest));
+    json_object_set_new(json, "most_per_passage", json_integer(s->most_of_one));
+    json_object_set_new(
+        json, "passages_chosen",
+        json_integer(params->passages ? params->passages : s->collection->passages));
+    json_object_set_new(json, "passages_without", json_integer(s->without));
+    if (s->read.w && s->queries)
+        json_object_set_new(json, "about_their_passage",
+                            json_real((double)s->about / (double)s->queries));
+    char *path = gb_path_join(status, out_dir, "queries.json");
+    bool ok = path && gb_json_save(path, json, status);
+    free(path);
+    json_decref(json);
+    return ok;
+}
+
+bool gb_queries_make(const gb_collection *collection, const gb_queries_params *params,
+                     const char *out_dir, gb_status *status)
+{
+    if (!params->generator == !params->from)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "queries come from a generator or a file");
+    selection s = {.collection = collection, .most = params->per_passage};
+    world w = {0};
+    bool is_world = false;
+    char *all = gb_path_join(status, out_dir, "all");
+    bool ok = all && gb_make_dirs(all, status) &&
+              choose_passages(&s, params->passages, params->seed, status) &&
+              gb_world_of_collection(&w, collection, &is_world, status) &&
+              (!is_world || gb_world_reader_open(&s.read, &w, status)) &&
+              write_all(collection, params, &w, is_world, all, status) &&
+              select_rows(&s, all, out_dir, status) && describe(&s, params, out_dir, status);
+    if (ok && s.queries == 0)
+        ok = gb_fail(status, GB_DATA, collection->path, NULL, "no passage got a query");
+    if (all)
+        ok = gb_remove_tree(all, ok ? status : NULL) && ok;
+    gb_world_reader_close(&s.read);
+    if (is_world)
+        gb_world_free(&w);
+    free(s.chosen);
+    free(all);
+    return ok;
+}
+
+bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_status *status)
+{
+    char *about = gb_path_join(status, dir, "queries.json");
+    char *path = gb_path_join(status, dir, "generated.gbt");
+    json_t *json = about && path ? gb_json_load(about, status) : NULL;
+    const char *of = json_string_value(json_object_get(json, "collection"));
+    const char *who = json_string_value(json_object_get(json, "generator"));
+    gb_table *table = json ? gb_table_open(path, 1, status) : NULL;
+    char *generator = table ? gb_strdup(who ? who : "none", status) : NULL;
+    bool ok = generator != NULL;
+    if (ok &&
+        (!of || strcmp(of, collection->name) || gb_table_count(table) != collection->passages))
+        ok = gb_fail(status, GB_DATA, dir, "make them with gabbro queries --collection",
+                     "the queries were generated for another collection");
+    if (ok) {
+        gb_table_close(collection->generated);
+        free(collection->generator);
+        collection->generated = table;
+        collection->generator = generator;
+    } else {
+        gb_table_close(table);
+        free(generator);
+    }
+    json_decref(json);
+    free(about);
+    free(path);
+    return ok;
+}
