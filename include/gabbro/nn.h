@@ -95,6 +95,22 @@ gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inp
 gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                                 gb_tensor x, uint32_t window);
 
+/* A dense layer on the vector of a text: x, W x + b, or tanh(W x + b). */
+typedef enum gb_projector_kind {
+    GB_PROJECTOR_NONE,
+    GB_PROJECTOR_LINEAR,
+    GB_PROJECTOR_NONLINEAR
+} gb_projector_kind;
+typedef struct gb_projector {
+    gb_projector_kind kind; /* none: no parameters */
+    uint32_t weight, bias;  /* [H, H], [1, H] */
+} gb_projector;
+bool gb_projector_find(const char *name, gb_projector_kind *kind); /* none, linear, nonlinear */
+/* Parameters "<prefix>.weight" and "<prefix>.bias". */
+bool gb_projector_declare(gb_params *params, const char *prefix, gb_projector_kind kind,
+                          const gb_bert_config *config, gb_projector *projector, gb_status *status);
+gb_tensor gb_projector_apply(gb_net *net, const gb_projector *projector, gb_tensor x);
+
 /* A BERT encoder with its tied masked-LM head. */
 typedef struct gb_bert {
     gb_bert_config config;                     /* sizes */
