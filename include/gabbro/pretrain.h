@@ -9,6 +9,21 @@ typedef enum gb_context { GB_CONTEXT_NONE, GB_CONTEXT_SPAN, GB_CONTEXT_QUERY } g
 
 typedef enum gb_decoder { GB_DECODER_CAUSAL, GB_DECODER_MASKED } gb_decoder;
 
+/* How Bag-of-Word prediction makes logits of the [CLS] vector. */
+typedef enum gb_bow_head { GB_BOW_FULL, GB_BOW_PROJECTION } gb_bow_head;
+
+/* Kinds of spans of COSTA, as bits. */
+typedef enum gb_granularity {
+    GB_SPAN_WORD = 1,      /* a single word that is no stop word */
+    GB_SPAN_PHRASE = 2,    /* 4 to 16 words */
+    GB_SPAN_SENTENCE = 4,  /* 16 to 64 words */
+    GB_SPAN_PARAGRAPH = 8, /* 64 to 128 words */
+    GB_SPAN_ALL = 15
+} gb_granularity;
+
+/* What stands for a text in a contrastive loss. */
+typedef enum gb_pooling { GB_POOL_CLS, GB_POOL_MEAN } gb_pooling;
+
 /* Settings of a pre-training; what an objective does not use stays at its default. */
 typedef struct gb_pretrain_params {
     gb_context context;        /* of contextual objectives */
@@ -25,6 +40,25 @@ typedef struct gb_pretrain_params {
     uint32_t decoder_layers;   /* CoT-MAE; 1 causal, 2 masked */
     uint32_t window;           /* causal decoder: tokens it sees back, itself included; 3. 0: all */
     uint64_t seed;             /* of order, masks, contexts and dropout */
+    uint32_t steps;          /* of the whole training, for weights that change with it */
+    gb_bow_head bow_head;    /* BoW. Full, the MLM head at [CLS], is the default: the released code
+                                trains it; the paper's equations 11 and 12 multiply [CLS] with the
+                                embeddings (projection) */
+    double bow_weight;       /* BoW: weight of the loss at step 0; 1 */
+    double bow_weight_final; /* BoW: at the end of a cosine; .1, as released; the paper's text has
+                                no decay (1). The released code counts micro-steps and so decays
+                                sooner when it accumulates gradients; here steps count */
+    uint32_t granularities;  /* COSTA: bits of gb_granularity; all */
+    uint32_t spans;     /* COSTA: of each granularity and text; 5 (paper; 3 in its ablations) */
+    double temperature; /* of contrastive losses; 0: the objective's own: costa .1, simcse and
+                           contriever .05, others 1. The COSTA ablations say 1, but their table
+                           7 has the base's value at .1 */
+    gb_projector_kind projector; /* COSTA: on the text's [CLS] only, not on spans; nonlinear */
+    double contrast_weight;      /* COSTA: of the contrastive loss beside the masked LM; .1 */
+    uint32_t queue;              /* Contriever: negatives kept; 131072 in the paper */
+    double momentum;             /* Contriever: of the encoder of keys; .9995 */
+    gb_pooling pooling;          /* Contriever: [CLS] is the default, because all encoders here are
+                                    used by it; the paper takes the mean of all states */
 } gb_pretrain_params;
 
 /* What is trained on. Borrowed. */
@@ -34,6 +68,28 @@ typedef struct gb_pretrain_data {
     const gb_vocab *vocab;           /* for whole words */
 } gb_pretrain_data;
 
+/* A range of a text's ids. */
+typedef struct gb_id_range {
+    uint32_t start, end; /* [start, end) */
+} gb_id_range;
+
+/* First ids of the words of a text (a continuation belongs to the word before it) and behind them
+ * its length: starts [length + 1]. Returns the number of words. */
+uint32_t gb_word_starts(const gb_vocab *vocab, const uint32_t *ids, uint32_t length,
+                        uint32_t *starts);
+/* COSTA, section 3.1: `count` spans of a text of `words` words, of one granularity. Lengths are
+ * lmin + p (lmax - lmin) words, rounded, p ~ Beta(4, 2), and no longer than the text: a short text
+ * is itself its longer spans. Starts are uniform. Words are drawn from those that are no stop words
+ * (Lucene's; the paper does not give its list), no punctuation and no specials; a text without any
+ * has none. Returns how many were drawn: count or 0. */
+uint32_t gb_sample_spans(const gb_vocab *vocab, gb_granularity granularity, const uint32_t *ids,
+                         const uint32_t *starts, uint32_t words, uint32_t count, gb_rng *rng,
+                         gb_id_range *spans);
+/* Ranges of the sentences of a text: a sentence ends behind ".", "!" or "?" and marks of closing
+ * right behind it. sentences [length]. Returns their number, 0 for no text. */
+uint32_t gb_id_sentences(const gb_vocab *vocab, const uint32_t *ids, uint32_t length,
+                         gb_id_range *sentences);
+
 /* An objective: what it adds to the encoder, and its task. */
 typedef struct gb_objective {
     const char *name; /* as on the command line */
@@ -42,6 +98,7 @@ typedef struct gb_objective {
     void *(*create)(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status);
     void (*destroy)(void *self);
+    const char *shader_set; /* shaders it uses beyond the first set, or NULL */
 } gb_objective;
 
 /* By name, or NULL. */
