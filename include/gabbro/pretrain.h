@@ -21,9 +21,6 @@ typedef enum gb_granularity {
     GB_SPAN_ALL = 15
 } gb_granularity;
 
-/* What stands for a text in a contrastive loss. */
-typedef enum gb_pooling { GB_POOL_CLS, GB_POOL_MEAN } gb_pooling;
-
 /* Settings of a pre-training; what an objective does not use stays at its default. */
 typedef struct gb_pretrain_params {
     gb_context context;        /* of contextual objectives */
@@ -57,8 +54,9 @@ typedef struct gb_pretrain_params {
     double contrast_weight;      /* COSTA: of the contrastive loss beside the masked LM; .1 */
     uint32_t queue;              /* Contriever: negatives kept; 131072 in the paper */
     double momentum;             /* Contriever: of the encoder of keys; .9995 */
-    gb_pooling pooling;          /* Contriever: [CLS] is the default, because all encoders here are
-                                    used by it; the paper takes the mean of all states */
+    bool mean_pooling;           /* Contriever: texts stand for the mean of their states, as in the
+                                    paper, instead of [CLS]; off, because all encoders here are used
+                                    by [CLS] */
 } gb_pretrain_params;
 
 /* What is trained on. Borrowed. */
