@@ -74,6 +74,20 @@ bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picke
                   uint32_t picked_count, gb_status *status);
 gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in);
 
+/* Which sequence each row of a batch belongs to: gives a vector of each sequence to its rows. */
+typedef struct gb_spread_inputs {
+    gb_tensor sequence;   /* u32 [1, rows]: number of the sequence; padding: GB_NO_ROW */
+    gb_order by_sequence; /* rows of each sequence */
+    uint32_t rows;        /* of the bucket */
+    uint32_t count;       /* sequences */
+} gb_spread_inputs;
+gb_spread_inputs gb_spread_declare(gb_net *net, uint32_t rows, uint32_t count);
+bool gb_spread_fill(gb_exec *exec, const gb_spread_inputs *in, const gb_packed *packed,
+                    gb_status *status);
+/* y[r] = x[sequence of r] (+ addend[r]), zero (addend) in the padding: x [count, H], addend [rows,
+ * H] or GB_NO_TENSOR. */
+gb_tensor gb_spread(gb_net *net, gb_tensor x, const gb_spread_inputs *in, gb_tensor addend);
+
 /* One Transformer layer: parameters of BertLayer, query, key and value together. */
 typedef struct gb_block {
     uint32_t qkv_weight, qkv_bias;     /* [3H, H], [1, 3H] */
@@ -94,6 +108,38 @@ gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inp
  * tokens, itself among them, and always token 0. */
 gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                                 gb_tensor x, uint32_t window);
+
+/* A layer whose queries come from another stream than keys and values (RetroMAE, Xiao et al.,
+ * 2022).
+ */
+typedef struct gb_query_block {
+    uint32_t query_weight, query_bias; /* [H, H], [1, H] */
+    uint32_t kv_weight, kv_bias;       /* key and value together: [2H, H], [1, 2H] */
+    gb_block rest;                     /* all but query, key and value */
+} gb_query_block;
+bool gb_query_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
+                            gb_query_block *block, gb_status *status);
+/* x = LN(queries + Attention(queries, states)); x = LN(x + FFN(x)). queries and states [rows, H];
+ * bits as in gb_attention_params. A row that sees nothing gets nothing from the states. */
+gb_tensor gb_query_block_apply(gb_net *net, const gb_query_block *block, const gb_packed_inputs *in,
+                               gb_tensor queries, gb_tensor states, gb_tensor bits);
+
+/* A layer of a decoder whose memory is one vector a sequence (SEED, Lu et al., 2021). Attention
+ * over one key has weight 1 whatever the query: only value and output matrix of the cross attention
+ * matter, and only they exist. */
+typedef struct gb_memory_block {
+    gb_block self;                     /* self-attention and feed-forward */
+    uint32_t value_weight, value_bias; /* cross attention: [H, H], [1, H] */
+    uint32_t out_weight, out_bias;     /* [H, H], [1, H] */
+    uint32_t norm_weight, norm_bias;   /* [1, H] */
+} gb_memory_block;
+bool gb_memory_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
+                             gb_memory_block *block, gb_status *status);
+/* Post-norm: x = LN(x + Attention(x)), causal with `window` as in gb_block_apply_causal;
+ * x = LN(x + W_o (W_v memory)); x = LN(x + FFN(x)). memory [sequences, H]. */
+gb_tensor gb_memory_block_apply(gb_net *net, const gb_memory_block *block,
+                                const gb_packed_inputs *in, const gb_spread_inputs *spread,
+                                gb_tensor x, gb_tensor memory, uint32_t window);
 
 /* A dense layer on the vector of a text: x, W x + b, or tanh(W x + b). */
 typedef enum gb_projector_kind {

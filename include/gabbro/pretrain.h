@@ -5,7 +5,21 @@
 #include <gabbro/nn.h>
 
 /* What a passage is paired with. */
-typedef enum gb_context { GB_CONTEXT_NONE, GB_CONTEXT_SPAN, GB_CONTEXT_QUERY } gb_context;
+typedef enum gb_context {
+    GB_CONTEXT_NONE,
+    GB_CONTEXT_SPAN,          /* another span of its document */
+    GB_CONTEXT_QUERY,         /* one of its generated queries */
+    GB_CONTEXT_SELF,          /* the passage itself */
+    GB_CONTEXT_MIXED_STEP,    /* spans or queries, drawn anew for every step with p = .5 */
+    GB_CONTEXT_MIXED_EXAMPLE, /* for every pair. The paper's text says every step, the released code
+                                 draws for every example: both are named, neither is a default */
+} gb_context;
+
+/* Contrastive loss between texts and contexts. */
+typedef enum gb_contrast {
+    GB_CONTRAST_SYMMETRIC, /* both sides are anchors, all other texts and contexts negatives */
+    GB_CONTRAST_ONE_SIDED, /* texts are anchors, contexts of other texts negatives */
+} gb_contrast;
 
 typedef enum gb_decoder { GB_DECODER_CAUSAL, GB_DECODER_MASKED } gb_decoder;
 
@@ -27,17 +41,26 @@ typedef struct gb_pretrain_params {
     uint32_t batch;            /* passages, or pairs, of a step */
     uint32_t longest;          /* tokens of a sequence, specials included */
     uint32_t queries;          /* generated queries used of each passage (C); 5 */
+    uint32_t passages;         /* passages used, of those with generated queries; 0: all passages */
     double mask_ratio;         /* of the encoder's input */
-    double decoder_mask_ratio; /* CoT-MAE, masked decoder; .45 */
+    double decoder_mask_ratio; /* of a decoder's. CoT-MAE, masked: .45. autoencoding: .45, as its
+                                  paper wants more than the encoder's without saying how much.
+                                  enhanced: .5 of every row, as released */
     uint32_t head_layers;      /* Condenser head; 2 */
     uint32_t skip_from;        /* layer whose states the Condenser head takes; half of the layers */
+    gb_contrast contrast;      /* coCondenser. Symmetric is the default: equation 8 of the LLM paper
+                                  is one-sided, but by its text coCondenser's code was run, and that
+                                  is symmetric */
     gb_decoder decoder;        /* CoT-MAE. Causal is the default: the published models come from the
                                   released code, which decodes causally; the paper's text says
                                   masked (deviation 5) */
-    uint32_t decoder_layers;   /* CoT-MAE; 1 causal, 2 masked */
-    uint32_t window;           /* causal decoder: tokens it sees back, itself included; 3. 0: all */
+    uint32_t decoder_layers;   /* 0: CoT-MAE 1 causal, 2 masked; seed 3; others 1 */
+    uint32_t window;           /* causal decoders: tokens seen back, itself included; 0: all.
+                                  CoT-MAE: 3, as released. autoregression: all, as released (SEED is
+                                  cited, its window not used). bottleneck: all, as the paper gives
+                                  none. seed: 2, released with three layers */
     uint64_t seed;             /* of order, masks, contexts and dropout */
-    uint32_t steps;          /* of the whole training, for weights that change with it */
+    uint32_t steps;            /* of the whole training, for weights that change with it */
     gb_bow_head bow_head;    /* BoW. Full, the MLM head at [CLS], is the default: the released code
                                 trains it; the paper's equations 11 and 12 multiply [CLS] with the
                                 embeddings (projection) */
@@ -58,6 +81,12 @@ typedef struct gb_pretrain_params {
                                     paper, instead of [CLS]; off, because all encoders here are used
                                     by [CLS] */
 } gb_pretrain_params;
+
+/* For `window` and `decoder_mask_ratio` until gb_pretrain_settle. */
+#define GB_OPEN       UINT32_MAX
+#define GB_OPEN_RATIO (-1.0)
+/* Give what was left open the objective's default. */
+void gb_pretrain_settle(const char *objective, gb_pretrain_params *params);
 
 /* What is trained on. Borrowed. */
 typedef struct gb_pretrain_data {

@@ -1,13 +1,13 @@
 /* BERT (Devlin et al., 2019) on a tape: embeddings, layers, tied masked-LM head. */
-#include <gabbro/nn.h>
+#include "layers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- parameters ---- */
 
-static bool add(gb_params *params, const char *prefix, const char *name, uint32_t rows,
-                uint32_t cols, float std, uint32_t *index, gb_status *status)
+bool layer_param(gb_params *params, const char *prefix, const char *name, uint32_t rows,
+                 uint32_t cols, float std, uint32_t *index, gb_status *status)
 {
     char full[96];
     snprintf(full, sizeof full, "%s%s%s", prefix, *prefix ? "." : "", name);
@@ -20,19 +20,23 @@ static bool add(gb_params *params, const char *prefix, const char *name, uint32_
     return *index != UINT32_MAX;
 }
 
-bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
-                      gb_block *block, gb_status *status)
+bool layer_params(gb_params *params, const char *prefix, const layer_entry *list, size_t count,
+                  float std, gb_status *status)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!layer_param(params, prefix, list[i].name, list[i].rows, list[i].cols, std,
+                         list[i].index, status))
+            return false;
+    return true;
+}
+
+bool layer_rest_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
+                        gb_block *block, gb_status *status)
 {
     uint32_t h = config->hidden_size, f = config->intermediate_size;
-    float std = (float)config->initializer_range;
     block->hidden = h;
     block->heads = config->heads;
-    const struct {
-        const char *name;
-        uint32_t rows, cols, *index;
-    } list[] = {
-        {"attention.self.qkv.weight", 3 * h, h, &block->qkv_weight},
-        {"attention.self.qkv.bias", 1, 3 * h, &block->qkv_bias},
+    const layer_entry list[] = {
         {"attention.output.dense.weight", h, h, &block->out_weight},
         {"attention.output.dense.bias", 1, h, &block->out_bias},
         {"attention.output.LayerNorm.weight", 1, h, &block->norm1_weight},
@@ -44,11 +48,21 @@ bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_confi
         {"output.LayerNorm.weight", 1, h, &block->norm2_weight},
         {"output.LayerNorm.bias", 1, h, &block->norm2_bias},
     };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (!add(params, prefix, list[i].name, list[i].rows, list[i].cols, std, list[i].index,
-                 status))
-            return false;
-    return true;
+    return layer_params(params, prefix, list, sizeof list / sizeof *list,
+                        (float)config->initializer_range, status);
+}
+
+bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
+                      gb_block *block, gb_status *status)
+{
+    uint32_t h = config->hidden_size;
+    const layer_entry list[] = {
+        {"attention.self.qkv.weight", 3 * h, h, &block->qkv_weight},
+        {"attention.self.qkv.bias", 1, 3 * h, &block->qkv_bias},
+    };
+    return layer_params(params, prefix, list, sizeof list / sizeof *list,
+                        (float)config->initializer_range, status) &&
+           layer_rest_declare(params, prefix, config, block, status);
 }
 
 static bool declare_embeddings(gb_params *params, const gb_bert_config *config, gb_bert *bert,
@@ -57,14 +71,14 @@ static bool declare_embeddings(gb_params *params, const gb_bert_config *config, 
     uint32_t h = config->hidden_size;
     float std = (float)config->initializer_range;
     const char *at = "bert.embeddings";
-    return add(params, at, "word_embeddings.weight", config->vocab_size, h, std, &bert->word,
-               status) &&
-           add(params, at, "position_embeddings.weight", config->max_positions, h, std,
-               &bert->position, status) &&
-           add(params, at, "token_type_embeddings.weight", config->type_vocab_size, h, std,
-               &bert->type, status) &&
-           add(params, at, "LayerNorm.weight", 1, h, 0, &bert->norm_weight, status) &&
-           add(params, at, "LayerNorm.bias", 1, h, 0, &bert->norm_bias, status);
+    return layer_param(params, at, "word_embeddings.weight", config->vocab_size, h, std,
+                       &bert->word, status) &&
+           layer_param(params, at, "position_embeddings.weight", config->max_positions, h, std,
+                       &bert->position, status) &&
+           layer_param(params, at, "token_type_embeddings.weight", config->type_vocab_size, h, std,
+                       &bert->type, status) &&
+           layer_param(params, at, "LayerNorm.weight", 1, h, 0, &bert->norm_weight, status) &&
+           layer_param(params, at, "LayerNorm.bias", 1, h, 0, &bert->norm_bias, status);
 }
 
 static bool declare_head(gb_params *params, const gb_bert_config *config, gb_bert *bert,
@@ -73,12 +87,15 @@ static bool declare_head(gb_params *params, const gb_bert_config *config, gb_ber
     uint32_t h = config->hidden_size;
     float std = (float)config->initializer_range;
     const char *at = "cls.predictions";
-    return add(params, at, "transform.dense.weight", h, h, std, &bert->transform_weight, status) &&
-           add(params, at, "transform.dense.bias", 1, h, 0, &bert->transform_bias, status) &&
-           add(params, at, "transform.LayerNorm.weight", 1, h, 0, &bert->head_norm_weight,
-               status) &&
-           add(params, at, "transform.LayerNorm.bias", 1, h, 0, &bert->head_norm_bias, status) &&
-           add(params, at, "bias", 1, config->vocab_size, 0, &bert->head_bias, status);
+    return layer_param(params, at, "transform.dense.weight", h, h, std, &bert->transform_weight,
+                       status) &&
+           layer_param(params, at, "transform.dense.bias", 1, h, 0, &bert->transform_bias,
+                       status) &&
+           layer_param(params, at, "transform.LayerNorm.weight", 1, h, 0, &bert->head_norm_weight,
+                       status) &&
+           layer_param(params, at, "transform.LayerNorm.bias", 1, h, 0, &bert->head_norm_bias,
+                       status) &&
+           layer_param(params, at, "bias", 1, config->vocab_size, 0, &bert->head_bias, status);
 }
 
 bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head, gb_bert *bert,
@@ -116,18 +133,22 @@ static gb_tensor drop(gb_net *net, gb_tensor x, const gb_packed_inputs *in)
     return gb_dropout(net->tape, x, net->dropout, ++net->sites, in->sequences);
 }
 
-/* W x + b, dropped, plus the residual: in one kernel when nothing is dropped. */
-static gb_tensor project(gb_net *net, const gb_packed_inputs *in, gb_tensor x, uint32_t weight,
-                         uint32_t bias, gb_tensor residual)
+gb_tensor layer_add(gb_net *net, const gb_packed_inputs *in, gb_tensor y, gb_tensor residual)
+{
+    return gb_add(net->tape, net->dropout > 0 ? drop(net, y, in) : y, residual);
+}
+
+gb_tensor layer_project(gb_net *net, const gb_packed_inputs *in, gb_tensor x, uint32_t weight,
+                        uint32_t bias, gb_tensor residual)
 {
     if (net->dropout <= 0)
         return gb_linear(net->tape, x, p(net, weight), p(net, bias), false, residual);
     gb_tensor y = gb_linear(net->tape, x, p(net, weight), p(net, bias), false, GB_NO_TENSOR);
-    return gb_add(net->tape, drop(net, y, in), residual);
+    return layer_add(net, in, y, residual);
 }
 
-static gb_tensor attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
-                        gb_mask_kind mask, uint32_t window)
+gb_tensor layer_attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
+                       gb_mask_kind mask, uint32_t window)
 {
     uint32_t h = block->hidden;
     gb_tensor qkv = gb_linear(net->tape, x, p(net, block->qkv_weight), p(net, block->qkv_bias),
@@ -142,40 +163,34 @@ static gb_tensor attend(gb_net *net, const gb_block *block, const gb_packed_inpu
     return gb_attention(net->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
 }
 
-static gb_tensor norm(gb_net *net, gb_tensor x, uint32_t weight, uint32_t bias)
+gb_tensor layer_norm(gb_net *net, gb_tensor x, uint32_t weight, uint32_t bias)
 {
     return gb_layer_norm(net->tape, x, p(net, weight), p(net, bias), net->eps);
+}
+
+gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                             gb_tensor x)
+{
+    gb_tensor up = gb_linear(net->tape, x, p(net, block->up_weight), p(net, block->up_bias), true,
+                             GB_NO_TENSOR);
+    return layer_norm(net, layer_project(net, in, up, block->down_weight, block->down_bias, x),
+                      block->norm2_weight, block->norm2_bias);
 }
 
 gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                          gb_tensor x)
 {
-    gb_tensor a = attend(net, block, in, x, GB_MASK_NONE, 0);
-    x = norm(net, project(net, in, a, block->out_weight, block->out_bias, x), block->norm1_weight,
-             block->norm1_bias);
-    gb_tensor up = gb_linear(net->tape, x, p(net, block->up_weight), p(net, block->up_bias), true,
-                             GB_NO_TENSOR);
-    return norm(net, project(net, in, up, block->down_weight, block->down_bias, x),
-                block->norm2_weight, block->norm2_bias);
-}
-
-gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                                gb_tensor x, uint32_t window)
-{
-    gb_tensor n = norm(net, x, block->norm1_weight, block->norm1_bias);
-    gb_tensor a = attend(net, block, in, n, window ? GB_MASK_WINDOW : GB_MASK_CAUSAL, window);
-    x = project(net, in, a, block->out_weight, block->out_bias, x);
-    n = norm(net, x, block->norm2_weight, block->norm2_bias);
-    gb_tensor up = gb_linear(net->tape, n, p(net, block->up_weight), p(net, block->up_bias), true,
-                             GB_NO_TENSOR);
-    return project(net, in, up, block->down_weight, block->down_bias, x);
+    gb_tensor a = layer_attend(net, block, in, x, GB_MASK_NONE, 0);
+    x = layer_norm(net, layer_project(net, in, a, block->out_weight, block->out_bias, x),
+                   block->norm1_weight, block->norm1_bias);
+    return layer_feed_forward(net, block, in, x);
 }
 
 gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in)
 {
     gb_tensor x = gb_embed(net->tape, in->ids, in->positions, in->by_id, in->by_position,
                            p(net, bert->word), p(net, bert->position), p(net, bert->type));
-    return drop(net, norm(net, x, bert->norm_weight, bert->norm_bias), in);
+    return drop(net, layer_norm(net, x, bert->norm_weight, bert->norm_bias), in);
 }
 
 gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
@@ -200,7 +215,7 @@ gb_tensor gb_bert_mlm_loss(gb_net *net, const gb_bert *bert, gb_tensor h, gb_ten
 {
     gb_tensor t = gb_linear(net->tape, h, p(net, bert->transform_weight),
                             p(net, bert->transform_bias), true, GB_NO_TENSOR);
-    t = norm(net, t, bert->head_norm_weight, bert->head_norm_bias);
+    t = layer_norm(net, t, bert->head_norm_weight, bert->head_norm_bias);
     uint32_t chunk = CHUNK_LOGITS / bert->config.vocab_size;
     return gb_vocabulary_loss(net->tape, t, p(net, bert->word), p(net, bert->head_bias), labels,
                               weights, chunk ? chunk : 1);

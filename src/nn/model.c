@@ -1,5 +1,6 @@
-/* Parameters to and from Hugging Face folders. Query, key and value lie together in our parameters
- * and apart in the folders; everything else has the same name on both sides. */
+/* Parameters to and from Hugging Face folders. Query, key and value (in some decoders key and
+ * value) lie together in our parameters and apart in the folders; everything else has the same name
+ * on both sides. */
 #include <gabbro/nn.h>
 
 #include <stdlib.h>
@@ -23,24 +24,31 @@ static bool is_vector(const gb_param *param)
 static uint32_t pieces_of(const gb_param *param, piece pieces[3])
 {
     static const char *const parts[] = {"query", "key", "value"};
-    const char *qkv = strstr(param->name, ".qkv.");
+    static const struct {
+        const char *name;      /* in our names */
+        uint32_t first, count; /* of parts */
+    } joined[] = {{".qkv.", 0, 3}, {".kv.", 1, 2}};
     bool vector = is_vector(param);
-    if (!qkv) {
-        pieces[0] = (piece){.rows = param->rows, .cols = param->cols, .vector = vector};
-        snprintf(pieces[0].name, sizeof pieces[0].name, "%s", param->name);
-        return 1;
+    for (uint32_t j = 0; j < 2; j++) {
+        const char *at = strstr(param->name, joined[j].name);
+        uint32_t count = joined[j].count;
+        for (uint32_t i = 0; at && i < count; i++) {
+            uint32_t rows = vector ? 1 : param->rows / count;
+            uint32_t cols = vector ? param->cols / count : param->cols;
+            pieces[i] = (piece){.row0 = vector ? 0 : i * rows,
+                                .rows = rows,
+                                .col0 = vector ? i * cols : 0,
+                                .cols = cols,
+                                .vector = vector};
+            snprintf(pieces[i].name, sizeof pieces[i].name, "%.*s.%s.%s", (int)(at - param->name),
+                     param->name, parts[joined[j].first + i], at + strlen(joined[j].name));
+        }
+        if (at)
+            return count;
     }
-    for (uint32_t i = 0; i < 3; i++) {
-        uint32_t rows = vector ? 1 : param->rows / 3, cols = vector ? param->cols / 3 : param->cols;
-        pieces[i] = (piece){.row0 = vector ? 0 : i * rows,
-                            .rows = rows,
-                            .col0 = vector ? i * cols : 0,
-                            .cols = cols,
-                            .vector = vector};
-        snprintf(pieces[i].name, sizeof pieces[i].name, "%.*s.%s.%s", (int)(qkv - param->name),
-                 param->name, parts[i], qkv + strlen(".qkv."));
-    }
-    return 3;
+    pieces[0] = (piece){.rows = param->rows, .cols = param->cols, .vector = vector};
+    snprintf(pieces[0].name, sizeof pieces[0].name, "%s", param->name);
+    return 1;
 }
 
 static bool load_piece(const gb_folder *folder, const gb_param *param, const piece *part,

@@ -146,3 +146,37 @@ gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in)
 {
     return gb_gather_rows(net->tape, x, in->index, in->inverse);
 }
+
+gb_spread_inputs gb_spread_declare(gb_net *net, uint32_t rows, uint32_t count)
+{
+    return (gb_spread_inputs){
+        .sequence = gb_tape_input(net->tape, "sequence of rows", GB_U32, 1, rows),
+        .by_sequence = gb_order_input(net->tape, "rows by sequence", count, rows),
+        .rows = rows,
+        .count = count};
+}
+
+bool gb_spread_fill(gb_exec *exec, const gb_spread_inputs *in, const gb_packed *packed,
+                    gb_status *status)
+{
+    uint32_t *sequence = gb_exec_input(exec, in->sequence, status);
+    uint32_t *starts = sequence ? gb_exec_input(exec, in->by_sequence.starts, status) : NULL;
+    uint32_t *order = starts ? gb_exec_input(exec, in->by_sequence.order, status) : NULL;
+    if (!order)
+        return false;
+    if (packed->rows > in->rows || packed->count != in->count)
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u sequences of %u rows in a bucket of %u",
+                       packed->count, packed->rows, in->rows);
+    for (uint32_t s = 0; s < packed->count; s++)
+        for (uint32_t r = packed->starts[s]; r < packed->starts[s + 1]; r++)
+            sequence[r] = s;
+    for (uint32_t r = packed->rows; r < in->rows; r++)
+        sequence[r] = GB_NO_ROW;
+    gb_fill_order(sequence, in->rows, in->count, starts, order);
+    return true;
+}
+
+gb_tensor gb_spread(gb_net *net, gb_tensor x, const gb_spread_inputs *in, gb_tensor addend)
+{
+    return gb_look_up(net->tape, x, in->sequence, in->by_sequence, addend);
+}

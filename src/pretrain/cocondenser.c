@@ -2,8 +2,9 @@
  * contrastive loss between the [CLS] vectors of the two masked texts of a pair.
  *   L = L_mlm + L_head + L_co,
  *   L_co = 1/2N sum_i -log exp(h_i . h_pos(i)) / sum_{j != i} exp(h_i . h_j), temperature 1.
- * The head's input is the late [CLS] and the states of a middle layer. */
-#include "common.h"
+ * One-sided (Ma et al., 2023, equation 8), with passages p_i and contexts c_i:
+ *   L_co = 1/N sum_i -log exp(p_i . c_i) / sum_j exp(p_i . c_j). */
+#include "condenser.h"
 
 #include <stdlib.h>
 
@@ -11,9 +12,8 @@ typedef struct cocondenser {
     gb_pretrain_params params; /* settings */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
-    gb_block *head;            /* [params.head_layers] */
-    document_list documents;   /* spans of documents */
-    row_order order;           /* documents (spans) or passages (queries) */
+    condenser_head head;       /* reads the middle layer */
+    pair_source source;        /* documents (spans) or passages (other contexts) */
     masker masker;             /* scratch */
     gb_packed packed;          /* 2 * batch texts: pairs side by side */
     labelled_rows labelled;    /* masked rows */
@@ -25,31 +25,16 @@ typedef struct graph {
     labelled_inputs labels; /* masked rows, of the encoder and again of the head */
     gb_tensor sibling;      /* u32 [2N, 1] */
     gb_tensor weights;      /* f32 [2N, 1] */
-    gb_tensor itself;       /* u32 [2N, words]: the diagonal */
+    gb_tensor left_out;     /* u32 [2N, words]: who is no negative */
 } graph;
-
-/* Two texts: spans of one document, without replacement, or a passage and one of its queries. */
-static void draw_pair(cocondenser *c, uint32_t row, gb_rng *rng, text_ids pair[2])
-{
-    if (c->params.context == GB_CONTEXT_SPAN) {
-        uint32_t first = c->documents.first[row];
-        row = first + gb_rng_below(rng, c->documents.first[row + 1] - first);
-        pair[0] = span_ids(&c->data, &c->documents, row);
-    } else {
-        pair[0] = passage_ids(&c->data, row);
-    }
-    pair[1] = context_ids(&c->data, &c->params, &c->documents, row, rng);
-}
 
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     cocondenser *c = self;
     gb_packed_reset(&c->packed);
     for (uint32_t i = 0; i < c->params.batch; i++) {
-        uint32_t row = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
-        gb_rng context = gb_rng_make(c->params.seed, GB_RNG_CONTEXT, step, i);
         text_ids pair[2];
-        draw_pair(c, row, &context, pair);
+        pair_source_at(&c->source, &c->data, &c->params, step, i, pair);
         for (uint32_t side = 0; side < 2; side++) {
             gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, 2 * i + side);
             if (!add_masked(&c->masker, &c->packed, &c->data, pair[side], c->params.mask_ratio,
@@ -73,40 +58,47 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     g->labels = labelled_declare(net, shape->size[1], rows, rows);
     g->sibling = gb_tape_input(net->tape, "siblings", GB_U32, texts, 1);
     g->weights = gb_tape_input(net->tape, "pair weights", GB_F32, texts, 1);
-    g->itself = gb_tape_input(net->tape, "diagonal", GB_U32, texts, (texts + 31) / 32);
+    g->left_out = gb_tape_input(net->tape, "diagonal", GB_U32, texts, (texts + 31) / 32);
 
-    gb_tensor middle, h = gb_bert_encode(net, c->bert, &g->in, c->params.skip_from, &middle);
-    gb_tensor cls = gb_rows_gather(net, h, &g->cls);
-    gb_tensor x = gb_merge_rows(net->tape, middle, cls, g->cls.inverse, g->cls.index);
-    for (uint32_t l = 0; l < c->params.head_layers; l++)
-        x = gb_block_apply(net, &c->head[l], &g->in, x);
+    gb_tensor h, cls, x;
+    condenser_head_apply(net, &c->head, c->bert, &g->in, &g->cls, &h, &cls, &x);
     losses[1] = labelled_loss(net, c->bert, &g->labels, h, x);
     losses[2] = gb_softmax_loss(net->tape, gb_matmul(net->tape, GB_NT, cls, cls), g->sibling,
-                                g->weights, g->itself);
+                                g->weights, g->left_out);
     losses[0] = gb_add(net->tape, losses[1], losses[2]);
+}
+
+/* Who is whose positive, with what weight, and who is left out of the sum of row i: itself, and
+ * one-sided all passages; contexts then are no anchors. */
+static void fill_pairs(const cocondenser *c, uint32_t *sibling, float *weights, uint32_t *left_out)
+{
+    bool one_sided = c->params.contrast == GB_CONTRAST_ONE_SIDED;
+    uint32_t texts = 2 * c->params.batch, words = (texts + 31) / 32;
+    for (uint32_t i = 0; i < texts; i++) {
+        bool anchor = !one_sided || i % 2 == 0;
+        sibling[i] = anchor ? i ^ 1 : GB_NO_ROW;
+        weights[(size_t)i * 4] = !anchor ? 0 : 1.0f / (float)(one_sided ? c->params.batch : texts);
+        for (uint32_t w = 0; w < words; w++) {
+            uint32_t own = w == i / 32 ? 1u << (i % 32) : 0;
+            left_out[i * words + w] = one_sided ? 0x55555555u : own; /* even: passages */
+        }
+    }
 }
 
 static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
 {
     cocondenser *c = self;
     const graph *g = graph_;
-    uint32_t texts = 2 * c->params.batch, words = (texts + 31) / 32;
     if (!gb_packed_fill(exec, &g->in, &c->packed, &c->bert->config, c->params.seed, step, status) ||
-        !gb_rows_fill(exec, &g->cls, c->packed.starts, texts, status) ||
+        !gb_rows_fill(exec, &g->cls, c->packed.starts, 2 * c->params.batch, status) ||
         !labelled_fill(exec, &g->labels, &c->labelled, &c->labelled, status))
         return false;
     uint32_t *sibling = gb_exec_input(exec, g->sibling, status);
     float *weights = sibling ? gb_exec_input(exec, g->weights, status) : NULL;
-    uint32_t *itself = weights ? gb_exec_input(exec, g->itself, status) : NULL;
-    if (!itself)
-        return false;
-    for (uint32_t i = 0; i < texts; i++) {
-        sibling[i] = i ^ 1;
-        weights[(size_t)i * 4] = 1.0f / (float)texts;
-        for (uint32_t w = 0; w < words; w++)
-            itself[i * words + w] = w == i / 32 ? 1u << (i % 32) : 0;
-    }
-    return true;
+    uint32_t *left_out = weights ? gb_exec_input(exec, g->left_out, status) : NULL;
+    if (left_out)
+        fill_pairs(c, sibling, weights, left_out);
+    return left_out != NULL;
 }
 
 static void destroy(void *self)
@@ -114,12 +106,11 @@ static void destroy(void *self)
     cocondenser *c = self;
     if (!c)
         return;
-    document_list_free(&c->documents);
-    row_order_free(&c->order);
+    pair_source_free(&c->source);
     masker_free(&c->masker);
     gb_packed_free(&c->packed);
     labelled_rows_free(&c->labelled);
-    free(c->head);
+    condenser_head_free(&c->head);
     free(c);
 }
 
@@ -132,21 +123,11 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     c->params = *params;
     c->data = *data;
     c->bert = bert;
-    c->head = gb_alloc(params->head_layers, sizeof *c->head, status);
-    bool ok = c->head != NULL;
-    for (uint32_t l = 0; ok && l < params->head_layers; l++) {
-        char prefix[64];
-        snprintf(prefix, sizeof prefix, "condenser.layer.%u", l);
-        ok = gb_block_declare(model, prefix, &bert->config, &c->head[l], status);
-    }
-    ok = ok && document_list_make(&c->documents, data->collection, status) &&
-         row_order_make(&c->order, data->collection, params->context == GB_CONTEXT_SPAN,
-                        params->seed, status);
-    if (!ok) {
+    if (!condenser_head_make(&c->head, params, bert, model, status) ||
+        !pair_source_make(&c->source, data, params, true, status)) {
         destroy(c);
         return NULL;
     }
-    document_list_note(&c->documents, params);
     *task = (gb_task){.self = c,
                       .loss_names = {"total", "mlm", "contrastive"},
                       .graph_bytes = sizeof(graph),

@@ -27,12 +27,6 @@ bool document_list_make(document_list *list, const gb_collection *collection, gb
     return true;
 }
 
-void document_list_note(const document_list *list, const gb_pretrain_params *params)
-{
-    if (params->context == GB_CONTEXT_SPAN && list->halves)
-        gb_log(GB_LOG_INFO, "no document has two passages: spans are the halves of a passage");
-}
-
 void document_list_free(document_list *list)
 {
     free(list->first);
@@ -59,6 +53,36 @@ bool row_order_make(row_order *order, const gb_collection *collection, bool docu
     if (!ok)
         row_order_free(order);
     return ok;
+}
+
+/* Keep some of the passages that have queries: a larger number keeps these and more. */
+static bool keep_some(row_order *order, const gb_pretrain_data *data,
+                      const gb_pretrain_params *params, gb_status *status)
+{
+    uint32_t sep = gb_vocab_specials(data->vocab).sep, count = 0;
+    for (uint32_t r = 0; r < order->count; r++)
+        if (gb_tokens_generated_count(data->tokens, sep, order->rows[r]))
+            order->rows[count++] = order->rows[r];
+    if (!count)
+        return gb_fail(status, GB_DATA, data->collection->path, "give the collection queries",
+                       "no passage has a generated query to choose it for");
+    gb_rng rng = gb_rng_make(params->seed, GB_RNG_SPLIT, 0, 0);
+    gb_rng_shuffle(&rng, order->rows, count);
+    if (count < params->passages)
+        gb_log(GB_LOG_INFO, "%u passages have generated queries, all are used", count);
+    order->count = count < params->passages ? count : params->passages;
+    return true;
+}
+
+bool row_order_passages(row_order *order, const gb_pretrain_data *data,
+                        const gb_pretrain_params *params, gb_status *status)
+{
+    if (!row_order_make(order, data->collection, false, params->seed, status))
+        return false;
+    if (!params->passages || keep_some(order, data, params, status))
+        return true;
+    row_order_free(order);
+    return false;
 }
 
 void row_order_free(row_order *order)
@@ -130,6 +154,73 @@ text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *par
     uint32_t other = first + gb_rng_below(rng, count - 1); /* uniform over the others */
     return span_ids(data, documents, other >= row ? other + 1 : other);
 }
+
+/* ---- pairs ---- */
+
+static bool is_mixed(gb_context context)
+{
+    return context == GB_CONTEXT_MIXED_STEP || context == GB_CONTEXT_MIXED_EXAMPLE;
+}
+
+bool pair_source_make(pair_source *source, const gb_pretrain_data *data,
+                      const gb_pretrain_params *params, bool by_document, gb_status *status)
+{
+    *source = (pair_source){.by_document = by_document && params->context == GB_CONTEXT_SPAN};
+    if (source->by_document && params->passages)
+        return gb_fail(status, GB_USAGE, NULL, "take another --context",
+                       "a number of passages cannot be chosen where documents are visited");
+    if (!document_list_make(&source->documents, data->collection, status))
+        return false;
+    if (source->by_document
+            ? !row_order_make(&source->order, data->collection, true, params->seed, status)
+            : !row_order_passages(&source->order, data, params, status)) {
+        document_list_free(&source->documents);
+        return false;
+    }
+    if (source->documents.halves &&
+        (params->context == GB_CONTEXT_SPAN || is_mixed(params->context)))
+        gb_log(GB_LOG_INFO, "no document has two passages: spans are the halves of a passage");
+    return true;
+}
+
+void pair_source_free(pair_source *source)
+{
+    document_list_free(&source->documents);
+    row_order_free(&source->order);
+}
+
+/* What a mixed context is this time: of the whole step or of one pair. */
+static gb_context draw_context(const gb_pretrain_params *params, uint32_t step, gb_rng *rng)
+{
+    if (!is_mixed(params->context))
+        return params->context;
+    gb_rng of_step = gb_rng_make(params->seed, GB_RNG_CONTEXT, step, UINT32_MAX);
+    if (params->context == GB_CONTEXT_MIXED_STEP)
+        rng = &of_step;
+    return gb_rng_below(rng, 2) ? GB_CONTEXT_QUERY : GB_CONTEXT_SPAN;
+}
+
+void pair_source_at(pair_source *source, const gb_pretrain_data *data,
+                    const gb_pretrain_params *params, uint32_t step, uint32_t i, text_ids pair[2])
+{
+    const document_list *documents = &source->documents;
+    uint32_t row = row_order_at(&source->order, (uint64_t)step * params->batch + i);
+    gb_rng rng = gb_rng_make(params->seed, GB_RNG_CONTEXT, step, i);
+    gb_pretrain_params drawn = *params;
+    drawn.context = draw_context(params, step, &rng);
+    bool span = drawn.context == GB_CONTEXT_SPAN;
+    if (source->by_document) {
+        uint32_t first = documents->first[row];
+        row = first + gb_rng_below(&rng, documents->first[row + 1] - first);
+    } else if (span && documents->halves) {
+        row = 2 * row + gb_rng_below(&rng, 2);
+    }
+    pair[0] = span ? span_ids(data, documents, row) : passage_ids(data, row);
+    pair[1] = drawn.context == GB_CONTEXT_SELF ? pair[0]
+                                               : context_ids(data, &drawn, documents, row, &rng);
+}
+
+/* ---- masking ---- */
 
 void masker_free(masker *m)
 {
@@ -245,6 +336,26 @@ bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows
 }
 
 /* ---- the table ---- */
+
+void gb_pretrain_settle(const char *objective, gb_pretrain_params *params)
+{
+    static const struct {
+        const char *objective;
+        uint32_t window;
+        double decoder_mask_ratio;
+    } own[] = {{"autoregression", 0, .45},
+               {"bottleneck", 0, .45},
+               {"enhanced", 3, .5},
+               {"seed", 2, .45},
+               {NULL, 3, .45}};
+    size_t i = 0;
+    while (own[i].objective && strcmp(own[i].objective, objective))
+        i++;
+    if (params->window == GB_OPEN)
+        params->window = own[i].window;
+    if (params->decoder_mask_ratio == GB_OPEN_RATIO)
+        params->decoder_mask_ratio = own[i].decoder_mask_ratio;
+}
 
 const gb_objective *gb_objective_find(const char *name)
 {

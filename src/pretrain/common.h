@@ -4,7 +4,9 @@
 
 #include <gabbro/pretrain.h>
 
-extern const gb_objective objective_mlm, objective_cocondenser, objective_cotmae;
+extern const gb_objective objective_mlm, objective_condenser, objective_cocondenser,
+    objective_cotmae, objective_autoencoding, objective_autoregression, objective_bottleneck,
+    objective_enhanced, objective_seed;
 
 /* Shuffled rows, epoch by epoch. */
 typedef struct row_order {
@@ -17,6 +19,9 @@ typedef struct row_order {
 /* All passages, or with `documents` all documents of two spans or more. */
 bool row_order_make(row_order *order, const gb_collection *collection, bool documents,
                     uint64_t seed, gb_status *status);
+/* All passages, or with params->passages that many of those that have generated queries. */
+bool row_order_passages(row_order *order, const gb_pretrain_data *data,
+                        const gb_pretrain_params *params, gb_status *status);
 void row_order_free(row_order *order);
 uint32_t row_order_at(row_order *order, uint64_t index); /* row of the index-th visit */
 
@@ -29,8 +34,6 @@ typedef struct document_list {
 } document_list;
 bool document_list_make(document_list *list, const gb_collection *collection, gb_status *status);
 void document_list_free(document_list *list);
-/* Say so when spans are halves. */
-void document_list_note(const document_list *list, const gb_pretrain_params *params);
 
 /* Text of a batch as ids. */
 typedef struct text_ids {
@@ -44,6 +47,21 @@ text_ids span_ids(const gb_pretrain_data *data, const document_list *documents, 
  * the text itself where there is none. */
 text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
                      const document_list *documents, uint32_t row, gb_rng *rng);
+
+/* Texts with their contexts, visit by visit. */
+typedef struct pair_source {
+    document_list documents; /* spans of documents */
+    row_order order;         /* passages or documents */
+    bool by_document;        /* the order is of documents: a visit draws two of its spans */
+} pair_source;
+/* by_document: with context span, visit documents instead of passages. */
+bool pair_source_make(pair_source *source, const gb_pretrain_data *data,
+                      const gb_pretrain_params *params, bool by_document, gb_status *status);
+void pair_source_free(pair_source *source);
+/* Text and context of the i-th pair of a step: the order by (seed, epoch), what is drawn by (seed,
+ * step, i). */
+void pair_source_at(pair_source *source, const gb_pretrain_data *data,
+                    const gb_pretrain_params *params, uint32_t step, uint32_t i, text_ids pair[2]);
 
 /* Scratch for masking. Zero-initialise. */
 typedef struct masker {

@@ -76,7 +76,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     m->params = *params;
     m->data = *data;
     m->bert = bert;
-    if (!row_order_make(&m->order, data->collection, false, params->seed, status)) {
+    if (!row_order_passages(&m->order, data, params, status)) {
         free(m);
         return NULL;
     }

@@ -1,9 +1,17 @@
 /* The table of objectives: one line each. */
 #include "common.h"
 
+// clang-format off
 const gb_objective *const gb_objectives[] = {
     &objective_mlm,
+    &objective_condenser,
     &objective_cocondenser,
     &objective_cotmae,
+    &objective_autoencoding,
+    &objective_autoregression,
+    &objective_bottleneck,
+    &objective_enhanced,
+    &objective_seed,
     NULL,
 };
+// clang-format on

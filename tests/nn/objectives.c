@@ -12,6 +12,7 @@ typedef struct objective_case {
     uint32_t skip_from, window; /* Condenser; causal decoder */
     bool odd;                   /* sizes that are no multiples of 4 or 8 */
     double dropout;             /* of states and attention */
+    gb_contrast contrast;       /* coCondenser */
 } objective_case;
 
 /* Float32 against float64, relative to the largest gradient of a parameter. */
@@ -85,6 +86,7 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
     settings.head_layers = settings.decoder_layers = c->layers;
     settings.skip_from = c->skip_from;
     settings.window = c->window;
+    settings.contrast = c->contrast;
     model m;
     model_make(&m, t, &config, c->objective, &settings);
     pass p = pass_make(&m, device, 2, 0);
@@ -132,6 +134,8 @@ Test(objectives, cocondenser, .timeout = 60)
         {"cocondenser", GB_CONTEXT_SPAN, .layers = 1, .skip_from = 0},
         {"cocondenser", GB_CONTEXT_QUERY, .layers = 2, .skip_from = 1, .odd = true},
         {"cocondenser", GB_CONTEXT_SPAN, .layers = 2, .skip_from = 1, .dropout = .1},
+        {"cocondenser", GB_CONTEXT_QUERY, .layers = 1, .contrast = GB_CONTRAST_ONE_SIDED},
+        {"condenser", .layers = 2, .skip_from = 1, .odd = true, .dropout = .1},
     };
     CHECK(cases);
 }
@@ -151,6 +155,36 @@ Test(objectives, cotmae_masked, .timeout = 60)
     static const objective_case cases[] = {
         {"cotmae", GB_CONTEXT_QUERY, GB_DECODER_MASKED, .layers = 2},
         {"cotmae", GB_CONTEXT_SPAN, GB_DECODER_MASKED, .layers = 1, .odd = true, .dropout = .1},
+    };
+    CHECK(cases);
+}
+
+/* The passage itself, or a query, decoded in every other way. */
+Test(objectives, decoders, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {"autoencoding", .layers = 1, .odd = true, .dropout = .1},
+        {"autoregression", .layers = 1, .window = 0, .dropout = .1},
+        {"bottleneck", GB_CONTEXT_MIXED_EXAMPLE, .layers = 1, .window = 3},
+        {"bottleneck", GB_CONTEXT_SELF, .layers = 1, .odd = true},
+    };
+    CHECK(cases);
+}
+
+Test(objectives, enhanced, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {"enhanced", .layers = 1},
+        {"enhanced", .layers = 1, .odd = true, .dropout = .1},
+    };
+    CHECK(cases);
+}
+
+Test(objectives, seed, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {"seed", .layers = 3, .window = 2},
+        {"seed", .layers = 1, .window = 8, .odd = true, .dropout = .1},
     };
     CHECK(cases);
 }

@@ -1,0 +1,137 @@
+/* Condenser (Gao and Callan, 2021): masked LM of the encoder, and of a short Transformer head whose
+ * input is the late [CLS] and the states of a middle layer; the same masks and labels.
+ *   L = L_mlm + L_head. */
+#include "condenser.h"
+
+#include <stdlib.h>
+
+/* ---- the head ---- */
+
+bool condenser_head_make(condenser_head *head, const gb_pretrain_params *params,
+                         const gb_bert *bert, gb_params *model, gb_status *status)
+{
+    *head = (condenser_head){.count = params->head_layers, .skip_from = params->skip_from};
+    head->layers = gb_alloc(head->count, sizeof *head->layers, status);
+    bool ok = head->layers != NULL;
+    for (uint32_t l = 0; ok && l < head->count; l++) {
+        char prefix[64];
+        snprintf(prefix, sizeof prefix, "condenser.layer.%u", l);
+        ok = gb_block_declare(model, prefix, &bert->config, &head->layers[l], status);
+    }
+    return ok;
+}
+
+void condenser_head_free(condenser_head *head)
+{
+    free(head->layers);
+    head->layers = NULL;
+}
+
+void condenser_head_apply(gb_net *net, const condenser_head *head, const gb_bert *bert,
+                          const gb_packed_inputs *in, const gb_rows_inputs *cls_rows, gb_tensor *h,
+                          gb_tensor *cls, gb_tensor *x)
+{
+    gb_tensor middle;
+    *h = gb_bert_encode(net, bert, in, head->skip_from, &middle);
+    *cls = gb_rows_gather(net, *h, cls_rows);
+    *x = gb_merge_rows(net->tape, middle, *cls, cls_rows->inverse, cls_rows->index);
+    for (uint32_t l = 0; l < head->count; l++)
+        *x = gb_block_apply(net, &head->layers[l], in, *x);
+}
+
+/* ---- the objective ---- */
+
+typedef struct condenser {
+    gb_pretrain_params params; /* settings */
+    gb_pretrain_data data;     /* texts */
+    const gb_bert *bert;       /* model */
+    condenser_head head;       /* reads the middle layer */
+    row_order order;           /* passages */
+    masker masker;             /* scratch */
+    gb_packed packed;          /* batch of the step */
+    labelled_rows labelled;    /* its masked rows */
+} condenser;
+
+typedef struct graph {
+    gb_packed_inputs in;    /* texts */
+    gb_rows_inputs cls;     /* their first rows */
+    labelled_inputs labels; /* masked rows, of the encoder and again of the head */
+} graph;
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    condenser *c = self;
+    gb_packed_reset(&c->packed);
+    for (uint32_t i = 0; i < c->params.batch; i++) {
+        uint32_t passage = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
+        gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, i);
+        if (!add_masked(&c->masker, &c->packed, &c->data, passage_ids(&c->data, passage),
+                        c->params.mask_ratio, c->params.longest, &rng, status))
+            return false;
+    }
+    shape->size[0] = gb_bucket_rows(c->packed.rows);
+    shape->size[1] = gb_bucket_rows(2 * c->packed.labelled);
+    return labelled_rows_of(&c->labelled, &c->packed, status);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    condenser *c = self;
+    graph *g = graph_;
+    uint32_t batch = c->params.batch, rows = shape->size[0];
+    g->in = gb_packed_declare(net, &c->bert->config, rows, batch);
+    g->cls = gb_rows_declare(net, batch, rows);
+    g->labels = labelled_declare(net, shape->size[1], rows, rows);
+    gb_tensor h, cls, x;
+    condenser_head_apply(net, &c->head, c->bert, &g->in, &g->cls, &h, &cls, &x);
+    losses[0] = labelled_loss(net, c->bert, &g->labels, h, x);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    condenser *c = self;
+    const graph *g = graph_;
+    return gb_packed_fill(exec, &g->in, &c->packed, &c->bert->config, c->params.seed, step,
+                          status) &&
+           gb_rows_fill(exec, &g->cls, c->packed.starts, c->params.batch, status) &&
+           labelled_fill(exec, &g->labels, &c->labelled, &c->labelled, status);
+}
+
+static void destroy(void *self)
+{
+    condenser *c = self;
+    if (!c)
+        return;
+    row_order_free(&c->order);
+    masker_free(&c->masker);
+    gb_packed_free(&c->packed);
+    labelled_rows_free(&c->labelled);
+    condenser_head_free(&c->head);
+    free(c);
+}
+
+static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    condenser *c = gb_alloc(1, sizeof *c, status);
+    if (!c)
+        return NULL;
+    c->params = *params;
+    c->data = *data;
+    c->bert = bert;
+    if (!condenser_head_make(&c->head, params, bert, model, status) ||
+        !row_order_passages(&c->order, data, params, status)) {
+        destroy(c);
+        return NULL;
+    }
+    *task = (gb_task){.self = c,
+                      .loss_names = {"total"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
+    return c;
+}
+
+const gb_objective objective_condenser = {"condenser", false, create, destroy};

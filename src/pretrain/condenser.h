@@ -1,0 +1,21 @@
+/* The Condenser head, shared by Condenser and coCondenser. */
+#ifndef PRETRAIN_CONDENSER_H
+#define PRETRAIN_CONDENSER_H
+
+#include "common.h"
+
+typedef struct condenser_head {
+    gb_block *layers;   /* [count] */
+    uint32_t count;     /* layers */
+    uint32_t skip_from; /* layer of the encoder whose states it takes */
+} condenser_head;
+bool condenser_head_make(condenser_head *head, const gb_pretrain_params *params,
+                         const gb_bert *bert, gb_params *model, gb_status *status);
+void condenser_head_free(condenser_head *head);
+/* Encode, then read the late [CLS] and the middle layer's other states. *h: last states of the
+ * encoder; *cls [count of cls_rows, H]; *x: states of the head. */
+void condenser_head_apply(gb_net *net, const condenser_head *head, const gb_bert *bert,
+                          const gb_packed_inputs *in, const gb_rows_inputs *cls_rows, gb_tensor *h,
+                          gb_tensor *cls, gb_tensor *x);
+
+#endif

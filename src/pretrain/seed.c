@@ -1,0 +1,52 @@
+/* SEED (Lu et al., 2021): a decoder too weak to write a passage on its own, because it sees only
+ * the last few tokens, must take the rest from the passage's [CLS] vector, which it reads as the
+ * one vector of its memory. Released: three layers with a window of two tokens. */
+#include "decoding.h"
+
+#include <stdlib.h>
+
+static void *create_layers(const decoding *d, gb_params *model, gb_status *status)
+{
+    uint32_t count = d->params.decoder_layers;
+    gb_memory_block *blocks = gb_alloc(count, sizeof *blocks, status);
+    bool ok = blocks != NULL;
+    for (uint32_t l = 0; ok && l < count; l++) {
+        char prefix[DECODER_PREFIX];
+        decoder_prefix(l, prefix);
+        ok = gb_memory_block_declare(model, prefix, &d->bert->config, &blocks[l], status);
+    }
+    if (ok)
+        return blocks;
+    free(blocks);
+    return NULL;
+}
+
+/* The [CLS] token starts the text here; its vector comes by the memory. */
+static gb_tensor apply(const decoding *d, gb_net *net, decoding_graph *g, gb_tensor cls)
+{
+    const gb_memory_block *blocks = d->own;
+    g->spread = gb_spread_declare(net, g->context.rows, g->context.count);
+    gb_tensor x = gb_bert_embed(net, d->bert, &g->context);
+    for (uint32_t l = 0; l < d->params.decoder_layers; l++)
+        x = gb_memory_block_apply(net, &blocks[l], &g->context, &g->spread, x, cls,
+                                  d->params.window);
+    return x;
+}
+
+static bool fill(const decoding *d, gb_exec *exec, const decoding_graph *g, gb_status *status)
+{
+    return gb_spread_fill(exec, &g->spread, &d->contexts, status);
+}
+
+static const decoder_kind decoder_memory = {
+    3, create_layers, free, decoder_add_plain, decoder_next_tokens, apply, fill};
+
+static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    gb_pretrain_params own = *params;
+    own.context = GB_CONTEXT_SELF;
+    return decoding_create(&own, data, bert, model, &decoder_memory, task, status);
+}
+
+const gb_objective objective_seed = {"seed", false, create, decoding_destroy};
