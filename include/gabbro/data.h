@@ -136,6 +136,25 @@ bool gb_queries_make(const gb_collection *collection, const gb_queries_params *p
  * Refuses those of another collection. */
 bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_status *status);
 
+/* ---- pairs of a passage and its context ---------------------------------------------------- */
+
+typedef enum gb_pair_kind { GB_PAIR_SPAN, GB_PAIR_QUERY } gb_pair_kind;
+/* A passage and a context of it. */
+typedef struct gb_pair {
+    uint32_t passage; /* row */
+    uint32_t other;   /* row of the context, or GB_MAP_NONE: a generated query */
+    const char *text; /* of the context; the collection's */
+    size_t length;    /* bytes of text */
+} gb_pair;
+/* Draw pairs as contextual pre-training meets them: a random passage, and another one of its
+ * document or one of its generated queries. */
+bool gb_pairs_draw(const gb_collection *collection, gb_pair_kind kind, uint64_t seed,
+                   uint32_t count, gb_pair *pairs, gb_status *status);
+/* What the mini world knows of pairs: two passages are related when they have the same entity, a
+ * query when it asks for a fact that the passage states. *known is false elsewhere. */
+bool gb_pairs_known(const gb_collection *collection, const gb_pair *pairs, uint32_t count,
+                    bool *related, bool *known, gb_status *status);
+
 /* ---- the mini world ------------------------------------------------------------------------ */
 
 /* Everything that defines the world (src/data/world.h). Calibrated on the papers' facts about data,

@@ -179,16 +179,6 @@ static bool make_folders(const step_run *step, gb_status *status)
     return ok;
 }
 
-static bool write_metrics(const step_run *step, const json_t *metrics, gb_status *status)
-{
-    char *text = json_dumps(metrics, JSON_SORT_KEYS | JSON_INDENT(1));
-    char *path = step_file(step, "metrics.json", status);
-    bool ok = text && path && gb_write_file(path, text, strlen(text), status);
-    free(path);
-    free(text);
-    return ok;
-}
-
 static bool evaluate(step_run *step, const settings *o, gb_status *status)
 {
     char *dir = gb_path_join(status, o->collection, "collection");
@@ -206,7 +196,7 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     for (char *split; ok && splits && (split = strsep(&rest, " "));)
         if (*split && (ok = fair_split(collection, split, &fair, status)) && fair)
             ok = evaluate_split(step, o, collection, &dense, split, metrics, facts, status);
-    ok = ok && splits && write_metrics(step, metrics, status) && step_end(step, facts, status);
+    ok = ok && splits && step_write_metrics(step, metrics, status) && step_end(step, facts, status);
     free(splits);
     ranking_dense_close(&dense);
     json_decref(metrics);

@@ -366,3 +366,13 @@ void step_model_close(step_model *model)
     gb_folder_close(model->folder);
     *model = (step_model){0};
 }
+
+bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status)
+{
+    char *text = json_dumps(metrics, JSON_SORT_KEYS | JSON_INDENT(1));
+    char *path = step_file(run, "metrics.json", status);
+    bool ok = text && path && gb_write_file(path, text, strlen(text), status);
+    free(path);
+    free(text);
+    return ok;
+}

@@ -65,6 +65,8 @@ bool step_end(step_run *run, const json_t *facts, gb_status *status);
 int step_close(step_run *run, const gb_status *status);
 /* A path inside the step's folder; caller frees. */
 char *step_file(const step_run *run, const char *name, gb_status *status);
+/* metrics.json of the step: an object of measure -> number or {"value", ...}. */
+bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status);
 json_t *step_times(double seconds);
 json_t *step_device_facts(step_run *run); /* object with driver, profile */
 

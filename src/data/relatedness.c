@@ -1,0 +1,90 @@
+/* How often a context is related to its passage: pairs drawn as contextual pre-training draws them,
+ * and the mini world's own knowledge of them. */
+#include "data/world.h"
+
+#include <string.h>
+
+enum { TRIES = 1000 };
+
+/* The passages around `passage` that are of its document: [*first, *end). */
+static void document_around(const gb_collection *c, uint32_t passage, uint32_t *first,
+                            uint32_t *end)
+{
+    uint32_t document = c->document[passage];
+    *first = passage;
+    *end = passage + 1;
+    while (*first > 0 && c->document[*first - 1] == document)
+        (*first)--;
+    while (*end < c->passages && c->document[*end] == document)
+        (*end)++;
+}
+
+static bool draw_span(const gb_collection *c, gb_rng *rng, gb_pair *pair)
+{
+    uint32_t first, end;
+    pair->passage = gb_rng_below(rng, c->passages);
+    document_around(c, pair->passage, &first, &end);
+    if (end - first < 2)
+        return false;
+    pair->other = first + gb_rng_below(rng, end - first - 1);
+    pair->other += pair->other >= pair->passage;
+    pair->text = gb_table_row(c->texts, pair->other, &pair->length);
+    return true;
+}
+
+static bool draw_query(const gb_collection *c, gb_rng *rng, gb_pair *pair)
+{
+    size_t length;
+    uint32_t lines = 0;
+    pair->passage = gb_rng_below(rng, c->passages);
+    pair->other = GB_MAP_NONE;
+    const char *row = gb_table_row(c->generated, pair->passage, &length), *end = row + length;
+    for (const char *at = row; at < end; at++)
+        lines += *at == '\n';
+    if (lines == 0)
+        return false;
+    for (uint32_t skip = gb_rng_below(rng, lines); skip > 0; skip--)
+        row = (const char *)memchr(row, '\n', (size_t)(end - row)) + 1;
+    pair->text = row;
+    pair->length = (size_t)((const char *)memchr(row, '\n', (size_t)(end - row)) - row);
+    return true;
+}
+
+bool gb_pairs_draw(const gb_collection *collection, gb_pair_kind kind, uint64_t seed,
+                   uint32_t count, gb_pair *pairs, gb_status *status)
+{
+    if (kind == GB_PAIR_QUERY && !collection->generated)
+        return gb_fail(status, GB_DATA, collection->path, NULL,
+                       "the collection has no generated queries");
+    for (uint32_t i = 0; i < count; i++) {
+        gb_rng rng = gb_rng_make(seed, GB_RNG_CONTEXT, kind, i);
+        int tries = 0;
+        while (!(kind == GB_PAIR_SPAN ? draw_span(collection, &rng, &pairs[i])
+                                      : draw_query(collection, &rng, &pairs[i])))
+            if (++tries == TRIES)
+                return gb_fail(status, GB_DATA, collection->path, NULL, "hardly any passage has %s",
+                               kind == GB_PAIR_SPAN ? "another in its document"
+                                                    : "a generated query");
+    }
+    return true;
+}
+
+bool gb_pairs_known(const gb_collection *collection, const gb_pair *pairs, uint32_t count,
+                    bool *related, bool *known, gb_status *status)
+{
+    world w = {0};
+    world_reader reader = {0};
+    if (!gb_world_of_collection(&w, collection, known, status))
+        return false;
+    bool ok = !*known || gb_world_reader_open(&reader, &w, status);
+    for (uint32_t i = 0; i < count && ok && *known; i++) {
+        const gb_pair *pair = &pairs[i];
+        related[i] = pair->other == GB_MAP_NONE
+                         ? gb_world_is_about(&reader, pair->passage, pair->text, pair->length)
+                         : w.passages[pair->passage].entity == w.passages[pair->other].entity;
+    }
+    gb_world_reader_close(&reader);
+    if (*known)
+        gb_world_free(&w);
+    return ok;
+}
