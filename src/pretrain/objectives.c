@@ -1,5 +1,5 @@
 /* The table of objectives: one line each. */
-#include "common.h"
+#include "contrast.h"
 
 // clang-format off
 const gb_objective *const gb_objectives[] = {
@@ -12,6 +12,8 @@ const gb_objective *const gb_objectives[] = {
     &objective_bottleneck,
     &objective_enhanced,
     &objective_seed,
+    &objective_bow,
+    &objective_costa,
     NULL,
 };
 // clang-format on

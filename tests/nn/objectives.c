@@ -5,14 +5,15 @@
 #include <math.h>
 
 typedef struct objective_case {
-    const char *objective;      /* by name */
-    gb_context context;         /* of the pairs */
-    gb_decoder decoder;         /* CoT-MAE */
-    uint32_t layers;            /* of the Condenser head or the decoder */
-    uint32_t skip_from, window; /* Condenser; causal decoder */
-    bool odd;                   /* sizes that are no multiples of 4 or 8 */
-    double dropout;             /* of states and attention */
-    gb_contrast contrast;       /* coCondenser */
+    const char *objective;                        /* by name */
+    gb_context context;                           /* of the pairs */
+    gb_decoder decoder;                           /* CoT-MAE */
+    uint32_t layers;                              /* of the Condenser head or the decoder */
+    uint32_t skip_from, window;                   /* Condenser; causal decoder */
+    bool odd;                                     /* sizes that are no multiples of 4 or 8 */
+    double dropout;                               /* of states and attention */
+    gb_contrast contrast;                         /* coCondenser */
+    void (*change)(gb_pretrain_params *settings); /* what else differs from tiny_settings */
 } objective_case;
 
 /* Float32 against float64, relative to the largest gradient of a parameter. */
@@ -87,6 +88,8 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
     settings.skip_from = c->skip_from;
     settings.window = c->window;
     settings.contrast = c->contrast;
+    if (c->change)
+        c->change(&settings);
     model m;
     model_make(&m, t, &config, c->objective, &settings);
     pass p = pass_make(&m, device, 2, 0);
@@ -185,6 +188,44 @@ Test(objectives, seed, .timeout = 60)
     static const objective_case cases[] = {
         {"seed", .layers = 3, .window = 2},
         {"seed", .layers = 1, .window = 8, .odd = true, .dropout = .1},
+    };
+    CHECK(cases);
+}
+
+static void projection(gb_pretrain_params *settings)
+{
+    settings->bow_head = GB_BOW_PROJECTION;
+}
+
+Test(objectives, bow, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {.objective = "bow"},
+        {.objective = "bow", .odd = true, .change = projection},
+        {.objective = "bow", .odd = true, .dropout = .1},
+    };
+    CHECK(cases);
+}
+
+static void linear_projector(gb_pretrain_params *settings)
+{
+    settings->projector = GB_PROJECTOR_LINEAR;
+    settings->granularities = GB_SPAN_WORD;
+}
+
+static void no_projector(gb_pretrain_params *settings)
+{
+    settings->projector = GB_PROJECTOR_NONE;
+    settings->granularities = GB_SPAN_PHRASE | GB_SPAN_PARAGRAPH;
+    settings->spans = 2;
+}
+
+Test(objectives, costa, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {.objective = "costa"},
+        {.objective = "costa", .odd = true, .change = linear_projector},
+        {.objective = "costa", .odd = true, .dropout = .1, .change = no_projector},
     };
     CHECK(cases);
 }

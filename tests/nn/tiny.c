@@ -103,7 +103,17 @@ gb_pretrain_params tiny_settings(void)
                                 .decoder = GB_DECODER_CAUSAL,
                                 .decoder_layers = 1,
                                 .window = 3,
-                                .seed = 11};
+                                .seed = 11,
+                                .steps = 9,
+                                .bow_weight = 1,
+                                .bow_weight_final = .1,
+                                .granularities = GB_SPAN_ALL,
+                                .spans = 3,
+                                .temperature = .8,
+                                .projector = GB_PROJECTOR_NONLINEAR,
+                                .contrast_weight = .6,
+                                .queue = 7,
+                                .momentum = .9};
 }
 
 gb_bert_config tiny_config(const tiny *t, uint32_t hidden, uint32_t ffn, double dropout)

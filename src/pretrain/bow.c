@@ -1,0 +1,187 @@
+/* Bag-of-Word prediction (Ma et al., 2024): beside the masked LM, the [CLS] vector predicts the set
+ * of the text's tokens.
+ *   L = L_mlm + c(t) L_bow,  L_bow = mean over texts of CE(z, uniform over S), S the unique ids of
+ * the unmasked text without specials and unused entries, z the logits of the masked-LM head at
+ * [CLS] (released code) or [CLS] times the embeddings (the paper's text); same pass, masked input.
+ */
+#include "contrast.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct bow {
+    gb_pretrain_params params; /* settings */
+    gb_pretrain_data data;     /* texts */
+    const gb_bert *bert;       /* model */
+    row_order order;           /* passages */
+    masker masker;             /* scratch */
+    gb_packed packed;          /* batch of the step */
+    labelled_rows labelled;    /* its masked rows */
+    bool *wanted;              /* [vocabulary of the model] ids that may be in a set */
+    uint32_t *sets;            /* [batch][words] bit of each id in the set of each text */
+    uint32_t words;            /* of a set */
+    uint32_t filled;           /* sets that are not empty */
+} bow;
+
+typedef struct graph {
+    gb_packed_inputs in;    /* texts */
+    labelled_inputs labels; /* masked rows */
+    gb_rows_inputs cls;     /* first rows of the texts */
+    gb_tensor sets;         /* u32 [batch, words] */
+    gb_tensor weights;      /* f32 [batch, 1] */
+    gb_tensor factor;       /* f32 [1, 1] weight of the step */
+} graph;
+
+/* The set of a text, cut as its masked copy is. */
+static void make_set(bow *b, text_ids text, uint32_t *set)
+{
+    size_t length = text.length + 2 > b->params.longest ? b->params.longest - 2 : text.length;
+    bool any = false;
+    memset(set, 0, sizeof *set * b->words);
+    for (size_t i = 0; i < length; i++)
+        if (b->wanted[text.ids[i]]) {
+            set[text.ids[i] / 32] |= 1u << (text.ids[i] % 32);
+            any = true;
+        }
+    b->filled += any;
+}
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    bow *b = self;
+    gb_packed_reset(&b->packed);
+    b->filled = 0;
+    for (uint32_t i = 0; i < b->params.batch; i++) {
+        uint32_t passage = row_order_at(&b->order, (uint64_t)step * b->params.batch + i);
+        gb_rng rng = gb_rng_make(b->params.seed, GB_RNG_MASK, step, i);
+        text_ids text = passage_ids(&b->data, passage);
+        if (!add_masked(&b->masker, &b->packed, &b->data, text, b->params.mask_ratio,
+                        b->params.longest, &rng, status))
+            return false;
+        make_set(b, text, b->sets + (size_t)i * b->words);
+    }
+    shape->size[0] = gb_bucket_rows(b->packed.rows);
+    shape->size[1] = gb_bucket_rows(b->packed.labelled);
+    return labelled_rows_of(&b->labelled, &b->packed, status);
+}
+
+/* Logits of a chunk stay below 64 MiB. */
+#define CHUNK_LOGITS (16u << 20)
+
+static gb_tensor bow_loss(const bow *b, gb_net *net, const graph *g, gb_tensor cls)
+{
+    const gb_bert *bert = b->bert;
+    gb_tape *tape = net->tape;
+    gb_tensor bias = GB_NO_TENSOR;
+    if (b->params.bow_head == GB_BOW_FULL) {
+        cls = gb_linear(tape, cls, gb_tape_param(tape, bert->transform_weight),
+                        gb_tape_param(tape, bert->transform_bias), true, GB_NO_TENSOR);
+        cls = gb_layer_norm(tape, cls, gb_tape_param(tape, bert->head_norm_weight),
+                            gb_tape_param(tape, bert->head_norm_bias), net->eps);
+        bias = gb_tape_param(tape, bert->head_bias);
+    }
+    uint32_t chunk = CHUNK_LOGITS / bert->config.vocab_size;
+    return gb_vocabulary_set_loss(tape, cls, gb_tape_param(tape, bert->word), bias, g->sets,
+                                  g->weights, chunk ? chunk : 1);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    bow *b = self;
+    graph *g = graph_;
+    uint32_t batch = b->params.batch;
+    g->in = gb_packed_declare(net, &b->bert->config, shape->size[0], batch);
+    g->labels = labelled_declare(net, shape->size[1], shape->size[0], 0);
+    g->cls = gb_rows_declare(net, batch, shape->size[0]);
+    g->sets = gb_tape_input(net->tape, "sets of ids", GB_U32, batch, b->words);
+    g->weights = gb_tape_input(net->tape, "text weights", GB_F32, batch, 1);
+    g->factor = gb_tape_input(net->tape, "weight of the step", GB_F32, 1, 1);
+    gb_tensor h = gb_bert_encode(net, b->bert, &g->in, 0, NULL);
+    losses[1] = labelled_loss(net, b->bert, &g->labels, h, GB_NO_TENSOR);
+    losses[2] = bow_loss(b, net, g, gb_rows_gather(net, h, &g->cls));
+    losses[0] = gb_add(net->tape, losses[1], gb_scale_by(net->tape, losses[2], g->factor));
+}
+
+/* Cosine from bow_weight at step 0 to bow_weight_final at the last. */
+static float weight_at(const gb_pretrain_params *p, uint32_t step)
+{
+    double part = p->steps > 1 ? (double)step / (p->steps - 1) : 0;
+    double rest = .5 * (1 + cos(M_PI * (part < 1 ? part : 1)));
+    return (float)(p->bow_weight_final + (p->bow_weight - p->bow_weight_final) * rest);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    bow *b = self;
+    const graph *g = graph_;
+    uint32_t batch = b->params.batch;
+    if (!gb_packed_fill(exec, &g->in, &b->packed, &b->bert->config, b->params.seed, step, status) ||
+        !labelled_fill(exec, &g->labels, &b->labelled, NULL, status) ||
+        !gb_rows_fill(exec, &g->cls, b->packed.starts, batch, status))
+        return false;
+    uint32_t *sets = gb_exec_input(exec, g->sets, status);
+    float *weights = sets ? gb_exec_input(exec, g->weights, status) : NULL;
+    float *factor = weights ? gb_exec_input(exec, g->factor, status) : NULL;
+    if (!factor)
+        return false;
+    memcpy(sets, b->sets, sizeof *sets * batch * b->words);
+    for (uint32_t i = 0; i < batch; i++) /* texts without a set have no loss */
+        weights[(size_t)i * 4] = b->filled ? 1.0f / (float)b->filled : 0;
+    *factor = weight_at(&b->params, step);
+    return true;
+}
+
+static void destroy(void *self)
+{
+    bow *b = self;
+    if (!b)
+        return;
+    row_order_free(&b->order);
+    masker_free(&b->masker);
+    gb_packed_free(&b->packed);
+    labelled_rows_free(&b->labelled);
+    free(b->wanted);
+    free(b->sets);
+    free(b);
+}
+
+/* All ids but specials and unused entries; in BERT's vocabulary those from 999 on. */
+static void mark_wanted(bow *b)
+{
+    uint32_t known = gb_vocab_size(b->data.vocab);
+    for (uint32_t id = 0; id < b->bert->config.vocab_size && id < known; id++)
+        b->wanted[id] = !gb_vocab_is_special(b->data.vocab, id) &&
+                        strncmp(gb_vocab_token(b->data.vocab, id), "[unused", 7) != 0;
+}
+
+static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    (void)model;
+    bow *b = gb_alloc(1, sizeof *b, status);
+    if (!b)
+        return NULL;
+    b->params = *params;
+    b->data = *data;
+    b->bert = bert;
+    b->words = (bert->config.vocab_size + 31) / 32;
+    b->wanted = gb_alloc(bert->config.vocab_size, sizeof *b->wanted, status);
+    b->sets = gb_alloc((size_t)params->batch * b->words, sizeof *b->sets, status);
+    if (!b->wanted || !b->sets ||
+        !row_order_make(&b->order, data->collection, false, params->seed, status)) {
+        destroy(b);
+        return NULL;
+    }
+    mark_wanted(b);
+    *task = (gb_task){.self = b,
+                      .loss_names = {"total", "mlm", "bow"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
+    return b;
+}
+
+const gb_objective objective_bow = {"bow", false, create, destroy, "contrast"};

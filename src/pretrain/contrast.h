@@ -1,0 +1,25 @@
+/* What the objectives share that compare vectors of texts. */
+#ifndef PRETRAIN_CONTRAST_H
+#define PRETRAIN_CONTRAST_H
+
+#include "common.h"
+
+extern const gb_objective objective_bow, objective_costa, objective_ict, objective_simcse,
+    objective_contriever;
+
+/* The temperature, or the objective's own where it is 0. */
+double temperature_of(const gb_pretrain_params *params, double own);
+
+/* Row i belongs to column i: targets and weights of N rows. */
+typedef struct pair_inputs {
+    gb_tensor labels;  /* u32 [N, 1] */
+    gb_tensor weights; /* f32 [N, 1], 1/N */
+    uint32_t count;    /* N */
+} pair_inputs;
+pair_inputs pair_declare(gb_net *net, uint32_t count);
+/* Mean of -log exp(a_i . b_i / t) / sum_j exp(a_i . b_j / t). */
+gb_tensor pair_loss(gb_net *net, const pair_inputs *in, gb_tensor a, gb_tensor b,
+                    double temperature);
+bool pair_fill(gb_exec *exec, const pair_inputs *in, gb_status *status);
+
+#endif

@@ -1,0 +1,246 @@
+/* COSTA (Ma et al., 2022): the projected [CLS] vector of a text is drawn to the means of its own
+ * spans' states and away from all other texts and spans, beside the masked LM of the same pass.
+ *   L = w L_gwc + L_mlm,
+ *   L_gwc = mean_i -1/|S(i)| sum_{p in S(i)} log exp(z_i . z_p / t) / sum_{j != i} exp(z_i . z_j /
+ * t) over all texts and spans j of the batch; dot products, no normalisation (equation 8). The
+ * paper prints L_gwc and L_mlm as sums without a batch size; both are means here, so that the
+ * weight w does not depend on the batch. The spans of a text are drawn once, by (seed, passage), as
+ * the paper stores them once; whether its contrastive pass saw masked text is not said. */
+#include "contrast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVELS 4 /* of granularity */
+
+typedef struct costa {
+    gb_pretrain_params params; /* settings */
+    gb_pretrain_data data;     /* texts */
+    const gb_bert *bert;       /* model */
+    gb_projector projector;    /* on [CLS] */
+    row_order order;           /* passages */
+    masker masker;             /* scratch */
+    gb_packed packed;          /* batch of the step */
+    labelled_rows labelled;    /* its masked rows */
+    uint32_t levels;           /* granularities used */
+    uint32_t *word_starts;     /* [longest] scratch */
+    gb_id_range *ranges;       /* [batch * levels * spans] of each text; start = end: none */
+    uint32_t *starts;          /* lists of rows: the texts' own, which are empty, then the spans' */
+    uint32_t *rows;            /* rows of the batch in them */
+    float *weights;            /* their weights, 1/length */
+    size_t row_capacity, weight_capacity; /* allocated */
+} costa;
+
+typedef struct graph {
+    gb_packed_inputs in;           /* texts */
+    labelled_inputs labels;        /* masked rows */
+    gb_rows_inputs cls;            /* first rows of the texts */
+    gb_combination spans;          /* [texts + spans] means; zero for the texts */
+    gb_tensor whole, place;        /* u32: text of each of those rows or GB_NO_ROW; and back */
+    gb_tensor positives, excluded; /* u32 [texts, words] */
+    gb_tensor text_weights;        /* f32 [texts, 1] */
+} graph;
+
+static uint32_t spans_of_text(const costa *c)
+{
+    return c->levels * c->params.spans;
+}
+
+/* Texts and their spans, present or not. */
+static uint32_t vectors(const costa *c)
+{
+    return c->params.batch * (1 + spans_of_text(c));
+}
+
+/* ---- spans ---- */
+
+static void draw_spans(costa *c, uint32_t passage, gb_id_range *ranges)
+{
+    text_ids text = passage_ids(&c->data, passage);
+    uint32_t length = (uint32_t)text.length, most = c->params.longest - 2, at = 0;
+    length = length < most ? length : most;
+    uint32_t words = gb_word_starts(c->data.vocab, text.ids, length, c->word_starts);
+    gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_CONTEXT, 0, passage);
+    memset(ranges, 0, sizeof *ranges * spans_of_text(c));
+    for (uint32_t level = 0; level < LEVELS; level++)
+        if (c->params.granularities >> level & 1) {
+            gb_sample_spans(c->data.vocab, (gb_granularity)(1u << level), text.ids, c->word_starts,
+                            words, c->params.spans, &rng, ranges + at);
+            at += c->params.spans;
+        }
+}
+
+/* Lists of the rows of every span. */
+static bool list_rows(costa *c, gb_status *status)
+{
+    uint32_t batch = c->params.batch, per_text = spans_of_text(c);
+    size_t count = 0;
+    memset(c->starts, 0, sizeof *c->starts * batch);
+    for (uint32_t s = 0; s < batch * per_text; s++) {
+        uint32_t first = c->packed.starts[s / per_text] + 1; /* behind [CLS] */
+        gb_id_range range = c->ranges[s];
+        c->starts[batch + s] = (uint32_t)count;
+        if (!gb_grow(&c->rows, &c->row_capacity, count + range.end - range.start + 1,
+                     sizeof *c->rows, status) ||
+            !gb_grow(&c->weights, &c->weight_capacity, count + range.end - range.start + 1,
+                     sizeof *c->weights, status))
+            return false;
+        for (uint32_t i = range.start; i < range.end; i++) {
+            c->rows[count] = first + i;
+            c->weights[count++] = 1.0f / (float)(range.end - range.start);
+        }
+    }
+    c->starts[batch + batch * per_text] = (uint32_t)count;
+    return true;
+}
+
+/* ---- the task ---- */
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    costa *c = self;
+    gb_packed_reset(&c->packed);
+    for (uint32_t i = 0; i < c->params.batch; i++) {
+        uint32_t passage = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
+        gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, i);
+        if (!add_masked(&c->masker, &c->packed, &c->data, passage_ids(&c->data, passage),
+                        c->params.mask_ratio, c->params.longest, &rng, status))
+            return false;
+        draw_spans(c, passage, c->ranges + (size_t)i * spans_of_text(c));
+    }
+    shape->size[0] = gb_bucket_rows(c->packed.rows);
+    shape->size[1] = gb_bucket_rows(c->packed.labelled);
+    return list_rows(c, status) && labelled_rows_of(&c->labelled, &c->packed, status);
+}
+
+static gb_tensor contrast(const costa *c, gb_net *net, const graph *g, gb_tensor h)
+{
+    gb_tape *tape = net->tape;
+    gb_tensor z = gb_projector_apply(net, &c->projector, gb_rows_gather(net, h, &g->cls));
+    gb_tensor all = gb_merge_rows(tape, gb_combine_rows(tape, h, &g->spans), z, g->whole, g->place);
+    float by = (float)(1 / temperature_of(&c->params, .1));
+    gb_tensor scores = gb_scale(tape, gb_matmul(tape, GB_NT, z, all), by);
+    return gb_set_loss(tape, scores, g->positives, g->text_weights, g->excluded);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    costa *c = self;
+    graph *g = graph_;
+    gb_tape *tape = net->tape;
+    uint32_t batch = c->params.batch, rows = shape->size[0], all = vectors(c);
+    uint32_t longest = c->params.longest, words = (all + 31) / 32;
+    g->in = gb_packed_declare(net, &c->bert->config, rows, batch);
+    g->labels = labelled_declare(net, shape->size[1], rows, 0);
+    g->cls = gb_rows_declare(net, batch, rows);
+    g->spans = gb_combination_input(tape, all, rows, batch * spans_of_text(c) * longest, longest,
+                                    spans_of_text(c));
+    g->whole = gb_tape_input(tape, "text of vectors", GB_U32, 1, all);
+    g->place = gb_tape_input(tape, "vector of texts", GB_U32, 1, batch);
+    g->positives = gb_tape_input(tape, "positives", GB_U32, batch, words);
+    g->excluded = gb_tape_input(tape, "excluded", GB_U32, batch, words);
+    g->text_weights = gb_tape_input(tape, "text weights", GB_F32, batch, 1);
+    gb_tensor h = gb_bert_encode(net, c->bert, &g->in, 0, NULL);
+    losses[1] = labelled_loss(net, c->bert, &g->labels, h, GB_NO_TENSOR);
+    losses[2] = contrast(c, net, g, h);
+    losses[0] =
+        gb_add(tape, losses[1], gb_scale(tape, losses[2], (float)c->params.contrast_weight));
+}
+
+/* Positives are the text's own spans; itself and spans that are not there take no part. */
+static void fill_sets(const costa *c, uint32_t *positives, uint32_t *excluded)
+{
+    uint32_t batch = c->params.batch, per_text = spans_of_text(c), words = (vectors(c) + 31) / 32;
+    memset(positives, 0, sizeof *positives * batch * words);
+    memset(excluded, 0, sizeof *excluded * batch * words);
+    for (uint32_t i = 0; i < batch; i++) {
+        excluded[(size_t)i * words + i / 32] |= 1u << (i % 32);
+        for (uint32_t s = 0; s < batch * per_text; s++) {
+            bool there = c->ranges[s].end > c->ranges[s].start;
+            uint32_t column = batch + s, bit = 1u << (column % 32);
+            if (!there)
+                excluded[(size_t)i * words + column / 32] |= bit;
+            else if (s / per_text == i)
+                positives[(size_t)i * words + column / 32] |= bit;
+        }
+    }
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    costa *c = self;
+    const graph *g = graph_;
+    uint32_t batch = c->params.batch;
+    if (!gb_packed_fill(exec, &g->in, &c->packed, &c->bert->config, c->params.seed, step, status) ||
+        !labelled_fill(exec, &g->labels, &c->labelled, NULL, status) ||
+        !gb_rows_fill(exec, &g->cls, c->packed.starts, batch, status) ||
+        !gb_combination_fill(exec, &g->spans, c->starts, c->rows, c->weights, status))
+        return false;
+    uint32_t *whole = gb_exec_input(exec, g->whole, status);
+    uint32_t *place = whole ? gb_exec_input(exec, g->place, status) : NULL;
+    uint32_t *positives = place ? gb_exec_input(exec, g->positives, status) : NULL;
+    uint32_t *excluded = positives ? gb_exec_input(exec, g->excluded, status) : NULL;
+    float *weights = excluded ? gb_exec_input(exec, g->text_weights, status) : NULL;
+    if (!weights)
+        return false;
+    for (uint32_t v = 0; v < vectors(c); v++)
+        whole[v] = v < batch ? v : GB_NO_ROW;
+    for (uint32_t i = 0; i < batch; i++) {
+        place[i] = i;
+        weights[(size_t)i * 4] = 1.0f / (float)batch;
+    }
+    fill_sets(c, positives, excluded);
+    return true;
+}
+
+static void destroy(void *self)
+{
+    costa *c = self;
+    if (!c)
+        return;
+    row_order_free(&c->order);
+    masker_free(&c->masker);
+    gb_packed_free(&c->packed);
+    labelled_rows_free(&c->labelled);
+    free(c->word_starts);
+    free(c->ranges);
+    free(c->starts);
+    free(c->rows);
+    free(c->weights);
+    free(c);
+}
+
+static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    costa *c = gb_alloc(1, sizeof *c, status);
+    if (!c)
+        return NULL;
+    c->params = *params;
+    c->data = *data;
+    c->bert = bert;
+    for (uint32_t level = 0; level < LEVELS; level++)
+        c->levels += params->granularities >> level & 1;
+    bool ok = (c->levels && params->spans) ||
+              gb_fail(status, GB_USAGE, NULL, NULL, "costa needs a granularity and a span");
+    ok = ok && (c->word_starts = gb_alloc(params->longest, sizeof *c->word_starts, status)) &&
+         (c->ranges = gb_alloc(vectors(c), sizeof *c->ranges, status)) &&
+         (c->starts = gb_alloc((size_t)vectors(c) + 1, sizeof *c->starts, status)) &&
+         gb_projector_declare(model, "projector", params->projector, &bert->config, &c->projector,
+                              status) &&
+         row_order_make(&c->order, data->collection, false, params->seed, status);
+    if (!ok) {
+        destroy(c);
+        return NULL;
+    }
+    *task = (gb_task){.self = c,
+                      .loss_names = {"total", "mlm", "contrastive"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
+    return c;
+}
+
+const gb_objective objective_costa = {"costa", false, create, destroy, "contrast"};
