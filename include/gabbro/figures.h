@@ -1,0 +1,87 @@
+/* What figures of the papers show: token coverage of [CLS] vectors, projections of vectors to the
+ * plane and to space. Stands on base and text. */
+#ifndef GABBRO_FIGURES_H
+#define GABBRO_FIGURES_H
+
+#include <gabbro/plot.h>
+#include <gabbro/text.h>
+
+/* ---- token coverage ---------------------------------------------------------------------------
+ * BoW prediction, Algorithm 1: a text's vector is projected to the vocabulary; of its k best
+ * tokens, how many does the text have? T are the tokens of the text without special ones. */
+
+/* The readings that the paper leaves open. */
+typedef enum gb_coverage_reading {
+    GB_COVERAGE_SET,      /* distinct tokens of T among the top k, of all distinct tokens of T */
+    GB_COVERAGE_MULTISET, /* the same, every token as often as it occurs in T */
+    GB_COVERAGE_OF_TOP,   /* share of the top k that T has */
+} gb_coverage_reading;
+const char *gb_coverage_reading_name(gb_coverage_reading reading); /* "set", "multiset", "top" */
+
+typedef struct gb_coverage gb_coverage; /* means over texts for k = 1..depth, one model */
+gb_coverage *gb_coverage_create(const gb_vocab *vocab, uint32_t depth, gb_status *status);
+void gb_coverage_destroy(gb_coverage *coverage);
+/* Adds a text: its ids [length] and the model's best ids, best first [depth]; ids below the size of
+ * the vocabulary. A text with no tokens but special ones is left out. */
+void gb_coverage_add(gb_coverage *coverage, const uint32_t *top, const uint32_t *ids,
+                     size_t length);
+uint32_t gb_coverage_texts(const gb_coverage *coverage); /* texts that counted */
+/* Mean over the texts at k, 1..depth; NAN without any text. */
+double gb_coverage_at(const gb_coverage *coverage, gb_coverage_reading reading, uint32_t k);
+
+/* A text to look at. */
+typedef struct gb_coverage_text {
+    const char *name;           /* id of the passage, or the like */
+    const uint32_t *ids;        /* [length] without the special tokens around it */
+    size_t length;              /* tokens */
+    const uint32_t *const *top; /* [models][depth] best ids of every model */
+} gb_coverage_text;
+
+/* Models side by side. Nothing is copied. */
+typedef struct gb_coverage_view {
+    const gb_vocab *vocab;              /* of all models */
+    const char *const *models;          /* [model_count] names */
+    size_t model_count;                 /* models */
+    uint32_t depth;                     /* K */
+    const gb_coverage *const *coverage; /* [model_count] means */
+    gb_coverage_reading reading;        /* of the curve */
+    const char *about;                  /* how it was made, sentences */
+    const gb_coverage_text *texts;      /* shown */
+    size_t text_count;                  /* texts shown */
+} gb_coverage_view;
+
+#define GB_COVERAGE_LISTED 20 /* best tokens listed for a text */
+
+/* Curves over k as SVG, PNG; a table of all readings; one page with curves, texts and best tokens:
+ * a file that needs nothing else, usable without scripts, better with them. */
+bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_status *status);
+void gb_coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out);
+void gb_coverage_tsv(const gb_coverage_view *view, gb_text *out);
+/* The texts on a terminal: best tokens of every model, hits as [token] or, with colors, green. */
+void gb_coverage_terminal(const gb_coverage_view *view, bool colors, gb_text *out);
+
+/* ---- projections ------------------------------------------------------------------------------
+ */
+
+/* The first `dims` principal components of x [count, width] (rows): scores into out [count, dims],
+ * by falling variance; the sign is such that the largest score by absolute value is positive.
+ * shares [dims] (may be NULL): share of the variance. count is small (the Gram matrix [count,
+ * count] is decomposed by Jacobi's method). */
+bool gb_pca(const float *x, uint32_t count, uint32_t width, uint32_t dims, double *out,
+            double *shares, gb_status *status);
+
+typedef struct gb_tsne_params {
+    double perplexity;   /* effective number of neighbours; at most (count - 1) / 3 is used */
+    uint32_t iterations; /* of gradient descent */
+    uint64_t seed;       /* of the start */
+} gb_tsne_params;
+#define GB_TSNE_DEFAULTS ((gb_tsne_params){30, 1000, 42})
+
+/* Exact t-SNE (van der Maaten and Hinton, 2008) of x [count, width] to the plane: out [count, 2],
+ * centred. Euclidean distances; early exaggeration 12 in the first 250 iterations; momentum .5,
+ * then .8; gains; step max(count / 48, 50). Same input, same bits. *divergence (may be NULL): KL.
+ */
+bool gb_tsne(const float *x, uint32_t count, uint32_t width, const gb_tsne_params *params,
+             double *out, double *divergence, gb_status *status);
+
+#endif

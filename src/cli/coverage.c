@@ -1,0 +1,462 @@
+/* gabbro coverage: which tokens of a text can be read off its [CLS] vector, for models side by
+ * side (BoW prediction, Algorithm 1). */
+#include "projector.h"
+
+#include <gabbro/figures.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: gabbro coverage --model NAME=MODEL ... --collection STEP --tokens STEP [options]\n"
+    "       gabbro coverage --model NAME=MODEL ... --texts FILE [options]\n"
+    "       gabbro coverage --model NAME=MODEL ... --text TEXT [options]\n\n"
+    "Project the [CLS] vectors of texts to the vocabulary and count how many of a text's own "
+    "tokens\n"
+    "are among the k best. The first two print the step's folder: coverage.html (curves, texts "
+    "with\n"
+    "the tokens that each model recovers), coverage.tsv, coverage.json, curve.svg, curve.png. The\n"
+    "last prints one text on the terminal.\n";
+
+typedef struct settings {
+    step_list models;                       /* paths, once the names are cut off */
+    char names[STEP_LIST_MOST][MODEL_NAME]; /* of the models */
+    const char *collection, *tokens;        /* steps */
+    const char *texts, *text;               /* a file of texts; one text */
+    const char *reference;                  /* model whose head is used for all, or NULL */
+    const char *projection, *reading;       /* by name */
+    uint32_t depth, passages, show;         /* k; sample; texts in the page */
+    uint64_t seed;                          /* of the sample */
+} settings;
+
+/* Texts to look at. */
+typedef struct texts {
+    gb_collection *collection; /* NULL: texts of one's own */
+    gb_tokens tokens;          /* of the collection */
+    gb_table *own;             /* ids of one's own texts */
+    const gb_table *table;     /* ids: either of them */
+    uint32_t *rows;            /* [count] of the table */
+    uint32_t count;            /* texts */
+} texts;
+
+/* Everything counted. */
+typedef struct session {
+    texts texts;                           /* input */
+    gb_vocab *vocab;                       /* of all models */
+    char vocab_hash[GB_HASH_SIZE];         /* its hash */
+    uint32_t *top[STEP_LIST_MOST];         /* [count, depth] of every model */
+    gb_coverage *coverage[STEP_LIST_MOST]; /* means */
+} session;
+
+/* ---- texts ---- */
+
+/* A seeded sample without repeats, in order. */
+static bool sample_rows(texts *t, uint32_t all, uint32_t wanted, uint64_t seed, gb_status *status)
+{
+    gb_rng rng = gb_rng_make(seed, GB_RNG_SPLIT, 0, 0);
+    uint32_t *rows = gb_alloc(all, sizeof *rows, status), kept = 0;
+    if (!rows)
+        return false;
+    t->count = wanted && wanted < all ? wanted : all;
+    /* Selection sampling (Knuth's algorithm S). */
+    for (uint32_t i = 0; i < all && kept < t->count; i++)
+        if (gb_rng_below(&rng, all - i) < t->count - kept)
+            rows[kept++] = i;
+    t->rows = rows;
+    return true;
+}
+
+static bool open_collection(texts *t, const settings *o, gb_status *status)
+{
+    char *dir = gb_path_join(status, o->collection, "collection");
+    char *tokens = gb_path_join(status, o->tokens, "tokens");
+    bool ok = dir && tokens && (t->collection = gb_collection_open(dir, status)) &&
+              gb_tokens_open(tokens, &t->tokens, status);
+    free(dir);
+    free(tokens);
+    t->table = t->tokens.passages;
+    if (ok && gb_table_count(t->table) != t->collection->passages)
+        return gb_fail(status, GB_DATA, o->tokens, "take the tokens of that collection",
+                       "the tokens are of another collection");
+    return ok && sample_rows(t, t->collection->passages, o->passages, o->seed, status);
+}
+
+static bool add_text(gb_table_writer *writer, const gb_tokenizer *tokenizer, const char *text,
+                     size_t length, gb_ids *ids, gb_status *status)
+{
+    ids->count = 0;
+    return gb_tokenize(tokenizer, text, length, ids, status) &&
+           gb_table_writer_add(writer, ids->data ? ids->data : (const uint32_t[]){0}, ids->count,
+                               status);
+}
+
+/* Tokenise one text, or the lines of a file, into the table at `path`. */
+static bool make_table(const settings *o, const step_model *model, const char *path,
+                       gb_status *status)
+{
+    gb_tokenizer *tokenizer = gb_tokenizer_create(model->vocab, model->tokenizer, status);
+    gb_table_writer *writer = tokenizer ? gb_table_writer_open(path, 4, status) : NULL;
+    gb_lines *lines = writer && o->texts ? gb_lines_open(o->texts, status) : NULL;
+    gb_ids ids = {0};
+    char *line;
+    size_t length;
+    int got = 0;
+    bool ok = writer && (lines || !o->texts);
+    if (ok && !o->texts)
+        ok = add_text(writer, tokenizer, o->text, strlen(o->text), &ids, status);
+    while (ok && lines && (got = gb_lines_next(lines, &line, &length, status)) == 1)
+        ok = !length || add_text(writer, tokenizer, line, length, &ids, status);
+    ok = ok && got == 0;
+    if (ok)
+        ok = gb_table_writer_commit(writer, status);
+    else
+        gb_table_writer_abandon(writer);
+    gb_lines_close(lines);
+    gb_tokenizer_destroy(tokenizer);
+    free(ids.data);
+    return ok;
+}
+
+static bool open_own(texts *t, const settings *o, const step_model *model, const char *path,
+                     gb_status *status)
+{
+    if (!make_table(o, model, path, status) || !(t->own = gb_table_open(path, 4, status)))
+        return false;
+    t->table = t->own;
+    if (!gb_table_count(t->own))
+        return gb_fail(status, GB_DATA, o->texts, "one text a line", "no text in the file");
+    return sample_rows(t, (uint32_t)gb_table_count(t->own), 0, 0, status);
+}
+
+static void close_texts(texts *t)
+{
+    if (t->tokens.passages)
+        gb_tokens_close(&t->tokens);
+    gb_collection_close(t->collection);
+    gb_table_close(t->own);
+    free(t->rows);
+}
+
+/* ---- counting ---- */
+
+static uint32_t longest_of(const settings *o, const projector *p)
+{
+    uint32_t most = p->model.config.max_positions;
+    uint32_t made = o->tokens ? step_setting_u32(o->tokens, "passage-tokens", 512) : most;
+    return made < most ? made : most;
+}
+
+/* All models speak of the same tokens: those of the first. */
+static bool same_vocabulary(session *s, projector *p, const char *path, gb_status *status)
+{
+    char hash[GB_HASH_SIZE];
+    if (!step_vocab_hash(p->model.vocab, hash, status))
+        return false;
+    if (!s->vocab) {
+        memcpy(s->vocab_hash, hash, sizeof hash);
+        s->vocab = p->model.vocab;
+        p->model.vocab = gb_folder_vocab(p->model.folder, status);
+        return p->model.vocab != NULL;
+    }
+    return !strcmp(s->vocab_hash, hash) ||
+           gb_fail(status, GB_USAGE, path, "compare models of one vocabulary",
+                   "the model has another vocabulary than the first");
+}
+
+static bool count_model(session *s, const settings *o, size_t index, const projector *head,
+                        projector *p, gb_device *device, gb_status *status)
+{
+    const texts *t = &s->texts;
+    float *vectors = NULL;
+    bool full = !strcmp(o->projection, "full");
+    s->top[index] = gb_alloc((size_t)t->count * o->depth, sizeof **s->top, status);
+    s->coverage[index] = gb_coverage_create(s->vocab, o->depth, status);
+    bool ok = s->top[index] && s->coverage[index] &&
+              projector_encode(p, device, t->table, t->rows, t->count, longest_of(o, p), &vectors,
+                               status) &&
+              projector_top(head->params ? head : p, full, device, vectors, t->count,
+                            p->model.config.hidden_size, o->depth, s->top[index], status);
+    for (uint32_t i = 0; ok && i < t->count; i++) {
+        size_t length;
+        const uint32_t *ids = gb_table_row(t->table, t->rows[i], &length);
+        gb_coverage_add(s->coverage[index], s->top[index] + (size_t)i * o->depth, ids, length);
+    }
+    free(vectors);
+    return ok;
+}
+
+/* Opens the texts with the first model (one's own texts need its tokenizer), counts every model. */
+static bool count_all(session *s, const settings *o, gb_device *device, const char *table,
+                      gb_status *status)
+{
+    projector head = {0};
+    bool ok = !o->reference || (projector_open(&head, o->reference, o->tokens, status) &&
+                                same_vocabulary(s, &head, o->reference, status));
+    for (size_t m = 0; ok && m < o->models.count; m++) {
+        projector p;
+        if (!projector_open(&p, o->models.items[m], o->tokens, status)) {
+            ok = false;
+            break;
+        }
+        ok =
+            same_vocabulary(s, &p, o->models.items[m], status) &&
+            (s->texts.table || (o->collection ? open_collection(&s->texts, o, status)
+                                              : open_own(&s->texts, o, &p.model, table, status))) &&
+            count_model(s, o, m, &head, &p, device, status);
+        projector_close(&p);
+    }
+    projector_close(&head);
+    return ok;
+}
+
+static void close_session(session *s)
+{
+    for (size_t m = 0; m < STEP_LIST_MOST; m++) {
+        gb_coverage_destroy(s->coverage[m]);
+        free(s->top[m]);
+    }
+    gb_vocab_destroy(s->vocab);
+    close_texts(&s->texts);
+}
+
+/* ---- output ---- */
+
+static gb_coverage_reading reading_of(const settings *o)
+{
+    gb_coverage_reading reading = GB_COVERAGE_SET;
+    while (reading < GB_COVERAGE_OF_TOP && strcmp(gb_coverage_reading_name(reading), o->reading))
+        reading++;
+    return reading;
+}
+
+/* Texts to show: ids and the best of every model, in `arena`. */
+static bool shown_texts(const session *s, const settings *o, gb_arena *arena,
+                        gb_coverage_view *view, gb_status *status)
+{
+    const texts *t = &s->texts;
+    view->text_count = o->text || o->show > t->count ? t->count : o->show;
+    gb_coverage_text *list = gb_arena_alloc(arena, (view->text_count + 1) * sizeof *list, status);
+    for (size_t i = 0; list && i < view->text_count; i++) {
+        const uint32_t **top = gb_arena_alloc(arena, o->models.count * sizeof *top, status);
+        char name[40];
+        snprintf(name, sizeof name, "Text %zu", i + 1);
+        size_t length = strlen(name);
+        const char *id =
+            t->collection ? gb_table_row(t->collection->passage_ids, t->rows[i], &length) : name;
+        list[i].name = gb_arena_strdup(arena, id, length, status);
+        list[i].ids = gb_table_row(t->table, t->rows[i], &list[i].length);
+        list[i].top = top;
+        if (!top || !list[i].name)
+            return false;
+        for (size_t m = 0; m < o->models.count; m++)
+            top[m] = s->top[m] + i * o->depth;
+    }
+    view->texts = list;
+    return list != NULL;
+}
+
+static const char *about(const session *s, const settings *o, gb_text *text)
+{
+    gb_text_printf(text,
+                   "The [CLS] vector of a text is projected to the vocabulary, %s, with %s; "
+                   "the k best tokens are compared with the text's own (BoW prediction, "
+                   "Algorithm 1). Mean over %u ",
+                   !strcmp(o->projection, "full") ? "through the whole masked-LM head"
+                                                  : "by the bare word embeddings",
+                   o->reference ? "the weights of one reference model"
+                                : "the weights of the model itself",
+                   gb_coverage_texts(s->coverage[0]));
+    if (s->texts.collection)
+        gb_text_printf(text, "passages of %s, drawn with seed %llu.", s->texts.collection->name,
+                       (unsigned long long)o->seed);
+    else
+        gb_text_printf(text, "texts.");
+    return text->failed ? "" : text->data;
+}
+
+static json_t *coverage_json(const session *s, const settings *o)
+{
+    json_t *models = json_object();
+    for (size_t m = 0; m < o->models.count; m++) {
+        json_t *one = json_object();
+        for (int r = GB_COVERAGE_SET; r <= GB_COVERAGE_OF_TOP; r++) {
+            json_t *values = json_array();
+            gb_coverage_reading reading = (gb_coverage_reading)r;
+            for (uint32_t k = 1; k <= o->depth; k++)
+                json_array_append_new(values,
+                                      json_real(gb_coverage_at(s->coverage[m], reading, k)));
+            json_object_set_new(one, gb_coverage_reading_name(reading), values);
+        }
+        json_object_set_new(models, o->names[m], one);
+    }
+    return json_pack("{s:i, s:s, s:b, s:i, s:i, s:o}", "format", 1, "projection", o->projection,
+                     "reference", o->reference != NULL, "texts",
+                     (int)gb_coverage_texts(s->coverage[0]), "k", (int)o->depth, "models", models);
+}
+
+static bool write_json(const step_run *run, const session *s, const settings *o, gb_status *status)
+{
+    json_t *root = coverage_json(s, o);
+    char *text = root ? json_dumps(root, JSON_SORT_KEYS | JSON_INDENT(1)) : NULL;
+    char *path = step_file(run, "coverage.json", status);
+    bool ok = path &&
+              (text || gb_fail(status, GB_INTERNAL, NULL, "are all names UTF-8?",
+                               "cannot write the coverage as JSON")) &&
+              gb_write_file(path, text, strlen(text), status);
+    free(path);
+    free(text);
+    json_decref(root);
+    return ok;
+}
+
+static bool make_view(const session *s, const settings *o, gb_arena *arena, gb_text *words,
+                      const char *names[STEP_LIST_MOST], gb_coverage_view *view, gb_status *status)
+{
+    for (size_t m = 0; m < o->models.count; m++)
+        names[m] = o->names[m];
+    if (!gb_coverage_texts(s->coverage[0]))
+        return gb_fail(status, GB_DATA, o->texts, "give texts with words", "no text has a token");
+    *view = (gb_coverage_view){.vocab = s->vocab,
+                               .models = names,
+                               .model_count = o->models.count,
+                               .depth = o->depth,
+                               .coverage = (const gb_coverage *const *)s->coverage,
+                               .reading = reading_of(o),
+                               .about = about(s, o, words)};
+    return arena && shown_texts(s, o, arena, view, status);
+}
+
+/* The step's files. */
+static bool run_step(step_run *run, const settings *o, gb_status *status)
+{
+    session s = {0};
+    gb_arena *arena = gb_arena_create(1 << 16, status);
+    gb_text words = {0};
+    const char *names[STEP_LIST_MOST];
+    gb_coverage_view view;
+    gb_device *device = step_device(run, status);
+    char *table = step_file(run, "texts.ids.gbt", status);
+    bool ok = arena && device && table && count_all(&s, o, device, table, status) &&
+              make_view(&s, o, arena, &words, names, &view, status) &&
+              gb_coverage_write(&view, gb_step_path(run->step), status) &&
+              write_json(run, &s, o, status);
+    if (ok) {
+        json_t *facts = step_device_facts(run);
+        json_object_set_new(facts, "texts", json_integer(gb_coverage_texts(s.coverage[0])));
+        ok = step_end(run, facts, status);
+        json_decref(facts);
+    }
+    free(table);
+    gb_text_free(&words);
+    gb_arena_destroy(arena);
+    close_session(&s);
+    return ok;
+}
+
+/* One text on the terminal; no step. */
+static bool print_text(step_run *run, const settings *o, gb_status *status)
+{
+    session s = {0};
+    gb_arena *arena = gb_arena_create(1 << 16, status);
+    gb_text words = {0}, out = {0};
+    const char *names[STEP_LIST_MOST], *tmp = getenv("TMPDIR");
+    gb_coverage_view view;
+    gb_device *device = step_device(run, status);
+    char *dir = gb_format(status, "%s/gabbro-coverage-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    bool made = dir && mkdtemp(dir);
+    if (dir && !made)
+        gb_fail(status, GB_DATA, dir, "set TMPDIR to a folder that can be written",
+                "cannot make it");
+    char *table = made ? gb_path_join(status, dir, "texts.gbt") : NULL;
+    bool ok = arena && device && table && count_all(&s, o, device, table, status) &&
+              make_view(&s, o, arena, &words, names, &view, status);
+    if (ok) {
+        gb_coverage_terminal(&view, isatty(STDOUT_FILENO), &out);
+        ok = !out.failed || gb_fail_memory(status, "printing");
+        if (ok && (fwrite(out.data, 1, out.length, stdout) != out.length || fflush(stdout)))
+            ok = gb_fail(status, GB_DATA, "standard output", NULL, "cannot write");
+    }
+    close_session(&s);
+    if (made)
+        gb_remove_tree(dir, NULL);
+    free(table);
+    free(dir);
+    gb_text_free(&words);
+    gb_text_free(&out);
+    gb_arena_destroy(arena);
+    return ok;
+}
+
+static bool check(settings *o, gb_status *status)
+{
+    int sources = (o->collection != NULL) + (o->texts != NULL) + (o->text != NULL);
+    if (sources != 1 || !o->collection != !o->tokens)
+        return gb_fail(status, GB_USAGE, NULL, "see --help",
+                       "give --collection with --tokens, or --texts, or --text");
+    if (strcmp(o->projection, "plain") && strcmp(o->projection, "full"))
+        return gb_fail(status, GB_USAGE, NULL, "plain or full", "no projection \"%s\"",
+                       o->projection);
+    if (strcmp(gb_coverage_reading_name(reading_of(o)), o->reading))
+        return gb_fail(status, GB_USAGE, NULL, "set, multiset or top", "no reading \"%s\"",
+                       o->reading);
+    if (!o->depth)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "--k must be at least 1");
+    for (size_t m = 0; m < o->models.count; m++) {
+        if (!model_name(&o->models.items[m], o->names[m], status))
+            return false;
+        for (size_t n = 0; n < m; n++)
+            if (!strcmp(o->names[m], o->names[n]))
+                return gb_fail(status, GB_USAGE, NULL, "--model NAME=MODEL",
+                               "two models have the name \"%s\"", o->names[m]);
+    }
+    return true;
+}
+
+int gb_cli_coverage(int argc, char **argv)
+{
+    gb_status status = {0};
+    settings o = {.projection = "plain",
+                  .reading = "set",
+                  .depth = 100,
+                  .passages = 1000,
+                  .show = 12,
+                  .seed = 42};
+    const step_option options[] = {
+        {"model", OPTION_LIST, &o.models, true, true, "NAME=MODEL: step or model folder; up to 8"},
+        {"collection", OPTION_TEXT, &o.collection, false, true, "step of a collection"},
+        {"tokens", OPTION_TEXT, &o.tokens, false, true, "step of its tokens"},
+        {"texts", OPTION_TEXT, &o.texts, false, true, "file of texts, one a line"},
+        {"text", OPTION_TEXT, &o.text, false, false, "one text, printed on the terminal"},
+        {"reference", OPTION_TEXT, &o.reference, false, true,
+         "model whose head projects for all (default: each its own)"},
+        {"projection", OPTION_TEXT, &o.projection, false, false,
+         "plain (E^T) or full head (plain)"},
+        {"reading", OPTION_TEXT, &o.reading, false, false,
+         "of the curve: set, multiset, top (set)"},
+        {"k", OPTION_U32, &o.depth, false, false, "most best tokens (100)"},
+        {"passages", OPTION_U32, &o.passages, false, false, "passages drawn; 0: all (1000)"},
+        {"show", OPTION_U32, &o.show, false, false, "texts shown in the page (12)"},
+        {"seed", OPTION_U64, &o.seed, false, false, "of the draw (42)"},
+        {0}};
+    step_run run = {.kind = "coverage", .options = options};
+    int code;
+    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
+        return code;
+    bool ok = check(&o, &status);
+    if (ok && o.text) {
+        print_text(&run, &o, &status);
+        return step_close(&run, &status);
+    }
+    json_t *extra = ok ? json_object() : NULL, *names = extra ? json_array() : NULL;
+    for (size_t m = 0; names && m < o.models.count; m++)
+        json_array_append_new(names, json_string(o.names[m]));
+    if (names)
+        json_object_set_new(extra, "names", names);
+    ok = ok && step_begin(&run, 1, true, extra, &status);
+    if (ok && gb_step_done(run.step))
+        step_end(&run, NULL, &status);
+    else if (ok)
+        run_step(&run, &o, &status);
+    return step_close(&run, &status);
+}

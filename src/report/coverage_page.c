@@ -1,0 +1,319 @@
+/* Token coverage: curves, tables, the page and the terminal. */
+#include "gabbro/figures.h"
+#include "page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char style[] =
+    ":root{--hit:#b7e4c7;--hit-ink:#05331a}\n"
+    "@media (prefers-color-scheme:dark){:root{--hit:#1b5e3a;--hit-ink:#eafff2}}\n"
+    "figure{margin:1em 0;background:#fff;border-radius:6px;overflow-x:auto}\n"
+    "figure svg{display:block;max-width:100%;height:auto;margin:auto}\n"
+    ".tools{position:sticky;top:0;background:Canvas;padding:.6em 0;border-bottom:1px solid "
+    "var(--line);display:none;gap:1.2em;flex-wrap:wrap;align-items:center}\n"
+    ".scripted .tools{display:flex}\n"
+    "article{border:1px solid var(--line);border-radius:6px;padding:.4em 1em;margin:1em 0}\n"
+    "article:focus{outline:3px solid #0072b2}\n"
+    ".models{display:grid;grid-template-columns:repeat(auto-fit,minmax(17em,1fr));gap:1.5em}\n"
+    "h4{margin:.6em 0 .2em}ol{columns:2;margin:.4em 0;padding-left:2em}\n"
+    ".hit{background:var(--hit);color:var(--hit-ink);font-weight:600;border-radius:3px;"
+    "padding:0 .1em}\n"
+    "li:not(.hit){color:var(--dim)}li.hit::after{content:\" \\2713\"}\n"
+    "@media print{.tools{display:none!important}article{break-inside:avoid}"
+    ".hit{outline:1px solid #000}}\n";
+
+static const char script[] =
+    "(function(){'use strict';var d=document,all=[].slice.call(d.querySelectorAll('article')),\n"
+    "k=d.getElementById('k'),shown=d.getElementById('k-value'),search=d.getElementById('search'),\n"
+    "found=d.getElementById('found'),at=-1;d.documentElement.classList.add('scripted');\n"
+    "function mark(){var n=+k.value;shown.textContent=n;all.forEach(function(a){\n"
+    " [].forEach.call(a.querySelectorAll('section'),function(s){var has={},hits={};\n"
+    "  [].forEach.call(s.querySelectorAll('[data-t]'),function(w){var t=w.dataset.t,\n"
+    "   hit=+w.dataset.r<=n;has[t]=1;if(hit)hits[t]=1;w.classList.toggle('hit',hit);});\n"
+    "  var h=Object.keys(hits).length,m=Object.keys(has).length;\n"
+    "  s.querySelector('.ratio').textContent=h+' of '+m+' tokens in the top '+n;});});}\n"
+    "function visible(){return all.filter(function(a){return !a.hidden;});}\n"
+    "function filter(){var q=search.value.trim().toLowerCase();all.forEach(function(a){\n"
+    " a.hidden=q!==''&&a.textContent.toLowerCase().indexOf(q)<0;});at=-1;\n"
+    " found.textContent=visible().length+' of '+all.length+' texts';}\n"
+    "function go(by){var v=visible();if(!v.length)return;\n"
+    " at=Math.max(0,Math.min(v.length-1,at+by));v[at].focus();}\n"
+    "k.addEventListener('input',mark);search.addEventListener('input',filter);\n"
+    "d.addEventListener('keydown',function(e){if(e.ctrlKey||e.metaKey||e.altKey)return;\n"
+    " if(e.target===search){if(e.key==='Escape'){search.value='';filter();search.blur();}return;}\n"
+    " if(e.key==='/'){e.preventDefault();search.focus();}\n"
+    " else if(e.key==='j')go(1);else if(e.key==='k')go(-1);\n"
+    " else if(e.key==='+'||e.key==='-'){k.value=+k.value+(e.key==='+'?1:-1);mark();}});\n"
+    "mark();filter();})();\n";
+
+/* ---- curves ---- */
+
+/* Values of all curves; one block, free() it. */
+static double *curve_values(const gb_coverage_view *view, gb_status *status)
+{
+    double *values = gb_alloc((view->model_count + 1) * view->depth, sizeof *values, status);
+    for (uint32_t k = 0; values && k < view->depth; k++) {
+        values[k] = k + 1;
+        for (size_t m = 0; m < view->model_count; m++)
+            values[(m + 1) * view->depth + k] =
+                gb_coverage_at(view->coverage[m], view->reading, k + 1);
+    }
+    return values;
+}
+
+static bool curves(const gb_coverage_view *view, const char *folder, gb_text *inlined,
+                   gb_status *status)
+{
+    static const char *const labels[] = {"share of the text's distinct tokens in the top k",
+                                         "share of the text's tokens in the top k",
+                                         "share of the top k that the text has"};
+    double *values = curve_values(view, status);
+    gb_series *series = gb_alloc(view->model_count, sizeof *series, status);
+    char *svg = gb_path_join(status, folder, "curve.svg");
+    char *png = gb_path_join(status, folder, "curve.png");
+    for (size_t m = 0; values && series && m < view->model_count; m++)
+        series[m] = (gb_series){.label = view->models[m],
+                                .x = values,
+                                .y = values + (m + 1) * view->depth,
+                                .count = view->depth,
+                                .line = true,
+                                .dashed = m >= GB_PLOT_COLORS,
+                                .color = (int)(m % GB_PLOT_COLORS)};
+    gb_plot plot = {.title = "Token coverage of [CLS]",
+                    .x_label = "k, best tokens of the projected vector",
+                    .y_label = labels[view->reading],
+                    .series = series,
+                    .series_count = view->model_count};
+    gb_figure figure = {.plots = &plot,
+                        .count = 1,
+                        .width = 620,
+                        .height = 400,
+                        .alt = "Share of tokens recovered over k, a curve for each model"};
+    bool ok = values && series && svg && png && gb_figure_write_svg(&figure, svg, status) &&
+              gb_figure_write_png(&figure, png, status) &&
+              gb_figure_svg(&figure, "curve", inlined, status);
+    free(svg);
+    free(png);
+    free(series);
+    free(values);
+    return ok;
+}
+
+void gb_coverage_tsv(const gb_coverage_view *view, gb_text *out)
+{
+    gb_text_printf(out, "model\tk\tset\tmultiset\ttop\n");
+    for (size_t m = 0; m < view->model_count; m++)
+        for (uint32_t k = 1; k <= view->depth; k++) {
+            gb_text_printf(out, "%s\t%u", view->models[m], k);
+            for (int r = GB_COVERAGE_SET; r <= GB_COVERAGE_OF_TOP; r++)
+                gb_text_printf(out, "\t%.17g",
+                               gb_coverage_at(view->coverage[m], (gb_coverage_reading)r, k));
+            gb_text_printf(out, "\n");
+        }
+}
+
+/* ---- one text and one model ---- */
+
+/* Place of an id among the best, from 1; 0 when it is none of them or special. */
+static uint32_t rank_in(const gb_coverage_view *view, const uint32_t *top, uint32_t id)
+{
+    for (uint32_t k = 0; k < view->depth && !gb_vocab_is_special(view->vocab, id); k++)
+        if (top[k] == id)
+            return k + 1;
+    return 0;
+}
+
+static bool text_has(const gb_coverage_view *view, const gb_coverage_text *text, uint32_t id)
+{
+    for (size_t i = 0; i < text->length && !gb_vocab_is_special(view->vocab, id); i++)
+        if (text->ids[i] == id)
+            return true;
+    return false;
+}
+
+/* Distinct tokens of a text, and those among the best k. */
+static uint32_t distinct(const gb_coverage_view *view, const gb_coverage_text *text,
+                         const uint32_t *top, uint32_t k, uint32_t *hits)
+{
+    uint32_t count = 0;
+    *hits = 0;
+    for (size_t i = 0; i < text->length; i++) {
+        bool before = gb_vocab_is_special(view->vocab, text->ids[i]);
+        for (size_t j = 0; j < i && !before; j++)
+            before = text->ids[j] == text->ids[i];
+        if (before)
+            continue;
+        uint32_t rank = rank_in(view, top, text->ids[i]);
+        count++;
+        *hits += rank && rank <= k;
+    }
+    return count;
+}
+
+static uint32_t listed(const gb_coverage_view *view)
+{
+    return view->depth < GB_COVERAGE_LISTED ? view->depth : GB_COVERAGE_LISTED;
+}
+
+/* ---- the page ---- */
+
+static void words_html(const gb_coverage_view *view, const gb_coverage_text *text,
+                       const uint32_t *top, gb_text *out)
+{
+    gb_text_printf(out, "<p>");
+    for (size_t i = 0; i < text->length; i++) {
+        uint32_t id = text->ids[i], rank = rank_in(view, top, id);
+        bool inside = gb_vocab_is_continuation(view->vocab, id);
+        if (i && !inside)
+            gb_text_append(out, " ", 1);
+        gb_text_printf(out, "<span");
+        if (rank && rank <= listed(view))
+            gb_text_printf(out, " class=\"hit\"");
+        if (!gb_vocab_is_special(view->vocab, id))
+            gb_text_printf(out, " data-t=\"%u\"", id);
+        if (rank)
+            gb_text_printf(out, " data-r=\"%u\" title=\"number %u\"", rank, rank);
+        gb_text_printf(out, ">");
+        page_escaped(out, gb_vocab_token(view->vocab, id) + (inside ? 2 : 0));
+        gb_text_printf(out, "</span>");
+    }
+    gb_text_printf(out, "</p>\n");
+}
+
+static void text_html(const gb_coverage_view *view, size_t index, gb_text *out)
+{
+    const gb_coverage_text *text = &view->texts[index];
+    gb_text_printf(out, "<article id=\"text-%zu\" tabindex=\"0\">\n<h3>", index + 1);
+    page_escaped(out, text->name);
+    gb_text_printf(out, "</h3>\n<div class=\"models\">\n");
+    for (size_t m = 0; m < view->model_count; m++) {
+        uint32_t hits, all = distinct(view, text, text->top[m], listed(view), &hits);
+        gb_text_printf(out, "<section>\n<h4>");
+        page_escaped(out, view->models[m]);
+        gb_text_printf(out, "</h4>\n<p class=\"ratio dim\">%u of %u tokens in the top %u</p>\n",
+                       hits, all, listed(view));
+        words_html(view, text, text->top[m], out);
+        gb_text_printf(out, "<ol>\n");
+        for (uint32_t k = 0; k < listed(view); k++)
+            page_element(out, "li", text_has(view, text, text->top[m][k]) ? "hit" : "miss",
+                         gb_vocab_token(view->vocab, text->top[m][k]));
+        gb_text_printf(out, "\n</ol>\n</section>\n");
+    }
+    gb_text_printf(out, "</div>\n</article>\n");
+}
+
+static void numbers_html(const gb_coverage_view *view, gb_text *out)
+{
+    static const uint32_t wanted[] = {1, 5, 10, 20, 50, 100, 200, 500};
+    gb_text_printf(out, "<div class=\"wide\"><table>\n<thead><tr><th>model</th>"
+                        "<th class=\"left\">reading</th>");
+    for (size_t i = 0; i < 8 && wanted[i] <= view->depth; i++)
+        gb_text_printf(out, "<th>k = %u</th>", wanted[i]);
+    gb_text_printf(out, "</tr></thead>\n<tbody>\n");
+    for (size_t m = 0; m < view->model_count; m++)
+        for (int r = GB_COVERAGE_SET; r <= GB_COVERAGE_OF_TOP; r++) {
+            static const char *const names[] = {"of the text's distinct tokens",
+                                                "of all tokens of the text", "of the top k"};
+            gb_text_printf(out, "<tr>");
+            page_element(out, "td", NULL, r ? "" : view->models[m]);
+            page_element(out, "td", "left", names[r]);
+            for (size_t i = 0; i < 8 && wanted[i] <= view->depth; i++)
+                gb_text_printf(
+                    out, "<td>%.1f%%</td>",
+                    100 * gb_coverage_at(view->coverage[m], (gb_coverage_reading)r, wanted[i]));
+            gb_text_printf(out, "</tr>\n");
+        }
+    gb_text_printf(out, "</tbody></table></div>\n");
+}
+
+void gb_coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out)
+{
+    page_begin(out, "Token coverage", style);
+    page_element(out, "h1", NULL, "Token coverage");
+    gb_text_printf(out, "\n");
+    page_element(out, "p", NULL, view->about);
+    gb_text_printf(out, "\n<figure>%s</figure>\n", svg);
+    numbers_html(view, out);
+    gb_text_printf(out, "<h2>Texts</h2>\n<p>Marked: tokens of the text that a model recovers. The "
+                        "lists are each model's best tokens; those that the text has are marked "
+                        "with a tick.</p>\n");
+    gb_text_printf(
+        out,
+        "<div class=\"tools\"><label>Search <input type=\"search\" id=\"search\"></label>\n"
+        "<span id=\"found\" class=\"dim\"></span>\n<label>Top <output id=\"k-value\">%u"
+        "</output> <input type=\"range\" id=\"k\" min=\"1\" max=\"%u\" value=\"%u\">"
+        "</label>\n<span class=\"dim\">Keys: / search, j and k next and previous text, "
+        "+ and - more and fewer tokens</span></div>\n",
+        listed(view), view->depth, listed(view));
+    for (size_t i = 0; i < view->text_count; i++)
+        text_html(view, i, out);
+    gb_text_printf(out, "<script>\n%s</script>\n", script);
+    page_end(out);
+}
+
+static bool write_text(const char *folder, const char *name, const gb_text *text, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    bool ok = path && (!text->failed || gb_fail_memory(status, "writing token coverage")) &&
+              gb_write_file(path, text->data, text->length, status);
+    free(path);
+    return ok;
+}
+
+bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_status *status)
+{
+    gb_text svg = {0}, html = {0}, tsv = {0};
+    bool ok = curves(view, folder, &svg, status);
+    if (ok) {
+        gb_coverage_html(view, svg.data, &html);
+        gb_coverage_tsv(view, &tsv);
+        ok = write_text(folder, "coverage.html", &html, status) &&
+             write_text(folder, "coverage.tsv", &tsv, status);
+    }
+    gb_text_free(&svg);
+    gb_text_free(&html);
+    gb_text_free(&tsv);
+    return ok;
+}
+
+/* ---- the terminal ---- */
+
+static void token_terminal(const gb_coverage_view *view, uint32_t id, bool hit, bool colors,
+                           bool joined, gb_text *out)
+{
+    const char *token = gb_vocab_token(view->vocab, id);
+    if (hit)
+        gb_text_printf(out, colors ? "\033[1;32m%s\033[0m" : "[%s]", token + (joined ? 2 : 0));
+    else
+        gb_text_printf(out, "%s", token + (joined ? 2 : 0));
+}
+
+void gb_coverage_terminal(const gb_coverage_view *view, bool colors, gb_text *out)
+{
+    for (size_t t = 0; t < view->text_count; t++) {
+        const gb_coverage_text *text = &view->texts[t];
+        for (size_t m = 0; m < view->model_count; m++) {
+            const uint32_t *top = text->top[m];
+            uint32_t near, far, all = distinct(view, text, top, listed(view), &near);
+            distinct(view, text, top, view->depth, &far);
+            gb_text_printf(out, "%s%s: of %u tokens, %u in the top %u, %u in the top %u\n",
+                           t || m ? "\n" : "", view->models[m], all, near, listed(view), far,
+                           view->depth);
+            gb_text_printf(out, "  text  ");
+            for (size_t i = 0; i < text->length; i++) {
+                uint32_t rank = rank_in(view, top, text->ids[i]);
+                bool joined = gb_vocab_is_continuation(view->vocab, text->ids[i]);
+                gb_text_printf(out, "%s", i && !joined ? " " : "");
+                token_terminal(view, text->ids[i], rank && rank <= listed(view), colors, joined,
+                               out);
+            }
+            gb_text_printf(out, "\n  top   ");
+            for (uint32_t k = 0; k < listed(view); k++) {
+                gb_text_printf(out, "%s", k ? " " : "");
+                token_terminal(view, top[k], text_has(view, text, top[k]), colors, false, out);
+            }
+            gb_text_printf(out, "\n");
+        }
+    }
+}
