@@ -327,6 +327,14 @@ results_begin()
     results_draft=$out/.results.$$
     trap 'rm -f "$results_draft"' EXIT
     # Better now than after the training.
+    # What decides the results, the same on every device: the steps and their options. Settings that
+    # the table does not use are not in it.
+    recipe=$( (
+        dry_run=yes seeds=42 step_flags=''
+        exec 3>&1
+        # shellcheck source=/dev/null # one of the tables
+        . "$here/$table"
+    ) | cksum | tr ' ' -)
     { mkdir -p "$out" && true >"$results_draft" && rm "$results_draft"; } 2>/dev/null ||
         fail 3 "cannot write to the folder $out (see --out)"
 }
@@ -373,7 +381,7 @@ results_end()
     results_all=$(
         printf '{"table": "%s", "scale": "%s", "collection_kind": "%s", "collection": "%s", ' \
             "$table" "$scale" "$kind" "$(json_text "$collection")"
-        printf '"settings": %s, "times": {"wall_s": %s}}\n' "$(settings_json)" \
+        printf '"recipe": "%s", "settings": %s, "times": {"wall_s": %s}}\n' "$recipe" "$(settings_json)" \
             $(($(date +%s) - results_start))
         printf '%s' "$results_rows"
     )

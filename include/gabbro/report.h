@@ -139,7 +139,8 @@ const char *gb_cell_verdict_text(gb_cell_verdict verdict); /* "[OK]", "[HIGH]", 
 
 /* Results are JSON lines. The first says what was run:
  *   {"table": "qac/table1", "scale": "mini", "collection_kind": "world",
- *    "collection": "<folder of a step, or a name>", "settings": {...}, "times": {...}}
+ *    "collection": "<folder of a step, or a name>", "settings": {...}, "recipe": "<sum of
+ *    the table's commands>", "times": {...}}
  * (collection_kind: "world" the built-in one, "paper" the paper's, "own" any other).
  * The others give rows, either by the folders of an evaluation and of the model behind it
  *   {"row": "cotmae-query-r1", "seed": 42, "evaluation": "<folder>", "model": "<folder>"}
@@ -192,6 +193,7 @@ typedef struct gb_report {
     const char *generator;       /* who wrote the generated queries, or "" */
     const char *notes;           /* what was done to the collection at import, sentences, or "" */
     json_t *settings;            /* of the scale, owned; NULL: not told */
+    const char *recipe;          /* sum of the table's commands and their options, or "" */
     json_t *times;               /* passed on, owned; NULL: none */
     gb_spec_column *columns;     /* [column_count] shown; the spec's, or made from the results */
     size_t column_count;         /* columns shown */

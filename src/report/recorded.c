@@ -51,6 +51,11 @@ static bool same_settings(json_t *recorded, const json_t *now)
 static const char *misfit(const gb_report *report, const json_t *root)
 {
     const char *collection = json_string_value(json_object_get(root, "collection"));
+    const char *recipe = json_string_value(json_object_get(root, "recipe"));
+    if (recipe && report->recipe[0])
+        return strcmp(recipe, report->recipe) == 0
+                   ? NULL
+                   : "the recorded results were made with other settings";
     json_t *settings = json_object_get(root, "settings");
     if (!collection || strcmp(collection, report->collection_id) != 0)
         return "the recorded results belong to another version of the collection";
@@ -149,6 +154,8 @@ static json_t *fresh_root(const gb_report *report)
                              "scale", report->scale, "collection", report->collection_id, "seeds");
     if (report->settings)
         json_object_set(root, "settings", report->settings);
+    if (report->recipe[0])
+        json_object_set_new(root, "recipe", json_string(report->recipe));
     return root;
 }
 

@@ -208,6 +208,9 @@ static bool take_header(gb_report *report, const results *read, gb_status *statu
     if (!(report->collection_kind = keep(report->arena, kind ? kind : "world", status)))
         return false;
     report->own_collection = strcmp(report->collection_kind, "own") == 0;
+    const char *recipe = json_string_value(json_object_get(read->header, "recipe"));
+    if (!(report->recipe = keep(report->arena, recipe, status)))
+        return false;
     report->settings = json_incref(json_object_get(read->header, "settings"));
     report->times = json_incref(json_object_get(read->header, "times"));
     if (scale && strcmp(scale, report->scale) != 0)

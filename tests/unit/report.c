@@ -256,6 +256,23 @@ Test(report, sets_means_and_wins)
     gb_report_free(report);
 }
 
+/* The sum of the table's commands decides, where it is told: settings that it does not use may
+ * change. */
+Test(report, the_recipe_decides)
+{
+    gb_status status = {0};
+    put_results("three.jsonl", 42, 44, "{\"steps\": 600}, \"recipe\": \"1-2\"");
+    cr_assert(record("three.jsonl", &status), "%s", status.what);
+    put_results("same.jsonl", 42, 42, "{\"steps\": 600, \"other\": 7}, \"recipe\": \"1-2\"");
+    gb_report *report = build("same.jsonl");
+    cr_expect_eq(report->recorded.count, 3);
+    gb_report_free(report);
+    put_results("changed.jsonl", 42, 42, "{\"steps\": 600}, \"recipe\": \"3-4\"");
+    report = build("changed.jsonl");
+    cr_expect_eq(report->recorded.count, 0);
+    gb_report_free(report);
+}
+
 Test(report, recording_adds_and_replaces_seeds)
 {
     gb_status status = {0};
