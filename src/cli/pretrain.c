@@ -7,18 +7,31 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: gabbro pretrain none|mlm|cocondenser|cotmae --collection STEP --tokens STEP\n"
-    "                       --vocabulary STEP [--init MODEL] [options]\n\n"
-    "Train an encoder on a collection's passages; `none` makes a randomly initialised one.\n"
+    "usage: gabbro pretrain OBJECTIVE --collection STEP --tokens STEP --vocabulary STEP\n"
+    "                       [--init MODEL] [options]\n\n"
+    "Train an encoder on a collection's passages.\n"
+    "  none            a randomly initialised encoder, not trained\n"
+    "  mlm             masked LM\n"
+    "  condenser       and of a head that reads the late [CLS] and a middle layer\n"
+    "  cocondenser     and a contrastive loss between text and context\n"
+    "  cotmae          masked LM, and the context decoded from [CLS] (--decoder)\n"
+    "  autoencoding    the passage itself decoded from [CLS] and few of its tokens\n"
+    "  autoregression  the passage itself written from [CLS], token by token\n"
+    "  bottleneck      the context, e.g. a query, written from [CLS], token by token\n"
+    "  enhanced        every token decoded from [CLS] and a sample of its own (RetroMAE)\n"
+    "  seed            the passage written from [CLS] by a decoder with a small window (SEED)\n"
+    "A second stage is a second step: --init FIRST --schedule constant --warmup 0.\n"
     "Prints the step's folder; the encoder is in its model/ (a Hugging Face folder).\n";
 
 typedef struct settings {
     const char *collection, *tokens, *vocabulary, *init; /* steps */
-    const char *context, *decoder;                       /* by name */
+    const char *context, *decoder, *contrast, *schedule; /* by name */
     uint32_t layers, hidden, heads, ffn;                 /* of a fresh encoder */
     double init_std;                           /* of a fresh encoder, heads and decoders */
     uint32_t steps;                            /* optimiser steps */
     double rate, warmup, decay, dropout, clip; /* optimiser */
+    double final_rate;                         /* share of the rate that a cosine ends at */
+    gb_decay_kind decay_kind;                  /* of the learning rate */
     gb_pretrain_params params;                 /* of the objective */
 } settings;
 
@@ -90,8 +103,6 @@ static bool make_objective(session *s, settings *o, const char *name, gb_status 
     gb_pretrain_params *p = &o->params;
     if (!p->skip_from)
         p->skip_from = s->config.layers / 2;
-    if (!p->decoder_layers)
-        p->decoder_layers = p->decoder == GB_DECODER_CAUSAL ? 1 : 2;
     s->params = gb_params_create(status);
     if (!s->params || !gb_bert_declare(s->params, &s->config, true, &s->bert, status))
         return false;
@@ -153,7 +164,7 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
              o->params.context ? o->context : "");
     gb_train_params params = {.params = s->params,
                               .config = &s->config,
-                              .schedule = {GB_SCHEDULE_LINEAR, (float)o->rate, 0,
+                              .schedule = {o->decay_kind, (float)o->rate, (float)o->final_rate,
                                            (uint32_t)(o->warmup * o->steps), o->steps},
                               .adamw = {.9f, .999f, 1e-8f, (float)o->decay},
                               .largest_norm = (float)o->clip,
@@ -203,28 +214,64 @@ static bool run_pretrain(step_run *run, settings *o, const char *name, gb_status
     return ok;
 }
 
+/* Place of a word in a list that ends with NULL; fails naming the option. */
+static bool choose(const char *option, const char *word, const char *const *words, int *choice,
+                   gb_status *status)
+{
+    char known[200] = "";
+    for (*choice = 0; words[*choice]; ++*choice) {
+        if (!strcmp(word, words[*choice]))
+            return true;
+        size_t length = strlen(known);
+        snprintf(known + length, sizeof known - length, "%s%s", length ? ", " : "", words[*choice]);
+    }
+    return gb_fail(status, GB_USAGE, NULL, NULL, "--%s is one of: %s", option, known);
+}
+
+static bool choose_words(settings *o, gb_status *status)
+{
+    static const char *const contexts[] = {[GB_CONTEXT_NONE] = "none",
+                                           [GB_CONTEXT_SPAN] = "span",
+                                           [GB_CONTEXT_QUERY] = "query",
+                                           [GB_CONTEXT_SELF] = "self",
+                                           [GB_CONTEXT_MIXED_STEP] = "mixed-step",
+                                           [GB_CONTEXT_MIXED_EXAMPLE] = "mixed-example",
+                                           NULL};
+    static const char *const decoders[] = {
+        [GB_DECODER_CAUSAL] = "causal", [GB_DECODER_MASKED] = "masked", NULL};
+    static const char *const contrasts[] = {
+        [GB_CONTRAST_SYMMETRIC] = "symmetric", [GB_CONTRAST_ONE_SIDED] = "one-sided", NULL};
+    static const char *const schedules[] = {[GB_SCHEDULE_LINEAR] = "linear",
+                                            [GB_SCHEDULE_COSINE] = "cosine",
+                                            [GB_SCHEDULE_CONSTANT] = "constant",
+                                            NULL};
+    int context, decoder, contrast, schedule;
+    if (!choose("context", o->context, contexts, &context, status) ||
+        !choose("decoder", o->decoder, decoders, &decoder, status) ||
+        !choose("contrast", o->contrast, contrasts, &contrast, status) ||
+        !choose("schedule", o->schedule, schedules, &schedule, status))
+        return false;
+    o->params.context = (gb_context)context;
+    o->params.decoder = (gb_decoder)decoder;
+    o->params.contrast = (gb_contrast)contrast;
+    o->decay_kind = (gb_decay_kind)schedule;
+    return true;
+}
+
 static bool check_words(settings *o, const char *name, gb_status *status)
 {
-    static const char *const contexts[] = {"none", "span", "query"};
-    bool known = false;
-    for (uint32_t c = 0; c < 3; c++)
-        if (!strcmp(o->context, contexts[c])) {
-            o->params.context = (gb_context)c;
-            known = true;
-        }
-    if (!known)
-        return gb_fail(status, GB_USAGE, NULL, NULL, "--context is none, span or query");
-    if (strcmp(o->decoder, "causal") && strcmp(o->decoder, "masked"))
-        return gb_fail(status, GB_USAGE, NULL, NULL, "--decoder is causal or masked");
-    o->params.decoder = !strcmp(o->decoder, "masked") ? GB_DECODER_MASKED : GB_DECODER_CAUSAL;
+    if (!choose_words(o, status))
+        return false;
     const gb_objective *objective = name ? gb_objective_find(name) : NULL;
     if (!name || (strcmp(name, "none") && !objective))
         return gb_fail(status, GB_USAGE, NULL, "see --help", "no objective \"%s\"",
                        name ? name : "");
     if (objective && objective->contextual && o->params.context == GB_CONTEXT_NONE)
-        return gb_fail(status, GB_USAGE, NULL, NULL, "%s needs --context span or query", name);
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs a --context, e.g. query",
+                       name);
     if (objective && !o->params.batch)
         return gb_fail(status, GB_USAGE, NULL, NULL, "--batch is at least 1");
+    gb_pretrain_settle(name, &o->params);
     return true;
 }
 
@@ -233,6 +280,8 @@ int gb_cli_pretrain(int argc, char **argv)
     gb_status status = {0};
     settings o = {.context = "none",
                   .decoder = "causal",
+                  .contrast = "symmetric",
+                  .schedule = "linear",
                   .layers = 12,
                   .hidden = 768,
                   .heads = 12,
@@ -247,9 +296,9 @@ int gb_cli_pretrain(int argc, char **argv)
                   .params = {.batch = 32,
                              .queries = 5,
                              .mask_ratio = .15,
-                             .decoder_mask_ratio = .45,
+                             .decoder_mask_ratio = GB_OPEN_RATIO,
                              .head_layers = 2,
-                             .window = 3,
+                             .window = GB_OPEN,
                              .seed = 42}};
     const char *name = NULL;
     const step_option options[] = {
@@ -257,8 +306,11 @@ int gb_cli_pretrain(int argc, char **argv)
         {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
         {"vocabulary", OPTION_TEXT, &o.vocabulary, true, true, "step of its vocabulary"},
         {"init", OPTION_TEXT, &o.init, false, true, "encoder to start from: step or model folder"},
-        {"context", OPTION_TEXT, &o.context, false, false, "none, span or query"},
+        {"context", OPTION_TEXT, &o.context, false, false,
+         "none, span, query, self, mixed-step or mixed-example (none)"},
         {"queries", OPTION_U32, &o.params.queries, false, false, "generated queries used (5)"},
+        {"passages", OPTION_U32, &o.params.passages, false, false,
+         "passages used, of those with generated queries (0: all passages)", true},
         {"layers", OPTION_U32, &o.layers, false, false, "of a fresh encoder (12)"},
         {"hidden", OPTION_U32, &o.hidden, false, false, "width (768)"},
         {"heads", OPTION_U32, &o.heads, false, false, "attention heads (12)"},
@@ -267,22 +319,28 @@ int gb_cli_pretrain(int argc, char **argv)
         {"steps", OPTION_U32, &o.steps, false, false, "optimiser steps (1000)"},
         {"batch", OPTION_U32, &o.params.batch, false, false, "passages or pairs of a step (32)"},
         {"learning-rate", OPTION_REAL, &o.rate, false, false, "peak (1e-4)"},
-        {"warmup", OPTION_RATIO, &o.warmup, false, false,
-         "share of the steps (.1), then linear to 0"},
+        {"warmup", OPTION_RATIO, &o.warmup, false, false, "share of the steps (.1)"},
+        {"schedule", OPTION_TEXT, &o.schedule, false, false,
+         "after the warm-up: linear to 0, cosine, constant (linear)", true},
+        {"final-rate", OPTION_RATIO, &o.final_rate, false, false,
+         "share of the learning rate that a cosine ends at (0)", true},
         {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (.01)"},
         {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
         {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},
         {"mask-ratio", OPTION_RATIO, &o.params.mask_ratio, false, false, "encoder (.15)"},
         {"decoder-mask-ratio", OPTION_RATIO, &o.params.decoder_mask_ratio, false, false,
-         "masked decoder (.45)"},
+         "masked decoder (.45), rows of enhanced (.5)"},
         {"head-layers", OPTION_U32, &o.params.head_layers, false, false, "Condenser head (2)"},
         {"skip-from", OPTION_U32, &o.params.skip_from, false, false,
          "layer the Condenser head takes (half of them)"},
+        {"contrast", OPTION_TEXT, &o.contrast, false, false,
+         "coCondenser: symmetric (its code) or one-sided (symmetric)", true},
         {"decoder", OPTION_TEXT, &o.decoder, false, false,
          "CoT-MAE: causal (released code) or masked"},
         {"decoder-layers", OPTION_U32, &o.params.decoder_layers, false, false,
-         "CoT-MAE (1 causal, 2 masked)"},
-        {"window", OPTION_U32, &o.params.window, false, false, "causal decoder (3); 0: all"},
+         "of a decoder (CoT-MAE 2 masked, seed 3, others 1)"},
+        {"window", OPTION_U32, &o.params.window, false, false,
+         "tokens a causal decoder sees back (CoT-MAE 3, seed 2, others 0: all)"},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
     step_run run = {.kind = "pretrain", .options = options};
