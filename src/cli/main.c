@@ -21,6 +21,7 @@ static const struct {
     {"mine", gb_cli_mine, "rank passages for the queries of a split with a retriever"},
     {"evaluate", gb_cli_evaluate, "rank passages for all evaluation splits and measure"},
     {"coverage", gb_cli_coverage, "show which tokens of a text a model's [CLS] vector holds"},
+    {"mlm-loss", gb_cli_mlm_loss, "measure an encoder's masked-LM loss on passages"},
     {"bm25", gb_cli_bm25, "index, search and measure with BM25"},
     {"eval", gb_cli_eval, "measure a run file as trec_eval does"},
     {"report", gb_cli_report, "print a paper's table beside what was obtained"},

@@ -1,0 +1,271 @@
+/* gabbro mlm-loss: the step that measures an encoder's masked-LM loss on passages. */
+#include "step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: gabbro mlm-loss --model MODEL --collection STEP --tokens STEP --vocabulary STEP "
+    "[options]\n\n"
+    "Mask a seeded sample of passages and measure the encoder's mean loss, in nats a masked "
+    "token;\n"
+    "equal seeds mask equally for every model. Prints the step's folder: metrics.json "
+    "(mlm:loss).\n";
+
+typedef struct settings {
+    const char *model, *collection, *tokens, *vocabulary; /* steps */
+    uint32_t passages;                                    /* at most */
+    double mask_ratio;                                    /* of the tokens */
+    uint64_t seed;                                        /* of the sample and the masks */
+} settings;
+
+#define BATCH_ROWS      2048 /* tokens of a batch */
+#define BATCH_SEQUENCES 128  /* passages of a batch */
+
+/* A model being measured. */
+typedef struct measurement {
+    const settings *o;           /* settings */
+    step_model model;            /* encoder with head */
+    gb_vocab *vocab;             /* for masking */
+    gb_tokens tokens;            /* passages */
+    gb_params *params;           /* of the model */
+    gb_bert bert;                /* of the model */
+    float *values;               /* parameters */
+    gb_state *state;             /* on the device */
+    gb_tape *tape;               /* forward pass */
+    gb_exec *exec;               /* recorded */
+    gb_packed_inputs in;         /* the batch */
+    gb_rows_inputs rows;         /* masked rows */
+    gb_tensor labels, weights;   /* of them */
+    gb_tensor loss;              /* their sum */
+    uint32_t longest, most_rows; /* tokens of a passage; of a batch */
+    gb_packed packed;            /* batch being filled */
+    uint32_t *ids, *picked;      /* scratch: a masked passage; masked rows */
+    int32_t *id_labels;          /* scratch */
+    double sum;                  /* of the losses */
+    uint64_t masked;             /* tokens */
+} measurement;
+
+static bool build(measurement *m, gb_status *status)
+{
+    m->tape = gb_tape_create(m->params, "mlm-loss", status);
+    if (!m->tape)
+        return false;
+    gb_net net = {
+        .tape = m->tape, .eps = (float)m->bert.config.layer_norm_eps, .longest = m->longest};
+    m->most_rows = BATCH_ROWS > m->longest ? BATCH_ROWS : gb_bucket_rows(m->longest);
+    /* A passage has its share of masks, rounded, and at least one. */
+    uint32_t most = gb_bucket_rows((uint32_t)(m->most_rows * m->o->mask_ratio) + BATCH_SEQUENCES);
+    m->in = gb_packed_declare(&net, &m->bert.config, m->most_rows, BATCH_SEQUENCES);
+    m->rows = gb_rows_declare(&net, most, m->most_rows);
+    m->labels = gb_tape_input(m->tape, "labels", GB_U32, most, 1);
+    m->weights = gb_tape_input(m->tape, "label weights", GB_F32, most, 1);
+    gb_tensor h = gb_bert_encode(&net, &m->bert, &m->in, 0, NULL);
+    m->loss =
+        gb_bert_mlm_loss(&net, &m->bert, gb_rows_gather(&net, h, &m->rows), m->labels, m->weights);
+    gb_tape_output(m->tape, m->loss);
+    m->exec = gb_tape_ok(m->tape, status) ? gb_exec_create(m->state, m->tape, status) : NULL;
+    return m->exec != NULL;
+}
+
+/* Masked rows and their labels; all count alike. */
+static bool fill_labels(measurement *m, uint32_t *count, gb_status *status)
+{
+    uint32_t *labels = gb_exec_input(m->exec, m->labels, status);
+    float *weights = labels ? gb_exec_input(m->exec, m->weights, status) : NULL;
+    if (!weights)
+        return false;
+    *count = 0;
+    for (uint32_t r = 0; r < m->packed.rows; r++)
+        if (m->packed.labels[r] != GB_IGNORE) {
+            labels[*count] = (uint32_t)m->packed.labels[r];
+            weights[(size_t)*count * 4] = 1;
+            m->picked[(*count)++] = r;
+        }
+    for (uint32_t i = *count; i < m->rows.count; i++) {
+        labels[i] = GB_NO_ROW;
+        weights[(size_t)i * 4] = 0;
+    }
+    return true;
+}
+
+/* Run the batch and add up its losses. Empty sequences fill it up. */
+static bool flush(measurement *m, gb_status *status)
+{
+    gb_packed *packed = &m->packed;
+    uint32_t count;
+    if (!packed->count)
+        return true;
+    if (!gb_grow(&packed->starts, &packed->start_capacity, BATCH_SEQUENCES + 1,
+                 sizeof *packed->starts, status))
+        return false;
+    while (packed->count < BATCH_SEQUENCES)
+        packed->starts[++packed->count] = packed->rows;
+    uint64_t ticket;
+    if (!gb_packed_fill(m->exec, &m->in, packed, &m->bert.config, 0, 0, status) ||
+        !fill_labels(m, &count, status) ||
+        !gb_rows_fill(m->exec, &m->rows, m->picked, count, status) ||
+        !gb_exec_run(m->exec, &ticket, status))
+        return false;
+    const float *loss = gb_exec_output(m->exec, ticket, m->loss, status);
+    if (!loss)
+        return false;
+    m->sum += *loss;
+    m->masked += count;
+    gb_packed_reset(packed);
+    return true;
+}
+
+static bool add_passage(measurement *m, uint32_t passage, gb_status *status)
+{
+    size_t length;
+    const uint32_t *ids = gb_table_row(m->tokens.passages, passage, &length);
+    if (length + 2 > m->longest)
+        length = m->longest - 2;
+    if ((m->packed.rows + length + 2 > m->most_rows || m->packed.count == BATCH_SEQUENCES) &&
+        !flush(m, status))
+        return false;
+    gb_special_ids specials = gb_vocab_specials(m->vocab);
+    gb_mask_params params = {.ratio = m->o->mask_ratio};
+    gb_rng rng = gb_rng_make(m->o->seed, GB_RNG_MASK, 0, passage);
+    gb_mask_words(m->vocab, &params, ids, length, &rng, m->ids, m->id_labels);
+    return gb_packed_add(&m->packed, &specials, m->ids, m->id_labels, length, m->longest, status);
+}
+
+static bool measure(measurement *m, uint32_t *count, gb_status *status)
+{
+    uint32_t all = (uint32_t)gb_table_count(m->tokens.passages);
+    *count = m->o->passages && m->o->passages < all ? m->o->passages : all;
+    uint32_t *sample = gb_alloc(all, sizeof *sample, status);
+    bool ok = sample != NULL;
+    for (uint32_t i = 0; ok && i < all; i++)
+        sample[i] = i;
+    gb_rng rng = gb_rng_make(m->o->seed, GB_RNG_SPLIT, 1, 0);
+    if (ok)
+        gb_rng_shuffle(&rng, sample, all);
+    gb_progress progress;
+    gb_progress_begin(&progress, "masked-LM loss", "passages", *count, 0);
+    for (uint32_t i = 0; ok && i < *count; i++) {
+        ok = add_passage(m, sample[i], status);
+        if (ok && gb_interrupted())
+            ok = gb_fail(status, GB_INTERRUPTED, "mlm-loss", "run the same command again",
+                         "stopped");
+        gb_progress_update(&progress, i, NULL);
+    }
+    ok = ok && flush(m, status);
+    if (ok)
+        gb_progress_end(&progress, *count, NULL);
+    free(sample);
+    if (ok && !m->masked)
+        return gb_fail(status, GB_DATA, m->o->tokens, NULL, "there is no token to mask");
+    return ok;
+}
+
+/* Vocabulary and tokens, which must belong to the model. */
+static bool open_texts(measurement *m, gb_status *status)
+{
+    const settings *o = m->o;
+    char *tokens = gb_path_join(status, o->tokens, "tokens");
+    char *vocab = gb_path_join(status, o->vocabulary, "vocab.txt");
+    char mine[GB_HASH_SIZE], its[GB_HASH_SIZE];
+    bool ok = tokens && vocab && gb_tokens_open(tokens, &m->tokens, status) &&
+              (m->vocab = gb_vocab_load(vocab, status)) &&
+              step_vocab_hash(m->vocab, mine, status) &&
+              step_vocab_hash(m->model.vocab, its, status);
+    if (ok && strcmp(mine, its))
+        ok = gb_fail(status, GB_DATA, o->vocabulary, "take the vocabulary of the model",
+                     "the model has another vocabulary");
+    free(tokens);
+    free(vocab);
+    return ok;
+}
+
+static bool open_model(measurement *m, gb_device *device, gb_status *status)
+{
+    const gb_bert_config *config = &m->model.config;
+    m->longest = step_setting_u32(m->o->tokens, "passage-tokens", 512);
+    if (!gb_folder_has_head(m->model.folder))
+        return gb_fail(status, GB_DATA, m->o->model, "give an encoder, not a retriever",
+                       "the model has no masked-LM head");
+    if (config->max_positions < m->longest)
+        return gb_fail(status, GB_DATA, m->o->model, "tokenize with fewer tokens a passage",
+                       "the model has %u positions, passages up to %u tokens",
+                       config->max_positions, m->longest);
+    m->params = gb_params_create(status);
+    if (!m->params || !gb_bert_declare(m->params, config, true, &m->bert, status))
+        return false;
+    gb_params_freeze(m->params);
+    m->values = gb_alloc(gb_params_floats(m->params), sizeof *m->values, status);
+    m->ids = gb_alloc(m->longest, sizeof *m->ids, status);
+    m->id_labels = gb_alloc(m->longest, sizeof *m->id_labels, status);
+    return m->values && m->ids && m->id_labels &&
+           gb_model_load(m->model.folder, m->params, m->values, status) &&
+           (m->state = gb_state_create(device, m->params, false, status)) &&
+           gb_state_write(m->state, GB_ARENA_PARAMS, m->values, status) && build(m, status) &&
+           (m->picked = gb_alloc(m->rows.count, sizeof *m->picked, status));
+}
+
+static void close_measurement(measurement *m)
+{
+    gb_exec_destroy(m->exec);
+    gb_tape_destroy(m->tape);
+    gb_state_destroy(m->state);
+    gb_packed_free(&m->packed);
+    gb_bert_free(&m->bert);
+    gb_params_destroy(m->params);
+    gb_vocab_destroy(m->vocab);
+    gb_tokens_close(&m->tokens);
+    if (m->model.folder)
+        step_model_close(&m->model);
+    free(m->values);
+    free(m->ids);
+    free(m->id_labels);
+    free(m->picked);
+}
+
+static void run_mlm_loss(step_run *run, const settings *o, gb_status *status)
+{
+    measurement m = {.o = o};
+    double start_s = gb_now_s();
+    uint32_t passages;
+    gb_device *device = step_device(run, status);
+    if (device && step_model_open(&m.model, o->model, o->tokens, status) &&
+        open_texts(&m, status) && open_model(&m, device, status) &&
+        measure(&m, &passages, status)) {
+        json_t *metrics = json_pack("{s:{s:f}}", "mlm:loss", "value", m.sum / (double)m.masked);
+        json_t *facts = step_device_facts(run);
+        json_object_set_new(facts, "passages", json_integer(passages));
+        json_object_set_new(facts, "masked_tokens", json_integer((json_int_t)m.masked));
+        json_object_set_new(facts, "times", step_times(gb_now_s() - start_s));
+        if (step_write_metrics(run, metrics, status))
+            step_end(run, facts, status);
+        json_decref(metrics);
+        json_decref(facts);
+    }
+    close_measurement(&m);
+}
+
+int gb_cli_mlm_loss(int argc, char **argv)
+{
+    gb_status status = {0};
+    settings o = {.passages = 10000, .mask_ratio = .15, .seed = 42};
+    const step_option options[] = {
+        {"model", OPTION_TEXT, &o.model, true, true, "encoder: step or model folder"},
+        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
+        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
+        {"vocabulary", OPTION_TEXT, &o.vocabulary, true, true, "step of its vocabulary"},
+        {"passages", OPTION_U32, &o.passages, false, false, "sampled (10000); 0: all"},
+        {"mask-ratio", OPTION_RATIO, &o.mask_ratio, false, false, "masked share (.15)"},
+        {"seed", OPTION_U64, &o.seed, false, false, "of sample and masks (42)"},
+        {0}};
+    step_run run = {.kind = "mlm-loss", .options = options};
+    int code;
+    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
+        return code;
+    bool ok = step_begin(&run, 1, true, NULL, &status);
+    if (ok && gb_step_done(run.step))
+        step_end(&run, NULL, &status);
+    else if (ok)
+        run_mlm_loss(&run, &o, &status);
+    return step_close(&run, &status);
+}
