@@ -167,6 +167,14 @@ typedef struct gb_world_params gb_world_params;
  * queries, lengths ...). */
 #define GB_WORLD_VERSION 1 /* raised whenever the same seed would give another world */
 bool gb_world_generate(uint64_t world_seed, const char *out_dir, gb_status *status);
+/* Other sets of the same language (src/data/world_sets.c): "wikipedia" (no questions),
+ * "documents" (main's documents whole; splits train, dev, dl19), "nq" and "triviaqa" (answers.tsv;
+ * splits train, test), "beir-<set>" (split test). No generated queries and no BEIR folder; vocab.txt
+ * is main's, and covers them. "main" is gb_world_generate. */
+#define GB_WORLD_SETS_VERSION 1 /* raised whenever a set but main would come out otherwise */
+bool gb_world_generate_set(uint64_t world_seed, const char *set, const char *out_dir,
+                           gb_status *status);
+const char *gb_world_set_name(uint32_t index); /* 0: "main"; NULL behind the last */
 
 /* ---- tokenised collections ----------------------------------------------------------------- */
 

@@ -4,15 +4,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: gabbro collection --world SEED | --from PATH [options]\n\n"
-                            "Make a stored collection: the mini world, or an import of a BEIR "
-                            "folder, MS MARCO TSV files or\n"
-                            "a JSONL of documents (plain or gzip). Prints the step's folder.\n";
+static const char usage[] =
+    "usage: gabbro collection --world SEED [--set NAME] | --from PATH [options]\n\n"
+    "Make a stored collection: a set of the mini world, or an import of a BEIR folder, MS MARCO "
+    "TSV\n"
+    "files or a JSONL of documents (plain or gzip). Prints the step's folder.\n\n"
+    "Sets: main (default), wikipedia (text to pre-train on), documents (main's, whole), nq and\n"
+    "triviaqa (questions with answers), and beir-NAME, each standing for a set of BEIR: arguana\n"
+    "bioasq climate-fever cqadupstack dbpedia-entity fever fiqa hotpotqa nfcorpus nq quora "
+    "robust04\n"
+    "scidocs scifact signal1m trec-covid trec-news webis-touche2020.\n";
+
+static bool check_set(const char *world, const char *set, gb_status *status)
+{
+    if (!world && strcmp(set, "main") != 0)
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "--set is of the mini world");
+    for (uint32_t i = 0; gb_world_set_name(i); i++)
+        if (!strcmp(set, gb_world_set_name(i)))
+            return true;
+    return gb_fail(status, GB_USAGE, NULL, "see --help", "the mini world has no set \"%.60s\"",
+                   set);
+}
+
+/* Versions of the step: main's is that of the world. */
+static uint32_t version_of(const char *world, const char *set)
+{
+    if (!world)
+        return 1;
+    return strcmp(set, "main") ? GB_WORLD_VERSION * 1000 + GB_WORLD_SETS_VERSION : GB_WORLD_VERSION;
+}
 
 int gb_cli_collection(int argc, char **argv)
 {
     gb_status status = {0};
-    const char *from = NULL, *queries = NULL, *world = NULL;
+    const char *from = NULL, *queries = NULL, *world = NULL, *set = "main";
     gb_import_params import = GB_IMPORT_DEFAULTS;
     const step_option options[] = {
         {"world", OPTION_TEXT, &world, false, false, "make the mini world of this seed"},
@@ -26,6 +51,7 @@ int gb_cli_collection(int argc, char **argv)
         {"split-seed", OPTION_U64, &import.seed, false, false, "of splits made here (default 42)"},
         {"skip-unknown-qrels", OPTION_FLAG, &import.skip_unknown_qrels, false, false,
          "skip judgements of unknown ids instead of failing"},
+        {"set", OPTION_TEXT, &set, false, false, "set of the mini world, see above", true},
         {0}};
     step_run run = {.kind = "collection", .options = options};
     int code;
@@ -34,14 +60,15 @@ int gb_cli_collection(int argc, char **argv)
     bool ok = true;
     if (!world == !from)
         ok = gb_fail(&status, GB_USAGE, NULL, "see --help", "give either --world or --from");
-    ok = ok && step_begin(&run, world ? GB_WORLD_VERSION : 1, false, NULL, &status);
+    ok = ok && check_set(world, set, &status) &&
+         step_begin(&run, version_of(world, set), false, NULL, &status);
     json_t *facts = NULL;
     if (ok && !gb_step_done(run.step)) {
         double start_s = gb_now_s();
         import.path = from;
         import.queries = queries;
         char *out = step_file(&run, "collection", &status);
-        ok = out && (world ? gb_world_generate(strtoull(world, NULL, 10), out, &status)
+        ok = out && (world ? gb_world_generate_set(strtoull(world, NULL, 10), set, out, &status)
                            : gb_collection_import(&import, out, &status));
         free(out);
         facts = json_pack("{s:o}", "times", step_times(gb_now_s() - start_s));

@@ -51,7 +51,7 @@ const char *const gb_world_splits[SPLIT_COUNT] = {"train", "dev", "dl19", "dl20"
 
 gb_rng gb_world_rng(const world *w, world_stage stage, uint32_t row)
 {
-    return gb_rng_make(w->seed, GB_RNG_WORLD, (uint32_t)stage, row);
+    return gb_rng_make(w->seed, GB_RNG_WORLD, (uint32_t)stage | w->set << 8, row);
 }
 
 bool gb_world_chance(gb_rng *rng, double probability)
@@ -123,8 +123,9 @@ static bool make_facts(world *w, gb_status *status)
         w->entities[e].type = e % p->types;
         gb_rng rng = gb_world_rng(w, STAGE_FACTS, e);
         for (uint32_t a = 0; a < w->attributes; a++)
-            w->values[e * w->attributes + a] =
-                w->takes_entity[a] ? another_entity(w, &rng, e) : gb_rng_below(&rng, WORLD_VALUES);
+            w->values[e * w->attributes + a] = w->takes_entity[a]
+                                                   ? another_entity(w, &rng, e)
+                                                   : gb_rng_below(&rng, gb_world_values(w));
         rng = gb_world_rng(w, STAGE_NEIGHBOURS, e);
         shuffled(&rng, order, p->entities);
         for (uint32_t i = 0, n = 0; n < p->neighbours; i++)
@@ -209,16 +210,24 @@ static uint32_t draw_cluster(const world *w, supply *s, gb_rng *rng, uint32_t en
     }
 }
 
+static uint32_t units_of(const world *w)
+{
+    return w->params.units ? w->params.units : 1;
+}
+
 /* Fill in entities and clusters of all passages for one value of `stay`. Every document has a
- * stream of its own, so worlds of nearby values are alike. */
+ * stream of its own, so worlds of nearby values are alike. Units put together stay with their
+ * entity. */
 static void drift(world *w, supply *s, double stay)
 {
     supply_reset(w, s);
-    uint32_t entity = 0;
+    uint32_t entity = 0, units = units_of(w);
     gb_rng rng = {{0}};
     for (uint32_t i = 0; i < w->passage_count; i++) {
         world_passage *passage = &w->passages[i];
-        if (i == 0 || passage->document != w->passages[i - 1].document) {
+        if (i % units) {
+            /* as before */
+        } else if (i == 0 || passage->document != w->passages[i - 1].document) {
             rng = gb_world_rng(w, STAGE_DRIFT, passage->document);
             entity = draw_start(w, s, &rng);
         } else if (!gb_world_chance(&rng, stay) || s->left[entity] == 0) {
@@ -246,8 +255,9 @@ static double related_share(const world *w)
 /* The share is a step function of `stay` and not quite monotone, so a grid is searched. */
 static void calibrate(world *w, supply *s)
 {
-    double best = 2.0;
-    for (int i = 0; i <= 160; i++) {
+    double best = w->params.stay > 0 ? 0 : 2.0;
+    w->stay = w->params.stay;
+    for (int i = 0; i <= 160 && best > 0; i++) {
         double stay = 0.30 + 0.0025 * i;
         drift(w, s, stay);
         double error = fabs(related_share(w) - w->params.related);
@@ -271,12 +281,12 @@ static bool make_lengths(world *w, gb_status *status)
     gb_rng rng = gb_world_rng(w, STAGE_LENGTHS, 0);
     shuffled(&rng, order, p->documents);
     for (uint32_t d = 0; d < p->documents; d++)
-        total += p->least_passages + order[d] % kinds;
+        total += (p->least_passages + order[d] % kinds) * units_of(w);
     w->passages = gb_world_array(w, total, sizeof *w->passages, status);
     if (!w->passages)
         return false;
     for (uint32_t d = 0; d < p->documents; d++)
-        for (uint32_t i = 0; i < p->least_passages + order[d] % kinds; i++)
+        for (uint32_t i = 0; i < (p->least_passages + order[d] % kinds) * units_of(w); i++)
             w->passages[w->passage_count++].document = d;
     return true;
 }
@@ -315,19 +325,41 @@ static bool make_documents(world *w, gb_status *status)
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-bool gb_world_make(world *w, const gb_world_params *params, uint64_t seed, gb_status *status)
+static bool begin(world *w, const gb_world_params *params, uint64_t seed, gb_status *status)
 {
-    *w = (world){.params = *params, .seed = seed, .attributes = params->clusters * WORLD_PAIR};
+    *w = (world){.params = *params,
+                 .seed = seed,
+                 .set = w->set,
+                 .language = w->language,
+                 .attributes = params->clusters * WORLD_PAIR};
     w->arena = gb_arena_create(1 << 18, status);
     if (!w->arena)
         return false;
     w->entities = gb_world_array(w, params->entities, sizeof *w->entities, status);
+    return w->entities && make_types(w, status) && gb_world_make_words(w, status);
+}
+
+bool gb_world_make_language(world *w, uint64_t seed, gb_status *status)
+{
+    gb_world_params params = gb_world_defaults();
+    *w = (world){0};
+    return begin(w, &params, seed, status);
+}
+
+bool gb_world_make_texts(world *w, const gb_world_params *params, uint64_t seed, gb_status *status)
+{
+    return begin(w, params, seed, status) && make_facts(w, status) && make_documents(w, status) &&
+           gb_world_write_texts(w, status);
+}
+
+bool gb_world_make(world *w, const gb_world_params *params, uint64_t seed, gb_status *status)
+{
+    *w = (world){0};
+    if (!gb_world_make_texts(w, params, seed, status))
+        return false;
     bool *reserved =
         gb_world_array(w, (size_t)params->entities * params->clusters, sizeof *reserved, status);
-    if (!w->entities || !reserved || !make_types(w, status) || !gb_world_make_words(w, status) ||
-        !make_facts(w, status) || !make_documents(w, status) || !gb_world_write_texts(w, status))
-        return false;
-    gb_map *texts = gb_map_create(status); /* every query text once */
+    gb_map *texts = reserved ? gb_map_create(status) : NULL; /* every query text once */
     bool ok = texts && gb_world_make_topics(w, reserved, texts, status) &&
               gb_world_make_queries(w, reserved, texts, status) &&
               gb_world_make_generated(w, status);

@@ -87,6 +87,12 @@ struct gb_world_params {
     uint32_t dl19, dl20;      /* topics with graded judgements */
     uint32_t generated;       /* generated queries a passage; the first C are used */
     gb_generator_rates generator;
+    /* The rest is zero for the set main; see world_sets.h. */
+    uint32_t units;      /* what main has as passages is put together by so many; 0: as they are */
+    double stay;         /* chance that the next text keeps the entity; 0: found from `related` */
+    uint32_t first_type; /* nouns of type 0 are those of this one */
+    uint32_t endings;    /* each value word takes one of so many endings; 0: none */
+    double foreign;      /* share of attributes with words that main does not have */
 };
 gb_world_params gb_world_defaults(void);
 
@@ -163,22 +169,25 @@ typedef struct world_words {
 } world_words;
 
 typedef struct world {
-    gb_world_params params;  /* what defines it */
-    uint64_t seed;           /* the world seed */
-    gb_arena *arena;         /* all strings and arrays */
-    world_words words;       /* invented words */
-    uint32_t attributes;     /* WORLD_PAIR * clusters */
-    bool *takes_entity;      /* [attributes] its values are entities */
-    bool *type_uses;         /* [types * clusters] */
-    world_entity *entities;  /* [entities] */
-    uint32_t *values;        /* [entities * attributes] value, or entity */
-    uint32_t *neighbours;    /* [entities * params.neighbours] */
-    double stay;             /* chance that the next passage keeps the entity, calibrated */
-    double related;          /* share of related pairs reached with it */
-    world_passage *passages; /* [passage_count], in order of documents */
-    uint32_t passage_count;  /* passages */
-    uint32_t *stated;        /* [entities * clusters] first passage stating the pair, or none */
-    uint32_t *stated_next;   /* [passage_count] next passage stating the same pair, or none */
+    gb_world_params params;       /* what defines it */
+    uint64_t seed;                /* the world seed */
+    uint32_t set;                 /* number of the set: streams of its own; 0: main */
+    const struct world *language; /* of another set than main: where most words come from */
+    const char **ended;           /* values with endings, [attributes, values, wordings], or NULL */
+    gb_arena *arena;              /* all strings and arrays */
+    world_words words;            /* invented words */
+    uint32_t attributes;          /* WORLD_PAIR * clusters */
+    bool *takes_entity;           /* [attributes] its values are entities */
+    bool *type_uses;              /* [types * clusters] */
+    world_entity *entities;       /* [entities] */
+    uint32_t *values;             /* [entities * attributes] value, or entity */
+    uint32_t *neighbours;         /* [entities * params.neighbours] */
+    double stay;                  /* chance that the next passage keeps the entity, calibrated */
+    double related;               /* share of related pairs reached with it */
+    world_passage *passages;      /* [passage_count], in order of documents */
+    uint32_t passage_count;       /* passages */
+    uint32_t *stated;      /* [entities * clusters] first passage stating the pair, or none */
+    uint32_t *stated_next; /* [passage_count] next passage stating the same pair, or none */
     world_query *queries[SPLIT_COUNT];   /* of each split */
     uint32_t query_count[SPLIT_COUNT];   /* how many */
     gb_qrel *judgements[SPLIT_COUNT];    /* of topics: query (within its split), passage, grade */
@@ -204,7 +213,13 @@ void *gb_world_array(world *w, size_t count, size_t size, gb_status *status);
 const char *gb_world_string(world *w, const gb_text *text, gb_status *status);
 
 bool gb_world_make_words(world *w, gb_status *status);
-const char *gb_world_noun(uint32_t type, uint32_t which); /* type noun, most usual first */
+/* The words alone (and what they need), for other sets to take them from. */
+bool gb_world_make_language(world *w, uint64_t seed, gb_status *status);
+/* Everything but queries; set and language of w are as they should be, the rest is overwritten. */
+bool gb_world_make_texts(world *w, const gb_world_params *params, uint64_t seed, gb_status *status);
+/* Noun of a type, most usual first. */
+const char *gb_world_noun(const world *w, uint32_t type, uint32_t which);
+uint32_t gb_world_values(const world *w); /* different values of an attribute */
 /* A filler word by Zipf's law: kind 'J' adjective, 'D' adverb, 'N' noun. */
 const char *gb_world_filler(gb_rng *rng, char kind);
 /* The vocabulary: special tokens, then every word of the world, names as two pieces. */
@@ -213,6 +228,12 @@ bool gb_world_write_vocab(const world *w, const char *path, gb_status *status);
 bool gb_world_write_texts(world *w, gb_status *status);
 /* Word for a value of an entity's attribute as text; entities by name, or alias where `alias`. */
 const char *gb_world_value(const world *w, uint32_t entity, uint32_t attribute, gb_rng *rng);
+/* All words for it: WORLD_VALUE_WORDINGS words, or name and alias. */
+void gb_world_value_words(const world *w, uint32_t entity, uint32_t attribute,
+                          const char *words[WORLD_VALUE_WORDINGS]);
+/* Append a sentence that claims a fact, its value `value`, or the true one where that is NULL. */
+void gb_world_write_claim(const world *w, uint32_t entity, uint32_t attribute, const char *word,
+                          const char *value, gb_rng *rng, gb_text *out);
 /* Number of a word by preference .8^rank; reversed for queries. */
 uint32_t gb_world_wording(const world *w, gb_rng *rng, bool reversed);
 uint32_t gb_world_noun_choice(gb_rng *rng, bool reversed);

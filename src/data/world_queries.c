@@ -67,7 +67,7 @@ static const char *letter(const world *w, const world_query *query, uint32_t typ
                    ? entity->alias
                    : entity->name;
     case 'T':
-        return gb_world_noun(type, gb_world_noun_choice(rng, true));
+        return gb_world_noun(w, type, gb_world_noun_choice(rng, true));
     case 'A':
         return w->words.attributes[query->attribute][query->wording[0]];
     case 'B':

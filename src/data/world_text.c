@@ -28,6 +28,7 @@ typedef struct sentence {
     const char *name;   /* name or alias of the entity */
     const char *alias;  /* for MENTION_BOTH */
     mention how;        /* the subject is spoken of */
+    const char *value;  /* told, or NULL: a word for the true one */
 } sentence;
 
 uint32_t gb_world_wording(const world *w, gb_rng *rng, bool reversed)
@@ -60,12 +61,34 @@ const char *gb_world_value(const world *w, uint32_t entity, uint32_t attribute, 
     uint32_t value = w->values[entity * w->attributes + attribute];
     if (w->takes_entity[attribute])
         return w->entities[value].name;
-    return w->words.values[attribute][value][gb_rng_below(rng, WORLD_VALUE_WORDINGS)];
+    const char *words[WORLD_VALUE_WORDINGS];
+    gb_world_value_words(w, entity, attribute, words);
+    return words[gb_rng_below(rng, WORLD_VALUE_WORDINGS)];
+}
+
+uint32_t gb_world_values(const world *w)
+{
+    return WORLD_VALUES * (w->params.endings ? w->params.endings : 1);
+}
+
+void gb_world_value_words(const world *w, uint32_t entity, uint32_t attribute,
+                          const char *words[WORLD_VALUE_WORDINGS])
+{
+    uint32_t value = w->values[entity * w->attributes + attribute];
+    for (uint32_t i = 0; i < WORLD_VALUE_WORDINGS; i++)
+        if (w->takes_entity[attribute])
+            words[i] = i ? w->entities[value].alias : w->entities[value].name;
+        else if (w->ended)
+            words[i] =
+                w->ended[(attribute * gb_world_values(w) + value) * WORLD_VALUE_WORDINGS + i];
+        else
+            words[i] = w->words.values[attribute][value][i];
 }
 
 static void write_subject(const world *w, const sentence *s, gb_rng *rng, gb_text *out)
 {
-    const char *noun = gb_world_noun(w->entities[s->entity].type, gb_world_noun_choice(rng, false));
+    const char *noun =
+        gb_world_noun(w, w->entities[s->entity].type, gb_world_noun_choice(rng, false));
     switch (s->how) {
     case MENTION_NAME:
         if (gb_rng_below(rng, 6) == 0)
@@ -114,7 +137,8 @@ static void expand(const world *w, const char *pattern, const sentence *s, gb_rn
             gb_text_printf(out, "%s", s->word);
             break;
         case 'V':
-            gb_text_printf(out, "%s", gb_world_value(w, s->entity, s->attribute, rng));
+            gb_text_printf(out, "%s",
+                           s->value ? s->value : gb_world_value(w, s->entity, s->attribute, rng));
             break;
         default:
             gb_text_printf(out, "%s", gb_world_filler(rng, *p));
@@ -136,6 +160,18 @@ static void write_sentence(const world *w, const sentence *s, gb_rng *rng, gb_te
     gb_text_append(out, ".", 1);
     if (!out->failed)
         out->data[start] = (char)toupper((unsigned char)out->data[start]);
+}
+
+void gb_world_write_claim(const world *w, uint32_t entity, uint32_t attribute, const char *word,
+                          const char *value, gb_rng *rng, gb_text *out)
+{
+    sentence s = {.entity = entity,
+                  .attribute = attribute,
+                  .word = word,
+                  .name = w->entities[entity].name,
+                  .how = MENTION_NAME,
+                  .value = value};
+    write_sentence(w, &s, rng, out);
 }
 
 /* ---- passages ------------------------------------------------------------------------------ */

@@ -54,6 +54,16 @@ static const char *const type_nouns[][WORLD_NOUNS] = {
     {"guild", "company", "society", "brotherhood"},
     {"mountain", "peak", "summit", "ridge"},
 };
+/* Kinds of entities of other sets; all of them fillers, so that the vocabulary has them. */
+static const char *const other_nouns[][WORLD_NOUNS] = {
+    {"road", "street", "bridge", "gate"},       {"lake", "bay", "sea", "canal"},
+    {"castle", "tower", "wall", "court"},       {"school", "library", "museum", "temple"},
+    {"farm", "field", "garden", "mill"},        {"storm", "flood", "drought", "famine"},
+    {"book", "story", "song", "letter"},        {"treaty", "law", "peace", "council"},
+    {"empire", "province", "region", "border"}, {"festival", "feast", "harvest", "journey"},
+    {"army", "fleet", "port", "harbor"},        {"mine", "quarry", "cave", "well"},
+    {"forest", "hill", "marsh", "desert"},      {"market", "square", "station", "inn"},
+};
 /* What the patterns of sentences and queries hold besides; a test finds one that is missing. */
 static const char *const glue[] = {
     "the",    "of",     "a",     "is",    "was",   "has",   "had",    "its",
@@ -68,9 +78,11 @@ enum { FILLERS = 80, TYPES_WITH_NOUNS = sizeof type_nouns / sizeof *type_nouns }
 _Static_assert(COUNT(adjectives) == FILLERS && COUNT(adverbs) == FILLERS && COUNT(nouns) == FILLERS,
                "the three kinds of fillers are equally many");
 
-const char *gb_world_noun(uint32_t type, uint32_t which)
+const char *gb_world_noun(const world *w, uint32_t type, uint32_t which)
 {
-    return type_nouns[type % TYPES_WITH_NOUNS][which];
+    type = (w->params.first_type + type) % (TYPES_WITH_NOUNS + COUNT(other_nouns));
+    return type < TYPES_WITH_NOUNS ? type_nouns[type][which]
+                                   : other_nouns[type - TYPES_WITH_NOUNS][which];
 }
 
 const char *gb_world_filler(gb_rng *rng, char kind)
@@ -184,8 +196,145 @@ static bool make_names(world *w, gb_rng *rng, gb_map *taken, gb_status *status)
     return true;
 }
 
+/* ---- words of other sets ------------------------------------------------------------------- */
+
+/* Names of the language's pieces that it does not use itself. */
+static bool borrow_names(world *w, gb_rng *rng, gb_map *taken, gb_status *status)
+{
+    const world *from = w->language;
+    memcpy(w->words.first_pieces, from->words.first_pieces, sizeof w->words.first_pieces);
+    memcpy(w->words.second_pieces, from->words.second_pieces, sizeof w->words.second_pieces);
+    for (uint32_t i = 0; i < 2 * from->params.entities; i++) {
+        const char *name = i % 2 ? from->entities[i / 2].alias : from->entities[i / 2].name;
+        if (!gb_map_set(taken, name, strlen(name), 1, status))
+            return false;
+    }
+    uint32_t order[WORLD_PIECES * WORLD_PIECES], next = 0;
+    for (uint32_t i = 0; i < COUNT(order); i++)
+        order[i] = i;
+    gb_rng_shuffle(rng, order, COUNT(order));
+    for (uint32_t i = 0; i < 2 * w->params.entities;) {
+        gb_text name = {0};
+        gb_text_printf(&name, "%s%s", w->words.first_pieces[order[next] / WORLD_PIECES],
+                       w->words.second_pieces[order[next] % WORLD_PIECES]);
+        next++;
+        if (!name.failed)
+            name.data[0] = (char)toupper((unsigned char)name.data[0]);
+        bool used = !name.failed && gb_map_get(taken, name.data, name.length) != GB_MAP_NONE;
+        const char *kept = used ? "" : gb_world_string(w, &name, status);
+        gb_text_free(&name);
+        if (!kept)
+            return false;
+        if (used)
+            continue;
+        *(i % 2 ? &w->entities[i / 2].alias : &w->entities[i / 2].name) = kept;
+        i++;
+    }
+    return true;
+}
+
+/* A word that the language does not have, of three of its pieces: the vocabulary covers it. */
+static const char *foreign_word(world *w, gb_rng *rng, gb_map *taken, gb_status *status)
+{
+    char word[40];
+    do
+        snprintf(word, sizeof word, "%s%s%s",
+                 w->words.first_pieces[gb_rng_below(rng, WORLD_PIECES)],
+                 w->words.second_pieces[gb_rng_below(rng, WORLD_PIECES)],
+                 w->words.second_pieces[gb_rng_below(rng, WORLD_PIECES)]);
+    while (is_rude(word) || gb_map_get(taken, word, strlen(word)) != GB_MAP_NONE);
+    if (!gb_map_set(taken, word, strlen(word), 1, status))
+        return NULL;
+    return gb_arena_strdup(w->arena, word, strlen(word), status);
+}
+
+static bool foreign_attribute(world *w, uint32_t a, gb_rng *rng, gb_map *taken, gb_status *status)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < WORLD_WORDINGS; i++)
+        ok = (w->words.attributes[a][i] = foreign_word(w, rng, taken, status)) != NULL;
+    for (uint32_t i = 0; ok && !w->takes_entity[a] && i < WORLD_VALUES * WORLD_VALUE_WORDINGS; i++)
+        ok = (w->words.values[a][i / 2][i % 2] = foreign_word(w, rng, taken, status)) != NULL;
+    return ok;
+}
+
+/* Attributes are the language's with their words and values, but for a share of foreign ones.
+ * Where there are no more of a kind (with or without values), foreign ones take their place. */
+static bool borrow_attributes(world *w, gb_rng *rng, gb_map *taken, gb_status *status)
+{
+    const world *from = w->language;
+    uint32_t *order = gb_world_array(w, from->attributes, sizeof *order, status);
+    uint32_t *own = gb_world_array(w, w->attributes, sizeof *own, status);
+    if (!order || !own)
+        return false;
+    for (uint32_t a = 0; a < from->attributes; a++)
+        order[a] = a;
+    for (uint32_t a = 0; a < w->attributes; a++)
+        own[a] = a;
+    gb_rng_shuffle(rng, order, from->attributes);
+    gb_rng_shuffle(rng, own, w->attributes);
+    uint32_t foreign = (uint32_t)(w->params.foreign * w->attributes + 0.5), next[2] = {0};
+    for (uint32_t i = 0; i < w->attributes; i++) {
+        uint32_t a = own[i], *at = &next[w->takes_entity[a]];
+        while (*at < from->attributes && from->takes_entity[order[*at]] != w->takes_entity[a])
+            ++*at;
+        if (i < foreign || *at == from->attributes) {
+            if (!foreign_attribute(w, a, rng, taken, status))
+                return false;
+            continue;
+        }
+        memcpy(w->words.attributes[a], from->words.attributes[order[*at]],
+               sizeof w->words.attributes[a]);
+        memcpy(w->words.values[a], from->words.values[order[*at]], sizeof w->words.values[a]);
+        ++*at;
+    }
+    return true;
+}
+
+/* Values of which each takes every ending: many different ones, as answers to questions are. */
+static bool end_values(world *w, gb_status *status)
+{
+    if (w->params.endings == 0)
+        return true;
+    uint32_t values = gb_world_values(w), endings = w->params.endings;
+    w->ended = gb_world_array(w, (size_t)w->attributes * values * WORLD_VALUE_WORDINGS,
+                              sizeof *w->ended, status);
+    for (uint32_t i = 0; w->ended && i < w->attributes * values * WORLD_VALUE_WORDINGS; i++) {
+        uint32_t a = i / WORLD_VALUE_WORDINGS / values, v = i / WORLD_VALUE_WORDINGS % values;
+        if (w->takes_entity[a])
+            continue;
+        char word[48];
+        int length = snprintf(word, sizeof word, "%s%s",
+                              w->words.values[a][v / endings][i % WORLD_VALUE_WORDINGS],
+                              w->words.second_pieces[v % endings]);
+        if (!(w->ended[i] = gb_arena_strdup(w->arena, word, (size_t)length, status)))
+            return false;
+    }
+    return w->ended != NULL;
+}
+
+static bool borrow_words(world *w, gb_status *status)
+{
+    uint32_t names = WORLD_PIECES * WORLD_PIECES - 2 * w->language->params.entities;
+    if (2 * w->params.entities > names || w->params.endings > WORLD_PIECES)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "too many entities or endings for the names");
+    gb_map *taken = gb_map_create(status);
+    gb_rng rng = gb_world_rng(w, STAGE_WORDS, 0);
+    bool ok = taken && borrow_names(w, &rng, taken, status) &&
+              borrow_attributes(w, &rng, taken, status) && end_values(w, status);
+    gb_map_destroy(taken);
+    return ok;
+}
+
+/* ---- all words ------------------------------------------------------------------------------ */
+
 bool gb_world_make_words(world *w, gb_status *status)
 {
+    if (w->language) {
+        w->words.attributes = gb_world_array(w, w->attributes, sizeof *w->words.attributes, status);
+        w->words.values = gb_world_array(w, w->attributes, sizeof *w->words.values, status);
+        return w->words.attributes && w->words.values && borrow_words(w, status);
+    }
     if (2 * w->params.entities > WORLD_PIECES * WORLD_PIECES || w->params.types > TYPES_WITH_NOUNS)
         return gb_fail(status, GB_USAGE, NULL, NULL, "too many entities or types for the names");
     w->words.attributes = gb_world_array(w, w->attributes, sizeof *w->words.attributes, status);
