@@ -254,6 +254,8 @@ typedef struct gb_train_result {
     uint32_t resumed_at;              /* step this process started from */
     double flops;                     /* of this process */
     double seconds;                   /* of this process */
+    double data_s;                    /* of them: drawing and masking batches */
+    double build_s;                   /* of them: recording programs */
 } gb_train_result;
 
 /* Train values [gb_params_floats] in place. Losses of every step go to `log` (step, loss...) when

@@ -16,6 +16,7 @@ static const struct {
     {"queries", gb_cli_queries, "generate queries for the passages of a collection"},
     {"pretrain", gb_cli_pretrain, "train an encoder: mlm, cocondenser, cotmae"},
     {"finetune", gb_cli_finetune, "train a retriever with hard negatives"},
+    {"efficiency", gb_cli_efficiency, "what a pre-training cost"},
     {"relatedness", gb_cli_relatedness, "how often contexts are related to their passages"},
     {"bm25-run", gb_cli_bm25_run, "rank passages for the queries of a split with BM25"},
     {"mine", gb_cli_mine, "rank passages for the queries of a split with a retriever"},

@@ -183,6 +183,10 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
         json_object_set_new(facts, "final_loss", losses);
         json_object_update_new(facts, step_device_facts(run));
         json_t *times = step_times(result.seconds);
+        json_object_set_new(times, "data_s", json_real(result.data_s));
+        json_object_set_new(times, "build_s", json_real(result.build_s));
+        json_object_set_new(times, "steps",
+                            json_integer((json_int_t)(result.steps - result.resumed_at)));
         json_object_set_new(times, "gflops_per_s", json_real(result.flops / result.seconds / 1e9));
         json_object_set_new(facts, "times", times);
     }

@@ -34,6 +34,7 @@ typedef struct trainer {
     double (*log)[GB_MAX_LOSSES]; /* losses of every step */
     pending last;                 /* step in flight */
     double flops;                 /* done by this process */
+    double data_s, build_s;       /* time spent on batches and on programs */
 } trainer;
 
 static void bucket_destroy(bucket *b)
@@ -118,9 +119,13 @@ static bool collect(trainer *t, gb_status *status)
 static bool do_step(trainer *t, uint32_t step, gb_status *status)
 {
     gb_shape shape = {0};
+    double start_s = gb_now_s();
     if (!t->task->sample(t->task->self, step, &shape, status))
         return false;
+    double sampled_s = gb_now_s();
     bucket *b = bucket_of(t, &shape, status);
+    t->data_s += sampled_s - start_s;
+    t->build_s += gb_now_s() - sampled_s;
     if (!b || !t->task->fill(t->task->self, b->exec, b->graph, step, status))
         return false;
     pending now = {.bucket = b, .step = step};
@@ -208,6 +213,8 @@ static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
     }
     result->steps = steps;
     result->flops = t->flops;
+    result->data_s = t->data_s;
+    result->build_s = t->build_s;
 }
 
 bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *params, float *values,
