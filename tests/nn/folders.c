@@ -52,6 +52,8 @@ Test(folders, round_trip, .timeout = 30)
     cr_expect_not(gb_file_exists("encoder/gabbro.safetensors"));
     round_trip(&t, &config, "cocondenser", "cocondenser");
     round_trip(&t, &config, "cotmae", "cotmae");
+    round_trip(&t, &config, "enhanced", "enhanced");
+    round_trip(&t, &config, "seed", "seed");
     round_trip(&t, &config, "mlm", "cotmae"); /* in place of the older one */
     config.type_vocab_size = 1;
     round_trip(&t, &config, NULL, "one type");

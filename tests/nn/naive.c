@@ -62,17 +62,24 @@ naive naive_embed(const model *m, const uint32_t *ids, uint32_t length)
     return n;
 }
 
-typedef enum seeing { SEES_ALL, SEES_BACK, SEES_WINDOW } seeing;
+/* Which tokens j a token i looks at. */
+typedef struct sight {
+    bool back;            /* those before it, and itself */
+    uint32_t window;      /* and of them the last ones, and token 0; 0: all */
+    const uint32_t *bits; /* or bit j of row i, rows of `words` words; NULL: see above */
+    uint32_t words;       /* of a row */
+} sight;
 
-static bool sees(seeing how, uint32_t window, uint32_t i, uint32_t j)
+static bool sees(const sight *how, uint32_t i, uint32_t j)
 {
-    return how == SEES_ALL || (how == SEES_BACK && j <= i) ||
-           (how == SEES_WINDOW && (j == 0 || (j <= i && i - j < window)));
+    if (how->bits)
+        return how->bits[(size_t)i * how->words + j / 32] >> (j % 32) & 1;
+    return !how->back || (j <= i && (!how->window || j == 0 || i - j < how->window));
 }
 
 /* What token i takes from the others in one head: q, k and v lie side by side in qkv. */
 static void attend(const double *qkv, uint32_t length, uint32_t hidden, uint32_t first,
-                   uint32_t width, seeing how, uint32_t window, uint32_t i, double *out)
+                   uint32_t width, const sight *how, uint32_t i, double *out)
 {
     double *weight = zeros(length), sum = 0;
     for (uint32_t j = 0; j < length; j++) {
@@ -81,10 +88,10 @@ static void attend(const double *qkv, uint32_t length, uint32_t hidden, uint32_t
         double score = 0;
         for (uint32_t d = 0; d < width; d++)
             score += q[d] * k[d] / sqrt(width);
-        weight[j] = sees(how, window, i, j) ? exp(score) : 0;
+        weight[j] = sees(how, i, j) ? exp(score) : 0;
         sum += weight[j];
     }
-    for (uint32_t j = 0; j < length; j++) {
+    for (uint32_t j = 0; j < length && sum > 0; j++) {
         const double *v = qkv + (size_t)j * 3 * hidden + 2 * hidden + first;
         for (uint32_t d = 0; d < width; d++)
             out[first + d] += weight[j] / sum * v[d];
@@ -92,28 +99,38 @@ static void attend(const double *qkv, uint32_t length, uint32_t hidden, uint32_t
     free(weight);
 }
 
-/* x + W attention(y) + b. */
-static void add_attention(const model *m, const char *prefix, const double *y, naive *n, seeing how,
-                          uint32_t window)
+/* x + W attention + b, from q, k and v of all tokens. */
+static void add_attended(const model *m, const char *prefix, const double *qkv, naive *n,
+                         const sight *how)
 {
     uint32_t h = n->hidden, width = h / m->config.heads;
     char name[100];
-    double *qkv = zeros((size_t)n->length * 3 * h), *all = zeros(h), *out = zeros(h);
-    snprintf(name, sizeof name, "%s.attention.self.qkv", prefix);
-    for (uint32_t t = 0; t < n->length; t++)
-        dense(m, name, 3 * h, h, y + (size_t)t * h, qkv + (size_t)t * 3 * h);
+    double *all = zeros(h), *out = zeros(h);
     snprintf(name, sizeof name, "%s.attention.output.dense", prefix);
     for (uint32_t t = 0; t < n->length; t++) {
         memset(all, 0, h * sizeof *all);
         for (uint32_t head = 0; head < m->config.heads; head++)
-            attend(qkv, n->length, h, head * width, width, how, window, t, all);
+            attend(qkv, n->length, h, head * width, width, how, t, all);
         dense(m, name, h, h, all, out);
         for (uint32_t i = 0; i < h; i++)
             n->x[(size_t)t * h + i] += out[i];
     }
-    free(qkv);
     free(all);
     free(out);
+}
+
+/* x + W attention(y) + b. */
+static void add_attention(const model *m, const char *prefix, const double *y, naive *n,
+                          const sight *how)
+{
+    uint32_t h = n->hidden;
+    char name[100];
+    double *qkv = zeros((size_t)n->length * 3 * h);
+    snprintf(name, sizeof name, "%s.attention.self.qkv", prefix);
+    for (uint32_t t = 0; t < n->length; t++)
+        dense(m, name, 3 * h, h, y + (size_t)t * h, qkv + (size_t)t * 3 * h);
+    add_attended(m, prefix, qkv, n, how);
+    free(qkv);
 }
 
 /* x + W2 gelu(W1 y + b1) + b2. */
@@ -143,19 +160,32 @@ static naive copy(const naive *n)
     return c;
 }
 
-void naive_layer(const model *m, const char *prefix, naive *n)
+/* LN(x + FFN(x)) */
+static void close_layer(const model *m, const char *prefix, naive *n)
 {
     char name[100];
     naive in = copy(n);
-    add_attention(m, prefix, in.x, n, SEES_ALL, 0);
-    snprintf(name, sizeof name, "%s.attention.output.LayerNorm", prefix);
-    naive_norm(m, name, n);
-    free(in.x);
-    in = copy(n);
     add_feed_forward(m, prefix, in.x, n);
     snprintf(name, sizeof name, "%s.output.LayerNorm", prefix);
     naive_norm(m, name, n);
     free(in.x);
+}
+
+/* LN(x + Attention(x)) */
+static void open_layer(const model *m, const char *prefix, naive *n, const sight *how)
+{
+    char name[100];
+    naive in = copy(n);
+    add_attention(m, prefix, in.x, n, how);
+    snprintf(name, sizeof name, "%s.attention.output.LayerNorm", prefix);
+    naive_norm(m, name, n);
+    free(in.x);
+}
+
+void naive_layer(const model *m, const char *prefix, naive *n)
+{
+    open_layer(m, prefix, n, &(sight){.back = false});
+    close_layer(m, prefix, n);
 }
 
 void naive_causal_layer(const model *m, const char *prefix, naive *n, uint32_t window)
@@ -164,13 +194,53 @@ void naive_causal_layer(const model *m, const char *prefix, naive *n, uint32_t w
     naive in = copy(n);
     snprintf(name, sizeof name, "%s.attention.output.LayerNorm", prefix);
     naive_norm(m, name, &in);
-    add_attention(m, prefix, in.x, n, window ? SEES_WINDOW : SEES_BACK, window);
+    add_attention(m, prefix, in.x, n, &(sight){.back = true, .window = window});
     free(in.x);
     in = copy(n);
     snprintf(name, sizeof name, "%s.output.LayerNorm", prefix);
     naive_norm(m, name, &in);
     add_feed_forward(m, prefix, in.x, n);
     free(in.x);
+}
+
+void naive_query_layer(const model *m, const char *prefix, naive *n, const naive *states,
+                       const uint32_t *bits, uint32_t words)
+{
+    uint32_t h = n->hidden;
+    char query[100], kv[100], name[100];
+    double *qkv = zeros((size_t)n->length * 3 * h);
+    snprintf(query, sizeof query, "%s.attention.self.query", prefix);
+    snprintf(kv, sizeof kv, "%s.attention.self.kv", prefix);
+    for (uint32_t t = 0; t < n->length; t++) {
+        dense(m, query, h, h, n->x + (size_t)t * h, qkv + (size_t)t * 3 * h);
+        dense(m, kv, 2 * h, h, states->x + (size_t)t * h, qkv + (size_t)t * 3 * h + h);
+    }
+    add_attended(m, prefix, qkv, n, &(sight){.bits = bits, .words = words});
+    snprintf(name, sizeof name, "%s.attention.output.LayerNorm", prefix);
+    naive_norm(m, name, n);
+    close_layer(m, prefix, n);
+    free(qkv);
+}
+
+void naive_memory_layer(const model *m, const char *prefix, naive *n, const double *memory,
+                        uint32_t window)
+{
+    uint32_t h = n->hidden;
+    char name[100];
+    double *value = zeros(h), *out = zeros(h);
+    open_layer(m, prefix, n, &(sight){.back = true, .window = window});
+    snprintf(name, sizeof name, "%s.crossattention.self.value", prefix);
+    dense(m, name, h, h, memory, value);
+    snprintf(name, sizeof name, "%s.crossattention.output.dense", prefix);
+    dense(m, name, h, h, value, out);
+    for (uint32_t t = 0; t < n->length; t++)
+        for (uint32_t i = 0; i < h; i++)
+            n->x[(size_t)t * h + i] += out[i];
+    snprintf(name, sizeof name, "%s.crossattention.output.LayerNorm", prefix);
+    naive_norm(m, name, n);
+    close_layer(m, prefix, n);
+    free(value);
+    free(out);
 }
 
 naive naive_encode(const model *m, const uint32_t *ids, uint32_t length, uint32_t middle_layer,

@@ -19,6 +19,13 @@ void naive_layer(const model *m, const char *prefix, naive *n);
 /* One more pre-norm layer of GPT-2 in place; a token sees itself, the window-1 before it, and
  * token 0; window 0: all before it. */
 void naive_causal_layer(const model *m, const char *prefix, naive *n, uint32_t window);
+/* The layer of enhanced decoding on queries n: bit j of row i of bits (rows of `words` words) lets
+ * query i see state j. */
+void naive_query_layer(const model *m, const char *prefix, naive *n, const naive *states,
+                       const uint32_t *bits, uint32_t words);
+/* One more layer of SEED's decoder in place, causal with a window as above. */
+void naive_memory_layer(const model *m, const char *prefix, naive *n, const double *memory,
+                        uint32_t window);
 /* Layer norm of every token in place. */
 void naive_norm(const model *m, const char *name, naive *n);
 /* The encoder's last states; middle (may be NULL) gets those behind `middle_layer` layers. */

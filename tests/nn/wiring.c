@@ -159,17 +159,37 @@ static double pair_loss(const naive *states, uint32_t count)
     return loss;
 }
 
+/* Only passages are anchors, only contexts are compared. */
+static double one_sided_loss(const naive *states, uint32_t count)
+{
+    double loss = 0;
+    for (uint32_t i = 0; i < count; i += 2) {
+        double sum = 0, own = 0;
+        for (uint32_t j = 1; j < count; j += 2) {
+            double dot = 0;
+            for (uint32_t d = 0; d < states[i].hidden; d++)
+                dot += states[i].x[d] * states[j].x[d];
+            sum += exp(dot);
+            own = j == i + 1 ? dot : own;
+        }
+        loss += (log(sum) - own) / (count / 2);
+    }
+    return loss;
+}
+
 static void expect_loss(double got, double wanted, const char *name)
 {
     cr_expect_float_eq(got, wanted, 3e-6 * fabs(wanted), "%s: %.9g, not %.9g", name, got, wanted);
 }
 
-static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_from)
+static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_from,
+                             gb_contrast contrast)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
     gb_pretrain_params settings = tiny_settings();
     settings.context = GB_CONTEXT_SPAN;
     settings.skip_from = skip_from;
+    settings.contrast = contrast;
     model m;
     model_make(&m, t, &config, "cocondenser", &settings);
     pass p = pass_make(&m, device, 0, 0);
@@ -182,10 +202,35 @@ static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_fro
         naive_layer(&m, "condenser.layer.1", &head[s]);
     }
     double mlm = mean_token_loss(&m, &p, &b, states, 1) + mean_token_loss(&m, &p, &b, head, 2);
-    double pairs = pair_loss(states, b.count);
+    double pairs = contrast == GB_CONTRAST_SYMMETRIC ? pair_loss(states, b.count)
+                                                     : one_sided_loss(states, b.count);
     expect_loss(p.loss[1], mlm, "masked LM of encoder and head");
     expect_loss(p.loss[2], pairs, "contrastive loss");
     expect_loss(p.loss[0], mlm + pairs, "total");
+    free_batch(states, b.count);
+    free_batch(head, b.count);
+    pass_free(&p);
+    model_free(&m);
+}
+
+static void condenser_case(const tiny *t, gb_device *device)
+{
+    gb_bert_config config = tiny_config(t, 16, 32, 0);
+    gb_pretrain_params settings = tiny_settings();
+    model m;
+    model_make(&m, t, &config, "condenser", &settings);
+    pass p = pass_make(&m, device, 0, 0);
+    batch b = batch_of(&p, 0, settings.batch);
+    naive states[MOST] = {{0}}, head[MOST] = {{0}};
+    encode_batch(&m, &b, states, settings.skip_from, head);
+    for (uint32_t s = 0; s < b.count; s++) {
+        memcpy(head[s].x, states[s].x, config.hidden_size * sizeof(double));
+        naive_layer(&m, "condenser.layer.0", &head[s]);
+        naive_layer(&m, "condenser.layer.1", &head[s]);
+    }
+    expect_loss(p.loss[0],
+                mean_token_loss(&m, &p, &b, states, 1) + mean_token_loss(&m, &p, &b, head, 2),
+                "masked LM of encoder and head");
     free_batch(states, b.count);
     free_batch(head, b.count);
     pass_free(&p);
@@ -215,8 +260,47 @@ static void decode(const model *m, const pass *p, const gb_pretrain_params *sett
     }
 }
 
-static void cotmae_case(const tiny *t, gb_device *device, gb_decoder decoder, uint32_t layers,
-                        uint32_t window)
+/* Queries cls + position; keys and values [cls, embeddings]; bits as the objective drew them. */
+static void decode_enhanced(const model *m, const pass *p, const gb_pretrain_params *settings,
+                            const naive *passages, naive *decoded)
+{
+    batch b = batch_of(p, 1, settings->batch);
+    gb_tensor input = pass_input(p, "visible columns", 0);
+    const uint32_t *bits = gb_reference_u(p->reference, input);
+    uint32_t words = gb_tape_tensor(p->tape, input)->cols, h = m->config.hidden_size, ld;
+    const float *position = model_values(m, &ld, "bert.embeddings.position_embeddings.weight");
+    for (uint32_t s = 0; s < b.count; s++) {
+        uint32_t length;
+        const uint32_t *ids = ids_of(&b, s, &length);
+        naive states = naive_embed(m, ids, length);
+        memcpy(states.x, passages[s].x, h * sizeof(double));
+        decoded[s] = naive_embed(m, ids, length);
+        for (size_t i = 0; i < (size_t)length * h; i++)
+            decoded[s].x[i] = passages[s].x[i % h] + (double)position[i / h * ld + i % h];
+        naive_query_layer(m, "decoder.layer.0", &decoded[s], &states,
+                          bits + (size_t)b.starts[s] * words, words);
+        free(states.x);
+    }
+}
+
+static void decode_seed(const model *m, const pass *p, const gb_pretrain_params *settings,
+                        const naive *passages, naive *decoded)
+{
+    batch b = batch_of(p, 1, settings->batch);
+    for (uint32_t s = 0; s < b.count; s++) {
+        uint32_t length;
+        const uint32_t *ids = ids_of(&b, s, &length);
+        decoded[s] = naive_embed(m, ids, length);
+        for (uint32_t l = 0; l < settings->decoder_layers; l++) {
+            char prefix[64];
+            snprintf(prefix, sizeof prefix, "decoder.layer.%u", l);
+            naive_memory_layer(m, prefix, &decoded[s], passages[s].x, settings->window);
+        }
+    }
+}
+
+static void decoding_case(const tiny *t, gb_device *device, const char *objective,
+                          gb_decoder decoder, uint32_t layers, uint32_t window)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
     gb_pretrain_params settings = tiny_settings();
@@ -225,12 +309,17 @@ static void cotmae_case(const tiny *t, gb_device *device, gb_decoder decoder, ui
     settings.decoder_layers = layers;
     settings.window = window;
     model m;
-    model_make(&m, t, &config, "cotmae", &settings);
+    model_make(&m, t, &config, objective, &settings);
     pass p = pass_make(&m, device, 0, 0);
     batch passages = batch_of(&p, 0, settings.batch), contexts = batch_of(&p, 1, settings.batch);
     naive states[MOST], decoded[MOST];
     encode_batch(&m, &passages, states, 0, NULL);
-    decode(&m, &p, &settings, states, decoded);
+    if (!strcmp(objective, "enhanced"))
+        decode_enhanced(&m, &p, &settings, states, decoded);
+    else if (!strcmp(objective, "seed"))
+        decode_seed(&m, &p, &settings, states, decoded);
+    else
+        decode(&m, &p, &settings, states, decoded);
     expect_loss(p.loss[0],
                 mean_token_loss(&m, &p, &passages, states, 2) +
                     mean_token_loss(&m, &p, &contexts, decoded, 3),
@@ -449,11 +538,18 @@ Test(wiring, objectives, .timeout = 60)
     scratch s = scratch_enter();
     tiny t = tiny_make();
     gb_device *device = tiny_device();
-    cocondenser_case(&t, device, 0);
-    cocondenser_case(&t, device, 1);
-    cotmae_case(&t, device, GB_DECODER_CAUSAL, 1, 3);
-    cotmae_case(&t, device, GB_DECODER_CAUSAL, 2, 0);
-    cotmae_case(&t, device, GB_DECODER_MASKED, 2, 0);
+    cocondenser_case(&t, device, 0, GB_CONTRAST_SYMMETRIC);
+    cocondenser_case(&t, device, 1, GB_CONTRAST_SYMMETRIC);
+    cocondenser_case(&t, device, 1, GB_CONTRAST_ONE_SIDED);
+    condenser_case(&t, device);
+    decoding_case(&t, device, "cotmae", GB_DECODER_CAUSAL, 1, 3);
+    decoding_case(&t, device, "cotmae", GB_DECODER_CAUSAL, 2, 0);
+    decoding_case(&t, device, "cotmae", GB_DECODER_MASKED, 2, 0);
+    decoding_case(&t, device, "autoencoding", GB_DECODER_MASKED, 1, 0);
+    decoding_case(&t, device, "autoregression", GB_DECODER_CAUSAL, 1, 0);
+    decoding_case(&t, device, "bottleneck", GB_DECODER_CAUSAL, 1, 4);
+    decoding_case(&t, device, "enhanced", GB_DECODER_CAUSAL, 1, 0);
+    decoding_case(&t, device, "seed", GB_DECODER_CAUSAL, 3, 2);
     tiny_device_close(device);
     tiny_free(&t);
     scratch_leave(&s);
