@@ -82,7 +82,8 @@ typedef struct gb_pretrain_params {
                                     by [CLS] */
 } gb_pretrain_params;
 
-/* For `window` and `decoder_mask_ratio` until gb_pretrain_settle. */
+/* For `window`, `decoder_mask_ratio` and the weights and ratios below them until
+ * gb_pretrain_settle; `spans`, `temperature` and `queue` are open at 0. */
 #define GB_OPEN       UINT32_MAX
 #define GB_OPEN_RATIO (-1.0)
 /* Give what was left open the objective's default. */

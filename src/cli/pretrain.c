@@ -20,12 +20,15 @@ static const char usage[] =
     "  bottleneck      the context, e.g. a query, written from [CLS], token by token\n"
     "  enhanced        every token decoded from [CLS] and a sample of its own (RetroMAE)\n"
     "  seed            the passage written from [CLS] by a decoder with a small window (SEED)\n"
+    "  bow             masked LM, and the set of the passage's tokens predicted from [CLS]\n"
+    "  costa           masked LM, and a contrastive loss between [CLS] and spans of the passage\n"
     "A second stage is a second step: --init FIRST --schedule constant --warmup 0.\n"
     "Prints the step's folder; the encoder is in its model/ (a Hugging Face folder).\n";
 
 typedef struct settings {
     const char *collection, *tokens, *vocabulary, *init; /* steps */
     const char *context, *decoder, *contrast, *schedule; /* by name */
+    const char *bow_head, *projector, *granularities;    /* by name; NULL: open */
     uint32_t layers, hidden, heads, ffn;                 /* of a fresh encoder */
     double init_std;                           /* of a fresh encoder, heads and decoders */
     uint32_t steps;                            /* optimiser steps */
@@ -101,6 +104,7 @@ static bool make_objective(session *s, settings *o, const char *name, gb_status 
 {
     gb_pretrain_data data = {s->collection, &s->tokens, s->vocab};
     gb_pretrain_params *p = &o->params;
+    p->steps = o->steps;
     if (!p->skip_from)
         p->skip_from = s->config.layers / 2;
     s->params = gb_params_create(status);
@@ -262,9 +266,46 @@ static bool choose_words(settings *o, gb_status *status)
     return true;
 }
 
+/* A list "word,phrase" as bits. */
+static bool choose_granularities(settings *o, gb_status *status)
+{
+    static const char *const names[] = {"word", "phrase", "sentence", "paragraph"};
+    for (const char *at = o->granularities; *at;) {
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < 4 && (strlen(names[i]) != length || strncmp(at, names[i], length)))
+            i++;
+        if (i == 4)
+            return gb_fail(status, GB_USAGE, NULL, NULL,
+                           "--granularities is a list of word, phrase, sentence, paragraph");
+        o->params.granularities |= 1u << i;
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
+/* Words that only some objectives know, and their defaults for those. */
+static bool choose_own_words(settings *o, const char *objective, gb_status *status)
+{
+    static const char *const heads[] = {
+        [GB_BOW_FULL] = "full", [GB_BOW_PROJECTION] = "projection", NULL};
+    int head = 0;
+    if (!strcmp(objective, "bow") && !o->bow_head)
+        o->bow_head = "full";
+    if (!strcmp(objective, "costa")) {
+        o->projector = o->projector ? o->projector : "nonlinear";
+        o->granularities = o->granularities ? o->granularities : "word,phrase,sentence,paragraph";
+    }
+    if (o->bow_head && !choose("bow-head", o->bow_head, heads, &head, status))
+        return false;
+    o->params.bow_head = (gb_bow_head)head;
+    if (o->projector && !gb_projector_find(o->projector, &o->params.projector))
+        return gb_fail(status, GB_USAGE, NULL, NULL, "--projector is none, linear or nonlinear");
+    return !o->granularities || choose_granularities(o, status);
+}
+
 static bool check_words(settings *o, const char *name, gb_status *status)
 {
-    if (!choose_words(o, status))
+    if (!choose_words(o, status) || (name && !choose_own_words(o, name, status)))
         return false;
     const gb_objective *objective = name ? gb_objective_find(name) : NULL;
     if (!name || (strcmp(name, "none") && !objective))
@@ -303,7 +344,11 @@ int gb_cli_pretrain(int argc, char **argv)
                              .decoder_mask_ratio = GB_OPEN_RATIO,
                              .head_layers = 2,
                              .window = GB_OPEN,
-                             .seed = 42}};
+                             .seed = 42,
+                             .bow_weight = GB_OPEN_RATIO,
+                             .bow_weight_final = GB_OPEN_RATIO,
+                             .contrast_weight = GB_OPEN_RATIO,
+                             .momentum = GB_OPEN_RATIO}};
     const char *name = NULL;
     const step_option options[] = {
         {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
@@ -345,12 +390,30 @@ int gb_cli_pretrain(int argc, char **argv)
          "of a decoder (CoT-MAE 2 masked, seed 3, others 1)"},
         {"window", OPTION_U32, &o.params.window, false, false,
          "tokens a causal decoder sees back (CoT-MAE 3, seed 2, others 0: all)"},
+        {"bow-head", OPTION_TEXT, &o.bow_head, false, false,
+         "bow: full MLM head at [CLS] (released code) or bare projection (full)", true},
+        {"bow-weight", OPTION_REAL, &o.params.bow_weight, false, false,
+         "bow: at the first step (1)", true},
+        {"bow-weight-final", OPTION_REAL, &o.params.bow_weight_final, false, false,
+         "bow: at the last, by a cosine (.1)", true},
+        {"granularities", OPTION_TEXT, &o.granularities, false, false,
+         "costa: some of word,phrase,sentence,paragraph (all)", true},
+        {"spans", OPTION_U32, &o.params.spans, false, false,
+         "costa: of each granularity and passage (5)", true},
+        {"projector", OPTION_TEXT, &o.projector, false, false,
+         "costa: on [CLS]: none, linear, nonlinear (nonlinear)", true},
+        {"contrast-weight", OPTION_REAL, &o.params.contrast_weight, false, false,
+         "costa: of the contrastive loss (.1)", true},
+        {"temperature", OPTION_REAL, &o.params.temperature, false, false,
+         "of a contrastive loss (costa .1)", true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
     step_run run = {.kind = "pretrain", .options = options};
     int code;
     if (!step_parse(&run, argc, argv, usage, &name, &code, &status))
         return code;
+    const gb_objective *objective = name ? gb_objective_find(name) : NULL;
+    run.shader_set = objective ? objective->shader_set : NULL;
     bool ok = check_words(&o, name, &status) &&
               step_begin(&run, 1, strcmp(name, "none") != 0, json_pack("{s:s}", "objective", name),
                          &status);

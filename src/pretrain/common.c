@@ -355,6 +355,7 @@ void gb_pretrain_settle(const char *objective, gb_pretrain_params *params)
         params->window = own[i].window;
     if (params->decoder_mask_ratio == GB_OPEN_RATIO)
         params->decoder_mask_ratio = own[i].decoder_mask_ratio;
+    settle_contrast(objective, params);
 }
 
 const gb_objective *gb_objective_find(const char *name)

@@ -8,6 +8,9 @@ extern const gb_objective objective_mlm, objective_condenser, objective_coconden
     objective_cotmae, objective_autoencoding, objective_autoregression, objective_bottleneck,
     objective_enhanced, objective_seed;
 
+/* The part of gb_pretrain_settle for settings of contrastive objectives. */
+void settle_contrast(const char *objective, gb_pretrain_params *params);
+
 /* Shuffled rows, epoch by epoch. */
 typedef struct row_order {
     uint32_t *rows;     /* rows to visit */

@@ -7,9 +7,6 @@
 extern const gb_objective objective_bow, objective_costa, objective_ict, objective_simcse,
     objective_contriever;
 
-/* The temperature, or the objective's own where it is 0. */
-double temperature_of(const gb_pretrain_params *params, double own);
-
 /* Row i belongs to column i: targets and weights of N rows. */
 typedef struct pair_inputs {
     gb_tensor labels;  /* u32 [N, 1] */

@@ -118,7 +118,7 @@ static gb_tensor contrast(const costa *c, gb_net *net, const graph *g, gb_tensor
     gb_tape *tape = net->tape;
     gb_tensor z = gb_projector_apply(net, &c->projector, gb_rows_gather(net, h, &g->cls));
     gb_tensor all = gb_merge_rows(tape, gb_combine_rows(tape, h, &g->spans), z, g->whole, g->place);
-    float by = (float)(1 / temperature_of(&c->params, .1));
+    float by = (float)(1 / c->params.temperature);
     gb_tensor scores = gb_scale(tape, gb_matmul(tape, GB_NT, z, all), by);
     return gb_set_loss(tape, scores, g->positives, g->text_weights, g->excluded);
 }
