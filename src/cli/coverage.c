@@ -69,12 +69,8 @@ static bool sample_rows(texts *t, uint32_t all, uint32_t wanted, uint64_t seed, 
 
 static bool open_collection(texts *t, const settings *o, gb_status *status)
 {
-    char *dir = gb_path_join(status, o->collection, "collection");
-    char *tokens = gb_path_join(status, o->tokens, "tokens");
-    bool ok = dir && tokens && (t->collection = gb_collection_open(dir, status)) &&
-              gb_tokens_open(tokens, &t->tokens, status);
-    free(dir);
-    free(tokens);
+    bool ok = (t->collection = step_collection_open(o->collection, status)) &&
+              step_tokens_open(o->tokens, &t->tokens, status);
     t->table = t->tokens.passages;
     if (ok && gb_table_count(t->table) != t->collection->passages)
         return gb_fail(status, GB_DATA, o->tokens, "take the tokens of that collection",

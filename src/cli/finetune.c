@@ -70,14 +70,9 @@ static bool make_set(session *s, const settings *o, gb_status *status)
 
 static bool open_inputs(session *s, const settings *o, gb_status *status)
 {
-    char *dir = gb_path_join(status, o->collection, "collection");
-    char *tokens = gb_path_join(status, o->tokens, "tokens");
-    bool ok = dir && tokens && (s->collection = gb_collection_open(dir, status)) &&
-              (s->has_tokens = gb_tokens_open(tokens, &s->tokens, status)) &&
-              (s->has_init = step_model_open(&s->init, o->init, o->tokens, status));
-    free(dir);
-    free(tokens);
-    return ok;
+    return (s->collection = step_collection_open(o->collection, status)) &&
+           (s->has_tokens = step_tokens_open(o->tokens, &s->tokens, status)) &&
+           (s->has_init = step_model_open(&s->init, o->init, o->tokens, status));
 }
 
 static bool make_model(session *s, settings *o, gb_status *status)

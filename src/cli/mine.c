@@ -16,8 +16,7 @@ static const char bm25_usage[] =
 static bool rank(step_run *step, const char *collection_step, const char *model, const char *tokens,
                  const char *split, uint32_t depth, gb_status *status)
 {
-    char *dir = gb_path_join(status, collection_step, "collection");
-    gb_collection *collection = dir ? gb_collection_open(dir, status) : NULL;
+    gb_collection *collection = step_collection_open(collection_step, status);
     gb_qrels qrels = {0};
     gb_run run = {0};
     ranking_dense dense = {0};
@@ -40,7 +39,6 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
     free(queries);
     free(qrels.rows);
     gb_collection_close(collection);
-    free(dir);
     return ok;
 }
 

@@ -165,18 +165,14 @@ static bool measure(measurement *m, uint32_t *count, gb_status *status)
 static bool open_texts(measurement *m, gb_status *status)
 {
     const settings *o = m->o;
-    char *tokens = gb_path_join(status, o->tokens, "tokens");
-    char *vocab = gb_path_join(status, o->vocabulary, "vocab.txt");
     char mine[GB_HASH_SIZE], its[GB_HASH_SIZE];
-    bool ok = tokens && vocab && gb_tokens_open(tokens, &m->tokens, status) &&
-              (m->vocab = gb_vocab_load(vocab, status)) &&
+    bool ok = step_tokens_open(o->tokens, &m->tokens, status) &&
+              (m->vocab = step_vocabulary_open(o->vocabulary, status)) &&
               step_vocab_hash(m->vocab, mine, status) &&
               step_vocab_hash(m->model.vocab, its, status);
     if (ok && strcmp(mine, its))
         ok = gb_fail(status, GB_DATA, o->vocabulary, "take the vocabulary of the model",
                      "the model has another vocabulary");
-    free(tokens);
-    free(vocab);
     return ok;
 }
 

@@ -57,15 +57,9 @@ typedef struct session {
 
 static bool open_inputs(session *s, const settings *o, gb_status *status)
 {
-    char *dir = gb_path_join(status, o->collection, "collection");
-    char *tokens = gb_path_join(status, o->tokens, "tokens");
-    char *vocab = gb_path_join(status, o->vocabulary, "vocab.txt");
-    bool ok = dir && tokens && vocab && (s->collection = gb_collection_open(dir, status)) &&
-              (s->has_tokens = gb_tokens_open(tokens, &s->tokens, status)) &&
-              (s->vocab = gb_vocab_load(vocab, status));
-    free(dir);
-    free(tokens);
-    free(vocab);
+    bool ok = (s->collection = step_collection_open(o->collection, status)) &&
+              (s->has_tokens = step_tokens_open(o->tokens, &s->tokens, status)) &&
+              (s->vocab = step_vocabulary_open(o->vocabulary, status));
     if (!ok || !o->init)
         return ok;
     return s->has_init = step_model_open(&s->init, o->init, o->tokens, status);

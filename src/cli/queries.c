@@ -48,13 +48,11 @@ int gb_cli_queries(int argc, char **argv)
     ok = ok && step_begin(&run, 1, false, NULL, &status);
     json_t *facts = NULL;
     if (ok && !gb_step_done(run.step)) {
-        char *dir = gb_path_join(&status, collection_step, "collection");
-        gb_collection *collection = dir ? gb_collection_open(dir, &status) : NULL;
+        gb_collection *collection = step_collection_open(collection_step, &status);
         ok = collection && gb_queries_make(collection, &params, gb_step_path(run.step), &status);
         if (ok)
             facts = read_facts(gb_step_path(run.step));
         gb_collection_close(collection);
-        free(dir);
     }
     if (ok)
         step_end(&run, facts, &status);

@@ -56,14 +56,12 @@ bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *mod
                         const char *tokens_step, gb_status *status)
 {
     *dense = (ranking_dense){.device = device};
-    char *tokens = gb_path_join(status, tokens_step, "tokens");
     dense->longest_passage = step_setting_u32(tokens_step, "passage-tokens", 512);
     dense->longest_query = step_setting_u32(tokens_step, "query-tokens", 512);
-    bool ok = tokens && step_model_open(&dense->model, model_path, tokens_step, status) &&
-              gb_tokens_open(tokens, &dense->tokens, status) &&
+    bool ok = step_model_open(&dense->model, model_path, tokens_step, status) &&
+              step_tokens_open(tokens_step, &dense->tokens, status) &&
               (dense->params = gb_params_create(status)) &&
               gb_bert_declare(dense->params, &dense->model.config, false, &dense->bert, status);
-    free(tokens);
     if (ok) {
         gb_params_freeze(dense->params);
         dense->values = gb_alloc(gb_params_floats(dense->params), sizeof *dense->values, status);

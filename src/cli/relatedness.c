@@ -103,8 +103,7 @@ static bool write_rate(const step_run *run, double rate, uint32_t count, gb_stat
 static bool work(step_run *run, const settings *o, gb_pair_kind kind, json_t *facts,
                  gb_status *status)
 {
-    char *dir = gb_path_join(status, o->collection, "collection");
-    gb_collection *collection = dir ? gb_collection_open(dir, status) : NULL;
+    gb_collection *collection = step_collection_open(o->collection, status);
     gb_pair *pairs = gb_alloc(o->pairs, sizeof *pairs, status);
     bool *related = gb_alloc(o->pairs, sizeof *related, status), known = false;
     bool ok = collection && pairs && related &&
@@ -121,7 +120,6 @@ static bool work(step_run *run, const settings *o, gb_pair_kind kind, json_t *fa
     gb_collection_close(collection);
     free(pairs);
     free(related);
-    free(dir);
     return ok;
 }
 

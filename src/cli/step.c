@@ -376,3 +376,29 @@ bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *s
     free(text);
     return ok;
 }
+
+/* ---- folders of steps ---- */
+
+gb_collection *step_collection_open(const char *step, gb_status *status)
+{
+    char *path = gb_path_join(status, step, "collection");
+    gb_collection *collection = path ? gb_collection_open(path, status) : NULL;
+    free(path);
+    return collection;
+}
+
+bool step_tokens_open(const char *step, gb_tokens *tokens, gb_status *status)
+{
+    char *path = gb_path_join(status, step, "tokens");
+    bool ok = path && gb_tokens_open(path, tokens, status);
+    free(path);
+    return ok;
+}
+
+gb_vocab *step_vocabulary_open(const char *step, gb_status *status)
+{
+    char *path = gb_path_join(status, step, "vocab.txt");
+    gb_vocab *vocab = path ? gb_vocab_load(path, status) : NULL;
+    free(path);
+    return vocab;
+}

@@ -83,6 +83,11 @@ typedef struct step_model {
 /* tokens_step: what it will read; refused when that was made with another vocabulary or casing. */
 bool step_model_open(step_model *model, const char *path, const char *tokens_step,
                      gb_status *status);
+/* What is in the folders of steps. Close with gb_collection_close, gb_tokens_close and
+ * gb_vocab_destroy. */
+gb_collection *step_collection_open(const char *step, gb_status *status);
+bool step_tokens_open(const char *step, gb_tokens *tokens, gb_status *status);
+gb_vocab *step_vocabulary_open(const char *step, gb_status *status);
 /* Hash of the list of tokens: what a tokens step notes as fact "vocabulary". */
 bool step_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status);
 void step_model_close(step_model *model);

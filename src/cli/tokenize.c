@@ -13,13 +13,11 @@ static bool tokenize(const step_run *run, const char *collection_step, const cha
                      const char *generated_step, uint32_t passage_tokens, uint32_t query_tokens,
                      json_t **facts, gb_status *status)
 {
-    char *dir = gb_path_join(status, collection_step, "collection");
-    char *vocab_path = dir ? gb_path_join(status, vocabulary_step, "vocab.txt") : NULL;
-    char *out = vocab_path ? step_file(run, "tokens", status) : NULL;
-    gb_collection *collection = out ? gb_collection_open(dir, status) : NULL;
+    char *out = step_file(run, "tokens", status);
+    gb_collection *collection = out ? step_collection_open(collection_step, status) : NULL;
     bool have = collection &&
                 (!generated_step || gb_collection_use_queries(collection, generated_step, status));
-    gb_vocab *vocab = have ? gb_vocab_load(vocab_path, status) : NULL;
+    gb_vocab *vocab = have ? step_vocabulary_open(vocabulary_step, status) : NULL;
     gb_tokenizer *tokenizer =
         vocab ? gb_tokenizer_create(vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
     bool ok = tokenizer && gb_make_dirs(out, status) &&
@@ -33,8 +31,6 @@ static bool tokenize(const step_run *run, const char *collection_step, const cha
     gb_vocab_destroy(vocab);
     gb_collection_close(collection);
     free(out);
-    free(vocab_path);
-    free(dir);
     return ok;
 }
 
