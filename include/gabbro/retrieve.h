@@ -83,6 +83,23 @@ bool gb_run_write(const gb_run *run, gb_run_format format, const gb_names *queri
 bool gb_qrels_read(const char *path, gb_names *queries, gb_names *passages, gb_qrels *qrels,
                    gb_status *status);
 
+/* ---- answers ----------------------------------------------------------------------------------
+ */
+
+/* Answer strings of questions: answers.tsv of a collection, "query-id<TAB>answer<TAB>answer...". */
+typedef struct gb_answers gb_answers;
+/* An unknown query and a line without answers are errors with file:line. */
+gb_answers *gb_answers_read(const char *path, gb_names *queries, gb_status *status);
+void gb_answers_destroy(gb_answers *answers);
+/* Does a text hold an answer of the query, by DPR's rule (src/retrieve/answers.c)? Never where the
+ * query has none. False only on failure. */
+bool gb_answers_hold(const gb_answers *answers, uint32_t query, const char *text, size_t length,
+                     bool *held, gb_status *status);
+/* Judgements of the first `depth` passages of each query of a run that has answers: 1 those that
+ * hold one, else 0. Top@k of question answering papers is Hit@k with them. Owned: free(rows). */
+bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_table *texts,
+                      uint32_t depth, gb_qrels *qrels, gb_status *status);
+
 /* ---- measures ---------------------------------------------------------------------------------
  */
 

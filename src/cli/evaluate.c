@@ -7,7 +7,10 @@
 static const char usage[] =
     "usage: gabbro evaluate --model MODEL|--bm25 --collection STEP [--tokens STEP] [options]\n\n"
     "Rank passages for the queries of every split but train, and measure; a split that holds all\n"
-    "training queries is left out. Prints the step's folder: metrics.json, per-query/, runs/.\n";
+    "training queries is left out. Top@k, of a collection with answers.tsv, is the share of "
+    "queries\n"
+    "with an answer in the text of one of the first k passages. Prints the step's folder:\n"
+    "metrics.json, per-query/, runs/.\n";
 
 typedef struct settings {
     const char *model, *collection, *tokens; /* steps */
@@ -15,42 +18,52 @@ typedef struct settings {
     uint32_t depth;                          /* passages a query */
 } settings;
 
+/* How lists are judged and queries averaged. */
+typedef enum form { FORM_MSMARCO, FORM_TREC, FORM_ANSWERS } form;
+static const char *const form_names[] = {"msmarco", "trec", "answers"};
+
 /* A measure and the name it has in tables. */
 typedef struct column {
     const char *name;   /* in tables */
     const char *metric; /* of gb_metrics_add */
-    bool msmarco; /* in the MS MARCO script's form, else trec_eval's over all judged queries */
+    form form;          /* the MS MARCO script's, trec_eval's over all judged queries, or by answers
+                           (ranks as in the run) */
 } column;
 
-static const column columns[] = {{"MRR@10", "MRR@10", true},        {"Hit@10", "Hit@10", true},
-                                 {"Hit@50", "Hit@50", true},        {"Hit@1000", "Hit@1000", true},
-                                 {"nDCG@10", "ndcg_cut_10", false}, {"R@50", "recall_50", false},
-                                 {"R@1000", "recall_1000", false}};
+static const column columns[] = {
+    {"MRR@10", "MRR@10", FORM_MSMARCO},     {"MRR@100", "MRR@100", FORM_MSMARCO},
+    {"Hit@1", "Hit@1", FORM_MSMARCO},       {"Hit@10", "Hit@10", FORM_MSMARCO},
+    {"Hit@50", "Hit@50", FORM_MSMARCO},     {"Hit@100", "Hit@100", FORM_MSMARCO},
+    {"Hit@1000", "Hit@1000", FORM_MSMARCO}, {"nDCG@10", "ndcg_cut_10", FORM_TREC},
+    {"R@50", "recall_50", FORM_TREC},       {"R@100", "recall_100", FORM_TREC},
+    {"R@1000", "recall_1000", FORM_TREC},   {"Top@5", "Hit@5", FORM_ANSWERS},
+    {"Top@20", "Hit@20", FORM_ANSWERS},     {"Top@100", "Hit@100", FORM_ANSWERS}};
 #define COLUMNS (sizeof columns / sizeof *columns)
+enum { ANSWER_DEPTH = 100 }; /* of the deepest Top@k */
 
 /* Measure one form of a split into metrics and a per-query file. */
 static bool measure(const step_run *step, const gb_collection *collection, const char *split,
-                    const gb_run *run, const gb_qrels *qrels, bool msmarco, json_t *metrics,
+                    const gb_run *run, const gb_qrels *qrels, form how, json_t *metrics,
                     gb_status *status)
 {
     gb_names *queries = gb_names_from_table(collection->query_ids, status);
     gb_names *passages = gb_names_from_table(collection->passage_ids, status);
     gb_metrics wanted = {0};
     gb_evaluation evaluation = {0};
-    gb_eval_params params = msmarco ? GB_EVAL_MSMARCO : GB_EVAL_TREC;
+    gb_eval_params params = how == FORM_TREC ? GB_EVAL_TREC : GB_EVAL_MSMARCO;
     params.complete = true;
     bool ok = queries && passages;
     for (size_t c = 0; ok && c < COLUMNS; c++)
-        if (columns[c].msmarco == msmarco)
+        if (columns[c].form == how)
             ok = gb_metrics_add(&wanted, columns[c].metric, status);
     char file[128];
-    snprintf(file, sizeof file, "per-query/%s.%s.tsv", split, msmarco ? "msmarco" : "trec");
+    snprintf(file, sizeof file, "per-query/%s.%s.tsv", split, form_names[how]);
     char *path = ok ? step_file(step, file, status) : NULL;
     ok = path &&
          gb_evaluate(run, qrels, queries, passages, &params, &wanted, &evaluation, status) &&
          gb_evaluation_write(&evaluation, queries, path, status);
     for (size_t c = 0; ok && c < COLUMNS; c++) {
-        if (columns[c].msmarco != msmarco)
+        if (columns[c].form != how)
             continue;
         char key[128];
         snprintf(key, sizeof key, "%s:%s", split, columns[c].name);
@@ -64,6 +77,31 @@ static bool measure(const step_run *step, const gb_collection *collection, const
     free(wanted.items);
     gb_names_destroy(passages);
     gb_names_destroy(queries);
+    return ok;
+}
+
+/* Measure by answers where the collection has them for queries of the split. */
+static bool measure_answers(const step_run *step, const gb_collection *collection,
+                            const char *split, const gb_run *run, json_t *metrics,
+                            gb_status *status)
+{
+    char *path = gb_path_join(status, collection->path, "answers.tsv");
+    if (!path || !gb_file_exists(path)) {
+        bool none = path != NULL;
+        free(path);
+        return none;
+    }
+    gb_qrels held = {0};
+    gb_names *queries = gb_names_from_table(collection->query_ids, status);
+    gb_answers *answers = queries ? gb_answers_read(path, queries, status) : NULL;
+    bool ok =
+        answers && gb_answers_qrels(answers, run, collection->texts, ANSWER_DEPTH, &held, status);
+    if (ok && held.count)
+        ok = measure(step, collection, split, run, &held, FORM_ANSWERS, metrics, status);
+    free(held.rows);
+    gb_answers_destroy(answers);
+    gb_names_destroy(queries);
+    free(path);
     return ok;
 }
 
@@ -115,8 +153,9 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
               (o->bm25 ? ranking_bm25(collection, queries, count, o->depth, &run, status)
                        : ranking_dense_run(dense, queries, count, o->depth, &run, status)) &&
               ranking_write(step, collection, &run, file, status) &&
-              measure(step, collection, split, &run, &qrels, true, metrics, status) &&
-              measure(step, collection, split, &run, &qrels, false, metrics, status);
+              measure(step, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
+              measure(step, collection, split, &run, &qrels, FORM_TREC, metrics, status) &&
+              measure_answers(step, collection, split, &run, metrics, status);
     if (ok && !strcmp(split, "dev"))
         diagnose(collection, &run, &qrels, facts);
     gb_run_free(&run);
@@ -181,8 +220,7 @@ static bool make_folders(const step_run *step, gb_status *status)
 
 static bool evaluate(step_run *step, const settings *o, gb_status *status)
 {
-    char *dir = gb_path_join(status, o->collection, "collection");
-    gb_collection *collection = dir ? gb_collection_open(dir, status) : NULL;
+    gb_collection *collection = step_collection_open(o->collection, status);
     json_t *metrics = json_object(), *facts = json_object();
     ranking_dense dense = {0};
     bool fair, ok = collection && make_folders(step, status);
@@ -202,7 +240,6 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     json_decref(metrics);
     json_decref(facts);
     gb_collection_close(collection);
-    free(dir);
     return ok;
 }
 
