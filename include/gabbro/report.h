@@ -1,6 +1,6 @@
 /* Report room: published numbers and claims as data, results of runs, recorded results of many
- * seeds, verdicts, and the table in four forms. Stands on base, store and retrieve (significance).
- * The data files are described in tables/README.md. */
+ * seeds, verdicts, the table in several forms, and the site. Stands on base, store and retrieve
+ * (significance). The data files are described in tables/README.md. */
 #ifndef GABBRO_REPORT_H
 #define GABBRO_REPORT_H
 
@@ -215,7 +215,24 @@ void gb_report_text(const gb_report *report, gb_text *out); /* at most 112 colum
 void gb_report_markdown(const gb_report *report, gb_text *out);
 void gb_report_html(const gb_report *report, gb_text *out); /* one file, no scripts */
 bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status);
-/* table.md, table.json, table.html in a folder. */
+void gb_report_csv(const gb_report *report, gb_text *out);   /* one line a cell, RFC 4180 */
+void gb_report_latex(const gb_report *report, gb_text *out); /* a tabular, no packages needed */
+/* table.md, table.json, table.html, table.csv, table.tex in a folder. */
 bool gb_report_write(const gb_report *report, const char *folder, gb_status *status);
+
+/* ---- the site ---------------------------------------------------------------------------------
+ */
+
+typedef struct gb_site_params {
+    const char *const *folders; /* [count] with the table.json of gb_report_write, or a figure */
+    size_t count;               /* folders */
+    const char *store;          /* root of the run store; NULL: where results.jsonl says */
+} gb_site_params;
+
+/* A static site in `out`: index.html (verdicts by paper, tables, figures), a page a table, and for
+ * every row a page that tells of each of its cells where the value came from: commands, settings,
+ * inputs and outputs with their hashes, devices, times, training curves. Links are relative,
+ * nothing needs scripts or a server. Folders of figures (coverage.html, map.html) are copied. */
+bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status);
 
 #endif

@@ -26,6 +26,7 @@ static const struct {
     {"bm25", gb_cli_bm25, "index, search and measure with BM25"},
     {"eval", gb_cli_eval, "measure a run file as trec_eval does"},
     {"report", gb_cli_report, "print a paper's table beside what was obtained"},
+    {"site", gb_cli_site, "write results as a static site"},
     {"doctor", gb_cli_doctor, "look at the devices and check every kind of kernel"},
     {"bench", gb_cli_bench, "measure products and training steps"},
     {"store", gb_cli_store, "look at the run store and clean it"},

@@ -1,4 +1,4 @@
-/* table.json, and the three files together. */
+/* table.json, and all files together. */
 #include "gabbro/retrieve.h"
 #include "private.h"
 
@@ -77,9 +77,9 @@ static json_t *row_json(const gb_report *report, size_t index)
         if (run->converged[index] >= 0)
             json_object_set_new(converged, name, json_boolean(run->converged[index]));
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "row", row->key, "published_row",
-                     row->published, "label", row->label, "role", roles[row->role], "cells", cells,
-                     "steps", steps, "converged", converged);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "row", row->key, "published_row",
+                     row->published, "group", row->group, "label", row->label, "role",
+                     roles[row->role], "cells", cells, "steps", steps, "converged", converged);
 }
 
 static json_t *claim_json(const gb_report *report, size_t index)
@@ -94,6 +94,9 @@ static json_t *claim_json(const gb_report *report, size_t index)
         j->reason, "seeds", (json_int_t)j->seeds, "mean", number(j->mean), "sd", number(j->sd),
         "low", number(j->low), "high", number(j->high), "more_seeds", (int)j->more_seeds,
         "not_converged", (json_int_t)j->unconverged);
+    const gb_spec_row *left = &report->spec->rows[claim->sides[0]];
+    json_object_set_new(out, "left_group", json_string(left->group));
+    json_object_set_new(out, "left_label", json_string(left->label));
     if (!isnan(j->query_p))
         json_object_set_new(
             out, "over_queries",
@@ -115,6 +118,43 @@ static json_t *times_json(const gb_report *report)
     }
     json_object_set_new(times, "reported", json_string(date));
     return times;
+}
+
+/* scale: values of `here` times this are in the unit of the others. */
+static json_t *columns_json(const gb_report *report)
+{
+    json_t *out = json_array();
+    for (size_t c = 0; c < report->column_count; c++) {
+        const gb_spec_column *column = &report->columns[c];
+        json_array_append_new(
+            out, json_pack("{s:s, s:s, s:s, s:f, s:i}", "column", column->name, "header",
+                           report->own_collection ? column->name : column->header, "label",
+                           column->label, "scale", column->scale, "decimals", column->decimals));
+    }
+    return out;
+}
+
+static json_t *deviations_json(const gb_report *report)
+{
+    json_t *out = json_array();
+    for (size_t i = 0; i < report->spec->deviation_count; i++) {
+        const gb_deviation *one = &report->spec->deviations[i];
+        if (deviation_applies(report, one))
+            json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", one->id,
+                                                 "topic", one->topic, "paper", one->paper, "here",
+                                                 one->here, "why", one->why));
+    }
+    return out;
+}
+
+static void add_words(const gb_report *report, json_t *root)
+{
+    gb_text title = {0};
+    title_text(report, &title);
+    json_object_set_new(root, "title", json_string(title.failed ? "" : title.data));
+    gb_text_free(&title);
+    json_object_set_new(root, "columns", columns_json(report));
+    json_object_set_new(root, "deviation_texts", deviations_json(report));
 }
 
 static json_t *report_json(const gb_report *report)
@@ -145,6 +185,8 @@ static json_t *report_json(const gb_report *report)
 bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status)
 {
     json_t *root = report_json(report);
+    if (root)
+        add_words(report, root);
     char *text =
         root ? json_dumps(root, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(root);
@@ -167,15 +209,21 @@ static bool write_one(const char *folder, const char *name, const gb_text *text,
 
 bool gb_report_write(const gb_report *report, const char *folder, gb_status *status)
 {
-    gb_text markdown = {0}, html = {0}, json = {0};
+    gb_text markdown = {0}, html = {0}, json = {0}, csv = {0}, latex = {0};
     gb_report_markdown(report, &markdown);
     gb_report_html(report, &html);
+    gb_report_csv(report, &csv);
+    gb_report_latex(report, &latex);
     bool ok = gb_report_json(report, &json, status) && gb_make_dirs(folder, status) &&
               write_one(folder, "table.md", &markdown, status) &&
               write_one(folder, "table.html", &html, status) &&
+              write_one(folder, "table.csv", &csv, status) &&
+              write_one(folder, "table.tex", &latex, status) &&
               write_one(folder, "table.json", &json, status);
     gb_text_free(&markdown);
     gb_text_free(&html);
     gb_text_free(&json);
+    gb_text_free(&csv);
+    gb_text_free(&latex);
     return ok;
 }

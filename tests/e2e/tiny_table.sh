@@ -59,10 +59,10 @@ else
     checks_end
     exit 1
 fi
-for file in table.md table.json table.html results.jsonl; do
+for file in table.md table.json table.html table.csv table.tex results.jsonl; do
     expect "it writes $file" [ -s "$work/quiet/$file" ]
 done
-expect "nothing else is in its folder" [ "$(find "$work/quiet" -type f | wc -l)" = 4 ]
+expect "nothing else is in its folder" [ "$(find "$work/quiet" -type f | wc -l)" = 6 ]
 published=$(grep -c '"published_row": "[^"]' "$work/quiet/table.json")
 expect "all 26 published rows are in the table ($published)" [ "$published" = 26 ]
 obtained=$(grep -c '"42": [0-9]' "$work/quiet/table.json")

@@ -625,3 +625,35 @@ Test(report, main_table_fits_a_terminal)
     free(path);
     gb_report_free(report);
 }
+
+Test(report, csv_and_latex)
+{
+    gb_status status = {0};
+    put_results("three.jsonl", 42, 44, "{}");
+    cr_assert(record("three.jsonl", &status), "%s", status.what);
+    put_results("one.jsonl", 42, 42, "{}");
+    gb_report *report = build("one.jsonl");
+    gb_text csv = {0}, latex = {0};
+    report->spec->rows[1].label = "50% of \"A_1\", B & C";
+    gb_report_csv(report, &csv);
+    gb_report_latex(report, &latex);
+    static const char *const lines[] = {
+        "table,scale,row,group,label,role,column,published,published_status,recorded_mean,"
+        "recorded_sd,recorded_seeds,here_mean,here_sd,here_seeds,verdict\r\n",
+        "x/table1,mini,,Dense,Old,quoted,set:MRR@10,38.2,ok,,,0,,,0,\r\n",
+        "x/table1,mini,span,Dense,\"50% of \"\"A_1\"\", B & "
+        "C\",trained,set:MRR@10,38.8,ok,32,2,3,30,,"
+        "1,\r\n",
+        "x/table1,mini,none,Ours,None,extra,set:MRR@10,,,25,0,3,25,,1,\r\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        cr_expect(strstr(csv.data, lines[i]), "%s in %s", lines[i], csv.data);
+    cr_expect(strstr(latex.data, "\\begin{tabular}{l|rrr|rrr}\n"), "%s", latex.data);
+    cr_expect(strstr(latex.data, "50\\% of \"A\\_1\", B \\& C & 38.8 & 32.0 $\\pm$ 2.0 & 30.0 & "
+                                 "87.8 &  &  \\\\\n"),
+              "%s", latex.data);
+    cr_expect(strstr(latex.data, "\\multicolumn{7}{l}{\\textit{Dense}} \\\\\n"));
+    gb_text_free(&csv);
+    gb_text_free(&latex);
+    gb_report_free(report);
+}

@@ -1,0 +1,161 @@
+/* table.csv and table.tex: the cells for other programs. */
+#include "private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- CSV ---- */
+
+static void field(gb_text *out, const char *text, const char *behind)
+{
+    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    gb_text_printf(out, "%s", quoted ? "\"" : "");
+    for (; *text; text++)
+        gb_text_printf(out, *text == '"' ? "\"\"" : "%c", *text);
+    gb_text_printf(out, "%s%s", quoted ? "\"" : "", behind);
+}
+
+static void number(gb_text *out, size_t count, size_t least, double value)
+{
+    gb_text_append(out, ",", 1);
+    if (count >= least && isfinite(value))
+        gb_text_printf(out, "%.6g", value);
+}
+
+static void cell_csv(const gb_report *report, size_t row, size_t column, gb_text *out)
+{
+    static const char *const roles[] = {"quoted", "baseline", "trained", "extra"};
+    shown cell;
+    shown_cell(report, row, column, &cell);
+    if (!cell.published && !cell.recorded_count && !cell.here_count)
+        return;
+    const gb_spec_row *one = &report->spec->rows[row];
+    field(out, report->spec->name, ",");
+    field(out, report->scale, ",");
+    field(out, one->key, ",");
+    field(out, one->group, ",");
+    field(out, one->label, ",");
+    field(out, roles[one->role], ",");
+    field(out, report->columns[column].name, ",");
+    if (cell.published)
+        gb_text_printf(out, "%.*f", cell.published->decimals, cell.published->value);
+    gb_text_append(out, ",", 1);
+    field(out, cell.published ? cell.published->status : "", "");
+    number(out, cell.recorded_count, 1, cell.recorded_mean);
+    number(out, cell.recorded_count, 2, cell.recorded_sd);
+    gb_text_printf(out, ",%zu", cell.recorded_count);
+    number(out, cell.here_count, 1, cell.here_mean);
+    number(out, cell.here_count, 2, cell.here_sd);
+    gb_text_printf(out, ",%zu,", cell.here_count);
+    field(out, gb_cell_verdict_text(cell.verdict), "\r\n");
+}
+
+void gb_report_csv(const gb_report *report, gb_text *out)
+{
+    gb_text_printf(out, "table,scale,row,group,label,role,column,published,published_status,"
+                        "recorded_mean,recorded_sd,recorded_seeds,here_mean,here_sd,here_seeds,"
+                        "verdict\r\n");
+    for (size_t r = 0; r < report->spec->row_count; r++)
+        for (size_t c = 0; c < report->column_count; c++)
+            cell_csv(report, r, c, out);
+}
+
+/* ---- LaTeX ---- */
+
+static void tex(gb_text *out, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '&':
+        case '%':
+        case '$':
+        case '#':
+        case '_':
+        case '{':
+        case '}':
+            gb_text_printf(out, "\\%c", *text);
+            break;
+        case '\\':
+            gb_text_printf(out, "\\textbackslash{}");
+            break;
+        case '~':
+            gb_text_printf(out, "\\textasciitilde{}");
+            break;
+        case '^':
+            gb_text_printf(out, "\\textasciicircum{}");
+            break;
+        default:
+            gb_text_append(out, text, 1);
+        }
+}
+
+static void moments_tex(gb_text *out, size_t count, double mean, double sd, int digits)
+{
+    gb_text_printf(out, " & ");
+    if (count)
+        gb_text_printf(out, "%.*f", digits, mean);
+    if (count > 1)
+        gb_text_printf(out, " $\\pm$ %.*f", digits, sd);
+}
+
+static void row_tex(const gb_report *report, size_t row, gb_text *out)
+{
+    tex(out, report->spec->rows[row].label);
+    for (size_t c = 0; c < report->column_count; c++) {
+        shown cell;
+        shown_cell(report, row, c, &cell);
+        int digits = report->columns[c].decimals;
+        if (!report->own_collection) {
+            gb_text_printf(out, " & ");
+            if (cell.published)
+                gb_text_printf(out, "%.*f", cell.published->decimals, cell.published->value);
+            moments_tex(out, cell.recorded_count, cell.recorded_mean, cell.recorded_sd, digits);
+        }
+        moments_tex(out, cell.here_count, cell.here_mean, cell.here_sd, digits);
+    }
+    gb_text_printf(out, " \\\\\n");
+}
+
+static void head_tex(const gb_report *report, gb_text *out)
+{
+    int wide = report->own_collection ? 1 : 3;
+    gb_text_printf(out, "\\begin{tabular}{l");
+    for (size_t c = 0; c < report->column_count; c++)
+        gb_text_printf(out, "|%s", wide == 1 ? "r" : "rrr");
+    gb_text_printf(out, "}\n\\hline\n");
+    for (size_t c = 0; c < report->column_count; c++) {
+        gb_text_printf(out, " & \\multicolumn{%d}{%sc}{", wide, "|");
+        tex(out, wide == 1 ? report->columns[c].name : report->columns[c].header);
+        gb_text_printf(out, "}");
+    }
+    gb_text_printf(out, " \\\\\n");
+    for (size_t c = 0; wide == 3 && c < report->column_count; c++)
+        gb_text_printf(out, " & published & recorded & here");
+    gb_text_printf(out, "%s\\hline\n", wide == 3 ? " \\\\\n" : "");
+}
+
+void gb_report_latex(const gb_report *report, gb_text *out)
+{
+    gb_text title = {0};
+    title_text(report, &title);
+    gb_text_printf(out, "%% %s (%s, scale %s)\n",
+                   title.data && !title.failed ? title.data : report->spec->title,
+                   report->spec->name, report->scale);
+    gb_text_free(&title);
+    head_tex(report, out);
+    const char *group = "";
+    for (size_t r = 0; r < report->spec->row_count; r++) {
+        const gb_spec_row *row = &report->spec->rows[r];
+        if (report->own_collection && !row_obtained(report, r))
+            continue;
+        if (strcmp(group, row->group) != 0) {
+            gb_text_printf(out, "\\multicolumn{%zu}{l}{\\textit{",
+                           report->column_count * (report->own_collection ? 1 : 3) + 1);
+            tex(out, row->group);
+            gb_text_printf(out, "}} \\\\\n");
+        }
+        group = row->group;
+        row_tex(report, r, out);
+    }
+    gb_text_printf(out, "\\hline\n\\end{tabular}\n");
+}

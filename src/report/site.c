@@ -1,0 +1,405 @@
+/* The static site: reading the result folders, the front page, copies of figures. */
+#include "site.h"
+#include "page.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char style[] =
+    "nav{font-size:13px;margin-bottom:1em}figure{margin:1em 0;display:inline-block}\n"
+    "figure img{max-width:100%;height:auto;background:#fff;border-radius:6px}\n"
+    "pre{background:var(--soft);padding:.7em;overflow-x:auto;border-radius:6px;font-size:12px}\n"
+    "code{font-size:12px}details{margin:.5em 0}summary{cursor:pointer}\n"
+    "td.hash{font-family:monospace;font-size:11px;word-break:break-all}\n"
+    ":target{outline:3px solid #0072b2}a{color:#0a64b4}\n"
+    "@media (prefers-color-scheme:dark){a{color:#7fb8ff}}\n"
+    "@media print{details>*{display:block}nav{display:none}}\n";
+
+/* Pages that a folder of a figure may have, and what they are. */
+static const struct {
+    const char *file;  /* in the folder */
+    const char *title; /* on the front page */
+} figures[] = {{"coverage.html", "Token coverage"},
+               {"map.html", "A query and its candidates"},
+               {"plot.html", "Plot"}};
+#define FIGURES (sizeof figures / sizeof *figures)
+
+static const char *const verdicts[] = {"supported", "contradicted", "undecided", "not judged"};
+enum { VERDICTS = 4 };
+
+const char *json_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+double json_real_of(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+void site_slug(const char *text, char *slug, size_t size)
+{
+    size_t length = 0;
+    for (; *text && length + 1 < size; text++) {
+        bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+                     (*text >= '0' && *text <= '9') || strchr("_-", *text) ||
+                     (*text == '.' && length);
+        slug[length++] = plain ? *text : '-';
+    }
+    slug[length] = '\0';
+}
+
+bool site_write(const char *out, const char *name, const gb_text *text, gb_status *status)
+{
+    char *path = gb_path_join(status, out, name);
+    bool ok = path && (!text->failed || gb_fail_memory(status, "writing the site")) &&
+              gb_write_file(path, text->data, text->length, status);
+    free(path);
+    return ok;
+}
+
+void site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
+                const char *table_title)
+{
+    page_begin(out, title, style);
+    if (*up || table_slug || table_title) {
+        gb_text_printf(out, "<nav><a href=\"%sindex.html\">All tables</a>", up);
+        if (table_slug) {
+            gb_text_printf(out, " / <a href=\"%s%s.html\">", up, table_slug);
+            page_escaped(out, table_title);
+            gb_text_printf(out, "</a>");
+        }
+        gb_text_printf(out, "</nav>\n");
+    }
+    page_element(out, "h1", NULL, title);
+    gb_text_append(out, "\n", 1);
+}
+
+/* ---- reading ---- */
+
+/* The store that the steps of results.jsonl lie in. */
+static char *store_root(const char *folder, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, "results.jsonl"), *root = NULL, *line;
+    size_t length;
+    gb_lines *lines = path && gb_file_exists(path) ? gb_lines_open(path, status) : NULL;
+    while (lines && !root && gb_lines_next(lines, &line, &length, status) == 1) {
+        json_t *one = json_loadb(line, length, 0, NULL);
+        const char *evaluation = json_text(one, "evaluation");
+        const char *slash = strrchr(evaluation, '/');
+        if (slash && slash > evaluation)
+            root =
+                *evaluation == '/'
+                    ? gb_format(status, "%.*s", (int)(slash - evaluation), evaluation)
+                    : gb_format(status, "%s/%.*s", folder, (int)(slash - evaluation), evaluation);
+        json_decref(one);
+    }
+    gb_lines_close(lines);
+    free(path);
+    return root;
+}
+
+static bool check_table(const char *path, const json_t *root, gb_status *status)
+{
+    if (json_integer_value(json_object_get(root, "format")) == 1 && *json_text(root, "table") &&
+        json_is_array(json_object_get(root, "rows")) &&
+        json_is_array(json_object_get(root, "columns")) &&
+        json_is_array(json_object_get(root, "claims")))
+        return true;
+    return gb_fail(status, GB_DATA, path, "make it again: gabbro report --out",
+                   "no table of this program, or of an older version");
+}
+
+static bool open_table(site_table *table, const char *folder, const char *path, const char *store,
+                       gb_status *status)
+{
+    json_error_t error;
+    *table = (site_table){.folder = folder, .root = json_load_file(path, 0, &error)};
+    if (!table->root)
+        return gb_fail(status, GB_DATA, path, "make it again: gabbro report --out", "line %d: %s",
+                       error.line, error.text);
+    if (!check_table(path, table->root, status))
+        return false;
+    char *found = store ? gb_strdup(store, status) : store_root(folder, status);
+    char *named = gb_format(status, "%s.%s", json_text(table->root, "table"),
+                            json_text(table->root, "scale"));
+    if (found && gb_dir_exists(found))
+        table->store = gb_store_open(found, status);
+    if (named)
+        site_slug(named, table->slug, sizeof table->slug - 8);
+    free(named);
+    free(found);
+    return status->code == GB_OK;
+}
+
+static void unique_slug(site_table *tables, size_t count)
+{
+    site_table *table = &tables[count];
+    size_t length = strlen(table->slug), number = 2;
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(tables[i].slug, table->slug)) {
+            snprintf(table->slug + length, sizeof table->slug - length, "-%zu", number++);
+            i = SIZE_MAX; /* look again from the start */
+        }
+}
+
+/* ---- figures ---- */
+
+static const char *figure_page(const char *folder, const char **title)
+{
+    for (size_t i = 0; i < FIGURES; i++) {
+        char *path = gb_path_join(NULL, folder, figures[i].file);
+        bool found = path && gb_file_exists(path);
+        free(path);
+        if (found) {
+            *title = figures[i].title;
+            return figures[i].file;
+        }
+    }
+    return NULL;
+}
+
+static void figure_slug(const char *folder, char *slug, size_t size)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    const char *start = folder;
+    for (size_t i = 0; i < length; i++)
+        if (folder[i] == '/' && i + 1 < length)
+            start = folder + i + 1;
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)(folder + length - start), start);
+    site_slug(name, slug, size);
+}
+
+static bool copy_file(const char *from, const char *to, gb_status *status)
+{
+    size_t length;
+    char *bytes = gb_read_file(from, &length, status);
+    bool ok = bytes && gb_write_file(to, bytes, length, status);
+    free(bytes);
+    return ok;
+}
+
+/* The plain files of a folder into figures/<slug>/. */
+static bool copy_figure(const char *folder, const char *out, gb_status *status)
+{
+    char slug[100];
+    figure_slug(folder, slug, sizeof slug);
+    char *target = gb_format(status, "%s/figures/%s", out, slug);
+    bool ok = target && gb_make_dirs(target, status);
+    DIR *dir = ok ? opendir(folder) : NULL;
+    if (ok && !dir)
+        ok = gb_fail(status, GB_DATA, folder, NULL, "cannot read the folder");
+    for (struct dirent *entry; ok && (entry = readdir(dir));) {
+        struct stat info;
+        char *from = gb_path_join(status, folder, entry->d_name);
+        char *to = gb_path_join(status, target, entry->d_name);
+        ok = from && to;
+        if (ok && !stat(from, &info) && S_ISREG(info.st_mode))
+            ok = copy_file(from, to, status);
+        free(from);
+        free(to);
+    }
+    if (dir)
+        closedir(dir);
+    free(target);
+    return ok;
+}
+
+static void figure_list(const gb_site_params *params, gb_text *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < params->count; i++) {
+        const char *title, *page = figure_page(params->folders[i], &title);
+        char slug[100], *table = gb_path_join(NULL, params->folders[i], "table.json");
+        bool is_table = table && gb_file_exists(table);
+        free(table);
+        if (!page || is_table)
+            continue;
+        figure_slug(params->folders[i], slug, sizeof slug);
+        gb_text_printf(out,
+                       "%s<li><a href=\"figures/%s/%s\">%s</a> <span class=\"dim\">%s</span>"
+                       "</li>\n",
+                       any ? "" : "<h2>Figures</h2>\n<ul>\n", slug, page, title, slug);
+        any = true;
+    }
+    gb_text_printf(out, "%s", any ? "</ul>\n" : "");
+}
+
+/* ---- the front page ---- */
+
+/* Claims of tables by verdict. */
+static void count_claims(const json_t *root, size_t counts[VERDICTS])
+{
+    size_t i;
+    json_t *claim;
+    json_array_foreach(json_object_get(root, "claims"), i, claim)
+    {
+        const char *verdict = json_text(claim, "verdict");
+        for (size_t v = 0; v < VERDICTS; v++)
+            counts[v] += !strcmp(verdict, verdicts[v]);
+    }
+}
+
+static void count_cells(const size_t counts[VERDICTS], gb_text *out)
+{
+    static const char *const classes[] = {"supported", "contradicted", "undecided", "dim"};
+    for (size_t v = 0; v < VERDICTS; v++)
+        gb_text_printf(out, "<td class=\"%s\">%zu</td>", counts[v] ? classes[v] : "dim", counts[v]);
+}
+
+static const char *paper_title(const char *paper)
+{
+    static const char *const titles[][2] = {{"qac", "Query-as-context pre-training"},
+                                            {"llm", "Document expansion by a large language model"},
+                                            {"bow", "Bag-of-Word prediction"},
+                                            {"costa", "Contrastive span prediction (COSTA)"}};
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (!strcmp(titles[i][0], paper))
+            return titles[i][1];
+    return paper;
+}
+
+static void paper_of(const site_table *table, char paper[32])
+{
+    const char *name = json_text(table->root, "table");
+    snprintf(paper, 32, "%.*s", (int)strcspn(name, "/"), name);
+}
+
+static void table_line(const site_table *table, gb_text *out)
+{
+    size_t counts[VERDICTS] = {0};
+    count_claims(table->root, counts);
+    gb_text_printf(out, "<tr><td><a href=\"%s.html\">", table->slug);
+    page_escaped(out, json_text(table->root, "title"));
+    gb_text_printf(out, "</a> <span class=\"dim\">");
+    page_escaped(out, json_text(table->root, "table"));
+    gb_text_printf(out, ", ");
+    page_escaped(out, json_text(table->root, "scale"));
+    gb_text_printf(out, "</span></td>");
+    count_cells(counts, out);
+    gb_text_printf(out, "</tr>\n");
+}
+
+/* The tables of the paper that table `first` belongs to, under its sums. */
+static void paper_lines(const site_table *tables, size_t count, size_t first, gb_text *out)
+{
+    char paper[32], other[32];
+    size_t counts[VERDICTS] = {0};
+    paper_of(&tables[first], paper);
+    for (size_t i = 0; i < first; i++) {
+        paper_of(&tables[i], other);
+        if (!strcmp(paper, other))
+            return; /* done with the earlier one */
+    }
+    for (size_t i = first; i < count; i++) {
+        paper_of(&tables[i], other);
+        if (!strcmp(paper, other))
+            count_claims(tables[i].root, counts);
+    }
+    gb_text_printf(out, "<tr class=\"group\"><td>");
+    page_escaped(out, paper_title(paper));
+    gb_text_printf(out, "</td>");
+    count_cells(counts, out);
+    gb_text_printf(out, "</tr>\n");
+    for (size_t i = first; i < count; i++) {
+        paper_of(&tables[i], other);
+        if (!strcmp(paper, other))
+            table_line(&tables[i], out);
+    }
+}
+
+static bool front_page(const gb_site_params *params, const site_table *tables, size_t count,
+                       const char *out_dir, gb_status *status)
+{
+    gb_text out = {0};
+    size_t counts[VERDICTS] = {0};
+    for (size_t i = 0; i < count; i++)
+        count_claims(tables[i].root, counts);
+    site_begin(&out, "What was reproduced", "", NULL, NULL);
+    gb_text_printf(&out,
+                   "<p>Claims of the papers: <b class=\"supported\">%zu supported</b>, "
+                   "<b class=\"contradicted\">%zu contradicted</b>, <b class=\"undecided\">%zu "
+                   "undecided</b>, %zu not judged. A table leads to its rows, and every value to "
+                   "the commands that made it.</p>\n",
+                   counts[0], counts[1], counts[2], counts[3]);
+    gb_text_printf(&out, "<div class=\"wide\"><table>\n<thead><tr><th>table</th>");
+    for (size_t v = 0; v < VERDICTS; v++)
+        gb_text_printf(&out, "<th>%s</th>", verdicts[v]);
+    gb_text_printf(&out, "</tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < count; i++)
+        paper_lines(tables, count, i, &out);
+    gb_text_printf(&out, "</tbody></table></div>\n");
+    figure_list(params, &out);
+    page_end(&out);
+    bool ok = site_write(out_dir, "index.html", &out, status);
+    gb_text_free(&out);
+    return ok;
+}
+
+/* ---- all of it ---- */
+
+static bool write_table(const site_table *table, const char *out, gb_status *status)
+{
+    char *folder = gb_path_join(status, out, table->slug);
+    bool ok = folder && gb_make_dirs(folder, status) && site_table_page(table, out, status);
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(table->root, "rows"), i,
+                       row) if (ok && *json_text(row, "row")) ok =
+        site_row_page(table, row, out, status);
+    free(folder);
+    return ok;
+}
+
+/* Read everything before anything is written. */
+static bool read_all(const gb_site_params *params, site_table *tables, size_t *count,
+                     gb_status *status)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        const char *folder = params->folders[i], *title;
+        char *path = gb_path_join(status, folder, "table.json");
+        bool table = path && gb_file_exists(path);
+        bool ok = path != NULL;
+        if (table) {
+            ok = open_table(&tables[*count], folder, path, params->store, status);
+            unique_slug(tables, (*count)++);
+        } else if (ok && !figure_page(folder, &title)) {
+            ok = gb_fail(status, GB_DATA, folder,
+                         "give folders that gabbro report or coverage wrote",
+                         "no table.json and no figure in it");
+        }
+        free(path);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status)
+{
+    site_table *tables = gb_alloc(params->count, sizeof *tables, status);
+    size_t count = 0;
+    bool ok = tables && read_all(params, tables, &count, status) && gb_make_dirs(out, status);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = write_table(&tables[i], out, status);
+    for (size_t i = 0; ok && i < params->count; i++) {
+        const char *title;
+        if (figure_page(params->folders[i], &title))
+            ok = copy_figure(params->folders[i], out, status);
+    }
+    ok = ok && front_page(params, tables, count, out, status);
+    for (size_t i = 0; i < count; i++) {
+        json_decref(tables[i].root);
+        gb_store_close(tables[i].store);
+    }
+    free(tables);
+    return ok;
+}

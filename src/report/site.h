@@ -1,0 +1,47 @@
+/* Inside the site: tables as read, chains of steps. */
+#ifndef GABBRO_REPORT_SITE_H
+#define GABBRO_REPORT_SITE_H
+
+#include "gabbro/report.h"
+#include "gabbro/store.h"
+
+/* A result folder. */
+typedef struct site_table {
+    const char *folder; /* as given */
+    json_t *root;       /* its table.json */
+    char slug[96];      /* name in links, unique in the site */
+    gb_store *store;    /* where its steps are, or NULL */
+} site_table;
+
+/* A step and all steps behind it, inputs before what needs them. */
+typedef struct chain_step {
+    char *name;  /* "<kind>-<key>" or "sha256:..." of a file */
+    char *path;  /* its folder, NULL when it is not in the store */
+    json_t *run; /* its run.json, or NULL */
+} chain_step;
+typedef struct chain {
+    chain_step *steps; /* [count] */
+    size_t count;      /* steps */
+    size_t capacity;   /* allocated */
+} chain;
+bool chain_add(chain *all, gb_store *store, const char *name, gb_status *status);
+void chain_free(chain *all);
+/* "gabbro finetune --init STORE/pretrain-... --batch 16 ..."; paths as words of the shell. */
+void chain_command(const chain_step *step, gb_text *out);
+
+/* Letters, digits, '.', '_' and '-' of text, '-' for the rest. */
+void site_slug(const char *text, char *slug, size_t size);
+const char *json_text(const json_t *object, const char *name); /* "" when there is none */
+double json_real_of(const json_t *object, const char *name);   /* NAN when there is none */
+bool site_write(const char *out, const char *name, const gb_text *text, gb_status *status);
+/* What stands on top of every page: where one is. up: "" or "../". */
+void site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
+                const char *table_title);
+
+/* Pages of a table; false after a failure. */
+bool site_table_page(const site_table *table, const char *out, gb_status *status);
+bool site_row_page(const site_table *table, const json_t *row, const char *out, gb_status *status);
+/* curves/<step>.svg of a step with losses.tsv; *drawn tells whether there is one. */
+bool site_curve(const chain_step *step, const char *out, bool *drawn, gb_status *status);
+
+#endif

@@ -1,0 +1,126 @@
+/* Training curves: losses.tsv of a step as a plot. */
+#include "gabbro/plot.h"
+#include "site.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LOSSES = 4, POINTS = 80 };
+
+/* Losses of all steps. */
+typedef struct losses {
+    char *header;                   /* first line, cut at its tabs */
+    const char *names[MOST_LOSSES]; /* of the columns behind the step */
+    size_t columns;                 /* of them */
+    double *values;                 /* [steps][MOST_LOSSES] */
+    size_t steps;                   /* lines */
+    size_t capacity;                /* of values */
+} losses;
+
+static bool read_header(losses *l, const char *line, gb_status *status)
+{
+    l->header = gb_strdup(line, status);
+    char *rest = l->header;
+    if (!rest)
+        return false;
+    strsep(&rest, "\t");
+    for (char *name; l->columns < MOST_LOSSES && (name = strsep(&rest, "\t"));)
+        l->names[l->columns++] = name;
+    return true;
+}
+
+static bool read_losses(losses *l, const char *path, gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    char *line;
+    size_t length;
+    int got = -1;
+    bool ok = lines != NULL;
+    while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
+        if (gb_lines_number(lines) == 1) {
+            ok = read_header(l, line, status);
+            continue;
+        }
+        ok = gb_grow(&l->values, &l->capacity, (l->steps + 1) * MOST_LOSSES, sizeof *l->values,
+                     status);
+        char *at = strchr(line, '\t');
+        for (size_t c = 0; ok && c < l->columns; c++) {
+            l->values[l->steps * MOST_LOSSES + c] = at ? strtod(at + 1, &at) : NAN;
+            at = at && *at == '\t' ? at : NULL;
+        }
+        l->steps++;
+    }
+    gb_lines_close(lines);
+    return ok && got == 0;
+}
+
+/* Means over equal stretches of steps: x [points], y [columns][points]. */
+static size_t smooth(const losses *l, double *x, double *y)
+{
+    size_t points = l->steps < POINTS ? l->steps : POINTS;
+    for (size_t p = 0; p < points; p++) {
+        size_t first = p * l->steps / points, end = (p + 1) * l->steps / points;
+        x[p] = (double)(first + end - 1) / 2;
+        for (size_t c = 0; c < l->columns; c++) {
+            double sum = 0;
+            for (size_t s = first; s < end; s++)
+                sum += l->values[s * MOST_LOSSES + c];
+            y[c * POINTS + p] = sum / (double)(end - first);
+        }
+    }
+    return points;
+}
+
+static bool draw(const losses *l, const char *title, const char *path, gb_status *status)
+{
+    double x[POINTS], y[MOST_LOSSES * POINTS];
+    gb_series series[MOST_LOSSES];
+    size_t points = smooth(l, x, y), count = 0;
+    /* A total of one part is that part. */
+    for (size_t c = l->columns == 2 ? 1 : 0; c < l->columns; c++)
+        series[count++] = (gb_series){.label = l->names[c],
+                                      .x = x,
+                                      .y = y + c * POINTS,
+                                      .count = points,
+                                      .line = true,
+                                      .color = (int)c};
+    gb_plot plot = {.title = title,
+                    .x_label = "step",
+                    .y_label = "loss",
+                    .series = series,
+                    .series_count = count};
+    gb_figure figure = {.plots = &plot, .count = 1, .width = 420, .height = 260};
+    return gb_figure_write_svg(&figure, path, status);
+}
+
+bool site_curve(const chain_step *step, const char *out, bool *drawn, gb_status *status)
+{
+    *drawn = false;
+    char *from = step->path ? gb_path_join(status, step->path, "losses.tsv") : NULL;
+    if (!from || !gb_file_exists(from)) {
+        free(from);
+        return true;
+    }
+    char *folder = gb_path_join(status, out, "curves");
+    char *to = gb_format(status, "%s/curves/%s.svg", out, step->name);
+    const json_t *settings = json_object_get(step->run, "settings");
+    const char *objective = json_text(settings, "objective"),
+               *context = json_text(settings, "context");
+    char *title =
+        gb_format(status, "%s%s%s%s%s", json_text(step->run, "kind"), *objective ? " " : "",
+                  objective, *context ? ", context " : "", context);
+    losses l = {0};
+    bool ok = folder && to && title && read_losses(&l, from, status);
+    if (ok && l.steps && l.columns) {
+        *drawn = true;
+        ok = gb_file_exists(to) || (gb_make_dirs(folder, status) && draw(&l, title, to, status));
+    }
+    free(l.header);
+    free(l.values);
+    free(title);
+    free(to);
+    free(folder);
+    free(from);
+    return ok;
+}

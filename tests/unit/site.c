@@ -1,0 +1,266 @@
+/* The static site: every link resolves, every row has its page, commands and hashes are there. */
+#include "gabbro/report.h"
+#include "gabbro/store.h"
+#include "scratch.h"
+#include "xml_check.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <sys/stat.h>
+
+static scratch here;
+static char trained[GB_STEP_NAME], measured[GB_STEP_NAME]; /* steps in the store "store" */
+
+static void put(const char *name, const char *text)
+{
+    gb_status status = {0};
+    cr_assert(gb_write_file(name, text, strlen(text), &status), "%s", status.what);
+}
+
+/* A step with one file; returns its name. */
+static void make_step(gb_store *store, const char *kind, json_t *settings, json_t *inputs,
+                      const char *file, const char *text, char name[GB_STEP_NAME])
+{
+    gb_status status = {0};
+    gb_step_desc desc = {.kind = kind, .version = 1, .settings = settings, .inputs = inputs};
+    gb_step *step = gb_step_begin(store, &desc, &status);
+    cr_assert(step, "%s", status.what);
+    char *path = gb_path_join(NULL, gb_step_path(step), file);
+    put(path, text);
+    free(path);
+    json_t *facts = json_pack("{s:s}", "converged", "a < b");
+    cr_assert(gb_step_finish(step, facts, &status), "%s", status.what);
+    snprintf(name, GB_STEP_NAME, "%s", gb_step_name(step));
+    gb_step_close(step);
+    json_decref(settings);
+    json_decref(inputs);
+    json_decref(facts);
+}
+
+static const char table_json[] =
+    "{\"format\": 1, \"table\": \"qac/table1\", \"title\": \"One & only\", \"source\": \"arXiv\",\n"
+    " \"scale\": \"mini\", \"collection\": \"world\", \"collection_kind\": \"world\",\n"
+    " \"device\": {\"device\": \"lavapipe\", \"driver\": \"22\", \"kernels\": \"abc\"},\n"
+    " \"columns\": [{\"column\": \"dev:MRR@10\", \"header\": \"MRR\", \"label\": \"Dev, MRR@10\",\n"
+    "   \"scale\": 100, \"decimals\": 1}],\n"
+    " \"rows\": [\n"
+    "  {\"row\": \"\", \"label\": \"Old <1>\", \"group\": \"G\", \"cells\":\n"
+    "   {\"dev:MRR@10\": {\"published\": 38.2}}, \"steps\": {}},\n"
+    "  {\"row\": \"span/r1\", \"label\": \"Span & co\", \"group\": \"G\", \"cells\": "
+    "{\"dev:MRR@10\":\n"
+    "   {\"published\": 38.8, \"recorded\": {\"mean\": 31, \"sd\": 2, \"low\": 29, \"high\": 33,\n"
+    "    \"seeds\": 3}, \"here\": {\"42\": 0.25, \"43\": 0.35}, \"against_recorded\": "
+    "\"within\"}},\n"
+    "   \"steps\": {\"42\": \"%s\", \"43\": \"evaluate-gone\"}}],\n"
+    " \"claims\": [\n"
+    "  {\"claim\": \"x-1\", \"verdict\": \"supported\", \"statement\": \"a > b\", \"mean\": 2,\n"
+    "   \"low\": 1, \"high\": 3, \"seeds\": 3, \"printed_delta\": 0.6, \"reason\": \"\",\n"
+    "   \"left_label\": \"Span & co\", \"left_group\": \"G\",\n"
+    "   \"over_queries\": {\"p\": 0.03, \"queries\": 9}},\n"
+    "  {\"claim\": \"x-2\", \"verdict\": \"undecided\", \"statement\": \"c\", \"mean\": 1, "
+    "\"low\": null,\n"
+    "   \"high\": null, \"seeds\": 1, \"more_seeds\": 4, \"reason\": \"\"},\n"
+    "  {\"claim\": \"x-3\", \"verdict\": \"not judged\", \"statement\": \"d\", \"mean\": null,\n"
+    "   \"seeds\": 0, \"reason\": \"quoted\"}],\n"
+    " \"deviation_texts\": [{\"id\": \"D1\", \"topic\": \"t\", \"paper\": \"p\", \"here\": \"h\",\n"
+    "   \"why\": \"cost < time\"}]}\n";
+
+static void enter(void)
+{
+    here = scratch_enter();
+    gb_log_set_level(GB_LOG_ERROR);
+    gb_status status = {0};
+    gb_store *store = gb_store_open("store", &status);
+    cr_assert(store, "%s", status.what);
+    gb_text losses = {0};
+    gb_text_printf(&losses, "step\ttotal\tmlm\n");
+    for (int i = 0; i < 300; i++)
+        gb_text_printf(&losses, "%d\t%g\t%g\n", i, 5. / (i + 1), 4. / (i + 1));
+    make_step(store, "pretrain",
+              json_pack("{s:s, s:f, s:b, s:b, s:n, s:s}", "objective", "mlm", "learning-rate", .002,
+                        "flag", 1, "off", 0, "nothing", "words", "it's two"),
+              json_pack("{s:s}", "from",
+                        "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"),
+              "losses.tsv", losses.data, trained);
+    gb_text_free(&losses);
+    make_step(store, "evaluate", json_pack("{s:i}", "depth", 1000),
+              json_pack("{s:s, s:[s]}", "model", trained, "others", trained), "metrics.json", "{}",
+              measured);
+    gb_store_close(store);
+    cr_assert(gb_make_dirs("in", &status) && gb_make_dirs("fig", &status));
+    gb_text text = {0};
+    gb_text_printf(&text, table_json, measured);
+    put("in/table.json", text.data);
+    text.length = 0;
+    gb_text_printf(&text,
+                   "{\"table\": \"qac/table1\"}\n{\"row\": \"span/r1\", \"evaluation\": "
+                   "\"../store/%s\"}\n",
+                   measured);
+    put("in/results.jsonl", text.data);
+    gb_text_free(&text);
+    put("in/table.csv", "a,b\r\n");
+    put("fig/coverage.html", "<html></html>");
+    put("fig/curve.svg", "<svg/>");
+}
+
+static void leave(void)
+{
+    scratch_leave(&here);
+}
+
+TestSuite(site, .init = enter, .fini = leave);
+
+static void write_site(const char *const *folders, size_t count)
+{
+    gb_status status = {0};
+    gb_site_params params = {.folders = folders, .count = count};
+    cr_assert(gb_site_write(&params, "site", &status), "%s: %s", status.where, status.what);
+}
+
+static char *read_page(const char *name)
+{
+    gb_status status = {0};
+    char *path = gb_path_join(NULL, "site", name), *text = gb_read_file(path, NULL, &status);
+    cr_assert(text, "%s", path);
+    free(path);
+    return text;
+}
+
+/* Links of a page lead to files that are there, and to ids that their pages have. */
+static size_t check_links(const char *page)
+{
+    char *text = read_page(page);
+    size_t links = 0;
+    xml_check_alone(text);
+    for (const char *at = text; (at = strpbrk(at, "hs"));) {
+        const char *value = !strncmp(at, "href=\"", 6)  ? at + 6
+                            : !strncmp(at, "src=\"", 5) ? at + 5
+                                                        : NULL;
+        if (!value || at[-1] == ':') {
+            at++;
+            continue;
+        }
+        size_t length = strcspn(value, "\"#"), slash = 0;
+        for (size_t i = 0; page[i]; i++)
+            slash = page[i] == '/' ? i + 1 : slash;
+        char path[300], id[100];
+        snprintf(path, sizeof path, "site/%.*s%.*s", (int)slash, page, (int)length, value);
+        if (!length)
+            snprintf(path, sizeof path, "site/%s", page);
+        cr_expect(gb_file_exists(path), "%s: %s", page, path);
+        if (value[length] == '#' && gb_file_exists(path)) {
+            char *target = gb_read_file(path, NULL, NULL);
+            snprintf(id, sizeof id, " id=\"%.*s\"", (int)strcspn(value + length + 1, "\""),
+                     value + length + 1);
+            cr_expect(strstr(target, id), "%s: no %s in %s", page, id, path);
+            free(target);
+        }
+        cr_expect(*value != '/' && !strstr(path, "://"), "relative links only");
+        links++;
+        at = value;
+    }
+    free(text);
+    return links;
+}
+
+Test(site, every_link_resolves)
+{
+    static const char *const folders[] = {"in", "fig", "in"}; /* the same table twice */
+    write_site(folders, 3);
+    /* Front: two tables and a figure. */
+    cr_expect_eq(check_links("index.html"), 3);
+    cr_expect(gb_file_exists("site/figures/fig/curve.svg"));
+    static const char *const tables[] = {"qac-table1.mini.html", "qac-table1.mini-2.html"};
+    for (size_t i = 0; i < 2; i++)
+        /* Home, row, two values, a claim, three files. */
+        cr_expect_geq(check_links(tables[i]), 7, "%s", tables[i]);
+    /* Home, table, curve. */
+    cr_expect_eq(check_links("qac-table1.mini/span-r1.html"), 3);
+    cr_expect_eq(check_links("qac-table1.mini-2/span-r1.html"), 3);
+    char *curve = gb_path_join(NULL, "site/curves", trained), svg[200];
+    snprintf(svg, sizeof svg, "%s.svg", curve);
+    char *text = gb_read_file(svg, NULL, NULL);
+    cr_assert(text);
+    xml_check_alone(text);
+    free(text);
+    free(curve);
+}
+
+Test(site, front_page_counts)
+{
+    static const char *const folders[] = {"in"};
+    write_site(folders, 1);
+    char *text = read_page("index.html");
+    cr_expect(strstr(text, "1 supported</b>") && strstr(text, "0 contradicted</b>") &&
+              strstr(text, "1 undecided</b>") && strstr(text, "1 not judged."));
+    cr_expect(strstr(text, ">Query-as-context pre-training</td>"));
+    cr_expect(strstr(text, ">One &amp; only</a>"));
+    free(text);
+}
+
+Test(site, table_page)
+{
+    static const char *const folders[] = {"in"};
+    write_site(folders, 1);
+    char *text = read_page("qac-table1.mini.html");
+    static const char *const wanted[] = {
+        "<tr><td>Old &lt;1&gt;</td><td class=\"first published\" title=\"\">38.2</td>",
+        ">31.0 ± 2.0</a><br><span class=\"dim\">29.0 to 33.0</span>", /* recorded, interval */
+        ">30.0</a> ~</td>",                                           /* mean of two seeds */
+        "href=\"#claim-0\">x-1 supported</a>",
+        "<td class=\"left\">a &gt; b</td><td>+0.6</td><td>+2.00</td><td>+1.00 to +3.00</td>",
+        "undecided (needs 4 more seeds)",
+        "not judged (quoted)",
+        "<td class=\"dim\">0.03</td>",
+        "<td class=\"left\">cost &lt; time</td>",
+        "<title>supported: a &gt; b</title>",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        cr_expect(strstr(text, wanted[i]), "%s", wanted[i]);
+    free(text);
+}
+
+Test(site, row_page_tells_all)
+{
+    static const char *const folders[] = {"in"};
+    write_site(folders, 1);
+    char *text = read_page("qac-table1.mini/span-r1.html"), wanted[500], hash[GB_HASH_SIZE];
+    /* What is needed comes first; a step stands once however often it is an input. */
+    cr_expect(
+        strstr(text, "<pre>gabbro pretrain mlm \\\n    --from FILE-sha256:0123456789ab \\\n"));
+    cr_expect(strstr(text, " \\\n    --flag \\\n") && strstr(text, "--learning-rate 0.002 "));
+    cr_expect(strstr(text, "--words 'it'\\''s two'\n"));
+    cr_expect_not(strstr(text, "--off") || strstr(text, "--nothing"));
+    snprintf(wanted, sizeof wanted,
+             "# -&gt; %s\ngabbro evaluate \\\n    --model &quot;$GABBRO_STORE&quot;/%s \\\n"
+             "    --others &quot;$GABBRO_STORE&quot;/%s \\\n    --depth 1000\n# -&gt; %s\n",
+             trained, trained, trained, measured);
+    cr_expect(strstr(text, wanted), "%s", wanted);
+    gb_hash_bytes("{}", 2, hash);
+    cr_expect(strstr(text, hash), "hash of the output");
+    cr_expect(strstr(text, "sha256:0123456789abcdef"), "hash of the input");
+    cr_expect(strstr(text, "a &lt; b"), "facts");
+    cr_expect(strstr(text, "42: 25.00, 43: 35.00"));
+    cr_expect(strstr(text, "# evaluate-gone is not in the store"));
+    free(text);
+}
+
+Test(site, refuses_what_is_no_result)
+{
+    gb_status status = {0};
+    cr_assert(gb_make_dirs("empty", &status));
+    static const char *const folders[] = {"in", "empty"};
+    gb_site_params params = {.folders = folders, .count = 2};
+    cr_expect_not(gb_site_write(&params, "site", &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.where, "empty");
+    cr_expect_not(gb_dir_exists("site"), "nothing half-written");
+    static const char *const bad[] = {"{\"format\": 1", "{}", "[]",
+                                      "{\"format\": 1, \"table\": \"x\", \"rows\": []}"};
+    for (size_t i = 0; i < 4; i++) {
+        put("empty/table.json", bad[i]);
+        status = (gb_status){0};
+        cr_expect_not(gb_site_write(&params, "site", &status));
+        cr_expect_eq(status.code, GB_DATA);
+    }
+}
