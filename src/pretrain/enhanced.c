@@ -12,12 +12,16 @@
 #define MOST_MASKS  256 /* different masks of a sequence, as released */
 #define MOST_MASKED 512 /* tokens of a mask, as in gb_mask_words */
 
+typedef struct word {
+    uint32_t start, end; /* columns [start, end) */
+} word;
+
 typedef struct enhanced {
     gb_query_block block; /* the layer */
     uint32_t *bits;       /* [rows of the batch][words]: columns that a row sees */
     uint32_t *hidden;     /* [MOST_MASKS][words]: columns that a mask hides */
     bool *drawn;          /* [MOST_MASKS]: masks of this sequence drawn so far */
-    uint32_t *groups;     /* first columns of the words of a sequence, in any order */
+    word *groups;         /* words of a sequence that may be masked, in any order */
     uint32_t words;       /* 32-bit words of a row of bits */
     size_t bits_capacity, groups_capacity; /* allocated */
 } enhanced;
@@ -37,6 +41,11 @@ static void destroy_layer(void *own)
 static void *create_layer(const decoding *d, gb_params *model, gb_status *status)
 {
     char prefix[DECODER_PREFIX];
+    if (d->params.longest > UINT16_MAX) {
+        gb_fail(status, GB_USAGE, NULL, "tokenize with fewer tokens a passage",
+                "enhanced decoding takes sequences of up to %u tokens", UINT16_MAX);
+        return NULL;
+    }
     enhanced *e = gb_alloc(1, sizeof *e, status);
     if (!e)
         return NULL;
@@ -53,78 +62,106 @@ static void *create_layer(const decoding *d, gb_params *model, gb_status *status
 
 /* ---- masks ---- */
 
-/* A sequence being masked. */
-typedef struct sequence {
-    const gb_vocab *vocab; /* for whole words */
-    const uint32_t *ids;   /* with specials */
-    uint32_t length;       /* tokens, specials included */
-    uint32_t groups;       /* words that may be masked */
-    uint32_t budget;       /* tokens to mask */
-} sequence;
+/* Small random numbers, two from each output of the stream: masks take very many. */
+typedef struct halves {
+    gb_rng rng;     /* stream */
+    uint32_t spare; /* half of an output behind a one, or 0 */
+} halves;
 
-/* End of the word that starts at `column`. */
-static uint32_t word_end(const sequence *s, uint32_t column)
+/* Uniform in [0, bound), bound below 2^16 (Lemire, 2019: a product's high part, unbiased by drawing
+ * again). */
+static uint32_t below(halves *h, uint32_t bound)
 {
-    column++;
-    while (column + 1 < s->length && gb_vocab_is_continuation(s->vocab, s->ids[column]))
-        column++;
-    return column;
+    for (;;) {
+        uint32_t half = h->spare & 0xffff;
+        if (h->spare) {
+            h->spare = 0;
+        } else {
+            uint32_t both = gb_rng_u32(&h->rng);
+            half = both & 0xffff;
+            h->spare = both >> 16 | 0x10000;
+        }
+        uint32_t product = half * bound;
+        if ((product & 0xffff) >= bound || (product & 0xffff) >= 0x10000 % bound)
+            return product >> 16;
+    }
 }
 
-static bool find_words(enhanced *e, sequence *s, gb_status *status)
+/* A sequence being masked. */
+typedef struct sequence {
+    const uint32_t *ids; /* with specials */
+    uint32_t length;     /* tokens, specials included */
+    uint32_t groups;     /* words that may be masked */
+    uint32_t budget;     /* tokens to mask */
+} sequence;
+
+static bool find_words(enhanced *e, const gb_vocab *vocab, sequence *s, gb_status *status)
 {
     if (!gb_grow(&e->groups, &e->groups_capacity, s->length, sizeof *e->groups, status))
         return false;
-    for (uint32_t c = 1; c + 1 < s->length; c = word_end(s, c))
-        if (!gb_vocab_is_special(s->vocab, s->ids[c]))
-            e->groups[s->groups++] = c;
+    uint32_t last = s->length - 1;
+    for (uint32_t start = 1, end; start < last; start = end) {
+        end = start + 1;
+        while (end < last && gb_vocab_is_continuation(vocab, s->ids[end]))
+            end++;
+        if (!gb_vocab_is_special(vocab, s->ids[start]))
+            e->groups[s->groups++] = (word){start, end};
+    }
     return true;
 }
 
 /* Whole words in random order until the budget is used; a word that does not fit is skipped. */
-static void draw_mask(enhanced *e, const sequence *s, uint32_t *hidden, gb_rng *rng)
+static void draw_mask(enhanced *e, const sequence *s, uint32_t *hidden, halves *draws)
 {
+    word *groups = e->groups;
     memset(hidden, 0, e->words * sizeof *hidden);
     for (uint32_t g = 0, chosen = 0; g < s->groups && chosen < s->budget; g++) {
-        uint32_t other = g + gb_rng_below(rng, s->groups - g), column = e->groups[other];
-        e->groups[other] = e->groups[g];
-        e->groups[g] = column;
-        uint32_t end = word_end(s, column);
-        if (chosen + (end - column) > s->budget)
+        uint32_t other = g + below(draws, s->groups - g);
+        word taken = groups[other];
+        groups[other] = groups[g];
+        groups[g] = taken;
+        if (chosen + (taken.end - taken.start) > s->budget)
             continue;
-        chosen += end - column;
-        for (; column < end; column++)
+        chosen += taken.end - taken.start;
+        for (uint32_t column = taken.start; column < taken.end; column++)
             hidden[column / 32] |= 1u << (column % 32);
     }
 }
 
+/* Row i of the sequence sees what the mask leaves, and not itself. */
+static void write_row(const enhanced *e, const sequence *s, const uint32_t *hidden, uint32_t i,
+                      uint32_t *bits)
+{
+    for (uint32_t w = 0; w < e->words; w++) {
+        uint32_t left = s->length > 32 * w ? s->length - 32 * w : 0;
+        bits[w] = ~hidden[w] & (left >= 32 ? UINT32_MAX : (1u << left) - 1);
+    }
+    bits[i / 32] &= ~(1u << (i % 32));
+}
+
 /* Bits of the rows of the last sequence of the batch. Only masks that a row takes are drawn. */
-static bool draw_rows(decoding *d, gb_rng *rng, gb_status *status)
+static bool draw_rows(decoding *d, gb_rng rng, gb_status *status)
 {
     enhanced *e = d->own;
     const gb_packed *texts = &d->contexts;
     uint32_t first = texts->starts[texts->count - 1];
-    sequence s = {.vocab = d->data.vocab, .ids = texts->ids + first, .length = texts->rows - first};
+    sequence s = {.ids = texts->ids + first, .length = texts->rows - first};
     double share = rint(s.length * d->params.decoder_mask_ratio); /* specials count, as released */
     s.budget = share < 1 ? 1 : share > MOST_MASKED ? MOST_MASKED : (uint32_t)share;
-    if (!find_words(e, &s, status) ||
-        !gb_grow(&e->bits, &e->bits_capacity, (size_t)texts->rows * e->words, sizeof *e->bits,
-                 status))
+    size_t words = (size_t)texts->rows * e->words;
+    if (!find_words(e, d->data.vocab, &s, status) ||
+        !gb_grow(&e->bits, &e->bits_capacity, words, sizeof *e->bits, status))
         return false;
+    halves draws = {.rng = rng};
     uint32_t masks = s.length < MOST_MASKS ? s.length : MOST_MASKS;
     memset(e->drawn, 0, masks * sizeof *e->drawn);
     for (uint32_t i = 0; i < s.length; i++) {
-        uint32_t m = gb_rng_below(rng, masks);
+        uint32_t m = below(&draws, masks);
         uint32_t *hidden = e->hidden + (size_t)m * e->words;
-        uint32_t *bits = e->bits + (size_t)(first + i) * e->words;
         if (!e->drawn[m])
-            draw_mask(e, &s, hidden, rng);
+            draw_mask(e, &s, hidden, &draws);
         e->drawn[m] = true;
-        for (uint32_t w = 0; w < e->words; w++) {
-            uint32_t left = s.length > 32 * w ? s.length - 32 * w : 0;
-            bits[w] = ~hidden[w] & (left >= 32 ? UINT32_MAX : (1u << left) - 1);
-        }
-        bits[i / 32] &= ~(1u << (i % 32));
+        write_row(e, &s, hidden, i, e->bits + (size_t)(first + i) * e->words);
     }
     return true;
 }
@@ -132,7 +169,7 @@ static bool draw_rows(decoding *d, gb_rng *rng, gb_status *status)
 static bool add_text(decoding *d, text_ids text, uint32_t step, uint32_t i, gb_status *status)
 {
     gb_rng rng = gb_rng_make(d->params.seed, GB_RNG_MASK, step, 2 * i + 1);
-    return decoder_add_plain(d, text, step, i, status) && draw_rows(d, &rng, status);
+    return decoder_add_plain(d, text, step, i, status) && draw_rows(d, rng, status);
 }
 
 static bool find_targets(decoding *d, gb_status *status)
