@@ -22,6 +22,9 @@ static const char usage[] =
     "  seed            the passage written from [CLS] by a decoder with a small window (SEED)\n"
     "  bow             masked LM, and the set of the passage's tokens predicted from [CLS]\n"
     "  costa           masked LM, and a contrastive loss between [CLS] and spans of the passage\n"
+    "  ict             masked LM, and a sentence finds the rest of its passage\n"
+    "  simcse          a sentence finds itself under another dropout\n"
+    "  contriever      a crop finds another of its passage, against a queue of keys\n"
     "A second stage is a second step: --init FIRST --schedule constant --warmup 0.\n"
     "Prints the step's folder; the encoder is in its model/ (a Hugging Face folder).\n";
 
@@ -399,7 +402,13 @@ int gb_cli_pretrain(int argc, char **argv)
         {"contrast-weight", OPTION_REAL, &o.params.contrast_weight, false, false,
          "costa: of the contrastive loss (.1)", true},
         {"temperature", OPTION_REAL, &o.params.temperature, false, false,
-         "of a contrastive loss (costa .1)", true},
+         "of a contrastive loss (costa .1, simcse and contriever .05, ict 1)", true},
+        {"queue", OPTION_U32, &o.params.queue, false, false, "contriever: negatives (131072)",
+         true},
+        {"momentum", OPTION_RATIO, &o.params.momentum, false, false,
+         "contriever: of the encoder of keys (.9995)", true},
+        {"mean-pooling", OPTION_FLAG, &o.params.mean_pooling, false, false,
+         "contriever: texts are the mean of their states, not [CLS]", true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
     step_run run = {.kind = "pretrain", .options = options};

@@ -169,8 +169,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     b->words = (bert->config.vocab_size + 31) / 32;
     b->wanted = gb_alloc(bert->config.vocab_size, sizeof *b->wanted, status);
     b->sets = gb_alloc((size_t)params->batch * b->words, sizeof *b->sets, status);
-    if (!b->wanted || !b->sets ||
-        !row_order_make(&b->order, data->collection, false, params->seed, status)) {
+    if (!b->wanted || !b->sets || !row_order_passages(&b->order, data, params, status)) {
         destroy(b);
         return NULL;
     }

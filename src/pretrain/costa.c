@@ -229,7 +229,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
          (c->starts = gb_alloc((size_t)vectors(c) + 1, sizeof *c->starts, status)) &&
          gb_projector_declare(model, "projector", params->projector, &bert->config, &c->projector,
                               status) &&
-         row_order_make(&c->order, data->collection, false, params->seed, status);
+         row_order_passages(&c->order, data, params, status);
     if (!ok) {
         destroy(c);
         return NULL;

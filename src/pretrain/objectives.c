@@ -14,6 +14,9 @@ const gb_objective *const gb_objectives[] = {
     &objective_seed,
     &objective_bow,
     &objective_costa,
+    &objective_ict,
+    &objective_simcse,
+    &objective_contriever,
     NULL,
 };
 // clang-format on

@@ -1,0 +1,279 @@
+/* Contriever (Izacard et al., 2022): two crops of a passage find each other among the keys of
+ * earlier steps; keys come from a copy of the encoder that follows it slowly (MoCo, He et al.,
+ * 2020). L = mean_i -log exp(q_i . k_i / t) / (exp(q_i . k_i / t) + sum_{n in queue} exp(q_i . n /
+ * t)) Crops are 10 to 50% of the passage, then each token is deleted with p = .1; no normalisation.
+ * The copy and the ring of keys are parameters without a gradient, so that they live on the device,
+ * lie in checkpoints, and a resumed run goes on as if it had not stopped. The ring has a place for
+ * the keys of the step beside those of the queue: they take the oldest keys' places before the
+ * scores are made, and only its own is not hidden from a query. */
+#include "contrast.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CROP_LEAST .1
+#define CROP_MOST  .5
+#define DELETED    .1
+
+typedef struct contriever {
+    gb_pretrain_params params; /* settings */
+    gb_pretrain_data data;     /* texts */
+    const gb_bert *bert;       /* model */
+    gb_bert keys;              /* the copy that follows it; blocks are its own */
+    uint32_t first, copied,
+        moved;            /* parameters [first, first + copied) have copies `moved` later */
+    uint32_t ring;        /* [queue + batch, H] keys */
+    row_order order;      /* passages */
+    gb_packed packed[2];  /* crops: queries, keys */
+    uint32_t *crop;       /* scratch */
+    size_t crop_capacity; /* allocated */
+    uint32_t *lists;      /* scratch: rows of the mean of each text */
+    float *list_weights;  /* their weights */
+    size_t list_capacity, list_weight_capacity; /* allocated */
+} contriever;
+
+typedef struct graph {
+    gb_packed_inputs in[2];  /* queries, keys */
+    gb_rows_inputs cls[2];   /* their first rows */
+    gb_combination means[2]; /* their rows, with mean_pooling */
+    gb_tensor momentum;      /* f32 [1, 1] */
+    gb_tensor pick;          /* u32 [1, ring]: key that takes the place */
+    gb_tensor labels;        /* u32 [batch, 1]: place of the own key */
+    gb_tensor weights;       /* f32 [batch, 1] */
+    gb_tensor excluded;      /* u32 [batch, words]: keys of the other texts */
+} graph;
+
+static uint32_t ring_rows(const contriever *c)
+{
+    return c->params.queue + c->params.batch;
+}
+
+/* ---- crops ---- */
+
+static bool add_crop(contriever *c, uint32_t step, uint32_t i, uint32_t side, gb_status *status)
+{
+    text_ids text =
+        passage_ids(&c->data, row_order_at(&c->order, (uint64_t)step * c->params.batch + i));
+    gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_CONTEXT, step, 2 * i + side);
+    uint32_t length = (uint32_t)text.length, kept = 0;
+    double ratio = CROP_LEAST + (CROP_MOST - CROP_LEAST) * gb_rng_uniform(&rng);
+    uint32_t size = (uint32_t)(ratio * length);
+    size = size || !length ? size : 1;
+    uint32_t start = gb_rng_below(&rng, length - size + 1);
+    if (!gb_grow(&c->crop, &c->crop_capacity, size + 1, sizeof *c->crop, status))
+        return false;
+    for (uint32_t k = 0; k < size; k++)
+        if (gb_rng_uniform(&rng) >= DELETED)
+            c->crop[kept++] = text.ids[start + k];
+    gb_special_ids specials = gb_vocab_specials(c->data.vocab);
+    return gb_packed_add(&c->packed[side], &specials, c->crop, NULL, kept, c->params.longest,
+                         status);
+}
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    contriever *c = self;
+    for (uint32_t side = 0; side < 2; side++) {
+        gb_packed_reset(&c->packed[side]);
+        for (uint32_t i = 0; i < c->params.batch; i++)
+            if (!add_crop(c, step, i, side, status))
+                return false;
+        shape->size[side] = gb_bucket_rows(c->packed[side].rows);
+    }
+    return true;
+}
+
+/* ---- the program ---- */
+
+static void declare_side(const contriever *c, gb_net *net, const gb_shape *shape, graph *g,
+                         int side)
+{
+    uint32_t batch = c->params.batch, rows = shape->size[side];
+    g->in[side] = gb_packed_declare(net, &c->bert->config, rows, batch);
+    if (c->params.mean_pooling)
+        g->means[side] = gb_combination_input(net->tape, batch, rows, rows, c->params.longest, 1);
+    else
+        g->cls[side] = gb_rows_declare(net, batch, rows);
+}
+
+static gb_tensor vectors(const contriever *c, gb_net *net, const gb_bert *bert, const graph *g,
+                         int side)
+{
+    gb_tensor h = gb_bert_encode(net, bert, &g->in[side], 0, NULL);
+    return c->params.mean_pooling ? gb_combine_rows(net->tape, h, &g->means[side])
+                                  : gb_rows_gather(net, h, &g->cls[side]);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    contriever *c = self;
+    graph *g = graph_;
+    gb_tape *tape = net->tape;
+    uint32_t batch = c->params.batch, ring = ring_rows(c);
+    declare_side(c, net, shape, g, 0);
+    declare_side(c, net, shape, g, 1);
+    g->momentum = gb_tape_input(tape, "momentum", GB_F32, 1, 1);
+    g->pick = gb_tape_input(tape, "new keys", GB_U32, 1, ring);
+    g->labels = gb_tape_input(tape, "own keys", GB_U32, batch, 1);
+    g->weights = gb_tape_input(tape, "query weights", GB_F32, batch, 1);
+    g->excluded = gb_tape_input(tape, "excluded", GB_U32, batch, (ring + 31) / 32);
+    for (uint32_t i = c->first; i < c->first + c->copied; i++)
+        gb_follow(tape, gb_untrained_param(tape, i + c->moved), gb_tape_param(tape, i),
+                  g->momentum);
+    gb_tensor keys = gb_untrained_param(tape, c->ring);
+    gb_tensor q = vectors(c, net, c->bert, g, 0);
+    gb_replace_rows(tape, keys, vectors(c, net, &c->keys, g, 1), g->pick);
+    gb_tensor scores =
+        gb_scale(tape, gb_matmul(tape, GB_NT, q, keys), (float)(1 / c->params.temperature));
+    losses[0] = gb_softmax_loss(tape, scores, g->labels, g->weights, g->excluded);
+}
+
+/* ---- inputs of a step ---- */
+
+static bool fill_means(contriever *c, gb_exec *exec, const graph *g, int side, gb_status *status)
+{
+    const gb_packed *packed = &c->packed[side];
+    if (!gb_grow(&c->lists, &c->list_capacity, packed->rows, sizeof *c->lists, status) ||
+        !gb_grow(&c->list_weights, &c->list_weight_capacity, packed->rows, sizeof *c->list_weights,
+                 status))
+        return false;
+    for (uint32_t s = 0; s < packed->count; s++)
+        for (uint32_t r = packed->starts[s]; r < packed->starts[s + 1]; r++) {
+            c->lists[r] = r;
+            c->list_weights[r] = 1.0f / (float)(packed->starts[s + 1] - packed->starts[s]);
+        }
+    return gb_combination_fill(exec, &g->means[side], packed->starts, c->lists, c->list_weights,
+                               status);
+}
+
+static bool fill_side(contriever *c, gb_exec *exec, const graph *g, uint32_t step, int side,
+                      gb_status *status)
+{
+    return gb_packed_fill(exec, &g->in[side], &c->packed[side], &c->bert->config, c->params.seed,
+                          step, status) &&
+           (c->params.mean_pooling ? fill_means(c, exec, g, side, status)
+                                   : gb_rows_fill(exec, &g->cls[side], c->packed[side].starts,
+                                                  c->params.batch, status));
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    contriever *c = self;
+    const graph *g = graph_;
+    uint32_t batch = c->params.batch, ring = ring_rows(c), words = (ring + 31) / 32;
+    if (!fill_side(c, exec, g, step, 0, status) || !fill_side(c, exec, g, step, 1, status))
+        return false;
+    float *momentum = gb_exec_input(exec, g->momentum, status);
+    uint32_t *pick = momentum ? gb_exec_input(exec, g->pick, status) : NULL;
+    uint32_t *labels = pick ? gb_exec_input(exec, g->labels, status) : NULL;
+    float *weights = labels ? gb_exec_input(exec, g->weights, status) : NULL;
+    uint32_t *excluded = weights ? gb_exec_input(exec, g->excluded, status) : NULL;
+    if (!excluded)
+        return false;
+    *momentum = step ? (float)c->params.momentum : 0; /* the copy begins as the encoder itself */
+    for (uint32_t r = 0; r < ring; r++)
+        pick[r] = GB_NO_ROW;
+    memset(excluded, 0, sizeof *excluded * batch * words);
+    for (uint32_t i = 0; i < batch; i++) {
+        labels[i] = (uint32_t)(((uint64_t)step * batch + i) % ring);
+        weights[(size_t)i * 4] = 1.0f / (float)batch;
+        pick[labels[i]] = i;
+    }
+    for (uint32_t i = 0; i < batch; i++)
+        for (uint32_t j = 0; j < batch; j++)
+            if (j != i)
+                excluded[(size_t)i * words + labels[j] / 32] |= 1u << (labels[j] % 32);
+    return true;
+}
+
+/* ---- parameters ---- */
+
+/* A copy of every parameter of the encoder, "momentum.<name>", in the same order. */
+static bool declare_copy(contriever *c, gb_params *model, gb_status *status)
+{
+    uint32_t count = gb_params_count(model);
+    c->first = c->bert->word;
+    while (c->first + c->copied < count &&
+           !strncmp(gb_params_at(model, c->first + c->copied)->name, "bert.", 5))
+        c->copied++;
+    c->moved = count - c->first;
+    for (uint32_t i = 0; i < c->copied; i++) {
+        gb_param param = *gb_params_at(model, c->first + i);
+        char name[128];
+        snprintf(name, sizeof name, "momentum.%s", param.name);
+        if (gb_params_add(model, name, param.rows, param.cols, false, GB_INIT_ZEROS, 0, status) ==
+            UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+/* The encoder again, made of the copies. */
+static bool make_keys(contriever *c, gb_status *status)
+{
+    uint32_t m = c->moved;
+    c->keys = *c->bert;
+    c->keys.head = false;
+    uint32_t *own[] = {&c->keys.word, &c->keys.position, &c->keys.type, &c->keys.norm_weight,
+                       &c->keys.norm_bias};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        *own[i] += m;
+    c->keys.blocks = gb_alloc(c->bert->config.layers, sizeof *c->keys.blocks, status);
+    for (uint32_t l = 0; c->keys.blocks && l < c->bert->config.layers; l++) {
+        gb_block *b = &c->keys.blocks[l];
+        *b = c->bert->blocks[l];
+        uint32_t *of_block[] = {&b->qkv_weight,   &b->qkv_bias,   &b->out_weight,   &b->out_bias,
+                                &b->norm1_weight, &b->norm1_bias, &b->up_weight,    &b->up_bias,
+                                &b->down_weight,  &b->down_bias,  &b->norm2_weight, &b->norm2_bias};
+        for (size_t i = 0; i < sizeof of_block / sizeof *of_block; i++)
+            *of_block[i] += m;
+    }
+    return c->keys.blocks != NULL;
+}
+
+static void destroy(void *self)
+{
+    contriever *c = self;
+    if (!c)
+        return;
+    row_order_free(&c->order);
+    gb_packed_free(&c->packed[0]);
+    gb_packed_free(&c->packed[1]);
+    free(c->keys.blocks);
+    free(c->crop);
+    free(c->lists);
+    free(c->list_weights);
+    free(c);
+}
+
+static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    contriever *c = gb_alloc(1, sizeof *c, status);
+    if (!c)
+        return NULL;
+    c->params = *params;
+    c->data = *data;
+    c->bert = bert;
+    uint32_t h = bert->config.hidden_size;
+    bool ok = declare_copy(c, model, status) && make_keys(c, status);
+    /* Before keys come in the queue holds random vectors of about length 1, as in MoCo. */
+    ok =
+        ok && (c->ring = gb_params_add(model, "contriever.queue", ring_rows(c), h, false,
+                                       GB_INIT_NORMAL, (float)(1 / sqrt(h)), status)) != UINT32_MAX;
+    if (!ok || !row_order_passages(&c->order, data, params, status)) {
+        destroy(c);
+        return NULL;
+    }
+    *task = (gb_task){.self = c,
+                      .loss_names = {"contrastive"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
+    return c;
+}
+
+const gb_objective objective_contriever = {"contriever", false, create, destroy, "contrast"};

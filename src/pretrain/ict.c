@@ -1,0 +1,153 @@
+/* Inverse Cloze Task (Lee et al., 2019), as COSTA's authors train it: a random sentence of a
+ * passage and the rest of the passage find each other in the batch, beside the masked LM of both.
+ *   L = L_mlm + L_ict,  L_ict = mean_i -log exp(q_i . c_i / t) / sum_j exp(q_i . c_j / t).
+ * The sentence is always taken out of the rest (its first authors leave it in with p = .1); [CLS]
+ * vectors of the masked texts, dot products. A passage of one sentence gives its two halves. */
+#include "contrast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct ict {
+    gb_pretrain_params params;               /* settings */
+    gb_pretrain_data data;                   /* texts */
+    const gb_bert *bert;                     /* model */
+    row_order order;                         /* passages */
+    masker masker;                           /* scratch */
+    gb_packed packed;                        /* sentences, then the rests */
+    labelled_rows labelled;                  /* masked rows */
+    gb_id_range *sentences;                  /* scratch */
+    uint32_t *rest;                          /* scratch: a passage without a sentence */
+    size_t sentence_capacity, rest_capacity; /* allocated */
+} ict;
+
+typedef struct graph {
+    gb_packed_inputs in;           /* texts */
+    labelled_inputs labels;        /* masked rows */
+    gb_rows_inputs queries, rests; /* first rows of the texts */
+    pair_inputs pairs;             /* sentence i belongs to rest i */
+} graph;
+
+/* A range of the text to take out: a sentence, or a half where there is one only. */
+static gb_id_range choose(const ict *t, text_ids text, uint32_t count, gb_rng *rng)
+{
+    if (count > 1)
+        return t->sentences[gb_rng_below(rng, count)];
+    uint32_t length = (uint32_t)text.length, middle = length / 2;
+    while (middle < length && gb_vocab_is_continuation(t->data.vocab, text.ids[middle]))
+        middle++;
+    return gb_rng_below(rng, 2) ? (gb_id_range){middle, length} : (gb_id_range){0, middle};
+}
+
+/* The sentence of the i-th passage, or with `other` the rest of it. */
+static bool draw(ict *t, uint32_t step, uint32_t i, bool other, text_ids *out, gb_status *status)
+{
+    text_ids text =
+        passage_ids(&t->data, row_order_at(&t->order, (uint64_t)step * t->params.batch + i));
+    gb_rng rng = gb_rng_make(t->params.seed, GB_RNG_CONTEXT, step, i);
+    if (text.length + 2 > t->params.longest)
+        text.length = t->params.longest - 2;
+    if (!gb_grow(&t->sentences, &t->sentence_capacity, text.length + 1, sizeof *t->sentences,
+                 status) ||
+        !gb_grow(&t->rest, &t->rest_capacity, text.length + 1, sizeof *t->rest, status))
+        return false;
+    uint32_t length = (uint32_t)text.length;
+    gb_id_range range =
+        choose(t, text, gb_id_sentences(t->data.vocab, text.ids, length, t->sentences), &rng);
+    if (range.end - range.start == length || range.end == range.start) { /* a single word */
+        *out = text;
+        return true;
+    }
+    memcpy(t->rest, text.ids, sizeof *t->rest * range.start);
+    memcpy(t->rest + range.start, text.ids + range.end, sizeof *t->rest * (length - range.end));
+    *out = other ? (text_ids){t->rest, length - (range.end - range.start)}
+                 : (text_ids){text.ids + range.start, range.end - range.start};
+    return true;
+}
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    ict *t = self;
+    gb_packed_reset(&t->packed);
+    for (uint32_t i = 0; i < 2 * t->params.batch; i++) {
+        text_ids text;
+        gb_rng rng = gb_rng_make(t->params.seed, GB_RNG_MASK, step, i);
+        if (!draw(t, step, i % t->params.batch, i >= t->params.batch, &text, status) ||
+            !add_masked(&t->masker, &t->packed, &t->data, text, t->params.mask_ratio,
+                        t->params.longest, &rng, status))
+            return false;
+    }
+    shape->size[0] = gb_bucket_rows(t->packed.rows);
+    shape->size[1] = gb_bucket_rows(t->packed.labelled);
+    return labelled_rows_of(&t->labelled, &t->packed, status);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    ict *t = self;
+    graph *g = graph_;
+    uint32_t batch = t->params.batch, rows = shape->size[0];
+    g->in = gb_packed_declare(net, &t->bert->config, rows, 2 * batch);
+    g->labels = labelled_declare(net, shape->size[1], rows, 0);
+    g->queries = gb_rows_declare(net, batch, rows);
+    g->rests = gb_rows_declare(net, batch, rows);
+    g->pairs = pair_declare(net, batch);
+    gb_tensor h = gb_bert_encode(net, t->bert, &g->in, 0, NULL);
+    losses[1] = labelled_loss(net, t->bert, &g->labels, h, GB_NO_TENSOR);
+    losses[2] = pair_loss(net, &g->pairs, gb_rows_gather(net, h, &g->queries),
+                          gb_rows_gather(net, h, &g->rests), t->params.temperature);
+    losses[0] = gb_add(net->tape, losses[1], losses[2]);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    ict *t = self;
+    const graph *g = graph_;
+    uint32_t batch = t->params.batch;
+    return gb_packed_fill(exec, &g->in, &t->packed, &t->bert->config, t->params.seed, step,
+                          status) &&
+           labelled_fill(exec, &g->labels, &t->labelled, NULL, status) &&
+           gb_rows_fill(exec, &g->queries, t->packed.starts, batch, status) &&
+           gb_rows_fill(exec, &g->rests, t->packed.starts + batch, batch, status) &&
+           pair_fill(exec, &g->pairs, status);
+}
+
+static void destroy(void *self)
+{
+    ict *t = self;
+    if (!t)
+        return;
+    row_order_free(&t->order);
+    masker_free(&t->masker);
+    gb_packed_free(&t->packed);
+    labelled_rows_free(&t->labelled);
+    free(t->sentences);
+    free(t->rest);
+    free(t);
+}
+
+static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    (void)model;
+    ict *t = gb_alloc(1, sizeof *t, status);
+    if (!t)
+        return NULL;
+    t->params = *params;
+    t->data = *data;
+    t->bert = bert;
+    if (!row_order_passages(&t->order, data, params, status)) {
+        destroy(t);
+        return NULL;
+    }
+    *task = (gb_task){.self = t,
+                      .loss_names = {"total", "mlm", "contrastive"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
+    return t;
+}
+
+const gb_objective objective_ict = {"ict", false, create, destroy, NULL};
