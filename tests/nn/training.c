@@ -60,6 +60,7 @@ typedef struct training {
     int signal;             /* raised ... */
     uint32_t at;            /* ... at this step */
     bool poisoned;          /* a parameter starts as NaN */
+    const char *objective;  /* NULL: coCondenser */
 } training;
 
 typedef struct outcome {
@@ -71,7 +72,7 @@ typedef struct outcome {
     double log[64][GB_MAX_LOSSES]; /* losses */
 } outcome;
 
-/* Train a tiny coCondenser from its usual start. */
+/* Train a tiny model from its usual start. */
 static outcome *train(const training *how)
 {
     gb_status status = {0};
@@ -79,7 +80,7 @@ static outcome *train(const training *how)
     gb_bert_config config = tiny_config(&t, 16, 32, how->dropout);
     gb_pretrain_params settings = tiny_settings();
     model m;
-    model_make(&m, &t, &config, "cocondenser", &settings);
+    model_make(&m, &t, &config, how->objective ? how->objective : "cocondenser", &settings);
     gb_params_init(m.params, 4, m.values);
     outcome *o = gb_alloc(1, sizeof *o, &status);
     o->floats = gb_params_floats(m.params);
@@ -304,10 +305,10 @@ Test(training, goes_on_after_a_signal, .timeout = 60)
     scratch_leave(&s);
 }
 
-Test(training, goes_on_after_a_kill, .timeout = 60)
+static void kill_and_resume(const char *objective)
 {
     scratch s = scratch_enter();
-    training how = {.steps = STEPS, .rate = .01, .dropout = .1};
+    training how = {.steps = STEPS, .rate = .01, .dropout = .1, .objective = objective};
     outcome *whole = train(&how);
     how.resume_dir = "resume";
     how.checkpoint_s = 1e-9; /* after every step */
@@ -324,6 +325,17 @@ Test(training, goes_on_after_a_kill, .timeout = 60)
     free(whole);
     free(resumed);
     scratch_leave(&s);
+}
+
+Test(training, goes_on_after_a_kill, .timeout = 60)
+{
+    kill_and_resume(NULL);
+}
+
+/* The queue and the encoder of keys live on the device between steps. */
+Test(training, contriever_goes_on_after_a_kill, .timeout = 60)
+{
+    kill_and_resume("contriever");
 }
 
 /* What the process says on stderr while it trains. */
