@@ -175,6 +175,12 @@ fault 2 "an option without its value" '--steps' "$GABBRO" pretrain mlm --steps
 fault 2 "a value that is no number" '"many"' gabbro $mlm --steps many
 fault 2 "an unknown objective" '"elm"' gabbro pretrain elm $data --vocabulary "$vocabulary"
 fault 2 "a needed option left out" '--collection' gabbro pretrain mlm
+fault 2 "an unknown schedule" 'linear, cosine, constant' gabbro $mlm --schedule steep
+fault 2 "an unknown context" 'mixed-step' gabbro $mlm --context mixed
+fault 2 "no context to decode" 'needs a --context' \
+    gabbro pretrain bottleneck $data --vocabulary "$vocabulary"
+fault 2 "passages where documents are visited" 'documents are visited' gabbro pretrain cocondenser \
+    $data --vocabulary "$vocabulary" --layers 1 --hidden 16 --heads 2 --ffn 16 --context span --passages 2
 for command in bm25 eval report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
