@@ -38,10 +38,11 @@ typedef struct gb_finetune_params {
     uint64_t seed;                           /* of order and negatives */
 } gb_finetune_params;
 
-/* InfoNCE over all passages of the batch (Karpukhin et al., 2020): scores q . p, temperature 1, the
- * target of query i is passage i * (1 + negatives). Negatives rotate: epoch e takes the next window
- * of the query's shuffled pool; a pool that is too small is filled up with passages drawn from the
- * whole collection. self is freed by gb_finetune_destroy. */
+/* InfoNCE over all passages of the batch (Karpukhin et al., 2020): scores q . p of the [CLS]
+ * vectors, projected where bert has a projector, temperature 1, the target of query i is passage i
+ * * (1 + negatives). Negatives rotate: epoch e takes the next window of the query's shuffled pool;
+ * a pool that is too small is filled up with passages drawn from the whole collection. self is
+ * freed by gb_finetune_destroy. */
 void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set *set,
                          const gb_tokens *tokens, const gb_vocab *vocab, const gb_bert *bert,
                          gb_task *task, gb_status *status);

@@ -167,9 +167,20 @@ typedef struct gb_bert {
     uint32_t transform_weight, transform_bias; /* [H, H], [1, H] */
     uint32_t head_norm_weight, head_norm_bias; /* [1, H] */
     uint32_t head_bias;                        /* [1, V] */
+    gb_projector projector; /* of a retriever, part of its vectors; none of an encoder */
 } gb_bert;
 bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head, gb_bert *bert,
                      gb_status *status);
+/* Add the projector of a retriever: "retriever.linear" or "retriever.nonlinear". */
+bool gb_bert_add_projector(gb_params *params, gb_bert *bert, gb_projector_kind kind,
+                           gb_status *status);
+/* The kind that the retriever in a folder has, by the names of its parameters. */
+gb_projector_kind gb_folder_projector(const gb_folder *folder);
+/* Before training: the values of a new projector, random, or from the folder of an encoder that was
+ * pre-trained with one ("projector", COSTA). Nothing where the folder is a retriever with the same
+ * kind, which gb_model_load reads, or where there is no projector. */
+bool gb_bert_start_projector(const gb_folder *folder, const gb_params *params, const gb_bert *bert,
+                             uint64_t seed, float *values, gb_status *status);
 void gb_bert_free(gb_bert *bert);
 /* Embeddings: LN(word + position + type), then dropout. */
 gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in);
@@ -267,7 +278,8 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
 /* ---- encoding
  * ------------------------------------------------------------------------------------------ */
 
-/* [CLS] vectors of rows of a table of token ids (no specials in it): out [count, hidden]. */
+/* Vectors ([CLS], projected where there is a projector) of rows of a table of token ids (no
+ * specials in it): out [count, hidden]. */
 bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, const float *values,
                const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
                uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status);

@@ -17,6 +17,8 @@ static const char usage[] =
 
 typedef struct settings {
     const char *init, *collection, *tokens;    /* steps */
+    const char *projector;                     /* by name */
+    gb_projector_kind projector_kind;          /* on query and passage vectors */
     step_list negatives;                       /* steps of runs */
     uint32_t epochs, train_queries, depth;     /* of the training set */
     double rate, warmup, decay, dropout, clip; /* optimiser */
@@ -82,11 +84,14 @@ static bool make_model(session *s, settings *o, gb_status *status)
     s->config = s->init.config;
     s->config.hidden_dropout = s->config.attention_dropout = o->dropout;
     s->params = gb_params_create(status);
-    if (!s->params || !gb_bert_declare(s->params, &s->config, false, &s->bert, status))
+    if (!s->params || !gb_bert_declare(s->params, &s->config, false, &s->bert, status) ||
+        !gb_bert_add_projector(s->params, &s->bert, o->projector_kind, status))
         return false;
     gb_params_freeze(s->params);
     s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
-    if (!s->values || !gb_model_load(s->init.folder, s->params, s->values, status))
+    if (!s->values || !gb_model_load(s->init.folder, s->params, s->values, status) ||
+        !gb_bert_start_projector(s->init.folder, s->params, &s->bert, o->params.seed, s->values,
+                                 status))
         return false;
     s->self = gb_finetune_create(&o->params, &s->set, &s->tokens, s->init.vocab, &s->bert, &s->task,
                                  status);
@@ -95,9 +100,14 @@ static bool make_model(session *s, settings *o, gb_status *status)
 
 static bool save_model(const step_run *run, const session *s, uint32_t longest, gb_status *status)
 {
+    bool projected = s->bert.projector.kind != GB_PROJECTOR_NONE;
     gb_model_card card = {.title = "gabbro retriever",
-                          .what =
-                              "A dense passage retriever (CLS, dot product) fine-tuned by gabbro.",
+                          .what = projected
+                                      ? "A dense passage retriever (CLS through the projector in "
+                                        "gabbro.safetensors, which other programs do not apply; "
+                                        "dot product) fine-tuned by gabbro."
+                                      : "A dense passage retriever (CLS, dot product) fine-tuned "
+                                        "by gabbro.",
                           .command = gb_step_name(run->step)};
     char *path = step_file(run, "model", status);
     bool ok = path && gb_model_save(path, &s->config, s->params, s->values, s->init.vocab,
@@ -168,7 +178,8 @@ static void run_finetune(step_run *run, settings *o, gb_status *status)
 int gb_cli_finetune(int argc, char **argv)
 {
     gb_status status = {0};
-    settings o = {.epochs = 3,
+    settings o = {.projector = "none",
+                  .epochs = 3,
                   .depth = 200,
                   .rate = 2e-5,
                   .warmup = .1,
@@ -192,6 +203,8 @@ int gb_cli_finetune(int argc, char **argv)
         {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (0)"},
         {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
         {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},
+        {"projector", OPTION_TEXT, &o.projector, false, false,
+         "on the vectors, in use too: none, linear, nonlinear (none)", true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
     step_run run = {.kind = "finetune", .options = options};
@@ -199,6 +212,9 @@ int gb_cli_finetune(int argc, char **argv)
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
     bool ok = o.params.batch > 0 || gb_fail(&status, GB_USAGE, NULL, NULL, "--batch is at least 1");
+    if (ok && !gb_projector_find(o.projector, &o.projector_kind))
+        ok = gb_fail(&status, GB_USAGE, NULL, NULL, "--projector is none, linear or nonlinear");
+    run.shader_set = o.projector_kind == GB_PROJECTOR_NONLINEAR ? "contrast" : NULL;
     ok = ok && step_begin(&run, 1, true, NULL, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);

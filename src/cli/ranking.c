@@ -61,7 +61,9 @@ bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *mod
     bool ok = step_model_open(&dense->model, model_path, tokens_step, status) &&
               step_tokens_open(tokens_step, &dense->tokens, status) &&
               (dense->params = gb_params_create(status)) &&
-              gb_bert_declare(dense->params, &dense->model.config, false, &dense->bert, status);
+              gb_bert_declare(dense->params, &dense->model.config, false, &dense->bert, status) &&
+              gb_bert_add_projector(dense->params, &dense->bert,
+                                    gb_folder_projector(dense->model.folder), status);
     if (ok) {
         gb_params_freeze(dense->params);
         dense->values = gb_alloc(gb_params_floats(dense->params), sizeof *dense->values, status);

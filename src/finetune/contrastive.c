@@ -104,8 +104,10 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     g->labels = gb_tape_input(net->tape, "targets", GB_U32, queries, 1);
     g->weights = gb_tape_input(net->tape, "query weights", GB_F32, queries, 1);
     gb_tensor h = gb_bert_encode(net, f->bert, &g->in, 0, NULL);
-    gb_tensor scores = gb_matmul(net->tape, GB_NT, gb_rows_gather(net, h, &g->queries),
-                                 gb_rows_gather(net, h, &g->passages));
+    gb_tensor p =
+        gb_projector_apply(net, &f->bert->projector, gb_rows_gather(net, h, &g->passages));
+    gb_tensor q = gb_projector_apply(net, &f->bert->projector, gb_rows_gather(net, h, &g->queries));
+    gb_tensor scores = gb_matmul(net->tape, GB_NT, q, p);
     losses[0] = gb_softmax_loss(net->tape, scores, g->labels, g->weights, GB_NO_TENSOR);
 }
 

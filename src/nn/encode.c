@@ -34,7 +34,7 @@ static bool build(encoder *e, gb_state *state, const gb_params *params, gb_statu
     e->in = gb_packed_declare(&net, &e->bert->config, rows, BATCH_SEQUENCES);
     gb_tensor h = gb_bert_encode(&net, e->bert, &e->in, 0, NULL);
     e->cls = gb_rows_declare(&net, BATCH_SEQUENCES, rows);
-    e->vectors = gb_rows_gather(&net, h, &e->cls);
+    e->vectors = gb_projector_apply(&net, &e->bert->projector, gb_rows_gather(&net, h, &e->cls));
     gb_tape_output(e->tape, e->vectors);
     e->exec = gb_tape_ok(e->tape, status) ? gb_exec_create(state, e->tape, status) : NULL;
     return e->exec != NULL;

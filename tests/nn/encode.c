@@ -132,6 +132,49 @@ Test(encode, equals_training, .timeout = 60)
     scratch_leave(&s);
 }
 
+/* A retriever's projector is part of its vectors. */
+Test(encode, projected, .timeout = 60)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    texts x = {0};
+    open_texts(&x);
+    float plain[5 * 16], out[5 * 16];
+    encode(&x, NULL, 5, plain);
+    /* The same encoder with a projector. */
+    gb_params *params = gb_params_create(&status);
+    gb_bert bert;
+    MUST(gb_bert_declare(params, &x.m.config, false, &bert, &status));
+    MUST(gb_bert_add_projector(params, &bert, GB_PROJECTOR_NONLINEAR, &status));
+    gb_params_freeze(params);
+    float *values = calloc(gb_params_floats(params), sizeof *values);
+    gb_params_init(params, 5, values);
+    const gb_param *weight = gb_params_at(params, bert.projector.weight),
+                   *bias = gb_params_at(params, bert.projector.bias);
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *p = gb_params_at(params, i);
+        if (!strncmp(p->name, "bert.", 5))
+            memcpy(values + p->offset, model_values(&x.m, NULL, "%s", p->name),
+                   (size_t)p->rows * p->ld * sizeof *values);
+    }
+    values[bias->offset + 3] = .5f;
+    gb_special_ids specials = gb_vocab_specials(x.t.vocab);
+    MUST(gb_encode(x.device, &bert, params, values, &specials, x.table, NULL, 5, TINY_LONGEST,
+                   "test", out, &status));
+    for (uint32_t t = 0; t < 5; t++)
+        for (uint32_t i = 0; i < 16; i++) {
+            double sum = values[bias->offset + i];
+            for (uint32_t j = 0; j < 16; j++)
+                sum += (double)values[weight->offset + i * weight->ld + j] * plain[t * 16 + j];
+            cr_expect_float_eq(out[t * 16 + i], tanh(sum), 1e-6);
+        }
+    free(values);
+    gb_bert_free(&bert);
+    gb_params_destroy(params);
+    close_texts(&x);
+    scratch_leave(&s);
+}
+
 /* A text of one token more than fits is the text without that token. */
 Test(encode, long_texts_are_cut, .timeout = 60)
 {
