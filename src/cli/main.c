@@ -14,7 +14,7 @@ static const struct {
     {"vocabulary", gb_cli_vocabulary, "take or train a WordPiece vocabulary"},
     {"tokenize", gb_cli_tokenize, "turn a collection's texts into token ids"},
     {"queries", gb_cli_queries, "generate queries for the passages of a collection"},
-    {"pretrain", gb_cli_pretrain, "train an encoder: mlm, cocondenser, cotmae"},
+    {"pretrain", gb_cli_pretrain, "train an encoder by one of the objectives (see --help)"},
     {"finetune", gb_cli_finetune, "train a retriever with hard negatives"},
     {"efficiency", gb_cli_efficiency, "what a pre-training cost"},
     {"relatedness", gb_cli_relatedness, "how often contexts are related to their passages"},
