@@ -58,7 +58,7 @@ expect "the collection does not depend on the seed" [ "$(grep -c '^collection' "
 mkdir "$work/my docs"
 run table1 --out "$work/out" --collection "$work/my docs" --queries "$work/q.jsonl" --set mlm_steps=7
 expect "own collection" grep -q "^collection --from $work/my docs --queries $work/q.jsonl" "$work/log"
-expect "its own settings" [ "$(grep -c '^pretrain co.* --steps 600 ' "$work/log")" = 4 ]
+expect "its own settings" [ "$(grep -c '^pretrain co.* --steps 300 ' "$work/log")" = 4 ]
 expect "which --set overrules" grep -q '^pretrain mlm .* --steps 7 ' "$work/log"
 expect "and its kind" grep -q '"collection_kind": "own"' "$results"
 expect "a changed setting counts" grep -q '"mlm_steps": "7"' "$results"
