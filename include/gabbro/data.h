@@ -47,6 +47,7 @@ typedef struct gb_qrels {
  *   generated.gbt                                          (optional; row = passage; its generated
  *                                                           queries, each ended by '\n')
  *   qrels/<split>.tsv                                      (query-id, corpus-id, score; header)
+ *   answers.tsv                                            (optional; query-id, answers; tabs)
  *   collection.json                                        (name, source, counts, title join,
  *                                                           splits, generator of the queries,
  * notes) */

@@ -76,6 +76,53 @@ static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *
     return ok;
 }
 
+/* Copy answers.tsv: query-id, then answers, separated by tabs. Lines of unknown queries are an
+ * error, or left out where judgements of unknown ids are. */
+static bool copy_answers(gb_import *import, gb_lines *lines, FILE *out, gb_status *status)
+{
+    char *line;
+    size_t length;
+    uint64_t skipped = 0;
+    int got;
+    while ((got = gb_lines_next(lines, &line, &length, status)) == 1) {
+        size_t id = strcspn(line, "\t");
+        if (length == 0)
+            continue;
+        if (gb_map_get(import->query_map, line, id) != GB_MAP_NONE)
+            fprintf(out, "%s\n", line);
+        else if (import->params->skip_unknown_qrels)
+            skipped++;
+        else
+            return gb_lines_fail(lines, status, "see --skip-unknown-qrels",
+                                 "answers of an unknown query \"%.*s\"", (int)(id < 80 ? id : 80),
+                                 line);
+    }
+    if (skipped)
+        gb_import_note(import, "answers of %llu unknown queries skipped",
+                       (unsigned long long)skipped);
+    return got == 0;
+}
+
+static bool read_answers(gb_import *import, const char *folder, gb_status *status)
+{
+    char *path, *to = gb_path_join(status, import->dir, "answers.tsv");
+    if (!to || !gb_import_find(folder, "answers.tsv", &path, status)) {
+        free(to);
+        return false;
+    }
+    gb_lines *lines = path ? gb_import_open(import, path, status) : NULL;
+    gb_out *out = lines ? gb_out_open(to, status) : NULL;
+    bool ok = !path || (out && copy_answers(import, lines, gb_out_stream(out), status));
+    if (out && ok)
+        ok = gb_out_commit(out, status);
+    else
+        gb_out_abandon(out);
+    gb_lines_close(lines);
+    free(path);
+    free(to);
+    return ok;
+}
+
 bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *status)
 {
     char *queries;
@@ -88,7 +135,7 @@ bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *st
     bool ok = read_queries(import, queries, status);
     free(queries);
     char *qrels = ok ? gb_path_join(status, folder, "qrels") : NULL;
-    ok = qrels && read_qrels_folder(import, qrels, status);
+    ok = qrels && read_qrels_folder(import, qrels, status) && read_answers(import, folder, status);
     free(qrels);
     return ok;
 }

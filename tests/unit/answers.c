@@ -133,3 +133,29 @@ Test(answers, refuse_damaged_files)
     expect_refused("a\tx\na\ty\n", "answers.tsv:2");
     scratch_leave(&s);
 }
+
+/* ---- with a collection ---- */
+
+Test(answers, come_with_an_imported_folder)
+{
+    scratch s = scratch_enter();
+    scratch_write("in/corpus.jsonl",
+                  "{\"_id\": \"p\", \"title\": \"Red\", \"text\": \"a hill\"}\n");
+    scratch_write("in/queries.jsonl", "{\"_id\": \"q\", \"text\": \"what is red\"}\n");
+    scratch_write("in/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\tp\t1\n");
+    scratch_write("in/answers.tsv", "q\thill\tred\n");
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = "in";
+    params.keep_splits = true;
+    gb_status status = {0};
+    cr_assert(gb_collection_import(&params, "out", &status), "%s", status.what);
+    char *copy = gb_read_file("out/answers.tsv", NULL, &status);
+    cr_expect_str_eq(copy, "q\thill\tred\n");
+    free(copy);
+    scratch_write("in/answers.tsv", "q\thill\nz\tred\n");
+    cr_expect_not(gb_collection_import(&params, "other", &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.where, "in/answers.tsv:2");
+    cr_expect_not(gb_dir_exists("other"));
+    scratch_leave(&s);
+}
