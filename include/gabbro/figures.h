@@ -84,4 +84,23 @@ typedef struct gb_tsne_params {
 bool gb_tsne(const float *x, uint32_t count, uint32_t width, const gb_tsne_params *params,
              double *out, double *divergence, gb_status *status);
 
+/* A query (point 0) and its candidates as one model sees them. Nothing is copied. */
+typedef struct gb_map {
+    const char *model;      /* name */
+    uint32_t count;         /* points */
+    const char *const *ids; /* [count] of the query, then of the passages */
+    const uint32_t *ranks; /* [count] rank of a passage, from 1; 0: the query, or not in the list */
+    const int32_t *grades; /* [count] judged relevance; above 0: relevant */
+    const double *distances;  /* [count] from the query, in the model's space */
+    const double *plane;      /* [count, 2] t-SNE */
+    const double *components; /* [count, 3] principal components */
+    const double *shares;     /* [3] of the variance */
+    double divergence;        /* of the t-SNE */
+} gb_map;
+
+/* tsne.svg, pca.svg, turning.svg (and .png) with a panel a model; tsne.tsv; tsne.html with all of
+ * them and a view of the components in space that turns. about: how it was made, sentences. */
+bool gb_map_write(const gb_map *maps, size_t count, const char *about, const char *folder,
+                  gb_status *status);
+
 #endif

@@ -398,14 +398,6 @@ static bool check(settings *o, gb_status *status)
                        o->reading);
     if (!o->depth)
         return gb_fail(status, GB_USAGE, NULL, NULL, "--k must be at least 1");
-    for (size_t m = 0; m < o->models.count; m++) {
-        if (!model_name(&o->models.items[m], o->names[m], status))
-            return false;
-        for (size_t n = 0; n < m; n++)
-            if (!strcmp(o->names[m], o->names[n]))
-                return gb_fail(status, GB_USAGE, NULL, "--model NAME=MODEL",
-                               "two models have the name \"%s\"", o->names[m]);
-    }
     return true;
 }
 
@@ -439,16 +431,13 @@ int gb_cli_coverage(int argc, char **argv)
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
-    bool ok = check(&o, &status);
+    json_t *extra = check(&o, &status) ? model_names(&o.models, o.names, &status) : NULL;
+    bool ok = extra != NULL;
     if (ok && o.text) {
+        json_decref(extra);
         print_text(&run, &o, &status);
         return step_close(&run, &status);
     }
-    json_t *extra = ok ? json_object() : NULL, *names = extra ? json_array() : NULL;
-    for (size_t m = 0; names && m < o.models.count; m++)
-        json_array_append_new(names, json_string(o.names[m]));
-    if (names)
-        json_object_set_new(extra, "names", names);
     ok = ok && step_begin(&run, 1, true, extra, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);

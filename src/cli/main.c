@@ -26,6 +26,7 @@ static const struct {
     {"bm25", gb_cli_bm25, "index, search and measure with BM25"},
     {"eval", gb_cli_eval, "measure a run file as trec_eval does"},
     {"report", gb_cli_report, "print a paper's table beside what was obtained"},
+    {"tsne", gb_cli_tsne, "draw a query and its candidates as models see them"},
     {"site", gb_cli_site, "write results as a static site"},
     {"doctor", gb_cli_doctor, "look at the devices and check every kind of kernel"},
     {"bench", gb_cli_bench, "measure products and training steps"},

@@ -181,3 +181,24 @@ bool model_name(const char **item, char name[MODEL_NAME], gb_status *status)
     snprintf(name, MODEL_NAME, "%.*s", (int)length, start);
     return true;
 }
+
+json_t *model_names(step_list *models, char names[STEP_LIST_MOST][MODEL_NAME], gb_status *status)
+{
+    json_t *list = json_array();
+    for (size_t m = 0; list && m < models->count; m++) {
+        bool ok = model_name(&models->items[m], names[m], status);
+        for (size_t n = 0; ok && n < m; n++)
+            if (!strcmp(names[m], names[n]))
+                ok = gb_fail(status, GB_USAGE, NULL, "--model NAME=MODEL",
+                             "two models have the name \"%s\"", names[m]);
+        if (!ok) {
+            json_decref(list);
+            return NULL;
+        }
+        json_array_append_new(list, json_string(names[m]));
+    }
+    json_t *settings = list ? json_pack("{s:o}", "names", list) : NULL;
+    if (!settings)
+        gb_fail_memory(status, "naming models");
+    return settings;
+}

@@ -30,5 +30,8 @@ bool projector_top(const projector *head, bool full, gb_device *device, const fl
  * '=' the name is the last part of the path. Names are printable and without tabs. */
 #define MODEL_NAME 64
 bool model_name(const char **item, char name[MODEL_NAME], gb_status *status);
+/* The same for a whole list; no name twice. Returns what a step adds to its settings, {"names":
+ * [...]}, or NULL. */
+json_t *model_names(step_list *models, char names[STEP_LIST_MOST][MODEL_NAME], gb_status *status);
 
 #endif

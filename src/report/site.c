@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 static const char style[] =
+    "body{max-width:100em}table.main td:first-child{min-width:11em}\n"
+    "table.main td:last-child{white-space:nowrap}\n"
     "nav{font-size:13px;margin-bottom:1em}figure{margin:1em 0;display:inline-block}\n"
     "figure img{max-width:100%;height:auto;background:#fff;border-radius:6px}\n"
     "pre{background:var(--soft);padding:.7em;overflow-x:auto;border-radius:6px;font-size:12px}\n"
@@ -23,7 +25,7 @@ static const struct {
     const char *file;  /* in the folder */
     const char *title; /* on the front page */
 } figures[] = {{"coverage.html", "Token coverage"},
-               {"map.html", "A query and its candidates"},
+               {"tsne.html", "A query and its candidates"},
                {"plot.html", "Plot"}};
 #define FIGURES (sizeof figures / sizeof *figures)
 

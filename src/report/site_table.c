@@ -32,7 +32,7 @@ static void intro(const site_table *table, gb_text *out)
     if (*json_text(root, "generator"))
         gb_text_printf(&line, " Generated queries: %s.", json_text(root, "generator"));
     if (*json_text(root, "collection_notes"))
-        gb_text_printf(&line, " %s", json_text(root, "collection_notes"));
+        gb_text_printf(&line, " The collection: %s.", json_text(root, "collection_notes"));
     if (*json_text(device, "device"))
         gb_text_printf(&line, " Device: %s, %s, kernels %.16s.", json_text(device, "device"),
                        json_text(device, "driver"), json_text(device, "kernels"));
@@ -52,7 +52,9 @@ static void intro(const site_table *table, gb_text *out)
 static void head(const site_table *table, gb_text *out)
 {
     bool own = is_own(table);
-    gb_text_printf(out, "<div class=\"wide\"><table>\n<thead><tr><th rowspan=\"2\">system</th>");
+    gb_text_printf(
+        out,
+        "<div class=\"wide\"><table class=\"main\">\n<thead><tr><th rowspan=\"2\">system</th>");
     for (size_t c = 0; c < column_count(table); c++) {
         gb_text_printf(out, "<th class=\"first\" colspan=\"%d\" title=\"", own ? 1 : 3);
         page_escaped(out, json_text(column_at(table, c), "label"));

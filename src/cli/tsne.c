@@ -1,0 +1,275 @@
+/* gabbro tsne: a query and its best candidates as models see them, in the plane and in space
+ * (COSTA, Figure 3). */
+#include "projector.h"
+#include "ranking.h"
+
+#include <gabbro/figures.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: gabbro tsne --model NAME=MODEL ... --collection STEP --tokens STEP [options]\n\n"
+    "A query and the best candidates of each model, by t-SNE and by principal components, "
+    "relevant\n"
+    "ones marked. Prints the step's folder: tsne.html (with a view in space that turns), "
+    "tsne.svg,\n"
+    "pca.svg, turning.svg (and .png), tsne.tsv.\n";
+
+typedef struct settings {
+    step_list models;                       /* paths, once the names are cut off */
+    char names[STEP_LIST_MOST][MODEL_NAME]; /* of the models */
+    const char *collection, *tokens;        /* steps */
+    const char *split, *query;              /* split; id of the query, or NULL */
+    uint32_t depth, iterations;             /* candidates; of t-SNE */
+    double perplexity;                      /* of t-SNE */
+    uint64_t seed;                          /* of the draw and of t-SNE */
+    bool missed;                            /* show relevant passages that were not found too */
+} settings;
+
+/* The query and what is judged for it. */
+typedef struct question {
+    gb_collection *collection; /* open */
+    gb_qrels qrels;            /* of the split */
+    const char *split;         /* name */
+    uint32_t query;            /* row */
+} question;
+
+/* ---- the query ---- */
+
+static const char *split_of(const gb_collection *collection, const settings *o)
+{
+    if (o->split)
+        return o->split;
+    return gb_collection_has_split(collection, "dl19") ? "dl19" : "dev";
+}
+
+/* The query of the given id, or a seeded draw among those with a relevant passage. */
+static bool choose_query(question *q, const settings *o, gb_status *status)
+{
+    uint32_t count = 0, last = UINT32_MAX, wanted = UINT32_MAX;
+    for (int round = 0; round < 2; round++) {
+        uint32_t seen = 0;
+        last = UINT32_MAX;
+        for (size_t i = 0; i < q->qrels.count; i++) {
+            const gb_qrel *judged = &q->qrels.rows[i];
+            size_t length;
+            const char *id = gb_table_row(q->collection->query_ids, judged->query, &length);
+            bool fits = o->query ? strlen(o->query) == length && !memcmp(id, o->query, length)
+                                 : judged->grade > 0;
+            if (!fits || judged->query == last)
+                continue;
+            last = judged->query;
+            if (seen++ == wanted)
+                q->query = judged->query;
+        }
+        count = seen;
+        if (!count)
+            return gb_fail(status, GB_USAGE, q->split, "see qrels/ of the collection",
+                           o->query ? "the split judges no query \"%s\""
+                                    : "no query has a relevant "
+                                      "passage%s",
+                           o->query ? o->query : "");
+        gb_rng rng = gb_rng_make(o->seed, GB_RNG_SPLIT, 1, 0);
+        wanted = gb_rng_below(&rng, count);
+    }
+    return true;
+}
+
+static int32_t grade_of(const question *q, uint32_t passage)
+{
+    for (size_t i = 0; i < q->qrels.count; i++)
+        if (q->qrels.rows[i].query == q->query && q->qrels.rows[i].passage == passage)
+            return q->qrels.rows[i].grade;
+    return 0;
+}
+
+/* ---- one model ---- */
+
+/* What a gb_map points to, in the arena. */
+typedef struct points {
+    uint32_t count;     /* points so far, the query among them */
+    uint32_t *passages; /* of the points behind the query */
+    const char **ids;   /* shown */
+    uint32_t *ranks;    /* from 1; 0: none */
+    int32_t *grades;    /* judged */
+    double *distances;  /* from the query */
+    float *vectors;     /* [count, H] */
+} points;
+
+static const char *id_at(const gb_table *table, uint32_t row, gb_arena *arena, gb_status *status)
+{
+    size_t length;
+    const char *id = gb_table_row(table, row, &length);
+    return gb_arena_strdup(arena, id, length, status);
+}
+
+static bool make_points(points *p, uint32_t most, uint32_t width, gb_arena *arena,
+                        gb_status *status)
+{
+    return (p->passages = gb_arena_alloc(arena, most * sizeof *p->passages, status)) &&
+           (p->ids = gb_arena_alloc(arena, most * sizeof *p->ids, status)) &&
+           (p->ranks = gb_arena_alloc(arena, most * sizeof *p->ranks, status)) &&
+           (p->grades = gb_arena_alloc(arena, most * sizeof *p->grades, status)) &&
+           (p->distances = gb_arena_alloc(arena, most * sizeof *p->distances, status)) &&
+           (p->vectors = gb_arena_alloc(arena, (size_t)most * width * sizeof *p->vectors, status));
+}
+
+static bool add_point(points *p, const question *q, const ranking_dense *dense, uint32_t passage,
+                      uint32_t rank, gb_arena *arena, gb_status *status)
+{
+    uint32_t width = dense->model.config.hidden_size;
+    for (uint32_t i = 1; i < p->count; i++)
+        if (p->passages[i] == passage)
+            return true;
+    uint32_t at = p->count++;
+    const float *vector = dense->passages + (size_t)passage * width;
+    double sum = 0;
+    for (uint32_t k = 0; k < width; k++)
+        sum += pow((double)vector[k] - (double)p->vectors[k], 2);
+    memcpy(p->vectors + (size_t)at * width, vector, width * sizeof *vector);
+    p->passages[at] = passage;
+    p->ranks[at] = rank;
+    p->grades[at] = grade_of(q, passage);
+    p->distances[at] = sqrt(sum);
+    return (p->ids[at] = id_at(q->collection->passage_ids, passage, arena, status)) != NULL;
+}
+
+/* The query, the model's best passages, and, if wanted, the relevant ones not among them. */
+static bool collect(points *p, const question *q, ranking_dense *dense, const settings *o,
+                    gb_arena *arena, gb_status *status)
+{
+    uint32_t width = dense->model.config.hidden_size, relevant = 0;
+    gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
+    gb_run run = {0};
+    for (size_t i = 0; i < q->qrels.count; i++)
+        relevant += q->qrels.rows[i].query == q->query;
+    bool ok = make_points(p, o->depth + relevant + 1, width, arena, status) &&
+              gb_encode(dense->device, &dense->bert, dense->params, dense->values, &specials,
+                        dense->tokens.queries, &q->query, 1, dense->longest_query, "encode query",
+                        p->vectors, status) &&
+              ranking_dense_run(dense, &q->query, 1, o->depth, &run, status);
+    if (ok) {
+        p->ids[0] = id_at(q->collection->query_ids, q->query, arena, status);
+        p->count = 1;
+        ok = p->ids[0] != NULL;
+    }
+    const gb_run_list *list = ok ? gb_run_find(&run, q->query) : NULL;
+    for (uint32_t h = 0; ok && list && h < list->count; h++)
+        ok = add_point(p, q, dense, run.hits[list->first + h].passage, h + 1, arena, status);
+    for (size_t i = 0; ok && o->missed && i < q->qrels.count; i++)
+        if (q->qrels.rows[i].query == q->query && q->qrels.rows[i].grade > 0)
+            ok = add_point(p, q, dense, q->qrels.rows[i].passage, 0, arena, status);
+    gb_run_free(&run);
+    return ok;
+}
+
+static bool map_model(gb_map *map, const settings *o, size_t index, const question *q,
+                      gb_device *device, gb_arena *arena, gb_status *status)
+{
+    ranking_dense dense = {0};
+    points p = {0};
+    double *plane = NULL, *components = NULL, *shares = NULL;
+    gb_tsne_params params = {o->perplexity, o->iterations, o->seed};
+    bool ok =
+        ranking_dense_open(&dense, device, o->models.items[index], o->tokens, status) &&
+        collect(&p, q, &dense, o, arena, status) &&
+        (plane = gb_arena_alloc(arena, 2 * (size_t)p.count * sizeof *plane, status)) &&
+        (components = gb_arena_alloc(arena, 3 * (size_t)p.count * sizeof *components, status)) &&
+        (shares = gb_arena_alloc(arena, 3 * sizeof *shares, status)) &&
+        gb_tsne(p.vectors, p.count, dense.model.config.hidden_size, &params, plane,
+                &map->divergence, status) &&
+        gb_pca(p.vectors, p.count, dense.model.config.hidden_size, 3, components, shares, status);
+    map->model = o->names[index];
+    map->count = p.count;
+    map->ids = p.ids;
+    map->ranks = p.ranks;
+    map->grades = p.grades;
+    map->distances = p.distances;
+    map->plane = plane;
+    map->components = components;
+    map->shares = shares;
+    ranking_dense_close(&dense);
+    return ok;
+}
+
+/* ---- the step ---- */
+
+static bool about(const question *q, const settings *o, gb_text *out, gb_status *status)
+{
+    size_t length, id_length;
+    const char *text = gb_table_row(q->collection->queries, q->query, &length);
+    const char *id = gb_table_row(q->collection->query_ids, q->query, &id_length);
+    gb_text_printf(out,
+                   "Query %.*s of %s, %s: \"%.*s\". The %u best passages of each model%s; "
+                   "perplexity %g, %u iterations, seed %llu. "
+                   "Distances are Euclidean, in the model's own space.",
+                   (int)id_length, id, q->collection->name, q->split, (int)length, text, o->depth,
+                   o->missed ? " and the relevant ones it did not find" : "", o->perplexity,
+                   o->iterations, (unsigned long long)o->seed);
+    return !out->failed || gb_fail_memory(status, "drawing candidates");
+}
+
+static bool run_step(step_run *run, const settings *o, gb_status *status)
+{
+    question q = {.collection = step_collection_open(o->collection, status)};
+    gb_arena *arena = gb_arena_create(1 << 20, status);
+    gb_device *device = q.collection && arena ? step_device(run, status) : NULL;
+    gb_map maps[STEP_LIST_MOST] = {0};
+    gb_text words = {0};
+    bool ok = device != NULL;
+    if (ok) {
+        q.split = split_of(q.collection, o);
+        ok = gb_collection_qrels(q.collection, q.split, &q.qrels, status) &&
+             choose_query(&q, o, status);
+    }
+    for (size_t m = 0; ok && m < o->models.count; m++)
+        ok = map_model(&maps[m], o, m, &q, device, arena, status);
+    ok = ok && about(&q, o, &words, status) &&
+         gb_map_write(maps, o->models.count, words.data, gb_step_path(run->step), status);
+    if (ok) {
+        json_t *facts = step_device_facts(run);
+        ok = step_end(run, facts, status);
+        json_decref(facts);
+    }
+    gb_text_free(&words);
+    free(q.qrels.rows);
+    gb_collection_close(q.collection);
+    gb_arena_destroy(arena);
+    return ok;
+}
+
+int gb_cli_tsne(int argc, char **argv)
+{
+    gb_status status = {0};
+    settings o = {.depth = 100, .iterations = 1000, .perplexity = 30, .seed = 42};
+    const step_option options[] = {
+        {"model", OPTION_LIST, &o.models, true, true, "NAME=MODEL: step or model folder; up to 8"},
+        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
+        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
+        {"split", OPTION_TEXT, &o.split, false, false, "of the query (dl19 if there, else dev)"},
+        {"query", OPTION_TEXT, &o.query, false, false, "id of the query (default: drawn)"},
+        {"depth", OPTION_U32, &o.depth, false, false, "candidates of each model (100)"},
+        {"missed", OPTION_FLAG, &o.missed, false, false, "add relevant passages it did not find"},
+        {"perplexity", OPTION_REAL, &o.perplexity, false, false, "of t-SNE (30)"},
+        {"iterations", OPTION_U32, &o.iterations, false, false, "of t-SNE (1000)"},
+        {"seed", OPTION_U64, &o.seed, false, false, "of the draw and of t-SNE (42)"},
+        {0}};
+    step_run run = {.kind = "tsne", .options = options};
+    int code;
+    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
+        return code;
+    json_t *extra = model_names(&o.models, o.names, &status);
+    bool ok = extra != NULL;
+    if (ok && o.depth < 3) {
+        ok = gb_fail(&status, GB_USAGE, NULL, NULL, "--depth must be at least 3");
+        json_decref(extra);
+    }
+    ok = ok && step_begin(&run, 1, true, extra, &status);
+    if (ok && gb_step_done(run.step))
+        step_end(&run, NULL, &status);
+    else if (ok)
+        run_step(&run, &o, &status);
+    return step_close(&run, &status);
+}

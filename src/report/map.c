@@ -1,0 +1,327 @@
+/* A query and its candidates: plots in the plane and in space, a table, a page. */
+#include "gabbro/figures.h"
+#include "page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES = 72, STRIP = 5, TILT = 20 }; /* of the view that turns; degrees */
+enum { SPACE = 400 };                       /* pixels of the view */
+
+static const char style[] =
+    "figure{margin:1em 0;overflow-x:auto}figure "
+    "svg{display:block;background:#fff;border-radius:6px;"
+    "max-width:100%;height:auto}\n"
+    ".space{display:flex;flex-wrap:wrap;gap:1em}.space figure{margin:0}.space svg{border:1px solid "
+    "var(--line)}\n"
+    "figcaption{font-weight:600}#tools{display:none;gap:1em;align-items:center}\n"
+    ".scripted #tools{display:flex}@media print{#tools{display:none!important}}\n";
+
+static const char script[] =
+    "(function(){'use strict';var d=document,turn=d.getElementById('turn'),\n"
+    "play=d.getElementById('play'),views=[].slice.call(d.querySelectorAll('svg[data-frames]')),\n"
+    "n=+turn.max+1,timer=null;d.documentElement.classList.add('scripted');\n"
+    "views.forEach(function(v){v.frames=JSON.parse(v.dataset.frames);\n"
+    " v.points=[].slice.call(v.querySelectorAll('[data-p]'));});\n"
+    "function show(){var f=+turn.value;views.forEach(function(v){v.points.forEach(function(p){\n"
+    " var at=v.frames[f],i=+p.dataset.p;p.setAttribute('transform','translate('+at[2*i]+' "
+    "'+at[2*i+1]+')');});});}\n"
+    "function stop(){clearInterval(timer);timer=null;play.textContent='Turn';}\n"
+    "function start(){play.textContent='Stop';timer=setInterval(function(){\n"
+    " turn.value=(+turn.value+1)%n;show();},80);}\n"
+    "play.addEventListener('click',function(){if(timer)stop();else start();});\n"
+    "turn.addEventListener('input',function(){stop();show();});show();})();\n";
+
+/* ---- plots ---- */
+
+/* What a point is. */
+typedef enum point_kind { OTHER, RELEVANT, QUERY, KINDS } point_kind;
+static const char *const kind_names[KINDS] = {"other candidate", "relevant", "query"};
+
+static point_kind kind_of(const gb_map *map, uint32_t i)
+{
+    return i == 0 ? QUERY : map->grades[i] > 0 ? RELEVANT : OTHER;
+}
+
+/* Room for the points of a panel by kind. */
+typedef struct panel {
+    double *x, *y;      /* [KINDS][count] */
+    const char **names; /* [KINDS][count] */
+    gb_series s[KINDS]; /* over them */
+} panel;
+
+static bool panel_make(panel *p, const gb_map *map, const double *x, const double *y, size_t stride,
+                       gb_arena *arena, gb_status *status)
+{
+    static const gb_mark marks[KINDS] = {GB_MARK_CIRCLE, GB_MARK_TRIANGLE, GB_MARK_STAR};
+    static const int colors[KINDS] = {GB_PLOT_GREY, 1, 0};
+    static const double sizes[KINDS] = {2.4, 4, 5};
+    size_t n = map->count;
+    p->x = gb_arena_alloc(arena, KINDS * n * sizeof *p->x, status);
+    p->y = gb_arena_alloc(arena, KINDS * n * sizeof *p->y, status);
+    p->names = gb_arena_alloc(arena, KINDS * n * sizeof *p->names, status);
+    if (!p->x || !p->y || !p->names)
+        return false;
+    for (int k = 0; k < KINDS; k++)
+        p->s[k] = (gb_series){.label = kind_names[k],
+                              .x = p->x + (size_t)k * n,
+                              .y = p->y + (size_t)k * n,
+                              .names = p->names + (size_t)k * n,
+                              .mark = marks[k],
+                              .size = sizes[k],
+                              .color = colors[k]};
+    for (uint32_t i = 0; i < n; i++) {
+        point_kind k = kind_of(map, i);
+        size_t at = (size_t)k * n + p->s[k].count++;
+        p->x[at] = x[i * stride];
+        p->y[at] = y[i * stride];
+        p->names[at] = map->ids[i];
+    }
+    return true;
+}
+
+static bool write_figure(const gb_figure *figure, const char *folder, const char *name,
+                         gb_text *inlined, gb_status *status)
+{
+    char *svg = gb_format(status, "%s/%s.svg", folder, name);
+    char *png = gb_format(status, "%s/%s.png", folder, name);
+    bool ok = svg && png && gb_figure_write_svg(figure, svg, status) &&
+              gb_figure_write_png(figure, png, status);
+    if (ok) {
+        gb_text_printf(inlined, "<figure>");
+        ok = gb_figure_svg(figure, name, inlined, status);
+        gb_text_printf(inlined, "</figure>\n");
+    }
+    free(svg);
+    free(png);
+    return ok;
+}
+
+/* A panel a model: t-SNE or the first two components. */
+static bool planes(const gb_map *maps, size_t count, bool tsne, const char *folder, gb_arena *arena,
+                   gb_text *inlined, gb_status *status)
+{
+    panel *panels = gb_arena_alloc(arena, count * sizeof *panels, status);
+    gb_plot *plots = gb_arena_alloc(arena, count * sizeof *plots, status);
+    bool ok = panels && plots;
+    for (size_t m = 0; ok && m < count; m++) {
+        const double *at = tsne ? maps[m].plane : maps[m].components;
+        ok = panel_make(&panels[m], &maps[m], at, at + 1, tsne ? 2 : 3, arena, status);
+        char title[160];
+        if (tsne)
+            snprintf(title, sizeof title, "%s", maps[m].model);
+        else
+            snprintf(title, sizeof title, "%s (%.0f%% of the variance)", maps[m].model,
+                     100 * (maps[m].shares[0] + maps[m].shares[1]));
+        plots[m] = (gb_plot){.title = gb_arena_strdup(arena, title, strlen(title), status),
+                             .series = panels[m].s,
+                             .series_count = KINDS,
+                             .bare = true};
+    }
+    gb_figure figure = {.plots = plots,
+                        .count = count,
+                        .columns = count < 3 ? count : 3,
+                        .width = 340,
+                        .height = 340,
+                        .alt = tsne ? "t-SNE of a query and its candidates, a panel for each model"
+                                    : "Principal components of a query and its candidates, a panel "
+                                      "for each model"};
+    return ok && write_figure(&figure, folder, tsne ? "tsne" : "pca", inlined, status);
+}
+
+/* Places of a model's points at a turn: x, y, depth [count] each. */
+static double *turned(const gb_map *map, double turn, gb_arena *arena, gb_status *status)
+{
+    double *out = gb_arena_alloc(arena, 3 * (size_t)map->count * sizeof *out, status);
+    if (out)
+        gb_plot_turn((const double(*)[3])map->components, map->count, turn, TILT, out,
+                     out + map->count, out + 2 * (size_t)map->count);
+    return out;
+}
+
+/* The strip: a row a model, a panel a turn. */
+static bool strip(const gb_map *maps, size_t count, const char *folder, gb_arena *arena,
+                  gb_text *inlined, gb_status *status)
+{
+    panel *panels = gb_arena_alloc(arena, STRIP * count * sizeof *panels, status);
+    gb_plot *plots = gb_arena_alloc(arena, STRIP * count * sizeof *plots, status);
+    bool ok = panels && plots;
+    for (size_t m = 0; ok && m < count; m++)
+        for (size_t f = 0; ok && f < STRIP; f++) {
+            double turn = 180.0 * (double)f / STRIP;
+            const double *at = turned(&maps[m], turn, arena, status);
+            char title[120];
+            snprintf(title, sizeof title, "%.80s, %.0f°", maps[m].model, turn);
+            ok = at && panel_make(&panels[m * STRIP + f], &maps[m], at, at + maps[m].count, 1,
+                                  arena, status);
+            plots[m * STRIP + f] =
+                (gb_plot){.title = gb_arena_strdup(arena, title, strlen(title), status),
+                          .series = panels[m * STRIP + f].s,
+                          .series_count = KINDS,
+                          .x = {-1, 1},
+                          .y = {-1, 1},
+                          .bare = true};
+        }
+    gb_figure figure = {.plots = plots,
+                        .count = STRIP * count,
+                        .columns = STRIP,
+                        .width = 220,
+                        .height = 236,
+                        .alt = "Three principal components seen from five sides"};
+    return ok && write_figure(&figure, folder, "turning", inlined, status);
+}
+
+/* ---- the page ---- */
+
+/* A coordinate of the camera in pixels, with a margin for the marks. */
+static double pixel(double at)
+{
+    return SPACE / 2 * (1 + .94 * at);
+}
+
+static void frames_json(const gb_map *map, gb_arena *arena, gb_text *out, gb_status *status)
+{
+    gb_text_printf(out, "[");
+    for (int f = 0; f < FRAMES; f++) {
+        const double *at = turned(map, 360.0 * f / FRAMES, arena, status);
+        gb_text_printf(out, "%s[", f ? "," : "");
+        for (uint32_t i = 0; at && i < map->count; i++)
+            gb_text_printf(out, "%s%.0f,%.0f", i ? "," : "", pixel(at[i]),
+                           pixel(-at[map->count + i]));
+        gb_text_printf(out, "]");
+    }
+    gb_text_printf(out, "]");
+}
+
+/* One model in space; the points are moved by the script. */
+static bool space_html(const gb_map *map, gb_arena *arena, gb_text *out, gb_status *status)
+{
+    static const char *const shapes[KINDS] = {
+        "<circle r=\"4\" fill=\"#8c8c8c\" stroke=\"#fff\">",
+        "<path d=\"M0-8L7 5L-7 5Z\" fill=\"#d55e00\" stroke=\"#fff\">",
+        "<path d=\"M0-10L2.6-3.6L9.5-3.1L4.2 1.4L5.9 8.1L0 4.4L-5.9 8.1L-4.2 "
+        "1.4L-9.5-3.1L-2.6-3.6Z\" "
+        "fill=\"#0072b2\" stroke=\"#fff\">"};
+    static const char *const ends[KINDS] = {"</circle>", "</path>", "</path>"};
+    const double *at = turned(map, 0, arena, status);
+    if (!at)
+        return false;
+    gb_text_printf(out, "<figure><figcaption>");
+    page_escaped(out, map->model);
+    gb_text_printf(out,
+                   "</figcaption><svg role=\"img\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+                   "height=\"%d\" data-frames=\"",
+                   SPACE, SPACE, SPACE, SPACE);
+    frames_json(map, arena, out, status);
+    gb_text_printf(out, "\">\n");
+    for (uint32_t n = 1; n <= map->count; n++) {
+        uint32_t i = n % map->count; /* the query last, above the others */
+        point_kind kind = kind_of(map, i);
+        gb_text_printf(out, "<g data-p=\"%u\" transform=\"translate(%.0f %.0f)\">%s<title>", i,
+                       pixel(at[i]), pixel(-at[map->count + i]), shapes[kind]);
+        page_escaped(out, map->ids[i]);
+        gb_text_printf(out, ", %s</title>%s</g>\n", kind_names[kind], ends[kind]);
+    }
+    gb_text_printf(out, "</svg></figure>\n");
+    return true;
+}
+
+/* Mean distance of the query to the relevant ones and to the others. */
+static void numbers_html(const gb_map *maps, size_t count, gb_text *out)
+{
+    gb_text_printf(out, "<div class=\"wide\"><table>\n<thead><tr><th>model</th><th>candidates</th>"
+                        "<th>relevant</th><th>best rank of a relevant one</th><th>distance of the "
+                        "query to relevant ones</th><th>to the others</th><th>ratio</th>"
+                        "<th>KL divergence</th></tr></thead>\n<tbody>\n");
+    for (size_t m = 0; m < count; m++) {
+        const gb_map *map = &maps[m];
+        double sums[KINDS] = {0}, counts[KINDS] = {0};
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < map->count; i++) {
+            point_kind k = kind_of(map, i);
+            sums[k] += map->distances[i];
+            counts[k]++;
+            if (k == RELEVANT && map->ranks[i] && (!best || map->ranks[i] < best))
+                best = map->ranks[i];
+        }
+        double near = sums[RELEVANT] / counts[RELEVANT], far = sums[OTHER] / counts[OTHER];
+        gb_text_printf(out, "<tr>");
+        page_element(out, "td", NULL, map->model);
+        gb_text_printf(out, "<td>%u</td><td>%.0f</td><td>", map->count - 1, counts[RELEVANT]);
+        if (best)
+            gb_text_printf(out, "%u", best);
+        gb_text_printf(out, "</td>");
+        if (counts[RELEVANT] > 0 && counts[OTHER] > 0)
+            gb_text_printf(out, "<td>%.3f</td><td>%.3f</td><td>%.3f</td>", near, far, near / far);
+        else
+            gb_text_printf(out, "<td></td><td></td><td></td>");
+        gb_text_printf(out, "<td>%.3f</td></tr>\n", map->divergence);
+    }
+    gb_text_printf(out, "</tbody></table></div>\n");
+}
+
+static void table_tsv(const gb_map *maps, size_t count, gb_text *out)
+{
+    gb_text_printf(out, "model\tid\tkind\trank\tgrade\tdistance\ttsne_x\ttsne_y\tpc1\tpc2\tpc3\n");
+    for (size_t m = 0; m < count; m++)
+        for (uint32_t i = 0; i < maps[m].count; i++) {
+            const gb_map *map = &maps[m];
+            gb_text_printf(out, "%s\t%s\t%s\t%u\t%d\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\n",
+                           map->model, map->ids[i], kind_names[kind_of(map, i)], map->ranks[i],
+                           map->grades[i], map->distances[i], map->plane[2 * i],
+                           map->plane[2 * i + 1], map->components[3 * i],
+                           map->components[3 * i + 1], map->components[3 * i + 2]);
+        }
+}
+
+static bool write_text(const char *folder, const char *name, const gb_text *text, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    bool ok = path && (!text->failed || gb_fail_memory(status, "drawing candidates")) &&
+              gb_write_file(path, text->data, text->length, status);
+    free(path);
+    return ok;
+}
+
+static bool page(const gb_map *maps, size_t count, const char *about, const char *folder,
+                 gb_arena *arena, gb_text *out, gb_status *status)
+{
+    page_begin(out, "A query and its candidates", style);
+    page_element(out, "h1", NULL, "A query and its candidates");
+    page_element(out, "p", NULL, about);
+    numbers_html(maps, count, out);
+    gb_text_printf(out, "<h2>t-SNE</h2>\n");
+    bool ok = planes(maps, count, true, folder, arena, out, status);
+    gb_text_printf(out, "<h2>Principal components</h2>\n");
+    ok = ok && planes(maps, count, false, folder, arena, out, status);
+    gb_text_printf(out,
+                   "<h2>Three components, turning</h2>\n<p id=\"tools\"><button id=\"play\">Turn"
+                   "</button><label>View <input type=\"range\" id=\"turn\" min=\"0\" max=\"%d\" "
+                   "value=\"0\"></label></p>\n<div class=\"space\">\n",
+                   FRAMES - 1);
+    for (size_t m = 0; ok && m < count; m++)
+        ok = space_html(&maps[m], arena, out, status);
+    gb_text_printf(out, "</div>\n");
+    ok = ok && strip(maps, count, folder, arena, out, status);
+    gb_text_printf(out, "<script>\n%s</script>\n", script);
+    page_end(out);
+    return ok;
+}
+
+bool gb_map_write(const gb_map *maps, size_t count, const char *about, const char *folder,
+                  gb_status *status)
+{
+    gb_arena *arena = gb_arena_create(1 << 20, status);
+    gb_text html = {0}, tsv = {0};
+    bool ok = arena && page(maps, count, about, folder, arena, &html, status);
+    if (ok) {
+        table_tsv(maps, count, &tsv);
+        ok = write_text(folder, "tsne.html", &html, status) &&
+             write_text(folder, "tsne.tsv", &tsv, status);
+    }
+    gb_text_free(&html);
+    gb_text_free(&tsv);
+    gb_arena_destroy(arena);
+    return ok;
+}
