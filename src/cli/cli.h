@@ -7,6 +7,7 @@ int gb_cli_bm25(int argc, char **argv);
 int gb_cli_bm25_run(int argc, char **argv);
 int gb_cli_collection(int argc, char **argv);
 int gb_cli_coverage(int argc, char **argv);
+int gb_cli_curves(int argc, char **argv);
 int gb_cli_doctor(int argc, char **argv);
 int gb_cli_efficiency(int argc, char **argv);
 int gb_cli_eval(int argc, char **argv);

@@ -16,6 +16,7 @@ static const struct {
     {"queries", gb_cli_queries, "generate queries for the passages of a collection"},
     {"pretrain", gb_cli_pretrain, "train an encoder by one of the objectives (see --help)"},
     {"finetune", gb_cli_finetune, "train a retriever with hard negatives"},
+    {"curves", gb_cli_curves, "draw a measure against a number"},
     {"efficiency", gb_cli_efficiency, "what a pre-training cost"},
     {"relatedness", gb_cli_relatedness, "how often contexts are related to their passages"},
     {"bm25-run", gb_cli_bm25_run, "rank passages for the queries of a split with BM25"},
