@@ -126,6 +126,17 @@ printf '%s\n' '{"id": "d0", "queries": ["weight"]}' '{"id": "d999", "queries": [
 fault 3 "generated queries of an unknown passage" 'queries.jsonl:2: .*"d999"' \
     gabbro collection --from beir --queries queries.jsonl
 fault 3 "no collection there" "nowhere" gabbro collection --from nowhere
+fault 2 "an unknown set of the mini world" '"beir-x"' gabbro collection --world 1 --set beir-x
+fault 2 "a set of an import" '--set' gabbro collection --from beir --set nq
+expect "naming the set main changes no key" test "$(gabbro collection --world 1)" = \
+    "$(gabbro collection --world 1 --set main)"
+fault 2 "an unknown generator" '"world-70b"' \
+    gabbro queries --collection "$collection" --generator world-70b
+fault 2 "a generator of another world" 'mini world' \
+    gabbro queries --collection "$collection" --generator world-3b
+others=$(gabbro queries --collection "$(gabbro collection --world 1)" --generator world-t5)
+fault 3 "generated queries of another collection" 'another collection' gabbro tokenize \
+    --collection "$collection" --vocabulary "$vocabulary" --generated "$others"
 fault 3 "the same through reproduce" "cut.jsonl:$line: " \
     sh "$reproduce" table1 --collection cut.jsonl --out results --quiet
 
