@@ -150,6 +150,10 @@ gb_tensor gb_set_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_ten
 gb_tensor gb_vocabulary_set_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                                  gb_tensor targets, gb_tensor weights, uint32_t chunk_rows);
 
+/* sum_r weight[r] * max(0, 1 - p(better) + p(worse)) -> [1,1], p the softmax over two columns of
+ * row r. scores [R,C] (consumed), pairs u32 [R,2]: better and worse column (GB_NO_ROW: no loss). */
+gb_tensor gb_preference_loss(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights);
+
 /* ---- parameters that are not trained
  * ---------------------------------------------------------------------- */
 

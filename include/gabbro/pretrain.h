@@ -71,8 +71,8 @@ typedef struct gb_pretrain_params {
     uint32_t granularities;  /* COSTA: bits of gb_granularity; all */
     uint32_t spans;     /* COSTA: of each granularity and text; 5 (paper; 3 in its ablations) */
     double temperature; /* of contrastive losses; 0: the objective's own: costa .1, simcse and
-                           contriever .05, others 1. The COSTA ablations say 1, but their table
-                           7 has the base's value at .1 */
+                           contriever .05, ict 1, prop the square root of the width. The COSTA
+                           ablations say 1, but their table 7 has the base's value at .1 */
     gb_projector_kind projector; /* COSTA: on the text's [CLS] only, not on spans; nonlinear */
     double contrast_weight;      /* COSTA: of the contrastive loss beside the masked LM; .1 */
     uint32_t queue;              /* Contriever: negatives kept; 131072 in the paper */
@@ -105,11 +105,14 @@ typedef struct gb_id_range {
  * its length: starts [length + 1]. Returns the number of words. */
 uint32_t gb_word_starts(const gb_vocab *vocab, const uint32_t *ids, uint32_t length,
                         uint32_t *starts);
+/* Whether the word of ids [start, end) says something: no stop word (Lucene's list), punctuation or
+ * special. */
+bool gb_is_content_word(const gb_vocab *vocab, const uint32_t *ids, uint32_t start, uint32_t end);
 /* COSTA, section 3.1: `count` spans of a text of `words` words, of one granularity. Lengths are
  * lmin + p (lmax - lmin) words, rounded, p ~ Beta(4, 2), and no longer than the text: a short text
- * is itself its longer spans. Starts are uniform. Words are drawn from those that are no stop words
- * (Lucene's; the paper does not give its list), no punctuation and no specials; a text without any
- * has none. Returns how many were drawn: count or 0. */
+ * is itself its longer spans. Starts are uniform. Words are drawn from those of content (the
+ * paper does not give its list of stop words); a text without any has none. Returns how many were
+ * drawn: count or 0. */
 uint32_t gb_sample_spans(const gb_vocab *vocab, gb_granularity granularity, const uint32_t *ids,
                          const uint32_t *starts, uint32_t words, uint32_t count, gb_rng *rng,
                          gb_id_range *spans);

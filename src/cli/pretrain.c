@@ -24,6 +24,7 @@ static const char usage[] =
     "  costa           masked LM, and a contrastive loss between [CLS] and spans of the passage\n"
     "  ict             masked LM, and a sentence finds the rest of its passage\n"
     "  simcse          a sentence finds itself under another dropout\n"
+    "  prop            masked LM, and likelier words of a passage are nearer to it\n"
     "  contriever      a crop finds another of its passage, against a queue of keys\n"
     "A second stage is a second step: --init FIRST --schedule constant --warmup 0.\n"
     "Prints the step's folder; the encoder is in its model/ (a Hugging Face folder).\n";
@@ -402,7 +403,8 @@ int gb_cli_pretrain(int argc, char **argv)
         {"contrast-weight", OPTION_REAL, &o.params.contrast_weight, false, false,
          "costa: of the contrastive loss (.1)", true},
         {"temperature", OPTION_REAL, &o.params.temperature, false, false,
-         "of a contrastive loss (costa .1, simcse and contriever .05, ict 1)", true},
+         "of a contrastive loss (costa .1, simcse and contriever .05, ict 1, prop root of width)",
+         true},
         {"queue", OPTION_U32, &o.params.queue, false, false, "contriever: negatives (131072)",
          true},
         {"momentum", OPTION_RATIO, &o.params.momentum, false, false,

@@ -93,6 +93,8 @@ bool ops_emit_column_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, 
 /* Like the rows of gb_set_loss: logits become their gradient, row losses go into `loss` [R,1]. */
 void ops_set_rows(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
                   gb_tensor exclude, gb_tensor loss);
+void ops_preference_rows(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights,
+                         gb_tensor exclude, gb_tensor loss);
 /* C (+)= A^T B and sums (+)= column sums of A, into given tensors: a weight's gradient and its
  * bias's. */
 void ops_weight_gradient_into(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor c, bool accumulate,

@@ -164,6 +164,11 @@ gb_tensor gb_set_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_ten
     return rows_loss(tape, ops_set_rows, logits, targets, weights, exclude);
 }
 
+gb_tensor gb_preference_loss(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights)
+{
+    return rows_loss(tape, ops_preference_rows, scores, pairs, weights, GB_NO_TENSOR);
+}
+
 /* dtable (+)= logits^T h, and dbias (+)= column sums of logits where there is a bias. */
 static void table_gradient(gb_tape *tape, gb_tensor logits, gb_tensor h, gb_tensor dtable,
                            gb_tensor dbias, bool accumulate)

@@ -27,6 +27,13 @@ void settle_contrast(const char *objective, gb_pretrain_params *p)
         p->queue = 131072;
 }
 
+text_ids cut_text(text_ids text, uint32_t longest)
+{
+    if (text.length + 2 > longest)
+        text.length = longest - 2;
+    return text;
+}
+
 pair_inputs pair_declare(gb_net *net, uint32_t count)
 {
     return (pair_inputs){.labels = gb_tape_input(net->tape, "pair labels", GB_U32, count, 1),

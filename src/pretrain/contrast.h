@@ -5,7 +5,10 @@
 #include "common.h"
 
 extern const gb_objective objective_bow, objective_costa, objective_ict, objective_simcse,
-    objective_contriever;
+    objective_contriever, objective_prop;
+
+/* A text as far as it fits between [CLS] and [SEP]. */
+text_ids cut_text(text_ids text, uint32_t longest);
 
 /* Row i belongs to column i: targets and weights of N rows. */
 typedef struct pair_inputs {

@@ -17,6 +17,7 @@ const gb_objective *const gb_objectives[] = {
     &objective_ict,
     &objective_simcse,
     &objective_contriever,
+    &objective_prop,
     NULL,
 };
 // clang-format on

@@ -34,8 +34,7 @@ static double beta_4_2(gb_rng *rng)
     return second;
 }
 
-/* Whether the word of ids [start, end) may be a span of its own. */
-static bool is_content(const gb_vocab *vocab, const uint32_t *ids, uint32_t start, uint32_t end)
+bool gb_is_content_word(const gb_vocab *vocab, const uint32_t *ids, uint32_t start, uint32_t end)
 {
     char word[128];
     size_t length = 0;
@@ -59,12 +58,12 @@ static uint32_t sample_words(const gb_vocab *vocab, const uint32_t *ids, const u
 {
     uint32_t content = 0;
     for (uint32_t w = 0; w < words; w++)
-        content += is_content(vocab, ids, starts[w], starts[w + 1]);
+        content += gb_is_content_word(vocab, ids, starts[w], starts[w + 1]);
     if (!content)
         return 0;
     for (uint32_t s = 0; s < count; s++) {
         uint32_t left = gb_rng_below(rng, content), w = 0;
-        while (!is_content(vocab, ids, starts[w], starts[w + 1]) || left--)
+        while (!gb_is_content_word(vocab, ids, starts[w], starts[w + 1]) || left--)
             w++;
         spans[s] = (gb_id_range){starts[w], starts[w + 1]};
     }

@@ -269,3 +269,12 @@ Test(objectives, contriever, .timeout = 60)
     };
     CHECK(cases);
 }
+
+Test(objectives, prop, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {.objective = "prop"},
+        {.objective = "prop", .odd = true, .dropout = .1},
+    };
+    CHECK(cases);
+}

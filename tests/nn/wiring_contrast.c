@@ -229,6 +229,35 @@ static void ict_case(const tiny *t, gb_device *device)
     model_free(&m);
 }
 
+/* Passages, then a likelier and a less likely set of words for each. */
+static void prop_case(const tiny *t, gb_device *device)
+{
+    gb_bert_config config = tiny_config(t, 16, 32, 0);
+    gb_pretrain_params settings = tiny_settings();
+    model m;
+    model_make(&m, t, &config, "prop", &settings);
+    pass p = pass_make(&m, device, 1, 0);
+    batch b = batch_of(&p, 0, 3 * settings.batch);
+    naive states[3 * MOST];
+    encode_batch(&m, &b, states, 0, NULL);
+    double hinge = 0, mlm = mean_token_loss(&m, &p, &b, states, 0);
+    for (uint32_t i = 0; i < settings.batch; i++) {
+        double s[2], sum = 0;
+        for (uint32_t k = 0; k < 2; k++) {
+            s[k] = exp(
+                dot(states[i].x, states[settings.batch + 2 * i + k].x, 16, settings.temperature));
+            sum += s[k];
+        }
+        hinge += fmax(0, 1 - s[0] / sum + s[1] / sum) / settings.batch;
+    }
+    expect_loss(p.loss[1], mlm, "masked LM");
+    expect_loss(p.loss[2], hinge, "preference");
+    expect_loss(p.loss[0], mlm + hinge, "total");
+    free_batch(states, b.count);
+    pass_free(&p);
+    model_free(&m);
+}
+
 /* The encoder of keys: m * its own values + (1 - m) * the encoder's. */
 static float *follow(const model *m, double momentum)
 {
@@ -306,6 +335,7 @@ Test(wiring_contrast, pairs, .timeout = 60)
     tiny t = tiny_make();
     gb_device *device = tiny_device();
     ict_case(&t, device);
+    prop_case(&t, device);
     contriever_case(&t, device, 0, false);
     contriever_case(&t, device, 2, false);
     contriever_case(&t, device, 5, true);

@@ -98,6 +98,33 @@ Test(contrast, vocabulary_set_loss)
     vocabulary_case(150, 70, 16, true); /* three chunks */
 }
 
+static void preference_case(uint32_t rows, uint32_t cols)
+{
+    uint32_t *pairs = calloc(rows * 2 + 1, 4);
+    for (uint32_t r = 0; r < rows; r++) {
+        pairs[2 * r] = r == 1 ? GB_NO_ROW : (r * 3) % cols;
+        pairs[2 * r + 1] = (r * 3 + 1 + r % (cols - 1)) % cols;
+    }
+    program p = program_make();
+    program_param(&p, "scores", rows, cols);
+    program_freeze(&p);
+    gb_tensor tp = gb_tape_input(p.tape, "pairs", GB_U32, rows, 2);
+    gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, rows, 1);
+    gb_tensor scores = gb_scale(p.tape, program_operand(&p, "scores"), 1.5f);
+    gb_tensor y = gb_preference_loss(p.tape, scores, tp, tw);
+    input_values inputs[] = {{tp, pairs, NULL}};
+    check_program(&p, y, inputs, 1, 200 * EPS);
+    program_free(&p);
+    free(pairs);
+}
+
+Test(contrast, preference_loss)
+{
+    preference_case(1, 2);
+    preference_case(9, 37);
+    preference_case(130, 260);
+}
+
 /* A loss times a number that is only known on the device. */
 Test(contrast, scaled_loss)
 {

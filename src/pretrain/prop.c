@@ -1,0 +1,181 @@
+/* PROP (Ma et al., 2021) as COSTA's authors compare with it, a bi-encoder: of two sets of words
+ * drawn from a passage's language model, the likelier one shall be nearer to the passage. L = L_mlm
+ * + L_rop,  L_rop = mean_i max(0, 1 - p(s+) + p(s-)), p the softmax over the two scores, s =
+ * CLS(words) . CLS(passage) / t. As released: sizes Poisson(3) without 0, equal for both sets;
+ * Dirichlet smoothing with shares of passages as background; candidates filled up to 500; masked LM
+ * on the passage's side only. Left out: stems, dropping and thinning of words by frequency, and
+ * skipping short passages, which are settings for Wikipedia articles. Scores of vectors that are
+ * layer-normed are large, so t is by default the square root of the width; the paper gives none. */
+#include "prop.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct prop {
+    gb_pretrain_params params; /* settings */
+    gb_pretrain_data data;     /* texts */
+    const gb_bert *bert;       /* model */
+    row_order order;           /* passages */
+    masker masker;             /* scratch */
+    prop_words words;          /* of the collection */
+    gb_packed packed;          /* passages, then likelier and less likely sets in turn */
+    labelled_rows labelled;    /* masked rows */
+    bool *paired;              /* [batch] the passage has sets */
+} prop;
+
+typedef struct graph {
+    gb_packed_inputs in;           /* texts */
+    labelled_inputs labels;        /* masked rows */
+    gb_rows_inputs passages, sets; /* first rows of the texts */
+    gb_tensor pairs;               /* u32 [batch, 2] */
+    gb_tensor weights;             /* f32 [batch, 1] */
+} graph;
+
+/* ---- sets ---- */
+
+/* Append a set as a text. */
+static bool add_set(prop *p, const prop_language *language, const uint32_t *places, uint32_t size,
+                    gb_status *status)
+{
+    gb_special_ids specials = gb_vocab_specials(p->data.vocab);
+    uint32_t count = 0, ids[256];
+    for (uint32_t i = 0; i < size; i++) {
+        prop_word word = p->words.words[language->words[places[i]]];
+        const uint32_t *from = passage_ids(&p->data, word.passage).ids + word.start;
+        for (uint32_t k = 0; k < word.length && count < 256; k++)
+            ids[count++] = from[k];
+    }
+    return gb_packed_add(&p->packed, &specials, ids, NULL, count, p->params.longest, status);
+}
+
+/* Two sets of a passage, the likelier first; empty ones where it has no words. */
+static bool add_sets(prop *p, uint32_t passage, uint32_t step, uint32_t i, gb_status *status)
+{
+    gb_rng rng = gb_rng_make(p->params.seed, GB_RNG_CONTEXT, step, i);
+    text_ids text = cut_text(passage_ids(&p->data, passage), p->params.longest);
+    prop_language language;
+    uint32_t places[2][PROP_CANDIDATES], size = 0;
+    double scores[2] = {0};
+    if (!prop_language_of(&p->words, &p->data, text, &rng, &language, status))
+        return false;
+    p->paired[i] = language.count > 0;
+    if (p->paired[i]) {
+        size = prop_set_size(&rng);
+        size = size < language.count ? size : language.count;
+        for (int s = 0; s < 2; s++)
+            scores[s] = prop_draw_set(&language, size, &rng, places[s]);
+    }
+    int better = scores[1] > scores[0];
+    return add_set(p, &language, places[better], size, status) &&
+           add_set(p, &language, places[1 - better], size, status);
+}
+
+/* ---- the task ---- */
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    prop *p = self;
+    gb_packed_reset(&p->packed);
+    for (uint32_t round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < p->params.batch; i++) {
+            uint32_t passage = row_order_at(&p->order, (uint64_t)step * p->params.batch + i);
+            gb_rng rng = gb_rng_make(p->params.seed, GB_RNG_MASK, step, i);
+            if (round
+                    ? !add_sets(p, passage, step, i, status)
+                    : !add_masked(&p->masker, &p->packed, &p->data, passage_ids(&p->data, passage),
+                                  p->params.mask_ratio, p->params.longest, &rng, status))
+                return false;
+        }
+    shape->size[0] = gb_bucket_rows(p->packed.rows);
+    shape->size[1] = gb_bucket_rows(p->packed.labelled);
+    return labelled_rows_of(&p->labelled, &p->packed, status);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    prop *p = self;
+    graph *g = graph_;
+    gb_tape *tape = net->tape;
+    uint32_t batch = p->params.batch, rows = shape->size[0];
+    g->in = gb_packed_declare(net, &p->bert->config, rows, 3 * batch);
+    g->labels = labelled_declare(net, shape->size[1], rows, 0);
+    g->passages = gb_rows_declare(net, batch, rows);
+    g->sets = gb_rows_declare(net, 2 * batch, rows);
+    g->pairs = gb_tape_input(tape, "better and worse sets", GB_U32, batch, 2);
+    g->weights = gb_tape_input(tape, "pair weights", GB_F32, batch, 1);
+    gb_tensor h = gb_bert_encode(net, p->bert, &g->in, 0, NULL);
+    losses[1] = labelled_loss(net, p->bert, &g->labels, h, GB_NO_TENSOR);
+    gb_tensor passages = gb_rows_gather(net, h, &g->passages);
+    gb_tensor scores = gb_matmul(tape, GB_NT, passages, gb_rows_gather(net, h, &g->sets));
+    double t =
+        p->params.temperature > 0 ? p->params.temperature : sqrt(p->bert->config.hidden_size);
+    losses[2] =
+        gb_preference_loss(tape, gb_scale(tape, scores, (float)(1 / t)), g->pairs, g->weights);
+    losses[0] = gb_add(tape, losses[1], losses[2]);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    prop *p = self;
+    const graph *g = graph_;
+    uint32_t batch = p->params.batch, paired = 0;
+    if (!gb_packed_fill(exec, &g->in, &p->packed, &p->bert->config, p->params.seed, step, status) ||
+        !labelled_fill(exec, &g->labels, &p->labelled, NULL, status) ||
+        !gb_rows_fill(exec, &g->passages, p->packed.starts, batch, status) ||
+        !gb_rows_fill(exec, &g->sets, p->packed.starts + batch, 2 * batch, status))
+        return false;
+    uint32_t *pairs = gb_exec_input(exec, g->pairs, status);
+    float *weights = pairs ? gb_exec_input(exec, g->weights, status) : NULL;
+    if (!weights)
+        return false;
+    for (uint32_t i = 0; i < batch; i++)
+        paired += p->paired[i];
+    for (uint32_t i = 0; i < batch; i++) {
+        pairs[2 * i] = p->paired[i] ? 2 * i : GB_NO_ROW;
+        pairs[2 * i + 1] = p->paired[i] ? 2 * i + 1 : GB_NO_ROW;
+        weights[(size_t)i * 4] = p->paired[i] ? 1.0f / (float)paired : 0;
+    }
+    return true;
+}
+
+static void destroy(void *self)
+{
+    prop *p = self;
+    if (!p)
+        return;
+    row_order_free(&p->order);
+    masker_free(&p->masker);
+    prop_words_free(&p->words);
+    gb_packed_free(&p->packed);
+    labelled_rows_free(&p->labelled);
+    free(p->paired);
+    free(p);
+}
+
+static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    (void)model;
+    prop *p = gb_alloc(1, sizeof *p, status);
+    if (!p)
+        return NULL;
+    p->params = *params;
+    p->data = *data;
+    p->bert = bert;
+    p->paired = gb_alloc(params->batch, sizeof *p->paired, status);
+    if (!p->paired || !prop_words_make(&p->words, data, params->longest, status) ||
+        !row_order_passages(&p->order, data, params, status)) {
+        destroy(p);
+        return NULL;
+    }
+    *task = (gb_task){.self = p,
+                      .loss_names = {"total", "mlm", "preference"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
+    return p;
+}
+
+const gb_objective objective_prop = {"prop", false, create, destroy, "prop"};

@@ -1,0 +1,113 @@
+/* Language models of passages and the word sets drawn from them. */
+#include "tiny.h"
+
+#include "../../src/pretrain/prop.h"
+
+#include <math.h>
+
+enum { DRAWS = 20000 };
+
+/* A word of a passage as a key: its ids. */
+static bool same_word(const text_ids *a, uint32_t start, uint32_t length, const text_ids *b,
+                      uint32_t other, uint32_t other_length)
+{
+    return length == other_length &&
+           !memcmp(a->ids + start, b->ids + other, length * sizeof *a->ids);
+}
+
+/* How often a word stands in a passage; *words counts all content words of it. */
+static uint32_t frequency(const tiny *t, uint32_t passage, const text_ids *of, uint32_t start,
+                          uint32_t length, uint32_t *words)
+{
+    gb_pretrain_data data = tiny_data(t);
+    text_ids text = cut_text(passage_ids(&data, passage), TINY_LONGEST);
+    uint32_t starts[TINY_LONGEST + 1], found = 0;
+    uint32_t count = gb_word_starts(t->vocab, text.ids, (uint32_t)text.length, starts);
+    *words = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        *words += gb_is_content_word(t->vocab, text.ids, starts[i], starts[i + 1]);
+        found += same_word(of, start, length, &text, starts[i], starts[i + 1] - starts[i]);
+    }
+    return found;
+}
+
+/* (tf + mu df / sum of df) / (|d| + mu), by counting everything again. */
+Test(prop, likelihoods)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    tiny t = tiny_make();
+    gb_pretrain_data data = tiny_data(&t);
+    prop_words words;
+    MUST(prop_words_make(&words, &data, TINY_LONGEST, &status));
+    uint32_t all = 0, pairs = 0, own, length;
+    for (uint32_t p = 0; p < t.collection->passages; p++) {
+        text_ids none = {0};
+        frequency(&t, p, &none, 0, 0, &own);
+        all += own;
+    }
+    for (uint32_t w = 0; w < words.count; w++)
+        pairs += words.words[w].passages;
+    double mu = (double)all / t.collection->passages;
+    prop_language language;
+    gb_rng rng = gb_rng_make(1, GB_RNG_TEST, 0, 0);
+    text_ids text = cut_text(passage_ids(&data, 3), TINY_LONGEST);
+    MUST(prop_language_of(&words, &data, text, &rng, &language, &status));
+    cr_expect_eq(language.count, words.count); /* fewer than 500: all of them */
+    double sum = 0;
+    uint32_t in_text = 0;
+    for (uint32_t i = 0; i < language.count; i++) {
+        prop_word word = words.words[language.words[i]];
+        text_ids at = passage_ids(&data, word.passage);
+        uint32_t tf = frequency(&t, 3, &at, word.start, word.length, &length), df = 0;
+        for (uint32_t p = 0; p < t.collection->passages; p++)
+            df += frequency(&t, p, &at, word.start, word.length, &own) > 0;
+        cr_expect_eq(word.passages, df);
+        cr_expect_float_eq(language.probability[i], (tf + mu * df / pairs) / (length + mu), 1e-12);
+        sum += language.probability[i];
+        in_text += tf;
+    }
+    cr_expect_eq(in_text, length);
+    cr_expect_float_eq(sum, 1, 1e-9);
+    prop_words_free(&words);
+    tiny_free(&t);
+    scratch_leave(&s);
+}
+
+Test(prop, sets)
+{
+    prop_language language = {.probability = {.5, .25, .125, .125}, .count = 4};
+    gb_rng rng = gb_rng_make(2, GB_RNG_TEST, 0, 0);
+    uint32_t first[4] = {0}, second_of_first = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        uint32_t places[4], seen = 0;
+        double score = prop_draw_set(&language, 1 + i % 4, &rng, places), wanted = 0;
+        for (int k = 0; k < 1 + i % 4; k++) {
+            seen |= 1u << places[k];
+            wanted += log(language.probability[places[k]]);
+        }
+        cr_expect_eq(__builtin_popcount(seen), 1 + i % 4, "a word twice");
+        cr_expect_float_eq(score, wanted, 1e-12);
+        first[places[0]]++;
+        second_of_first += i % 4 && places[0] == 0 && places[1] == 1;
+    }
+    for (int w = 0; w < 4; w++)
+        cr_expect_float_eq(first[w], DRAWS * language.probability[w], .02 * DRAWS);
+    cr_expect_float_eq(second_of_first, .75 * DRAWS * .5 * .5, .02 * DRAWS); /* of what is left */
+}
+
+/* A Poisson law of mean 3 without 0 has mean 3 / (1 - exp(-3)). */
+Test(prop, sizes)
+{
+    gb_rng rng = gb_rng_make(3, GB_RNG_TEST, 0, 0);
+    double sum = 0;
+    uint32_t ones = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        uint32_t size = prop_set_size(&rng);
+        cr_assert(size > 0);
+        sum += size;
+        ones += size == 1;
+    }
+    cr_expect_float_eq(sum / DRAWS, 3 / (1 - exp(-3)), .05);
+    cr_expect_float_eq((double)ones / DRAWS, 3 * exp(-3) / (1 - exp(-3)), .01);
+}
