@@ -232,7 +232,8 @@ typedef struct gb_site_params {
 /* A static site in `out`: index.html (verdicts by paper, tables, figures), a page a table, and for
  * every row a page that tells of each of its cells where the value came from: commands, settings,
  * inputs and outputs with their hashes, devices, times, training curves. Links are relative,
- * nothing needs scripts or a server. Folders of figures (coverage.html, tsne.html) are copied. */
+ * nothing needs scripts or a server. Folders of figures (a coverage.html, tsne.html or figure.html)
+ * are copied. */
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status);
 
 #endif

@@ -20,13 +20,8 @@ static const char style[] =
     "@media (prefers-color-scheme:dark){a{color:#7fb8ff}}\n"
     "@media print{details>*{display:block}nav{display:none}}\n";
 
-/* Pages that a folder of a figure may have, and what they are. */
-static const struct {
-    const char *file;  /* in the folder */
-    const char *title; /* on the front page */
-} figures[] = {{"coverage.html", "Token coverage"},
-               {"tsne.html", "A query and its candidates"},
-               {"plot.html", "Plot"}};
+/* Pages that a folder of a figure may have. */
+static const char *const figures[] = {"coverage.html", "tsne.html", "figure.html"};
 #define FIGURES (sizeof figures / sizeof *figures)
 
 static const char *const verdicts[] = {"supported", "contradicted", "undecided", "not judged"};
@@ -152,18 +147,32 @@ static void unique_slug(site_table *tables, size_t count)
 
 /* ---- figures ---- */
 
-static const char *figure_page(const char *folder, const char **title)
+static const char *figure_page(const char *folder)
 {
     for (size_t i = 0; i < FIGURES; i++) {
-        char *path = gb_path_join(NULL, folder, figures[i].file);
+        char *path = gb_path_join(NULL, folder, figures[i]);
         bool found = path && gb_file_exists(path);
         free(path);
-        if (found) {
-            *title = figures[i].title;
-            return figures[i].file;
-        }
+        if (found)
+            return figures[i];
     }
     return NULL;
+}
+
+/* What stands in a page's <title>, as HTML. */
+static void page_title(const char *folder, const char *page, gb_text *out)
+{
+    char *path = gb_path_join(NULL, folder, page);
+    char *html = path ? gb_read_file(path, NULL, NULL) : NULL;
+    const char *start = html ? strstr(html, "<title>") : NULL;
+    start = start ? start + strlen("<title>") : NULL;
+    const char *end = start ? strchr(start, '<') : NULL;
+    if (end)
+        gb_text_append(out, start, (size_t)(end - start));
+    else
+        gb_text_printf(out, "%s", page);
+    free(html);
+    free(path);
 }
 
 static void figure_slug(const char *folder, char *slug, size_t size)
@@ -219,17 +228,17 @@ static void figure_list(const gb_site_params *params, gb_text *out)
 {
     bool any = false;
     for (size_t i = 0; i < params->count; i++) {
-        const char *title, *page = figure_page(params->folders[i], &title);
+        const char *page = figure_page(params->folders[i]);
         char slug[100], *table = gb_path_join(NULL, params->folders[i], "table.json");
         bool is_table = table && gb_file_exists(table);
         free(table);
         if (!page || is_table)
             continue;
         figure_slug(params->folders[i], slug, sizeof slug);
-        gb_text_printf(out,
-                       "%s<li><a href=\"figures/%s/%s\">%s</a> <span class=\"dim\">%s</span>"
-                       "</li>\n",
-                       any ? "" : "<h2>Figures</h2>\n<ul>\n", slug, page, title, slug);
+        gb_text_printf(out, "%s<li><a href=\"figures/%s/%s\">",
+                       any ? "" : "<h2>Figures</h2>\n<ul>\n", slug, page);
+        page_title(params->folders[i], page, out);
+        gb_text_printf(out, "</a> <span class=\"dim\">%s</span></li>\n", slug);
         any = true;
     }
     gb_text_printf(out, "%s", any ? "</ul>\n" : "");
@@ -366,14 +375,14 @@ static bool read_all(const gb_site_params *params, site_table *tables, size_t *c
                      gb_status *status)
 {
     for (size_t i = 0; i < params->count; i++) {
-        const char *folder = params->folders[i], *title;
+        const char *folder = params->folders[i];
         char *path = gb_path_join(status, folder, "table.json");
         bool table = path && gb_file_exists(path);
         bool ok = path != NULL;
         if (table) {
             ok = open_table(&tables[*count], folder, path, params->store, status);
             unique_slug(tables, (*count)++);
-        } else if (ok && !figure_page(folder, &title)) {
+        } else if (ok && !figure_page(folder)) {
             ok = gb_fail(status, GB_DATA, folder,
                          "give folders that gabbro report or coverage wrote",
                          "no table.json and no figure in it");
@@ -392,11 +401,9 @@ bool gb_site_write(const gb_site_params *params, const char *out, gb_status *sta
     bool ok = tables && read_all(params, tables, &count, status) && gb_make_dirs(out, status);
     for (size_t i = 0; ok && i < count; i++)
         ok = write_table(&tables[i], out, status);
-    for (size_t i = 0; ok && i < params->count; i++) {
-        const char *title;
-        if (figure_page(params->folders[i], &title))
+    for (size_t i = 0; ok && i < params->count; i++)
+        if (figure_page(params->folders[i]))
             ok = copy_figure(params->folders[i], out, status);
-    }
     ok = ok && front_page(params, tables, count, out, status);
     for (size_t i = 0; i < count; i++) {
         json_decref(tables[i].root);

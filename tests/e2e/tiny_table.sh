@@ -84,6 +84,44 @@ expect "it makes no step" \
 expect "it opens no device" [ "$(grep -c 'device:' "$work/again.stderr")" = 0 ]
 expect "it gives the same numbers" same_numbers quiet again
 
+# ---- the site ---------------------------------------------------------------------------------------
+# From the front page to the commands behind a value in two clicks, and the commands are the ones.
+links_resolve() # every link of every page leads to a file
+{
+    find "$work/site" -name '*.html' | while IFS= read -r page; do
+        grep -o '\(href\|src\)="[^"#]*' "$page" | sed 's/^[^"]*"//' | while IFS= read -r link; do
+            [ -z "$link" ] || [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+        done
+    done >"$work/broken"
+    [ ! -s "$work/broken" ]
+}
+commands_of() # PAGE: what stands in its first <pre>, as a shell script
+{
+    sed -n '/<pre>/,/<\/pre>/p' "$1" | sed 's/<[^>]*>//g; s/&quot;/"/g; s/&gt;/>/g; s/&amp;/\&/g'
+}
+commands_give_the_steps() # PAGE: each prints the step that the page says, found in the store
+{
+    commands_of "$1" >"$work/commands"
+    sed -n 's/^# -> //p' "$work/commands" >"$work/wanted"
+    GABBRO_STORE=$work/store
+    export GABBRO_STORE
+    (
+        gabbro() { "$GABBRO" "$@"; }
+        . "$work/commands"
+    ) 2>"$work/commands.stderr" | sed 's|.*/||' >"$work/given"
+    unset GABBRO_STORE
+    [ -s "$work/wanted" ] && cmp "$work/wanted" "$work/given"
+}
+"$GABBRO" site --out "$work/site" "$work/quiet" >"$work/site.stdout" 2>&1
+expect "a site is written" [ -s "$work/site/index.html" ]
+expect "its front page leads to the table" grep -q 'href="qac-table1.mini.html"' "$work/site/index.html"
+expect "the table leads from a value to how it was made" \
+    grep -q 'href="qac-table1.mini/cotmae-query-r2.html#column-0"' "$work/site/qac-table1.mini.html"
+expect "all links resolve" links_resolve
+expect "every row has its page" [ "$(find "$work/site/qac-table1.mini" -name '*.html' | wc -l)" = 13 ]
+expect "the commands behind a value are those of its steps" \
+    commands_give_the_steps "$work/site/qac-table1.mini/cotmae-query-r2.html"
+
 # ---- from an empty store, killed on the way -------------------------------------------------------
 # As soon as a training has found its device, all processes of the run are killed: they are a group
 # of their own.
@@ -119,5 +157,5 @@ expect "after the kills the run ends with 0" [ "$status" = 0 ]
 expect "and with the numbers of the quiet run" same_numbers quiet killed
 rows=$(wc -l <"$work/killed/results.jsonl")
 expect "and leaves nothing but its results" \
-    [ "$rows $(find "$work/killed" -type f | wc -l)" = "14 4" ]
+    [ "$rows $(find "$work/killed" -type f | wc -l)" = "14 6" ]
 checks_end

@@ -99,7 +99,7 @@ static void enter(void)
     put("in/results.jsonl", text.data);
     gb_text_free(&text);
     put("in/table.csv", "a,b\r\n");
-    put("fig/coverage.html", "<html></html>");
+    put("fig/coverage.html", "<html><title>Tokens &amp; co</title></html>");
     put("fig/curve.svg", "<svg/>");
 }
 
@@ -188,13 +188,14 @@ Test(site, every_link_resolves)
 
 Test(site, front_page_counts)
 {
-    static const char *const folders[] = {"in"};
-    write_site(folders, 1);
+    static const char *const folders[] = {"in", "fig"};
+    write_site(folders, 2);
     char *text = read_page("index.html");
     cr_expect(strstr(text, "1 supported</b>") && strstr(text, "0 contradicted</b>") &&
               strstr(text, "1 undecided</b>") && strstr(text, "1 not judged."));
     cr_expect(strstr(text, ">Query-as-context pre-training</td>"));
     cr_expect(strstr(text, ">One &amp; only</a>"));
+    cr_expect(strstr(text, "<a href=\"figures/fig/coverage.html\">Tokens &amp; co</a>"));
     free(text);
 }
 
