@@ -333,6 +333,13 @@ static bool check_tokens(const step_model *model, const char *path, const char *
         return gb_fail(status, GB_DATA, path,
                        "tokenize with the model's own: gabbro vocabulary --from MODEL/vocab.txt",
                        "the tokens were made with another vocabulary than the model's");
+    uint32_t passage = step_setting_u32(tokens_step, "passage-tokens", 0);
+    uint32_t query = step_setting_u32(tokens_step, "query-tokens", 0);
+    uint32_t longest = passage > query ? passage : query;
+    if (longest > model->config.max_positions)
+        return gb_fail(status, GB_DATA, path, "tokenize with fewer tokens a passage",
+                       "the model has %u positions, passages up to %u tokens",
+                       model->config.max_positions, longest);
     if (model->tokenizer.lower_case != made_with.lower_case ||
         model->tokenizer.split_cjk != made_with.split_cjk)
         return gb_fail(status, GB_DATA, path, "take an uncased model",

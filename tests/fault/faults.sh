@@ -174,6 +174,11 @@ cp -r "$encoder/model" cased
 sed 's/"do_lower_case": true/"do_lower_case": false/' "$encoder/model/tokenizer_config.json" \
     >cased/tokenizer_config.json
 fault 3 "a cased model" "cased: .*tokenizer" gabbro evaluate --model cased $data
+long_tokens=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 999)
+fault 3 "texts longer than the model, evaluation" "999 tokens" \
+    gabbro evaluate --model "$encoder" --collection "$collection" --tokens "$long_tokens"
+fault 3 "texts longer than the model, fine-tuning" "999 tokens" gabbro finetune --init "$encoder" \
+    --collection "$collection" --tokens "$long_tokens" --negatives "$bm25"
 fault 3 "a step of another kind" "collection" \
     gabbro tokenize --collection "$bm25" --vocabulary "$vocabulary"
 fault 3 "no run to take negatives from" "run.trec" \
