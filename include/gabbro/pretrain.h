@@ -71,7 +71,8 @@ typedef struct gb_pretrain_params {
     uint32_t granularities;  /* COSTA: bits of gb_granularity; all */
     uint32_t spans;     /* COSTA: of each granularity and text; 5 (paper; 3 in its ablations) */
     double temperature; /* of contrastive losses; 0: the objective's own: costa .1, simcse and
-                           contriever .05, ict 1, prop the square root of the width. The COSTA
+                           contriever .05, ict 1, prop and bprop the square root of the
+ width. The COSTA
                            ablations say 1, but their table 7 has the base's value at .1 */
     gb_projector_kind projector; /* COSTA: on the text's [CLS] only, not on spans; nonlinear */
     double contrast_weight;      /* COSTA: of the contrastive loss beside the masked LM; .1 */
@@ -130,6 +131,10 @@ typedef struct gb_objective {
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status);
     void (*destroy)(void *self);
     const char *shader_set; /* shaders it uses beyond the first set, or NULL */
+    /* Before the first step of a process, or NULL: what it must know of the encoder that training
+     * started from. values [gb_params_floats] are those before any training, also when resuming. */
+    bool (*prepare)(void *self, gb_device *device, const gb_params *params, const float *values,
+                    gb_status *status);
 } gb_objective;
 
 /* By name, or NULL. */

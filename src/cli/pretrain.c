@@ -25,6 +25,7 @@ static const char usage[] =
     "  ict             masked LM, and a sentence finds the rest of its passage\n"
     "  simcse          a sentence finds itself under another dropout\n"
     "  prop            masked LM, and likelier words of a passage are nearer to it\n"
+    "  bprop           the same by the attention of the [CLS] of --init\n"
     "  contriever      a crop finds another of its passage, against a queue of keys\n"
     "A second stage is a second step: --init FIRST --schedule constant --warmup 0.\n"
     "Prints the step's folder; the encoder is in its model/ (a Hugging Face folder).\n";
@@ -176,6 +177,8 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
                               .checkpoint_s = 20};
     gb_train_result result;
     bool ok = resume && log &&
+              (!s->objective->prepare ||
+               s->objective->prepare(s->self, device, s->params, s->values, status)) &&
               gb_train(device, &s->task, &params, s->values, log, &result, status) &&
               save_log(run, s, log, o->steps, status);
     if (ok) {
@@ -403,7 +406,8 @@ int gb_cli_pretrain(int argc, char **argv)
         {"contrast-weight", OPTION_REAL, &o.params.contrast_weight, false, false,
          "costa: of the contrastive loss (.1)", true},
         {"temperature", OPTION_REAL, &o.params.temperature, false, false,
-         "of a contrastive loss (costa .1, simcse and contriever .05, ict 1, prop root of width)",
+         "of a contrastive loss (costa .1, simcse and contriever .05, ict 1, prop and bprop root "
+         "of width)",
          true},
         {"queue", OPTION_U32, &o.params.queue, false, false, "contriever: negatives (131072)",
          true},

@@ -18,6 +18,7 @@ const gb_objective *const gb_objectives[] = {
     &objective_simcse,
     &objective_contriever,
     &objective_prop,
+    &objective_bprop,
     NULL,
 };
 // clang-format on

@@ -21,6 +21,8 @@ typedef struct prop {
     gb_packed packed;          /* passages, then likelier and less likely sets in turn */
     labelled_rows labelled;    /* masked rows */
     bool *paired;              /* [batch] the passage has sets */
+    bool by_attention;         /* B-PROP */
+    prop_attention attention;  /* of the encoder at the start, B-PROP */
 } prop;
 
 typedef struct graph {
@@ -56,7 +58,9 @@ static bool add_sets(prop *p, uint32_t passage, uint32_t step, uint32_t i, gb_st
     prop_language language;
     uint32_t places[2][PROP_CANDIDATES], size = 0;
     double scores[2] = {0};
-    if (!prop_language_of(&p->words, &p->data, text, &rng, &language, status))
+    if (p->by_attention ? !prop_attention_language(&p->attention, &p->words, &p->data, passage,
+                                                   p->params.longest, &language, status)
+                        : !prop_language_of(&p->words, &p->data, text, &rng, &language, status))
         return false;
     p->paired[i] = language.count > 0;
     if (p->paired[i]) {
@@ -147,24 +151,27 @@ static void destroy(void *self)
     row_order_free(&p->order);
     masker_free(&p->masker);
     prop_words_free(&p->words);
+    prop_attention_free(&p->attention);
     gb_packed_free(&p->packed);
     labelled_rows_free(&p->labelled);
     free(p->paired);
     free(p);
 }
 
-static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
-                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+static void *make(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                  const gb_bert *bert, bool by_attention, gb_task *task, gb_status *status)
 {
-    (void)model;
     prop *p = gb_alloc(1, sizeof *p, status);
     if (!p)
         return NULL;
     p->params = *params;
     p->data = *data;
     p->bert = bert;
+    p->by_attention = by_attention;
     p->paired = gb_alloc(params->batch, sizeof *p->paired, status);
-    if (!p->paired || !prop_words_make(&p->words, data, params->longest, status) ||
+    if (!p->paired ||
+        !prop_words_make(&p->words, by_attention ? prop_is_alphabetic : gb_is_content_word, data,
+                         params->longest, status) ||
         !row_order_passages(&p->order, data, params, status)) {
         destroy(p);
         return NULL;
@@ -178,4 +185,27 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return p;
 }
 
-const gb_objective objective_prop = {"prop", false, create, destroy, "prop"};
+static void *create_prop(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                         const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    (void)model;
+    return make(params, data, bert, false, task, status);
+}
+
+static void *create_bprop(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                          const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    (void)model;
+    return make(params, data, bert, true, task, status);
+}
+
+static bool prepare(void *self, gb_device *device, const gb_params *params, const float *values,
+                    gb_status *status)
+{
+    prop *p = self;
+    return prop_attention_measure(&p->attention, &p->words, &p->data, p->bert, p->params.longest,
+                                  device, params, values, status);
+}
+
+const gb_objective objective_prop = {"prop", false, create_prop, destroy, "prop", NULL};
+const gb_objective objective_bprop = {"bprop", false, create_bprop, destroy, "prop", prepare};

@@ -7,14 +7,13 @@
 
 /* ---- the words of a collection ---- */
 
-static uint32_t number_of(const prop_words *w, const uint32_t *ids, uint32_t length)
+uint32_t prop_number_of(const prop_words *w, const uint32_t *ids, uint32_t length)
 {
     return gb_map_get(w->numbers, (const char *)ids, sizeof *ids * length);
 }
 
-/* Starts of the words of a text; their number. */
-static bool split(prop_words *w, const gb_pretrain_data *data, text_ids text, uint32_t *count,
-                  gb_status *status)
+bool prop_split(prop_words *w, const gb_pretrain_data *data, text_ids text, uint32_t *count,
+                gb_status *status)
 {
     if (!gb_grow(&w->starts, &w->start_capacity, text.length + 1, sizeof *w->starts, status))
         return false;
@@ -26,7 +25,7 @@ static bool add_word(prop_words *w, const gb_pretrain_data *data, uint32_t passa
                      uint32_t length, gb_status *status)
 {
     const uint32_t *ids = passage_ids(data, passage).ids + start;
-    uint32_t number = number_of(w, ids, length);
+    uint32_t number = prop_number_of(w, ids, length);
     if (number == GB_MAP_NONE) {
         number = w->count;
         if (!gb_grow(&w->words, &w->word_capacity, w->count + 1, sizeof *w->words, status) ||
@@ -44,12 +43,12 @@ static bool add_passage(prop_words *w, const gb_pretrain_data *data, uint32_t pa
 {
     text_ids text = cut_text(passage_ids(data, passage), longest);
     uint32_t count;
-    if (!split(w, data, text, &count, status))
+    if (!prop_split(w, data, text, &count, status))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t start = w->starts[i], size = w->starts[i + 1] - start;
         bool again = false;
-        if (!gb_is_content_word(data->vocab, text.ids, start, start + size))
+        if (!w->keeps(data->vocab, text.ids, start, start + size))
             continue;
         ++*length;
         for (uint32_t k = 0; k < i && !again; k++)
@@ -61,10 +60,10 @@ static bool add_passage(prop_words *w, const gb_pretrain_data *data, uint32_t pa
     return true;
 }
 
-bool prop_words_make(prop_words *w, const gb_pretrain_data *data, uint32_t longest,
-                     gb_status *status)
+bool prop_words_make(prop_words *w, prop_keeps *keeps, const gb_pretrain_data *data,
+                     uint32_t longest, gb_status *status)
 {
-    *w = (prop_words){.numbers = gb_map_create(status)};
+    *w = (prop_words){.keeps = keeps, .numbers = gb_map_create(status)};
     uint32_t passages = data->collection->passages;
     uint64_t length = 0, pairs = 0, sum = 0;
     bool ok = w->numbers != NULL;
@@ -72,7 +71,7 @@ bool prop_words_make(prop_words *w, const gb_pretrain_data *data, uint32_t longe
         ok = add_passage(w, data, p, longest, &length, status);
     if (ok && !w->count)
         ok = gb_fail(status, GB_DATA, data->collection->path, NULL,
-                     "no passage has a word that is no stop word");
+                     "no passage has a word that sets could be made of");
     ok = ok && (w->up_to = gb_alloc(w->count, sizeof *w->up_to, status)) &&
          (w->last_seen = gb_alloc(w->count, sizeof *w->last_seen, status));
     for (uint32_t i = 0; ok && i < w->count; i++)
@@ -103,19 +102,19 @@ static double share(const prop_words *w, uint32_t word)
     return w->up_to[word] - (word ? w->up_to[word - 1] : 0);
 }
 
-/* Add a word, or count it once more; a word of the text when `own`. */
-static void meet(prop_words *w, prop_language *language, uint32_t word, bool own)
+uint32_t prop_meet(prop_words *w, prop_language *language, uint32_t word, bool own)
 {
     uint32_t at = w->last_seen[word];
     if (at && at <= language->count && language->words[at - 1] == word) {
         language->frequency[at - 1] += own;
-        return;
+        return at - 1;
     }
     if (language->count == PROP_CANDIDATES)
-        return;
+        return UINT32_MAX;
     language->words[language->count] = word;
     language->frequency[language->count] = own;
     w->last_seen[word] = ++language->count;
+    return language->count - 1;
 }
 
 static uint32_t draw_word(const prop_words *w, gb_rng *rng)
@@ -137,23 +136,25 @@ bool prop_language_of(prop_words *w, const gb_pretrain_data *data, text_ids text
 {
     uint32_t count, length = 0;
     language->count = 0;
-    if (!split(w, data, text, &count, status))
+    if (!prop_split(w, data, text, &count, status))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t start = w->starts[i], size = w->starts[i + 1] - start;
-        uint32_t word = number_of(w, text.ids + start, size);
+        uint32_t word = prop_number_of(w, text.ids + start, size);
         if (word == GB_MAP_NONE)
             continue;
-        meet(w, language, word, true);
+        prop_meet(w, language, word, true);
         length++;
     }
     uint32_t wanted = w->count < PROP_CANDIDATES ? w->count : PROP_CANDIDATES;
     for (uint32_t tries = 0; language->count < wanted && tries < 4 * PROP_CANDIDATES; tries++)
-        meet(w, language, draw_word(w, rng), false);
-    for (uint32_t i = 0; i < language->count; i++)
+        prop_meet(w, language, draw_word(w, rng), false);
+    for (uint32_t i = 0; i < language->count; i++) {
+        double background = w->mean_length * share(w, language->words[i]);
         language->probability[i] =
-            (language->frequency[i] + w->mean_length * share(w, language->words[i])) /
-            (length + w->mean_length);
+            (language->frequency[i] + background) / (length + w->mean_length);
+        language->worth[i] = log(language->probability[i]);
+    }
     return true;
 }
 
@@ -176,7 +177,7 @@ double prop_draw_set(const prop_language *language, uint32_t size, gb_rng *rng, 
         }
         taken[chosen] = true;
         left -= language->probability[chosen];
-        score += log(language->probability[chosen]);
+        score += language->worth[chosen];
         places[s] = chosen;
     }
     return score;

@@ -95,6 +95,10 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
         c->change(&settings);
     model m;
     model_make(&m, t, &config, c->objective, &settings);
+    if (m.objective->prepare) {
+        gb_status status = {0};
+        MUST(m.objective->prepare(m.self, device, m.params, m.values, &status));
+    }
     pass p = pass_make(&m, device, 2, 0);
     size_t bytes = gb_params_floats(m.params) * sizeof(double);
     double *start = malloc(bytes);
@@ -275,6 +279,7 @@ Test(objectives, prop, .timeout = 60)
     static const objective_case cases[] = {
         {.objective = "prop"},
         {.objective = "prop", .odd = true, .dropout = .1},
+        {.objective = "bprop", .odd = true},
     };
     CHECK(cases);
 }

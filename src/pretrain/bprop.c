@@ -1,0 +1,246 @@
+/* B-PROP's representative words: what the [CLS] of an encoder attends to in each passage. */
+#include "prop.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SATURATION     .01  /* v / (v + this), as released */
+#define FEWEST_WORDS   10   /* of a passage that sets are drawn from, as released */
+#define BATCH_ROWS     2048 /* tokens of a batch */
+#define BATCH_PASSAGES 128  /* passages of a batch */
+
+/* ---- words ---- */
+
+bool prop_is_alphabetic(const gb_vocab *vocab, const uint32_t *ids, uint32_t start, uint32_t end)
+{
+    for (uint32_t i = start; i < end; i++) {
+        const char *piece = gb_vocab_token(vocab, ids[i]);
+        if (!piece || gb_vocab_is_special(vocab, ids[i]))
+            return false;
+        piece += gb_vocab_is_continuation(vocab, ids[i]) ? 2 : 0; /* "##" */
+        for (; *piece; piece++)
+            if (!isalpha((unsigned char)*piece) && (unsigned char)*piece < 0x80)
+                return false;
+    }
+    return true;
+}
+
+/* The words of a passage in the order they first stand; with `attention` [tokens], their worth is
+ * the attention to the first pieces of all their occurrences. */
+static bool list_words(prop_words *w, const gb_pretrain_data *data, text_ids text,
+                       const double *attention, prop_language *language, gb_status *status)
+{
+    uint32_t count;
+    language->count = 0;
+    if (!prop_split(w, data, text, &count, status))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t start = w->starts[i], length = w->starts[i + 1] - start, before = language->count;
+        uint32_t word = prop_number_of(w, text.ids + start, length);
+        uint32_t at = word == GB_MAP_NONE ? UINT32_MAX : prop_meet(w, language, word, true);
+        if (at == UINT32_MAX)
+            continue;
+        if (language->count > before)
+            language->worth[at] = 0;
+        language->worth[at] += attention ? attention[start] : 0;
+    }
+    return true;
+}
+
+/* Shares of the attention that the words of a passage get, behind those of the passages before. */
+static bool add_passage(prop_attention *a, prop_words *w, const gb_pretrain_data *data,
+                        uint32_t passage, uint32_t longest, const double *attention,
+                        gb_status *status)
+{
+    prop_language language;
+    uint64_t first = a->first[passage];
+    double sum = 0;
+    if (!list_words(w, data, cut_text(passage_ids(data, passage), longest), attention, &language,
+                    status) ||
+        !gb_grow(&a->weights, &a->weight_capacity, first + language.count + 1, sizeof *a->weights,
+                 status))
+        return false;
+    for (uint32_t i = 0; i < language.count; i++)
+        sum += language.worth[i] /= language.worth[i] + SATURATION;
+    for (uint32_t i = 0; i < language.count; i++) {
+        double share = sum > 0 ? language.worth[i] / sum : 0;
+        a->weights[first + i] = (float)share;
+        a->background[language.words[i]] += share;
+    }
+    a->first[passage + 1] = first + language.count;
+    return true;
+}
+
+/* ---- the pass over the collection ---- */
+
+typedef struct pass {
+    const gb_bert *bert; /* model */
+    uint32_t longest;    /* tokens of a passage */
+    gb_tape *tape;       /* up to queries and keys of the last layer */
+    gb_exec *exec;       /* recorded */
+    gb_packed_inputs in; /* the batch */
+    gb_tensor qkv;       /* [rows, 3H] */
+    gb_packed packed;    /* batch being filled */
+    uint32_t first;      /* passage of its first sequence */
+    double *attention;   /* [longest] of one passage */
+    double *scores;      /* [longest] of one head */
+} pass;
+
+static bool build(pass *p, gb_state *state, const gb_params *params, gb_status *status)
+{
+    const gb_bert_config *config = &p->bert->config;
+    const gb_block *last = &p->bert->blocks[config->layers - 1];
+    p->tape = gb_tape_create(params, "attention of [CLS]", status);
+    if (!p->tape)
+        return false;
+    gb_net net = {.tape = p->tape, .eps = (float)config->layer_norm_eps, .longest = p->longest};
+    uint32_t rows = BATCH_ROWS > p->longest ? BATCH_ROWS : gb_bucket_rows(p->longest);
+    gb_tensor before;
+    p->in = gb_packed_declare(&net, config, rows, BATCH_PASSAGES);
+    gb_bert_encode(&net, p->bert, &p->in, config->layers - 1, &before);
+    p->qkv = gb_linear(p->tape, before, gb_tape_param(p->tape, last->qkv_weight),
+                       gb_tape_param(p->tape, last->qkv_bias), false, GB_NO_TENSOR);
+    gb_tape_output(p->tape, p->qkv);
+    p->exec = gb_tape_ok(p->tape, status) ? gb_exec_create(state, p->tape, status) : NULL;
+    return p->exec != NULL;
+}
+
+/* Mean over the heads of the attention of row 0 to all rows of a sequence. */
+static void attend(pass *p, const float *qkv, uint32_t ld, uint32_t length)
+{
+    uint32_t hidden = p->bert->config.hidden_size, heads = p->bert->config.heads;
+    uint32_t width = hidden / heads;
+    memset(p->attention, 0, sizeof *p->attention * length);
+    for (uint32_t h = 0; h < heads; h++) {
+        double top = -INFINITY, sum = 0;
+        for (uint32_t j = 0; j < length; j++) {
+            const float *q = qkv + h * width, *k = qkv + (size_t)j * ld + hidden + h * width;
+            double dot = 0;
+            for (uint32_t d = 0; d < width; d++)
+                dot += (double)q[d] * k[d];
+            p->scores[j] = dot / sqrt(width);
+            top = fmax(top, p->scores[j]);
+        }
+        for (uint32_t j = 0; j < length; j++)
+            sum += p->scores[j] = exp(p->scores[j] - top);
+        for (uint32_t j = 0; j < length; j++)
+            p->attention[j] += p->scores[j] / sum / heads;
+    }
+}
+
+/* Run the batch. Empty sequences fill it up. */
+static bool flush(pass *p, prop_attention *a, prop_words *w, const gb_pretrain_data *data,
+                  gb_status *status)
+{
+    gb_packed *packed = &p->packed;
+    uint32_t count = packed->count, ld = gb_tape_tensor(p->tape, p->qkv)->ld;
+    if (!gb_grow(&packed->starts, &packed->start_capacity, BATCH_PASSAGES + 1,
+                 sizeof *packed->starts, status))
+        return false;
+    while (packed->count < BATCH_PASSAGES)
+        packed->starts[++packed->count] = packed->rows;
+    uint64_t ticket;
+    if (!gb_packed_fill(p->exec, &p->in, packed, &p->bert->config, 0, 0, status) ||
+        !gb_exec_run(p->exec, &ticket, status))
+        return false;
+    const float *qkv = gb_exec_output(p->exec, ticket, p->qkv, status);
+    for (uint32_t s = 0; qkv && s < count; s++) {
+        attend(p, qkv + (size_t)packed->starts[s] * ld, ld,
+               packed->starts[s + 1] - packed->starts[s]);
+        if (!add_passage(a, w, data, p->first + s, p->longest, p->attention + 1, status))
+            return false; /* + 1: behind [CLS] */
+    }
+    p->first += count;
+    gb_packed_reset(packed);
+    return qkv != NULL;
+}
+
+static bool run(pass *p, prop_attention *a, prop_words *w, const gb_pretrain_data *data,
+                gb_status *status)
+{
+    gb_special_ids specials = gb_vocab_specials(data->vocab);
+    uint32_t passages = data->collection->passages;
+    gb_progress progress;
+    gb_progress_begin(&progress, "attention of [CLS]", "passages", passages, 0);
+    for (uint32_t i = 0; i < passages; i++) {
+        text_ids text = cut_text(passage_ids(data, i), p->longest);
+        if ((p->packed.rows + text.length + 2 > p->in.rows || p->packed.count == BATCH_PASSAGES) &&
+            !flush(p, a, w, data, status))
+            return false;
+        if (gb_interrupted())
+            return gb_fail(status, GB_INTERRUPTED, "bprop", "run the same command again",
+                           "stopped");
+        if (!gb_packed_add(&p->packed, &specials, text.ids, NULL, text.length, p->longest, status))
+            return false;
+        gb_progress_update(&progress, i, NULL);
+    }
+    if (p->packed.count && !flush(p, a, w, data, status))
+        return false;
+    gb_progress_end(&progress, passages, NULL);
+    return true;
+}
+
+bool prop_attention_measure(prop_attention *a, prop_words *w, const gb_pretrain_data *data,
+                            const gb_bert *bert, uint32_t longest, gb_device *device,
+                            const gb_params *params, const float *values, gb_status *status)
+{
+    pass p = {.bert = bert, .longest = longest};
+    double sum = 0;
+    prop_attention_free(a);
+    a->first = gb_alloc((size_t)data->collection->passages + 1, sizeof *a->first, status);
+    a->background = gb_alloc(w->count, sizeof *a->background, status);
+    p.attention = gb_alloc(longest, sizeof *p.attention, status);
+    p.scores = gb_alloc(longest, sizeof *p.scores, status);
+    gb_state *state = gb_state_create(device, params, false, status);
+    bool ok = a->first && a->background && p.attention && p.scores && state &&
+              gb_state_write(state, GB_ARENA_PARAMS, values, status) &&
+              build(&p, state, params, status) && run(&p, a, w, data, status);
+    for (uint32_t i = 0; ok && i < w->count; i++)
+        sum += a->background[i];
+    for (uint32_t i = 0; ok && i < w->count && sum > 0; i++)
+        a->background[i] /= sum;
+    gb_exec_destroy(p.exec);
+    gb_tape_destroy(p.tape);
+    gb_state_destroy(state);
+    gb_packed_free(&p.packed);
+    free(p.attention);
+    free(p.scores);
+    return ok;
+}
+
+void prop_attention_free(prop_attention *a)
+{
+    free(a->weights);
+    free(a->first);
+    free(a->background);
+    *a = (prop_attention){0};
+}
+
+/* ---- one passage ---- */
+
+bool prop_attention_language(const prop_attention *a, prop_words *w, const gb_pretrain_data *data,
+                             uint32_t passage, uint32_t longest, prop_language *language,
+                             gb_status *status)
+{
+    if (!a->first)
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "the attention was not measured");
+    if (!list_words(w, data, cut_text(passage_ids(data, passage), longest), NULL, language, status))
+        return false;
+    uint32_t occurrences = 0;
+    for (uint32_t i = 0; i < language->count; i++)
+        occurrences += language->frequency[i];
+    if (occurrences < FEWEST_WORDS)
+        language->count = 0;
+    double sum = 0;
+    for (uint32_t i = 0; i < language->count; i++) {
+        double share = a->weights[a->first[passage] + i];
+        double background = fmax(a->background[language->words[i]], 1e-300);
+        language->worth[i] = -share * log2(background);
+        sum += language->probability[i] = exp(language->worth[i]);
+    }
+    for (uint32_t i = 0; i < language->count; i++)
+        language->probability[i] /= sum;
+    return true;
+}
