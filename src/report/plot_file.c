@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SANITIZE_ADDRESS__
+/* fontconfig keeps its settings for later figures behind pointers that leak checkers do not see. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfontconfig\n";
+}
+#endif
+
 /* Sizes of a figure in pt. */
 typedef struct layout {
     size_t columns, rows; /* panels */
