@@ -179,13 +179,34 @@ begin_seed()
     mlm=$(pretrain_step mlm none "$random")
 }
 
+# pretrain_for STEPS OBJECTIVE CONTEXT ENCODER [OPTIONS]: as pretrain, but for so many steps
+pretrain_for()
+{
+    steps=$1 batch=$context_batch_pairs rate=$context_learning_rate
+    shift
+    eval "mask=\$${1}_mask_ratio"
+    pretrain_step "$@"
+}
+
+# curriculum OBJECTIVE COARSE_CONTEXT: $coarse, the first 75% of the steps, with a cosine schedule
+curriculum()
+{
+    coarse=$(pretrain_for $((context_steps * 3 / 4)) "$1" "$2" "$mlm" --schedule cosine)
+}
+
+# curriculum_end OBJECTIVE PASSAGES: the last 25% at a constant rate, on generated queries of so many
+# passages
+curriculum_end()
+{
+    pretrain_for $((context_steps / 4)) "$1" query "$coarse" --schedule constant --passages "$2" \
+        --queries "$generated_queries"
+}
+
 # pretrain OBJECTIVE CONTEXT ENCODER [OPTIONS]: an encoder trained further. All objectives of a table
 # share steps, batch and rate; the mask ratio is the objective's own.
 pretrain()
 {
-    steps=$context_steps batch=$context_batch_pairs rate=$context_learning_rate
-    eval "mask=\$${1}_mask_ratio"
-    pretrain_step "$@"
+    pretrain_for "$context_steps" "$@"
 }
 
 # pretrain_scheme SCHEME ENCODER [CONTEXT [MASK_RATIO]]: one of the schemes that the bag-of-word paper
@@ -239,6 +260,16 @@ finetune()
         --negatives-per-query "$finetune_negatives_per_query" --depth "$finetune_negative_depth" \
         --learning-rate "$finetune_learning_rate" --weight-decay "$finetune_weight_decay" \
         --warmup "$warmup_ratio" --dropout "$dropout" --seed "$seed" ${finetune_options:-}
+}
+
+# few ENCODER: a retriever trained with $number of the training queries, in as many steps as with all
+few()
+{
+    (
+        finetune_epochs=$((finetune_epochs * few_queries_most / number))
+        finetune_train_queries=$number
+        finetune "$1" "$bm25"
+    )
 }
 
 # mine RETRIEVER: its run over the training queries
@@ -321,7 +352,7 @@ results_begin()
     exec 3>&1
     trap 'exit 75' INT TERM
     results_start=$(date +%s)
-    seed=${seeds%% *}
+    seed=${seeds%% *} figure_title='' figure_folder=''
     [ "$dry_run" = no ] || return 0
     results_rows=''
     results_draft=$out/.results.$$
@@ -337,6 +368,12 @@ results_begin()
     ) | cksum | tr ' ' -)
     { mkdir -p "$out" && true >"$results_draft" && rm "$results_draft"; } 2>/dev/null ||
         fail 3 "cannot write to the folder $out (see --out)"
+}
+
+write_results()
+{
+    { printf '%s\n' "$results_all" >"$results_draft" && mv "$results_draft" "$out/results.jsonl"; } \
+        2>/dev/null || fail 3 "cannot write $out/results.jsonl"
 }
 
 # row KEY RETRIEVER | bm25: evaluate, and note the row for the report. Not within a pipe or $( ):
@@ -372,10 +409,61 @@ row_on()
     use "$row_before"
 }
 
-# The first line says what was run; then the table is printed.
+# figure TITLE X_LABEL MEASURE Y_LABEL: a script that draws a measure against a number
+figure()
+{
+    figure_title=$1 figure_x=$2 figure_measure=$3 figure_y=$4
+}
+
+# point SERIES X RETRIEVER, level SERIES RETRIEVER (a dashed line)
+point()
+{
+    figure_line "$1" ", \"x\": $2" "$3"
+}
+
+level()
+{
+    figure_line "$1" "" "$2"
+}
+
+figure_line()
+{
+    evaluation=$(evaluate "$3")
+    [ "$dry_run" = no ] || return 0
+    results_rows="$results_rows$(printf '{"series": "%s", "seed": %s%s, "evaluation": "%s"}' "$1" "$seed" \
+        "$2" "$(json_text "$evaluation")")
+"
+}
+
+# page FOLDER FILE: what a step drew, copied to where results go
+page()
+{
+    [ "$dry_run" = no ] || return 0
+    figure_folder=$1 figure_page=$2
+}
+
+# The first line says what was run; then the table or figure is made.
 results_end()
 {
     [ "$dry_run" = no ] || return 0
+    if [ -n "$figure_folder" ]; then
+        cp -- "$figure_folder"/*.* "$out/" || fail 3 "cannot write to the folder $out"
+        rm -f "$out/run.json"
+        printf '%s/%s\n' "$out" "$figure_page"
+        return
+    fi
+    if [ -n "$figure_title" ]; then
+        results_all=$(
+            printf '{"figure": "%s", "scale": "%s", "title": "%s", "x": "%s", "log_x": true, ' \
+                "$table" "$scale" "$figure_title" "$figure_x"
+            printf '"measure": "%s", "y": "%s", "recipe": "%s", "settings": %s, "times": {"wall_s": %s}}\n' \
+                "$figure_measure" "$figure_y" "$recipe" "$(settings_json)" $(($(date +%s) - results_start))
+            printf '%s' "$results_rows"
+        )
+        write_results
+        "$gabbro" curves --results "$out/results.jsonl" --out "$out"
+        return
+    fi
     kind=world
     [ -z "$own_collection" ] || kind=own
     results_all=$(
@@ -385,8 +473,7 @@ results_end()
             $(($(date +%s) - results_start))
         printf '%s' "$results_rows"
     )
-    { printf '%s\n' "$results_all" >"$results_draft" && mv "$results_draft" "$out/results.jsonl"; } \
-        2>/dev/null || fail 3 "cannot write $out/results.jsonl"
+    write_results
     set -- report --table "$table" --scale "$scale" --results "$out/results.jsonl" --out "$out"
     [ -z "$tables_dir" ] || set -- "$@" --tables "$tables_dir"
     [ "$record" = no ] || set -- "$@" --record

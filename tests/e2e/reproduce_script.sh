@@ -14,7 +14,11 @@ printf '%s\n' "$*" >>"$WORK/log"
 case $1 in
 "${FAIL_AT:-none}") exit "${FAIL_WITH:-75}" ;;
 report) echo "report $*" ;;
-*) printf '%s/%s-%s\n' "$WORK" "$1" "$(printf '%s' "$*" | cksum | tr -d ' ')" ;;
+*)
+    folder=$WORK/$1-$(printf '%s' "$*" | cksum | tr -d ' ')
+    mkdir -p "$folder" && echo page >"$folder/page.html"
+    echo "$folder"
+    ;;
 esac
 END
 chmod +x "$work/gabbro"
@@ -55,6 +59,9 @@ expect "two seeds" [ "$(count '"seed": 43' "$results")" = 13 ]
 expect "recorded" grep -q '^report .*--record' "$work/log"
 expect "the collection does not depend on the seed" [ "$(grep -c '^collection' "$work/log")" = 1 ]
 
+run table1 --out "$work/out" --quiet --report "$work/site"
+expect "a site of it" grep -q "^site --out $work/site $work/out$" "$work/log"
+
 mkdir "$work/my docs"
 run table1 --out "$work/out" --collection "$work/my docs" --queries "$work/q.jsonl" --set mlm_steps=7
 expect "own collection" grep -q "^collection --from $work/my docs --queries $work/q.jsonl" "$work/log"
@@ -94,13 +101,15 @@ chmod +x "$work/lister"
 GABBRO=$work/lister
 run all --out "$work/all" --quiet
 expect "all tables run" [ "$status $(count '^report --table' "$work/log")" = '0 2' ]
+expect "and all figures" [ "$(count '^curves --results' "$work/log") $(ls "$work"/all/*/page.html | wc -l)" = '3 2' ]
 expect "each in its folder" [ "$(cat "$work"/all/qac-table[13]/results.jsonl | grep -c "^.\"table\"")" = 2 ]
-expect "a line for the paper" [ "$(cat "$work/stdout" | tail -n 1)" = 'qac    0 supported, 0 contradicted, 0 undecided, 0 not judged' ]
+expect "a line for the paper" [ "$(grep '^qac ' "$work/stdout")" = 'qac    0 supported, 0 contradicted, 0 undecided, 0 not judged' ]
 FAIL_AT=mine FAIL_WITH=4
 export FAIL_AT FAIL_WITH
 run all --out "$work/all"
-expect "a failed table does not stop the others" [ "$status $(count '^mine' "$work/log")" = '1 2' ]
-expect "failures are named" grep -q 'failed: qac/table1 qac/table3' "$work/stderr"
+expect "a failed table does not stop the others" \
+    [ "$status $(count '^coverage' "$work/log") $(count '^curves' "$work/log")" = '1 1 2' ]
+expect "failures are named" grep -q 'failed: qac/table1 qac/table3 costa/fig3 llm/fig3$' "$work/stderr"
 FAIL_WITH=75
 run all --out "$work/all"
 expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1' ]
