@@ -118,7 +118,7 @@ void row_note(const gb_report *report, size_t row, gb_text *out)
     else if (here || recorded)
         gb_text_printf(out, "not converged: ");
     if (here && report->here.count > 1)
-        gb_text_printf(out, "%zu/%zu here", here, report->here.count);
+        gb_text_printf(out, "%zu/%zu", here, report->here.count);
     if (recorded)
         gb_text_printf(out, "%s%zu/%zu recorded", here ? ", " : "", recorded,
                        report->recorded.count);
