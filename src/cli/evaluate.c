@@ -262,7 +262,7 @@ int gb_cli_evaluate(int argc, char **argv)
     if (!o.model == !o.bm25 || (o.model && !o.tokens))
         ok =
             gb_fail(&status, GB_USAGE, NULL, "see --help", "give --bm25, or --model with --tokens");
-    ok = ok && step_begin(&run, 1, o.model != NULL, NULL, &status);
+    ok = ok && step_begin(&run, 2, o.model != NULL, NULL, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);
     else if (ok)
