@@ -229,11 +229,12 @@ mlm_loss()
 
 pretrain_step()
 {
-    objective=$1 context=$2 init=$3
+    objective=$1 context=$2 init=$3 drop=$dropout
     shift 3
+    [ "$objective" != simcse ] || drop=$simcse_dropout # its two views differ by nothing else
     set -- "$objective" "$@" --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --context "$context" \
         --steps "$steps" --batch "$batch" --learning-rate "$rate" --mask-ratio "$mask" \
-        --weight-decay "$pretrain_weight_decay" --warmup "$warmup_ratio" --dropout "$dropout" \
+        --weight-decay "$pretrain_weight_decay" --warmup "$warmup_ratio" --dropout "$drop" \
         --init-std "$encoder_init_std" --seed "$seed"
     set -- "$@" --init "$init"
     case $objective in
