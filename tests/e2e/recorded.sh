@@ -1,0 +1,42 @@
+#!/bin/sh
+# The recorded results of seed 42 are had again: every cell with the same bits on the device and driver
+# that made them, within the recorded spread on another. Full trainings: a quarter of an hour a table.
+#   recorded.sh REPRODUCE GABBRO
+set -u
+. "$(dirname -- "$0")/../checks.sh"
+reproduce=$1
+GABBRO=$2
+export GABBRO
+tables=$(CDPATH='' cd -- "$(dirname -- "$0")/../../tables" && pwd) || exit 1
+work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-recorded.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+device_of() # TABLE.JSON or recorded file: its first device line
+{
+    sed -n 's/^ *"device": "\(.*\)",$/\1/p' "$1" | head -n 1
+}
+
+for recorded in "$tables"/recorded/*.mini.json; do
+    table=$(basename "$recorded" .mini.json | sed 's:-:/:')
+    out=$work/$(basename "$recorded" .mini.json)
+    sh "$reproduce" "$table" --seed 42 --store "$work/store" --out "$out" --quiet >"$work/stdout" 2>"$work/stderr" </dev/null
+    status=$?
+    if [ "$status" != 0 ]; then
+        bad "$table: ends with 0, not $status" "$work/stderr"
+        continue
+    fi
+    tr '\n' ' ' <"$work/stdout" | sed 's/  */ /g' >"$work/line"
+    counts=$(sed -n 's/.*Against the records: \([0-9]*\) values equal[^,]*, \([0-9]*\) lie[^,]*, \([0-9]*\) outside.*/\1 \2 \3/p' "$work/line")
+    # shellcheck disable=SC2086 # three numbers
+    set -- $counts
+    expect "$table: cells are compared (${counts:-none})" [ "$#" = 3 ]
+    [ "$#" = 3 ] || continue
+    expect "$table: no cell lies outside the recorded spread" [ "$3" = 0 ]
+    if [ "$(device_of "$out/table.json")" = "$(device_of "$recorded")" ]; then
+        expect "$table: all cells have the recorded bits" [ "$2 $3" = '0 0' ]
+    else
+        skipped "$table: recorded on another device: $(device_of "$recorded")"
+    fi
+done
+checks_end
