@@ -147,9 +147,7 @@ static bool train(step_run *run, session *s, const settings *o, json_t *facts, g
                             json_integer(s->set.without_negatives));
         json_object_set_new(facts, "candidates_per_query",
                             json_integer((json_int_t)o->params.batch * (1 + o->params.negatives)));
-        json_t *times = step_times(result.seconds);
-        json_object_set_new(times, "gflops_per_s", json_real(result.flops / result.seconds / 1e9));
-        json_object_set_new(facts, "times", times);
+        json_object_set_new(facts, "times", step_train_times(&result));
     }
     free(resume);
     return ok;

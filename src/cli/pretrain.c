@@ -187,13 +187,7 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
             json_object_set_new(losses, s->task.loss_names[l], json_real(result.final_loss[l]));
         json_object_set_new(facts, "final_loss", losses);
         json_object_update_new(facts, step_device_facts(run));
-        json_t *times = step_times(result.seconds);
-        json_object_set_new(times, "data_s", json_real(result.data_s));
-        json_object_set_new(times, "build_s", json_real(result.build_s));
-        json_object_set_new(times, "steps",
-                            json_integer((json_int_t)(result.steps - result.resumed_at)));
-        json_object_set_new(times, "gflops_per_s", json_real(result.flops / result.seconds / 1e9));
-        json_object_set_new(facts, "times", times);
+        json_object_set_new(facts, "times", step_train_times(&result));
     }
     free(resume);
     free(log);
@@ -383,6 +377,8 @@ int gb_cli_pretrain(int argc, char **argv)
         {"head-layers", OPTION_U32, &o.params.head_layers, false, false, "Condenser head (2)"},
         {"skip-from", OPTION_U32, &o.params.skip_from, false, false,
          "layer the Condenser head takes (half of them)"},
+        {"lm-weight", OPTION_REAL, &o.params.lm_weight, false, false,
+         "coCondenser: of the masked LMs (0: 1; released code with cached gradients: 2)", true},
         {"contrast", OPTION_TEXT, &o.contrast, false, false,
          "coCondenser: symmetric (its code) or one-sided (symmetric)", true},
         {"decoder", OPTION_TEXT, &o.decoder, false, false,

@@ -286,6 +286,14 @@ json_t *step_times(double seconds)
     return json_pack("{s:f}", "work_s", seconds);
 }
 
+json_t *step_train_times(const gb_train_result *result)
+{
+    return json_pack("{s:f, s:f, s:f, s:i, s:f}", "work_s", result->seconds, "data_s",
+                     result->data_s, "build_s", result->build_s, "steps",
+                     (int)(result->steps - result->resumed_at), "gflops_per_s",
+                     result->flops / result->seconds / 1e9);
+}
+
 json_t *step_device_facts(step_run *run)
 {
     const gb_device_caps *caps = gb_device_get_caps(run->device);

@@ -68,6 +68,8 @@ char *step_file(const step_run *run, const char *name, gb_status *status);
 /* metrics.json of the step: an object of measure -> number or {"value", ...}. */
 bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status);
 json_t *step_times(double seconds);
+/* Of a training: steps of this process, time for batches and for programs, GFLOP/s. */
+json_t *step_train_times(const gb_train_result *result);
 json_t *step_device_facts(step_run *run); /* object with driver, profile */
 
 /* A setting of the step in `dir` as a number, `otherwise` if it has none. */
