@@ -52,8 +52,9 @@ typedef struct gb_coverage_view {
 
 #define GB_COVERAGE_LISTED 20 /* best tokens listed for a text */
 
-/* Curves over k as SVG, PNG; a table of all readings; one page with curves, texts and best tokens:
- * a file that needs nothing else, usable without scripts, better with them. */
+/* Curves over k (curve.svg, .png); a table of all readings; the first text and its best tokens as a
+ * drawing (tokens.svg, .png); one page with curves, texts and best tokens: a file that needs
+ * nothing else, usable without scripts, better with them. */
 bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_status *status);
 void gb_coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out);
 void gb_coverage_tsv(const gb_coverage_view *view, gb_text *out);

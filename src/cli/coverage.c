@@ -16,8 +16,8 @@ static const char usage[] =
     "tokens\n"
     "are among the k best. The first two print the step's folder: coverage.html (curves, texts "
     "with\n"
-    "the tokens that each model recovers), coverage.tsv, coverage.json, curve.svg, curve.png. The\n"
-    "last prints one text on the terminal.\n";
+    "the tokens that each model recovers), coverage.tsv, coverage.json, curve.svg and tokens.svg\n"
+    "(and .png). The last prints one text on the terminal.\n";
 
 typedef struct settings {
     step_list models;                       /* paths, once the names are cut off */

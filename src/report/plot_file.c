@@ -23,7 +23,7 @@ typedef struct layout {
     double page[2];       /* of the whole */
 } layout;
 
-static void plain_fonts(cairo_t *cr)
+void plot_fonts(cairo_t *cr)
 {
     /* Widths must not depend on the hinting of a screen. */
     cairo_font_options_t *options = cairo_font_options_create();
@@ -51,7 +51,7 @@ static layout measure(const gb_figure *figure)
     l.page[0] = l.width * (double)l.columns;
     cairo_surface_t *nowhere = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, NULL);
     cairo_t *cr = cairo_create(nowhere);
-    plain_fonts(cr);
+    plot_fonts(cr);
     l.legend = figure->no_legend ? 0 : plot_legend(cr, figure, 0, l.page[0], false);
     cairo_destroy(cr);
     cairo_surface_destroy(nowhere);
@@ -59,18 +59,31 @@ static layout measure(const gb_figure *figure)
     return l;
 }
 
-static void draw(cairo_t *cr, const gb_figure *figure, const layout *l, gb_text *hover)
+/* A figure and its sizes, to be painted. */
+typedef struct painting {
+    const gb_figure *figure; /* what */
+    layout l;                /* where */
+} painting;
+
+static void paint_figure(cairo_t *cr, const void *self, gb_text *hover)
 {
-    plain_fonts(cr);
-    cairo_set_source_rgb(cr, 1, 1, 1);
-    cairo_paint(cr);
-    for (size_t i = 0; i < figure->count; i++) {
+    const painting *p = self;
+    const layout *l = &p->l;
+    for (size_t i = 0; i < p->figure->count; i++) {
         double box[4] = {l->width * (double)(i % l->columns), l->height * (double)(i / l->columns),
                          l->width, l->height};
-        plot_draw(cr, &figure->plots[i], box, hover);
+        plot_draw(cr, &p->figure->plots[i], box, hover);
     }
-    if (!figure->no_legend)
-        plot_legend(cr, figure, l->height * (double)l->rows, l->page[0], true);
+    if (!p->figure->no_legend)
+        plot_legend(cr, p->figure, l->height * (double)l->rows, l->page[0], true);
+}
+
+static void draw(cairo_t *cr, const plot_page *page, gb_text *hover)
+{
+    plot_fonts(cr);
+    cairo_set_source_rgb(cr, 1, 1, 1);
+    cairo_paint(cr);
+    page->paint(cr, page->self, hover);
 }
 
 static const char *alt_text(const gb_figure *figure)
@@ -78,6 +91,12 @@ static const char *alt_text(const gb_figure *figure)
     if (figure->alt)
         return figure->alt;
     return figure->count && figure->plots[0].title ? figure->plots[0].title : "figure";
+}
+
+static plot_page page_of(const gb_figure *figure, painting *p)
+{
+    *p = (painting){.figure = figure, .l = measure(figure)};
+    return (plot_page){paint_figure, p, p->l.page[0], p->l.page[1], alt_text(figure)};
 }
 
 static cairo_status_t take(void *closure, const unsigned char *data, unsigned length)
@@ -151,14 +170,13 @@ static void rewrite(const char *svg, const char *prefix, const char *alt, const 
     gb_text_printf(out, "</svg>\n");
 }
 
-bool gb_figure_svg(const gb_figure *figure, const char *prefix, gb_text *out, gb_status *status)
+bool plot_page_svg(const plot_page *page, const char *prefix, gb_text *out, gb_status *status)
 {
-    layout l = measure(figure);
     gb_text svg = {0}, hover = {0};
     cairo_surface_t *surface =
-        cairo_svg_surface_create_for_stream(take, &svg, l.page[0], l.page[1]);
+        cairo_svg_surface_create_for_stream(take, &svg, page->width, page->height);
     cairo_t *cr = cairo_create(surface);
-    draw(cr, figure, &l, &hover);
+    draw(cr, page, &hover);
     cairo_status_t drawn = cairo_status(cr);
     cairo_destroy(cr);
     cairo_surface_finish(surface);
@@ -166,32 +184,31 @@ bool gb_figure_svg(const gb_figure *figure, const char *prefix, gb_text *out, gb
               (!svg.failed || gb_fail_memory(status, "drawing a plot"));
     cairo_surface_destroy(surface);
     if (ok)
-        rewrite(svg.data ? svg.data : "", prefix, alt_text(figure), &hover, out);
+        rewrite(svg.data ? svg.data : "", prefix, page->alt, &hover, out);
     ok = ok && (!(out->failed || hover.failed) || gb_fail_memory(status, "drawing a plot"));
     gb_text_free(&svg);
     gb_text_free(&hover);
     return ok;
 }
 
-bool gb_figure_write_svg(const gb_figure *figure, const char *path, gb_status *status)
+bool plot_page_write_svg(const plot_page *page, const char *path, gb_status *status)
 {
     gb_text text = {0};
     gb_text_printf(&text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    bool ok = gb_figure_svg(figure, "figure", &text, status) &&
+    bool ok = plot_page_svg(page, "figure", &text, status) &&
               gb_write_file(path, text.data, text.length, status);
     gb_text_free(&text);
     return ok;
 }
 
-bool gb_figure_write_png(const gb_figure *figure, const char *path, gb_status *status)
+bool plot_page_write_png(const plot_page *page, const char *path, gb_status *status)
 {
     enum { SCALE = 2 }; /* pixels a pt */
-    layout l = measure(figure);
     cairo_surface_t *surface = cairo_image_surface_create(
-        CAIRO_FORMAT_RGB24, (int)(l.page[0] * SCALE), (int)(l.page[1] * SCALE));
+        CAIRO_FORMAT_RGB24, (int)(page->width * SCALE), (int)(page->height * SCALE));
     cairo_t *cr = cairo_create(surface);
     cairo_scale(cr, SCALE, SCALE);
-    draw(cr, figure, &l, NULL);
+    draw(cr, page, NULL);
     gb_text png = {0};
     cairo_status_t drawn = cairo_status(cr);
     if (!drawn)
@@ -201,4 +218,25 @@ bool gb_figure_write_png(const gb_figure *figure, const char *path, gb_status *s
     bool ok = cairo_ok(drawn, status) && gb_write_file(path, png.data, png.length, status);
     gb_text_free(&png);
     return ok;
+}
+
+bool gb_figure_svg(const gb_figure *figure, const char *prefix, gb_text *out, gb_status *status)
+{
+    painting p;
+    plot_page page = page_of(figure, &p);
+    return plot_page_svg(&page, prefix, out, status);
+}
+
+bool gb_figure_write_svg(const gb_figure *figure, const char *path, gb_status *status)
+{
+    painting p;
+    plot_page page = page_of(figure, &p);
+    return plot_page_write_svg(&page, path, status);
+}
+
+bool gb_figure_write_png(const gb_figure *figure, const char *path, gb_status *status)
+{
+    painting p;
+    plot_page page = page_of(figure, &p);
+    return plot_page_write_png(&page, path, status);
 }

@@ -46,7 +46,7 @@ fi
 sampled="--collection $collection --tokens $tokens --passages 40 --k 30 --show 3"
 # shellcheck disable=SC2086 # words
 covered=$(coverage $sampled)
-for file in coverage.html coverage.tsv coverage.json curve.svg curve.png; do
+for file in coverage.html coverage.tsv coverage.json curve.svg curve.png tokens.svg tokens.png; do
     expect "coverage writes $file" [ -s "$covered/$file" ]
 done
 expect "a line a model and k" [ "$(wc -l <"$covered/coverage.tsv")" = 61 ]
@@ -105,7 +105,7 @@ prepare
 sampled="--collection $collection --tokens $tokens --passages 40 --k 30 --show 3"
 # shellcheck disable=SC2086
 again=$(coverage $sampled) again_map=$(map)
-for file in coverage.html coverage.tsv coverage.json curve.svg curve.png; do
+for file in coverage.html coverage.tsv coverage.json curve.svg curve.png tokens.svg tokens.png; do
     expect "$file has the same bytes in another store" cmp "$kept/$file" "$again/$file"
 done
 for file in tsne.html tsne.tsv turning.svg turning.png; do

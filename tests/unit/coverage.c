@@ -155,7 +155,17 @@ Test(coverage, files)
     cr_assert(gb_coverage_write(&s.view, ".", &status), "%s", status.what);
     char *html = gb_read_file("coverage.html", NULL, &status);
     char *tsv = gb_read_file("coverage.tsv", NULL, &status);
-    cr_assert(html && tsv && gb_file_exists("curve.svg") && gb_file_exists("curve.png"));
+    cr_assert(html && tsv && gb_file_exists("curve.svg") && gb_file_exists("curve.png") &&
+              gb_file_exists("tokens.png"));
+    char *tokens = gb_read_file("tokens.svg", NULL, &status);
+    cr_assert(tokens);
+    xml_check_alone(tokens);
+    /* Two filled boxes for the first model, one for the second. */
+    size_t filled = 0;
+    for (const char *at = tokens; (at = strstr(at, "fill:rgb(72%,89%,77%)")); at++)
+        filled++;
+    cr_expect_eq(filled, 3, "%zu", filled);
+    free(tokens);
     xml_check_alone(html);
     cr_expect_not(strstr(html, "src=") || strstr(html, "<link"), "the page needs no other file");
     cr_expect(strstr(html, "<h3>p&lt;1&gt;</h3>"));
