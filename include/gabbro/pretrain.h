@@ -51,6 +51,9 @@ typedef struct gb_pretrain_params {
     gb_contrast contrast;      /* coCondenser. Symmetric is the default: equation 8 of the LLM paper
                                   is one-sided, but by its text coCondenser's code was run, and that
                                   is symmetric */
+    double lm_weight;          /* coCondenser: of the masked LMs beside the contrastive loss. 0: 1,
+                                  as in the paper. The released trainer's factors add up to 2 when
+                                  it caches gradients, which its published commands do */
     gb_decoder decoder;        /* CoT-MAE. Causal is the default: the published models come from the
                                   released code, which decodes causally; the paper's text says
                                   masked (deviation 5) */

@@ -65,7 +65,10 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     losses[1] = labelled_loss(net, c->bert, &g->labels, h, x);
     losses[2] = gb_softmax_loss(net->tape, gb_matmul(net->tape, GB_NT, cls, cls), g->sibling,
                                 g->weights, g->left_out);
-    losses[0] = gb_add(net->tape, losses[1], losses[2]);
+    double weight = c->params.lm_weight;
+    gb_tensor lm =
+        weight > 0 && weight != 1 ? gb_scale(net->tape, losses[1], (float)weight) : losses[1];
+    losses[0] = gb_add(net->tape, lm, losses[2]);
 }
 
 /* Who is whose positive, with what weight, and who is left out of the sum of row i: itself, and

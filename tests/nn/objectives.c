@@ -13,6 +13,7 @@ typedef struct objective_case {
     bool odd;                                     /* sizes that are no multiples of 4 or 8 */
     double dropout;                               /* of states and attention */
     gb_contrast contrast;                         /* coCondenser */
+    double lm_weight;                             /* coCondenser */
     void (*change)(gb_pretrain_params *settings); /* what else differs from tiny_settings */
 } objective_case;
 
@@ -91,6 +92,7 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
     settings.skip_from = c->skip_from;
     settings.window = c->window;
     settings.contrast = c->contrast;
+    settings.lm_weight = c->lm_weight;
     if (c->change)
         c->change(&settings);
     model m;
@@ -149,6 +151,7 @@ Test(objectives, cocondenser, .timeout = 60)
         {"cocondenser", GB_CONTEXT_QUERY, .layers = 2, .skip_from = 1, .odd = true},
         {"cocondenser", GB_CONTEXT_SPAN, .layers = 2, .skip_from = 1, .dropout = .1},
         {"cocondenser", GB_CONTEXT_QUERY, .layers = 1, .contrast = GB_CONTRAST_ONE_SIDED},
+        {"cocondenser", GB_CONTEXT_SELF, .layers = 1, .lm_weight = 2},
         {"condenser", .layers = 2, .skip_from = 1, .odd = true, .dropout = .1},
     };
     CHECK(cases);
