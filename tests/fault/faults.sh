@@ -197,6 +197,13 @@ fault 2 "no context to decode" 'needs a --context' \
     gabbro pretrain bottleneck $data --vocabulary "$vocabulary"
 fault 2 "passages where documents are visited" 'documents are visited' gabbro pretrain cocondenser \
     $data --vocabulary "$vocabulary" --layers 1 --hidden 16 --heads 2 --ffn 16 --context span --passages 2
+small="$data --vocabulary $vocabulary --layers 1 --hidden 16 --heads 2 --ffn 16"
+fault 2 "an unknown granularity" 'list of word' gabbro pretrain costa $small --granularities word,page
+fault 2 "an unknown projector" 'none, linear' gabbro pretrain costa $small --projector curved
+fault 2 "an unknown projector, fine-tuning" 'none, linear' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --projector curved
+fault 2 "an unknown head of bags of words" 'full, projection' gabbro pretrain bow $small --bow-head bare
+fault 2 "SimCSE without dropout" 'needs dropout' gabbro pretrain simcse $small --dropout 0
 for command in bm25 eval report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done

@@ -133,7 +133,7 @@ Test(encode, equals_training, .timeout = 60)
 }
 
 /* A retriever's projector is part of its vectors. */
-Test(encode, projected, .timeout = 60)
+Test(encode, applies_the_projector, .timeout = 60)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
