@@ -32,7 +32,7 @@ bool chain_add(chain *all, gb_store *store, const char *name, gb_status *status)
 {
     if (has_step(all, name) || !strncmp(name, "sha256:", 7))
         return true;
-    char *path = store ? gb_store_find(store, name, NULL) : NULL;
+    char *path = store ? gb_path_join(status, gb_store_root(store), name) : NULL;
     json_t *run = path ? gb_step_read(path, NULL) : NULL;
     /* A step cannot be behind itself: its name is the hash of its inputs' names. */
     if (run && !add_inputs(all, store, run, status)) {

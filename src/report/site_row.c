@@ -21,44 +21,66 @@ static void seeds_of_cell(const json_t *here, double scale, int digits, gb_text 
     }
 }
 
+/* Mean of this run's seeds, in the unit shown; NAN without any. */
+static double mean_here(const json_t *here, double scale)
+{
+    const char *seed;
+    json_t *value;
+    double sum = 0, count = 0;
+    json_object_foreach((json_t *)here, seed, value) if (json_is_number(value))
+    {
+        sum += json_number_value(value) * scale;
+        count++;
+    }
+    return count > 0 ? sum / count : NAN;
+}
+
+/* sign: "+" before positive numbers, or "". */
+static void number_cell(gb_text *out, const char *sign, int digits, double value)
+{
+    gb_text_printf(out, "<td>");
+    if (!isnan(value))
+        gb_text_printf(out, "%s%.*f", value > 0 ? sign : "", digits, value);
+    gb_text_printf(out, "</td>");
+}
+
+static void value_line(const json_t *column, const json_t *row, size_t index, gb_text *out)
+{
+    const json_t *cell =
+        json_object_get(json_object_get(row, "cells"), json_text(column, "column"));
+    const json_t *recorded = json_object_get(cell, "recorded"),
+                 *here = json_object_get(cell, "here");
+    int digits = (int)json_integer_value(json_object_get(column, "decimals"));
+    double published = json_real_of(cell, "published"), mean = json_real_of(recorded, "mean");
+    double scale = json_real_of(column, "scale");
+    double obtained = recorded ? mean : mean_here(here, scale);
+    gb_text_printf(out, "<tr id=\"column-%zu\">", index);
+    page_element(out, "td", NULL, json_text(column, "label"));
+    number_cell(out, "", digits, published);
+    number_cell(out, "", digits + 1, mean);
+    number_cell(out, "", digits + 1, json_real_of(recorded, "sd"));
+    gb_text_printf(out, "<td>");
+    if (!isnan(json_real_of(recorded, "low")))
+        gb_text_printf(out, "%.*f to %.*f", digits + 1, json_real_of(recorded, "low"), digits + 1,
+                       json_real_of(recorded, "high"));
+    gb_text_printf(out, "</td>");
+    number_cell(out, "", 0, json_real_of(recorded, "seeds"));
+    gb_text_printf(out, "<td class=\"left here\">");
+    seeds_of_cell(here, scale, digits + 1, out);
+    gb_text_printf(out, "</td>");
+    number_cell(out, "+", digits, obtained - published);
+    gb_text_printf(out, "</tr>\n");
+}
+
 static void values(const site_table *table, const json_t *row, gb_text *out)
 {
     json_t *columns = json_object_get(table->root, "columns"), *column;
     size_t c;
     gb_text_printf(out, "<div class=\"wide\"><table>\n<thead><tr><th>measure</th><th>published</th>"
                         "<th>recorded mean</th><th>deviation</th><th>95%% interval</th><th>seeds"
-                        "</th><th class=\"left\">here, by seed</th></tr></thead>\n<tbody>\n");
-    json_array_foreach(columns, c, column)
-    {
-        const json_t *cell =
-            json_object_get(json_object_get(row, "cells"), json_text(column, "column"));
-        const json_t *recorded = json_object_get(cell, "recorded");
-        int digits = (int)json_integer_value(json_object_get(column, "decimals"));
-        gb_text_printf(out, "<tr id=\"column-%zu\">", c);
-        page_element(out, "td", NULL, json_text(column, "label"));
-        double published = json_real_of(cell, "published"), sd = json_real_of(recorded, "sd");
-        gb_text_printf(out, "<td>");
-        if (!isnan(published))
-            gb_text_printf(out, "%.*f", digits, published);
-        gb_text_printf(out, "</td><td>");
-        if (recorded)
-            gb_text_printf(out, "%.*f", digits + 1, json_real_of(recorded, "mean"));
-        gb_text_printf(out, "</td><td>");
-        if (!isnan(sd))
-            gb_text_printf(out, "%.*f</td><td>%.*f to %.*f", digits + 1, sd, digits + 1,
-                           json_real_of(recorded, "low"), digits + 1,
-                           json_real_of(recorded, "high"));
-        else
-            gb_text_printf(out, "</td><td>");
-        gb_text_printf(out, "</td><td>");
-        if (recorded)
-            gb_text_printf(out, "%lld",
-                           (long long)json_integer_value(json_object_get(recorded, "seeds")));
-        gb_text_printf(out, "</td><td class=\"left here\">");
-        seeds_of_cell(json_object_get(cell, "here"), json_real_of(column, "scale"), digits + 1,
-                      out);
-        gb_text_printf(out, "</td></tr>\n");
-    }
+                        "</th><th class=\"left\">here, by seed</th><th>obtained - published</th>"
+                        "</tr></thead>\n<tbody>\n");
+    json_array_foreach(columns, c, column) value_line(column, row, c, out);
     gb_text_printf(out, "</tbody></table></div>\n");
 }
 

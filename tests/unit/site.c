@@ -241,7 +241,9 @@ Test(site, row_page_tells_all)
     cr_expect(strstr(text, hash), "hash of the output");
     cr_expect(strstr(text, "sha256:0123456789abcdef"), "hash of the input");
     cr_expect(strstr(text, "a &lt; b"), "facts");
-    cr_expect(strstr(text, "42: 25.00, 43: 35.00"));
+    cr_expect(strstr(text, "<td>38.8</td><td>31.00</td><td>2.00</td><td>29.00 to 33.00</td>"
+                           "<td>3</td><td class=\"left here\">42: 25.00, 43: 35.00</td>"
+                           "<td>-7.8</td>"));
     cr_expect(strstr(text, "# evaluate-gone is not in the store"));
     free(text);
 }
