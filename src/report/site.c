@@ -39,6 +39,23 @@ double json_real_of(const json_t *object, const char *name)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+double site_here(const json_t *here, double scale, double *sd)
+{
+    const char *seed;
+    json_t *value;
+    double sum = 0, squares = 0, count = 0;
+    json_object_foreach((json_t *)here, seed, value) if (json_is_number(value))
+    {
+        sum += json_number_value(value) * scale;
+        count++;
+    }
+    double mean = count > 0 ? sum / count : NAN;
+    json_object_foreach((json_t *)here, seed, value) if (json_is_number(value)) squares +=
+        pow(json_number_value(value) * scale - mean, 2);
+    *sd = count > 1 ? sqrt(squares / (count - 1)) : NAN;
+    return mean;
+}
+
 void site_slug(const char *text, char *slug, size_t size)
 {
     size_t length = 0;

@@ -21,20 +21,6 @@ static void seeds_of_cell(const json_t *here, double scale, int digits, gb_text 
     }
 }
 
-/* Mean of this run's seeds, in the unit shown; NAN without any. */
-static double mean_here(const json_t *here, double scale)
-{
-    const char *seed;
-    json_t *value;
-    double sum = 0, count = 0;
-    json_object_foreach((json_t *)here, seed, value) if (json_is_number(value))
-    {
-        sum += json_number_value(value) * scale;
-        count++;
-    }
-    return count > 0 ? sum / count : NAN;
-}
-
 /* sign: "+" before positive numbers, or "". */
 static void number_cell(gb_text *out, const char *sign, int digits, double value)
 {
@@ -52,8 +38,8 @@ static void value_line(const json_t *column, const json_t *row, size_t index, gb
                  *here = json_object_get(cell, "here");
     int digits = (int)json_integer_value(json_object_get(column, "decimals"));
     double published = json_real_of(cell, "published"), mean = json_real_of(recorded, "mean");
-    double scale = json_real_of(column, "scale");
-    double obtained = recorded ? mean : mean_here(here, scale);
+    double scale = json_real_of(column, "scale"), sd;
+    double obtained = recorded ? mean : site_here(here, scale, &sd);
     gb_text_printf(out, "<tr id=\"column-%zu\">", index);
     page_element(out, "td", NULL, json_text(column, "label"));
     number_cell(out, "", digits, published);

@@ -86,20 +86,6 @@ static void recorded_cell(const json_t *recorded, int digits, const char *link, 
     gb_text_printf(out, "</td>");
 }
 
-/* Mean of this run's seeds, in the unit shown. */
-static double here_mean(const json_t *here, double scale)
-{
-    const char *seed;
-    json_t *value;
-    double sum = 0, count = 0;
-    json_object_foreach((json_t *)here, seed, value) if (json_is_number(value))
-    {
-        sum += json_number_value(value) * scale;
-        count++;
-    }
-    return count > 0 ? sum / count : NAN;
-}
-
 static void cell(const site_table *table, const json_t *row, size_t index, gb_text *out)
 {
     static const char *const marks[][2] = {{"equal", " ="}, {"within", " ~"}, {"beyond", " !"}};
@@ -122,9 +108,12 @@ static void cell(const site_table *table, const json_t *row, size_t index, gb_te
         recorded_cell(json_object_get(one, "recorded"), digits, link, out);
     }
     gb_text_printf(out, "<td class=\"%s\">", is_own(table) ? "first here" : "here");
-    double mean = here_mean(here, scale);
+    double sd, mean = site_here(here, scale, &sd);
     if (!isnan(mean)) {
-        gb_text_printf(out, "%s%.*f%s", link, digits, mean, *link ? "</a>" : "");
+        gb_text_printf(out, "%s%.*f", link, digits, mean);
+        if (!isnan(sd))
+            gb_text_printf(out, " ± %.*f", digits, sd);
+        gb_text_printf(out, "%s", *link ? "</a>" : "");
         for (size_t i = 0; i < 3; i++)
             if (!strcmp(json_text(one, "against_recorded"), marks[i][0]))
                 gb_text_printf(out, "%s", marks[i][1]);
@@ -160,6 +149,18 @@ static void row_verdicts(const site_table *table, const json_t *row, gb_text *ou
     }
 }
 
+/* How many of this run's seeds did not converge, if any. */
+static void unconverged(const json_t *row, gb_text *out)
+{
+    json_t *all = json_object_get(row, "converged"), *one;
+    const char *seed;
+    size_t count = 0;
+    json_object_foreach(all, seed, one) count += json_is_false(one);
+    if (count)
+        gb_text_printf(out, " <span class=\"undecided\">(not converged: %zu/%zu)</span>", count,
+                       json_object_size(all));
+}
+
 static void rows(const site_table *table, gb_text *out)
 {
     size_t i;
@@ -181,7 +182,9 @@ static void rows(const site_table *table, gb_text *out)
         if (*slug)
             gb_text_printf(out, "<a href=\"%s/%s.html\">", table->slug, slug);
         page_escaped(out, json_text(row, "label"));
-        gb_text_printf(out, "%s</td>", *slug ? "</a>" : "");
+        gb_text_printf(out, "%s", *slug ? "</a>" : "");
+        unconverged(row, out);
+        gb_text_printf(out, "</td>");
         for (size_t c = 0; c < column_count(table); c++)
             cell(table, row, c, out);
         gb_text_printf(out, "<td class=\"first left\">");

@@ -51,7 +51,8 @@ static const char table_json[] =
     "   {\"published\": 38.8, \"recorded\": {\"mean\": 31, \"sd\": 2, \"low\": 29, \"high\": 33,\n"
     "    \"seeds\": 3}, \"here\": {\"42\": 0.25, \"43\": 0.35}, \"against_recorded\": "
     "\"within\"}},\n"
-    "   \"steps\": {\"42\": \"%s\", \"43\": \"evaluate-gone\"}}],\n"
+    "   \"steps\": {\"42\": \"%s\", \"43\": \"evaluate-gone\"},\n"
+    "   \"converged\": {\"42\": false, \"43\": true}}],\n"
     " \"claims\": [\n"
     "  {\"claim\": \"x-1\", \"verdict\": \"supported\", \"statement\": \"a > b\", \"mean\": 2,\n"
     "   \"low\": 1, \"high\": 3, \"seeds\": 3, \"printed_delta\": 0.6, \"reason\": \"\",\n"
@@ -207,7 +208,8 @@ Test(site, table_page)
     static const char *const wanted[] = {
         "<tr><td>Old &lt;1&gt;</td><td class=\"first published\" title=\"\">38.2</td>",
         ">31.0 ± 2.0</a><br><span class=\"dim\">29.0 to 33.0</span>", /* recorded, interval */
-        ">30.0</a> ~</td>",                                           /* mean of two seeds */
+        ">30.0 ± 7.1</a> ~</td>",                                     /* mean of two seeds */
+        "Span &amp; co</a> <span class=\"undecided\">(not converged: 1/2)</span></td>",
         "href=\"#claim-0\">x-1 supported</a>",
         "<td class=\"left\">a &gt; b</td><td>+0.6</td><td>+2.00</td><td>+1.00 to +3.00</td>",
         "undecided (needs 4 more seeds)",
