@@ -99,6 +99,10 @@ step()
 {
     what=$1
     shift
+    if [ "$dry_run" = plan ]; then
+        plan_step "$@"
+        return
+    fi
     if [ "$dry_run" = yes ]; then
         printf 'gabbro %s%s\n' "$*" "$step_flags" >&3
         printf '<%s>\n' "$what" | tr -d ',' | tr ' ' '-'

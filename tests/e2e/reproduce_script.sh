@@ -16,7 +16,9 @@ case $1 in
 report) echo "report $*" ;;
 *)
     folder=$WORK/$1-$(printf '%s' "$*" | cksum | tr -d ' ')
-    mkdir -p "$folder" && echo page >"$folder/page.html"
+    mkdir -p "$folder/collection/qrels" && echo page >"$folder/page.html"
+    printf 'header\n1\n2\n' >"$folder/collection/qrels/train.tsv"
+    printf '{\n "steps": 12,\n "build_s": 1.0,\n "wall_s": 6.0,\n "work_s": 2.2\n}\n' >"$folder/run.json"
     echo "$folder"
     ;;
 esac
@@ -115,6 +117,15 @@ run all --out "$work/all"
 expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1' ]
 unset FAIL_AT FAIL_WITH
 GABBRO=$work/gabbro
+
+# 1000 steps of masked LM and 4 x 2400 others at .1 s, and 5 x 1 s for their programs; of 12 fine-tunings
+# of 2 queries nothing but their programs; 24 other steps of 6 s.
+run plan table1
+expect "a plan succeeds" [ "$status" = 0 ]
+expect "it multiplies short steps: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 *20\.3 minutes' "$work/stdout"
+expect "it trains each kind once" [ "$(count '^pretrain [a-z]' "$work/log") $(count '^finetune' "$work/log")" = '6 1' ]
+run plan
+expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
 
 # shellcheck disable=SC2016 # the dollar must arrive as it is
 for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'table1 --frob' \
