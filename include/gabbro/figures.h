@@ -104,4 +104,16 @@ typedef struct gb_map {
 bool gb_map_write(const gb_map *maps, size_t count, const char *about, const char *folder,
                   gb_status *status);
 
+/* ---- a measure against a number ---------------------------------------------------------------
+ */
+
+/* Draws the results of a figure's script: JSON lines. The first says what is shown,
+ *   {"figure": "llm/fig3", "title": ..., "x": "<label>", "log_x": true, "measure": "dev:MRR@10",
+ *    "y": "<label>"}
+ * the others are points, or levels (dashed lines) where they have no "x":
+ *   {"series": "curriculum", "x": 200, "seed": 42, "evaluation": "<folder with metrics.json>"}
+ * Writes figure.svg, figure.png, figure.tsv (series, x, seeds, mean, interval), figure.json and
+ * figure.html into out_dir: means over seeds with 95% t-intervals. */
+bool gb_curves_write(const char *path, const char *out_dir, gb_status *status);
+
 #endif

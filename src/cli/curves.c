@@ -1,6 +1,6 @@
 /* gabbro curves: a figure of a measure against a number. */
 #include "cli.h"
-#include <gabbro/curves.h>
+#include <gabbro/figures.h>
 
 #include <stdio.h>
 #include <string.h>

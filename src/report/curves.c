@@ -1,6 +1,5 @@
 /* Figures of measures against a number: reading points, means over seeds, the files. */
-#include "gabbro/curves.h"
-#include "gabbro/plot.h"
+#include "gabbro/figures.h"
 #include "gabbro/retrieve.h"
 #include "private.h"
 #include "page.h"

@@ -1,5 +1,5 @@
 /* Figures of a measure against a number: means and intervals, levels, damaged input. */
-#include "gabbro/curves.h"
+#include "gabbro/figures.h"
 #include "scratch.h"
 
 static void put_point(gb_text *lines, const char *series, const char *x, int number, double value)
