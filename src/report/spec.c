@@ -145,9 +145,9 @@ static bool each_column(loader *load)
 static bool set_unit(loader *load, gb_spec_column *column, const char *unit, int decimals)
 {
     column->scale = strcmp(unit, "percent") == 0 ? 100 : 1;
-    int shown = strcmp(unit, "seconds") == 0 ? 6 : decimals; /* here batches take microseconds */
-    if (shown > column->decimals)
-        column->decimals = shown;
+    int wanted = strcmp(unit, "seconds") == 0 ? 6 : decimals; /* here batches take microseconds */
+    if (wanted > column->decimals)
+        column->decimals = wanted;
     return decimals <= 9 ||
            gb_lines_fail(load->file.lines, load->status, NULL, "too many decimals");
 }
