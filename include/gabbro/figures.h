@@ -37,6 +37,9 @@ typedef struct gb_coverage_text {
     const uint32_t *const *top; /* [models][depth] best ids of every model */
 } gb_coverage_text;
 
+/* Ways to project: bare embeddings or the full head, the model's own or the reference's. */
+enum { GB_COVERAGE_VARIANTS = 4 };
+
 /* Models side by side. Nothing is copied. */
 typedef struct gb_coverage_view {
     const gb_vocab *vocab;              /* of all models */
@@ -48,16 +51,20 @@ typedef struct gb_coverage_view {
     const char *about;                  /* how it was made, sentences */
     const gb_coverage_text *texts;      /* shown */
     size_t text_count;                  /* texts shown */
+    /* [model_count][GB_COVERAGE_VARIANTS] other projections (NULL where there is none), or NULL */
+    const gb_coverage *const (*variants)[GB_COVERAGE_VARIANTS];
 } gb_coverage_view;
+const char *gb_coverage_variant_name(size_t variant); /* "plain, own" ... */
 
 #define GB_COVERAGE_LISTED 20 /* best tokens listed for a text */
 
 /* Curves over k (curve.svg, .png); a table of all readings; the first text and its best tokens as a
- * drawing (tokens.svg, .png); one page with curves, texts and best tokens: a file that needs
- * nothing else, usable without scripts, better with them. */
+ * drawing (tokens.svg, .png); variants.tsv, if there are any; one page with curves, texts and best
+ * tokens: a file that needs nothing else, usable without scripts, better with them. */
 bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_status *status);
 void gb_coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out);
 void gb_coverage_tsv(const gb_coverage_view *view, gb_text *out);
+void gb_coverage_variants_tsv(const gb_coverage_view *view, gb_text *out);
 /* The texts on a terminal: best tokens of every model, hits as [token] or, with colors, green. */
 void gb_coverage_terminal(const gb_coverage_view *view, bool colors, gb_text *out);
 

@@ -28,6 +28,7 @@ typedef struct settings {
     const char *projection, *reading;       /* by name */
     uint32_t depth, passages, show;         /* k; sample; texts in the page */
     uint64_t seed;                          /* of the sample */
+    bool variants;                          /* the other ways to project too */
 } settings;
 
 /* Texts to look at. */
@@ -42,11 +43,12 @@ typedef struct texts {
 
 /* Everything counted. */
 typedef struct session {
-    texts texts;                           /* input */
-    gb_vocab *vocab;                       /* of all models */
-    char vocab_hash[GB_HASH_SIZE];         /* its hash */
-    uint32_t *top[STEP_LIST_MOST];         /* [count, depth] of every model */
-    gb_coverage *coverage[STEP_LIST_MOST]; /* means */
+    texts texts;                                                 /* input */
+    gb_vocab *vocab;                                             /* of all models */
+    char vocab_hash[GB_HASH_SIZE];                               /* its hash */
+    uint32_t *top[STEP_LIST_MOST];                               /* [count, depth] of every model */
+    gb_coverage *coverage[STEP_LIST_MOST];                       /* means */
+    gb_coverage *variants[STEP_LIST_MOST][GB_COVERAGE_VARIANTS]; /* other projections */
 } session;
 
 /* ---- texts ---- */
@@ -160,6 +162,42 @@ static bool same_vocabulary(session *s, projector *p, const char *path, gb_statu
                    "the model has another vocabulary than the first");
 }
 
+/* Best tokens of all texts by a head, and how many of them the texts have. */
+static bool project(const session *s, const settings *o, const projector *head, bool full,
+                    const float *vectors, uint32_t width, gb_device *device, uint32_t *top,
+                    gb_coverage **coverage, gb_status *status)
+{
+    const texts *t = &s->texts;
+    *coverage = gb_coverage_create(s->vocab, o->depth, status);
+    if (!*coverage ||
+        !projector_top(head, full, device, vectors, t->count, width, o->depth, top, status))
+        return false;
+    for (uint32_t i = 0; i < t->count; i++) {
+        size_t length;
+        const uint32_t *ids = gb_table_row(t->table, t->rows[i], &length);
+        gb_coverage_add(*coverage, top + (size_t)i * o->depth, ids, length);
+    }
+    return true;
+}
+
+/* Own and reference head, bare and full; a head that is not there gives nothing. */
+static bool count_variants(session *s, const settings *o, size_t index, const projector *reference,
+                           const projector *own, const float *vectors, gb_device *device,
+                           gb_status *status)
+{
+    uint32_t *top = gb_alloc((size_t)s->texts.count * o->depth, sizeof *top, status);
+    bool ok = top != NULL;
+    for (size_t v = 0; ok && v < GB_COVERAGE_VARIANTS; v++) {
+        const projector *head = v / 2 ? reference : own;
+        bool full = v % 2;
+        if (head->params && (!full || head->has_head))
+            ok = project(s, o, head, full, vectors, own->model.config.hidden_size, device, top,
+                         &s->variants[index][v], status);
+    }
+    free(top);
+    return ok;
+}
+
 static bool count_model(session *s, const settings *o, size_t index, const projector *head,
                         projector *p, gb_device *device, gb_status *status)
 {
@@ -167,17 +205,12 @@ static bool count_model(session *s, const settings *o, size_t index, const proje
     float *vectors = NULL;
     bool full = !strcmp(o->projection, "full");
     s->top[index] = gb_alloc((size_t)t->count * o->depth, sizeof **s->top, status);
-    s->coverage[index] = gb_coverage_create(s->vocab, o->depth, status);
-    bool ok = s->top[index] && s->coverage[index] &&
+    bool ok = s->top[index] &&
               projector_encode(p, device, t->table, t->rows, t->count, longest_of(o, p), &vectors,
                                status) &&
-              projector_top(head->params ? head : p, full, device, vectors, t->count,
-                            p->model.config.hidden_size, o->depth, s->top[index], status);
-    for (uint32_t i = 0; ok && i < t->count; i++) {
-        size_t length;
-        const uint32_t *ids = gb_table_row(t->table, t->rows[i], &length);
-        gb_coverage_add(s->coverage[index], s->top[index] + (size_t)i * o->depth, ids, length);
-    }
+              project(s, o, head->params ? head : p, full, vectors, p->model.config.hidden_size,
+                      device, s->top[index], &s->coverage[index], status) &&
+              (!o->variants || count_variants(s, o, index, head, p, vectors, device, status));
     free(vectors);
     return ok;
 }
@@ -210,6 +243,8 @@ static void close_session(session *s)
 {
     for (size_t m = 0; m < STEP_LIST_MOST; m++) {
         gb_coverage_destroy(s->coverage[m]);
+        for (size_t v = 0; v < GB_COVERAGE_VARIANTS; v++)
+            gb_coverage_destroy(s->variants[m][v]);
         free(s->top[m]);
     }
     gb_vocab_destroy(s->vocab);
@@ -320,6 +355,8 @@ static bool make_view(const session *s, const settings *o, gb_arena *arena, gb_t
                                .coverage = (const gb_coverage *const *)s->coverage,
                                .reading = reading_of(o),
                                .about = about(s, o, words)};
+    if (o->variants)
+        view->variants = (const gb_coverage *const(*)[GB_COVERAGE_VARIANTS])s->variants;
     return arena && shown_texts(s, o, arena, view, status);
 }
 
@@ -426,6 +463,8 @@ int gb_cli_coverage(int argc, char **argv)
         {"passages", OPTION_U32, &o.passages, false, false, "passages drawn; 0: all (1000)"},
         {"show", OPTION_U32, &o.show, false, false, "texts shown in the page (12)"},
         {"seed", OPTION_U64, &o.seed, false, false, "of the draw (42)"},
+        {"variants", OPTION_FLAG, &o.variants, false, false, "give the other ways to project too",
+         true},
         {0}};
     step_run run = {.kind = "coverage", .options = options};
     int code;

@@ -113,6 +113,28 @@ void gb_coverage_tsv(const gb_coverage_view *view, gb_text *out)
         }
 }
 
+const char *gb_coverage_variant_name(size_t variant)
+{
+    static const char *const names[GB_COVERAGE_VARIANTS] = {"plain, own", "full, own",
+                                                            "plain, reference", "full, reference"};
+    return names[variant];
+}
+
+void gb_coverage_variants_tsv(const gb_coverage_view *view, gb_text *out)
+{
+    gb_text_printf(out, "model\tprojection\tk\tset\tmultiset\ttop\n");
+    for (size_t m = 0; m < view->model_count; m++)
+        for (size_t v = 0; v < GB_COVERAGE_VARIANTS; v++)
+            for (uint32_t k = 1; view->variants[m][v] && k <= view->depth; k++) {
+                const gb_coverage *one = view->variants[m][v];
+                gb_text_printf(out, "%s\t%s\t%u\t%.17g\t%.17g\t%.17g\n", view->models[m],
+                               gb_coverage_variant_name(v), k,
+                               gb_coverage_at(one, GB_COVERAGE_SET, k),
+                               gb_coverage_at(one, GB_COVERAGE_MULTISET, k),
+                               gb_coverage_at(one, GB_COVERAGE_OF_TOP, k));
+            }
+}
+
 /* ---- one text and one model ---- */
 
 uint32_t coverage_rank(const gb_coverage_view *view, const uint32_t *top, uint32_t id)
@@ -226,6 +248,34 @@ static void numbers_html(const gb_coverage_view *view, gb_text *out)
     gb_text_printf(out, "</tbody></table></div>\n");
 }
 
+/* The ways to project side by side, in the reading of the curve. */
+static void variants_html(const gb_coverage_view *view, gb_text *out)
+{
+    uint32_t k = coverage_listed(view);
+    gb_text_printf(out,
+                   "<h2>Ways to project</h2>\n<p>At k = %u, in the reading of the curve: bare "
+                   "word embeddings or the full masked-LM head, of the model itself or of the "
+                   "reference. variants.tsv has all.</p>\n<div class=\"wide\"><table>\n<thead>"
+                   "<tr><th>model</th>",
+                   k);
+    for (size_t v = 0; v < GB_COVERAGE_VARIANTS; v++)
+        page_element(out, "th", NULL, gb_coverage_variant_name(v));
+    gb_text_printf(out, "</tr></thead>\n<tbody>\n");
+    for (size_t m = 0; m < view->model_count; m++) {
+        gb_text_printf(out, "<tr>");
+        page_element(out, "td", NULL, view->models[m]);
+        for (size_t v = 0; v < GB_COVERAGE_VARIANTS; v++) {
+            gb_text_printf(out, "<td>");
+            if (view->variants[m][v])
+                gb_text_printf(out, "%.1f%%",
+                               100 * gb_coverage_at(view->variants[m][v], view->reading, k));
+            gb_text_printf(out, "</td>");
+        }
+        gb_text_printf(out, "</tr>\n");
+    }
+    gb_text_printf(out, "</tbody></table></div>\n");
+}
+
 void gb_coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out)
 {
     page_begin(out, "Token coverage", style);
@@ -234,6 +284,8 @@ void gb_coverage_html(const gb_coverage_view *view, const char *svg, gb_text *ou
     page_element(out, "p", NULL, view->about);
     gb_text_printf(out, "\n<figure>%s</figure>\n", svg);
     numbers_html(view, out);
+    if (view->variants)
+        variants_html(view, out);
     gb_text_printf(out, "<h2>Texts</h2>\n<p>Marked: tokens of the text that a model recovers. The "
                         "lists are each model's best tokens; those that the text has are marked "
                         "with a tick.</p>\n");
@@ -269,6 +321,11 @@ bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_stat
         gb_coverage_tsv(view, &tsv);
         ok = write_text(folder, "coverage.html", &html, status) &&
              write_text(folder, "coverage.tsv", &tsv, status);
+    }
+    if (ok && view->variants) {
+        tsv.length = 0;
+        gb_coverage_variants_tsv(view, &tsv);
+        ok = write_text(folder, "variants.tsv", &tsv, status);
     }
     gb_text_free(&svg);
     gb_text_free(&html);

@@ -61,6 +61,13 @@ full=$(coverage --collection "$collection" --tokens "$tokens" --passages 40 --k 
     --reference "$first")
 expect "another projection gives another curve" \
     [ "$(cmp "$full/coverage.tsv" "$covered/coverage.tsv" 2>&1 | wc -l)" = 1 ]
+both=$(coverage --collection "$collection" --tokens "$tokens" --passages 40 --k 30 --reference "$first" \
+    --projection full --variants)
+expect "four projections a model are given" [ "$(wc -l <"$both/variants.tsv")" = 241 ]
+expect "the one of the curve among them" [ "$(sed 1d "$both/coverage.tsv" >"$work/curve"
+    grep 'full, reference' "$both/variants.tsv" | cut -f 1,3- | cmp - "$work/curve" && echo same)" = same ]
+expect "a model's own head is its reference" [ "$(grep '^First' "$both/variants.tsv" |
+    sed -n 's/full, own/X/p; s/full, reference/X/p' | sort | uniq -d | wc -l)" = 30 ]
 printf 'the south of the river\n\nand the north\n' >"$work/texts"
 own=$(coverage --texts "$work/texts" --k 20)
 expect "texts of one's own are shown" [ "$(grep -c '<article' "$own/coverage.html")" = 2 ]
