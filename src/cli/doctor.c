@@ -79,7 +79,7 @@ static void describe(const gb_device *device)
 /* An input and its words. */
 typedef struct filled {
     gb_tensor tensor;                 /* which */
-    uint32_t words[WORDS + ROWS + 8]; /* u32, or floats by bits */
+    uint32_t words[2 * ROWS + WORDS]; /* u32, or floats by bits */
 } filled;
 
 /* A small program being checked. */
@@ -201,6 +201,67 @@ static gb_tensor build_vocabulary(check *c)
     labels(c, WORDS, &label, &weight);
     return gb_vocabulary_loss(c->tape, operand(c, "x"), operand(c, "w"), operand(c, "word bias"),
                               label, weight, 64);
+}
+
+static gb_tensor build_set(check *c)
+{
+    filled *sets = input(c, "sets", GB_U32, ROWS, (WIDTH + 31) / 32);
+    for (uint32_t r = 0; r < ROWS; r++) /* row 0 has no target */
+        sets->words[r * ((WIDTH + 31) / 32)] = r * 0x9e37u & 0xffffu;
+    return gb_set_loss(c->tape, gb_scale(c->tape, operand(c, "x"), 3), sets->tensor,
+                       operand(c, "weights"), GB_NO_TENSOR);
+}
+
+static gb_tensor build_preference(check *c)
+{
+    filled *pairs = input(c, "pairs", GB_U32, ROWS, 2);
+    for (uint32_t r = 0; r < ROWS; r++) {
+        pairs->words[2 * r] = r % 6 == 5 ? GB_NO_ROW : r % WIDTH;
+        pairs->words[2 * r + 1] = (r + 3) % WIDTH;
+    }
+    return gb_preference_loss(c->tape, gb_scale(c->tape, operand(c, "x"), 3), pairs->tensor,
+                              operand(c, "weights"));
+}
+
+static gb_tensor build_normalized(check *c)
+{
+    gb_tensor x = gb_normalize_rows(c->tape, gb_scale(c->tape, operand(c, "x"), 2));
+    return gb_tanh(c->tape, gb_scale(c->tape, x, 3));
+}
+
+/* Row r is half of row r and half of the row before it. */
+static gb_tensor build_combined(check *c)
+{
+    gb_combination in = gb_combination_input(c->tape, ROWS, ROWS, 2 * ROWS, 2, 2);
+    const gb_lists *lists[2] = {&in.there, &in.back};
+    for (uint32_t back = 0; back < 2; back++) {
+        filled *f = &c->inputs[c->input_count];
+        c->input_count += 3;
+        f[0].tensor = lists[back]->starts;
+        f[1].tensor = lists[back]->order;
+        f[2].tensor = lists[back]->weights;
+        for (uint32_t r = 0; r < ROWS; r++) {
+            f[0].words[r + 1] = 2 * (r + 1);
+            f[1].words[2 * r] = r;
+            f[1].words[2 * r + 1] = (r + (back ? 1 : ROWS - 1)) % ROWS;
+            f[2].words[2 * r] = f[2].words[2 * r + 1] = gb_float_bits(.5f);
+        }
+    }
+    return gb_combine_rows(c->tape, gb_scale(c->tape, operand(c, "x"), 2), &in);
+}
+
+/* A copy that follows with momentum, and then takes a row. */
+static gb_tensor build_followed(check *c)
+{
+    gb_tensor y = gb_untrained_param(c->tape, gb_params_find(c->params, "y"));
+    filled *momentum = input(c, "momentum", GB_F32, 1, 1),
+           *pick = input(c, "pick", GB_U32, 1, ROWS);
+    momentum->words[0] = gb_float_bits(.75f);
+    for (uint32_t r = 0; r < ROWS; r++)
+        pick->words[r] = r == 2 ? 1 : GB_NO_ROW;
+    gb_follow(c->tape, y, operand(c, "x"), momentum->tensor);
+    gb_replace_rows(c->tape, y, operand(c, "w"), pick->tensor);
+    return gb_scale(c->tape, gb_add(c->tape, y, operand(c, "x")), 2);
 }
 
 static gb_tensor build_adamw(check *c)
@@ -381,6 +442,11 @@ static bool run_checks(gb_device *device)
                   {"embedding", build_embed},
                   {"softmax loss", build_softmax},
                   {"vocabulary loss", build_vocabulary},
+                  {"loss against sets", build_set},
+                  {"preference loss", build_preference},
+                  {"normalised rows, tanh", build_normalized},
+                  {"combined rows", build_combined},
+                  {"momentum, replaced rows", build_followed},
                   {"AdamW", build_adamw},
                   {"top-k", build_top_k}};
     printf("Kernels, forward and gradient, against float64 (allowed %.0e)\n", TOLERANCE);
