@@ -202,6 +202,7 @@ curriculum()
 # passages
 curriculum_end()
 {
+    warmup=0 # for this step only: it runs in a shell of its own
     pretrain_for $((context_steps / 4)) "$1" query "$coarse" --schedule constant --passages "$2" \
         --queries "$generated_queries"
 }
@@ -238,7 +239,7 @@ pretrain_step()
     [ "$objective" != simcse ] || drop=$simcse_dropout # its two views differ by nothing else
     set -- "$objective" "$@" --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --context "$context" \
         --steps "$steps" --batch "$batch" --learning-rate "$rate" --mask-ratio "$mask" \
-        --weight-decay "$pretrain_weight_decay" --warmup "$warmup_ratio" --dropout "$drop" \
+        --weight-decay "$pretrain_weight_decay" --warmup "${warmup:-$warmup_ratio}" --dropout "$drop" \
         --init-std "$encoder_init_std" --seed "$seed"
     set -- "$@" --init "$init"
     case $objective in
