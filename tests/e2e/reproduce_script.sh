@@ -62,7 +62,11 @@ expect "recorded" grep -q '^report .*--record' "$work/log"
 expect "the collection does not depend on the seed" [ "$(grep -c '^collection' "$work/log")" = 1 ]
 
 run table1 --out "$work/out" --quiet --report "$work/site"
+expect "a site without results" grep -q "^site --out $work/site$" "$work/log"
+echo '{}' >"$work/out/table.json"
+run table1 --out "$work/out" --quiet --report "$work/site"
 expect "a site of it" grep -q "^site --out $work/site $work/out$" "$work/log"
+rm "$work/out/table.json"
 
 mkdir "$work/my docs"
 run table1 --out "$work/out" --collection "$work/my docs" --queries "$work/q.jsonl" --set mlm_steps=7
