@@ -286,7 +286,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=8m tmpfs small 2>/dev/null; then
     GABBRO_STORE=$work/small/store
     head -c 8m /dev/zero >small/filler 2>/dev/null
     fault 3 "a full disk, training" "cannot write: .*(.*free" gabbro $large
-    fault 3 "a full disk, a collection" "cannot write.*(.*free" gabbro collection --world 1
+    fault 3 "a full disk, a collection" "cannot write.*(.*free" gabbro collection --world 2
     rm small/filler
     step=$(gabbro $large)
     expect "with room again the same command finishes" [ -d "$step" ]
