@@ -244,6 +244,7 @@ pretrain_step()
     set -- "$@" --init "$init"
     case $objective in
     condenser | cocondenser) set -- "$@" --head-layers "$condenser_head_layers" ;;
+    contriever) set -- "$@" --queue "$contriever_queue" --momentum "$contriever_momentum" ;;
     esac
     [ "$objective" != cotmae ] ||
         set -- "$@" --decoder "$cotmae_decoder" --decoder-layers "$cotmae_decoder_layers"
