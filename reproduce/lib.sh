@@ -167,8 +167,8 @@ bm25()
 # random_encoder: an encoder that was not trained
 random_encoder()
 {
-    step "random encoder, seed $seed" pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
-        --layers "$encoder_layers" --hidden "$encoder_hidden" --heads "$encoder_heads" \
+    step "random encoder, seed $seed" pretrain none --collection "$collection" \
+        --tokens "$tokens" --vocabulary "$vocabulary" --layers "$encoder_layers" --hidden "$encoder_hidden" --heads "$encoder_heads" \
         --ffn "$encoder_ffn" --init-std "$encoder_init_std" --steps 0 --seed "$seed"
 }
 
@@ -237,8 +237,8 @@ pretrain_step()
     objective=$1 context=$2 init=$3 drop=$dropout
     shift 3
     [ "$objective" != simcse ] || drop=$simcse_dropout # its two views differ by nothing else
-    set -- "$objective" "$@" --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --context "$context" \
-        --steps "$steps" --batch "$batch" --learning-rate "$rate" --mask-ratio "$mask" \
+    set -- "$objective" "$@" --collection "$collection" --tokens "$tokens" \
+        --vocabulary "$vocabulary" --context "$context" --steps "$steps" --batch "$batch" --learning-rate "$rate" --mask-ratio "$mask" \
         --weight-decay "$pretrain_weight_decay" --warmup "${warmup:-$warmup_ratio}" --dropout "$drop" \
         --init-std "$encoder_init_std" --seed "$seed"
     set -- "$@" --init "$init"

@@ -52,7 +52,9 @@ plan_kind() # COMMAND ARGUMENTS...
 {
     case $1 in
     pretrain) printf '%s' "$2-$(plan_option context "$@")-$(plan_option tokens "$@")" ;;
-    finetune | mine | evaluate) printf '%s' "$1-$(plan_option collection "$@")-$(plan_option bm25 "$@" | wc -l)" ;;
+    finetune | mine | evaluate)
+        printf '%s' "$1-$(plan_option collection "$@")-$(plan_option bm25 "$@" | wc -l)"
+        ;;
     *) printf '%s' "$*" ;;
     esac | cksum | tr ' ' -
 }
@@ -65,7 +67,8 @@ plan_cost() # FOLDER COMMAND ARGUMENTS...
     pretrain) plan_training "$folder" "$(plan_option steps "$@")" ;;
     finetune)
         queries=$(plan_option train-queries "$@")
-        [ "$queries" != 0 ] || queries=$(($(wc -l <"$(plan_option collection "$@")/collection/qrels/train.tsv") - 1))
+        judged=$(plan_option collection "$@")/collection/qrels/train.tsv
+        [ "$queries" != 0 ] || queries=$(($(wc -l <"$judged") - 1))
         plan_training "$folder" $((queries * $(plan_option epochs "$@") / finetune_batch_queries))
         ;;
     *) plan_number wall_s "$folder" ;;
