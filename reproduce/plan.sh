@@ -53,7 +53,8 @@ plan_kind() # COMMAND ARGUMENTS...
     case $1 in
     pretrain) printf '%s' "$2-$(plan_option context "$@")-$(plan_option tokens "$@")" ;;
     finetune | mine | evaluate)
-        printf '%s' "$1-$(plan_option collection "$@")-$(plan_option bm25 "$@" | wc -l)"
+        printf '%s' "$1-$(plan_option collection "$@")-$(plan_option tokens "$@")-$(
+            plan_option bm25 "$@" | wc -l)"
         ;;
     *) printf '%s' "$*" ;;
     esac | cksum | tr ' ' -
