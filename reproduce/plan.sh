@@ -2,7 +2,7 @@
 # by short ones, each kind of step once, and the rest is multiplication.
 # shellcheck shell=sh disable=SC2154 # the settings, and what reproduce sets
 
-PLAN_STEPS=12
+PLAN_STEPS=24
 
 # number NAME FILE: a number of a run.json
 plan_number()
