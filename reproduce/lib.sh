@@ -211,14 +211,20 @@ curriculum_end()
 # share steps, batch and rate; the mask ratio is the objective's own.
 pretrain()
 {
-    pretrain_for "$context_steps" "$@"
+    pretrain_for "$(steps_here)" "$@"
+}
+
+# Steps on the set at hand: fewer on long articles, whose texts are three times as long.
+steps_here()
+{
+    if [ "$set_name" = wikipedia ]; then echo "$article_steps"; else echo "$context_steps"; fi
 }
 
 # pretrain_scheme SCHEME ENCODER [CONTEXT [MASK_RATIO]]: one of the schemes that the bag-of-word paper
 # compares; plain masked LM is the same pre-training without anything beside it.
 pretrain_scheme()
 {
-    steps=$context_steps batch=$context_batch_pairs rate=$context_learning_rate
+    steps=$(steps_here) batch=$context_batch_pairs rate=$context_learning_rate
     eval "mask=\$${1}_mask_ratio"
     [ "$1" != mlm ] || mask=$bow_mask_ratio
     mask=${4:-$mask}
