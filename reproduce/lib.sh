@@ -188,7 +188,7 @@ pretrain_for()
 {
     steps=$1 batch=$context_batch_pairs rate=$context_learning_rate
     shift
-    eval "mask=\$${1}_mask_ratio"
+    eval "mask=\${mask_ratio:-\$${1}_mask_ratio}"
     pretrain_step "$@"
 }
 
@@ -224,11 +224,9 @@ steps_here()
 # compares; plain masked LM is the same pre-training without anything beside it.
 pretrain_scheme()
 {
-    steps=$(steps_here) batch=$context_batch_pairs rate=$context_learning_rate
-    eval "mask=\$${1}_mask_ratio"
-    [ "$1" != mlm ] || mask=$bow_mask_ratio
-    mask=${4:-$mask}
-    pretrain_step "$1" "${3:-none}" "$2"
+    mask_ratio=${4:-} # for this step only: it runs in a shell of its own
+    [ "$1" != mlm ] || : "${mask_ratio:=$bow_mask_ratio}"
+    pretrain "$1" "${3:-none}" "$2"
 }
 
 # mlm_loss ENCODER: its masked-LM loss on passages of the set
@@ -393,18 +391,18 @@ write_results()
 # the rows are in a variable.
 row()
 {
-    model=$2
-    evaluation=$(evaluate "$model")
-    [ "$model" != bm25 ] || model=''
-    note_row "$1" "$evaluation" "$model"
+    evaluation=$(evaluate "$2")
+    note_row "$1" "$evaluation" "$2"
 }
 
-# note_row KEY EVALUATION [MODEL [SET]]
+# note_row KEY EVALUATION [RETRIEVER | bm25 [SET]]
 note_row()
 {
     [ "$dry_run" = no ] || return 0
+    noted_model=${3:-}
+    [ "$noted_model" != bm25 ] || noted_model=''
     results_rows="$results_rows$(printf '{"row": "%s", "seed": %s, "evaluation": "%s", "model": "%s"%s}' \
-        "$1" "$seed" "$(json_text "$2")" "$(json_text "${3:-}")" "${4:+, \"set\": \"$4\"}")
+        "$1" "$seed" "$(json_text "$2")" "$(json_text "$noted_model")" "${4:+, \"set\": \"$4\"}")
 "
 }
 
@@ -415,9 +413,7 @@ row_on()
     for row_set in $1; do
         use "$row_set"
         evaluation=$(evaluate "$3")
-        model=$3
-        [ "$model" != bm25 ] || model=''
-        note_row "$2" "$evaluation" "$model" "$row_set"
+        note_row "$2" "$evaluation" "$3" "$row_set"
     done
     use "$row_before"
 }
