@@ -4,6 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint32_t gb_row_lines(const char *row, size_t length)
+{
+    uint32_t lines = 0;
+    for (size_t i = 0; i < length; i++)
+        lines += row[i] == '\n';
+    return lines;
+}
+
+const char *gb_row_line(const char *row, size_t length, uint32_t which, size_t *size)
+{
+    const char *end = row + length;
+    while (which-- > 0)
+        row = (const char *)memchr(row, '\n', (size_t)(end - row)) + 1;
+    *size = (size_t)((const char *)memchr(row, '\n', (size_t)(end - row)) - row);
+    return row;
+}
+
 /* Queries in the order of the file, spooled to a table so that memory stays small. */
 typedef struct spool {
     gb_table_writer *writer; /* texts */

@@ -35,28 +35,13 @@ static bool *draw_dev(const gb_import *import, gb_status *status)
  * `line`. */
 static bool take_line(const char *row, size_t length, uint32_t which, gb_text *rest, gb_text *line)
 {
+    size_t size;
+    const char *at = gb_row_line(row, length, which, &size), *behind = at + size + 1;
     rest->length = line->length = 0;
-    uint32_t number = 0;
-    for (const char *end = row + length; row < end; number++) {
-        const char *stop = memchr(row, '\n', (size_t)(end - row));
-        size_t size = (size_t)((stop ? stop : end) - row);
-        if (number == which) {
-            gb_text_append(line, row, size);
-        } else {
-            gb_text_append(rest, row, size);
-            gb_text_append(rest, "\n", 1);
-        }
-        row += size + 1;
-    }
+    gb_text_append(line, at, size);
+    gb_text_append(rest, row, (size_t)(at - row));
+    gb_text_append(rest, behind, (size_t)(row + length - behind));
     return !rest->failed && !line->failed;
-}
-
-static uint32_t count_lines(const char *row, size_t length)
-{
-    uint32_t lines = 0;
-    for (size_t i = 0; i < length; i++)
-        lines += row[i] == '\n';
-    return lines;
 }
 
 /* What the loop over the passages works on. */
@@ -76,7 +61,7 @@ static bool hold(holder *h, uint32_t passage, bool dev, gb_status *status)
     size_t length, id_length;
     const char *row = gb_table_row(h->generated, passage, &length);
     const char *id = gb_table_row(h->ids, passage, &id_length);
-    uint32_t count = count_lines(row, length);
+    uint32_t count = gb_row_lines(row, length);
     if (count < 2)
         return gb_table_writer_add(h->writer, row, length, status);
     gb_rng rng = gb_rng_make(h->import->params->seed, GB_RNG_SPLIT, 2, passage);
@@ -154,7 +139,7 @@ static bool enough(const holder *h, const bool *dev)
     for (uint32_t p = 0; p < h->import->passages; p++) {
         size_t length;
         const char *row = gb_table_row(h->generated, p, &length);
-        if (count_lines(row, length) >= 2)
+        if (gb_row_lines(row, length) >= 2)
             found[dev[h->import->document[p]]] = true;
     }
     return found[0] && found[1];

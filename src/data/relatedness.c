@@ -1,8 +1,7 @@
 /* How often a context is related to its passage: pairs drawn as contextual pre-training draws them,
  * and the mini world's own knowledge of them. */
+#include "data/import.h"
 #include "data/world.h"
-
-#include <string.h>
 
 enum { TRIES = 1000 };
 
@@ -35,18 +34,13 @@ static bool draw_span(const gb_collection *c, gb_rng *rng, gb_pair *pair)
 static bool draw_query(const gb_collection *c, gb_rng *rng, gb_pair *pair)
 {
     size_t length;
-    uint32_t lines = 0;
     pair->passage = gb_rng_below(rng, c->passages);
     pair->other = GB_MAP_NONE;
-    const char *row = gb_table_row(c->generated, pair->passage, &length), *end = row + length;
-    for (const char *at = row; at < end; at++)
-        lines += *at == '\n';
+    const char *row = gb_table_row(c->generated, pair->passage, &length);
+    uint32_t lines = gb_row_lines(row, length);
     if (lines == 0)
         return false;
-    for (uint32_t skip = gb_rng_below(rng, lines); skip > 0; skip--)
-        row = (const char *)memchr(row, '\n', (size_t)(end - row)) + 1;
-    pair->text = row;
-    pair->length = (size_t)((const char *)memchr(row, '\n', (size_t)(end - row)) - row);
+    pair->text = gb_row_line(row, length, gb_rng_below(rng, lines), &pair->length);
     return true;
 }
 
