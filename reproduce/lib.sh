@@ -99,18 +99,30 @@ step()
 {
     what=$1
     shift
-    if [ "$dry_run" = plan ]; then
+    case $dry_run in
+    plan)
         plan_step "$@"
         return
-    fi
-    if [ "$dry_run" = yes ]; then
+        ;;
+    ahead)
+        step_ahead "$what" "$@"
+        return
+        ;;
+    count)
+        printf '%s\n' "$*" >&3
+        printf '<%s>\n' "$(printf '%s' "$*" | cksum | tr ' ' -)"
+        return
+        ;;
+    yes)
         printf 'gabbro %s%s\n' "$*" "$step_flags" >&3
         printf '<%s>\n' "$what" | tr -d ',' | tr ' ' '-'
         return
-    fi
-    say "$what"
-    # shellcheck disable=SC2086 # flags are words
-    "$gabbro" "$@" $step_flags
+        ;;
+    esac
+    [ "$worked_ahead" = yes ] || say "$what ($(how_far))"
+    run_step "$@"
+    [ $code = 0 ] || exit $code
+    printf '%s\n' "$folder"
 }
 
 # use SET: work on this set of the world from here on (main, wikipedia, nq, beir-scifact ...):
@@ -360,14 +372,12 @@ json_text()
 
 results_begin()
 {
-    exec 3>&1
-    trap 'exit 75' INT TERM
+    begin_script
     results_start=$(date +%s)
-    seed=${seeds%% *} figure_title='' figure_folder=''
     [ "$dry_run" = no ] || return 0
     results_rows=''
     results_draft=$out/.results.$$
-    trap 'rm -f "$results_draft"' EXIT
+    trap 'rm -f "$results_draft" "$jobs_dir/worker.$worker"' EXIT
     # Better now than after the training.
     # What decides the results, the same on every device: the steps and their options. Settings that
     # the table does not use are not in it.

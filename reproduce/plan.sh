@@ -93,23 +93,20 @@ plan_step() # COMMAND ARGUMENTS...
     printf '%s\n' "$plan_name"
 }
 
-plan() # TABLES
+measure_tables() # FOLDER TABLES
 {
-    plan_dir=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-plan.XXXXXX") || fail 3 "no folder for temporary files"
-    trap 'rm -rf "$plan_dir"' EXIT
-    mkdir "$plan_dir/steps" "$plan_dir/kinds"
+    plan_dir=$1
+    shift
+    mkdir -p "$plan_dir/steps" "$plan_dir/kinds"
     : >"$plan_dir/costs"
     GABBRO_STORE=$plan_dir/store
     export GABBRO_STORE
-    say "measuring short steps of every kind"
-    dry_run=plan seeds=${seeds%% *}
     for table in "$@"; do
         say "$table"
-        set +e # as in run_all
+        set +e # as in run_table
         (
             set -e
-            exec 3>&1
-            seed=$seeds figure_title='' figure_folder=''
+            begin_script
             # shellcheck source=/dev/null # one of the tables
             . "$here/$table"
         )
@@ -117,10 +114,27 @@ plan() # TABLES
         set -e
         [ $code = 0 ] || exit $code
     done
-    awk '
-    { minutes[$1] += $2 / 60; all += $2 / 60; if (!seen[$1]++) order[++count] = $1 }
+}
+
+plan() # TABLES
+{
+    plan_root=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-plan.XXXXXX") || fail 3 "no folder for temporary files"
+    trap 'rm -rf "$plan_root"' EXIT
+    say "measuring short steps of every kind${LP_NUM_THREADS:+, $jobs at once}"
+    dry_run=plan seeds=${seeds%% *}
+    # The others only keep the device as busy as it will be.
+    job=1 flags=$step_flags step_flags="$step_flags --quiet"
+    while [ $job -lt "$jobs" ]; do
+        measure_tables "$plan_root/$job" "$@" &
+        job=$((job + 1))
+    done
+    step_flags=$flags
+    measure_tables "$plan_root/0" "$@"
+    wait
+    awk -v jobs="$jobs" '
+    { $2 /= jobs; minutes[$1] += $2 / 60; all += $2 / 60; if (!seen[$1]++) order[++count] = $1 }
     END {
         for (i = 1; i <= count; i++) printf "%-14s %6.1f minutes\n", order[i], minutes[order[i]]
         printf "%-14s %6.1f minutes a seed, each step counted where it is first needed\n", "all", all
-    }' "$plan_dir/costs"
+    }' "$plan_root/0/costs"
 }

@@ -21,6 +21,7 @@ typedef enum gb_code {
     GB_MEMORY = 5,       /* host or device memory */
     GB_INTERNAL = 70,    /* a bug of ours */
     GB_INTERRUPTED = 75, /* stopped by a signal; run again to resume */
+    GB_BUSY = 76,        /* another process makes this step, and waiting was not wanted */
 } gb_code;
 
 /* What went wrong, where, and what to do. Owned by the caller, filled by the failing function.

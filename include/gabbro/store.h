@@ -31,6 +31,7 @@ typedef struct gb_step_desc {
     const json_t *inputs; /* object: role -> identity, or array of them (gb_identity); NULL: none */
     const char *kernels;  /* hash of the kernel set; NULL for steps without a device */
     const char *device;   /* device and driver in one line; NULL for steps without a device */
+    bool no_wait; /* fail with GB_BUSY while another process makes the step; not in the key */
 } gb_step_desc;
 
 #define GB_STEP_KEY  25 /* 24 hex digits and a NUL */
@@ -41,8 +42,8 @@ bool gb_step_key(const gb_step_desc *desc, char key[GB_STEP_KEY], gb_status *sta
 
 typedef struct gb_step gb_step;
 /* Finds the finished step, or opens its work folder and takes its lock; when another process holds
- * the lock, waits until it is done (GB_INTERRUPTED when a signal asks to stop). A damaged step is
- * reported, removed and made again. */
+ * the lock, waits until it is done (GB_INTERRUPTED when a signal asks to stop; see no_wait). A
+ * damaged step is reported, removed and made again. */
 gb_step *gb_step_begin(gb_store *store, const gb_step_desc *desc, gb_status *status);
 bool gb_step_done(const gb_step *step);        /* finished: nothing to do but to use its folder */
 bool gb_step_resumed(const gb_step *step);     /* the work folder was there already */

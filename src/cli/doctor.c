@@ -11,9 +11,11 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: gabbro doctor [--device DEVICE]\n\n"
+    "usage: gabbro doctor [--device DEVICE] [--type]\n\n"
     "List the devices, describe the chosen one and check every kind of kernel\n"
-    "on it. Exit code 0: all is well, 1: a check failed, 4: no device.\n";
+    "on it. --type: only print what the chosen one is: discrete, integrated,\n"
+    "virtual, cpu or other.\n"
+    "Exit code 0: all is well, 1: a check failed, 4: no device.\n";
 
 /* ---- description ---- */
 
@@ -470,13 +472,18 @@ static bool run_checks(gb_device *device)
 
 int gb_cli_doctor(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"device", required_argument, NULL, 'd'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option long_options[] = {{"device", required_argument, NULL, 'd'},
+                                                 {"type", no_argument, NULL, 't'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {0}};
     gb_device_params params = {.validation = true, .quiet = true};
+    bool only_type = false;
     int option;
     while ((option = getopt_long(argc, argv, "d:h", long_options, NULL)) != -1) {
         if (option == 'd') {
             params.select = optarg;
+        } else if (option == 't') {
+            only_type = true;
         } else {
             fputs(help, option == 'h' ? stdout : stderr);
             return option == 'h' ? 0 : GB_USAGE;
@@ -492,6 +499,11 @@ int gb_cli_doctor(int argc, char **argv)
         list_devices("", &ignored);
         gb_status_print(&status);
         return GB_DEVICE;
+    }
+    if (only_type) {
+        puts(gb_device_type_name(gb_device_get_caps(device)->type));
+        gb_device_close(device);
+        return 0;
     }
     bool ok = list_devices(gb_device_get_caps(device)->uuid, &status);
     describe(device);

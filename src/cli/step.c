@@ -71,6 +71,7 @@ static void print_help(const step_run *run, const char *usage)
     printf("  --%-22s %s\n", "device NAME", "index, name, UUID or cpu (default $GABBRO_DEVICE)");
     printf("  --%-22s %s\n", "profile", "print the device time of every kernel");
     printf("  --%-22s %s\n", "quiet", "no progress");
+    printf("  --%-22s %s\n", "no-wait", "exit with 76 while another process makes the step");
 }
 
 static const step_option *find_option(const step_run *run, const step_option *common,
@@ -100,6 +101,7 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
                                   {"device", OPTION_TEXT, &run->device_name, false, false, ""},
                                   {"quiet", OPTION_FLAG, &run->quiet, false, false, ""},
                                   {"profile", OPTION_FLAG, &run->profile, false, false, ""},
+                                  {"no-wait", OPTION_FLAG, &run->no_wait, false, false, ""},
                                   {"help", OPTION_FLAG, &run->help, false, false, ""},
                                   {0}};
     for (int i = 1; i < argc; i++) {
@@ -236,7 +238,8 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
                              .settings = settings,
                              .inputs = inputs,
                              .kernels = device ? kernels : NULL,
-                             .device = device};
+                             .device = device,
+                             .no_wait = run->no_wait};
         ok = (run->step = gb_step_begin(run->store, &desc, status)) != NULL;
     }
     json_decref(settings);
@@ -271,7 +274,7 @@ int step_close(step_run *run, const gb_status *status)
     gb_store_close(run->store);
     gb_device_close(run->device);
     json_decref(run->defaults);
-    if (status->code != GB_OK)
+    if (status->code != GB_OK && status->code != GB_BUSY) /* busy: the answer that was asked for */
         gb_status_print(status);
     return status->code;
 }

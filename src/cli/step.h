@@ -44,6 +44,7 @@ typedef struct step_run {
     const char *store_root;     /* --store */
     const char *device_name;    /* --device */
     bool quiet, profile, help;  /* --quiet, --profile, --help */
+    bool no_wait;               /* --no-wait */
     gb_store *store;            /* open store */
     gb_step *step;              /* the step */
     gb_device *device;          /* open once asked for */

@@ -26,7 +26,7 @@ void gb_step_close(gb_step *step)
         return;
     if (step->lock >= 0 && !step->done && step->work)
         rmdir(step->work); /* only where nothing was begun: a folder with files stays */
-    if (step->lock >= 0) /* the file stays: it marks the work folder's name as taken */
+    if (step->lock >= 0)   /* the file stays: it marks the work folder's name as taken */
         close(step->lock);
     json_decref(step->desc);
     free(step->root);
@@ -153,7 +153,12 @@ gb_step *gb_step_begin(gb_store *store, const gb_step_desc *desc, gb_status *sta
         return step;
     }
     bool waited;
-    step->lock = lock_take(step->lock_path, true, &waited, status);
+    gb_status failed = {0};
+    step->lock = lock_take(step->lock_path, !desc->no_wait, &waited, &failed);
+    if (step->lock < 0 && failed.code == GB_OK)
+        gb_fail(&failed, GB_BUSY, step->name, NULL, "another process makes this step");
+    if (step->lock < 0 && status)
+        *status = failed;
     if (step->lock < 0 || !prepare_work(step, status)) {
         gb_step_close(step);
         return NULL;

@@ -10,8 +10,9 @@ trap 'rm -rf "$work"' EXIT
 # The stand-in logs its arguments and prints a folder named by them; it fails at the step $FAIL_AT.
 cat >"$work/gabbro" <<'END'
 #!/bin/sh
-printf '%s\n' "$*" >>"$WORK/log"
+[ "$1" = doctor ] || printf '%s\n' "$*" >>"$WORK/log"
 case $1 in
+doctor) echo "${DEVICE_TYPE:-discrete}" ;;
 "${FAIL_AT:-none}") exit "${FAIL_WITH:-75}" ;;
 report) echo "report $*" ;;
 *)
@@ -67,6 +68,17 @@ echo '{}' >"$work/out/table.json"
 run table1 --out "$work/out" --quiet --report "$work/site"
 expect "a site of it" grep -q "^site --out $work/site $work/out$" "$work/log"
 rm "$work/out/table.json"
+
+rows() { sed 's/"times": .*//' "$1"; }
+DEVICE_TYPE=cpu run table1 --out "$work/out" --seeds 2
+rows "$results" >"$work/rows"
+run table1 --out "$work/out" --seeds 2 --jobs 3
+expect "several steps at once give the same rows" [ "$(rows "$results")" = "$(cat "$work/rows")" ]
+expect "helpers do not wait for each other" grep -q '^finetune.*--no-wait$' "$work/log"
+run table1 --out "$work/out" --jobs 0
+expect "no jobs is a usage error" [ "$status" = 2 ]
+FAIL_AT=finetune FAIL_WITH=3 run table1 --out "$work/out" --jobs 3
+expect "a failure of a helper's step is the table's" [ "$status" = 3 ]
 
 mkdir "$work/my docs"
 run table1 --out "$work/out" --collection "$work/my docs" --queries "$work/q.jsonl" --set mlm_steps=7

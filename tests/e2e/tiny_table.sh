@@ -8,6 +8,8 @@ reproduce=$1
 GABBRO=$2
 export GABBRO
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-table.XXXXXX") || exit 1
+TMPDIR=$work
+export TMPDIR
 child=''
 # shellcheck disable=SC2329 # by the trap
 tidy()
@@ -50,8 +52,8 @@ whole() # STORE: every file of its steps is as it was written
     "$GABBRO" store --store "$work/$1" verify >"$work/verify"
 }
 
-# ---- a quiet run ----------------------------------------------------------------------------------
-table store quiet "$@"
+# ---- a quiet run, two steps at once ---------------------------------------------------------------
+table store quiet --jobs 2 "$@"
 if [ "$status" = 0 ]; then
     good "a run from an empty store ends with 0"
 else
@@ -125,12 +127,20 @@ expect "the commands behind a value are those of its steps" \
 # ---- from an empty store, killed on the way -------------------------------------------------------
 # As soon as a training has found its device, all processes of the run are killed: they are a group
 # of their own.
-kill_in() # WHAT
+begin_killed() # STORE ARGUMENTS...
 {
-    : >"$work/killed.stderr"
-    setsid sh "$reproduce" table1 --store "$work/store2" --out "$work/killed" "${@}" \
+    killed_store=$work/$1
+    shift
+    setsid sh "$reproduce" table1 --store "$killed_store" --out "$work/killed" "$@" \
         >"$work/killed.stdout" 2>>"$work/killed.stderr" </dev/null &
     child=$!
+}
+kill_in() # WHAT ARGUMENTS...
+{
+    what=$1
+    shift
+    : >"$work/killed.stderr"
+    begin_killed store2 --jobs 1 "$@"
     waited=0
     while kill -0 "$child" 2>/dev/null && [ $waited -lt 2400 ] &&
         ! sed -n "/^$what/,\$p" "$work/killed.stderr" | grep -q 'device:'; do
@@ -147,8 +157,21 @@ kill_in() # WHAT
 }
 if command -v setsid >/dev/null 2>&1; then
     for what in 'pretrain mlm' 'pretrain cocondenser, context query' 'finetune, negatives mined'; do
-        kill_in "$@"
+        kill_in "$what" "$@"
     done
+    # Asked to stop while two steps are made: both stop, and their processes are gone.
+    begin_killed store3 --jobs 2 "$@"
+    waited=0
+    while [ $waited -lt 1200 ] && ! ls -d "$work/store3"/mine-* >/dev/null 2>&1; do
+        sleep 0.05
+        waited=$((waited + 1))
+    done
+    kill -TERM "$child"
+    wait "$child"
+    expect "asked to stop it ends with 75" [ $? = 75 ]
+    expect "no process of it is left" [ -z "$(pgrep -f "$work/store3")" ]
+    child=''
+    expect "no table yet" [ ! -e "$work/killed/table.json" ]
 else
     skipped "killed runs: there is no setsid"
 fi

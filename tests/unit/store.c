@@ -318,6 +318,19 @@ Test(store, two_processes_make_a_step_once)
     free(log);
 }
 
+Test(store, who_does_not_wait_is_told_that_the_step_is_busy)
+{
+    gb_step *holder = begin();
+    gb_step_desc desc = {.kind = "pretrain", .version = 2, .settings = settings, .no_wait = true};
+    gb_status status = {0};
+    cr_expect_null(gb_step_begin(store, &desc, &status));
+    cr_expect_eq(status.code, GB_BUSY);
+    gb_step_close(holder);
+    gb_step *step = gb_step_begin(store, &desc, &status);
+    cr_assert_not_null(step);
+    gb_step_close(step);
+}
+
 Test(store, death_of_the_holder_frees_the_step)
 {
     int ready[2];

@@ -1,0 +1,208 @@
+# Several steps at once, and how far the run is (POSIX sh, sourced by reproduce).
+#
+# A helper runs the scripts of the tables ahead of the process that prints them. A step that somebody
+# else is making it leaves for later, and with it all that needs its folder; with the rest it goes on.
+# shellcheck shell=sh disable=SC2034,SC2154 # variables shared with lib.sh and reproduce
+
+JOBS_MOST=8 # at a gigabyte each
+
+# $jobs: given, or a step for every core of a device that is the CPU: small kernels leave cores idle
+# when one step has them all. Not more than one where times are measured.
+choose_jobs()
+{
+    cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+    if [ "$jobs" = auto ]; then
+        jobs=1
+        [ "$("$gabbro" doctor --type 2>/dev/null || true)" != cpu ] || jobs=$cores
+        [ "$jobs" -le $JOBS_MOST ] || jobs=$JOBS_MOST
+    fi
+    [ "$jobs" -gt 1 ] || return 0
+    # Threads of Mesa's CPU driver; results do not depend on them.
+    : "${LP_NUM_THREADS:=$(((cores + jobs - 1) / jobs))}"
+    export LP_NUM_THREADS
+}
+
+measures_time() # TABLE
+{
+    grep -q '^# not recorded: times' "$here/$1"
+}
+
+# What a script finds set when it begins.
+begin_script()
+{
+    exec 3>&1
+    seed=${seeds%% *} figure_title='' figure_folder=''
+}
+
+# ---- how far ---------------------------------------------------------------------------------------
+
+# Steps of a kind take about as long as each other.
+step_kinds() # reads commands
+{
+    sort -u | awk '{ print ($1 == "pretrain" ? $1 "-" $2 : $1) }' | sort | uniq -c
+}
+
+count_steps() # TABLES
+{
+    for table in "$@"; do
+        (
+            dry_run=count
+            begin_script
+            # shellcheck source=/dev/null # one of the tables
+            . "$here/$table"
+        )
+    done | step_kinds >"$jobs_dir/kinds"
+    : >"$jobs_dir/done"
+}
+
+step_done() # SECONDS FOLDER COMMAND [OBJECTIVE]...
+{
+    kind=$3
+    [ "$3" != pretrain ] || kind=$3-$4
+    printf '%s %s %s\n' "$kind" "$1" "${2##*/}" >>"$jobs_dir/done"
+}
+
+# "37 of 861 steps, about 110 minutes left": kinds that were not made yet count as the mean of the others
+how_far()
+{
+    awk -v jobs="$jobs" '
+    NR == FNR { total[$2] = $1; steps += $1; next }
+    {
+        if (!($3 in seen)) { seen[$3] = 1; done[$1]++; count++ }
+        if ($2 > 0) { seconds[$1] += $2; timed[$1]++; all_seconds += $2; all_timed++ }
+    }
+    END {
+        for (kind in total) {
+            left = total[kind] - done[kind]
+            if (left > 0 && all_timed)
+                rest += left * (timed[kind] ? seconds[kind] / timed[kind] : all_seconds / all_timed)
+        }
+        printf "%d of %d steps", count, steps
+        if (all_timed) printf ", about %d minutes left", rest / jobs / 60 + .5
+    }' "$jobs_dir/kinds" "$jobs_dir/done"
+}
+
+# ---- working ahead ---------------------------------------------------------------------------------
+
+# Runs a step: its $folder, $code and $seconds. Nobody works for a process that stops or is gone.
+run_step() # COMMAND ARGUMENTS...
+{
+    kill -0 $$ 2>/dev/null && [ ! -e "$jobs_dir/stop" ] || exit 75
+    started=$(date +%s) code=0
+    # shellcheck disable=SC2086 # flags are words
+    "$gabbro" "$@" $step_flags >"$jobs_dir/folder.$worker" &
+    echo $! >"$jobs_dir/process.$worker"
+    wait $! || code=$?
+    rm -f "$jobs_dir/process.$worker"
+    seconds=$(($(date +%s) - started)) folder=$(cat "$jobs_dir/folder.$worker")
+    [ $code != 0 ] || step_done $seconds "$folder" "$@"
+}
+
+# In the place of step.
+step_ahead() # WHAT COMMAND ARGUMENTS...
+{
+    what=$1
+    shift
+    case $* in
+    *'<later>'*)
+        printf '<later>\n'
+        return
+        ;;
+    esac
+    run_step "$@" --quiet --no-wait
+    case $code in
+    0)
+        [ $seconds = 0 ] || say "$what: $seconds s ($(how_far))"
+        printf '%s\n' "$folder"
+        ;;
+    76)
+        : >"$jobs_dir/later.$worker"
+        printf '<later>\n'
+        ;;
+    *) exit $code ;;
+    esac
+}
+
+# Works ahead on $table: $ahead is whole, later (what others make is missing) or failed. A failed step is
+# left to whoever prints the table, and fails there again.
+run_ahead()
+{
+    rm -f "$jobs_dir/later.$worker"
+    set +e # as in run_all
+    (
+        set -e
+        dry_run=ahead
+        begin_script
+        # shellcheck source=/dev/null # one of the tables
+        . "$here/$table"
+    )
+    code=$?
+    set -e
+    [ $code != 75 ] || exit 75
+    ahead=whole
+    [ $code = 0 ] || ahead=failed
+    [ ! -e "$jobs_dir/later.$worker" ] || ahead=later
+}
+
+# All of $table that can be made without waiting for a helper's steps one by one.
+work_ahead()
+{
+    worked_ahead=no
+    [ "$jobs" -gt 1 ] && ! measures_time "$table" || return 0
+    worked_ahead=yes
+    run_ahead
+    while [ $ahead = later ]; do
+        sleep 1
+        run_ahead
+    done
+}
+
+helper() # WORKER TABLES
+{
+    worker=$1
+    shift
+    trap 'rm -f "$jobs_dir/worker.$worker"' EXIT
+    while [ $# -gt 0 ]; do
+        for table; do
+            shift
+            run_ahead
+            [ $ahead != later ] || set -- "$@" "$table"
+        done
+        sleep 1
+    done
+}
+
+begin_jobs() # TABLES
+{
+    helpers=''
+    jobs_dir=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-jobs.XXXXXX") || fail 3 "no folder for temporary files"
+    trap end_jobs EXIT
+    trap 'exit 75' INT TERM
+    count_steps "$@"
+}
+
+begin_helpers() # TABLES
+{
+    [ "$jobs" -gt 1 ] || return 0
+    worker=1
+    while [ $worker -lt "$jobs" ]; do
+        : >"$jobs_dir/worker.$worker"
+        helper $worker "$@" >/dev/null &
+        worker=$((worker + 1))
+    done
+}
+
+# Helpers stop where they are; their steps can be resumed.
+end_jobs()
+{
+    : >"$jobs_dir/stop"
+    patience=60
+    while ls "$jobs_dir"/worker.* >/dev/null 2>&1 && [ $patience -gt 0 ]; do
+        patience=$((patience - 1))
+        for process in "$jobs_dir"/process.*; do
+            [ ! -f "$process" ] || kill "$(cat "$process")" 2>/dev/null || true
+        done
+        sleep 1
+    done
+    rm -rf "$jobs_dir"
+}
