@@ -15,7 +15,8 @@ static const char usage[] =
 typedef struct settings {
     const char *model, *collection, *tokens; /* steps */
     bool bm25;                               /* instead of a model */
-    uint32_t depth;                          /* passages a query */
+    uint32_t depth;                          /* passages a query that are measured */
+    uint32_t keep;                           /* of them written to runs/ */
 } settings;
 
 /* How lists are judged and queries averaged. */
@@ -152,7 +153,7 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
               ranking_queries(&qrels, &queries, &count, status) &&
               (o->bm25 ? ranking_bm25(collection, queries, count, o->depth, &run, status)
                        : ranking_dense_run(dense, queries, count, o->depth, &run, status)) &&
-              ranking_write(step, collection, &run, file, status) &&
+              ranking_write(step, collection, &run, o->keep, file, status) &&
               measure(step, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
               measure(step, collection, split, &run, &qrels, FORM_TREC, metrics, status) &&
               measure_answers(step, collection, split, &run, metrics, status);
@@ -246,13 +247,14 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
 int gb_cli_evaluate(int argc, char **argv)
 {
     gb_status status = {0};
-    settings o = {.depth = 1000};
+    settings o = {.depth = 1000, .keep = 100};
     const step_option options[] = {
         {"model", OPTION_TEXT, &o.model, false, true, "retriever: step or model folder"},
         {"bm25", OPTION_FLAG, &o.bm25, false, false, "BM25 instead of a retriever"},
         {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
         {"tokens", OPTION_TEXT, &o.tokens, false, true, "step of its tokens"},
-        {"depth", OPTION_U32, &o.depth, false, false, "passages a query (1000)"},
+        {"depth", OPTION_U32, &o.depth, false, false, "passages a query that are measured (1000)"},
+        {"keep", OPTION_U32, &o.keep, false, false, "of them written to runs/ (100)"},
         {0}};
     step_run run = {.kind = "evaluate", .options = options};
     int code;
@@ -262,7 +264,7 @@ int gb_cli_evaluate(int argc, char **argv)
     if (!o.model == !o.bm25 || (o.model && !o.tokens))
         ok =
             gb_fail(&status, GB_USAGE, NULL, "see --help", "give --bm25, or --model with --tokens");
-    ok = ok && step_begin(&run, 2, o.model != NULL, NULL, &status);
+    ok = ok && step_begin(&run, 3, o.model != NULL, NULL, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);
     else if (ok)

@@ -31,7 +31,7 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
              ranking_dense_run(&dense, queries, count, depth, &run, status);
     else if (ok)
         ok = ranking_bm25(collection, queries, count, depth, &run, status);
-    ok = ok && ranking_write(step, collection, &run, "run.trec", status) &&
+    ok = ok && ranking_write(step, collection, &run, depth, "run.trec", status) &&
          (!model || (facts = step_device_facts(step))) && step_end(step, facts, status);
     json_decref(facts);
     ranking_dense_close(&dense);

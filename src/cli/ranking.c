@@ -123,14 +123,24 @@ bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t c
 }
 
 bool ranking_write(const step_run *step, const gb_collection *collection, const gb_run *run,
-                   const char *name, gb_status *status)
+                   uint32_t depth, const char *name, gb_status *status)
 {
+    gb_run cut = *run; /* the same hits in shorter lists */
+    if (!(cut.lists = gb_alloc(run->list_count, sizeof *cut.lists, status)))
+        return false;
+    for (size_t i = 0; i < run->list_count; i++) {
+        cut.lists[i] = run->lists[i];
+        if (cut.lists[i].count > depth)
+            cut.lists[i].count = depth;
+    }
     char *path = step_file(step, name, status);
     gb_names *queries = path ? gb_names_from_table(collection->query_ids, status) : NULL;
     gb_names *passages = queries ? gb_names_from_table(collection->passage_ids, status) : NULL;
-    bool ok = passages && gb_run_write(run, GB_RUN_TREC, queries, passages, "gabbro", path, status);
+    bool ok =
+        passages && gb_run_write(&cut, GB_RUN_TREC, queries, passages, "gabbro", path, status);
     gb_names_destroy(passages);
     gb_names_destroy(queries);
     free(path);
+    free(cut.lists);
     return ok;
 }

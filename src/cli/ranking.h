@@ -32,8 +32,8 @@ void ranking_dense_close(ranking_dense *dense);
 bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t count,
                        uint32_t depth, gb_run *run, gb_status *status);
 
-/* Write a run as TREC file `name` of the step. */
+/* Write the first `depth` passages of each query as TREC file `name` of the step. */
 bool ranking_write(const step_run *step, const gb_collection *collection, const gb_run *run,
-                   const char *name, gb_status *status);
+                   uint32_t depth, const char *name, gb_status *status);
 
 #endif
