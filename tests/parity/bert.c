@@ -1,0 +1,438 @@
+/* BERT against Hugging Face transformers and torch in float64: states of every layer, pooled
+ * vectors, logits, loss, gradients, and ten steps of AdamW. tests/peers/golden_bert.py made the
+ * numbers and says what they are. */
+#include "../nn/tiny.h"
+#include "trust.h"
+
+#include <math.h>
+
+#define PEER  "transformers, torch (float64)"
+#define STEPS 10
+
+/* The golden model with its numbers, and the training task on its masked batches. */
+typedef struct golden {
+    gb_folder *folder;       /* the model */
+    gb_safetensors *numbers; /* golden.safetensors */
+    model m;                 /* its parameters; the task below */
+    gb_special_ids specials; /* of its vocabulary */
+    uint32_t texts;          /* of a batch */
+    uint32_t longest;        /* columns of the tables of ids */
+    gb_packed packed;        /* batch of the step */
+} golden;
+
+/* ---- the numbers ---- */
+
+static const gb_stored *stored(const golden *g, const char *name)
+{
+    const gb_stored *found = gb_safetensors_find(g->numbers, name);
+    cr_assert(found, "no golden %s", name);
+    return found;
+}
+
+/* [rows, cols], or [rows] with cols 0; free(). */
+static float *numbers(const golden *g, const char *name, uint32_t rows, uint32_t cols)
+{
+    gb_status status = {0};
+    float *values = gb_alloc((size_t)rows * (cols ? cols : 1), sizeof *values, &status);
+    MUST(values);
+    MUST(gb_stored_read(stored(g, name), rows, cols, values, &status));
+    return values;
+}
+
+static double number(const golden *g, const char *name, uint32_t index)
+{
+    const gb_stored *s = stored(g, name);
+    cr_assert(!strcmp(s->dtype, "F64") && index < s->shape[0]);
+    double value;
+    memcpy(&value, (const char *)s->data + sizeof value * index, sizeof value);
+    return value;
+}
+
+static int32_t integer(const gb_stored *s, uint64_t row, uint64_t col)
+{
+    cr_assert(!strcmp(s->dtype, "I32") && s->rank == 2 && row < s->shape[0]);
+    int32_t value;
+    memcpy(&value, (const char *)s->data + sizeof value * (row * s->shape[1] + col), sizeof value);
+    return value;
+}
+
+/* A parameter's golden values in our layout, padding zero; free(). Query, key and value are stored
+ * apart. */
+static void place(const golden *g, const char *kind, const gb_param *param, float *out)
+{
+    static const char *const parts[] = {"query", "key", "value"};
+    const char *joined = strstr(param->name, "qkv");
+    bool vector = strstr(param->name, ".bias") || strstr(param->name, "LayerNorm");
+    uint32_t count = joined ? 3 : 1;
+    uint32_t rows = vector ? 1 : param->rows / count, cols = param->cols / (vector ? count : 1);
+    for (uint32_t k = 0; k < count; k++) {
+        char name[128];
+        if (joined)
+            snprintf(name, sizeof name, "%s.%.*s%s%s", kind, (int)(joined - param->name),
+                     param->name, parts[k], joined + 3);
+        else
+            snprintf(name, sizeof name, "%s.%s", kind, param->name);
+        float *values = numbers(g, name, vector ? cols : rows, vector ? 0 : cols);
+        for (uint32_t r = 0; r < rows; r++)
+            memcpy(out + (vector ? k * cols : (size_t)(k * rows + r) * param->ld),
+                   values + (size_t)r * cols, cols * sizeof *values);
+        free(values);
+    }
+}
+
+static double *placed(const golden *g, const char *kind)
+{
+    double *all = calloc(gb_params_floats(g->m.params), sizeof *all);
+    for (uint32_t i = 0; i < gb_params_count(g->m.params); i++) {
+        const gb_param *param = gb_params_at(g->m.params, i);
+        float *own = calloc((size_t)param->rows * param->ld, sizeof *own);
+        place(g, kind, param, own);
+        for (size_t k = 0; k < (size_t)param->rows * param->ld; k++)
+            all[param->offset + k] = own[k];
+        free(own);
+    }
+    return all;
+}
+
+/* Texts of a table of ids from row `first` on; labels may be NULL. */
+static void pack(golden *g, const gb_stored *ids, const gb_stored *labels, uint32_t first)
+{
+    gb_status status = {0};
+    gb_packed_reset(&g->packed);
+    for (uint32_t t = 0; t < g->texts; t++) {
+        uint32_t length = 0, own[64];
+        int32_t wanted[64];
+        for (uint32_t c = 1; c + 1 < g->longest && integer(ids, first + t, c + 1) >= 0; c++) {
+            own[length] = (uint32_t)integer(ids, first + t, c);
+            int32_t label = labels ? integer(labels, first + t, c) : -100;
+            wanted[length++] = label < 0 ? GB_IGNORE : label;
+        }
+        MUST(gb_packed_add(&g->packed, &g->specials, own, labels ? wanted : NULL, length,
+                           g->longest, &status));
+    }
+}
+
+/* ---- the task: masked LM on the golden batches ---- */
+
+typedef struct graph {
+    gb_packed_inputs in; /* texts */
+    gb_rows_inputs rows; /* with labels */
+    gb_tensor labels;    /* u32 [rows, 1] */
+    gb_tensor weights;   /* f32 [rows, 1] */
+} graph;
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    golden *g = self;
+    (void)status;
+    pack(g, stored(g, "train.ids"), stored(g, "train.labels"), step * g->texts);
+    shape->size[0] = gb_bucket_rows(g->packed.rows);
+    shape->size[1] = gb_bucket_rows(g->packed.labelled);
+    return true;
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    golden *g = self;
+    graph *to = graph_;
+    uint32_t rows = shape->size[0], count = shape->size[1];
+    to->in = gb_packed_declare(net, &g->m.config, rows, g->texts);
+    to->rows = gb_rows_declare(net, count, rows);
+    to->labels = gb_tape_input(net->tape, "labels", GB_U32, count, 1);
+    to->weights = gb_tape_input(net->tape, "weights", GB_F32, count, 1);
+    gb_tensor h = gb_bert_encode(net, &g->m.bert, &to->in, 0, NULL);
+    losses[0] = gb_bert_mlm_loss(net, &g->m.bert, gb_rows_gather(net, h, &to->rows), to->labels,
+                                 to->weights);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    golden *g = self;
+    const graph *to = graph_;
+    uint32_t picked[128], count = 0;
+    if (!gb_packed_fill(exec, &to->in, &g->packed, &g->m.config, 0, step, status))
+        return false;
+    uint32_t *labels = gb_exec_input(exec, to->labels, status);
+    float *weights = labels ? gb_exec_input(exec, to->weights, status) : NULL;
+    if (!weights)
+        return false;
+    for (uint32_t i = 0; i < to->rows.count; i++) {
+        labels[(size_t)i] = GB_NO_ROW;
+        weights[(size_t)i * 4] = 0;
+    }
+    for (uint32_t r = 0; r < g->packed.rows; r++)
+        if (g->packed.labels[r] != GB_IGNORE) {
+            labels[count] = (uint32_t)g->packed.labels[r];
+            weights[(size_t)count * 4] = 1.0f / (float)g->packed.labelled;
+            picked[count++] = r;
+        }
+    return gb_rows_fill(exec, &to->rows, picked, count, status);
+}
+
+/* ---- the model ---- */
+
+static void golden_open(golden *g)
+{
+    gb_status status = {0};
+    *g = (golden){0};
+    MUST(g->folder = gb_folder_open(GB_GOLDEN "/bert", &status));
+    MUST(g->numbers = gb_safetensors_open(GB_GOLDEN "/bert/golden.safetensors", &status));
+    model *m = &g->m;
+    m->config = *gb_folder_config(g->folder);
+    MUST(m->params = gb_params_create(&status));
+    MUST(gb_bert_declare(m->params, &m->config, true, &m->bert, &status));
+    gb_params_freeze(m->params);
+    MUST(m->values = gb_alloc(gb_params_floats(m->params), sizeof *m->values, &status));
+    MUST(gb_model_load(g->folder, m->params, m->values, &status));
+    gb_vocab *vocab = gb_folder_vocab(g->folder, &status);
+    MUST(vocab);
+    g->specials = gb_vocab_specials(vocab);
+    gb_vocab_destroy(vocab);
+    const gb_stored *ids = stored(g, "ids");
+    g->texts = (uint32_t)ids->shape[0];
+    m->longest = g->longest = (uint32_t)ids->shape[1];
+    cr_assert_leq(g->longest, 64);
+    m->task = (gb_task){.self = g,
+                        .loss_names = {"mlm"},
+                        .graph_bytes = sizeof(graph),
+                        .sample = sample,
+                        .build = build,
+                        .fill = fill};
+}
+
+static void golden_close(golden *g)
+{
+    gb_packed_free(&g->packed);
+    model_free(&g->m);
+    gb_safetensors_close(g->numbers);
+    gb_folder_close(g->folder);
+}
+
+/* Largest difference from wanted [rows, cols], relative to the largest of these. */
+static double differs(const float *got, uint32_t ld, const float *wanted, uint32_t rows,
+                      uint32_t cols)
+{
+    double worst = 0, largest = 0;
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < cols; c++) {
+            double value = wanted[(size_t)r * cols + c], d = fabs(got[(size_t)r * ld + c] - value);
+            largest = fmax(largest, fabs(value));
+            worst = d <= worst ? worst : isnan(d) ? INFINITY : d;
+        }
+    return worst / largest;
+}
+
+/* ---- forward ---- */
+
+#define LAYERS 3
+
+/* Everything that the model computes of a batch. */
+typedef struct forward {
+    gb_tape *tape;                /* program */
+    gb_packed_inputs in;          /* texts */
+    gb_rows_inputs cls;           /* their first rows */
+    gb_combination means;         /* their rows */
+    gb_tensor hidden[LAYERS + 1]; /* states */
+    gb_tensor first, mean;        /* pooled */
+    gb_tensor logits;             /* of the head */
+} forward;
+
+static void forward_build(forward *f, const golden *g)
+{
+    gb_status status = {0};
+    const gb_bert *bert = &g->m.bert;
+    uint32_t rows = gb_bucket_rows(g->packed.rows);
+    MUST(f->tape = gb_tape_create(g->m.params, "golden", &status));
+    gb_net net = {.tape = f->tape, .eps = (float)g->m.config.layer_norm_eps, .longest = g->longest};
+    f->in = gb_packed_declare(&net, &g->m.config, rows, g->texts);
+    f->cls = gb_rows_declare(&net, g->texts, rows);
+    f->means = gb_combination_input(f->tape, g->texts, rows, rows, g->longest, 1);
+    gb_tensor x = f->hidden[0] = gb_bert_embed(&net, bert, &f->in);
+    for (uint32_t l = 0; l < LAYERS; l++)
+        x = f->hidden[l + 1] = gb_block_apply(&net, &bert->blocks[l], &f->in, x);
+    f->first = gb_rows_gather(&net, x, &f->cls);
+    f->mean = gb_combine_rows(f->tape, x, &f->means);
+    gb_tensor t = gb_linear(f->tape, x, gb_tape_param(f->tape, bert->transform_weight),
+                            gb_tape_param(f->tape, bert->transform_bias), true, GB_NO_TENSOR);
+    t = gb_layer_norm(f->tape, t, gb_tape_param(f->tape, bert->head_norm_weight),
+                      gb_tape_param(f->tape, bert->head_norm_bias), net.eps);
+    f->logits = gb_linear(f->tape, t, gb_tape_param(f->tape, bert->word),
+                          gb_tape_param(f->tape, bert->head_bias), false, GB_NO_TENSOR);
+    for (uint32_t l = 0; l <= LAYERS; l++)
+        gb_tape_output(f->tape, f->hidden[l]);
+    gb_tape_output(f->tape, f->first);
+    gb_tape_output(f->tape, f->mean);
+    gb_tape_output(f->tape, f->logits);
+    MUST(gb_tape_ok(f->tape, &status));
+}
+
+static void forward_fill(const forward *f, const golden *g, gb_exec *exec)
+{
+    gb_status status = {0};
+    uint32_t order[256];
+    float weights[256];
+    for (uint32_t s = 0; s < g->packed.count; s++)
+        for (uint32_t r = g->packed.starts[s]; r < g->packed.starts[s + 1]; r++) {
+            order[r] = r;
+            weights[r] = 1.0f / (float)(g->packed.starts[s + 1] - g->packed.starts[s]);
+        }
+    MUST(gb_packed_fill(exec, &f->in, &g->packed, &g->m.config, 0, 0, &status));
+    MUST(gb_rows_fill(exec, &f->cls, g->packed.starts, g->texts, &status));
+    MUST(gb_combination_fill(exec, &f->means, g->packed.starts, order, weights, &status));
+}
+
+static double output_differs(const golden *g, const forward *f, gb_exec *exec, uint64_t ticket,
+                             gb_tensor tensor, const char *name, uint32_t rows)
+{
+    gb_status status = {0};
+    const gb_tensor_info *info = gb_tape_tensor(f->tape, tensor);
+    const float *got = gb_exec_output(exec, ticket, tensor, &status);
+    MUST(got);
+    float *wanted = numbers(g, name, rows, info->cols);
+    double worst = differs(got, info->ld, wanted, rows, info->cols);
+    free(wanted);
+    return worst;
+}
+
+Test(bert, forward, .timeout = 60)
+{
+    gb_status status = {0};
+    golden g;
+    golden_open(&g);
+    cr_assert_eq(g.m.config.layers, LAYERS);
+    pack(&g, stored(&g, "ids"), NULL, 0);
+    cr_assert_leq(g.packed.rows, 256);
+    gb_device *device = tiny_device();
+    gb_state *state = gb_state_create(device, g.m.params, false, &status);
+    MUST(state);
+    MUST(gb_state_write(state, GB_ARENA_PARAMS, g.m.values, &status));
+    forward f = {0};
+    forward_build(&f, &g);
+    gb_exec *exec = gb_exec_create(state, f.tape, &status);
+    MUST(exec);
+    forward_fill(&f, &g, exec);
+    uint64_t ticket;
+    MUST(gb_exec_run(exec, &ticket, &status));
+    double states = 0;
+    for (uint32_t l = 0; l <= LAYERS; l++) {
+        char name[32];
+        snprintf(name, sizeof name, "hidden.%u", l);
+        states =
+            fmax(states, output_differs(&g, &f, exec, ticket, f.hidden[l], name, g.packed.rows));
+    }
+    trust("BERT: states of every layer", PEER, states, 1e-5);
+    trust("BERT: [CLS] vectors", PEER,
+          output_differs(&g, &f, exec, ticket, f.first, "cls", g.texts), 1e-5);
+    trust("BERT: mean vectors", PEER, output_differs(&g, &f, exec, ticket, f.mean, "mean", g.texts),
+          1e-5);
+    trust("BERT: masked-LM logits", PEER,
+          output_differs(&g, &f, exec, ticket, f.logits, "logits", g.packed.rows), 1e-5);
+    gb_exec_destroy(exec);
+    gb_tape_destroy(f.tape);
+    gb_state_destroy(state);
+    tiny_device_close(device);
+    golden_close(&g);
+}
+
+/* ---- backward ---- */
+
+static double gradient_norm(const gb_params *params, const float *gradients)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *p = gb_params_at(params, i);
+        for (uint32_t r = 0; r < p->rows; r++)
+            for (uint32_t c = 0; c < p->cols; c++) {
+                double v = gradients[p->offset + (size_t)r * p->ld + c];
+                sum += v * v;
+            }
+    }
+    return sqrt(sum);
+}
+
+Test(bert, gradients, .timeout = 60)
+{
+    golden g;
+    golden_open(&g);
+    gb_device *device = tiny_device();
+    pass p = pass_make(&g.m, device, 0, 0);
+    double loss = number(&g, "loss", 0), norm = number(&g, "norm", 0);
+    trust("BERT: masked-LM loss", PEER, fabs(p.loss[0] - loss) / loss, 1e-5);
+    trust("BERT: norm of the gradient", PEER,
+          fabs(gradient_norm(g.m.params, p.gradients) - norm) / norm, 1e-5);
+    double *wanted = placed(&g, "grad");
+    trust("BERT: gradient of every parameter", PEER,
+          worst_gradient(g.m.params, p.gradients, wanted), 1e-4);
+    free(wanted);
+    pass_free(&p);
+    tiny_device_close(device);
+    golden_close(&g);
+}
+
+/* ---- training ---- */
+
+/* Biases of keys add the same to all scores of a query, so no loss depends on them: their gradient
+ * is rounding alone, which AdamW blows up to whole steps. */
+static bool is_key_bias(const gb_param *param, uint32_t column)
+{
+    return strstr(param->name, "qkv.bias") && column / (param->cols / 3) == 1;
+}
+
+/* Largest difference of a value, relative to how far the values of its parameter moved at most. */
+static double trained_differs(const golden *g, const float *values, const double *wanted)
+{
+    double worst = 0;
+    for (uint32_t i = 0; i < gb_params_count(g->m.params); i++) {
+        const gb_param *p = gb_params_at(g->m.params, i);
+        double moved = 0, difference = 0;
+        for (uint32_t r = 0; r < p->rows; r++)
+            for (uint32_t c = 0; c < p->cols; c++) {
+                size_t at = p->offset + (size_t)r * p->ld + c;
+                if (is_key_bias(p, c))
+                    continue;
+                double d = fabs(values[at] - wanted[at]);
+                moved = fmax(moved, fabs(g->m.values[at] - wanted[at]));
+                difference = d <= difference ? difference : isnan(d) ? INFINITY : d;
+            }
+        if (getenv("GABBRO_TEST_SHOW"))
+            fprintf(stderr, "%-60s moved %9.3g differs %8.2g\n", p->name, moved, difference);
+        worst = fmax(worst, difference / moved);
+    }
+    return worst;
+}
+
+Test(bert, training, .timeout = 60)
+{
+    gb_status status = {0};
+    gb_log_set_level(GB_LOG_WARN);
+    golden g;
+    golden_open(&g);
+    uint64_t floats = gb_params_floats(g.m.params);
+    float *values = gb_alloc(floats, sizeof *values, &status);
+    MUST(values);
+    memcpy(values, g.m.values, floats * sizeof *values);
+    gb_train_params how = {.params = g.m.params,
+                           .config = &g.m.config,
+                           .schedule = {GB_SCHEDULE_LINEAR, 2e-3f, 0, 3, STEPS},
+                           .adamw = {.9f, .999f, 1e-8f, .1f},
+                           .largest_norm = 1,
+                           .longest = g.longest,
+                           .label = "golden"};
+    double log[STEPS][GB_MAX_LOSSES], losses = 0;
+    gb_train_result result;
+    gb_device *device = tiny_device();
+    MUST(gb_train(device, &g.m.task, &how, values, log, &result, &status));
+    for (uint32_t s = 0; s < STEPS; s++) {
+        double loss = number(&g, "loss", s);
+        losses = fmax(losses, fabs(log[s][0] - loss) / loss);
+    }
+    trust("BERT: losses of ten AdamW steps", PEER, losses, 1e-5);
+    double *wanted = placed(&g, "after");
+    trust("BERT: how far parameters moved in ten AdamW steps (without biases of keys)", PEER,
+          trained_differs(&g, values, wanted), 1e-3);
+    free(wanted);
+    free(values);
+    tiny_device_close(device);
+    golden_close(&g);
+}
