@@ -55,11 +55,11 @@ count_steps() # TABLES
     : >"$jobs_dir/done"
 }
 
-step_done() # SECONDS FOLDER COMMAND [OBJECTIVE]...
+step_done() # FOLDER COMMAND [OBJECTIVE]...
 {
-    kind=$3
-    [ "$3" != pretrain ] || kind=$3-$4
-    printf '%s %s %s\n' "$kind" "$1" "${2##*/}" >>"$jobs_dir/done"
+    kind=$2
+    [ "$2" != pretrain ] || kind=$2-$3
+    printf '%s %s %s\n' "$kind" "$(step_number wall_s "$1")" "${1##*/}" >>"$jobs_dir/done"
 }
 
 # "37 of 861 steps, about 110 minutes left": kinds that were not made yet count as the mean of the others
@@ -68,17 +68,21 @@ how_far()
     awk -v jobs="$jobs" '
     NR == FNR { total[$2] = $1; steps += $1; next }
     {
-        if (!($3 in seen)) { seen[$3] = 1; done[$1]++; count++ }
-        if ($2 > 0) { seconds[$1] += $2; timed[$1]++; all_seconds += $2; all_timed++ }
+        if ($3 in seen) next
+        seen[$3] = 1
+        count++
+        done[$1]++
+        seconds[$1] += $2
+        all_seconds += $2
     }
     END {
         for (kind in total) {
             left = total[kind] - done[kind]
-            if (left > 0 && all_timed)
-                rest += left * (timed[kind] ? seconds[kind] / timed[kind] : all_seconds / all_timed)
+            if (left > 0 && count)
+                rest += left * (done[kind] ? seconds[kind] / done[kind] : all_seconds / count)
         }
         printf "%d of %d steps", count, steps
-        if (all_timed) printf ", about %d minutes left", rest / jobs / 60 + .5
+        if (count) printf ", about %d minutes left", rest / jobs / 60 + .5
     }' "$jobs_dir/kinds" "$jobs_dir/done"
 }
 
@@ -95,7 +99,8 @@ run_step() # COMMAND ARGUMENTS...
     wait $! || code=$?
     rm -f "$jobs_dir/process.$worker"
     seconds=$(($(date +%s) - started)) folder=$(cat "$jobs_dir/folder.$worker")
-    [ $code != 0 ] || step_done $seconds "$folder" "$@"
+    ! grep -q " ${folder##*/}\$" "$jobs_dir/done" || seconds=0 # seen before
+    [ $code != 0 ] || step_done "$folder" "$@"
 }
 
 # In the place of step.

@@ -125,6 +125,12 @@ step()
     printf '%s\n' "$folder"
 }
 
+# step_number NAME FOLDER: a number of the step's run.json
+step_number()
+{
+    sed -n "s/^ *\"$1\": \([0-9.e+-]*\),\{0,1\}\$/\1/p" "$2/run.json" | head -n 1
+}
+
 # use SET: work on this set of the world from here on (main, wikipedia, nq, beir-scifact ...):
 # $collection, $tokens. The vocabulary is that of main.
 use()

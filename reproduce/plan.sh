@@ -4,17 +4,11 @@
 
 PLAN_STEPS=24
 
-# number NAME FILE: a number of a run.json
-plan_number()
-{
-    sed -n "s/^ *\"$1\": \([0-9.e+-]*\),\{0,1\}\$/\1/p" "$2/run.json" | head -n 1
-}
-
 # What a step needs that was calibrated by a short one: seconds of N steps.
 plan_training() # FOLDER STEPS
 {
-    awk -v work="$(plan_number work_s "$1")" -v build="$(plan_number build_s "$1")" \
-        -v steps="$(plan_number steps "$1")" -v all="$2" \
+    awk -v work="$(step_number work_s "$1")" -v build="$(step_number build_s "$1")" \
+        -v steps="$(step_number steps "$1")" -v all="$2" \
         'BEGIN { printf "%.2f", (steps > 0 ? build + (work - build) / steps * all : 0) }'
 }
 
@@ -72,7 +66,7 @@ plan_cost() # FOLDER COMMAND ARGUMENTS...
         [ "$queries" != 0 ] || queries=$(($(wc -l <"$judged") - 1))
         plan_training "$folder" $((queries * $(plan_option epochs "$@") / finetune_batch_queries))
         ;;
-    *) plan_number wall_s "$folder" ;;
+    *) step_number wall_s "$folder" ;;
     esac
 }
 
