@@ -51,6 +51,24 @@ gb_log_level gb_log_get_level(void);
 /* One line on stderr when level is at or below the verbosity. */
 void gb_log(gb_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* ---- faults --------------------------------------------------------------------------------- */
+
+/* For tests: one allocation, file operation or Vulkan call of the process reports failure without
+ * being tried. `GABBRO_FAIL_AT=n gabbro ...` arms the n-th one. Not armed, it costs one branch. */
+typedef enum gb_fault_kind {
+    GB_FAULT_NONE,
+    GB_FAULT_MEMORY, /* shall end with GB_MEMORY */
+    GB_FAULT_FILE,   /* shall end with GB_DATA */
+    GB_FAULT_VULKAN, /* out of device memory: GB_MEMORY */
+} gb_fault_kind;
+void gb_fault_arm(uint64_t n);     /* the n-th from here; 0: none */
+bool gb_fault(gb_fault_kind kind); /* counts; true: this one fails */
+uint64_t gb_fault_left(void);      /* operations up to the armed one; 0: it has failed */
+gb_fault_kind gb_fault_seen(void); /* what has failed since gb_fault_arm */
+/* A call that gives -1, or NULL, and errno where it fails. */
+#define GB_TRY_CALL(call) (gb_fault(GB_FAULT_FILE) ? (errno = EIO, -1) : (call))
+#define GB_TRY_OPEN(call) (gb_fault(GB_FAULT_FILE) ? (errno = EIO, NULL) : (call))
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 /* calloc of count*size with overflow check; NULL and status on failure (count 0 gives 1 byte). */
@@ -58,6 +76,12 @@ void *gb_alloc(size_t count, size_t size, gb_status *status);
 /* Grow *array (elements of `size` bytes, capacity *capacity) to hold `need`; keeps contents. */
 bool gb_grow(void *array, size_t *capacity, size_t need, size_t size, gb_status *status);
 char *gb_strdup(const char *text, gb_status *status);
+/* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs): after
+ * one failure gb_memory_check fails, so that no value with a hole in it is written by gb_out_commit
+ * or becomes a key. */
+void *gb_noted_malloc(size_t bytes);
+bool gb_memory_check(const char *what, gb_status *status);
+void gb_memory_forget(void); /* for tests, which go on */
 /* printf into a fresh string owned by the caller (free). NULL on failure. */
 char *gb_format(gb_status *status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -13,8 +13,9 @@
  *   GABBRO_BARRIERS=full                a barrier before every item of every program
  *   GABBRO_SUBMIT_MS=n                  most estimated milliseconds of one submission (200); 0 puts
  *                                       every item in its own, which names the one that hangs
- *   GABBRO_FAIL_AT=n                    make the n-th Vulkan call fail (tests)
- *   XDG_CACHE_HOME                      where the pipeline cache lives (else ~/.cache) */
+ *   GABBRO_SELFTEST=off                 neither test a new driver nor heed what was found
+ *   XDG_CACHE_HOME                      where the pipeline cache and what the self-test found live
+ *                                       (else ~/.cache) */
 #ifndef GABBRO_VK_H
 #define GABBRO_VK_H
 
@@ -70,7 +71,16 @@ enum {
     GB_QUIRK_NO_FP16 = 4,           /* 16-bit arithmetic is wrong or very slow */
     GB_QUIRK_NO_PIPELINE_CACHE = 8, /* stored pipelines crash the driver */
     GB_QUIRK_SMALL_SUBMITS = 16,    /* the watchdog bites early: 50 ms a submission */
+    /* Kernel variants that are wrong or cannot run here; each has a next best. */
+    GB_QUIRK_NO_TEXELS = 32,             /* operands as texels: read from storage buffers */
+    GB_QUIRK_NO_LANE_ROWS = 64,          /* a row for each lane: a row for each workgroup */
+    GB_QUIRK_NO_SHUFFLE_MATMUL = 128,    /* products by shuffles: by shared memory */
+    GB_QUIRK_NO_SHUFFLE_ATTENTION = 256, /* attention by shuffles: every lane reads for itself */
+    GB_QUIRK_NO_SHUFFLE_NORM = 512,      /* layer norm by shuffles: by rows */
 };
+#define GB_QUIRK_SHUFFLES                                                                          \
+    (GB_QUIRK_NO_SHUFFLE_MATMUL | GB_QUIRK_NO_SHUFFLE_ATTENTION | GB_QUIRK_NO_SHUFFLE_NORM)
+#define GB_QUIRK_VARIANTS (GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_SHUFFLES)
 
 /* What a device is and can do, after GABBRO_LIMITS, GABBRO_QUIRKS and GABBRO_PROFILE. */
 typedef struct gb_device_caps {
@@ -147,6 +157,9 @@ const gb_device_caps *gb_device_get_caps(const gb_device *device);
 /* Whether programs created from now on time their dispatches. */
 bool gb_device_profiling(const gb_device *device);
 void gb_device_set_profiling(gb_device *device, bool profile);
+/* Kernels of programs created from now on avoid these variants (GB_QUIRK_VARIANTS bits) instead of
+ * those that the device was opened with: for the self-test. */
+void gb_device_avoid(gb_device *device, uint32_t variants);
 /* Messages the validation layer has sent so far (0 when it is off). */
 uint32_t gb_device_validation_count(const gb_device *device);
 /* Whether the validation layer is really on (it was asked for and is installed). */
@@ -156,6 +169,16 @@ bool gb_device_validating(const gb_device *device);
 bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status);
 /* Number of the last submission, 0 before the first. */
 uint64_t gb_device_submitted(const gb_device *device);
+
+/* ---- what the self-test found --------------------------------------------------------------- */
+
+/* Kept in a small file for each device, driver and set of shaders, beside the pipeline cache. Who
+ * lists or opens the device later avoids the variants that were wrong, as quirks; a device that
+ * was refused is not opened. Nothing is read or written with GABBRO_SELFTEST=off. */
+bool gb_selftest_known(const gb_device_caps *caps); /* true as well where nothing can be kept */
+/* wrong: GB_QUIRK_VARIANTS bits; refused: which kernels have no next best, one line, or NULL. */
+bool gb_selftest_store(const gb_device_caps *caps, uint32_t wrong, const char *refused,
+                       gb_status *status);
 
 /* ---- memory --------------------------------------------------------------------------------- */
 

@@ -1,13 +1,34 @@
 /* Checked allocation and the bump arena. */
 #include "gabbro/base.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+static atomic_bool short_of_memory; /* gb_noted_malloc has failed */
+
+void *gb_noted_malloc(size_t bytes)
+{
+    void *memory = gb_fault(GB_FAULT_MEMORY) ? NULL : malloc(bytes);
+    if (!memory)
+        atomic_store(&short_of_memory, true);
+    return memory;
+}
+
+bool gb_memory_check(const char *what, gb_status *status)
+{
+    return !atomic_load(&short_of_memory) || gb_fail_memory(status, what);
+}
+
+void gb_memory_forget(void)
+{
+    atomic_store(&short_of_memory, false);
+}
 
 void *gb_alloc(size_t count, size_t size, gb_status *status)
 {
     size_t bytes = 0;
-    bool fits = !__builtin_mul_overflow(count, size, &bytes);
+    bool fits = !__builtin_mul_overflow(count, size, &bytes) && !gb_fault(GB_FAULT_MEMORY);
     void *memory = fits ? calloc(1, bytes ? bytes : 1) : NULL;
     if (!memory)
         gb_fail(status, GB_MEMORY, NULL, "use a smaller input or a machine with more memory",
@@ -25,7 +46,7 @@ bool gb_grow(void *array, size_t *capacity, size_t need, size_t size, gb_status 
     size_t bytes = 0;
     void *old, *grown = NULL;
     memcpy(&old, array, sizeof old); /* array is a pointer to some pointer type */
-    if (!__builtin_mul_overflow(next, size, &bytes))
+    if (!__builtin_mul_overflow(next, size, &bytes) && !gb_fault(GB_FAULT_MEMORY))
         grown = realloc(old, bytes ? bytes : 1);
     if (!grown)
         return gb_fail(status, GB_MEMORY, NULL, "use a smaller input or a machine with more memory",

@@ -54,7 +54,7 @@ bool gb_make_dirs(const char *path, gb_status *status)
         at += strcspn(at, "/");
         char kept = *at;
         *at = '\0';
-        int error = mkdir(part, 0777) == 0 ? 0 : errno;
+        int error = GB_TRY_CALL(mkdir(part, 0777)) == 0 ? 0 : errno;
         if (error && !gb_dir_exists(part))
             ok = fail_errno(status, part, "cannot make the folder", error);
         *at = kept;
@@ -73,7 +73,7 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
 
 bool gb_remove_tree(const char *path, gb_status *status)
 {
-    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+    if (GB_TRY_CALL(nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS)) != 0 && errno != ENOENT)
         return fail_errno(status, path, "cannot remove", errno);
     return true;
 }
@@ -89,7 +89,7 @@ static char *read_all(int fd, const char *path, size_t guess, size_t *length, gb
         /* One byte stays free for the NUL. */
         if (have + 1 >= capacity && !gb_grow(&data, &capacity, capacity + 4096, 1, status))
             break;
-        ssize_t got = read(fd, data + have, capacity - 1 - have);
+        ssize_t got = GB_TRY_CALL(read(fd, data + have, capacity - 1 - have));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {
@@ -110,7 +110,7 @@ static char *read_all(int fd, const char *path, size_t guess, size_t *length, gb
 
 char *gb_read_file(const char *path, size_t *length, gb_status *status)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = GB_TRY_CALL(open(path, O_RDONLY | O_CLOEXEC));
     struct stat info;
     if (fd < 0 || fstat(fd, &info) != 0) {
         fail_errno(status, path, "cannot open", errno);
@@ -150,7 +150,7 @@ static int open_draft(gb_out *out, gb_status *status)
                                out->path + folder, (long)getpid(), atomic_fetch_add(&counter, 1));
         if (!out->draft)
             return -1;
-        int fd = open(out->draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int fd = GB_TRY_CALL(open(out->draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         if (fd >= 0)
             return fd;
         if (errno != EEXIST)
@@ -180,13 +180,13 @@ gb_out *gb_out_open(const char *path, gb_status *status)
     struct stat info;
     int fd;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        fd = open(path, O_WRONLY | O_CLOEXEC);
+        fd = GB_TRY_CALL(open(path, O_WRONLY | O_CLOEXEC));
         if (fd < 0)
             fail_errno(status, path, "cannot write", errno);
     } else {
         fd = open_draft(out, status);
     }
-    if (fd >= 0 && !(out->stream = fdopen(fd, "wb"))) {
+    if (fd >= 0 && (gb_fault(GB_FAULT_MEMORY) || !(out->stream = fdopen(fd, "wb")))) {
         gb_fail_memory(status, "opening a file");
         close(fd);
         if (out->draft)
@@ -221,15 +221,19 @@ static void sync_folder(const char *path)
 
 bool gb_out_commit(gb_out *out, gb_status *status)
 {
+    if (!gb_memory_check("writing a file", status)) {
+        gb_out_abandon(out);
+        return false;
+    }
     bool earlier = ferror(out->stream) != 0; /* its errno is gone */
     bool ok = true;
     int error = 0;
     errno = 0;
-    if (fflush(out->stream) != 0 || earlier || ferror(out->stream)) {
+    if (GB_TRY_CALL(fflush(out->stream)) != 0 || earlier || ferror(out->stream)) {
         error = errno;
         ok = false;
     }
-    if (ok && out->draft && fsync(fileno(out->stream)) != 0) {
+    if (ok && out->draft && GB_TRY_CALL(fsync(fileno(out->stream))) != 0) {
         error = errno;
         ok = false;
     }
@@ -237,7 +241,7 @@ bool gb_out_commit(gb_out *out, gb_status *status)
         error = errno;
         ok = false;
     }
-    if (ok && out->draft && rename(out->draft, out->path) != 0) {
+    if (ok && out->draft && GB_TRY_CALL(rename(out->draft, out->path)) != 0) {
         error = errno;
         ok = false;
     }

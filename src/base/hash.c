@@ -46,11 +46,11 @@ static bool hash_stream(FILE *file, const char *path, EVP_MD_CTX *context, char 
 
 bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status)
 {
-    FILE *file = fopen(path, "rbe");
+    FILE *file = GB_TRY_OPEN(fopen(path, "rbe"));
     if (!file)
         return gb_fail(status, GB_DATA, path, "check the path and its permissions",
                        "cannot open: %s", strerror(errno));
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    EVP_MD_CTX *context = gb_fault(GB_FAULT_MEMORY) ? NULL : EVP_MD_CTX_new();
     bool ok = context ? hash_stream(file, path, context, hex, status)
                       : gb_fail_memory(status, "hashing a file");
     EVP_MD_CTX_free(context);
@@ -99,7 +99,7 @@ static bool list_folder(tree_list *list, const char *folder, int depth, gb_statu
     char *full = gb_path_join(status, list->root, folder);
     if (!full)
         return false;
-    DIR *dir = opendir(full);
+    DIR *dir = GB_TRY_OPEN(opendir(full));
     if (!dir) {
         gb_fail(status, GB_DATA, full, "check the path and its permissions", "cannot open: %s",
                 strerror(errno));

@@ -24,7 +24,7 @@ struct gb_lines {
 
 gb_lines *gb_lines_open(const char *path, gb_status *status)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = GB_TRY_CALL(open(path, O_RDONLY | O_CLOEXEC));
     struct stat info;
     if (fd < 0 || fstat(fd, &info) != 0) {
         gb_fail(status, GB_DATA, path, "check the path and its permissions", "cannot open: %s",
@@ -46,7 +46,7 @@ gb_lines *gb_lines_open(const char *path, gb_status *status)
         gb_lines_close(lines);
         return NULL;
     }
-    lines->file = gzdopen(fd, "rb");
+    lines->file = gb_fault(GB_FAULT_MEMORY) ? NULL : gzdopen(fd, "rb");
     if (!lines->file) {
         close(fd);
         gb_fail_memory(status, "opening a file");
@@ -68,6 +68,8 @@ static bool lines_fill(gb_lines *lines, gb_status *status)
     if (!gb_grow(&lines->data, &lines->capacity, lines->end + READ_BYTES + 1, 1, status))
         return false;
     errno = 0;
+    if (gb_fault(GB_FAULT_FILE))
+        return gb_lines_fail(lines, status, "check the disk", "cannot read: %s", strerror(EIO));
     int got = gzread(lines->file, lines->data + lines->end, READ_BYTES), code = Z_OK;
     gzerror(lines->file, &code);
     const char *again = "fetch or write the file again";

@@ -9,7 +9,7 @@ char *gb_format(gb_status *status, const char *fmt, ...)
     char *text = NULL;
     va_list args;
     va_start(args, fmt);
-    int length = vasprintf(&text, fmt, args);
+    int length = gb_fault(GB_FAULT_MEMORY) ? -1 : vasprintf(&text, fmt, args);
     va_end(args);
     if (length < 0) {
         gb_fail_memory(status, "formatting text");

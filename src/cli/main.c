@@ -3,6 +3,8 @@
 
 #include <gabbro/base.h>
 
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -45,8 +47,18 @@ static int usage(FILE *out, int code)
     return code;
 }
 
+/* For tests: one operation of the process fails (see gabbro/base.h). */
+static void arm_fault(void)
+{
+    const char *n = getenv("GABBRO_FAIL_AT");
+    if (n && *n)
+        gb_fault_arm(strtoull(n, NULL, 10));
+}
+
 int main(int argc, char **argv)
 {
+    json_set_alloc_funcs(gb_noted_malloc, free);
+    arm_fault();
     if (argc < 2)
         return usage(stderr, GB_USAGE);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))

@@ -9,7 +9,7 @@
 
 static bool folder_is_empty(const char *path)
 {
-    DIR *dir = opendir(path);
+    DIR *dir = GB_TRY_OPEN(opendir(path));
     if (!dir)
         return false;
     bool empty = true;
@@ -60,7 +60,7 @@ bool gb_draft_commit(const char *draft, const char *target, gb_status *status)
         gb_remove_tree(draft, &ignored);
         return false;
     }
-    if (rename(draft, target) != 0) {
+    if (GB_TRY_CALL(rename(draft, target)) != 0) {
         gb_fail(status, GB_DATA, target, "check the folder above it", "cannot write: %s",
                 strerror(errno));
         gb_remove_tree(draft, &ignored);

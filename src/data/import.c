@@ -159,9 +159,10 @@ static bool import_begin(gb_import *import, gb_status *status)
     import->splits = json_object();
     import->files = json_object();
     import->notes = json_array();
+    if (!import->splits || !import->files || !import->notes)
+        return gb_fail_memory(status, "describing the collection");
     char *qrels = gb_path_join(status, import->dir, "qrels");
-    bool ok = import->passage_map && import->query_map && import->splits && import->files &&
-              import->notes && qrels && gb_make_dirs(qrels, status) &&
+    bool ok = import->passage_map && import->query_map && qrels && gb_make_dirs(qrels, status) &&
               (import->ids = open_writer(import, "passages.id.gbt", status)) &&
               (import->titles = open_writer(import, "passages.title.gbt", status)) &&
               (import->texts = open_writer(import, "passages.text.gbt", status)) &&

@@ -15,6 +15,10 @@ json_t *gb_json_load(const char *path, gb_status *status)
     json_error_t error;
     json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     free(text);
+    if (!json && json_error_code(&error) == json_error_out_of_memory) {
+        gb_fail_memory(status, "reading JSON");
+        return NULL;
+    }
     if (!json || !json_is_object(json)) {
         char *where = gb_format(NULL, "%s:%d", path, json ? 1 : error.line);
         gb_fail(status, GB_DATA, where ? where : path, "make the file again", "not valid JSON: %s",
@@ -62,8 +66,11 @@ int gb_jsonl_next(gb_lines *lines, json_t **object, gb_status *status)
     *object = json_loadb(line, length, 0, &error);
     if (*object && json_is_object(*object))
         return 1;
-    gb_lines_fail(lines, status, valid_hint, "not a JSON object: %s",
-                  *object ? "another kind of value" : error.text);
+    if (!*object && json_error_code(&error) == json_error_out_of_memory)
+        gb_fail_memory(status, "reading JSON");
+    else
+        gb_lines_fail(lines, status, valid_hint, "not a JSON object: %s",
+                      *object ? "another kind of value" : error.text);
     json_decref(*object);
     *object = NULL;
     return -1;

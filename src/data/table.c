@@ -75,7 +75,7 @@ gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *sta
     if (!table)
         return NULL;
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = GB_TRY_CALL(open(path, O_RDONLY | O_CLOEXEC));
     if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
         gb_fail(status, GB_DATA, path, "check the path", "cannot open table: %s",
                 fd < 0 ? strerror(errno) : "not a regular file");
@@ -86,7 +86,9 @@ gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *sta
     }
     table->map_bytes = (size_t)info.st_size;
     if (table->map_bytes)
-        table->map = mmap(NULL, table->map_bytes, PROT_READ, MAP_SHARED, fd, 0);
+        table->map = gb_fault(GB_FAULT_FILE)
+                         ? (errno = EIO, MAP_FAILED)
+                         : mmap(NULL, table->map_bytes, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (table->map == MAP_FAILED) {
         gb_fail(status, GB_DATA, path, NULL, "cannot map table: %s", strerror(errno));
@@ -147,7 +149,7 @@ gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, 
         return NULL;
     }
     writer->offsets[0] = 0;
-    int fd = mkstemp(spool);
+    int fd = GB_TRY_CALL(mkstemp(spool));
     if (fd >= 0)
         unlink(spool);
     free(spool);
@@ -169,7 +171,7 @@ bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length
                  status))
         return false;
     size_t bytes = length * writer->element_bytes;
-    if (bytes && fwrite(row, 1, bytes, writer->spool) != bytes)
+    if (bytes && (GB_TRY_CALL(0) != 0 || fwrite(row, 1, bytes, writer->spool) != bytes))
         return gb_fail(status, GB_DATA, writer->path, "free some space", "cannot write table: %s",
                        strerror(errno));
     writer->offsets[writer->count + 1] = writer->offsets[writer->count] + bytes;
@@ -184,7 +186,7 @@ static bool writer_copy(gb_table_writer *writer, FILE *target, gb_status *status
         return false;
     errno = 0;
     uint64_t copied = 0;
-    if (fflush(writer->spool) == 0 && fseeko(writer->spool, 0, SEEK_SET) == 0) {
+    if (GB_TRY_CALL(fflush(writer->spool)) == 0 && fseeko(writer->spool, 0, SEEK_SET) == 0) {
         size_t got;
         while ((got = fread(buffer, 1, COPY_BYTES, writer->spool)) > 0) {
             fwrite(buffer, 1, got, target); /* checked at commit */

@@ -236,14 +236,14 @@ static bool check_place(const char *path, bool replace, bool *exists, gb_status 
 static bool place(const char *draft, const char *path, bool exists, gb_status *status)
 {
     if (!exists)
-        return rename(draft, path) == 0 || fail_place(path, errno, status);
-    if (renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+        return GB_TRY_CALL(rename(draft, path)) == 0 || fail_place(path, errno, status);
+    if (GB_TRY_CALL(renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_EXCHANGE)) == 0)
         return gb_remove_tree(draft, status);
     char *old = gb_format(status, "%s.old", draft);
     if (!old)
         return false;
-    bool ok = rename(path, old) == 0 || fail_place(path, errno, status);
-    if (ok && rename(draft, path) != 0) {
+    bool ok = GB_TRY_CALL(rename(path, old)) == 0 || fail_place(path, errno, status);
+    if (ok && GB_TRY_CALL(rename(draft, path)) != 0) {
         ok = fail_place(path, errno, status);
         if (rename(old, path) != 0)
             gb_log(GB_LOG_ERROR, "the former model folder is now %s", old);
@@ -264,7 +264,7 @@ static char *make_draft(const char *path, char **parent, gb_status *status)
     for (unsigned tries = 0; tries < 1000; tries++) {
         char *draft = gb_format(status, "%.*s.%s.%ld-%u.draft", folder, path, path + folder,
                                 (long)getpid(), tries);
-        if (!draft || mkdir(draft, 0777) == 0)
+        if (!draft || GB_TRY_CALL(mkdir(draft, 0777)) == 0)
             return draft;
         int error = errno;
         free(draft);

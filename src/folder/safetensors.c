@@ -86,7 +86,7 @@ const gb_stored *gb_safetensors_find(const gb_safetensors *tensors, const char *
 static bool map_file(mapping *file, gb_status *status)
 {
     struct stat info;
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    int fd = GB_TRY_CALL(open(file->path, O_RDONLY | O_CLOEXEC));
     if (fd < 0 || fstat(fd, &info) != 0) {
         gb_fail(status, GB_DATA, file->path, "check the path and its permissions",
                 "cannot open: %s", strerror(errno));
@@ -96,7 +96,9 @@ static bool map_file(mapping *file, gb_status *status)
         gb_fail(status, GB_DATA, file->path, damaged,
                 "%lld bytes are too few for a safetensors file", (long long)info.st_size);
     } else {
-        void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        void *bytes = gb_fault(GB_FAULT_FILE)
+                          ? (errno = EIO, MAP_FAILED)
+                          : mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes == MAP_FAILED) {
             gb_fail(status, GB_DATA, file->path, NULL, "cannot map the file: %s", strerror(errno));
         } else {

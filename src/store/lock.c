@@ -31,12 +31,12 @@ int lock_take(const char *path, bool wait, bool *waited, gb_status *status)
 {
     *waited = false;
     for (;;) {
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        int fd = GB_TRY_CALL(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
         if (fd < 0) {
             fail_lock(path, errno, status);
             return -1;
         }
-        while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        while (GB_TRY_CALL(flock(fd, LOCK_EX | LOCK_NB)) != 0) {
             int error = errno;
             if (error == EWOULDBLOCK && wait && !gb_interrupted()) {
                 if (!*waited)

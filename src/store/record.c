@@ -45,6 +45,8 @@ bool desc_key(const json_t *desc, char key[GB_STEP_KEY], gb_status *status)
     char hex[GB_HASH_SIZE];
     gb_hash_bytes(text, strlen(text), hex);
     free(text);
+    if (!gb_memory_check("hashing a step", status))
+        return false;
     memcpy(key, hex, GB_STEP_KEY - 1);
     key[GB_STEP_KEY - 1] = '\0';
     return true;
@@ -93,7 +95,7 @@ static bool walk(const char *top, const char *relative, int depth, walk_fn *each
     char *path = relative[0] ? gb_path_join(status, top, relative) : gb_strdup(top, status);
     if (!path)
         return false;
-    DIR *dir = depth < MAX_DEPTH ? opendir(path) : NULL;
+    DIR *dir = depth < MAX_DEPTH ? GB_TRY_OPEN(opendir(path)) : NULL;
     bool ok = dir != NULL;
     if (!ok)
         gb_fail(status, GB_DATA, path, "check the store's permissions", "cannot list: %s",
@@ -118,8 +120,8 @@ static bool walk(const char *top, const char *relative, int depth, walk_fn *each
 
 static bool sync_path(const char *path, int flags, gb_status *status)
 {
-    int fd = open(path, flags | O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL || errno == EROFS);
+    int fd = GB_TRY_CALL(open(path, flags | O_RDONLY | O_CLOEXEC));
+    bool ok = fd >= 0 && (GB_TRY_CALL(fsync(fd)) == 0 || errno == EINVAL || errno == EROFS);
     if (!ok)
         gb_fail(status, GB_DATA, path, "check the disk and its free space",
                 "cannot bring to the disk: %s", strerror(errno));
@@ -242,7 +244,9 @@ json_t *run_read(const char *folder, const char *name, gb_status *status)
     char *text = path ? gb_read_file(path, &length, status) : NULL;
     json_error_t error;
     json_t *run = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &error) : NULL;
-    if (text && !run)
+    if (text && !run && json_error_code(&error) == json_error_out_of_memory)
+        gb_fail_memory(status, "reading run.json");
+    else if (text && !run)
         gb_fail(status, GB_DATA, path, NULL, "damaged: %s (line %d)", error.text, error.line);
     json_t *outputs = json_object_get(run, "outputs");
     if (run && (!json_is_object(outputs) || !name_fits(run, name, path, status) ||

@@ -93,7 +93,7 @@ static bool publish(gb_step *step, gb_status *status)
     char *resume = gb_path_join(status, step->work, RESUME_FOLDER);
     bool ok = resume && gb_remove_tree(resume, status) && sync_folder(step->work, status);
     free(resume);
-    if (ok && rename(step->work, step->final) != 0)
+    if (ok && GB_TRY_CALL(rename(step->work, step->final)) != 0)
         ok = gb_fail(status, GB_DATA, step->final, "check the store's permissions",
                      "cannot put the step into place: %s", strerror(errno));
     ok = ok && sync_folder(step->root, status);
@@ -112,7 +112,7 @@ static bool remove_damaged(gb_step *step, const gb_status *why, gb_status *statu
            why->what);
     char *aside = gb_format(status, "%s.damaged", step->work);
     bool ok = aside && gb_remove_tree(aside, status);
-    if (ok && rename(step->final, aside) != 0)
+    if (ok && GB_TRY_CALL(rename(step->final, aside)) != 0)
         ok = gb_fail(status, GB_DATA, step->final, "remove it by hand",
                      "cannot move the damaged step aside: %s", strerror(errno));
     ok = ok && gb_remove_tree(aside, status);
@@ -129,6 +129,11 @@ static bool prepare_work(gb_step *step, gb_status *status)
         lock_drop(step->lock_path, step->lock);
         step->lock = -1;
         return true;
+    }
+    if (why.code == GB_MEMORY) { /* nothing is known of the step */
+        if (status)
+            *status = why;
+        return false;
     }
     if (gb_dir_exists(step->final) && !remove_damaged(step, &why, status))
         return false;

@@ -30,7 +30,7 @@ gb_store *gb_store_open(const char *root, gb_status *status)
     char *path = root ? gb_strdup(root, status) : gb_store_default_root(status);
     char *work = path ? gb_path_join(status, path, "work") : NULL;
     bool ok = store && work && gb_make_dirs(work, status);
-    if (ok && !(store->root = realpath(path, NULL)))
+    if (ok && !(store->root = GB_TRY_OPEN(realpath(path, NULL))))
         ok = gb_fail(status, GB_DATA, path, NULL, "cannot open the store: %s", strerror(errno));
     ok = ok && (store->work = gb_path_join(status, store->root, "work"));
     free(path);
@@ -79,7 +79,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 static bool scan(const char *folder, struct dirent ***entries, int *count, gb_status *status)
 {
-    *count = scandir(folder, entries, is_step, by_name);
+    *count = GB_TRY_CALL(scandir(folder, entries, is_step, by_name));
     if (*count < 0)
         return gb_fail(status, GB_DATA, folder, "check the path and its permissions",
                        "cannot list: %s", strerror(errno));
@@ -235,7 +235,7 @@ static bool step_of_entry(const char *entry, char name[GB_STEP_NAME])
 static bool gc_work(gb_store *store, bool dry_run, gb_store_freed *freed, gb_status *status)
 {
     struct dirent **entries;
-    int count = scandir(store->work, &entries, in_work, by_name);
+    int count = GB_TRY_CALL(scandir(store->work, &entries, in_work, by_name));
     if (count < 0)
         return gb_fail(status, GB_DATA, store->work, "check the path and its permissions",
                        "cannot list: %s", strerror(errno));

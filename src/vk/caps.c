@@ -52,19 +52,16 @@ typedef struct queryable {
     bool maintenance4;      /* VK_KHR_maintenance4 or 1.3 */
 } queryable;
 
-static bool read_extensions(gb_adapter *adapter, gb_instance *instance, queryable *known,
-                            gb_status *status)
+static bool read_extensions(gb_adapter *adapter, queryable *known, gb_status *status)
 {
     uint32_t count = 0;
-    if (!VK_TRY(&instance->fault,
-                vkEnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL),
+    if (!VK_TRY(vkEnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL),
                 "listing device extensions", status))
         return false;
     VkExtensionProperties *list = gb_alloc(count, sizeof *list, status);
     if (!list)
         return false;
-    bool ok = VK_TRY(&instance->fault,
-                     vkEnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, list),
+    bool ok = VK_TRY(vkEnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, list),
                      "listing device extensions", status);
     for (size_t i = 0; ok && i < sizeof optional_extensions / sizeof optional_extensions[0]; i++) {
         const struct extension *extension = &optional_extensions[i];
@@ -398,7 +395,7 @@ static bool forced_settings(gb_device_caps *caps, gb_status *status)
     return choose_profile(caps, status);
 }
 
-static bool read_adapter(gb_adapter *adapter, gb_instance *instance, gb_status *status)
+static bool read_adapter(gb_adapter *adapter, gb_status *status)
 {
     VkPhysicalDeviceProperties basic;
     queryable known = {0};
@@ -412,7 +409,7 @@ static bool read_adapter(gb_adapter *adapter, gb_instance *instance, gb_status *
     }
     adapter->core12 = basic.apiVersion >= VK_API_VERSION_1_2;
     adapter->core13 = basic.apiVersion >= VK_API_VERSION_1_3;
-    if (!read_extensions(adapter, instance, &known, status))
+    if (!read_extensions(adapter, &known, status))
         return false;
     read_features(adapter);
     read_properties(adapter, &known);
@@ -427,7 +424,7 @@ bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *co
 {
     VkPhysicalDevice handles[32];
     uint32_t found = 32;
-    VkResult result = gb_fault_next(&instance->fault)
+    VkResult result = gb_fault(GB_FAULT_VULKAN)
                           ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                           : vkEnumeratePhysicalDevices(instance->handle, &found, handles);
     /* More than 32 devices: take the first ones. No working driver: an empty list. */
@@ -441,7 +438,7 @@ bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *co
     for (uint32_t i = 0; i < found; i++) {
         list[i].handle = handles[i];
         list[i].caps.index = i;
-        if (!read_adapter(&list[i], instance, status)) {
+        if (!read_adapter(&list[i], status)) {
             free(list);
             return false;
         }

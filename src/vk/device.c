@@ -23,8 +23,7 @@ static bool create_handle(gb_device *device, gb_status *status)
                                .pQueueCreateInfos = &queue,
                                .enabledExtensionCount = adapter->extension_count,
                                .ppEnabledExtensionNames = adapter->extensions};
-    if (!VK_TRY(&device->instance->fault,
-                vkCreateDevice(adapter->handle, &info, NULL, &device->handle), "opening the device",
+    if (!VK_TRY(vkCreateDevice(adapter->handle, &info, NULL, &device->handle), "opening the device",
                 status))
         return false;
     vkGetDeviceQueue(device->handle, adapter->queue_family, 0, &device->queue);
@@ -45,8 +44,7 @@ static bool create_timeline(gb_device *device, gb_status *status)
     if (!device->wait_semaphores || !device->counter_value)
         return gb_fail(status, GB_DEVICE, device->adapter.caps.name, "update its driver",
                        "timeline semaphores are announced but have no entry points");
-    return VK_TRY(&device->instance->fault,
-                  vkCreateSemaphore(device->handle, &info, NULL, &device->timeline),
+    return VK_TRY(vkCreateSemaphore(device->handle, &info, NULL, &device->timeline),
                   "creating the timeline", status);
 }
 
@@ -124,8 +122,7 @@ static bool create_dummies(gb_device *device, gb_status *status)
                                    .buffer = device->dummy->handle,
                                    .format = VK_FORMAT_R32G32B32A32_SFLOAT,
                                    .range = GB_ALIGNMENT};
-    return VK_TRY(&device->instance->fault,
-                  vkCreateBufferView(device->handle, &info, NULL, &device->dummy_view),
+    return VK_TRY(vkCreateBufferView(device->handle, &info, NULL, &device->dummy_view),
                   "creating a texel view", status);
 }
 
@@ -240,7 +237,7 @@ static bool submit_one(gb_device *device, const gb_submission *submission, gb_st
                          .pCommandBuffers = &submission->command,
                          .signalSemaphoreCount = 1,
                          .pSignalSemaphores = &device->timeline};
-    VkResult result = gb_fault_next(&device->instance->fault)
+    VkResult result = gb_fault(GB_FAULT_VULKAN)
                           ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                           : vkQueueSubmit(device->queue, 1, &info, VK_NULL_HANDLE);
     if (result == VK_ERROR_DEVICE_LOST)
@@ -273,7 +270,7 @@ bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "waiting for submission %llu of %llu",
                        (unsigned long long)value, (unsigned long long)device->submitted);
     do {
-        result = gb_fault_next(&device->instance->fault)
+        result = gb_fault(GB_FAULT_VULKAN)
                      ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                      : device->wait_semaphores(device->handle, &info, patience_ns);
         if (result == VK_TIMEOUT)

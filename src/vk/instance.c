@@ -13,11 +13,6 @@ const char *gb_env(const char *name)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-bool gb_fault_next(gb_fault *fault)
-{
-    return ++fault->calls == fault->fail_at;
-}
-
 const char *gb_vk_result_name(VkResult result)
 {
     switch (result) {
@@ -172,7 +167,7 @@ static bool start_messenger(gb_instance *instance, gb_status *status)
     if (!create || !instance->destroy_messenger)
         return gb_fail(status, GB_DEVICE, NULL, "install a complete Vulkan loader",
                        "VK_EXT_debug_utils is announced but has no entry points");
-    return VK_TRY(&instance->fault, create(instance->handle, &info, NULL, &instance->messenger),
+    return VK_TRY(create(instance->handle, &info, NULL, &instance->messenger),
                   "creating the debug messenger", status);
 }
 
@@ -211,9 +206,8 @@ static bool create_handle(gb_instance *instance, bool sync, gb_status *status)
         info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
     }
     info.enabledExtensionCount = extension_count;
-    VkResult result = gb_fault_next(&instance->fault)
-                          ? VK_ERROR_OUT_OF_DEVICE_MEMORY
-                          : vkCreateInstance(&info, NULL, &instance->handle);
+    VkResult result = gb_fault(GB_FAULT_VULKAN) ? VK_ERROR_OUT_OF_DEVICE_MEMORY
+                                                : vkCreateInstance(&info, NULL, &instance->handle);
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
         return gb_fail(status, GB_DEVICE, NULL,
                        "install a driver; without a GPU: apt install mesa-vulkan-drivers",
@@ -224,12 +218,9 @@ static bool create_handle(gb_instance *instance, bool sync, gb_status *status)
 gb_instance *gb_instance_create(bool validation, gb_status *status)
 {
     const char *wish = gb_env("GABBRO_VALIDATION");
-    const char *fail_at = gb_env("GABBRO_FAIL_AT");
     gb_instance *instance = gb_alloc(1, sizeof *instance, status);
     if (!instance)
         return NULL;
-    if (fail_at)
-        instance->fault.fail_at = strtoull(fail_at, NULL, 10);
     if (validation || (wish && strcmp(wish, "0") != 0)) {
         instance->validating =
             layer_present() &&

@@ -99,7 +99,7 @@ static bool allocate(gb_buffer *buffer, gb_status *status)
                                      .allocationSize = needs.size,
                                      .memoryTypeIndex = type};
         VkMemoryPropertyFlags got = device->memory.memoryTypes[type].propertyFlags;
-        result = gb_fault_next(&device->instance->fault)
+        result = gb_fault(GB_FAULT_VULKAN)
                      ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                      : vkAllocateMemory(device->handle, &info, NULL, &buffer->memory);
         if (result == VK_SUCCESS) {
@@ -108,7 +108,6 @@ static bool allocate(gb_buffer *buffer, gb_status *status)
             buffer->cached = got & CACHED;
             if (mapped)
                 return VK_TRY(
-                    &device->instance->fault,
                     vkMapMemory(device->handle, buffer->memory, 0, VK_WHOLE_SIZE, 0, &buffer->map),
                     "mapping a buffer", status);
             return true;
@@ -153,13 +152,12 @@ gb_buffer *gb_buffer_create(gb_device *device, gb_buffer_kind kind, uint64_t byt
         .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
         .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
-    gb_fault *fault = &device->instance->fault;
     buffer->next = device->buffers;
     device->buffers = buffer;
-    if (!VK_TRY(fault, vkCreateBuffer(device->handle, &info, NULL, &buffer->handle),
-                "creating a buffer", status) ||
+    if (!VK_TRY(vkCreateBuffer(device->handle, &info, NULL, &buffer->handle), "creating a buffer",
+                status) ||
         !allocate(buffer, status) ||
-        !VK_TRY(fault, vkBindBufferMemory(device->handle, buffer->handle, buffer->memory, 0),
+        !VK_TRY(vkBindBufferMemory(device->handle, buffer->handle, buffer->memory, 0),
                 "binding memory", status)) {
         gb_buffer_destroy(buffer);
         return NULL;

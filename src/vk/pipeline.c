@@ -25,12 +25,9 @@ static bool create_layouts(gb_device *device, gb_status *status)
                                          .pSetLayouts = &device->set_layout,
                                          .pushConstantRangeCount = 1,
                                          .pPushConstantRanges = &push};
-    gb_fault *fault = &device->instance->fault;
-    return VK_TRY(fault,
-                  vkCreateDescriptorSetLayout(device->handle, &set, NULL, &device->set_layout),
+    return VK_TRY(vkCreateDescriptorSetLayout(device->handle, &set, NULL, &device->set_layout),
                   "creating the descriptor layout", status) &&
-           VK_TRY(fault,
-                  vkCreatePipelineLayout(device->handle, &layout, NULL, &device->pipeline_layout),
+           VK_TRY(vkCreatePipelineLayout(device->handle, &layout, NULL, &device->pipeline_layout),
                   "creating the pipeline layout", status);
 }
 
@@ -106,15 +103,13 @@ static bool build(gb_device *device, gb_pipeline *pipeline, const gb_shader_bina
                   .pName = "main",
                   .pSpecializationInfo = spec_count ? &constants : NULL},
         .layout = device->pipeline_layout};
-    gb_fault *fault = &device->instance->fault;
     char doing[96];
     snprintf(doing, sizeof doing, "building the pipeline of %s", shader->name);
-    if (!VK_TRY(fault, vkCreateShaderModule(device->handle, &module_info, NULL, &info.stage.module),
-                doing, status))
+    if (!VK_TRY(vkCreateShaderModule(device->handle, &module_info, NULL, &info.stage.module), doing,
+                status))
         return false;
     set_subgroup(device, pipeline, &info.stage, &required);
-    bool ok = VK_TRY(fault,
-                     vkCreateComputePipelines(device->handle, device->pipeline_cache, 1, &info,
+    bool ok = VK_TRY(vkCreateComputePipelines(device->handle, device->pipeline_cache, 1, &info,
                                               NULL, &pipeline->handle),
                      doing, status);
     vkDestroyShaderModule(device->handle, info.stage.module, NULL);

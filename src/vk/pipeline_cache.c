@@ -7,15 +7,13 @@
 
 #define HEADER GB_HASH_SIZE /* 64 digits and a newline */
 
-/* $XDG_CACHE_HOME/gabbro/pipelines-UUID-VERSION.bin, or NULL without a home. */
-static char *cache_path(const gb_device *device)
+char *gb_cache_path(const gb_device_caps *caps, const char *kind, const char *suffix)
 {
-    const gb_device_caps *caps = &device->adapter.caps;
     const char *base = gb_env("XDG_CACHE_HOME"), *home = gb_env("HOME");
     if (!base && !home)
         return NULL;
-    return gb_format(NULL, "%s%s/gabbro/pipelines-%s-%08x.bin", base ? base : home,
-                     base ? "" : "/.cache", caps->uuid, caps->driver_version);
+    return gb_format(NULL, "%s%s/gabbro/%s-%s-%08x.%s", base ? base : home, base ? "" : "/.cache",
+                     kind, caps->uuid, caps->driver_version, suffix);
 }
 
 /* The payload of a sound file (caller frees *file), or NULL. */
@@ -44,14 +42,13 @@ bool gb_pipeline_cache_load(gb_device *device, gb_status *status)
     size_t length = 0;
     const char *payload = NULL;
     if (!(device->adapter.caps.quirks & GB_QUIRK_NO_PIPELINE_CACHE))
-        device->cache_path = cache_path(device);
+        device->cache_path = gb_cache_path(&device->adapter.caps, "pipelines", "bin");
     if (device->cache_path)
         payload = read_payload(device->cache_path, &file, &length);
     VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
                                       .initialDataSize = payload ? length : 0,
                                       .pInitialData = payload};
-    bool ok = VK_TRY(&device->instance->fault,
-                     vkCreatePipelineCache(device->handle, &info, NULL, &device->pipeline_cache),
+    bool ok = VK_TRY(vkCreatePipelineCache(device->handle, &info, NULL, &device->pipeline_cache),
                      "creating the pipeline cache", status);
     free(file);
     return ok;

@@ -8,19 +8,14 @@
 
 /* ---- results of Vulkan calls (instance.c) --------------------------------------------------- */
 
-/* Counts Vulkan calls so that tests can make the n-th one fail (GABBRO_FAIL_AT). */
-typedef struct gb_fault {
-    uint64_t calls;   /* calls that returned a VkResult so far */
-    uint64_t fail_at; /* the one to replace by a failure, 1-based; 0 = none */
-} gb_fault;
-bool gb_fault_next(gb_fault *fault); /* true: pretend that this call failed */
 /* True for VK_SUCCESS; otherwise fills status with `doing` and the result's meaning. */
 bool gb_vk_check(VkResult result, const char *doing, gb_status *status);
 const char *gb_vk_result_name(VkResult result);
 
-/* Every VkResult goes through here: VK_TRY(&device->fault, vkFoo(...), "doing foo", status). */
-#define VK_TRY(fault, call, doing, status)                                                         \
-    gb_vk_check(gb_fault_next(fault) ? VK_ERROR_OUT_OF_DEVICE_MEMORY : (call), (doing), (status))
+/* Every VkResult goes through here: VK_TRY(vkFoo(...), "doing foo", status). */
+#define VK_TRY(call, doing, status)                                                                \
+    gb_vk_check(gb_fault(GB_FAULT_VULKAN) ? VK_ERROR_OUT_OF_DEVICE_MEMORY : (call), (doing),       \
+                (status))
 
 /* ---- instance (instance.c) ------------------------------------------------------------------ */
 
@@ -30,7 +25,6 @@ typedef struct gb_instance {
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger; /* extension entry point */
     atomic_uint messages;                                  /* validation messages counted so far */
     bool validating;                                       /* the layer is on */
-    gb_fault fault; /* GABBRO_FAIL_AT for all calls of this instance */
 } gb_instance;
 
 gb_instance *gb_instance_create(bool validation, gb_status *status);
@@ -76,6 +70,14 @@ const gb_adapter *gb_adapter_select(const gb_adapter *adapters, uint32_t count, 
                                     gb_status *status);
 /* Quirks of a device, with GABBRO_QUIRKS applied (quirks.c). */
 bool gb_quirks_find(const gb_device_caps *caps, uint32_t *quirks, gb_status *status);
+/* Apply a list "no_matrix,-small_submits" to *bits. */
+bool gb_quirks_apply(const char *wish, uint32_t *bits, gb_status *status);
+/* Variants that the self-test found wrong on this driver, GB_QUIRK_ bits (selftest.c). */
+uint32_t gb_selftest_quirks(const gb_device_caps *caps);
+/* Fails with GB_DEVICE when it found kernels wrong that have no next best. */
+bool gb_selftest_passed(const gb_device_caps *caps, gb_status *status);
+/* $XDG_CACHE_HOME/gabbro/KIND-UUID-VERSION.SUFFIX, or NULL without a home; caller frees. */
+char *gb_cache_path(const gb_device_caps *caps, const char *kind, const char *suffix);
 
 /* ---- device --------------------------------------------------------------------------------- */
 

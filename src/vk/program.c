@@ -102,14 +102,13 @@ static bool create_sets(gb_program *program, gb_status *status)
     uint32_t count = program->dispatch_count;
     if (count == 0)
         return true;
-    gb_fault *fault = &device->instance->fault;
     VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count * GB_BINDINGS},
                                     {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, count * GB_BINDINGS}};
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                        .maxSets = count,
                                        .poolSizeCount = 2,
                                        .pPoolSizes = sizes};
-    if (!VK_TRY(fault, vkCreateDescriptorPool(device->handle, &pool, NULL, &program->set_pool),
+    if (!VK_TRY(vkCreateDescriptorPool(device->handle, &pool, NULL, &program->set_pool),
                 "creating descriptors", status))
         return false;
     VkDescriptorSetLayout *layouts = gb_alloc(count, sizeof *layouts, status);
@@ -122,7 +121,7 @@ static bool create_sets(gb_program *program, gb_status *status)
                                         .descriptorPool = program->set_pool,
                                         .descriptorSetCount = count,
                                         .pSetLayouts = layouts};
-    ok = ok && VK_TRY(fault, vkAllocateDescriptorSets(device->handle, &info, program->sets),
+    ok = ok && VK_TRY(vkAllocateDescriptorSets(device->handle, &info, program->sets),
                       "allocating descriptors", status);
     free(layouts);
     return ok;
@@ -161,8 +160,7 @@ static bool write_views(gb_program *program, VkDescriptorSet set, const gb_item 
                                            .offset = b->offset,
                                            .range = b->size / 16 * 16};
             view = &program->views[program->view_count];
-            if (!VK_TRY(&device->instance->fault,
-                        vkCreateBufferView(device->handle, &info, NULL, view),
+            if (!VK_TRY(vkCreateBufferView(device->handle, &info, NULL, view),
                         "creating a texel view", status))
                 return false;
             program->view_count++;
@@ -224,7 +222,6 @@ static bool open_chunk(recorder *r)
 {
     gb_program *program = r->program;
     gb_device *device = program->device;
-    gb_fault *fault = &device->instance->fault;
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                         .commandPool = program->pool,
                                         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
@@ -234,9 +231,9 @@ static bool open_chunk(recorder *r)
                                       .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
     if (!gb_grow(&program->chunks, &r->chunk_capacity, program->chunk_count + 1,
                  sizeof *program->chunks, r->status) ||
-        !VK_TRY(fault, vkAllocateCommandBuffers(device->handle, &info, &r->command),
+        !VK_TRY(vkAllocateCommandBuffers(device->handle, &info, &r->command),
                 "allocating a command buffer", r->status) ||
-        !VK_TRY(fault, vkBeginCommandBuffer(r->command, &begin), "recording a program", r->status))
+        !VK_TRY(vkBeginCommandBuffer(r->command, &begin), "recording a program", r->status))
         return false;
     program->chunks[program->chunk_count++] = (gb_submission){.command = r->command};
     if (program->chunk_count == 1) {
@@ -253,8 +250,7 @@ static bool close_chunk(recorder *r, bool last)
 {
     if (last)
         gb_record_barrier(r->command, true);
-    bool ok = VK_TRY(&r->program->device->instance->fault, vkEndCommandBuffer(r->command),
-                     "recording a program", r->status);
+    bool ok = VK_TRY(vkEndCommandBuffer(r->command), "recording a program", r->status);
     r->command = VK_NULL_HANDLE;
     return ok;
 }
@@ -355,8 +351,7 @@ static bool create_queries(gb_program *program, gb_status *status)
                                   .queryCount = 2 * count};
     program->timed = gb_alloc(count, sizeof *program->timed, status);
     return program->timed &&
-           VK_TRY(&device->instance->fault,
-                  vkCreateQueryPool(device->handle, &info, NULL, &program->queries),
+           VK_TRY(vkCreateQueryPool(device->handle, &info, NULL, &program->queries),
                   "creating timestamps", status);
 }
 
@@ -365,8 +360,7 @@ static bool create_pool(gb_program *program, gb_status *status)
     gb_device *device = program->device;
     VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .queueFamilyIndex = device->adapter.queue_family};
-    return VK_TRY(&device->instance->fault,
-                  vkCreateCommandPool(device->handle, &info, NULL, &program->pool),
+    return VK_TRY(vkCreateCommandPool(device->handle, &info, NULL, &program->pool),
                   "creating a command pool", status);
 }
 
@@ -428,8 +422,7 @@ static bool collect(gb_program *program, gb_status *status)
         caps->timestamp_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << caps->timestamp_bits) - 1;
     uint64_t *ticks = gb_alloc(2 * (size_t)count, sizeof *ticks, status);
     bool ok = ticks && gb_device_wait(device, program->last_value, status) &&
-              VK_TRY(&device->instance->fault,
-                     vkGetQueryPoolResults(device->handle, program->queries, 0, 2 * count,
+              VK_TRY(vkGetQueryPoolResults(device->handle, program->queries, 0, 2 * count,
                                            2 * (size_t)count * sizeof *ticks, ticks, sizeof *ticks,
                                            VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
                      "reading timestamps", status);

@@ -40,6 +40,11 @@ static const struct flag {
     {GB_QUIRK_NO_FP16, "no_fp16"},
     {GB_QUIRK_NO_PIPELINE_CACHE, "no_pipeline_cache"},
     {GB_QUIRK_SMALL_SUBMITS, "small_submits"},
+    {GB_QUIRK_NO_TEXELS, "no_texels"},
+    {GB_QUIRK_NO_LANE_ROWS, "no_lane_rows"},
+    {GB_QUIRK_NO_SHUFFLE_MATMUL, "no_shuffle_matmul"},
+    {GB_QUIRK_NO_SHUFFLE_ATTENTION, "no_shuffle_attention"},
+    {GB_QUIRK_NO_SHUFFLE_NORM, "no_shuffle_norm"},
 };
 #define FLAG_COUNT (sizeof flags / sizeof flags[0])
 
@@ -61,16 +66,34 @@ static bool matches(const struct quirk *quirk, const gb_device_caps *caps)
            (!quirk->before || caps->driver_version < quirk->before);
 }
 
+/* What the shuffling kernels of CPU drivers stand on: workgroups of 8 lanes are one subgroup. */
+static bool can_shuffle(const gb_device_caps *caps)
+{
+    return (caps->subgroup_ops & GB_SUBGROUP_SHUFFLE) && caps->subgroup_min >= 8;
+}
+
+/* Kernels of the cpu profile that cannot run here. */
+static uint32_t unfit(const gb_device_caps *caps, uint32_t known)
+{
+    const char *profile = gb_env("GABBRO_PROFILE");
+    bool cpu = profile ? !strcmp(profile, "cpu") : caps->type == GB_DEVICE_CPU;
+    bool shuffles = can_shuffle(caps) && !(known & GB_QUIRK_NO_SUBGROUPS);
+    return cpu && !shuffles ? GB_QUIRK_SHUFFLES : 0;
+}
+
 const char *gb_quirk_reason(const gb_device_caps *caps, uint32_t bit)
 {
     for (size_t i = 0; i < QUIRK_COUNT; i++)
         if ((quirks[i].flag & bit) && matches(&quirks[i], caps))
             return quirks[i].reason;
+    if (bit & gb_selftest_quirks(caps))
+        return "gabbro doctor found wrong numbers on this driver";
+    if ((bit & GB_QUIRK_SHUFFLES) && !can_shuffle(caps))
+        return "its subgroups are smaller than 8 lanes, or do not shuffle";
     return "GABBRO_QUIRKS asks for it";
 }
 
-/* Applies "no_matrix,-small_submits" to *bits. */
-static bool apply(const char *wish, uint32_t *bits, gb_status *status)
+bool gb_quirks_apply(const char *wish, uint32_t *bits, gb_status *status)
 {
     while (*wish) {
         size_t length = strcspn(wish, ",");
@@ -85,7 +108,7 @@ static bool apply(const char *wish, uint32_t *bits, gb_status *status)
                 known = true;
             }
         if (!known) {
-            char all[128];
+            char all[256];
             gb_quirks_text(UINT32_MAX, all, sizeof all);
             return gb_fail(status, GB_USAGE, "GABBRO_QUIRKS", all, "unknown quirk '%.*s'",
                            (int)name_length, name);
@@ -97,12 +120,13 @@ static bool apply(const char *wish, uint32_t *bits, gb_status *status)
 
 bool gb_quirks_find(const gb_device_caps *caps, uint32_t *bits, gb_status *status)
 {
-    uint32_t found = 0;
+    uint32_t found = gb_selftest_quirks(caps);
     for (size_t i = 0; i < QUIRK_COUNT; i++)
         if (matches(&quirks[i], caps))
             found |= quirks[i].flag;
+    found |= unfit(caps, found);
     const char *wish = gb_env("GABBRO_QUIRKS");
-    if (wish && !apply(wish, &found, status))
+    if (wish && !gb_quirks_apply(wish, &found, status))
         return false;
     *bits = found;
     return true;

@@ -76,14 +76,14 @@ const gb_adapter *gb_adapter_select(const gb_adapter *adapters, uint32_t count, 
         if (!chosen)
             gb_fail(status, GB_DEVICE, adapters[0].caps.name, no_device_hint,
                     "no device is usable: %s", adapters[0].caps.reason);
-        return chosen;
+        return chosen && gb_selftest_passed(&chosen->caps, status) ? chosen : NULL;
     }
     for (uint32_t i = 0; i < count; i++) {
         const gb_device_caps *caps = &adapters[i].caps;
         if (!named(caps, select))
             continue;
         if (caps->usable)
-            return &adapters[i];
+            return gb_selftest_passed(caps, status) ? &adapters[i] : NULL;
         gb_fail(status, GB_DEVICE, where, "choose another device", "%s cannot be used: %s",
                 caps->name, caps->reason);
         return NULL;
@@ -116,7 +116,7 @@ bool gb_device_list(gb_device_caps **caps, size_t *count, gb_status *status)
 
 char *gb_device_identity(const gb_device_params *params, gb_status *status)
 {
-    char *text = NULL, quirks[128];
+    char *text = NULL, quirks[256];
     gb_adapter *adapters = NULL;
     uint32_t count = 0;
     gb_instance *instance = gb_instance_create(false, status);

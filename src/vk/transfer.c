@@ -6,13 +6,12 @@
 
 static bool prepare(gb_device *device, gb_staging *staging, gb_buffer_kind kind, gb_status *status)
 {
-    gb_fault *fault = &device->instance->fault;
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT |
                                              VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                     .queueFamilyIndex = device->adapter.queue_family};
     if (!device->transfer_pool &&
-        !VK_TRY(fault, vkCreateCommandPool(device->handle, &pool, NULL, &device->transfer_pool),
+        !VK_TRY(vkCreateCommandPool(device->handle, &pool, NULL, &device->transfer_pool),
                 "creating the transfer pool", status))
         return false;
     for (int i = 0; i < 2; i++) {
@@ -24,7 +23,7 @@ static bool prepare(gb_device *device, gb_staging *staging, gb_buffer_kind kind,
                                          device, kind, GB_STAGING_BYTES, "staging", status)))
             return false;
         if (!staging->command[i] &&
-            !VK_TRY(fault, vkAllocateCommandBuffers(device->handle, &info, &staging->command[i]),
+            !VK_TRY(vkAllocateCommandBuffers(device->handle, &info, &staging->command[i]),
                     "allocating a transfer command buffer", status))
             return false;
     }
@@ -44,17 +43,16 @@ void gb_transfer_free(gb_device *device)
 static bool submit_copy(gb_device *device, gb_staging *staging, int half, VkBuffer from,
                         VkBuffer to, VkBufferCopy region, gb_status *status)
 {
-    gb_fault *fault = &device->instance->fault;
     VkCommandBuffer command = staging->command[half];
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     gb_submission submission = {command, "transfer", "transfer"};
-    if (!VK_TRY(fault, vkBeginCommandBuffer(command, &begin), "recording a transfer", status))
+    if (!VK_TRY(vkBeginCommandBuffer(command, &begin), "recording a transfer", status))
         return false;
     gb_record_barrier(command, false);
     vkCmdCopyBuffer(command, from, to, 1, &region);
     gb_record_barrier(command, true);
-    if (!VK_TRY(fault, vkEndCommandBuffer(command), "recording a transfer", status))
+    if (!VK_TRY(vkEndCommandBuffer(command), "recording a transfer", status))
         return false;
     staging->value[half] = gb_device_submit(device, &submission, 1, status);
     return staging->value[half] != 0;
