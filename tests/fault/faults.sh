@@ -219,6 +219,44 @@ fault 3 "a folder for results that cannot be made" 'cut.jsonl/results' \
     sh "$reproduce" table1 --collection beir --out cut.jsonl/results --quiet
 expect "a failed run leaves no results" [ -z "$(find results -type f)" ]
 
+# ---- any call fails -------------------------------------------------------------------------------
+# One call of the program fails (GABBRO_FAIL_AT): one message and a code, no half-written file, and what
+# was finished stays. tests/nn/faults.c does it call by call inside one process.
+failing() # WHAT COMMAND...: fails at calls ever farther apart, the last one behind its end
+{
+    what=$1 at=1 failed=0 wrong=0
+    shift
+    while [ $at -lt 40000 ]; do
+        GABBRO_FAIL_AT=$at "$GABBRO" "$@" --quiet --store other >stdout 2>stderr </dev/null
+        status=$?
+        case $status:$(tail -n 1 stderr) in
+        0:*) rm -rf "$(cat stdout)" ;; # done without what failed, or behind its end
+        [35]:"gabbro: "*) failed=$((failed + 1)) ;;
+        *) wrong=$at ;;
+        esac
+        if [ $wrong != 0 ] || { [ $status != 0 ] && [ -s stdout ]; } ||
+            [ -n "$(find other -name '*.draft')" ]; then
+            bad "$what, call $at: 3 or 5 with a message and no draft, not $status" stderr
+            return
+        fi
+        at=$((at + 1 + at / 3))
+    done
+    "$GABBRO" store verify --store other >stdout 2>&1 || bad "$what: the store is whole" stdout
+    if [ $failed -gt 12 ] && [ $status = 0 ]; then
+        good "$what: $failed failures, then it is done"
+    else
+        bad "$what: $failed failures, then it ends with $status"
+    fi
+}
+
+cp -r store other
+trained="$mlm --layers 1 --hidden 16 --heads 2 --ffn 32"
+failing "pretrain" $trained
+failing "evaluate" evaluate --model "$encoder" $data
+expect "after failures the model is that of a quiet run" \
+    cmp "$(gabbro $trained)/model/model.safetensors" "$(gabbro $trained --store other)/model/model.safetensors"
+rm -rf other
+
 # ---- signals --------------------------------------------------------------------------------------
 # Training is stopped as soon as it has found its device: it saves after the step it is in. It runs at
 # low priority, so that it is not done before the signal comes on a busy machine.
