@@ -205,6 +205,7 @@ typedef struct gb_target {
     uint32_t max_groups;       /* workgroups in one grid dimension */
     uint32_t max_invocations;  /* lanes in a workgroup */
     uint64_t max_texel_bytes;  /* largest operand that may be read as texels; 0: none */
+    uint32_t avoid;            /* variants not to use, GB_QUIRK_ bits */
 } gb_target;
 gb_target gb_target_of(const gb_device *device);
 

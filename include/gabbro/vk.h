@@ -13,7 +13,8 @@
  *   GABBRO_BARRIERS=full                a barrier before every item of every program
  *   GABBRO_SUBMIT_MS=n                  most estimated milliseconds of one submission (200); 0 puts
  *                                       every item in its own, which names the one that hangs
- *   GABBRO_SELFTEST=off                 neither test a new driver nor heed what was found
+ *   GABBRO_SELFTEST=off|afresh          neither test a new driver nor heed what was found; afresh:
+ *                                       forget what was found
  *   XDG_CACHE_HOME                      where the pipeline cache and what the self-test found live
  *                                       (else ~/.cache) */
 #ifndef GABBRO_VK_H

@@ -79,7 +79,8 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
 static void use_texels(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
                        const gb_node *node, uint32_t mask)
 {
-    if (node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS] <= WIDEST_UNROLLED)
+    if (node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS] <= WIDEST_UNROLLED &&
+        !(target->avoid & GB_QUIRK_NO_SHUFFLE_ATTENTION))
         gb_use_texels(target, tape, kernel, mask);
 }
 

@@ -8,10 +8,15 @@ uint32_t ops_lanes(const gb_target *target)
     return target->max_invocations < 64 ? target->max_invocations : 64;
 }
 
+bool ops_lane_rows(const gb_target *target)
+{
+    return target->profile == GB_PROFILE_CPU && !(target->avoid & GB_QUIRK_NO_LANE_ROWS);
+}
+
 void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows)
 {
     uint32_t lanes = ops_lanes(target);
-    uint32_t lanes_per_row = target->profile == GB_PROFILE_CPU ? 1 : lanes;
+    uint32_t lanes_per_row = ops_lane_rows(target) ? 1 : lanes;
     uint32_t rows_per_group = lanes / lanes_per_row;
     spec(kernel, lanes);
     spec(kernel, lanes_per_row);

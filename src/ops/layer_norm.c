@@ -17,7 +17,7 @@ enum { ATTR_EPS };
 static void start(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
                   const gb_tensor_info *info, uint32_t texels, uint32_t cpu_groups)
 {
-    if (info->cols <= WIDEST_UNROLLED)
+    if (info->cols <= WIDEST_UNROLLED && !(target->avoid & GB_QUIRK_NO_SHUFFLE_NORM))
         gb_use_texels(target, tape, kernel, texels);
     if (!kernel->texels) {
         ops_row_kernel(kernel, target, info->rows);

@@ -141,7 +141,8 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     if (!split)
         own.splits = 1;
     gb_kernel kernel = kernel_of(NULL, form_label(call->form));
-    bool cpu = emitter->target.profile == GB_PROFILE_CPU;
+    bool cpu = emitter->target.profile == GB_PROFILE_CPU &&
+               !(emitter->target.avoid & GB_QUIRK_NO_SHUFFLE_MATMUL);
     bind(&kernel, 0, call->a, GB_READ);
     bind(&kernel, 1, call->b, GB_READ);
     if (cpu && call->k) /* a product without k has nothing to view */

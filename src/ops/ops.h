@@ -48,6 +48,8 @@ static inline void spec(gb_kernel *kernel, uint32_t value)
 
 /* Lanes of a workgroup for simple kernels: one AVX2 register on a CPU. */
 uint32_t ops_lanes(const gb_target *target);
+/* Whether kernels on rows give each lane a row of its own: barriers are dear on CPU drivers. */
+bool ops_lane_rows(const gb_target *target);
 /* Start of a kernel on rows (common/rows.glsl): specs 0, 1 and the grid. */
 void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows);
 /* The same for rows on which a lane of its own may spend `turns` turns of loops: long rows are

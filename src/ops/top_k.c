@@ -17,8 +17,7 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     if (!info->rows || !values->cols)
         return true;
     const gb_target *target = &emitter->target;
-    /* On CPU drivers a lane has a row of its own, for barriers are dear there. */
-    bool own_rows = target->profile == GB_PROFILE_CPU && info->cols <= LONGEST_OWN_ROW;
+    bool own_rows = ops_lane_rows(target) && info->cols <= LONGEST_OWN_ROW;
     uint32_t lanes = ops_lanes(target);
     if (!own_rows)
         lanes = target->max_invocations < 256 ? target->max_invocations : 256;

@@ -38,7 +38,10 @@ gb_target gb_target_of(const gb_device *device)
                        .max_groups = caps->max_grid[0],
                        .max_invocations = caps->max_workgroup,
                        .max_texel_bytes =
-                           caps->profile == GB_PROFILE_CPU ? caps->max_texel_bytes : 0};
+                           caps->profile == GB_PROFILE_CPU && !(caps->quirks & GB_QUIRK_NO_TEXELS)
+                               ? caps->max_texel_bytes
+                               : 0,
+                       .avoid = caps->quirks & GB_QUIRK_VARIANTS};
 }
 
 static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
@@ -51,6 +54,33 @@ static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
                                   ? exec->inputs
                                   : exec->state->arenas[place.space - SPACE_ARENA0];
     return (gb_binding){buffer, place.start, place.bytes};
+}
+
+/* For tests: shaders that GABBRO_SPOIL lists only write ones. */
+static bool spoiled(const char *shader)
+{
+    const char *list = getenv("GABBRO_SPOIL");
+    size_t length = strlen(shader);
+    for (const char *at = list; at && *at;) {
+        size_t word = strcspn(at, ",");
+        if (word == length && !strncmp(at, shader, length))
+            return true;
+        at += word + (at[word] == ',');
+    }
+    return false;
+}
+
+static void spoil(gb_item *item, const gb_kernel *kernel)
+{
+    for (int b = 0; b < GB_KERNEL_BINDINGS; b++)
+        if ((kernel->access[b] & GB_WRITE) && item->bind[b].buffer) {
+            *item = (gb_item){.kind = GB_ITEM_FILL,
+                              .barrier_before = item->barrier_before,
+                              .label = "spoiled",
+                              .bind = {item->bind[b]},
+                              .fill = gb_float_bits(1)};
+            return;
+        }
 }
 
 static bool record_main(gb_exec *exec, const gb_emitter *emitter, gb_status *status)
@@ -80,6 +110,8 @@ static bool record_main(gb_exec *exec, const gb_emitter *emitter, gb_status *sta
         item->flops = kernel->flops;
         item->bytes = kernel->bytes;
         exec->flops += kernel->flops;
+        if (ok && spoiled(shader))
+            spoil(item, kernel);
     }
     exec->main = ok ? gb_program_create(device, items, emitter->count, status) : NULL;
     free(items);

@@ -1,0 +1,41 @@
+/* The self-test: every kernel variant of a device against float64, what is wrong avoided from then
+ * on. The result is kept for each driver (gb_selftest_store). */
+#ifndef CLI_SELFTEST_H
+#define CLI_SELFTEST_H
+
+#include <gabbro/vk.h>
+
+#define SELFTEST_CASES     20
+#define SELFTEST_TOLERANCE 2e-5 /* of a tensor's largest value; sums this short are near 1e-6 */
+
+/* One program of kernels, forward and gradient, with the kernels that the device has now: largest
+ * difference from float64, of the tensor's largest value. */
+const char *selftest_case_name(size_t i);
+bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status);
+
+/* Sets of kernels that are tried. */
+typedef enum selftest_column {
+    SELFTEST_USED,    /* what programs will use */
+    SELFTEST_BUFFERS, /* operands from storage buffers */
+    SELFTEST_PLAIN,   /* next best of everything */
+    SELFTEST_COLUMNS
+} selftest_column;
+
+typedef struct selftest_report {
+    uint32_t wrong;                                 /* GB_QUIRK_VARIANTS bits found wrong */
+    double worst[SELFTEST_CASES][SELFTEST_COLUMNS]; /* < 0: not tried; INFINITY: did not run */
+    char refused[400];                              /* cases with no right kernel; may be empty */
+    char why[200];                                  /* first message of a case that did not run */
+    double seconds;                                 /* taken */
+} selftest_report;
+
+/* Test what programs will use, find out which variants are to blame for what is wrong, and avoid
+ * them on this device. `all`: the next best variants too. The result is kept. */
+bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_status *status);
+/* What a variant is, and what stands in for it; static. */
+void selftest_variant(uint32_t bit, const char **what, const char **instead);
+/* The self-test of the device that `select` names (may be NULL), unless its driver was tested
+ * before; says what it finds wrong. False if the device could not be opened. */
+bool selftest_ensure(const char *select, gb_status *status);
+
+#endif
