@@ -131,6 +131,7 @@ typedef enum gb_purpose {
     GB_RNG_QUERYGEN = 8,/* extractive query generator */
     GB_RNG_TEST = 9,    /* tests */
     GB_RNG_SPLIT = 10,  /* splits and samples of collections */
+    GB_RNG_DRAW = 11,   /* tokens drawn from a language model (on the device) */
 } gb_purpose;
 
 /* A counter-based stream keyed by (seed, purpose, step, row): no state crosses rows, so results do

@@ -154,6 +154,19 @@ gb_tensor gb_vocabulary_set_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb
  * row r. scores [R,C] (consumed), pairs u32 [R,2]: better and worse column (GB_NO_ROW: no loss). */
 gb_tensor gb_preference_loss(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights);
 
+/* ---- draws
+ * --------------------------------------------------------------------------------------------- */
+
+/* A column of each row of logits [R,C], drawn with the probabilities of the row's softmax -> u32
+ * [R,1]; GB_NO_ROW for a row without a number. The draw of row r is the largest of logits with
+ * Gumbel noise, one output of the stream (seed, GB_RNG_DRAW, step, r) a column; sequences: any
+ * sequences input (carries seed and step). C below 2^24. No gradient. */
+gb_tensor gb_sample_rows(gb_tape *tape, gb_tensor logits, gb_tensor sequences);
+/* The same with logits = h E^T + bias over a vocabulary, chunk by chunk like gb_vocabulary_loss;
+ * chunks make no difference to the draws. */
+gb_tensor gb_vocabulary_sample(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
+                               gb_tensor sequences, uint32_t chunk_rows);
+
 /* ---- parameters that are not trained
  * ---------------------------------------------------------------------- */
 
