@@ -192,6 +192,8 @@ gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_input
  * sum_r weights[r] * CE. labels u32 [R, 1], weights f32 [R, 1]. */
 gb_tensor gb_bert_mlm_loss(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor labels,
                            gb_tensor weights);
+/* Tokens that the masked LM draws at picked states h [R, H] -> u32 [R, 1] (gb_sample_rows). */
+gb_tensor gb_bert_mlm_sample(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor sequences);
 
 /* ---- checkpoints
  * ------------------------------------------------------------------------------------- */

@@ -23,6 +23,10 @@ typedef enum gb_contrast {
 
 typedef enum gb_decoder { GB_DECODER_CAUSAL, GB_DECODER_MASKED } gb_decoder;
 
+/* SimLM's two masks of a passage. Nested is the default, as released: what the encoder does not
+ * see, the decoder does not see either. By the paper's text they are drawn independently. */
+typedef enum gb_masks { GB_MASKS_NESTED, GB_MASKS_INDEPENDENT } gb_masks;
+
 /* How Bag-of-Word prediction makes logits of the [CLS] vector. */
 typedef enum gb_bow_head { GB_BOW_FULL, GB_BOW_PROJECTION } gb_bow_head;
 
@@ -42,10 +46,11 @@ typedef struct gb_pretrain_params {
     uint32_t longest;          /* tokens of a sequence, specials included */
     uint32_t queries;          /* generated queries used of each passage (C); 5 */
     uint32_t passages;         /* passages used, of those with generated queries; 0: all passages */
-    double mask_ratio;         /* of the encoder's input */
+    double mask_ratio;         /* of the encoder's input; .15, simlm .3 */
     double decoder_mask_ratio; /* of a decoder's. CoT-MAE, masked: .45. autoencoding: .45, as its
                                   paper wants more than the encoder's without saying how much.
-                                  enhanced: .5 of every row, as released */
+                                  enhanced: .5 of every row, as released. simlm: .5 */
+    gb_masks decoder_masks;    /* SimLM */
     uint32_t head_layers;      /* Condenser head; 2 */
     uint32_t skip_from;        /* layer whose states the Condenser head takes; half of the layers */
     gb_contrast contrast;      /* coCondenser. Symmetric is the default: equation 8 of the LLM paper
@@ -57,7 +62,7 @@ typedef struct gb_pretrain_params {
     gb_decoder decoder;        /* CoT-MAE. Causal is the default: the published models come from the
                                   released code, which decodes causally; the paper's text says
                                   masked (deviation 5) */
-    uint32_t decoder_layers;   /* 0: CoT-MAE 1 causal, 2 masked; seed 3; others 1 */
+    uint32_t decoder_layers;   /* 0: CoT-MAE 1 causal, 2 masked; simlm 2; seed 3; others 1 */
     uint32_t window;           /* causal decoders: tokens seen back, itself included; 0: all.
                                   CoT-MAE: 3, as released. autoregression: all, as released (SEED is
                                   cited, its window not used). bottleneck: all, as the paper gives
@@ -86,7 +91,7 @@ typedef struct gb_pretrain_params {
                                     by [CLS] */
 } gb_pretrain_params;
 
-/* For `window`, `decoder_mask_ratio` and the weights and ratios below them until
+/* For `window`, the mask ratios and the weights and ratios below them until
  * gb_pretrain_settle; `spans`, `temperature` and `queue` are open at 0. */
 #define GB_OPEN       UINT32_MAX
 #define GB_OPEN_RATIO (-1.0)
@@ -98,6 +103,7 @@ typedef struct gb_pretrain_data {
     const gb_collection *collection; /* documents of the passages */
     const gb_tokens *tokens;         /* passages and generated queries as ids */
     const gb_vocab *vocab;           /* for whole words */
+    const gb_folder *generator; /* SimLM: the masked LM that fills masks, stays frozen; or NULL */
 } gb_pretrain_data;
 
 /* A range of a text's ids. */
@@ -135,9 +141,13 @@ typedef struct gb_objective {
     void (*destroy)(void *self);
     const char *shader_set; /* shaders it uses beyond the first set, or NULL */
     /* Before the first step of a process, or NULL: what it must know of the encoder that training
-     * started from. values [gb_params_floats] are those before any training, also when resuming. */
+     * started from, or must have on the device, which is closed after destroy. values
+     * [gb_params_floats] are those before any training, also when resuming. */
     bool (*prepare)(void *self, gb_device *device, const gb_params *params, const float *values,
                     gb_status *status);
+    /* Before any training, or NULL: values of its parameters that start from those of the encoder.
+     * init: the model that training starts from, already in values, or NULL. */
+    void (*start)(void *self, const gb_folder *init, const gb_params *params, float *values);
 } gb_objective;
 
 /* By name, or NULL. */

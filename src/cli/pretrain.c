@@ -20,6 +20,9 @@ static const char usage[] =
     "  bottleneck      the context, e.g. a query, written from [CLS], token by token\n"
     "  enhanced        every token decoded from [CLS] and a sample of its own (RetroMAE)\n"
     "  seed            the passage written from [CLS] by a decoder with a small window (SEED)\n"
+    "  simlm           the passage recovered from what --generator, a frozen masked LM, made of "
+    "it,\n"
+    "                  and decoded from [CLS] and a worse such text\n"
     "  bow             masked LM, and the set of the passage's tokens predicted from [CLS]\n"
     "  costa           masked LM, and a contrastive loss between [CLS] and spans of the passage\n"
     "  ict             masked LM, and a sentence finds the rest of its passage\n"
@@ -32,7 +35,9 @@ static const char usage[] =
 
 typedef struct settings {
     const char *collection, *tokens, *vocabulary, *init; /* steps */
+    const char *generator;                               /* model that stays as it is, or NULL */
     const char *context, *decoder, *contrast, *schedule; /* by name */
+    const char *decoder_masks;                           /* by name */
     const char *bow_head, *projector, *granularities;    /* by name; NULL: open */
     uint32_t layers, hidden, heads, ffn;                 /* of a fresh encoder */
     double init_std;                           /* of a fresh encoder, heads and decoders */
@@ -51,6 +56,8 @@ typedef struct session {
     gb_vocab *vocab;               /* words */
     step_model init;               /* model to start from */
     bool has_init;                 /* init is open */
+    step_model generator;          /* masked LM of simlm */
+    bool has_generator;            /* generator is open */
     gb_bert_config config;         /* of the encoder */
     gb_params *params;             /* encoder, head, extras */
     gb_bert bert;                  /* encoder */
@@ -65,9 +72,11 @@ static bool open_inputs(session *s, const settings *o, gb_status *status)
     bool ok = (s->collection = step_collection_open(o->collection, status)) &&
               (s->has_tokens = step_tokens_open(o->tokens, &s->tokens, status)) &&
               (s->vocab = step_vocabulary_open(o->vocabulary, status));
-    if (!ok || !o->init)
-        return ok;
-    return s->has_init = step_model_open(&s->init, o->init, o->tokens, status);
+    if (ok && o->init)
+        ok = s->has_init = step_model_open(&s->init, o->init, o->tokens, status);
+    if (ok && o->generator)
+        ok = s->has_generator = step_model_open(&s->generator, o->generator, o->tokens, status);
+    return ok;
 }
 
 static bool make_config(session *s, settings *o, gb_status *status)
@@ -101,7 +110,7 @@ static bool make_config(session *s, settings *o, gb_status *status)
 
 static bool make_objective(session *s, settings *o, const char *name, gb_status *status)
 {
-    gb_pretrain_data data = {s->collection, &s->tokens, s->vocab};
+    gb_pretrain_data data = {s->collection, &s->tokens, s->vocab, s->generator.folder};
     gb_pretrain_params *p = &o->params;
     p->steps = o->steps;
     if (!p->skip_from)
@@ -118,7 +127,11 @@ static bool make_objective(session *s, settings *o, const char *name, gb_status 
     if (!s->values)
         return false;
     gb_params_init(s->params, p->seed, s->values);
-    return !s->has_init || gb_model_load(s->init.folder, s->params, s->values, status);
+    if (s->has_init && !gb_model_load(s->init.folder, s->params, s->values, status))
+        return false;
+    if (s->objective && s->objective->start)
+        s->objective->start(s->self, s->init.folder, s->params, s->values);
+    return true;
 }
 
 static bool save_model(const step_run *run, const session *s, const char *name, gb_status *status)
@@ -210,6 +223,8 @@ static bool run_pretrain(step_run *run, settings *o, const char *name, gb_status
     free(s.values);
     if (s.has_init)
         step_model_close(&s.init);
+    if (s.has_generator)
+        step_model_close(&s.generator);
     gb_vocab_destroy(s.vocab);
     if (s.has_tokens)
         gb_tokens_close(&s.tokens);
@@ -248,12 +263,16 @@ static bool choose_words(settings *o, gb_status *status)
                                             [GB_SCHEDULE_COSINE] = "cosine",
                                             [GB_SCHEDULE_CONSTANT] = "constant",
                                             NULL};
-    int context, decoder, contrast, schedule;
+    static const char *const masks[] = {
+        [GB_MASKS_NESTED] = "nested", [GB_MASKS_INDEPENDENT] = "independent", NULL};
+    int context, decoder, contrast, schedule, decoder_masks;
     if (!choose("context", o->context, contexts, &context, status) ||
         !choose("decoder", o->decoder, decoders, &decoder, status) ||
         !choose("contrast", o->contrast, contrasts, &contrast, status) ||
-        !choose("schedule", o->schedule, schedules, &schedule, status))
+        !choose("schedule", o->schedule, schedules, &schedule, status) ||
+        !choose("decoder-masks", o->decoder_masks, masks, &decoder_masks, status))
         return false;
+    o->params.decoder_masks = (gb_masks)decoder_masks;
     o->params.context = (gb_context)context;
     o->params.decoder = (gb_decoder)decoder;
     o->params.contrast = (gb_contrast)contrast;
@@ -309,6 +328,9 @@ static bool check_words(settings *o, const char *name, gb_status *status)
     if (objective && objective->contextual && o->params.context == GB_CONTEXT_NONE)
         return gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs a --context, e.g. query",
                        name);
+    if (objective && !strcmp(name, "simlm") && !o->generator)
+        return gb_fail(status, GB_USAGE, NULL, "make one: gabbro pretrain mlm",
+                       "simlm needs a --generator");
     if (objective && !o->params.batch)
         return gb_fail(status, GB_USAGE, NULL, NULL, "--batch is at least 1");
     gb_pretrain_settle(name, &o->params);
@@ -322,6 +344,7 @@ int gb_cli_pretrain(int argc, char **argv)
                   .decoder = "causal",
                   .contrast = "symmetric",
                   .schedule = "linear",
+                  .decoder_masks = "nested",
                   .layers = 12,
                   .hidden = 768,
                   .heads = 12,
@@ -335,7 +358,7 @@ int gb_cli_pretrain(int argc, char **argv)
                   .clip = 1,
                   .params = {.batch = 32,
                              .queries = 5,
-                             .mask_ratio = .15,
+                             .mask_ratio = GB_OPEN_RATIO,
                              .decoder_mask_ratio = GB_OPEN_RATIO,
                              .head_layers = 2,
                              .window = GB_OPEN,
@@ -350,6 +373,8 @@ int gb_cli_pretrain(int argc, char **argv)
         {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
         {"vocabulary", OPTION_TEXT, &o.vocabulary, true, true, "step of its vocabulary"},
         {"init", OPTION_TEXT, &o.init, false, true, "encoder to start from: step or model folder"},
+        {"generator", OPTION_TEXT, &o.generator, false, true,
+         "simlm: masked LM that fills masks: step or model folder", true},
         {"context", OPTION_TEXT, &o.context, false, false,
          "none, span, query, self, mixed-step or mixed-example (none)"},
         {"queries", OPTION_U32, &o.params.queries, false, false, "generated queries used (5)"},
@@ -371,9 +396,12 @@ int gb_cli_pretrain(int argc, char **argv)
         {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (.01)"},
         {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
         {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},
-        {"mask-ratio", OPTION_RATIO, &o.params.mask_ratio, false, false, "encoder (.15)"},
+        {"mask-ratio", OPTION_RATIO, &o.params.mask_ratio, false, false,
+         "encoder (simlm .3, others .15)"},
         {"decoder-mask-ratio", OPTION_RATIO, &o.params.decoder_mask_ratio, false, false,
-         "masked decoder (.45), rows of enhanced (.5)"},
+         "masked decoder (.45), simlm and rows of enhanced (.5)"},
+        {"decoder-masks", OPTION_TEXT, &o.decoder_masks, false, false,
+         "simlm: nested (released code) or independent of the encoder's (nested)", true},
         {"head-layers", OPTION_U32, &o.params.head_layers, false, false, "Condenser head (2)"},
         {"skip-from", OPTION_U32, &o.params.skip_from, false, false,
          "layer the Condenser head takes (half of them)"},
@@ -384,7 +412,7 @@ int gb_cli_pretrain(int argc, char **argv)
         {"decoder", OPTION_TEXT, &o.decoder, false, false,
          "CoT-MAE: causal (released code) or masked"},
         {"decoder-layers", OPTION_U32, &o.params.decoder_layers, false, false,
-         "of a decoder (CoT-MAE 2 masked, seed 3, others 1)"},
+         "of a decoder (CoT-MAE 2 masked, simlm 2, seed 3, others 1)"},
         {"window", OPTION_U32, &o.params.window, false, false,
          "tokens a causal decoder sees back (CoT-MAE 3, seed 2, others 0: all)"},
         {"bow-head", OPTION_TEXT, &o.bow_head, false, false,

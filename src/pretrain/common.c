@@ -342,17 +342,17 @@ void gb_pretrain_settle(const char *objective, gb_pretrain_params *params)
     static const struct {
         const char *objective;
         uint32_t window;
-        double decoder_mask_ratio;
-    } own[] = {{"autoregression", 0, .45},
-               {"bottleneck", 0, .45},
-               {"enhanced", 3, .5},
-               {"seed", 2, .45},
-               {NULL, 3, .45}};
+        double mask_ratio, decoder_mask_ratio;
+    } own[] = {
+        {"autoregression", 0, .15, .45}, {"bottleneck", 0, .15, .45}, {"enhanced", 3, .15, .5},
+        {"seed", 2, .15, .45},           {"simlm", 3, .3, .5},        {NULL, 3, .15, .45}};
     size_t i = 0;
     while (own[i].objective && strcmp(own[i].objective, objective))
         i++;
     if (params->window == GB_OPEN)
         params->window = own[i].window;
+    if (params->mask_ratio == GB_OPEN_RATIO)
+        params->mask_ratio = own[i].mask_ratio;
     if (params->decoder_mask_ratio == GB_OPEN_RATIO)
         params->decoder_mask_ratio = own[i].decoder_mask_ratio;
     settle_contrast(objective, params);

@@ -6,7 +6,7 @@
 
 extern const gb_objective objective_mlm, objective_condenser, objective_cocondenser,
     objective_cotmae, objective_autoencoding, objective_autoregression, objective_bottleneck,
-    objective_enhanced, objective_seed;
+    objective_enhanced, objective_seed, objective_simlm;
 
 /* The part of gb_pretrain_settle for settings of contrastive objectives. */
 void settle_contrast(const char *objective, gb_pretrain_params *params);

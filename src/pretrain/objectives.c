@@ -12,6 +12,7 @@ const gb_objective *const gb_objectives[] = {
     &objective_bottleneck,
     &objective_enhanced,
     &objective_seed,
+    &objective_simlm,
     &objective_bow,
     &objective_costa,
     &objective_ict,

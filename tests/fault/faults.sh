@@ -195,6 +195,7 @@ fault 2 "an unknown schedule" 'linear, cosine, constant' gabbro $mlm --schedule 
 fault 2 "an unknown context" 'mixed-step' gabbro $mlm --context mixed
 fault 2 "no context to decode" 'needs a --context' \
     gabbro pretrain bottleneck $data --vocabulary "$vocabulary"
+fault 2 "nobody to fill masks" 'needs a --generator' gabbro pretrain simlm $data --vocabulary "$vocabulary"
 fault 2 "passages where documents are visited" 'documents are visited' gabbro pretrain cocondenser \
     $data --vocabulary "$vocabulary" --layers 1 --hidden 16 --heads 2 --ffn 16 --context span --passages 2
 small="$data --vocabulary $vocabulary --layers 1 --hidden 16 --heads 2 --ffn 16"

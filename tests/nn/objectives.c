@@ -126,6 +126,7 @@ static void check_cases(const objective_case *cases, size_t count)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
+    tiny_generator(&t);
     gb_device *device = tiny_device();
     for (size_t i = 0; i < count; i++)
         check_case(&t, device, &cases[i]);
@@ -202,6 +203,20 @@ Test(objectives, seed, .timeout = 60)
     static const objective_case cases[] = {
         {"seed", .layers = 3, .window = 2},
         {"seed", .layers = 1, .window = 8, .odd = true, .dropout = .1},
+    };
+    CHECK(cases);
+}
+
+static void independent_masks(gb_pretrain_params *settings)
+{
+    settings->decoder_masks = GB_MASKS_INDEPENDENT;
+}
+
+Test(objectives, simlm, .timeout = 60)
+{
+    static const objective_case cases[] = {
+        {.objective = "simlm", .layers = 2},
+        {.objective = "simlm", .odd = true, .dropout = .1, .change = independent_masks},
     };
     CHECK(cases);
 }

@@ -80,6 +80,7 @@ tiny tiny_make(void)
 
 void tiny_free(tiny *t)
 {
+    gb_folder_close(t->generator);
     gb_tokens_close(&t->tokens);
     gb_vocab_destroy(t->vocab);
     gb_collection_close(t->collection);
@@ -87,7 +88,7 @@ void tiny_free(tiny *t)
 
 gb_pretrain_data tiny_data(const tiny *t)
 {
-    return (gb_pretrain_data){t->collection, &t->tokens, t->vocab};
+    return (gb_pretrain_data){t->collection, &t->tokens, t->vocab, t->generator};
 }
 
 gb_pretrain_params tiny_settings(void)
@@ -188,6 +189,20 @@ void model_free(model *m)
     gb_bert_free(&m->bert);
     gb_params_destroy(m->params);
     free(m->values);
+}
+
+gb_bert_config tiny_generator(tiny *t)
+{
+    gb_status status = {0};
+    gb_bert_config config = tiny_config(t, 8, 12, .1);
+    model m;
+    model_make(&m, t, &config, NULL, NULL);
+    MUST(gb_model_save("generator", &config, m.params, m.values, t->vocab, GB_TOKENIZER_DEFAULTS,
+                       TINY_LONGEST, &(gb_model_card){.title = "generator", .what = "A test."},
+                       &status));
+    MUST(t->generator = gb_folder_open("generator", &status));
+    model_free(&m);
+    return config;
 }
 
 const float *model_values(const model *m, uint32_t *ld, const char *fmt, ...)

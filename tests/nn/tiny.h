@@ -22,6 +22,7 @@ typedef struct tiny {
     gb_vocab *vocab;           /* WordPiece vocabulary trained on the texts */
     gb_collection *collection; /* 6 documents of 1 to 4 passages, extractive queries */
     gb_tokens tokens;          /* its tokens, up to 40 a passage */
+    gb_folder *generator;      /* a masked LM for simlm, once tiny_generator was called */
 } tiny;
 tiny tiny_make(void);
 void tiny_free(tiny *t);
@@ -34,6 +35,9 @@ gb_bert_config tiny_config(const tiny *t, uint32_t hidden, uint32_t ffn, double 
 
 gb_device *tiny_device(void); /* validation on where it is installed */
 void tiny_device_close(gb_device *device);
+
+/* Make a masked LM in the folder "generator" for the objectives that want one. Its config. */
+gb_bert_config tiny_generator(tiny *t);
 
 /* ---- a model ---- */
 

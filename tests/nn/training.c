@@ -77,6 +77,7 @@ static outcome *train(const training *how)
 {
     gb_status status = {0};
     tiny t = tiny_make();
+    tiny_generator(&t);
     gb_bert_config config = tiny_config(&t, 16, 32, how->dropout);
     gb_pretrain_params settings = tiny_settings();
     model m;
@@ -99,12 +100,14 @@ static outcome *train(const training *how)
                               .resume_dir = how->resume_dir,
                               .checkpoint_s = how->checkpoint_s};
     gb_device *device = tiny_device();
+    if (m.objective->prepare)
+        MUST(m.objective->prepare(m.self, device, m.params, m.values, &status));
     bool ok = gb_train(device, &task, &params, m.values, o->log, &o->result, &o->status);
     cr_expect_eq(ok, o->status.code == GB_OK);
     o->code = o->status.code;
     memcpy(o->values, m.values, o->floats * sizeof *m.values);
-    tiny_device_close(device);
     model_free(&m);
+    tiny_device_close(device);
     tiny_free(&t);
     return o;
 }
@@ -336,6 +339,12 @@ Test(training, goes_on_after_a_kill, .timeout = 60)
 Test(training, contriever_goes_on_after_a_kill, .timeout = 60)
 {
     kill_and_resume("contriever");
+}
+
+/* Draws of a model that no checkpoint holds. */
+Test(training, simlm_goes_on_after_a_kill, .timeout = 60)
+{
+    kill_and_resume("simlm");
 }
 
 /* What the process says on stderr while it trains. */

@@ -1,0 +1,347 @@
+/* SimLM (Wang et al., 2023): a representation bottleneck trained by replaced language modelling.
+ * A frozen masked LM, the generator, fills two masks of a passage with tokens drawn from its
+ * distribution. The encoder reads the text of the smaller mask (.3), a decoder of two layers the
+ * text of the larger (.5) behind the encoder's [CLS]; both predict the passage itself:
+ *   L = mean_i -log p(x_i | x_enc) + mean_i -log p(x_i | x_dec, cls),  i all tokens but specials.
+ * Paper and released code agree on this, on one tied head, and on a decoder that starts as a copy
+ * of the encoder's last layers. They differ in the masks: by the paper's text the two are drawn
+ * independently; the code adds further words to the encoder's mask, (.5 - .3) / (1 - .3) of them
+ * (params->decoder_masks). Neither settles, and taken here: every masked token becomes [MASK]
+ * before the generator reads it (the code; no 80/10/10); each text is filled on its own, so that a
+ * token masked in both may become two; the draw is over all of the vocabulary at temperature 1, and
+ * may be the token itself; words are masked whole, the ratio is of tokens without [CLS] and [SEP],
+ * as in the other objectives. The paper's generator is ELECTRA's; here it is any masked LM with the
+ * same vocabulary. It runs without dropout. */
+#include "contrast.h"
+#include "decoding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The generator on batches of one size. */
+typedef struct program {
+    uint32_t rows, draws;  /* of the bucket */
+    gb_tape *tape;         /* up to the drawn tokens */
+    gb_exec *exec;         /* recorded */
+    gb_packed_inputs in;   /* masked texts */
+    gb_rows_inputs masked; /* their masked rows */
+    gb_tensor drawn;       /* u32 [draws, 1] */
+} program;
+
+typedef struct simlm {
+    decoding *decoding;         /* encoder, decoder and their losses */
+    gb_task task;               /* its task: all of it but the batches is taken */
+    const gb_folder *generator; /* where the masked LM comes from */
+    gb_params *params;          /* of the generator */
+    gb_bert bert;               /* the generator */
+    gb_state *state;            /* its values on the device, once prepared */
+    program **programs;         /* for the sizes met so far */
+    size_t program_count, program_capacity;
+    masker scratch[2]; /* masked ids and labels of a text, encoder and decoder */
+} simlm;
+
+/* ---- the generator ---- */
+
+static void program_destroy(program *p)
+{
+    if (!p)
+        return;
+    gb_exec_destroy(p->exec);
+    gb_tape_destroy(p->tape);
+    free(p);
+}
+
+static bool program_build(const simlm *s, program *p, gb_status *status)
+{
+    const gb_pretrain_params *params = &s->decoding->params;
+    p->tape = gb_tape_create(s->params, "generator", status);
+    if (!p->tape)
+        return false;
+    gb_net net = {
+        .tape = p->tape, .eps = (float)s->bert.config.layer_norm_eps, .longest = params->longest};
+    p->in = gb_packed_declare(&net, &s->bert.config, p->rows, params->batch);
+    p->masked = gb_rows_declare(&net, p->draws, p->rows);
+    gb_tensor h = gb_bert_encode(&net, &s->bert, &p->in, 0, NULL);
+    p->drawn =
+        gb_bert_mlm_sample(&net, &s->bert, gb_rows_gather(&net, h, &p->masked), p->in.sequences);
+    gb_tape_output(p->tape, p->drawn);
+    p->exec = gb_tape_ok(p->tape, status) ? gb_exec_create(s->state, p->tape, status) : NULL;
+    return p->exec != NULL;
+}
+
+static program *program_of(simlm *s, uint32_t rows, uint32_t draws, gb_status *status)
+{
+    for (size_t i = 0; i < s->program_count; i++)
+        if (s->programs[i]->rows == rows && s->programs[i]->draws == draws)
+            return s->programs[i];
+    program *p = NULL;
+    if (!gb_grow(&s->programs, &s->program_capacity, s->program_count + 1, sizeof *s->programs,
+                 status) ||
+        !(p = gb_alloc(1, sizeof *p, status)))
+        return NULL;
+    p->rows = rows;
+    p->draws = draws;
+    if (!program_build(s, p, status)) {
+        program_destroy(p);
+        return NULL;
+    }
+    return s->programs[s->program_count++] = p;
+}
+
+/* Put drawn tokens into the masked rows of a batch. stream keys the draws. The tokens come back to
+ * the host, which makes the lists that embedding gradients are summed by. */
+static bool replace(simlm *s, gb_packed *packed, const labelled_rows *masked, uint32_t stream,
+                    gb_status *status)
+{
+    if (!masked->count)
+        return true;
+    uint64_t ticket;
+    program *p = program_of(s, gb_bucket_rows(packed->rows), gb_bucket_rows(masked->count), status);
+    if (!p ||
+        !gb_packed_fill(p->exec, &p->in, packed, &s->bert.config, s->decoding->params.seed, stream,
+                        status) ||
+        !gb_rows_fill(p->exec, &p->masked, masked->rows, masked->count, status) ||
+        !gb_exec_run(p->exec, &ticket, status))
+        return false;
+    const uint32_t *drawn = gb_exec_output(p->exec, ticket, p->drawn, status);
+    for (uint32_t i = 0; drawn && i < masked->count; i++) {
+        if (drawn[i] >= s->bert.config.vocab_size)
+            return gb_fail(status, GB_DATA, gb_folder_path(s->generator), "take another generator",
+                           "the masked LM gives no numbers");
+        packed->ids[masked->rows[i]] = drawn[i];
+    }
+    return drawn != NULL;
+}
+
+static bool check_generator(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                            const gb_bert *bert, gb_status *status)
+{
+    if (!data->generator)
+        return gb_fail(status, GB_USAGE, NULL, "make one with the objective mlm",
+                       "simlm needs a --generator");
+    const gb_bert_config *config = gb_folder_config(data->generator);
+    const char *path = gb_folder_path(data->generator);
+    if (!gb_folder_has_head(data->generator))
+        return gb_fail(status, GB_DATA, path, "take a masked LM",
+                       "the generator has no masked-LM head");
+    if (config->vocab_size > bert->config.vocab_size)
+        return gb_fail(status, GB_DATA, path, "take a generator with the encoder's vocabulary",
+                       "the generator knows %u tokens, the encoder %u", config->vocab_size,
+                       bert->config.vocab_size);
+    if (config->max_positions < params->longest)
+        return gb_fail(status, GB_DATA, path, "tokenize with fewer tokens a passage",
+                       "the generator has %u positions, passages up to %u tokens",
+                       config->max_positions, params->longest);
+    return true;
+}
+
+static bool prepare(void *self, gb_device *device, const gb_params *params, const float *values,
+                    gb_status *status)
+{
+    (void)params, (void)values;
+    simlm *s = self;
+    float *own = gb_alloc(gb_params_floats(s->params), sizeof *own, status);
+    bool ok = own && gb_model_load(s->generator, s->params, own, status) &&
+              (s->state = gb_state_create(device, s->params, false, status)) &&
+              gb_state_write(s->state, GB_ARENA_PARAMS, own, status);
+    free(own);
+    return ok;
+}
+
+/* ---- batches ---- */
+
+static bool mask(simlm *s, uint32_t side, text_ids text, double ratio, gb_rng *rng,
+                 gb_status *status)
+{
+    masker *m = &s->scratch[side];
+    if (!gb_grow(&m->ids, &m->id_capacity, text.length + 1, sizeof *m->ids, status) ||
+        !gb_grow(&m->labels, &m->label_capacity, text.length + 1, sizeof *m->labels, status))
+        return false;
+    gb_mask_params params = {.ratio = ratio, .all_mask = true};
+    gb_mask_words(s->decoding->data.vocab, &params, text.ids, text.length, rng, m->ids, m->labels);
+    return true;
+}
+
+/* What the encoder hides, the decoder does not see either. */
+static void nest(const masker *outer, masker *inner, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (outer->labels[i] != GB_IGNORE) {
+            inner->ids[i] = outer->ids[i];
+            inner->labels[i] = outer->labels[i];
+        }
+}
+
+/* Append the two masked texts of a passage. */
+static bool add_passage(simlm *s, text_ids text, uint32_t step, uint32_t i, gb_status *status)
+{
+    decoding *d = s->decoding;
+    const gb_pretrain_params *p = &d->params;
+    gb_special_ids specials = gb_vocab_specials(d->data.vocab);
+    gb_packed *packed[2] = {&d->passages, &d->contexts};
+    bool nested = p->decoder_masks == GB_MASKS_NESTED;
+    double ratios[2] = {p->mask_ratio, p->decoder_mask_ratio};
+    if (nested)
+        ratios[1] = ratios[0] < 1 ? (ratios[1] - ratios[0]) / (1 - ratios[0]) : 0;
+    text = cut_text(text, p->longest);
+    for (uint32_t side = 0; side < 2; side++) {
+        const masker *m = &s->scratch[side];
+        gb_rng rng = gb_rng_make(p->seed, GB_RNG_MASK, step, 2 * i + side);
+        if (!mask(s, side, text, ratios[side], &rng, status))
+            return false;
+        if (nested && side)
+            nest(&s->scratch[0], &s->scratch[1], text.length);
+        if (!gb_packed_add(packed[side], &specials, m->ids, m->labels, text.length, p->longest,
+                           status))
+            return false;
+    }
+    return true;
+}
+
+/* Every token between [CLS] and [SEP] is predicted as it stands in the passage. */
+static bool find_targets(const gb_packed *packed, labelled_rows *targets, gb_status *status)
+{
+    targets->count = 0;
+    for (uint32_t s = 0; s < packed->count; s++)
+        for (uint32_t r = packed->starts[s] + 1; r + 1 < packed->starts[s + 1]; r++) {
+            bool masked = packed->labels[r] != GB_IGNORE;
+            uint32_t label = masked ? (uint32_t)packed->labels[r] : packed->ids[r];
+            if (!labelled_rows_add(targets, r, label, status))
+                return false;
+        }
+    return true;
+}
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    simlm *s = self;
+    decoding *d = s->decoding;
+    gb_packed *packed[2] = {&d->passages, &d->contexts};
+    labelled_rows *rows[2] = {&d->masked, &d->targets};
+    if (!s->state)
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "the generator is not on the device");
+    for (uint32_t side = 0; side < 2; side++)
+        gb_packed_reset(packed[side]);
+    for (uint32_t i = 0; i < d->params.batch; i++) {
+        text_ids pair[2];
+        pair_source_at(&d->source, &d->data, &d->params, step, i, pair);
+        if (!add_passage(s, pair[0], step, i, status))
+            return false;
+    }
+    for (uint32_t side = 0; side < 2; side++)
+        if (!labelled_rows_of(rows[side], packed[side], status) ||
+            !replace(s, packed[side], rows[side], 2 * step + side, status) ||
+            !find_targets(packed[side], rows[side], status))
+            return false;
+    shape->size[0] = gb_bucket_rows(d->passages.rows);
+    shape->size[1] = gb_bucket_rows(d->contexts.rows);
+    shape->size[2] = gb_bucket_rows(d->masked.count + d->targets.count);
+    return true;
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    simlm *s = self;
+    s->task.build(s->decoding, net, shape, graph, losses);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph, uint32_t step, gb_status *status)
+{
+    simlm *s = self;
+    return s->task.fill(s->decoding, exec, graph, step, status);
+}
+
+/* ---- the objective ---- */
+
+/* Values of all parameters under one prefix into those under another. */
+static void copy_layer(const gb_params *params, const char *from, const char *to, float *values)
+{
+    size_t length = strlen(from);
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *source = gb_params_at(params, i);
+        char name[2 * DECODER_PREFIX];
+        if (strncmp(source->name, from, length) || source->name[length] != '.')
+            continue;
+        snprintf(name, sizeof name, "%s%s", to, source->name + length);
+        const gb_param *target = gb_params_at(params, gb_params_find(params, name));
+        memcpy(values + target->offset, values + source->offset,
+               sizeof *values * source->rows * source->ld);
+    }
+}
+
+/* Layers of the decoder that the model to start from does not have are copies of the encoder's
+ * last ones. */
+static void start(void *self, const gb_folder *init, const gb_params *params, float *values)
+{
+    const simlm *s = self;
+    uint32_t layers = s->decoding->params.decoder_layers;
+    uint32_t first = s->decoding->bert->config.layers - layers;
+    for (uint32_t l = 0; l < layers; l++) {
+        char from[DECODER_PREFIX], to[DECODER_PREFIX], weight[2 * DECODER_PREFIX];
+        snprintf(from, sizeof from, "bert.encoder.layer.%u", first + l);
+        decoder_prefix(l, to);
+        snprintf(weight, sizeof weight, "%s.output.dense.weight", to);
+        if (!init || !gb_folder_has(init, weight))
+            copy_layer(params, from, to, values);
+    }
+}
+
+static void destroy(void *self)
+{
+    simlm *s = self;
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->program_count; i++)
+        program_destroy(s->programs[i]);
+    free(s->programs);
+    gb_state_destroy(s->state);
+    gb_bert_free(&s->bert);
+    gb_params_destroy(s->params);
+    masker_free(&s->scratch[0]);
+    masker_free(&s->scratch[1]);
+    decoding_destroy(s->decoding);
+    free(s);
+}
+
+static bool check_settings(const gb_pretrain_params *params, const gb_bert *bert, gb_status *status)
+{
+    if (params->decoder_layers > bert->config.layers)
+        return gb_fail(status, GB_USAGE, NULL, "give fewer --decoder-layers",
+                       "the decoder copies the encoder's last %u layers, and it has %u",
+                       params->decoder_layers, bert->config.layers);
+    if (params->decoder_masks == GB_MASKS_NESTED && params->decoder_mask_ratio < params->mask_ratio)
+        return gb_fail(status, GB_USAGE, NULL, "or take --decoder-masks independent",
+                       "nested masks: --decoder-mask-ratio is at least --mask-ratio");
+    return true;
+}
+
+static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                    const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
+{
+    gb_pretrain_params own = *params;
+    own.context = GB_CONTEXT_SELF;
+    own.decoder_layers = own.decoder_layers ? own.decoder_layers : 2;
+    if (!check_settings(&own, bert, status) || !check_generator(&own, data, bert, status))
+        return NULL;
+    simlm *s = gb_alloc(1, sizeof *s, status);
+    if (!s)
+        return NULL;
+    s->generator = data->generator;
+    s->decoding = decoding_create(&own, data, bert, model, &decoder_masked, &s->task, status);
+    s->params = s->decoding ? gb_params_create(status) : NULL;
+    if (!s->params ||
+        !gb_bert_declare(s->params, gb_folder_config(s->generator), true, &s->bert, status)) {
+        destroy(s);
+        return NULL;
+    }
+    gb_params_freeze(s->params);
+    *task = s->task;
+    task->self = s;
+    task->sample = sample;
+    task->build = build;
+    task->fill = fill;
+    return s;
+}
+
+const gb_objective objective_simlm = {"simlm", false, create, destroy, "sample", prepare, start};
