@@ -1,35 +1,10 @@
 /* Data room: importing and opening collections. */
 #include "data/json.h"
-#include "gabbro/data.h"
-#include "scratch.h"
+#include "small_collection.h"
 
 #include <zlib.h>
 
-/* ---- small sources ---- */
-
-static const char corpus[] =
-    "{\"_id\": \"a\", \"title\": \"Rivers\", \"text\": \"The Elbe flows north.\"}\n"
-    "{\"_id\": \"b\", \"title\": \"\", \"text\": \"Basalt is a dark volcanic rock.\"}\n"
-    "\n"
-    "{\"_id\": 3, \"text\": \"Gabbro cools slowly under ground.\", \"metadata\": {}}\n";
-static const char queries[] = "{\"_id\": \"q1\", \"text\": \"where does the elbe flow\"}\n"
-                              "{\"_id\": \"q2\", \"text\": \"dark rock\"}\n"
-                              "{\"_id\": \"q3\", \"text\": \"slow cooling\"}\n"
-                              "{\"_id\": \"q4\", \"text\": \"unjudged\"}\n";
 static const char header[] = "query-id\tcorpus-id\tscore\n";
-
-static void write_beir(const char *folder)
-{
-    char path[200];
-    snprintf(path, sizeof path, "%s/corpus.jsonl", folder);
-    scratch_write(path, corpus);
-    snprintf(path, sizeof path, "%s/queries.jsonl", folder);
-    scratch_write(path, queries);
-    snprintf(path, sizeof path, "%s/qrels/train.tsv", folder);
-    scratch_write(path, "query-id\tcorpus-id\tscore\nq2\tb\t1\nq1\ta\t1\n");
-    snprintf(path, sizeof path, "%s/qrels/test.tsv", folder);
-    scratch_write(path, "query-id\tcorpus-id\tscore\nq3\t3\t2\nq3\tb\t0\n");
-}
 
 static void write_gz(const char *name, const char *text)
 {
@@ -37,17 +12,6 @@ static void write_gz(const char *name, const char *text)
     cr_assert_not_null(file);
     cr_assert_eq(gzwrite(file, text, (unsigned)strlen(text)), (int)strlen(text));
     cr_assert_eq(gzclose(file), Z_OK);
-}
-
-static gb_collection *import(const char *source, const char *target)
-{
-    gb_import_params params = GB_IMPORT_DEFAULTS;
-    gb_status status = {0};
-    params.path = source;
-    cr_assert(gb_collection_import(&params, target, &status), "%s: %s", status.where, status.what);
-    gb_collection *collection = gb_collection_open(target, &status);
-    cr_assert_not_null(collection, "%s: %s", status.where, status.what);
-    return collection;
 }
 
 static void expect_row(const gb_table *table, uint64_t row, const char *text)
@@ -472,162 +436,6 @@ Test(collection, extractive_queries_take_telling_words)
     gb_collection_close(c);
     gb_collection_close(import("x", "again"));
     expect_same_tree("out", "again");
-    scratch_leave(&s);
-}
-
-/* ---- damage ---- */
-
-/* One file of a sound BEIR folder is replaced; where and what the message must hold. */
-static const struct damage {
-    const char *file, *text, *where, *what;
-} damages[] = {
-    {"corpus.jsonl", "", "x/corpus.jsonl", "no passages"},
-    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":\"t\"}\n{\"_id\":\"b\",\"te", "x/corpus.jsonl:2",
-     "JSON"},
-    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":\"\xff\"}\n", "x/corpus.jsonl:1", "UTF-8"},
-    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":\"\\u0000\"}\n", "x/corpus.jsonl:1", "JSON"},
-    {"corpus.jsonl", "{\"_id\":\"a\",\"title\":\"t\"}\n", "x/corpus.jsonl:1", "\"text\""},
-    {"corpus.jsonl", "{\"text\":\"t\"}\n", "x/corpus.jsonl:1", "\"_id\""},
-    {"corpus.jsonl", "{\"_id\":\"\",\"text\":\"t\"}\n", "x/corpus.jsonl:1", "empty"},
-    {"corpus.jsonl", "{\"_id\":\"a\\tb\",\"text\":\"t\"}\n", "x/corpus.jsonl:1", "tab"},
-    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":[]}\n", "x/corpus.jsonl:1", "not a string"},
-    {"corpus.jsonl", "[1]\n", "x/corpus.jsonl:1", "object"},
-    {"corpus.jsonl", "{\"_id\":\"a\",\"text\":\"t\"}\n\n{\"_id\":\"a\",\"text\":\"t\"}\n",
-     "x/corpus.jsonl:3", "twice"},
-    {"queries.jsonl", "{\"_id\":\"q1\"}\n", "x/queries.jsonl:1", "\"text\""},
-    {"queries.jsonl", "{\"_id\":\"q\",\"text\":\"t\"}\n{\"_id\":\"q\",\"text\":\"t\"}\n",
-     "x/queries.jsonl:2", "twice"},
-    {"qrels/train.tsv", "q1\ta\n", "x/qrels/train.tsv:1", "2 columns"},
-    {"qrels/train.tsv", "q1\t0\ta\t1\tx\n", "x/qrels/train.tsv:1", "columns"},
-    {"qrels/train.tsv", "q1\ta\t1\nquery-id\tcorpus-id\tscore\n", "x/qrels/train.tsv:2", "grade"},
-    {"qrels/train.tsv", "q1\ta\t1.5\n", "x/qrels/train.tsv:1", "grade"},
-    {"qrels/train.tsv", "q1\ta\t1\nq1\ta\t2\n", "x/qrels/train.tsv:2", "different grade"},
-    {"qrels/train.tsv", "q1\tz\t1\n", "x/qrels/train.tsv:1", "unknown passage"},
-    {"qrels/train.tsv", "z\ta\t1\n", "x/qrels/train.tsv:1", "unknown query"},
-    {"qrels/train.tsv", "query-id\tcorpus-id\tscore\n", "x/qrels/train.tsv", "no judgements"},
-    {"qrels/train.tsv", "q1\t\xc3\x28\t1\n", "x/qrels/train.tsv:1", "UTF-8"},
-    {"documents.jsonl", "{\"id\":\"d\",\"passages\":[{\"id\":\"z\"}]}\n", "x/documents.jsonl:1",
-     "not in the corpus"},
-    {"documents.jsonl", "{\"id\":\"d\",\"passages\":[{\"id\":\"a\"},{\"id\":\"a\"}]}\n",
-     "x/documents.jsonl:1", "two places"},
-    {"documents.jsonl", "{\"id\":\"d\"}\n", "x/documents.jsonl:1", "passages"},
-};
-
-/* The import must fail with this message and leave nothing behind. */
-static void expect_refused(const gb_import_params *params, const char *where, const char *what)
-{
-    gb_status status = {0};
-    cr_expect_not(gb_collection_import(params, "out", &status), "%s: %s", where, what);
-    cr_expect_eq(status.code, GB_DATA);
-    cr_expect_str_eq(status.where, where, "\"%s\": \"%s\", not \"%s\"", what, status.where, where);
-    cr_expect_not_null(strstr(status.what, what), "\"%s\" does not say \"%s\"", status.what, what);
-    cr_expect_not(gb_dir_exists("out"));
-}
-
-Test(collection, damage_is_named_by_file_and_line)
-{
-    gb_log_set_level(GB_LOG_WARN);
-    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
-        scratch s = scratch_enter();
-        write_beir("x");
-        char path[100];
-        snprintf(path, sizeof path, "x/%s", damages[i].file);
-        scratch_write(path, damages[i].text);
-        gb_import_params params = GB_IMPORT_DEFAULTS;
-        params.path = "x";
-        expect_refused(&params, damages[i].where, damages[i].what);
-        char *draft = gb_format(NULL, "out.%ld.draft", (long)getpid());
-        cr_expect_not(gb_dir_exists(draft), "the draft stayed");
-        free(draft);
-        scratch_leave(&s);
-    }
-}
-
-Test(collection, damaged_tsv_documents_and_queries)
-{
-    scratch s = scratch_enter();
-    gb_import_params params = GB_IMPORT_DEFAULTS;
-    params.path = "c.tsv";
-    scratch_write("c.tsv", "0\tone\n1\n");
-    expect_refused(&params, "c.tsv:2", "1 column");
-    scratch_write("c.tsv", "0\tone\n1\ta\tb\n");
-    expect_refused(&params, "c.tsv:2", "3 columns");
-    scratch_write("c.tsv", "0\tone\n0\ttwo\n");
-    expect_refused(&params, "c.tsv:2", "twice");
-    scratch_write("c.tsv", "0\t\xf0\x9f\n");
-    expect_refused(&params, "c.tsv:1", "UTF-8");
-    params.path = "d.jsonl";
-    scratch_write("d.jsonl", "{\"id\":\"d\",\"passages\":[]}\n");
-    expect_refused(&params, "d.jsonl:1", "passages");
-    scratch_write("d.jsonl", "{\"id\":\"d\",\"passages\":[{\"id\":\"x\",\"text\":\"t\"},3]}\n");
-    expect_refused(&params, "d.jsonl:1", "\"id\"");
-    scratch_write("d.jsonl", "{\"id\":\"d\",\"text\":\" \"}\n");
-    expect_refused(&params, "d.jsonl:1", "no text");
-    params.path = "nowhere";
-    expect_refused(&params, "nowhere", "cannot open");
-    cr_assert(gb_make_dirs("void", NULL));
-    params.path = "void";
-    expect_refused(&params, "void", "no collection");
-    write_beir("x");
-    params.path = "x";
-    params.queries = "g.jsonl";
-    scratch_write("g.jsonl", "{\"id\":\"a\",\"query\":\"q\"}\n{\"id\":\"z\",\"query\":\"q\"}\n");
-    expect_refused(&params, "g.jsonl:2", "unknown passage");
-    scratch_write("g.jsonl", "{\"id\":\"a\",\"queries\":[1]}\n");
-    expect_refused(&params, "g.jsonl:1", "list of strings");
-    scratch_write("g.jsonl", "{\"id\":\"a\"}\n");
-    expect_refused(&params, "g.jsonl:1", "\"query\"");
-    scratch_write("g.jsonl", "");
-    expect_refused(&params, "g.jsonl", "no generated queries");
-    scratch_leave(&s);
-}
-
-Test(collection, refuses_to_replace_what_is_not_a_collection)
-{
-    scratch s = scratch_enter();
-    write_beir("x");
-    scratch_write("mine/thesis.txt", "years of work");
-    gb_import_params params = GB_IMPORT_DEFAULTS;
-    gb_status status = {0};
-    params.path = "x";
-    cr_expect_not(gb_collection_import(&params, "mine", &status));
-    cr_expect_eq(status.code, GB_USAGE);
-    cr_expect(gb_file_exists("mine/thesis.txt"));
-    cr_expect(gb_collection_import(&params, "out", NULL));
-    cr_expect(gb_collection_import(&params, "out/", NULL), "a collection may be replaced");
-    cr_expect(gb_file_exists("out/collection.json"));
-    scratch_leave(&s);
-}
-
-Test(collection, damaged_collections_are_refused)
-{
-    static const char *const files[] = {"passages.id.gbt",  "passages.text.gbt",
-                                        "queries.text.gbt", "generated.gbt",
-                                        "collection.json",  "passages.document.gbt"};
-    scratch s = scratch_enter();
-    write_beir("x");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        gb_collection_close(import("x", "out"));
-        char path[100];
-        snprintf(path, sizeof path, "out/%s", files[i]);
-        size_t length;
-        char *bytes = gb_read_file(path, &length, NULL);
-        cr_assert(gb_write_file(path, bytes, length - 3, NULL));
-        free(bytes);
-        gb_status status = {0};
-        cr_expect_null(gb_collection_open("out", &status), "%s", files[i]);
-        cr_expect_eq(status.code, GB_DATA);
-    }
-    gb_status status = {0};
-    cr_expect_null(gb_collection_open("x", &status));
-    cr_expect_not_null(strstr(status.what, "collection.json"));
-    /* tables of different collections */
-    gb_collection_close(import("x", "out"));
-    scratch_write("y/corpus.jsonl", "{\"_id\":\"a\",\"text\":\"t\"}\n");
-    gb_collection_close(import("y", "small"));
-    cr_assert_eq(rename("small/passages.text.gbt", "out/passages.text.gbt"), 0);
-    cr_expect_null(gb_collection_open("out", &status));
-    cr_expect_not_null(strstr(status.what, "do not agree"), "%s", status.what);
     scratch_leave(&s);
 }
 
