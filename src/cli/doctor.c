@@ -83,7 +83,7 @@ static void print_error(double worst)
 {
     if (worst < 0)
         printf("  %9s", "");
-    else if (isinf(worst))
+    else if (isnan(worst))
         printf("  %9s", "NO RUN");
     else
         printf("  %7.1e%s", worst, worst <= SELFTEST_TOLERANCE ? "  " : " !");
@@ -132,7 +132,7 @@ static bool self_test(gb_device *device)
     uint32_t spoken = gb_device_validation_count(device);
     if (spoken)
         printf("WRONG        the validation layer sent %u messages\n", spoken);
-    return !report.refused[0] && !spoken;
+    return !report.refused[0] && !report.failed && !spoken;
 }
 
 int gb_cli_doctor(int argc, char **argv)

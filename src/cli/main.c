@@ -32,6 +32,8 @@ static const struct {
     {"tsne", gb_cli_tsne, "draw a query and its candidates as models see them"},
     {"site", gb_cli_site, "write results as a static site"},
     {"doctor", gb_cli_doctor, "look at the devices and check every kind of kernel"},
+    {"determinism", gb_cli_determinism, "show that a training repeats itself bit for bit"},
+    {"compare-devices", gb_cli_compare_devices, "where the same training parts on two devices"},
     {"bench", gb_cli_bench, "measure products and training steps"},
     {"store", gb_cli_store, "look at the run store and clean it"},
 };
@@ -40,7 +42,7 @@ static int usage(FILE *out, int code)
 {
     fprintf(out, "usage: gabbro COMMAND [options]      (gabbro COMMAND --help)\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
+        fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].help);
     fprintf(out,
             "\nExit codes: 0 done, 1 a check did not hold, 2 usage, 3 data, 4 device, 5 memory,\n"
             "75 interrupted (run again to resume).\n");

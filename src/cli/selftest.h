@@ -23,7 +23,8 @@ typedef enum selftest_column {
 
 typedef struct selftest_report {
     uint32_t wrong;                                 /* GB_QUIRK_VARIANTS bits found wrong */
-    double worst[SELFTEST_CASES][SELFTEST_COLUMNS]; /* < 0: not tried; INFINITY: did not run */
+    double worst[SELFTEST_CASES][SELFTEST_COLUMNS]; /* < 0: not tried; NAN: did not run */
+    uint32_t failed;                                /* cases that did not run */
     char refused[400];                              /* cases with no right kernel; may be empty */
     char why[200];                                  /* first message of a case that did not run */
     double seconds;                                 /* taken */

@@ -1,0 +1,340 @@
+/* gabbro compare-devices: the same training on two devices, tensor by tensor. */
+#include "cli.h"
+#include "trial.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: gabbro compare-devices A B [--steps N]\n\n"
+    "Train a small model (made-up tokens, 2 layers, dropout) on two devices for N\n"
+    "steps (10) and compare every tensor of every step: activations, gradients,\n"
+    "parameters, moments. Says where they part first and by how much.\n"
+    "A device is an index, part of a name, a UUID or \"cpu\", and settings of its own\n"
+    "behind commas, e.g. 0,GABBRO_PROFILE=scalar or\n"
+    "cpu,VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json\n"
+    "Parameters part further than gradients: AdamW makes a whole step of what is\n"
+    "zero but for rounding.\n"
+    "Exit code 0: the first step differs by rounding alone (2e-5 of a tensor's\n"
+    "largest value), 1: by more, 4: no such device.\n";
+
+#define ROUNDING      2e-5
+#define MOST_SETTINGS 8
+
+/* One of the two devices. */
+typedef struct side {
+    char *select;                  /* device; settings behind it */
+    char *settings[MOST_SETTINGS]; /* NAME=VALUE */
+    char *before[MOST_SETTINGS];   /* what the environment had, or NULL */
+    size_t setting_count;          /* how many */
+    gb_device *device;             /* open */
+    gb_state *state;               /* parameters, gradients, moments */
+    gb_tape *adamw_tape;           /* update */
+    gb_tensor adamw_step;          /* its input */
+    gb_exec *adamw;                /* recorded */
+    trial_pass pass;               /* step being compared */
+    gb_exec *exec;                 /* recorded */
+    uint64_t ticket;               /* its run */
+    bool *written;                 /* tensors that a kernel of this device writes */
+    float *values;                 /* one arena */
+} side;
+
+/* The largest difference seen in a step, or the first one. */
+typedef struct difference {
+    double size;     /* of the tensor's largest value */
+    uint32_t values; /* that differ */
+    uint64_t of;     /* values compared */
+    char where[160]; /* tensor */
+} difference;
+
+/* ---- settings of a side ---- */
+
+static bool side_parse(side *s, const char *text, gb_status *status)
+{
+    s->select = gb_strdup(text, status);
+    if (!s->select)
+        return false;
+    char *at = strchr(s->select, ',');
+    while (at) {
+        *at++ = '\0';
+        if (s->setting_count == MOST_SETTINGS || !strchr(at, '='))
+            return gb_fail(status, GB_USAGE, NULL, "see gabbro compare-devices --help",
+                           "%s: settings are NAME=VALUE, at most %d", text, MOST_SETTINGS);
+        s->settings[s->setting_count++] = at;
+        at = strchr(at, ',');
+    }
+    return true;
+}
+
+/* The environment with the side's settings, and as it was. */
+static void side_enter(side *s)
+{
+    for (size_t i = 0; i < s->setting_count; i++) {
+        char *value = strchr(s->settings[i], '=');
+        *value = '\0';
+        const char *before = getenv(s->settings[i]);
+        s->before[i] = before ? gb_strdup(before, NULL) : NULL;
+        setenv(s->settings[i], value + 1, 1);
+        *value = '=';
+    }
+}
+
+static void side_leave(side *s)
+{
+    for (size_t i = s->setting_count; i-- > 0;) {
+        char *value = strchr(s->settings[i], '=');
+        *value = '\0';
+        if (s->before[i])
+            setenv(s->settings[i], s->before[i], 1);
+        else
+            unsetenv(s->settings[i]);
+        *value = '=';
+        free(s->before[i]);
+        s->before[i] = NULL;
+    }
+}
+
+/* ---- a side's training ---- */
+
+static bool side_open(side *s, const trial *t, gb_status *status)
+{
+    gb_device_params params = {.select = s->select, .quiet = true};
+    side_enter(s);
+    bool ok = (s->values = gb_alloc(gb_params_floats(t->params), sizeof *s->values, status)) &&
+              (s->device = gb_device_open(&params, status)) &&
+              (s->state = gb_state_create(s->device, t->params, true, status)) &&
+              gb_state_write(s->state, GB_ARENA_PARAMS, t->values, status) &&
+              (s->adamw_tape = gb_tape_create(t->params, "adamw", status));
+    if (ok) {
+        s->adamw_step = gb_adamw_input(s->adamw_tape);
+        gb_adamw(s->adamw_tape, &t->train.adamw, s->adamw_step);
+        ok = (s->adamw = gb_exec_create(s->state, s->adamw_tape, status)) != NULL;
+    }
+    side_leave(s);
+    return ok;
+}
+
+static void side_end_step(side *s)
+{
+    gb_exec_destroy(s->exec);
+    trial_pass_free(&s->pass);
+    free(s->written);
+    s->exec = NULL;
+    s->written = NULL;
+}
+
+static void side_close(side *s)
+{
+    side_end_step(s);
+    gb_exec_destroy(s->adamw);
+    gb_tape_destroy(s->adamw_tape);
+    gb_state_destroy(s->state);
+    gb_device_close(s->device);
+    free(s->values);
+    free(s->select);
+}
+
+/* Scratch that this device's kernels have no use for holds anything. */
+static bool find_written(side *s, gb_status *status)
+{
+    gb_emitter emitter = {.target = gb_target_of(s->device)};
+    s->written = gb_alloc(gb_tape_tensor_count(s->pass.tape), sizeof *s->written, status);
+    bool ok = s->written && gb_emit_tape(&emitter, s->pass.tape, false, status);
+    for (size_t k = 0; ok && k < emitter.count; k++)
+        for (int b = 0; b < GB_KERNEL_BINDINGS; b++)
+            if (emitter.kernels[k].access[b] & GB_WRITE) {
+                uint32_t row0;
+                s->written[gb_tape_root(s->pass.tape, emitter.kernels[k].bind[b], &row0)] = true;
+            }
+    free(emitter.kernels);
+    return ok;
+}
+
+static bool side_step(side *s, trial *t, uint32_t step, gb_status *status)
+{
+    side_enter(s);
+    bool ok = trial_pass_make(&s->pass, t, step, true, status) &&
+              (s->exec = gb_exec_create(s->state, s->pass.tape, status)) &&
+              find_written(s, status) &&
+              t->task.fill(t->task.self, s->exec, s->pass.graph, step, status) &&
+              gb_exec_run(s->exec, &s->ticket, status);
+    float *values = ok ? gb_exec_input(s->adamw, s->adamw_step, status) : NULL;
+    if (values)
+        gb_adamw_fill(&t->train.adamw, step + 1, gb_schedule_at(&t->train.schedule, step),
+                      t->train.largest_norm, values);
+    uint64_t ticket;
+    ok = values && gb_exec_run(s->adamw, &ticket, status) && gb_exec_wait(s->adamw, ticket, status);
+    side_leave(s);
+    return ok;
+}
+
+/* ---- comparing ---- */
+
+static difference differ(const float *a, const float *b, uint32_t rows, uint32_t cols, uint32_t ld)
+{
+    difference d = {.of = (uint64_t)rows * cols};
+    double scale = 1e-4, worst = 0;
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < cols; c++) {
+            size_t at = (size_t)r * ld + c;
+            double gap = fabs((double)a[at] - b[at]);
+            if (!memcmp(&a[at], &b[at], sizeof *a))
+                continue;
+            d.values++;
+            worst = gap <= worst ? worst : isnan(gap) ? INFINITY : gap;
+        }
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < cols; c++)
+            if (isfinite(a[(size_t)r * ld + c]))
+                scale = fmax(scale, fabsf(a[(size_t)r * ld + c]));
+    d.size = worst / scale;
+    return d;
+}
+
+static void note(difference *first, difference *worst, const difference *now)
+{
+    if (now->values && !first->values)
+        *first = *now;
+    if (now->size > worst->size)
+        *worst = *now;
+}
+
+static bool compare_tensors(side *a, side *b, difference *first, difference *worst,
+                            gb_status *status)
+{
+    gb_tape *tape = a->pass.tape;
+    for (uint32_t node = 0; node < gb_tape_node_count(tape); node++)
+        for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(tape); t++) {
+            const gb_tensor_info *info = gb_tape_tensor(tape, t);
+            if (info->producer != (int32_t)node || info->role != GB_ROLE_OUTPUT ||
+                info->type != GB_F32 || !a->written[t] || !b->written[t])
+                continue;
+            const float *va = gb_exec_output(a->exec, a->ticket, t, status);
+            const float *vb = va ? gb_exec_output(b->exec, b->ticket, t, status) : NULL;
+            if (!vb)
+                return false;
+            difference d = differ(va, vb, info->rows, info->cols, info->ld);
+            snprintf(d.where, sizeof d.where, "node %u, %s: %s [%u, %u]", node,
+                     gb_tape_node_at(tape, node)->op->name, info->name, info->rows, info->cols);
+            note(first, worst, &d);
+        }
+    return true;
+}
+
+static bool compare_arena(side *a, side *b, const gb_params *params, gb_arena_id arena,
+                          difference *first, difference *worst, gb_status *status)
+{
+    static const char *const names[] = {"parameter", "gradient", "first moment", "second moment"};
+    if (!gb_state_read(a->state, arena, a->values, status) ||
+        !gb_state_read(b->state, arena, b->values, status))
+        return false;
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *p = gb_params_at(params, i);
+        difference d =
+            differ(a->values + p->offset, b->values + p->offset, p->rows, p->cols, p->ld);
+        snprintf(d.where, sizeof d.where, "%s %s [%u, %u]", names[arena], p->name, p->rows,
+                 p->cols);
+        note(first, worst, &d);
+    }
+    return true;
+}
+
+static bool compare_step(side *a, side *b, const trial *t, difference *first, difference *worst,
+                         difference *parameters, gb_status *status)
+{
+    difference own = {0};
+    *worst = *parameters = own;
+    return compare_tensors(a, b, first, worst, status) &&
+           compare_arena(a, b, t->params, GB_ARENA_GRADS, first, worst, status) &&
+           compare_arena(a, b, t->params, GB_ARENA_MOMENT1, first, worst, status) &&
+           compare_arena(a, b, t->params, GB_ARENA_MOMENT2, first, worst, status) &&
+           compare_arena(a, b, t->params, GB_ARENA_PARAMS, first, parameters, status);
+}
+
+static void print_side(const char *letter, const side *s)
+{
+    const gb_device_caps *caps = gb_device_get_caps(s->device);
+    char quirks[256];
+    gb_quirks_text(caps->quirks, quirks, sizeof quirks);
+    printf("%s  %s, %s, %s kernels, quirks %s\n", letter, caps->name, caps->driver,
+           gb_kernel_profile_name(caps->profile), quirks);
+}
+
+static void print_first(const difference *first, uint32_t step)
+{
+    if (!first->values)
+        printf("No bit differs.\n");
+    else
+        printf("They part at step %u, %s: %u of %llu values, by %.1e of the largest\n", step,
+               first->where, first->values, (unsigned long long)first->of, first->size);
+}
+
+/* *worst_first: largest difference of a tensor of the first step, before any parameter differed. */
+static bool compare(side *a, side *b, trial *t, uint32_t steps, double *worst_first,
+                    gb_status *status)
+{
+    difference first = {0}, worst, parameters;
+    uint32_t first_step = 0;
+    print_side("A", a);
+    print_side("B", b);
+    printf("%4s  %-12s  %-12s  %-10s  %-10s  %s\n", "step", "loss A", "loss B", "parameters",
+           "tensors", "the worst of them");
+    for (uint32_t step = 0; step < steps; step++) {
+        const float *la = NULL, *lb = NULL;
+        bool parted = first.values;
+        if (!side_step(a, t, step, status) || !side_step(b, t, step, status) ||
+            !compare_step(a, b, t, &first, &worst, &parameters, status) ||
+            !(la = gb_exec_output(a->exec, a->ticket, a->pass.loss, status)) ||
+            !(lb = gb_exec_output(b->exec, b->ticket, b->pass.loss, status)))
+            return false;
+        printf("%4u  %-12.8g  %-12.8g  %-10.1e  %-10.1e  %s\n", step + 1, (double)*la, (double)*lb,
+               parameters.size, worst.size, worst.size > 0 ? worst.where : "");
+        if (!parted && first.values)
+            first_step = step + 1;
+        if (step == 0)
+            *worst_first = worst.size;
+        side_end_step(a);
+        side_end_step(b);
+    }
+    print_first(&first, first_step);
+    return true;
+}
+
+int gb_cli_compare_devices(int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"steps", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'}, {0}};
+    unsigned long steps = 10;
+    int option;
+    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        if (option == 's')
+            steps = strtoul(optarg, NULL, 10);
+        else {
+            fputs(help, option == 'h' ? stdout : stderr);
+            return option == 'h' ? 0 : GB_USAGE;
+        }
+    }
+    if (argc - optind != 2 || steps < 1 || steps > 10000) {
+        fputs(help, stderr);
+        return GB_USAGE;
+    }
+    gb_status status = {0};
+    side a = {0}, b = {0};
+    trial t;
+    double worst_first = INFINITY;
+    gb_log_set_level(GB_LOG_WARN);
+    bool ok = trial_make(&t, (uint32_t)steps, &status) && side_parse(&a, argv[optind], &status) &&
+              side_parse(&b, argv[optind + 1], &status) && side_open(&a, &t, &status) &&
+              side_open(&b, &t, &status) &&
+              compare(&a, &b, &t, (uint32_t)steps, &worst_first, &status);
+    side_close(&a);
+    side_close(&b);
+    trial_free(&t);
+    if (!ok)
+        gb_status_print(&status);
+    else if (!(worst_first <= ROUNDING))
+        printf("The first step differs by more than rounding (%.0e).\n", ROUNDING);
+    return !ok ? (int)status.code : !(worst_first <= ROUNDING);
+}
