@@ -21,6 +21,11 @@ static const char usage[] =
     "                 official (default), all\n"
     "  -M N           look at the first N passages of each query only\n"
     "  -J             leave unjudged passages out of the ranking\n"
+    "  -N N           passages of the collection; no measure here asks for it\n"
+    "  -R qrels -T trec_results  the only forms of judgements and runs that trec_eval's -R and -T\n"
+    "                 may name here\n"
+    "  -v             print the version\n"
+    "                 (also by trec_eval's long names, such as --level_for_rel N)\n"
     "  --ties ORDER   equal scores: trec (docno descending, default), asc (docno ascending),\n"
     "                 input (as in the file), rank (the rank column decides everything),\n"
     "                 best, worst (bounds over all orders)\n"
@@ -141,6 +146,18 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, OPT_SEED},
     {"values", required_argument, NULL, OPT_VALUES},
     {"help", no_argument, NULL, 'h'},
+    /* trec_eval's long names */
+    {"version", no_argument, NULL, 'v'},
+    {"query_eval_wanted", no_argument, NULL, 'q'},
+    {"nosummary", no_argument, NULL, 'n'},
+    {"complete_rel_info_wanted", no_argument, NULL, 'c'},
+    {"Judged_docs_only", no_argument, NULL, 'J'},
+    {"level_for_rel", required_argument, NULL, 'l'},
+    {"measure", required_argument, NULL, 'm'},
+    {"Max_retrieved_per_topic", required_argument, NULL, 'M'},
+    {"Number_docs_in_coll", required_argument, NULL, 'N'},
+    {"Rel_info_format", required_argument, NULL, 'R'},
+    {"Results_format", required_argument, NULL, 'T'},
     {0},
 };
 
@@ -176,6 +193,13 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
         return ok;
     case 'M':
         return parse_number("-M", value, 1, &o->params.depth, status);
+    case 'N':
+        return parse_number("-N", value, 0, &number, status);
+    case 'R':
+    case 'T':
+        return strcmp(value, option == 'R' ? "qrels" : "trec_results") == 0 ||
+               gb_fail(status, GB_USAGE, NULL, "-R qrels, -T trec_results",
+                       "-%c %.40s is not read here", option, value);
     case OPT_TIES:
         return parse_ties(o, value, status);
     case OPT_FORMAT:
@@ -229,15 +253,15 @@ static bool settle(options *o, gb_status *status)
     return add_measure(o, "official", status);
 }
 
-/* Returns false after gb_fail, or with *help set. */
-static bool parse(int argc, char **argv, options *o, bool *help, gb_status *status)
+/* Returns false after gb_fail, or with *help set to the 'h' or 'v' that was asked for. */
+static bool parse(int argc, char **argv, options *o, int *help, gb_status *status)
 {
     int option;
     optind = 0; /* a fresh scan */
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "qncJl:m:M:h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            *help = true;
+    while ((option = getopt_long(argc, argv, "qncJl:m:M:N:R:T:hv", long_options, NULL)) != -1) {
+        if (option == 'h' || option == 'v') {
+            *help = option;
             return false;
         }
         if (!parse_option(o, option, option == '?' ? argv[optind - 1] : optarg, status))
@@ -433,9 +457,11 @@ int gb_cli_eval(int argc, char **argv)
     options o = {.params = GB_EVAL_TREC, .seed = 42};
     inputs in = {0};
     gb_status status = {0};
-    bool help = false;
+    int help = 0;
     bool ok = parse(argc, argv, &o, &help, &status) && run_eval(&o, &in, &status);
-    if (help)
+    if (help == 'v')
+        printf("gabbro %s\n", GABBRO_VERSION);
+    else if (help)
         print_usage();
     else if (!ok)
         gb_status_print(&status);
