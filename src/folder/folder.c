@@ -18,7 +18,7 @@ struct gb_folder {
     char *path;            /* the folder */
     gb_bert_config config; /* of config.json */
     bool head;             /* cls.predictions.* is there */
-    gb_safetensors *model; /* model.safetensors or its shards */
+    gb_safetensors *model; /* model.safetensors, pytorch_model.bin, or shards of one */
     gb_safetensors *side;  /* gabbro.safetensors, or NULL */
     gb_arena *names;       /* canonical names */
     entry *entries;        /* in byte order of names */
@@ -276,26 +276,20 @@ bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, ui
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* The tensors' file: one, or an index of shards. Caller frees. */
+/* The tensors' file: one, or an index of shards; as safetensors, or else as torch writes them.
+ * Caller frees. */
 static char *tensor_path(const gb_folder *folder, gb_status *status)
 {
-    char *model = gb_path_join(status, folder->path, MODEL_FILE);
-    if (!model || gb_file_exists(model))
-        return model;
-    free(model);
-    char *index = gb_path_join(status, folder->path, INDEX_FILE);
-    if (!index || gb_file_exists(index))
-        return index;
-    free(index);
-    char *pickle = gb_path_join(status, folder->path, "pytorch_model.bin");
-    if (pickle && gb_file_exists(pickle))
-        gb_fail(status, GB_DATA, folder->path,
-                "store it again as safetensors (save_pretrained of transformers does)",
-                "the model is only there as pytorch_model.bin");
-    else if (pickle)
-        gb_fail(status, GB_DATA, folder->path, "give a Hugging Face model folder",
-                "no " MODEL_FILE " in the folder");
-    free(pickle);
+    static const char *const names[] = {MODEL_FILE, INDEX_FILE, "pytorch_model.bin",
+                                        "pytorch_model.bin.index.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = gb_path_join(status, folder->path, names[i]);
+        if (!path || gb_file_exists(path))
+            return path;
+        free(path);
+    }
+    gb_fail(status, GB_DATA, folder->path, "give a Hugging Face model folder",
+            "no " MODEL_FILE " in the folder");
     return NULL;
 }
 

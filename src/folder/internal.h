@@ -32,6 +32,33 @@ bool folder_json_bool(const json_t *json, const char *key, const char *path, boo
 bool folder_json_string(const json_t *json, const char *key, const char *path, const char **value,
                         gb_status *status);
 
+/* ---- zip.c ---- */
+
+/* A member of a zip, in the mapped file. */
+typedef struct folder_member {
+    const char *name;          /* path in the zip */
+    const unsigned char *data; /* its bytes */
+    uint64_t bytes;            /* how many */
+    uint32_t crc;              /* CRC-32 that the zip gives */
+} folder_member;
+typedef struct folder_zip {
+    folder_member *members; /* in byte order of names */
+    size_t count;           /* how many */
+} folder_zip;
+/* The members of a zip without compression; `arena` owns them, `bytes` their data. Checksums are
+ * not looked at. */
+bool folder_zip_read(const char *path, const unsigned char *bytes, size_t size, gb_arena *arena,
+                     folder_zip *zip, gb_status *status);
+const folder_member *folder_zip_find(const folder_zip *zip, const char *name); /* or NULL */
+bool folder_member_check(const folder_member *member, const char *path, gb_status *status);
+
+/* ---- pickle.c ---- */
+
+/* Append the tensors of a file of torch.save (its contents: `bytes`) to *tensors; `arena` owns their
+ * names. Executes nothing: GB_DATA naming what else than tensors the file asks for. */
+bool folder_torch_read(const char *path, const unsigned char *bytes, size_t size, gb_arena *arena,
+                       gb_stored **tensors, size_t *count, size_t *capacity, gb_status *status);
+
 /* ---- names.c ---- */
 
 /* What a tensor of a checkpoint is to us. */

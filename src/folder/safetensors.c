@@ -258,6 +258,12 @@ static bool parse_header(gb_safetensors *to, const mapping *file, const json_t *
     return check_layout(to->tensors + first, to->count - first, file, data, status);
 }
 
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+    return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
 static bool read_file(gb_safetensors *to, const char *path, gb_status *status)
 {
     if (!gb_grow(&to->files, &to->file_capacity, to->file_count + 1, sizeof *to->files, status))
@@ -269,6 +275,9 @@ static bool read_file(gb_safetensors *to, const char *path, gb_status *status)
     to->file_count++;
     if (!map_file(file, status))
         return false;
+    if (ends_with(path, ".bin"))
+        return folder_torch_read(file->path, file->bytes, file->size, to->names, &to->tensors,
+                                 &to->count, &to->capacity, status);
     uint64_t length;
     memcpy(&length, file->bytes, sizeof length);
     if (length > HEADER_LIMIT_BYTES || length > file->size - sizeof length)
@@ -384,14 +393,12 @@ static bool read_index(gb_safetensors *to, const char *path, gb_status *status)
 
 gb_safetensors *gb_safetensors_open(const char *path, gb_status *status)
 {
-    static const char ending[] = ".index.json";
-    size_t length = strlen(path), tail = sizeof ending - 1;
     gb_safetensors *tensors = gb_alloc(1, sizeof *tensors, status);
     if (!tensors)
         return NULL;
     tensors->names = gb_arena_create(1 << 14, status);
     bool ok = tensors->names != NULL;
-    if (ok && length > tail && strcmp(path + length - tail, ending) == 0)
+    if (ok && ends_with(path, ".index.json"))
         ok = read_index(tensors, path, status);
     else if (ok)
         ok = read_file(tensors, path, status) && sort_names(tensors, status);
