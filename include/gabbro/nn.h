@@ -286,4 +286,11 @@ bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, 
                const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
                uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status);
 
+/* The same with the pooling of a folder (unstated: [CLS]); vectors of length 1 where it says so. */
+bool gb_encode_sentences(gb_device *device, const gb_bert *bert, const gb_params *params,
+                         const float *values, const gb_sentence_settings *how,
+                         const gb_special_ids *specials, const gb_table *tokens,
+                         const uint32_t *rows, uint32_t count, uint32_t longest, const char *label,
+                         float *out, gb_status *status);
+
 #endif

@@ -34,6 +34,7 @@ static const struct {
     {"doctor", gb_cli_doctor, "look at the devices and check every kind of kernel"},
     {"determinism", gb_cli_determinism, "show that a training repeats itself bit for bit"},
     {"compare-devices", gb_cli_compare_devices, "where the same training parts on two devices"},
+    {"verify", gb_cli_verify, "check a model folder: files, tensors, tokenizer, forward pass"},
     {"bench", gb_cli_bench, "measure products and training steps"},
     {"store", gb_cli_store, "look at the run store and clean it"},
 };

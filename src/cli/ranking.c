@@ -48,8 +48,9 @@ static bool encode(ranking_dense *dense, const gb_table *table, const uint32_t *
 {
     gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
     *out = gb_alloc((size_t)count * dense->model.config.hidden_size, sizeof **out, status);
-    return *out && gb_encode(dense->device, &dense->bert, dense->params, dense->values, &specials,
-                             table, rows, count, longest, label, *out, status);
+    return *out && gb_encode_sentences(dense->device, &dense->bert, dense->params, dense->values,
+                                       &dense->how, &specials, table, rows, count, longest, label,
+                                       *out, status);
 }
 
 bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *model_path,
@@ -59,6 +60,7 @@ bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *mod
     dense->longest_passage = step_setting_u32(tokens_step, "passage-tokens", 512);
     dense->longest_query = step_setting_u32(tokens_step, "query-tokens", 512);
     bool ok = step_model_open(&dense->model, model_path, tokens_step, status) &&
+              gb_folder_sentence(dense->model.folder, &dense->how, status) &&
               step_tokens_open(tokens_step, &dense->tokens, status) &&
               (dense->params = gb_params_create(status)) &&
               gb_bert_declare(dense->params, &dense->model.config, false, &dense->bert, status) &&

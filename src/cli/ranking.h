@@ -20,6 +20,7 @@ typedef struct ranking_dense {
     gb_params *params;                       /* of its encoder */
     gb_bert bert;                            /* its encoder */
     float *values;                           /* its parameters */
+    gb_sentence_settings how;                /* its pooling */
     gb_tokens tokens;                        /* ids of the collection */
     uint32_t longest_query, longest_passage; /* tokens */
     float *passages;                         /* [P, H] vectors */

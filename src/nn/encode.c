@@ -1,4 +1,4 @@
-/* [CLS] vectors of many texts, in packed batches; no text is padded, so none need be sorted. */
+/* Vectors of many texts, in packed batches; no text is padded, so none need be sorted. */
 #include <gabbro/nn.h>
 
 #include <stdlib.h>
@@ -12,11 +12,15 @@ typedef struct encoder {
     const gb_special_ids *specials;    /* ids around every text */
     const gb_table *tokens;            /* texts as ids */
     const uint32_t *rows;              /* texts wanted */
+    const gb_sentence_settings *how;   /* pooling */
     uint32_t longest;                  /* tokens of a text */
     gb_tape *tape;                     /* forward pass */
     gb_exec *exec;                     /* recorded */
     gb_packed_inputs in;               /* the batch */
-    gb_rows_inputs cls;                /* rows of the [CLS]s */
+    gb_rows_inputs cls;                /* rows of the [CLS]s, or ... */
+    gb_combination means;              /* ... the lists of all rows */
+    uint32_t *order;                   /* [rows of a batch] 0, 1, ...: rows in the lists */
+    float *weights;                    /* [rows of a batch] their weights */
     gb_tensor vectors;                 /* [BATCH_SEQUENCES, H] */
     gb_packed packed;                  /* batch being filled */
     uint32_t members[BATCH_SEQUENCES]; /* texts of the batch */
@@ -33,20 +37,45 @@ static bool build(encoder *e, gb_state *state, const gb_params *params, gb_statu
     uint32_t rows = BATCH_ROWS > e->longest ? BATCH_ROWS : gb_bucket_rows(e->longest);
     e->in = gb_packed_declare(&net, &e->bert->config, rows, BATCH_SEQUENCES);
     gb_tensor h = gb_bert_encode(&net, e->bert, &e->in, 0, NULL);
-    e->cls = gb_rows_declare(&net, BATCH_SEQUENCES, rows);
-    e->vectors = gb_projector_apply(&net, &e->bert->projector, gb_rows_gather(&net, h, &e->cls));
+    if (e->how->pooling == GB_POOLING_MEAN) {
+        e->means = gb_combination_input(e->tape, BATCH_SEQUENCES, rows, rows, e->longest, 1);
+        e->order = gb_alloc(rows, sizeof *e->order, status);
+        e->weights = gb_alloc(rows, sizeof *e->weights, status);
+        if (!e->order || !e->weights)
+            return false;
+        h = gb_combine_rows(e->tape, h, &e->means);
+    } else {
+        e->cls = gb_rows_declare(&net, BATCH_SEQUENCES, rows);
+        h = gb_rows_gather(&net, h, &e->cls);
+    }
+    e->vectors = gb_projector_apply(&net, &e->bert->projector, h);
+    if (e->how->normalize)
+        e->vectors = gb_normalize_rows(e->tape, e->vectors);
     gb_tape_output(e->tape, e->vectors);
     e->exec = gb_tape_ok(e->tape, status) ? gb_exec_create(state, e->tape, status) : NULL;
     return e->exec != NULL;
 }
 
+/* Which rows become a vector: the first of each of `count` texts, or the mean of all. */
+static bool fill_pooling(encoder *e, uint32_t count, gb_status *status)
+{
+    const uint32_t *starts = e->packed.starts;
+    if (e->how->pooling != GB_POOLING_MEAN)
+        return gb_rows_fill(e->exec, &e->cls, starts, count, status);
+    for (uint32_t s = 0; s < count; s++)
+        for (uint32_t r = starts[s]; r < starts[s + 1]; r++) {
+            e->order[r] = r;
+            e->weights[r] = 1.0f / (float)(starts[s + 1] - starts[s]);
+        }
+    return gb_combination_fill(e->exec, &e->means, starts, e->order, e->weights, status);
+}
+
 /* Run the batch and put its vectors in place. Empty sequences fill it up. */
 static bool flush(encoder *e, gb_status *status)
 {
-    uint32_t count = e->packed.count, h = e->bert->config.hidden_size, picked[BATCH_SEQUENCES];
+    uint32_t count = e->packed.count, h = e->bert->config.hidden_size;
     if (!count)
         return true;
-    memcpy(picked, e->packed.starts, sizeof *picked * count);
     if (!gb_grow(&e->packed.starts, &e->packed.start_capacity, BATCH_SEQUENCES + 1,
                  sizeof *e->packed.starts, status))
         return false;
@@ -54,8 +83,7 @@ static bool flush(encoder *e, gb_status *status)
         e->packed.starts[++e->packed.count] = e->packed.rows;
     uint64_t ticket;
     if (!gb_packed_fill(e->exec, &e->in, &e->packed, &e->bert->config, 0, 0, status) ||
-        !gb_rows_fill(e->exec, &e->cls, picked, count, status) ||
-        !gb_exec_run(e->exec, &ticket, status))
+        !fill_pooling(e, count, status) || !gb_exec_run(e->exec, &ticket, status))
         return false;
     const float *vectors = gb_exec_output(e->exec, ticket, e->vectors, status);
     if (!vectors)
@@ -91,14 +119,17 @@ static bool encode_all(encoder *e, uint32_t count, const char *label, gb_status 
     return true;
 }
 
-bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, const float *values,
-               const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
-               uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status)
+bool gb_encode_sentences(gb_device *device, const gb_bert *bert, const gb_params *params,
+                         const float *values, const gb_sentence_settings *how,
+                         const gb_special_ids *specials, const gb_table *tokens,
+                         const uint32_t *rows, uint32_t count, uint32_t longest, const char *label,
+                         float *out, gb_status *status)
 {
     encoder e = {.bert = bert,
                  .specials = specials,
                  .tokens = tokens,
                  .rows = rows,
+                 .how = how,
                  .longest = longest,
                  .out = out};
     gb_state *state = gb_state_create(device, params, false, status);
@@ -108,5 +139,16 @@ bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, 
     gb_tape_destroy(e.tape);
     gb_packed_free(&e.packed);
     gb_state_destroy(state);
+    free(e.order);
+    free(e.weights);
     return ok;
+}
+
+bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, const float *values,
+               const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
+               uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status)
+{
+    const gb_sentence_settings cls = {.pooling = GB_POOLING_CLS};
+    return gb_encode_sentences(device, bert, params, values, &cls, specials, tokens, rows, count,
+                               longest, label, out, status);
 }

@@ -1,0 +1,218 @@
+#include "forward.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the model ---- */
+
+bool forward_model_open(forward_model *model, const char *path, gb_status *status)
+{
+    *model = (forward_model){0};
+    char *inside = gb_path_join(status, path, "model");
+    model->folder = inside ? gb_folder_open(gb_dir_exists(inside) ? inside : path, status) : NULL;
+    free(inside);
+    bool ok = model->folder && gb_folder_sentence(model->folder, &model->sentence, status) &&
+              (model->params = gb_params_create(status));
+    if (ok) {
+        model->config = *gb_folder_config(model->folder);
+        ok = gb_bert_declare(model->params, &model->config, gb_folder_has_head(model->folder),
+                             &model->bert, status) &&
+             gb_bert_add_projector(model->params, &model->bert, gb_folder_projector(model->folder),
+                                   status);
+    }
+    if (ok) {
+        gb_params_freeze(model->params);
+        model->values = gb_alloc(gb_params_floats(model->params), sizeof *model->values, status);
+        ok = model->values && gb_model_load(model->folder, model->params, model->values, status);
+    }
+    if (!ok)
+        forward_model_close(model);
+    return ok;
+}
+
+void forward_model_close(forward_model *model)
+{
+    gb_bert_free(&model->bert);
+    gb_params_destroy(model->params);
+    gb_folder_close(model->folder);
+    free(model->values);
+    *model = (forward_model){0};
+}
+
+gb_state *forward_state(const forward_model *model, gb_device *device, gb_status *status)
+{
+    gb_state *state = gb_state_create(device, model->params, false, status);
+    if (state && gb_state_write(state, GB_ARENA_PARAMS, model->values, status))
+        return state;
+    gb_state_destroy(state);
+    return NULL;
+}
+
+/* ---- the program ---- */
+
+static gb_tensor parameter(const forward *f, uint32_t index)
+{
+    return gb_tape_param(f->tape, index);
+}
+
+/* E LN(GELU(W h + b)) + c at every row. */
+static gb_tensor head(const forward *f, const gb_net *net, gb_tensor h)
+{
+    const gb_bert *bert = &f->model->bert;
+    gb_tensor t = gb_linear(f->tape, h, parameter(f, bert->transform_weight),
+                            parameter(f, bert->transform_bias), true, GB_NO_TENSOR);
+    t = gb_layer_norm(f->tape, t, parameter(f, bert->head_norm_weight),
+                      parameter(f, bert->head_norm_bias), net->eps);
+    return gb_linear(f->tape, t, parameter(f, bert->word), parameter(f, bert->head_bias), false,
+                     GB_NO_TENSOR);
+}
+
+static void build(forward *f, uint32_t longest, bool logits)
+{
+    const forward_model *m = f->model;
+    gb_net net = {.tape = f->tape, .eps = (float)m->config.layer_norm_eps, .longest = longest};
+    f->in = gb_packed_declare(&net, &m->config, f->rows, f->texts);
+    f->cls = gb_rows_declare(&net, f->texts, f->rows);
+    f->means = gb_combination_input(f->tape, f->texts, f->rows, f->rows, longest, 1);
+    gb_tensor x = f->hidden[0] = gb_bert_embed(&net, &m->bert, &f->in);
+    for (uint32_t l = 0; l < m->config.layers; l++)
+        x = f->hidden[l + 1] = gb_block_apply(&net, &m->bert.blocks[l], &f->in, x);
+    f->first = gb_rows_gather(&net, x, &f->cls);
+    f->mean = gb_combine_rows(f->tape, x, &f->means);
+    f->sentence = gb_projector_apply(&net, &m->bert.projector,
+                                     m->sentence.pooling == GB_POOLING_MEAN ? f->mean : f->first);
+    if (m->sentence.normalize)
+        f->sentence = gb_normalize_rows(f->tape, f->sentence);
+    f->logits = logits ? head(f, &net, x) : GB_NO_TENSOR;
+    for (uint32_t l = 0; l <= m->config.layers; l++)
+        gb_tape_output(f->tape, f->hidden[l]);
+    gb_tape_output(f->tape, f->first);
+    gb_tape_output(f->tape, f->mean);
+    if (f->sentence != f->first && f->sentence != f->mean)
+        gb_tape_output(f->tape, f->sentence);
+    if (logits)
+        gb_tape_output(f->tape, f->logits);
+}
+
+bool forward_make(forward *f, const forward_model *model, gb_state *state, uint32_t rows,
+                  uint32_t texts, uint32_t longest, bool logits, gb_status *status)
+{
+    *f = (forward){.model = model, .rows = gb_bucket_rows(rows), .texts = texts};
+    f->hidden = gb_alloc(model->config.layers + 1, sizeof *f->hidden, status);
+    f->tape = f->hidden ? gb_tape_create(model->params, "verify", status) : NULL;
+    if (f->tape)
+        build(f, longest, logits && model->bert.head);
+    bool ok = f->tape && gb_tape_ok(f->tape, status) &&
+              (f->exec = gb_exec_create(state, f->tape, status));
+    if (!ok)
+        forward_free(f);
+    return ok;
+}
+
+void forward_free(forward *f)
+{
+    gb_exec_destroy(f->exec);
+    gb_tape_destroy(f->tape);
+    free(f->hidden);
+    *f = (forward){0};
+}
+
+static bool fill_means(const forward *f, const gb_packed *packed, gb_status *status)
+{
+    uint32_t *order = gb_alloc(packed->rows, sizeof *order, status);
+    float *weights = order ? gb_alloc(packed->rows, sizeof *weights, status) : NULL;
+    for (uint32_t s = 0; weights && s < packed->count; s++)
+        for (uint32_t r = packed->starts[s]; r < packed->starts[s + 1]; r++) {
+            order[r] = r;
+            weights[r] = 1.0f / (float)(packed->starts[s + 1] - packed->starts[s]);
+        }
+    bool ok =
+        weights && gb_combination_fill(f->exec, &f->means, packed->starts, order, weights, status);
+    free(order);
+    free(weights);
+    return ok;
+}
+
+bool forward_run(forward *f, const gb_packed *packed, uint64_t *ticket, gb_status *status)
+{
+    return gb_packed_fill(f->exec, &f->in, packed, &f->model->config, 0, 0, status) &&
+           gb_rows_fill(f->exec, &f->cls, packed->starts, packed->count, status) &&
+           fill_means(f, packed, status) && gb_exec_run(f->exec, ticket, status);
+}
+
+/* ---- the reference ---- */
+
+void forward_differs(const float *got, uint32_t ld, const float *wanted, uint32_t rows,
+                     uint32_t cols, double *difference, double *largest)
+{
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < cols; c++) {
+            double value = (double)wanted[(size_t)r * cols + c];
+            double d = fabs((double)got[(size_t)r * ld + c] - value);
+            *largest = fmax(*largest, fabs(value));
+            *difference = d <= *difference ? *difference : isnan(d) ? INFINITY : d;
+        }
+}
+
+/* Inputs and parameters as the device has them. */
+static bool give_inputs(const forward *f, gb_reference *reference, gb_status *status)
+{
+    for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(f->tape); t++) {
+        const gb_tensor_info *info = gb_tape_tensor(f->tape, t);
+        if (info->role != GB_ROLE_INPUT)
+            continue;
+        size_t count = (size_t)info->rows * info->ld;
+        const void *staged = gb_exec_input(f->exec, t, status);
+        if (!staged)
+            return false;
+        if (info->type == GB_U32)
+            memcpy(gb_reference_u(reference, t), staged, count * 4);
+        for (size_t i = 0; info->type != GB_U32 && i < count; i++)
+            gb_reference_f(reference, t)[i] = (double)((const float *)staged)[i];
+    }
+    for (uint64_t i = 0; i < gb_params_floats(f->model->params); i++)
+        gb_reference_arena(reference, GB_ARENA_PARAMS)[i] = (double)f->model->values[i];
+    return true;
+}
+
+static bool compare_output(const forward *f, gb_reference *reference, uint64_t ticket,
+                           gb_tensor tensor, uint32_t rows, double *worst, gb_status *status)
+{
+    const gb_tensor_info *info = gb_tape_tensor(f->tape, tensor);
+    const float *got = gb_exec_output(f->exec, ticket, tensor, status);
+    const double *wanted = gb_reference_f(reference, tensor);
+    double difference = 0, largest = 0;
+    for (uint32_t r = 0; got && r < rows; r++)
+        for (uint32_t c = 0; c < info->cols; c++) {
+            size_t at = (size_t)r * info->ld + c;
+            double d = fabs((double)got[at] - wanted[at]);
+            largest = fmax(largest, fabs(wanted[at]));
+            difference = d <= difference ? difference : isnan(d) ? INFINITY : d;
+        }
+    *worst = fmax(*worst, difference > 0 ? difference / largest : 0);
+    return got != NULL;
+}
+
+bool forward_compare(forward *f, const gb_packed *packed, uint64_t ticket, double *worst,
+                     gb_status *status)
+{
+    uint32_t layers = f->model->config.layers;
+    gb_reference *reference = gb_reference_create(f->tape, status);
+    /* The inputs of the run lie in one of two slots; the next run's slot is filled alike. */
+    bool ok = reference && gb_exec_wait(f->exec, ticket, status) &&
+              gb_packed_fill(f->exec, &f->in, packed, &f->model->config, 0, 0, status) &&
+              gb_rows_fill(f->exec, &f->cls, packed->starts, packed->count, status) &&
+              fill_means(f, packed, status) && give_inputs(f, reference, status);
+    if (ok)
+        gb_reference_run(reference);
+    for (uint32_t l = 0; ok && l <= layers; l++)
+        ok = compare_output(f, reference, ticket, f->hidden[l], packed->rows, worst, status);
+    ok = ok && compare_output(f, reference, ticket, f->first, packed->count, worst, status) &&
+         compare_output(f, reference, ticket, f->mean, packed->count, worst, status) &&
+         compare_output(f, reference, ticket, f->sentence, packed->count, worst, status) &&
+         (f->logits == GB_NO_TENSOR ||
+          compare_output(f, reference, ticket, f->logits, packed->rows, worst, status));
+    gb_reference_destroy(reference);
+    return ok;
+}

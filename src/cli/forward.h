@@ -1,0 +1,53 @@
+/* Everything that a model computes of a few texts, on the device and in the float64 reference: for
+ * checks of a model folder. */
+#ifndef CLI_FORWARD_H
+#define CLI_FORWARD_H
+
+#include <gabbro/nn.h>
+
+/* A model of a folder. */
+typedef struct forward_model {
+    gb_folder *folder;             /* open */
+    gb_bert_config config;         /* sizes */
+    gb_sentence_settings sentence; /* pooling */
+    gb_params *params;             /* encoder, head and projector where it has them */
+    gb_bert bert;                  /* the model */
+    float *values;                 /* its values */
+} forward_model;
+/* `path`: a folder, or that of a step with a folder "model" in it. Reads every value. */
+bool forward_model_open(forward_model *model, const char *path, gb_status *status);
+void forward_model_close(forward_model *model);
+gb_state *forward_state(const forward_model *model, gb_device *device, gb_status *status);
+
+/* A program for batches of up to so many rows (rounded up to a bucket) and exactly so many texts.
+ */
+typedef struct forward {
+    const forward_model *model; /* borrowed */
+    gb_tape *tape;              /* program */
+    gb_exec *exec;              /* recorded */
+    gb_packed_inputs in;        /* texts */
+    gb_rows_inputs cls;         /* their first rows */
+    gb_combination means;       /* all their rows */
+    gb_tensor *hidden;          /* [layers + 1] states of the embeddings and of every layer */
+    gb_tensor first, mean;      /* [texts, H] of the last layer */
+    gb_tensor sentence;         /* [texts, H] pooled, projected and scaled as the folder says */
+    gb_tensor logits;           /* [rows, V] of the masked-LM head, or GB_NO_TENSOR */
+    uint32_t rows, texts;       /* of a batch */
+} forward;
+/* state: the model's parameters on a device (forward_state). logits: also those of the head. */
+bool forward_make(forward *f, const forward_model *model, gb_state *state, uint32_t rows,
+                  uint32_t texts, uint32_t longest, bool logits, gb_status *status);
+void forward_free(forward *f);
+/* Run a batch of exactly f->texts texts. */
+bool forward_run(forward *f, const gb_packed *packed, uint64_t *ticket, gb_status *status);
+/* The same batch once more in float64; the worst difference of any output of the batch's rows or
+ * texts, relative to the largest value of that output. */
+bool forward_compare(forward *f, const gb_packed *packed, uint64_t ticket, double *worst,
+                     gb_status *status);
+
+/* Largest difference of got [rows, ld] from wanted [rows, cols], and the largest magnitude there;
+ * both only grow. Infinity where a value is no number. */
+void forward_differs(const float *got, uint32_t ld, const float *wanted, uint32_t rows,
+                     uint32_t cols, double *difference, double *largest);
+
+#endif

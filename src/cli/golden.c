@@ -1,0 +1,299 @@
+#include "golden.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_ROWS  1024 /* tokens of a batch, or one text */
+#define BATCH_TEXTS 64   /* texts of a batch */
+
+/* ---- the tokenizer ---- */
+
+bool tokenizing_open(tokenizing *t, const gb_folder *folder, gb_status *status)
+{
+    *t = (tokenizing){0};
+    if ((t->vocab = gb_folder_vocab(folder, status)) &&
+        gb_folder_tokenizer(folder, &t->params, status) &&
+        (t->tokenizer = gb_tokenizer_create(t->vocab, t->params, status)))
+        return true;
+    tokenizing_close(t);
+    return false;
+}
+
+void tokenizing_close(tokenizing *t)
+{
+    gb_tokenizer_destroy(t->tokenizer);
+    gb_vocab_destroy(t->vocab);
+    *t = (tokenizing){0};
+}
+
+bool tokenizing_add(const tokenizing *t, gb_packed *packed, const char *text, size_t length,
+                    uint32_t longest, gb_status *status)
+{
+    gb_ids ids = {0};
+    gb_special_ids specials = gb_vocab_specials(t->vocab);
+    bool ok = gb_tokenize(t->tokenizer, text, length, &ids, status) &&
+              gb_packed_add(packed, &specials, ids.data, NULL, ids.count, longest, status);
+    free(ids.data);
+    return ok;
+}
+
+/* ---- the file ---- */
+
+/* What is compared, and how it went. */
+typedef struct comparison {
+    const char *name;           /* in the file */
+    const gb_stored *stored;    /* there, or NULL */
+    float *values;              /* all of it */
+    uint32_t cols;              /* of a row */
+    bool of_tokens;             /* rows are tokens, else texts */
+    double difference, largest; /* so far */
+} comparison;
+
+#define MOST_KINDS 260 /* layers and the four others */
+
+typedef struct golden {
+    const char *path;            /* file */
+    gb_safetensors *file;        /* open */
+    const forward_model *model;  /* borrowed */
+    const tokenizing *t;         /* borrowed */
+    gb_state *state;             /* borrowed */
+    const gb_stored *text, *ids; /* there, or NULL */
+    uint64_t texts;              /* how many */
+    uint32_t longest;            /* tokens of a text at most */
+    comparison *kinds;           /* hidden.0 ... hidden.L, cls, mean, sentence, logits */
+    uint32_t count;              /* of them */
+    const char *at;              /* next text */
+    uint64_t done, tokens;       /* texts and tokens compared */
+    uint64_t other_ids;          /* texts whose tokens are not those of the file */
+} golden;
+
+static bool fail_form(const golden *g, const char *name, const char *form, gb_status *status)
+{
+    return gb_fail(status, GB_DATA, g->path, "see gabbro verify --help", "tensor %s is not %s",
+                   name, form);
+}
+
+/* How many texts there are, and how long. */
+static bool find_texts(golden *g, gb_status *status)
+{
+    g->text = gb_safetensors_find(g->file, "text");
+    g->ids = gb_safetensors_find(g->file, "ids");
+    g->longest = g->model->sentence.max_length;
+    if (g->text && (strcmp(g->text->dtype, "U8") != 0 || g->text->rank != 1))
+        return fail_form(g, "text", "a list of bytes", status);
+    if (g->ids && (strcmp(g->ids->dtype, "I32") != 0 || g->ids->rank != 2 || !g->ids->shape[1] ||
+                   g->ids->shape[1] > g->model->config.max_positions))
+        return fail_form(g, "ids", "i32 [texts, at most the model's positions]", status);
+    if (!g->text && !g->ids)
+        return gb_fail(status, GB_DATA, g->path, "see gabbro verify --help",
+                       "neither text nor ids in the file");
+    if (g->ids) {
+        g->texts = g->ids->shape[0];
+        g->longest = (uint32_t)g->ids->shape[1];
+    }
+    if (g->text) {
+        const char *bytes = g->at = g->text->data;
+        uint64_t lines = 0;
+        for (uint64_t i = 0; i < g->text->bytes; i++)
+            lines += bytes[i] == '\n';
+        if ((g->text->bytes && bytes[g->text->bytes - 1] != '\n') || (g->ids && lines != g->texts))
+            return fail_form(g, "text", "one line for every text", status);
+        g->texts = lines;
+    }
+    return true;
+}
+
+static bool add_kind(golden *g, const char *name, uint32_t cols, bool of_tokens, gb_status *status)
+{
+    comparison *k = &g->kinds[g->count++];
+    *k = (comparison){.name = name,
+                      .cols = cols,
+                      .of_tokens = of_tokens,
+                      .stored = gb_safetensors_find(g->file, name)};
+    if (!k->stored)
+        return true;
+    uint64_t rows = k->stored->rank == 2 ? k->stored->shape[0] : 0;
+    if (!of_tokens && rows != g->texts)
+        return fail_form(g, name, "one row for every text", status);
+    k->values = gb_alloc((size_t)rows * cols, sizeof *k->values, status);
+    return k->values && gb_stored_read(k->stored, rows, cols, k->values, status);
+}
+
+static bool find_kinds(golden *g, gb_arena *arena, gb_status *status)
+{
+    const gb_bert_config *c = &g->model->config;
+    bool ok =
+        c->layers + 5 <= MOST_KINDS && (g->kinds = gb_alloc(MOST_KINDS, sizeof *g->kinds, status));
+    for (uint32_t l = 0; ok && l <= c->layers; l++) {
+        char name[32];
+        snprintf(name, sizeof name, "hidden.%u", l);
+        char *kept = gb_arena_strdup(arena, name, strlen(name), status);
+        ok = kept && add_kind(g, kept, c->hidden_size, true, status);
+    }
+    return ok && add_kind(g, "cls", c->hidden_size, false, status) &&
+           add_kind(g, "mean", c->hidden_size, false, status) &&
+           add_kind(g, "sentence", c->hidden_size, false, status) &&
+           add_kind(g, "logits", c->vocab_size, true, status);
+}
+
+/* ---- texts ---- */
+
+static int32_t id_at(const golden *g, uint64_t text, uint32_t column)
+{
+    int32_t id;
+    memcpy(&id, (const char *)g->ids->data + sizeof id * (text * g->longest + column), sizeof id);
+    return column < g->longest ? id : -1;
+}
+
+/* Append text number g->done + packed->count, by its ids in the file. */
+static bool add_ids(golden *g, gb_packed *packed, gb_status *status)
+{
+    gb_special_ids specials = gb_vocab_specials(g->t->vocab);
+    uint64_t text = g->done + packed->count;
+    uint32_t length = 0, *ids = gb_alloc(g->longest, sizeof *ids, status);
+    if (!ids)
+        return false;
+    while (length < g->longest && id_at(g, text, length) >= 0) {
+        ids[length] = (uint32_t)id_at(g, text, length);
+        if (ids[length++] >= g->model->config.vocab_size)
+            break;
+    }
+    bool sound = length >= 2 && ids[0] == specials.cls && ids[length - 1] == specials.sep;
+    bool ok =
+        sound ? gb_packed_add(packed, &specials, ids + 1, NULL, length - 2, g->longest, status)
+              : fail_form(g, "ids", "[CLS] ... [SEP] of the model's tokens in every row", status);
+    free(ids);
+    return ok;
+}
+
+/* The same by its text; tokens that are not those of the file are counted. */
+static bool add_text(golden *g, gb_packed *packed, gb_status *status)
+{
+    uint64_t text = g->done + packed->count;
+    const char *end =
+        memchr(g->at, '\n', (size_t)((const char *)g->text->data + g->text->bytes - g->at));
+    if (!tokenizing_add(g->t, packed, g->at, (size_t)(end - g->at), g->longest, status))
+        return false;
+    g->at = end + 1;
+    if (!g->ids)
+        return true;
+    uint32_t first = packed->starts[packed->count - 1], length = packed->rows - first;
+    bool same = length == g->longest || id_at(g, text, length) < 0;
+    for (uint32_t i = 0; same && i < length; i++)
+        same = (uint32_t)id_at(g, text, i) == packed->ids[first + i];
+    g->other_ids += !same;
+    return true;
+}
+
+static bool next_batch(golden *g, gb_packed *packed, gb_status *status)
+{
+    gb_packed_reset(packed);
+    while (g->done + packed->count < g->texts && packed->count < BATCH_TEXTS &&
+           (packed->count == 0 || packed->rows + g->longest <= BATCH_ROWS))
+        if (!(g->text ? add_text(g, packed, status) : add_ids(g, packed, status)))
+            return false;
+    return true;
+}
+
+/* ---- comparing ---- */
+
+/* The tensor that the program has for kind number k. */
+static gb_tensor tensor_of(const golden *g, const forward *f, uint32_t k)
+{
+    uint32_t layers = g->model->config.layers;
+    const gb_tensor others[] = {f->first, f->mean, f->sentence, f->logits};
+    return k <= layers ? f->hidden[k] : others[k - layers - 1];
+}
+
+static bool compare_batch(golden *g, const forward *f, const gb_packed *packed, uint64_t ticket,
+                          gb_status *status)
+{
+    for (uint32_t i = 0; i < g->count; i++) {
+        comparison *k = &g->kinds[i];
+        gb_tensor tensor = tensor_of(g, f, i);
+        if (!k->stored || tensor == GB_NO_TENSOR)
+            continue;
+        uint32_t rows = k->of_tokens ? packed->rows : packed->count;
+        uint64_t first = k->of_tokens ? g->tokens : g->done;
+        if (first + rows > k->stored->shape[0])
+            return fail_form(g, k->name, "one row for every token", status);
+        const float *got = gb_exec_output(f->exec, ticket, tensor, status);
+        if (!got)
+            return false;
+        forward_differs(got, gb_tape_tensor(f->tape, tensor)->ld, k->values + first * k->cols, rows,
+                        k->cols, &k->difference, &k->largest);
+    }
+    return true;
+}
+
+static bool run_batches(golden *g, gb_status *status)
+{
+    gb_packed packed = {0};
+    bool ok = true, logits = g->kinds[g->count - 1].stored != NULL;
+    while (ok && g->done < g->texts) {
+        forward f = {0};
+        uint64_t ticket;
+        ok = next_batch(g, &packed, status) &&
+             forward_make(&f, g->model, g->state, packed.rows, packed.count, g->longest, logits,
+                          status) &&
+             forward_run(&f, &packed, &ticket, status) &&
+             compare_batch(g, &f, &packed, ticket, status);
+        forward_free(&f);
+        g->done += packed.count;
+        g->tokens += packed.rows;
+    }
+    gb_packed_free(&packed);
+    return ok;
+}
+
+static bool report(const golden *g, const verify_report *r, double bound)
+{
+    bool held = true;
+    uint32_t layers = g->model->config.layers;
+    double states = 0;
+    bool any = false;
+    printf("  %-12s %s: %llu texts, %llu tokens\n", "golden", g->path, (unsigned long long)g->texts,
+           (unsigned long long)g->tokens);
+    if (g->text && g->ids)
+        held = verify_measured(r, "texts with other tokens", "golden numbers", (double)g->other_ids,
+                               0);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const comparison *k = &g->kinds[i];
+        double worst = k->difference > 0 ? k->difference / k->largest : 0;
+        if (!k->stored)
+            continue;
+        any = any || i <= layers;
+        if (i <= layers)
+            states = fmax(states, worst);
+        else if (i + 1 < g->count || g->model->bert.head)
+            held = verify_measured(r,
+                                   i == layers + 1   ? "[CLS] vectors"
+                                   : i == layers + 2 ? "mean vectors"
+                                   : i == layers + 3 ? "sentence vectors"
+                                                     : "masked-LM logits",
+                                   "golden numbers", worst, bound) &&
+                   held;
+    }
+    if (any)
+        held = verify_measured(r, "states of every layer", "golden numbers", states, bound) && held;
+    return held;
+}
+
+bool golden_compare(const char *path, const verify_report *r, const forward_model *model,
+                    const tokenizing *t, gb_state *state, double bound, bool *held,
+                    gb_status *status)
+{
+    golden g = {.path = path, .model = model, .t = t, .state = state};
+    gb_arena *arena = gb_arena_create(1 << 12, status);
+    bool ok = arena && (g.file = gb_safetensors_open(path, status)) && find_texts(&g, status) &&
+              find_kinds(&g, arena, status) && run_batches(&g, status);
+    if (ok)
+        *held = report(&g, r, bound) && *held;
+    for (uint32_t i = 0; g.kinds && i < g.count; i++)
+        free(g.kinds[i].values);
+    free(g.kinds);
+    gb_safetensors_close(g.file);
+    gb_arena_destroy(arena);
+    return ok;
+}
