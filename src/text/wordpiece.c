@@ -94,7 +94,7 @@ static bool cut_word(void *ctx, const char *bytes, size_t length)
             return false;
         /* The bytes before the rest are done with: "##" goes over the last two of them. */
         mark = 2;
-        at += used - mark;
+        at = at + used - mark;
         at[0] = at[1] = '#';
     }
     return true;

@@ -1,0 +1,63 @@
+#!/bin/sh
+# Feeds damaged files to every reader, one after the other, with libFuzzer and the sanitizers.
+#   tests/fuzz/fuzz.sh SECONDS [TARGET...]    SECONDS for each target (names as in meson.build)
+# Needs clang with its runtime (Debian: clang libclang-rt-dev). An input that fails stays in
+# build-fuzz/findings; its minimised form belongs into corpus/TARGET once the fault is mended.
+# Status: 0 nothing found, 1 a finding, 2 usage, 70 the build failed, 77 no clang.
+set -u
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd) || exit 70
+seconds=${1:-}
+case $seconds in
+'' | *[!0-9]*) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p;}' "$0"; exit 2 ;;
+esac
+shift
+clang=${CLANG:-clang}
+if ! printf 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n ? 0 : 0; }' |
+    "$clang" -x c -fsanitize=fuzzer,address - -o /dev/null 2>/dev/null; then
+    echo "skipped - fuzzing: no clang with libFuzzer (Debian: clang libclang-rt-dev)"
+    exit 77
+fi
+if [ $# = 0 ]; then
+    for source in "$root"/tests/fuzz/*.c; do
+        source=${source##*/}
+        set -- "$@" "${source%.c}"
+    done
+fi
+
+build=${FUZZ_BUILD:-$root/build-fuzz} programs=
+log=$(mktemp "${TMPDIR:-/tmp}/gabbro-fuzz.XXXXXX") || exit 70
+for target; do
+    programs="$programs tests/fuzz/fuzz_$target"
+done
+# shellcheck disable=SC2086 # a list of words
+if ! { [ -f "$build/build.ninja" ] ||
+    CC=$clang meson setup "$build" "$root" --buildtype=debugoptimized -Dfuzz=true -Dtests=disabled \
+        -Db_sanitize=address,undefined -Db_lundef=false; } >"$log" 2>&1 ||
+    ! ninja -C "$build" $programs >>"$log" 2>&1; then
+    tail -n 30 "$log"
+    exit 70
+fi
+rm -f "$log"
+
+UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export UBSAN_OPTIONS
+status=0
+mkdir -p "$build/findings"
+for target; do
+    mkdir -p "$build/grown/$target" "$root/tests/fuzz/corpus/$target"
+    "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=4096 \
+        -timeout=25 -rss_limit_mb=2048 -artifact_prefix="$build/findings/$target-" -print_final_stats=1 -verbosity=0 \
+        "$build/grown/$target" "$root/tests/fuzz/corpus/$target" >"$build/$target.log" 2>&1
+    code=$?
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$target.log")
+    if [ $code = 0 ]; then
+        echo "ok - fuzz $target: $runs inputs in $seconds s"
+        printf 'trust:\treader of %s, %s damaged inputs in %s s\tno crash, leak or silent failure\t0 findings\t0\n' \
+            "$target" "$runs" "$seconds"
+    else
+        echo "not ok - fuzz $target: see $build/findings and $build/$target.log"
+        tail -n 30 "$build/$target.log" | sed 's/^/    /'
+        status=1
+    fi
+done
+exit $status

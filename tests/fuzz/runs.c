@@ -1,0 +1,42 @@
+/* Runs in all layouts; one that was read can be written and measured. */
+#include "fuzz.h"
+
+#include <gabbro/retrieve.h>
+
+static void use(const gb_run *run, gb_names *queries, gb_names *passages)
+{
+    gb_status status = {0};
+    gb_eval_params params = GB_EVAL_TREC;
+    gb_metrics metrics = {0};
+    gb_evaluation evaluation = {0};
+    gb_qrels qrels = {0};
+    char out[128];
+    snprintf(out, sizeof out, "%s/written", fuzz_folder);
+    fuzz_check(gb_run_write(run, GB_RUN_TREC, queries, passages, "fuzz", out, &status), &status);
+    if (!gb_metrics_add(&metrics, "all", &status))
+        abort();
+    fuzz_check(gb_evaluate(run, &qrels, queries, passages, &params, &metrics, &evaluation, &status),
+               &status);
+    gb_evaluation_free(&evaluation);
+    free(metrics.items);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (int format = GB_RUN_AUTO; format <= GB_RUN_SCORES; format++) {
+        gb_status status = {0};
+        gb_run run = {0};
+        char *tag = NULL;
+        gb_names *queries = gb_names_create(&status), *passages = gb_names_create(&status);
+        bool ok = gb_run_read(fuzz_file("run", data, size), (gb_run_format)format, queries,
+                              passages, &run, &tag, &status);
+        fuzz_check(ok, &status);
+        if (ok)
+            use(&run, queries, passages);
+        gb_run_free(&run);
+        free(tag);
+        gb_names_destroy(queries);
+        gb_names_destroy(passages);
+    }
+    return 0;
+}
