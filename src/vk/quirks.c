@@ -124,10 +124,12 @@ bool gb_quirks_find(const gb_device_caps *caps, uint32_t *bits, gb_status *statu
     for (size_t i = 0; i < QUIRK_COUNT; i++)
         if (matches(&quirks[i], caps))
             found |= quirks[i].flag;
-    found |= unfit(caps, found);
     const char *wish = gb_env("GABBRO_QUIRKS");
     if (wish && !gb_quirks_apply(wish, &found, status))
         return false;
+    found |= unfit(caps, found);
+    if (wish) /* "-flag" holds against what cannot run, too */
+        gb_quirks_apply(wish, &found, status);
     *bits = found;
     return true;
 }
