@@ -32,6 +32,15 @@ expect() # WHAT COMMAND...
     fi
 }
 
+# A measured difference, in the one form that tables are made of (tests/parity/trust.h prints the same):
+#   trust:<TAB>what<TAB>against what<TAB>worst difference<TAB>bound
+trust() # WHAT AGAINST WORST BOUND
+{
+    printf 'trust:\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4"
+    expect "$1: at most $4 from $2 ($3)" \
+        awk -v worst="$3" -v bound="$4" 'BEGIN { exit !(worst != "" && worst + 0 <= bound + 0) }'
+}
+
 # The last line and the status of a test.
 checks_end()
 {

