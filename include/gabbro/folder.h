@@ -28,15 +28,15 @@ typedef struct gb_stored {
     uint64_t shape[GB_STORED_RANK]; /* dimensions */
 } gb_stored;
 
-/* One file of tensors, or all shards that an index names, memory-mapped read-only. The files must not
- * be changed while open. */
+/* One file of tensors, or all shards that an index names, memory-mapped read-only. The files must
+ * not be changed while open. */
 typedef struct gb_safetensors gb_safetensors;
 
-/* Open a .safetensors file, a .bin file of torch.save, or a *.index.json that names the file of every
- * tensor. Everything is checked before anything is used: header length and JSON, types, shapes, and
- * that the byte ranges fill the file without overlap, hole or rest. A .bin file is a zip with a
- * pickle; of it only the constructors of tensors are understood, nothing is executed. GB_DATA naming
- * file and tensor otherwise. */
+/* Open a .safetensors file, a .bin file of torch.save, or a *.index.json that names the file of
+ * every tensor. Everything is checked before anything is used: header length and JSON, types,
+ * shapes, and that the byte ranges fill the file without overlap, hole or rest. A .bin file is a
+ * zip with a pickle; of it only the constructors of tensors are understood, nothing is executed.
+ * GB_DATA naming file and tensor otherwise. */
 gb_safetensors *gb_safetensors_open(const char *path, gb_status *status);
 void gb_safetensors_close(gb_safetensors *tensors);
 size_t gb_safetensors_count(const gb_safetensors *tensors);

@@ -54,8 +54,8 @@ bool folder_member_check(const folder_member *member, const char *path, gb_statu
 
 /* ---- pickle.c ---- */
 
-/* Append the tensors of a file of torch.save (its contents: `bytes`) to *tensors; `arena` owns their
- * names. Executes nothing: GB_DATA naming what else than tensors the file asks for. */
+/* Append the tensors of a file of torch.save (its contents: `bytes`) to *tensors; `arena` owns
+ * their names. Executes nothing: GB_DATA naming what else than tensors the file asks for. */
 bool folder_torch_read(const char *path, const unsigned char *bytes, size_t size, gb_arena *arena,
                        gb_stored **tensors, size_t *count, size_t *capacity, gb_status *status);
 
