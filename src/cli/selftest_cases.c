@@ -174,6 +174,14 @@ static gb_tensor build_preference(check *c)
                               operand(c, "weights"));
 }
 
+/* The loss of what each row draws itself. */
+static gb_tensor build_sampled(check *c)
+{
+    gb_tensor x = gb_scale(c->tape, operand(c, "x"), 3);
+    gb_tensor drawn = gb_sample_rows(c->tape, x, lengths(c));
+    return gb_softmax_loss(c->tape, x, drawn, operand(c, "weights"), GB_NO_TENSOR);
+}
+
 static gb_tensor build_normalized(check *c)
 {
     gb_tensor x = gb_normalize_rows(c->tape, gb_scale(c->tape, operand(c, "x"), 2));
@@ -388,6 +396,7 @@ static const struct {
                            {"vocabulary loss", build_vocabulary},
                            {"loss against sets", build_set},
                            {"preference loss", build_preference},
+                           {"draws from a softmax", build_sampled},
                            {"normalised rows, tanh", build_normalized},
                            {"dropout", build_dropout},
                            {"gathered rows", build_gather},
