@@ -1,12 +1,13 @@
 #!/bin/sh
-# The recorded results of seed 42 are had again: every cell with the same bits on the device and driver
-# that made them, within the recorded spread on another. Full trainings: a quarter of an hour a table.
-#   recorded.sh REPRODUCE GABBRO
+# The recorded results of a seed are had again: every cell with the same bits on the device and driver
+# that made them, within the recorded spread on another. Full trainings: minutes a table.
+#   recorded.sh REPRODUCE GABBRO [TABLE...]   (default: all that are recorded)
 set -u
 . "$(dirname -- "$0")/../checks.sh"
 reproduce=$1
 GABBRO=$2
 export GABBRO
+shift 2
 tables=$(CDPATH='' cd -- "$(dirname -- "$0")/../../tables" && pwd) || exit 1
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-recorded.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -17,10 +18,13 @@ device_of() # TABLE.JSON or recorded file: its first device line
     sed -n 's/^ *"device": "\(.*\)",$/\1/p' "$1" | head -n 1
 }
 
-for recorded in "$tables"/recorded/*.mini.json; do
-    table=$(basename "$recorded" .mini.json | sed 's:-:/:')
-    out=$work/$(basename "$recorded" .mini.json)
-    sh "$reproduce" "$table" --seed 42 --store "$work/store" --out "$out" --quiet >"$work/stdout" 2>"$work/stderr" </dev/null
+# shellcheck disable=SC2046,SC2012 # names without blanks
+[ $# -gt 0 ] || set -- $(cd "$tables/recorded" && ls ./*.mini.json | sed 's:^\./::; s:\.mini\.json$::; s:-:/:')
+for table; do
+    name=$(echo "$table" | tr / -)
+    recorded=$tables/recorded/$name.mini.json out=$work/$name
+    seed=$(sed -n 's/^  "\([0-9]*\)": {$/\1/p' "$recorded" | head -n 1)
+    sh "$reproduce" "$table" --seed "$seed" --store "$work/store" --out "$out" --quiet >"$work/stdout" 2>"$work/stderr" </dev/null
     status=$?
     if [ "$status" != 0 ]; then
         bad "$table: ends with 0, not $status" "$work/stderr"
