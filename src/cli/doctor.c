@@ -14,11 +14,12 @@
 #include <sys/utsname.h>
 
 static const char help[] =
-    "usage: gabbro doctor [--device DEVICE] [--type]\n\n"
+    "usage: gabbro doctor [--device DEVICE] [--type | --list]\n\n"
     "List the devices, describe the chosen one and check every variant of every\n"
     "kernel on it. Variants that are wrong are avoided from then on; what was\n"
     "found is kept for each driver beside the pipeline cache. --type: only print\n"
-    "what the chosen one is: discrete, integrated, virtual, cpu or other.\n"
+    "what the chosen one is: discrete, integrated, virtual, cpu or other. --list:\n"
+    "only list the devices, one a line.\n"
     "Exit code 0: the device gives right numbers, 1: it does not and is refused\n"
     "from now on, or the validation layer spoke, 4: no device.\n";
 
@@ -39,6 +40,22 @@ static bool list_devices(const char *chosen_uuid, gb_status *status)
         printf(" %c %u  %s (%s), %s%s%s\n", !strcmp(caps[i].uuid, chosen_uuid) ? '*' : ' ',
                caps[i].index, caps[i].name, gb_device_type_name(caps[i].type), caps[i].driver,
                caps[i].usable ? "" : ": not usable: ", caps[i].reason);
+    free(caps);
+    return true;
+}
+
+/* One a line: "INDEX: NAME, DRIVER". */
+static bool print_names(gb_status *status)
+{
+    gb_device_caps *caps;
+    size_t count;
+    if (!gb_device_list(&caps, &count, status)) {
+        gb_status_print(status);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (caps[i].usable)
+            printf("%u: %s, %s\n", caps[i].index, caps[i].name, caps[i].driver);
     free(caps);
     return true;
 }
@@ -139,16 +156,19 @@ int gb_cli_doctor(int argc, char **argv)
 {
     static const struct option long_options[] = {{"device", required_argument, NULL, 'd'},
                                                  {"type", no_argument, NULL, 't'},
+                                                 {"list", no_argument, NULL, 'l'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {0}};
     gb_device_params params = {.validation = true, .quiet = true};
-    bool only_type = false;
+    bool only_type = false, only_list = false;
     int option;
     while ((option = getopt_long(argc, argv, "d:h", long_options, NULL)) != -1) {
         if (option == 'd') {
             params.select = optarg;
         } else if (option == 't') {
             only_type = true;
+        } else if (option == 'l') {
+            only_list = true;
         } else {
             fputs(help, option == 'h' ? stdout : stderr);
             return option == 'h' ? 0 : GB_USAGE;
@@ -159,6 +179,8 @@ int gb_cli_doctor(int argc, char **argv)
         return GB_USAGE;
     }
     gb_status status = {0}, ignored = {0};
+    if (only_list)
+        return print_names(&status) ? 0 : (int)status.code;
     /* The test is of what the driver does now, whatever was found before. */
     setenv("GABBRO_SELFTEST", "afresh", 0);
     gb_device *device = gb_device_open(&params, &status);
