@@ -34,9 +34,8 @@ limited() # WHAT COMMAND...: its step's folder in $step; VmHWM is the most that 
     status=$?
     step=$(cat folder)
     if [ $status = 0 ] && [ -d "$step" ]; then
-        good "$what, $passages passages: at most $((most / 1024)) MiB resident"
-        printf 'trust:\t%s, %s passages\tprivate memory under a limit\t%s MiB resident\t%s MiB private\n' \
-            "$what" "$passages" $((most / 1024)) "$limit"
+        trust "$what, $passages passages: MiB resident" "under a limit of private memory" \
+            $((most / 1024)) "$limit"
     else
         bad "$what, $passages passages: ends with $status under $limit MiB" log
         checks_end

@@ -52,7 +52,7 @@ for target; do
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$target.log")
     if [ $code = 0 ]; then
         echo "ok - fuzz $target: $runs inputs in $seconds s"
-        printf 'trust:\treader of %s, %s damaged inputs in %s s\tno crash, leak or silent failure\t0 findings\t0\n' \
+        printf 'trust:\treader of %s, %s damaged inputs in %s s\tno crash, leak or silent failure\t0\t0\n' \
             "$target" "$runs" "$seconds"
     else
         echo "not ok - fuzz $target: see $build/findings and $build/$target.log"

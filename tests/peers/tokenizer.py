@@ -110,7 +110,7 @@ def main():
         kept = file.read().split("\n")[:-1]
     parted = sum(a != b for a, b in zip(made[1:], kept[1:])) + abs(len(made) - len(kept))
     print(f"trust:\tWordPiece ids of {LINES} real lines and {HOSTILE} hostile strings\t"
-          f"Hugging Face tokenizers {tokenizers.__version__}\t{parted} blocks differ\t0")
+          f"Hugging Face tokenizers {tokenizers.__version__} (blocks that differ)\t{parted}\t0")
     return int(parted > 0)
 
 

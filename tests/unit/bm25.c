@@ -1,4 +1,5 @@
 /* BM25: lengths, scores by hand, order, threads, and Lucene's published figures on real data. */
+#include "../parity/trust.h"
 #include "retrieve_help.h"
 
 #include "cli/cli.h"
@@ -273,6 +274,14 @@ static void expect_lines(const char *output, const char *const *lines)
         cr_expect(strstr(output, *lines), "no \"%s\" in:\n%s", *lines, output);
 }
 
+/* The value behind a measure's name in the table, beside a published figure. */
+static void trust_figure(const char *what, const char *output, const char *name, double published)
+{
+    const char *at = strstr(output, name);
+    double value = at ? strtod(at + strlen(name), NULL) : -1;
+    trust(what, "Anserini's published figure", fabs(value - published), .003);
+}
+
 /* Anserini's BEIR regressions on SciFact, flat: nDCG@10 .6789, R@100 .9253, R@1000 .9767. */
 Test(bm25, scifact)
 {
@@ -285,6 +294,7 @@ Test(bm25, scifact)
                                                " ndcg_cut_10            0.6789",
                                                " recall_100             0.9253",
                                                " recall_1000            0.9767", NULL});
+    trust_figure("BM25, SciFact, nDCG@10", output, " ndcg_cut_10 ", .6789);
     free(output), free(folder);
 }
 
@@ -300,6 +310,7 @@ Test(bm25, scifact_wordpiece)
     expect_lines(output, (const char *const[]){" ndcg_cut_10            0.6718",
                                                " recall_100             0.9213",
                                                " recall_1000            0.9743", NULL});
+    trust_figure("BM25 over WordPieces, SciFact, nDCG@10", output, " ndcg_cut_10 ", .6718);
     free(output), free(vocab), free(folder);
 }
 
@@ -322,5 +333,6 @@ Test(bm25, cacm)
         &code);
     cr_expect_eq(code, 0);
     expect_lines(output, (const char *const[]){"\tall\t0.3123\n", "\tall\t0.1942\n", NULL});
+    trust_figure("BM25, CACM, MAP", output, "map                   \tall\t", .3123);
     free(output), free(qrels), free(topics), free(folder);
 }

@@ -1,6 +1,7 @@
 /* WordPiece ids of 100,000 lines of real text and of hostile strings, against Hugging Face's:
  * tests/golden/tokenizer.tsv has a hash for every thousand, tests/peers/tokenizer.py made it. */
 #include "gabbro/text.h"
+#include "../parity/trust.h"
 #include "scratch.h"
 
 #include <jansson.h>
@@ -175,8 +176,7 @@ static blocks open_blocks(const char *data, const char *name, uint32_t limit)
 static void close_blocks(blocks *b, const char *what)
 {
     cr_expect_eq(b->lines, b->limit, "%u lines", b->lines);
-    printf("trust:\tWordPiece ids of %s\tHugging Face tokenizers\t%u of %u blocks differ\t0\n",
-           what, b->parted, b->limit / BLOCK);
+    trust(what, "Hugging Face tokenizers (blocks that differ)", b->parted, 0);
     gb_tokenizer_destroy(b->tokenizer);
     gb_vocab_destroy(b->vocab);
     EVP_MD_CTX_free(b->hash);
@@ -199,7 +199,7 @@ Test(tokens_golden, real_text, .timeout = 100)
     take_file(&b, data, "scifact/corpus.jsonl", true);
     take_file(&b, data, "msmarco-sample/collection.tsv", false);
     take_file(&b, data, "cacm/corpus.jsonl", true);
-    close_blocks(&b, "100,000 lines of real text");
+    close_blocks(&b, "WordPiece ids of 100,000 lines of real text");
 }
 
 Test(tokens_golden, hostile_strings, .timeout = 100)
@@ -211,5 +211,5 @@ Test(tokens_golden, hostile_strings, .timeout = 100)
         take_line(&b, text.data, text.length);
     }
     gb_text_free(&text);
-    close_blocks(&b, "5,000 hostile strings");
+    close_blocks(&b, "WordPiece ids of 5,000 hostile strings");
 }
