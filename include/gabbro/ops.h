@@ -71,6 +71,47 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
  * Philox of (seed, step, site, element). sequences: any sequences input (carries seed and step). */
 gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
 
+/* ---- layers of language models
+ * ----------------------------------------------------------------------- */
+
+/* x / sqrt(mean(x^2) + eps) * gamma over rows of x [N,H]; gamma [1,H]. */
+gb_tensor gb_rms_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, float eps);
+
+/* Rotary positions: in the first `cols` columns of x [N,W], heads of head_dim (a multiple of 8),
+ * the numbers c and c + head_dim / 2 are turned by an angle; the columns behind are copied. turns
+ * f32 [N, head_dim] holds of each row the cosines, then the sines (gb_rotary_fill). */
+gb_tensor gb_rotary(gb_tape *tape, gb_tensor x, gb_tensor turns, uint32_t head_dim, uint32_t cols);
+/* The head_dim values of a row at a position: angles position * theta^(-2c / head_dim). */
+void gb_rotary_fill(double theta, uint32_t head_dim, uint32_t position, float *turns);
+
+typedef enum gb_act { GB_ACT_RELU, GB_ACT_GELU, GB_ACT_GELU_TANH, GB_ACT_SILU } gb_act;
+/* act(x), or with `gated` act(left half of the columns) * right half: x [N,2F] -> [N,F], F a
+ * multiple of 4. GB_ACT_GELU is the exact form, GB_ACT_GELU_TANH what transformers calls gelu_new.
+ */
+gb_tensor gb_gate(gb_tape *tape, gb_tensor x, gb_act kind, bool gated);
+
+typedef struct gb_attend_params {
+    uint32_t heads;    /* of queries */
+    uint32_t kv_heads; /* of keys and values; divides heads */
+    uint32_t head_dim; /* columns of a head, a multiple of 4 */
+    float scale;       /* of the scores; 1: none */
+    bool causal;    /* the queries are the last of the keys, and see themselves and those before */
+    gb_tensor bias; /* f32 [2 R + 1, heads]: row R + j - i is added to the score of place i and key
+                       j; R + 1 at least the longest text; or GB_NO_TENSOR */
+    uint32_t longest_q; /* most queries of a sequence, for the launch size */
+    uint32_t longest_k; /* most keys of a sequence */
+} gb_attend_params;
+/* Attention of rows of q (from column q_col) over rows of kv (keys from k_col, values from v_col)
+ * -> [rows of q, heads * head_dim]. spans u32 [sequences, 4]: first row and number of the queries,
+ * then of the keys, of every sequence. Where a gradient is wanted, the spans must cover all rows of
+ * q and of kv, once. A query without keys gives zero. */
+gb_tensor gb_attend(gb_tape *tape, gb_tensor spans, gb_tensor q, uint32_t q_col, gb_tensor kv,
+                    uint32_t k_col, uint32_t v_col, const gb_attend_params *params);
+/* T5's bucket of a key `distance` places behind its query (Raffel et al., 2020): half of the
+ * buckets for one place each, the others up to `most` places in logarithmic steps; of both sides,
+ * or of keys before the query alone. */
+uint32_t gb_distance_bucket(int32_t distance, bool both_sides, uint32_t buckets, uint32_t most);
+
 /* ---- rows
  * ------------------------------------------------------------------------------------------ */
 

@@ -1,0 +1,38 @@
+// What the kernels of attention between two lists of rows share. A lane owns a row of one side and
+// walks the rows of the other, which are the same for all lanes of its workgroup.
+layout(local_size_x_id = 0) in;
+layout(constant_id = 1) const uint HEAD4 = 4; // head dimension / 4
+layout(constant_id = 2) const bool CAUSAL = false;
+layout(constant_id = 3) const bool BIAS = false;
+
+#include "grid.glsl"
+
+// First row and length of the queries, then of the keys, of every sequence.
+layout(set = 0, binding = 0) readonly buffer Spans { uvec4 spans[]; };
+layout(set = 0, binding = 1) readonly buffer Q { vec4 q[]; };
+layout(set = 0, binding = 2) readonly buffer KV { vec4 kv[]; };
+layout(set = 0, binding = 3) readonly buffer Bias { float bias[]; }; // [2 * reach + 1, heads]
+
+layout(push_constant) uniform Push {
+    uint sequences, heads, share; // heads of queries; those that share a head of keys
+    uint strips;                  // workgroups that share the rows of one (sequence, head)
+    uint q_ld4, q_col4;           // row stride and first column, in vec4s
+    uint kv_ld4, k_col4, v_col4;
+    uint out_ld4, lse_ld;         // lse [rows, 2 * heads]: log-sum-exp, then delta
+    uint bias_ld, reach;
+    float scale;                  // of the scores
+};
+
+// Place of the first query among the keys: with CAUSAL the queries are the last of them.
+uint query_place(uvec4 span)
+{
+    return CAUSAL ? span.w - min(span.y, span.w) : 0;
+}
+
+float bias_of(uint i, uint j, uint head)
+{
+    if (!BIAS)
+        return 0.0;
+    int row = clamp(int(j) - int(i) + int(reach), 0, int(2 * reach));
+    return bias[uint(row) * bias_ld + head];
+}

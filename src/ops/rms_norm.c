@@ -1,0 +1,187 @@
+/* Root-mean-square layer normalisation (Zhang and Sennrich, 2019), as T5 and LLaMA use it. */
+#include "ops.h"
+
+#include <math.h>
+
+enum { IN_X, IN_GAMMA, IN_STATS, IN_DY, IN_RESIDUAL };
+enum { OUT_Y, OUT_STATS };
+enum { GRAD_DX, GRAD_GAMMA, GRAD_UNUSED };
+enum { ATTR_EPS };
+
+static bool emit_rows(gb_emitter *emitter, const gb_node *node, const gb_tensor_info *info,
+                      gb_tensor y, gb_tensor stats, bool backward, gb_status *status)
+{
+    gb_kernel kernel = kernel_of("rms_norm", NULL);
+    ops_row_kernel(&kernel, &emitter->target, info->rows);
+    spec(&kernel, backward);
+    spec(&kernel, node->in[IN_RESIDUAL] != GB_NO_TENSOR);
+    bind(&kernel, 0, node->in[IN_X], GB_READ);
+    bind(&kernel, 1, node->in[IN_GAMMA], GB_READ);
+    bind(&kernel, 2, stats, backward ? GB_READ : GB_WRITE);
+    bind(&kernel, 3, y, GB_WRITE);
+    bind(&kernel, 4, node->in[IN_DY], GB_READ);
+    bind(&kernel, 5, node->in[IN_RESIDUAL], GB_READ);
+    push_u32(&kernel, info->rows);
+    push_u32(&kernel, info->cols);
+    push_u32(&kernel, info->ld / 4);
+    kernel.push[kernel.push_count++] = node->attr[ATTR_EPS];
+    kernel.flops = (backward ? 9.0 : 5.0) * info->rows * info->cols;
+    kernel.bytes = (backward ? 12.0 : 8.0) * info->rows * info->cols;
+    return gb_emit(emitter, &kernel, status);
+}
+
+static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    return emit_rows(emitter, node, gb_tape_tensor(tape, node->in[IN_X]), node->out[OUT_Y],
+                     node->out[OUT_STATS], false, status);
+}
+
+static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_X]);
+    const double *gamma = gb_reference_f(ref, node->in[IN_GAMMA]);
+    double eps = gb_bits_float(node->attr[ATTR_EPS]);
+    for (size_t r = 0; r < info->rows; r++) {
+        const double *x = gb_reference_f(ref, node->in[IN_X]) + r * info->ld;
+        double *y = gb_reference_f(ref, node->out[OUT_Y]) + r * info->ld, mean = 0;
+        double *stats = gb_reference_f(ref, node->out[OUT_STATS]) + r * 4;
+        for (uint32_t c = 0; c < info->cols; c++)
+            mean += x[c] * x[c] / info->cols;
+        stats[0] = 0;
+        stats[1] = 1 / sqrt(mean + eps);
+        for (uint32_t c = 0; c < info->cols; c++)
+            y[c] = x[c] * stats[1] * gamma[c];
+    }
+}
+
+/* ---- gradients ---- */
+
+/* The sums of a layer norm with mean 0; those of its other parameter are left aside. */
+static bool emit_gamma(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                       gb_status *status)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_X]);
+    uint32_t lanes = ops_lanes(&emitter->target), ld4 = info->ld / 4;
+    uint32_t blocks = gb_tape_tensor(tape, node->out[GRAD_GAMMA])->rows;
+    uint32_t column_groups = (ld4 + lanes - 1) / lanes;
+    gb_kernel kernel = kernel_of("layernorm_params", "rms_norm_params");
+    spec(&kernel, lanes);
+    bind(&kernel, 0, node->in[IN_X], GB_READ);
+    bind(&kernel, 1, node->in[IN_STATS], GB_READ);
+    bind(&kernel, 2, node->in[IN_DY], GB_READ);
+    bind(&kernel, 3, node->out[GRAD_GAMMA], GB_WRITE);
+    bind(&kernel, 4, node->out[GRAD_UNUSED], GB_WRITE);
+    push_u32(&kernel, info->rows);
+    push_u32(&kernel, ld4);
+    push_u32(&kernel, blocks);
+    push_u32(&kernel, (info->rows + blocks - 1) / blocks);
+    push_u32(&kernel, column_groups);
+    gb_grid(&emitter->target, blocks * column_groups, kernel.grid);
+    kernel.flops = 5.0 * info->rows * info->cols;
+    kernel.bytes = 8.0 * info->rows * info->cols;
+    return gb_emit(emitter, &kernel, status);
+}
+
+static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                      gb_status *status)
+{
+    gb_tensor dx = node->out[GRAD_DX];
+    return (dx == GB_NO_TENSOR || emit_rows(emitter, node, gb_tape_tensor(tape, node->in[IN_X]), dx,
+                                            node->in[IN_STATS], true, status)) &&
+           (node->out[GRAD_GAMMA] == GB_NO_TENSOR || emit_gamma(emitter, tape, node, status));
+}
+
+static void reference_dx(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_X]);
+    const double *gamma = gb_reference_f(ref, node->in[IN_GAMMA]);
+    const double *residual = gb_reference_f(ref, node->in[IN_RESIDUAL]);
+    for (size_t r = 0; r < info->rows; r++) {
+        const double *x = gb_reference_f(ref, node->in[IN_X]) + r * info->ld;
+        const double *dy = gb_reference_f(ref, node->in[IN_DY]) + r * info->ld;
+        double inverse = gb_reference_f(ref, node->in[IN_STATS])[r * 4 + 1], mean = 0;
+        double *dx = gb_reference_f(ref, node->out[GRAD_DX]) + r * info->ld;
+        for (uint32_t c = 0; c < info->cols; c++)
+            mean += dy[c] * gamma[c] * x[c] * inverse / info->cols;
+        for (uint32_t c = 0; c < info->cols; c++)
+            dx[c] = inverse * (dy[c] * gamma[c] - x[c] * inverse * mean) +
+                    (residual ? residual[r * info->ld + c] : 0);
+    }
+}
+
+static void reference_gamma(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_X]);
+    uint32_t blocks = gb_tape_tensor(tape, node->out[GRAD_GAMMA])->rows;
+    uint32_t rows_per_block = (info->rows + blocks - 1) / blocks;
+    const double *x = gb_reference_f(ref, node->in[IN_X]);
+    const double *dy = gb_reference_f(ref, node->in[IN_DY]);
+    const double *stats = gb_reference_f(ref, node->in[IN_STATS]);
+    double *partial = gb_reference_f(ref, node->out[GRAD_GAMMA]);
+    for (size_t i = 0; i < (size_t)blocks * info->ld; i++)
+        partial[i] = 0;
+    for (size_t r = 0; r < info->rows; r++)
+        for (uint32_t c = 0; c < info->cols; c++)
+            partial[r / rows_per_block * info->ld + c] +=
+                dy[r * info->ld + c] * x[r * info->ld + c] * stats[r * 4 + 1];
+}
+
+static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node *node)
+{
+    if (node->out[GRAD_DX] != GB_NO_TENSOR)
+        reference_dx(ref, tape, node);
+    if (node->out[GRAD_GAMMA] != GB_NO_TENSOR)
+        reference_gamma(ref, tape, node);
+}
+
+static const gb_op op_grad = {"rms_norm_grad", emit_grad, NULL, reference_grad};
+
+static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
+{
+    (void)status;
+    bool gamma = wants_grad(tape, node->in[IN_GAMMA]), x = wants_grad(tape, node->in[IN_X]);
+    gb_tensor_info info = *gb_tape_tensor(tape, node->in[IN_X]);
+    uint32_t blocks = ops_row_blocks(info.rows);
+    gb_node grad = node_of(&op_grad);
+    grad.in[IN_X] = node->in[IN_X];
+    grad.in[IN_GAMMA] = node->in[IN_GAMMA];
+    grad.in[IN_STATS] = node->out[OUT_STATS];
+    grad.in[IN_DY] = grad_of(tape, node->out[OUT_Y]);
+    if (x) {
+        grad.in[IN_RESIDUAL] = old_grad(tape, node->in[IN_X]);
+        grad.out[GRAD_DX] = ops_temp_like(tape, "d norm", node->in[IN_X]);
+    }
+    if (gamma) {
+        grad.out[GRAD_GAMMA] = gb_tape_temp(tape, "d gamma partials", GB_F32, blocks, info.cols);
+        grad.out[GRAD_UNUSED] = gb_tape_temp(tape, "unused partials", GB_F32, blocks, info.cols);
+    }
+    gb_tape_append(tape, &grad);
+    if (x)
+        set_grad(tape, node->in[IN_X], grad.out[GRAD_DX]);
+    if (gamma) {
+        bool accumulate;
+        gb_tensor slot = param_grad(tape, node->in[IN_GAMMA], &accumulate);
+        ops_column_sum_into(tape, grad.out[GRAD_GAMMA], slot, accumulate);
+    }
+    return true;
+}
+
+static const gb_op op = {"rms_norm", emit, backward, reference};
+
+gb_tensor gb_rms_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, float eps)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return GB_NO_TENSOR;
+    gb_tensor_info info = *gb_tape_tensor(tape, x);
+    if (gb_tape_tensor(tape, gamma)->cols != info.cols)
+        gb_tape_fail(tape, "rms norm of %u columns with gamma of %u", info.cols,
+                     gb_tape_tensor(tape, gamma)->cols);
+    gb_node node = node_of(&op);
+    node.in[IN_X] = x;
+    node.in[IN_GAMMA] = gamma;
+    node.attr[ATTR_EPS] = gb_float_bits(eps);
+    node.out[OUT_Y] = ops_temp_like(tape, "norm", x);
+    node.out[OUT_STATS] = gb_tape_temp(tape, "norm stats", GB_F32, info.rows, 4);
+    gb_tape_append(tape, &node);
+    return node.out[OUT_Y];
+}
