@@ -1,5 +1,5 @@
 /* Vectors of texts do not depend on what else is encoded with them. */
-#include "tiny.h"
+#include "naive.h"
 
 #include <math.h>
 
@@ -47,6 +47,48 @@ static void encode(const texts *x, const uint32_t *rows, uint32_t count, float *
     gb_special_ids specials = gb_vocab_specials(x->t.vocab);
     MUST(gb_encode(x->device, &x->m.bert, x->m.params, x->m.values, &specials, x->table, rows,
                    count, TINY_LONGEST, "test", out, &status));
+}
+
+/* Mean over [CLS], the text as far as it fits, and [SEP], scaled to length 1. */
+static void expect_mean(const texts *x, uint32_t row, const float *got)
+{
+    size_t length;
+    const uint32_t *text = gb_table_row(x->table, row, &length);
+    uint32_t ids[TINY_LONGEST], count = 0, h = x->m.config.hidden_size;
+    gb_special_ids specials = gb_vocab_specials(x->t.vocab);
+    ids[count++] = specials.cls;
+    for (size_t i = 0; i < length && count + 1 < TINY_LONGEST; i++)
+        ids[count++] = text[i];
+    ids[count++] = specials.sep;
+    naive n = naive_encode(&x->m, ids, count, 0, NULL);
+    double mean[16] = {0}, square = 0;
+    for (uint32_t t = 0; t < count; t++)
+        for (uint32_t i = 0; i < h; i++)
+            mean[i] += n.x[(size_t)t * h + i] / count;
+    for (uint32_t i = 0; i < h; i++)
+        square += mean[i] * mean[i];
+    for (uint32_t i = 0; i < h; i++)
+        cr_expect_float_eq(got[i], mean[i] / sqrt(square), 1e-6, "text %u", row);
+    free(n.x);
+}
+
+Test(encode, averages, .timeout = 100)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    texts x = {0};
+    open_texts(&x);
+    const gb_sentence_settings how = {.pooling = GB_POOLING_MEAN, .normalize = true};
+    gb_special_ids specials = gb_vocab_specials(x.t.vocab);
+    uint32_t h = x.m.config.hidden_size;
+    float *all = calloc(TEXTS, h * sizeof *all);
+    MUST(gb_encode_sentences(x.device, &x.m.bert, x.m.params, x.m.values, &how, &specials, x.table,
+                             NULL, TEXTS, TINY_LONGEST, "test", all, &status));
+    for (uint32_t i = 0; i < TEXTS; i += 7)
+        expect_mean(&x, i, all + (size_t)i * h);
+    free(all);
+    close_texts(&x);
+    scratch_leave(&s);
 }
 
 /* The longest test has the last name: Criterion 2.4.1 leaks when the test it began with ends last.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The field's own tools beside ours: `./tests/run --peers` calls this as peers.sh BUILD.
-# Makes the numbers of tests/golden again and compares; a real checkpoint and a model trained here go
-# through sentence-transformers, transformers and pytrec_eval.
+# Makes the numbers of tests/golden again and compares; runs full of ties go through trec_eval; a real
+# checkpoint and a model trained here go through sentence-transformers, transformers and pytrec_eval.
 #   GABBRO_PEERS_PYTHON  a python that has all of it (torch, transformers, sentence_transformers,
 #                        safetensors, pytrec_eval); else an environment is made from PyPI in BUILD/peers
 #   GABBRO_PEERS_TOKENS  longest text of SciFact's nDCG (256, the model's own; fewer are quicker)
@@ -36,6 +36,20 @@ python_of_pypi() # an environment in BUILD/peers
     timeout "${GABBRO_PEERS_PATIENCE:-1800}" "$build/peers/bin/pip" install --quiet $torch \
         transformers==4.44.2 tokenizers==0.19.1 sentence-transformers==3.0.1 numpy==1.26.4 \
         safetensors pytrec-eval-terrier
+}
+
+# A check that is a script of its own.
+script() # NAME ARGUMENT...
+{
+    script=$1
+    shift
+    "$python" "$here/$script.py" "$@" >"$work/log" 2>&1
+    case $? in
+    0) good "$script.py" ;;
+    77) skipped "$script.py: $(tail -n 1 "$work/log")" ;;
+    *) bad "$script.py" "$work/log" ;;
+    esac
+    grep '^trust:' "$work/log"
 }
 
 # ---- the golden numbers ----
@@ -160,6 +174,8 @@ if ! "$python" -c "$imports" 2>>"$work/log"; then
     checks_end
     exit
 fi
+script tokenizer
+script measures "$gabbro"
 regenerate
 own_model
 checkpoint
