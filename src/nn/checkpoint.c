@@ -23,8 +23,8 @@ static size_t log_bytes(uint32_t steps)
 bool checkpoint_write(const char *dir, gb_state *state, const gb_params *params, uint32_t next_step,
                       double (*log)[GB_MAX_LOSSES], gb_status *status)
 {
-    header head = {
-        .magic = MAGIC, .version = 1, .next_step = next_step, .floats = gb_params_floats(params)};
+    header head = {.version = 1, .next_step = next_step, .floats = gb_params_floats(params)};
+    memcpy(head.magic, MAGIC, sizeof head.magic);
     size_t arena_bytes = head.floats * 4,
            bytes = sizeof head + ARENAS * arena_bytes + log_bytes(next_step);
     char *all = gb_alloc(bytes + GB_HASH_SIZE, 1, status);
