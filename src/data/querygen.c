@@ -219,7 +219,8 @@ static bool row_holds(const gb_text *row, const gb_text *query)
     for (size_t at = 0; at < row->length;) {
         const char *end = memchr(row->data + at, '\n', row->length - at);
         size_t length = (size_t)(end - row->data) - at;
-        if (length == query->length && memcmp(row->data + at, query->data, length) == 0)
+        if (length == query->length &&
+            (length == 0 || memcmp(row->data + at, query->data, length) == 0))
             return true;
         at += length + 1;
     }

@@ -167,6 +167,35 @@ END
     verified "own model, unchanged" "$step/model" "$work/own"
 }
 
+# ---- tokenizer and measures ----
+
+# Scripts that print their own lines and exit 0, 1, or 77 where something is missing.
+beside() # WHAT SCRIPT ARGUMENT...
+{
+    what=$1 script=$2
+    shift 2
+    "$python" "$here/$script" "$@" >"$work/log" 2>&1
+    status=$?
+    grep '^trust:' "$work/log"
+    case $status in
+    0) good "$what" ;;
+    77) skipped "$what: $(sed -n "s/^skipped: //p" "$work/log")" ;;
+    *) bad "$what" "$work/log" ;;
+    esac
+}
+
+# transformers asks for older tokenizers than the golden ids were made with.
+tokenizer()
+{
+    newer=$build/peers/tokenizers
+    [ -d "$newer" ] || timeout 600 "$python" -m pip install --quiet --target "$newer" \
+        tokenizers==0.23.3 2>/dev/null
+    PYTHONPATH=$newer
+    export PYTHONPATH
+    beside "ids of Hugging Face tokenizers, made again" tokenizer.py
+    unset PYTHONPATH
+}
+
 python=${GABBRO_PEERS_PYTHON:-$build/peers/bin/python}
 [ -n "${GABBRO_PEERS_PYTHON:-}" ] || python_of_pypi >"$work/log" 2>&1
 if ! "$python" -c "$imports" 2>>"$work/log"; then
@@ -179,4 +208,6 @@ script measures "$gabbro"
 regenerate
 own_model
 checkpoint
+tokenizer
+beside "gabbro eval beside pytrec_eval" measures.py "$gabbro"
 checks_end
