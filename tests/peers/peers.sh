@@ -169,21 +169,6 @@ END
 
 # ---- tokenizer and measures ----
 
-# Scripts that print their own lines and exit 0, 1, or 77 where something is missing.
-beside() # WHAT SCRIPT ARGUMENT...
-{
-    what=$1 script=$2
-    shift 2
-    "$python" "$here/$script" "$@" >"$work/log" 2>&1
-    status=$?
-    grep '^trust:' "$work/log"
-    case $status in
-    0) good "$what" ;;
-    77) skipped "$what: $(sed -n "s/^skipped: //p" "$work/log")" ;;
-    *) bad "$what" "$work/log" ;;
-    esac
-}
-
 # transformers asks for older tokenizers than the golden ids were made with.
 tokenizer()
 {
@@ -192,7 +177,7 @@ tokenizer()
         tokenizers==0.23.3 2>/dev/null
     PYTHONPATH=$newer
     export PYTHONPATH
-    beside "ids of Hugging Face tokenizers, made again" tokenizer.py
+    script tokenizer
     unset PYTHONPATH
 }
 
@@ -209,5 +194,5 @@ regenerate
 own_model
 checkpoint
 tokenizer
-beside "gabbro eval beside pytrec_eval" measures.py "$gabbro"
+script measures "$gabbro"
 checks_end
