@@ -87,6 +87,40 @@ bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *st
 bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
                           gb_status *status);
 
+/* ---- language models ------------------------------------------------------------------------- */
+
+typedef enum gb_language_kind { GB_LANGUAGE_T5, GB_LANGUAGE_LLAMA } gb_language_kind;
+typedef enum gb_language_act {
+    GB_LANGUAGE_RELU,
+    GB_LANGUAGE_GELU,      /* exact */
+    GB_LANGUAGE_GELU_TANH, /* gelu_new */
+    GB_LANGUAGE_SILU
+} gb_language_act;
+
+/* Hugging Face's T5Config (v1.0 and v1.1) and LlamaConfig, as far as they can vary here. */
+typedef struct gb_language_config {
+    gb_language_kind kind;      /* which */
+    uint32_t vocab_size;        /* V, rows of the embeddings */
+    uint32_t hidden_size;       /* H */
+    uint32_t head_dim;          /* width of a head; heads * head_dim need not be H */
+    uint32_t heads;             /* heads of queries */
+    uint32_t kv_heads;          /* heads of keys and values; divides heads */
+    uint32_t intermediate_size; /* F, width of the feed-forward layer */
+    uint32_t layers;            /* of the encoder; 0: none (LLaMA) */
+    uint32_t decoder_layers;    /* of the decoder */
+    uint32_t buckets, farthest; /* T5: buckets of distances, and the distance that the last begins at */
+    uint32_t max_positions;     /* LLaMA: longest text in tokens */
+    uint32_t start_id, end_id;  /* first input of T5's decoder, or LLaMA's first token; end of a text */
+    gb_language_act act;        /* of the feed-forward layer */
+    bool gated;                 /* which has a second, linear half */
+    bool tied;                  /* the output matrix is the embeddings' */
+    double eps;                 /* of the norms */
+    double theta;               /* LLaMA: base of the rotary angles */
+} gb_language_config;
+/* Read config.json of model_type t5 or llama. GB_DATA on what is not computed here: other models and
+ * activations, scaled rotary positions, biases. */
+bool gb_language_config_read(const char *path, gb_language_config *config, gb_status *status);
+
 /* ---- canonical names ------------------------------------------------------------------------- */
 
 /* The parameters of BertForMaskedLM without its pooler, by their names there. The output matrix

@@ -14,6 +14,7 @@ breaches()
                       "report cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
         of_header["search"] = "retrieve" # public headers that do not bear the name of their room
+        of_header["language"] = "nn"
         of_header["plot"] = of_header["figures"] = "report"
     }
     function room_of(header) { return header in of_header ? of_header[header] : header }

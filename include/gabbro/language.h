@@ -1,0 +1,128 @@
+/* Language models of the models room: T5 (v1.0, v1.1) and LLaMA on a tape, and text made with them.
+ * Both are one model here: pre-norm layers without biases that differ in how they know places
+ * (a bias by distance, or rotary positions) and in whether there is an encoder. */
+#ifndef GABBRO_LANGUAGE_H
+#define GABBRO_LANGUAGE_H
+
+#include <gabbro/folder.h>
+#include <gabbro/ops.h>
+
+/* ---- the model
+ * ----------------------------------------------------------------------------------- */
+
+/* Parameters of one layer; key and value, and gate and up, lie together. D = heads * head_dim, K =
+ * kv_heads * head_dim. */
+typedef struct gb_language_layer {
+    uint32_t norm1, q, kv, o;                        /* self-attention: [1,H] [D,H] [2K,H] [H,D] */
+    uint32_t cross_norm, cross_q, cross_kv, cross_o; /* over the encoder's rows, the same sizes */
+    uint32_t norm2, up, down;                        /* feed-forward: [1,H] [F or 2F,H] [H,F] */
+} gb_language_layer;
+
+typedef struct gb_language {
+    gb_language_config config;           /* sizes */
+    gb_language_layer *encoder;          /* [layers] */
+    gb_language_layer *decoder;          /* [decoder_layers] */
+    uint32_t word, output;               /* [V,H]; the same parameter when tied */
+    uint32_t encoder_bias, decoder_bias; /* T5: [buckets, heads] */
+    uint32_t encoder_norm, decoder_norm; /* [1,H] */
+    uint32_t slots;                      /* texts in the cache; 0: no cache */
+    uint32_t cached, cached_encoded;     /* most rows of a text in it, and of its encoder's */
+    uint32_t *self_cache, *cross_cache;  /* [decoder_layers] parameters [slots * rows, 2K] */
+} gb_language;
+
+/* What a model with a cache of keys and values is declared with; all 0: none. */
+typedef struct gb_language_cache {
+    uint32_t slots;   /* texts at a time */
+    uint32_t longest; /* rows of the decoder for each */
+    uint32_t encoded; /* rows of the encoder for each (T5) */
+} gb_language_cache;
+
+/* Declare the parameters; the caller freezes. gb_language_free after use. */
+bool gb_language_declare(gb_params *params, const gb_language_config *config,
+                         const gb_language_cache *cache, gb_language *lm, gb_status *status);
+void gb_language_free(gb_language *lm);
+/* Read the folder's tensors (safetensors, one file or shards; float32, float16, bfloat16) into
+ * values[gb_params_floats]; the cache becomes zero. GB_DATA naming a tensor that is missing or has
+ * another shape. */
+bool gb_language_load(const char *folder, const gb_params *params, float *values,
+                      gb_status *status);
+
+/* ---- programs
+ * ------------------------------------------------------------------------------------ */
+
+/* The inputs of one list of rows, the encoder's or the decoder's. */
+typedef struct gb_language_rows {
+    gb_tensor ids;      /* u32 [1, rows] */
+    gb_order by_id;     /* rows of each token, when gradients are wanted */
+    gb_tensor spans;    /* u32 [sequences, 4], of the self-attention (gb_attend) */
+    gb_tensor turns;    /* LLaMA: f32 [rows, head_dim] */
+    gb_tensor buckets;  /* T5: u32 [1, 2 longest - 1], bucket of each distance */
+    gb_order by_bucket; /* distances of each bucket, when gradients are wanted */
+    gb_tensor pick;     /* with a cache: u32 [1, rows of the cache], the row that comes there */
+    uint32_t rows;      /* of the program */
+    uint32_t sequences; /* of the program */
+    uint32_t longest;   /* most keys of a sequence */
+    bool encoder;       /* distances to both sides */
+} gb_language_rows;
+
+gb_language_rows gb_language_rows_declare(gb_tape *tape, const gb_language *lm, bool encoder,
+                                          uint32_t rows, uint32_t sequences, uint32_t longest,
+                                          bool gradients);
+/* Rows for the next run: ids[rows], positions[rows] (LLaMA; else NULL), spans[sequences][4], pick
+ * (with a cache; else NULL). */
+bool gb_language_rows_fill(gb_exec *exec, const gb_language_rows *in, const gb_language *lm,
+                           const uint32_t *ids, const uint32_t *positions, const uint32_t *spans,
+                           const uint32_t *pick, gb_status *status);
+/* States of the encoder [rows, H], after its last norm. */
+gb_tensor gb_language_encode(gb_tape *tape, const gb_language *lm, const gb_language_rows *in);
+/* Keys and values of the encoder's rows for every layer of the decoder, into the cache: pick u32
+ * [1, slots * cached_encoded]. */
+void gb_language_keep(gb_tape *tape, const gb_language *lm, gb_tensor encoded, gb_tensor pick);
+/* States of the decoder [rows, H], after its last norm. T5: cross_spans u32 [sequences, 4] over
+ * rows of `encoded`, or of the cache when that is GB_NO_TENSOR, at most longest_encoded keys each.
+ * With a cache in the model, in->spans count its rows. */
+gb_tensor gb_language_decode(gb_tape *tape, const gb_language *lm, const gb_language_rows *in,
+                             gb_tensor encoded, gb_tensor cross_spans, uint32_t longest_encoded);
+/* Logits [rows, V] of decoder states. */
+gb_tensor gb_language_logits(gb_tape *tape, const gb_language *lm, gb_tensor states);
+
+/* ---- making text
+ * --------------------------------------------------------------------------------- */
+
+/* How the next token is chosen. */
+typedef struct gb_pick_params {
+    bool sample;       /* draw it; otherwise the most probable */
+    float temperature; /* logits are divided by it first; above 0 */
+    uint32_t top_k;    /* then only the k largest stay, with all that equal the last; 0: all */
+    float top_p;       /* then the fewest whose probabilities reach p; 0 or 1: all */
+    uint64_t seed;     /* of the draws */
+} gb_pick_params;
+/* The largest of logits[count], the first of equals. */
+uint32_t gb_pick_greedy(const float *logits, uint32_t count);
+/* A draw; takes one number of rng. */
+bool gb_pick_token(const float *logits, uint32_t count, const gb_pick_params *params, gb_rng *rng,
+                   uint32_t *token, gb_status *status);
+
+/* A model folder on a device, with room for `slots` texts at a time of `longest` tokens of prompt
+ * and most_new new ones each. */
+typedef struct gb_generator gb_generator;
+gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_t slots,
+                                  uint32_t longest, uint32_t most_new, gb_status *status);
+void gb_generator_destroy(gb_generator *generator);
+const gb_language_config *gb_generator_config(const gb_generator *generator);
+
+/* Prompts of one run, one behind the other. */
+typedef struct gb_prompts {
+    const uint32_t *ids;     /* tokens; T5: with the end token, LLaMA: with the first one */
+    const uint32_t *starts;  /* [count + 1] first token of each */
+    const uint32_t *passage; /* [count] number of the passage, for the draws */
+    const uint32_t *query;   /* [count] number of its query, for the draws */
+    uint32_t count;          /* at most slots */
+} gb_prompts;
+/* Make the tokens of every prompt: made [slots][most_new], counts [slots], with the end token where
+ * there is one. The draws of a text depend on seed, passage and query number alone: not on the
+ * slot, nor on what else is in the batch. */
+bool gb_generate(gb_generator *generator, const gb_prompts *prompts, const gb_pick_params *params,
+                 uint32_t *made, uint32_t *counts, gb_status *status);
+
+#endif

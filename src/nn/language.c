@@ -1,0 +1,235 @@
+/* T5 (Raffel et al., 2020) and LLaMA (Touvron et al., 2023) on a tape. */
+#include <gabbro/language.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+static gb_tensor p(gb_tape *tape, uint32_t index)
+{
+    return gb_tape_param(tape, index);
+}
+
+/* ---- inputs ---- */
+
+static gb_order order_if(gb_tape *tape, const char *name, uint32_t entries, uint32_t rows,
+                         bool wanted)
+{
+    return wanted ? gb_order_input(tape, name, entries, rows)
+                  : (gb_order){GB_NO_TENSOR, GB_NO_TENSOR};
+}
+
+gb_language_rows gb_language_rows_declare(gb_tape *tape, const gb_language *lm, bool encoder,
+                                          uint32_t rows, uint32_t sequences, uint32_t longest,
+                                          bool gradients)
+{
+    const gb_language_config *c = &lm->config;
+    bool t5 = c->kind == GB_LANGUAGE_T5;
+    gb_language_rows in = {.ids = gb_tape_input(tape, "ids", GB_U32, 1, rows),
+                           .by_id = order_if(tape, "by id", c->vocab_size, rows, gradients),
+                           .spans = gb_tape_input(tape, "spans", GB_U32, sequences, 4),
+                           .turns = GB_NO_TENSOR,
+                           .buckets = GB_NO_TENSOR,
+                           .pick = GB_NO_TENSOR,
+                           .rows = rows,
+                           .sequences = sequences,
+                           .longest = longest,
+                           .encoder = encoder};
+    if (t5) {
+        in.buckets = gb_tape_input(tape, "buckets", GB_U32, 1, 2 * longest - 1);
+        in.by_bucket = order_if(tape, "by bucket", c->buckets, 2 * longest - 1, gradients);
+    } else {
+        in.turns = gb_tape_input(tape, "turns", GB_F32, rows, c->head_dim);
+    }
+    if (lm->slots && !encoder)
+        in.pick = gb_tape_input(tape, "pick", GB_U32, 1, lm->slots * lm->cached);
+    return in;
+}
+
+static bool fill_words(gb_exec *exec, gb_tensor input, const uint32_t *values, size_t count,
+                       gb_status *status)
+{
+    if (input == GB_NO_TENSOR)
+        return true;
+    uint32_t *to = gb_exec_input(exec, input, status);
+    for (size_t i = 0; to && i < count; i++)
+        to[i] = values[i];
+    return to != NULL;
+}
+
+static bool fill_order(gb_exec *exec, gb_order order, const uint32_t *ids, uint32_t rows,
+                       uint32_t entries, gb_status *status)
+{
+    if (order.starts == GB_NO_TENSOR)
+        return true;
+    uint32_t *starts = gb_exec_input(exec, order.starts, status);
+    uint32_t *list = starts ? gb_exec_input(exec, order.order, status) : NULL;
+    if (list)
+        gb_fill_order(ids, rows, entries, starts, list);
+    return list != NULL;
+}
+
+static bool fill_places(gb_exec *exec, const gb_language_rows *in, const gb_language *lm,
+                        const uint32_t *positions, gb_status *status)
+{
+    const gb_language_config *c = &lm->config;
+    if (in->turns != GB_NO_TENSOR) {
+        float *turns = gb_exec_input(exec, in->turns, status);
+        for (uint32_t r = 0; turns && r < in->rows; r++)
+            gb_rotary_fill(c->theta, c->head_dim, positions[r], turns + (size_t)r * c->head_dim);
+        return turns != NULL;
+    }
+    uint32_t *buckets = gb_exec_input(exec, in->buckets, status);
+    if (!buckets)
+        return false;
+    for (uint32_t r = 0; r < 2 * in->longest - 1; r++)
+        buckets[r] = gb_distance_bucket((int32_t)r - (int32_t)in->longest + 1, in->encoder,
+                                        c->buckets, c->farthest);
+    return fill_order(exec, in->by_bucket, buckets, 2 * in->longest - 1, c->buckets, status);
+}
+
+bool gb_language_rows_fill(gb_exec *exec, const gb_language_rows *in, const gb_language *lm,
+                           const uint32_t *ids, const uint32_t *positions, const uint32_t *spans,
+                           const uint32_t *pick, gb_status *status)
+{
+    return fill_words(exec, in->ids, ids, in->rows, status) &&
+           fill_order(exec, in->by_id, ids, in->rows, lm->config.vocab_size, status) &&
+           fill_words(exec, in->spans, spans, (size_t)in->sequences * 4, status) &&
+           fill_words(exec, in->pick, pick, (size_t)lm->slots * lm->cached, status) &&
+           fill_places(exec, in, lm, positions, status);
+}
+
+/* ---- layers ---- */
+
+/* What the layers of one list of rows share. */
+typedef struct stack {
+    gb_tape *tape;              /* program */
+    const gb_language *lm;      /* the model */
+    const gb_language_rows *in; /* the rows */
+    gb_tensor bias;             /* [2 longest - 1, heads], or none */
+    gb_tensor encoded;          /* the encoder's rows, or none */
+    gb_tensor cross_spans;      /* places in them */
+    uint32_t longest_encoded;   /* most of them for a text */
+} stack;
+
+static gb_tensor normed(const stack *s, gb_tensor x, uint32_t gamma)
+{
+    return gb_rms_norm(s->tape, x, p(s->tape, gamma), (float)s->lm->config.eps);
+}
+
+static gb_tensor product(const stack *s, gb_tensor x, uint32_t weight)
+{
+    return gb_linear(s->tape, x, p(s->tape, weight), GB_NO_TENSOR, false, GB_NO_TENSOR);
+}
+
+/* W_o (attention) + x. */
+static gb_tensor attended(const stack *s, gb_tensor spans, gb_tensor q, gb_tensor kv, bool cross,
+                          uint32_t o, gb_tensor x)
+{
+    const gb_language_config *c = &s->lm->config;
+    gb_attend_params params = {
+        .heads = c->heads,
+        .kv_heads = c->kv_heads,
+        .head_dim = c->head_dim,
+        .scale = c->kind == GB_LANGUAGE_T5 ? 1 : (float)(1 / sqrt(c->head_dim)),
+        .causal = !cross && !s->in->encoder,
+        .bias = cross ? GB_NO_TENSOR : s->bias,
+        .longest_q = s->in->longest < s->in->rows ? s->in->longest : s->in->rows,
+        .longest_k = cross ? s->longest_encoded : s->in->longest};
+    gb_tensor a = gb_attend(s->tape, spans, q, 0, kv, 0, c->kv_heads * c->head_dim, &params);
+    return gb_linear(s->tape, a, p(s->tape, o), GB_NO_TENSOR, false, x);
+}
+
+static gb_tensor self_attention(const stack *s, const gb_language_layer *layer, uint32_t index,
+                                gb_tensor x)
+{
+    const gb_language_config *c = &s->lm->config;
+    gb_tensor h = normed(s, x, layer->norm1);
+    gb_tensor q = product(s, h, layer->q), kv = product(s, h, layer->kv);
+    if (s->in->turns != GB_NO_TENSOR) {
+        q = gb_rotary(s->tape, q, s->in->turns, c->head_dim, c->heads * c->head_dim);
+        kv = gb_rotary(s->tape, kv, s->in->turns, c->head_dim, c->kv_heads * c->head_dim);
+    }
+    if (s->in->pick != GB_NO_TENSOR) {
+        gb_tensor cache = gb_untrained_param(s->tape, s->lm->self_cache[index]);
+        gb_replace_rows(s->tape, cache, kv, s->in->pick);
+        kv = cache;
+    }
+    return attended(s, s->in->spans, q, kv, false, layer->o, x);
+}
+
+static gb_tensor cross_attention(const stack *s, const gb_language_layer *layer, uint32_t index,
+                                 gb_tensor x)
+{
+    gb_tensor q = product(s, normed(s, x, layer->cross_norm), layer->cross_q);
+    gb_tensor kv = s->encoded == GB_NO_TENSOR
+                       ? gb_untrained_param(s->tape, s->lm->cross_cache[index])
+                       : product(s, s->encoded, layer->cross_kv);
+    return attended(s, s->cross_spans, q, kv, true, layer->cross_o, x);
+}
+
+static gb_tensor feed_forward(const stack *s, const gb_language_layer *layer, gb_tensor x)
+{
+    static const gb_act acts[] = {[GB_LANGUAGE_RELU] = GB_ACT_RELU,
+                                  [GB_LANGUAGE_GELU] = GB_ACT_GELU,
+                                  [GB_LANGUAGE_GELU_TANH] = GB_ACT_GELU_TANH,
+                                  [GB_LANGUAGE_SILU] = GB_ACT_SILU};
+    const gb_language_config *c = &s->lm->config;
+    gb_tensor up = product(s, normed(s, x, layer->norm2), layer->up);
+    return gb_linear(s->tape, gb_gate(s->tape, up, acts[c->act], c->gated), p(s->tape, layer->down),
+                     GB_NO_TENSOR, false, x);
+}
+
+/* The rows of the words, and the bias by distance. */
+static gb_tensor begin(stack *s, uint32_t bias)
+{
+    s->bias = s->in->buckets == GB_NO_TENSOR ? GB_NO_TENSOR
+                                             : gb_look_up(s->tape, p(s->tape, bias), s->in->buckets,
+                                                          s->in->by_bucket, GB_NO_TENSOR);
+    return gb_look_up(s->tape, p(s->tape, s->lm->word), s->in->ids, s->in->by_id, GB_NO_TENSOR);
+}
+
+gb_tensor gb_language_encode(gb_tape *tape, const gb_language *lm, const gb_language_rows *in)
+{
+    stack s = {.tape = tape, .lm = lm, .in = in};
+    gb_tensor x = begin(&s, lm->encoder_bias);
+    for (uint32_t l = 0; l < lm->config.layers; l++)
+        x = feed_forward(&s, &lm->encoder[l], self_attention(&s, &lm->encoder[l], l, x));
+    return normed(&s, x, lm->encoder_norm);
+}
+
+void gb_language_keep(gb_tape *tape, const gb_language *lm, gb_tensor encoded, gb_tensor pick)
+{
+    for (uint32_t l = 0; l < lm->config.decoder_layers; l++) {
+        gb_tensor kv = gb_linear(tape, encoded, p(tape, lm->decoder[l].cross_kv), GB_NO_TENSOR,
+                                 false, GB_NO_TENSOR);
+        gb_replace_rows(tape, gb_untrained_param(tape, lm->cross_cache[l]), kv, pick);
+    }
+}
+
+gb_tensor gb_language_decode(gb_tape *tape, const gb_language *lm, const gb_language_rows *in,
+                             gb_tensor encoded, gb_tensor cross_spans, uint32_t longest_encoded)
+{
+    stack s = {.tape = tape,
+               .lm = lm,
+               .in = in,
+               .encoded = encoded,
+               .cross_spans = cross_spans,
+               .longest_encoded = longest_encoded};
+    gb_tensor x = begin(&s, lm->decoder_bias);
+    for (uint32_t l = 0; l < lm->config.decoder_layers; l++) {
+        const gb_language_layer *layer = &lm->decoder[l];
+        x = self_attention(&s, layer, l, x);
+        if (lm->config.layers)
+            x = cross_attention(&s, layer, l, x);
+        x = feed_forward(&s, layer, x);
+    }
+    return normed(&s, x, lm->decoder_norm);
+}
+
+gb_tensor gb_language_logits(gb_tape *tape, const gb_language *lm, gb_tensor states)
+{
+    const gb_language_config *c = &lm->config;
+    if (c->kind == GB_LANGUAGE_T5 && c->tied)
+        states = gb_scale(tape, states, (float)(1 / sqrt(c->hidden_size)));
+    return gb_linear(tape, states, p(tape, lm->output), GB_NO_TENSOR, false, GB_NO_TENSOR);
+}
