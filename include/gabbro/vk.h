@@ -146,6 +146,9 @@ typedef struct gb_device_params {
  * Fails with GB_DEVICE only when Vulkan itself is missing; no device gives *count = 0. */
 bool gb_device_list(gb_device_caps **caps, size_t *count, gb_status *status);
 
+/* What the device that `params` (may be NULL) would open is and can do; no logical device is
+ * created. */
+bool gb_device_find(const gb_device_params *params, gb_device_caps *caps, gb_status *status);
 /* Name, driver version, profile and forced settings of the device that `params` would open, for
  * step keys; no logical device is created. Owned by the caller (free). NULL on failure. */
 char *gb_device_identity(const gb_device_params *params, gb_status *status);

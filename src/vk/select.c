@@ -114,26 +114,31 @@ bool gb_device_list(gb_device_caps **caps, size_t *count, gb_status *status)
     return true;
 }
 
-char *gb_device_identity(const gb_device_params *params, gb_status *status)
+bool gb_device_find(const gb_device_params *params, gb_device_caps *caps, gb_status *status)
 {
-    char *text = NULL, quirks[256];
     gb_adapter *adapters = NULL;
+    const gb_adapter *chosen = NULL;
     uint32_t count = 0;
     gb_instance *instance = gb_instance_create(false, status);
     if (!instance)
-        return NULL;
-    if (gb_adapters_list(instance, &adapters, &count, status)) {
-        const gb_adapter *chosen =
-            gb_adapter_select(adapters, count, params ? params->select : NULL, status);
-        if (chosen) {
-            gb_quirks_text(chosen->caps.quirks, quirks, sizeof quirks);
-            text = gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s",
-                             chosen->caps.name, chosen->caps.driver, chosen->caps.driver_version,
-                             gb_kernel_profile_name(chosen->caps.profile), quirks,
-                             gb_env("GABBRO_LIMITS") ? " | limits min" : "");
-        }
-    }
+        return false;
+    if (gb_adapters_list(instance, &adapters, &count, status))
+        chosen = gb_adapter_select(adapters, count, params ? params->select : NULL, status);
+    if (chosen)
+        *caps = chosen->caps;
     free(adapters);
     gb_instance_destroy(instance);
-    return text;
+    return chosen != NULL;
+}
+
+char *gb_device_identity(const gb_device_params *params, gb_status *status)
+{
+    gb_device_caps caps;
+    char quirks[256];
+    if (!gb_device_find(params, &caps, status))
+        return NULL;
+    gb_quirks_text(caps.quirks, quirks, sizeof quirks);
+    return gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s", caps.name,
+                     caps.driver, caps.driver_version, gb_kernel_profile_name(caps.profile), quirks,
+                     gb_env("GABBRO_LIMITS") ? " | limits min" : "");
 }

@@ -1,0 +1,71 @@
+#!/bin/sh
+# gabbro doctor finds kernels that are wrong, avoids them from then on, or refuses the device.
+# usage: doctor.sh GABBRO
+set -u
+gabbro=$1
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/../checks.sh"
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-doctor.XXXXXX") || exit 1
+trap 'rm -rf "$WORK"' EXIT
+# What is found is kept here; compiled shaders stay where they are kept for all.
+XDG_CACHE_HOME=$WORK/cache
+: "${MESA_SHADER_CACHE_DIR:=${HOME:-/tmp}/.cache}"
+export XDG_CACHE_HOME MESA_SHADER_CACHE_DIR
+unset GABBRO_SELFTEST GABBRO_QUIRKS
+GABBRO_PROFILE=cpu
+export GABBRO_PROFILE
+
+if ! "$gabbro" doctor --list | grep -q .; then
+    skipped 'doctor: there is no Vulkan device'
+    checks_end
+    exit
+fi
+if "$gabbro" doctor --quick >"$WORK/out" 2>&1 && grep -q '^All is well' "$WORK/out"; then
+    good 'all kernels are right'
+else
+    bad 'all kernels are right' "$WORK/out"
+fi
+grep -q 'no_shuffle_norm' "$WORK/out" && {
+    skipped 'doctor: the kernels to be spoiled cannot run here'
+    checks_end
+    exit
+}
+expect 'a right driver: nothing is avoided' grep -q '^wrong none' "$WORK"/cache/gabbro/selftest-*.txt
+
+# One variant is spoiled: it is found, and the next best is used without being asked.
+GABBRO_SPOIL=layernorm_forward_texel
+export GABBRO_SPOIL
+"$gabbro" doctor --quick >"$WORK/out" 2>&1
+code=$?
+expect 'the device stays in use' [ $code = 0 ]
+if grep -q '^WRONG  *layer norm by shuffles: from now on rows one by one instead' "$WORK/out"; then
+    good 'the wrong variant is named'
+else
+    bad 'the wrong variant is named' "$WORK/out"
+fi
+expect 'what was found is kept' grep -qx 'wrong no_shuffle_norm' "$WORK"/cache/gabbro/selftest-*.txt
+"$gabbro" determinism --steps 3 --replays 2 >"$WORK/out" 2>&1
+code=$?
+expect 'a training goes on without it' [ $code = 0 ]
+expect 'and says so' grep -q 'quirks no_shuffle_norm' "$WORK/out"
+
+# A new driver is tested before its first training.
+rm -f "$WORK"/cache/gabbro/selftest-*.txt
+"$gabbro" determinism --steps 3 --replays 2 >"$WORK/out" 2>&1
+expect 'a new driver is tested first' grep -q 'layer norm by shuffles compute wrong numbers here' "$WORK/out"
+
+# All variants of a kernel are spoiled: the device is refused, until the driver changes.
+GABBRO_SPOIL=layernorm_forward_texel,layernorm_forward
+"$gabbro" doctor --quick >"$WORK/out" 2>&1
+code=$?
+expect 'a device without right kernels fails the check' [ $code = 1 ]
+expect 'it says which' grep -q '^REFUSED .*layer norm' "$WORK/out"
+"$gabbro" determinism >"$WORK/out" 2>&1
+code=$?
+expect 'and it is not used' [ $code = 4 ]
+expect 'with a message' grep -q 'its kernels compute wrong numbers: .*layer norm' "$WORK/out"
+unset GABBRO_SPOIL
+"$gabbro" determinism --steps 3 --replays 2 >"$WORK/out" 2>&1
+code=$?
+expect 'another driver is another matter' [ $code = 0 ]
+checks_end
