@@ -167,20 +167,6 @@ END
     verified "own model, unchanged" "$step/model" "$work/own"
 }
 
-# ---- tokenizer and measures ----
-
-# transformers asks for older tokenizers than the golden ids were made with.
-tokenizer()
-{
-    newer=$build/peers/tokenizers
-    [ -d "$newer" ] || timeout 600 "$python" -m pip install --quiet --target "$newer" \
-        tokenizers==0.23.3 2>/dev/null
-    PYTHONPATH=$newer
-    export PYTHONPATH
-    script tokenizer
-    unset PYTHONPATH
-}
-
 python=${GABBRO_PEERS_PYTHON:-$build/peers/bin/python}
 [ -n "${GABBRO_PEERS_PYTHON:-}" ] || python_of_pypi >"$work/log" 2>&1
 if ! "$python" -c "$imports" 2>>"$work/log"; then
@@ -193,6 +179,4 @@ script measures "$gabbro"
 regenerate
 own_model
 checkpoint
-tokenizer
-script measures "$gabbro"
 checks_end
