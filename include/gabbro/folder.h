@@ -108,17 +108,17 @@ typedef struct gb_language_config {
     uint32_t intermediate_size; /* F, width of the feed-forward layer */
     uint32_t layers;            /* of the encoder; 0: none (LLaMA) */
     uint32_t decoder_layers;    /* of the decoder */
-    uint32_t buckets, farthest; /* T5: buckets of distances, and the distance that the last begins at */
+    uint32_t buckets, farthest; /* T5: buckets of distances, and the distance the last begins at */
     uint32_t max_positions;     /* LLaMA: longest text in tokens */
-    uint32_t start_id, end_id;  /* first input of T5's decoder, or LLaMA's first token; end of a text */
+    uint32_t start_id, end_id;  /* first input of the decoder or first token; end of a text */
     gb_language_act act;        /* of the feed-forward layer */
     bool gated;                 /* which has a second, linear half */
     bool tied;                  /* the output matrix is the embeddings' */
     double eps;                 /* of the norms */
     double theta;               /* LLaMA: base of the rotary angles */
 } gb_language_config;
-/* Read config.json of model_type t5 or llama. GB_DATA on what is not computed here: other models and
- * activations, scaled rotary positions, biases. */
+/* Read config.json of model_type t5 or llama. GB_DATA on what is not computed here: other models
+ * and activations, scaled rotary positions, biases. */
 bool gb_language_config_read(const char *path, gb_language_config *config, gb_status *status);
 
 /* ---- canonical names ------------------------------------------------------------------------- */
