@@ -20,7 +20,7 @@ typedef struct job {
     void *self;                               /* data of both */
 } job;
 
-/* jansson takes some lack of memory for damaged text. */
+/* jansson, were it short of memory, would take that for damaged text. */
 static void check_status(const job *j, int n, const gb_status *status)
 {
     gb_code wanted = gb_fault_seen() == GB_FAULT_FILE ? GB_DATA : GB_MEMORY;
