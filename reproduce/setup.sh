@@ -6,11 +6,11 @@
 # Packages by their Debian names (the same in Debian 12 and 13 and in Ubuntu 24.04).
 gabbro_packages_build="build-essential meson ninja-build pkg-config glslc libvulkan-dev
     mesa-vulkan-drivers libjansson-dev libssl-dev zlib1g-dev libutf8proc-dev libicu-dev
-    libcglm-dev libcairo2-dev"
+    libcglm-dev libcairo2-dev libcurl4-openssl-dev"
 gabbro_packages_tests="libcriterion-dev vulkan-validationlayers"
 # The same for systems without dpkg: commands and pkg-config modules.
 gabbro_commands_build="cc meson ninja pkg-config glslc"
-gabbro_modules_build="vulkan jansson libcrypto zlib libutf8proc icu-uc cglm cairo-svg"
+gabbro_modules_build="vulkan jansson libcrypto zlib libutf8proc icu-uc cglm cairo-svg libcurl"
 gabbro_modules_tests="criterion"
 
 gabbro_say()

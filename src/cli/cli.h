@@ -8,6 +8,7 @@ int gb_cli_bm25_run(int argc, char **argv);
 int gb_cli_collection(int argc, char **argv);
 int gb_cli_compare_devices(int argc, char **argv);
 int gb_cli_coverage(int argc, char **argv);
+int gb_cli_data(int argc, char **argv);
 int gb_cli_curves(int argc, char **argv);
 int gb_cli_determinism(int argc, char **argv);
 int gb_cli_doctor(int argc, char **argv);

@@ -11,7 +11,7 @@ breaches()
     (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
     BEGIN {
         count = split("base store text folder vk data tape ops nn retrieve pretrain finetune " \
-                      "report cli", rooms)
+                      "report fetch cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
         of_header["search"] = "retrieve" # public headers that do not bear the name of their room
         of_header["language"] = "nn"

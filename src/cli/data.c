@@ -1,0 +1,81 @@
+/* gabbro data: what can be fetched, and fetching it. */
+#include "cli.h"
+#include "data.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: gabbro data COMMAND [options]      (gabbro data COMMAND --help)\n\n"
+    "  list     what can be fetched, with sizes and terms\n"
+    "  fetch    fetch a collection or a model: resumed, compared with its sums\n";
+
+bool data_manifest(const char *given, gb_manifest *manifest, gb_status *status)
+{
+    char *path = gb_manifest_path(given, status);
+    bool ok = path && gb_manifest_read(path, manifest, status);
+    free(path);
+    return ok;
+}
+
+int data_exit(bool ok, const gb_status *status)
+{
+    if (!ok)
+        gb_status_print(status);
+    return ok ? GB_OK : (int)status->code;
+}
+
+int data_bad_option(const char *command, char **argv)
+{
+    gb_status status = {0};
+    gb_fail(&status, GB_USAGE, NULL, "see --help", "data %s: unknown or incomplete option %s",
+            command, argv[optind - 1]);
+    return data_exit(false, &status);
+}
+
+int data_list(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"manifest", required_argument, NULL, 'm'}, {"help", no_argument, NULL, 'h'}, {0}};
+    const char *given = NULL;
+    gb_status status = {0};
+    optind = opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (option == 'm')
+            given = optarg;
+        else if (option == 'h')
+            return printf("usage: gabbro data list [--manifest FILE]\n") < 0 ? GB_DATA : GB_OK;
+        else
+            return data_bad_option("list", argv);
+    }
+    gb_manifest manifest = {0};
+    bool ok = data_manifest(given, &manifest, &status);
+    for (size_t i = 0; i < manifest.count; i++) {
+        const gb_source *source = &manifest.sources[i];
+        uint32_t unknown;
+        double mb = (double)gb_source_bytes(source, &unknown) / 1e6;
+        printf("%-24s %10.1f MB%s  %s\n", source->name, mb, unknown ? "+" : " ", source->about);
+    }
+    if (ok)
+        printf(
+            "\n+: the size of some file is not known. Terms: gabbro data fetch NAME --dry-run\n");
+    gb_manifest_free(&manifest);
+    return data_exit(ok, &status);
+}
+
+int gb_cli_data(int argc, char **argv)
+{
+    static const struct {
+        const char *name;                  /* as typed */
+        int (*run)(int argc, char **argv); /* returns the exit code */
+    } commands[] = {{"fetch", data_fetch}, {"list", data_list}};
+    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+        return fputs(help, stdout) < 0 ? GB_DATA : GB_OK;
+    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return commands[i].run(argc - 1, argv + 1);
+    gb_status status = {0};
+    gb_fail(&status, GB_USAGE, NULL, "see gabbro data --help", "data needs one of list, fetch");
+    return data_exit(false, &status);
+}

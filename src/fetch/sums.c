@@ -1,0 +1,121 @@
+/* SHA-256 and MD5 of bytes as they stream by: MD5 only because old collections publish it. */
+#include "fetch/private.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { READ_BYTES = 1 << 16 };
+
+struct gb_sums {
+    EVP_MD_CTX *sha256; /* always there */
+    EVP_MD_CTX *md5;    /* NULL where libcrypto refuses it */
+};
+
+bool gb_sums_reset(gb_sums *sums, gb_status *status)
+{
+    if (!EVP_DigestInit_ex(sums->sha256, EVP_sha256(), NULL))
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "libcrypto gives no SHA-256");
+    if (sums->md5 && !EVP_DigestInit_ex(sums->md5, EVP_md5(), NULL)) {
+        EVP_MD_CTX_free(sums->md5);
+        sums->md5 = NULL;
+    }
+    return true;
+}
+
+gb_sums *gb_sums_create(gb_status *status)
+{
+    gb_sums *sums = gb_alloc(1, sizeof *sums, status);
+    if (!sums)
+        return NULL;
+    sums->sha256 = EVP_MD_CTX_new();
+    sums->md5 = EVP_MD_CTX_new();
+    bool ok = sums->sha256 && sums->md5 ? gb_sums_reset(sums, status)
+                                        : gb_fail_memory(status, "hashing a file");
+    if (!ok) {
+        gb_sums_destroy(sums);
+        return NULL;
+    }
+    return sums;
+}
+
+void gb_sums_destroy(gb_sums *sums)
+{
+    if (!sums)
+        return;
+    EVP_MD_CTX_free(sums->sha256);
+    EVP_MD_CTX_free(sums->md5);
+    free(sums);
+}
+
+void gb_sums_add(gb_sums *sums, const void *bytes, size_t length)
+{
+    EVP_DigestUpdate(sums->sha256, bytes, length);
+    if (sums->md5)
+        EVP_DigestUpdate(sums->md5, bytes, length);
+}
+
+bool gb_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_status *status)
+{
+    FILE *file = GB_TRY_OPEN(fopen(path, "rbe"));
+    if (!file)
+        return errno == ENOENT ||
+               gb_fail(status, GB_DATA, path, "check the path and its permissions",
+                       "cannot open: %s", strerror(errno));
+    char buffer[READ_BYTES];
+    for (size_t got; (got = fread(buffer, 1, sizeof buffer, file)) > 0 && !gb_interrupted();) {
+        gb_sums_add(sums, buffer, got);
+        *bytes += got;
+    }
+    bool ok = !ferror(file);
+    fclose(file);
+    if (!ok)
+        return gb_fail(status, GB_DATA, path, "check the disk", "cannot read");
+    return !gb_interrupted() ||
+           gb_fail(status, GB_INTERRUPTED, path, "run again to go on", "interrupted");
+}
+
+static void to_hex(EVP_MD_CTX *context, char *hex)
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned length = 0;
+    EVP_DigestFinal_ex(context, digest, &length);
+    for (unsigned i = 0; i < length; i++) {
+        *hex++ = digits[digest[i] >> 4];
+        *hex++ = digits[digest[i] & 15];
+    }
+    *hex = '\0';
+}
+
+void gb_sums_end(gb_sums *sums, char sha256[65], char md5[33])
+{
+    to_hex(sums->sha256, sha256);
+    md5[0] = '\0';
+    if (sums->md5)
+        to_hex(sums->md5, md5);
+}
+
+int gb_version_of(const gb_source_file *file, const gb_seen *seen)
+{
+    for (size_t i = 0; i < file->version_count; i++) {
+        const gb_version *v = &file->versions[i];
+        bool sum = v->sha256[0] || (v->md5[0] && seen->md5[0]);
+        if ((v->bytes && v->bytes != seen->bytes) ||
+            (v->sha256[0] && strcmp(v->sha256, seen->sha256) != 0) ||
+            (v->md5[0] && seen->md5[0] && strcmp(v->md5, seen->md5) != 0))
+            continue;
+        if (sum || v->bytes)
+            return (int)i;
+    }
+    return -1;
+}
+
+bool gb_size_fits(const gb_source_file *file, uint64_t bytes)
+{
+    for (size_t i = 0; i < file->version_count; i++)
+        if (!file->versions[i].bytes || file->versions[i].bytes == bytes)
+            return true;
+    return file->version_count == 0;
+}
