@@ -96,7 +96,7 @@ run_step() # COMMAND ARGUMENTS...
     # shellcheck disable=SC2086 # flags are words
     "$gabbro" "$@" $step_flags >"$jobs_dir/folder.$worker" &
     echo $! >"$jobs_dir/process.$worker"
-    wait $! || code=$?
+    { wait $! || code=$?; } 2>/dev/null # the shell would speak of a killed one
     rm -f "$jobs_dir/process.$worker"
     seconds=$(($(date +%s) - started)) folder=$(cat "$jobs_dir/folder.$worker")
     ! grep -q " ${folder##*/}\$" "$jobs_dir/done" || seconds=0 # seen before
@@ -114,9 +114,10 @@ step_ahead() # WHAT COMMAND ARGUMENTS...
         return
         ;;
     esac
-    run_step "$@" --quiet --no-wait
+    run_step "$@" --quiet --no-wait 2>"$jobs_dir/said.$worker"
     case $code in
     0)
+        cat "$jobs_dir/said.$worker" >&2
         [ $seconds = 0 ] || say "$what: $seconds s ($(how_far))"
         printf '%s\n' "$folder"
         ;;
@@ -128,8 +129,8 @@ step_ahead() # WHAT COMMAND ARGUMENTS...
     esac
 }
 
-# Works ahead on $table: $ahead is whole, later (what others make is missing) or failed. A failed step is
-# left to whoever prints the table, and fails there again.
+# Works ahead on $table: $ahead is whole, later (what others make is missing) or failed. A failed step
+# says nothing here: it fails again for whoever prints the table.
 run_ahead()
 {
     rm -f "$jobs_dir/later.$worker"

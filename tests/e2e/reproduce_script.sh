@@ -134,11 +134,11 @@ expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1'
 unset FAIL_AT FAIL_WITH
 GABBRO=$work/gabbro
 
-# 1000 steps of masked LM and 4 x 2400 others at .1 s, and 5 x 1 s for their programs; of 12 fine-tunings
-# of 2 queries nothing but their programs; 24 other steps of 6 s.
+# 1000 steps of masked LM and 4 x 2400 others at .1 s, and 5 x 1 s for their programs; 12 fine-tunings of
+# 375 steps with theirs; 24 other steps of 6 s.
 run plan table1
 expect "a plan succeeds" [ "$status" = 0 ]
-expect "it multiplies short steps: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 *20\.3 minutes' "$work/stdout"
+expect "it multiplies short steps: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 *27\.8 minutes' "$work/stdout"
 expect "it trains each kind once" [ "$(count '^pretrain [a-z]' "$work/log") $(count '^finetune' "$work/log")" = '6 1' ]
 run plan
 expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
