@@ -96,7 +96,7 @@ run_step() # COMMAND ARGUMENTS...
     # shellcheck disable=SC2086 # flags are words
     "$gabbro" "$@" $step_flags >"$jobs_dir/folder.$worker" &
     echo $! >"$jobs_dir/process.$worker"
-    { wait $! || code=$?; } 2>/dev/null # the shell would speak of a killed one
+    wait $! || code=$?
     rm -f "$jobs_dir/process.$worker"
     seconds=$(($(date +%s) - started)) folder=$(cat "$jobs_dir/folder.$worker")
     ! grep -q " ${folder##*/}\$" "$jobs_dir/done" || seconds=0 # seen before
@@ -114,11 +114,12 @@ step_ahead() # WHAT COMMAND ARGUMENTS...
         return
         ;;
     esac
-    run_step "$@" --quiet --no-wait 2>"$jobs_dir/said.$worker"
+    run_step "$@" --no-wait 2>"$jobs_dir/said.$worker"
     case $code in
     0)
-        cat "$jobs_dir/said.$worker" >&2
-        [ $seconds = 0 ] || say "$what: $seconds s ($(how_far))"
+        # Progress of several steps would mix.
+        sed '/^gabbro: device: /d; /^gabbro: .* [0-9]*\/[0-9]* .*%/d' "$jobs_dir/said.$worker" >&4
+        [ $seconds = 0 ] || say "$what: $seconds s ($(how_far))" 2>&4
         printf '%s\n' "$folder"
         ;;
     76)
@@ -141,7 +142,7 @@ run_ahead()
         begin_script
         # shellcheck source=/dev/null # one of the tables
         . "$here/$table"
-    )
+    ) 2>/dev/null # what the shell says of killed steps; what steps say goes to 4
     code=$?
     set -e
     [ $code != 75 ] || exit 75
@@ -180,7 +181,7 @@ helper() # WORKER TABLES
 
 begin_jobs() # TABLES
 {
-    helpers=''
+    exec 4>&2
     jobs_dir=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-jobs.XXXXXX") || fail 3 "no folder for temporary files"
     trap end_jobs EXIT
     trap 'exit 75' INT TERM
