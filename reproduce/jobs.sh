@@ -207,7 +207,8 @@ end_jobs()
     while ls "$jobs_dir"/worker.* >/dev/null 2>&1 && [ $patience -gt 0 ]; do
         patience=$((patience - 1))
         for process in "$jobs_dir"/process.*; do
-            [ ! -f "$process" ] || kill "$(cat "$process")" 2>/dev/null || true
+            number=$(cat "$process" 2>/dev/null) || continue # it ended just now
+            kill "$number" 2>/dev/null || true
         done
         sleep 1
     done
