@@ -34,6 +34,21 @@ begin_script()
     seed=${seeds%% *} figure_title='' figure_folder=''
 }
 
+# The script of $table with this $dry_run, in a shell of its own; its status is in $code.
+run_script() # DRY_RUN
+{
+    set +e # not "|| code=$?", which would switch -e off inside
+    (
+        set -e
+        dry_run=$1
+        begin_script
+        # shellcheck source=/dev/null # one of the tables
+        . "$here/$table"
+    )
+    code=$?
+    set -e
+}
+
 # ---- how far ---------------------------------------------------------------------------------------
 
 # Steps of a kind take about as long as each other.
@@ -45,12 +60,7 @@ step_kinds() # reads commands
 count_steps() # TABLES
 {
     for table in "$@"; do
-        (
-            dry_run=count
-            begin_script
-            # shellcheck source=/dev/null # one of the tables
-            . "$here/$table"
-        )
+        run_script count
     done | step_kinds >"$jobs_dir/kinds"
     : >"$jobs_dir/done"
 }
@@ -135,16 +145,7 @@ step_ahead() # WHAT COMMAND ARGUMENTS...
 run_ahead()
 {
     rm -f "$jobs_dir/later.$worker"
-    set +e # as in run_all
-    (
-        set -e
-        dry_run=ahead
-        begin_script
-        # shellcheck source=/dev/null # one of the tables
-        . "$here/$table"
-    ) 2>/dev/null # what the shell says of killed steps; what steps say goes to 4
-    code=$?
-    set -e
+    run_script ahead 2>/dev/null # what the shell says of killed steps; what steps say goes to 4
     [ $code != 75 ] || exit 75
     ahead=whole
     [ $code = 0 ] || ahead=failed

@@ -384,15 +384,13 @@ results_begin()
     results_rows=''
     results_draft=$out/.results.$$
     trap 'rm -f "$results_draft" "$jobs_dir/worker.$worker"' EXIT
-    # Better now than after the training.
     # What decides the results, the same on every device: the steps and their options. Settings that
     # the table does not use are not in it.
     recipe=$( (
-        dry_run=yes seeds=42 step_flags=''
-        exec 3>&1
-        # shellcheck source=/dev/null # one of the tables
-        . "$here/$table"
+        seeds=42 step_flags=''
+        run_script yes
     ) | cksum | tr ' ' -)
+    # Better now than after the training.
     { mkdir -p "$out" && true >"$results_draft" && rm "$results_draft"; } 2>/dev/null ||
         fail 3 "cannot write to the folder $out (see --out)"
 }

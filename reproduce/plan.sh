@@ -97,15 +97,7 @@ measure_tables() # FOLDER TABLES
     export GABBRO_STORE
     for table in "$@"; do
         say "$table"
-        set +e # as in run_table
-        (
-            set -e
-            begin_script
-            # shellcheck source=/dev/null # one of the tables
-            . "$here/$table"
-        )
-        code=$?
-        set -e
+        run_script plan
         [ $code = 0 ] || exit $code
     done
 }
@@ -115,7 +107,7 @@ plan() # TABLES
     plan_root=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-plan.XXXXXX") || fail 3 "no folder for temporary files"
     trap 'rm -rf "$plan_root"' EXIT
     say "measuring short steps of every kind${LP_NUM_THREADS:+, $jobs at once}"
-    dry_run=plan seeds=${seeds%% *}
+    seeds=${seeds%% *}
     # The others only keep the device as busy as it will be.
     job=1 flags=$step_flags step_flags="$step_flags --quiet"
     while [ $job -lt "$jobs" ]; do
