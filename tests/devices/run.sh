@@ -133,6 +133,8 @@ report()
     [ $skipped = 0 ] || line="$line, $skipped skipped"
     printf '%-58s %-28s %s, %s s%s\n' "$name" "$setting" "$line" "$(($(date +%s) - begun))" \
         "${bad:+; failed:$bad}"
+    printf 'trust:\t%s: device tests that failed\tfloat64, itself (%s tests%s)\t%s\t0\n' "$name${setting:+, $setting}" \
+        $((passed + failed)) "$([ $skipped = 0 ] || echo ", $skipped skipped")" "$failed" >>"$build/meson-logs/devices.txt"
     all_passed=$((all_passed + passed)) all_failed=$((all_failed + failed)) all_skipped=$((all_skipped + skipped))
 }
 
@@ -143,6 +145,7 @@ run_debian() # NAME FOLDER
     log=$logs/$name.txt
     if [ "$(id -u)" != 0 ]; then
         printf '%-58s %s\n' "$name" 'skipped: entering it needs root'
+        echo "skipped - $name: entering it needs root" >>"$build/meson-logs/devices.txt"
         all_skipped=$((all_skipped + 1))
         return
     fi
@@ -164,6 +167,7 @@ if [ "$wanted" = list ]; then
     exit 0
 fi
 some=no
+: >"$build/meson-logs/devices.txt"
 while IFS="$(printf '\t')" read -r entry kind path <&3; do
     chosen "$entry" || continue
     some=yes

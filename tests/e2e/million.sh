@@ -28,12 +28,14 @@ limited() # WHAT COMMAND...: its step's folder in $step; VmHWM is the most that 
     while kill -0 $child 2>/dev/null; do
         now=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$child/status 2>/dev/null)
         [ "${now:-0}" -le "$most" ] || most=$now
-        sleep 0.1
+        sleep 0.02
     done
     wait $child
     status=$?
     step=$(cat folder)
-    if [ $status = 0 ] && [ -d "$step" ]; then
+    if [ $status = 0 ] && [ -d "$step" ] && [ $most = 0 ]; then
+        good "$what, $passages passages: over before its memory was looked at"
+    elif [ $status = 0 ] && [ -d "$step" ]; then
         trust "$what, $passages passages: MiB resident" "under a limit of private memory" \
             $((most / 1024)) "$limit"
     else

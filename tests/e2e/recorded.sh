@@ -36,9 +36,9 @@ for table; do
     set -- $counts
     expect "$table: cells are compared (${counts:-none})" [ "$#" = 3 ]
     [ "$#" = 3 ] || continue
-    expect "$table: no cell lies outside the recorded spread" [ "$3" = 0 ]
+    trust "$table, seed $seed: cells outside the spread of the seeds" "recorded results ($(($1 + $2 + $3)) cells)" "$3" 0
     if [ "$(device_of "$out/table.json")" = "$(device_of "$recorded")" ]; then
-        expect "$table: all cells have the recorded bits" [ "$2 $3" = '0 0' ]
+        trust "$table, seed $seed: cells with other bits" "recorded results ($(($1 + $2 + $3)) cells)" $(($2 + $3)) 0
     else
         skipped "$table: recorded on another device: $(device_of "$recorded")"
     fi

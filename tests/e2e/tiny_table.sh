@@ -42,9 +42,12 @@ numbers() # OUT: its table.json without the one part that may differ, the times
     sed '/^ "times": {$/,/^ }/d' "$work/$1/table.json"
 }
 
-same_numbers() # OUT OUT
+same_numbers() # WHAT OUT OUT
 {
-    numbers "$1" >"$work/left" && numbers "$2" >"$work/right" && cmp "$work/left" "$work/right"
+    numbers "$2" >"$work/left" || echo "no table" >"$work/left"
+    numbers "$3" >"$work/right"
+    trust "$1: lines of table.json that differ, but for times" "a quiet run ($(wc -l <"$work/right") lines)" \
+        "$(diff "$work/left" "$work/right" | grep -c '^[<>]')" 0
 }
 
 whole() # STORE: every file of its steps is as it was written
@@ -84,7 +87,7 @@ expect "the second run ends with 0" [ "$status" = 0 ]
 expect "it makes no step" \
     [ -z "$(find "$work/store" -name run.json -newer "$work/marker" -print)" ]
 expect "it opens no device" [ "$(grep -c 'device:' "$work/again.stderr")" = 0 ]
-expect "it gives the same numbers" same_numbers quiet again
+same_numbers "table1 with few steps, printed from its store" again quiet
 
 # ---- the site ---------------------------------------------------------------------------------------
 # From the front page to the commands behind a value in two clicks, and the commands are the ones.
@@ -177,7 +180,7 @@ else
 fi
 table store2 killed "$@"
 expect "after the kills the run ends with 0" [ "$status" = 0 ]
-expect "and with the numbers of the quiet run" same_numbers quiet killed
+same_numbers "table1 with few steps, killed three times" killed quiet
 rows=$(wc -l <"$work/killed/results.jsonl")
 expect "and leaves nothing but its results" \
     [ "$rows $(find "$work/killed" -type f | wc -l)" = "14 6" ]

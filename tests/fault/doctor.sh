@@ -25,6 +25,13 @@ if "$gabbro" doctor --quick >"$WORK/out" 2>&1 && grep -q '^All is well' "$WORK/o
 else
     bad 'all kernels are right' "$WORK/out"
 fi
+# Behind a kernel's name, a column for each variant of it.
+worst=$(awk '/^  .* [0-9.]+e[-+][0-9]+/ && !/right up to/ {
+    kernels++
+    for (i = 2; i <= NF; i++) if ($i ~ /^[0-9.]+e[-+][0-9]+$/ && $i + 0 >= most + 0) most = $i
+} END { print kernels, most }' "$WORK/out")
+trust "gabbro doctor: ${worst% *} kernels, forward and gradients" "float64 reference" "${worst#* }" \
+    "$(sed -n 's/.*right up to \([0-9.e-]*\);.*/\1/p' "$WORK/out")"
 grep -q 'no_shuffle_norm' "$WORK/out" && {
     skipped 'doctor: the kernels to be spoiled cannot run here'
     checks_end

@@ -39,5 +39,6 @@ for store in first second; do
         (cd "$made" && find . -type f ! -name run.json -exec sha256sum {} + | sort -k 2)
     done >"$work/sums.$store"
 done
-expect "twice the same $(wc -l <sums.first) files" cmp sums.first sums.second
+trust "tokens and BM25 by all processors: files that differ" "the same again ($(wc -l <sums.first) files)" \
+    "$(diff sums.first sums.second | grep -c '^[<>]')" 0
 checks_end

@@ -1,5 +1,6 @@
 /* Loss and gradients of every pre-training objective as a whole: the device against the float64
  * reference, and the reference against finite differences. */
+#include "../parity/trust.h"
 #include "tiny.h"
 
 #include <math.h>
@@ -81,6 +82,14 @@ static void check_padding(const model *m, gb_device *device, const pass *p)
     pass_free(&larger);
 }
 
+static void note(const gb_device *device, const objective_case *c, double worst)
+{
+    char what[100];
+    snprintf(what, sizeof what, "%s: gradient of every parameter, %s kernels", c->objective,
+             gb_kernel_profile_name(gb_device_get_caps(device)->profile));
+    trust_note(what, "float64 reference", worst, TOLERANCE);
+}
+
 static void check_case(const tiny *t, gb_device *device, const objective_case *c)
 {
     gb_bert_config config = tiny_config(t, c->odd ? 24 : 16, c->odd ? 38 : 32, c->dropout);
@@ -114,6 +123,7 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
     double worst =
         worst_gradient(m.params, p.gradients, gb_reference_arena(p.reference, GB_ARENA_GRADS));
     cr_expect_leq(worst, TOLERANCE, "gradients differ by %g", worst);
+    note(device, c, worst);
     check_unreached(&m, p.gradients);
     check_padding(&m, device, &p);
     check_differences(&p, m.params, start);

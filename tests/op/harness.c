@@ -1,5 +1,7 @@
 #include "harness.h"
 
+#include "../parity/trust.h"
+
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -91,8 +93,9 @@ static void set_input(program *p, sides *s, gb_tensor t, const input_values *val
     free(f);
 }
 
-static void compare(const char *what, const gb_tensor_info *info, const float *got,
-                    const double *wanted, double tolerance)
+/* The worst difference, as a share of the largest value. */
+static double compare(const char *what, const gb_tensor_info *info, const float *got,
+                      const double *wanted, double tolerance)
 {
     double largest = 1, worst = 0;
     size_t at = 0;
@@ -110,6 +113,7 @@ static void compare(const char *what, const gb_tensor_info *info, const float *g
               "%s %s [%u,%u]: differs by %g at row %zu column %zu (%g, not %g), allowed %g", what,
               info->name, info->rows, info->cols, worst, at / info->ld, at % info->ld, got[at],
               wanted[at], tolerance * largest);
+    return worst / largest;
 }
 
 /* <dy, y> of the reference with one parameter value moved. */
@@ -150,14 +154,15 @@ static void check_differences(program *p, gb_reference *ref, gb_tensor y, gb_ten
     }
 }
 
-static void check_values(program *p, sides *s, gb_tensor y, uint64_t ticket, gb_state *state,
-                         double tolerance)
+static double check_values(program *p, sides *s, gb_tensor y, uint64_t ticket, gb_state *state,
+                           double tolerance)
 {
+    double worst = 0;
     const gb_tensor_info *info = gb_tape_tensor(p->tape, y);
     if (info->rows && info->cols) {
         const float *got = gb_exec_output(s->exec, ticket, y, &p->status);
         MUST(got);
-        compare("value of", info, got, gb_reference_f(s->ref, y), tolerance);
+        worst = compare("value of", info, got, gb_reference_f(s->ref, y), tolerance);
     }
     float *grads = malloc((gb_params_floats(p->params) + 1) * 4);
     MUST(gb_state_read(state, GB_ARENA_GRADS, grads, &p->status));
@@ -165,10 +170,21 @@ static void check_values(program *p, sides *s, gb_tensor y, uint64_t ticket, gb_
         const gb_param *param = gb_params_at(p->params, i);
         gb_tensor_info shape = {.rows = param->rows, .cols = param->cols, .ld = param->ld};
         snprintf(shape.name, sizeof shape.name, "%.47s", param->name);
-        compare("gradient of", &shape, grads + param->offset,
-                gb_reference_arena(s->ref, GB_ARENA_GRADS) + param->offset, tolerance);
+        worst = fmax(worst, compare("gradient of", &shape, grads + param->offset,
+                                    gb_reference_arena(s->ref, GB_ARENA_GRADS) + param->offset,
+                                    tolerance));
     }
     free(grads);
+    return worst;
+}
+
+static void note(const gb_device *device, double worst, double tolerance)
+{
+    char what[100];
+    snprintf(what, sizeof what, "operations, forward and gradients: %s kernels%s",
+             gb_kernel_profile_name(gb_device_get_caps(device)->profile),
+             getenv("GABBRO_LIMITS") ? ", smallest limits" : "");
+    trust_note(what, "float64 reference", worst, tolerance);
 }
 
 void check_program(program *p, gb_tensor y, const input_values *inputs, size_t input_count,
@@ -211,7 +227,7 @@ void check_program(program *p, gb_tensor y, const input_values *inputs, size_t i
     MUST(gb_exec_run(s.exec, &ticket, &p->status));
     MUST(gb_exec_wait(s.exec, ticket, &p->status));
     gb_reference_run(s.ref);
-    check_values(p, &s, out, ticket, state, tolerance);
+    note(device, check_values(p, &s, out, ticket, state, tolerance), tolerance);
     check_differences(p, s.ref, out, dy, forward_nodes);
     cr_expect_eq(gb_device_validation_count(device), 0, "the validation layer spoke");
     gb_exec_destroy(s.exec);

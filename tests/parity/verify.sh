@@ -31,6 +31,14 @@ copy()
 ends "the golden model" 0 "All of it holds" "$model"
 ends "its numbers in lines to be collected" 0 \
     "^trust:.states of every layer.golden numbers.[0-9.e-]*.0.0001$" --trust "$model"
+grep '^trust:' "$work/out" | sed 's/^\(trust:.\)/\1gabbro verify, golden model: /; s/golden numbers/transformers, torch (float64)/'
+real=${GABBRO_TEST_MODEL:-${GABBRO_TEST_DATA:-}/all-MiniLM-L6-v2}
+if [ -f "$real/config.json" ]; then
+    ends "a real checkpoint" 0 "^trust:" --trust "$real"
+    grep '^trust:' "$work/out" | sed "s|^\(trust:.\)|\1gabbro verify, real checkpoint $(basename "$real"): |"
+else
+    skipped "gabbro verify, all-MiniLM-L6-v2: neither GABBRO_TEST_MODEL nor GABBRO_TEST_DATA has it"
+fi
 ends "a bound that is too narrow" 1 "FAIL" --bound 1e-12 "$model"
 ends "no model" 2 "usage"
 ends "a bound that is no number" 2 "usage" --bound x "$model"

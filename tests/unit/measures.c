@@ -383,10 +383,12 @@ Test(measures, ms_marco_block)
     const char *argv[] = {"eval", "--msmarco", qrels, run, NULL};
     int code;
     char *output = help_capture(gb_cli_eval, argv, &code);
+    static const char block[] = "#####################\nMRR @10: 0.27777777777777773\n"
+                                "QueriesRanked: 3\n#####################\n";
     cr_expect_eq(code, 0);
-    cr_expect_str_eq(output,
-                     "#####################\nMRR @10: 0.27777777777777773\nQueriesRanked: 3\n"
-                     "#####################\n");
+    cr_expect_str_eq(output, block);
+    trust_note("gabbro eval --msmarco: blocks that differ", "MS MARCO's script, by hand",
+               strcmp(output, block) != 0, 0);
     free(output);
 }
 
@@ -547,6 +549,9 @@ Test(measures, trec_dl_2019)
             &code);
         snprintf(wanted, sizeof wanted, "%-22s\tall\t%s\n", "ndcg_cut_10", runs[i][1]);
         cr_expect_str_eq(output, wanted);
+        trust_note(
+            "gabbro eval, TREC DL 2019, nDCG@10 to 4 digits", "published figures of trec_eval 9",
+            fabs(strtod(output + strcspn(output, "\t") + 5, NULL) - strtod(runs[i][1], NULL)), 0);
         free(output), free(run);
     }
     free(qrels);
