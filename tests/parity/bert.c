@@ -6,8 +6,9 @@
 
 #include <math.h>
 
-#define PEER  "transformers, torch (float64)"
-#define STEPS 10
+#define PEER        "transformers, torch (float64)"
+#define STEPS       10
+#define PROJECTIONS 8 /* as in the script */
 
 /* The golden model with its numbers, and the training task on its masked batches. */
 typedef struct golden {
@@ -56,26 +57,46 @@ static int32_t integer(const gb_stored *s, uint64_t row, uint64_t col)
     return value;
 }
 
-/* A parameter's golden values in our layout, padding zero; free(). Query, key and value are stored
+/* A parameter of the golden model, which is a part of one of ours: query, key and value are stored
  * apart. */
+typedef struct part {
+    char name[128];      /* theirs, behind "kind." */
+    bool vector;         /* one dimension */
+    uint32_t rows, cols; /* of it; a vector has one row */
+    size_t offset;       /* of its first value in our parameter */
+} part;
+
+static uint32_t parts_of(const gb_param *param)
+{
+    return strstr(param->name, "qkv") ? 3 : 1;
+}
+
+static part part_of(const gb_param *param, const char *kind, uint32_t k)
+{
+    static const char *const names[] = {"query", "key", "value"};
+    const char *joined = strstr(param->name, "qkv");
+    uint32_t count = parts_of(param);
+    part p = {.vector = strstr(param->name, ".bias") || strstr(param->name, "LayerNorm")};
+    p.rows = p.vector ? 1 : param->rows / count;
+    p.cols = param->cols / (p.vector ? count : 1);
+    p.offset = p.vector ? k * p.cols : (size_t)k * p.rows * param->ld;
+    if (joined)
+        snprintf(p.name, sizeof p.name, "%s.%.*s%s%s", kind, (int)(joined - param->name),
+                 param->name, names[k], joined + 3);
+    else
+        snprintf(p.name, sizeof p.name, "%s.%s", kind, param->name);
+    return p;
+}
+
+/* A parameter's golden values in our layout, padding zero; free(). */
 static void place(const golden *g, const char *kind, const gb_param *param, float *out)
 {
-    static const char *const parts[] = {"query", "key", "value"};
-    const char *joined = strstr(param->name, "qkv");
-    bool vector = strstr(param->name, ".bias") || strstr(param->name, "LayerNorm");
-    uint32_t count = joined ? 3 : 1;
-    uint32_t rows = vector ? 1 : param->rows / count, cols = param->cols / (vector ? count : 1);
-    for (uint32_t k = 0; k < count; k++) {
-        char name[128];
-        if (joined)
-            snprintf(name, sizeof name, "%s.%.*s%s%s", kind, (int)(joined - param->name),
-                     param->name, parts[k], joined + 3);
-        else
-            snprintf(name, sizeof name, "%s.%s", kind, param->name);
-        float *values = numbers(g, name, vector ? cols : rows, vector ? 0 : cols);
-        for (uint32_t r = 0; r < rows; r++)
-            memcpy(out + (vector ? k * cols : (size_t)(k * rows + r) * param->ld),
-                   values + (size_t)r * cols, cols * sizeof *values);
+    for (uint32_t k = 0; k < parts_of(param); k++) {
+        part p = part_of(param, kind, k);
+        float *values = numbers(g, p.name, p.vector ? p.cols : p.rows, p.vector ? 0 : p.cols);
+        for (uint32_t r = 0; r < p.rows; r++)
+            memcpy(out + p.offset + (size_t)r * param->ld, values + (size_t)r * p.cols,
+                   p.cols * sizeof *values);
         free(values);
     }
 }
@@ -402,6 +423,56 @@ static double trained_differs(const golden *g, const float *values, const double
     return worst;
 }
 
+/* The same after one of the steps, by the sums of the differences from the start that are stored:
+ * with signs of one generator, relative to the length of the way. */
+static double way_differs(const golden *g, const float *values, const gb_param *param,
+                          const part *p, uint32_t step)
+{
+    float *wanted = numbers(g, p->name, STEPS, PROJECTIONS);
+    double worst = 0, length = 0;
+    uint32_t state = 1;
+    for (uint32_t k = 0; k < PROJECTIONS; k++) {
+        double sum = 0;
+        for (uint32_t r = 0; r < p->rows; r++)
+            for (uint32_t c = 0; c < p->cols; c++) {
+                size_t at = param->offset + p->offset + (size_t)r * param->ld + c;
+                double moved = (double)values[at] - g->m.values[at];
+                state = state * 1664525u + 1013904223u;
+                sum += state >> 31 ? moved : -moved;
+                length += moved * moved / PROJECTIONS;
+            }
+        double d = fabs(sum - wanted[step * PROJECTIONS + k]);
+        worst = d <= worst ? worst : isnan(d) ? INFINITY : d;
+    }
+    free(wanted);
+    return length > 0 ? worst / sqrt(length) : worst; /* the first step has rate 0 */
+}
+
+static double step_differs(const golden *g, const float *values, uint32_t step)
+{
+    double worst = 0;
+    for (uint32_t i = 0; i < gb_params_count(g->m.params); i++) {
+        const gb_param *param = gb_params_at(g->m.params, i);
+        for (uint32_t k = 0; k < parts_of(param); k++) {
+            part p = part_of(param, "moved", k);
+            if (!strstr(p.name, "key.bias"))
+                worst = fmax(worst, way_differs(g, values, param, &p, step));
+        }
+    }
+    return worst;
+}
+
+static gb_train_params training_of(const golden *g)
+{
+    return (gb_train_params){.params = g->m.params,
+                             .config = &g->m.config,
+                             .schedule = {GB_SCHEDULE_LINEAR, 2e-3f, 0, 3, STEPS},
+                             .adamw = {.9f, .999f, 1e-8f, .1f},
+                             .largest_norm = 1,
+                             .longest = g->longest,
+                             .label = "golden"};
+}
+
 Test(bert, training, .timeout = 60)
 {
     gb_status status = {0};
@@ -412,13 +483,7 @@ Test(bert, training, .timeout = 60)
     float *values = gb_alloc(floats, sizeof *values, &status);
     MUST(values);
     memcpy(values, g.m.values, floats * sizeof *values);
-    gb_train_params how = {.params = g.m.params,
-                           .config = &g.m.config,
-                           .schedule = {GB_SCHEDULE_LINEAR, 2e-3f, 0, 3, STEPS},
-                           .adamw = {.9f, .999f, 1e-8f, .1f},
-                           .largest_norm = 1,
-                           .longest = g.longest,
-                           .label = "golden"};
+    gb_train_params how = training_of(&g);
     double log[STEPS][GB_MAX_LOSSES], losses = 0;
     gb_train_result result;
     gb_device *device = tiny_device();
@@ -433,6 +498,69 @@ Test(bert, training, .timeout = 60)
           trained_differs(&g, values, wanted), 1e-3);
     free(wanted);
     free(values);
+    tiny_device_close(device);
+    golden_close(&g);
+}
+
+/* The same steps one by one, with a look at the parameters behind each: the worst difference. The
+ * last ones to `values`. */
+static double walk(const golden *g, gb_device *device, const gb_train_params *how, float *values)
+{
+    gb_status status = {0};
+    double worst = 0;
+    gb_state *state = gb_state_create(device, g->m.params, true, &status);
+    MUST(state);
+    MUST(gb_state_write(state, GB_ARENA_PARAMS, g->m.values, &status));
+    gb_tape *tape = gb_tape_create(g->m.params, "adamw", &status);
+    MUST(tape);
+    gb_tensor input = gb_adamw_input(tape);
+    gb_adamw(tape, &how->adamw, input);
+    gb_exec *adamw = gb_exec_create(state, tape, &status);
+    MUST(adamw);
+    model now = g->m;
+    now.values = values;
+    memcpy(values, g->m.values, gb_params_floats(g->m.params) * sizeof *values);
+    for (uint32_t s = 0; s < STEPS; s++) {
+        pass p = pass_make(&now, device, s, 0);
+        MUST(gb_state_write(state, GB_ARENA_GRADS, p.gradients, &status));
+        pass_free(&p);
+        float *rates = gb_exec_input(adamw, input, &status);
+        MUST(rates);
+        gb_adamw_fill(&how->adamw, s + 1, gb_schedule_at(&how->schedule, s), how->largest_norm,
+                      rates);
+        MUST(gb_exec_run(adamw, NULL, &status));
+        MUST(gb_state_read(state, GB_ARENA_PARAMS, values, &status));
+        double difference = step_differs(g, values, s);
+        if (getenv("GABBRO_TEST_SHOW"))
+            fprintf(stderr, "step %u differs %8.2g\n", s, difference);
+        worst = fmax(worst, difference);
+    }
+    gb_exec_destroy(adamw);
+    gb_tape_destroy(tape);
+    gb_state_destroy(state);
+    return worst;
+}
+
+Test(bert, every_step, .timeout = 120)
+{
+    gb_status status = {0};
+    gb_log_set_level(GB_LOG_WARN);
+    golden g;
+    golden_open(&g);
+    gb_train_params how = training_of(&g);
+    gb_train_result result;
+    uint64_t floats = gb_params_floats(g.m.params);
+    float *walked = gb_alloc(floats, sizeof *walked, &status);
+    float *trained = gb_alloc(floats, sizeof *trained, &status);
+    MUST(walked && trained);
+    gb_device *device = tiny_device();
+    trust("BERT: where parameters are after each of ten AdamW steps (without biases of keys)", PEER,
+          walk(&g, device, &how, walked), 1e-3);
+    memcpy(trained, g.m.values, floats * sizeof *trained);
+    MUST(gb_train(device, &g.m.task, &how, trained, NULL, &result, &status));
+    expect_same_values(g.m.params, trained, walked);
+    free(walked);
+    free(trained);
     tiny_device_close(device);
     golden_close(&g);
 }

@@ -10,6 +10,8 @@ Writes a small random BertForMaskedLM as a model folder, and beside it golden.sa
   loss, norm        f64 [steps]            of every step: masked-LM loss, gradient norm before clipping
   grad.NAME                                gradient of every parameter in step 0
   after.NAME                               every parameter after the last step
+  moved.NAME        [steps, PROJECTIONS]   how far a parameter is from its start after each step: sums
+                                           of the differences, row after row, with the signs of signs()
 and golden.json, which says how they were made. All is computed in float64 from float32 weights, so
 that only the other side rounds."""
 import json
@@ -23,6 +25,7 @@ import transformers
 from safetensors.torch import save_file
 
 STEPS, WARMUP, RATE, DECAY, CLIP = 10, 3, 2e-3, 0.1, 1.0
+PROJECTIONS = 8
 WORDS = ["ba", "de", "fi", "go", "hu", "ka", "lo", "mi", "nu", "pe", "ro", "sa", "te", "vu", "zo"]
 TEXTS = [[], [3], [14, 2, 7], [5, 9, 31, 40, 12, 60, 77, 90], list(range(5, 24)),
          [98, 6, 33, 33, 41, 8, 70, 70, 71, 15, 22, 54, 19]]
@@ -95,9 +98,20 @@ def groups(model):
             {"params": [p for n, p in named if plain(n)], "weight_decay": 0.0}]
 
 
+def signs(count):
+    """Rows of 1 and -1: high bits of one linear congruential generator, row after row."""
+    drawn, state = [], 1
+    for _ in range(PROJECTIONS * count):
+        state = (state * 1664525 + 1013904223) % 2**32
+        drawn.append(1.0 if state >> 31 else -1.0)
+    return torch.tensor(drawn, dtype=torch.float64).reshape(PROJECTIONS, count)
+
+
 def train(model, ids, labels):
     found = {"loss": [], "norm": []}
     named = dict(model.named_parameters())
+    start = {n: p.detach().clone() for n, p in named.items()}
+    found.update({"moved." + n: torch.zeros(STEPS, PROJECTIONS, dtype=torch.float64) for n in named})
     optimizer = torch.optim.AdamW(groups(model), lr=RATE, betas=(0.9, 0.999), eps=1e-8)
     schedule = transformers.get_linear_schedule_with_warmup(optimizer, WARMUP, STEPS)
     texts = ids.shape[0] // STEPS
@@ -112,6 +126,8 @@ def train(model, ids, labels):
         found["norm"].append(float(torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)))
         optimizer.step()
         schedule.step()
+        for n, p in named.items():
+            found["moved." + n][step] = signs(p.numel()) @ (p.detach() - start[n]).flatten()
     found.update({"after." + n: p.detach() for n, p in named.items()})
     return found
 
