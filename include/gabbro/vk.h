@@ -281,5 +281,14 @@ size_t gb_program_submissions(const gb_program *program); /* command buffers of 
 void gb_profile_print(const gb_device *device, FILE *out);
 void gb_profile_reset(gb_device *device);
 double gb_profile_total_ms(const gb_device *device); /* sum of its rows */
+/* All rows together. */
+typedef struct gb_profile_sum {
+    uint64_t calls; /* dispatches */
+    double ms;      /* device time */
+    double flops;   /* as the kernels count them */
+    double bytes;   /* likewise */
+} gb_profile_sum;
+gb_profile_sum gb_profile_total(const gb_device *device);
+const char *gb_profile_name(const gb_device *device, size_t row); /* NULL behind the last */
 
 #endif

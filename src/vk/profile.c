@@ -44,6 +44,23 @@ double gb_profile_total_ms(const gb_device *device)
     return total;
 }
 
+gb_profile_sum gb_profile_total(const gb_device *device)
+{
+    gb_profile_sum sum = {0};
+    for (size_t i = 0; i < device->profile_count; i++) {
+        sum.calls += device->profile[i].calls;
+        sum.ms += device->profile[i].ms;
+        sum.flops += device->profile[i].flops;
+        sum.bytes += device->profile[i].bytes;
+    }
+    return sum;
+}
+
+const char *gb_profile_name(const gb_device *device, size_t row)
+{
+    return row < device->profile_count ? device->profile[row].name : NULL;
+}
+
 /* Longest first; equal times by name, so that the order is never left to chance. */
 static int by_time(const void *a, const void *b)
 {

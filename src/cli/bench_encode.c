@@ -1,0 +1,76 @@
+/* Vectors of texts, from ids to numbers on the host: recording the program is part of it. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+typedef struct session {
+    gb_device *device;      /* open */
+    const bench_size *size; /* model */
+    uint32_t texts;         /* encoded in a run */
+    bench_texts data;       /* texts */
+    gb_params *params;      /* of the encoder */
+    gb_bert bert;           /* encoder */
+    float *values;          /* its parameters */
+    float *vectors;         /* [texts, hidden] */
+} session;
+
+static bool open_session(session *s, gb_status *status)
+{
+    gb_bert_config config = bench_config(s->size);
+    if (!bench_texts_make(&s->data, s->size, s->texts, status) ||
+        !(s->params = gb_params_create(status)) ||
+        !gb_bert_declare(s->params, &config, false, &s->bert, status))
+        return false;
+    gb_params_freeze(s->params);
+    s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
+    s->vectors = gb_alloc((size_t)s->texts * s->size->hidden, sizeof *s->vectors, status);
+    if (s->values)
+        gb_params_init(s->params, 1, s->values);
+    return s->values && s->vectors;
+}
+
+static bool encode(void *context, gb_status *status)
+{
+    session *s = context;
+    gb_special_ids specials = gb_vocab_specials(s->data.vocab);
+    return gb_encode(s->device, &s->bert, s->params, s->values, &specials, s->data.tokens.passages,
+                     NULL, s->texts, s->size->longest, "bench", s->vectors, status);
+}
+
+static bool measure(bench *b, void *context, bench_times *times, gb_status *status)
+{
+    session *s = context;
+    s->device = b->device;
+    bool ok = open_session(s, status) && bench_call_measure(b, encode, s, times, status);
+    gb_bert_free(&s->bert);
+    gb_params_destroy(s->params);
+    bench_texts_free(&s->data);
+    free(s->values);
+    free(s->vectors);
+    return ok;
+}
+
+bool bench_encode(bench *b, gb_status *status)
+{
+    for (size_t i = 0; i < BENCH_SIZES; i++) {
+        const bench_size *z = &bench_sizes[i];
+        session s = {.size = z, .texts = z->encoded};
+        double h = z->hidden, layer = 4 * h * h + 2 * h * z->ffn;
+        char name[80];
+        snprintf(name, sizeof name, "%s %u texts of %u tokens", z->name, z->encoded, z->longest);
+        if (!b->sizes[i])
+            continue;
+        bench_case c = {.name = name,
+                        .size = z,
+                        .shape = json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "layers",
+                                           (int)z->layers, "hidden", (int)z->hidden, "heads",
+                                           (int)z->heads, "ffn", (int)z->ffn, "vocabulary",
+                                           (int)z->vocabulary, "texts", (int)z->encoded, "longest",
+                                           (int)z->longest),
+                        .expected = 2.0 * z->encoded * z->longest * z->layers * layer,
+                        .whole = true};
+        if (!bench_run_case(b, &c, measure, &s, status))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,276 @@
+/* Whole training steps, by the training loop itself: batches drawn and masked, programs run, AdamW.
+ * A step begins when its batch is drawn; with the device busy, the time from one such moment to the
+ * next is what a step takes. */
+#include "bench.h"
+
+#include <gabbro/finetune.h>
+#include <gabbro/pretrain.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct step_case {
+    const char *objective; /* of pre-training; NULL: fine-tuning */
+    const char *name;      /* for people */
+    gb_context context;    /* what texts are paired with */
+    double mask_ratio;     /* of the encoder's input */
+} step_case;
+
+static const step_case cases[] = {
+    {"mlm", "masked LM", GB_CONTEXT_NONE, .15},
+    {"cocondenser", "coCondenser", GB_CONTEXT_QUERY, .15},
+    {"cotmae", "CoT-MAE", GB_CONTEXT_QUERY, .3},
+    {"bow", "bag-of-words", GB_CONTEXT_NONE, .3},
+    {"enhanced", "enhanced decoding", GB_CONTEXT_NONE, .3},
+    {NULL, "fine-tuning", GB_CONTEXT_NONE, 0},
+};
+
+/* What a case needs, and the stopwatch around its task. */
+typedef struct session {
+    const bench *bench;            /* settings */
+    const bench_size *size;        /* model and batch */
+    const step_case *what;         /* objective */
+    uint32_t texts;                /* of a step */
+    bench_texts data;              /* texts */
+    gb_bert_config config;         /* of the encoder */
+    gb_params *params;             /* all */
+    gb_bert bert;                  /* encoder */
+    const gb_objective *objective; /* or NULL */
+    gb_training_set set;           /* of fine-tuning; lists are owned */
+    gb_task inner;                 /* the task */
+    float *values;                 /* parameters */
+    double *starts_s;              /* when each step's batch was asked for */
+    uint32_t steps;                /* begun */
+    bool enough;                   /* stopped by the stopwatch, not by a failure */
+    uint32_t most;                 /* steps to time */
+    gb_profile_sum *sums;          /* of the kernels before each step, or NULL */
+} session;
+
+/* ---- the stopwatch ---- */
+
+static bool timed_sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    session *s = self;
+    uint32_t timed = s->steps > BENCH_WARM_UP ? s->steps - BENCH_WARM_UP : 0;
+    s->starts_s[s->steps] = gb_now_s();
+    if (s->sums)
+        s->sums[s->steps] = gb_profile_total(s->bench->device);
+    s->steps++;
+    s->enough =
+        timed && (timed >= s->most || gb_now_s() - s->starts_s[BENCH_WARM_UP] > s->bench->seconds);
+    if (s->enough || gb_interrupted())
+        return gb_fail(status, GB_INTERRUPTED, "bench", NULL, "stopped");
+    return s->inner.sample(s->inner.self, step, shape, status);
+}
+
+static void timed_build(void *self, gb_net *net, const gb_shape *shape, void *graph,
+                        gb_tensor losses[GB_MAX_LOSSES])
+{
+    session *s = self;
+    s->inner.build(s->inner.self, net, shape, graph, losses);
+}
+
+static bool timed_fill(void *self, gb_exec *exec, const void *graph, uint32_t step,
+                       gb_status *status)
+{
+    session *s = self;
+    return s->inner.fill(s->inner.self, exec, graph, step, status);
+}
+
+/* ---- what is trained ---- */
+
+static bool make_set(session *s, gb_status *status)
+{
+    uint32_t count = s->data.collection.passages, per_query = 1 + s->size->negatives;
+    gb_training_set *set = &s->set;
+    set->queries = gb_alloc(count, sizeof *set->queries, status);
+    set->passages =
+        set->queries ? gb_alloc((size_t)count * per_query, sizeof *set->passages, status) : NULL;
+    for (uint32_t q = 0; set->passages && q < count; q++) {
+        uint32_t first = q * per_query;
+        set->queries[q] = (gb_training_query){q, first, 1, first + 1, s->size->negatives};
+        for (uint32_t i = 0; i < per_query; i++)
+            set->passages[first + i] = (q + i) % count;
+    }
+    set->count = count;
+    return set->passages != NULL;
+}
+
+static bool make_task(session *s, gb_status *status)
+{
+    if (!s->what->objective) {
+        gb_finetune_params params = {.batch = s->texts,
+                                     .negatives = s->size->negatives,
+                                     .longest_query = s->size->query_tokens,
+                                     .longest_passage = s->size->longest,
+                                     .seed = 1};
+        return make_set(s, status) &&
+               gb_finetune_create(&params, &s->set, &s->data.tokens, s->data.vocab, &s->bert,
+                                  &s->inner, status);
+    }
+    gb_pretrain_params params = {.context = s->what->context,
+                                 .batch = s->texts,
+                                 .longest = s->size->longest,
+                                 .queries = 2,
+                                 .mask_ratio = s->what->mask_ratio,
+                                 .decoder_mask_ratio = GB_OPEN_RATIO,
+                                 .head_layers = s->size->layers > 2 ? 2 : 1,
+                                 .skip_from = s->size->layers / 2,
+                                 .window = GB_OPEN,
+                                 .bow_weight = GB_OPEN_RATIO,
+                                 .bow_weight_final = GB_OPEN_RATIO,
+                                 .contrast_weight = GB_OPEN_RATIO,
+                                 .momentum = GB_OPEN_RATIO,
+                                 .seed = 1,
+                                 .steps = 1000};
+    gb_pretrain_data data = {&s->data.collection, &s->data.tokens, s->data.vocab, NULL};
+    gb_pretrain_settle(s->what->objective, &params);
+    s->objective = gb_objective_find(s->what->objective);
+    return s->objective->create(&params, &data, &s->bert, s->params, &s->inner, status) != NULL;
+}
+
+static bool open_session(session *s, gb_status *status)
+{
+    s->config = bench_config(s->size);
+    uint32_t passages = 4 * s->texts > 256 ? 4 * s->texts : 256;
+    if (!bench_texts_make(&s->data, s->size, passages, status) ||
+        !(s->params = gb_params_create(status)) ||
+        !gb_bert_declare(s->params, &s->config, s->what->objective != NULL, &s->bert, status) ||
+        !make_task(s, status))
+        return false;
+    gb_params_freeze(s->params);
+    s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
+    s->starts_s = gb_alloc(s->bench->repeats + BENCH_WARM_UP + 2, sizeof *s->starts_s, status);
+    if (s->values)
+        gb_params_init(s->params, 1, s->values);
+    return s->values && s->starts_s;
+}
+
+static void close_session(session *s)
+{
+    if (s->objective)
+        s->objective->destroy(s->inner.self);
+    else
+        gb_finetune_destroy(s->inner.self);
+    free(s->set.queries);
+    free(s->set.passages);
+    gb_bert_free(&s->bert);
+    gb_params_destroy(s->params);
+    bench_texts_free(&s->data);
+    free(s->values);
+    free(s->starts_s);
+    free(s->sums);
+}
+
+/* ---- measuring ---- */
+
+/* Train until the stopwatch has had enough. */
+static bool train(session *s, uint32_t most, gb_status *status)
+{
+    gb_task task = s->inner;
+    gb_status ended = {0};
+    gb_train_result result;
+    task.self = s;
+    task.sample = timed_sample;
+    task.build = timed_build;
+    task.fill = timed_fill;
+    gb_train_params params = {
+        .params = s->params,
+        .config = &s->config,
+        .schedule = {GB_SCHEDULE_CONSTANT, 1e-5f, 0, 0, most + BENCH_WARM_UP + 1},
+        .adamw = {.9f, .999f, 1e-8f, .01f},
+        .largest_norm = 1,
+        .longest = s->size->longest,
+        .label = "bench"};
+    s->steps = 0;
+    s->most = most;
+    s->enough = false;
+    bool ok = gb_train(s->bench->device, &task, &params, s->values, NULL, &result, &ended);
+    if (!ok && !s->enough)
+        *status = ended;
+    return ok || s->enough;
+}
+
+static bool device_time(session *s, uint32_t most, bench_times *times, gb_status *status)
+{
+    gb_device *device = s->bench->device;
+    s->sums = gb_alloc(most + BENCH_WARM_UP + 2, sizeof *s->sums, status);
+    if (!s->sums)
+        return false;
+    gb_device_set_profiling(device, true);
+    gb_profile_reset(device);
+    bool ok = train(s, most, status);
+    gb_device_set_profiling(device, false);
+    uint32_t timed = s->steps > BENCH_WARM_UP + 1 ? s->steps - BENCH_WARM_UP - 1 : 0;
+    if (!ok || !timed)
+        return ok;
+    const gb_profile_sum *a = &s->sums[BENCH_WARM_UP], *z = &s->sums[BENCH_WARM_UP + timed];
+    times->device_s = (z->ms - a->ms) * 1e-3 / timed;
+    times->flops = (z->flops - a->flops) / timed;
+    times->bytes = (z->bytes - a->bytes) / timed;
+    times->kernels = (uint32_t)((z->calls - a->calls) / timed);
+    times->variants = bench_variants(device);
+    return true;
+}
+
+static bool measure(bench *b, void *context, bench_times *times, gb_status *status)
+{
+    session *s = context;
+    bool ok = open_session(s, status) && train(s, b->repeats, status);
+    uint32_t timed = s->steps > BENCH_WARM_UP + 1 ? s->steps - BENCH_WARM_UP - 1 : 0;
+    double *seconds = ok ? gb_alloc(timed, sizeof *seconds, status) : NULL;
+    for (uint32_t i = 0; seconds && i < timed; i++)
+        seconds[i] = s->starts_s[BENCH_WARM_UP + i + 1] - s->starts_s[BENCH_WARM_UP + i];
+    if (seconds && timed)
+        bench_summarise(seconds, timed, times);
+    else if (seconds)
+        gb_fail(status, GB_INTERNAL, s->what->name, NULL, "no step was timed");
+    free(seconds);
+    ok = status->code == GB_OK && (!gb_device_get_caps(b->device)->timestamp_bits ||
+                                   device_time(s, b->repeats < 3 ? b->repeats : 3, times, status));
+    close_session(s);
+    return ok;
+}
+
+/* Arithmetic of a step, about: six operations a weight and token, and the vocabulary's. */
+static double foreseen_flops(const session *s)
+{
+    const bench_size *z = s->size;
+    double h = z->hidden, layer = 4 * h * h + 2 * h * z->ffn;
+    double tokens = (double)s->texts * z->longest;
+    if (!s->what->objective)
+        tokens = (double)s->texts * (z->query_tokens + (1.0 + z->negatives) * z->longest);
+    if (s->what->context == GB_CONTEXT_QUERY)
+        tokens *= 2;
+    return 6 * tokens * (z->layers * layer + s->what->mask_ratio * h * z->vocabulary);
+}
+
+static bool run(bench *b, const bench_size *size, const step_case *what, gb_status *status)
+{
+    char name[80];
+    session s = {.bench = b, .size = size, .what = what};
+    s.texts = b->texts ? b->texts : what->objective ? size->texts : size->queries;
+    snprintf(name, sizeof name, "%s %s", size->name, what->name);
+    bench_case c = {.name = name,
+                    .size = size,
+                    .shape = json_pack(
+                        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f}", "objective",
+                        what->objective ? what->objective : "finetune", "layers", (int)size->layers,
+                        "hidden", (int)size->hidden, "heads", (int)size->heads, "ffn",
+                        (int)size->ffn, "vocabulary", (int)size->vocabulary, "texts", (int)s.texts,
+                        "longest", (int)size->longest, "query_tokens", (int)size->query_tokens,
+                        "negatives", (int)size->negatives, "mask_ratio", what->mask_ratio,
+                        "dropout", size->dropout),
+                    .expected = foreseen_flops(&s),
+                    .whole = true};
+    return bench_run_case(b, &c, measure, &s, status);
+}
+
+bool bench_step(bench *b, gb_status *status)
+{
+    for (size_t i = 0; i < BENCH_SIZES; i++)
+        for (size_t c = 0; b->sizes[i] && c < sizeof cases / sizeof *cases; c++)
+            if (!run(b, &bench_sizes[i], &cases[c], status))
+                return false;
+    return true;
+}

@@ -1,0 +1,125 @@
+/* Texts of random ids for the parts that train and encode: what matters is how long they are. */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GENERATED 2 /* queries of a passage */
+
+gb_bert_config bench_config(const bench_size *size)
+{
+    gb_bert_config config = GB_BERT_BASE;
+    config.vocab_size = size->vocabulary;
+    config.hidden_size = size->hidden;
+    config.layers = size->layers;
+    config.heads = size->heads;
+    config.intermediate_size = size->ffn;
+    config.max_positions = size->longest;
+    config.initializer_range = .02;
+    config.hidden_dropout = config.attention_dropout = size->dropout;
+    return config;
+}
+
+static bool write_vocabulary(const char *path, uint32_t words, gb_status *status)
+{
+    gb_out *out = gb_out_open(path, status);
+    if (!out)
+        return false;
+    fputs("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", gb_out_stream(out));
+    for (uint32_t i = 5; i < words; i++)
+        fprintf(gb_out_stream(out), "w%u\n", i);
+    return gb_out_commit(out, status);
+}
+
+/* Rows of `count` texts of `length` random words, with [SEP] behind each if there are several. */
+static bool write_table(const char *path, const bench_size *size, uint32_t rows, uint32_t count,
+                        uint32_t length, uint32_t purpose, gb_status *status)
+{
+    gb_table_writer *writer = gb_table_writer_open(path, 4, status);
+    uint32_t words = count * (length + (count > 1));
+    uint32_t *ids = writer ? gb_alloc(words, sizeof *ids, status) : NULL;
+    bool ok = ids != NULL;
+    for (uint32_t r = 0; ok && r < rows; r++) {
+        gb_rng rng = gb_rng_make(1, GB_RNG_TEST, purpose, r);
+        for (uint32_t i = 0; i < words; i++)
+            ids[i] = count > 1 && i % (length + 1) == length
+                         ? 3
+                         : 5 + gb_rng_below(&rng, size->vocabulary - 5);
+        ok = gb_table_writer_add(writer, ids, words, status);
+    }
+    free(ids);
+    if (!ok) {
+        gb_table_writer_abandon(writer);
+        return false;
+    }
+    return gb_table_writer_commit(writer, status);
+}
+
+static char *folder_make(gb_status *status)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *folder = gb_format(status, "%s/gabbro-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (folder && !mkdtemp(folder)) {
+        gb_fail(status, GB_DATA, tmp, "set TMPDIR", "no temporary folder can be made");
+        free(folder);
+        folder = NULL;
+    }
+    return folder;
+}
+
+/* The files are written, opened and left to the folder's removal: they stay mapped. */
+static bool fill_folder(bench_texts *texts, const char *folder, const bench_size *size,
+                        uint32_t passages, gb_status *status)
+{
+    static const char *const names[] = {"passages.ids.gbt", "queries.ids.gbt", "generated.ids.gbt",
+                                        "vocab.txt"};
+    char *paths[4];
+    bool ok = true;
+    for (int i = 0; i < 4; i++)
+        ok = (paths[i] = gb_path_join(ok ? status : NULL, folder, names[i])) && ok;
+    /* A query pairs with a passage of a step: as long, so that both streams have the same work. */
+    uint32_t words = size->longest - 2;
+    ok = ok && write_table(paths[0], size, passages, 1, words, 0, status) &&
+         write_table(paths[1], size, passages, 1, size->query_tokens - 2, 1, status) &&
+         write_table(paths[2], size, passages, GENERATED, words, 2, status) &&
+         write_vocabulary(paths[3], size->vocabulary, status) &&
+         gb_tokens_open(folder, &texts->tokens, status);
+    if (ok)
+        ok = (texts->vocab = gb_vocab_load(paths[3], status)) != NULL;
+    for (int i = 0; i < 4; i++)
+        free(paths[i]);
+    return ok;
+}
+
+bool bench_texts_make(bench_texts *texts, const bench_size *size, uint32_t passages,
+                      gb_status *status)
+{
+    *texts = (bench_texts){0};
+    char *folder = folder_make(status);
+    if (!folder)
+        return false;
+    bool ok = fill_folder(texts, folder, size, passages, status);
+    gb_remove_tree(folder, NULL);
+    free(folder);
+    texts->documents = ok ? gb_alloc(passages, sizeof *texts->documents, status) : NULL;
+    if (!texts->documents)
+        return false;
+    for (uint32_t p = 0; p < passages; p++)
+        texts->documents[p] = p / 4;
+    static char name[] = "bench";
+    texts->collection = (gb_collection){.path = name,
+                                        .name = name,
+                                        .document = texts->documents,
+                                        .passages = passages,
+                                        .documents = (passages + 3) / 4};
+    return true;
+}
+
+void bench_texts_free(bench_texts *texts)
+{
+    gb_tokens_close(&texts->tokens);
+    gb_vocab_destroy(texts->vocab);
+    free(texts->documents);
+    *texts = (bench_texts){0};
+}
