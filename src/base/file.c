@@ -16,6 +16,8 @@ static bool fail_errno(gb_status *status, const char *path, const char *doing, i
     const char *hint = "check the path and its permissions";
     if (error == ENOSPC || error == EDQUOT || error == 0)
         hint = "free space and run again";
+    else if (error == EFBIG)
+        hint = "raise the limit on the size of a file (ulimit -f)";
     else if (error == EIO)
         hint = "check the disk";
     else if (error == EMFILE || error == ENFILE)
