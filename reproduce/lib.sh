@@ -108,6 +108,10 @@ step()
         step_ahead "$what" "$@"
         return
         ;;
+    compare)
+        step_compare "$@"
+        return
+        ;;
     count)
         printf '%s\n' "$*" >&3
         printf '<%s>\n' "$(printf '%s' "$*" | cksum | tr ' ' -)"

@@ -1,6 +1,6 @@
 /* gabbro compare-devices: the same training on two devices, tensor by tensor. */
 #include "cli.h"
-#include "trial.h"
+#include "compare.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -8,15 +8,20 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: gabbro compare-devices A B [--steps N]\n\n"
-    "Train a small model (made-up tokens, 2 layers, dropout) on two devices for N\n"
-    "steps (10) and compare every tensor of every step: activations, gradients,\n"
-    "parameters, moments. Says where they part first and by how much.\n"
+    "usage: gabbro compare-devices A B [--steps N] [-- pretrain OBJECTIVE ...]\n"
+    "       gabbro compare-devices A B --names\n"
+    "       gabbro compare-devices --tables FOLDER_A FOLDER_B\n\n"
+    "Train a small model (made-up tokens, 2 layers, dropout), or what that pretrain\n"
+    "command would train, on two devices for N steps (10) and compare every tensor\n"
+    "of every step: activations, gradients, parameters, moments. Says where they\n"
+    "part first and by how much.\n"
     "A device is an index, part of a name, a UUID or \"cpu\", and settings of its own\n"
     "behind commas, e.g. 0,GABBRO_PROFILE=scalar or\n"
     "cpu,VK_DRIVER_FILES=/usr/lib/chromium/vk_swiftshader_icd.json\n"
     "Parameters part further than gradients: AdamW makes a whole step of what is\n"
     "zero but for rounding.\n"
+    "--names: only print what A and B are, a line each, as keys of steps have it.\n"
+    "--tables: compare two folders of tables that were made before.\n"
     "Exit code 0: the first step differs by rounding alone (2e-5 of a tensor's\n"
     "largest value), 1: by more, 4: no such device.\n";
 
@@ -125,7 +130,7 @@ static void side_end_step(side *s)
     s->written = NULL;
 }
 
-static void side_close(side *s)
+static void side_release(side *s)
 {
     side_end_step(s);
     gb_exec_destroy(s->adamw);
@@ -133,7 +138,6 @@ static void side_close(side *s)
     gb_state_destroy(s->state);
     gb_device_close(s->device);
     free(s->values);
-    free(s->select);
 }
 
 /* Scratch that this device's kernels have no use for holds anything. */
@@ -302,39 +306,109 @@ static bool compare(side *a, side *b, trial *t, uint32_t steps, double *worst_fi
     return true;
 }
 
+/* ---- the command ---- */
+
+/* What is compared. */
+typedef struct comparison {
+    side a, b;          /* devices */
+    uint32_t steps;     /* at most */
+    double worst_first; /* see compare */
+} comparison;
+
+static bool run_trial(void *self, trial *t, gb_status *status)
+{
+    comparison *c = self;
+    uint32_t steps = c->steps < t->train.schedule.steps ? c->steps : t->train.schedule.steps;
+    bool ok = side_open(&c->a, t, status) && side_open(&c->b, t, status) &&
+              compare(&c->a, &c->b, t, steps, &c->worst_first, status);
+    side_release(&c->a);
+    side_release(&c->b);
+    return ok;
+}
+
+static int run_small(comparison *c)
+{
+    gb_status status = {0};
+    trial t;
+    bool ok = trial_make(&t, c->steps, &status) && run_trial(c, &t, &status);
+    trial_free(&t);
+    if (!ok)
+        gb_status_print(&status);
+    return (int)status.code;
+}
+
+/* As steps are keyed. */
+static bool print_name(side *s, gb_status *status)
+{
+    gb_device_params params = {.select = s->select};
+    side_enter(s);
+    char *identity = gb_device_identity(&params, status);
+    side_leave(s);
+    if (identity)
+        printf("%s\n", identity);
+    free(identity);
+    return identity != NULL;
+}
+
+/* Behind the options: A, B and perhaps a command. */
+static int run(comparison *c, int argc, char **argv, bool names)
+{
+    gb_status status = {0};
+    bool ok = side_parse(&c->a, argv[0], &status) && side_parse(&c->b, argv[1], &status);
+    if (ok && names)
+        ok = print_name(&c->a, &status) && print_name(&c->b, &status);
+    if (!ok)
+        gb_status_print(&status);
+    if (!ok || names)
+        return (int)status.code;
+    int code = argc > 2 ? pretrain_trial(argc - 2, argv + 2, run_trial, c) : run_small(c);
+    if (code == GB_OK && !(c->worst_first <= ROUNDING)) {
+        printf("The first step differs by more than rounding (%.0e).\n", ROUNDING);
+        code = 1;
+    }
+    return code;
+}
+
+static int run_tables(char **folders)
+{
+    gb_status status = {0};
+    if (!compare_tables(folders[0], folders[1], &status))
+        gb_status_print(&status);
+    return (int)status.code;
+}
+
 int gb_cli_compare_devices(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"steps", required_argument, NULL, 's'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option long_options[] = {{"steps", required_argument, NULL, 's'},
+                                                 {"names", no_argument, NULL, 'n'},
+                                                 {"tables", no_argument, NULL, 't'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {0}};
     unsigned long steps = 10;
+    bool names = false, tables = false;
     int option;
     while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        names = names || option == 'n';
+        tables = tables || option == 't';
         if (option == 's')
             steps = strtoul(optarg, NULL, 10);
-        else {
+        else if (option != 'n' && option != 't') {
             fputs(help, option == 'h' ? stdout : stderr);
             return option == 'h' ? 0 : GB_USAGE;
         }
     }
-    if (argc - optind != 2 || steps < 1 || steps > 10000) {
+    int words = argc - optind;
+    bool training = words > 2 && !names && !tables && !strcmp(argv[optind + 2], "pretrain");
+    if ((words != 2 && !training) || (names && tables) || steps < 1 || steps > 10000) {
         fputs(help, stderr);
         return GB_USAGE;
     }
-    gb_status status = {0};
-    side a = {0}, b = {0};
-    trial t;
-    double worst_first = INFINITY;
     gb_log_set_level(GB_LOG_WARN);
-    bool ok = trial_make(&t, (uint32_t)steps, &status) && side_parse(&a, argv[optind], &status) &&
-              side_parse(&b, argv[optind + 1], &status) && side_open(&a, &t, &status) &&
-              side_open(&b, &t, &status) &&
-              compare(&a, &b, &t, (uint32_t)steps, &worst_first, &status);
-    side_close(&a);
-    side_close(&b);
-    trial_free(&t);
-    if (!ok)
-        gb_status_print(&status);
-    else if (!(worst_first <= ROUNDING))
-        printf("The first step differs by more than rounding (%.0e).\n", ROUNDING);
-    return !ok ? (int)status.code : !(worst_first <= ROUNDING);
+    if (tables)
+        return run_tables(argv + optind);
+    comparison c = {.steps = (uint32_t)steps, .worst_first = INFINITY};
+    int code = run(&c, words, argv + optind, names);
+    free(c.a.select);
+    free(c.b.select);
+    return code;
 }

@@ -1,4 +1,5 @@
 /* gabbro pretrain: the step that makes an encoder: fresh, or trained by an objective. */
+#include "compare.h"
 #include "step.h"
 
 #include <gabbro/pretrain.h>
@@ -169,6 +170,17 @@ static bool save_log(const step_run *run, const session *s, double (*log)[GB_MAX
     return gb_out_commit(out, status);
 }
 
+static gb_train_params train_params(const session *s, const settings *o)
+{
+    return (gb_train_params){.params = s->params,
+                             .config = &s->config,
+                             .schedule = {o->decay_kind, (float)o->rate, (float)o->final_rate,
+                                          (uint32_t)(o->warmup * o->steps), o->steps},
+                             .adamw = {.9f, .999f, 1e-8f, (float)o->decay},
+                             .largest_norm = (float)o->clip,
+                             .longest = o->params.longest};
+}
+
 static bool train(step_run *run, session *s, const settings *o, const char *name, json_t *facts,
                   gb_status *status)
 {
@@ -178,16 +190,10 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
     char label[100];
     snprintf(label, sizeof label, "pretrain %s%s%s", name, o->params.context ? "/" : "",
              o->params.context ? o->context : "");
-    gb_train_params params = {.params = s->params,
-                              .config = &s->config,
-                              .schedule = {o->decay_kind, (float)o->rate, (float)o->final_rate,
-                                           (uint32_t)(o->warmup * o->steps), o->steps},
-                              .adamw = {.9f, .999f, 1e-8f, (float)o->decay},
-                              .largest_norm = (float)o->clip,
-                              .longest = o->params.longest,
-                              .label = label,
-                              .resume_dir = resume,
-                              .checkpoint_s = 20};
+    gb_train_params params = train_params(s, o);
+    params.label = label;
+    params.resume_dir = resume;
+    params.checkpoint_s = 20;
     gb_train_result result;
     bool ok = resume && log &&
               (!s->objective->prepare ||
@@ -207,15 +213,46 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
     return ok;
 }
 
-static bool run_pretrain(step_run *run, settings *o, const char *name, gb_status *status)
+/* The training for somebody else; see compare.h. */
+typedef struct borrower {
+    trial_use use; /* takes it */
+    void *self;    /* its data */
+} borrower;
+
+static bool lend(session *s, const settings *o, const char *name, const borrower *to,
+                 gb_status *status)
+{
+    if (!s->objective || !o->steps)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "pretrain %s trains nothing", name);
+    if (s->objective->prepare)
+        return gb_fail(status, GB_USAGE, NULL, "take another objective",
+                       "%s keeps a part of itself on one device", name);
+    trial t = {.config = s->config,
+               .params = s->params,
+               .values = s->values,
+               .kill_at = UINT32_MAX,
+               .task = s->task,
+               .train = train_params(s, o)};
+    t.train.label = name;
+    return to->use(to->self, &t, status);
+}
+
+static bool make(step_run *run, session *s, const settings *o, const char *name, gb_status *status)
+{
+    json_t *facts = json_object();
+    bool ok = (!s->objective || !o->steps || train(run, s, o, name, facts, status)) &&
+              save_model(run, s, name, status) && step_end(run, facts, status);
+    json_decref(facts);
+    return ok;
+}
+
+static bool run_pretrain(step_run *run, settings *o, const char *name, const borrower *to,
+                         gb_status *status)
 {
     session s = {0};
-    json_t *facts = json_object();
     bool ok = open_inputs(&s, o, status) && make_config(&s, o, status) &&
               make_objective(&s, o, name, status) &&
-              (!s.objective || !o->steps || train(run, &s, o, name, facts, status)) &&
-              save_model(run, &s, name, status) && step_end(run, facts, status);
-    json_decref(facts);
+              (to ? lend(&s, o, name, to, status) : make(run, &s, o, name, status));
     if (s.objective)
         s.objective->destroy(s.self);
     gb_bert_free(&s.bert);
@@ -337,7 +374,7 @@ static bool check_words(settings *o, const char *name, gb_status *status)
     return true;
 }
 
-int gb_cli_pretrain(int argc, char **argv)
+static int pretrain(int argc, char **argv, const borrower *to)
 {
     gb_status status = {0};
     settings o = {.context = "none",
@@ -448,11 +485,21 @@ int gb_cli_pretrain(int argc, char **argv)
     const gb_objective *objective = name ? gb_objective_find(name) : NULL;
     run.shader_set = objective ? objective->shader_set : NULL;
     bool ok = check_words(&o, name, &status) &&
-              step_begin(&run, 1, strcmp(name, "none") != 0, json_pack("{s:s}", "objective", name),
-                         &status);
-    if (ok && gb_step_done(run.step))
+              (to || step_begin(&run, 1, strcmp(name, "none") != 0,
+                                json_pack("{s:s}", "objective", name), &status));
+    if (ok && !to && gb_step_done(run.step))
         step_end(&run, NULL, &status);
     else if (ok)
-        run_pretrain(&run, &o, name, &status);
+        run_pretrain(&run, &o, name, to, &status);
     return step_close(&run, &status);
+}
+
+int gb_cli_pretrain(int argc, char **argv)
+{
+    return pretrain(argc, argv, NULL);
+}
+
+int pretrain_trial(int argc, char **argv, trial_use use, void *self)
+{
+    return pretrain(argc, argv, &(borrower){use, self});
 }

@@ -169,16 +169,16 @@ bool trial_pass_make(trial_pass *pass, trial *t, uint32_t step, bool all, gb_sta
     gb_shape shape = {0};
     gb_tensor losses[GB_MAX_LOSSES];
     *pass = (trial_pass){0};
-    if (!sample(t, step, &shape, status) ||
+    if (!t->task.sample(t->task.self, step, &shape, status) ||
         !(pass->tape = gb_tape_create(t->params, "trial", status)) ||
-        !(pass->graph = gb_alloc(1, sizeof(graph), status)))
+        !(pass->graph = gb_alloc(1, t->task.graph_bytes, status)))
         return false;
     gb_net net = {.tape = pass->tape,
                   .dropout = (float)t->config.hidden_dropout,
                   .attention_dropout = (float)t->config.attention_dropout,
                   .eps = (float)t->config.layer_norm_eps,
-                  .longest = LONGEST};
-    build(t, &net, &shape, pass->graph, losses);
+                  .longest = t->train.longest};
+    t->task.build(t->task.self, &net, &shape, pass->graph, losses);
     pass->loss = losses[0];
     gb_tape_output(pass->tape, losses[0]);
     if (!gb_tape_ok(pass->tape, status) || !gb_backward(pass->tape, losses[0], status))

@@ -1,5 +1,6 @@
-/* A small training on made-up tokens, the same everywhere: masked LM and a contrastive loss of an
- * encoder with dropout. What `determinism` and `compare-devices` run. */
+/* A training whose steps can be taken apart. trial_make: a small one on made-up tokens, the same
+ * everywhere: masked LM and a contrastive loss of an encoder with dropout. What `determinism` and
+ * `compare-devices` run; the latter also that of a step (compare.h). */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 

@@ -15,6 +15,12 @@ case $1 in
 doctor) echo "${DEVICE_TYPE:-discrete}" ;;
 "${FAIL_AT:-none}") exit "${FAIL_WITH:-75}" ;;
 report) echo "report $*" ;;
+compare-devices)
+    case $* in
+    *--names*) printf 'first\nsecond\n' ;;
+    *) echo "compared $*" ;;
+    esac
+    ;;
 *)
     folder=$WORK/$1-$(printf '%s' "$*" | cksum | tr -d ' ')
     mkdir -p "$folder/collection/qrels" && echo page >"$folder/page.html"
@@ -157,4 +163,20 @@ done
 run explain table1 cotmae-query-r2 --out "$work/out"
 expect "explain asks the store" grep -q "^store --store $work why evaluate-" "$work/log"
 
+# ---- two devices ------------------------------------------------------------------------------------
+run table1 --out "$work/both" --quiet --compare-devices 0,1,X=2,Y=3 --set mlm_steps=7
+expect "a table on two devices succeeds" [ "$status" = 0 ]
+expect "both run" [ "$(count '^report .*--out .*/both/[AB]' "$work/log")" = 2 ]
+expect "with the settings" [ "$(count '^pretrain mlm .*--steps 7' "$work/log")" = 2 ]
+expect "their cells are compared" grep -q "^compared compare-devices --tables $work/both/A $work/both/B\$" "$work/stdout"
+expect "and the first training" grep -q '^compared .* 0 1,X=2,Y=3 --steps 10 -- pretrain mlm ' "$work/stdout"
+run table1 --out "$work/both" --compare-devices 0
+expect "one device is not enough" [ "$status" = 2 ]
+run table1 --out "$work/both" --compare-devices 0,1 --record
+expect "nothing of it is recorded" [ "$status" = 2 ]
+FAIL_AT=finetune FAIL_WITH=3
+export FAIL_AT FAIL_WITH
+run table1 --out "$work/failed" --quiet --compare-devices 0,1
+expect "a failed step of a device ends it" [ "$status" = 3 ]
+expect "before the other is asked" [ ! -e "$work/failed/B" ]
 checks_end

@@ -1,0 +1,157 @@
+/* A table that was made on two devices, cell beside cell. */
+#include "compare.h"
+
+#include <gabbro/base.h>
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What became of the cells. */
+typedef struct counts {
+    size_t cells;     /* of both */
+    size_t equal;     /* to the last bit */
+    size_t beyond;    /* B lies outside the recorded spread */
+    double worst;     /* largest difference, in the unit shown */
+    char where[120];  /* its cell */
+    size_t only_one;  /* cells that one side lacks */
+    size_t unsettled; /* nothing is recorded to compare with */
+} counts;
+
+static json_t *read_table(const char *folder, gb_status *status)
+{
+    json_error_t error;
+    char *path = gb_path_join(status, folder, "table.json");
+    if (!path)
+        return NULL;
+    json_t *root = json_load_file(path, 0, &error);
+    if (!root || !json_is_array(json_object_get(root, "rows")) ||
+        !json_is_array(json_object_get(root, "columns"))) {
+        gb_fail(status, GB_DATA, path, "make it: gabbro report --out FOLDER", "no table: %s",
+                root ? "rows or columns are missing" : error.text);
+        json_decref(root);
+        root = NULL;
+    }
+    free(path);
+    return root;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+/* The row of the other table. */
+static const json_t *row_of(const json_t *table, const char *key)
+{
+    size_t i;
+    const json_t *row;
+    json_array_foreach(json_object_get(table, "rows"), i, row)
+    {
+        if (!strcmp(text_of(row, "row"), key))
+            return row;
+    }
+    return NULL;
+}
+
+static const json_t *cell_of(const json_t *row, const char *column)
+{
+    return json_object_get(json_object_get(row, "cells"), column);
+}
+
+/* Whether B's value lies where the recorded seeds lie; for the first seed of a run. */
+static const char *against_records(const json_t *b, counts *c)
+{
+    const char *mark = text_of(b, "against_recorded");
+    c->beyond += !strcmp(mark, "beyond");
+    c->unsettled += !strcmp(mark, "none") || !*mark;
+    return !strcmp(mark, "equal")    ? "the recorded bits"
+           : !strcmp(mark, "within") ? "within"
+           : !strcmp(mark, "beyond") ? "OUTSIDE"
+                                     : "-";
+}
+
+static void print_cell(const json_t *row, const json_t *column, const char *seed, double a,
+                       double b, const char *mark, counts *c)
+{
+    double scale = json_number_value(json_object_get(column, "scale")), gap = (b - a) * scale;
+    int decimals = (int)json_integer_value(json_object_get(column, "decimals"));
+    char where[120];
+    snprintf(where, sizeof where, "%s, %s, seed %s", text_of(row, "row"), text_of(column, "header"),
+             seed);
+    c->cells++;
+    c->equal += a == b;
+    if (fabs(gap) > fabs(c->worst)) {
+        c->worst = gap;
+        memcpy(c->where, where, sizeof where);
+    }
+    printf("%-56s %8.*f %8.*f  ", where, decimals, a * scale, decimals, b * scale);
+    if (a == b)
+        printf("%10s", "same bits");
+    else
+        printf("%+10.*f", decimals + 2, gap);
+    printf("  %s\n", mark);
+}
+
+static void compare_cell(const json_t *row, const json_t *column, const json_t *a, const json_t *b,
+                         counts *c)
+{
+    const char *seed;
+    json_t *value, *here = json_object_get(a, "here"), *there = json_object_get(b, "here");
+    const char *mark = here && there ? against_records(b, c) : "-";
+    json_object_foreach(here, seed, value)
+    {
+        json_t *other = json_object_get(there, seed);
+        if (json_is_number(value) && json_is_number(other))
+            print_cell(row, column, seed, json_number_value(value), json_number_value(other), mark,
+                       c);
+        else if (json_is_number(value) || json_is_number(other))
+            c->only_one++;
+        mark = "-"; /* the records are compared with the first seed */
+    }
+}
+
+static void print_counts(const counts *c)
+{
+    printf("%zu cells: %zu with the same bits", c->cells, c->equal);
+    if (c->equal < c->cells)
+        printf(", the others differ by up to %.3g (%s)", fabs(c->worst), c->where);
+    if (c->unsettled < c->cells)
+        printf("; %zu of B outside the recorded spread", c->beyond);
+    else
+        printf("; nothing is recorded for these settings");
+    if (c->only_one)
+        printf("; %zu more on one device only", c->only_one);
+    printf(".\n");
+}
+
+bool compare_tables(const char *a, const char *b, gb_status *status)
+{
+    json_t *ta = read_table(a, status), *tb = ta ? read_table(b, status) : NULL;
+    bool ok = tb != NULL;
+    if (ok && strcmp(text_of(ta, "table"), text_of(tb, "table")))
+        ok = gb_fail(status, GB_USAGE, b, NULL, "this is table %s, the other is %s",
+                     text_of(tb, "table"), text_of(ta, "table"));
+    counts c = {0};
+    size_t i, k;
+    const json_t *row, *column;
+    if (ok)
+        printf("%-56s %8s %8s  %10s  %s\n", text_of(ta, "table"), "A", "B", "B - A",
+               "B and the recorded spread");
+    json_array_foreach(ok ? json_object_get(ta, "rows") : NULL, i, row)
+    {
+        const json_t *other = row_of(tb, text_of(row, "row"));
+        json_array_foreach(json_object_get(ta, "columns"), k, column)
+        {
+            const char *name = text_of(column, "column");
+            compare_cell(row, column, cell_of(row, name), cell_of(other, name), &c);
+        }
+    }
+    if (ok)
+        print_counts(&c);
+    json_decref(ta);
+    json_decref(tb);
+    return ok;
+}
