@@ -52,7 +52,7 @@ class Bert(nn.Module):
         h = s["hidden"]
         self.word = nn.Embedding(s["vocabulary"], h)
         self.position = nn.Embedding(max(s["longest"], s.get("query_tokens", 0)), h)
-        self.type = nn.Embedding(2, h)
+        self.token_type = nn.Embedding(2, h)
         self.norm, self.dropout = nn.LayerNorm(h, 1e-12), nn.Dropout(s.get("dropout", 0))
         self.layers = nn.ModuleList(Layer(s) for _ in range(s["layers"]))
         self.head = nn.ModuleList(Layer(s) for _ in range(head_layers))
@@ -62,7 +62,7 @@ class Bert(nn.Module):
     def forward(self, ids):
         """States of the last layer, and of the middle one."""
         places = torch.arange(ids.shape[1], device=ids.device)
-        x = self.dropout(self.norm(self.word(ids) + self.position(places) + self.type.weight[0]))
+        x = self.dropout(self.norm(self.word(ids) + self.position(places) + self.token_type.weight[0]))
         middle = x
         for i, layer in enumerate(self.layers):
             x = layer(x)
@@ -122,7 +122,7 @@ class Step:
         return loss
 
     def __call__(self):
-        with torch.autocast(self.options.device, torch.bfloat16, self.options.bf16):
+        with torch.autocast(self.options.kind, torch.bfloat16, self.options.bf16):
             loss = self.loss()
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1)
@@ -146,7 +146,7 @@ def attend(s, options):
     dy = torch.randn(shape, device=options.device)
 
     def run():
-        with torch.autocast(options.device, torch.bfloat16, options.bf16):
+        with torch.autocast(options.kind, torch.bfloat16, options.bf16):
             y = attention(q, k, v)
         if s["gradient"]:
             torch.autograd.grad(y, (q, k, v), dy.to(y.dtype))
@@ -180,7 +180,7 @@ def loss(s, options):
     contrastive = s["loss"] == "contrastive"
 
     def run():
-        with torch.autocast(options.device, torch.bfloat16, options.bf16):
+        with torch.autocast(options.kind, torch.bfloat16, options.bf16):
             logits = h @ table.T if contrastive else F.linear(h, table, bias)
             if s["loss"] == "bag_of_words":
                 value = -logits.log_softmax(-1).gather(1, labels).mean()
@@ -197,7 +197,7 @@ def encode(s, options):
 
     @torch.no_grad()
     def run():
-        with torch.autocast(options.device, torch.bfloat16, options.bf16):
+        with torch.autocast(options.kind, torch.bfloat16, options.bf16):
             return [forward(batch.to(options.device))[0][:, 0].float().cpu()
                     for batch in ids.split(128)]
     return run
@@ -242,7 +242,8 @@ def main():
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
-    cuda = options.device.startswith("cuda")
+    options.kind = options.device.split(":")[0]
+    cuda = options.kind == "cuda"
     wait = torch.cuda.synchronize if cuda else lambda: None
     where = torch.cuda.get_device_name() if cuda else f"CPU, {torch.get_num_threads()} threads"
     peer = (f'torch {torch.__version__} {"compiled" if options.compile else "eager"} '

@@ -1,10 +1,10 @@
 /* gabbro bench: how fast the device does what training, encoding and searching consist of. One file
  * a part (bench_<part>.c), over one way to measure (bench_measure.c). */
 #include "bench.h"
-#include "bench_version.h"
 #include "cli.h"
 #include "selftest.h"
 
+#include <bench_version.h>
 #include <dlfcn.h>
 #include <getopt.h>
 #include <math.h>

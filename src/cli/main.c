@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <gabbro/base.h>
+#include <gabbro/shaders.h>
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ static int usage(FILE *out, int code)
     fprintf(out, "usage: gabbro COMMAND [options]      (gabbro COMMAND --help)\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].help);
+    fprintf(out, "\nWith any command, --shaders DIR takes the kernels from their source in DIR.\n");
     fprintf(out,
             "\nExit codes: 0 done, 1 a check did not hold, 2 usage, 3 data, 4 device, 5 memory,\n"
             "75 interrupted (run again to resume).\n");
@@ -59,6 +61,33 @@ static void arm_fault(void)
         gb_fault_arm(strtoull(n, NULL, 10));
 }
 
+/* --shaders DIR anywhere behind the command: taken out of argv, and left to processes that this one
+ * starts as GABBRO_SHADERS, which has the same meaning. */
+static bool use_shaders(int *argc, char **argv, gb_status *status)
+{
+    int kept = 0;
+    for (int i = 0; i < *argc; i++) {
+        if (strcmp(argv[i], "--shaders")) {
+            argv[kept++] = argv[i];
+            continue;
+        }
+        if (i + 1 == *argc)
+            return gb_fail(status, GB_USAGE, NULL, "a folder like shaders/",
+                           "--shaders needs a value");
+        setenv("GABBRO_SHADERS", argv[++i], 1);
+    }
+    argv[kept] = NULL;
+    *argc = kept;
+    const char *folder = getenv("GABBRO_SHADERS");
+    uint32_t differ;
+    if (!folder || !*folder)
+        return true;
+    if (!gb_shaders_use(folder, &differ, status))
+        return false;
+    gb_log(GB_LOG_INFO, "kernels from %s: %u differ from the built-in ones", folder, differ);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     json_set_alloc_funcs(gb_noted_malloc, free);
@@ -71,9 +100,16 @@ int main(int argc, char **argv)
         printf("gabbro %s\n", GABBRO_VERSION);
         return 0;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    gb_status status = {0};
+    if (!use_shaders(&argc, argv, &status)) {
+        gb_status_print(&status);
+        return status.code;
+    }
+    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run(argc - 1, argv + 1);
+    if (argc < 2)
+        return usage(stderr, GB_USAGE);
     fprintf(stderr, "gabbro: no command \"%s\" (see gabbro --help)\n", argv[1]);
     return GB_USAGE;
 }

@@ -17,6 +17,15 @@ const char *gb_vk_result_name(VkResult result);
     gb_vk_check(gb_fault(GB_FAULT_VULKAN) ? VK_ERROR_OUT_OF_DEVICE_MEMORY : (call), (doing),       \
                 (status))
 
+/* ---- shaders (shaders.c) -------------------------------------------------------------------- */
+
+/* The shader that is used at a place of gb_shader_binaries, which may come from source. */
+const gb_shader_binary *gb_shader_at(size_t index);
+/* Use a table of gb_shader_binary_count shaders instead, or the built-in one (NULL). Takes over the
+ * table, and the words in it that are not the built-in ones. */
+void gb_shader_table_set(gb_shader_binary *table);
+void gb_shader_table_free(gb_shader_binary *table);
+
 /* ---- instance (instance.c) ------------------------------------------------------------------ */
 
 typedef struct gb_instance {

@@ -26,7 +26,7 @@ static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
     gb_text_printf(&text, "1 %s %s %x %x %s ", caps->name, caps->driver, caps->driver_version,
                    caps->api_version, spoiled ? spoiled : "");
     for (size_t i = 0; i < gb_shader_binary_count; i++) {
-        const gb_shader_binary *shader = &gb_shader_binaries[i];
+        const gb_shader_binary *shader = gb_shader_at(i);
         gb_hash_bytes(shader->words, shader->word_count * sizeof *shader->words, words);
         gb_text_printf(&text, "%s %s ", shader->name, words);
     }

@@ -1,6 +1,30 @@
 /* The table of compiled shaders that is part of the binary. */
-#include "gabbro/vk.h"
+#include "vk/private.h"
+#include <stdlib.h>
 #include <string.h>
+
+/* Kernels from source in the place of the built-in ones (gb_shaders_use). Of the process, like the
+ * verbosity: which kernels there are is asked for where no device is open. */
+static gb_shader_binary *in_place;
+
+void gb_shader_table_free(gb_shader_binary *table)
+{
+    for (size_t i = 0; table && i < gb_shader_binary_count; i++)
+        if (table[i].words != gb_shader_binaries[i].words)
+            free((uint32_t *)table[i].words);
+    free(table);
+}
+
+void gb_shader_table_set(gb_shader_binary *table)
+{
+    gb_shader_table_free(in_place);
+    in_place = table;
+}
+
+const gb_shader_binary *gb_shader_at(size_t index)
+{
+    return in_place ? &in_place[index] : &gb_shader_binaries[index];
+}
 
 const gb_shader_binary *gb_shader_find(const char *name)
 {
@@ -9,7 +33,7 @@ const gb_shader_binary *gb_shader_find(const char *name)
         size_t middle = low + (high - low) / 2;
         int order = strcmp(name, gb_shader_binaries[middle].name);
         if (order == 0)
-            return &gb_shader_binaries[middle];
+            return gb_shader_at(middle);
         if (order < 0)
             high = middle;
         else
@@ -22,7 +46,7 @@ const gb_shader_binary *gb_shader_find(const char *name)
 static void list_set(gb_text *list, const char *set)
 {
     for (size_t i = 0; i < gb_shader_binary_count; i++) {
-        const gb_shader_binary *shader = &gb_shader_binaries[i];
+        const gb_shader_binary *shader = gb_shader_at(i);
         if (strcmp(shader->set, set))
             continue;
         char words[GB_HASH_SIZE];

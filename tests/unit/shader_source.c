@@ -1,0 +1,114 @@
+/* Kernels from source stand for the built-in ones, under another hash. */
+#include "scratch.h"
+
+#include <gabbro/shaders.h>
+#include <gabbro/vk.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool have_glslc(void)
+{
+    if (system("glslc --version >/dev/null 2>&1") == 0)
+        return true;
+    cr_skip_test("skipped: no glslc");
+    return false;
+}
+
+/* The source of one kernel with one piece of it replaced. */
+static void write_kernel(const char *name, const char *old, const char *new)
+{
+    gb_status status = {0};
+    char from[600], to[100];
+    snprintf(from, sizeof from, "%s/%s.comp", GABBRO_TEST_SHADERS, name);
+    snprintf(to, sizeof to, "kernels/%s.comp", name);
+    char *text = gb_read_file(from, NULL, &status);
+    cr_assert_not_null(text, "%s", status.what);
+    char *at = strstr(text, old);
+    cr_assert_not_null(at);
+    char *all = gb_format(&status, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
+    scratch_write(to, all);
+    free(text);
+    free(all);
+}
+
+/* A folder of sources with what kernels include. */
+static void start(void)
+{
+    char from[600];
+    setenv("XDG_CACHE_HOME", "cache", 1);
+    scratch_write("kernels/README", "");
+    snprintf(from, sizeof from, "%s/common", GABBRO_TEST_SHADERS);
+    cr_assert_eq(symlink(from, "kernels/common"), 0);
+}
+
+Test(shader_source, unedited_is_the_same)
+{
+    gb_status status = {0};
+    char built[GB_HASH_SIZE], hash[GB_HASH_SIZE];
+    uint32_t differ = 7;
+    if (!have_glslc())
+        return;
+    scratch s = scratch_enter();
+    start();
+    gb_shaders_hash(NULL, built);
+    write_kernel("adamw", "\nvoid main()", "\n// nothing else\nvoid main()"); /* and for texels */
+    cr_assert(gb_shaders_use("kernels", &differ, &status), "%s", status.what);
+    gb_shaders_hash(NULL, hash);
+    cr_expect_eq(differ, 0);
+    cr_expect_str_eq(hash, built);
+    cr_expect(gb_shaders_use(NULL, NULL, &status));
+    scratch_leave(&s);
+}
+
+Test(shader_source, edited_has_another_hash)
+{
+    gb_status status = {0};
+    char first[GB_HASH_SIZE], set[GB_HASH_SIZE], hash[GB_HASH_SIZE];
+    uint32_t differ = 0;
+    if (!have_glslc())
+        return;
+    scratch s = scratch_enter();
+    start();
+    gb_shaders_hash(NULL, first);
+    gb_shaders_hash("contrast", set);
+    const uint32_t *words = gb_shader_find("tanh")->words;
+    write_kernel("tanh", "(1.0 + e)", "(1.5 + e)");
+    for (int again = 0; again < 2; again++) { /* compiled, then as it was kept */
+        cr_assert(gb_shaders_use("kernels", &differ, &status), "%s", status.what);
+        cr_expect_eq(differ, 1);
+        cr_expect_neq(gb_shader_find("tanh")->words, words);
+    }
+    gb_shaders_hash("contrast", hash);
+    cr_expect_str_neq(hash, set);
+    gb_shaders_hash(NULL, hash);
+    cr_expect_str_eq(hash, first, "steps that do not use it keep their keys");
+    cr_expect(gb_shaders_use(NULL, NULL, &status));
+    gb_shaders_hash("contrast", hash);
+    cr_expect_str_eq(hash, set, "and back");
+    scratch_leave(&s);
+}
+
+Test(shader_source, says_what_is_wrong)
+{
+    gb_status status = {0};
+    if (!have_glslc())
+        return;
+    scratch s = scratch_enter();
+    start();
+    cr_expect_not(gb_shaders_use("kernels", NULL, &status));
+    cr_expect_eq(status.code, GB_USAGE, "a folder without kernels");
+    const uint32_t *words = gb_shader_find("tanh")->words;
+    write_kernel("tanh", "vec4 v = x[at];", "vec4 v = nothing[at];");
+    status = (gb_status){0};
+    cr_expect_not(gb_shaders_use("kernels", NULL, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect_str_eq(status.where, "kernels/tanh.comp:18", "%s", status.where);
+    cr_expect_not_null(strstr(status.what, "undeclared"), "%s", status.what);
+    cr_expect_eq(gb_shader_find("tanh")->words, words, "nothing changes");
+    setenv("GLSLC", "no-such-glslc", 1);
+    status = (gb_status){0};
+    cr_expect_not(gb_shaders_use("kernels", NULL, &status));
+    cr_expect_eq(status.code, GB_USAGE);
+    scratch_leave(&s);
+}
