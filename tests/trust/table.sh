@@ -5,7 +5,7 @@
 #   FOLDER  logs of suites that are run apart: peers.txt, kills.txt, devices.txt, fuzz.txt, if there
 #   PAGE    write it as this Markdown file instead, with the lines of standard input below its title
 # Cases of one line (same what and against what) are shown by the one that comes nearest to its bound.
-# Sections and their order: sections.tsv, by test program.
+# Sections and their order: sections.tsv, by test program. Status: 1 where a printed line is above its bound.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 log=$1 folder=$2 page=${3:-}
@@ -99,7 +99,7 @@ all()
         apart devices 103
         apart fuzz 104
     } | merge
-    for suite in peers devices; do
+    for suite in peers kills devices; do
         [ -f "$folder/$suite.txt" ] ||
             printf '%s\t%s\t%s\t\t%s\t\t1\n' 105 "Suites that are run apart" "./tests/run --$suite" "not run: not in this build folder"
     done
@@ -116,6 +116,7 @@ print_text()
         cell[NR, 2] = $4
         cell[NR, 3] = $5
         cell[NR, 4] = $6 (above() ? "  ABOVE" : "")
+        if (above()) bad = 1
         for (i = 1; i <= 3; i++) if (length(cell[NR, i]) > width[i] && $5 ~ /^[0-9]/) width[i] = length(cell[NR, i])
     }
     function above() { return $5 ~ /^[0-9]/ && $5 + 0 > $6 + 0 || $5 ~ /^-?(inf|nan)/ }
@@ -128,6 +129,7 @@ print_text()
             else printf "%s | %s | %s | %s\n", padded(cell[row, 1], width[1]), padded(cell[row, 2], width[2]),
                 padded(cell[row, 3], width[3]), cell[row, 4]
         }
+        exit bad
     }'
 }
 
