@@ -1,5 +1,6 @@
 // y = keep ? x / (1 - p) : 0 (+ other), keep drawn by Philox from (seed, purpose, step, site, vec4):
-// recomputed in the backward pass, never stored.
+// recomputed in the backward pass, never stored. PARTS: x is a part of a batch, and the draws are
+// those of its rows in the whole batch, which start at the fourth word.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
@@ -10,7 +11,18 @@ layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
 layout(set = 0, binding = 1) readonly buffer Step { uint step_words[]; }; // seed low, seed high, step
 layout(set = 0, binding = 2) readonly buffer Other { vec4 other[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; };
-layout(push_constant) uniform Push { uint count, site, threshold; float scale; };
+layout(push_constant) uniform Push { uint count, site, threshold; float scale;
+#ifdef PARTS
+    uint ld4; // vec4s of a row
+#endif
+};
+
+// Number of a vec4 in the whole batch; a macro, so that the words without PARTS stay as they are.
+#ifdef PARTS
+#define ELEMENT(at) (at) + step_words[3] * ld4
+#else
+#define ELEMENT(at) at
+#endif
 
 void main()
 {
@@ -18,7 +30,7 @@ void main()
         uint at = each_index(i);
         if (at >= count)
             return;
-        uvec4 bits = philox(uvec4(at, step_words[2], site, 7u),
+        uvec4 bits = philox(uvec4(ELEMENT(at), step_words[2], site, 7u),
                             uvec2(step_words[0], step_words[1]));
         vec4 v = mix(vec4(0.0), x[at] * scale, greaterThanEqual(bits, uvec4(threshold)));
         if (HAS_OTHER)

@@ -20,6 +20,7 @@ typedef struct gb_packed {
     uint32_t rows;       /* tokens */
     uint32_t count;      /* sequences */
     uint32_t labelled;   /* rows with a label */
+    uint32_t row0;       /* of a part: row of the whole batch that row 0 is; else 0 */
     size_t id_capacity, position_capacity, label_capacity, start_capacity; /* allocated */
 } gb_packed;
 void gb_packed_reset(gb_packed *packed);
@@ -27,6 +28,9 @@ void gb_packed_free(gb_packed *packed);
 /* Append [CLS] ids [SEP]; labels [length] for the ids, or NULL. Cut at `longest` tokens in all. */
 bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint32_t *ids,
                    const int32_t *labels, size_t length, uint32_t longest, gb_status *status);
+/* Sequences [first, first + count) of `whole` as a batch of their own, with its row0. */
+bool gb_packed_part(const gb_packed *whole, uint32_t first, uint32_t count, gb_packed *part,
+                    gb_status *status);
 /* Rows of the bucket that holds `rows`: multiples of 64 up to 1024, then of a sixteenth of the next
  * power of two, so that few buckets serve all batches. */
 uint32_t gb_bucket_rows(uint32_t rows);
@@ -61,17 +65,23 @@ typedef struct gb_net {
     float eps;               /* of layer norms */
     uint32_t longest;        /* longest sequence in tokens */
     uint32_t sites;          /* dropouts built so far */
+    bool part;               /* rows are part of a batch: dropout as in the whole one */
+    bool recompute;          /* layers are computed again for their gradient, not kept */
+    gb_tensor vectors;       /* set by what builds a part of a batch, see gb_cut */
 } gb_net;
 
 gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
                                    uint32_t count);
-/* Fill the inputs for the next run of exec. seed and step key the dropout. */
+/* Fill the inputs for the next run of exec. seed and step key the dropout. Sequences that are not
+ * there (the last part of a batch may be smaller) are empty. */
 bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
                     const gb_bert_config *config, uint64_t seed, uint32_t step, gb_status *status);
 gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows);
 /* picked[0..picked_count) are distinct rows of the batch; the rest of index is GB_NO_ROW. */
 bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
                   uint32_t picked_count, gb_status *status);
+/* Rows [first, first + count of in). */
+bool gb_rows_fill_range(gb_exec *exec, const gb_rows_inputs *in, uint32_t first, gb_status *status);
 gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in);
 
 /* Which sequence each row of a batch belongs to: gives a vector of each sequence to its rows. */
@@ -230,9 +240,30 @@ float gb_schedule_at(const gb_schedule *schedule, uint32_t step); /* step counts
 #define GB_SHAPE_SIZES 6
 typedef struct gb_shape {
     uint32_t size[GB_SHAPE_SIZES]; /* meaning is the task's own; equal shapes share a tape */
+    uint32_t texts;                /* of a part of the batch (see gb_cut); 0: the whole batch */
 } gb_shape;
 
 #define GB_MAX_LOSSES 4
+
+/* How the drawn batch of a task is cut into parts that run one after the other, each with less
+ * memory than the whole (gb_train_params.micro_batch). A task is about the whole batch after
+ * `sample` and about a part after `select`: its build then makes shape->texts texts, with weights
+ * that are shares of the whole batch, and leaves losses at GB_NO_TENSOR that no part has by itself;
+ * its fill writes the part, which may have fewer texts. */
+typedef struct gb_cut {
+    /* Texts of the drawn batch, or pairs where texts belong together. NULL: cannot be cut. */
+    uint32_t (*count)(const void *self);
+    /* The part of texts [first, first + count); sets shape. */
+    bool (*select)(void *self, uint32_t first, uint32_t count, gb_shape *shape, gb_status *status);
+    /* Where texts are compared with each other (gradient caching, Gao et al., 2021), vectors of a
+     * text, else 0. build sets net->vectors [texts * vectors, width], those of a text together. */
+    uint32_t vectors;
+    /* Losses from the vectors of all texts of the batch [count * vectors, width]; and its inputs.
+     * graph is a record as for build. */
+    void (*compare)(void *self, gb_net *net, gb_tensor vectors, void *graph,
+                    gb_tensor losses[GB_MAX_LOSSES]);
+    bool (*fill_compare)(void *self, gb_exec *exec, const void *graph, gb_status *status);
+} gb_cut;
 
 /* What is trained: an objective. One file each in src/pretrain and src/finetune. */
 typedef struct gb_task {
@@ -246,6 +277,7 @@ typedef struct gb_task {
                   gb_tensor losses[GB_MAX_LOSSES]);
     /* Write the drawn batch into the inputs. */
     bool (*fill)(void *self, gb_exec *exec, const void *graph, uint32_t step, gb_status *status);
+    gb_cut cut; /* for training in parts of the batch */
 } gb_task;
 
 typedef struct gb_train_params {
@@ -258,6 +290,10 @@ typedef struct gb_train_params {
     const char *label;            /* for progress lines */
     const char *resume_dir;       /* where to keep the checkpoint that a killed run resumes from */
     double checkpoint_s;          /* seconds between checkpoints; 0: only when interrupted */
+    /* Texts (or pairs, see gb_cut) on the device at once: gradients of the parts of a batch add up
+     * to those of the batch, but for rounding. 0, or the whole batch: not cut. */
+    uint32_t micro_batch;
+    bool recompute; /* layers are computed again for their gradient, not kept: same bits */
 } gb_train_params;
 
 typedef struct gb_train_result {
@@ -269,6 +305,8 @@ typedef struct gb_train_result {
     double seconds;                   /* of this process */
     double data_s;                    /* of them: drawing and masking batches */
     double build_s;                   /* of them: recording programs */
+    uint64_t arena_bytes;             /* activations on the device, of the largest program */
+    uint32_t parts;                   /* most parts of a batch; 1: not cut */
 } gb_train_result;
 
 /* Train values [gb_params_floats] in place. Losses of every step go to `log` (step, loss...) when
@@ -276,6 +314,13 @@ typedef struct gb_train_result {
  * saves and fails with GB_INTERRUPTED. A resumed run equals an uninterrupted one bit for bit. */
 bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *params, float *values,
               double (*log)[GB_MAX_LOSSES], gb_train_result *result, gb_status *status);
+
+/* Gradients [gb_params_floats] and losses of the batch of one step at these values, without the
+ * update: what parts of a batch and layers computed twice are compared by. *arena_bytes:
+ * activations on the device, of the largest program. */
+bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_params *params,
+                       const float *values, uint32_t step, float *gradients,
+                       double losses[GB_MAX_LOSSES], uint64_t *arena_bytes, gb_status *status);
 
 /* ---- encoding
  * ------------------------------------------------------------------------------------------ */

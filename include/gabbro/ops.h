@@ -48,7 +48,8 @@ typedef enum gb_mask_kind {
 } gb_mask_kind;
 
 /* Sequences packed one behind the other in the rows of a tensor. Input u32 [1, 4 + sequences + 1]:
- * seed low, seed high, step, 0 (for dropout), then the first row of each sequence and the end. */
+ * seed low, seed high, step (for dropout), then, of a part of a batch, the row of the whole batch
+ * that row 0 is (else 0), then the first row of each sequence and the end. */
 gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences);
 #define GB_SEQUENCES_HEADER 4
 
@@ -60,6 +61,7 @@ typedef struct gb_attention_params {
     uint32_t longest;  /* longest sequence that can occur, for the launch size */
     float dropout;     /* of attention probabilities; 0 none */
     uint32_t site;     /* number of this dropout in the model */
+    bool part;         /* dropout as in the whole batch, see gb_dropout_part */
 } gb_attention_params;
 /* Multi-head scaled dot-product attention within sequences. q [N, ...] at column q_col, k and v in
  * kv at k_col and v_col, each `width` columns wide; result [N, width]. q and kv may be one tensor.
@@ -70,6 +72,9 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
 /* x with each element zeroed with probability p and the others scaled by 1/(1-p); the draw is
  * Philox of (seed, step, site, element). sequences: any sequences input (carries seed and step). */
 gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
+/* The same for rows that are part of a batch: drawn as for the rows of the whole batch, whose first
+ * one here is in the header of sequences. Needs the shaders of the set `parts`. */
+gb_tensor gb_dropout_part(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
 
 /* ---- layers of language models
  * ----------------------------------------------------------------------- */
@@ -227,6 +232,12 @@ void gb_follow(gb_tape *tape, gb_tensor target, gb_tensor source, gb_tensor mome
 bool gb_backward(gb_tape *tape, gb_tensor loss, gb_status *status);
 /* The same from any tensor, given the gradient of the loss with respect to it (same shape). */
 bool gb_backward_from(gb_tape *tape, gb_tensor tensor, gb_tensor gradient, gb_status *status);
+/* Before one of them: a tensor whose gradient is partly known, e.g. from another program (same
+ * shape); what is appended adds to it. */
+void gb_start_gradient(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
+/* Before them: gradients of parameters are added to what the arena holds instead of replacing it.
+ */
+void gb_add_to_gradients(gb_tape *tape);
 
 typedef struct gb_adamw_params {
     float beta1, beta2; /* .9, .999 */

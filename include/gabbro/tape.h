@@ -152,6 +152,16 @@ gb_tensor_info *gb_tape_info(gb_tape *tape, gb_tensor tensor);
 const gb_tensor_info *gb_tape_tensor(const gb_tape *tape, gb_tensor tensor);
 /* The tensor behind a chain of views, and the first row of `tensor` in it. */
 gb_tensor gb_tape_root(const gb_tape *tape, gb_tensor tensor, uint32_t *row0);
+/* Nodes [first, end of the program) are one layer: for its gradient it is computed again from what
+ * goes in, and what it makes on the way is not kept until then. */
+void gb_tape_layer(gb_tape *tape, uint32_t first);
+/* First node of the layer that ends before node `end`, or UINT32_MAX. */
+uint32_t gb_tape_layer_before(const gb_tape *tape, uint32_t end);
+/* Append nodes [first, end) once more, with new tensors for what they give; the gradients that
+ * those have by now are those of the new ones. */
+void gb_tape_repeat(gb_tape *tape, uint32_t first, uint32_t end);
+/* Drop all nodes that no output, gradient or state depends on. */
+bool gb_tape_prune(gb_tape *tape, gb_status *status);
 /* The program as text, one line a node: a golden test per model. */
 void gb_tape_dump(const gb_tape *tape, gb_text *out);
 
@@ -239,6 +249,8 @@ gb_state *gb_state_create(gb_device *device, const gb_params *params, bool train
 void gb_state_destroy(gb_state *state);
 bool gb_state_write(gb_state *state, gb_arena_id arena, const float *values, gb_status *status);
 bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status *status);
+/* Set an arena to zeros, behind all runs submitted so far; does not wait. */
+bool gb_state_clear(gb_state *state, gb_arena_id arena, gb_status *status);
 gb_device *gb_state_device(const gb_state *state);
 
 /* A tape recorded for a device. Two slots of inputs and outputs, so that the host prepares step

@@ -13,13 +13,15 @@ typedef struct finetune {
     uint32_t *order;            /* queries of the current epoch */
     uint32_t epoch;             /* it belongs to */
     gb_packed packed;           /* queries, then passages */
+    gb_packed part;             /* some of them */
+    bool in_part;               /* they run now, not the whole batch */
     uint32_t *pool;             /* scratch: a shuffled pool */
     size_t pool_capacity;
 } finetune;
 
 typedef struct graph {
     gb_packed_inputs in;              /* texts */
-    gb_rows_inputs queries, passages; /* their first rows */
+    gb_rows_inputs queries, passages; /* their first rows; of a part: queries has all */
     gb_tensor labels, weights;        /* targets [Q, 1] */
 } graph;
 
@@ -89,8 +91,57 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
             return false;
     }
     shape->size[0] = gb_bucket_rows(f->packed.rows);
+    f->in_part = false;
     return true;
 }
+
+/* ---- parts: texts, queries and passages alike ---- */
+
+static uint32_t count(const void *self)
+{
+    const finetune *f = self;
+    return f->params.batch * (1 + passages_per_query(f));
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    finetune *f = self;
+    if (!gb_packed_part(&f->packed, first, texts, &f->part, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(f->part.rows);
+    f->in_part = true;
+    return true;
+}
+
+static void build_part(const finetune *f, gb_net *net, const gb_shape *shape, graph *g,
+                       gb_tensor losses[GB_MAX_LOSSES])
+{
+    g->in = gb_packed_declare(net, &f->bert->config, shape->size[0], shape->texts);
+    g->queries = gb_rows_declare(net, shape->texts, shape->size[0]);
+    gb_tensor h = gb_bert_encode(net, f->bert, &g->in, 0, NULL);
+    net->vectors =
+        gb_projector_apply(net, &f->bert->projector, gb_rows_gather(net, h, &g->queries));
+    losses[0] = GB_NO_TENSOR;
+}
+
+static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
+                    gb_tensor losses[GB_MAX_LOSSES])
+{
+    finetune *f = self;
+    graph *g = graph_;
+    uint32_t queries = f->params.batch, texts = count(f);
+    g->queries = gb_rows_declare(net, queries, texts);
+    g->passages = gb_rows_declare(net, texts - queries, texts);
+    g->labels = gb_tape_input(net->tape, "targets", GB_U32, queries, 1);
+    g->weights = gb_tape_input(net->tape, "query weights", GB_F32, queries, 1);
+    gb_tensor p = gb_rows_gather(net, vectors, &g->passages);
+    gb_tensor q = gb_rows_gather(net, vectors, &g->queries);
+    gb_tensor scores = gb_matmul(net->tape, GB_NT, q, p);
+    losses[0] = gb_softmax_loss(net->tape, scores, g->labels, g->weights, GB_NO_TENSOR);
+}
+
+/* ---- the whole batch ---- */
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
                   gb_tensor losses[GB_MAX_LOSSES])
@@ -98,6 +149,10 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     finetune *f = self;
     graph *g = graph_;
     uint32_t queries = f->params.batch, passages = queries * passages_per_query(f);
+    if (shape->texts) {
+        build_part(f, net, shape, g, losses);
+        return;
+    }
     g->in = gb_packed_declare(net, &f->bert->config, shape->size[0], queries + passages);
     g->queries = gb_rows_declare(net, queries, shape->size[0]);
     g->passages = gb_rows_declare(net, passages, shape->size[0]);
@@ -111,15 +166,9 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     losses[0] = gb_softmax_loss(net->tape, scores, g->labels, g->weights, GB_NO_TENSOR);
 }
 
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+static bool fill_targets(const finetune *f, gb_exec *exec, const graph *g, gb_status *status)
 {
-    finetune *f = self;
-    const graph *g = graph_;
     uint32_t queries = f->params.batch, per_query = passages_per_query(f);
-    if (!gb_packed_fill(exec, &g->in, &f->packed, &f->bert->config, f->params.seed, step, status) ||
-        !gb_rows_fill(exec, &g->queries, f->packed.starts, queries, status) ||
-        !gb_rows_fill(exec, &g->passages, f->packed.starts + queries, queries * per_query, status))
-        return false;
     uint32_t *labels = gb_exec_input(exec, g->labels, status);
     float *weights = labels ? gb_exec_input(exec, g->weights, status) : NULL;
     if (!weights)
@@ -129,6 +178,31 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
         weights[(size_t)i * 4] = 1.0f / (float)queries;
     }
     return true;
+}
+
+static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
+{
+    const finetune *f = self;
+    const graph *g = graph_;
+    return gb_rows_fill_range(exec, &g->queries, 0, status) &&
+           gb_rows_fill_range(exec, &g->passages, f->params.batch, status) &&
+           fill_targets(f, exec, g, status);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    finetune *f = self;
+    const graph *g = graph_;
+    const gb_packed *texts = f->in_part ? &f->part : &f->packed;
+    uint32_t queries = f->params.batch;
+    if (!gb_packed_fill(exec, &g->in, texts, &f->bert->config, f->params.seed, step, status))
+        return false;
+    if (f->in_part)
+        return gb_rows_fill(exec, &g->queries, texts->starts, texts->count, status);
+    return gb_rows_fill(exec, &g->queries, texts->starts, queries, status) &&
+           gb_rows_fill(exec, &g->passages, texts->starts + queries, texts->count - queries,
+                        status) &&
+           fill_targets(f, exec, g, status);
 }
 
 void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set *set,
@@ -154,7 +228,12 @@ void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set
                       .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count,
+                              .select = take_part,
+                              .vectors = 1,
+                              .compare = compare,
+                              .fill_compare = fill_compare}};
     return f;
 }
 
@@ -164,6 +243,7 @@ void gb_finetune_destroy(void *self)
     if (!f)
         return;
     gb_packed_free(&f->packed);
+    gb_packed_free(&f->part);
     free(f->order);
     free(f->pool);
     free(f);

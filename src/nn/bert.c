@@ -130,7 +130,9 @@ static gb_tensor p(gb_net *net, uint32_t index)
 
 static gb_tensor drop(gb_net *net, gb_tensor x, const gb_packed_inputs *in)
 {
-    return gb_dropout(net->tape, x, net->dropout, ++net->sites, in->sequences);
+    uint32_t site = ++net->sites;
+    return net->part ? gb_dropout_part(net->tape, x, net->dropout, site, in->sequences)
+                     : gb_dropout(net->tape, x, net->dropout, site, in->sequences);
 }
 
 gb_tensor layer_add(gb_net *net, const gb_packed_inputs *in, gb_tensor y, gb_tensor residual)
@@ -159,13 +161,21 @@ gb_tensor layer_attend(gb_net *net, const gb_block *block, const gb_packed_input
                                   .bits = GB_NO_TENSOR,
                                   .longest = net->longest,
                                   .dropout = net->attention_dropout,
-                                  .site = net->attention_dropout > 0 ? ++net->sites : 0};
+                                  .site = net->attention_dropout > 0 ? ++net->sites : 0,
+                                  .part = net->part};
     return gb_attention(net->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
 }
 
 gb_tensor layer_norm(gb_net *net, gb_tensor x, uint32_t weight, uint32_t bias)
 {
     return gb_layer_norm(net->tape, x, p(net, weight), p(net, bias), net->eps);
+}
+
+gb_tensor layer_end(gb_net *net, uint32_t first, gb_tensor x)
+{
+    if (net->recompute)
+        gb_tape_layer(net->tape, first);
+    return x;
 }
 
 gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
@@ -180,10 +190,11 @@ gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed
 gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                          gb_tensor x)
 {
+    uint32_t first = gb_tape_node_count(net->tape);
     gb_tensor a = layer_attend(net, block, in, x, GB_MASK_NONE, 0);
     x = layer_norm(net, layer_project(net, in, a, block->out_weight, block->out_bias, x),
                    block->norm1_weight, block->norm1_bias);
-    return layer_feed_forward(net, block, in, x);
+    return layer_end(net, first, layer_feed_forward(net, block, in, x));
 }
 
 gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in)

@@ -9,13 +9,15 @@ static gb_tensor p(gb_net *net, uint32_t index)
 gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                                 gb_tensor x, uint32_t window)
 {
+    uint32_t first = gb_tape_node_count(net->tape);
     gb_tensor n = layer_norm(net, x, block->norm1_weight, block->norm1_bias);
     gb_tensor a = layer_attend(net, block, in, n, window ? GB_MASK_WINDOW : GB_MASK_CAUSAL, window);
     x = layer_project(net, in, a, block->out_weight, block->out_bias, x);
     n = layer_norm(net, x, block->norm2_weight, block->norm2_bias);
     gb_tensor up = gb_linear(net->tape, n, p(net, block->up_weight), p(net, block->up_bias), true,
                              GB_NO_TENSOR);
-    return layer_project(net, in, up, block->down_weight, block->down_bias, x);
+    x = layer_project(net, in, up, block->down_weight, block->down_bias, x);
+    return layer_end(net, first, x);
 }
 
 /* ---- queries of their own ---- */
@@ -39,7 +41,7 @@ gb_tensor gb_query_block_apply(gb_net *net, const gb_query_block *block, const g
                                gb_tensor queries, gb_tensor states, gb_tensor bits)
 {
     const gb_block *rest = &block->rest;
-    uint32_t h = rest->hidden;
+    uint32_t h = rest->hidden, first = gb_tape_node_count(net->tape);
     gb_tensor q = gb_linear(net->tape, queries, p(net, block->query_weight),
                             p(net, block->query_bias), false, GB_NO_TENSOR);
     gb_tensor kv = gb_linear(net->tape, states, p(net, block->kv_weight), p(net, block->kv_bias),
@@ -49,11 +51,12 @@ gb_tensor gb_query_block_apply(gb_net *net, const gb_query_block *block, const g
                                   .bits = bits,
                                   .longest = net->longest,
                                   .dropout = net->attention_dropout,
-                                  .site = net->attention_dropout > 0 ? ++net->sites : 0};
+                                  .site = net->attention_dropout > 0 ? ++net->sites : 0,
+                                  .part = net->part};
     gb_tensor a = gb_attention(net->tape, in->sequences, q, 0, kv, 0, h, h, &params);
     gb_tensor x = layer_project(net, in, a, rest->out_weight, rest->out_bias, queries);
     x = layer_norm(net, x, rest->norm1_weight, rest->norm1_bias);
-    return layer_feed_forward(net, rest, in, x);
+    return layer_end(net, first, layer_feed_forward(net, rest, in, x));
 }
 
 /* ---- a memory of one vector ---- */
@@ -80,6 +83,7 @@ gb_tensor gb_memory_block_apply(gb_net *net, const gb_memory_block *block,
                                 gb_tensor x, gb_tensor memory, uint32_t window)
 {
     const gb_block *self = &block->self;
+    uint32_t first = gb_tape_node_count(net->tape);
     gb_tensor a = layer_attend(net, self, in, x, window ? GB_MASK_WINDOW : GB_MASK_CAUSAL, window);
     x = layer_norm(net, layer_project(net, in, a, self->out_weight, self->out_bias, x),
                    self->norm1_weight, self->norm1_bias);
@@ -89,5 +93,5 @@ gb_tensor gb_memory_block_apply(gb_net *net, const gb_memory_block *block,
                   GB_NO_TENSOR);
     m = gb_spread(net, m, spread, GB_NO_TENSOR);
     x = layer_norm(net, layer_add(net, in, m, x), block->norm_weight, block->norm_bias);
-    return layer_feed_forward(net, self, in, x);
+    return layer_end(net, first, layer_feed_forward(net, self, in, x));
 }

@@ -28,6 +28,9 @@ gb_tensor layer_project(gb_net *net, const gb_packed_inputs *in, gb_tensor x, ui
 gb_tensor layer_attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
                        gb_mask_kind mask, uint32_t window);
 gb_tensor layer_norm(gb_net *net, gb_tensor x, uint32_t weight, uint32_t bias);
+/* x, the end of a layer that began at node `first`: where net says so, it is computed again for its
+ * gradient. */
+gb_tensor layer_end(gb_net *net, uint32_t first, gb_tensor x);
 /* LN(x + FFN(x)) */
 gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                              gb_tensor x);

@@ -6,7 +6,7 @@
 
 void gb_packed_reset(gb_packed *packed)
 {
-    packed->rows = packed->count = packed->labelled = 0;
+    packed->rows = packed->count = packed->labelled = packed->row0 = 0;
 }
 
 void gb_packed_free(gb_packed *packed)
@@ -45,6 +45,30 @@ bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint
         packed->positions[first + i] = (uint32_t)i;
     packed->rows = (uint32_t)rows;
     packed->starts[++packed->count] = packed->rows;
+    return true;
+}
+
+bool gb_packed_part(const gb_packed *whole, uint32_t first, uint32_t count, gb_packed *part,
+                    gb_status *status)
+{
+    uint32_t row0 = whole->starts[first], rows = whole->starts[first + count] - row0;
+    gb_packed_reset(part);
+    if (!gb_grow(&part->ids, &part->id_capacity, rows, sizeof *part->ids, status) ||
+        !gb_grow(&part->positions, &part->position_capacity, rows, sizeof *part->positions,
+                 status) ||
+        !gb_grow(&part->labels, &part->label_capacity, rows, sizeof *part->labels, status) ||
+        !gb_grow(&part->starts, &part->start_capacity, count + 1, sizeof *part->starts, status))
+        return false;
+    memcpy(part->ids, whole->ids + row0, sizeof *part->ids * rows);
+    memcpy(part->positions, whole->positions + row0, sizeof *part->positions * rows);
+    memcpy(part->labels, whole->labels + row0, sizeof *part->labels * rows);
+    for (uint32_t s = 0; s <= count; s++)
+        part->starts[s] = whole->starts[first + s] - row0;
+    for (uint32_t r = 0; r < rows; r++)
+        part->labelled += part->labels[r] != GB_IGNORE;
+    part->rows = rows;
+    part->count = count;
+    part->row0 = row0;
     return true;
 }
 
@@ -90,7 +114,7 @@ bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *
         position_starts ? gb_exec_input(exec, in->by_position.order, status) : NULL;
     if (!position_order)
         return false;
-    if (packed->rows > in->rows || packed->count != in->count)
+    if (packed->rows > in->rows || packed->count > in->count)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "a batch of %u rows in a bucket of %u",
                        packed->rows, in->rows);
     memcpy(ids, packed->ids, sizeof *ids * packed->rows);
@@ -102,11 +126,14 @@ bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *
     sequences[0] = (uint32_t)seed;
     sequences[1] = (uint32_t)(seed >> 32);
     sequences[2] = step;
+    sequences[3] = packed->row0;
     memcpy(sequences + GB_SEQUENCES_HEADER, packed->starts,
            sizeof *sequences * (packed->count + 1));
+    for (uint32_t s = packed->count + 1; s <= in->count; s++)
+        sequences[GB_SEQUENCES_HEADER + s] = packed->rows;
     uint64_t padding = in->rows - packed->rows;
     for (uint32_t s = 1; s <= PAD_SEQUENCES; s++)
-        sequences[GB_SEQUENCES_HEADER + packed->count + s] =
+        sequences[GB_SEQUENCES_HEADER + in->count + s] =
             packed->rows + (uint32_t)(padding * s / PAD_SEQUENCES);
     gb_fill_order(packed->ids, packed->rows, config->vocab_size, id_starts, id_order);
     gb_fill_order(packed->positions, packed->rows, config->max_positions, position_starts,
@@ -142,6 +169,19 @@ bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picke
     return true;
 }
 
+bool gb_rows_fill_range(gb_exec *exec, const gb_rows_inputs *in, uint32_t first, gb_status *status)
+{
+    uint32_t *index = gb_exec_input(exec, in->index, status);
+    uint32_t *inverse = index ? gb_exec_input(exec, in->inverse, status) : NULL;
+    if (!inverse)
+        return false;
+    for (uint32_t r = 0; r < in->rows; r++)
+        inverse[r] = r >= first && r - first < in->count ? r - first : GB_NO_ROW;
+    for (uint32_t i = 0; i < in->count; i++)
+        index[i] = first + i;
+    return true;
+}
+
 gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in)
 {
     return gb_gather_rows(net->tape, x, in->index, in->inverse);
@@ -164,7 +204,7 @@ bool gb_spread_fill(gb_exec *exec, const gb_spread_inputs *in, const gb_packed *
     uint32_t *order = starts ? gb_exec_input(exec, in->by_sequence.order, status) : NULL;
     if (!order)
         return false;
-    if (packed->rows > in->rows || packed->count != in->count)
+    if (packed->rows > in->rows || packed->count > in->count)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u sequences of %u rows in a bucket of %u",
                        packed->count, packed->rows, in->rows);
     for (uint32_t s = 0; s < packed->count; s++)

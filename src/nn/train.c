@@ -1,41 +1,10 @@
 /* The training loop: draw, fill, run, step; tapes recorded once per shape and replayed. */
 #include "checkpoint.h"
+#include "train.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A recorded tape and the shape it serves. */
-typedef struct bucket {
-    gb_shape shape;                  /* of its batches */
-    gb_tape *tape;                   /* the program */
-    gb_exec *exec;                   /* recorded */
-    void *graph;                     /* the task's record of inputs */
-    gb_tensor losses[GB_MAX_LOSSES]; /* outputs */
-} bucket;
-
-/* A step whose losses have not been read yet. */
-typedef struct pending {
-    bucket *bucket;  /* NULL: none */
-    uint64_t ticket; /* its run */
-    uint32_t step;   /* its number */
-} pending;
-
-typedef struct trainer {
-    gb_device *device;             /* where */
-    const gb_task *task;           /* what */
-    const gb_train_params *params; /* how */
-    gb_state *state;               /* parameters, gradients, moments */
-    bucket **buckets;              /* recorded shapes */
-    size_t bucket_count, bucket_capacity;
-    gb_tape *adamw_tape;          /* norm, clipping, update */
-    gb_exec *adamw;               /* recorded */
-    gb_tensor adamw_step;         /* its input */
-    double (*log)[GB_MAX_LOSSES]; /* losses of every step */
-    pending last;                 /* step in flight */
-    double flops;                 /* done by this process */
-    double data_s, build_s;       /* time spent on batches and on programs */
-} trainer;
 
 static void bucket_destroy(bucket *b)
 {
@@ -47,7 +16,7 @@ static void bucket_destroy(bucket *b)
     free(b);
 }
 
-static uint32_t loss_count(const gb_task *task)
+uint32_t train_loss_count(const gb_task *task)
 {
     uint32_t count = 0;
     while (count < GB_MAX_LOSSES && task->loss_names[count])
@@ -55,7 +24,18 @@ static uint32_t loss_count(const gb_task *task)
     return count;
 }
 
-static bool bucket_build(trainer *t, bucket *b, gb_status *status)
+/* A batch: forward and gradient. */
+static bool whole_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
+{
+    t->task->build(t->task->self, net, &b->shape, b->graph, b->losses);
+    if (!gb_tape_ok(b->tape, status))
+        return false;
+    for (uint32_t l = 0; l < train_loss_count(t->task); l++)
+        gb_tape_output(b->tape, b->losses[l]);
+    return gb_backward(b->tape, b->losses[0], status);
+}
+
+static bool bucket_build(trainer *t, bucket *b, uint32_t width, gb_status *status)
 {
     const gb_bert_config *config = t->params->config;
     b->tape = gb_tape_create(t->params->params, t->params->label, status);
@@ -66,84 +46,122 @@ static bool bucket_build(trainer *t, bucket *b, gb_status *status)
                   .dropout = (float)config->hidden_dropout,
                   .attention_dropout = (float)config->attention_dropout,
                   .eps = (float)config->layer_norm_eps,
-                  .longest = t->params->longest};
-    t->task->build(t->task->self, &net, &b->shape, b->graph, b->losses);
-    if (!gb_tape_ok(b->tape, status))
-        return false;
-    for (uint32_t l = 0; l < loss_count(t->task); l++)
-        gb_tape_output(b->tape, b->losses[l]);
-    if (!gb_backward(b->tape, b->losses[0], status))
+                  .longest = t->params->longest,
+                  .recompute = t->params->recompute};
+    if (!(b->kind == BUCKET_WHOLE ? whole_build(t, b, &net, status)
+                                  : parts_build(t, b, &net, width, status)) ||
+        (net.recompute && !gb_tape_prune(b->tape, status)))
         return false;
     b->exec = gb_exec_create(t->state, b->tape, status);
     return b->exec != NULL;
 }
 
-static bucket *bucket_of(trainer *t, const gb_shape *shape, gb_status *status)
+static bucket *bucket_add(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
+                          gb_status *status)
 {
-    for (size_t i = 0; i < t->bucket_count; i++)
-        if (!memcmp(&t->buckets[i]->shape, shape, sizeof *shape))
-            return t->buckets[i];
     if (!gb_grow(&t->buckets, &t->bucket_capacity, t->bucket_count + 1, sizeof *t->buckets, status))
         return NULL;
     bucket *b = gb_alloc(1, sizeof *b, status);
     if (!b)
         return NULL;
+    b->kind = kind;
     b->shape = *shape;
-    if (!bucket_build(t, b, status)) {
+    if (!bucket_build(t, b, width, status)) {
         bucket_destroy(b);
         return NULL;
     }
     return t->buckets[t->bucket_count++] = b;
 }
 
-/* Losses of the step in flight into the log. */
-static bool collect(trainer *t, gb_status *status)
+bucket *train_bucket(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
+                     gb_status *status)
+{
+    for (size_t i = 0; i < t->bucket_count; i++)
+        if (t->buckets[i]->kind == kind && !memcmp(&t->buckets[i]->shape, shape, sizeof *shape))
+            return t->buckets[i];
+    double start_s = gb_now_s();
+    bucket *b = bucket_add(t, kind, shape, width, status);
+    t->build_s += gb_now_s() - start_s;
+    return b;
+}
+
+bool train_collect(trainer *t, gb_status *status)
 {
     pending last = t->last;
     t->last.bucket = NULL;
     if (!last.bucket)
         return true;
-    for (uint32_t l = 0; l < loss_count(t->task); l++) {
+    double *losses = t->log[last.step];
+    for (uint32_t l = 0; l < train_loss_count(t->task); l++) {
+        if (last.bucket->losses[l] == GB_NO_TENSOR)
+            continue;
         const float *value =
             gb_exec_output(last.bucket->exec, last.ticket, last.bucket->losses[l], status);
         if (!value)
             return false;
-        t->log[last.step][l] = value[0];
+        losses[l] = last.bucket->kind == BUCKET_WHOLE ? value[0] : losses[l] + value[0];
     }
-    if (!isfinite(t->log[last.step][0]))
+    if (!isfinite(losses[0]))
         return gb_fail(status, GB_MISMATCH, t->params->label, "lower the learning rate",
                        "the loss is no number at step %u", last.step);
     return true;
 }
 
-static bool do_step(trainer *t, uint32_t step, gb_status *status)
+bool train_run(trainer *t, bucket *b, uint32_t step, gb_status *status)
 {
-    gb_shape shape = {0};
-    double start_s = gb_now_s();
-    if (!t->task->sample(t->task->self, step, &shape, status))
-        return false;
-    double sampled_s = gb_now_s();
-    bucket *b = bucket_of(t, &shape, status);
-    t->data_s += sampled_s - start_s;
-    t->build_s += gb_now_s() - sampled_s;
-    if (!b || !t->task->fill(t->task->self, b->exec, b->graph, step, status))
-        return false;
     pending now = {.bucket = b, .step = step};
     if (!gb_exec_run(b->exec, &now.ticket, status))
         return false;
+    t->flops += gb_exec_flops(b->exec);
+    /* Only now, with this run on its way, wait for the one before it. */
+    if (!train_collect(t, status))
+        return false;
+    t->last = now;
+    return true;
+}
+
+static bool update(trainer *t, uint32_t step, gb_status *status)
+{
     float *values = gb_exec_input(t->adamw, t->adamw_step, status);
     if (!values)
         return false;
     gb_adamw_fill(&t->params->adamw, step + 1, gb_schedule_at(&t->params->schedule, step),
                   t->params->largest_norm, values);
-    if (!gb_exec_run(t->adamw, NULL, status))
+    t->flops += gb_exec_flops(t->adamw);
+    return gb_exec_run(t->adamw, NULL, status);
+}
+
+/* updated: the update follows at once. */
+static bool whole_step(trainer *t, const gb_shape *shape, uint32_t step, bool updated,
+                       gb_status *status)
+{
+    pending now = {.bucket = train_bucket(t, BUCKET_WHOLE, shape, 0, status), .step = step};
+    if (!now.bucket ||
+        !t->task->fill(t->task->self, now.bucket->exec, now.bucket->graph, step, status) ||
+        !gb_exec_run(now.bucket->exec, &now.ticket, status) ||
+        (updated && !update(t, step, status)))
         return false;
-    t->flops += gb_exec_flops(b->exec) + gb_exec_flops(t->adamw);
+    t->flops += gb_exec_flops(now.bucket->exec);
     /* Only now, with this step on its way, wait for the one before it. */
-    if (!collect(t, status))
+    if (!train_collect(t, status))
         return false;
     t->last = now;
     return true;
+}
+
+/* Gradients of a step's batch, and the update by them. */
+static bool do_step(trainer *t, uint32_t step, bool updated, gb_status *status)
+{
+    const gb_cut *cut = &t->task->cut;
+    gb_shape shape = {0};
+    double start_s = gb_now_s();
+    if (!t->task->sample(t->task->self, step, &shape, status))
+        return false;
+    t->data_s += gb_now_s() - start_s;
+    uint32_t most = t->params->micro_batch, texts = most ? cut->count(t->task->self) : 0;
+    if (texts <= most)
+        return whole_step(t, &shape, step, updated, status);
+    return parts_run(t, step, texts, status) && (!updated || update(t, step, status));
 }
 
 static bool save(trainer *t, uint32_t next_step, gb_status *status)
@@ -159,7 +177,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
     gb_progress_begin(&progress, t->params->label, "steps", steps, first);
     double saved_s = gb_now_s();
     for (uint32_t step = first; step < steps; step++) {
-        if (!do_step(t, step, status))
+        if (!do_step(t, step, true, status))
             return false;
         char note[64] = "";
         if (step > first)
@@ -167,7 +185,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
         gb_progress_update(&progress, step + 1, note);
         bool stop = gb_interrupted();
         bool due = t->params->checkpoint_s > 0 && gb_now_s() - saved_s >= t->params->checkpoint_s;
-        if ((stop || due) && (!collect(t, status) || !save(t, step + 1, status)))
+        if ((stop || due) && (!train_collect(t, status) || !save(t, step + 1, status)))
             return false;
         if (due)
             saved_s = gb_now_s();
@@ -176,7 +194,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
                            "run the same command to resume", "stopped after step %u of %u",
                            step + 1, steps);
     }
-    if (!collect(t, status))
+    if (!train_collect(t, status))
         return false;
     char note[64] = "";
     if (steps)
@@ -187,6 +205,9 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
 
 static bool prepare(trainer *t, const float *values, gb_status *status)
 {
+    if (t->params->micro_batch && !t->task->cut.count)
+        return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
+                       "its batch cannot be cut into parts");
     t->state = gb_state_create(t->device, t->params->params, true, status);
     if (!t->state || !gb_state_write(t->state, GB_ARENA_PARAMS, values, status))
         return false;
@@ -199,10 +220,32 @@ static bool prepare(trainer *t, const float *values, gb_status *status)
     return t->adamw != NULL;
 }
 
+static void trainer_free(trainer *t)
+{
+    for (size_t i = 0; i < t->bucket_count; i++)
+        bucket_destroy(t->buckets[i]);
+    free(t->buckets);
+    free(t->vectors);
+    free(t->gradients);
+    gb_exec_destroy(t->adamw);
+    gb_tape_destroy(t->adamw_tape);
+    gb_state_destroy(t->state);
+}
+
+static uint64_t largest_arena(const trainer *t)
+{
+    uint64_t largest = 0;
+    for (size_t i = 0; i < t->bucket_count; i++) {
+        uint64_t bytes = gb_exec_arena_bytes(t->buckets[i]->exec);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
 static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
 {
     uint32_t tenth = steps / 10 ? steps / 10 : 1;
-    for (uint32_t l = 0; l < loss_count(t->task) && steps; l++) {
+    for (uint32_t l = 0; l < train_loss_count(t->task) && steps; l++) {
         double first = 0, last = 0;
         for (uint32_t i = 0; i < tenth; i++) {
             first += t->log[i][l] / tenth;
@@ -215,6 +258,8 @@ static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
     result->flops = t->flops;
     result->data_s = t->data_s;
     result->build_s = t->build_s;
+    result->parts = t->parts ? t->parts : 1;
+    result->arena_bytes = largest_arena(t);
 }
 
 bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *params, float *values,
@@ -236,12 +281,25 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
         summarise(&t, steps, result);
     result->resumed_at = resumed_at;
     result->seconds = gb_now_s() - start_s;
-    for (size_t i = 0; i < t.bucket_count; i++)
-        bucket_destroy(t.buckets[i]);
-    free(t.buckets);
-    gb_exec_destroy(t.adamw);
-    gb_tape_destroy(t.adamw_tape);
-    gb_state_destroy(t.state);
+    trainer_free(&t);
     free(own_log);
+    return ok;
+}
+
+bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_params *params,
+                       const float *values, uint32_t step, float *gradients,
+                       double losses[GB_MAX_LOSSES], uint64_t *arena_bytes, gb_status *status)
+{
+    double(*log)[GB_MAX_LOSSES] = gb_alloc((size_t)step + 1, sizeof *log, status);
+    trainer t = {.device = device, .task = task, .params = params, .log = log};
+    bool ok = log && prepare(&t, values, status) && do_step(&t, step, false, status) &&
+              train_collect(&t, status) &&
+              gb_state_read(t.state, GB_ARENA_GRADS, gradients, status);
+    if (ok) {
+        memcpy(losses, log[step], sizeof log[step]);
+        *arena_bytes = largest_arena(&t);
+    }
+    trainer_free(&t);
+    free(log);
     return ok;
 }

@@ -16,8 +16,11 @@ enum {
     ATTR_Q_COL,
     ATTR_K_COL,
     ATTR_V_COL,
-    ATTR_WIDTH
+    ATTR_WIDTH,
+    ATTR_PART /* dropout as for the rows of the whole batch */
 };
+
+#define SHADER(node, name) ((node)->attr[ATTR_PART] ? name "_part" : name)
 
 /* What the three kernels share. dq, dkv: gradient tensors (GB_NO_TENSOR in the forward pass), with
  * the columns of q, k and v. */
@@ -86,7 +89,8 @@ static void use_texels(gb_kernel *kernel, const gb_target *target, const gb_tape
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    gb_kernel kernel = attention_kernel("attention_forward", &emitter->target, tape, node);
+    gb_kernel kernel =
+        attention_kernel(SHADER(node, "attention_forward"), &emitter->target, tape, node);
     bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     bind(&kernel, 1, node->in[IN_Q], GB_READ);
     bind(&kernel, 2, node->in[IN_KV], GB_READ);
@@ -101,7 +105,8 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
                       gb_status *status)
 {
     gb_tensor dq = node->out[0], dkv = node->out[1] == GB_NO_TENSOR ? dq : node->out[1];
-    gb_kernel kernel = attention_kernel("attention_backward_q", &emitter->target, tape, node);
+    gb_kernel kernel =
+        attention_kernel(SHADER(node, "attention_backward_q"), &emitter->target, tape, node);
     kernel.flops *= 1.5;
     bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     bind(&kernel, 1, node->in[IN_Q], GB_READ);
@@ -114,7 +119,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     use_texels(&kernel, &emitter->target, tape, node, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5);
     if (!gb_emit(emitter, &kernel, status))
         return false;
-    kernel = attention_kernel("attention_backward_kv", &emitter->target, tape, node);
+    kernel = attention_kernel(SHADER(node, "attention_backward_kv"), &emitter->target, tape, node);
     kernel.flops *= 2;
     bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     bind(&kernel, 1, node->in[IN_Q], GB_READ);
@@ -159,7 +164,8 @@ static double keep_factor(const gb_node *node, const uint32_t *sequences, uint32
     float p = gb_bits_float(node->attr[ATTR_DROPOUT]);
     if (p <= 0)
         return 1;
-    uint32_t counter[4] = {row, head << 16 | j >> 2, sequences[2],
+    uint32_t before = node->attr[ATTR_PART] ? sequences[3] : 0;
+    uint32_t counter[4] = {before + row, head << 16 | j >> 2, sequences[2],
                            node->attr[ATTR_SITE] << 4 | GB_RNG_DROPOUT};
     uint32_t bits[4];
     gb_philox(counter, sequences, bits);
@@ -346,7 +352,8 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
                        q_col,
                        k_col,
                        v_col,
-                       width};
+                       width,
+                       params->part && params->dropout > 0};
     for (size_t i = 0; i < sizeof attr / sizeof *attr; i++)
         node.attr[i] = attr[i];
     node.out[OUT_Y] = gb_tape_temp(tape, "attended", GB_F32, qi.rows, width);

@@ -18,6 +18,7 @@ typedef struct bow {
     masker masker;             /* scratch */
     gb_packed packed;          /* batch of the step */
     labelled_rows labelled;    /* its masked rows */
+    texts_now now;             /* all of it or a part */
     bool *wanted;              /* [vocabulary of the model] ids that may be in a set */
     uint32_t *sets;            /* [batch][words] bit of each id in the set of each text */
     uint32_t words;            /* of a set */
@@ -63,7 +64,24 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     }
     shape->size[0] = gb_bucket_rows(b->packed.rows);
     shape->size[1] = gb_bucket_rows(b->packed.labelled);
+    texts_whole(&b->now, &b->packed, &b->labelled);
     return labelled_rows_of(&b->labelled, &b->packed, status);
+}
+
+static uint32_t count(const void *self)
+{
+    return ((const bow *)self)->params.batch;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    bow *b = self;
+    if (!texts_part(&b->now, &b->packed, &b->labelled, first, texts, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(b->now.packed->rows);
+    shape->size[1] = gb_bucket_rows(b->now.labelled->count);
+    return true;
 }
 
 /* Logits of a chunk stay below 64 MiB. */
@@ -91,7 +109,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
 {
     bow *b = self;
     graph *g = graph_;
-    uint32_t batch = b->params.batch;
+    uint32_t batch = texts_of(shape, b->params.batch);
     g->in = gb_packed_declare(net, &b->bert->config, shape->size[0], batch);
     g->labels = labelled_declare(net, shape->size[1], shape->size[0], 0);
     g->cls = gb_rows_declare(net, batch, shape->size[0]);
@@ -116,18 +134,20 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
 {
     bow *b = self;
     const graph *g = graph_;
-    uint32_t batch = b->params.batch;
-    if (!gb_packed_fill(exec, &g->in, &b->packed, &b->bert->config, b->params.seed, step, status) ||
-        !labelled_fill(exec, &g->labels, &b->labelled, NULL, status) ||
-        !gb_rows_fill(exec, &g->cls, b->packed.starts, batch, status))
+    const gb_packed *texts = b->now.packed;
+    if (!gb_packed_fill(exec, &g->in, texts, &b->bert->config, b->params.seed, step, status) ||
+        !labelled_fill(exec, &g->labels, b->now.labelled, NULL, status) ||
+        !gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status))
         return false;
     uint32_t *sets = gb_exec_input(exec, g->sets, status);
     float *weights = sets ? gb_exec_input(exec, g->weights, status) : NULL;
     float *factor = weights ? gb_exec_input(exec, g->factor, status) : NULL;
     if (!factor)
         return false;
-    memcpy(sets, b->sets, sizeof *sets * batch * b->words);
-    for (uint32_t i = 0; i < batch; i++) /* texts without a set have no loss */
+    memcpy(sets, b->sets + (size_t)b->now.first * b->words, sizeof *sets * texts->count * b->words);
+    memset(sets + (size_t)texts->count * b->words, 0,
+           sizeof *sets * (g->cls.count - texts->count) * b->words);
+    for (uint32_t i = 0; i < g->cls.count; i++) /* texts without a set have no loss */
         weights[(size_t)i * 4] = b->filled ? 1.0f / (float)b->filled : 0;
     *factor = weight_at(&b->params, step);
     return true;
@@ -142,6 +162,7 @@ static void destroy(void *self)
     masker_free(&b->masker);
     gb_packed_free(&b->packed);
     labelled_rows_free(&b->labelled);
+    texts_free(&b->now);
     free(b->wanted);
     free(b->sets);
     free(b);
@@ -179,7 +200,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count, .select = take_part}};
     return b;
 }
 

@@ -17,6 +17,7 @@ typedef struct cocondenser {
     masker masker;             /* scratch */
     gb_packed packed;          /* 2 * batch texts: pairs side by side */
     labelled_rows labelled;    /* masked rows */
+    texts_now now;             /* all of it or a part */
 } cocondenser;
 
 typedef struct graph {
@@ -44,7 +45,37 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     }
     shape->size[0] = gb_bucket_rows(c->packed.rows);
     shape->size[1] = gb_bucket_rows(2 * c->packed.labelled);
+    texts_whole(&c->now, &c->packed, &c->labelled);
     return labelled_rows_of(&c->labelled, &c->packed, status);
+}
+
+static uint32_t count(const void *self)
+{
+    return ((const cocondenser *)self)->params.batch;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t pairs, gb_shape *shape,
+                      gb_status *status)
+{
+    cocondenser *c = self;
+    if (!texts_part(&c->now, &c->packed, &c->labelled, 2 * first, 2 * pairs, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(c->now.packed->rows);
+    shape->size[1] = gb_bucket_rows(2 * c->now.labelled->count);
+    return true;
+}
+
+static void declare_pairs(gb_net *net, graph *g, uint32_t texts)
+{
+    g->sibling = gb_tape_input(net->tape, "siblings", GB_U32, texts, 1);
+    g->weights = gb_tape_input(net->tape, "pair weights", GB_F32, texts, 1);
+    g->left_out = gb_tape_input(net->tape, "diagonal", GB_U32, texts, (texts + 31) / 32);
+}
+
+static gb_tensor contrast(gb_net *net, const graph *g, gb_tensor cls)
+{
+    return gb_softmax_loss(net->tape, gb_matmul(net->tape, GB_NT, cls, cls), g->sibling, g->weights,
+                           g->left_out);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -52,23 +83,30 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
 {
     cocondenser *c = self;
     graph *g = graph_;
-    uint32_t texts = 2 * c->params.batch, rows = shape->size[0];
+    uint32_t texts = 2 * texts_of(shape, c->params.batch), rows = shape->size[0];
     g->in = gb_packed_declare(net, &c->bert->config, rows, texts);
     g->cls = gb_rows_declare(net, texts, rows);
     g->labels = labelled_declare(net, shape->size[1], rows, rows);
-    g->sibling = gb_tape_input(net->tape, "siblings", GB_U32, texts, 1);
-    g->weights = gb_tape_input(net->tape, "pair weights", GB_F32, texts, 1);
-    g->left_out = gb_tape_input(net->tape, "diagonal", GB_U32, texts, (texts + 31) / 32);
+    if (!shape->texts)
+        declare_pairs(net, g, texts);
 
     gb_tensor h, cls, x;
     condenser_head_apply(net, &c->head, c->bert, &g->in, &g->cls, &h, &cls, &x);
     losses[1] = labelled_loss(net, c->bert, &g->labels, h, x);
-    losses[2] = gb_softmax_loss(net->tape, gb_matmul(net->tape, GB_NT, cls, cls), g->sibling,
-                                g->weights, g->left_out);
+    net->vectors = cls;
+    losses[2] = shape->texts ? GB_NO_TENSOR : contrast(net, g, cls);
     double weight = c->params.lm_weight;
     gb_tensor lm =
         weight > 0 && weight != 1 ? gb_scale(net->tape, losses[1], (float)weight) : losses[1];
-    losses[0] = gb_add(net->tape, lm, losses[2]);
+    losses[0] = shape->texts ? lm : gb_add(net->tape, lm, losses[2]);
+}
+
+static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
+                    gb_tensor losses[GB_MAX_LOSSES])
+{
+    cocondenser *c = self;
+    declare_pairs(net, graph_, 2 * c->params.batch);
+    losses[0] = losses[2] = contrast(net, graph_, vectors);
 }
 
 /* Who is whose positive, with what weight, and who is left out of the sum of row i: itself, and
@@ -88,20 +126,27 @@ static void fill_pairs(const cocondenser *c, uint32_t *sibling, float *weights, 
     }
 }
 
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
 {
-    cocondenser *c = self;
+    const cocondenser *c = self;
     const graph *g = graph_;
-    if (!gb_packed_fill(exec, &g->in, &c->packed, &c->bert->config, c->params.seed, step, status) ||
-        !gb_rows_fill(exec, &g->cls, c->packed.starts, 2 * c->params.batch, status) ||
-        !labelled_fill(exec, &g->labels, &c->labelled, &c->labelled, status))
-        return false;
     uint32_t *sibling = gb_exec_input(exec, g->sibling, status);
     float *weights = sibling ? gb_exec_input(exec, g->weights, status) : NULL;
     uint32_t *left_out = weights ? gb_exec_input(exec, g->left_out, status) : NULL;
     if (left_out)
         fill_pairs(c, sibling, weights, left_out);
     return left_out != NULL;
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    cocondenser *c = self;
+    const graph *g = graph_;
+    const gb_packed *texts = c->now.packed;
+    return gb_packed_fill(exec, &g->in, texts, &c->bert->config, c->params.seed, step, status) &&
+           gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status) &&
+           labelled_fill(exec, &g->labels, c->now.labelled, c->now.labelled, status) &&
+           (texts != &c->packed || fill_compare(self, exec, graph_, status));
 }
 
 static void destroy(void *self)
@@ -113,6 +158,7 @@ static void destroy(void *self)
     masker_free(&c->masker);
     gb_packed_free(&c->packed);
     labelled_rows_free(&c->labelled);
+    texts_free(&c->now);
     condenser_head_free(&c->head);
     free(c);
 }
@@ -136,7 +182,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count,
+                              .select = take_part,
+                              .vectors = 2,
+                              .compare = compare,
+                              .fill_compare = fill_compare}};
     return c;
 }
 

@@ -283,7 +283,7 @@ bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_sta
 
 bool labelled_rows_of(labelled_rows *list, const gb_packed *packed, gb_status *status)
 {
-    list->count = 0;
+    list->count = list->of = 0;
     for (uint32_t r = 0; r < packed->rows; r++)
         if (packed->labels[r] != GB_IGNORE &&
             !labelled_rows_add(list, r, (uint32_t)packed->labels[r], status))
@@ -315,6 +315,12 @@ static bool fill_stream(gb_exec *exec, const gb_rows_inputs *in, const labelled_
     return inverse != NULL;
 }
 
+/* Weight of one row in the mean over all rows. */
+static float share(const labelled_rows *list)
+{
+    return 1.0f / (float)(list->of ? list->of : list->count);
+}
+
 bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows *a,
                    const labelled_rows *b, gb_status *status)
 {
@@ -330,9 +336,65 @@ bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows
     for (uint32_t i = 0; i < in->count; i++) {
         bool in_a = i < a->count, in_b = b && !in_a && i < a->count + nb;
         labels[i] = in_a ? a->labels[i] : in_b ? b->labels[i - a->count] : GB_NO_ROW;
-        weights[(size_t)i * 4] = in_a ? 1.0f / (float)a->count : in_b ? 1.0f / (float)nb : 0.0f;
+        weights[(size_t)i * 4] = in_a ? share(a) : in_b ? share(b) : 0.0f;
     }
     return true;
+}
+
+/* ---- parts of a batch ---- */
+
+void texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled)
+{
+    now->packed = packed;
+    now->labelled = labelled;
+    now->first = 0;
+}
+
+/* First of the rows in order that is not before `row`. */
+static uint32_t find_row(const labelled_rows *list, uint32_t row)
+{
+    uint32_t low = 0, high = list->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (list->rows[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool labelled_part(texts_now *now, const labelled_rows *whole, gb_status *status)
+{
+    labelled_rows *part = &now->part_labelled;
+    uint32_t row0 = now->part.row0, end = find_row(whole, row0 + now->part.rows);
+    part->count = 0;
+    part->of = whole->count;
+    for (uint32_t i = find_row(whole, row0); i < end; i++)
+        if (!labelled_rows_add(part, whole->rows[i] - row0, whole->labels[i], status))
+            return false;
+    return true;
+}
+
+bool texts_part(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
+                uint32_t first, uint32_t count, gb_status *status)
+{
+    now->packed = &now->part;
+    now->labelled = labelled ? &now->part_labelled : NULL;
+    now->first = first;
+    return gb_packed_part(packed, first, count, &now->part, status) &&
+           (!labelled || labelled_part(now, labelled, status));
+}
+
+void texts_free(texts_now *now)
+{
+    gb_packed_free(&now->part);
+    labelled_rows_free(&now->part_labelled);
+}
+
+uint32_t texts_of(const gb_shape *shape, uint32_t batch)
+{
+    return shape->texts ? shape->texts : batch;
 }
 
 /* ---- the table ---- */

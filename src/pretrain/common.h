@@ -88,18 +88,38 @@ typedef struct labelled_inputs {
 labelled_inputs labelled_declare(gb_net *net, uint32_t count, uint32_t rows_a, uint32_t rows_b);
 gb_tensor labelled_loss(gb_net *net, const gb_bert *bert, const labelled_inputs *in, gb_tensor a,
                         gb_tensor b);
-/* Rows with labels of one stream. Zero-initialise. */
+/* Rows with labels of one stream, in order. Zero-initialise. */
 typedef struct labelled_rows {
     uint32_t *rows;   /* rows of the batch */
     uint32_t *labels; /* their labels */
     uint32_t count;
+    uint32_t of; /* those of the whole batch, where this is a part of it; else 0 */
     size_t row_capacity, label_capacity;
 } labelled_rows;
 void labelled_rows_free(labelled_rows *list);
 bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_status *status);
 /* All masked rows of a batch. */
 bool labelled_rows_of(labelled_rows *list, const gb_packed *packed, gb_status *status);
+/* Weights are shares of the mean over the whole batch. */
 bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows *a,
                    const labelled_rows *b, gb_status *status);
+
+/* ---- parts of a batch, see gb_cut ---- */
+
+/* The texts that run now: all that were drawn, or a part of them. Zero-initialise. */
+typedef struct texts_now {
+    const gb_packed *packed;       /* texts */
+    const labelled_rows *labelled; /* their rows with labels, or NULL */
+    gb_packed part;                /* a copy of some */
+    labelled_rows part_labelled;   /* their rows with labels */
+    uint32_t first;                /* text of the whole batch that is the first one here */
+} texts_now;
+void texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled);
+/* Sequences [first, first + count) of the batch. labelled may be NULL. */
+bool texts_part(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
+                uint32_t first, uint32_t count, gb_status *status);
+void texts_free(texts_now *now);
+/* Texts that a program is built for: of a part, or all of the batch. */
+uint32_t texts_of(const gb_shape *shape, uint32_t batch);
 
 #endif

@@ -50,6 +50,7 @@ typedef struct condenser {
     masker masker;             /* scratch */
     gb_packed packed;          /* batch of the step */
     labelled_rows labelled;    /* its masked rows */
+    texts_now now;             /* all of it or a part */
 } condenser;
 
 typedef struct graph {
@@ -71,7 +72,24 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     }
     shape->size[0] = gb_bucket_rows(c->packed.rows);
     shape->size[1] = gb_bucket_rows(2 * c->packed.labelled);
+    texts_whole(&c->now, &c->packed, &c->labelled);
     return labelled_rows_of(&c->labelled, &c->packed, status);
+}
+
+static uint32_t count(const void *self)
+{
+    return ((const condenser *)self)->params.batch;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    condenser *c = self;
+    if (!texts_part(&c->now, &c->packed, &c->labelled, first, texts, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(c->now.packed->rows);
+    shape->size[1] = gb_bucket_rows(2 * c->now.labelled->count);
+    return true;
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -79,7 +97,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
 {
     condenser *c = self;
     graph *g = graph_;
-    uint32_t batch = c->params.batch, rows = shape->size[0];
+    uint32_t batch = texts_of(shape, c->params.batch), rows = shape->size[0];
     g->in = gb_packed_declare(net, &c->bert->config, rows, batch);
     g->cls = gb_rows_declare(net, batch, rows);
     g->labels = labelled_declare(net, shape->size[1], rows, rows);
@@ -92,10 +110,10 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
 {
     condenser *c = self;
     const graph *g = graph_;
-    return gb_packed_fill(exec, &g->in, &c->packed, &c->bert->config, c->params.seed, step,
-                          status) &&
-           gb_rows_fill(exec, &g->cls, c->packed.starts, c->params.batch, status) &&
-           labelled_fill(exec, &g->labels, &c->labelled, &c->labelled, status);
+    const gb_packed *texts = c->now.packed;
+    return gb_packed_fill(exec, &g->in, texts, &c->bert->config, c->params.seed, step, status) &&
+           gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status) &&
+           labelled_fill(exec, &g->labels, c->now.labelled, c->now.labelled, status);
 }
 
 static void destroy(void *self)
@@ -107,6 +125,7 @@ static void destroy(void *self)
     masker_free(&c->masker);
     gb_packed_free(&c->packed);
     labelled_rows_free(&c->labelled);
+    texts_free(&c->now);
     condenser_head_free(&c->head);
     free(c);
 }
@@ -130,7 +149,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count, .select = take_part}};
     return c;
 }
 

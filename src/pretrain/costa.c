@@ -22,6 +22,7 @@ typedef struct costa {
     masker masker;             /* scratch */
     gb_packed packed;          /* batch of the step */
     labelled_rows labelled;    /* its masked rows */
+    texts_now now;             /* all of it or a part */
     uint32_t levels;           /* granularities used */
     uint32_t *word_starts;     /* [longest] scratch */
     gb_id_range *ranges;       /* [batch * levels * spans] of each text; start = end: none */
@@ -39,6 +40,7 @@ typedef struct graph {
     gb_tensor whole, place;        /* u32: text of each of those rows or GB_NO_ROW; and back */
     gb_tensor positives, excluded; /* u32 [texts, words] */
     gb_tensor text_weights;        /* f32 [texts, 1] */
+    gb_rows_inputs order;          /* of a batch in parts: its vectors in the order of the whole */
 } graph;
 
 static uint32_t spans_of_text(const costa *c)
@@ -46,7 +48,8 @@ static uint32_t spans_of_text(const costa *c)
     return c->levels * c->params.spans;
 }
 
-/* Texts and their spans, present or not. */
+/* Texts and their spans, present or not: first all texts, then the spans of the first, and so on.
+ * In a part the spans of a text stand behind it. */
 static uint32_t vectors(const costa *c)
 {
     return c->params.batch * (1 + spans_of_text(c));
@@ -70,6 +73,21 @@ static void draw_spans(costa *c, uint32_t passage, gb_id_range *ranges)
         }
 }
 
+/* The list of the rows of a span of a text that starts at row `first`. */
+static bool list_span(costa *c, uint32_t first, gb_id_range range, size_t *count, gb_status *status)
+{
+    if (!gb_grow(&c->rows, &c->row_capacity, *count + range.end - range.start + 1, sizeof *c->rows,
+                 status) ||
+        !gb_grow(&c->weights, &c->weight_capacity, *count + range.end - range.start + 1,
+                 sizeof *c->weights, status))
+        return false;
+    for (uint32_t i = range.start; i < range.end; i++) {
+        c->rows[*count] = first + 1 + i; /* behind [CLS] */
+        c->weights[(*count)++] = 1.0f / (float)(range.end - range.start);
+    }
+    return true;
+}
+
 /* Lists of the rows of every span. */
 static bool list_rows(costa *c, gb_status *status)
 {
@@ -77,20 +95,31 @@ static bool list_rows(costa *c, gb_status *status)
     size_t count = 0;
     memset(c->starts, 0, sizeof *c->starts * batch);
     for (uint32_t s = 0; s < batch * per_text; s++) {
-        uint32_t first = c->packed.starts[s / per_text] + 1; /* behind [CLS] */
-        gb_id_range range = c->ranges[s];
         c->starts[batch + s] = (uint32_t)count;
-        if (!gb_grow(&c->rows, &c->row_capacity, count + range.end - range.start + 1,
-                     sizeof *c->rows, status) ||
-            !gb_grow(&c->weights, &c->weight_capacity, count + range.end - range.start + 1,
-                     sizeof *c->weights, status))
+        if (!list_span(c, c->packed.starts[s / per_text], c->ranges[s], &count, status))
             return false;
-        for (uint32_t i = range.start; i < range.end; i++) {
-            c->rows[count] = first + i;
-            c->weights[count++] = 1.0f / (float)(range.end - range.start);
-        }
     }
     c->starts[batch + batch * per_text] = (uint32_t)count;
+    return true;
+}
+
+/* The same of a part; texts that are not there have empty lists. */
+static bool list_part(costa *c, gb_status *status)
+{
+    uint32_t per_text = spans_of_text(c), at = 0;
+    const gb_packed *texts = c->now.packed;
+    size_t count = 0;
+    for (uint32_t t = 0; t < texts->count; t++) {
+        c->starts[at++] = (uint32_t)count; /* the text itself */
+        for (uint32_t s = 0; s < per_text; s++) {
+            c->starts[at++] = (uint32_t)count;
+            if (!list_span(c, texts->starts[t], c->ranges[(c->now.first + t) * per_text + s],
+                           &count, status))
+                return false;
+        }
+    }
+    while (at <= vectors(c))
+        c->starts[at++] = (uint32_t)count;
     return true;
 }
 
@@ -110,17 +139,49 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     }
     shape->size[0] = gb_bucket_rows(c->packed.rows);
     shape->size[1] = gb_bucket_rows(c->packed.labelled);
+    texts_whole(&c->now, &c->packed, &c->labelled);
     return list_rows(c, status) && labelled_rows_of(&c->labelled, &c->packed, status);
 }
 
-static gb_tensor contrast(const costa *c, gb_net *net, const graph *g, gb_tensor h)
+static uint32_t count(const void *self)
+{
+    return ((const costa *)self)->params.batch;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    costa *c = self;
+    if (!texts_part(&c->now, &c->packed, &c->labelled, first, texts, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(c->now.packed->rows);
+    shape->size[1] = gb_bucket_rows(c->now.labelled->count);
+    return list_part(c, status);
+}
+
+/* Vectors of texts and spans; *z gets those of the texts. */
+static gb_tensor text_vectors(const costa *c, gb_net *net, const graph *g, gb_tensor h,
+                              gb_tensor *z)
+{
+    *z = gb_projector_apply(net, &c->projector, gb_rows_gather(net, h, &g->cls));
+    return gb_merge_rows(net->tape, gb_combine_rows(net->tape, h, &g->spans), *z, g->whole,
+                         g->place);
+}
+
+static gb_tensor contrast(const costa *c, gb_net *net, const graph *g, gb_tensor z, gb_tensor all)
 {
     gb_tape *tape = net->tape;
-    gb_tensor z = gb_projector_apply(net, &c->projector, gb_rows_gather(net, h, &g->cls));
-    gb_tensor all = gb_merge_rows(tape, gb_combine_rows(tape, h, &g->spans), z, g->whole, g->place);
     float by = (float)(1 / c->params.temperature);
     gb_tensor scores = gb_scale(tape, gb_matmul(tape, GB_NT, z, all), by);
     return gb_set_loss(tape, scores, g->positives, g->text_weights, g->excluded);
+}
+
+static void declare_sets(const costa *c, gb_net *net, graph *g)
+{
+    uint32_t batch = c->params.batch, words = (vectors(c) + 31) / 32;
+    g->positives = gb_tape_input(net->tape, "positives", GB_U32, batch, words);
+    g->excluded = gb_tape_input(net->tape, "excluded", GB_U32, batch, words);
+    g->text_weights = gb_tape_input(net->tape, "text weights", GB_F32, batch, 1);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -129,8 +190,8 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     costa *c = self;
     graph *g = graph_;
     gb_tape *tape = net->tape;
-    uint32_t batch = c->params.batch, rows = shape->size[0], all = vectors(c);
-    uint32_t longest = c->params.longest, words = (all + 31) / 32;
+    uint32_t batch = texts_of(shape, c->params.batch), rows = shape->size[0];
+    uint32_t longest = c->params.longest, all = batch * (1 + spans_of_text(c));
     g->in = gb_packed_declare(net, &c->bert->config, rows, batch);
     g->labels = labelled_declare(net, shape->size[1], rows, 0);
     g->cls = gb_rows_declare(net, batch, rows);
@@ -138,14 +199,31 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
                                     spans_of_text(c));
     g->whole = gb_tape_input(tape, "text of vectors", GB_U32, 1, all);
     g->place = gb_tape_input(tape, "vector of texts", GB_U32, 1, batch);
-    g->positives = gb_tape_input(tape, "positives", GB_U32, batch, words);
-    g->excluded = gb_tape_input(tape, "excluded", GB_U32, batch, words);
-    g->text_weights = gb_tape_input(tape, "text weights", GB_F32, batch, 1);
-    gb_tensor h = gb_bert_encode(net, c->bert, &g->in, 0, NULL);
+    if (!shape->texts)
+        declare_sets(c, net, g);
+    gb_tensor z, h = gb_bert_encode(net, c->bert, &g->in, 0, NULL);
     losses[1] = labelled_loss(net, c->bert, &g->labels, h, GB_NO_TENSOR);
-    losses[2] = contrast(c, net, g, h);
+    net->vectors = text_vectors(c, net, g, h, &z);
+    losses[0] = losses[1];
+    losses[2] = GB_NO_TENSOR;
+    if (shape->texts)
+        return;
+    losses[2] = contrast(c, net, g, z, net->vectors);
     losses[0] =
         gb_add(tape, losses[1], gb_scale(tape, losses[2], (float)c->params.contrast_weight));
+}
+
+static void compare(void *self, gb_net *net, gb_tensor given, void *graph_,
+                    gb_tensor losses[GB_MAX_LOSSES])
+{
+    costa *c = self;
+    graph *g = graph_;
+    g->order = gb_rows_declare(net, vectors(c), vectors(c));
+    g->cls = gb_rows_declare(net, c->params.batch, vectors(c));
+    declare_sets(c, net, g);
+    gb_tensor all = gb_rows_gather(net, given, &g->order);
+    losses[2] = contrast(c, net, g, gb_rows_gather(net, all, &g->cls), all);
+    losses[0] = gb_scale(net->tape, losses[2], (float)c->params.contrast_weight);
 }
 
 /* Positives are the text's own spans; itself and spans that are not there take no part. */
@@ -167,31 +245,63 @@ static void fill_sets(const costa *c, uint32_t *positives, uint32_t *excluded)
     }
 }
 
+/* Where the vectors of a batch in parts stand in the order of the whole batch. */
+static bool fill_order(const costa *c, gb_exec *exec, const graph *g, gb_status *status)
+{
+    uint32_t batch = c->params.batch, per_text = spans_of_text(c);
+    uint32_t *index = gb_exec_input(exec, g->order.index, status);
+    uint32_t *inverse = index ? gb_exec_input(exec, g->order.inverse, status) : NULL;
+    for (uint32_t v = 0; inverse && v < vectors(c); v++) {
+        uint32_t text = v / (1 + per_text), span = v % (1 + per_text);
+        inverse[v] = span ? batch + text * per_text + span - 1 : text;
+        index[inverse[v]] = v;
+    }
+    return inverse != NULL;
+}
+
+static bool fill_contrast(const costa *c, gb_exec *exec, const graph *g, gb_status *status)
+{
+    uint32_t *positives = gb_exec_input(exec, g->positives, status);
+    uint32_t *excluded = positives ? gb_exec_input(exec, g->excluded, status) : NULL;
+    float *weights = excluded ? gb_exec_input(exec, g->text_weights, status) : NULL;
+    for (uint32_t i = 0; weights && i < c->params.batch; i++)
+        weights[(size_t)i * 4] = 1.0f / (float)c->params.batch;
+    if (weights)
+        fill_sets(c, positives, excluded);
+    return weights != NULL;
+}
+
+static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
+{
+    const costa *c = self;
+    const graph *g = graph_;
+    return fill_order(c, exec, g, status) && gb_rows_fill_range(exec, &g->cls, 0, status) &&
+           fill_contrast(c, exec, g, status);
+}
+
 static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
 {
     costa *c = self;
     const graph *g = graph_;
-    uint32_t batch = c->params.batch;
-    if (!gb_packed_fill(exec, &g->in, &c->packed, &c->bert->config, c->params.seed, step, status) ||
-        !labelled_fill(exec, &g->labels, &c->labelled, NULL, status) ||
-        !gb_rows_fill(exec, &g->cls, c->packed.starts, batch, status) ||
+    const gb_packed *texts = c->now.packed;
+    bool part = texts != &c->packed;
+    uint32_t programmed = g->cls.count, each = 1 + spans_of_text(c);
+    if (!gb_packed_fill(exec, &g->in, texts, &c->bert->config, c->params.seed, step, status) ||
+        !labelled_fill(exec, &g->labels, c->now.labelled, NULL, status) ||
+        !gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status) ||
         !gb_combination_fill(exec, &g->spans, c->starts, c->rows, c->weights, status))
         return false;
     uint32_t *whole = gb_exec_input(exec, g->whole, status);
     uint32_t *place = whole ? gb_exec_input(exec, g->place, status) : NULL;
-    uint32_t *positives = place ? gb_exec_input(exec, g->positives, status) : NULL;
-    uint32_t *excluded = positives ? gb_exec_input(exec, g->excluded, status) : NULL;
-    float *weights = excluded ? gb_exec_input(exec, g->text_weights, status) : NULL;
-    if (!weights)
+    if (!place)
         return false;
-    for (uint32_t v = 0; v < vectors(c); v++)
-        whole[v] = v < batch ? v : GB_NO_ROW;
-    for (uint32_t i = 0; i < batch; i++) {
-        place[i] = i;
-        weights[(size_t)i * 4] = 1.0f / (float)batch;
+    for (uint32_t v = 0; v < programmed * each; v++)
+        whole[v] = GB_NO_ROW;
+    for (uint32_t i = 0; i < programmed; i++) {
+        place[i] = part ? i * each : i;
+        whole[place[i]] = i;
     }
-    fill_sets(c, positives, excluded);
-    return true;
+    return part || fill_contrast(c, exec, g, status);
 }
 
 static void destroy(void *self)
@@ -203,6 +313,7 @@ static void destroy(void *self)
     masker_free(&c->masker);
     gb_packed_free(&c->packed);
     labelled_rows_free(&c->labelled);
+    texts_free(&c->now);
     free(c->word_starts);
     free(c->ranges);
     free(c->starts);
@@ -239,7 +350,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count,
+                              .select = take_part,
+                              .vectors = 1 + spans_of_text(c),
+                              .compare = compare,
+                              .fill_compare = fill_compare}};
     return c;
 }
 

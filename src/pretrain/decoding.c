@@ -130,6 +130,33 @@ const decoder_kind decoder_causal = {
 
 /* ---- the task ---- */
 
+void decoding_whole(decoding *d, gb_shape *shape)
+{
+    shape->size[0] = gb_bucket_rows(d->passages.rows);
+    shape->size[1] = gb_bucket_rows(d->contexts.rows);
+    shape->size[2] = gb_bucket_rows(d->masked.count + d->targets.count);
+    texts_whole(&d->now[0], &d->passages, &d->masked);
+    texts_whole(&d->now[1], &d->contexts, &d->targets);
+}
+
+static uint32_t count(const void *self)
+{
+    return ((const decoding *)self)->params.batch;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    decoding *d = self;
+    if (!texts_part(&d->now[0], &d->passages, &d->masked, first, texts, status) ||
+        !texts_part(&d->now[1], &d->contexts, &d->targets, first, texts, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(d->now[0].packed->rows);
+    shape->size[1] = gb_bucket_rows(d->now[1].packed->rows);
+    shape->size[2] = gb_bucket_rows(d->now[0].labelled->count + d->now[1].labelled->count);
+    return true;
+}
+
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     decoding *d = self;
@@ -146,9 +173,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     }
     if (!labelled_rows_of(&d->masked, &d->passages, status) || !d->decoder->find_targets(d, status))
         return false;
-    shape->size[0] = gb_bucket_rows(d->passages.rows);
-    shape->size[1] = gb_bucket_rows(d->contexts.rows);
-    shape->size[2] = gb_bucket_rows(d->masked.count + d->targets.count);
+    decoding_whole(d, shape);
     return true;
 }
 
@@ -157,7 +182,8 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
 {
     decoding *d = self;
     decoding_graph *g = graph_;
-    uint32_t batch = d->params.batch, rows = shape->size[0], context_rows = shape->size[1];
+    uint32_t batch = texts_of(shape, d->params.batch), rows = shape->size[0];
+    uint32_t context_rows = shape->size[1];
     g->in = gb_packed_declare(net, &d->bert->config, rows, batch);
     g->context = gb_packed_declare(net, &d->bert->config, context_rows, batch);
     g->cls = gb_rows_declare(net, batch, rows);
@@ -173,11 +199,12 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     decoding *d = self;
     const decoding_graph *g = graph_;
     const gb_bert_config *config = &d->bert->config;
-    return gb_packed_fill(exec, &g->in, &d->passages, config, d->params.seed, step, status) &&
-           gb_packed_fill(exec, &g->context, &d->contexts, config, d->params.seed, step, status) &&
-           gb_rows_fill(exec, &g->cls, d->passages.starts, d->params.batch, status) &&
-           gb_rows_fill(exec, &g->slot, d->contexts.starts, d->params.batch, status) &&
-           labelled_fill(exec, &g->labels, &d->masked, &d->targets, status) &&
+    const gb_packed *passages = d->now[0].packed, *contexts = d->now[1].packed;
+    return gb_packed_fill(exec, &g->in, passages, config, d->params.seed, step, status) &&
+           gb_packed_fill(exec, &g->context, contexts, config, d->params.seed, step, status) &&
+           gb_rows_fill(exec, &g->cls, passages->starts, passages->count, status) &&
+           gb_rows_fill(exec, &g->slot, contexts->starts, contexts->count, status) &&
+           labelled_fill(exec, &g->labels, d->now[0].labelled, d->now[1].labelled, status) &&
            (!d->decoder->fill || d->decoder->fill(d, exec, g, status));
 }
 
@@ -193,6 +220,8 @@ void decoding_destroy(void *self)
     gb_packed_free(&d->contexts);
     labelled_rows_free(&d->masked);
     labelled_rows_free(&d->targets);
+    texts_free(&d->now[0]);
+    texts_free(&d->now[1]);
     free(d);
 }
 
@@ -219,6 +248,7 @@ void *decoding_create(const gb_pretrain_params *params, const gb_pretrain_data *
                       .graph_bytes = sizeof(decoding_graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count, .select = take_part}};
     return d;
 }

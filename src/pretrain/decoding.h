@@ -49,12 +49,15 @@ struct decoding {
     masker masker;                 /* scratch */
     gb_packed passages, contexts;  /* the encoder's and the decoder's batch */
     labelled_rows masked, targets; /* rows with a loss in each */
+    texts_now now[2];              /* of each, all or a part */
 };
 /* Create and destroy of an objective (see gb_objective). */
 void *decoding_create(const gb_pretrain_params *params, const gb_pretrain_data *data,
                       const gb_bert *bert, gb_params *model, const decoder_kind *kind,
                       gb_task *task, gb_status *status);
 void decoding_destroy(void *self);
+/* At the end of sample: the whole batch runs, as long as no part is selected. */
+void decoding_whole(decoding *d, gb_shape *shape);
 
 /* ---- for decoders ---- */
 

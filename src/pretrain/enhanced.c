@@ -201,13 +201,14 @@ static gb_tensor apply(const decoding *d, gb_net *net, decoding_graph *g, gb_ten
 static bool fill(const decoding *d, gb_exec *exec, const decoding_graph *g, gb_status *status)
 {
     const enhanced *e = d->own;
+    const gb_packed *texts = d->now[1].packed;
     uint32_t *bits = gb_exec_input(exec, g->bits, status);
     if (!bits)
         return false;
-    size_t used = (size_t)d->contexts.rows * e->words, all = (size_t)g->context.rows * e->words;
-    memcpy(bits, e->bits, used * sizeof *bits);
+    size_t used = (size_t)texts->rows * e->words, all = (size_t)g->context.rows * e->words;
+    memcpy(bits, e->bits + (size_t)texts->row0 * e->words, used * sizeof *bits);
     memset(bits + used, 0, (all - used) * sizeof *bits); /* the padding sees nothing */
-    return gb_spread_fill(exec, &g->spread, &d->contexts, status);
+    return gb_spread_fill(exec, &g->spread, texts, status);
 }
 
 static const decoder_kind decoder_enhanced = {

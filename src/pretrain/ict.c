@@ -16,6 +16,7 @@ typedef struct ict {
     masker masker;                           /* scratch */
     gb_packed packed;                        /* sentences, then the rests */
     labelled_rows labelled;                  /* masked rows */
+    texts_now now;                           /* all of it or a part */
     gb_id_range *sentences;                  /* scratch */
     uint32_t *rest;                          /* scratch: a passage without a sentence */
     size_t sentence_capacity, rest_capacity; /* allocated */
@@ -24,7 +25,7 @@ typedef struct ict {
 typedef struct graph {
     gb_packed_inputs in;           /* texts */
     labelled_inputs labels;        /* masked rows */
-    gb_rows_inputs queries, rests; /* first rows of the texts */
+    gb_rows_inputs queries, rests; /* first rows of the texts; of a part: queries has all */
     pair_inputs pairs;             /* sentence i belongs to rest i */
 } graph;
 
@@ -79,7 +80,37 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     }
     shape->size[0] = gb_bucket_rows(t->packed.rows);
     shape->size[1] = gb_bucket_rows(t->packed.labelled);
+    texts_whole(&t->now, &t->packed, &t->labelled);
     return labelled_rows_of(&t->labelled, &t->packed, status);
+}
+
+static uint32_t count(const void *self)
+{
+    return 2 * ((const ict *)self)->params.batch;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    ict *t = self;
+    if (!texts_part(&t->now, &t->packed, &t->labelled, first, texts, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(t->now.packed->rows);
+    shape->size[1] = gb_bucket_rows(t->now.labelled->count);
+    return true;
+}
+
+static void build_part(const ict *t, gb_net *net, const gb_shape *shape, graph *g,
+                       gb_tensor losses[GB_MAX_LOSSES])
+{
+    uint32_t texts = shape->texts, rows = shape->size[0];
+    g->in = gb_packed_declare(net, &t->bert->config, rows, texts);
+    g->labels = labelled_declare(net, shape->size[1], rows, 0);
+    g->queries = gb_rows_declare(net, texts, rows);
+    gb_tensor h = gb_bert_encode(net, t->bert, &g->in, 0, NULL);
+    losses[0] = losses[1] = labelled_loss(net, t->bert, &g->labels, h, GB_NO_TENSOR);
+    losses[2] = GB_NO_TENSOR;
+    net->vectors = gb_rows_gather(net, h, &g->queries);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -88,6 +119,10 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     ict *t = self;
     graph *g = graph_;
     uint32_t batch = t->params.batch, rows = shape->size[0];
+    if (shape->texts) {
+        build_part(t, net, shape, g, losses);
+        return;
+    }
     g->in = gb_packed_declare(net, &t->bert->config, rows, 2 * batch);
     g->labels = labelled_declare(net, shape->size[1], rows, 0);
     g->queries = gb_rows_declare(net, batch, rows);
@@ -100,15 +135,41 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     losses[0] = gb_add(net->tape, losses[1], losses[2]);
 }
 
+static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
+                    gb_tensor losses[GB_MAX_LOSSES])
+{
+    ict *t = self;
+    graph *g = graph_;
+    uint32_t batch = t->params.batch;
+    g->queries = gb_rows_declare(net, batch, 2 * batch);
+    g->rests = gb_rows_declare(net, batch, 2 * batch);
+    g->pairs = pair_declare(net, batch);
+    losses[0] = losses[2] =
+        pair_loss(net, &g->pairs, gb_rows_gather(net, vectors, &g->queries),
+                  gb_rows_gather(net, vectors, &g->rests), t->params.temperature);
+}
+
+static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
+{
+    const ict *t = self;
+    const graph *g = graph_;
+    return gb_rows_fill_range(exec, &g->queries, 0, status) &&
+           gb_rows_fill_range(exec, &g->rests, t->params.batch, status) &&
+           pair_fill(exec, &g->pairs, status);
+}
+
 static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
 {
     ict *t = self;
     const graph *g = graph_;
     uint32_t batch = t->params.batch;
-    return gb_packed_fill(exec, &g->in, &t->packed, &t->bert->config, t->params.seed, step,
-                          status) &&
-           labelled_fill(exec, &g->labels, &t->labelled, NULL, status) &&
-           gb_rows_fill(exec, &g->queries, t->packed.starts, batch, status) &&
+    const gb_packed *texts = t->now.packed;
+    if (!gb_packed_fill(exec, &g->in, texts, &t->bert->config, t->params.seed, step, status) ||
+        !labelled_fill(exec, &g->labels, t->now.labelled, NULL, status))
+        return false;
+    if (texts != &t->packed)
+        return gb_rows_fill(exec, &g->queries, texts->starts, texts->count, status);
+    return gb_rows_fill(exec, &g->queries, t->packed.starts, batch, status) &&
            gb_rows_fill(exec, &g->rests, t->packed.starts + batch, batch, status) &&
            pair_fill(exec, &g->pairs, status);
 }
@@ -122,6 +183,7 @@ static void destroy(void *self)
     masker_free(&t->masker);
     gb_packed_free(&t->packed);
     labelled_rows_free(&t->labelled);
+    texts_free(&t->now);
     free(t->sentences);
     free(t->rest);
     free(t);
@@ -146,7 +208,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count,
+                              .select = take_part,
+                              .vectors = 1,
+                              .compare = compare,
+                              .fill_compare = fill_compare}};
     return t;
 }
 

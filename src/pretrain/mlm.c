@@ -11,6 +11,7 @@ typedef struct mlm {
     masker masker;             /* scratch */
     gb_packed packed;          /* batch of the step */
     labelled_rows labelled;    /* its masked rows */
+    texts_now now;             /* all of it or a part */
 } mlm;
 
 typedef struct graph {
@@ -31,7 +32,24 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     }
     shape->size[0] = gb_bucket_rows(m->packed.rows);
     shape->size[1] = gb_bucket_rows(m->packed.labelled);
+    texts_whole(&m->now, &m->packed, &m->labelled);
     return labelled_rows_of(&m->labelled, &m->packed, status);
+}
+
+static uint32_t count(const void *self)
+{
+    return ((const mlm *)self)->params.batch;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    mlm *m = self;
+    if (!texts_part(&m->now, &m->packed, &m->labelled, first, texts, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(m->now.packed->rows);
+    shape->size[1] = gb_bucket_rows(m->now.labelled->count);
+    return true;
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -39,7 +57,8 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
 {
     mlm *m = self;
     graph *g = graph_;
-    g->in = gb_packed_declare(net, &m->bert->config, shape->size[0], m->params.batch);
+    g->in =
+        gb_packed_declare(net, &m->bert->config, shape->size[0], texts_of(shape, m->params.batch));
     g->labels = labelled_declare(net, shape->size[1], shape->size[0], 0);
     gb_tensor h = gb_bert_encode(net, m->bert, &g->in, 0, NULL);
     losses[0] = labelled_loss(net, m->bert, &g->labels, h, GB_NO_TENSOR);
@@ -49,9 +68,9 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
 {
     mlm *m = self;
     const graph *g = graph_;
-    return gb_packed_fill(exec, &g->in, &m->packed, &m->bert->config, m->params.seed, step,
+    return gb_packed_fill(exec, &g->in, m->now.packed, &m->bert->config, m->params.seed, step,
                           status) &&
-           labelled_fill(exec, &g->labels, &m->labelled, NULL, status);
+           labelled_fill(exec, &g->labels, m->now.labelled, NULL, status);
 }
 
 static void destroy(void *self)
@@ -63,6 +82,7 @@ static void destroy(void *self)
     masker_free(&m->masker);
     gb_packed_free(&m->packed);
     labelled_rows_free(&m->labelled);
+    texts_free(&m->now);
     free(m);
 }
 
@@ -85,7 +105,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count, .select = take_part}};
     return m;
 }
 

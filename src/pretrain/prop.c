@@ -20,6 +20,7 @@ typedef struct prop {
     prop_words words;          /* of the collection */
     gb_packed packed;          /* passages, then likelier and less likely sets in turn */
     labelled_rows labelled;    /* masked rows */
+    texts_now now;             /* all of it or a part */
     bool *paired;              /* [batch] the passage has sets */
     bool by_attention;         /* B-PROP */
     prop_attention attention;  /* of the encoder at the start, B-PROP */
@@ -28,7 +29,7 @@ typedef struct prop {
 typedef struct graph {
     gb_packed_inputs in;           /* texts */
     labelled_inputs labels;        /* masked rows */
-    gb_rows_inputs passages, sets; /* first rows of the texts */
+    gb_rows_inputs passages, sets; /* first rows of the texts; of a part: passages has all */
     gb_tensor pairs;               /* u32 [batch, 2] */
     gb_tensor weights;             /* f32 [batch, 1] */
 } graph;
@@ -92,7 +93,53 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         }
     shape->size[0] = gb_bucket_rows(p->packed.rows);
     shape->size[1] = gb_bucket_rows(p->packed.labelled);
+    texts_whole(&p->now, &p->packed, &p->labelled);
     return labelled_rows_of(&p->labelled, &p->packed, status);
+}
+
+static uint32_t count(const void *self)
+{
+    return 3 * ((const prop *)self)->params.batch;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    prop *p = self;
+    if (!texts_part(&p->now, &p->packed, &p->labelled, first, texts, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(p->now.packed->rows);
+    shape->size[1] = gb_bucket_rows(p->now.labelled->count);
+    return true;
+}
+
+static void declare_pairs(gb_net *net, graph *g, uint32_t batch)
+{
+    g->pairs = gb_tape_input(net->tape, "better and worse sets", GB_U32, batch, 2);
+    g->weights = gb_tape_input(net->tape, "pair weights", GB_F32, batch, 1);
+}
+
+static gb_tensor preference(const prop *p, gb_net *net, const graph *g, gb_tensor passages,
+                            gb_tensor sets)
+{
+    gb_tensor scores = gb_matmul(net->tape, GB_NT, passages, sets);
+    double t =
+        p->params.temperature > 0 ? p->params.temperature : sqrt(p->bert->config.hidden_size);
+    return gb_preference_loss(net->tape, gb_scale(net->tape, scores, (float)(1 / t)), g->pairs,
+                              g->weights);
+}
+
+static void build_part(const prop *p, gb_net *net, const gb_shape *shape, graph *g,
+                       gb_tensor losses[GB_MAX_LOSSES])
+{
+    uint32_t texts = shape->texts, rows = shape->size[0];
+    g->in = gb_packed_declare(net, &p->bert->config, rows, texts);
+    g->labels = labelled_declare(net, shape->size[1], rows, 0);
+    g->passages = gb_rows_declare(net, texts, rows);
+    gb_tensor h = gb_bert_encode(net, p->bert, &g->in, 0, NULL);
+    losses[0] = losses[1] = labelled_loss(net, p->bert, &g->labels, h, GB_NO_TENSOR);
+    losses[2] = GB_NO_TENSOR;
+    net->vectors = gb_rows_gather(net, h, &g->passages);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -100,35 +147,39 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
 {
     prop *p = self;
     graph *g = graph_;
-    gb_tape *tape = net->tape;
     uint32_t batch = p->params.batch, rows = shape->size[0];
+    if (shape->texts) {
+        build_part(p, net, shape, g, losses);
+        return;
+    }
     g->in = gb_packed_declare(net, &p->bert->config, rows, 3 * batch);
     g->labels = labelled_declare(net, shape->size[1], rows, 0);
     g->passages = gb_rows_declare(net, batch, rows);
     g->sets = gb_rows_declare(net, 2 * batch, rows);
-    g->pairs = gb_tape_input(tape, "better and worse sets", GB_U32, batch, 2);
-    g->weights = gb_tape_input(tape, "pair weights", GB_F32, batch, 1);
+    declare_pairs(net, g, batch);
     gb_tensor h = gb_bert_encode(net, p->bert, &g->in, 0, NULL);
     losses[1] = labelled_loss(net, p->bert, &g->labels, h, GB_NO_TENSOR);
     gb_tensor passages = gb_rows_gather(net, h, &g->passages);
-    gb_tensor scores = gb_matmul(tape, GB_NT, passages, gb_rows_gather(net, h, &g->sets));
-    double t =
-        p->params.temperature > 0 ? p->params.temperature : sqrt(p->bert->config.hidden_size);
-    losses[2] =
-        gb_preference_loss(tape, gb_scale(tape, scores, (float)(1 / t)), g->pairs, g->weights);
-    losses[0] = gb_add(tape, losses[1], losses[2]);
+    losses[2] = preference(p, net, g, passages, gb_rows_gather(net, h, &g->sets));
+    losses[0] = gb_add(net->tape, losses[1], losses[2]);
 }
 
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
+                    gb_tensor losses[GB_MAX_LOSSES])
 {
     prop *p = self;
-    const graph *g = graph_;
+    graph *g = graph_;
+    uint32_t batch = p->params.batch;
+    g->passages = gb_rows_declare(net, batch, 3 * batch);
+    g->sets = gb_rows_declare(net, 2 * batch, 3 * batch);
+    declare_pairs(net, g, batch);
+    losses[0] = losses[2] = preference(p, net, g, gb_rows_gather(net, vectors, &g->passages),
+                                       gb_rows_gather(net, vectors, &g->sets));
+}
+
+static bool fill_pairs(const prop *p, gb_exec *exec, const graph *g, gb_status *status)
+{
     uint32_t batch = p->params.batch, paired = 0;
-    if (!gb_packed_fill(exec, &g->in, &p->packed, &p->bert->config, p->params.seed, step, status) ||
-        !labelled_fill(exec, &g->labels, &p->labelled, NULL, status) ||
-        !gb_rows_fill(exec, &g->passages, p->packed.starts, batch, status) ||
-        !gb_rows_fill(exec, &g->sets, p->packed.starts + batch, 2 * batch, status))
-        return false;
     uint32_t *pairs = gb_exec_input(exec, g->pairs, status);
     float *weights = pairs ? gb_exec_input(exec, g->weights, status) : NULL;
     if (!weights)
@@ -143,6 +194,31 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     return true;
 }
 
+static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
+{
+    const prop *p = self;
+    const graph *g = graph_;
+    return gb_rows_fill_range(exec, &g->passages, 0, status) &&
+           gb_rows_fill_range(exec, &g->sets, p->params.batch, status) &&
+           fill_pairs(p, exec, g, status);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    prop *p = self;
+    const graph *g = graph_;
+    const gb_packed *texts = p->now.packed;
+    uint32_t batch = p->params.batch;
+    if (!gb_packed_fill(exec, &g->in, texts, &p->bert->config, p->params.seed, step, status) ||
+        !labelled_fill(exec, &g->labels, p->now.labelled, NULL, status))
+        return false;
+    if (texts != &p->packed)
+        return gb_rows_fill(exec, &g->passages, texts->starts, texts->count, status);
+    return gb_rows_fill(exec, &g->passages, p->packed.starts, batch, status) &&
+           gb_rows_fill(exec, &g->sets, p->packed.starts + batch, 2 * batch, status) &&
+           fill_pairs(p, exec, g, status);
+}
+
 static void destroy(void *self)
 {
     prop *p = self;
@@ -154,6 +230,7 @@ static void destroy(void *self)
     prop_attention_free(&p->attention);
     gb_packed_free(&p->packed);
     labelled_rows_free(&p->labelled);
+    texts_free(&p->now);
     free(p->paired);
     free(p);
 }
@@ -181,7 +258,12 @@ static void *make(const gb_pretrain_params *params, const gb_pretrain_data *data
                       .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count,
+                              .select = take_part,
+                              .vectors = 1,
+                              .compare = compare,
+                              .fill_compare = fill_compare}};
     return p;
 }
 

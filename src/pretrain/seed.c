@@ -35,7 +35,7 @@ static gb_tensor apply(const decoding *d, gb_net *net, decoding_graph *g, gb_ten
 
 static bool fill(const decoding *d, gb_exec *exec, const decoding_graph *g, gb_status *status)
 {
-    return gb_spread_fill(exec, &g->spread, &d->contexts, status);
+    return gb_spread_fill(exec, &g->spread, d->now[1].packed, status);
 }
 
 static const decoder_kind decoder_memory = {

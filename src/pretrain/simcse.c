@@ -14,13 +14,14 @@ typedef struct simcse {
     gb_projector projector;    /* on [CLS] */
     row_order order;           /* passages */
     gb_packed packed;          /* sentences, then the same again */
+    texts_now now;             /* all of it or a part */
     gb_id_range *sentences;    /* scratch */
     size_t sentence_capacity;  /* allocated */
 } simcse;
 
 typedef struct graph {
     gb_packed_inputs in;          /* texts */
-    gb_rows_inputs first, second; /* their first rows */
+    gb_rows_inputs first, second; /* their first rows; of a part: first has all */
     pair_inputs pairs;            /* view i belongs to view i */
 } graph;
 
@@ -47,6 +48,22 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         if (!add_sentence(s, step, i % s->params.batch, status))
             return false;
     shape->size[0] = gb_bucket_rows(s->packed.rows);
+    texts_whole(&s->now, &s->packed, NULL);
+    return true;
+}
+
+static uint32_t count(const void *self)
+{
+    return 2 * ((const simcse *)self)->params.batch;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    simcse *s = self;
+    if (!texts_part(&s->now, &s->packed, NULL, first, texts, status))
+        return false;
+    shape->size[0] = gb_bucket_rows(s->now.packed->rows);
     return true;
 }
 
@@ -63,6 +80,13 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     simcse *s = self;
     graph *g = graph_;
     uint32_t batch = s->params.batch, rows = shape->size[0];
+    if (shape->texts) {
+        g->in = gb_packed_declare(net, &s->bert->config, rows, shape->texts);
+        g->first = gb_rows_declare(net, shape->texts, rows);
+        net->vectors = view(s, net, gb_bert_encode(net, s->bert, &g->in, 0, NULL), &g->first);
+        losses[0] = GB_NO_TENSOR;
+        return;
+    }
     g->in = gb_packed_declare(net, &s->bert->config, rows, 2 * batch);
     g->first = gb_rows_declare(net, batch, rows);
     g->second = gb_rows_declare(net, batch, rows);
@@ -72,14 +96,39 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
                           s->params.temperature);
 }
 
+static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
+                    gb_tensor losses[GB_MAX_LOSSES])
+{
+    simcse *s = self;
+    graph *g = graph_;
+    uint32_t batch = s->params.batch;
+    g->first = gb_rows_declare(net, batch, 2 * batch);
+    g->second = gb_rows_declare(net, batch, 2 * batch);
+    g->pairs = pair_declare(net, batch);
+    losses[0] = pair_loss(net, &g->pairs, gb_rows_gather(net, vectors, &g->first),
+                          gb_rows_gather(net, vectors, &g->second), s->params.temperature);
+}
+
+static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
+{
+    const simcse *s = self;
+    const graph *g = graph_;
+    return gb_rows_fill_range(exec, &g->first, 0, status) &&
+           gb_rows_fill_range(exec, &g->second, s->params.batch, status) &&
+           pair_fill(exec, &g->pairs, status);
+}
+
 static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
 {
     simcse *s = self;
     const graph *g = graph_;
     uint32_t batch = s->params.batch;
-    return gb_packed_fill(exec, &g->in, &s->packed, &s->bert->config, s->params.seed, step,
-                          status) &&
-           gb_rows_fill(exec, &g->first, s->packed.starts, batch, status) &&
+    const gb_packed *texts = s->now.packed;
+    if (!gb_packed_fill(exec, &g->in, texts, &s->bert->config, s->params.seed, step, status))
+        return false;
+    if (texts != &s->packed)
+        return gb_rows_fill(exec, &g->first, texts->starts, texts->count, status);
+    return gb_rows_fill(exec, &g->first, s->packed.starts, batch, status) &&
            gb_rows_fill(exec, &g->second, s->packed.starts + batch, batch, status) &&
            pair_fill(exec, &g->pairs, status);
 }
@@ -91,6 +140,7 @@ static void destroy(void *self)
         return;
     row_order_free(&s->order);
     gb_packed_free(&s->packed);
+    texts_free(&s->now);
     free(s->sentences);
     free(s);
 }
@@ -120,7 +170,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill};
+                      .fill = fill,
+                      .cut = {.count = count,
+                              .select = take_part,
+                              .vectors = 1,
+                              .compare = compare,
+                              .fill_compare = fill_compare}};
     return s;
 }
 

@@ -233,10 +233,21 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
             !replace(s, packed[side], rows[side], 2 * step + side, status) ||
             !find_targets(packed[side], rows[side], status))
             return false;
-    shape->size[0] = gb_bucket_rows(d->passages.rows);
-    shape->size[1] = gb_bucket_rows(d->contexts.rows);
-    shape->size[2] = gb_bucket_rows(d->masked.count + d->targets.count);
+    decoding_whole(d, shape);
     return true;
+}
+
+static uint32_t count(const void *self)
+{
+    const simlm *s = self;
+    return s->task.cut.count(s->decoding);
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    simlm *s = self;
+    return s->task.cut.select(s->decoding, first, texts, shape, status);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph,
@@ -341,6 +352,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     task->sample = sample;
     task->build = build;
     task->fill = fill;
+    task->cut = (gb_cut){.count = count, .select = take_part};
     return s;
 }
 

@@ -35,8 +35,10 @@ void gb_state_destroy(gb_state *state)
 {
     if (!state)
         return;
-    for (int a = 0; a < GB_ARENA_COUNT; a++)
+    for (int a = 0; a < GB_ARENA_COUNT; a++) {
+        gb_program_destroy(state->clear[a]);
         gb_buffer_destroy(state->arenas[a]);
+    }
     free(state);
 }
 
@@ -50,6 +52,21 @@ bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status 
 {
     return gb_download(state->device, state->arenas[arena], 0, values,
                        gb_params_floats(state->params) * 4, status);
+}
+
+bool gb_state_clear(gb_state *state, gb_arena_id arena, gb_status *status)
+{
+    uint64_t bytes = gb_params_floats(state->params) * 4;
+    gb_item item = {.kind = GB_ITEM_FILL,
+                    .barrier_before = true,
+                    .label = "clear",
+                    .bind = {{state->arenas[arena], 0, bytes}}};
+    if (!bytes)
+        return true;
+    if (!state->clear[arena] &&
+        !(state->clear[arena] = gb_program_create(state->device, &item, 1, status)))
+        return false;
+    return gb_program_submit(state->clear[arena], status) != 0;
 }
 
 gb_device *gb_state_device(const gb_state *state)

@@ -45,6 +45,7 @@ void gb_tape_destroy(gb_tape *tape)
     free(tape->nodes);
     free(tape->of_param);
     free(tape->grad_of_param);
+    free(tape->layers);
     free(tape);
 }
 

@@ -4,6 +4,11 @@
 
 #include <gabbro/tape.h>
 
+/* A range of nodes. */
+typedef struct tape_layer {
+    uint32_t first, end; /* nodes [first, end) */
+} tape_layer;
+
 struct gb_tape {
     char name[64];            /* for messages */
     const gb_params *params;  /* of the model; not owned */
@@ -15,6 +20,9 @@ struct gb_tape {
     size_t node_capacity;     /* allocated */
     gb_tensor *of_param;      /* tensor of each parameter, or GB_NO_TENSOR */
     gb_tensor *grad_of_param; /* gradient slot of each parameter, or GB_NO_TENSOR */
+    tape_layer *layers;       /* computed again for their gradient, in order */
+    size_t layer_count;       /* how many */
+    size_t layer_capacity;    /* allocated */
     gb_status failure;        /* first failure while building */
 };
 

@@ -1,0 +1,66 @@
+/* What the training loop and the steps in parts share. */
+#ifndef NN_TRAIN_H
+#define NN_TRAIN_H
+
+#include <gabbro/nn.h>
+
+/* What a recorded tape is for. */
+typedef enum bucket_kind {
+    BUCKET_WHOLE,   /* a batch, forward and gradient */
+    BUCKET_PART,    /* a part of it, its gradient added to what is there */
+    BUCKET_VECTORS, /* a part, forward to its vectors alone */
+    BUCKET_COMPARE, /* losses from all vectors, and the gradient of the vectors */
+} bucket_kind;
+
+/* A recorded tape and the shape it serves. */
+typedef struct bucket {
+    bucket_kind kind;                /* what it computes */
+    gb_shape shape;                  /* of its batches */
+    gb_tape *tape;                   /* the program */
+    gb_exec *exec;                   /* recorded */
+    void *graph;                     /* the task's record of inputs */
+    gb_tensor losses[GB_MAX_LOSSES]; /* outputs, or GB_NO_TENSOR */
+    gb_tensor vectors;               /* output of BUCKET_VECTORS, input of BUCKET_COMPARE */
+    gb_tensor gradient;              /* of them: output of BUCKET_COMPARE, input of BUCKET_PART */
+} bucket;
+
+/* A run whose losses have not been read yet. */
+typedef struct pending {
+    bucket *bucket;  /* NULL: none */
+    uint64_t ticket; /* its run */
+    uint32_t step;   /* its number */
+} pending;
+
+typedef struct trainer {
+    gb_device *device;             /* where */
+    const gb_task *task;           /* what */
+    const gb_train_params *params; /* how */
+    gb_state *state;               /* parameters, gradients, moments */
+    bucket **buckets;              /* recorded shapes */
+    size_t bucket_count, bucket_capacity;
+    gb_tape *adamw_tape;                       /* norm, clipping, update */
+    gb_exec *adamw;                            /* recorded */
+    gb_tensor adamw_step;                      /* its input */
+    double (*log)[GB_MAX_LOSSES];              /* losses of every step */
+    pending last;                              /* run in flight */
+    double flops;                              /* done by this process */
+    double data_s, build_s;                    /* time spent on batches and on programs */
+    uint32_t parts;                            /* most parts of a batch so far */
+    float *vectors, *gradients;                /* of all texts of a batch, when it runs in parts */
+    size_t vector_capacity, gradient_capacity; /* allocated */
+} trainer;
+
+uint32_t train_loss_count(const gb_task *task);
+/* The bucket of a kind and shape, built when it is new. width: of vectors, for BUCKET_COMPARE. */
+bucket *train_bucket(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
+                     gb_status *status);
+/* Submit a run of a filled bucket, and read the losses of the run before it. */
+bool train_run(trainer *t, bucket *b, uint32_t step, gb_status *status);
+/* Wait for the last run and add its losses to those of its step, which the step set to zero. */
+bool train_collect(trainer *t, gb_status *status);
+/* Program of a bucket, see parts.c. */
+bool parts_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb_status *status);
+/* Gradients of the drawn batch, in parts, into the arena. */
+bool parts_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status);
+
+#endif

@@ -1,0 +1,383 @@
+/* A batch in parts, and layers computed twice: the gradients of the whole batch, with dropout. */
+#include "../parity/trust.h"
+#include "tiny.h"
+
+#include <gabbro/finetune.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Float32 sums in another order, relative to the largest gradient of a parameter. */
+#define BOUND 1e-5
+#define STEP  2
+
+/* Gradients and losses of a step. */
+typedef struct gradient {
+    float *values;                /* [gb_params_floats] */
+    double losses[GB_MAX_LOSSES]; /* of the task */
+    uint64_t arena_bytes;         /* of activations */
+} gradient;
+
+static gradient make_gradient(gb_device *device, const model *m, uint32_t micro, bool recompute)
+{
+    gb_status status = {0};
+    gb_train_params params = {.params = m->params,
+                              .config = &m->config,
+                              .schedule = {GB_SCHEDULE_CONSTANT, .01f, 0, 0, 9},
+                              .adamw = {.9f, .999f, 1e-8f, .01f},
+                              .longest = m->longest,
+                              .label = "test",
+                              .micro_batch = micro,
+                              .recompute = recompute};
+    gradient g = {0};
+    MUST(g.values = gb_alloc(gb_params_floats(m->params), sizeof *g.values, &status));
+    MUST(gb_train_gradient(device, &m->task, &params, m->values, STEP, g.values, g.losses,
+                           &g.arena_bytes, &status));
+    return g;
+}
+
+static double worst_of(const model *m, const gradient *got, const gradient *wanted)
+{
+    size_t floats = gb_params_floats(m->params);
+    double *numbers = malloc(floats * sizeof *numbers);
+    for (size_t i = 0; i < floats; i++)
+        numbers[i] = wanted->values[i];
+    double worst = worst_gradient(m->params, got->values, numbers);
+    free(numbers);
+    for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++)
+        cr_expect_float_eq(got->losses[l], wanted->losses[l], 2e-6 * fabs(wanted->losses[l]),
+                           "%s: %.9g, not %.9g", m->task.loss_names[l], got->losses[l],
+                           wanted->losses[l]);
+    return worst;
+}
+
+static void expect_same_gradient(const model *m, const char *what, const gradient *a,
+                                 const gradient *b)
+{
+    size_t bytes = gb_params_floats(m->params) * sizeof *a->values;
+    bool same =
+        !memcmp(a->values, b->values, bytes) && !memcmp(a->losses, b->losses, sizeof a->losses);
+    cr_expect(same, "%s changes bits", what);
+}
+
+/* The same, with less memory. */
+static void check_recomputing(gb_device *device, const model *m, uint32_t micro,
+                              const gradient *kept)
+{
+    gradient again = make_gradient(device, m, micro, true);
+    expect_same_gradient(m, "computing layers again", &again, kept);
+    cr_expect_lt(again.arena_bytes, kept->arena_bytes, "%llu bytes, kept %llu",
+                 (unsigned long long)again.arena_bytes, (unsigned long long)kept->arena_bytes);
+    free(again.values);
+}
+
+/* Parts of 1, 2 and 3 texts of the batch against all at once; some do not divide it. */
+static void check(gb_device *device, const model *m, const char *name)
+{
+    gradient whole = make_gradient(device, m, 0, false);
+    uint32_t texts = m->task.cut.count(m->task.self);
+    double worst = 0;
+    check_recomputing(device, m, 0, &whole);
+    for (uint32_t micro = 1; micro <= 3; micro++) {
+        gradient parts = make_gradient(device, m, micro, false);
+        worst = fmax(worst, worst_of(m, &parts, &whole));
+        if (micro == 2)
+            check_recomputing(device, m, micro, &parts);
+        free(parts.values);
+    }
+    gradient larger = make_gradient(device, m, texts + 1, false);
+    expect_same_gradient(m, "a part larger than the batch", &larger, &whole);
+    free(larger.values);
+    free(whole.values);
+    char what[100];
+    snprintf(what, sizeof what, "%s in parts of 1, 2, 3 of %u texts: gradients", name, texts);
+    trust(what, "the whole batch, with dropout", worst, BOUND);
+}
+
+/* ---- pre-training ---- */
+
+typedef struct objective_case {
+    const char *objective;                        /* by name */
+    void (*change)(gb_pretrain_params *settings); /* what differs from tiny_settings, or NULL */
+} objective_case;
+
+static void one_sided(gb_pretrain_params *settings)
+{
+    settings->contrast = GB_CONTRAST_ONE_SIDED;
+    settings->lm_weight = 2;
+}
+
+static void masked(gb_pretrain_params *settings)
+{
+    settings->decoder = GB_DECODER_MASKED;
+    settings->decoder_layers = 2;
+}
+
+static void check_cases(const objective_case *cases, size_t count)
+{
+    scratch s = scratch_enter();
+    tiny t = tiny_make();
+    tiny_generator(&t);
+    gb_device *device = tiny_device();
+    for (size_t i = 0; i < count; i++) {
+        gb_status status = {0};
+        gb_bert_config config = tiny_config(&t, 16, 32, .1);
+        config.layers = 3;
+        gb_pretrain_params settings = tiny_settings();
+        if (cases[i].change)
+            cases[i].change(&settings);
+        model m;
+        model_make(&m, &t, &config, cases[i].objective, &settings);
+        if (m.objective->prepare)
+            MUST(m.objective->prepare(m.self, device, m.params, m.values, &status));
+        check(device, &m, cases[i].objective);
+        model_free(&m);
+    }
+    tiny_device_close(device);
+    tiny_free(&t);
+    scratch_leave(&s);
+}
+#define CHECK(...)                                                                                 \
+    do {                                                                                           \
+        static const objective_case cases[] = {__VA_ARGS__};                                       \
+        check_cases(cases, sizeof cases / sizeof *cases);                                          \
+    } while (0)
+
+Test(micro, masked_language_models, .timeout = 120)
+{
+    CHECK({"mlm"}, {"condenser"}, {"bow"});
+}
+
+Test(micro, decoders, .timeout = 120)
+{
+    CHECK({"cotmae"}, {"cotmae", masked}, {"autoencoding"}, {"autoregression"}, {"bottleneck"},
+          {"enhanced"}, {"seed"}, {"simlm"});
+}
+
+Test(micro, compared_texts, .timeout = 120)
+{
+    CHECK({"cocondenser"}, {"cocondenser", one_sided}, {"costa"}, {"ict"}, {"simcse"}, {"prop"},
+          {"bprop"});
+}
+
+/* Every objective is above, but for the one that cannot be cut. */
+Test(micro, says_what_cannot_be_cut, .timeout = 60)
+{
+    scratch s = scratch_enter();
+    tiny t = tiny_make();
+    gb_bert_config config = tiny_config(&t, 16, 32, .1);
+    gb_pretrain_params settings = tiny_settings();
+    gb_device *device = tiny_device();
+    gb_status status = {0};
+    uint64_t bytes;
+    double losses[GB_MAX_LOSSES];
+    model m;
+    model_make(&m, &t, &config, "contriever", &settings);
+    gb_train_params params = {
+        .params = m.params, .config = &config, .longest = m.longest, .label = "contriever"};
+    params.micro_batch = 2;
+    float *gradients = calloc(gb_params_floats(m.params), sizeof *gradients);
+    cr_expect_not(gb_train_gradient(device, &m.task, &params, m.values, 0, gradients, losses,
+                                    &bytes, &status));
+    cr_expect_eq(status.code, GB_USAGE);
+    cr_expect(strstr(status.what, "cannot be cut"), "%s", status.what);
+    free(gradients);
+    model_free(&m);
+    tiny_device_close(device);
+    tiny_free(&t);
+    scratch_leave(&s);
+}
+
+/* ---- fine-tuning ---- */
+
+/* A training set by hand: query i belongs to passage i, the others are negatives. */
+static void check_finetuning(gb_projector_kind projector, const char *name)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    tiny t = tiny_make();
+    gb_device *device = tiny_device();
+    enum { QUERIES = 4, PASSAGES = 8 };
+    gb_training_query queries[QUERIES];
+    uint32_t passages[QUERIES * PASSAGES];
+    for (uint32_t q = 0; q < QUERIES; q++) {
+        queries[q] = (gb_training_query){q, q * PASSAGES, 1, q * PASSAGES + 1, PASSAGES - 1};
+        for (uint32_t p = 0; p < PASSAGES; p++)
+            passages[q * PASSAGES + p] = (q + p) % t.collection->passages;
+    }
+    gb_training_set set = {.queries = queries, .count = QUERIES, .passages = passages};
+    gb_finetune_params settings = {.batch = 3,
+                                   .negatives = 2,
+                                   .longest_query = 12,
+                                   .longest_passage = TINY_LONGEST,
+                                   .seed = 5};
+    model m = {.config = tiny_config(&t, 16, 32, .1), .longest = TINY_LONGEST};
+    m.config.layers = 3;
+    MUST(m.params = gb_params_create(&status));
+    MUST(gb_bert_declare(m.params, &m.config, false, &m.bert, &status));
+    MUST(gb_bert_add_projector(m.params, &m.bert, projector, &status));
+    gb_params_freeze(m.params);
+    MUST(m.values = gb_alloc(gb_params_floats(m.params), sizeof *m.values, &status));
+    gb_params_init(m.params, 7, m.values);
+    MUST(m.self =
+             gb_finetune_create(&settings, &set, &t.tokens, t.vocab, &m.bert, &m.task, &status));
+    check(device, &m, name);
+    gb_finetune_destroy(m.self);
+    model_free(&m);
+    tiny_device_close(device);
+    tiny_free(&t);
+    scratch_leave(&s);
+}
+
+Test(micro, finetuning, .timeout = 120)
+{
+    check_finetuning(GB_PROJECTOR_NONE, "fine-tuning");
+}
+
+Test(micro, finetuning_with_a_projector, .timeout = 120)
+{
+    check_finetuning(GB_PROJECTOR_NONLINEAR, "fine-tuning, projected");
+}
+
+/* ---- training ---- */
+
+#define STEPS 9
+
+/* Train a tiny coCondenser in parts; it kills itself before step `kill_at`. */
+typedef struct killed {
+    gb_task inner;    /* the objective's */
+    uint32_t kill_at; /* step */
+} killed;
+
+static bool killed_sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    killed *k = self;
+    if (step == k->kill_at)
+        raise(SIGKILL);
+    return k->inner.sample(k->inner.self, step, shape, status);
+}
+
+static void killed_build(void *self, gb_net *net, const gb_shape *shape, void *graph,
+                         gb_tensor losses[GB_MAX_LOSSES])
+{
+    killed *k = self;
+    k->inner.build(k->inner.self, net, shape, graph, losses);
+}
+
+static bool killed_fill(void *self, gb_exec *exec, const void *graph, uint32_t step,
+                        gb_status *status)
+{
+    killed *k = self;
+    return k->inner.fill(k->inner.self, exec, graph, step, status);
+}
+
+static uint32_t killed_count(const void *self)
+{
+    const killed *k = self;
+    return k->inner.cut.count(k->inner.self);
+}
+
+static bool killed_select(void *self, uint32_t first, uint32_t count, gb_shape *shape,
+                          gb_status *status)
+{
+    killed *k = self;
+    return k->inner.cut.select(k->inner.self, first, count, shape, status);
+}
+
+static void killed_compare(void *self, gb_net *net, gb_tensor vectors, void *graph,
+                           gb_tensor losses[GB_MAX_LOSSES])
+{
+    killed *k = self;
+    k->inner.cut.compare(k->inner.self, net, vectors, graph, losses);
+}
+
+static bool killed_fill_compare(void *self, gb_exec *exec, const void *graph, gb_status *status)
+{
+    killed *k = self;
+    return k->inner.cut.fill_compare(k->inner.self, exec, graph, status);
+}
+
+static gb_task killed_task(killed *k)
+{
+    gb_task task = k->inner;
+    task.self = k;
+    task.sample = killed_sample;
+    task.build = killed_build;
+    task.fill = killed_fill;
+    task.cut = (gb_cut){killed_count, killed_select, k->inner.cut.vectors, killed_compare,
+                        killed_fill_compare};
+    return task;
+}
+
+typedef struct training {
+    gb_train_result result;           /* of it */
+    double log[STEPS][GB_MAX_LOSSES]; /* losses */
+    float values[1 << 14];            /* parameters afterwards */
+} training;
+
+static void train(training *out, uint32_t micro, const char *resume_dir, uint32_t kill_at)
+{
+    gb_status status = {0};
+    tiny t = tiny_make();
+    gb_device *device = tiny_device();
+    gb_bert_config config = tiny_config(&t, 16, 32, .1);
+    gb_pretrain_params settings = tiny_settings();
+    model m;
+    model_make(&m, &t, &config, "cocondenser", &settings);
+    gb_params_init(m.params, 4, m.values);
+    killed k = {m.task, kill_at};
+    gb_task task = killed_task(&k);
+    gb_train_params params = {.params = m.params,
+                              .config = &config,
+                              .schedule = {GB_SCHEDULE_LINEAR, .01f, 0, 2, STEPS},
+                              .adamw = {.9f, .999f, 1e-8f, .01f},
+                              .largest_norm = 1,
+                              .longest = TINY_LONGEST,
+                              .label = "test",
+                              .resume_dir = resume_dir,
+                              .checkpoint_s = resume_dir ? 1e-9 : 0,
+                              .micro_batch = micro,
+                              .recompute = micro > 0};
+    MUST(gb_train(device, &task, &params, m.values, out->log, &out->result, &status));
+    cr_assert(gb_params_floats(m.params) <= sizeof out->values / sizeof *out->values);
+    memcpy(out->values, m.values, gb_params_floats(m.params) * sizeof *m.values);
+    model_free(&m);
+    tiny_device_close(device);
+    tiny_free(&t);
+}
+
+Test(micro, goes_on_after_a_kill, .timeout = 120)
+{
+    scratch s = scratch_enter();
+    training *whole = calloc(3, sizeof *whole), *quiet = whole + 1, *resumed = whole + 2;
+    train(quiet, 2, NULL, UINT32_MAX);
+    fflush(NULL);
+    pid_t child = fork();
+    cr_assert_neq(child, -1);
+    if (child == 0) {
+        train(resumed, 2, "resume", 5);
+        _exit(0);
+    }
+    int ended;
+    cr_assert_eq(waitpid(child, &ended, 0), child);
+    cr_assert(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL, "ended with %x", (unsigned)ended);
+    train(resumed, 2, "resume", UINT32_MAX);
+    cr_expect_eq(resumed->result.resumed_at, 5);
+    cr_expect_eq(resumed->result.parts, 3);
+    bool same = !memcmp(resumed->values, quiet->values, sizeof quiet->values) &&
+                !memcmp(resumed->log, quiet->log, sizeof quiet->log);
+    trust("a training in parts, killed and resumed: other bits", "the undisturbed one", !same, 0);
+    /* And it is the training of the whole batch. */
+    train(whole, 0, NULL, UINT32_MAX);
+    double worst = 0;
+    for (uint32_t i = 0; i < STEPS; i++)
+        worst = fmax(worst, fabs(quiet->log[i][0] / whole->log[i][0] - 1));
+    char what[100];
+    snprintf(what, sizeof what, "losses of %u steps in parts", STEPS);
+    trust(what, "whole batches, with dropout", worst, 1e-4);
+    cr_expect_eq(whole->result.parts, 1);
+    free(whole);
+    scratch_leave(&s);
+}
