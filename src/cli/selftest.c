@@ -86,10 +86,11 @@ bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_statu
             report->worst[i][SELFTEST_USED] = try_case(device, i, avoid, report);
         if (!(report->worst[i][SELFTEST_USED] <= SELFTEST_TOLERANCE))
             refuse(report, i);
-        if (all && cpu && (avoid | GB_QUIRK_NO_TEXELS) != avoid)
+        if (all && cpu && (avoid | GB_QUIRK_NO_TEXELS) != avoid &&
+            selftest_case_in(i, SELFTEST_BUFFERS))
             report->worst[i][SELFTEST_BUFFERS] =
                 try_case(device, i, avoid | GB_QUIRK_NO_TEXELS, report);
-        if (all && cpu && avoid != GB_QUIRK_VARIANTS)
+        if (all && cpu && avoid != GB_QUIRK_VARIANTS && selftest_case_in(i, SELFTEST_PLAIN))
             report->worst[i][SELFTEST_PLAIN] = try_case(device, i, GB_QUIRK_VARIANTS, report);
     }
     gb_device_avoid(device, avoid);

@@ -8,11 +8,6 @@
 #define SELFTEST_CASES     21
 #define SELFTEST_TOLERANCE 2e-5 /* of a tensor's largest value; sums this short are near 1e-6 */
 
-/* One program of kernels, forward and gradient, with the kernels that the device has now: largest
- * difference from float64, of the tensor's largest value. */
-const char *selftest_case_name(size_t i);
-bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status);
-
 /* Sets of kernels that are tried. */
 typedef enum selftest_column {
     SELFTEST_USED,    /* what programs will use */
@@ -20,6 +15,13 @@ typedef enum selftest_column {
     SELFTEST_PLAIN,   /* next best of everything */
     SELFTEST_COLUMNS
 } selftest_column;
+
+/* One program of kernels, forward and gradient, with the kernels that the device has now: largest
+ * difference from float64, of the tensor's largest value. */
+const char *selftest_case_name(size_t i);
+/* Whether a column tries it: another case may have the same code. */
+bool selftest_case_in(size_t i, selftest_column column);
+bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status);
 
 typedef struct selftest_report {
     uint32_t wrong;                                 /* GB_QUIRK_VARIANTS bits found wrong */
