@@ -169,16 +169,24 @@ json_t *outputs_collect(const char *folder, gb_status *status)
     return outputs;
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+    size_t length = strlen(name), tail = strlen(end);
+    return length > tail && strcmp(name + length - tail, end) == 0;
+}
+
+/* Files of gb_out, model folders and the former ones they replace, folders of collections. */
 static bool remove_draft(void *ctx, const char *path, const char *relative, bool folder,
                          gb_status *status)
 {
     (void)ctx;
-    (void)status;
     const char *slash = strrchr(relative, '/');
     const char *name = slash ? slash + 1 : relative;
-    size_t length = strlen(name);
-    if (!folder && name[0] == '.' && length > 6 && strcmp(name + length - 6, ".draft") == 0)
-        unlink(path);
+    if (!ends_with(name, ".draft") && !ends_with(name, ".draft.old"))
+        return true;
+    if (folder)
+        return gb_remove_tree(path, status);
+    unlink(path);
     return true;
 }
 

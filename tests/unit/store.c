@@ -198,6 +198,14 @@ Test(store, unfinished_step_resumes)
     cr_assert(gb_make_dirs(resume, NULL));
     put(resume, "checkpoint", "step 300");
     put(gb_step_path(step), ".model.bin.123-0.draft", "half");
+    static const char *const folders[] = {".model.123-0.draft", ".model.123-0.draft.old",
+                                          "collection.123.draft"};
+    for (size_t i = 0; i < 3; i++) {
+        char *draft_folder = gb_path_join(NULL, gb_step_path(step), folders[i]);
+        cr_assert(gb_make_dirs(draft_folder, NULL));
+        put(draft_folder, "config.json", "half");
+        free(draft_folder);
+    }
     gb_step_close(step); /* as a kill would */
 
     step = begin();
@@ -207,6 +215,11 @@ Test(store, unfinished_step_resumes)
     cr_assert_not_null(checkpoint);
     cr_expect_str_eq(checkpoint, "step 300");
     cr_expect_null(draft, "drafts of the dead are removed");
+    for (size_t i = 0; i < 3; i++) {
+        char *draft_folder = gb_path_join(NULL, gb_step_path(step), folders[i]);
+        cr_expect_not(gb_dir_exists(draft_folder), "%s is removed", folders[i]);
+        free(draft_folder);
+    }
     put(gb_step_path(step), "model.bin", "weights");
     gb_status status = {0};
     cr_assert(gb_step_finish(step, NULL, &status), "%s", status.what);
