@@ -14,10 +14,12 @@
 static bool fail_errno(gb_status *status, const char *path, const char *doing, int error)
 {
     const char *hint = "check the path and its permissions";
-    if (error == ENOSPC || error == EDQUOT || error == 0)
+    if (error == ENOSPC || error == EDQUOT)
         hint = "free space and run again";
     else if (error == EFBIG)
-        hint = "raise the limit on the size of a file (ulimit -f)";
+        hint = "raise the limit on the size of files (ulimit -f) and run again";
+    else if (error == 0)
+        hint = "free space, or raise the limit on the size of files, and run again";
     else if (error == EIO)
         hint = "check the disk";
     else if (error == EMFILE || error == ENFILE)
