@@ -423,7 +423,7 @@ Test(files, full_disk_leaves_the_old_file)
     cr_expect(gb_write_file(in_folder("out"), "old", 3, &status), "%s", status.what);
     cr_expect_not(gb_write_file(in_folder("out"), bytes, 200000, &status));
     cr_expect_eq(status.code, GB_DATA);
-    cr_expect_str_eq(status.hint, "free space and run again");
+    cr_expect_not_null(strstr(status.hint, "free space"), "%s", status.hint);
     cr_expect_eq(count_entries(), 1, "the draft is gone");
     char *text = gb_read_file(in_folder("out"), NULL, NULL);
     cr_expect_str_eq(text, "old");
