@@ -34,9 +34,9 @@ typedef struct gb_shader_binary {
 extern const gb_shader_binary gb_shader_binaries[];
 extern const size_t gb_shader_binary_count;
 const gb_shader_binary *gb_shader_find(const char *name); /* NULL if there is none */
-/* SHA-256 over the names and words of the first set's shaders and, unless it is NULL, of one other
- * set's: part of the identity of every result. */
-void gb_shaders_hash(const char *set, char hex[GB_HASH_SIZE]);
+/* SHA-256 over the names and words of the first set's shaders and, unless it is NULL, of those of
+ * other sets, "contrast" or "contrast,parts": part of the identity of every result. */
+void gb_shaders_hash(const char *sets, char hex[GB_HASH_SIZE]);
 
 /* ---- what a device can do ------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include "trial.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,11 @@ static const char help[] =
     "usage: gabbro determinism [--device DEVICE] [--replays N] [--steps N]\n\n"
     "Show on a small training (made-up tokens, 2 layers, dropout) that this device\n"
     "gives the same bits again: replays of a step (100), whole runs of N steps (20),\n"
-    "as few barriers as needed against one before every kernel, and a run that is\n"
-    "killed twice and resumed. One line each: what, how often, result.\n"
+    "as few barriers as needed against one before every kernel, layers computed again\n"
+    "for their gradient against kept ones, and a run that is killed twice and resumed.\n"
+    "A batch in parts (--micro-batch), their vectors compared by cached gradients, gives\n"
+    "the gradients of the whole batch but for rounding, below a bound. One line each:\n"
+    "what, how often, result.\n"
     "Exit code 0: all bits were equal, 1: some were not, 4: no device.\n";
 
 typedef struct settings {
@@ -135,6 +139,117 @@ static bool replay(const settings *o, uint32_t *different, gb_status *status)
     return ok;
 }
 
+/* ---- less memory ---- */
+
+/* Gradients of step 0 with fewer texts at once (0: all), layers kept or not. */
+typedef struct gradient {
+    float *values;                /* [floats] */
+    uint64_t floats;              /* gb_params_floats */
+    double losses[GB_MAX_LOSSES]; /* of the step */
+    uint64_t arena_bytes;         /* of activations */
+} gradient;
+
+static bool make_gradient(const settings *o, uint32_t micro_batch, bool recompute, gradient *out,
+                          gb_status *status)
+{
+    trial t;
+    gb_device *device = NULL;
+    *out = (gradient){0};
+    bool ok = trial_make(&t, o->steps, status) && (device = open_device(o, status));
+    if (ok) {
+        t.train.micro_batch = micro_batch;
+        t.train.recompute = recompute;
+        out->floats = gb_params_floats(t.params);
+        out->values = gb_alloc(out->floats, sizeof *out->values, status);
+        ok = out->values && gb_train_gradient(device, &t.task, &t.train, t.values, 0, out->values,
+                                              out->losses, &out->arena_bytes, status);
+    }
+    gb_device_close(device);
+    trial_free(&t);
+    return ok;
+}
+
+static bool same_gradient(const gradient *a, const gradient *b)
+{
+    return !memcmp(a->values, b->values, a->floats * sizeof *a->values) &&
+           !memcmp(a->losses, b->losses, sizeof a->losses);
+}
+
+/* The worst difference of a parameter's gradient, relative to the largest value of that. */
+static bool worst_difference(const settings *o, const gradient *a, const gradient *b, double *worst,
+                             gb_status *status)
+{
+    trial t;
+    bool ok = trial_make(&t, o->steps, status);
+    *worst = 0;
+    for (uint32_t i = 0; ok && i < gb_params_count(t.params); i++) {
+        const gb_param *p = gb_params_at(t.params, i);
+        double largest = 0, difference = 0;
+        for (uint64_t k = p->offset; k < p->offset + (uint64_t)p->rows * p->ld; k++) {
+            double d = fabs((double)a->values[k] - b->values[k]);
+            largest = fmax(largest, fabs(b->values[k]));
+            difference = d <= difference ? difference : isnan(d) ? INFINITY : d;
+        }
+        *worst = fmax(*worst, difference > 0 ? difference / largest : 0);
+    }
+    trial_free(&t);
+    return ok;
+}
+
+#define PARTS_BOUND 1e-5 /* float32 sums in another order */
+
+/* Fewer texts at once, and layers computed again for these. */
+static bool show_parts(const settings *o, const gradient *whole, uint32_t micro_batch, bool *equal,
+                       gb_status *status)
+{
+    gradient parts, again = {0};
+    char what[64], often[64];
+    double worst;
+    bool ok = make_gradient(o, micro_batch, false, &parts, status) &&
+              make_gradient(o, micro_batch, true, &again, status) &&
+              worst_difference(o, &parts, whole, &worst, status);
+    if (ok) {
+        snprintf(what, sizeof what, "parts of %u of %d texts, cached gradients", micro_batch,
+                 TRIAL_TEXTS);
+        snprintf(often, sizeof often, "%.0f of %.0f KiB", parts.arena_bytes / 1024.,
+                 whole->arena_bytes / 1024.);
+        printf("%-52s %-22s differ by %.1e, bound %.0e\n", what, often, worst, PARTS_BOUND);
+        snprintf(what, sizeof what, "the same, layers computed again against kept");
+        snprintf(often, sizeof often, "%.0f of %.0f KiB", again.arena_bytes / 1024.,
+                 parts.arena_bytes / 1024.);
+        *equal &= print_line(what, often, same_gradient(&again, &parts));
+        *equal &= worst <= PARTS_BOUND;
+    }
+    free(parts.values);
+    free(again.values);
+    return ok;
+}
+
+static bool show_memory(const settings *o, bool *equal, gb_status *status)
+{
+    gradient whole, other = {0};
+    char often[64];
+    bool ok =
+        make_gradient(o, 0, false, &whole, status) && make_gradient(o, 0, true, &other, status);
+    if (ok) {
+        snprintf(often, sizeof often, "%.0f of %.0f KiB", other.arena_bytes / 1024.,
+                 whole.arena_bytes / 1024.);
+        *equal &= print_line("layers computed again for a gradient against kept", often,
+                             same_gradient(&other, &whole));
+        free(other.values);
+        other.values = NULL;
+        ok = make_gradient(o, TRIAL_TEXTS, false, &other, status);
+    }
+    if (ok)
+        *equal &= print_line("parts as large as the batch against the batch", "1 step",
+                             same_gradient(&other, &whole));
+    ok = ok && show_parts(o, &whole, 1, equal, status) && show_parts(o, &whole, 2, equal, status) &&
+         show_parts(o, &whole, 5, equal, status);
+    free(whole.values);
+    free(other.values);
+    return ok;
+}
+
 /* ---- kills ---- */
 
 /* This program again, until it kills itself; false if it ends in another way. */
@@ -212,6 +327,7 @@ static bool show(const settings *o, bool *equal, gb_status *status)
         *equal &= print_line("few barriers against one before every kernel", often,
                              same(o, &quiet, &other));
     outcome_free(&other);
+    ok = ok && show_memory(o, equal, status);
     if (ok && killed_and_resumed(o, &other, status)) {
         snprintf(often, sizeof often, "2 kills in %u steps", o->steps);
         *equal &=

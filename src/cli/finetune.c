@@ -22,6 +22,7 @@ typedef struct settings {
     step_list negatives;                       /* steps of runs */
     uint32_t epochs, train_queries, depth;     /* of the training set */
     double rate, warmup, decay, dropout, clip; /* optimiser */
+    step_memory memory;                        /* parts of the batch, layers computed again */
     gb_finetune_params params;                 /* of the task */
 } settings;
 
@@ -133,6 +134,7 @@ static bool train(step_run *run, session *s, const settings *o, json_t *facts, g
         .label = "finetune",
         .resume_dir = resume,
         .checkpoint_s = 20};
+    step_memory_apply(&o->memory, &params);
     gb_train_result result;
     bool ok = resume && gb_train(device, &s->task, &params, s->values, NULL, &result, status);
     if (ok) {
@@ -148,6 +150,7 @@ static bool train(step_run *run, session *s, const settings *o, json_t *facts, g
         json_object_set_new(facts, "candidates_per_query",
                             json_integer((json_int_t)o->params.batch * (1 + o->params.negatives)));
         json_object_set_new(facts, "times", step_train_times(&result));
+        step_memory_facts(&o->memory, &result, facts);
     }
     free(resume);
     return ok;
@@ -183,6 +186,7 @@ int gb_cli_finetune(int argc, char **argv)
                   .warmup = .1,
                   .dropout = .1,
                   .clip = 1,
+                  .memory = STEP_MEMORY_DEFAULTS,
                   .params = {.batch = 8, .negatives = 15, .seed = 42}};
     const step_option options[] = {
         {"init", OPTION_TEXT, &o.init, true, true, "encoder: step or model folder"},
@@ -203,6 +207,12 @@ int gb_cli_finetune(int argc, char **argv)
         {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},
         {"projector", OPTION_TEXT, &o.projector, false, false,
          "on the vectors, in use too: none, linear, nonlinear (none)", true},
+        {"micro-batch", OPTION_U32, &o.memory.micro_batch, false, false,
+         "queries and passages on the device at once; their gradients add up to those of the batch "
+         "(0: all of it)",
+         true},
+        {"recompute", OPTION_TEXT, &o.memory.recompute, false, false,
+         "none, or layers: computed again for their gradient instead of kept (none)", true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
     step_run run = {.kind = "finetune", .options = options};
@@ -212,8 +222,11 @@ int gb_cli_finetune(int argc, char **argv)
     bool ok = o.params.batch > 0 || gb_fail(&status, GB_USAGE, NULL, NULL, "--batch is at least 1");
     if (ok && !gb_projector_find(o.projector, &o.projector_kind))
         ok = gb_fail(&status, GB_USAGE, NULL, NULL, "--projector is none, linear or nonlinear");
-    run.shader_set = o.projector_kind == GB_PROJECTOR_NONLINEAR ? "contrast" : NULL;
-    ok = ok && step_begin(&run, 1, true, NULL, &status);
+    const char *set = o.projector_kind == GB_PROJECTOR_NONLINEAR ? "contrast" : NULL;
+    char sets[STEP_SETS];
+    run.shader_set = sets;
+    ok = ok && step_memory_check(&o.memory, o.dropout > 0, set, sets, &status) &&
+         step_begin(&run, 1, true, NULL, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);
     else if (ok)

@@ -46,6 +46,7 @@ typedef struct settings {
     double rate, warmup, decay, dropout, clip; /* optimiser */
     double final_rate;                         /* share of the rate that a cosine ends at */
     gb_decay_kind decay_kind;                  /* of the learning rate */
+    step_memory memory;                        /* parts of the batch, layers computed again */
     gb_pretrain_params params;                 /* of the objective */
 } settings;
 
@@ -194,6 +195,7 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
     params.label = label;
     params.resume_dir = resume;
     params.checkpoint_s = 20;
+    step_memory_apply(&o->memory, &params);
     gb_train_result result;
     bool ok = resume && log &&
               (!s->objective->prepare ||
@@ -207,6 +209,7 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
         json_object_set_new(facts, "final_loss", losses);
         json_object_update_new(facts, step_device_facts(run));
         json_object_set_new(facts, "times", step_train_times(&result));
+        step_memory_facts(&o->memory, &result, facts);
     }
     free(resume);
     free(log);
@@ -393,6 +396,7 @@ static int pretrain(int argc, char **argv, const borrower *to)
                   .decay = .01,
                   .dropout = .1,
                   .clip = 1,
+                  .memory = STEP_MEMORY_DEFAULTS,
                   .params = {.batch = 32,
                              .queries = 5,
                              .mask_ratio = GB_OPEN_RATIO,
@@ -476,6 +480,12 @@ static int pretrain(int argc, char **argv, const borrower *to)
          "contriever: of the encoder of keys (.9995)", true},
         {"mean-pooling", OPTION_FLAG, &o.params.mean_pooling, false, false,
          "contriever: texts are the mean of their states, not [CLS]", true},
+        {"micro-batch", OPTION_U32, &o.memory.micro_batch, false, false,
+         "passages (pairs of cocondenser; texts of ict, simcse, prop) on the device at once; their "
+         "gradients add up to those of the batch (0: all of it)",
+         true},
+        {"recompute", OPTION_TEXT, &o.memory.recompute, false, false,
+         "none, or layers: computed again for their gradient instead of kept (none)", true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
     step_run run = {.kind = "pretrain", .options = options};
@@ -483,8 +493,11 @@ static int pretrain(int argc, char **argv, const borrower *to)
     if (!step_parse(&run, argc, argv, usage, &name, &code, &status))
         return code;
     const gb_objective *objective = name ? gb_objective_find(name) : NULL;
-    run.shader_set = objective ? objective->shader_set : NULL;
+    char sets[STEP_SETS];
+    run.shader_set = sets;
     bool ok = check_words(&o, name, &status) &&
+              step_memory_check(&o.memory, o.dropout > 0, objective ? objective->shader_set : NULL,
+                                sets, &status) &&
               (to || step_begin(&run, 1, strcmp(name, "none") != 0,
                                 json_pack("{s:s}", "objective", name), &status));
     if (ok && !to && gb_step_done(run.step))

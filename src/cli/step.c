@@ -291,6 +291,34 @@ json_t *step_times(double seconds)
     return json_pack("{s:f}", "work_s", seconds);
 }
 
+bool step_memory_check(const step_memory *memory, bool dropout, const char *set, char *sets,
+                       gb_status *status)
+{
+    bool parts =
+        memory->micro_batch && dropout; /* without dropout a part needs no kernel of its own */
+    snprintf(sets, STEP_SETS, "%s%s%s", set ? set : "", set && parts ? "," : "",
+             parts ? "parts" : "");
+    return !strcmp(memory->recompute, "none") || !strcmp(memory->recompute, "layers") ||
+           gb_fail(status, GB_USAGE, NULL, NULL, "--recompute is none or layers");
+}
+
+void step_memory_apply(const step_memory *memory, gb_train_params *params)
+{
+    params->micro_batch = memory->micro_batch;
+    params->recompute = !strcmp(memory->recompute, "layers");
+}
+
+void step_memory_facts(const step_memory *memory, const gb_train_result *result, json_t *facts)
+{
+    if (!memory->micro_batch && !strcmp(memory->recompute, "none"))
+        return;
+    gb_log(GB_LOG_INFO, "activations take %.2f MiB on the device, parts of a batch: %u",
+           (double)result->arena_bytes / (1 << 20), result->parts);
+    json_object_set_new(facts, "memory",
+                        json_pack("{s:I, s:I}", "activation_bytes", (json_int_t)result->arena_bytes,
+                                  "parts", (json_int_t)result->parts));
+}
+
 json_t *step_train_times(const gb_train_result *result)
 {
     return json_pack("{s:f, s:f, s:f, s:i, s:f}", "work_s", result->seconds, "data_s",

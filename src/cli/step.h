@@ -40,7 +40,7 @@ typedef struct step_run {
     const char *kind;           /* kind of step, e.g. "finetune" */
     const step_option *options; /* its options */
     json_t *defaults;           /* values of the `later` ones before any was read */
-    const char *shader_set;     /* shaders beyond the first set that the step uses, or NULL */
+    const char *shader_set;     /* sets of shaders beyond the first that it uses, or NULL */
     const char *store_root;     /* --store */
     const char *device_name;    /* --device */
     bool quiet, profile, help;  /* --quiet, --profile, --help */
@@ -69,6 +69,19 @@ char *step_file(const step_run *run, const char *name, gb_status *status);
 /* metrics.json of the step: an object of measure -> number or {"value", ...}. */
 bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status);
 json_t *step_times(double seconds);
+/* Options of a training in less memory: --micro-batch and --recompute. */
+typedef struct step_memory {
+    uint32_t micro_batch;  /* texts at once; 0: the whole batch */
+    const char *recompute; /* none or layers */
+} step_memory;
+#define STEP_MEMORY_DEFAULTS ((step_memory){.recompute = "none"})
+/* Into the settings of a training, and its shader sets [STEP_SETS] (set: its own, or NULL). */
+#define STEP_SETS 32
+bool step_memory_check(const step_memory *memory, bool dropout, const char *set, char *sets,
+                       gb_status *status);
+void step_memory_apply(const step_memory *memory, gb_train_params *params);
+/* What it came to, into facts, where it was asked for. */
+void step_memory_facts(const step_memory *memory, const gb_train_result *result, json_t *facts);
 /* Of a training: steps of this process, time for batches and for programs, GFLOP/s. */
 json_t *step_train_times(const gb_train_result *result);
 json_t *step_device_facts(step_run *run); /* object with driver, profile */

@@ -31,6 +31,18 @@ static uint32_t next_word(gb_rng *rng, uint32_t last)
     return gb_rng_below(rng, 4) ? 5 + (last + 2) % (VOCABULARY - 5) : 5 + any;
 }
 
+/* Masked rows among rows [row0, row0 + rows) of the batch, counted from there. */
+static void pick(trial *t, uint32_t row0, uint32_t rows)
+{
+    t->picked_first = t->picked_count = 0;
+    for (uint32_t i = 0; i < t->masked_count; i++) {
+        if (t->masked[i] < row0)
+            t->picked_first++;
+        else if (t->masked[i] - row0 < rows)
+            t->picked[t->picked_count++] = t->masked[i] - row0;
+    }
+}
+
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     trial *t = self;
@@ -54,9 +66,43 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         if (!gb_packed_add(&t->packed, &specials, ids, NULL, length, LONGEST, status))
             return false;
     }
+    pick(t, 0, t->packed.rows);
+    t->in_part = false;
     shape->size[0] = gb_bucket_rows(t->packed.rows);
     shape->size[1] = gb_bucket_rows(t->masked_count);
     return true;
+}
+
+static uint32_t count(const void *self)
+{
+    (void)self;
+    return TRIAL_TEXTS;
+}
+
+static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
+                      gb_status *status)
+{
+    trial *t = self;
+    if (!gb_packed_part(&t->packed, first, texts, &t->part, status))
+        return false;
+    pick(t, t->part.row0, t->part.rows);
+    t->in_part = true;
+    shape->size[0] = gb_bucket_rows(t->part.rows);
+    shape->size[1] = gb_bucket_rows(t->picked_count);
+    return true;
+}
+
+static void declare_pairs(gb_net *net, graph *g)
+{
+    g->sibling = gb_tape_input(net->tape, "siblings", GB_U32, TRIAL_TEXTS, 1);
+    g->pair_weights = gb_tape_input(net->tape, "pair weights", GB_F32, TRIAL_TEXTS, 1);
+    g->itself = gb_tape_input(net->tape, "diagonal", GB_U32, TRIAL_TEXTS, 1);
+}
+
+static gb_tensor contrast(gb_net *net, const graph *g, gb_tensor cls)
+{
+    return gb_softmax_loss(net->tape, gb_matmul(net->tape, GB_NT, cls, cls), g->sibling,
+                           g->pair_weights, g->itself);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -65,21 +111,29 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     trial *t = self;
     graph *g = graph_;
     uint32_t rows = shape->size[0], masked = shape->size[1];
-    g->in = gb_packed_declare(net, &t->config, rows, TRIAL_TEXTS);
+    uint32_t texts = shape->texts ? shape->texts : TRIAL_TEXTS;
+    g->in = gb_packed_declare(net, &t->config, rows, texts);
     g->masked = gb_rows_declare(net, masked, rows);
-    g->cls = gb_rows_declare(net, TRIAL_TEXTS, rows);
+    g->cls = gb_rows_declare(net, texts, rows);
     g->labels = gb_tape_input(net->tape, "labels", GB_U32, masked, 1);
     g->weights = gb_tape_input(net->tape, "weights", GB_F32, masked, 1);
-    g->sibling = gb_tape_input(net->tape, "siblings", GB_U32, TRIAL_TEXTS, 1);
-    g->pair_weights = gb_tape_input(net->tape, "pair weights", GB_F32, TRIAL_TEXTS, 1);
-    g->itself = gb_tape_input(net->tape, "diagonal", GB_U32, TRIAL_TEXTS, 1);
+    if (!shape->texts)
+        declare_pairs(net, g);
     gb_tensor h = gb_bert_encode(net, &t->bert, &g->in, 0, NULL);
     gb_tensor cls = gb_rows_gather(net, h, &g->cls);
     losses[1] =
         gb_bert_mlm_loss(net, &t->bert, gb_rows_gather(net, h, &g->masked), g->labels, g->weights);
-    losses[2] = gb_softmax_loss(net->tape, gb_matmul(net->tape, GB_NT, cls, cls), g->sibling,
-                                g->pair_weights, g->itself);
-    losses[0] = gb_add(net->tape, losses[1], losses[2]);
+    net->vectors = cls;
+    losses[2] = shape->texts ? GB_NO_TENSOR : contrast(net, g, cls);
+    losses[0] = shape->texts ? losses[1] : gb_add(net->tape, losses[1], losses[2]);
+}
+
+static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
+                    gb_tensor losses[GB_MAX_LOSSES])
+{
+    (void)self;
+    declare_pairs(net, graph_);
+    losses[0] = losses[2] = contrast(net, graph_, vectors);
 }
 
 static bool fill_masked(const trial *t, gb_exec *exec, const graph *g, gb_status *status)
@@ -89,22 +143,17 @@ static bool fill_masked(const trial *t, gb_exec *exec, const graph *g, gb_status
     if (!weights)
         return false;
     for (uint32_t i = 0; i < g->masked.count; i++) {
-        bool used = i < t->masked_count;
-        labels[i] = used ? t->labels[i] : GB_NO_ROW;
+        bool used = i < t->picked_count;
+        labels[i] = used ? t->labels[t->picked_first + i] : GB_NO_ROW;
         weights[(size_t)i * 4] = used ? 1.0f / (float)t->masked_count : 0;
     }
     return true;
 }
 
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
 {
-    trial *t = self;
+    (void)self;
     const graph *g = graph_;
-    if (!gb_packed_fill(exec, &g->in, &t->packed, &t->config, SEED, step, status) ||
-        !gb_rows_fill(exec, &g->masked, t->masked, t->masked_count, status) ||
-        !gb_rows_fill(exec, &g->cls, t->packed.starts, TRIAL_TEXTS, status) ||
-        !fill_masked(t, exec, g, status))
-        return false;
     uint32_t *sibling = gb_exec_input(exec, g->sibling, status);
     float *weights = sibling ? gb_exec_input(exec, g->pair_weights, status) : NULL;
     uint32_t *itself = weights ? gb_exec_input(exec, g->itself, status) : NULL;
@@ -114,6 +163,17 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
         itself[i] = 1u << i;
     }
     return itself != NULL;
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    trial *t = self;
+    const graph *g = graph_;
+    const gb_packed *texts = t->in_part ? &t->part : &t->packed;
+    return gb_packed_fill(exec, &g->in, texts, &t->config, SEED, step, status) &&
+           gb_rows_fill(exec, &g->masked, t->picked, t->picked_count, status) &&
+           gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status) &&
+           fill_masked(t, exec, g, status) && (t->in_part || fill_compare(t, exec, g, status));
 }
 
 bool trial_make(trial *t, uint32_t steps, gb_status *status)
@@ -133,7 +193,12 @@ bool trial_make(trial *t, uint32_t steps, gb_status *status)
                         .graph_bytes = sizeof(graph),
                         .sample = sample,
                         .build = build,
-                        .fill = fill};
+                        .fill = fill,
+                        .cut = {.count = count,
+                                .select = take_part,
+                                .vectors = 1,
+                                .compare = compare,
+                                .fill_compare = fill_compare}};
     if (!(t->params = gb_params_create(status)) ||
         !gb_bert_declare(t->params, c, true, &t->bert, status))
         return false;
@@ -147,7 +212,8 @@ bool trial_make(trial *t, uint32_t steps, gb_status *status)
                                  .label = "trial"};
     t->masked = gb_alloc(MOST_ROWS, sizeof *t->masked, status);
     t->labels = t->masked ? gb_alloc(MOST_ROWS, sizeof *t->labels, status) : NULL;
-    t->values = t->labels ? gb_alloc(gb_params_floats(t->params), sizeof *t->values, status) : NULL;
+    t->picked = t->labels ? gb_alloc(MOST_ROWS, sizeof *t->picked, status) : NULL;
+    t->values = t->picked ? gb_alloc(gb_params_floats(t->params), sizeof *t->values, status) : NULL;
     if (t->values)
         gb_params_init(t->params, SEED, t->values);
     return t->values != NULL;
@@ -156,10 +222,12 @@ bool trial_make(trial *t, uint32_t steps, gb_status *status)
 void trial_free(trial *t)
 {
     gb_packed_free(&t->packed);
+    gb_packed_free(&t->part);
     gb_bert_free(&t->bert);
     gb_params_destroy(t->params);
     free(t->masked);
     free(t->labels);
+    free(t->picked);
     free(t->values);
     *t = (trial){0};
 }

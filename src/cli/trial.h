@@ -17,6 +17,11 @@ typedef struct trial {
     uint32_t *masked;      /* its masked rows */
     uint32_t *labels;      /* what they were */
     uint32_t masked_count; /* how many */
+    gb_packed part;        /* texts that run now, when a part of the batch does */
+    bool in_part;          /* it does */
+    uint32_t *picked;      /* masked rows of what runs now */
+    uint32_t picked_first; /* the first of them among all */
+    uint32_t picked_count; /* how many */
     uint32_t kill_at;      /* the process kills itself before this step; UINT32_MAX: never */
     gb_task task;          /* for gb_train */
     gb_train_params train; /* likewise */

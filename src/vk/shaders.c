@@ -43,11 +43,11 @@ const gb_shader_binary *gb_shader_find(const char *name)
 }
 
 /* Append "name, NUL, hash of the words" of a set, so that no copy of all the words is needed. */
-static void list_set(gb_text *list, const char *set)
+static void list_set(gb_text *list, const char *set, size_t length)
 {
     for (size_t i = 0; i < gb_shader_binary_count; i++) {
         const gb_shader_binary *shader = gb_shader_at(i);
-        if (strcmp(shader->set, set))
+        if (strlen(shader->set) != length || memcmp(shader->set, set, length))
             continue;
         char words[GB_HASH_SIZE];
         gb_hash_bytes(shader->words, shader->word_count * sizeof *shader->words, words);
@@ -56,12 +56,15 @@ static void list_set(gb_text *list, const char *set)
     }
 }
 
-void gb_shaders_hash(const char *set, char hex[GB_HASH_SIZE])
+void gb_shaders_hash(const char *sets, char hex[GB_HASH_SIZE])
 {
     gb_text list = {0};
-    list_set(&list, "");
-    if (set)
-        list_set(&list, set);
+    list_set(&list, "", 0);
+    for (const char *at = sets; at && *at;) {
+        size_t length = strcspn(at, ",");
+        list_set(&list, at, length);
+        at += length + (at[length] == ',');
+    }
     gb_hash_bytes(list.data ? list.data : "", list.length, hex);
     gb_text_free(&list);
 }

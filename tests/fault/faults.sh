@@ -204,6 +204,9 @@ fault 2 "an unknown projector" 'none, linear' gabbro pretrain costa $small --pro
 fault 2 "an unknown projector, fine-tuning" 'none, linear' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --projector curved
 fault 2 "an unknown head of bags of words" 'full, projection' gabbro pretrain bow $small --bow-head bare
+fault 2 "an unknown level of recomputation" 'none or layers' gabbro pretrain bow $small --recompute all
+fault 2 "parts of a batch that cannot be cut" 'cannot be cut' \
+    gabbro pretrain contriever $small --queue 64 --batch 4 --micro-batch 2
 fault 2 "SimCSE without dropout" 'needs dropout' gabbro pretrain simcse $small --dropout 0
 for command in bm25 eval report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
@@ -294,8 +297,11 @@ dropout="--layers 1 --hidden 16 --heads 2 --ffn 32 --dropout .1"
 pretraining="pretrain cocondenser $data --vocabulary $vocabulary $dropout --context query --batch 4
     --steps 300 --head-layers 1"
 finetuning="finetune --init $encoder $data --negatives $bm25 --dropout .1 --batch 4 --epochs 40"
-for training in "$pretraining" "$finetuning"; do
+parts="pretrain cocondenser $data --vocabulary $vocabulary $dropout --context query --batch 4
+    --steps 100 --head-layers 1 --micro-batch 3 --recompute layers"
+for training in "$pretraining" "$finetuning" "$parts"; do
     name=${training%% *}
+    [ "$training" != "$parts" ] || name="$name in parts"
     for try in first second; do
         stopped TERM "$work/log" $training
         expect "$name, $try SIGTERM: 75 ($status)" [ "$status" = 75 ]

@@ -373,6 +373,10 @@ Test(vk_runtime, shader_table_is_sorted_and_hashed)
     cr_assert_str_eq(one, two);
     gb_shaders_hash("contrast", two);
     cr_assert_str_neq(one, two);
+    gb_shaders_hash("contrast,parts", one);
+    cr_assert_str_neq(one, two);
+    gb_shaders_hash("parts", two);
+    cr_assert_str_neq(one, two);
 }
 
 Test(vk_runtime, local_size_from_spirv)
