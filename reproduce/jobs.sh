@@ -31,6 +31,7 @@ measures_time() # TABLE
 begin_script()
 {
     exec 3>&1
+    load_prefixed "paper_${table%%/*}"
     seed=${seeds%% *} figure_title='' figure_folder=''
 }
 

@@ -54,6 +54,8 @@ load_scale()
     esac
     [ -f "$here/scales/$scale" ] ||
         fail 2 "no scale $scale (there is: $(cd "$here/scales" && echo *))"
+    # What not every scale has.
+    initial_encoder='' pretraining_set='' pretrain_schedule='' micro_batch='' finetune_micro_batch='' data_beir=''
     # shellcheck source=/dev/null # one of the scales
     . "$here/scales/$scale"
     for change in $changes; do
@@ -64,19 +66,26 @@ load_scale()
         esac
         eval "$name=\$value"
     done
-    [ -z "$own_collection" ] || load_own
+    [ -z "$own_collection" ] || load_prefixed own
 }
 
-# Of an own collection own_NAME stands for NAME, unless NAME itself was changed by --set.
-load_own()
+# PREFIX_NAME stands for NAME, unless NAME itself was changed by --set. Prefixes: own, of an own
+# collection, and paper_PAPER.
+load_prefixed() # PREFIX
 {
-    for own in $(setting_names | grep '^own_'); do
-        name=${own#own_}
+    for prefixed in $(setting_names | grep "^$1_" || true); do
+        name=${prefixed#"$1"_}
         case " $changes" in
         *" $name="*) ;;
-        *) eval "$name=\$$own" ;;
+        *) eval "$name=\$$prefixed" ;;
         esac
     done
+}
+
+# setting_of WHOSE NAME OTHERWISE: the setting WHOSE_NAME, e.g. of an objective or a set, if there is one
+setting_of()
+{
+    eval "printf '%s\n' \"\${$1_$2:-\$3}\""
 }
 
 # {"name": "value", ...} of all settings as they are now
@@ -152,17 +161,48 @@ use()
 
 collection()
 {
+    public=$(public_name "$set_name")
     if [ -n "$own_collection" ]; then
         step "collection" collection --from "$own_collection" ${own_queries:+--queries "$own_queries"} \
             --queries-per-passage "$queries_per_passage"
+    elif [ -n "$public" ]; then
+        public=$(public_folder "$public")
+        [ ! -f "$public.queries.jsonl" ] || set -- --queries "$public.queries.jsonl"
+        step "collection $set_name" collection --from "$public" "$@" --queries-per-passage "$queries_per_passage"
     else
         [ "${set_name:=main}" = main ] || set -- --set "$set_name"
         step "collection $set_name" collection --world "$world_seed" "$@"
     fi
 }
 
+# The public collection that a set is at this scale; nothing: a set of the built-in world.
+public_name() # SET
+{
+    case $1 in
+    beir-*) [ -z "$data_beir" ] || printf '%s\n' "$1" ;;
+    *) setting_of data "$(printf '%s' "$1" | tr - _)" '' ;;
+    esac
+}
+
+# Where `gabbro data fetch` put a collection or a model.
+public_folder() # NAME
+{
+    [ "$dry_run" != plan ] || {
+        stand_in "$1"
+        return
+    }
+    [ "$dry_run" != no ] && [ "$dry_run" != ahead ] || [ -d "$data_dir/$1" ] ||
+        fail 3 "no folder $data_dir/$1 (see --data): gabbro data fetch $1 --to $data_dir/$1"
+    printf '%s\n' "$data_dir/$1"
+}
+
 vocabulary()
 {
+    if [ -n "$initial_encoder" ]; then
+        initial=$(public_folder "$initial_encoder")
+        step "vocabulary" vocabulary --from "$initial/vocab.txt"
+        return
+    fi
     step "vocabulary" vocabulary --collection "$collection" --size "$vocabulary_tokens"
 }
 
@@ -170,14 +210,22 @@ vocabulary()
 tokens()
 {
     step "tokens ${set_name:-main}" tokenize --collection "$collection" --vocabulary "$vocabulary" \
-        --passage-tokens "$passage_tokens" --query-tokens "$query_tokens" ${1:+--generated "$1"}
+        --passage-tokens "$(setting_of "$set_key" passage_tokens "$passage_tokens")" --query-tokens "$query_tokens" ${1:+--generated "$1"}
 }
 
 # queries GENERATOR: queries that a generator writes for the passages
 queries()
 {
-    step "queries $1" queries --collection "$collection" --generator "$1" \
-        --queries-per-passage "$generated_queries"
+    public=$(public_name "$set_name")
+    if [ -z "$public" ]; then
+        set -- "$1" --generator "$1"
+    elif [ "$dry_run" = plan ]; then
+        set -- "$1" --generator extractive
+    else
+        public=$(public_folder "$public")
+        set -- "$1" --from "$public.${1#world-}.jsonl"
+    fi
+    step "queries $1" queries --collection "$collection" "$2" "$3" --queries-per-passage "$generated_queries"
 }
 
 # bm25 SPLIT: BM25's run over the queries of a split
@@ -201,23 +249,42 @@ begin_seed()
 {
     use main
     random=$(random_encoder)
+    if [ -n "$initial_encoder" ]; then
+        mlm=$(initial_model "$initial_encoder")
+        return
+    fi
     steps=$mlm_steps batch=$mlm_batch_passages rate=$mlm_learning_rate mask=$mlm_mask_ratio
     mlm=$(pretrain_step mlm none "$random")
+}
+
+# A published encoder to start from.
+initial_model() # NAME
+{
+    if [ "$dry_run" = plan ]; then stand_in_model; else public_folder "$1"; fi
 }
 
 # pretrain_for STEPS OBJECTIVE CONTEXT ENCODER [OPTIONS]: as pretrain, but for so many steps
 pretrain_for()
 {
-    steps=$1 batch=$context_batch_pairs rate=$context_learning_rate
+    steps=$1 batch=$(setting_of "$2" context_batch_pairs "$context_batch_pairs")
+    rate=$(setting_of "$2" context_learning_rate "$context_learning_rate")
+    own=$(setting_of "$2" encoder '')
     shift
     eval "mask=\${mask_ratio:-\$${1}_mask_ratio}"
-    pretrain_step "$@"
+    if [ -n "$own" ] && [ "$3" = "$mlm" ]; then
+        own=$(initial_model "$own")
+        objective=$1 context=$2
+        shift 3
+        set -- "$objective" "$context" "$own" "$@"
+    fi
+    [ "$set_name" != main ] || [ -z "$pretraining_set" ] || use "$pretraining_set"
+    pretrain_step "$@" ${pretrain_schedule:+--schedule "$pretrain_schedule" --final-rate "$pretrain_final_rate"}
 }
 
 # curriculum OBJECTIVE COARSE_CONTEXT: $coarse, the first 75% of the steps, with a cosine schedule
 curriculum()
 {
-    coarse=$(pretrain_for $((context_steps * 3 / 4)) "$1" "$2" "$mlm" --schedule cosine)
+    coarse=$(pretrain_for $(($(steps_here "$1") * 3 / 4)) "$1" "$2" "$mlm" --schedule cosine)
 }
 
 # curriculum_end OBJECTIVE PASSAGES: the last 25% at a constant rate, on generated queries of so many
@@ -225,7 +292,7 @@ curriculum()
 curriculum_end()
 {
     warmup=0 # for this step only: it runs in a shell of its own
-    pretrain_for $((context_steps / 4)) "$1" query "$coarse" --schedule constant --passages "$2" \
+    pretrain_for $(($(steps_here "$1") / 4)) "$1" query "$coarse" --schedule constant --passages "$2" \
         --queries "$generated_queries"
 }
 
@@ -233,13 +300,13 @@ curriculum_end()
 # share steps, batch and rate; the mask ratio is the objective's own.
 pretrain()
 {
-    pretrain_for "$(steps_here)" "$@"
+    pretrain_for "$(steps_here "$1")" "$@"
 }
 
-# Steps on the set at hand: fewer on long articles, whose texts are three times as long.
-steps_here()
+# Steps on the set at hand: others on long articles (at scale mini fewer: texts are three times as long).
+steps_here() # OBJECTIVE
 {
-    if [ "$set_name" = wikipedia ]; then echo "$article_steps"; else echo "$context_steps"; fi
+    if [ "$set_name" = wikipedia ]; then echo "$article_steps"; else setting_of "$1" context_steps "$context_steps"; fi
 }
 
 # pretrain_scheme SCHEME ENCODER [CONTEXT [MASK_RATIO]]: one of the schemes that the bag-of-word paper
@@ -272,6 +339,10 @@ pretrain_step()
     condenser | cocondenser) set -- "$@" --head-layers "$condenser_head_layers" ;;
     contriever) set -- "$@" --queue "$contriever_queue" --momentum "$contriever_momentum" ;;
     esac
+    case $objective in
+    contriever) ;; # its queue wants a batch at once
+    *) set -- "$@" ${micro_batch:+--micro-batch "$micro_batch"} ;;
+    esac
     [ "$objective" != cotmae ] ||
         set -- "$@" --decoder "$cotmae_decoder" --decoder-layers "$cotmae_decoder_layers"
     step "pretrain $objective, context $context, seed $seed" pretrain "$@"
@@ -292,7 +363,8 @@ finetune()
         --train-queries "$finetune_train_queries" --batch "$finetune_batch_queries" \
         --negatives-per-query "$finetune_negatives_per_query" --depth "$finetune_negative_depth" \
         --learning-rate "$finetune_learning_rate" --weight-decay "$finetune_weight_decay" \
-        --warmup "$warmup_ratio" --dropout "$dropout" --seed "$seed" ${finetune_options:-}
+        --warmup "$warmup_ratio" --dropout "$dropout" --seed "$seed" ${finetune_options:-} \
+        ${finetune_micro_batch:+--micro-batch "$finetune_micro_batch"}
 }
 
 # few ENCODER: a retriever trained with $number of the training queries, in as many steps as with all

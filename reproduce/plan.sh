@@ -1,16 +1,9 @@
-# What tables will cost (POSIX sh, sourced by reproduce): a table's script runs with its steps replaced
-# by short ones, each kind of step once, and the rest is multiplication.
-# shellcheck shell=sh disable=SC2154 # the settings, and what reproduce sets
+# What tables will cost (POSIX sh, sourced by reproduce). A table's script runs with its steps replaced:
+# those that train or encode only count their arithmetic (--cost), on stand-ins where a scale has public
+# collections; the others are quick and really run. A short training then says how fast this device is.
+# shellcheck shell=sh disable=SC2034,SC2154 # the settings, and what reproduce sets
 
-PLAN_STEPS=24
-
-# What a step needs that was calibrated by a short one: seconds of N steps.
-plan_training() # FOLDER STEPS
-{
-    awk -v work="$(step_number work_s "$1")" -v build="$(step_number build_s "$1")" \
-        -v steps="$(step_number steps "$1")" -v all="$2" \
-        'BEGIN { printf "%.2f", (steps > 0 ? build + (work - build) / steps * all : 0) }'
-}
+STAND_IN_PASSAGES=256 # of a collection that need not be here
 
 # Value of an option among arguments.
 plan_option() # NAME ARGUMENTS...
@@ -23,104 +16,329 @@ plan_option() # NAME ARGUMENTS...
     done | tail -n 1
 }
 
-# Runs the short form of a step and prints its folder.
-plan_short() # COMMAND ARGUMENTS...
+# NAME=NUMBER among words.
+plan_number() # NAME WORDS
 {
-    case $1 in
-    pretrain)
-        if [ "$2" = none ]; then
-            "$gabbro" "$@" --quiet
+    printf '%s\n' "$2" | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+
+# ---- stand-ins for public collections ----------------------------------------------------------------
+
+# A row of datasets/sizes.tsv: name passages words query_words train_queries eval_queries
+public_sizes() # NAME
+{
+    awk -F '\t' -v name="$1" '$1 == name { print; found = 1 } END { exit !found }' \
+        "$here/../datasets/sizes.tsv" || fail 3 "datasets/sizes.tsv does not say how big $1 is"
+}
+
+# A small collection of words that mean nothing, in texts as long as those of the real one. A word is
+# one token here, in the real one 1.34 (MS MARCO).
+stand_in() # NAME
+{
+    stand=$plan_dir/stand-in/$1
+    [ -d "$stand" ] || {
+        mkdir -p "$stand/qrels"
+        if [ "$1" = "$initial_encoder" ]; then
+            stand_in_words >"$stand/vocab.txt"
         else
-            "$gabbro" "$@" --steps $PLAN_STEPS --quiet
+            public_sizes "$1" | stand_in_texts "$stand"
         fi
-        ;;
-    finetune)
-        "$gabbro" "$@" --epochs 1 --train-queries $((PLAN_STEPS * finetune_batch_queries)) --quiet
-        ;;
-    *) "$gabbro" "$@" --quiet ;;
-    esac
+    }
+    printf '%s\n' "$stand"
 }
 
-# Steps of the same kind on the same texts cost the same.
-plan_kind() # COMMAND ARGUMENTS...
+stand_in_words()
 {
-    case $1 in
-    pretrain) printf '%s' "$2-$(plan_option context "$@")-$(plan_option tokens "$@")" ;;
-    finetune | mine | evaluate)
-        printf '%s' "$1-$(plan_option collection "$@")-$(plan_option tokens "$@")-$(
-            plan_option bm25 "$@" | wc -l)"
-        ;;
-    *) printf '%s' "$*" ;;
-    esac | cksum | tr ' ' -
+    awk -v tokens="$vocabulary_tokens" 'BEGIN {
+        split("[PAD] [UNK] [CLS] [SEP] [MASK] .", special, " ")
+        for (i = 1; i <= tokens; i++) print (i <= 6 ? special[i] : "w" i)
+    }'
 }
 
-plan_cost() # FOLDER COMMAND ARGUMENTS...
+stand_in_texts() # FOLDER, reads a row of sizes
 {
-    folder=$1 command=$2
-    shift
-    case $command in
-    pretrain) plan_training "$folder" "$(plan_option steps "$@")" ;;
-    finetune)
-        queries=$(plan_option train-queries "$@")
-        judged=$(plan_option collection "$@")/collection/qrels/train.tsv
-        [ "$queries" != 0 ] || queries=$(($(wc -l <"$judged") - 1))
-        plan_training "$folder" $((queries * $(plan_option epochs "$@") / finetune_batch_queries))
-        ;;
-    *) step_number wall_s "$folder" ;;
-    esac
+    awk -F '\t' -v folder="$1" -v passages="$STAND_IN_PASSAGES" -v tokens="$vocabulary_tokens" '
+    function text(mean,    words, out, i) {
+        words = 1 + int(mean * 1.34 * (.5 + rand()))
+        for (i = 1; i <= words; i++)
+            out = out "w" (7 + int(rand() * (tokens - 6))) (i % 15 == 0 ? ". " : " ")
+        return out
+    }
+    {
+        srand(1)
+        for (p = 0; p < passages; p++) {
+            printf "{\"_id\": \"%d\", \"title\": \"\", \"text\": \"%s\"}\n", p, text($3) >folder "/corpus.jsonl"
+            if (p % 4 == 0)
+                printf "%s{\"id\": \"%d\", \"passages\": [", (p ? "]}\n" : ""), p / 4 >folder "/documents.jsonl"
+            printf "%s{\"id\": \"%d\"}", (p % 4 ? ", " : ""), p >folder "/documents.jsonl"
+            printf "{\"id\": \"%d\", \"queries\": [", p >folder ".queries.jsonl"
+            for (q = 0; q < 20; q++)
+                printf "%s\"%s\"", (q ? ", " : ""), text(6) >folder ".queries.jsonl"
+            printf "]}\n" >folder ".queries.jsonl"
+        }
+        printf "]}\n" >folder "/documents.jsonl"
+        for (q = 0; q < passages; q++) {
+            split_name = q % 2 ? "dev" : "train"
+            printf "{\"_id\": \"q%d\", \"text\": \"%s\"}\n", q, text($4) >folder "/queries.jsonl"
+            if (q < 2) print "query-id\tcorpus-id\tscore" >folder "/qrels/" split_name ".tsv"
+            printf "q%d\t%d\t1\n", q, q >folder "/qrels/" split_name ".tsv"
+        }
+    }'
 }
+
+# In the place of a published encoder: one of its size, with 512 positions.
+stand_in_model()
+{
+    passage_tokens=512 set_key=any # for this step only: it runs in a shell of its own
+    tokens=$(tokens)
+    random_encoder
+}
+
+# Passages, queries to train on and to measure, and how many times its stand-in the collection is.
+plan_sizes() # COLLECTION
+{
+    name=$(cat "$1.public" 2>/dev/null || true)
+    if [ -n "$name" ]; then
+        public_sizes "$name" | awk -F '\t' -v n="$STAND_IN_PASSAGES" '{ print $2, $5, $6, $2 / n }'
+    else
+        judged=$1/collection/qrels/train.tsv
+        trained=0
+        [ ! -f "$judged" ] || trained=$(($(wc -l <"$judged") - 1))
+        printf '0 %s 0 1\n' $trained
+    fi
+}
+
+# ---- counting ----------------------------------------------------------------------------------------
 
 # In the place of step: prints a folder as the step would, and notes the cost where it was not noted
-# before. The folder's name stands for the whole command.
+# before. The folder's name stands for the whole command; beside it NAME.memory says how many bytes it
+# needs on the device and in memory.
 plan_step() # COMMAND ARGUMENTS...
 {
     plan_name=$plan_dir/steps/$1-$(printf '%s' "$*" | cksum | tr ' ' -)
-    if [ ! -e "$plan_name" ]; then
-        kind=$plan_dir/kinds/$(plan_kind "$@")
-        if [ ! -e "$kind" ]; then
-            made=$(plan_short "$@") || exit
-            ln -s "$made" "$kind"
-        fi
-        ln -s "$(readlink "$kind")" "$plan_name"
-        printf '%s %s\n' "$table" "$(plan_cost "$plan_name" "$@")" >>"$plan_dir/costs"
-    fi
+    [ -e "$plan_name" ] || {
+        case "$1 $2" in
+        'pretrain none' | 'evaluate --bm25') plan_host "$@" ;;
+        'pretrain '* | 'finetune '*) plan_training "$@" ;;
+        'mlm-loss '* | 'mine '* | 'evaluate '*) plan_encoding "$@" ;;
+        'efficiency '*) ln -s "$plan_dir" "$plan_name" ;; # it reads what a training noted
+        *) plan_host "$@" ;;
+        esac || exit
+    }
+    [ ! -f "$plan_name.memory" ] || note_cost memory "$(cat "$plan_name.memory")"
     printf '%s\n' "$plan_name"
 }
 
-measure_tables() # FOLDER TABLES
+note_cost() # KIND NUMBERS...
+{
+    printf '%s %s\n' "$table" "$*" >>"$plan_dir/costs"
+}
+
+# $words of a step: NAME=NUMBER. Steps that differ by models and seeds alone cost the same.
+count_cost() # COMMAND ARGUMENTS...
+{
+    kind=$plan_dir/kinds/$(printf '%s' "$*" |
+        sed 's/ --\(init\|model\|negatives\|seed\|learning-rate\) [^ ]*//g' | cksum | tr ' ' -)
+    if [ ! -e "$kind" ]; then
+        "$gabbro" "$@" --cost --quiet >"$kind.$job" || return
+        mv "$kind.$job" "$kind"
+    fi
+    words=$(cat "$kind")
+}
+
+# An awk program over the words of a step: value["NAME"].
+with_words() # PROGRAM OPTIONS...
+{
+    program=$1
+    shift
+    printf '%s\n' "$words" | tr ' =' '\n ' | awk "$@" "{ value[\$1] = \$2 } END { $program }"
+}
+
+# Later steps find the encoder that the training starts from: it has the same size.
+plan_training() # COMMAND ARGUMENTS...
+{
+    count_cost "$@" || return
+    steps=$(plan_number steps "$words")
+    if [ "$1" = finetune ]; then
+        queries=$(plan_option train-queries "$@")
+        [ "$queries" != 0 ] || queries=$(plan_sizes "$(plan_option collection "$@")" | cut -d ' ' -f 2)
+        batch=$(plan_number batch "$words")
+        steps=$(((queries * $(plan_option epochs "$@") + batch - 1) / batch))
+    fi
+    ln -s "$(readlink -f "$(plan_option init "$@")")" "$plan_name"
+    with_words 'printf "%.0f 0\n", value["parameter_bytes"] + value["activation_bytes"]' >"$plan_name.memory"
+    note_cost "$(with_words 'printf "train %.6g %.0f", steps * (value["flops"] + value["update_flops"]),
+        value["parameter_bytes"] / 4' -v steps="$steps")"
+    [ "$1" = finetune ] || [ -e "$plan_dir/training" ] || printf '%s\n' "$@" >"$plan_dir/training"
+}
+
+# Of mine, later steps find BM25's run.
+plan_encoding() # COMMAND ARGUMENTS...
+{
+    count_cost "$@" || return
+    if [ "$1" = mine ]; then
+        of=$(plan_option collection "$@")
+        [ -e "$of.run" ] || "$gabbro" bm25-run --collection "$of" --quiet >"$of.run" || return
+        ln -s "$(cat "$of.run")" "$plan_name"
+    else
+        ln -s "$plan_dir" "$plan_name" # nobody reads it
+    fi
+    sizes=$(plan_sizes "$(plan_option collection "$@")")
+    encoding=$(with_words '
+        split(sizes, of, " ")
+        passages = of[1]
+        if (!passages) passages = value["passages"]
+        else value["queries"] = command == "mine" ? of[2] : of[3]
+        if (command == "mlm-loss") passages = value["sample"]
+        search = 2 * passages * value["queries"] * value["width"]
+        flops = passages * value["passage_flops"] + value["queries"] * value["query_flops"] + search
+        printf "%.6g %.0f %.0f", flops, value["queries"] * 5000, passages * value["width"] * 4' \
+        -v command="$1" -v sizes="$sizes")
+    printf '0 %s\n' "${encoding##* }" >"$plan_name.memory"
+    note_cost encode "${encoding% *}"
+    [ "$1 ${sizes%% *}" != 'evaluate 0' ] || [ -e "$plan_dir/evaluation" ] ||
+        printf '%s\n' "${encoding%% *}" "$@" >"$plan_dir/evaluation"
+}
+
+# Really run; of a stand-in, its time is multiplied.
+plan_host() # COMMAND ARGUMENTS...
+{
+    made=$("$gabbro" "$@" --quiet) || return
+    ln -s "$made" "$plan_name"
+    case "$* " in 'bm25-run '*' --split train '*) printf '%s\n' "$made" >"$(plan_option collection "$@").run" ;; esac
+    of=$(plan_option collection "$@") from=$(plan_option from "$@")
+    if [ "$1" = collection ] && [ "${from%/*}" = "$plan_dir/stand-in" ]; then
+        printf '%s\n' "${from##*/}" >"$plan_name.public"
+        note_cost data "${from##*/}"
+        of=$plan_name
+    fi
+    times=1
+    [ -z "$of" ] || [ "$1" = pretrain ] || times=$(plan_sizes "$of" | cut -d ' ' -f 4)
+    note_cost host "$(step_number wall_s "$made")" "$times"
+}
+
+count_tables() # FOLDER TABLES
 {
     plan_dir=$1
     shift
-    mkdir -p "$plan_dir/steps" "$plan_dir/kinds"
+    mkdir -p "$plan_dir/steps" "$plan_dir/kinds" "$plan_dir/stand-in"
     : >"$plan_dir/costs"
-    GABBRO_STORE=$plan_dir/store
-    export GABBRO_STORE
     for table in "$@"; do
-        say "$table"
         run_script plan
-        [ $code = 0 ] || exit $code
+        [ "$code" = 0 ] || exit "$code"
     done
+}
+
+# ---- how fast this device is ---------------------------------------------------------------------------
+
+# Arithmetic a second of a short training: the first one that was counted, its batch made so small that a
+# step takes seconds at most, repeated for some seconds. Prints that and the seconds to start one.
+measure_training()
+{
+    set --
+    while IFS= read -r word; do set -- "$@" "$word"; done <"$plan_dir/training"
+    count_cost "$@" || return
+    batch=$(with_words 'fit = int(5e10 / value["flops"] * value["batch"])
+        print fit < 1 ? 1 : fit < value["part"] ? fit : value["part"]')
+    count_cost "$@" --batch "$batch" || return
+    flops=$(plan_number flops "$words") steps=1
+    while :; do
+        made=$("$gabbro" "$@" --batch "$batch" --steps "$steps" --quiet) || return
+        took=$(awk -v work="$(step_number work_s "$made")" -v build="$(step_number build_s "$made")" \
+            -v wall="$(step_number wall_s "$made")" -v steps="$steps" -v flops="$flops" 'BEGIN {
+                seconds = work - build
+                printf "%.6g %.3f %d\n", flops * steps / seconds, wall - seconds,
+                    (seconds >= 5 || steps > 2000 ? 0 : 1 + steps * (seconds > .5 ? 6 / seconds : 12))
+            }')
+        steps=${took##* }
+        [ "$steps" != 0 ] || break
+    done
+    printf '%s\n' "${took% *}"
+}
+
+# Seconds of an evaluation beside its arithmetic: measures and files. Of a stand-in they are not known.
+measure_evaluation() # RATE
+{
+    [ -e "$plan_dir/evaluation" ] || {
+        echo 0
+        return
+    }
+    rate=$1
+    set --
+    while IFS= read -r word; do set -- "$@" "$word"; done <"$plan_dir/evaluation"
+    flops=$1
+    shift
+    made=$("$gabbro" "$@" --quiet) || return
+    awk -v wall="$(step_number wall_s "$made")" -v flops="$flops" -v rate="$rate" \
+        'BEGIN { rest = wall - flops / rate; print (rest > 0 ? rest : 0) }'
 }
 
 plan() # TABLES
 {
     plan_root=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-plan.XXXXXX") || fail 3 "no folder for temporary files"
     trap 'rm -rf "$plan_root"' EXIT
-    say "measuring short steps of every kind${LP_NUM_THREADS:+, $jobs at once}"
-    seeds=${seeds%% *}
-    # The others only keep the device as busy as it will be.
-    job=1 flags=$step_flags step_flags="$step_flags --quiet"
-    while [ $job -lt "$jobs" ]; do
-        measure_tables "$plan_root/$job" "$@" &
-        job=$((job + 1))
-    done
-    step_flags=$flags
-    measure_tables "$plan_root/0" "$@"
-    wait
-    awk -v jobs="$jobs" '
-    { $2 /= jobs; minutes[$1] += $2 / 60; all += $2 / 60; if (!seen[$1]++) order[++count] = $1 }
+    GABBRO_STORE=$plan_root/store
+    export GABBRO_STORE
+    seeds=${seeds%% *} job=0
+    say "counting what the tables take"
+    count_tables "$plan_root" "$@"
+    rate='1 0' evaluation=0
+    if [ -e "$plan_root/training" ]; then
+       say "measuring how fast the device is${LP_NUM_THREADS:+, $jobs steps at once}"
+        # The others only keep the device as busy as it will be.
+        while [ $((job += 1)) -lt "$jobs" ]; do
+            GABBRO_STORE=$plan_root/store.$job measure_training >/dev/null &
+        done
+        rate=$(measure_training) || exit
+        wait
+       evaluation=$(measure_evaluation "${rate% *}") || exit
+    fi
+    "$gabbro" data list 2>/dev/null | awk '{ print "- size", $1, $2 }' >>"$plan_root/costs"
+    print_plan <"$plan_root/costs"
+}
+
+print_plan()
+{
+    awk -v jobs="$jobs" -v rate="${rate% *}" -v start="${rate#* }" -v evaluation="$evaluation" '
+    function amount(bytes) { return sprintf(bytes < 1e9 ? "%.2f GB" : "%.1f GB", bytes / 1e9) }
+    function duration(time)
+    {
+        if (time < 7200) return sprintf("%7.1f minutes", time / 60)
+        if (time < 172800) return sprintf("%7.1f hours", time / 3600)
+        if (time < 86400000) return sprintf("%7.1f days", time / 86400)
+        return sprintf("%7.1f years", time / 31557600)
+    }
+    function line(name,    text)
+    {
+        text = sprintf("%-14s %15s  device %s, memory %s, disk %s", name, duration(seconds[name]),
+            amount(device[name]), amount(memory[name]), amount(disk[name]))
+        if (download[name]) text = text ", download " amount(download[name])
+        print text
+    }
+    function add(table, time, bytes) { seconds[table] += time / jobs; disk[table] += bytes }
+    function largest(table, on_device, in_memory)
+    {
+        if (on_device > device[table]) device[table] = on_device
+        if (in_memory > memory[table]) memory[table] = in_memory
+    }
+    function take(table)
+    {
+        if ($2 == "train") add(table, $3 / rate + start, $4)
+        if ($2 == "encode") add(table, $3 / rate + evaluation, $4)
+        if ($2 == "host") add(table, $3 * $4, 0)
+        if ($2 == "memory") largest(table, $3, $4)
+        if ($2 == "data") wanted[table, $3] = 1
+    }
+    $1 == "-" { size[$3] = $4 * 1e6; next }
+    { take($1); take("all"); if (!seen[$1]++) order[++count] = $1 }
     END {
-        for (i = 1; i <= count; i++) printf "%-14s %6.1f minutes\n", order[i], minutes[order[i]]
-        printf "%-14s %6.1f minutes a seed, each step counted where it is first needed\n", "all", all
-    }' "$plan_root/0/costs"
+        for (pair in wanted) {
+            split(pair, of, SUBSEP)
+            download[of[1]] += size[of[2]]
+        }
+        for (i = 1; i <= count; i++) line(order[i])
+        line("all")
+        printf "A seed; each step is counted where it is first needed. This device: %.1f GFLOP/s in training.\n",
+            rate / 1e9
+    }'
 }

@@ -322,6 +322,17 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
                        const float *values, uint32_t step, float *gradients,
                        double losses[GB_MAX_LOSSES], uint64_t *arena_bytes, gb_status *status);
 
+/* What a training takes. */
+typedef struct gb_train_cost {
+    double flops;              /* arithmetic of a step but for the update, mean */
+    double update_flops;       /* of AdamW */
+    uint64_t activation_bytes; /* activations and inputs on the device, of the largest batch */
+    uint64_t parameter_bytes;  /* parameters, gradients and moments on the device */
+} gb_train_cost;
+/* Draws the first `batches` batches and builds their programs; needs no device. */
+bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint32_t batches,
+                       gb_train_cost *cost, gb_status *status);
+
 /* ---- encoding
  * ------------------------------------------------------------------------------------------ */
 
@@ -330,6 +341,10 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
 bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, const float *values,
                const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
                uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status);
+
+/* Arithmetic of encoding rows of a table (NULL: the first `count`). */
+double gb_encode_flops(const gb_bert_config *config, const gb_table *tokens, const uint32_t *rows,
+                       uint32_t count, uint32_t longest);
 
 /* The same with the pooling of a folder (unstated: [CLS]); vectors of length 1 where it says so. */
 bool gb_encode_sentences(gb_device *device, const gb_bert *bert, const gb_params *params,

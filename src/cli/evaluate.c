@@ -264,10 +264,13 @@ int gb_cli_evaluate(int argc, char **argv)
     if (!o.model == !o.bm25 || (o.model && !o.tokens))
         ok =
             gb_fail(&status, GB_USAGE, NULL, "see --help", "give --bm25, or --model with --tokens");
-    ok = ok && step_begin(&run, 3, o.model != NULL, NULL, &status);
-    if (ok && gb_step_done(run.step))
+    bool begun =
+        ok && !(run.cost && o.model) && step_begin(&run, 3, o.model != NULL, NULL, &status);
+    if (begun && gb_step_done(run.step))
         step_end(&run, NULL, &status);
-    else if (ok)
+    else if (ok && run.cost && o.model)
+        ranking_cost(o.collection, o.model, o.tokens, NULL, &status);
+    else if (begun)
         evaluate(&run, &o, &status);
     return step_close(&run, &status);
 }

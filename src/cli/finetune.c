@@ -117,13 +117,10 @@ static bool save_model(const step_run *run, const session *s, uint32_t longest, 
     return ok;
 }
 
-static bool train(step_run *run, session *s, const settings *o, json_t *facts, gb_status *status)
+static gb_train_params train_params(const session *s, const settings *o, uint32_t batch)
 {
-    gb_device *device = step_device(run, status);
-    char *resume = device ? step_file(run, "resume", status) : NULL;
-    uint32_t steps =
-        (uint32_t)(((uint64_t)o->epochs * s->set.count + o->params.batch - 1) / o->params.batch);
-    gb_train_params params = {
+    uint32_t steps = (uint32_t)(((uint64_t)o->epochs * s->set.count + batch - 1) / batch);
+    return (gb_train_params){
         .params = s->params,
         .config = &s->config,
         .schedule = {GB_SCHEDULE_LINEAR, (float)o->rate, 0, (uint32_t)(o->warmup * steps), steps},
@@ -131,9 +128,16 @@ static bool train(step_run *run, session *s, const settings *o, json_t *facts, g
         .largest_norm = (float)o->clip,
         .longest = o->params.longest_passage > o->params.longest_query ? o->params.longest_passage
                                                                        : o->params.longest_query,
-        .label = "finetune",
-        .resume_dir = resume,
-        .checkpoint_s = 20};
+        .label = "finetune"};
+}
+
+static bool train(step_run *run, session *s, const settings *o, json_t *facts, gb_status *status)
+{
+    gb_device *device = step_device(run, status);
+    char *resume = device ? step_file(run, "resume", status) : NULL;
+    gb_train_params params = train_params(s, o, o->params.batch);
+    params.resume_dir = resume;
+    params.checkpoint_s = 20;
     step_memory_apply(&o->memory, &params);
     gb_train_result result;
     bool ok = resume && gb_train(device, &s->task, &params, s->values, NULL, &result, status);
@@ -143,7 +147,7 @@ static bool train(step_run *run, session *s, const settings *o, json_t *facts, g
         json_object_set_new(facts, "final_loss", json_real(result.final_loss[0]));
         json_object_set_new(facts, "converged",
                             json_boolean(result.final_loss[0] < CONVERGED_LOSS));
-        json_object_set_new(facts, "steps", json_integer(steps));
+        json_object_set_new(facts, "steps", json_integer(params.schedule.steps));
         json_object_set_new(facts, "train_queries", json_integer(s->set.count));
         json_object_set_new(facts, "without_hard_negatives",
                             json_integer(s->set.without_negatives));
@@ -156,14 +160,36 @@ static bool train(step_run *run, session *s, const settings *o, json_t *facts, g
     return ok;
 }
 
+/* The task is made for a part of the batch. */
+static bool estimate(session *s, settings *o, gb_status *status)
+{
+    uint32_t batch = o->params.batch;
+    if (batch > STEP_COST_PART)
+        o->params.batch = STEP_COST_PART;
+    if (!open_inputs(s, o, status) || !make_set(s, o, status) || !make_model(s, o, status))
+        return false;
+    gb_train_params params = train_params(s, o, batch);
+    step_memory_apply(&o->memory, &params);
+    return step_train_cost(&s->task, &params, batch, o->params.batch, status);
+}
+
+static bool make(step_run *run, session *s, settings *o, gb_status *status)
+{
+    json_t *facts = json_object();
+    bool ok = open_inputs(s, o, status) && make_set(s, o, status) && make_model(s, o, status) &&
+              train(run, s, o, facts, status) &&
+              save_model(run, s, o->params.longest_passage, status) && step_end(run, facts, status);
+    json_decref(facts);
+    return ok;
+}
+
 static void run_finetune(step_run *run, settings *o, gb_status *status)
 {
     session s = {0};
-    json_t *facts = json_object();
-    if (open_inputs(&s, o, status) && make_set(&s, o, status) && make_model(&s, o, status) &&
-        train(run, &s, o, facts, status) && save_model(run, &s, o->params.longest_passage, status))
-        step_end(run, facts, status);
-    json_decref(facts);
+    if (run->cost)
+        estimate(&s, o, status);
+    else
+        make(run, &s, o, status);
     gb_finetune_destroy(s.self);
     gb_training_set_free(&s.set);
     gb_bert_free(&s.bert);
@@ -226,8 +252,8 @@ int gb_cli_finetune(int argc, char **argv)
     char sets[STEP_SETS];
     run.shader_set = sets;
     ok = ok && step_memory_check(&o.memory, o.dropout > 0, set, sets, &status) &&
-         step_begin(&run, 1, true, NULL, &status);
-    if (ok && gb_step_done(run.step))
+         (run.cost || step_begin(&run, 1, true, NULL, &status));
+    if (ok && !run.cost && gb_step_done(run.step))
         step_end(&run, NULL, &status);
     else if (ok)
         run_finetune(&run, &o, &status);

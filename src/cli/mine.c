@@ -58,7 +58,9 @@ int gb_cli_mine(int argc, char **argv)
     int code;
     if (!step_parse(&run, argc, argv, mine_usage, NULL, &code, &status))
         return code;
-    if (step_begin(&run, 1, true, NULL, &status)) {
+    if (run.cost) {
+        ranking_cost(collection, model, tokens, split, &status);
+    } else if (step_begin(&run, 1, true, NULL, &status)) {
         if (gb_step_done(run.step))
             step_end(&run, NULL, &status);
         else

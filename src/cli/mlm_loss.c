@@ -241,6 +241,28 @@ static void run_mlm_loss(step_run *run, const settings *o, gb_status *status)
     close_measurement(&m);
 }
 
+/* --cost, in the words of ranking_cost: the sample is encoded, nothing is asked. The output layer
+ * counts as encoding: it runs for few of the tokens. */
+static bool estimate(const settings *o, gb_status *status)
+{
+    step_model model = {0};
+    gb_tokens tokens = {0};
+    bool ok = step_model_open(&model, o->model, o->tokens, status) &&
+              step_tokens_open(o->tokens, &tokens, status);
+    if (ok) {
+        uint32_t count = (uint32_t)gb_table_count(tokens.passages);
+        uint32_t longest = step_setting_u32(o->tokens, "passage-tokens", 512);
+        double flops = gb_encode_flops(&model.config, tokens.passages, NULL, count, longest);
+        printf("sample=%u passages=0 queries=0 passage_flops=%.6g query_flops=0 width=0\n",
+               o->passages, count ? flops / count : 0);
+    }
+    if (tokens.passages)
+        gb_tokens_close(&tokens);
+    if (model.folder)
+        step_model_close(&model);
+    return ok;
+}
+
 int gb_cli_mlm_loss(int argc, char **argv)
 {
     gb_status status = {0};
@@ -258,6 +280,10 @@ int gb_cli_mlm_loss(int argc, char **argv)
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
+    if (run.cost) {
+        estimate(&o, &status);
+        return step_close(&run, &status);
+    }
     bool ok = step_begin(&run, 1, true, NULL, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);

@@ -182,6 +182,13 @@ static gb_train_params train_params(const session *s, const settings *o)
                              .longest = o->params.longest};
 }
 
+static bool prepare(step_run *run, session *s, gb_status *status)
+{
+    gb_device *device = s->objective->prepare ? step_device(run, status) : NULL;
+    return !s->objective->prepare ||
+           (device && s->objective->prepare(s->self, device, s->params, s->values, status));
+}
+
 static bool train(step_run *run, session *s, const settings *o, const char *name, json_t *facts,
                   gb_status *status)
 {
@@ -197,9 +204,7 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
     params.checkpoint_s = 20;
     step_memory_apply(&o->memory, &params);
     gb_train_result result;
-    bool ok = resume && log &&
-              (!s->objective->prepare ||
-               s->objective->prepare(s->self, device, s->params, s->values, status)) &&
+    bool ok = resume && log && prepare(run, s, status) &&
               gb_train(device, &s->task, &params, s->values, log, &result, status) &&
               save_log(run, s, log, o->steps, status);
     if (ok) {
@@ -249,13 +254,29 @@ static bool make(step_run *run, session *s, const settings *o, const char *name,
     return ok;
 }
 
+/* The objective was made for a part of the batch. */
+static bool estimate(step_run *run, session *s, const settings *o, const char *name, uint32_t batch,
+                     gb_status *status)
+{
+    gb_train_params params = train_params(s, o);
+    params.label = name;
+    step_memory_apply(&o->memory, &params);
+    return !s->objective || (prepare(run, s, status) &&
+                             step_train_cost(&s->task, &params, batch, o->params.batch, status));
+}
+
 static bool run_pretrain(step_run *run, settings *o, const char *name, const borrower *to,
                          gb_status *status)
 {
     session s = {0};
+    uint32_t batch = o->params.batch;
+    if (run->cost && batch > STEP_COST_PART)
+        o->params.batch = STEP_COST_PART;
     bool ok = open_inputs(&s, o, status) && make_config(&s, o, status) &&
               make_objective(&s, o, name, status) &&
-              (to ? lend(&s, o, name, to, status) : make(run, &s, o, name, status));
+              (to          ? lend(&s, o, name, to, status)
+               : run->cost ? estimate(run, &s, o, name, batch, status)
+                           : make(run, &s, o, name, status));
     if (s.objective)
         s.objective->destroy(s.self);
     gb_bert_free(&s.bert);
@@ -498,9 +519,10 @@ static int pretrain(int argc, char **argv, const borrower *to)
     bool ok = check_words(&o, name, &status) &&
               step_memory_check(&o.memory, o.dropout > 0, objective ? objective->shader_set : NULL,
                                 sets, &status) &&
-              (to || step_begin(&run, 1, strcmp(name, "none") != 0,
-                                json_pack("{s:s}", "objective", name), &status));
-    if (ok && !to && gb_step_done(run.step))
+              (to || run.cost ||
+               step_begin(&run, 1, strcmp(name, "none") != 0, json_pack("{s:s}", "objective", name),
+                          &status));
+    if (ok && !to && !run.cost && gb_step_done(run.step))
         step_end(&run, NULL, &status);
     else if (ok)
         run_pretrain(&run, &o, name, to, &status);

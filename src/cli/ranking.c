@@ -124,6 +124,57 @@ bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t c
     return ok;
 }
 
+/* Queries of a split, or of all splits that measure. */
+static bool count_queries(const gb_collection *collection, const char *wanted, uint32_t *count,
+                          gb_status *status)
+{
+    char *splits = gb_strdup(collection->splits, status), *rest = splits;
+    bool ok = splits != NULL;
+    for (char *split; ok && (split = strsep(&rest, " "));) {
+        uint32_t *queries = NULL, found = 0;
+        gb_qrels qrels = {0};
+        if (!*split || strcmp(split, wanted ? wanted : "train") == !wanted)
+            continue;
+        ok = gb_collection_qrels(collection, split, &qrels, status) &&
+             ranking_queries(&qrels, &queries, &found, status);
+        *count += found;
+        free(queries);
+        free(qrels.rows);
+    }
+    free(splits);
+    return ok;
+}
+
+bool ranking_cost(const char *collection_step, const char *model_path, const char *tokens_step,
+                  const char *split, gb_status *status)
+{
+    step_model model = {0};
+    gb_tokens tokens = {0};
+    uint32_t asked = 0;
+    gb_collection *collection = step_collection_open(collection_step, status);
+    bool ok = collection && count_queries(collection, split, &asked, status) &&
+              step_model_open(&model, model_path, tokens_step, status) &&
+              step_tokens_open(tokens_step, &tokens, status);
+    if (ok) {
+        uint32_t passages = (uint32_t)gb_table_count(tokens.passages);
+        uint32_t queries = (uint32_t)gb_table_count(tokens.queries);
+        double passage_flops =
+            gb_encode_flops(&model.config, tokens.passages, NULL, passages,
+                            step_setting_u32(tokens_step, "passage-tokens", 512));
+        double query_flops = gb_encode_flops(&model.config, tokens.queries, NULL, queries,
+                                             step_setting_u32(tokens_step, "query-tokens", 512));
+        printf("passages=%u queries=%u passage_flops=%.6g query_flops=%.6g width=%u\n", passages,
+               asked, passages ? passage_flops / passages : 0, queries ? query_flops / queries : 0,
+               model.config.hidden_size);
+    }
+    if (tokens.passages)
+        gb_tokens_close(&tokens);
+    if (model.folder)
+        step_model_close(&model);
+    gb_collection_close(collection);
+    return ok;
+}
+
 bool ranking_write(const step_run *step, const gb_collection *collection, const gb_run *run,
                    uint32_t depth, const char *name, gb_status *status)
 {

@@ -33,6 +33,11 @@ void ranking_dense_close(ranking_dense *dense);
 bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t count,
                        uint32_t depth, gb_run *run, gb_status *status);
 
+/* --cost: prints NAME=NUMBER words: texts of the collection, queries of the split (NULL: of all but
+ * train), and the arithmetic of encoding one of each; width is that of the vectors. */
+bool ranking_cost(const char *collection_step, const char *model_path, const char *tokens_step,
+                  const char *split, gb_status *status);
+
 /* Write the first `depth` passages of each query as TREC file `name` of the step. */
 bool ranking_write(const step_run *step, const gb_collection *collection, const gb_run *run,
                    uint32_t depth, const char *name, gb_status *status);

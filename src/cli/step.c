@@ -73,6 +73,7 @@ static void print_help(const step_run *run, const char *usage)
     printf("  --%-22s %s\n", "profile", "print the device time of every kernel");
     printf("  --%-22s %s\n", "quiet", "no progress");
     printf("  --%-22s %s\n", "no-wait", "exit with 76 while another process makes the step");
+    printf("  --%-22s %s\n", "cost", "of steps that train or encode: print what it takes, and end");
 }
 
 static const step_option *find_option(const step_run *run, const step_option *common,
@@ -103,6 +104,7 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
                                   {"quiet", OPTION_FLAG, &run->quiet, false, false, ""},
                                   {"profile", OPTION_FLAG, &run->profile, false, false, ""},
                                   {"no-wait", OPTION_FLAG, &run->no_wait, false, false, ""},
+                                  {"cost", OPTION_FLAG, &run->cost, false, false, ""},
                                   {"help", OPTION_FLAG, &run->help, false, false, ""},
                                   {0}};
     for (int i = 1; i < argc; i++) {
@@ -219,6 +221,8 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
 {
     json_t *settings = extra ? extra : json_object(), *inputs = json_object();
     bool ok = settings && inputs;
+    if (ok && run->cost)
+        ok = gb_fail(status, GB_USAGE, NULL, NULL, "%s has no --cost", run->kind);
     for (const step_option *o = run->options; ok && o->name; o++) {
         if (o->step)
             ok = add_input(inputs, o, status);
@@ -325,6 +329,21 @@ json_t *step_train_times(const gb_train_result *result)
                      result->data_s, "build_s", result->build_s, "steps",
                      (int)(result->steps - result->resumed_at), "gflops_per_s",
                      result->flops / result->seconds / 1e9);
+}
+
+bool step_train_cost(const gb_task *task, const gb_train_params *params, uint32_t batch,
+                     uint32_t part, gb_status *status)
+{
+    gb_train_cost cost;
+    if (!gb_train_estimate(task, params, 2, &cost, status))
+        return false;
+    double at_once = params->micro_batch ? params->micro_batch : batch;
+    printf("steps=%u batch=%u part=%u flops=%.6g update_flops=%.6g activation_bytes=%.0f "
+           "parameter_bytes=%llu\n",
+           params->schedule.steps, batch, part, cost.flops * batch / part, cost.update_flops,
+           (double)cost.activation_bytes * at_once / part,
+           (unsigned long long)cost.parameter_bytes);
+    return true;
 }
 
 json_t *step_device_facts(step_run *run)

@@ -45,6 +45,7 @@ typedef struct step_run {
     const char *device_name;    /* --device */
     bool quiet, profile, help;  /* --quiet, --profile, --help */
     bool no_wait;               /* --no-wait */
+    bool cost;                  /* --cost: say what the step takes, do nothing */
     gb_store *store;            /* open store */
     gb_step *step;              /* the step */
     gb_device *device;          /* open once asked for */
@@ -58,6 +59,11 @@ bool step_parse(step_run *run, int argc, char **argv, const char *usage, const c
  * `extra` (may be NULL; taken over) is merged into the settings. Device steps carry kernels and
  * device in their key. */
 bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, gb_status *status);
+/* --cost of a training whose task draws `part` of the `batch` texts, pairs or queries of a step:
+ * prints NAME=NUMBER words, for scripts. */
+#define STEP_COST_PART 64 /* of a larger batch: all of it would only be more of the same */
+bool step_train_cost(const gb_task *task, const gb_train_params *params, uint32_t batch,
+                     uint32_t part, gb_status *status);
 /* The device of a step that runs on one; its name is logged. */
 gb_device *step_device(step_run *run, gb_status *status);
 /* Finish with facts (may be NULL), or nothing when the step was there already; print its folder. */

@@ -67,6 +67,7 @@ typedef struct training {
 typedef struct outcome {
     gb_code code;                  /* of gb_train */
     gb_status status;              /* of its failure */
+    gb_train_cost cost;            /* said before, for all steps */
     gb_train_result result;        /* when it went well */
     float values[1 << 14];         /* parameters afterwards */
     uint64_t floats;               /* of values */
@@ -103,6 +104,8 @@ static outcome *train(const training *how)
     gb_device *device = tiny_device();
     if (m.objective->prepare)
         MUST(m.objective->prepare(m.self, device, m.params, m.values, &status));
+    if (!how->signal)
+        MUST(gb_train_estimate(&task, &params, how->steps, &o->cost, &status));
     bool ok = gb_train(device, &task, &params, m.values, o->log, &o->result, &o->status);
     cr_expect_eq(ok, o->status.code == GB_OK);
     o->code = o->status.code;
@@ -189,6 +192,18 @@ Test(training, repeats_itself, .timeout = 60)
 }
 
 /* The mean of the first and the last tenth of the steps. */
+/* With the same batches the same arithmetic, but for kernels that only some devices use. */
+Test(training, is_estimated_without_a_device, .timeout = 60)
+{
+    outcome *o = train(&(training){.steps = STEPS, .rate = 1e-3});
+    double said = STEPS * (o->cost.flops + o->cost.update_flops);
+    cr_expect(fabs(said - o->result.flops) <= .02 * o->result.flops, "%g operations, said were %g",
+              o->result.flops, said);
+    cr_expect_eq(o->cost.parameter_bytes, 16 * o->floats);
+    cr_expect_gt(o->cost.activation_bytes, 0);
+    free(o);
+}
+
 Test(training, result_is_a_mean, .timeout = 60)
 {
     scratch s = scratch_enter();

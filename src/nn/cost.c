@@ -1,0 +1,89 @@
+/* What trainings and encodings take, from their programs and texts alone: nothing runs. */
+#include <gabbro/nn.h>
+
+#include <stdlib.h>
+
+/* A device without limits: arithmetic and activations are nearly the same on all. */
+static const gb_target anywhere = {
+    .profile = GB_PROFILE_SCALAR, .max_groups = 65535, .max_invocations = 1024};
+
+/* Arithmetic of a built program, and bytes of its activations and inputs. */
+static bool add_program(gb_tape *tape, double *flops, uint64_t *bytes, gb_status *status)
+{
+    gb_plan plan;
+    gb_emitter emitter = {.target = anywhere};
+    bool ok = gb_tape_ok(tape, status) && gb_plan_memory(tape, 256, &plan, status) &&
+              gb_emit_tape(&emitter, tape, true, status);
+    for (size_t k = 0; ok && k < emitter.count; k++)
+        *flops += emitter.kernels[k].flops;
+    if (ok && plan.arena_bytes + 2 * plan.input_bytes > *bytes)
+        *bytes = plan.arena_bytes + 2 * plan.input_bytes;
+    free(emitter.kernels);
+    return ok;
+}
+
+static bool add_step(const gb_task *task, const gb_train_params *params, const gb_shape *shape,
+                     gb_train_cost *cost, gb_status *status)
+{
+    gb_tensor losses[GB_MAX_LOSSES];
+    gb_tape *tape = gb_tape_create(params->params, params->label, status);
+    void *graph = gb_alloc(1, task->graph_bytes, status);
+    bool ok = tape && graph;
+    if (ok) {
+        gb_net net = {.tape = tape,
+                      .dropout = (float)params->config->hidden_dropout,
+                      .attention_dropout = (float)params->config->attention_dropout,
+                      .eps = (float)params->config->layer_norm_eps,
+                      .longest = params->longest,
+                      .recompute = params->recompute};
+        task->build(task->self, &net, shape, graph, losses);
+        ok = gb_tape_ok(tape, status) && gb_backward(tape, losses[0], status) &&
+             (!params->recompute || gb_tape_prune(tape, status)) &&
+             add_program(tape, &cost->flops, &cost->activation_bytes, status);
+    }
+    free(graph);
+    gb_tape_destroy(tape);
+    return ok;
+}
+
+static bool add_update(const gb_train_params *params, gb_train_cost *cost, gb_status *status)
+{
+    gb_tape *tape = gb_tape_create(params->params, "adamw", status);
+    if (!tape)
+        return false;
+    gb_tensor values = gb_adamw_input(tape);
+    gb_adamw(tape, &params->adamw, values);
+    bool ok = add_program(tape, &cost->update_flops, &cost->activation_bytes, status);
+    gb_tape_destroy(tape);
+    return ok;
+}
+
+bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint32_t batches,
+                       gb_train_cost *cost, gb_status *status)
+{
+    *cost = (gb_train_cost){.parameter_bytes =
+                                GB_ARENA_COUNT * sizeof(float) * gb_params_floats(params->params)};
+    for (uint32_t b = 0; b < batches; b++) {
+        gb_shape shape = {0};
+        if (!task->sample(task->self, b, &shape, status) ||
+            !add_step(task, params, &shape, cost, status))
+            return false;
+    }
+    cost->flops /= batches ? batches : 1;
+    if (params->micro_batch && task->cut.vectors)
+        cost->flops *= 4. / 3; /* vectors first, forward only */
+    return add_update(params, cost, status);
+}
+
+double gb_encode_flops(const gb_bert_config *config, const gb_table *tokens, const uint32_t *rows,
+                       uint32_t count, uint32_t longest)
+{
+    double h = config->hidden_size, f = config->intermediate_size, flops = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t length;
+        gb_table_row(tokens, rows ? rows[i] : i, &length);
+        double n = length + 2 > longest ? longest : (double)length + 2;
+        flops += 2 * n * (4 * h * h + 2 * h * f) + 4 * n * n * h; /* a layer */
+    }
+    return flops * config->layers;
+}
