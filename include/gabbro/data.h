@@ -79,6 +79,22 @@ bool gb_collection_qrels(const gb_collection *collection, const char *split, gb_
  * Appended to out. */
 void gb_collection_passage(const gb_collection *collection, uint32_t passage, gb_text *out);
 
+/* Passages that something is odd with. */
+typedef struct gb_finding {
+    uint64_t count; /* how many */
+    uint32_t first; /* row of one of them */
+} gb_finding;
+/* What may be wrong with the passages of a collection although it could be read. */
+typedef struct gb_check {
+    uint64_t titles;          /* passages that have one */
+    gb_finding empty;         /* without text */
+    gb_finding equal;         /* with the text of an earlier one */
+    gb_finding encoded_twice; /* UTF-8 taken for Latin-1 and encoded again, as in "Ã©" */
+    gb_finding replaced;      /* with U+FFFD: bytes were lost before */
+    gb_finding control;       /* with control characters other than tab and line ends */
+} gb_check;
+bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_status *status);
+
 /* What the mini world knows about its passages and queries (passages.truth.gbt, queries.truth.gbt:
  * one row of u32 each), for diagnostics such as "right entity at rank 1". */
 typedef enum gb_truth {

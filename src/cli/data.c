@@ -8,6 +8,7 @@
 
 static const char help[] =
     "usage: gabbro data COMMAND [options]      (gabbro data COMMAND --help)\n\n"
+    "  check    a collection as its files are, beside the official counts\n"
     "  list     what can be fetched, with sizes and terms\n"
     "  fetch    fetch a collection or a model: resumed, compared with its sums\n";
 
@@ -69,13 +70,14 @@ int gb_cli_data(int argc, char **argv)
     static const struct {
         const char *name;                  /* as typed */
         int (*run)(int argc, char **argv); /* returns the exit code */
-    } commands[] = {{"fetch", data_fetch}, {"list", data_list}};
+    } commands[] = {{"check", data_check}, {"fetch", data_fetch}, {"list", data_list}};
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
         return fputs(help, stdout) < 0 ? GB_DATA : GB_OK;
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run(argc - 1, argv + 1);
     gb_status status = {0};
-    gb_fail(&status, GB_USAGE, NULL, "see gabbro data --help", "data needs one of list, fetch");
+    gb_fail(&status, GB_USAGE, NULL, "see gabbro data --help",
+            "data needs one of check, fetch, list");
     return data_exit(false, &status);
 }

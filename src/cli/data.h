@@ -4,6 +4,7 @@
 
 #include <gabbro/fetch.h>
 
+int data_check(int argc, char **argv);
 int data_fetch(int argc, char **argv);
 int data_list(int argc, char **argv);
 
