@@ -95,6 +95,12 @@ typedef struct gb_check {
 } gb_check;
 bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_status *status);
 
+/* Write a part as a BEIR folder (with documents.jsonl where a document has several passages): judged
+ * queries, judged passages, and `others` more, chosen by the seed; all splits stay whole. Appears at
+ * once; an existing BEIR folder there is replaced, any other non-empty folder refused. */
+bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint64_t seed,
+                         const char *out_dir, gb_status *status);
+
 /* What the mini world knows about its passages and queries (passages.truth.gbt, queries.truth.gbt:
  * one row of u32 each), for diagnostics such as "right entity at rank 1". */
 typedef enum gb_truth {

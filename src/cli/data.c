@@ -2,15 +2,19 @@
 #include "cli.h"
 #include "data.h"
 
+#include <gabbro/data.h>
+
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: gabbro data COMMAND [options]      (gabbro data COMMAND --help)\n\n"
     "  check    a collection as its files are, beside the official counts\n"
     "  list     what can be fetched, with sizes and terms\n"
-    "  fetch    fetch a collection or a model: resumed, compared with its sums\n";
+    "  fetch    fetch a collection or a model: resumed, compared with its sums\n"
+    "  slice    a part of a collection: all that was judged, and some others\n";
 
 bool data_manifest(const char *given, gb_manifest *manifest, gb_status *status)
 {
@@ -18,6 +22,34 @@ bool data_manifest(const char *given, gb_manifest *manifest, gb_status *status)
     bool ok = path && gb_manifest_read(path, manifest, status);
     free(path);
     return ok;
+}
+
+char *data_import(const char *path, gb_status *status)
+{
+    const char *where = getenv("TMPDIR");
+    char *folder = gb_format(status, "%s/gabbro-data.XXXXXX", where && *where ? where : "/tmp");
+    if (!folder || !mkdtemp(folder)) {
+        free(folder);
+        gb_fail(status, GB_DATA, "TMPDIR", "set TMPDIR to a folder that can be written",
+                "no temporary folder");
+        return NULL;
+    }
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = path;
+    params.queries_per_passage = 1;
+    params.keep_splits = params.skip_unknown_qrels = true;
+    if (gb_collection_import(&params, folder, status))
+        return folder;
+    data_import_remove(folder);
+    return NULL;
+}
+
+void data_import_remove(char *folder)
+{
+    gb_status ignored = {0};
+    if (folder)
+        gb_remove_tree(folder, &ignored);
+    free(folder);
 }
 
 int data_exit(bool ok, const gb_status *status)
@@ -70,7 +102,8 @@ int gb_cli_data(int argc, char **argv)
     static const struct {
         const char *name;                  /* as typed */
         int (*run)(int argc, char **argv); /* returns the exit code */
-    } commands[] = {{"check", data_check}, {"fetch", data_fetch}, {"list", data_list}};
+    } commands[] = {
+        {"check", data_check}, {"fetch", data_fetch}, {"list", data_list}, {"slice", data_slice}};
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
         return fputs(help, stdout) < 0 ? GB_DATA : GB_OK;
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
@@ -78,6 +111,6 @@ int gb_cli_data(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
     gb_status status = {0};
     gb_fail(&status, GB_USAGE, NULL, "see gabbro data --help",
-            "data needs one of check, fetch, list");
+            "data needs one of check, fetch, list, slice");
     return data_exit(false, &status);
 }

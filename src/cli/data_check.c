@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char help[] =
     "usage: gabbro data check PATH [options]\n\n"
@@ -118,30 +117,17 @@ static bool find_source(const gb_manifest *manifest, const char *path, const cha
     return true;
 }
 
-/* Imported into a folder of its own, which goes again. */
 static bool check(const char *path, const gb_source *source, gb_status *status)
 {
-    const char *where = getenv("TMPDIR");
-    char *folder = gb_format(status, "%s/gabbro-check.XXXXXX", where && *where ? where : "/tmp");
-    if (!folder || !mkdtemp(folder)) {
-        free(folder);
-        return gb_fail(status, GB_DATA, "TMPDIR", "set TMPDIR to a folder that can be written",
-                       "no temporary folder");
-    }
-    gb_import_params params = GB_IMPORT_DEFAULTS;
-    params.path = path;
-    params.queries_per_passage = 1;
-    params.keep_splits = params.skip_unknown_qrels = true;
     comparison c = {.source = source};
-    bool ok = gb_collection_import(&params, folder, status) && say_collection(&c, folder, status);
+    char *imported = data_import(path, status);
+    bool ok = imported && say_collection(&c, imported, status);
+    data_import_remove(imported);
     if (ok && source)
         printf("compared with %s of the manifest\n", source->name);
     if (ok && c.wrong)
         ok = gb_fail(status, GB_MISMATCH, path, "fetch it again, or take it for what it is",
                      "%u counts are not as they should be", c.wrong);
-    gb_status ignored = {0};
-    gb_remove_tree(folder, &ignored);
-    free(folder);
     return ok;
 }
 

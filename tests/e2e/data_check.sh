@@ -1,5 +1,5 @@
 #!/bin/sh
-# gabbro data check: what it says of a collection and of official counts.
+# gabbro data check and slice: what is said of a collection and of official counts; a part of it.
 #   data_check.sh GABBRO
 set -u
 . "$(dirname -- "$0")/../checks.sh"
@@ -46,5 +46,39 @@ check
 expect "no folder ends with 2 ($status)" [ "$status" = 2 ]
 check stones --as nothing
 expect "an unknown entry ends with 2 ($status)" [ "$status" = 2 ]
+
+# A part: all that was judged, and others.
+mkdir -p many/qrels
+seq 1 50 | sed 's/.*/{"_id": "p&", "title": "", "text": "text \\"&\\" of many"}/' >many/corpus.jsonl
+printf '{"_id": "q1", "text": "one"}\n{"_id": "q2", "text": "two"}\n{"_id": "q3", "text": "three"}\n' >many/queries.jsonl
+printf 'query-id\tcorpus-id\tscore\nq1\tp7\t1\nq1\tp9\t0\n' >many/qrels/train.tsv
+printf 'query-id\tcorpus-id\tscore\nq3\tp50\t2\n' >many/qrels/test.tsv
+printf '{"id": "d", "passages": [{"id": "p7"}, {"id": "p8"}, {"id": "p9"}]}\n' >many/documents.jsonl
+slice() # ARGUMENTS...
+{
+    "$gabbro" data slice "$@" >said 2>&1
+    status=$?
+}
+slice many --to few --others 4
+expect "a part is cut ($status)" [ "$status $(wc -l <few/corpus.jsonl)" = '0 7' ]
+expect "with what was judged" [ "$(grep -c '"_id":"p\(7\|9\|50\)"' few/corpus.jsonl)" = 3 ]
+expect "and the judged queries" [ "$(grep -o 'q[0-9]' few/queries.jsonl | tr '\n' ' ')" = 'q1 q3 ' ]
+slice many --to again --others 4
+expect "the same again" diff -r few again
+slice many --to other --others 4 --seed 43
+expect "another by another seed" [ "$(diff few/corpus.jsonl other/corpus.jsonl | wc -l)" -gt 0 ]
+check few
+expect "what was cut is a sound collection" [ "$status" = 0 ]
+expect "judgements are whole" [ "$(grep -c '^judgements.*  [12]$' said)" = 2 ]
+slice many --to whole --others 100
+expect "more than there is is all of it" [ "$(wc -l <whole/corpus.jsonl)" = 50 ]
+expect "documents stay" grep -q '{"id":"p7"},{"id":"p8"},{"id":"p9"}' whole/documents.jsonl
+mkdir mine && echo work >mine/work
+slice many --to mine
+expect "nobody's folder is replaced ($status)" [ "$status $(ls mine)" = '2 work' ]
+slice many
+expect "no place to write ends with 2 ($status)" [ "$status" = 2 ]
+slice many --to x --others none
+expect "no number ends with 2 ($status)" [ "$status" = 2 ]
 expect "nothing is left behind" [ -z "$(ls temporary)" ]
 checks_end
