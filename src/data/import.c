@@ -196,6 +196,7 @@ static bool import_read(gb_import *import, gb_status *status)
         bool (*read)(gb_import *, const char *, gb_status *); /* its reader; takes the folder */
     } layouts[] = {{"corpus.jsonl", gb_import_beir},
                    {"collection.tsv", gb_import_msmarco},
+                   {"msmarco-docs.tsv", gb_import_msmarco},
                    {"documents.jsonl", gb_import_documents}};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         char *found;
@@ -205,9 +206,11 @@ static bool import_read(gb_import *import, gb_status *status)
         if (found)
             return layouts[i].read(import, path, status);
     }
-    return gb_fail(status, GB_DATA, path,
-                   "expected corpus.jsonl, collection.tsv or documents.jsonl, plain or .gz",
-                   "no collection in this folder");
+    return gb_fail(
+        status, GB_DATA, path,
+        "expected corpus.jsonl, collection.tsv, msmarco-docs.tsv or documents.jsonl, plain "
+        "or .gz",
+        "no collection in this folder");
 }
 
 static json_t *describe_generated(const gb_import *import, const gb_generated_counts *counts)

@@ -1,11 +1,12 @@
-/* MS MARCO's TSV files: collection.tsv, queries.<split>.tsv, qrels.<split>.tsv, and TREC's topics
- * and judgements for it; plain or .gz. */
+/* MS MARCO's TSV files: collection.tsv, queries.<split>.tsv, qrels.<split>.tsv; of its documents
+ * msmarco-docs.tsv, msmarco-doc<split>-queries.tsv, msmarco-doc<split>-qrels.tsv; and TREC's topics
+ * and judgements for both; plain or .gz. */
 #include "data/import.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 4 };
+enum { MAX_COLUMNS = 5 };
 
 /* Cut at tabs; the number of columns, at most MAX_COLUMNS. */
 static int split_tabs(char *line, char *columns[MAX_COLUMNS])
@@ -45,13 +46,15 @@ static bool read_collection(gb_import *import, const char *path, gb_status *stat
     char *columns[MAX_COLUMNS];
     int expected = 0, got;
     while ((got = next_columns(lines, columns, status)) > 0) {
-        if (!expected && (got == 2 || got == 3))
-            expected = got; /* three columns: id, title, text */
+        if (!expected && got >= 2 && got <= 4)
+            expected = got; /* id, text; id, title, text; id, url, title, text */
         bool ok = got == expected;
         if (!ok)
-            gb_lines_fail(lines, status, "expected id, text or id, title, text with tabs between",
+            gb_lines_fail(lines, status,
+                          "expected id, text or id, title, text or id, url, title, text with tabs "
+                          "between",
                           "line of %d column%s", got, got == 1 ? "" : "s");
-        if (!ok || !gb_import_passage(import, lines, columns[0], got == 3 ? columns[1] : "",
+        if (!ok || !gb_import_passage(import, lines, columns[0], got > 2 ? columns[got - 2] : "",
                                       columns[got - 1], GB_MAP_NONE, status)) {
             got = -1;
             break;
@@ -100,6 +103,10 @@ static const name_form forms[] = {
     {"msmarco-test2020-queries", ".tsv", "dl20", false},
     {"2019qrels-pass", ".txt", "dl19", true},
     {"2020qrels-pass", ".txt", "dl20", true},
+    {"msmarco-doc", "-queries.tsv", NULL, false},
+    {"msmarco-doc", "-qrels.tsv", NULL, true},
+    {"2019qrels-docs", ".txt", "dl19", true},
+    {"2020qrels-docs", ".txt", "dl20", true},
 };
 
 /* Recognise a file name; fills split[80]. NULL when it is another file. Where both dev.small and
@@ -158,7 +165,8 @@ bool gb_import_msmarco(gb_import *import, const char *path, gb_status *status)
     if (!gb_dir_exists(path))
         return read_collection(import, path, status);
     char *collection;
-    if (!gb_import_find(path, "collection.tsv", &collection, status))
+    if (!gb_import_find(path, "collection.tsv", &collection, status) ||
+        (!collection && !gb_import_find(path, "msmarco-docs.tsv", &collection, status)))
         return false;
     gb_import_names list = {0};
     bool ok = read_collection(import, collection, status) && gb_import_list(path, &list, status) &&

@@ -180,6 +180,26 @@ Test(collection, msmarco_tsv)
     scratch_leave(&s);
 }
 
+Test(collection, msmarco_documents)
+{
+    scratch s = scratch_enter();
+    scratch_write("m/msmarco-docs.tsv", "D1\thttp://a\tOne\tThe first.\nD2\thttp://b\t\tNext.\n");
+    scratch_write("m/msmarco-doctrain-queries.tsv", "10\tfirst\n");
+    scratch_write("m/msmarco-doctrain-qrels.tsv", "10 0 D1 1\n");
+    scratch_write("m/msmarco-docdev-queries.tsv", "20\tnext\n");
+    scratch_write("m/msmarco-docdev-qrels.tsv", "20 0 D2 1\n");
+    scratch_write("m/msmarco-test2019-queries.tsv", "30\tboth\n");
+    scratch_write("m/2019qrels-docs.txt", "30 Q0 D1 3\n30 Q0 D2 0\n");
+    gb_collection *c = import("m", "out");
+    expect_row(c->titles, 0, "One");
+    expect_row(c->texts, 0, "The first.");
+    expect_row(c->titles, 1, "");
+    cr_expect(gb_collection_has_split(c, "train") && gb_collection_has_split(c, "dev") &&
+              gb_collection_has_split(c, "dl19"));
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
 Test(collection, jsonl_documents)
 {
     scratch s = scratch_enter();
