@@ -46,6 +46,15 @@ on() # A|B COMMAND...
     exec "$@"
 )
 
+# A signal may come twice, to this process and to its group.
+stop_side()
+{
+    trap '' INT TERM
+    kill "$child" 2>/dev/null || true
+    wait "$child" || true
+    exit 75
+}
+
 # The table by a process of its own. A signal reaches it, and it is waited for.
 table_on() # A|B ARGUMENTS...
 {
@@ -69,7 +78,7 @@ table_on() # A|B ARGUMENTS...
     code=0
     on "$side" "$@" &
     child=$!
-    trap 'kill $child 2>/dev/null || true; wait $child || true; exit 75' INT TERM
+    trap stop_side INT TERM
     wait $child || code=$?
     trap - INT TERM
     [ "$code" = 0 ] || exit "$code"
