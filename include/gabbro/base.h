@@ -163,6 +163,10 @@ bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
 
 char *gb_path_join(gb_status *status, const char *a, const char *b); /* a/b, caller frees */
 bool gb_file_exists(const char *path);
+/* A file that belongs to the program, e.g. "tables/tables.tsv": of the source tree it was built in,
+ * of the prefix it was installed in, wherever that was moved to, or of the one it was configured
+ * for. The caller frees it; NULL when there is none. */
+char *gb_share_file(const char *name);
 bool gb_dir_exists(const char *path);
 bool gb_make_dirs(const char *path, gb_status *status); /* mkdir -p */
 bool gb_remove_tree(const char *path, gb_status *status); /* rm -rf, ignores absence */

@@ -4,11 +4,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#ifndef GABBRO_DATASETS_DIR
-#define GABBRO_DATASETS_DIR "/usr/local/share/gabbro/datasets"
-#endif
 
 void gb_manifest_free(gb_manifest *manifest)
 {
@@ -283,35 +278,12 @@ uint64_t gb_source_bytes(const gb_source *source, uint32_t *unknown)
 
 /* ---- where it is --------------------------------------------------------------------------- */
 
-static char *if_there(char *path)
-{
-    if (path && gb_file_exists(path))
-        return path;
-    free(path);
-    return NULL;
-}
-
 char *gb_manifest_path(const char *given, gb_status *status)
 {
     const char *named = given ? given : getenv("GABBRO_MANIFEST");
     if (named && named[0])
         return gb_strdup(named, status);
-    char binary[4096];
-    ssize_t length = readlink("/proc/self/exe", binary, sizeof binary - 1);
-    char *found = NULL;
-    for (int up = 0; length > 0 && !found && up < 5; up++) {
-        binary[length] = '\0';
-        char *slash = strrchr(binary, '/');
-        if (!slash)
-            break;
-        *slash = '\0';
-        length = slash - binary;
-        found = if_there(gb_format(NULL, "%s/datasets/manifest", binary));
-        if (!found)
-            found = if_there(gb_format(NULL, "%s/share/gabbro/datasets/manifest", binary));
-    }
-    if (!found)
-        found = if_there(gb_strdup(GABBRO_DATASETS_DIR "/manifest", NULL));
+    char *found = gb_share_file("datasets/manifest");
     if (!found)
         gb_fail(status, GB_USAGE, NULL, "give --manifest FILE or set GABBRO_MANIFEST",
                 "the manifest of datasets was not found");

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *keep(gb_arena *arena, const char *text, gb_status *status)
 {
@@ -313,50 +312,29 @@ void gb_table_spec_free(gb_table_spec *spec)
 /* ---- where the files are ----------------------------------------------------------------------
  */
 
-#ifndef GABBRO_TABLES_DIR
-#define GABBRO_TABLES_DIR "/usr/local/share/gabbro/tables"
-#endif
-
-static char *if_tables(char *folder)
+/* The folder of a tables.tsv. Takes over the path, which may be NULL. */
+static char *folder_of(char *tables)
 {
-    char *file = folder ? gb_path_join(NULL, folder, "tables.tsv") : NULL;
-    bool there = file && gb_file_exists(file);
-    free(file);
-    if (!there) {
-        free(folder);
-        return NULL;
-    }
-    return folder;
+    if (tables)
+        *strrchr(tables, '/') = '\0';
+    return tables;
 }
 
 char *gb_tables_find(const char *given, gb_status *status)
 {
     const char *named = given ? given : getenv("GABBRO_TABLES");
-    if (named && named[0]) {
-        char *folder = if_tables(gb_strdup(named, status));
-        if (!folder)
-            gb_fail(status, GB_USAGE, named, "give the folder that holds tables.tsv",
-                    "no table data here");
-        return folder;
+    if (named && !named[0])
+        named = NULL;
+    char *file =
+        named ? gb_path_join(status, named, "tables.tsv") : gb_share_file("tables/tables.tsv");
+    if (named && file && !gb_file_exists(file)) {
+        gb_fail(status, GB_USAGE, named, "give the folder that holds tables.tsv",
+                "no table data here");
+        free(file);
+        return NULL;
     }
-    char binary[4096];
-    ssize_t length = readlink("/proc/self/exe", binary, sizeof binary - 1);
-    char *found = NULL;
-    for (int up = 0; length > 0 && !found && up < 5; up++) {
-        binary[length] = '\0';
-        char *slash = strrchr(binary, '/');
-        if (!slash)
-            break;
-        *slash = '\0';
-        length = slash - binary;
-        found = if_tables(gb_format(NULL, "%s/tables", binary));
-        if (!found)
-            found = if_tables(gb_format(NULL, "%s/share/gabbro/tables", binary));
-    }
-    if (!found)
-        found = if_tables(gb_strdup(GABBRO_TABLES_DIR, NULL));
-    if (!found)
+    if (!named && !file)
         gb_fail(status, GB_USAGE, NULL, "give --tables DIR or set GABBRO_TABLES",
                 "the table data (tables.tsv, published/ ...) was not found");
-    return found;
+    return folder_of(file);
 }
