@@ -5,6 +5,7 @@
 #include "selftest.h"
 
 #include <bench_version.h>
+#include <gabbro/tiles.h>
 #include <dlfcn.h>
 #include <getopt.h>
 #include <math.h>
@@ -202,11 +203,12 @@ static void print_head(const bench *b)
 static json_t *device_json(const bench *b)
 {
     const gb_device_caps *c = gb_device_get_caps(b->device);
-    char quirks[200], kernels[GB_HASH_SIZE];
+    char quirks[200], kernels[GB_HASH_SIZE], tiles[16];
     gb_quirks_text(c->quirks, quirks, sizeof quirks);
     gb_shaders_hash(NULL, kernels);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b}", "name", c->name, "driver",
-                     c->driver, "type", gb_device_type_name(c->type), "profile",
+    snprintf(tiles, sizeof tiles, "0x%05x", gb_device_tiles(b->device));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b}", "tiles", tiles, "name",
+                     c->name, "driver", c->driver, "type", gb_device_type_name(c->type), "profile",
                      gb_kernel_profile_name(c->profile), "avoided", quirks, "shaders", kernels,
                      "subgroup", (int)c->subgroup_size, "timestamps", c->timestamp_bits > 0);
 }

@@ -37,6 +37,7 @@ static const struct {
     {"compare-devices", gb_cli_compare_devices, "where the same training parts on two devices"},
     {"verify", gb_cli_verify, "check a model folder: files, tensors, tokenizer, forward pass"},
     {"bench", gb_cli_bench, "measure products and training steps"},
+    {"tune", gb_cli_tune, "find the fastest tiles of products on a device"},
     {"data", gb_cli_data, "fetch public collections and models"},
     {"store", gb_cli_store, "look at the run store and clean it"},
 };

@@ -1,6 +1,9 @@
 /* Which kernel multiplies which shape: tiles, splits and launch sizes per profile. */
 #include "matmul.h"
 
+#include <gabbro/products.h>
+#include <gabbro/tiles.h>
+
 /* Tiles of the cpu kernel, rows x (lanes * 8) columns, measured best on lavapipe: with operands
  * read as texels, and from storage buffers. */
 #define CPU_LANES 8
@@ -16,6 +19,56 @@ typedef struct scalar_tile {
 } scalar_tile;
 static const scalar_tile scalar_big = {128, 64, 64, 16, 8, 4},
                          scalar_small = {64, 32, 32, 16, 4, 4};
+
+/* Others that `gabbro tune` tries; the first is tile 1 of a class. What the shaders ask for: cpu,
+ * rows x depth / 4 a multiple of the lanes, and for column sums 8 a multiple of rows / 4; scalar,
+ * see there. */
+static const cpu_tile cpu_others[GB_OTHER_TILES] = {{8, 8}, {16, 8}, {16, 4}, {32, 4}, {32, 8}};
+static const scalar_tile scalar_others[GB_OTHER_TILES] = {{64, 32, 32, 16, 4, 4},
+                                                          {64, 64, 64, 16, 8, 8},
+                                                          {128, 64, 64, 16, 8, 4},
+                                                          {128, 128, 64, 16, 8, 8},
+                                                          {256, 128, 128, 16, 8, 8}};
+
+uint32_t gb_tile_class(gb_form form, uint32_t k)
+{
+    return (uint32_t)form * 2 + (k >= GB_TILE_DEPTH);
+}
+
+/* Whether the cpu kernel multiplies there. */
+static bool has_cpu_kernel(gb_kernel_profile profile, uint32_t avoided)
+{
+    return profile == GB_PROFILE_CPU && !(avoided & GB_QUIRK_NO_SHUFFLE_MATMUL);
+}
+
+bool gb_tile_fits(const gb_device_caps *caps, uint32_t tile)
+{
+    if (!tile || tile > GB_OTHER_TILES)
+        return !tile;
+    const scalar_tile *t = &scalar_others[tile - 1];
+    return has_cpu_kernel(caps->profile, caps->quirks) ||
+           (t->lanes <= caps->max_workgroup &&
+            4 * t->bk * (t->bm + t->bn + 8) <= caps->max_shared_bytes);
+}
+
+void gb_tile_text(const gb_device_caps *caps, uint32_t tile, char *text, size_t size)
+{
+    const scalar_tile *s = &scalar_others[tile ? tile - 1 : 0];
+    const cpu_tile *c = &cpu_others[tile ? tile - 1 : 0];
+    if (!tile)
+        snprintf(text, size, "its own");
+    else if (has_cpu_kernel(caps->profile, caps->quirks))
+        snprintf(text, size, "%u x %u, depth %u", c->rows, CPU_LANES * CPU_COLS4 * 4, c->kstep);
+    else
+        snprintf(text, size, "%u x %u, depth %u, %u lanes", s->bm, s->bn, s->bk, s->lanes);
+}
+
+/* Place in the list of others that a device was tuned to; GB_OTHER_TILES: none. */
+static uint32_t tuned(const gb_target *target, const matmul_call *call)
+{
+    uint32_t tile = gb_tile_of(target->avoid, gb_tile_class(call->form, call->k));
+    return tile && tile <= GB_OTHER_TILES ? tile - 1 : GB_OTHER_TILES;
+}
 
 /* A split of k is worth its reduction when there are few tiles and each part stays long. */
 #define SPLIT_TILES 16
@@ -94,9 +147,13 @@ typedef struct tiling {
     uint32_t tile_m, tile_n, kstep; /* of a workgroup */
 } tiling;
 
-static tiling cpu_kernel(gb_kernel *kernel, const matmul_call *call, bool epilogue)
+static tiling cpu_kernel(const gb_target *target, gb_kernel *kernel, const matmul_call *call,
+                         bool epilogue)
 {
-    const cpu_tile *t = kernel->texels ? &cpu_texel : &cpu_buffer;
+    uint32_t other = tuned(target, call);
+    const cpu_tile *t = other < GB_OTHER_TILES ? &cpu_others[other]
+                        : kernel->texels       ? &cpu_texel
+                                               : &cpu_buffer;
     kernel->shader = "matmul_cpu";
     spec(kernel, CPU_LANES);
     push_flags(kernel, call, epilogue, call->k % t->kstep != 0);
@@ -109,9 +166,14 @@ static tiling cpu_kernel(gb_kernel *kernel, const matmul_call *call, bool epilog
     return (tiling){t->rows, CPU_LANES * CPU_COLS4 * 4, t->kstep};
 }
 
-static tiling scalar_kernel(gb_kernel *kernel, const matmul_call *call, bool epilogue)
+static tiling scalar_kernel(const gb_target *target, gb_kernel *kernel, const matmul_call *call,
+                            bool epilogue)
 {
     const scalar_tile *t = call->m <= 32 || call->n <= 32 ? &scalar_small : &scalar_big;
+    uint32_t other = tuned(target, call);
+    if (t == &scalar_big && other < GB_OTHER_TILES &&
+        scalar_others[other].lanes <= target->max_invocations)
+        t = &scalar_others[other];
     kernel->shader = "matmul_scalar";
     spec(kernel, t->lanes);
     push_flags(kernel, call, epilogue, call->k % t->bk != 0);
@@ -141,8 +203,7 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     if (!split)
         own.splits = 1;
     gb_kernel kernel = kernel_of(NULL, form_label(call->form));
-    bool cpu = emitter->target.profile == GB_PROFILE_CPU &&
-               !(emitter->target.avoid & GB_QUIRK_NO_SHUFFLE_MATMUL);
+    bool cpu = has_cpu_kernel(emitter->target.profile, emitter->target.avoid);
     bind(&kernel, 0, call->a, GB_READ);
     bind(&kernel, 1, call->b, GB_READ);
     if (cpu && call->k) /* a product without k has nothing to view */
@@ -152,7 +213,9 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     bool sums = call->sums != GB_NO_TENSOR, inside = sums && cpu && !split;
     if (inside)
         bind(&kernel, 6, call->sums, call->accumulate_sums ? GB_READ_WRITE : GB_WRITE);
-    tiling t = cpu ? cpu_kernel(&kernel, call, !split) : scalar_kernel(&kernel, call, !split);
+    const gb_target *target = &emitter->target;
+    tiling t = cpu ? cpu_kernel(target, &kernel, call, !split)
+                   : scalar_kernel(target, &kernel, call, !split);
     if (split)
         bind(&kernel, 2, call->partials, GB_WRITE);
     else

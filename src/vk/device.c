@@ -1,5 +1,6 @@
 /* The logical device: one queue, one timeline semaphore, submissions and waiting for them. */
 #include "vk/private.h"
+#include "gabbro/tiles.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,7 @@ static void read_settings(gb_device *device, const gb_device_params *params)
     device->submit_ms =
         env_number("GABBRO_SUBMIT_MS", caps->quirks & GB_QUIRK_SMALL_SUBMITS ? 50 : SUBMIT_MS);
     device->profiling = params->profile;
+    device->tiles = gb_tiles_chosen(caps);
     if (params->profile && caps->timestamp_bits == 0)
         gb_log(GB_LOG_WARN, "%s has no timestamps, so there is no profile", caps->name);
 }

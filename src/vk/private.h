@@ -145,6 +145,7 @@ struct gb_device {
     double submit_ms;        /* most estimated milliseconds of one submission */
     bool full_barriers;      /* GABBRO_BARRIERS=full */
     bool profiling;          /* time every dispatch */
+    uint32_t tiles;          /* of products (tiles.h) */
     gb_map *profile_index;   /* name -> row */
     gb_profile_row *profile; /* rows */
     size_t profile_count;    /* of them */

@@ -1,5 +1,6 @@
 /* Choosing a device, listing them, and naming the chosen one without opening it. */
 #include "vk/private.h"
+#include "gabbro/tiles.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +139,11 @@ char *gb_device_identity(const gb_device_params *params, gb_status *status)
     if (!gb_device_find(params, &caps, status))
         return NULL;
     gb_quirks_text(caps.quirks, quirks, sizeof quirks);
-    return gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s", caps.name,
+    uint32_t tiles = gb_tiles_chosen(&caps);
+    char tuned[32] = "";
+    if (tiles)
+        snprintf(tuned, sizeof tuned, " | tiles 0x%05x", tiles);
+    return gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s%s", caps.name,
                      caps.driver, caps.driver_version, gb_kernel_profile_name(caps.profile), quirks,
-                     gb_env("GABBRO_LIMITS") ? " | limits min" : "");
+                     gb_env("GABBRO_LIMITS") ? " | limits min" : "", tuned);
 }

@@ -13,7 +13,8 @@ breaches()
         count = split("base store text folder vk data tape ops nn retrieve pretrain finetune " \
                       "report fetch cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
-        of_header["shaders"] = "vk" # public headers that do not bear the name of their room
+        of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room
+        of_header["products"] = "ops"
         of_header["search"] = "retrieve"
         of_header["language"] = "nn"
         of_header["plot"] = of_header["figures"] = "report"

@@ -1,0 +1,79 @@
+/* The tiles that `gabbro tune` found fastest, kept for each driver and set of shaders: a text file
+ * of three lines (what it is for, the device, "tiles NUMBER"), beside the pipeline cache. One that
+ * is for something else, or damaged, counts as none. */
+#include "vk/private.h"
+#include "gabbro/tiles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST (1u << GB_TILE_CLASSES * GB_TILE_BITS)
+
+/* Hash of everything that the choice depends on. */
+static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
+{
+    char kernels[GB_HASH_SIZE];
+    gb_text text = {0};
+    gb_shaders_hash(NULL, kernels);
+    gb_text_printf(&text, "1 %s %s %x %s %s", caps->name, caps->driver, caps->driver_version,
+                   gb_kernel_profile_name(caps->profile), kernels);
+    gb_hash_bytes(text.data ? text.data : "", text.length, key);
+    gb_text_free(&text);
+}
+
+static uint32_t read_choice(const gb_device_caps *caps)
+{
+    char key[GB_HASH_SIZE], *path = gb_cache_path(caps, "tiles", "txt"), *text = NULL;
+    if (path && gb_file_exists(path))
+        text = gb_read_file(path, NULL, NULL);
+    free(path);
+    key_of(caps, key);
+    const char *line = text ? strstr(text, "\ntiles ") : NULL;
+    unsigned long tiles = 0;
+    if (line && !strncmp(text, key, GB_HASH_SIZE - 1))
+        tiles = strtoul(line + 7, NULL, 0);
+    free(text);
+    return tiles < MOST ? (uint32_t)tiles : 0;
+}
+
+uint32_t gb_tiles_chosen(const gb_device_caps *caps)
+{
+    const char *wish = gb_env("GABBRO_TUNE");
+    if (gb_env("GABBRO_LIMITS") || (wish && !strcmp(wish, "off")))
+        return 0;
+    if (wish && !strncmp(wish, "0x", 2)) {
+        unsigned long tiles = strtoul(wish, NULL, 16);
+        return tiles < MOST ? (uint32_t)tiles : 0;
+    }
+    bool asked = wish && !strcmp(wish, "on");
+    return asked || caps->type != GB_DEVICE_CPU ? read_choice(caps) : 0;
+}
+
+bool gb_tiles_store(const gb_device_caps *caps, uint32_t tiles, gb_status *status)
+{
+    char key[GB_HASH_SIZE], *path = gb_cache_path(caps, "tiles", "txt");
+    if (!path)
+        return gb_fail(status, GB_DATA, NULL, "set HOME or XDG_CACHE_HOME",
+                       "there is no folder to keep the choice in");
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    bool ok = gb_make_dirs(path, status);
+    *slash = '/';
+    gb_out *out = ok ? gb_out_open(path, status) : NULL;
+    free(path);
+    if (!out)
+        return false;
+    key_of(caps, key);
+    fprintf(gb_out_stream(out), "%s\n%s, %s\ntiles 0x%05x\n", key, caps->name, caps->driver, tiles);
+    return gb_out_commit(out, status);
+}
+
+void gb_device_use_tiles(gb_device *device, uint32_t tiles)
+{
+    device->tiles = tiles;
+}
+
+uint32_t gb_device_tiles(const gb_device *device)
+{
+    return device->tiles;
+}
