@@ -5,7 +5,7 @@
 
 #include <gabbro/vk.h>
 
-#define SELFTEST_CASES     21
+#define SELFTEST_CASES     22
 #define SELFTEST_TOLERANCE 2e-5 /* of a tensor's largest value; sums this short are near 1e-6 */
 
 /* Sets of kernels that are tried. */

@@ -224,6 +224,21 @@ static gb_tensor build_followed(check *c)
     return gb_scale(c->tape, gb_add(c->tape, y, operand(c, "x")), 2);
 }
 
+/* Texts that are part of a batch, from its row 5 on. */
+static gb_tensor build_part(check *c)
+{
+    gb_tensor sequences = lengths(c), qkv = operand(c, "qkv");
+    gb_attention_params params = {.heads = HEADS,
+                                  .bits = GB_NO_TENSOR,
+                                  .longest = ROWS,
+                                  .dropout = .3f,
+                                  .site = 2,
+                                  .part = true};
+    c->inputs[c->input_count - 1].words[GB_SEQUENCES_HEADER - 1] = 5;
+    gb_tensor y = gb_attention(c->tape, sequences, qkv, 0, qkv, WIDTH, 2 * WIDTH, WIDTH, &params);
+    return gb_dropout_part(c->tape, y, .3f, 1, sequences);
+}
+
 static gb_tensor build_dropout(check *c)
 {
     return gb_dropout(c->tape, gb_scale(c->tape, operand(c, "x"), 2), .3f, 1, lengths(c));
@@ -403,6 +418,7 @@ static const struct {
                            {"preference loss", build_preference, false, true},
                            {"draws from a softmax", build_sampled, false, true},
                            {"normalised rows, tanh", build_normalized, false, true},
+                           {"attention and dropout of a part", build_part, true, true},
                            {"dropout", build_dropout, false, false},
                            {"gathered rows", build_gather, false, true},
                            {"combined rows", build_combined, false, true},

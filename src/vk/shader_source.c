@@ -17,6 +17,9 @@ extern char **environ;
 
 #define MOST_WORDS 40
 
+/* What a source is compiled for, beside the shader of its own name. */
+enum { TEXELS = 1, PARTS = 2 };
+
 typedef struct compiler {
     const char *folder;            /* of the sources */
     const char *program;           /* $GLSLC, else glslc */
@@ -129,7 +132,7 @@ static bool fail_source(const gb_text *said, const char *path, gb_status *status
 }
 
 /* Compile into `kept`, whole or not at all. */
-static bool compile(const compiler *c, const char *path, bool texels, const char *kept,
+static bool compile(const compiler *c, const char *path, int variant, const char *kept,
                     gb_status *status)
 {
     const char *words[MOST_WORDS];
@@ -138,8 +141,10 @@ static bool compile(const compiler *c, const char *path, bool texels, const char
     if (!draft)
         return false;
     memcpy(words, c->words, sizeof words);
-    if (texels)
+    if (variant & TEXELS)
         words[n++] = "-DTEXELS";
+    if (variant & PARTS)
+        words[n++] = "-DPARTS";
     words[n++] = "-I";
     words[n++] = c->folder;
     words[n++] = "-o";
@@ -178,16 +183,16 @@ static bool read_words(const char *path, gb_shader_binary *shader, gb_status *st
     return true;
 }
 
-static bool take_source(const compiler *c, const char *path, bool texels, gb_shader_binary *shader,
+static bool take_source(const compiler *c, const char *path, int variant, gb_shader_binary *shader,
                         gb_status *status)
 {
     char source[GB_HASH_SIZE], key[GB_HASH_SIZE], both[2 * GB_HASH_SIZE + 8];
     if (!gb_hash_file(path, source, status))
         return false;
-    int length = snprintf(both, sizeof both, "%s %s %d", c->identity, source, texels);
+    int length = snprintf(both, sizeof both, "%s %s %d", c->identity, source, variant);
     gb_hash_bytes(both, (size_t)length, key);
     char *kept = gb_format(status, "%s/%.32s.spv", c->cache, key);
-    bool ok = kept && (gb_file_exists(kept) || compile(c, path, texels, kept, status)) &&
+    bool ok = kept && (gb_file_exists(kept) || compile(c, path, variant, kept, status)) &&
               read_words(kept, shader, status);
     free(kept);
     return ok;
@@ -206,15 +211,20 @@ static bool listed(const char *list, const char *name, size_t length)
     return false;
 }
 
-/* Path of the source of a shader if the folder has it; *texels: it is the variant. */
-static bool find_source(const char *folder, const char *name, char **path, bool *texels,
-                        gb_status *status)
+/* Path of the source of a shader if the folder has it; *variant: what of it. In the set `parts`
+ * NAME_part and NAME_part_texel come from NAME and NAME_texel. */
+static bool find_source(const char *folder, const gb_shader_binary *shader, char **path,
+                        int *variant, gb_status *status)
 {
-    static const char suffix[] = "_texel";
-    size_t length = strlen(name), cut = sizeof suffix - 1;
-    *texels = length > cut && !strcmp(name + length - cut, suffix) &&
-              listed(GABBRO_TEXEL_SHADERS, name, length - cut);
-    *path = gb_format(status, "%s/%.*s.comp", folder, (int)(length - (*texels ? cut : 0)), name);
+    static const char suffix[] = "_texel", part[] = "_part";
+    const char *name = shader->name,
+               *of_part = strcmp(shader->set, "parts") ? NULL : strstr(name, part);
+    size_t length = of_part ? (size_t)(of_part - name) : strlen(name), cut = sizeof suffix - 1;
+    bool texels = length > cut && !strcmp(name + length - cut, suffix) &&
+                  listed(GABBRO_TEXEL_SHADERS, name, length - cut);
+    *variant = (texels ? TEXELS : 0) | (of_part ? PARTS : 0);
+    *path = gb_format(status, "%s/%.*s%s.comp", folder, (int)(length - (texels ? cut : 0)), name,
+                      of_part ? of_part + sizeof part - 1 : "");
     if (*path && !gb_file_exists(*path)) {
         free(*path);
         *path = NULL;
@@ -228,13 +238,13 @@ static bool take_folder(const compiler *c, gb_shader_binary *table, uint32_t *fo
 {
     for (size_t i = 0; i < gb_shader_binary_count; i++) {
         char *path;
-        bool texels;
-        if (!find_source(c->folder, table[i].name, &path, &texels, status)) {
+        int variant;
+        if (!find_source(c->folder, &table[i], &path, &variant, status)) {
             if (status->code)
                 return false;
             continue;
         }
-        bool ok = take_source(c, path, texels, &table[i], status);
+        bool ok = take_source(c, path, variant, &table[i], status);
         free(path);
         if (!ok)
             return false;
