@@ -21,11 +21,10 @@ bool gb_tiles_store(const gb_device_caps *caps, uint32_t tiles, gb_status *statu
 void gb_device_use_tiles(gb_device *device, uint32_t tiles);
 uint32_t gb_device_tiles(const gb_device *device);
 
-/* gb_target.avoid holds the choice above the variants that are avoided. */
-#define GB_TILE_SHIFT 12
-static inline uint32_t gb_tile_of(uint32_t avoid, uint32_t tile_class)
+/* What a choice holds for a class. */
+static inline uint32_t gb_tile_of(uint32_t tiles, uint32_t tile_class)
 {
-    return avoid >> (GB_TILE_SHIFT + GB_TILE_BITS * tile_class) & ((1u << GB_TILE_BITS) - 1);
+    return tiles >> GB_TILE_BITS * tile_class & ((1u << GB_TILE_BITS) - 1);
 }
 
 #endif

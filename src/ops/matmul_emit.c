@@ -66,7 +66,7 @@ void gb_tile_text(const gb_device_caps *caps, uint32_t tile, char *text, size_t 
 /* Place in the list of others that a device was tuned to; GB_OTHER_TILES: none. */
 static uint32_t tuned(const gb_target *target, const matmul_call *call)
 {
-    uint32_t tile = gb_tile_of(target->avoid, gb_tile_class(call->form, call->k));
+    uint32_t tile = gb_tile_of(target->tiles, gb_tile_class(call->form, call->k));
     return tile && tile <= GB_OTHER_TILES ? tile - 1 : GB_OTHER_TILES;
 }
 

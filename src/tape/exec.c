@@ -36,14 +36,15 @@ struct gb_exec {
 gb_target gb_target_of(const gb_device *device)
 {
     const gb_device_caps *caps = gb_device_get_caps(device);
-    return (gb_target){
-        .profile = caps->profile,
-        .max_groups = caps->max_grid[0],
-        .max_invocations = caps->max_workgroup,
-        .max_texel_bytes = caps->profile == GB_PROFILE_CPU && !(caps->quirks & GB_QUIRK_NO_TEXELS)
+    return (gb_target){.profile = caps->profile,
+                       .max_groups = caps->max_grid[0],
+                       .max_invocations = caps->max_workgroup,
+                       .max_texel_bytes =
+                           caps->profile == GB_PROFILE_CPU && !(caps->quirks & GB_QUIRK_NO_TEXELS)
                                ? caps->max_texel_bytes
                                : 0,
-        .avoid = (caps->quirks & GB_QUIRK_VARIANTS) | gb_device_tiles(device) << GB_TILE_SHIFT};
+                       .avoid = caps->quirks & GB_QUIRK_VARIANTS,
+                       .tiles = gb_device_tiles(device)};
 }
 
 static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
