@@ -327,6 +327,7 @@ typedef struct gb_train_cost {
     double flops;              /* arithmetic of a step but for the update, mean */
     double update_flops;       /* of AdamW */
     uint64_t activation_bytes; /* activations and inputs on the device, of the largest batch */
+    uint32_t texts;            /* of the last batch, as the task cuts it; 0: it cannot be cut */
     uint64_t parameter_bytes;  /* parameters, gradients and moments on the device */
 } gb_train_cost;
 /* Draws the first `batches` batches and builds their programs; needs no device. */
