@@ -3,7 +3,7 @@
 #   data_check.sh GABBRO
 set -u
 . "$(dirname -- "$0")/../checks.sh"
-gabbro=$1
+gabbro=$(readlink -f "$1")
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-data-check.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

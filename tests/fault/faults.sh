@@ -206,7 +206,7 @@ fault 2 "an unknown projector, fine-tuning" 'none, linear' \
 fault 2 "an unknown head of bags of words" 'full, projection' gabbro pretrain bow $small --bow-head bare
 fault 2 "an unknown level of recomputation" 'none or layers' gabbro pretrain bow $small --recompute all
 fault 2 "parts of a batch that cannot be cut" 'cannot be cut' \
-    gabbro pretrain contriever $small --queue 64 --batch 4 --micro-batch 2
+    gabbro pretrain contriever $small --queue 8 --batch 4 --micro-batch 2
 fault 2 "SimCSE without dropout" 'needs dropout' gabbro pretrain simcse $small --dropout 0
 for command in bm25 eval report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
