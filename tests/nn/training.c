@@ -47,6 +47,7 @@ static gb_task watched_task(watched *w)
     task.sample = watched_sample;
     task.build = watched_build;
     task.fill = watched_fill;
+    task.cut = (gb_cut){0}; /* its functions know the inner task alone */
     return task;
 }
 
