@@ -163,6 +163,10 @@ bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
 
 char *gb_path_join(gb_status *status, const char *a, const char *b); /* a/b, caller frees */
 bool gb_file_exists(const char *path);
+/* A new empty folder gabbro-NAME-... below $TMPDIR, else /tmp; the caller gives it to
+ * gb_temporary_remove. NULL and status on failure. */
+char *gb_temporary_folder(const char *name, gb_status *status);
+void gb_temporary_remove(char *folder); /* with all that is in it; frees; NULL ok */
 /* A file that belongs to the program, e.g. "tables/tables.tsv": of the source tree it was built in,
  * of the prefix it was installed in, wherever that was moved to, or of the one it was configured
  * for. The caller frees it; NULL when there is none. */

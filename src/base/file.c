@@ -279,3 +279,25 @@ bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status
         fwrite(bytes, 1, length, out->stream); /* checked at commit */
     return gb_out_commit(out, status);
 }
+
+/* ---- temporary folders ---------------------------------------------------------------------- */
+
+char *gb_temporary_folder(const char *name, gb_status *status)
+{
+    const char *where = getenv("TMPDIR");
+    char *folder = gb_format(status, "%s/gabbro-%s-XXXXXX", where && *where ? where : "/tmp", name);
+    if (!folder || mkdtemp(folder))
+        return folder;
+    gb_fail(status, GB_DATA, folder, "set TMPDIR to a folder that can be written",
+            "no temporary folder can be made");
+    free(folder);
+    return NULL;
+}
+
+void gb_temporary_remove(char *folder)
+{
+    gb_status ignored = {0};
+    if (folder)
+        gb_remove_tree(folder, &ignored);
+    free(folder);
+}

@@ -56,18 +56,6 @@ static bool write_table(const char *path, const bench_size *size, uint32_t rows,
     return gb_table_writer_commit(writer, status);
 }
 
-static char *folder_make(gb_status *status)
-{
-    const char *tmp = getenv("TMPDIR");
-    char *folder = gb_format(status, "%s/gabbro-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (folder && !mkdtemp(folder)) {
-        gb_fail(status, GB_DATA, tmp, "set TMPDIR", "no temporary folder can be made");
-        free(folder);
-        folder = NULL;
-    }
-    return folder;
-}
-
 /* The files are written, opened and left to the folder's removal: they stay mapped. */
 static bool fill_folder(bench_texts *texts, const char *folder, const bench_size *size,
                         uint32_t passages, gb_status *status)
@@ -96,12 +84,11 @@ bool bench_texts_make(bench_texts *texts, const bench_size *size, uint32_t passa
                       gb_status *status)
 {
     *texts = (bench_texts){0};
-    char *folder = folder_make(status);
+    char *folder = gb_temporary_folder("bench", status);
     if (!folder)
         return false;
     bool ok = fill_folder(texts, folder, size, passages, status);
-    gb_remove_tree(folder, NULL);
-    free(folder);
+    gb_temporary_remove(folder);
     texts->documents = ok ? gb_alloc(passages, sizeof *texts->documents, status) : NULL;
     if (!texts->documents)
         return false;

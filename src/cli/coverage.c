@@ -393,15 +393,11 @@ static bool print_text(step_run *run, const settings *o, gb_status *status)
     session s = {0};
     gb_arena *arena = gb_arena_create(1 << 16, status);
     gb_text words = {0}, out = {0};
-    const char *names[STEP_LIST_MOST], *tmp = getenv("TMPDIR");
+    const char *names[STEP_LIST_MOST];
     gb_coverage_view view;
     gb_device *device = step_device(run, status);
-    char *dir = gb_format(status, "%s/gabbro-coverage-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    bool made = dir && mkdtemp(dir);
-    if (dir && !made)
-        gb_fail(status, GB_DATA, dir, "set TMPDIR to a folder that can be written",
-                "cannot make it");
-    char *table = made ? gb_path_join(status, dir, "texts.gbt") : NULL;
+    char *dir = gb_temporary_folder("coverage", status);
+    char *table = dir ? gb_path_join(status, dir, "texts.gbt") : NULL;
     bool ok = arena && device && table && count_all(&s, o, device, table, status) &&
               make_view(&s, o, arena, &words, names, &view, status);
     if (ok) {
@@ -411,10 +407,8 @@ static bool print_text(step_run *run, const settings *o, gb_status *status)
             ok = gb_fail(status, GB_DATA, "standard output", NULL, "cannot write");
     }
     close_session(&s);
-    if (made)
-        gb_remove_tree(dir, NULL);
+    gb_temporary_remove(dir);
     free(table);
-    free(dir);
     gb_text_free(&words);
     gb_text_free(&out);
     gb_arena_destroy(arena);

@@ -7,7 +7,6 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char help[] =
     "usage: gabbro data COMMAND [options]      (gabbro data COMMAND --help)\n\n"
@@ -26,30 +25,17 @@ bool data_manifest(const char *given, gb_manifest *manifest, gb_status *status)
 
 char *data_import(const char *path, gb_status *status)
 {
-    const char *where = getenv("TMPDIR");
-    char *folder = gb_format(status, "%s/gabbro-data.XXXXXX", where && *where ? where : "/tmp");
-    if (!folder || !mkdtemp(folder)) {
-        free(folder);
-        gb_fail(status, GB_DATA, "TMPDIR", "set TMPDIR to a folder that can be written",
-                "no temporary folder");
+    char *folder = gb_temporary_folder("data", status);
+    if (!folder)
         return NULL;
-    }
     gb_import_params params = GB_IMPORT_DEFAULTS;
     params.path = path;
     params.queries_per_passage = 1;
     params.keep_splits = params.skip_unknown_qrels = true;
     if (gb_collection_import(&params, folder, status))
         return folder;
-    data_import_remove(folder);
+    gb_temporary_remove(folder);
     return NULL;
-}
-
-void data_import_remove(char *folder)
-{
-    gb_status ignored = {0};
-    if (folder)
-        gb_remove_tree(folder, &ignored);
-    free(folder);
 }
 
 int data_exit(bool ok, const gb_status *status)

@@ -10,10 +10,9 @@ int data_list(int argc, char **argv);
 int data_slice(int argc, char **argv);
 
 /* Import a collection as its files are (no queries or splits made, unknown ids counted) into a
- * temporary folder; the caller gives it to data_import_remove (NULL ok). NULL and status on
+ * temporary folder; the caller gives it to gb_temporary_remove. NULL and status on
  * failure. */
 char *data_import(const char *path, gb_status *status);
-void data_import_remove(char *folder);
 /* Read the manifest `given` or the program's own. */
 bool data_manifest(const char *given, gb_manifest *manifest, gb_status *status);
 /* Print what failed, if anything did, and give the exit code. */

@@ -122,7 +122,7 @@ static bool check(const char *path, const gb_source *source, gb_status *status)
     comparison c = {.source = source};
     char *imported = data_import(path, status);
     bool ok = imported && say_collection(&c, imported, status);
-    data_import_remove(imported);
+    gb_temporary_remove(imported);
     if (ok && source)
         printf("compared with %s of the manifest\n", source->name);
     if (ok && c.wrong)

@@ -87,7 +87,7 @@ int data_slice(int argc, char **argv)
     if (ok && !over) {
         char *imported = data_import(o.path, &status);
         ok = imported && cut(&o, imported, &status);
-        data_import_remove(imported);
+        gb_temporary_remove(imported);
     }
     return data_exit(ok, &status);
 }

@@ -284,20 +284,14 @@ static bool run_killed(const settings *o, const char *folder, uint32_t kill_at, 
 
 static bool killed_and_resumed(const settings *o, outcome *out, gb_status *status)
 {
-    const char *tmp = getenv("TMPDIR");
-    char *folder = gb_format(status, "%s/gabbro-determinism-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!folder || !mkdtemp(folder)) {
-        free(folder);
-        return gb_fail(status, GB_DATA, tmp, "set TMPDIR", "no temporary folder can be made");
-    }
-    bool ok = run_killed(o, folder, o->steps / 3, status) &&
+    char *folder = gb_temporary_folder("determinism", status);
+    bool ok = folder && run_killed(o, folder, o->steps / 3, status) &&
               run_killed(o, folder, 2 * o->steps / 3, status) &&
               run_training(o, folder, out, status);
     if (ok && out->resumed_at != 2 * o->steps / 3)
         ok = gb_fail(status, GB_INTERNAL, folder, NULL, "resumed at step %u, not at %u",
                      out->resumed_at, 2 * o->steps / 3);
-    gb_remove_tree(folder, NULL);
-    free(folder);
+    gb_temporary_remove(folder);
     return ok;
 }
 

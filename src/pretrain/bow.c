@@ -77,11 +77,7 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
                       gb_status *status)
 {
     bow *b = self;
-    if (!texts_part(&b->now, &b->packed, &b->labelled, first, texts, status))
-        return false;
-    shape->size[0] = gb_bucket_rows(b->now.packed->rows);
-    shape->size[1] = gb_bucket_rows(b->now.labelled->count);
-    return true;
+    return texts_part(&b->now, &b->packed, &b->labelled, first, texts, 1, shape, status);
 }
 
 /* Logits of a chunk stay below 64 MiB. */

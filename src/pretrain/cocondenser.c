@@ -58,11 +58,7 @@ static bool take_part(void *self, uint32_t first, uint32_t pairs, gb_shape *shap
                       gb_status *status)
 {
     cocondenser *c = self;
-    if (!texts_part(&c->now, &c->packed, &c->labelled, 2 * first, 2 * pairs, status))
-        return false;
-    shape->size[0] = gb_bucket_rows(c->now.packed->rows);
-    shape->size[1] = gb_bucket_rows(2 * c->now.labelled->count);
-    return true;
+    return texts_part(&c->now, &c->packed, &c->labelled, 2 * first, 2 * pairs, 2, shape, status);
 }
 
 static void declare_pairs(gb_net *net, graph *g, uint32_t texts)

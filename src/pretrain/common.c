@@ -377,13 +377,18 @@ static bool labelled_part(texts_now *now, const labelled_rows *whole, gb_status 
 }
 
 bool texts_part(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
-                uint32_t first, uint32_t count, gb_status *status)
+                uint32_t first, uint32_t count, uint32_t heads, gb_shape *shape, gb_status *status)
 {
     now->packed = &now->part;
     now->labelled = labelled ? &now->part_labelled : NULL;
     now->first = first;
-    return gb_packed_part(packed, first, count, &now->part, status) &&
-           (!labelled || labelled_part(now, labelled, status));
+    if (!gb_packed_part(packed, first, count, &now->part, status) ||
+        (labelled && !labelled_part(now, labelled, status)))
+        return false;
+    shape->size[0] = gb_bucket_rows(now->packed->rows);
+    if (labelled)
+        shape->size[1] = gb_bucket_rows(heads * now->labelled->count);
+    return true;
 }
 
 void texts_free(texts_now *now)

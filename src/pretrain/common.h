@@ -115,9 +115,10 @@ typedef struct texts_now {
     uint32_t first;                /* text of the whole batch that is the first one here */
 } texts_now;
 void texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled);
-/* Sequences [first, first + count) of the batch. labelled may be NULL. */
+/* Sequences [first, first + count) of the batch; labelled may be NULL. shape gets the buckets of
+ * its rows and of `heads` times its labelled rows. */
 bool texts_part(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
-                uint32_t first, uint32_t count, gb_status *status);
+                uint32_t first, uint32_t count, uint32_t heads, gb_shape *shape, gb_status *status);
 void texts_free(texts_now *now);
 /* Texts that a program is built for: of a part, or all of the batch. */
 uint32_t texts_of(const gb_shape *shape, uint32_t batch);

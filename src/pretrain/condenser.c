@@ -85,11 +85,7 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
                       gb_status *status)
 {
     condenser *c = self;
-    if (!texts_part(&c->now, &c->packed, &c->labelled, first, texts, status))
-        return false;
-    shape->size[0] = gb_bucket_rows(c->now.packed->rows);
-    shape->size[1] = gb_bucket_rows(2 * c->now.labelled->count);
-    return true;
+    return texts_part(&c->now, &c->packed, &c->labelled, first, texts, 2, shape, status);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,

@@ -62,3 +62,33 @@ bool pair_fill(gb_exec *exec, const pair_inputs *in, gb_status *status)
     }
     return true;
 }
+
+side_inputs side_declare(gb_net *net, uint32_t count, uint32_t rows)
+{
+    side_inputs in;
+    in.first = gb_rows_declare(net, count, rows);
+    in.second = gb_rows_declare(net, count, rows);
+    in.pairs = pair_declare(net, count);
+    return in;
+}
+
+gb_tensor side_loss(gb_net *net, const side_inputs *in, gb_tensor vectors, double temperature)
+{
+    return pair_loss(net, &in->pairs, gb_rows_gather(net, vectors, &in->first),
+                     gb_rows_gather(net, vectors, &in->second), temperature);
+}
+
+bool side_fill_vectors(gb_exec *exec, const side_inputs *in, gb_status *status)
+{
+    return gb_rows_fill_range(exec, &in->first, 0, status) &&
+           gb_rows_fill_range(exec, &in->second, in->pairs.count, status) &&
+           pair_fill(exec, &in->pairs, status);
+}
+
+bool side_fill(gb_exec *exec, const side_inputs *in, const uint32_t *starts, gb_status *status)
+{
+    uint32_t count = in->pairs.count;
+    return gb_rows_fill(exec, &in->first, starts, count, status) &&
+           gb_rows_fill(exec, &in->second, starts + count, count, status) &&
+           pair_fill(exec, &in->pairs, status);
+}

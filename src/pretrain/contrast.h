@@ -22,4 +22,16 @@ gb_tensor pair_loss(gb_net *net, const pair_inputs *in, gb_tensor a, gb_tensor b
                     double temperature);
 bool pair_fill(gb_exec *exec, const pair_inputs *in, gb_status *status);
 
+/* A batch of N pairs in one tensor: rows of all first texts, then of all second ones. */
+typedef struct side_inputs {
+    gb_rows_inputs first, second; /* their rows; of a part of a batch: first has all */
+    pair_inputs pairs;            /* first text i belongs to second text i */
+} side_inputs;
+side_inputs side_declare(gb_net *net, uint32_t count, uint32_t rows);
+/* From vectors [2 N, H], one a text. */
+gb_tensor side_loss(gb_net *net, const side_inputs *in, gb_tensor vectors, double temperature);
+bool side_fill_vectors(gb_exec *exec, const side_inputs *in, gb_status *status);
+/* starts [2 N]: first row of each text. */
+bool side_fill(gb_exec *exec, const side_inputs *in, const uint32_t *starts, gb_status *status);
+
 #endif

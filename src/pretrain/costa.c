@@ -152,11 +152,8 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
                       gb_status *status)
 {
     costa *c = self;
-    if (!texts_part(&c->now, &c->packed, &c->labelled, first, texts, status))
-        return false;
-    shape->size[0] = gb_bucket_rows(c->now.packed->rows);
-    shape->size[1] = gb_bucket_rows(c->now.labelled->count);
-    return list_part(c, status);
+    return texts_part(&c->now, &c->packed, &c->labelled, first, texts, 1, shape, status) &&
+           list_part(c, status);
 }
 
 /* Vectors of texts and spans; *z gets those of the texts. */

@@ -148,8 +148,8 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
                       gb_status *status)
 {
     decoding *d = self;
-    if (!texts_part(&d->now[0], &d->passages, &d->masked, first, texts, status) ||
-        !texts_part(&d->now[1], &d->contexts, &d->targets, first, texts, status))
+    if (!texts_part(&d->now[0], &d->passages, &d->masked, first, texts, 1, shape, status) ||
+        !texts_part(&d->now[1], &d->contexts, &d->targets, first, texts, 1, shape, status))
         return false;
     shape->size[0] = gb_bucket_rows(d->now[0].packed->rows);
     shape->size[1] = gb_bucket_rows(d->now[1].packed->rows);

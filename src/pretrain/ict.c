@@ -23,10 +23,9 @@ typedef struct ict {
 } ict;
 
 typedef struct graph {
-    gb_packed_inputs in;           /* texts */
-    labelled_inputs labels;        /* masked rows */
-    gb_rows_inputs queries, rests; /* first rows of the texts; of a part: queries has all */
-    pair_inputs pairs;             /* sentence i belongs to rest i */
+    gb_packed_inputs in;    /* texts */
+    labelled_inputs labels; /* masked rows */
+    side_inputs sides;      /* sentences, and what is left of their passages */
 } graph;
 
 /* A range of the text to take out: a sentence, or a half where there is one only. */
@@ -93,11 +92,7 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
                       gb_status *status)
 {
     ict *t = self;
-    if (!texts_part(&t->now, &t->packed, &t->labelled, first, texts, status))
-        return false;
-    shape->size[0] = gb_bucket_rows(t->now.packed->rows);
-    shape->size[1] = gb_bucket_rows(t->now.labelled->count);
-    return true;
+    return texts_part(&t->now, &t->packed, &t->labelled, first, texts, 1, shape, status);
 }
 
 static void build_part(const ict *t, gb_net *net, const gb_shape *shape, graph *g,
@@ -106,11 +101,11 @@ static void build_part(const ict *t, gb_net *net, const gb_shape *shape, graph *
     uint32_t texts = shape->texts, rows = shape->size[0];
     g->in = gb_packed_declare(net, &t->bert->config, rows, texts);
     g->labels = labelled_declare(net, shape->size[1], rows, 0);
-    g->queries = gb_rows_declare(net, texts, rows);
+    g->sides.first = gb_rows_declare(net, texts, rows);
     gb_tensor h = gb_bert_encode(net, t->bert, &g->in, 0, NULL);
     losses[0] = losses[1] = labelled_loss(net, t->bert, &g->labels, h, GB_NO_TENSOR);
     losses[2] = GB_NO_TENSOR;
-    net->vectors = gb_rows_gather(net, h, &g->queries);
+    net->vectors = gb_rows_gather(net, h, &g->sides.first);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -125,13 +120,10 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     }
     g->in = gb_packed_declare(net, &t->bert->config, rows, 2 * batch);
     g->labels = labelled_declare(net, shape->size[1], rows, 0);
-    g->queries = gb_rows_declare(net, batch, rows);
-    g->rests = gb_rows_declare(net, batch, rows);
-    g->pairs = pair_declare(net, batch);
+    g->sides = side_declare(net, batch, rows);
     gb_tensor h = gb_bert_encode(net, t->bert, &g->in, 0, NULL);
     losses[1] = labelled_loss(net, t->bert, &g->labels, h, GB_NO_TENSOR);
-    losses[2] = pair_loss(net, &g->pairs, gb_rows_gather(net, h, &g->queries),
-                          gb_rows_gather(net, h, &g->rests), t->params.temperature);
+    losses[2] = side_loss(net, &g->sides, h, t->params.temperature);
     losses[0] = gb_add(net->tape, losses[1], losses[2]);
 }
 
@@ -140,38 +132,27 @@ static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
 {
     ict *t = self;
     graph *g = graph_;
-    uint32_t batch = t->params.batch;
-    g->queries = gb_rows_declare(net, batch, 2 * batch);
-    g->rests = gb_rows_declare(net, batch, 2 * batch);
-    g->pairs = pair_declare(net, batch);
-    losses[0] = losses[2] =
-        pair_loss(net, &g->pairs, gb_rows_gather(net, vectors, &g->queries),
-                  gb_rows_gather(net, vectors, &g->rests), t->params.temperature);
+    g->sides = side_declare(net, t->params.batch, 2 * t->params.batch);
+    losses[0] = losses[2] = side_loss(net, &g->sides, vectors, t->params.temperature);
 }
 
 static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
 {
-    const ict *t = self;
-    const graph *g = graph_;
-    return gb_rows_fill_range(exec, &g->queries, 0, status) &&
-           gb_rows_fill_range(exec, &g->rests, t->params.batch, status) &&
-           pair_fill(exec, &g->pairs, status);
+    (void)self;
+    return side_fill_vectors(exec, &((const graph *)graph_)->sides, status);
 }
 
 static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
 {
     ict *t = self;
     const graph *g = graph_;
-    uint32_t batch = t->params.batch;
     const gb_packed *texts = t->now.packed;
     if (!gb_packed_fill(exec, &g->in, texts, &t->bert->config, t->params.seed, step, status) ||
         !labelled_fill(exec, &g->labels, t->now.labelled, NULL, status))
         return false;
     if (texts != &t->packed)
-        return gb_rows_fill(exec, &g->queries, texts->starts, texts->count, status);
-    return gb_rows_fill(exec, &g->queries, t->packed.starts, batch, status) &&
-           gb_rows_fill(exec, &g->rests, t->packed.starts + batch, batch, status) &&
-           pair_fill(exec, &g->pairs, status);
+        return gb_rows_fill(exec, &g->sides.first, texts->starts, texts->count, status);
+    return side_fill(exec, &g->sides, texts->starts, status);
 }
 
 static void destroy(void *self)

@@ -45,11 +45,7 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
                       gb_status *status)
 {
     mlm *m = self;
-    if (!texts_part(&m->now, &m->packed, &m->labelled, first, texts, status))
-        return false;
-    shape->size[0] = gb_bucket_rows(m->now.packed->rows);
-    shape->size[1] = gb_bucket_rows(m->now.labelled->count);
-    return true;
+    return texts_part(&m->now, &m->packed, &m->labelled, first, texts, 1, shape, status);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,

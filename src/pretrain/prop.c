@@ -106,11 +106,7 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
                       gb_status *status)
 {
     prop *p = self;
-    if (!texts_part(&p->now, &p->packed, &p->labelled, first, texts, status))
-        return false;
-    shape->size[0] = gb_bucket_rows(p->now.packed->rows);
-    shape->size[1] = gb_bucket_rows(p->now.labelled->count);
-    return true;
+    return texts_part(&p->now, &p->packed, &p->labelled, first, texts, 1, shape, status);
 }
 
 static void declare_pairs(gb_net *net, graph *g, uint32_t batch)

@@ -20,9 +20,8 @@ typedef struct simcse {
 } simcse;
 
 typedef struct graph {
-    gb_packed_inputs in;          /* texts */
-    gb_rows_inputs first, second; /* their first rows; of a part: first has all */
-    pair_inputs pairs;            /* view i belongs to view i */
+    gb_packed_inputs in; /* texts */
+    side_inputs sides;   /* both views of them */
 } graph;
 
 static bool add_sentence(simcse *s, uint32_t step, uint32_t i, gb_status *status)
@@ -61,10 +60,7 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
                       gb_status *status)
 {
     simcse *s = self;
-    if (!texts_part(&s->now, &s->packed, NULL, first, texts, status))
-        return false;
-    shape->size[0] = gb_bucket_rows(s->now.packed->rows);
-    return true;
+    return texts_part(&s->now, &s->packed, NULL, first, texts, 1, shape, status);
 }
 
 /* Projected [CLS] vectors of length 1. */
@@ -82,18 +78,16 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     uint32_t batch = s->params.batch, rows = shape->size[0];
     if (shape->texts) {
         g->in = gb_packed_declare(net, &s->bert->config, rows, shape->texts);
-        g->first = gb_rows_declare(net, shape->texts, rows);
-        net->vectors = view(s, net, gb_bert_encode(net, s->bert, &g->in, 0, NULL), &g->first);
+        g->sides.first = gb_rows_declare(net, shape->texts, rows);
+        net->vectors = view(s, net, gb_bert_encode(net, s->bert, &g->in, 0, NULL), &g->sides.first);
         losses[0] = GB_NO_TENSOR;
         return;
     }
     g->in = gb_packed_declare(net, &s->bert->config, rows, 2 * batch);
-    g->first = gb_rows_declare(net, batch, rows);
-    g->second = gb_rows_declare(net, batch, rows);
-    g->pairs = pair_declare(net, batch);
+    g->sides = side_declare(net, batch, rows);
     gb_tensor h = gb_bert_encode(net, s->bert, &g->in, 0, NULL);
-    losses[0] = pair_loss(net, &g->pairs, view(s, net, h, &g->first), view(s, net, h, &g->second),
-                          s->params.temperature);
+    losses[0] = pair_loss(net, &g->sides.pairs, view(s, net, h, &g->sides.first),
+                          view(s, net, h, &g->sides.second), s->params.temperature);
 }
 
 static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
@@ -101,36 +95,26 @@ static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
 {
     simcse *s = self;
     graph *g = graph_;
-    uint32_t batch = s->params.batch;
-    g->first = gb_rows_declare(net, batch, 2 * batch);
-    g->second = gb_rows_declare(net, batch, 2 * batch);
-    g->pairs = pair_declare(net, batch);
-    losses[0] = pair_loss(net, &g->pairs, gb_rows_gather(net, vectors, &g->first),
-                          gb_rows_gather(net, vectors, &g->second), s->params.temperature);
+    g->sides = side_declare(net, s->params.batch, 2 * s->params.batch);
+    losses[0] = side_loss(net, &g->sides, vectors, s->params.temperature);
 }
 
 static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
 {
-    const simcse *s = self;
-    const graph *g = graph_;
-    return gb_rows_fill_range(exec, &g->first, 0, status) &&
-           gb_rows_fill_range(exec, &g->second, s->params.batch, status) &&
-           pair_fill(exec, &g->pairs, status);
+    (void)self;
+    return side_fill_vectors(exec, &((const graph *)graph_)->sides, status);
 }
 
 static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
 {
     simcse *s = self;
     const graph *g = graph_;
-    uint32_t batch = s->params.batch;
     const gb_packed *texts = s->now.packed;
     if (!gb_packed_fill(exec, &g->in, texts, &s->bert->config, s->params.seed, step, status))
         return false;
     if (texts != &s->packed)
-        return gb_rows_fill(exec, &g->first, texts->starts, texts->count, status);
-    return gb_rows_fill(exec, &g->first, s->packed.starts, batch, status) &&
-           gb_rows_fill(exec, &g->second, s->packed.starts + batch, batch, status) &&
-           pair_fill(exec, &g->pairs, status);
+        return gb_rows_fill(exec, &g->sides.first, texts->starts, texts->count, status);
+    return side_fill(exec, &g->sides, texts->starts, status);
 }
 
 static void destroy(void *self)
