@@ -15,6 +15,8 @@
  * and without it the stored one, but none on CPU devices, whose results are recorded. With
  * GABBRO_LIMITS there is none. Part of gb_device_identity wherever it is not 0. */
 uint32_t gb_tiles_chosen(const gb_device_caps *caps);
+/* Whether the device uses a stored choice and none is stored for this driver. */
+bool gb_tiles_wanted(const gb_device_caps *caps);
 /* Keep a choice beside the pipeline cache, for this device, driver and set of kernels. */
 bool gb_tiles_store(const gb_device_caps *caps, uint32_t tiles, gb_status *status);
 /* Programs created from now on use this choice: for measuring. */

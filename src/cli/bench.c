@@ -2,7 +2,7 @@
  * a part (bench_<part>.c), over one way to measure (bench_measure.c). */
 #include "bench.h"
 #include "cli.h"
-#include "selftest.h"
+#include "tune.h"
 
 #include <bench_version.h>
 #include <gabbro/tiles.h>
@@ -243,7 +243,7 @@ static bool open_bench(bench *b, const char *device, double *load, gb_status *st
     gb_device_params params = {.select = device, .quiet = true};
     if (getloadavg(load, 1) != 1)
         *load = 0;
-    if (!selftest_ensure(device, status) || !(b->device = gb_device_open(&params, status)) ||
+    if (!device_ensure(device, status) || !(b->device = gb_device_open(&params, status)) ||
         !bench_ceiling_measure(b, status))
         return false;
     const gb_device_caps *caps = gb_device_get_caps(b->device);

@@ -1,7 +1,7 @@
 /* gabbro determinism: that this device and driver give the same bits again, shown on a small
  * training. */
 #include "cli.h"
-#include "selftest.h"
+#include "tune.h"
 #include "trial.h"
 
 #include <getopt.h>
@@ -343,7 +343,7 @@ static int run(settings *o)
     } else {
         gb_device_params params = {.select = o->device};
         char *identity =
-            selftest_ensure(o->device, &status) ? gb_device_identity(&params, &status) : NULL;
+            device_ensure(o->device, &status) ? gb_device_identity(&params, &status) : NULL;
         if (identity)
             printf("%s\n", identity);
         if (identity && show(o, &equal, &status) && !equal)

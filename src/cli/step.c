@@ -1,6 +1,6 @@
 /* Options, the store and the device of the sub-commands that run a step. */
 #include "step.h"
-#include "selftest.h"
+#include "tune.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -233,7 +233,7 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
     if (ok && on_device) {
         gb_device_params params = {.select = run->device_name};
         gb_shaders_hash(run->shader_set, kernels);
-        ok = selftest_ensure(run->device_name, status) &&
+        ok = device_ensure(run->device_name, status) &&
              (device = gb_device_identity(&params, status)) != NULL;
     }
     if (ok && !run->store)

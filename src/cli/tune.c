@@ -1,12 +1,15 @@
 /* gabbro tune: which tiles products are fastest with on this device and driver. */
 #include "cli.h"
 #include "selftest.h"
+#include "tune.h"
 
 #include <gabbro/products.h>
 #include <gabbro/tiles.h>
 
 #include <getopt.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +20,14 @@ static const char help[] =
     "driver, in the user's cache. What is not faster by a twentieth stays as it is.\n"
     "The choice is part of the keys and records of steps, since a tile may change the\n"
     "order of sums; steps made without it are not taken for steps made with it.\n"
-    "On GPUs it is used from then on, GABBRO_TUNE=off leaves it out. On CPU devices,\n"
-    "whose results are recorded, it is used with GABBRO_TUNE=on alone.\n\n"
+    "On GPUs it is used from then on, GABBRO_TUNE=off leaves it out; a GPU that nothing\n"
+    "is kept for is measured at its first use, shortly. On CPU devices, whose results\n"
+    "are recorded, both are done with GABBRO_TUNE=on alone.\n\n"
     "  --seconds S   most seconds of each measurement (.2)\n"
     "  --dry-run     measure, keep nothing\n"
     "  --forget      go back to the kernels' own tiles\n";
 
+#define SHORT .03  /* seconds of a measurement at a device's first use */
 #define GAIN  .95  /* share of the own tile's time that another must stay below */
 #define RUNS  20   /* of a measurement at most */
 #define WRONG 1e-4 /* largest difference from the own tile, of the largest value */
@@ -44,7 +49,17 @@ static const shape shapes[] = {
 typedef struct tuner {
     gb_device *device; /* open */
     double seconds;    /* of a measurement */
+    FILE *out;         /* where it says what it finds; NULL: nowhere */
 } tuner;
+
+__attribute__((format(printf, 2, 3))) static void say(const tuner *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (t->out)
+        vfprintf(t->out, format, arguments);
+    va_end(arguments);
+}
 
 /* One product, recorded with the tiles that the device has now. */
 typedef struct product {
@@ -194,8 +209,8 @@ static bool tune_class(const tuner *t, uint32_t class, uint32_t *tiles, gb_statu
             *status = (gb_status){0}; /* a variant that cannot be built here */
             seconds = INFINITY;
         }
-        printf("%s, k %s %d   %u  %-24s %10.3f ms\n", forms[class / 2], class % 2 ? ">=" : "< ",
-               GB_TILE_DEPTH, tile, text, 1e3 * seconds);
+        say(t, "%s, k %s %d   %u  %-24s %10.3f ms\n", forms[class / 2], class % 2 ? ">=" : "< ",
+            GB_TILE_DEPTH, tile, text, 1e3 * seconds);
         if (tile == 0)
             own_s = seconds;
         if (seconds < best_s) {
@@ -205,7 +220,8 @@ static bool tune_class(const tuner *t, uint32_t class, uint32_t *tiles, gb_statu
     }
     if (best && best_s < GAIN * own_s)
         *tiles |= best << (GB_TILE_BITS * class);
-    fflush(stdout);
+    if (t->out)
+        fflush(t->out);
     return true;
 }
 
@@ -217,31 +233,64 @@ static bool choice_is_right(const tuner *t, uint32_t tiles)
         gb_status status = {0};
         double worst = 0;
         if (!selftest_case_run(t->device, i, &worst, &status) || !(worst <= SELFTEST_TOLERANCE)) {
-            printf("wrong with them: %s\n", selftest_case_name(i));
+            say(t, "wrong with them: %s\n", selftest_case_name(i));
             return false;
         }
     }
     return true;
 }
 
-static bool tune(const tuner *t, bool keep, gb_status *status)
+static bool tune(const tuner *t, uint32_t *tiles, gb_status *status)
 {
     const gb_device_caps *caps = gb_device_get_caps(t->device);
-    uint32_t tiles = 0;
-    printf("device: %s, %s, %s kernels\n", caps->name, caps->driver,
-           gb_kernel_profile_name(caps->profile));
+    *tiles = 0;
+    say(t, "device: %s, %s, %s kernels\n", caps->name, caps->driver,
+        gb_kernel_profile_name(caps->profile));
     for (uint32_t class = 0; class < GB_TILE_CLASSES; class ++)
-        if (!tune_class(t, class, &tiles, status))
+        if (!tune_class(t, class, tiles, status))
             return false;
-    if (tiles && !choice_is_right(t, tiles))
-        tiles = 0;
-    printf("tiles 0x%05x%s\n", tiles, tiles ? "" : ": the kernels' own");
-    if (keep && !gb_tiles_store(caps, tiles, status))
+    if (*tiles && !choice_is_right(t, *tiles))
+        *tiles = 0;
+    say(t, "tiles 0x%05x%s\n", *tiles, *tiles ? "" : ": the kernels' own");
+    return true;
+}
+
+static bool keep_choice(const tuner *t, uint32_t tiles, gb_status *status)
+{
+    const gb_device_caps *caps = gb_device_get_caps(t->device);
+    if (!gb_tiles_store(caps, tiles, status))
         return false;
-    if (keep && tiles)
-        printf("kept for this driver; %s\n", caps->type == GB_DEVICE_CPU
-                                                 ? "used with GABBRO_TUNE=on"
-                                                 : "used from now on (GABBRO_TUNE=off: not)");
+    if (tiles)
+        say(t, "kept for this driver; %s\n",
+            caps->type == GB_DEVICE_CPU ? "used with GABBRO_TUNE=on"
+                                        : "used from now on (GABBRO_TUNE=off: not)");
+    return true;
+}
+
+bool device_ensure(const char *select, gb_status *status)
+{
+    gb_device_params params = {.select = select, .quiet = true};
+    gb_device_caps caps;
+    tuner t = {.seconds = SHORT};
+    gb_status unkept = {0};
+    uint32_t tiles;
+    if (!selftest_ensure(select, status) || !gb_device_find(&params, &caps, status))
+        return false;
+    if (!gb_tiles_wanted(&caps) || getenv("GABBRO_FAIL_AT")) /* its failures are not for us */
+        return true;
+    if (!(t.device = gb_device_open(&params, status)))
+        return false;
+    gb_log(GB_LOG_INFO, "first use of %s: its products are measured, once for a driver", caps.name);
+    /* Somebody else may have been faster: one choice for all. */
+    if (tune(&t, &tiles, &unkept) && gb_tiles_wanted(&caps))
+        keep_choice(&t, tiles, &unkept);
+    gb_device_close(t.device);
+    if (unkept.code == GB_INTERRUPTED) {
+        *status = unkept;
+        return false;
+    }
+    if (unkept.code)
+        gb_log(GB_LOG_DEBUG, "the kernels' own tiles are used: %s", unkept.what);
     return true;
 }
 
@@ -252,7 +301,8 @@ int gb_cli_tune(int argc, char **argv)
         {"dry-run", no_argument, NULL, 'r'},      {"forget", no_argument, NULL, 'f'},
         {"help", no_argument, NULL, 'h'},         {0}};
     gb_device_params params = {.quiet = true};
-    tuner t = {.seconds = .2};
+    tuner t = {.seconds = .2, .out = stdout};
+    uint32_t tiles;
     bool keep = true, forget = false, ok = true;
     int option;
     while ((option = getopt_long(argc, argv, "d:h", long_options, NULL)) != -1) {
@@ -281,8 +331,8 @@ int gb_cli_tune(int argc, char **argv)
     if (selftest_ensure(params.select, &status) && (t.device = gb_device_open(&params, &status))) {
         if (forget)
             gb_tiles_store(gb_device_get_caps(t.device), 0, &status);
-        else
-            tune(&t, keep, &status);
+        else if (tune(&t, &tiles, &status) && keep)
+            keep_choice(&t, tiles, &status);
     }
     gb_device_close(t.device);
     if (status.code)

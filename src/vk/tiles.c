@@ -21,7 +21,8 @@ static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
     gb_text_free(&text);
 }
 
-static uint32_t read_choice(const gb_device_caps *caps)
+/* The stored choice; *known: whether there is one. */
+static uint32_t read_choice(const gb_device_caps *caps, bool *known)
 {
     char key[GB_HASH_SIZE], *path = gb_cache_path(caps, "tiles", "txt"), *text = NULL;
     if (path && gb_file_exists(path))
@@ -29,24 +30,37 @@ static uint32_t read_choice(const gb_device_caps *caps)
     free(path);
     key_of(caps, key);
     const char *line = text ? strstr(text, "\ntiles ") : NULL;
-    unsigned long tiles = 0;
-    if (line && !strncmp(text, key, GB_HASH_SIZE - 1))
-        tiles = strtoul(line + 7, NULL, 0);
+    *known = line && !strncmp(text, key, GB_HASH_SIZE - 1);
+    unsigned long tiles = *known ? strtoul(line + 7, NULL, 0) : 0;
     free(text);
     return tiles < MOST ? (uint32_t)tiles : 0;
+}
+
+/* Whether a stored choice is used on this device. */
+static bool uses_stored(const gb_device_caps *caps)
+{
+    const char *wish = gb_env("GABBRO_TUNE");
+    if (gb_env("GABBRO_LIMITS"))
+        return false;
+    return wish ? !strcmp(wish, "on") : caps->type != GB_DEVICE_CPU;
+}
+
+bool gb_tiles_wanted(const gb_device_caps *caps)
+{
+    bool known;
+    read_choice(caps, &known);
+    return !known && uses_stored(caps);
 }
 
 uint32_t gb_tiles_chosen(const gb_device_caps *caps)
 {
     const char *wish = gb_env("GABBRO_TUNE");
-    if (gb_env("GABBRO_LIMITS") || (wish && !strcmp(wish, "off")))
-        return 0;
-    if (wish && !strncmp(wish, "0x", 2)) {
+    bool known;
+    if (wish && !strncmp(wish, "0x", 2) && !gb_env("GABBRO_LIMITS")) {
         unsigned long tiles = strtoul(wish, NULL, 16);
         return tiles < MOST ? (uint32_t)tiles : 0;
     }
-    bool asked = wish && !strcmp(wish, "on");
-    return asked || caps->type != GB_DEVICE_CPU ? read_choice(caps) : 0;
+    return uses_stored(caps) ? read_choice(caps, &known) : 0;
 }
 
 bool gb_tiles_store(const gb_device_caps *caps, uint32_t tiles, gb_status *status)

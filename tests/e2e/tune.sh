@@ -42,6 +42,9 @@ if [ "${2:-}" = measure ]; then
     expect 'and used where it is asked for' [ "$(identity GABBRO_TUNE=on)" = "$plain" ]
     plain=${plain% | tiles*}
     expect 'not on a CPU device that does not ask' [ "$(identity)" = "$plain" ]
+    rm "$WORK"/cache/gabbro/tiles-*.txt
+    GABBRO_TUNE=on "$gabbro" bench bandwidth --only nothing --device cpu >"$WORK/out" 2>&1
+    expect 'the first use of a device tunes it' grep -q '^tiles 0x' "$WORK"/cache/gabbro/tiles-*.txt
 fi
 "$gabbro" tune --device cpu --forget >"$WORK/out" 2>&1
 code=$?
