@@ -112,8 +112,12 @@ typedef struct gb_judgement {
     size_t queries;      /* of that test */
 } gb_judgement;
 /* Judges n differences. more_seeds is the number with which a test at 5% finds such a difference
- * with probability .8 (gb_seeds_needed), less the seeds there are. */
-bool gb_judge(const double *differences, size_t n, gb_judgement *judgement, gb_status *status);
+ * with probability .8 (gb_seeds_needed), less the seeds there are. or_equal: an interval that begins
+ * at 0 supports too. */
+bool gb_judge(const double *differences, size_t n, bool or_equal, gb_judgement *judgement,
+              gb_status *status);
+/* Whether a claim of the kind holds with a margin of 0: "at least equal", "never falls". */
+bool gb_claim_or_equal(const char *kind);
 
 /* By how much a claim of the given kind holds for one set of values: values[0] is left, the others
  * the rights. Positive: it holds. NAN for a kind that one column cannot decide (wins:N). */

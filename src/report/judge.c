@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gb_judge(const double *differences, size_t n, gb_judgement *judgement, gb_status *status)
+bool gb_judge(const double *differences, size_t n, bool or_equal, gb_judgement *judgement,
+              gb_status *status)
 {
     judgement->seeds = n;
     judgement->mean = judgement->sd = judgement->low = judgement->high = NAN;
@@ -23,7 +24,7 @@ bool gb_judge(const double *differences, size_t n, gb_judgement *judgement, gb_s
     judgement->sd = summary.sd;
     judgement->low = summary.low;
     judgement->high = summary.high;
-    if (n >= GB_MIN_SEEDS && summary.low > 0)
+    if (n >= GB_MIN_SEEDS && (summary.low > 0 || (or_equal && summary.low == 0)))
         judgement->verdict = GB_SUPPORTED;
     else if (n >= GB_MIN_SEEDS && summary.high < 0)
         judgement->verdict = GB_CONTRADICTED;
@@ -36,6 +37,11 @@ bool gb_judge(const double *differences, size_t n, gb_judgement *judgement, gb_s
                  */
         judgement->more_seeds = needed > n ? needed - (uint32_t)n : 1;
     return true;
+}
+
+bool gb_claim_or_equal(const char *kind)
+{
+    return strcmp(kind, "ge") == 0 || strcmp(kind, "order") == 0 || strncmp(kind, "near:", 5) == 0;
 }
 
 double gb_claim_margin(const char *kind, const double *values, size_t count, bool lower_is_better)

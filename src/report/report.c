@@ -370,7 +370,7 @@ static bool judge_claims(gb_report *report, const results *read, gb_status *stat
             if (seeds == 0)
                 why = "no seed has all of its rows";
         }
-        ok = gb_judge(differences, seeds, judgement, status);
+        ok = gb_judge(differences, seeds, gb_claim_or_equal(claim->kind), judgement, status);
         if (why) {
             judgement->verdict = GB_NOT_JUDGED;
             snprintf(judgement->reason, sizeof judgement->reason, "%s", why);

@@ -192,8 +192,9 @@ size_t reading_lines(const gb_report *report, const char *lines[8])
                          "what is judged.";
     lines[count++] =
         "A claim is judged over seeds: per seed the difference in the claimed direction, then its "
-        "mean and 95% t-interval. Supported: the interval lies above zero. Contradicted: below. "
-        "Undecided: it holds zero, or there are fewer than three seeds; the number of further "
+        "mean and 95% t-interval. Supported: the interval lies above zero (begins there, where the "
+        "claim is \"at least equal\" or \"never falls\"). Contradicted: below. Undecided: it holds "
+        "zero, or there are fewer than three seeds; the number of further "
         "seeds is what a test at 5% needs to find such a difference 4 times in 5.";
     lines[count++] = UNCONVERGED_LINE;
     lines[count++] = "p is a paired t-test over the queries of one seed. It knows nothing of other "

@@ -306,11 +306,12 @@ static bool claims(const site_table *table, gb_text *out, gb_status *status)
                         "<th>seeds</th><th class=\"left\">verdict</th><th>p over queries</th></tr>"
                         "</thead>\n<tbody>\n");
     json_array_foreach(all, i, claim) claim_line(claim, i, out);
-    gb_text_printf(out,
-                   "</tbody></table></div>\n<p class=\"dim\">Judged over seeds: supported when "
-                   "the 95%% interval lies above zero, contradicted below, undecided when it "
-                   "holds zero or there are fewer than three seeds. p is a paired t-test over "
-                   "the queries of one seed; it decides nothing.</p>\n");
+    gb_text_printf(
+        out, "</tbody></table></div>\n<p class=\"dim\">Judged over seeds: supported when "
+             "the 95%% interval lies above zero (begins there, where the claim is &ldquo;at "
+             "least equal&rdquo; or &ldquo;never falls&rdquo;), contradicted below, undecided "
+             "when it holds zero or there are fewer than three seeds. p is a paired t-test over "
+             "the queries of one seed; it decides nothing.</p>\n");
     return ok;
 }
 

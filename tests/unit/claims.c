@@ -11,7 +11,7 @@ static gb_judgement judge(const double *differences, size_t n)
 {
     gb_judgement judgement = {0};
     gb_status status = {0};
-    cr_assert(gb_judge(differences, n, &judgement, &status), "%s", status.what);
+    cr_assert(gb_judge(differences, n, false, &judgement, &status), "%s", status.what);
     return judgement;
 }
 
@@ -25,6 +25,22 @@ Test(judge, interval_over_seeds)
     cr_expect_float_eq(j.high, 3.9632432, 1e-6);
     cr_expect_eq(j.verdict, GB_SUPPORTED);
     cr_expect_eq(judge((double[]){0, -1, -2, -3, -4}, 5).verdict, GB_CONTRADICTED);
+}
+
+Test(judge, equal_in_every_seed_is_at_least_equal)
+{
+    static const char *const kinds[] = {"ge", "order", "near:0.1", "gt", "best", "lt"};
+    static const double equal[3], last_below[3] = {0, 0, -.1};
+    for (size_t i = 0; i < 6; i++) {
+        gb_judgement j = {0};
+        gb_status status = {0};
+        bool or_equal = gb_claim_or_equal(kinds[i]);
+        cr_expect_eq(or_equal, i < 3, "%s", kinds[i]);
+        cr_assert(gb_judge(equal, 3, or_equal, &j, &status));
+        cr_expect_eq(j.verdict, or_equal ? GB_SUPPORTED : GB_UNDECIDED, "%s", kinds[i]);
+        cr_assert(gb_judge(last_below, 3, or_equal, &j, &status));
+        cr_expect_eq(j.verdict, GB_UNDECIDED, "%s", kinds[i]);
+    }
 }
 
 Test(judge, the_study_of_three_seeds_is_undecided)
