@@ -26,8 +26,9 @@ typedef struct gb_language {
     uint32_t encoder_bias, decoder_bias; /* T5: [buckets, heads] */
     uint32_t encoder_norm, decoder_norm; /* [1,H] */
     uint32_t slots;                      /* texts in the cache; 0: no cache */
+    uint32_t encoded;                    /* texts of the encoder in it */
     uint32_t cached, cached_encoded;     /* most rows of a text in it, and of its encoder's */
-    uint32_t *self_cache, *cross_cache;  /* [decoder_layers] parameters [slots * rows, 2K] */
+    uint32_t *self_cache, *cross_cache;  /* [decoder_layers] parameters [texts * rows, 2K] */
 } gb_language;
 
 /* What a model with a cache of keys and values is declared with; all 0: none. */
@@ -35,6 +36,8 @@ typedef struct gb_language_cache {
     uint32_t slots;   /* texts at a time */
     uint32_t longest; /* rows of the decoder for each */
     uint32_t encoded; /* rows of the encoder for each (T5) */
+    uint32_t encoded_texts; /* texts of the encoder, which may wait for a slot or serve several;
+                               0: slots */
 } gb_language_cache;
 
 /* Declare the parameters; the caller freezes. gb_language_free after use. */
@@ -76,7 +79,7 @@ bool gb_language_rows_fill(gb_exec *exec, const gb_language_rows *in, const gb_l
 /* States of the encoder [rows, H], after its last norm. */
 gb_tensor gb_language_encode(gb_tape *tape, const gb_language *lm, const gb_language_rows *in);
 /* Keys and values of the encoder's rows for every layer of the decoder, into the cache: pick u32
- * [1, slots * cached_encoded]. */
+ * [1, encoded * cached_encoded]. */
 void gb_language_keep(gb_tape *tape, const gb_language *lm, gb_tensor encoded, gb_tensor pick);
 /* States of the decoder [rows, H], after its last norm. T5: cross_spans u32 [sequences, 4] over
  * rows of `encoded`, or of the cache when that is GB_NO_TENSOR, at most longest_encoded keys each.
@@ -111,17 +114,55 @@ gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_
 void gb_generator_destroy(gb_generator *generator);
 const gb_language_config *gb_generator_config(const gb_generator *generator);
 
-/* Prompts of one run, one behind the other. */
+/* The cache that it declares. */
+gb_language_cache gb_generator_cache(const gb_language_config *config, uint32_t slots,
+                                     uint32_t longest, uint32_t most_new);
+
+/* What a generator has run since it was created. */
+typedef struct gb_generator_counts {
+    uint64_t steps;         /* of the decoder, one token of every text in a slot */
+    uint64_t tokens;        /* made */
+    uint64_t prompt_runs;   /* of the encoder, or of a prompt in the decoder */
+    uint64_t prompt_tokens; /* in them */
+} gb_generator_counts;
+gb_generator_counts gb_generator_done(const gb_generator *generator);
+
+/* A prompt, and the texts wanted for it. */
+typedef struct gb_prompt {
+    const uint32_t *ids; /* tokens; T5: with the end token, LLaMA: with the first one */
+    uint32_t count;      /* of tokens, at most the generator's longest; 0: there is no prompt */
+    uint32_t passage;    /* number of the passage, for the draws */
+    uint32_t query;      /* number of its first query, for the draws */
+    uint32_t times;      /* texts: queries query, query + 1 ...; T5 encodes the prompt once */
+} gb_prompt;
+/* Where prompts come from and texts go to. Both functions return false to stop, with a status. */
+typedef struct gb_generation {
+    void *self; /* given to both */
+    /* The next prompt, count 0 behind the last; its ids are valid until the next call. */
+    bool (*next)(void *self, gb_prompt *prompt, gb_status *status);
+    /* A text at its end, with the end token where there is one; in the order in which they end. */
+    bool (*made)(void *self, uint32_t passage, uint32_t query, const uint32_t *ids, uint32_t count,
+                 gb_status *status);
+    bool in_batches; /* slots wait until all are free, to see what refilling them at once saves */
+} gb_generation;
+/* Make the tokens of all prompts; a slot whose text ends takes the next one. The draws of a text
+ * depend on seed, passage and query number alone: not on the slot, nor on what runs beside it.
+ * GB_INTERRUPTED when a signal asks to stop. */
+bool gb_generate_all(gb_generator *generator, const gb_generation *generation,
+                     const gb_pick_params *params, gb_status *status);
+
+/* Arithmetic of a prompt and a text of so many tokens. */
+double gb_generate_flops(const gb_language_config *config, double prompt, double made);
+
+/* Prompts in memory, one behind the other, one text each. */
 typedef struct gb_prompts {
-    const uint32_t *ids;     /* tokens; T5: with the end token, LLaMA: with the first one */
+    const uint32_t *ids;     /* tokens, as in gb_prompt */
     const uint32_t *starts;  /* [count + 1] first token of each */
     const uint32_t *passage; /* [count] number of the passage, for the draws */
     const uint32_t *query;   /* [count] number of its query, for the draws */
-    uint32_t count;          /* at most slots */
+    uint32_t count;          /* any number */
 } gb_prompts;
-/* Make the tokens of every prompt: made [slots][most_new], counts [slots], with the end token where
- * there is one. The draws of a text depend on seed, passage and query number alone: not on the
- * slot, nor on what else is in the batch. */
+/* Make the tokens of every prompt: made [count][most_new], counts [count]. */
 bool gb_generate(gb_generator *generator, const gb_prompts *prompts, const gb_pick_params *params,
                  uint32_t *made, uint32_t *counts, gb_status *status);
 

@@ -16,6 +16,7 @@ int gb_cli_efficiency(int argc, char **argv);
 int gb_cli_eval(int argc, char **argv);
 int gb_cli_evaluate(int argc, char **argv);
 int gb_cli_finetune(int argc, char **argv);
+int gb_cli_generate(int argc, char **argv);
 int gb_cli_mine(int argc, char **argv);
 int gb_cli_mlm_loss(int argc, char **argv);
 int gb_cli_pretrain(int argc, char **argv);

@@ -178,9 +178,10 @@ static bool describe(const selection *s, const gb_queries_params *params, const 
     json_object_set_new(json, "collection", json_string(s->collection->name));
     json_object_set_new(json, "passages", json_integer(s->collection->passages));
     json_object_set_new(json, "generator",
-                        json_string(!params->from ? params->generator
-                                    : slash       ? slash + 1
-                                                  : params->from));
+                        json_string(!params->from    ? params->generator
+                                    : params->writer ? params->writer
+                                    : slash          ? slash + 1
+                                                     : params->from));
     json_object_set_new(json, "queries", json_integer((json_int_t)s->queries));
     json_object_set_new(json, "fewest_per_passage", json_integer(s->fewest));
     json_object_set_new(json, "most_per_passage", json_integer(s->most_of_one));

@@ -130,14 +130,15 @@ static bool add_cache(const declaring *d, const gb_language_cache *cache, gb_lan
     lm->slots = cache->slots;
     lm->cached = cache->longest;
     lm->cached_encoded = d->config->layers ? cache->encoded : 0;
+    lm->encoded = cache->encoded_texts ? cache->encoded_texts : cache->slots;
     for (uint32_t l = 0; cache->slots && l < d->config->decoder_layers; l++) {
         char name[64];
         for (int cross = 0; cross < (lm->cached_encoded ? 2 : 1); cross++) {
             snprintf(name, sizeof name, CACHE_PREFIX "%s.%u", cross ? "cross" : "self", l);
             uint32_t *index = cross ? &lm->cross_cache[l] : &lm->self_cache[l];
-            *index = gb_params_add(d->params, name,
-                                   lm->slots * (cross ? lm->cached_encoded : lm->cached), width,
-                                   false, GB_INIT_ZEROS, 0, d->status);
+            uint32_t rows = cross ? lm->encoded * lm->cached_encoded : lm->slots * lm->cached;
+            *index =
+                gb_params_add(d->params, name, rows, width, false, GB_INIT_ZEROS, 0, d->status);
             if (*index == UINT32_MAX)
                 return false;
         }

@@ -296,6 +296,99 @@ Test(language, llama_generates, .timeout = 100)
     generate("llama");
 }
 
+/* ---- slots ---- */
+
+#define PASSAGES 9
+#define QUERIES  4
+
+/* PASSAGES prompts of one to nine tokens, QUERIES texts each. */
+typedef struct many {
+    uint32_t given;                        /* prompts so far */
+    uint32_t ids[9];                       /* the last one */
+    uint32_t made[PASSAGES][QUERIES][NEW]; /* texts */
+    uint32_t counts[PASSAGES][QUERIES];    /* their tokens; 0: not made */
+    uint32_t tokens;                       /* of all */
+} many;
+
+static bool next_of_many(void *self, gb_prompt *prompt, gb_status *status)
+{
+    (void)status;
+    many *m = self;
+    uint32_t p = m->given;
+    if (p == PASSAGES)
+        return true;
+    m->given++;
+    *prompt = (gb_prompt){m->ids, 1 + p * 5 % 9, p, 0, QUERIES};
+    for (uint32_t i = 0; i < prompt->count; i++)
+        m->ids[i] = 2 + (p * 17 + i * 7) % 58;
+    return true;
+}
+
+static bool made_of_many(void *self, uint32_t passage, uint32_t query, const uint32_t *ids,
+                         uint32_t count, gb_status *status)
+{
+    (void)status;
+    many *m = self;
+    cr_assert(passage < PASSAGES && query < QUERIES && count && count <= NEW);
+    cr_assert_eq(m->counts[passage][query], 0, "text %u of %u was made twice", query, passage);
+    memcpy(m->made[passage][query], ids, sizeof *ids * count);
+    m->counts[passage][query] = count;
+    m->tokens += count;
+    return true;
+}
+
+static gb_generator_counts make_many(gb_device *device, const char *name, uint32_t slots,
+                                     bool in_batches, many *m)
+{
+    gb_status status = {0};
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s/%s", GB_GOLDEN, name);
+    gb_generator *generator = gb_generator_create(device, folder, slots, 9, NEW, &status);
+    MUST(generator);
+    gb_pick_params how = {.sample = true, .temperature = 1, .top_k = 25, .top_p = 0.95f, .seed = 7};
+    *m = (many){0};
+    gb_generation work = {m, next_of_many, made_of_many, in_batches};
+    MUST(gb_generate_all(generator, &work, &how, &status));
+    gb_generator_counts done = gb_generator_done(generator);
+    gb_generator_destroy(generator);
+    cr_expect_eq(done.tokens, m->tokens);
+    return done;
+}
+
+/* Whatever the number of slots, and whether they wait for each other, the texts are the same; not
+ * waiting takes fewer steps. */
+static void refill(const char *name)
+{
+    gb_device *device = tiny_device();
+    many waited, other;
+    gb_generator_counts most = make_many(device, name, 5, true, &waited), least;
+    for (uint32_t p = 0; p < PASSAGES; p++)
+        for (uint32_t q = 0; q < QUERIES; q++)
+            cr_expect(waited.counts[p][q], "text %u of %u was not made", q, p);
+    static const uint32_t slots[] = {5, 1, 8};
+    for (int i = 0; i < 3; i++) {
+        gb_generator_counts done = make_many(device, name, slots[i], false, &other);
+        least = i ? least : done;
+        cr_expect_arr_eq(other.counts, waited.counts, sizeof other.counts, "%u slots", slots[i]);
+        cr_expect_arr_eq(other.made, waited.made, sizeof other.made, "%u slots", slots[i]);
+    }
+    cr_log_info("%s: %u tokens in %u steps, %u in batches", name, waited.tokens,
+                (uint32_t)least.steps, (uint32_t)most.steps);
+    cr_expect_lt(least.steps, most.steps);
+    cr_expect_lt(least.steps * 5, waited.tokens + 5 * NEW, "slots stood empty");
+    tiny_device_close(device);
+}
+
+Test(language, t5_refills, .timeout = 100)
+{
+    refill("t5");
+}
+
+Test(language, llama_refills, .timeout = 100)
+{
+    refill("llama");
+}
+
 /* Temperature, then top k, then top p on what is left of it: of .4 .3 .15 .1 .05, four of five are
  * .42 .32 .16 .11, of which three reach .8. */
 Test(language, draws_in_order)

@@ -1,0 +1,277 @@
+/* A language model on a device, and the programs that text is made with. Their results for a text
+ * do not depend on what else is in them: no row looks at another text's. */
+#include "nn/generator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_PROMPT = 32, ENCODER_ROWS = 1024 };
+
+/* Prompts of a run of the encoder. */
+static uint32_t at_once(uint32_t slots)
+{
+    return (slots + 3) / 4;
+}
+
+static void program_free(generator_program *p)
+{
+    gb_exec_destroy(p->exec);
+    gb_tape_destroy(p->tape);
+}
+
+void gb_generator_destroy(gb_generator *g)
+{
+    if (!g)
+        return;
+    program_free(&g->encoder);
+    program_free(&g->step);
+    for (int i = 0; i < GENERATOR_BUCKETS; i++)
+        program_free(&g->prompts[i]);
+    gb_state_destroy(g->state);
+    gb_params_destroy(g->params);
+    gb_language_free(&g->lm);
+    free(g->ids);
+    free(g->places);
+    free(g->spans);
+    free(g->pick);
+    free(g);
+}
+
+const gb_language_config *gb_generator_config(const gb_generator *g)
+{
+    return &g->lm.config;
+}
+
+gb_generator_counts gb_generator_done(const gb_generator *g)
+{
+    return g->counts;
+}
+
+/* ---- programs ---- */
+
+static bool record(gb_generator *g, generator_program *p, gb_status *status)
+{
+    p->exec = gb_tape_ok(p->tape, status) ? gb_exec_create(g->state, p->tape, status) : NULL;
+    return p->exec != NULL;
+}
+
+static bool build_encoder(gb_generator *g, gb_status *status)
+{
+    generator_program *p = &g->encoder;
+    const gb_language *lm = &g->lm;
+    p->logits = GB_NO_TENSOR;
+    p->tape = gb_tape_create(g->params, "encode prompts", status);
+    if (!p->tape)
+        return false;
+    p->in = gb_language_rows_declare(p->tape, lm, true, g->rows, g->at_once, g->longest, false);
+    p->keep = gb_tape_input(p->tape, "keep", GB_U32, 1, lm->encoded * lm->cached_encoded);
+    gb_language_keep(p->tape, lm, gb_language_encode(p->tape, lm, &p->in), p->keep);
+    return record(g, p, status);
+}
+
+/* One row of each slot, or `prompt` rows of one. */
+static bool build_decoder(gb_generator *g, generator_program *p, uint32_t prompt, gb_status *status)
+{
+    const gb_language *lm = &g->lm;
+    p->tape = gb_tape_create(g->params, prompt ? "prompt" : "decode", status);
+    if (!p->tape)
+        return false;
+    p->in = gb_language_rows_declare(p->tape, lm, false, prompt ? prompt : lm->slots,
+                                     prompt ? 1 : lm->slots, lm->cached, false);
+    p->cross = lm->config.layers ? gb_tape_input(p->tape, "cross spans", GB_U32, lm->slots, 4)
+                                 : GB_NO_TENSOR;
+    gb_tensor h =
+        gb_language_decode(p->tape, lm, &p->in, GB_NO_TENSOR, p->cross, lm->cached_encoded);
+    if (prompt) {
+        p->last = gb_tape_input(p->tape, "last row", GB_U32, 1, 1);
+        h = gb_gather_rows(p->tape, h, p->last, GB_NO_TENSOR);
+    }
+    p->logits = gb_language_logits(p->tape, lm, h);
+    gb_tape_output(p->tape, p->logits);
+    return record(g, p, status);
+}
+
+static bool load(gb_generator *g, gb_device *device, const char *folder, gb_status *status)
+{
+    float *values = gb_alloc(gb_params_floats(g->params), sizeof *values, status);
+    bool ok = values && gb_language_load(folder, g->params, values, status);
+    g->state = ok ? gb_state_create(device, g->params, false, status) : NULL;
+    ok = g->state && gb_state_write(g->state, GB_ARENA_PARAMS, values, status);
+    free(values);
+    return ok;
+}
+
+gb_language_cache gb_generator_cache(const gb_language_config *config, uint32_t slots,
+                                     uint32_t longest, uint32_t most_new)
+{
+    bool encoder = config->layers > 0;
+    return (gb_language_cache){slots, encoder ? most_new : longest + most_new, longest,
+                               slots + at_once(slots)};
+}
+
+/* Sizes of the caches and of the encoder's program. */
+static bool declare(gb_generator *g, const char *folder, uint32_t slots, gb_status *status)
+{
+    gb_language_config config;
+    char *path = gb_path_join(status, folder, "config.json");
+    bool ok = path && gb_language_config_read(path, &config, status);
+    free(path);
+    g->params = ok ? gb_params_create(status) : NULL;
+    if (!g->params)
+        return false;
+    bool encoder = config.layers > 0;
+    uint64_t rows = (uint64_t)g->at_once * g->longest;
+    g->rows = rows < ENCODER_ROWS ? (uint32_t)rows : ENCODER_ROWS;
+    g->rows = g->rows < g->longest ? g->longest : g->rows;
+    gb_language_cache cache = gb_generator_cache(&config, slots, g->longest, g->most_new);
+    if (!encoder && cache.longest > config.max_positions)
+        return gb_fail(status, GB_USAGE, folder, "shorten the prompts or make fewer tokens",
+                       "%u tokens of prompt and %u new ones; the model takes %u", g->longest,
+                       g->most_new, config.max_positions);
+    if (!gb_language_declare(g->params, &config, &cache, &g->lm, status))
+        return false;
+    gb_params_freeze(g->params);
+    return true;
+}
+
+static bool create(gb_generator *g, gb_device *device, const char *folder, uint32_t slots,
+                   gb_status *status)
+{
+    if (!declare(g, folder, slots, status))
+        return false;
+    const gb_language *lm = &g->lm;
+    bool encoder = lm->config.layers > 0;
+    size_t rows = slots > g->longest ? slots : g->longest; /* of any program */
+    rows = encoder && g->rows > rows ? g->rows : rows;
+    size_t cached = (size_t)slots * lm->cached, encoded = (size_t)lm->encoded * lm->cached_encoded;
+    g->ids = gb_alloc(rows, sizeof *g->ids, status);
+    g->places = gb_alloc(rows, sizeof *g->places, status);
+    g->spans = gb_alloc((size_t)(slots + g->at_once) * 4, sizeof *g->spans, status);
+    g->pick = gb_alloc(cached > encoded ? cached : encoded, sizeof *g->pick, status);
+    return g->ids && g->places && g->spans && g->pick && load(g, device, folder, status) &&
+           (!encoder || build_encoder(g, status)) && build_decoder(g, &g->step, 0, status);
+}
+
+gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_t slots,
+                                  uint32_t longest, uint32_t most_new, gb_status *status)
+{
+    if (!slots || !longest || !most_new) {
+        gb_fail(status, GB_USAGE, folder, NULL, "%u texts of %u tokens and %u new ones", slots,
+                longest, most_new);
+        return NULL;
+    }
+    gb_generator *g = gb_alloc(1, sizeof *g, status);
+    if (!g)
+        return NULL;
+    g->longest = longest;
+    g->most_new = most_new;
+    g->at_once = at_once(slots);
+    if (create(g, device, folder, slots, status))
+        return g;
+    gb_generator_destroy(g);
+    return NULL;
+}
+
+/* ---- running ---- */
+
+static bool run(generator_program *p, const float **logits, gb_status *status)
+{
+    uint64_t ticket;
+    if (!gb_exec_run(p->exec, &ticket, status) || !gb_exec_wait(p->exec, ticket, status))
+        return false;
+    if (p->logits != GB_NO_TENSOR)
+        *logits = gb_exec_output(p->exec, ticket, p->logits, status);
+    return p->logits == GB_NO_TENSOR || *logits;
+}
+
+bool generator_encode(gb_generator *g, const generator_prompt *prompts, uint32_t count,
+                      gb_status *status)
+{
+    const gb_language *lm = &g->lm;
+    generator_program *p = &g->encoder;
+    uint32_t *keep = gb_exec_input(p->exec, p->keep, status), used = 0;
+    if (!keep)
+        return false;
+    memset(keep, 0xff, sizeof *keep * lm->encoded * lm->cached_encoded);
+    for (uint32_t s = 0; s < g->at_once; s++) {
+        uint32_t start = s < count ? prompts[s].start : 0,
+                 length = s < count ? prompts[s].length : 0;
+        const uint32_t span[] = {start, length, start, length};
+        memcpy(g->spans + (size_t)s * 4, span, sizeof span);
+        for (uint32_t i = 0; i < length; i++)
+            keep[prompts[s].place * lm->cached_encoded + i] = start + i;
+        used += length;
+    }
+    memset(g->ids + used, 0, sizeof *g->ids * (g->rows - used));
+    g->counts.prompt_runs++;
+    g->counts.prompt_tokens += used;
+    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, NULL, g->spans, NULL, status) &&
+           run(p, NULL, status);
+}
+
+/* The program of prompts of at most so many tokens as a power of two, which is theirs whatever they
+ * come with. */
+static generator_program *prompt_program(gb_generator *g, uint32_t count, gb_status *status)
+{
+    uint32_t rows = LEAST_PROMPT, bucket = 0;
+    while (rows < count && bucket + 1 < GENERATOR_BUCKETS) {
+        rows *= 2;
+        bucket++;
+    }
+    generator_program *p = &g->prompts[bucket];
+    if (rows < count || rows > g->longest)
+        rows = g->longest;
+    return p->exec || build_decoder(g, p, rows, status) ? p : NULL;
+}
+
+bool generator_prompt_run(gb_generator *g, const uint32_t *ids, uint32_t count, uint32_t slot,
+                          const float **logits, gb_status *status)
+{
+    const gb_language *lm = &g->lm;
+    generator_program *p = prompt_program(g, count, status);
+    uint32_t *last = p ? gb_exec_input(p->exec, p->last, status) : NULL;
+    if (!last)
+        return false;
+    last[0] = count - 1;
+    memset(g->ids, 0, sizeof *g->ids * p->in.rows);
+    memset(g->places, 0, sizeof *g->places * p->in.rows);
+    memset(g->pick, 0xff, sizeof *g->pick * lm->slots * lm->cached);
+    for (uint32_t i = 0; i < count; i++) {
+        g->ids[i] = ids[i];
+        g->places[i] = i;
+        g->pick[slot * lm->cached + i] = i;
+    }
+    const uint32_t span[] = {0, count, slot * lm->cached, count};
+    g->counts.prompt_runs++;
+    g->counts.prompt_tokens += count;
+    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, g->places, span, g->pick, status) &&
+           run(p, logits, status);
+}
+
+bool generator_step(gb_generator *g, const generator_slot *slots, const float **logits,
+                    gb_status *status)
+{
+    const gb_language *lm = &g->lm;
+    generator_program *p = &g->step;
+    uint32_t *cross = lm->config.layers ? gb_exec_input(p->exec, p->cross, status) : NULL;
+    if (lm->config.layers && !cross)
+        return false;
+    memset(g->pick, 0xff, sizeof *g->pick * lm->slots * lm->cached);
+    for (uint32_t s = 0; s < lm->slots; s++) {
+        const generator_slot *t = &slots[s];
+        const uint32_t span[] = {s, t->live, s * lm->cached, t->live ? t->at + 1 : 0};
+        const uint32_t over[] = {s, t->live, t->place * lm->cached_encoded,
+                                 t->live ? t->prompt_count : 0};
+        memcpy(g->spans + (size_t)s * 4, span, sizeof span);
+        if (cross)
+            memcpy(cross + (size_t)s * 4, over, sizeof over);
+        if (t->live)
+            g->pick[s * lm->cached + t->at] = s;
+        g->ids[s] = t->live ? t->token : 0;
+        g->places[s] = t->live ? t->at : 0;
+    }
+    g->counts.steps++;
+    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, g->places, g->spans, g->pick,
+                                 status) &&
+           run(p, logits, status);
+}

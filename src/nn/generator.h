@@ -1,0 +1,62 @@
+/* A language model on a device with its programs: what making text (generate.c) runs. */
+#ifndef NN_GENERATOR_H
+#define NN_GENERATOR_H
+
+#include <gabbro/language.h>
+
+/* A recorded program: the encoder, a prompt of the decoder, or one token of each text. */
+typedef struct generator_program {
+    gb_tape *tape;       /* operations */
+    gb_exec *exec;       /* recorded */
+    gb_language_rows in; /* rows */
+    gb_tensor cross;     /* decoder of T5: u32 [slots, 4] */
+    gb_tensor keep;      /* encoder: u32 [1, rows of the cross cache] */
+    gb_tensor last;      /* prompt of LLaMA: u32 [1, 1], its last row */
+    gb_tensor logits;    /* decoder: [slots, V], prompt [1, V] */
+} generator_program;
+
+#define GENERATOR_BUCKETS 16 /* lengths that prompts of LLaMA have programs for */
+
+struct gb_generator {
+    gb_language lm;                               /* the model */
+    gb_params *params;                            /* its parameters */
+    gb_state *state;                              /* on the device */
+    uint32_t longest;                             /* tokens of a prompt */
+    uint32_t most_new;                            /* tokens made */
+    uint32_t at_once;                             /* T5: prompts of a run of the encoder */
+    uint32_t rows;                                /* T5: their tokens together, at most */
+    generator_program encoder;                    /* T5 */
+    generator_program prompts[GENERATOR_BUCKETS]; /* LLaMA: one prompt, by length; made when met */
+    generator_program step;                       /* one token of each text */
+    uint32_t *ids;                                /* of a program's rows */
+    uint32_t *places;                             /* likewise */
+    uint32_t *spans;                              /* of its sequences */
+    uint32_t *pick;                               /* of the rows of a cache */
+    gb_generator_counts counts;                   /* done so far */
+};
+
+/* A prompt in a run of the encoder. */
+typedef struct generator_prompt {
+    uint32_t start, length; /* rows of g->ids */
+    uint32_t place;         /* where in the cross cache its rows go */
+} generator_prompt;
+/* Encode prompts whose tokens lie in g->ids, one behind the other. */
+bool generator_encode(gb_generator *g, const generator_prompt *prompts, uint32_t count,
+                      gb_status *status);
+/* A prompt of LLaMA into the cache of a slot; *logits [V] of the token behind it. */
+bool generator_prompt_run(gb_generator *g, const uint32_t *ids, uint32_t count, uint32_t slot,
+                          const float **logits, gb_status *status);
+
+/* What the next token of a slot depends on. */
+typedef struct generator_slot {
+    bool live;             /* has a text */
+    uint32_t token;        /* last token */
+    uint32_t at;           /* tokens in the decoder's cache */
+    uint32_t place;        /* T5: of its prompt in the cross cache */
+    uint32_t prompt_count; /* T5: rows there */
+} generator_slot;
+/* One token of every live slot: *logits [slots, V rounded up to 4]. */
+bool generator_step(gb_generator *g, const generator_slot *slots, const float **logits,
+                    gb_status *status);
+
+#endif
