@@ -8,6 +8,8 @@ gabbro_packages_build="build-essential meson ninja-build pkg-config glslc libvul
     mesa-vulkan-drivers libjansson-dev libssl-dev zlib1g-dev libutf8proc-dev libicu-dev
     libcglm-dev libcairo2-dev libcurl4-openssl-dev"
 gabbro_packages_tests="libcriterion-dev vulkan-validationlayers"
+# Used where it is there, not asked for where nothing may be installed.
+gabbro_packages_optional="libsentencepiece-dev"
 # The same for systems without dpkg: commands and pkg-config modules.
 gabbro_commands_build="cc meson ninja pkg-config glslc"
 gabbro_modules_build="vulkan jansson libcrypto zlib libutf8proc icu-uc cglm cairo-svg libcurl"
@@ -53,6 +55,7 @@ gabbro_missing_packages()
 {
     wanted=$gabbro_packages_build
     [ "$1" = no ] || wanted="$wanted $gabbro_packages_tests"
+    [ "$2" = no ] || wanted="$wanted $gabbro_packages_optional"
     # shellcheck disable=SC2016,SC2086 # dpkg's own ${}; a list of words
     known=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $wanted 2>/dev/null)
     for package in $wanted; do

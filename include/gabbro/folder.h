@@ -121,6 +121,35 @@ typedef struct gb_language_config {
  * and activations, scaled rotary positions, biases. */
 bool gb_language_config_read(const char *path, gb_language_config *config, gb_status *status);
 
+/* ---- text of language models ----------------------------------------------------------------- */
+
+/* The tokenizer of a language model's folder: spiece.model (T5), tokenizer.model (LLaMA) or
+ * vocab.txt (WordPiece, for either), with the rules that Hugging Face's tokenizer_config.json,
+ * special_tokens_map.json and added_tokens.json set, as transformers' T5Tokenizer, LlamaTokenizer
+ * and BertTokenizer follow them. config.json says which of both kinds the model is. */
+typedef struct gb_coder gb_coder;
+/* Special tokens; GB_MAP_NONE where there is none. */
+typedef struct gb_coder_ids {
+    uint32_t start; /* first input of the decoder (T5), first token of a text (LLaMA) */
+    uint32_t end;   /* ends a text */
+    uint32_t pad;   /* fills up; not part of a text */
+    uint32_t unk;   /* stands for what has no token */
+} gb_coder_ids;
+
+/* GB_DATA if a file is missing or damaged, or tokenizer and config.json do not belong together. */
+gb_coder *gb_coder_open(const char *folder, gb_status *status);
+void gb_coder_close(gb_coder *coder);
+gb_coder_ids gb_coder_special_ids(const gb_coder *coder);
+uint32_t gb_coder_size(const gb_coder *coder); /* one more than the largest id it gives */
+/* Append the ids of a whole prompt of UTF-8: text and end token (T5), first token and text (LLaMA).
+ * Special tokens written in the text become their ids. Thread-safe. */
+bool gb_coder_encode(const gb_coder *coder, const char *text, size_t length, gb_ids *ids,
+                     gb_status *status);
+/* Append the text of made tokens; special tokens and ids without a token are left out.
+ * Thread-safe. */
+bool gb_coder_decode(const gb_coder *coder, const uint32_t *ids, size_t count, gb_text *text,
+                     gb_status *status);
+
 /* ---- canonical names ------------------------------------------------------------------------- */
 
 /* The parameters of BertForMaskedLM without its pooler, by their names there. The output matrix

@@ -45,6 +45,7 @@ typedef struct gb_ids {
     size_t count;    /* ids in use */
     size_t capacity; /* ids allocated */
 } gb_ids;
+bool gb_ids_append(gb_ids *ids, uint32_t id, gb_status *status);
 
 /* Append the WordPiece ids of UTF-8 text, no specials added. The literal strings [CLS], [SEP],
  * [MASK], [UNK], [PAD] in the text become the special ids, as Hugging Face does by default.
@@ -58,6 +59,40 @@ bool gb_tokenize(const gb_tokenizer *tokenizer, const char *text, size_t length,
 bool gb_pretokenize(gb_tokenizer_params params, const char *text, size_t length,
                     bool (*word)(void *ctx, const char *bytes, size_t length), void *ctx,
                     gb_status *status);
+
+/* ---- pieces --------------------------------------------------------------------------------- */
+
+/* A sentencepiece model (spiece.model, tokenizer.model) with the rules of the T5 and LLaMA
+ * tokenizers of Hugging Face transformers. */
+typedef struct gb_pieces_params {
+    bool legacy;       /* as sentencepiece itself: a space before every stretch of text */
+    bool prefix_space; /* not legacy: a space before the whole text; taken away by decoding */
+    bool trim;         /* decoding leaves no spaces at the ends (T5) */
+} gb_pieces_params;
+/* A token that is found in the text before the pieces, e.g. </s> or <extra_id_0>. */
+typedef struct gb_added_token {
+    const char *text; /* as it is written; copied */
+    uint32_t id;      /* may lie behind the model's pieces */
+    bool special;     /* left out by decoding */
+    bool strip_left;  /* takes the spaces before it */
+    bool strip_right; /* takes the spaces behind it */
+} gb_added_token;
+
+typedef struct gb_pieces gb_pieces;
+/* GB_DATA if it is no such model, GB_USAGE naming the package if the program was built without
+ * libsentencepiece. */
+gb_pieces *gb_pieces_open(const char *path, gb_pieces_params params, gb_status *status);
+void gb_pieces_close(gb_pieces *pieces);
+uint32_t gb_pieces_count(const gb_pieces *pieces); /* pieces of the model, without added tokens */
+uint32_t gb_pieces_id(const gb_pieces *pieces, const char *text); /* GB_MAP_NONE */
+bool gb_pieces_add(gb_pieces *pieces, const gb_added_token *token, gb_status *status);
+/* Append the ids of UTF-8 text; nothing is added before or behind them. Every invalid byte becomes
+ * U+FFFD. Thread-safe. */
+bool gb_pieces_encode(const gb_pieces *pieces, const char *text, size_t length, gb_ids *ids,
+                      gb_status *status);
+/* Append the text of ids, special tokens and ids that are no token left out. Thread-safe. */
+bool gb_pieces_decode(const gb_pieces *pieces, const uint32_t *ids, size_t count, gb_text *text,
+                      gb_status *status);
 
 /* ---- training a vocabulary ------------------------------------------------------------------ */
 

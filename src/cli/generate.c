@@ -1,6 +1,5 @@
 /* gabbro generate: the step in which a language model writes queries for the passages of a
  * collection. */
-#include "coder_shim.h"
 #include "step.h"
 
 #include <gabbro/language.h>

@@ -88,6 +88,9 @@ uint64_t folder_first_unfinite(const float *values, uint64_t count);
 
 /* vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json into dir. */
 bool folder_write_tokenizer(const char *dir, const gb_folder_params *params, gb_status *status);
+/* The members of tokenizer_config.json; *params keeps what it is silent about. */
+bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_params *params,
+                             gb_status *status);
 /* modules.json, 1_Pooling/config.json and their like into dir. */
 bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_status *status);
 

@@ -176,8 +176,8 @@ gb_vocab *gb_folder_vocab(const gb_folder *folder, gb_status *status)
     return vocab;
 }
 
-static bool read_params(const json_t *json, const char *path, gb_tokenizer_params *params,
-                        gb_status *status)
+bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_params *params,
+                             gb_status *status)
 {
     bool strip;
     if (!folder_json_bool(json, "do_lower_case", path, &params->lower_case, status))
@@ -199,7 +199,7 @@ bool gb_folder_tokenizer(const gb_folder *folder, gb_tokenizer_params *params, g
     bool ok = path != NULL;
     if (ok && gb_file_exists(path)) {
         json_t *json = folder_json_load(path, status);
-        ok = json && read_params(json, path, &read, status);
+        ok = json && folder_tokenizer_params(json, path, &read, status);
         json_decref(json);
     }
     free(path);

@@ -39,13 +39,17 @@ void gb_tokenizer_destroy(gb_tokenizer *tokenizer)
     free(tokenizer);
 }
 
-static bool put_id(piece_job *job, uint32_t id)
+bool gb_ids_append(gb_ids *ids, uint32_t id, gb_status *status)
 {
-    gb_ids *ids = job->ids;
-    if (!gb_grow(&ids->data, &ids->capacity, ids->count + 1, sizeof *ids->data, job->status))
+    if (!gb_grow(&ids->data, &ids->capacity, ids->count + 1, sizeof *ids->data, status))
         return false;
     ids->data[ids->count++] = id;
     return true;
+}
+
+static bool put_id(piece_job *job, uint32_t id)
+{
+    return gb_ids_append(job->ids, id, job->status);
 }
 
 /* The longest token that starts at `from` (bytes up to `end`); its length in *used. A token is
