@@ -6,7 +6,7 @@
 # Packages by their Debian names (the same in Debian 12 and 13 and in Ubuntu 24.04).
 gabbro_packages_build="build-essential meson ninja-build pkg-config glslc libvulkan-dev
     mesa-vulkan-drivers libjansson-dev libssl-dev zlib1g-dev libutf8proc-dev libicu-dev
-    libcglm-dev libcairo2-dev libcurl4-openssl-dev"
+    libzstd-dev libcglm-dev libcairo2-dev libcurl4-openssl-dev"
 gabbro_packages_tests="libcriterion-dev vulkan-validationlayers"
 # Used where it is there, not asked for where nothing may be installed.
 gabbro_packages_optional="libsentencepiece-dev"

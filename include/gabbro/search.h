@@ -38,6 +38,12 @@ typedef struct gb_search_params {
  * after a signal, and with what `read` or the device say. */
 bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
                const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status);
+/* The same in pieces of `piece` passages; after each of them what was found is kept in the file
+ * `resume` (NULL: nowhere), from which the next call with the same vectors goes on. The result does
+ * not depend on the pieces. */
+bool gb_search_pieces(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+                      const gb_search_params *params, uint32_t piece, const char *resume,
+                      uint32_t *rows, float *scores, gb_status *status);
 /* How many queries share one reading of the passages. */
 uint32_t gb_search_group(const gb_vectors *queries, const gb_vectors *passages,
                          const gb_search_params *params);

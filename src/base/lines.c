@@ -1,18 +1,13 @@
-/* Line reader over plain or gzip files. zlib's gzread tells the two apart by content. */
-#include "gabbro/base.h"
+/* Line reader over plain and packed files. */
+#include "gabbro/unpack.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 enum { READ_BYTES = 1 << 17 };
 
 struct gb_lines {
-    gzFile file;     /* the source */
+    gb_unpack *file; /* the source */
     char *path;      /* as given to open */
     char *data;      /* bytes read and not yet given out, from `start` to `end` */
     size_t capacity; /* bytes allocated for data */
@@ -24,37 +19,12 @@ struct gb_lines {
 
 gb_lines *gb_lines_open(const char *path, gb_status *status)
 {
-    int fd = GB_TRY_CALL(open(path, O_RDONLY | O_CLOEXEC));
-    struct stat info;
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        gb_fail(status, GB_DATA, path, "check the path and its permissions", "cannot open: %s",
-                strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return NULL;
-    }
-    if (S_ISDIR(info.st_mode)) {
-        gb_fail(status, GB_DATA, path, "give the path of a file", "is a folder, not a file");
-        close(fd);
-        return NULL;
-    }
     gb_lines *lines = gb_alloc(1, sizeof *lines, status);
-    if (lines)
-        lines->path = gb_strdup(path, status);
-    if (!lines || !lines->path) {
-        close(fd);
-        gb_lines_close(lines);
-        return NULL;
-    }
-    lines->file = gb_fault(GB_FAULT_MEMORY) ? NULL : gzdopen(fd, "rb");
-    if (!lines->file) {
-        close(fd);
-        gb_fail_memory(status, "opening a file");
-        gb_lines_close(lines);
-        return NULL;
-    }
-    gzbuffer(lines->file, READ_BYTES);
-    return lines;
+    if (lines && (lines->path = gb_strdup(path, status)) &&
+        (lines->file = gb_unpack_open(path, status)))
+        return lines;
+    gb_lines_close(lines);
+    return NULL;
 }
 
 /* Read more bytes behind `end`; false on error. */
@@ -67,20 +37,15 @@ static bool lines_fill(gb_lines *lines, gb_status *status)
     }
     if (!gb_grow(&lines->data, &lines->capacity, lines->end + READ_BYTES + 1, 1, status))
         return false;
-    errno = 0;
-    if (gb_fault(GB_FAULT_FILE))
-        return gb_lines_fail(lines, status, "check the disk", "cannot read: %s", strerror(EIO));
-    int got = gzread(lines->file, lines->data + lines->end, READ_BYTES), code = Z_OK;
-    gzerror(lines->file, &code);
-    const char *again = "fetch or write the file again";
-    if (code == Z_BUF_ERROR)
-        return gb_lines_fail(lines, status, again, "the file is cut off inside its gzip data");
-    if (code == Z_MEM_ERROR)
-        return gb_fail_memory(status, "reading a gzip file");
-    if (code == Z_ERRNO)
-        return gb_lines_fail(lines, status, "check the disk", "cannot read: %s", strerror(errno));
-    if (got < 0 || code < 0)
-        return gb_lines_fail(lines, status, again, "the file's gzip data are damaged");
+    gb_status why = {0};
+    int64_t got = gb_unpack_read(lines->file, lines->data + lines->end, READ_BYTES, &why);
+    if (got < 0 && why.code == GB_DATA)
+        return gb_lines_fail(lines, status, why.hint, "%s", why.what);
+    if (got < 0) {
+        if (status)
+            *status = why;
+        return false;
+    }
     if (got == 0)
         lines->ended = true;
     lines->end += (size_t)got;
@@ -144,8 +109,7 @@ void gb_lines_close(gb_lines *lines)
 {
     if (!lines)
         return;
-    if (lines->file)
-        gzclose(lines->file);
+    gb_unpack_close(lines->file);
     free(lines->data);
     free(lines->path);
     free(lines);

@@ -1,6 +1,8 @@
 /* gabbro collection: the step that makes a stored collection. */
 #include "step.h"
 
+#include <gabbro/formats.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +10,9 @@ static const char usage[] =
     "usage: gabbro collection --world SEED [--set NAME] | --from PATH [options]\n\n"
     "Make a stored collection: a set of the mini world, or an import of a BEIR folder, MS MARCO "
     "TSV\n"
-    "files or a JSONL of documents (plain or gzip). Prints the step's folder.\n\n"
+    "files, a JSONL of documents, DPR's, Pyserini's, Tevatron's, FlagEmbedding's or RocketQA's "
+    "files\n"
+    "(docs/formats.md), plain, gzip or zstd, or all in a tar archive. Prints the step's folder.\n\n"
     "Sets: main (default), wikipedia (text to pre-train on), documents (main's, whole), nq and\n"
     "triviaqa (questions with answers), and beir-NAME, each standing for a set of BEIR: arguana\n"
     "bioasq climate-fever cqadupstack dbpedia-entity fever fiqa hotpotqa nfcorpus nq quora "
@@ -39,11 +43,12 @@ int gb_cli_collection(int argc, char **argv)
     gb_status status = {0};
     const char *from = NULL, *queries = NULL, *world = NULL, *set = "main";
     gb_import_params import = GB_IMPORT_DEFAULTS;
+    gb_import_variant variant = {0};
     const step_option options[] = {
         {"world", OPTION_TEXT, &world, false, false, "make the mini world of this seed"},
         {"from", OPTION_TEXT, &from, false, true, "folder or file to import"},
         {"queries", OPTION_TEXT, &queries, false, true,
-         "generated queries, JSONL; else extracted ones"},
+         "generated queries, JSONL or docTTTTTquery's lines; else extracted ones"},
         {"queries-per-passage", OPTION_U32, &import.queries_per_passage, false, false,
          "of the extractive generator (default 5)"},
         {"span-words", OPTION_U32, &import.span_words, false, false,
@@ -52,6 +57,10 @@ int gb_cli_collection(int argc, char **argv)
         {"skip-unknown-qrels", OPTION_FLAG, &import.skip_unknown_qrels, false, false,
          "skip judgements of unknown ids instead of failing"},
         {"set", OPTION_TEXT, &set, false, false, "set of the mini world, see above", true},
+        {"drop-titles", OPTION_FLAG, &variant.drop_titles, false, false,
+         "import passages without their titles", true},
+        {"repair-encoding", OPTION_FLAG, &variant.repair_encoding, false, false,
+         "turn back text that was encoded twice (MS MARCO has some; papers trained on it)", true},
         {0}};
     step_run run = {.kind = "collection", .options = options};
     int code;
@@ -69,7 +78,7 @@ int gb_cli_collection(int argc, char **argv)
         import.queries = queries;
         char *out = step_file(&run, "collection", &status);
         ok = out && (world ? gb_world_generate_set(strtoull(world, NULL, 10), set, out, &status)
-                           : gb_collection_import(&import, out, &status));
+                           : gb_collection_import_as(&import, &variant, out, &status));
         free(out);
         facts = json_pack("{s:o}", "times", step_times(gb_now_s() - start_s));
     }

@@ -1,6 +1,8 @@
 /* gabbro evaluate: the step that ranks passages for every evaluation split and measures. */
 #include "ranking.h"
 
+#include <gabbro/formats.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,12 +152,13 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
     char file[128];
     snprintf(file, sizeof file, "runs/%s.trec", split);
     bool ok = gb_collection_qrels(collection, split, &qrels, status) &&
-              ranking_queries(&qrels, &queries, &count, status) &&
+              gb_collection_split_queries(collection, split, &qrels, &queries, &count, status) &&
               (o->bm25 ? ranking_bm25(collection, queries, count, o->depth, &run, status)
                        : ranking_dense_run(dense, queries, count, o->depth, &run, status)) &&
               ranking_write(step, collection, &run, o->keep, file, status) &&
-              measure(step, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
-              measure(step, collection, split, &run, &qrels, FORM_TREC, metrics, status) &&
+              (!qrels.count || /* questions with answers alone */
+               (measure(step, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
+                measure(step, collection, split, &run, &qrels, FORM_TREC, metrics, status))) &&
               measure_answers(step, collection, split, &run, metrics, status);
     if (ok && !strcmp(split, "dev"))
         diagnose(collection, &run, &qrels, facts);
@@ -175,7 +178,7 @@ static bool split_queries(const gb_collection *collection, const char *split, ui
     if (!gb_collection_has_split(collection, split))
         return true;
     bool ok = gb_collection_qrels(collection, split, &qrels, status) &&
-              ranking_queries(&qrels, queries, count, status);
+              gb_collection_split_queries(collection, split, &qrels, queries, count, status);
     free(qrels.rows);
     return ok;
 }

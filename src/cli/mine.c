@@ -2,6 +2,8 @@
  * hard negatives are taken. */
 #include "ranking.h"
 
+#include <gabbro/formats.h>
+
 #include <stdlib.h>
 
 static const char mine_usage[] =
@@ -24,7 +26,7 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
     gb_device *device = NULL;
     json_t *facts = NULL;
     bool ok = collection && gb_collection_qrels(collection, split, &qrels, status) &&
-              ranking_queries(&qrels, &queries, &count, status);
+              gb_collection_split_queries(collection, split, &qrels, &queries, &count, status);
     if (ok && model)
         ok = (device = step_device(step, status)) &&
              ranking_dense_open(&dense, device, model, tokens, status) &&

@@ -5,12 +5,13 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: gabbro queries --collection STEP --generator NAME | --from FILE.jsonl [options]\n\n"
+    "usage: gabbro queries --collection STEP --generator NAME | --from FILE|DIR [options]\n\n"
     "Generated queries of a collection's passages, for gabbro tokenize --generated. Generators:\n"
     "world-t5 (the mini world's own queries), world-3b, world-7b, world-13b (ever better ones),\n"
-    "extractive (any collection). A file has {\"id\", \"queries\": [...]} lines. Prints the "
-    "step's\n"
-    "folder: generated.gbt, queries.json.\n";
+    "extractive (any collection). A file has {\"id\", \"queries\": [...]} lines; a .txt\n"
+    "file, or a folder of them, has a line of queries a passage, as docTTTTTquery gives them. "
+    "Prints\n"
+    "the step's folder: generated.gbt, queries.json.\n";
 
 static json_t *read_facts(const char *dir)
 {
@@ -30,7 +31,7 @@ int gb_cli_queries(int argc, char **argv)
     const step_option options[] = {
         {"collection", OPTION_TEXT, &collection_step, true, true, "step of a collection"},
         {"generator", OPTION_TEXT, &params.generator, false, false, "who writes them, see above"},
-        {"from", OPTION_TEXT, &params.from, false, true, "generated queries, JSONL"},
+        {"from", OPTION_TEXT, &params.from, false, true, "generated queries, JSONL or lines"},
         {"queries-per-passage", OPTION_U32, &params.per_passage, false, false,
          "kept of each passage (default 0: world-* 20, extractive 5, all of a file)"},
         {"passages", OPTION_U32, &params.passages, false, false,

@@ -1,21 +1,11 @@
 #include "ranking.h"
 
+#include <gabbro/formats.h>
+
 #include <gabbro/search.h>
 
 #include <stdlib.h>
 #include <string.h>
-
-bool ranking_queries(const gb_qrels *qrels, uint32_t **queries, uint32_t *count, gb_status *status)
-{
-    *count = 0;
-    *queries = gb_alloc(qrels->count, sizeof **queries, status);
-    if (!*queries)
-        return false;
-    for (size_t i = 0; i < qrels->count; i++)
-        if (!*count || (*queries)[*count - 1] != qrels->rows[i].query)
-            (*queries)[(*count)++] = qrels->rows[i].query;
-    return true;
-}
 
 static const char *query_text(const void *ctx, uint32_t query, size_t *length)
 {
@@ -53,7 +43,7 @@ static bool encode(ranking_dense *dense, const gb_table *table, const uint32_t *
                                        *out, status);
 }
 
-bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *model_path,
+bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *model_path,
                         const char *tokens_step, gb_status *status)
 {
     *dense = (ranking_dense){.device = device};
@@ -71,10 +61,20 @@ bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *mod
         dense->values = gb_alloc(gb_params_floats(dense->params), sizeof *dense->values, status);
         dense->passage_count = (uint32_t)gb_table_count(dense->tokens.passages);
         ok = dense->values &&
-             gb_model_load(dense->model.folder, dense->params, dense->values, status) &&
-             encode(dense, dense->tokens.passages, NULL, dense->passage_count,
-                    dense->longest_passage, "encode passages", &dense->passages, status);
+             gb_model_load(dense->model.folder, dense->params, dense->values, status);
     }
+    if (!ok)
+        ranking_dense_close(dense);
+    return ok;
+}
+
+bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *model_path,
+                        const char *tokens_step, gb_status *status)
+{
+    if (!ranking_model_open(dense, device, model_path, tokens_step, status))
+        return false;
+    bool ok = encode(dense, dense->tokens.passages, NULL, dense->passage_count,
+                     dense->longest_passage, "encode passages", &dense->passages, status);
     if (!ok)
         ranking_dense_close(dense);
     return ok;
@@ -136,7 +136,7 @@ static bool count_queries(const gb_collection *collection, const char *wanted, u
         if (!*split || strcmp(split, wanted ? wanted : "train") == !wanted)
             continue;
         ok = gb_collection_qrels(collection, split, &qrels, status) &&
-             ranking_queries(&qrels, &queries, &found, status);
+             gb_collection_split_queries(collection, split, &qrels, &queries, &found, status);
         *count += found;
         free(queries);
         free(qrels.rows);

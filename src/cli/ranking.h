@@ -7,8 +7,6 @@
 
 #include <gabbro/retrieve.h>
 
-/* Queries of a split that have a judgement, ascending and without repeats; free(*queries). */
-bool ranking_queries(const gb_qrels *qrels, uint32_t **queries, uint32_t *count, gb_status *status);
 /* BM25 (Lucene's formula, k1 .9, b .4) over "title text". Lists are appended to run. */
 bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint32_t count,
                   uint32_t depth, gb_run *run, gb_status *status);
@@ -23,9 +21,12 @@ typedef struct ranking_dense {
     gb_sentence_settings how;                /* its pooling */
     gb_tokens tokens;                        /* ids of the collection */
     uint32_t longest_query, longest_passage; /* tokens */
-    float *passages;                         /* [P, H] vectors */
+    float *passages;                         /* [P, H] vectors, or NULL: only the model is open */
     uint32_t passage_count;                  /* P */
 } ranking_dense;
+/* The model and the tokens alone, without vectors. */
+bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *model_path,
+                        const char *tokens_step, gb_status *status);
 bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *model_path,
                         const char *tokens_step, gb_status *status);
 void ranking_dense_close(ranking_dense *dense);

@@ -17,7 +17,7 @@ typedef enum step_option_kind {
     OPTION_LIST,  /* step_list *: may be given several times */
 } step_option_kind;
 
-#define STEP_LIST_MOST 8
+#define STEP_LIST_MOST 64
 typedef struct step_list {
     const char *items[STEP_LIST_MOST]; /* values in order */
     size_t count;                      /* how many */

@@ -17,10 +17,26 @@ static bool check_id(const gb_lines *lines, const char *id, const char *kind, gb
     return true;
 }
 
+/* A title or text as it goes into the collection. */
+static bool add_text(gb_import *import, gb_table_writer *writer, const char *text,
+                     gb_status *status)
+{
+    size_t length = strlen(text);
+    if (!import->variant.repair_encoding)
+        return gb_table_writer_add(writer, text, length, status);
+    import->room.length = 0;
+    import->repaired += gb_repair_utf8(text, length, &import->room);
+    return import->room.failed
+               ? gb_fail_memory(status, "repairing a text")
+               : gb_table_writer_add(writer, import->room.data, import->room.length, status);
+}
+
 bool gb_import_passage(gb_import *import, const gb_lines *lines, const char *id, const char *title,
                        const char *text, uint32_t document, gb_status *status)
 {
     size_t length = strlen(id);
+    if (import->variant.drop_titles)
+        title = "";
     if (!check_id(lines, id, "passage", status))
         return false;
     if (gb_map_get(import->passage_map, id, length) != GB_MAP_NONE)
@@ -32,8 +48,8 @@ bool gb_import_passage(gb_import *import, const gb_lines *lines, const char *id,
                  sizeof *import->document, status) ||
         !gb_map_set(import->passage_map, id, length, import->passages, status) ||
         !gb_table_writer_add(import->ids, id, length, status) ||
-        !gb_table_writer_add(import->titles, title, strlen(title), status) ||
-        !gb_table_writer_add(import->texts, text, strlen(text), status))
+        !add_text(import, import->titles, title, status) ||
+        !add_text(import, import->texts, text, status))
         return false;
     import->document[import->passages++] = document;
     import->titled += *title != '\0';
@@ -55,6 +71,27 @@ bool gb_import_query(gb_import *import, const gb_lines *lines, const char *id, c
         !gb_table_writer_add(import->query_texts, text, strlen(text), status))
         return false;
     import->queries++;
+    return true;
+}
+
+bool gb_import_answers(gb_import *import, const char *query_id, const char *const *answers,
+                       size_t count, gb_status *status)
+{
+    if (!import->answers) {
+        char *path = gb_path_join(status, import->dir, "answers.tsv");
+        import->answers = path ? gb_out_open(path, status) : NULL;
+        free(path);
+        if (!import->answers)
+            return false;
+    }
+    FILE *stream = gb_out_stream(import->answers);
+    fputs(query_id, stream);
+    for (size_t i = 0; i < count; i++) {
+        fputc('\t', stream);
+        for (const char *at = answers[i]; *at; at++)
+            fputc(strchr("\t\r\n", *at) ? ' ' : *at, stream);
+    }
+    fputc('\n', stream);
     return true;
 }
 
@@ -92,9 +129,27 @@ gb_lines *gb_import_open(gb_import *import, const char *path, gb_status *status)
     return lines;
 }
 
+size_t gb_import_stem(const char *name)
+{
+    static const char *const endings[] = {".gz", ".zst"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t end = strlen(endings[i]);
+        if (length > end && strcmp(name + length - end, endings[i]) == 0)
+            return length - end;
+    }
+    return length;
+}
+
+bool gb_import_ends(const char *name, const char *end)
+{
+    size_t stem = gb_import_stem(name), length = strlen(end);
+    return stem >= length && strncmp(name + stem - length, end, length) == 0;
+}
+
 bool gb_import_find(const char *folder, const char *name, char **path, gb_status *status)
 {
-    static const char *const endings[] = {"", ".gz"};
+    static const char *const endings[] = {"", ".gz", ".zst"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         *path = gb_format(status, "%s/%s%s", folder, name, endings[i]);
         if (!*path)
@@ -179,25 +234,61 @@ static bool commit(gb_table_writer **writer, gb_status *status)
     return gb_table_writer_commit(taken, status);
 }
 
-/* Tell the layout by what lies at the path. */
-static bool import_read(gb_import *import, gb_status *status)
+static bool read_training(gb_import *import, const char *path, gb_status *status)
 {
-    const char *path = import->params->path;
-    if (!gb_dir_exists(path)) {
-        size_t length = strlen(path);
-        if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
-            length -= 3;
-        bool tsv = length > 4 && strncmp(path + length - 4, ".tsv", 4) == 0;
-        return tsv ? gb_import_msmarco(import, path, status)
-                   : gb_import_documents(import, path, status);
+    bool found;
+    return gb_import_training(import, path, &found, status);
+}
+
+/* A file by what it looks like inside. */
+static bool read_file(gb_import *import, const char *path, gb_status *status)
+{
+    static bool (*const readers[])(gb_import *, const char *, gb_status *) = {
+        [GB_FILE_OTHER] = gb_import_documents,   [GB_FILE_CORPUS] = gb_import_corpus,
+        [GB_FILE_CONTENTS] = gb_import_pyserini, [GB_FILE_DOCUMENTS] = gb_import_documents,
+        [GB_FILE_TRAINING] = read_training,      [GB_FILE_DPR] = gb_import_dpr,
+        [GB_FILE_MSMARCO] = gb_import_msmarco,
+    };
+    gb_file_kind kind;
+    import->kind = "JSONL corpus";
+    import->structure = "none: each passage is its own document";
+    return gb_import_kind(path, &kind, status) && readers[kind](import, path, status);
+}
+
+/* A folder without a file of a known name: by the first file that tells. */
+static bool read_by_content(gb_import *import, const char *folder, bool *found, gb_status *status)
+{
+    gb_import_names list;
+    gb_file_kind kind = GB_FILE_OTHER;
+    bool ok = gb_import_list(folder, &list, status);
+    for (size_t i = 0; ok && i < list.count; i++) {
+        const char *name = list.names[i];
+        if (kind == GB_FILE_CONTENTS || kind == GB_FILE_TRAINING ||
+            !(gb_import_ends(name, ".json") || gb_import_ends(name, ".jsonl")))
+            continue;
+        char *path = gb_path_join(status, folder, name);
+        ok = path && gb_import_kind(path, &kind, status);
+        free(path);
     }
+    gb_import_names_free(&list);
+    *found = kind == GB_FILE_CONTENTS || kind == GB_FILE_TRAINING;
+    if (!ok || !*found)
+        return ok;
+    return kind == GB_FILE_CONTENTS ? gb_import_pyserini(import, folder, status)
+                                    : gb_import_dpr(import, folder, status);
+}
+
+/* Tell the layout by what lies at the path. */
+static bool read_path(gb_import *import, const char *path, gb_status *status)
+{
+    if (!gb_dir_exists(path))
+        return read_file(import, path, status);
     static const struct {
         const char *name;                                     /* file that tells the layout */
         bool (*read)(gb_import *, const char *, gb_status *); /* its reader; takes the folder */
-    } layouts[] = {{"corpus.jsonl", gb_import_beir},
-                   {"collection.tsv", gb_import_msmarco},
-                   {"msmarco-docs.tsv", gb_import_msmarco},
-                   {"documents.jsonl", gb_import_documents}};
+    } layouts[] = {{"psgs_w100.tsv", gb_import_dpr},      {"corpus.jsonl", gb_import_beir},
+                   {"collection.tsv", gb_import_msmarco}, {"msmarco-docs.tsv", gb_import_msmarco},
+                   {"para.txt", gb_import_rocketqa},      {"documents.jsonl", gb_import_documents}};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         char *found;
         if (!gb_import_find(path, layouts[i].name, &found, status))
@@ -206,11 +297,41 @@ static bool import_read(gb_import *import, gb_status *status)
         if (found)
             return layouts[i].read(import, path, status);
     }
-    return gb_fail(
-        status, GB_DATA, path,
-        "expected corpus.jsonl, collection.tsv, msmarco-docs.tsv or documents.jsonl, plain "
-        "or .gz",
-        "no collection in this folder");
+    bool known;
+    if (!read_by_content(import, path, &known, status))
+        return false;
+    return known ||
+           gb_fail(status, GB_DATA, path,
+                   "expected corpus.jsonl, collection.tsv, msmarco-docs.tsv, psgs_w100.tsv, "
+                   "para.txt, documents.jsonl, or JSON of {\"id\", \"contents\"} or of training "
+                   "examples, plain, .gz or .zst",
+                   "no collection in this folder");
+}
+
+/* The only file or folder in a folder, or the folder itself. */
+static char *only_entry(const char *folder, gb_status *status)
+{
+    gb_import_names list;
+    if (!gb_import_list(folder, &list, status))
+        return NULL;
+    char *path =
+        list.count == 1 ? gb_path_join(status, folder, list.names[0]) : gb_strdup(folder, status);
+    gb_import_names_free(&list);
+    return path;
+}
+
+static bool import_read(gb_import *import, gb_status *status)
+{
+    const char *path = import->params->path;
+    if (gb_dir_exists(path) || !gb_import_is_tar(path))
+        return read_path(import, path, status);
+    char *folder = gb_path_join(status, import->dir, "unpacked");
+    bool ok = folder && gb_import_untar(path, folder, status);
+    char *inside = ok ? only_entry(folder, status) : NULL;
+    ok = inside && read_path(import, inside, status) && gb_remove_tree(folder, status);
+    free(inside);
+    free(folder);
+    return ok;
 }
 
 static json_t *describe_generated(const gb_import *import, const gb_generated_counts *counts)
@@ -257,6 +378,10 @@ static bool import_describe(gb_import *import, const gb_generated_counts *counts
         json_object_set_new(json, "queries", json_integer(import->queries));
         json_object_set_new(json, "title_join", json_string(import->titled ? "space" : "none"));
         json_object_set_new(json, "passages_with_title", json_integer((json_int_t)import->titled));
+        if (import->variant.drop_titles)
+            json_object_set_new(json, "titles", json_string("dropped"));
+        if (import->variant.repair_encoding)
+            json_object_set_new(json, "encoding", json_string("repaired"));
         json_object_set_new(json, "empty_texts", json_integer((json_int_t)import->empty_texts));
         json_object_set(json, "splits", import->splits);
         json_object_set_new(json, "generator", json_string(file ? generator : "extractive"));
@@ -273,6 +398,21 @@ static bool import_describe(gb_import *import, const gb_generated_counts *counts
     return ok;
 }
 
+static bool read_generated(gb_import *import, gb_generated_counts *counts, gb_status *status)
+{
+    const char *path = import->params->queries;
+    return gb_generated_is_lines(path)
+               ? gb_generated_lines(import->dir, path, import->passages, counts, status)
+               : gb_generated_read(import->dir, path, import->passage_map, counts, status);
+}
+
+static bool commit_answers(gb_import *import, gb_status *status)
+{
+    gb_out *out = import->answers;
+    import->answers = NULL;
+    return !out || gb_out_commit(out, status);
+}
+
 static bool import_run(gb_import *import, gb_status *status)
 {
     const gb_import_params *params = import->params;
@@ -282,18 +422,20 @@ static bool import_run(gb_import *import, gb_status *status)
     if (import->empty_texts)
         gb_import_note(import, "%llu of %u passages have no text",
                        (unsigned long long)import->empty_texts, import->passages);
+    if (import->variant.repair_encoding)
+        gb_import_note(import, "%llu titles and texts were encoded twice and are repaired",
+                       (unsigned long long)import->repaired);
     bool held_out = import->queries == 0 && !params->keep_splits;
     return commit(&import->ids, status) && commit(&import->titles, status) &&
            commit(&import->texts, status) && gb_import_group(import, status) &&
            (params->keep_splits || gb_import_make_train(import, status)) &&
-           (params->queries ? gb_generated_read(import->dir, params->queries, import->passage_map,
-                                                &counts, status)
+           (params->queries ? read_generated(import, &counts, status)
                             : gb_generated_extract(import->dir, import->dir,
                                                    params->queries_per_passage + held_out,
                                                    params->seed, &counts, status)) &&
            (!held_out || gb_import_hold_out(import, &counts, status)) &&
            commit(&import->query_ids, status) && commit(&import->query_texts, status) &&
-           import_describe(import, &counts, status);
+           commit_answers(import, status) && import_describe(import, &counts, status);
 }
 
 static void import_free(gb_import *import)
@@ -305,6 +447,10 @@ static void import_free(gb_import *import)
     gb_table_writer_abandon(import->query_texts);
     gb_map_destroy(import->passage_map);
     gb_map_destroy(import->query_map);
+    gb_map_destroy(import->questions);
+    gb_map_destroy(import->own_texts);
+    gb_out_abandon(import->answers);
+    gb_text_free(&import->room);
     json_decref(import->splits);
     json_decref(import->files);
     json_decref(import->notes);
@@ -314,12 +460,19 @@ static void import_free(gb_import *import)
 
 bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status)
 {
+    const gb_import_variant as_it_is = {0};
+    return gb_collection_import_as(params, &as_it_is, out_dir, status);
+}
+
+bool gb_collection_import_as(const gb_import_params *params, const gb_import_variant *variant,
+                             const char *out_dir, gb_status *status)
+{
     gb_import_params filled = *params;
     if (filled.queries_per_passage == 0)
         filled.queries_per_passage = 5;
     if (filled.span_words == 0)
         filled.span_words = 100;
-    gb_import import = {.params = &filled};
+    gb_import import = {.params = &filled, .variant = *variant};
     import.dir = gb_draft_create(out_dir, "collection.json", status);
     if (!import.dir)
         return false;

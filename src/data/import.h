@@ -3,11 +3,13 @@
 #define GABBRO_DATA_IMPORT_H
 
 #include "data/json.h"
-#include "gabbro/data.h"
+#include "data/qrels.h"
+#include "gabbro/formats.h"
 
 /* A collection being made in a draft folder. */
 typedef struct gb_import {
     const gb_import_params *params;           /* as asked for, defaults filled in */
+    gb_import_variant variant;                /* as asked for */
     char *dir;                                /* the draft folder */
     gb_table_writer *ids, *titles, *texts;    /* passages in the order read */
     gb_table_writer *query_ids, *query_texts; /* queries in the order read */
@@ -18,11 +20,17 @@ typedef struct gb_import {
     uint32_t documents;                       /* document numbers given so far */
     uint64_t titled;                          /* passages with a title */
     uint64_t empty_texts;                     /* passages without text */
-    const char *kind;                         /* layout of the source */
-    const char *structure;                    /* where the documents come from */
-    json_t *splits;                           /* split -> its counts */
-    json_t *files;                            /* file name -> SHA-256 of what was read */
-    json_t *notes;                            /* sentences a report should print */
+    uint64_t repaired;                        /* titles and texts that repair_encoding changed */
+    gb_text room;                             /* of a repaired title or text */
+    gb_out *answers;                          /* answers.tsv, or NULL: none yet */
+    gb_map *questions;                        /* split, tab, text -> number in the split, or NULL */
+    uint32_t numbered[3];                     /* questions numbered in train, dev, test */
+    gb_map *own_texts;     /* title, tab, text -> number of a passage without id */
+    const char *kind;      /* layout of the source */
+    const char *structure; /* where the documents come from */
+    json_t *splits;        /* split -> its counts */
+    json_t *files;         /* file name -> SHA-256 of what was read */
+    json_t *notes;         /* sentences a report should print */
 } gb_import;
 
 /* ---- the sink (import.c). `lines` is the place named in messages. ---- */
@@ -32,14 +40,24 @@ bool gb_import_passage(gb_import *import, const gb_lines *lines, const char *id,
                        const char *text, uint32_t document, gb_status *status);
 bool gb_import_query(gb_import *import, const gb_lines *lines, const char *id, const char *text,
                      gb_status *status);
+/* Answers of a query, at least one (tabs and line ends in them become blanks); once a query. */
+bool gb_import_answers(gb_import *import, const char *query_id, const char *const *answers,
+                       size_t count, gb_status *status);
 /* To be called when a corpus is read: false when `path` held no passage. */
 bool gb_import_corpus_done(const gb_import *import, const char *path, gb_status *status);
 /* Append a sentence to the notes of collection.json. */
 void gb_import_note(gb_import *import, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Append a text to out, with every run of characters that are bytes of UTF-8 taken for Latin-1
+ * turned back ("Ã©" becomes "é"); whether there was one (repair.c). */
+bool gb_repair_utf8(const char *text, size_t length, gb_text *out);
 /* Open a source file and record its hash. */
 gb_lines *gb_import_open(gb_import *import, const char *path, gb_status *status);
-/* *path becomes folder/name or folder/name.gz, whichever exists, or NULL; the caller frees it.
- * False only on lack of memory. */
+/* Length of a file name without .gz or .zst. */
+size_t gb_import_stem(const char *name);
+/* Does the name, but for .gz or .zst, end so? */
+bool gb_import_ends(const char *name, const char *end);
+/* *path becomes folder/name, folder/name.gz or folder/name.zst, whichever exists, or NULL; the
+ * caller frees it. False only on lack of memory. */
 bool gb_import_find(const char *folder, const char *name, char **path, gb_status *status);
 /* Names of the files in a folder, by bytes; those that start with a dot left out. A folder that is
  * not there has none. Free with gb_import_names_free. */
@@ -67,14 +85,72 @@ typedef struct gb_qrels_counts {
 /* qrels/<split>.tsv with its header line written; and its counts for collection.json. */
 gb_out *gb_import_split_open(const gb_import *import, const char *split, gb_status *status);
 void gb_import_split_done(gb_import *import, const char *split, const gb_qrels_counts *counts);
+/* The same one by one, for judgements that lie in other files: open, judge, and in any case close,
+ * which counts and commits where `ok`, else gives up. */
+typedef struct gb_import_judging {
+    char *split;            /* name */
+    gb_out *out;            /* qrels/<split>.tsv */
+    gb_map *pairs;          /* grades, to find contradictions */
+    gb_map *queries;        /* that have a judgement */
+    gb_qrels_counts counts; /* so far */
+} gb_import_judging;
+bool gb_import_judge_open(gb_import *import, const char *split, gb_import_judging *judging,
+                          gb_status *status);
+bool gb_import_judge(gb_import *import, const gb_lines *lines, gb_import_judging *judging,
+                     const gb_qrel_line *line, gb_status *status);
+bool gb_import_judge_close(gb_import *import, gb_import_judging *judging, bool ok,
+                           gb_status *status);
 /* Make a training split where there is none. */
 bool gb_import_make_train(gb_import *import, gb_status *status);
 
 /* ---- readers of layouts ---- */
 
+/* What a file looks like inside. */
+typedef enum gb_file_kind {
+    GB_FILE_OTHER,     /* nothing that is known */
+    GB_FILE_CORPUS,    /* JSONL of passages: BEIR, Tevatron, FlagEmbedding */
+    GB_FILE_CONTENTS,  /* {"id", "contents"}: Pyserini */
+    GB_FILE_DOCUMENTS, /* JSONL of documents */
+    GB_FILE_TRAINING,  /* queries with positive and negative passages (training.h) */
+    GB_FILE_DPR,       /* psgs_w100.tsv: id, text, title */
+    GB_FILE_MSMARCO,   /* tab-separated passages */
+} gb_file_kind;
+/* By its name and its first object or line. */
+bool gb_import_kind(const char *path, gb_file_kind *kind, gb_status *status);
+
+/* Archives (import_tar.c): known by their names; unpacked into a new folder. */
+bool gb_import_is_tar(const char *path);
+bool gb_import_untar(const char *path, const char *folder, gb_status *status);
+
 bool gb_import_beir(gb_import *import, const char *folder, gb_status *status);
 bool gb_import_msmarco(gb_import *import, const char *path, gb_status *status);
+/* queries.<split>.tsv, topics.<split>.tsv and qrels.<split>.tsv of a folder. */
+bool gb_import_msmarco_splits(gb_import *import, const char *folder, gb_status *status);
 bool gb_import_documents(gb_import *import, const char *path, gb_status *status);
+bool gb_import_rocketqa(gb_import *import, const char *folder, gb_status *status);
+/* The passages of a JSONL corpus alone. */
+bool gb_import_corpus(gb_import *import, const char *path, gb_status *status);
+/* A folder or file. */
+bool gb_import_pyserini(gb_import *import, const char *path, gb_status *status);
+/* A folder with or without psgs_w100.tsv, or that file: then its questions and training files too.
+ */
+bool gb_import_dpr(gb_import *import, const char *path, gb_status *status);
+/* <split>_queries.jsonl and <split>_qrels.jsonl of a folder. *found: there were some. */
+bool gb_import_flag_splits(gb_import *import, const char *folder, bool *found, gb_status *status);
+/* Split that a file's name speaks of: train (also where it says nothing), dev or test. */
+typedef enum gb_named_split { GB_SPLIT_TRAIN, GB_SPLIT_DEV, GB_SPLIT_TEST } gb_named_split;
+extern const char *const gb_split_names[3];
+gb_named_split gb_import_named_split(const char *name);
+/* Id of a question that has none of its own, "<split>-<number>" in id[40]; *known: it was met
+ * before. */
+bool gb_import_question(gb_import *import, gb_named_split split, const char *text, char id[40],
+                        bool *known, gb_status *status);
+/* Training files of a folder, or one file: their queries, their positives as judgements, and, where
+ * no corpus was read, their passages. *found: there were some. */
+bool gb_import_training(gb_import *import, const char *path, bool *found, gb_status *status);
+/* DPR's questions, <set>-<split>.qa.csv: those that are not known from training files yet become
+ * questions without judgements. */
+bool gb_import_questions(gb_import *import, const char *folder, gb_status *status);
 /* queries.jsonl and qrels/ of a BEIR folder. */
 bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *status);
 /* Give passages their documents by a documents.jsonl read after the corpus. */
@@ -96,6 +172,12 @@ typedef struct gb_generated_counts {
     uint32_t least;   /* fewest of a passage that has any */
     uint32_t most;    /* most of a passage */
 } gb_generated_counts;
+/* Queries as docTTTTTquery gives them: a line a passage in the collection's order (several queries
+ * of one line have tabs between them). A file, or a folder of predicted_queries_*.txt*: the parts
+ * of a sample follow each other by name, and every sample adds its queries to those before. */
+bool gb_generated_is_lines(const char *path);
+bool gb_generated_lines(const char *folder, const char *path, uint32_t passages,
+                        gb_generated_counts *counts, gb_status *status);
 /* Into `folder`, from a JSONL file of {"id", "queries": [...]} or {"id", "query"} lines in any
  * order. passage_map gives the row of an id. */
 bool gb_generated_read(const char *folder, const char *path, const gb_map *passages,

@@ -1,10 +1,17 @@
-/* BEIR folders: corpus.jsonl, queries.jsonl, qrels/<split>.tsv; plain or .gz. */
+/* BEIR folders: corpus.jsonl, queries.jsonl, qrels/<split>.tsv; plain or packed. The corpora of
+ * Tevatron ("docid", "text" or "document_text") and FlagEmbedding ("id") lie there as well, with
+ * training files or <split>_queries.jsonl in the place of queries.jsonl. */
 #include "data/import.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_corpus(gb_import *import, const char *path, gb_status *status)
+static const char *or_else(const json_t *object, const char *key, const char *other)
+{
+    return json_object_get(object, key) || !json_object_get(object, other) ? key : other;
+}
+
+bool gb_import_corpus(gb_import *import, const char *path, gb_status *status)
 {
     gb_lines *lines = gb_import_open(import, path, status);
     if (!lines)
@@ -13,9 +20,11 @@ static bool read_corpus(gb_import *import, const char *path, gb_status *status)
     int got;
     while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
         char number[24];
-        const char *id = gb_jsonl_id(lines, object, "_id", "id", number, status);
+        const char *id =
+            gb_jsonl_id(lines, object, or_else(object, "_id", "docid"), "id", number, status);
         const char *title = id ? gb_jsonl_string(lines, object, "title", true, status) : NULL;
-        const char *text = title ? gb_jsonl_string(lines, object, "text", false, status) : NULL;
+        const char *key = or_else(object, "text", "document_text");
+        const char *text = title ? gb_jsonl_string(lines, object, key, false, status) : NULL;
         bool ok = text && gb_import_passage(import, lines, id, title, text, GB_MAP_NONE, status);
         json_decref(object);
         if (!ok) {
@@ -36,8 +45,10 @@ static bool read_queries(gb_import *import, const char *path, gb_status *status)
     int got;
     while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
         char number[24];
-        const char *id = gb_jsonl_id(lines, object, "_id", "id", number, status);
-        const char *text = id ? gb_jsonl_string(lines, object, "text", false, status) : NULL;
+        const char *id =
+            gb_jsonl_id(lines, object, or_else(object, "_id", "query_id"), "id", number, status);
+        const char *key = or_else(object, "text", "query");
+        const char *text = id ? gb_jsonl_string(lines, object, key, false, status) : NULL;
         bool ok = text && gb_import_query(import, lines, id, text, status);
         json_decref(object);
         if (!ok) {
@@ -58,10 +69,10 @@ static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *
     bool ok = true;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < list.count && ok; i++) {
-            const char *name = list.names[i], *end = strstr(name, ".tsv");
-            if (!end || (strcmp(end, ".tsv") != 0 && strcmp(end, ".tsv.gz") != 0))
+            const char *name = list.names[i];
+            if (!gb_import_ends(name, ".tsv"))
                 continue;
-            int length = (int)(end - name);
+            int length = (int)(gb_import_stem(name) - strlen(".tsv"));
             bool train = length == 5 && strncmp(name, "train", 5) == 0;
             if (train != (pass == 0))
                 continue;
@@ -128,8 +139,13 @@ bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *st
     char *queries;
     if (!gb_import_find(folder, "queries.jsonl", &queries, status))
         return false;
+    bool found = false;
+    if (!queries && (!gb_import_flag_splits(import, folder, &found, status) ||
+                     (!found && !gb_import_training(import, folder, &found, status))))
+        return false;
     if (!queries) {
-        gb_import_note(import, "the source has no queries.jsonl: no queries, no splits");
+        if (!found)
+            gb_import_note(import, "the source has no queries.jsonl: no queries, no splits");
         return true;
     }
     bool ok = read_queries(import, queries, status);
@@ -147,7 +163,7 @@ bool gb_import_beir(gb_import *import, const char *folder, gb_status *status)
     char *corpus, *documents = NULL;
     if (!gb_import_find(folder, "corpus.jsonl", &corpus, status))
         return false;
-    bool ok = read_corpus(import, corpus, status) &&
+    bool ok = gb_import_corpus(import, corpus, status) &&
               gb_import_find(folder, "documents.jsonl", &documents, status) &&
               (!documents || gb_import_structure(import, documents, status)) &&
               gb_import_beir_queries(import, folder, status);

@@ -97,6 +97,8 @@ typedef struct name_form {
 } name_form;
 static const name_form forms[] = {
     {"queries.", ".tsv", NULL, false},
+    {"topics.", ".tsv", NULL, false}, /* Pyserini's */
+    {"topics.", ".txt", NULL, false},
     {"qrels.", ".tsv", NULL, true},
     {"qrels.", ".txt", NULL, true},
     {"msmarco-test2019-queries", ".tsv", "dl19", false},
@@ -113,9 +115,7 @@ static const name_form forms[] = {
  * the full dev set are there, the small one is `dev`, as in the papers. */
 static const name_form *recognise(const char *name, bool dev_is_small, char split[80])
 {
-    size_t length = strlen(name);
-    if (length > 3 && strcmp(name + length - 3, ".gz") == 0)
-        length -= 3;
+    size_t length = gb_import_stem(name);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         size_t start = strlen(forms[i].start), end = strlen(forms[i].end);
         if (length < start + end || strncmp(name, forms[i].start, start) != 0 ||
@@ -158,6 +158,16 @@ static bool read_splits(gb_import *import, const char *folder, const gb_import_n
     return ok;
 }
 
+bool gb_import_msmarco_splits(gb_import *import, const char *folder, gb_status *status)
+{
+    gb_import_names list = {0};
+    bool ok = gb_import_list(folder, &list, status) &&
+              read_splits(import, folder, &list, false, status) &&
+              read_splits(import, folder, &list, true, status);
+    gb_import_names_free(&list);
+    return ok;
+}
+
 bool gb_import_msmarco(gb_import *import, const char *path, gb_status *status)
 {
     import->kind = "MS MARCO TSV";
@@ -168,11 +178,8 @@ bool gb_import_msmarco(gb_import *import, const char *path, gb_status *status)
     if (!gb_import_find(path, "collection.tsv", &collection, status) ||
         (!collection && !gb_import_find(path, "msmarco-docs.tsv", &collection, status)))
         return false;
-    gb_import_names list = {0};
-    bool ok = read_collection(import, collection, status) && gb_import_list(path, &list, status) &&
-              read_splits(import, path, &list, false, status) &&
-              read_splits(import, path, &list, true, status);
+    bool ok = read_collection(import, collection, status) &&
+              gb_import_msmarco_splits(import, path, status);
     free(collection);
-    gb_import_names_free(&list);
     return ok;
 }

@@ -1,6 +1,5 @@
 /* Judgements of an import: checked and copied split by split; a training split where none is. */
 #include "data/import.h"
-#include "data/qrels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +26,19 @@ gb_out *gb_import_split_open(const gb_import *import, const char *split, gb_stat
     return out;
 }
 
-/* Write one judgement and count it. `pairs` remembers grades to find contradictions. */
-static bool copy_judgement(gb_import *import, const gb_lines *lines, const gb_qrel_line *line,
-                           gb_map *pairs, gb_map *queries, FILE *stream, gb_qrels_counts *counts,
-                           gb_status *status)
+bool gb_import_judge_open(gb_import *import, const char *split, gb_import_judging *judging,
+                          gb_status *status)
 {
+    *judging = (gb_import_judging){0};
+    return (judging->split = gb_strdup(split, status)) &&
+           (judging->out = gb_import_split_open(import, split, status)) &&
+           (judging->pairs = gb_map_create(status)) && (judging->queries = gb_map_create(status));
+}
+
+bool gb_import_judge(gb_import *import, const gb_lines *lines, gb_import_judging *judging,
+                     const gb_qrel_line *line, gb_status *status)
+{
+    gb_qrels_counts *counts = &judging->counts;
     bool query = gb_map_get(import->query_map, line->query, strlen(line->query)) != GB_MAP_NONE;
     bool passage =
         gb_map_get(import->passage_map, line->passage, strlen(line->passage)) != GB_MAP_NONE;
@@ -46,9 +53,10 @@ static bool copy_judgement(gb_import *import, const gb_lines *lines, const gb_qr
     char *key = gb_format(status, "%s\t%s", line->query, line->passage);
     if (!key)
         return false;
-    uint32_t grade = (uint32_t)(line->grade + 1000), before = gb_map_get(pairs, key, strlen(key));
-    bool ok = gb_map_set(pairs, key, strlen(key), grade, status) &&
-              gb_map_set(queries, line->query, strlen(line->query), 1, status);
+    uint32_t grade = (uint32_t)(line->grade + 1000);
+    uint32_t before = gb_map_get(judging->pairs, key, strlen(key));
+    bool ok = gb_map_set(judging->pairs, key, strlen(key), grade, status) &&
+              gb_map_set(judging->queries, line->query, strlen(line->query), 1, status);
     free(key);
     if (!ok)
         return false;
@@ -61,7 +69,8 @@ static bool copy_judgement(gb_import *import, const gb_lines *lines, const gb_qr
         counts->repeated++;
         return true;
     }
-    fprintf(stream, "%s\t%s\t%d\n", line->query, line->passage, (int)line->grade);
+    fprintf(gb_out_stream(judging->out), "%s\t%s\t%d\n", line->query, line->passage,
+            (int)line->grade);
     counts->judgements++;
     counts->relevant += line->grade >= 1;
     if (line->grade > counts->highest)
@@ -69,38 +78,43 @@ static bool copy_judgement(gb_import *import, const gb_lines *lines, const gb_qr
     return true;
 }
 
+bool gb_import_judge_close(gb_import *import, gb_import_judging *judging, bool ok,
+                           gb_status *status)
+{
+    gb_qrels_counts *counts = &judging->counts;
+    if (ok) {
+        counts->queries = (uint32_t)gb_map_count(judging->queries);
+        gb_import_split_done(import, judging->split, counts);
+        if (counts->skipped)
+            gb_import_note(import, "split %s: %llu judgements of unknown ids skipped",
+                           judging->split, (unsigned long long)counts->skipped);
+    }
+    gb_map_destroy(judging->pairs);
+    gb_map_destroy(judging->queries);
+    free(judging->split);
+    gb_out *out = judging->out;
+    *judging = (gb_import_judging){0};
+    if (ok)
+        return gb_out_commit(out, status);
+    gb_out_abandon(out);
+    return false;
+}
+
 bool gb_import_qrels(gb_import *import, const char *path, const char *split, gb_status *status)
 {
+    gb_import_judging judging = {0};
     gb_lines *lines = gb_import_open(import, path, status);
-    gb_out *out = lines ? gb_import_split_open(import, split, status) : NULL;
-    gb_map *pairs = out ? gb_map_create(status) : NULL;
-    gb_map *queries = pairs ? gb_map_create(status) : NULL;
-    gb_qrels_counts counts = {0};
     gb_qrel_line line;
-    int got = queries ? 1 : -1;
+    int got = lines && gb_import_judge_open(import, split, &judging, status) ? 1 : -1;
     while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1)
-        if (!copy_judgement(import, lines, &line, pairs, queries, gb_out_stream(out), &counts,
-                            status))
+        if (!gb_import_judge(import, lines, &judging, &line, status))
             got = -1;
-    if (got == 0 && counts.judgements == 0) {
+    if (got == 0 && judging.counts.judgements == 0) {
         gb_fail(status, GB_DATA, path, NULL, "no judgements");
         got = -1;
     }
-    if (got == 0) {
-        counts.queries = (uint32_t)gb_map_count(queries);
-        gb_import_split_done(import, split, &counts);
-        if (counts.skipped)
-            gb_import_note(import, "split %s: %llu judgements of unknown ids skipped", split,
-                           (unsigned long long)counts.skipped);
-    }
-    gb_map_destroy(pairs);
-    gb_map_destroy(queries);
     gb_lines_close(lines);
-    if (got != 0) {
-        gb_out_abandon(out);
-        return false;
-    }
-    return gb_out_commit(out, status);
+    return gb_import_judge_close(import, &judging, got == 0, status);
 }
 
 /* ---- making a training split -------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const char valid_hint[] = "each line must be one JSON object in UTF-8";
+static const char layout_hint[] = "docs/formats.md describes the layouts that are read";
 
 json_t *gb_json_load(const char *path, gb_status *status)
 {
@@ -87,7 +88,8 @@ const char *gb_jsonl_id(const gb_lines *lines, const json_t *object, const char 
         return number;
     }
     if (!json_is_string(value)) {
-        gb_lines_fail(lines, status, NULL, value ? "\"%s\" is not a string" : "no \"%s\"", key);
+        gb_lines_fail(lines, status, layout_hint, value ? "\"%s\" is not a string" : "no \"%s\"",
+                      key);
         return NULL;
     }
     return json_string_value(value);
@@ -101,6 +103,6 @@ const char *gb_jsonl_string(const gb_lines *lines, const json_t *object, const c
         return json_string_value(value);
     if (optional && (!value || json_is_null(value)))
         return "";
-    gb_lines_fail(lines, status, NULL, value ? "\"%s\" is not a string" : "no \"%s\"", key);
+    gb_lines_fail(lines, status, layout_hint, value ? "\"%s\" is not a string" : "no \"%s\"", key);
     return NULL;
 }

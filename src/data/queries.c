@@ -124,6 +124,9 @@ static bool from_world(world *w, uint32_t generator, uint32_t per_passage, const
 static bool from_file(const gb_collection *collection, const char *path, const char *dir,
                       gb_status *status)
 {
+    gb_generated_counts counts;
+    if (gb_generated_is_lines(path))
+        return gb_generated_lines(dir, path, collection->passages, &counts, status);
     gb_map *rows = gb_map_create(status);
     bool ok = rows != NULL;
     for (uint32_t p = 0; ok && p < collection->passages; p++) {
@@ -131,7 +134,6 @@ static bool from_file(const gb_collection *collection, const char *path, const c
         const char *id = gb_table_row(collection->passage_ids, p, &length);
         ok = gb_map_set(rows, id, length, p, status);
     }
-    gb_generated_counts counts;
     ok = ok && gb_generated_read(dir, path, rows, &counts, status);
     gb_map_destroy(rows);
     return ok;

@@ -1,5 +1,5 @@
 /* Vectors of many texts, in packed batches; no text is padded, so none need be sorted. */
-#include <gabbro/nn.h>
+#include <gabbro/encoding.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,13 @@
 #define BATCH_ROWS      2048 /* tokens of a batch */
 #define BATCH_SEQUENCES 128  /* texts of a batch */
 
-typedef struct encoder {
+struct gb_encoder {
     const gb_bert *bert;               /* the model */
     const gb_special_ids *specials;    /* ids around every text */
     const gb_table *tokens;            /* texts as ids */
     const uint32_t *rows;              /* texts wanted */
+    uint32_t first;                    /* of them, or without them row of the first text */
+    gb_state *state;                   /* parameters */
     const gb_sentence_settings *how;   /* pooling */
     uint32_t longest;                  /* tokens of a text */
     gb_tape *tape;                     /* forward pass */
@@ -25,9 +27,10 @@ typedef struct encoder {
     gb_packed packed;                  /* batch being filled */
     uint32_t members[BATCH_SEQUENCES]; /* texts of the batch */
     float *out;                        /* [count, H] */
-} encoder;
+};
+typedef struct gb_encoder encoder;
 
-static bool build(encoder *e, gb_state *state, const gb_params *params, gb_status *status)
+static bool build(encoder *e, const gb_params *params, gb_status *status)
 {
     e->tape = gb_tape_create(params, "encode", status);
     if (!e->tape)
@@ -52,7 +55,7 @@ static bool build(encoder *e, gb_state *state, const gb_params *params, gb_statu
     if (e->how->normalize)
         e->vectors = gb_normalize_rows(e->tape, e->vectors);
     gb_tape_output(e->tape, e->vectors);
-    e->exec = gb_tape_ok(e->tape, status) ? gb_exec_create(state, e->tape, status) : NULL;
+    e->exec = gb_tape_ok(e->tape, status) ? gb_exec_create(e->state, e->tape, status) : NULL;
     return e->exec != NULL;
 }
 
@@ -98,25 +101,73 @@ static bool flush(encoder *e, gb_status *status)
 static bool encode_all(encoder *e, uint32_t count, const char *label, gb_status *status)
 {
     gb_progress progress;
-    gb_progress_begin(&progress, label, "texts", count, 0);
+    if (label)
+        gb_progress_begin(&progress, label, "texts", count, 0);
     for (uint32_t i = 0; i < count; i++) {
         size_t length;
-        const uint32_t *ids = gb_table_row(e->tokens, e->rows ? e->rows[i] : i, &length);
+        const uint32_t *ids =
+            gb_table_row(e->tokens, e->rows ? e->rows[e->first + i] : e->first + i, &length);
         uint32_t tokens = length + 2 > e->longest ? e->longest : (uint32_t)length + 2;
         if ((e->packed.rows + tokens > e->in.rows || e->packed.count == BATCH_SEQUENCES) &&
             !flush(e, status))
             return false;
         if (gb_interrupted())
-            return gb_fail(status, GB_INTERRUPTED, label, "run the same command again", "stopped");
+            return gb_fail(status, GB_INTERRUPTED, label ? label : "encode",
+                           "run the same command again", "stopped");
         e->members[e->packed.count] = i;
         if (!gb_packed_add(&e->packed, e->specials, ids, NULL, length, e->longest, status))
             return false;
-        gb_progress_update(&progress, i, NULL);
+        if (label)
+            gb_progress_update(&progress, i, NULL);
     }
     if (!flush(e, status))
         return false;
-    gb_progress_end(&progress, count, NULL);
+    if (label)
+        gb_progress_end(&progress, count, NULL);
     return true;
+}
+
+gb_encoder *gb_encoder_create(gb_device *device, const gb_bert *bert, const gb_params *params,
+                              const float *values, const gb_sentence_settings *how,
+                              const gb_special_ids *specials, uint32_t longest, gb_status *status)
+{
+    encoder *e = gb_alloc(1, sizeof *e, status);
+    if (!e)
+        return NULL;
+    e->bert = bert;
+    e->specials = specials;
+    e->how = how;
+    e->longest = longest;
+    e->state = gb_state_create(device, params, false, status);
+    if (e->state && gb_state_write(e->state, GB_ARENA_PARAMS, values, status) &&
+        build(e, params, status))
+        return e;
+    gb_encoder_destroy(e);
+    return NULL;
+}
+
+bool gb_encoder_run(gb_encoder *e, const gb_table *tokens, const uint32_t *rows, uint32_t first,
+                    uint32_t count, const char *label, float *out, gb_status *status)
+{
+    e->tokens = tokens;
+    e->rows = rows;
+    e->first = first;
+    e->out = out;
+    gb_packed_reset(&e->packed);
+    return encode_all(e, count, label, status);
+}
+
+void gb_encoder_destroy(gb_encoder *e)
+{
+    if (!e)
+        return;
+    gb_exec_destroy(e->exec);
+    gb_tape_destroy(e->tape);
+    gb_packed_free(&e->packed);
+    gb_state_destroy(e->state);
+    free(e->order);
+    free(e->weights);
+    free(e);
 }
 
 bool gb_encode_sentences(gb_device *device, const gb_bert *bert, const gb_params *params,
@@ -125,22 +176,9 @@ bool gb_encode_sentences(gb_device *device, const gb_bert *bert, const gb_params
                          const uint32_t *rows, uint32_t count, uint32_t longest, const char *label,
                          float *out, gb_status *status)
 {
-    encoder e = {.bert = bert,
-                 .specials = specials,
-                 .tokens = tokens,
-                 .rows = rows,
-                 .how = how,
-                 .longest = longest,
-                 .out = out};
-    gb_state *state = gb_state_create(device, params, false, status);
-    bool ok = state && gb_state_write(state, GB_ARENA_PARAMS, values, status) &&
-              build(&e, state, params, status) && encode_all(&e, count, label, status);
-    gb_exec_destroy(e.exec);
-    gb_tape_destroy(e.tape);
-    gb_packed_free(&e.packed);
-    gb_state_destroy(state);
-    free(e.order);
-    free(e.weights);
+    encoder *e = gb_encoder_create(device, bert, params, values, how, specials, longest, status);
+    bool ok = e && gb_encoder_run(e, tokens, rows, 0, count, label, out, status);
+    gb_encoder_destroy(e);
     return ok;
 }
 

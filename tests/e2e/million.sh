@@ -1,6 +1,7 @@
 #!/bin/sh
 # Memory does not run away with the collection: a generated one of many short passages is imported,
-# tokenised, encoded and searched under a limit of private memory.
+# tokenised, encoded and searched with a thousand queries under a limit of private memory. Encoded in
+# shards and searched, both killed on the way, it gives the vectors and the run of a quiet run.
 #   million.sh GABBRO PASSAGES MEGABYTES
 set -u
 . "$(dirname -- "$0")/../checks.sh"
@@ -33,7 +34,7 @@ limited() # WHAT COMMAND...: its step's folder in $step; VmHWM is the most that 
     wait $child
     status=$?
     step=$(cat folder)
-    if [ $status = 0 ] && [ -d "$step" ] && [ $most = 0 ]; then
+    if [ $status = 0 ] && [ -d "$step" ] && [ "$most" = 0 ]; then
         good "$what, $passages passages: over before its memory was looked at"
     elif [ $status = 0 ] && [ -d "$step" ]; then
         trust "$what, $passages passages: MiB resident" "under a limit of private memory" \
@@ -58,9 +59,9 @@ awk -v n="$passages" 'BEGIN {
         a = word[1 + i % 16]; b = word[1 + int(i / 16) % 16]; c = word[1 + int(i / 256) % 16]
         printf "{\"_id\": \"d%d\", \"text\": \"%s %s %s %d\"}\n", i, a, b, c, i
     }
-    for (i = 0; i < 20; i++) {
-        printf "{\"_id\": \"q%d\", \"text\": \"stone %d\"}\n", i, i * 7 >"beir/queries.jsonl"
-        printf "q%d\td%d\t1\n", i, i * 7 >"beir/qrels/test.tsv"
+    for (i = 0; i < 1000; i++) {
+        printf "{\"_id\": \"q%d\", \"text\": \"stone %d\"}\n", i, i * 3 >"beir/queries.jsonl"
+        printf "q%d\td%d\t1\n", i, i * 3 >"beir/qrels/test.tsv"
     }
 }' >beir/corpus.jsonl
 limited "import" collection --from beir
@@ -71,9 +72,60 @@ limited "tokens" tokenize --collection "$collection" --vocabulary "$vocabulary" 
     --query-tokens 8
 tokens=$step
 limited "model" pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
-    --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16
+    --steps 0 --layers 2 --hidden 32 --heads 2 --ffn 64
 model=$step
 limited "encoding and search" evaluate --model "$model" --collection "$collection" --tokens "$tokens"
-expect "every query of the split that is kept for evaluation has its passages" found 10
+expect "every query of the split that is kept for evaluation has its passages" found 500
 limited "BM25" bm25-run --collection "$collection" --split test --depth 100
+
+# Quiet, and in three shards of which one is killed, as is the search.
+encode="encode --model $model --collection $collection --tokens $tokens"
+# shellcheck disable=SC2086 # a list of words
+limited "encoding of queries" $encode --split test
+queries=$step
+# shellcheck disable=SC2086
+limited "encoding" $encode
+whole=$step
+limited "search, 1000 queries" search --queries "$queries" --passages "$whole" --depth 100
+run=$step
+
+killed() # KIND NAME COMMAND...: with SIGKILL once resume/NAME is there
+{
+    kind=$1 name=$2
+    shift 2
+    "$gabbro" "$@" --quiet >folder 2>log &
+    child=$!
+    while kill -0 $child 2>/dev/null; do
+        if cat "$GABBRO_STORE"/work/"$kind"-*/resume/"$name" >/dev/null 2>&1; then
+            kill -9 $child
+            break
+        fi
+        sleep 0.01
+    done
+    wait $child 2>/dev/null
+    status=$?
+    if [ "$status" = 137 ]; then
+        good "$kind is killed on the way"
+    else
+        expect "$kind was over ($status) before it could be killed" [ "$status" = 0 ]
+    fi
+}
+
+GABBRO_STORE=$work/killed
+# shellcheck disable=SC2086
+killed encode encoded $encode --shard-index 1 --shard-count 3
+set --
+for shard in 2 0 1; do
+    # shellcheck disable=SC2086
+    limited "shard $shard of 3" $encode --shard-index $shard --shard-count 3
+    set -- "$@" "$step"
+done
+killed search found search --queries "$queries" --passages "$1" --passages "$2" --passages "$3" \
+    --depth 100 --piece $((passages / 20 + 1))
+limited "search of 3 shards" search --queries "$queries" --passages "$1" --passages "$2" \
+    --passages "$3" --depth 100 --piece $((passages / 20 + 1))
+expect "three shards give the run of the whole" cmp "$run/run.trec" "$step/run.trec"
+limited "merging" vectors --from "$1" --from "$2" --from "$3"
+expect "their vectors are those of the whole" cmp "$whole/vectors.npy" "$step/vectors.npy"
+expect "and their ids" cmp "$whole/ids.txt" "$step/ids.txt"
 checks_end

@@ -15,8 +15,10 @@ breaches()
         for (i = 1; i <= count; i++) place[rooms[i]] = i
         of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room
         of_header["products"] = "ops"
-        of_header["search"] = "retrieve"
-        of_header["language"] = "nn"
+        of_header["search"] = of_header["npy"] = "retrieve"
+        of_header["language"] = of_header["encoding"] = "nn"
+        of_header["unpack"] = "base"
+        of_header["formats"] = "data"
         of_header["plot"] = of_header["figures"] = "report"
     }
     function room_of(header) { return header in of_header ? of_header[header] : header }

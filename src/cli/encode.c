@@ -1,0 +1,249 @@
+/* gabbro encode: the step that writes vectors of a collection's passages or queries, all or a shard
+ * of them. */
+#include "ranking.h"
+
+#include <gabbro/encoding.h>
+#include <gabbro/formats.h>
+#include <gabbro/npy.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: gabbro encode --model MODEL --collection STEP --tokens STEP [options]\n\n"
+    "Vectors of the passages, or with --split of the queries of a split: vectors.npy (float32) "
+    "and\n"
+    "ids.txt (an id a line) in the step's folder, which is printed. --shard-index and "
+    "--shard-count\n"
+    "take one of several equal parts; a killed command goes on where it was. gabbro search reads "
+    "the\n"
+    "shards.\n";
+
+enum { CHUNK = 1024 }; /* texts between two places to go on from */
+
+typedef struct settings {
+    const char *model, *collection, *tokens, *split; /* split NULL: passages */
+    uint32_t shard, shards;                          /* which part, of how many */
+} settings;
+
+/* What is encoded. */
+typedef struct job {
+    const gb_table *tokens; /* ids of passages or queries */
+    const gb_table *names;  /* their external ids */
+    uint32_t *rows;         /* queries of the split, or NULL: all passages */
+    uint32_t total;         /* texts of all shards */
+    uint32_t first, count;  /* of this shard */
+    uint32_t longest;       /* tokens of a text */
+} job;
+
+static bool plan_job(job *j, const settings *o, const gb_collection *collection,
+                     const ranking_dense *model, gb_status *status)
+{
+    gb_qrels qrels = {0};
+    j->tokens = o->split ? model->tokens.queries : model->tokens.passages;
+    j->names = o->split ? collection->query_ids : collection->passage_ids;
+    j->longest = o->split ? model->longest_query : model->longest_passage;
+    j->total = model->passage_count;
+    bool ok = !o->split || (gb_collection_qrels(collection, o->split, &qrels, status) &&
+                            gb_collection_split_queries(collection, o->split, &qrels, &j->rows,
+                                                        &j->total, status));
+    free(qrels.rows);
+    if (ok && gb_table_count(j->tokens) != gb_table_count(j->names))
+        ok = gb_fail(status, GB_DATA, o->tokens, "tokenize this collection",
+                     "the tokens are of another collection");
+    j->first = (uint32_t)((uint64_t)j->total * o->shard / o->shards);
+    j->count = (uint32_t)((uint64_t)j->total * (o->shard + 1) / o->shards) - j->first;
+    return ok;
+}
+
+/* ---- what is kept while it works ---- */
+
+static bool write_at(int fd, const char *path, uint64_t offset, const void *bytes, size_t size,
+                     gb_status *status)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t put = GB_TRY_CALL(
+            pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done)));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return gb_fail(status, GB_DATA, path, "free space on the disk, then run again",
+                           "cannot write: %s", strerror(errno));
+        done += (size_t)put;
+    }
+    return true;
+}
+
+/* Texts whose vectors are in the file, by resume/encoded. */
+static uint32_t encoded_before(const char *journal, int fd, const job *j, uint64_t row_bytes)
+{
+    char *text = gb_file_exists(journal) ? gb_read_file(journal, NULL, NULL) : NULL;
+    unsigned long count = text ? strtoul(text, NULL, 10) : 0;
+    free(text);
+    off_t size = lseek(fd, 0, SEEK_END);
+    bool there = count <= j->count && size >= 0 &&
+                 (uint64_t)size >= GB_NPY_HEADER + (uint64_t)count * row_bytes;
+    return there ? (uint32_t)count : 0;
+}
+
+static bool note_encoded(const char *journal, uint32_t count, gb_status *status)
+{
+    char text[16];
+    int length = snprintf(text, sizeof text, "%u\n", count);
+    return gb_write_file(journal, text, (size_t)length, status);
+}
+
+/* Encode from where it was to the end; the file is open. */
+static bool encode_rest(const job *j, gb_encoder *encoder, uint32_t width, int fd, const char *path,
+                        const char *journal, gb_status *status)
+{
+    uint64_t row_bytes = (uint64_t)width * sizeof(float);
+    char header[GB_NPY_HEADER];
+    uint32_t done = encoded_before(journal, fd, j, row_bytes);
+    float *vectors = gb_alloc(CHUNK, row_bytes, status);
+    gb_npy_header(j->count, width, header);
+    bool ok = vectors && write_at(fd, path, 0, header, sizeof header, status);
+    if (ok && done)
+        gb_log(GB_LOG_INFO, "%u of %u texts were encoded before", done, j->count);
+    gb_progress progress;
+    gb_progress_begin(&progress, "encode", "texts", j->count, done);
+    while (ok && done < j->count) {
+        uint32_t count = j->count - done < CHUNK ? j->count - done : CHUNK;
+        ok = gb_encoder_run(encoder, j->tokens, j->rows, j->first + done, count, NULL, vectors,
+                            status) &&
+             write_at(fd, path, GB_NPY_HEADER + done * row_bytes, vectors, count * row_bytes,
+                      status);
+        if (ok && GB_TRY_CALL(fdatasync(fd)))
+            ok = gb_fail(status, GB_DATA, path, "check the disk", "cannot write: %s",
+                         strerror(errno));
+        done += count;
+        ok = ok && note_encoded(journal, done, status);
+        gb_progress_update(&progress, done, NULL);
+    }
+    if (ok && GB_TRY_CALL(ftruncate(fd, (off_t)(GB_NPY_HEADER + j->count * row_bytes))))
+        ok = gb_fail(status, GB_DATA, path, NULL, "cannot write: %s", strerror(errno));
+    if (ok)
+        gb_progress_end(&progress, done, NULL);
+    free(vectors);
+    return ok;
+}
+
+static bool write_vectors(const step_run *run, const job *j, gb_encoder *encoder, uint32_t width,
+                          gb_status *status)
+{
+    char *path = step_file(run, "vectors.npy", status);
+    char *folder = path ? step_file(run, "resume", status) : NULL;
+    char *journal = folder ? step_file(run, "resume/encoded", status) : NULL;
+    bool ok = journal && gb_make_dirs(folder, status);
+    int fd = ok ? GB_TRY_CALL(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) : -1;
+    if (ok && fd < 0)
+        ok = gb_fail(status, GB_DATA, path, NULL, "cannot open: %s", strerror(errno));
+    ok = ok && encode_rest(j, encoder, width, fd, path, journal, status);
+    if (fd >= 0 && close(fd) && ok)
+        ok = gb_fail(status, GB_DATA, path, NULL, "cannot write: %s", strerror(errno));
+    free(path);
+    free(folder);
+    free(journal);
+    return ok;
+}
+
+static bool write_ids(const step_run *run, const job *j, gb_status *status)
+{
+    char *path = step_file(run, "ids.txt", status);
+    gb_out *out = path ? gb_out_open(path, status) : NULL;
+    for (uint32_t i = 0; out && i < j->count; i++) {
+        size_t length;
+        uint32_t row = j->rows ? j->rows[j->first + i] : j->first + i;
+        const char *id = gb_table_row(j->names, row, &length);
+        fwrite(id, 1, length, gb_out_stream(out));
+        fputc('\n', gb_out_stream(out));
+    }
+    free(path);
+    return out && gb_out_commit(out, status);
+}
+
+/* What vector_set.c puts shards together by. */
+static bool write_description(const step_run *run, const settings *o, const job *j, uint32_t width,
+                              gb_status *status)
+{
+    char model[GB_IDENTITY], tokens[GB_IDENTITY];
+    if (!gb_identity(o->model, model, status) || !gb_identity(o->tokens, tokens, status))
+        return false;
+    char *texts = gb_format(status, "%s %s", o->split ? o->split : "passages", tokens);
+    char *path = step_file(run, "vectors.json", status);
+    json_t *json = texts && path
+                       ? json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "model", model, "texts", texts,
+                                   "first", (int)j->first, "rows", (int)j->count, "total",
+                                   (int)j->total, "width", (int)width)
+                       : NULL;
+    char *text = json ? json_dumps(json, JSON_INDENT(1)) : NULL;
+    bool ok = text ? gb_write_file(path, text, strlen(text), status)
+                   : gb_fail_memory(status, "describing vectors");
+    json_decref(json);
+    free(text);
+    free(path);
+    free(texts);
+    return ok;
+}
+
+static bool make(step_run *run, const settings *o, gb_status *status)
+{
+    ranking_dense model = {0};
+    job j = {0};
+    gb_device *device = step_device(run, status);
+    gb_collection *collection = device ? step_collection_open(o->collection, status) : NULL;
+    bool ok = collection && ranking_model_open(&model, device, o->model, o->tokens, status) &&
+              plan_job(&j, o, collection, &model, status);
+    gb_special_ids specials = ok ? gb_vocab_specials(model.model.vocab) : (gb_special_ids){0};
+    gb_encoder *encoder = ok ? gb_encoder_create(device, &model.bert, model.params, model.values,
+                                                 &model.how, &specials, j.longest, status)
+                             : NULL;
+    double start_s = gb_now_s();
+    uint32_t width = model.model.config.hidden_size;
+    ok = encoder && write_vectors(run, &j, encoder, width, status) && write_ids(run, &j, status) &&
+         write_description(run, o, &j, width, status);
+    if (ok) {
+        json_t *facts = step_device_facts(run);
+        json_object_set_new(facts, "texts", json_integer(j.count));
+        json_object_set_new(facts, "times", step_times(gb_now_s() - start_s));
+        ok = step_end(run, facts, status);
+        json_decref(facts);
+    }
+    gb_encoder_destroy(encoder);
+    free(j.rows);
+    ranking_dense_close(&model);
+    gb_collection_close(collection);
+    return ok;
+}
+
+int gb_cli_encode(int argc, char **argv)
+{
+    gb_status status = {0};
+    settings o = {.shards = 1};
+    const step_option options[] = {
+        {"model", OPTION_TEXT, &o.model, true, true, "retriever: step or model folder"},
+        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
+        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
+        {"split", OPTION_TEXT, &o.split, false, false, "queries of this split, not the passages"},
+        {"shard-index", OPTION_U32, &o.shard, false, false, "which part, from 0 (0)"},
+        {"shard-count", OPTION_U32, &o.shards, false, false, "parts in all (1)"},
+        {0}};
+    step_run run = {.kind = "encode", .options = options};
+    int code;
+    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
+        return code;
+    bool ok = o.shard < o.shards || gb_fail(&status, GB_USAGE, NULL, NULL,
+                                            "--shard-index is below --shard-count, from 0");
+    if (ok && run.cost) {
+        ranking_cost(o.collection, o.model, o.tokens, o.split, &status);
+    } else if (ok && step_begin(&run, 1, true, NULL, &status)) {
+        if (gb_step_done(run.step))
+            step_end(&run, NULL, &status);
+        else
+            make(&run, &o, &status);
+    }
+    return step_close(&run, &status);
+}

@@ -1,0 +1,156 @@
+#include "vector_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A folder, with what vectors.json says where gabbro made it. */
+typedef struct shard {
+    const char *folder; /* as named */
+    char model[80];     /* "" in a folder of somebody else */
+    char texts[80];     /* what was encoded: step, and passages or split */
+    uint32_t first;     /* row of its first text */
+    uint32_t rows;      /* texts */
+    uint32_t total;     /* texts of all shards */
+    bool ours;          /* there is a vectors.json */
+} shard;
+
+static bool describe(shard *s, gb_status *status)
+{
+    char *path = gb_path_join(status, s->folder, "vectors.json");
+    if (!path)
+        return false;
+    s->ours = gb_file_exists(path);
+    json_t *json = s->ours ? json_load_file(path, 0, NULL) : NULL;
+    bool ok = !s->ours || json_is_object(json);
+    if (!ok)
+        gb_fail(status, GB_DATA, path, "encode again", "not a description of vectors");
+    const char *model = json_string_value(json_object_get(json, "model"));
+    const char *texts = json_string_value(json_object_get(json, "texts"));
+    snprintf(s->model, sizeof s->model, "%s", model ? model : "");
+    snprintf(s->texts, sizeof s->texts, "%s", texts ? texts : "");
+    s->first = (uint32_t)json_integer_value(json_object_get(json, "first"));
+    s->rows = (uint32_t)json_integer_value(json_object_get(json, "rows"));
+    s->total = (uint32_t)json_integer_value(json_object_get(json, "total"));
+    json_decref(json);
+    free(path);
+    return ok;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const shard *x = a, *y = b;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return (x->rows > y->rows) - (x->rows < y->rows);
+}
+
+/* Shards of one making, put into order, must be all of it. */
+static bool check_shards(shard *shards, size_t count, gb_status *status)
+{
+    uint32_t ours = 0;
+    uint64_t next = 0;
+    for (size_t i = 0; i < count; i++)
+        ours += shards[i].ours;
+    if (!ours)
+        return true;
+    if (ours < count)
+        return gb_fail(status, GB_DATA, shards[0].folder, NULL,
+                       "shards of gabbro encode and other vectors do not go together");
+    qsort(shards, count, sizeof *shards, by_first);
+    for (size_t i = 0; i < count; i++) {
+        const shard *s = &shards[i];
+        if (strcmp(s->model, shards[0].model) || strcmp(s->texts, shards[0].texts) ||
+            s->total != shards[0].total)
+            return gb_fail(status, GB_DATA, s->folder, "encode all shards in the same way",
+                           "other texts or another model than in %s", shards[0].folder);
+        if (s->first != next)
+            return gb_fail(status, GB_DATA, s->folder, "name every shard once",
+                           "texts %llu to %u are %s", (unsigned long long)next, s->first,
+                           s->first > next ? "missing" : "there twice");
+        next += s->rows;
+    }
+    if (next != shards[0].total)
+        return gb_fail(status, GB_DATA, shards[count - 1].folder, "name every shard once",
+                       "texts from %llu on are missing (of %u)", (unsigned long long)next,
+                       shards[0].total);
+    return true;
+}
+
+/* Ids of a folder, a line each, as the rows of a file. */
+static bool read_ids(vector_set *set, const char *folder, size_t file, uint32_t *row,
+                     gb_status *status)
+{
+    char *path = gb_path_join(status, folder, "ids.txt");
+    size_t length = 0;
+    set->ids[file] = path ? gb_read_file(path, &length, status) : NULL;
+    bool ok = set->ids[file] != NULL;
+    uint32_t wanted = gb_npy_rows(set->npy, file), count = 0;
+    for (char *at = set->ids[file]; ok && at < set->ids[file] + length;) {
+        char *end = memchr(at, '\n', (size_t)(set->ids[file] + length - at));
+        if (count < wanted)
+            set->rows[(*row)++] = at;
+        count++;
+        at = end ? end + 1 : set->ids[file] + length;
+    }
+    if (ok && count != wanted)
+        ok = gb_fail(status, GB_DATA, path, "one id a line, in the order of vectors.npy",
+                     "%u ids of %u vectors", count, wanted);
+    free(path);
+    return ok;
+}
+
+static bool open_files(vector_set *set, const shard *shards, gb_status *status)
+{
+    const char **paths = gb_alloc(set->files, sizeof *paths, status);
+    bool ok = paths != NULL;
+    for (size_t i = 0; ok && i < set->files; i++)
+        ok = (paths[i] = gb_path_join(status, shards[i].folder, "vectors.npy")) != NULL;
+    ok = ok && (set->npy = gb_npy_open(paths, set->files, status));
+    for (size_t i = 0; paths && i < set->files; i++)
+        free((char *)paths[i]);
+    free(paths);
+    if (!ok)
+        return false;
+    set->vectors = gb_npy_vectors(set->npy);
+    set->ids = gb_alloc(set->files, sizeof *set->ids, status);
+    set->rows = gb_alloc(set->vectors.rows, sizeof *set->rows, status);
+    uint32_t row = 0;
+    ok = set->ids && set->rows;
+    for (size_t i = 0; ok && i < set->files; i++)
+        ok = read_ids(set, shards[i].folder, i, &row, status);
+    return ok;
+}
+
+bool vector_set_open(vector_set *set, const step_list *folders, gb_status *status)
+{
+    *set = (vector_set){.files = folders->count};
+    shard *shards = gb_alloc(folders->count, sizeof *shards, status);
+    bool ok = shards != NULL;
+    for (size_t i = 0; ok && i < folders->count; i++) {
+        shards[i].folder = folders->items[i];
+        ok = describe(&shards[i], status);
+    }
+    ok = ok && check_shards(shards, folders->count, status) &&
+         (set->model = gb_strdup(shards[0].model, status)) && open_files(set, shards, status);
+    free(shards);
+    if (!ok)
+        vector_set_close(set);
+    return ok;
+}
+
+void vector_set_close(vector_set *set)
+{
+    gb_npy_close(set->npy);
+    for (size_t i = 0; set->ids && i < set->files; i++)
+        free(set->ids[i]);
+    free(set->ids);
+    free(set->rows);
+    free(set->model);
+    *set = (vector_set){0};
+}
+
+const char *vector_set_id(const vector_set *set, uint32_t row, size_t *length)
+{
+    *length = strcspn(set->rows[row], "\r\n");
+    return set->rows[row];
+}

@@ -1,0 +1,49 @@
+/* What a file is, by its name and its first object or line. */
+#include "data/import.h"
+#include "data/training.h"
+
+#include <string.h>
+
+static gb_file_kind object_kind(const json_t *object)
+{
+    if (training_is_example(object))
+        return GB_FILE_TRAINING;
+    if (json_object_get(object, "passages"))
+        return GB_FILE_DOCUMENTS;
+    if (json_object_get(object, "contents"))
+        return GB_FILE_CONTENTS;
+    return json_object_get(object, "docid") ? GB_FILE_CORPUS : GB_FILE_DOCUMENTS;
+}
+
+static bool table_kind(const char *path, gb_file_kind *kind, gb_status *status)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *line;
+    size_t length;
+    gb_lines *lines = gb_lines_open(path, status);
+    if (!lines)
+        return false;
+    int got = gb_lines_next(lines, &line, &length, status);
+    if (got == 1 && !strcmp(line, "id\ttext\ttitle"))
+        *kind = GB_FILE_DPR;
+    else if (strstr(name, "triples") || strstr(name, "negatives"))
+        *kind = GB_FILE_TRAINING;
+    else
+        *kind = GB_FILE_MSMARCO;
+    gb_lines_close(lines);
+    return got >= 0;
+}
+
+bool gb_import_kind(const char *path, gb_file_kind *kind, gb_status *status)
+{
+    *kind = GB_FILE_OTHER;
+    if (gb_import_ends(path, ".tsv"))
+        return table_kind(path, kind, status);
+    json_t *first;
+    if (!gb_objects_first(path, &first, status))
+        return false;
+    if (first)
+        *kind = object_kind(first);
+    json_decref(first);
+    return true;
+}

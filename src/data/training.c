@@ -1,0 +1,290 @@
+/* Training files: opening them and the examples of their lines; see training.h. */
+#include "data/training.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct training_file {
+    gb_lines *lines;          /* the file; the caller's */
+    gb_objects *objects;      /* of JSON, or NULL: lines with tabs */
+    json_t *object;           /* the current one; owns the strings */
+    bool texts;               /* strings in its lists are texts, else ids */
+    training_example example; /* the current one */
+};
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+/* The first of the members that is there. */
+static json_t *member(const json_t *object, const char *const *keys)
+{
+    for (; *keys; keys++) {
+        json_t *value = json_object_get(object, *keys);
+        if (value && !json_is_null(value))
+            return value;
+    }
+    return NULL;
+}
+
+static const char *const query_keys[] = {"query", "question", "anchor", "query_text", NULL};
+static const char *const query_id_keys[] = {"query_id", "qid", "_id", "id", NULL};
+static const char *const passage_id_keys[] = {"docid", "passage_id", "psg_id", "id", "_id", NULL};
+static const char *const text_keys[] = {"text", "contents", NULL};
+static const char *const positive_keys[] = {"positive_passages",     "positive_ctxs", "pos",
+                                            "positive_document_ids", "positive",      NULL};
+static const char *const negative_keys[] = {"negative_passages", "neg", "negative_document_ids",
+                                            "negative", NULL};
+
+/* A string, or a whole number as one: it takes the number's place in `of`, which owns it. */
+static const char *as_string(json_t *of, const char *key, json_t *value)
+{
+    char digits[24];
+    if (!json_is_integer(value))
+        return json_string_value(value);
+    snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(value));
+    json_t *string = json_string(digits);
+    json_object_set_new(of, key, string);
+    return json_string_value(string);
+}
+
+static const char *id_of(json_t *object, const char *const *keys)
+{
+    for (; *keys; keys++) {
+        json_t *value = json_object_get(object, *keys);
+        if (value && !json_is_null(value))
+            return as_string(object, *keys, value);
+    }
+    return NULL;
+}
+
+static bool add(training_list *list, training_passage passage, gb_status *status)
+{
+    if (!gb_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items, status))
+        return false;
+    list->items[list->count++] = passage;
+    return true;
+}
+
+static bool wrong(const training_file *file, gb_status *status, const char *what)
+{
+    return gb_lines_fail(file->lines, status,
+                         "the layouts that are read are described in docs/formats.md", "%s", what);
+}
+
+static bool add_object(training_file *file, json_t *item, training_list *list, gb_status *status)
+{
+    const json_t *title = json_object_get(item, "title");
+    training_passage passage = {.id = id_of(item, passage_id_keys),
+                                .title = json_is_string(title) ? json_string_value(title) : "",
+                                .text = json_string_value(member(item, text_keys))};
+    if (!passage.id && !passage.text)
+        return wrong(file, status, "a passage without \"docid\" and without \"text\"");
+    return add(list, passage, status);
+}
+
+/* A passage, a list of them, or an object of lists. */
+static bool add_passages(training_file *file, json_t *value, training_list *list, gb_status *status)
+{
+    size_t index;
+    const char *key;
+    json_t *item;
+    if (!value || json_is_null(value))
+        return true;
+    if (json_is_object(value) && (member(value, passage_id_keys) || member(value, text_keys)))
+        return add_object(file, value, list, status);
+    if (json_is_object(value)) {
+        json_object_foreach(value, key, item)
+        {
+            if (!add_passages(file, item, list, status))
+                return false;
+        }
+        return true;
+    }
+    if (json_is_string(value)) {
+        const char *text = json_string_value(value);
+        bool is_text = file->texts;
+        return add(
+            list,
+            (training_passage){is_text ? NULL : text, is_text ? "" : NULL, is_text ? text : NULL},
+            status);
+    }
+    if (!json_is_array(value))
+        return wrong(file, status, "passages are neither objects nor strings nor ids");
+    json_array_foreach(value, index, item)
+    {
+        if (json_is_array(item))
+            return wrong(file, status, "passages of token ids: give the file of texts");
+        if (!json_is_integer(item)) {
+            if (!add_passages(file, item, list, status))
+                return false;
+            continue;
+        }
+        char digits[24];
+        snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(item));
+        json_t *string = json_string(digits); /* the array owns it */
+        json_array_set_new(value, index, string);
+        if (!add(list, (training_passage){.id = json_string_value(string)}, status))
+            return false;
+    }
+    return true;
+}
+
+static bool add_answers(training_file *file, gb_status *status)
+{
+    training_example *e = &file->example;
+    json_t *answers = json_object_get(file->object, "answers"), *item;
+    size_t index;
+    json_array_foreach(answers, index, item)
+    {
+        if (!json_is_string(item))
+            return wrong(file, status, "\"answers\" is not a list of strings");
+        if (!gb_grow(&e->answers, &e->answer_capacity, e->answer_count + 1, sizeof *e->answers,
+                     status))
+            return false;
+        e->answers[e->answer_count++] = json_string_value(item);
+    }
+    return true;
+}
+
+/* "negative_1", "negative_2", ... of mined n-tuples. */
+static bool add_numbered(training_file *file, gb_status *status)
+{
+    for (int i = 1;; i++) {
+        char key[24];
+        snprintf(key, sizeof key, "negative_%d", i);
+        json_t *value = json_object_get(file->object, key);
+        if (!value)
+            return true;
+        if (!add_passages(file, value, &file->example.negatives, status))
+            return false;
+    }
+}
+
+static bool read_object(training_file *file, gb_status *status)
+{
+    training_example *e = &file->example;
+    json_t *query = member(file->object, query_keys);
+    if (query && !json_is_string(query))
+        return wrong(file, status,
+                     json_is_array(query) ? "queries of token ids: give the file of texts"
+                                          : "the query is not a string");
+    e->query = json_string_value(query);
+    e->query_id = id_of(file->object, query_id_keys);
+    file->texts = e->query && !json_object_get(file->object, "positive_document_ids") &&
+                  !json_object_get(file->object, "negative_document_ids");
+    if (!e->query && !e->query_id)
+        return wrong(file, status, "neither \"query\" nor \"query_id\"");
+    json_t *hard = json_object_get(file->object, "hard_negative_ctxs");
+    json_t *negatives = member(file->object, negative_keys);
+    if (json_array_size(hard))
+        negatives = hard;
+    else if (!negatives)
+        negatives = json_object_get(file->object, "negative_ctxs");
+    return add_passages(file, member(file->object, positive_keys), &e->positives, status) &&
+           add_passages(file, negatives, &e->negatives, status) && add_numbered(file, status) &&
+           add_answers(file, status);
+}
+
+bool training_is_example(const json_t *object)
+{
+    static const char *const marks[] = {
+        "negative_passages",     "hard_negative_ctxs", "neg", "negative",
+        "negative_document_ids", "negative_1",         NULL};
+    return member(object, positive_keys) || member(object, marks);
+}
+
+/* ---- lines with tabs ----------------------------------------------------------------------- */
+
+/* An id: no blank in it, and no comma. */
+static bool is_id(const char *field)
+{
+    return *field && !strpbrk(field, " ,");
+}
+
+static bool add_ids(training_file *file, char *ids, gb_status *status)
+{
+    for (char *id; (id = strsep(&ids, ","));)
+        if (*id && !add(&file->example.negatives, (training_passage){.id = id}, status))
+            return false;
+    return file->example.negatives.count || wrong(file, status, "a query without negatives");
+}
+
+static bool read_line(training_file *file, char *line, gb_status *status)
+{
+    training_example *e = &file->example;
+    char *fields[4];
+    int count = 0;
+    while (line && count < 4)
+        fields[count++] = strsep(&line, "\t");
+    if (count == 2 && is_id(fields[0])) {
+        e->query_id = fields[0];
+        return add_ids(file, fields[1], status);
+    }
+    if (count != 3)
+        return wrong(file, status,
+                     "neither query, positive, negative nor query id and ids, with tabs between");
+    if (is_id(fields[0]) && is_id(fields[1]) && is_id(fields[2])) {
+        e->query_id = fields[0];
+        return add(&e->positives, (training_passage){.id = fields[1]}, status) &&
+               add(&e->negatives, (training_passage){.id = fields[2]}, status);
+    }
+    e->query = fields[0];
+    return add(&e->positives, (training_passage){NULL, "", fields[1]}, status) &&
+           add(&e->negatives, (training_passage){NULL, "", fields[2]}, status);
+}
+
+/* ---- the file ------------------------------------------------------------------------------ */
+
+training_file *training_open(gb_lines *lines, const char *path, gb_status *status)
+{
+    bool json;
+    training_file *file =
+        gb_objects_are_in(path, &json, status) ? gb_alloc(1, sizeof *file, status) : NULL;
+    if (!file)
+        return NULL;
+    file->lines = lines;
+    if (json && !(file->objects = gb_objects_open(lines, path, status))) {
+        free(file);
+        return NULL;
+    }
+    return file;
+}
+
+int training_next(training_file *file, const training_example **example, gb_status *status)
+{
+    training_example *e = &file->example;
+    e->query = e->query_id = NULL;
+    e->positives.count = e->negatives.count = e->answer_count = 0;
+    json_decref(file->object);
+    file->object = NULL;
+    int got;
+    if (file->objects) {
+        got = gb_objects_next(file->objects, &file->object, status);
+        if (got == 1 && !read_object(file, status))
+            got = -1;
+    } else {
+        char *line;
+        size_t length;
+        while ((got = gb_lines_next(file->lines, &line, &length, status)) == 1 && length == 0)
+            ;
+        if (got == 1 && (!gb_utf8_valid(line, length) || memchr(line, '\0', length))) {
+            gb_lines_fail(file->lines, status, "save the file as UTF-8", "invalid UTF-8");
+            got = -1;
+        }
+        if (got == 1 && !read_line(file, line, status))
+            got = -1;
+    }
+    *example = e;
+    return got;
+}
+
+void training_close(training_file *file)
+{
+    if (!file)
+        return;
+    gb_objects_close(file->objects);
+    json_decref(file->object);
+    free(file->example.positives.items);
+    free(file->example.negatives.items);
+    free(file->example.answers);
+    free(file);
+}

@@ -1,0 +1,77 @@
+/* Training files: queries with their positive and negative passages, in the layouts that kits have.
+ *
+ * JSON objects, one a line or all in one array (plain, gzip or zstd):
+ *   query      "query", "question", "anchor" or "query_text"; its id "query_id", "qid", "_id", "id"
+ *   positives  "positive_passages", "positive_ctxs", "pos", "positive_document_ids", "positive"
+ *   negatives  "negative_passages", "hard_negative_ctxs" (else "negative_ctxs"), "neg",
+ *              "negative_document_ids", "negative", "negative_1", "negative_2", ...
+ *   answers    "answers"
+ * (Tevatron, DPR, FlagEmbedding, sentence-transformers). A passage is an object of "docid",
+ * "passage_id", "psg_id", "id" or "_id", "title", "text"; or a text, or, where the query has no
+ * text either, or as a number, an id. "neg" may be an object of lists, one a system.
+ * Lines with tabs: query id, positive id, negative id (MS MARCO's triples); query id, ids with
+ * commas between (coCondenser's); query, positive, negative as texts. */
+#ifndef GABBRO_DATA_TRAINING_H
+#define GABBRO_DATA_TRAINING_H
+
+#include "data/json.h"
+
+/* A passage of an example; what the file does not say is NULL. */
+typedef struct training_passage {
+    const char *id;    /* external id */
+    const char *title; /* may be empty */
+    const char *text;  /* of the passage */
+} training_passage;
+
+/* Growable list. */
+typedef struct training_list {
+    training_passage *items; /* passages in the file's order */
+    size_t count;            /* in use */
+    size_t capacity;         /* allocated */
+} training_list;
+
+/* One query of a training file; valid until the next one is read. */
+typedef struct training_example {
+    const char *query_id;    /* or NULL */
+    const char *query;       /* text, or NULL */
+    training_list positives; /* may be none */
+    training_list negatives; /* may be none */
+    const char **answers;    /* strings */
+    size_t answer_count;     /* in use */
+    size_t answer_capacity;  /* allocated */
+} training_example;
+
+typedef struct training_file training_file;
+/* lines: the open file, which stays the caller's; path: the same, to look inside. */
+training_file *training_open(gb_lines *lines, const char *path, gb_status *status);
+/* 1: *example, 0: end, -1: error in status. */
+int training_next(training_file *file, const training_example **example, gb_status *status);
+void training_close(training_file *file); /* NULL ok */
+
+/* Has the object the marks of an example? */
+bool training_is_example(const json_t *object);
+
+/* ---- objects of a file, whatever its lines (objects.c) ---- */
+
+/* Does the file begin as one with objects does? */
+bool gb_objects_are_in(const char *path, bool *objects, gb_status *status);
+typedef struct gb_objects gb_objects;
+gb_objects *gb_objects_open(gb_lines *lines, const char *path, gb_status *status);
+/* 1: *object is a new reference, 0: end, -1: error in status. */
+int gb_objects_next(gb_objects *objects, json_t **object, gb_status *status);
+void gb_objects_close(gb_objects *objects); /* NULL ok; the lines stay open */
+/* First object of a file: *object is a new reference, or NULL where the file has none. False when
+ * the file cannot be read, or its first object is damaged. */
+bool gb_objects_first(const char *path, json_t **object, gb_status *status);
+
+/* ---- tab-separated values with quotes (quoted.c) ---- */
+
+/* Next record as Python's csv module reads it with tabs: a field that starts with a quote ends with
+ * one, "" in it is a quote, line ends in it belong to it. Returns the number of fields (at most
+ * `most`, the rest dropped), 0 at the end, -1 with status. The fields lie in room. */
+int gb_quoted_next(gb_lines *lines, gb_text *room, char **fields, int most, gb_status *status);
+/* Strings of a list as Python writes it, ['a', "b"], in place: their number, or -1 where it is
+ * none. Escapes \\ \' \" \n \t \r \xHH \uHHHH are understood. */
+int gb_python_strings(char *text, const char **strings, int most);
+
+#endif
