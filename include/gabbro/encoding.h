@@ -3,6 +3,7 @@
 #define GABBRO_ENCODING_H
 
 #include <gabbro/nn.h>
+#include <gabbro/padding.h>
 
 /* A recorded program that makes vectors; everything given to create must outlive it. */
 typedef struct gb_encoder gb_encoder;
@@ -15,6 +16,7 @@ gb_encoder *gb_encoder_create(gb_device *device, const gb_bert *bert, const gb_p
 bool gb_encoder_run(gb_encoder *encoder, const gb_table *tokens, const uint32_t *rows,
                     uint32_t first, uint32_t count, const char *label, float *out,
                     gb_status *status);
+gb_padding gb_encoder_padding(const gb_encoder *encoder);
 void gb_encoder_destroy(gb_encoder *encoder); /* NULL ok */
 
 #endif

@@ -307,6 +307,8 @@ typedef struct gb_train_result {
     double build_s;                   /* of them: recording programs */
     uint64_t arena_bytes;             /* activations on the device, of the largest program */
     uint32_t parts;                   /* most parts of a batch; 1: not cut */
+    uint64_t rows_used;               /* tokens of texts that this process put into batches */
+    uint64_t rows_computed;           /* the same with those that fill buckets up */
 } gb_train_result;
 
 /* Train values [gb_params_floats] in place. Losses of every step go to `log` (step, loss...) when

@@ -208,7 +208,10 @@ static bool make(step_run *run, const settings *o, gb_status *status)
     if (ok) {
         json_t *facts = step_device_facts(run);
         json_object_set_new(facts, "texts", json_integer(j.count));
-        json_object_set_new(facts, "times", step_times(gb_now_s() - start_s));
+        gb_padding rows = gb_encoder_padding(encoder);
+        json_t *times = step_times(gb_now_s() - start_s);
+        step_say_padding(times, rows.used, rows.computed);
+        json_object_set_new(facts, "times", times);
         ok = step_end(run, facts, status);
         json_decref(facts);
     }

@@ -295,6 +295,16 @@ json_t *step_times(double seconds)
     return json_pack("{s:f}", "work_s", seconds);
 }
 
+void step_say_padding(json_t *times, uint64_t used, uint64_t computed)
+{
+    if (!computed)
+        return;
+    gb_log(GB_LOG_INFO, "padding: %.1f%% of %llu rows of tokens computed",
+           100 * (double)(computed - used) / (double)computed, (unsigned long long)computed);
+    json_object_set_new(times, "rows_used", json_integer((json_int_t)used));
+    json_object_set_new(times, "rows_computed", json_integer((json_int_t)computed));
+}
+
 bool step_memory_check(const step_memory *memory, bool dropout, const char *set, char *sets,
                        gb_status *status)
 {
@@ -325,10 +335,12 @@ void step_memory_facts(const step_memory *memory, const gb_train_result *result,
 
 json_t *step_train_times(const gb_train_result *result)
 {
-    return json_pack("{s:f, s:f, s:f, s:i, s:f}", "work_s", result->seconds, "data_s",
-                     result->data_s, "build_s", result->build_s, "steps",
-                     (int)(result->steps - result->resumed_at), "gflops_per_s",
-                     result->flops / result->seconds / 1e9);
+    json_t *times =
+        json_pack("{s:f, s:f, s:f, s:i, s:f}", "work_s", result->seconds, "data_s", result->data_s,
+                  "build_s", result->build_s, "steps", (int)(result->steps - result->resumed_at),
+                  "gflops_per_s", result->flops / result->seconds / 1e9);
+    step_say_padding(times, result->rows_used, result->rows_computed);
+    return times;
 }
 
 bool step_train_cost(const gb_task *task, const gb_train_params *params, uint32_t batch,

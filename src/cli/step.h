@@ -75,6 +75,8 @@ char *step_file(const step_run *run, const char *name, gb_status *status);
 /* metrics.json of the step: an object of measure -> number or {"value", ...}. */
 bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status);
 json_t *step_times(double seconds);
+/* Says how many of the computed rows filled batches up, and adds both counts to times. */
+void step_say_padding(json_t *times, uint64_t used, uint64_t computed);
 /* Options of a training in less memory: --micro-batch and --recompute. */
 typedef struct step_memory {
     uint32_t micro_batch;  /* texts at once; 0: the whole batch */

@@ -157,6 +157,11 @@ bool gb_encoder_run(gb_encoder *e, const gb_table *tokens, const uint32_t *rows,
     return encode_all(e, count, label, status);
 }
 
+gb_padding gb_encoder_padding(const gb_encoder *e)
+{
+    return gb_exec_padding(e->exec);
+}
+
 void gb_encoder_destroy(gb_encoder *e)
 {
     if (!e)

@@ -1,5 +1,6 @@
 /* Packed batches: built on the host, declared on a tape, filled before a run. */
 #include <gabbro/nn.h>
+#include <gabbro/padding.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,7 @@ bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *
     gb_fill_order(packed->ids, packed->rows, config->vocab_size, id_starts, id_order);
     gb_fill_order(packed->positions, packed->rows, config->max_positions, position_starts,
                   position_order);
+    gb_exec_note_rows(exec, packed->rows, in->rows);
     return true;
 }
 

@@ -2,6 +2,8 @@
 #include "checkpoint.h"
 #include "train.h"
 
+#include <gabbro/padding.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +262,11 @@ static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
     result->build_s = t->build_s;
     result->parts = t->parts ? t->parts : 1;
     result->arena_bytes = largest_arena(t);
+    for (size_t i = 0; i < t->bucket_count; i++) {
+        gb_padding rows = gb_exec_padding(t->buckets[i]->exec);
+        result->rows_used += rows.used;
+        result->rows_computed += rows.computed;
+    }
 }
 
 bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *params, float *values,

@@ -1,5 +1,5 @@
 /* Texts from files: JSON lines, tab-separated queries, TREC topics. */
-#include <gabbro/retrieve.h>
+#include "topics.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -130,32 +130,63 @@ static bool tsv_line(const gb_lines *lines, char *line, gb_text_fn *each, void *
     return deliver(lines, each, ctx, line, "", tab + 1, status);
 }
 
+static bool top_line(topics_top *top, const gb_lines *lines, const char *line, gb_text_fn *each,
+                     void *ctx, gb_status *status)
+{
+    bool ended;
+    return topics_top_line(top, lines, line, &ended, status) &&
+           (!ended || deliver(lines, each, ctx, top->id.data, "", top->text.data, status));
+}
+
+/* What the first line with something in it says: '{', '[', "<D" as 'D', "<t" as 't', else a letter
+ * of a line with tabs. */
+static char kind_of(const char *line)
+{
+    line += strspn(line, " \t");
+    return strncmp(line, "<top>", 5) == 0 ? 't'
+           : *line == '<'                 ? 'D'
+           : strchr("{[", *line)          ? *line
+                                          : '\t';
+}
+
 bool gb_read_queries(const char *path, gb_text_fn *each, void *ctx, gb_status *status)
 {
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return false;
     topic t = {0};
+    topics_top top = {0};
+    gb_text whole = {0}; /* of a JSON array */
     char *line, kind = '\0';
     size_t length;
     int got;
     bool ok = true;
     while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
-        if (!kind)
-            kind = line[strspn(line, " \t")];
-        if (kind == '<')
+        if (!kind && line[strspn(line, " \t")])
+            kind = kind_of(line);
+        if (kind == 't')
+            ok = top_line(&top, lines, line, each, ctx, status);
+        else if (kind == 'D')
             ok = topic_line(&t, lines, line, length, each, ctx, status);
+        else if (kind == '[')
+            gb_text_printf(&whole, "%s\n", line);
         else if (length && kind == '{')
             ok = json_line(lines, line, length, each, ctx, status);
         else if (length)
             ok = tsv_line(lines, line, each, ctx, status);
     }
     ok = ok && got == 0;
-    if (ok && t.open)
+    if (ok && whole.failed)
+        ok = gb_fail_memory(status, "reading topics");
+    if (ok && kind == '[')
+        ok = topics_cast(lines, &whole, each, ctx, status);
+    if (ok && (t.open || top.open))
         ok = gb_lines_fail(lines, status, NULL, "the file ends inside a topic");
     gb_lines_close(lines);
     gb_text_free(&t.id);
     gb_text_free(&t.text);
+    gb_text_free(&whole);
+    topics_top_free(&top);
     return ok;
 }
 

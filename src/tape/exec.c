@@ -1,6 +1,7 @@
 /* A tape on a Vulkan device: planned, recorded once, replayed. */
 #include "exec.h"
 
+#include <gabbro/padding.h>
 #include <gabbro/tiles.h>
 
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct gb_exec {
     uint64_t tickets[SLOTS];    /* last submission that used the slot */
     uint32_t slot;              /* slot of the next run */
     double flops;               /* of one run */
+    gb_padding padding;         /* rows of all batches put in */
 };
 
 gb_target gb_target_of(const gb_device *device)
@@ -247,6 +249,17 @@ void gb_exec_destroy(gb_exec *exec)
 uint64_t gb_exec_arena_bytes(const gb_exec *exec)
 {
     return exec->plan.arena_bytes;
+}
+
+void gb_exec_note_rows(gb_exec *exec, uint64_t used, uint64_t computed)
+{
+    exec->padding.used += used;
+    exec->padding.computed += computed;
+}
+
+gb_padding gb_exec_padding(const gb_exec *exec)
+{
+    return exec->padding;
 }
 
 double gb_exec_flops(const gb_exec *exec)

@@ -61,6 +61,8 @@ for count in 1 3 7; do
     found=$(run search --queries "$queries" $passages --depth 50 --piece 64)
     expect "$count shards give the run of mine" cmp "$mined/run.trec" "$found/run.trec"
 done
+# Rows of tokens: 200 passages of two words, [CLS] and [SEP], and what fills the batches up.
+expect "the rows of texts are counted" grep -q '"rows_used": 800' "$(run encode "$@")/run.json"
 shard=$(run encode "$@" --shard-index 1 --shard-count 3)
 refused "one shard of three" "are missing" search --queries "$queries" --passages "$shard"
 refused "a shard twice" "there twice" search --queries "$queries" --passages "$shard" \
@@ -82,4 +84,5 @@ expect "as many lines of negatives as triples" [ "$(wc -l <"$negatives/run.trec"
 tuned=$(run finetune --init "$model" --collection "$collection" --tokens "$tokens" \
     --negatives "$negatives" --epochs 1 --batch 4 --negatives-per-query 1)
 expect "a retriever is trained with them" [ -f "$tuned/model/model.safetensors" ]
+expect "and those of a training" grep -q '"rows_computed": [1-9]' "$tuned/run.json"
 checks_end

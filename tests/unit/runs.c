@@ -333,7 +333,7 @@ static void expect_topic(const gb_topics *topics, uint32_t at, const char *id, c
     cr_expect(length == strlen(text) && memcmp(got, text, length) == 0, "%.*s", (int)length, got);
 }
 
-Test(runs, queries_in_three_layouts)
+Test(runs, queries_in_four_layouts)
 {
     static const char *const texts[] = {
         "q1\tone word\nq2\ttwo \xc3\xa9 words\n",
@@ -341,8 +341,10 @@ Test(runs, queries_in_three_layouts)
         "{\"id\": \"q2\", \"title\": \"\", \"contents\": \"two \\u00e9 words\"}\n",
         "<DOC>\n<DOCNO> q1 </DOCNO>\none word\n</DOC>\n\n<DOC>\n<DOCNO>q2</DOCNO>\n"
         "two \xc3\xa9 words\n</DOC>\n",
+        "<top>\n\n<num> Number: q1\n<title> one word\n\n<desc> Description:\nnot this\n</top>\n"
+        "<top>\n<num> q2 </num>\n<title>\ntwo \xc3\xa9\nwords\n<narr>\nno\n</top>\n",
     };
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         gb_topics topics = {0};
         gb_status status = {0};
         cr_assert(gb_topics_read(help_write("queries", texts[i]), &topics, &status), "%s",
@@ -352,6 +354,20 @@ Test(runs, queries_in_three_layouts)
         expect_topic(&topics, 1, "q2", "two \xc3\xa9 words");
         gb_topics_free(&topics);
     }
+}
+
+Test(runs, turns_of_conversations)
+{
+    gb_topics topics = {0};
+    gb_status status = {0};
+    const char *text =
+        "[{\"number\": 31, \"turn\": [\n{\"number\": 1, \"raw_utterance\": \"what is "
+        "rock?\"},\n{\"number\": 2, \"raw_utterance\": \"is it old?\", "
+        "\"manual_rewritten_utterance\": \"is rock old?\"}]}]\n";
+    cr_assert(gb_topics_read(help_write("queries", text), &topics, &status), "%s", status.what);
+    expect_topic(&topics, 0, "31_1", "what is rock?");
+    expect_topic(&topics, 1, "31_2", "is rock old?");
+    gb_topics_free(&topics);
 }
 
 static const struct {
@@ -365,13 +381,17 @@ static const struct {
     {"{\"_id\": \"q1\", \"text\": \"a\"}\n{\"_id\": \"q2\"\n", "/queries:2", "not JSON"},
     {"{\"_id\": \"q1\"}\n", "/queries:1", "no \"text\""},
     {"{\"text\": \"x\"}\n", "/queries:1", "no \"_id\""},
-    {"[1]\n", "/queries:1", "no tab"},
+    {"[1]\n", "/queries:1", "without \"turn\""},
+    {"[{\"turn\": [{\"number\": 1}]}]\n", "/queries:1", "without number"},
+    {"[{\"turn\":\n", "/queries:1", "not JSON"},
     {"{\"_id\": [1], \"text\": \"x\"}\n", "/queries:1", "no \"_id\""},
     {"<DOC>\n<DOCNO> 1 </DOCNO>\ntext\n", "/queries:3", "ends inside"},
     {"<DOC>\n<DOCNO> 1\ntext\n</DOC>\n", "/queries:2", "<DOCNO>"},
     {"<DOC>\ntext\n</DOC>\n", "/queries:3", "without"},
     {"<DOC>\n<DOC>\n", "/queries:2", "inside"},
-    {"<top>\n<num> 1\n", "/queries:1", "outside of a topic"},
+    {"<top>\n<num> 1\n", "/queries:2", "ends inside"},
+    {"<top>\n<num> 1\n</top>\n", "/queries:3", "without <num> or <title>"},
+    {"<top>\n</top>\nx\n", "/queries:2", "without <num> or <title>"},
 };
 
 Test(runs, damaged_queries)
