@@ -23,7 +23,7 @@ export GABBRO_STORE
 # ---- a collection of 60 passages of 2 to 10 words, and models that know 61 words --------------------
 words='river bed ice rain round heavy light old dark stone lies in the weighs made it grams what is how of a near
     lake hill sand clay basalt granite slate chalk flint quartz layer deep cold warm wet dry north south east west
-    red blue green grey black white small large thin thick long flat'
+    red blue green grey black white small large thin thick long flat steep'
 {
     printf '[PAD]\n[SEP]\n[CLS]\n[UNK]\n[MASK]\n'
     # shellcheck disable=SC2086 # a list of words
@@ -152,7 +152,7 @@ ids_of() # FILE: passage and number of each query
 unique=$("$gabbro" filter-queries --quiet --collection "$collection" --queries "$repeats" --unique)
 grep '"number":0,' greedy >wanted
 expect "repeated queries are dropped" cmp -s "$unique/queries.jsonl" wanted
-vocabulary=$("$gabbro" vocabulary --quiet --collection "$collection" --from vocab.txt) &&
+vocabulary=$("$gabbro" vocabulary --quiet --from vocab.txt) &&
     tokens=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" --generated "$whole" \
         --passage-tokens 16 --query-tokens 16) &&
     retriever=$("$gabbro" pretrain none --quiet --collection "$collection" --tokens "$tokens" \

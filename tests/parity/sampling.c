@@ -97,11 +97,11 @@ static double misfit(const drawing *d, const char *setting, bool second)
     return chi / bound(degrees);
 }
 
-static void draw(const char *model, const char *setting, gb_pick_params how, uint32_t times)
+static void draw(const char *name, const char *setting, gb_pick_params how, uint32_t times)
 {
     gb_status status = {0};
     char folder[512], path[600], what[100];
-    snprintf(folder, sizeof folder, "%s/%s", GB_GOLDEN, model);
+    snprintf(folder, sizeof folder, "%s/%s", GB_GOLDEN, name);
     snprintf(path, sizeof path, "%s/sampling.safetensors", folder);
     drawing d = {.numbers = gb_safetensors_open(path, &status), .times = times};
     MUST(d.numbers);
@@ -115,7 +115,7 @@ static void draw(const char *model, const char *setting, gb_pick_params how, uin
     gb_generation work = {&d, next_prompt, count_text, false};
     MUST(gb_generate_all(generator, &work, &how, &status));
     for (int second = 0; second < 2; second++) {
-        snprintf(what, sizeof what, "%s, %s token of 20 prompts: chi square over its bound", model,
+        snprintf(what, sizeof what, "%s, %s token of 20 prompts: chi square over its bound", name,
                  second ? "second" : "first");
         trust(what, PEER, misfit(&d, setting, second), 1);
         cr_expect_gt(misfit(&d, "other", second), 1, "other settings fit too");
