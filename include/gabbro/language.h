@@ -6,6 +6,7 @@
 
 #include <gabbro/folder.h>
 #include <gabbro/ops.h>
+#include <gabbro/packed.h>
 
 /* ---- the model
  * ----------------------------------------------------------------------------------- */
@@ -29,6 +30,9 @@ typedef struct gb_language {
     uint32_t encoded;                    /* texts of the encoder in it */
     uint32_t cached, cached_encoded;     /* most rows of a text in it, and of its encoder's */
     uint32_t *self_cache, *cross_cache;  /* [decoder_layers] parameters [texts * rows, 2K] */
+    gb_packing packing;                  /* of its matrices, but for norms and biases */
+    uint32_t *widths;                    /* [width_count] columns of a parameter that is packed, or 0 */
+    size_t width_count, width_capacity;  /* parameters up to its last one, and room */
 } gb_language;
 
 /* What a model with a cache of keys and values is declared with; all 0: none. */
@@ -38,6 +42,7 @@ typedef struct gb_language_cache {
     uint32_t encoded; /* rows of the encoder for each (T5) */
     uint32_t encoded_texts; /* texts of the encoder, which may wait for a slot or serve several;
                                0: slots */
+    gb_packing packing;     /* how matrices are kept; without gradients unless GB_PACKED_NOT */
 } gb_language_cache;
 
 /* Declare the parameters; the caller freezes. gb_language_free after use. */
@@ -49,6 +54,16 @@ void gb_language_free(gb_language *lm);
  * another shape. */
 bool gb_language_load(const char *folder, const gb_params *params, float *values,
                       gb_status *status);
+/* The same into a state, packed as declared, one tensor after the other: the host holds one at a
+ * time. The cache stays as it is. GB_DATA too when a weight is beyond the type it is kept in. */
+bool gb_language_upload(const char *folder, const gb_language *lm, const gb_params *params,
+                        gb_state *state, gb_status *status);
+/* Bytes of all parameters, caches among them. */
+bool gb_language_bytes(const gb_language_config *config, const gb_language_cache *cache,
+                       uint64_t *bytes, gb_status *status);
+/* GB_MEMORY with the numbers, and what packing would fit, when they exceed `budget` bytes. */
+bool gb_language_fits(const char *folder, const gb_language_config *config,
+                      const gb_language_cache *cache, uint64_t budget, gb_status *status);
 
 /* ---- programs
  * ------------------------------------------------------------------------------------ */
@@ -111,6 +126,11 @@ bool gb_pick_token(const float *logits, uint32_t count, const gb_pick_params *pa
 typedef struct gb_generator gb_generator;
 gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_t slots,
                                   uint32_t longest, uint32_t most_new, gb_status *status);
+/* The same with its matrices kept in fewer bits. GB_MEMORY before anything is read if the weights
+ * exceed the device's memory. */
+gb_generator *gb_generator_create_packed(gb_device *device, const char *folder, uint32_t slots,
+                                         uint32_t longest, uint32_t most_new, gb_packing packing,
+                                         gb_status *status);
 void gb_generator_destroy(gb_generator *generator);
 const gb_language_config *gb_generator_config(const gb_generator *generator);
 

@@ -28,6 +28,8 @@ typedef struct settings {
     double temperature, top_p;                /* of sampling */
     uint64_t seed;                            /* of sampling */
     bool dry_run;                             /* say what it takes */
+    const char *weights;                      /* how matrices are kept, by name */
+    gb_packing packing;                       /* the same */
 } settings;
 
 /* A passage of which some texts are made. */
@@ -163,11 +165,14 @@ static bool take_text(void *self, uint32_t passage, uint32_t query, const uint32
 static json_t *description(const making *m, const char *weights)
 {
     const settings *o = m->o;
-    return json_pack("{s:s, s:s, s:s, s:I, s:{s:f, s:i, s:f, s:i, s:i}}", "generator", o->name,
-                     "weights", weights, "prompt", m->prompt.name, "seed", (json_int_t)o->seed,
-                     "settings", "temperature", o->temperature, "top_k", (int)o->top_k, "top_p",
-                     o->top_p, "most_tokens", (int)o->most_tokens, "prompt_tokens",
-                     (int)o->prompt_tokens);
+    json_t *line = json_pack("{s:s, s:s, s:s, s:I, s:{s:f, s:i, s:f, s:i, s:i}}", "generator",
+                             o->name, "weights", weights, "prompt", m->prompt.name, "seed",
+                             (json_int_t)o->seed, "settings", "temperature", o->temperature,
+                             "top_k", (int)o->top_k, "top_p", o->top_p, "most_tokens",
+                             (int)o->most_tokens, "prompt_tokens", (int)o->prompt_tokens);
+    if (o->packing)
+        json_object_set_new(json_object_get(line, "settings"), "weights", json_string(o->weights));
+    return line;
 }
 
 static bool write_query(making *m, FILE *out, uint32_t passage, uint32_t number, const char *query,
@@ -299,9 +304,9 @@ static bool make_texts(making *m, step_run *run, gb_status *status)
     uint32_t done = gb_journal_count(m->journal), wanted = m->end - m->first;
     if (done == wanted)
         return true;
-    if (!step_device(run, status) ||
-        !(m->generator = gb_generator_create(run->device, m->folder, o->batch, o->prompt_tokens,
-                                             o->most_tokens, status)))
+    if (!step_device(run, status) || !(m->generator = gb_generator_create_packed(
+                                           run->device, m->folder, o->batch, o->prompt_tokens,
+                                           o->most_tokens, o->packing, status)))
         return false;
     gb_pick_params how = {.sample = o->temperature > 0,
                           .temperature = (float)o->temperature,
@@ -368,21 +373,6 @@ static bool copy_out(const step_run *run, const char *to, gb_status *status)
 
 /* ---- what it takes ---- */
 
-static bool bytes_of(const gb_language_config *config, const gb_language_cache *cache,
-                     uint64_t *bytes, gb_status *status)
-{
-    gb_language lm = {0};
-    gb_params *params = gb_params_create(status);
-    bool ok = params && gb_language_declare(params, config, cache, &lm, status);
-    if (ok) {
-        gb_params_freeze(params);
-        *bytes = gb_params_floats(params) * sizeof(float);
-    }
-    gb_language_free(&lm);
-    gb_params_destroy(params);
-    return ok;
-}
-
 /* NAME=NUMBER words: prompts are counted in a sample, texts are as long as they may be. */
 static bool say_cost(making *m, const settings *o, gb_status *status)
 {
@@ -396,8 +386,9 @@ static bool say_cost(making *m, const settings *o, gb_status *status)
     gb_language_cache none = {0};
     gb_language_cache cache =
         gb_generator_cache(&config, o->batch, o->prompt_tokens, o->most_tokens);
-    ok =
-        ok && bytes_of(&config, &none, &weights, status) && bytes_of(&config, &cache, &all, status);
+    none.packing = cache.packing = o->packing;
+    ok = ok && gb_language_bytes(&config, &none, &weights, status) &&
+         gb_language_bytes(&config, &cache, &all, status);
     uint32_t passages = m->end - m->first, sampled = 0;
     uint32_t sample = passages < COST_SAMPLE ? passages : COST_SAMPLE;
     double tokens = 0, flops = 0;
@@ -463,7 +454,9 @@ static int run_generate(step_run *run, settings *o, gb_status *status)
 {
     making m = {0};
     const char *out = o->out;
-    bool ok = resolve(o, &m.prompt, status);
+    bool ok = resolve(o, &m.prompt, status) && gb_packing_find(o->weights, &o->packing, status);
+    if (o->packing)
+        run->shader_set = "language,packed";
     o->out = NULL; /* no part of the step's key */
     if (ok && (o->dry_run || run->cost)) {
         say_cost(&m, o, status);
@@ -491,7 +484,8 @@ int gb_cli_generate(int argc, char **argv)
                   .shard_count = 1,
                   .temperature = -1,
                   .top_p = -1,
-                  .seed = 42};
+                  .seed = 42,
+                  .weights = "fp32"};
     const step_option options[] = {
         {"model", OPTION_TEXT, &o.model, true, true, "language model: step or folder"},
         {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
@@ -510,6 +504,8 @@ int gb_cli_generate(int argc, char **argv)
         {"shard-index", OPTION_U32, &o.shard_index, false, false, "part of the passages (0)"},
         {"shard-count", OPTION_U32, &o.shard_count, false, false, "how many parts (1)"},
         {"name", OPTION_TEXT, &o.name, false, false, "of the generator (the model folder's)"},
+        {"weights", OPTION_TEXT, &o.weights, false, false,
+         "kept on the device as fp32, fp16, bf16 or q8 (blocks of 8-bit numbers)", true},
         {"out", OPTION_TEXT, &o.out, false, false, "also write the queries to this file", true},
         {"dry-run", OPTION_FLAG, &o.dry_run, false, false, "say what it takes, and end", true},
         {0}};

@@ -93,24 +93,23 @@ static bool build_decoder(gb_generator *g, generator_program *p, uint32_t prompt
 
 static bool load(gb_generator *g, gb_device *device, const char *folder, gb_status *status)
 {
-    float *values = gb_alloc(gb_params_floats(g->params), sizeof *values, status);
-    bool ok = values && gb_language_load(folder, g->params, values, status);
-    g->state = ok ? gb_state_create(device, g->params, false, status) : NULL;
-    ok = g->state && gb_state_write(g->state, GB_ARENA_PARAMS, values, status);
-    free(values);
-    return ok;
+    g->state = gb_state_create(device, g->params, false, status);
+    return g->state && gb_language_upload(folder, &g->lm, g->params, g->state, status);
 }
 
 gb_language_cache gb_generator_cache(const gb_language_config *config, uint32_t slots,
                                      uint32_t longest, uint32_t most_new)
 {
     bool encoder = config->layers > 0;
-    return (gb_language_cache){slots, encoder ? most_new : longest + most_new, longest,
-                               slots + at_once(slots)};
+    return (gb_language_cache){.slots = slots,
+                               .longest = encoder ? most_new : longest + most_new,
+                               .encoded = longest,
+                               .encoded_texts = slots + at_once(slots)};
 }
 
 /* Sizes of the caches and of the encoder's program. */
-static bool declare(gb_generator *g, const char *folder, uint32_t slots, gb_status *status)
+static bool declare(gb_generator *g, gb_device *device, const char *folder, uint32_t slots,
+                    gb_packing packing, gb_status *status)
 {
     gb_language_config config;
     char *path = gb_path_join(status, folder, "config.json");
@@ -128,16 +127,19 @@ static bool declare(gb_generator *g, const char *folder, uint32_t slots, gb_stat
         return gb_fail(status, GB_USAGE, folder, "shorten the prompts or make fewer tokens",
                        "%u tokens of prompt and %u new ones; the model takes %u", g->longest,
                        g->most_new, config.max_positions);
-    if (!gb_language_declare(g->params, &config, &cache, &g->lm, status))
+    cache.packing = packing;
+    if (!gb_language_fits(folder, &config, &cache, gb_device_get_caps(device)->memory_bytes,
+                          status) ||
+        !gb_language_declare(g->params, &config, &cache, &g->lm, status))
         return false;
     gb_params_freeze(g->params);
     return true;
 }
 
 static bool create(gb_generator *g, gb_device *device, const char *folder, uint32_t slots,
-                   gb_status *status)
+                   gb_packing packing, gb_status *status)
 {
-    if (!declare(g, folder, slots, status))
+    if (!declare(g, device, folder, slots, packing, status))
         return false;
     const gb_language *lm = &g->lm;
     bool encoder = lm->config.layers > 0;
@@ -155,6 +157,14 @@ static bool create(gb_generator *g, gb_device *device, const char *folder, uint3
 gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_t slots,
                                   uint32_t longest, uint32_t most_new, gb_status *status)
 {
+    return gb_generator_create_packed(device, folder, slots, longest, most_new, GB_PACKED_NOT,
+                                      status);
+}
+
+gb_generator *gb_generator_create_packed(gb_device *device, const char *folder, uint32_t slots,
+                                         uint32_t longest, uint32_t most_new, gb_packing packing,
+                                         gb_status *status)
+{
     if (!slots || !longest || !most_new) {
         gb_fail(status, GB_USAGE, folder, NULL, "%u texts of %u tokens and %u new ones", slots,
                 longest, most_new);
@@ -166,7 +176,7 @@ gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_
     g->longest = longest;
     g->most_new = most_new;
     g->at_once = at_once(slots);
-    if (create(g, device, folder, slots, status))
+    if (create(g, device, folder, slots, packing, status))
         return g;
     gb_generator_destroy(g);
     return NULL;

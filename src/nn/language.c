@@ -100,6 +100,15 @@ bool gb_language_rows_fill(gb_exec *exec, const gb_language_rows *in, const gb_l
 
 /* ---- layers ---- */
 
+/* x W^T (+ residual). */
+static gb_tensor linear(gb_tape *tape, const gb_language *lm, gb_tensor x, uint32_t weight,
+                        gb_tensor residual)
+{
+    return lm->packing
+               ? gb_packed_linear(tape, x, gb_untrained_param(tape, weight), lm->packing, residual)
+               : gb_linear(tape, x, p(tape, weight), GB_NO_TENSOR, false, residual);
+}
+
 /* What the layers of one list of rows share. */
 typedef struct stack {
     gb_tape *tape;              /* program */
@@ -118,7 +127,7 @@ static gb_tensor normed(const stack *s, gb_tensor x, uint32_t gamma)
 
 static gb_tensor product(const stack *s, gb_tensor x, uint32_t weight)
 {
-    return gb_linear(s->tape, x, p(s->tape, weight), GB_NO_TENSOR, false, GB_NO_TENSOR);
+    return linear(s->tape, s->lm, x, weight, GB_NO_TENSOR);
 }
 
 /* W_o (attention) + x. */
@@ -136,7 +145,7 @@ static gb_tensor attended(const stack *s, gb_tensor spans, gb_tensor q, gb_tenso
         .longest_q = s->in->longest < s->in->rows ? s->in->longest : s->in->rows,
         .longest_k = cross ? s->longest_encoded : s->in->longest};
     gb_tensor a = gb_attend(s->tape, spans, q, 0, kv, 0, c->kv_heads * c->head_dim, &params);
-    return gb_linear(s->tape, a, p(s->tape, o), GB_NO_TENSOR, false, x);
+    return linear(s->tape, s->lm, a, o, x);
 }
 
 static gb_tensor self_attention(const stack *s, const gb_language_layer *layer, uint32_t index,
@@ -175,8 +184,7 @@ static gb_tensor feed_forward(const stack *s, const gb_language_layer *layer, gb
                                   [GB_LANGUAGE_SILU] = GB_ACT_SILU};
     const gb_language_config *c = &s->lm->config;
     gb_tensor up = product(s, normed(s, x, layer->norm2), layer->up);
-    return gb_linear(s->tape, gb_gate(s->tape, up, acts[c->act], c->gated), p(s->tape, layer->down),
-                     GB_NO_TENSOR, false, x);
+    return linear(s->tape, s->lm, gb_gate(s->tape, up, acts[c->act], c->gated), layer->down, x);
 }
 
 /* The rows of the words, and the bias by distance. */
@@ -185,7 +193,11 @@ static gb_tensor begin(stack *s, uint32_t bias)
     s->bias = s->in->buckets == GB_NO_TENSOR ? GB_NO_TENSOR
                                              : gb_look_up(s->tape, p(s->tape, bias), s->in->buckets,
                                                           s->in->by_bucket, GB_NO_TENSOR);
-    return gb_look_up(s->tape, p(s->tape, s->lm->word), s->in->ids, s->in->by_id, GB_NO_TENSOR);
+    const gb_language *lm = s->lm;
+    return lm->packing
+               ? gb_packed_look_up(s->tape, gb_untrained_param(s->tape, lm->word), lm->packing,
+                                   lm->config.hidden_size, s->in->ids)
+               : gb_look_up(s->tape, p(s->tape, lm->word), s->in->ids, s->in->by_id, GB_NO_TENSOR);
 }
 
 gb_tensor gb_language_encode(gb_tape *tape, const gb_language *lm, const gb_language_rows *in)
@@ -200,8 +212,7 @@ gb_tensor gb_language_encode(gb_tape *tape, const gb_language *lm, const gb_lang
 void gb_language_keep(gb_tape *tape, const gb_language *lm, gb_tensor encoded, gb_tensor pick)
 {
     for (uint32_t l = 0; l < lm->config.decoder_layers; l++) {
-        gb_tensor kv = gb_linear(tape, encoded, p(tape, lm->decoder[l].cross_kv), GB_NO_TENSOR,
-                                 false, GB_NO_TENSOR);
+        gb_tensor kv = linear(tape, lm, encoded, lm->decoder[l].cross_kv, GB_NO_TENSOR);
         gb_replace_rows(tape, gb_untrained_param(tape, lm->cross_cache[l]), kv, pick);
     }
 }
@@ -231,5 +242,5 @@ gb_tensor gb_language_logits(gb_tape *tape, const gb_language *lm, gb_tensor sta
     const gb_language_config *c = &lm->config;
     if (c->kind == GB_LANGUAGE_T5 && c->tied)
         states = gb_scale(tape, states, (float)(1 / sqrt(c->hidden_size)));
-    return gb_linear(tape, states, p(tape, lm->output), GB_NO_TENSOR, false, GB_NO_TENSOR);
+    return linear(tape, lm, states, lm->output, GB_NO_TENSOR);
 }

@@ -1,13 +1,9 @@
-/* Parameters of T5 and LLaMA, and reading them from Hugging Face folders. What lies together here
- * (key and value, gate and up) lies apart there; everything else has the same name on both sides.
- */
-#include <gabbro/language.h>
+/* Parameters of T5 and LLaMA, by the names of Hugging Face folders, and what they take. */
+#include "nn/language.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CACHE_PREFIX "cache."
 
 /* Names of a layer's parameters behind its prefix; NULL: it has none. */
 typedef struct layer_names {
@@ -42,20 +38,26 @@ static const layer_names llama = {.norm1 = "input_layernorm.weight",
                                   .up = "mlp.gate_up_proj",
                                   .down = "mlp.down_proj.weight"};
 
-/* Joined here: the name's part, and the two that stand for it in the folders. */
-static const char *const joined[][3] = {{".kv.", ".k.", ".v."},
-                                        {".kv_proj.", ".k_proj.", ".v_proj."},
-                                        {".wi_01.", ".wi_0.", ".wi_1."},
-                                        {".gate_up_proj.", ".gate_proj.", ".up_proj."}};
-
 /* ---- declaring ---- */
 
 /* Where parameters are declared. */
 typedef struct declaring {
     gb_params *params;                /* the list */
     const gb_language_config *config; /* sizes */
+    gb_language *lm;                  /* the model */
     gb_status *status;                /* of a failure */
 } declaring;
+
+/* Columns of parameter `index`: its own, or, when it is packed, those it stands for. */
+static bool set_width(gb_language *lm, uint32_t index, uint32_t width, gb_status *status)
+{
+    if (!gb_grow(&lm->widths, &lm->width_capacity, index + 1, sizeof *lm->widths, status))
+        return false;
+    while (lm->width_count < index + 1)
+        lm->widths[lm->width_count++] = 0;
+    lm->widths[index] = width;
+    return true;
+}
 
 static bool add(const declaring *d, const char *prefix, const char *name, uint32_t rows,
                 uint32_t cols, uint32_t *index)
@@ -63,9 +65,12 @@ static bool add(const declaring *d, const char *prefix, const char *name, uint32
     char full[GB_WEIGHT_NAME];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     bool norm = strstr(name, "norm") != NULL;
-    *index = gb_params_add(d->params, full, rows, cols, !norm, norm ? GB_INIT_ONES : GB_INIT_NORMAL,
-                           (float)(1 / sqrt(cols)), d->status);
-    return *index != UINT32_MAX;
+    bool packed = d->lm->packing && !norm && !strstr(name, "relative_attention_bias");
+    uint32_t words = packed ? gb_packed_cols(d->lm->packing, cols) : cols;
+    *index =
+        gb_params_add(d->params, full, rows, words, !norm, norm ? GB_INIT_ONES : GB_INIT_NORMAL,
+                      (float)(1 / sqrt(cols)), d->status);
+    return *index != UINT32_MAX && set_width(d->lm, *index, packed ? cols : 0, d->status);
 }
 
 static bool add_layer(const declaring *d, const char *prefix, const layer_names *n,
@@ -134,7 +139,7 @@ static bool add_cache(const declaring *d, const gb_language_cache *cache, gb_lan
     for (uint32_t l = 0; cache->slots && l < d->config->decoder_layers; l++) {
         char name[64];
         for (int cross = 0; cross < (lm->cached_encoded ? 2 : 1); cross++) {
-            snprintf(name, sizeof name, CACHE_PREFIX "%s.%u", cross ? "cross" : "self", l);
+            snprintf(name, sizeof name, LANGUAGE_CACHE "%s.%u", cross ? "cross" : "self", l);
             uint32_t *index = cross ? &lm->cross_cache[l] : &lm->self_cache[l];
             uint32_t rows = cross ? lm->encoded * lm->cached_encoded : lm->slots * lm->cached;
             *index =
@@ -149,9 +154,9 @@ static bool add_cache(const declaring *d, const gb_language_cache *cache, gb_lan
 bool gb_language_declare(gb_params *params, const gb_language_config *config,
                          const gb_language_cache *cache, gb_language *lm, gb_status *status)
 {
-    declaring d = {params, config, status};
+    declaring d = {params, config, lm, status};
     uint32_t layers = config->decoder_layers;
-    *lm = (gb_language){.config = *config};
+    *lm = (gb_language){.config = *config, .packing = cache->packing};
     lm->encoder = gb_alloc(config->layers + 1, sizeof *lm->encoder, status);
     lm->decoder = gb_alloc(layers, sizeof *lm->decoder, status);
     lm->self_cache = gb_alloc(layers, sizeof *lm->self_cache, status);
@@ -173,73 +178,51 @@ void gb_language_free(gb_language *lm)
     free(lm->decoder);
     free(lm->self_cache);
     free(lm->cross_cache);
+    free(lm->widths);
     *lm = (gb_language){0};
 }
 
-/* ---- reading ---- */
+/* ---- what they take ---- */
 
-/* Rows [row0, row0 + rows) of a parameter from the tensor `name`. */
-static bool load_rows(const gb_safetensors *tensors, const char *path, const char *name,
-                      const gb_param *param, uint32_t row0, uint32_t rows, float *values,
-                      gb_status *status)
+bool gb_language_bytes(const gb_language_config *config, const gb_language_cache *cache,
+                       uint64_t *bytes, gb_status *status)
 {
-    const gb_stored *stored = gb_safetensors_find(tensors, name);
-    if (!stored)
-        return gb_fail(status, GB_DATA, path,
-                       "is it a model of the kind and size that config.json says?",
-                       "tensor %.120s is missing", name);
-    bool vector = strstr(name, "norm") != NULL;
-    float *dense = gb_alloc((size_t)rows * param->cols, sizeof *dense, status);
-    bool ok = dense && gb_stored_read(stored, vector ? param->cols : rows, vector ? 0 : param->cols,
-                                      dense, status);
-    for (uint32_t r = 0; ok && r < rows; r++)
-        for (uint32_t c = 0; ok && c < param->cols; c++) {
-            float value = dense[(size_t)r * param->cols + c];
-            values[param->offset + (uint64_t)(row0 + r) * param->ld + c] = value;
-            if (!isfinite(value))
-                ok = gb_fail(status, GB_DATA, stored->path,
-                             "the training that wrote it diverged, or the file is damaged",
-                             "tensor %s is not finite in row %u", name, r);
-        }
-    free(dense);
+    gb_language lm = {0};
+    gb_params *params = gb_params_create(status);
+    bool ok = params && gb_language_declare(params, config, cache, &lm, status);
+    if (ok) {
+        gb_params_freeze(params);
+        *bytes = gb_params_floats(params) * sizeof(float);
+    }
+    gb_language_free(&lm);
+    gb_params_destroy(params);
     return ok;
 }
 
-static bool load_param(const gb_safetensors *tensors, const char *path, const gb_param *param,
-                       float *values, gb_status *status)
+bool gb_language_fits(const char *folder, const gb_language_config *config,
+                      const gb_language_cache *cache, uint64_t budget, gb_status *status)
 {
-    for (size_t j = 0; j < sizeof joined / sizeof *joined; j++) {
-        const char *at = strstr(param->name, joined[j][0]);
-        for (uint32_t half = 0; at && half < 2; half++) {
-            char name[GB_WEIGHT_NAME];
-            snprintf(name, sizeof name, "%.*s%s%s", (int)(at - param->name), param->name,
-                     joined[j][1 + half], at + strlen(joined[j][0]));
-            if (!load_rows(tensors, path, name, param, half * param->rows / 2, param->rows / 2,
-                           values, status))
-                return false;
-        }
-        if (at)
-            return true;
+    const double gib = 1 << 30;
+    uint64_t needed, other;
+    char hint[200] = "take fewer texts at a time, or a device with more memory";
+    if (!gb_language_bytes(config, cache, &needed, status))
+        return false;
+    if (needed <= budget)
+        return true;
+    /* The first that fits: of 16 bits, bf16 takes every weight. */
+    static const gb_packing smaller[] = {GB_PACKED_BF16, GB_PACKED_Q8};
+    gb_language_cache tried = *cache;
+    for (int i = 0; i < 2; i++) {
+        tried.packing = smaller[i];
+        if (!gb_language_bytes(config, &tried, &other, status))
+            return false;
+        if (other > budget || other >= needed)
+            continue;
+        snprintf(hint, sizeof hint, "--weights %s would fit, with %.3f GiB",
+                 gb_packing_name(smaller[i]), (double)other / gib);
+        break;
     }
-    return load_rows(tensors, path, param->name, param, 0, param->rows, values, status);
-}
-
-bool gb_language_load(const char *folder, const gb_params *params, float *values, gb_status *status)
-{
-    char *path = gb_path_join(status, folder, "model.safetensors");
-    if (path && !gb_file_exists(path)) {
-        free(path);
-        path = gb_path_join(status, folder, "model.safetensors.index.json");
-    }
-    gb_safetensors *tensors = path ? gb_safetensors_open(path, status) : NULL;
-    bool ok = tensors != NULL;
-    memset(values, 0, gb_params_floats(params) * sizeof *values);
-    for (uint32_t i = 0; ok && i < gb_params_count(params); i++) {
-        const gb_param *param = gb_params_at(params, i);
-        if (strncmp(param->name, CACHE_PREFIX, strlen(CACHE_PREFIX)))
-            ok = load_param(tensors, path, param, values, status);
-    }
-    gb_safetensors_close(tensors);
-    free(path);
-    return ok;
+    return gb_fail(status, GB_MEMORY, folder, hint,
+                   "weights and caches as %s take %.3f GiB, and the device has %.3f GiB",
+                   gb_packing_name(cache->packing), (double)needed / gib, (double)budget / gib);
 }

@@ -1,7 +1,22 @@
 /* Parameters, gradients and moments on the device. */
 #include "exec.h"
 
+#include <gabbro/upload.h>
 #include <stdlib.h>
+
+enum { ZEROS = 1 << 18 }; /* floats of zeros on the host */
+
+/* Gradient rows that no kernel writes must read as zero. */
+static bool clear_all(gb_device *device, gb_buffer *buffer, uint64_t bytes, const float *zeros,
+                      gb_status *status)
+{
+    for (uint64_t at = 0; at < bytes; at += ZEROS * sizeof *zeros) {
+        uint64_t left = bytes - at, most = ZEROS * sizeof *zeros;
+        if (!gb_upload(device, buffer, at, zeros, left < most ? left : most, status))
+            return false;
+    }
+    return true;
+}
 
 gb_state *gb_state_create(gb_device *device, const gb_params *params, bool training,
                           gb_status *status)
@@ -14,14 +29,12 @@ gb_state *gb_state_create(gb_device *device, const gb_params *params, bool train
     state->device = device;
     state->params = params;
     uint64_t bytes = gb_params_floats(params) * 4;
-    float *zeros = gb_alloc(gb_params_floats(params), sizeof(float), status);
+    float *zeros = gb_alloc(ZEROS, sizeof *zeros, status);
     bool ok = zeros != NULL;
     for (int a = 0; ok && a < (training ? GB_ARENA_COUNT : 1); a++) {
         state->arenas[a] =
             gb_buffer_create(device, GB_BUFFER_DEVICE, bytes ? bytes : 256, names[a], status);
-        /* Gradient rows that no kernel writes must read as zero. */
-        ok = state->arenas[a] &&
-             (!bytes || gb_upload(device, state->arenas[a], 0, zeros, bytes, status));
+        ok = state->arenas[a] && clear_all(device, state->arenas[a], bytes, zeros, status);
     }
     free(zeros);
     if (!ok) {
@@ -46,6 +59,13 @@ bool gb_state_write(gb_state *state, gb_arena_id arena, const float *values, gb_
 {
     return gb_upload(state->device, state->arenas[arena], 0, values,
                      gb_params_floats(state->params) * 4, status);
+}
+
+bool gb_state_write_part(gb_state *state, uint64_t first, uint64_t count, const void *values,
+                         gb_status *status)
+{
+    return gb_upload(state->device, state->arenas[GB_ARENA_PARAMS], first * sizeof(float), values,
+                     count * sizeof(float), status);
 }
 
 bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status *status)

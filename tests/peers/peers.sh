@@ -38,7 +38,7 @@ python_of_pypi() # an environment in BUILD/peers
     # shellcheck disable=SC2086 # torch may be nothing
     timeout "${GABBRO_PEERS_PATIENCE:-3600}" "$build/peers/bin/pip" install --quiet $torch \
         transformers==4.44.2 tokenizers==0.19.1 sentence-transformers==3.0.1 numpy==1.26.4 \
-        safetensors pytrec-eval-terrier
+        safetensors pytrec-eval-terrier sentencepiece protobuf
 }
 
 # A check that is a script of its own.
@@ -178,6 +178,7 @@ if ! "$python" -c "$imports" 2>>"$work/log"; then
     exit
 fi
 script tokenizer
+script golden_pieces --compare "$golden/pieces"
 script measures "$gabbro"
 regenerate
 own_model

@@ -14,8 +14,8 @@ breaches()
                       "report fetch cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
         of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room
-        of_header["products"] = "ops"
-        of_header["padding"] = "tape"
+        of_header["products"] = of_header["packed"] = "ops"
+        of_header["padding"] = of_header["upload"] = "tape"
         of_header["search"] = of_header["npy"] = "retrieve"
         of_header["language"] = of_header["encoding"] = "nn"
         of_header["unpack"] = "base"

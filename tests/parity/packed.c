@@ -1,0 +1,197 @@
+/* Models whose weights are kept in fewer bits: what they make is what a float32 model of the same,
+ * rounded weights makes; and weights that do not fit. */
+#include "../nn/tiny.h"
+#include "trust.h"
+
+#include <gabbro/language.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PROMPTS = 5, LONGEST = 9, NEW = 10, VOCAB = 61 };
+
+/* ---- a folder of rounded weights ---- */
+
+/* Norms and the bias by distance stay as they are. */
+static void round_weight(gb_packing packing, const char *name, uint32_t rows, uint32_t cols,
+                         float *values)
+{
+    uint32_t words[256];
+    cr_assert_leq(gb_packed_cols(packing, cols), 256);
+    if (strstr(name, "norm") || strstr(name, "relative_attention_bias"))
+        return;
+    for (uint32_t r = 0; r < rows; r++) {
+        cr_assert(gb_pack_row(packing, values + (size_t)r * cols, cols, words));
+        gb_unpack_row(packing, words, cols, values + (size_t)r * cols);
+    }
+}
+
+/* The golden model `name` with its matrices rounded, as a folder beside it in the scratch folder.
+ */
+static void write_rounded(const char *name, gb_packing packing)
+{
+    gb_status status = {0};
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s/model.safetensors", GB_GOLDEN, name);
+    if (!gb_file_exists(path))
+        snprintf(path, sizeof path, "%s/%s/model.safetensors.index.json", GB_GOLDEN, name);
+    gb_safetensors *from = gb_safetensors_open(path, &status);
+    MUST(from);
+    size_t count = gb_safetensors_count(from);
+    gb_weight *weights = gb_alloc(count, sizeof *weights, &status);
+    for (size_t i = 0; i < count; i++) {
+        const gb_stored *s = gb_safetensors_at(from, i);
+        bool vector = s->rank == 1;
+        float *values = gb_alloc(s->bytes / 4, sizeof *values, &status);
+        weights[i] = (gb_weight){s->name, s->shape[0], vector ? 0 : s->shape[1], values};
+        MUST(gb_stored_read(s, s->shape[0], weights[i].cols, values, &status));
+        if (!vector)
+            round_weight(packing, s->name, (uint32_t)s->shape[0], (uint32_t)s->shape[1], values);
+    }
+    MUST(gb_make_dirs("rounded", &status));
+    MUST(gb_safetensors_write("rounded/model.safetensors", weights, count, &status));
+    size_t length;
+    snprintf(path, sizeof path, "%s/%s/config.json", GB_GOLDEN, name);
+    char *config = gb_read_file(path, &length, &status);
+    MUST(config && gb_write_file("rounded/config.json", config, length, &status));
+    free(config);
+    for (size_t i = 0; i < count; i++)
+        free((void *)weights[i].data);
+    free(weights);
+    gb_safetensors_close(from);
+}
+
+/* ---- making text ---- */
+
+typedef struct made {
+    uint32_t ids[PROMPTS][NEW]; /* tokens */
+    uint32_t counts[PROMPTS];   /* how many */
+} made;
+
+static void make(gb_device *device, const char *folder, gb_packing packing, made *m)
+{
+    gb_status status = {0};
+    uint32_t ids[PROMPTS * LONGEST], starts[PROMPTS + 1] = {0}, at[PROMPTS] = {0, 1, 2, 3, 4};
+    for (uint32_t p = 0; p < PROMPTS; p++) {
+        starts[p + 1] = starts[p] + 1 + p * 5 % LONGEST;
+        for (uint32_t i = starts[p]; i < starts[p + 1]; i++)
+            ids[i] = 2 + (p * 17 + i * 7) % (VOCAB - 3);
+    }
+    gb_generator *g = gb_generator_create_packed(device, folder, 3, LONGEST, NEW, packing, &status);
+    MUST(g);
+    gb_pick_params how = {.sample = true, .temperature = 1, .seed = 3};
+    gb_prompts prompts = {ids, starts, at, at, PROMPTS};
+    *m = (made){0};
+    MUST(gb_generate(g, &prompts, &how, m->ids[0], m->counts, &status));
+    gb_generator_destroy(g);
+}
+
+static void packed_is_rounded(const char *name)
+{
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s/%s", GB_GOLDEN, name);
+    scratch s = scratch_enter();
+    gb_device *device = tiny_device();
+    made plain, packed, rounded;
+    make(device, folder, GB_PACKED_NOT, &plain);
+    for (gb_packing packing = GB_PACKED_F16; packing <= GB_PACKED_Q8; packing++) {
+        write_rounded(name, packing);
+        make(device, folder, packing, &packed);
+        make(device, "rounded", GB_PACKED_NOT, &rounded);
+        cr_expect_arr_eq(packed.counts, rounded.counts, sizeof packed.counts, "%s, %s", name,
+                         gb_packing_name(packing));
+        cr_expect_arr_eq(packed.ids, rounded.ids, sizeof packed.ids, "%s, %s", name,
+                         gb_packing_name(packing));
+    }
+    cr_expect(memcmp(plain.ids, packed.ids, sizeof plain.ids), "q8 draws what float32 draws");
+    tiny_device_close(device);
+    scratch_leave(&s);
+}
+
+Test(packed, t5, .timeout = 100)
+{
+    packed_is_rounded("t5");
+}
+
+Test(packed, t5_gated, .timeout = 100)
+{
+    packed_is_rounded("t5v11");
+}
+
+Test(packed, llama, .timeout = 100)
+{
+    packed_is_rounded("llama");
+}
+
+/* ---- memory ---- */
+
+Test(packed, says_what_would_fit)
+{
+    gb_status status = {0};
+    gb_language_config config;
+    gb_language_cache cache = {.slots = 4, .longest = 20};
+    uint64_t bytes[4];
+    MUST(gb_language_config_read(GB_GOLDEN "/llama/config.json", &config, &status));
+    for (gb_packing p = GB_PACKED_NOT; p <= GB_PACKED_Q8; p++) {
+        cache.packing = p;
+        MUST(gb_language_bytes(&config, &cache, &bytes[p], &status));
+    }
+    cr_assert(bytes[0] > bytes[1] && bytes[1] == bytes[2] && bytes[2] > bytes[3]);
+    cache.packing = GB_PACKED_NOT;
+    cr_expect(gb_language_fits("m", &config, &cache, bytes[0], &status));
+    cr_expect_not(gb_language_fits("m", &config, &cache, bytes[0] - 1, &status));
+    cr_expect_eq(status.code, GB_MEMORY);
+    cr_expect(strstr(status.hint, "--weights bf16"), "%s", status.hint);
+    cr_expect_not(gb_language_fits("m", &config, &cache, bytes[2] - 1, &status));
+    cr_expect(strstr(status.hint, "--weights q8"), "%s", status.hint);
+    cr_expect_not(gb_language_fits("m", &config, &cache, bytes[3] - 1, &status));
+    cr_expect_not(strstr(status.hint, "--weights"), "%s", status.hint);
+    cache.packing = GB_PACKED_Q8;
+    cr_expect(gb_language_fits("m", &config, &cache, bytes[3], &status));
+}
+
+/* Before anything but config.json is read. */
+Test(packed, refuses_a_model_larger_than_the_device)
+{
+    gb_status status = {0};
+    scratch s = scratch_enter();
+    scratch_write("config.json",
+                  "{\"model_type\": \"llama\", \"vocab_size\": 61, \"hidden_size\": 65536, "
+                  "\"intermediate_size\": 1048576, \"num_attention_heads\": 64, "
+                  "\"num_hidden_layers\": 1000}");
+    gb_device *device = tiny_device();
+    cr_expect_null(gb_generator_create_packed(device, ".", 2, 8, 4, GB_PACKED_Q8, &status));
+    cr_expect_eq(status.code, GB_MEMORY);
+    cr_expect(strstr(status.what, "as q8 take") && strstr(status.what, "GiB, and the device has"),
+              "%s", status.what);
+    tiny_device_close(device);
+    scratch_leave(&s);
+}
+
+/* A weight beyond half precision is told, not made infinite. */
+Test(packed, refuses_what_half_precision_cannot_hold)
+{
+    gb_status status = {0};
+    scratch s = scratch_enter();
+    write_rounded("llama", GB_PACKED_BF16);
+    gb_safetensors *from = gb_safetensors_open("rounded/model.safetensors", &status);
+    MUST(from);
+    const gb_stored *head = gb_safetensors_find(from, "lm_head.weight");
+    long at = (long)((const char *)head->data - (const char *)gb_safetensors_at(from, 0)->data);
+    cr_assert(head && at >= 0);
+    gb_safetensors_close(from);
+    size_t length;
+    char *bytes = gb_read_file("rounded/model.safetensors", &length, &status);
+    uint64_t header;
+    float large = 1e6f;
+    memcpy(&header, bytes, sizeof header);
+    memcpy(bytes + 8 + header + (size_t)at, &large, sizeof large);
+    MUST(gb_write_file("rounded/model.safetensors", bytes, length, &status));
+    free(bytes);
+    gb_device *device = tiny_device();
+    cr_expect_null(gb_generator_create_packed(device, "rounded", 2, 8, 4, GB_PACKED_F16, &status));
+    cr_expect_eq(status.code, GB_DATA);
+    cr_expect(strstr(status.what, "lm_head.weight has a value beyond fp16"), "%s", status.what);
+    tiny_device_close(device);
+    scratch_leave(&s);
+}
