@@ -15,6 +15,7 @@ int gb_cli_doctor(int argc, char **argv);
 int gb_cli_efficiency(int argc, char **argv);
 int gb_cli_eval(int argc, char **argv);
 int gb_cli_evaluate(int argc, char **argv);
+int gb_cli_filter_queries(int argc, char **argv);
 int gb_cli_finetune(int argc, char **argv);
 int gb_cli_generate(int argc, char **argv);
 int gb_cli_mine(int argc, char **argv);

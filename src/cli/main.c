@@ -18,6 +18,7 @@ static const struct {
     {"tokenize", gb_cli_tokenize, "turn a collection's texts into token ids"},
     {"queries", gb_cli_queries, "generate queries for the passages of a collection"},
     {"generate", gb_cli_generate, "let a language model write queries for passages"},
+    {"filter-queries", gb_cli_filter_queries, "drop generated queries that do not find their passage"},
     {"pretrain", gb_cli_pretrain, "train an encoder by one of the objectives (see --help)"},
     {"finetune", gb_cli_finetune, "train a retriever with hard negatives"},
     {"curves", gb_cli_curves, "draw a measure against a number"},
