@@ -278,6 +278,8 @@ static bool read_by_content(gb_import *import, const char *folder, bool *found, 
                                     : gb_import_dpr(import, folder, status);
 }
 
+static const char no_collection[] = "no collection in this folder";
+
 /* Tell the layout by what lies at the path. */
 static bool read_path(gb_import *import, const char *path, gb_status *status)
 {
@@ -305,7 +307,7 @@ static bool read_path(gb_import *import, const char *path, gb_status *status)
                    "expected corpus.jsonl, collection.tsv, msmarco-docs.tsv, psgs_w100.tsv, "
                    "para.txt, documents.jsonl, or JSON of {\"id\", \"contents\"} or of training "
                    "examples, plain, .gz or .zst",
-                   "no collection in this folder");
+                   "%s", no_collection);
 }
 
 /* The only file or folder in a folder, or the folder itself. */
@@ -320,17 +322,57 @@ static char *only_entry(const char *folder, gb_status *status)
     return path;
 }
 
-static bool import_read(gb_import *import, gb_status *status)
+/* An archive is read as what it holds, with the files that lie beside it in `beside` (or NULL). */
+static bool read_archive(gb_import *import, const char *path, const char *beside, gb_status *status)
 {
-    const char *path = import->params->path;
-    if (gb_dir_exists(path) || !gb_import_is_tar(path))
-        return read_path(import, path, status);
     char *folder = gb_path_join(status, import->dir, "unpacked");
     bool ok = folder && gb_import_untar(path, folder, status);
     char *inside = ok ? only_entry(folder, status) : NULL;
-    ok = inside && read_path(import, inside, status) && gb_remove_tree(folder, status);
+    ok = inside && (!beside || gb_import_link_files(beside, inside, status)) &&
+         read_path(import, inside, status) && gb_remove_tree(folder, status);
     free(inside);
     free(folder);
+    return ok;
+}
+
+/* The one archive of a folder, as it is fetched; *path is NULL where there is none or more. */
+static bool find_archive(const char *folder, char **path, gb_status *status)
+{
+    gb_import_names list;
+    *path = NULL;
+    if (!gb_import_list(folder, &list, status))
+        return false;
+    size_t found = list.count, count = 0;
+    for (size_t i = 0; i < list.count; i++)
+        if (gb_import_is_tar(list.names[i])) {
+            found = i;
+            count++;
+        }
+    bool ok = count != 1 || (*path = gb_path_join(status, folder, list.names[found])) != NULL;
+    gb_import_names_free(&list);
+    return ok;
+}
+
+static bool import_read(gb_import *import, gb_status *status)
+{
+    const char *path = import->params->path;
+    if (!gb_dir_exists(path))
+        return gb_import_is_tar(path) ? read_archive(import, path, NULL, status)
+                                      : read_path(import, path, status);
+    gb_status why = {0};
+    if (read_path(import, path, &why))
+        return true;
+    char *archive = NULL;
+    if (import->passages == 0 && why.code == GB_DATA && !strcmp(why.what, no_collection) &&
+        !find_archive(path, &archive, status))
+        return false;
+    if (!archive) {
+        if (status)
+            *status = why;
+        return false;
+    }
+    bool ok = read_archive(import, archive, path, status);
+    free(archive);
     return ok;
 }
 

@@ -3,8 +3,10 @@
 #include "data/import.h"
 #include "gabbro/unpack.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BLOCK = 512, COPY_BYTES = 1 << 17, LONGEST_NAME = 1 << 16 };
 
@@ -200,5 +202,26 @@ bool gb_import_untar(const char *path, const char *folder, gb_status *status)
     gb_unpack_close(a.bytes);
     free(a.buffer);
     free(a.name);
+    return ok;
+}
+
+bool gb_import_link_files(const char *from, const char *to, gb_status *status)
+{
+    gb_import_names list;
+    char *folder = gb_dir_exists(to) ? realpath(from, NULL) : NULL;
+    bool ok = gb_import_list(from, &list, status);
+    for (size_t i = 0; ok && folder && i < list.count; i++) {
+        char *file = gb_path_join(status, folder, list.names[i]);
+        char *link = file ? gb_path_join(status, to, list.names[i]) : NULL;
+        ok = link != NULL;
+        if (ok && !gb_dir_exists(file) && !gb_import_is_tar(file) &&
+            GB_TRY_CALL(symlink(file, link)) && errno != EEXIST)
+            ok = gb_fail(status, GB_DATA, link, "check the disk", "cannot link: %s",
+                         strerror(errno));
+        free(link);
+        free(file);
+    }
+    gb_import_names_free(&list);
+    free(folder);
     return ok;
 }

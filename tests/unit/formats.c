@@ -282,6 +282,7 @@ static void write_tar(const char *name, const char *const files[][2])
 Test(formats, archives_are_read_as_they_are)
 {
     scratch s = scratch_enter();
+    cr_assert(gb_make_dirs("d", NULL));
     write_tar("marco.tar.gz", (const char *const[][2]){{"./collection.tsv", "0\tThe Elbe.\n"},
                                                        {"./queries.dev.tsv", "1\triver\n"},
                                                        {"./qrels.dev.tsv", "1\t0\t0\t1\n"},
@@ -290,6 +291,15 @@ Test(formats, archives_are_read_as_they_are)
     cr_expect_str_eq(c->splits, "dev");
     expect_row(c->texts, 0, "The Elbe.");
     cr_expect_not(gb_dir_exists("out/unpacked"));
+    gb_collection_close(c);
+    /* as it is fetched: the archive of a folder, and judgements beside it */
+    write_tar("d/all.tar.gz", (const char *const[][2]){{"m/collection.tsv", "0\tThe Elbe.\n"},
+                                                       {"m/queries.dev.tsv", "1\triver\n"},
+                                                       {NULL, NULL}});
+    scratch_write("d/qrels.dev.tsv", "1\t0\t0\t1\n");
+    c = import_plain("d", "beside");
+    cr_expect_str_eq(c->name, "d");
+    cr_expect_str_eq(c->splits, "dev");
     gb_collection_close(c);
     write_tar("up.tar.gz", (const char *const[][2]){{"../collection.tsv", "0\tx\n"}, {NULL, NULL}});
     expect_refused("up.tar.gz", "up.tar.gz", "outside");
