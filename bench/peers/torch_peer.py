@@ -133,7 +133,9 @@ class Step:
 def matmul(s, options):
     a = torch.randn((s["k"], s["m"]) if s["form"] == "TN" else (s["m"], s["k"]), device=options.device)
     b = torch.randn((s["n"], s["k"]) if s["form"] == "NT" else (s["k"], s["n"]), device=options.device)
-    if options.bf16:
+    if s.get("precision") == "fp16":
+        a, b = a.half(), b.half()
+    elif options.bf16:
         a, b = a.bfloat16(), b.bfloat16()
     a, b = (a.T if s["form"] == "TN" else a), (b.T if s["form"] == "NT" else b)
     return lambda: a @ b

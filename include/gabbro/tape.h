@@ -217,6 +217,7 @@ typedef struct gb_target {
     uint64_t max_texel_bytes;  /* largest operand that may be read as texels; 0: none */
     uint32_t avoid;            /* variants not to use, GB_QUIRK_ bits */
     uint32_t tiles;            /* choice of tiles for products, see tiles.h; 0: the profile's own */
+    gb_matrix matrix;          /* cooperative matrices for products; m 0: none */
 } gb_target;
 gb_target gb_target_of(const gb_device *device);
 

@@ -57,6 +57,20 @@ typedef enum gb_kernel_profile {
 } gb_kernel_profile;
 const char *gb_kernel_profile_name(gb_kernel_profile profile);
 
+/* Operands of products; sums are floats in all of them, and all that is stored is too. */
+typedef enum gb_precision {
+    GB_FP32, /* floats, as they are stored */
+    GB_FP16, /* rounded to half floats on their way into cooperative matrices */
+} gb_precision;
+
+/* Cooperative matrices of half floats with sums of floats: A [m,k], B [k,n], C [m,n]. */
+typedef struct gb_matrix {
+    uint32_t m, n, k; /* sizes; 0: there are none */
+    uint32_t lanes;   /* of the subgroup that holds them together */
+    bool khr;         /* of VK_KHR_cooperative_matrix, else of NV's extension */
+    bool khr_source;  /* there is a kernel compiled for KHR's */
+} gb_matrix;
+
 /* Subgroup operations usable in compute shaders (bits of gb_device_caps.subgroup_ops). */
 enum {
     GB_SUBGROUP_BASIC = 1,
@@ -78,10 +92,13 @@ enum {
     GB_QUIRK_NO_SHUFFLE_MATMUL = 128,    /* products by shuffles: by shared memory */
     GB_QUIRK_NO_SHUFFLE_ATTENTION = 256, /* attention by shuffles: every lane reads for itself */
     GB_QUIRK_NO_SHUFFLE_NORM = 512,      /* layer norm by shuffles: by rows */
+    GB_QUIRK_NO_MATRIX_KHR = 1024, /* products by KHR's matrices: NV's form of them, rewritten */
 };
 #define GB_QUIRK_SHUFFLES                                                                          \
     (GB_QUIRK_NO_SHUFFLE_MATMUL | GB_QUIRK_NO_SHUFFLE_ATTENTION | GB_QUIRK_NO_SHUFFLE_NORM)
 #define GB_QUIRK_VARIANTS (GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_SHUFFLES)
+#define GB_QUIRK_MATRICES (GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_MATRIX_KHR)
+#define GB_QUIRK_TESTED   (GB_QUIRK_VARIANTS | GB_QUIRK_MATRICES) /* what the self-test may find */
 
 /* What a device is and can do, after GABBRO_LIMITS, GABBRO_QUIRKS and GABBRO_PROFILE. */
 typedef struct gb_device_caps {
@@ -119,6 +136,8 @@ typedef struct gb_device_caps {
     bool int64;                    /* 64-bit integers */
     bool matrix_khr;               /* VK_KHR_cooperative_matrix is there */
     bool matrix_nv;                /* VK_NV_cooperative_matrix is there */
+    gb_matrix matrix;              /* those that products can use */
+    gb_precision precision;        /* of the operands of products: GB_FP32 unless asked for */
     bool subgroup_control;         /* pipelines can ask for a subgroup size */
     bool usable;                   /* has everything this program needs */
     char reason[200];              /* why not usable, or empty */
@@ -161,9 +180,12 @@ const gb_device_caps *gb_device_get_caps(const gb_device *device);
 /* Whether programs created from now on time their dispatches. */
 bool gb_device_profiling(const gb_device *device);
 void gb_device_set_profiling(gb_device *device, bool profile);
-/* Kernels of programs created from now on avoid these variants (GB_QUIRK_VARIANTS bits) instead of
+/* Kernels of programs created from now on avoid these variants (GB_QUIRK_TESTED bits) instead of
  * those that the device was opened with: for the self-test. */
 void gb_device_avoid(gb_device *device, uint32_t variants);
+/* Products of programs created from now on have operands of that precision, where the device has
+ * matrices for it: for the self-test and for measuring. */
+void gb_device_use_precision(gb_device *device, gb_precision precision);
 /* Messages the validation layer has sent so far (0 when it is off). */
 uint32_t gb_device_validation_count(const gb_device *device);
 /* Whether the validation layer is really on (it was asked for and is installed). */
@@ -180,9 +202,13 @@ uint64_t gb_device_submitted(const gb_device *device);
  * lists or opens the device later avoids the variants that were wrong, as quirks; a device that
  * was refused is not opened. Nothing is read or written with GABBRO_SELFTEST=off. */
 bool gb_selftest_known(const gb_device_caps *caps); /* true as well where nothing can be kept */
-/* wrong: GB_QUIRK_VARIANTS bits; refused: which kernels have no next best, one line, or NULL. */
+/* wrong: GB_QUIRK_VARIANTS bits, added to those of the record that is there; refused: which kernels
+ * have no next best, one line, or NULL. */
 bool gb_selftest_store(const gb_device_caps *caps, uint32_t wrong, const char *refused,
                        gb_status *status);
+/* The same of cooperative matrices, GB_QUIRK_MATRICES bits, which are tested where they are asked
+ * for. A device whose products have operands of GB_FP32 is known without. */
+bool gb_selftest_store_matrices(const gb_device_caps *caps, uint32_t wrong, gb_status *status);
 
 /* ---- memory --------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* Products: squares, and the forward products, gradients and weight gradients of a BERT layer. */
+/* Products: squares, and the forward products, gradients and weight gradients of a BERT layer; with
+ * operands rounded to half floats too where the device has cooperative matrices for them. */
 #include "bench.h"
 
 #include <dlfcn.h>
@@ -93,26 +94,33 @@ static bool blas_product(const bench *b, const shape *s, bench_times *times, gb_
 
 /* ---- cases ---- */
 
+static bool halves(const bench *b)
+{
+    return b->device && gb_device_get_caps(b->device)->precision == GB_FP16;
+}
+
 static bool measure(bench *b, void *context, bench_times *times, gb_status *status)
 {
     const shape *s = context;
     bench_program program = {
         .declare = declare, .build = build, .context = context, .times = times_in_run(s)};
     return bench_program_measure(b, &program, times, status) &&
-           (!b->sgemm || blas_product(b, s, times, status));
+           (!b->sgemm || halves(b) || blas_product(b, s, times, status));
 }
 
 static bool run(bench *b, const bench_size *size, const char *what, shape s, gb_status *status)
 {
     char name[80];
+    const char *precision = halves(b) ? " fp16" : "";
     if (size)
-        snprintf(name, sizeof name, "%s %s %s", size->name, what, form_name(s.form));
+        snprintf(name, sizeof name, "%s %s %s%s", size->name, what, form_name(s.form), precision);
     else
-        snprintf(name, sizeof name, "square %u %s", s.m, form_name(s.form));
+        snprintf(name, sizeof name, "square %u %s%s", s.m, form_name(s.form), precision);
     bench_case c = {.name = name,
                     .size = size,
-                    .shape = json_pack("{s:s, s:i, s:i, s:i}", "form", form_name(s.form), "m",
-                                       (int)s.m, "n", (int)s.n, "k", (int)s.k),
+                    .shape = json_pack("{s:s, s:i, s:i, s:i, s:s}", "form", form_name(s.form), "m",
+                                       (int)s.m, "n", (int)s.n, "k", (int)s.k, "precision",
+                                       halves(b) ? "fp16" : "fp32"),
                     .flops = flops_of(&s),
                     .bytes = 4.0 * ((double)s.m * s.k + (double)s.k * s.n + (double)s.m * s.n)};
     return bench_run_case(b, &c, measure, &s, status);
@@ -134,7 +142,7 @@ static bool layer(bench *b, const bench_size *size, const char *what, uint32_t o
     return run(b, size, name, (shape){GB_TN, out, in, t}, status);
 }
 
-bool bench_matmul(bench *b, gb_status *status)
+static bool all(bench *b, gb_status *status)
 {
     for (uint32_t n = 512; n <= 4096; n *= 2) /* 512 mini, 1024 small, the others base */
         for (int form = GB_NN; form <= GB_TN; form++)
@@ -152,4 +160,17 @@ bool bench_matmul(bench *b, gb_status *status)
             return false;
     }
     return true;
+}
+
+bool bench_matmul(bench *b, gb_status *status)
+{
+    if (!all(b, status))
+        return false;
+    if (!b->device || !gb_device_get_caps(b->device)->matrix.m)
+        return true;
+    gb_precision own = gb_device_get_caps(b->device)->precision;
+    gb_device_use_precision(b->device, GB_FP16);
+    bool ok = own == GB_FP16 || all(b, status);
+    gb_device_use_precision(b->device, own);
+    return ok;
 }

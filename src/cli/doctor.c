@@ -88,6 +88,10 @@ static void describe(const gb_device *device)
            c->matrix_nv    ? "nv"
            : c->matrix_khr ? ""
                            : "no");
+    if (c->matrix.m)
+        printf("             %u x %u x %u of half floats, by %s%s\n", c->matrix.m, c->matrix.n,
+               c->matrix.k, c->matrix.khr ? "KHR's extension" : "NV's extension",
+               c->matrix.khr && !c->matrix.khr_source ? ", rewritten from NV's form" : "");
     printf("Validation   %s\n", gb_device_validating(device) ? "on" : "layer not installed");
     printf("glslc        khr_coopmat %d, nv_coopmat %d, bfloat16 %d, float16 %d, int64 %d, "
            "subgroup_arithmetic %d\n",
@@ -97,19 +101,20 @@ static void describe(const gb_device *device)
 
 /* ---- self-test ---- */
 
-static void print_error(double worst)
+static void print_error(double worst, double tolerance)
 {
     if (worst < 0)
         printf("  %9s", "");
     else if (isnan(worst))
         printf("  %9s", "NO RUN");
     else
-        printf("  %7.1e%s", worst, worst <= SELFTEST_TOLERANCE ? "  " : " !");
+        printf("  %7.1e%s", worst, worst <= tolerance ? "  " : " !");
 }
 
 static void print_table(const selftest_report *report)
 {
-    static const char *const titles[SELFTEST_COLUMNS] = {"in use", "buffers", "next best"};
+    static const char *const titles[SELFTEST_COLUMNS] = {"in use", "buffers", "next best",
+                                                         "matrices", "NV form"};
     bool tried[SELFTEST_COLUMNS];
     printf("%-34s", "Kernels, forward and gradient");
     for (int c = 0; c < SELFTEST_COLUMNS; c++) {
@@ -124,7 +129,8 @@ static void print_table(const selftest_report *report)
         printf("  %-32s", selftest_case_name(i));
         for (int c = 0; c < SELFTEST_COLUMNS; c++)
             if (tried[c])
-                print_error(report->worst[i][c]);
+                print_error(report->worst[i][c],
+                            c >= SELFTEST_MATRICES ? SELFTEST_HALVES : SELFTEST_TOLERANCE);
         printf("\n");
     }
 }
@@ -139,6 +145,8 @@ static bool self_test(gb_device *device, bool all)
     print_table(&report);
     printf("  largest difference from float64, of the largest value; right up to %.0e; %.1f s\n",
            SELFTEST_TOLERANCE, report.seconds);
+    if (!(report.worst[0][SELFTEST_MATRICES] < 0)) /* the first case is a product */
+        printf("  matrices round operands to half floats: right up to %.0e\n", SELFTEST_HALVES);
     for (uint32_t bit = 1; bit && bit <= report.wrong; bit <<= 1)
         if (report.wrong & bit) {
             const char *what, *instead;

@@ -17,8 +17,12 @@ static const struct {
     {GB_QUIRK_NO_SHUFFLE_MATMUL, "products by shuffles", "shared memory"},
     {GB_QUIRK_NO_TEXELS, "operands as texels", "storage buffers"},
     {GB_QUIRK_NO_LANE_ROWS, "a row for each lane", "a row for each workgroup"},
+    /* only where they are asked for: */
+    {GB_QUIRK_NO_MATRIX_KHR, "products by KHR's matrices", "NV's form of them"},
+    {GB_QUIRK_NO_MATRIX, "products by cooperative matrices", "products of floats"},
 };
-#define VARIANTS (sizeof variants / sizeof *variants)
+#define VARIANTS     (sizeof variants / sizeof *variants)
+#define CPU_VARIANTS (VARIANTS - 2)
 
 void selftest_variant(uint32_t bit, const char **what, const char **instead)
 {
@@ -47,7 +51,7 @@ static double try_case(gb_device *device, size_t i, uint32_t avoid, selftest_rep
 /* The variants without which a wrong case is right; 0 if there are none. */
 static uint32_t blame(gb_device *device, size_t i, uint32_t avoid, selftest_report *report)
 {
-    for (size_t v = 0; v < VARIANTS; v++)
+    for (size_t v = 0; v < CPU_VARIANTS; v++)
         if (!(avoid & variants[v].bit) &&
             try_case(device, i, avoid | variants[v].bit, report) <= SELFTEST_TOLERANCE)
             return variants[v].bit;
@@ -67,13 +71,43 @@ static void refuse(selftest_report *report, size_t i)
              selftest_case_name(i));
 }
 
+/* All products by the form of matrices that `avoid` leaves. */
+static bool matrices_right(gb_device *device, uint32_t avoid, selftest_column column,
+                           selftest_report *report)
+{
+    bool right = true;
+    gb_device_use_precision(device, GB_FP16);
+    for (size_t i = 0; i < SELFTEST_CASES; i++) {
+        if (!selftest_case_in(i, column))
+            continue;
+        report->worst[i][column] = try_case(device, i, avoid, report);
+        right = right && report->worst[i][column] <= SELFTEST_HALVES;
+    }
+    gb_device_use_precision(device, GB_FP32);
+    return right;
+}
+
+/* Cooperative matrices are used only where they are asked for, so a device on which they are wrong
+ * is not refused: what is left then are products of floats. */
+static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all, selftest_report *report)
+{
+    const gb_device_caps *caps = gb_device_get_caps(device);
+    bool khr = caps->matrix.khr_source && !(caps->quirks & GB_QUIRK_NO_MATRIX_KHR);
+    bool right = matrices_right(device, avoid, SELFTEST_MATRICES, report);
+    bool other = khr && (all || !right) && gb_shader_find("matmul_matrix") &&
+                 matrices_right(device, avoid | GB_QUIRK_NO_MATRIX_KHR, SELFTEST_NV_FORM, report);
+    return right ? 0 : other ? GB_QUIRK_NO_MATRIX_KHR : GB_QUIRK_NO_MATRIX;
+}
+
 bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_status *status)
 {
     const gb_device_caps *caps = gb_device_get_caps(device);
-    uint32_t given = caps->quirks & GB_QUIRK_VARIANTS, avoid = given;
+    uint32_t given = caps->quirks & GB_QUIRK_TESTED, avoid = given;
+    gb_precision precision = caps->precision;
     bool cpu = caps->profile == GB_PROFILE_CPU; /* only it has variants */
     double start_s = gb_now_s();
     *report = (selftest_report){0};
+    gb_device_use_precision(device, GB_FP32);
     for (size_t i = 0; i < SELFTEST_CASES; i++) {
         for (int column = 0; column < SELFTEST_COLUMNS; column++)
             report->worst[i][column] = -1;
@@ -90,16 +124,22 @@ bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_statu
             selftest_case_in(i, SELFTEST_BUFFERS))
             report->worst[i][SELFTEST_BUFFERS] =
                 try_case(device, i, avoid | GB_QUIRK_NO_TEXELS, report);
-        if (all && cpu && avoid != GB_QUIRK_VARIANTS && selftest_case_in(i, SELFTEST_PLAIN))
+        if (all && cpu && (avoid & GB_QUIRK_VARIANTS) != GB_QUIRK_VARIANTS &&
+            selftest_case_in(i, SELFTEST_PLAIN))
             report->worst[i][SELFTEST_PLAIN] = try_case(device, i, GB_QUIRK_VARIANTS, report);
     }
+    bool matrices = caps->matrix.m && (all || precision != GB_FP32);
+    if (matrices)
+        avoid |= test_matrices(device, avoid, all, report);
     gb_device_avoid(device, avoid);
+    gb_device_use_precision(device, precision);
     report->wrong = avoid & ~given;
     report->seconds = gb_now_s() - start_s;
     if (report->failed) /* nothing is known of what did not run */
         return true;
     return gb_selftest_store(caps, report->wrong, report->refused[0] ? report->refused : NULL,
-                             status);
+                             status) &&
+           (!matrices || gb_selftest_store_matrices(caps, report->wrong, status));
 }
 
 static void warn(const gb_device_caps *caps, const selftest_report *report)

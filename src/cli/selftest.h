@@ -7,12 +7,15 @@
 
 #define SELFTEST_CASES     22
 #define SELFTEST_TOLERANCE 2e-5 /* of a tensor's largest value; sums this short are near 1e-6 */
+#define SELFTEST_HALVES    2e-3 /* the same with operands rounded to half floats, 5e-4 each */
 
 /* Sets of kernels that are tried. */
 typedef enum selftest_column {
-    SELFTEST_USED,    /* what programs will use */
-    SELFTEST_BUFFERS, /* operands from storage buffers */
-    SELFTEST_PLAIN,   /* next best of everything */
+    SELFTEST_USED,     /* what programs will use */
+    SELFTEST_BUFFERS,  /* operands from storage buffers */
+    SELFTEST_PLAIN,    /* next best of everything */
+    SELFTEST_MATRICES, /* products by cooperative matrices, where the device has them */
+    SELFTEST_NV_FORM,  /* by the next best of those */
     SELFTEST_COLUMNS
 } selftest_column;
 
@@ -24,7 +27,7 @@ bool selftest_case_in(size_t i, selftest_column column);
 bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status);
 
 typedef struct selftest_report {
-    uint32_t wrong;                                 /* GB_QUIRK_VARIANTS bits found wrong */
+    uint32_t wrong;                                 /* GB_QUIRK_TESTED bits found wrong */
     double worst[SELFTEST_CASES][SELFTEST_COLUMNS]; /* < 0: not tried; NAN: did not run */
     uint32_t failed;                                /* cases that did not run */
     char refused[400];                              /* cases with no right kernel; may be empty */

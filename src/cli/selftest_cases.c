@@ -400,31 +400,31 @@ static bool compare(check *c, float *values, double *worst, gb_status *status)
 /* Compiling is what takes long on a CPU. Stand-ins are tried where no other case has their code,
  * and with all cases once they are in use. */
 static const struct {
-    const char *name;            /* for people */
-    gb_tensor (*build)(check *); /* builds the program */
-    bool buffers, plain;         /* tried in these columns too */
-} cases[SELFTEST_CASES] = {{"matmul nn", build_nn, false, false},
-                           {"matmul nt", build_nt, false, false},
-                           {"matmul tn", build_tn, false, false},
-                           {"matmul of several tiles", build_wide, false, true},
-                           {"matmul in parts", build_split, false, false},
-                           {"linear with bias, GELU, residual", build_layer, true, true},
-                           {"layer norm", build_norm, true, true},
-                           {"attention", build_attention, true, true},
-                           {"embedding", build_embed, true, true},
-                           {"softmax loss", build_softmax, true, true},
-                           {"vocabulary loss", build_vocabulary, false, false},
-                           {"loss against sets", build_set, true, true},
-                           {"preference loss", build_preference, false, true},
-                           {"draws from a softmax", build_sampled, false, true},
-                           {"normalised rows, tanh", build_normalized, false, true},
-                           {"attention and dropout of a part", build_part, true, true},
-                           {"dropout", build_dropout, false, false},
-                           {"gathered rows", build_gather, false, true},
-                           {"combined rows", build_combined, false, true},
-                           {"momentum, replaced rows", build_followed, false, true},
-                           {"AdamW", build_adamw, true, false},
-                           {"top-k", build_top_k, false, true}};
+    const char *name;             /* for people */
+    gb_tensor (*build)(check *);  /* builds the program */
+    bool buffers, plain, product; /* tried in these columns too */
+} cases[SELFTEST_CASES] = {{"matmul nn", build_nn, false, false, true},
+                           {"matmul nt", build_nt, false, false, true},
+                           {"matmul tn", build_tn, false, false, true},
+                           {"matmul of several tiles", build_wide, false, true, true},
+                           {"matmul in parts", build_split, false, false, true},
+                           {"linear with bias, GELU, residual", build_layer, true, true, true},
+                           {"layer norm", build_norm, true, true, false},
+                           {"attention", build_attention, true, true, false},
+                           {"embedding", build_embed, true, true, false},
+                           {"softmax loss", build_softmax, true, true, false},
+                           {"vocabulary loss", build_vocabulary, false, false, true},
+                           {"loss against sets", build_set, true, true, false},
+                           {"preference loss", build_preference, false, true, false},
+                           {"draws from a softmax", build_sampled, false, true, false},
+                           {"normalised rows, tanh", build_normalized, false, true, false},
+                           {"attention and dropout of a part", build_part, true, true, false},
+                           {"dropout", build_dropout, false, false, false},
+                           {"gathered rows", build_gather, false, true, false},
+                           {"combined rows", build_combined, false, true, false},
+                           {"momentum, replaced rows", build_followed, false, true, false},
+                           {"AdamW", build_adamw, true, false, false},
+                           {"top-k", build_top_k, false, true, false}};
 
 const char *selftest_case_name(size_t i)
 {
@@ -433,8 +433,9 @@ const char *selftest_case_name(size_t i)
 
 bool selftest_case_in(size_t i, selftest_column column)
 {
-    return column == SELFTEST_USED ||
-           (column == SELFTEST_BUFFERS ? cases[i].buffers : cases[i].plain);
+    return column == SELFTEST_USED || (column == SELFTEST_BUFFERS ? cases[i].buffers
+                                       : column == SELFTEST_PLAIN ? cases[i].plain
+                                                                  : cases[i].product);
 }
 
 bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status)

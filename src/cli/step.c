@@ -217,6 +217,22 @@ static bool add_input(json_t *inputs, const step_option *o, gb_status *status)
            gb_fail_memory(status, "noting inputs");
 }
 
+/* Of the kernels that the step may use on its device. */
+static bool hash_kernels(const step_run *run, char kernels[GB_HASH_SIZE], gb_status *status)
+{
+    gb_device_params params = {.select = run->device_name};
+    gb_device_caps caps;
+    char sets[STEP_SETS + 16];
+    const char *own = run->shader_set ? run->shader_set : "";
+    if (!gb_device_find(&params, &caps, status))
+        return false;
+    bool matrices = caps.precision != GB_FP32;
+    snprintf(sets, sizeof sets, "%s%s%s", own, *own && matrices ? "," : "",
+             matrices ? "matrix" : "");
+    gb_shaders_hash(sets, kernels);
+    return true;
+}
+
 bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, gb_status *status)
 {
     json_t *settings = extra ? extra : json_object(), *inputs = json_object();
@@ -232,8 +248,7 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
     char kernels[GB_HASH_SIZE], *device = NULL;
     if (ok && on_device) {
         gb_device_params params = {.select = run->device_name};
-        gb_shaders_hash(run->shader_set, kernels);
-        ok = device_ensure(run->device_name, status) &&
+        ok = device_ensure(run->device_name, status) && hash_kernels(run, kernels, status) &&
              (device = gb_device_identity(&params, status)) != NULL;
     }
     if (ok && !run->store)

@@ -185,6 +185,50 @@ static tiling scalar_kernel(const gb_target *target, gb_kernel *kernel, const ma
     return (tiling){t->bm, t->bn, t->bk};
 }
 
+/* Tile of the kernel of cooperative matrices each way, and its depth. */
+typedef struct matrix_tile {
+    uint32_t size, depth; /* rows and columns; along k */
+} matrix_tile;
+
+/* CPU drivers spell every multiplication of a matrix out, and compile all that is unrolled. */
+static matrix_tile matrix_tile_of(const gb_matrix *matrix, const matmul_call *call)
+{
+    if (matrix->lanes < 16)
+        return (matrix_tile){32, matrix->k};
+    return call->m <= 32 || call->n <= 32 ? (matrix_tile){32, 32} : (matrix_tile){64, 32};
+}
+
+static bool has_matrices(const gb_target *target)
+{
+    return target->matrix.m && !(target->avoid & GB_QUIRK_NO_MATRIX);
+}
+
+static tiling matrix_kernel(const gb_target *target, gb_kernel *kernel, const matmul_call *call,
+                            bool epilogue)
+{
+    const gb_matrix *matrix = &target->matrix;
+    uint32_t most = target->max_invocations / matrix->lanes; /* subgroups */
+    uint32_t groups_m = most >= 4 ? 2 : 1, groups_n = most >= 2 ? 2 : 1;
+    matrix_tile tile = matrix_tile_of(matrix, call);
+    uint32_t own_m = tile.size / (groups_m * matrix->m), own_n = tile.size / (groups_n * matrix->n);
+    own_m += !own_m;
+    own_n += !own_n;
+    bool khr = matrix->khr_source && !(target->avoid & GB_QUIRK_NO_MATRIX_KHR);
+    kernel->shader = khr ? "matmul_matrix_khr" : "matmul_matrix";
+    spec(kernel, groups_m * groups_n * matrix->lanes);
+    push_flags(kernel, call, epilogue, call->k % tile.depth != 0);
+    spec(kernel, matrix->m);
+    spec(kernel, matrix->n);
+    spec(kernel, matrix->k);
+    spec(kernel, own_m);
+    spec(kernel, own_n);
+    spec(kernel, groups_m);
+    spec(kernel, groups_n);
+    spec(kernel, tile.depth);
+    spec(kernel, matrix->lanes);
+    return (tiling){groups_m * own_m * matrix->m, groups_n * own_n * matrix->n, tile.depth};
+}
+
 /* Few tiles keep the few cores of a CPU busy: there a split is rarely worth its second pass. */
 #define CPU_SPLIT_TILES 4
 
@@ -203,7 +247,8 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     if (!split)
         own.splits = 1;
     gb_kernel kernel = kernel_of(NULL, form_label(call->form));
-    bool cpu = has_cpu_kernel(emitter->target.profile, emitter->target.avoid);
+    bool matrices = has_matrices(&emitter->target);
+    bool cpu = !matrices && has_cpu_kernel(emitter->target.profile, emitter->target.avoid);
     bind(&kernel, 0, call->a, GB_READ);
     bind(&kernel, 1, call->b, GB_READ);
     if (cpu && call->k) /* a product without k has nothing to view */
@@ -214,8 +259,9 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     if (inside)
         bind(&kernel, 6, call->sums, call->accumulate_sums ? GB_READ_WRITE : GB_WRITE);
     const gb_target *target = &emitter->target;
-    tiling t = cpu ? cpu_kernel(target, &kernel, call, !split)
-                   : scalar_kernel(target, &kernel, call, !split);
+    tiling t = matrices ? matrix_kernel(target, &kernel, call, !split)
+               : cpu    ? cpu_kernel(target, &kernel, call, !split)
+                        : scalar_kernel(target, &kernel, call, !split);
     if (split)
         bind(&kernel, 2, call->partials, GB_WRITE);
     else

@@ -45,8 +45,9 @@ gb_target gb_target_of(const gb_device *device)
                            caps->profile == GB_PROFILE_CPU && !(caps->quirks & GB_QUIRK_NO_TEXELS)
                                ? caps->max_texel_bytes
                                : 0,
-                       .avoid = caps->quirks & GB_QUIRK_VARIANTS,
-                       .tiles = gb_device_tiles(device)};
+                       .avoid = caps->quirks & GB_QUIRK_TESTED,
+                       .tiles = gb_device_tiles(device),
+                       .matrix = caps->precision == GB_FP16 ? caps->matrix : (gb_matrix){0}};
 }
 
 static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)

@@ -27,6 +27,8 @@ static const struct extension {
     {VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, VK_API_VERSION_1_3},
     {VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, 0},
     {VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, 0},
+    {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, 0},
+    {VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2},
     {"VK_KHR_portability_subset", 0}, /* must be enabled where it is listed */
 };
 
@@ -73,7 +75,6 @@ static bool read_extensions(gb_adapter *adapter, queryable *known, gb_status *st
         adapter->core12 || listed(list, count, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
     known->maintenance4 =
         adapter->core13 || listed(list, count, VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
-    adapter->caps.matrix_khr = listed(list, count, "VK_KHR_cooperative_matrix");
     adapter->memory_budget = enabled(adapter, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     free(list);
     return ok;
@@ -110,6 +111,15 @@ void gb_features_chain(gb_adapter *adapter)
     if (enabled(adapter, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME))
         tail = append(tail, &f->matrix_nv,
                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV);
+    if (enabled(adapter, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME))
+        tail = append(tail, &f->matrix_khr,
+                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
+    bool matrices = enabled(adapter, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME) ||
+                    enabled(adapter, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    if (matrices &&
+        (adapter->core12 || enabled(adapter, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME)))
+        append(tail, &f->memory_model,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
 }
 
 static void read_features(gb_adapter *adapter)
@@ -122,6 +132,7 @@ static void read_features(gb_adapter *adapter)
     caps->storage16 = f->storage16.storageBuffer16BitAccess;
     caps->fp16 = f->float16.shaderFloat16;
     caps->matrix_nv = f->matrix_nv.cooperativeMatrix;
+    caps->matrix_khr = f->matrix_khr.cooperativeMatrix;
     /* Enable what the shaders can use and nothing else: unused features cost on some drivers. */
     f->core.features = (VkPhysicalDeviceFeatures){
         .shaderInt64 = f->core.features.shaderInt64,
@@ -132,6 +143,11 @@ static void read_features(gb_adapter *adapter)
     f->storage16.storageInputOutput16 = VK_FALSE;
     f->float16.shaderInt8 = VK_FALSE;
     f->matrix_nv.cooperativeMatrixRobustBufferAccess = VK_FALSE;
+    f->matrix_khr.cooperativeMatrixRobustBufferAccess = VK_FALSE;
+    /* With the model on, atomics of the other shaders need the device's scope too. */
+    f->memory_model.vulkanMemoryModel &= f->memory_model.vulkanMemoryModelDeviceScope;
+    f->memory_model.vulkanMemoryModelDeviceScope = f->memory_model.vulkanMemoryModel;
+    f->memory_model.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
 }
 
 /* ---- properties ----------------------------------------------------------------------------- */
@@ -363,8 +379,10 @@ static bool choose_profile(gb_device_caps *caps, gb_status *status)
     if (!wish)
         return true;
     if (strcmp(wish, "matrix") == 0) {
-        if (caps->matrix_nv || caps->matrix_khr)
+        if (caps->matrix.m) {
             caps->profile = GB_PROFILE_MATRIX;
+            caps->precision = GB_FP16;
+        }
     } else if (strcmp(wish, "scalar") == 0) {
         caps->profile = GB_PROFILE_SCALAR;
     } else if (strcmp(wish, "cpu") == 0) {
@@ -376,8 +394,9 @@ static bool choose_profile(gb_device_caps *caps, gb_status *status)
     return true;
 }
 
-static bool forced_settings(gb_device_caps *caps, gb_status *status)
+static bool forced_settings(gb_instance *instance, gb_adapter *adapter, gb_status *status)
 {
+    gb_device_caps *caps = &adapter->caps;
     const char *limits = gb_env("GABBRO_LIMITS");
     if (limits && strcmp(limits, "min") != 0)
         return gb_fail(status, GB_USAGE, "GABBRO_LIMITS", "use min, or leave it unset",
@@ -392,10 +411,10 @@ static bool forced_settings(gb_device_caps *caps, gb_status *status)
         caps->matrix_nv = caps->matrix_khr = false;
     if (caps->quirks & GB_QUIRK_NO_FP16)
         caps->fp16 = false;
-    return choose_profile(caps, status);
+    return gb_matrix_find(instance, adapter, status) && choose_profile(caps, status);
 }
 
-static bool read_adapter(gb_adapter *adapter, gb_status *status)
+static bool read_adapter(gb_instance *instance, gb_adapter *adapter, gb_status *status)
 {
     VkPhysicalDeviceProperties basic;
     queryable known = {0};
@@ -416,7 +435,7 @@ static bool read_adapter(gb_adapter *adapter, gb_status *status)
     read_memory(adapter);
     bool has_queue = read_queues(adapter);
     judge(adapter, has_queue, basic.limits.maxPerStageDescriptorStorageBuffers);
-    return forced_settings(&adapter->caps, status);
+    return forced_settings(instance, adapter, status);
 }
 
 bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *count,
@@ -438,7 +457,7 @@ bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *co
     for (uint32_t i = 0; i < found; i++) {
         list[i].handle = handles[i];
         list[i].caps.index = i;
-        if (!read_adapter(&list[i], status)) {
+        if (!read_adapter(instance, &list[i], status)) {
             free(list);
             return false;
         }

@@ -85,6 +85,24 @@ static void set_subgroup(const gb_device *device, const gb_pipeline *pipeline,
         stage->flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
 }
 
+/* The module of a shader, with its cooperative matrices in the form that the device has. */
+static bool create_module(gb_device *device, const gb_shader_binary *shader, const char *doing,
+                          VkShaderModule *module, gb_status *status)
+{
+    uint32_t *rewritten = NULL;
+    size_t count = shader->word_count;
+    if (device->adapter.caps.matrix.khr &&
+        gb_spirv_has_nv_matrices(shader->words, shader->word_count) &&
+        !(rewritten = gb_spirv_khr_matrices(shader->words, shader->word_count, &count, status)))
+        return false;
+    VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                     .codeSize = 4 * count,
+                                     .pCode = rewritten ? rewritten : shader->words};
+    bool ok = VK_TRY(vkCreateShaderModule(device->handle, &info, NULL, module), doing, status);
+    free(rewritten);
+    return ok;
+}
+
 static bool build(gb_device *device, gb_pipeline *pipeline, const gb_shader_binary *shader,
                   const uint32_t *spec, uint32_t spec_count, gb_status *status)
 {
@@ -92,9 +110,6 @@ static bool build(gb_device *device, gb_pipeline *pipeline, const gb_shader_bina
     for (uint32_t i = 0; i < spec_count; i++)
         entries[i] = (VkSpecializationMapEntry){i, 4 * i, 4};
     VkSpecializationInfo constants = {spec_count, entries, 4 * (size_t)spec_count, spec};
-    VkShaderModuleCreateInfo module_info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                            .codeSize = 4 * shader->word_count,
-                                            .pCode = shader->words};
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo required;
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
@@ -105,8 +120,7 @@ static bool build(gb_device *device, gb_pipeline *pipeline, const gb_shader_bina
         .layout = device->pipeline_layout};
     char doing[96];
     snprintf(doing, sizeof doing, "building the pipeline of %s", shader->name);
-    if (!VK_TRY(vkCreateShaderModule(device->handle, &module_info, NULL, &info.stage.module), doing,
-                status))
+    if (!create_module(device, shader, doing, &info.stage.module, status))
         return false;
     set_subgroup(device, pipeline, &info.stage, &required);
     bool ok = VK_TRY(vkCreateComputePipelines(device->handle, device->pipeline_cache, 1, &info,

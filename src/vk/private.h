@@ -26,15 +26,50 @@ const gb_shader_binary *gb_shader_at(size_t index);
 void gb_shader_table_set(gb_shader_binary *table);
 void gb_shader_table_free(gb_shader_binary *table);
 
+/* ---- cooperative matrices (matrix.c, spirv_matrix.c) ---------------------------------------- */
+
+#ifndef VK_KHR_cooperative_matrix /* what headers older than 1.3.255 lack */
+#define VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME "VK_KHR_cooperative_matrix"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR                          \
+    ((VkStructureType)1000506000)
+#define VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR ((VkStructureType)1000506001)
+typedef struct VkPhysicalDeviceCooperativeMatrixFeaturesKHR {
+    VkStructureType sType;                        /* ..._FEATURES_KHR */
+    void *pNext;                                  /* chain */
+    VkBool32 cooperativeMatrix;                   /* there are matrices */
+    VkBool32 cooperativeMatrixRobustBufferAccess; /* with bounds checks */
+} VkPhysicalDeviceCooperativeMatrixFeaturesKHR;
+typedef struct VkCooperativeMatrixPropertiesKHR {
+    VkStructureType sType;                             /* ..._PROPERTIES_KHR */
+    void *pNext;                                       /* chain */
+    uint32_t MSize, NSize, KSize;                      /* sizes */
+    VkComponentTypeNV AType, BType, CType, ResultType; /* numbers of NV's and KHR's are the same */
+    VkBool32 saturatingAccumulation;                   /* of integers */
+    VkScopeNV scope;                                   /* who holds a matrix */
+} VkCooperativeMatrixPropertiesKHR;
+typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(
+    VkPhysicalDevice, uint32_t *, VkCooperativeMatrixPropertiesKHR *);
+#endif
+
+typedef struct gb_adapter gb_adapter;
+typedef struct gb_instance gb_instance;
+/* The size of matrices that products use on an adapter, from those that it lists, into its caps. */
+bool gb_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status *status);
+/* Whether a module has matrices of SPV_NV_cooperative_matrix, and the same module with those of
+ * SPV_KHR_cooperative_matrix; caller frees. */
+bool gb_spirv_has_nv_matrices(const uint32_t *words, size_t count);
+uint32_t *gb_spirv_khr_matrices(const uint32_t *words, size_t count, size_t *out_count,
+                                gb_status *status);
+
 /* ---- instance (instance.c) ------------------------------------------------------------------ */
 
-typedef struct gb_instance {
+struct gb_instance {
     VkInstance handle;                  /* the Vulkan instance */
     VkDebugUtilsMessengerEXT messenger; /* validation messages, or VK_NULL_HANDLE */
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger; /* extension entry point */
     atomic_uint messages;                                  /* validation messages counted so far */
     bool validating;                                       /* the layer is on */
-} gb_instance;
+};
 
 gb_instance *gb_instance_create(bool validation, gb_status *status);
 void gb_instance_destroy(gb_instance *instance);
@@ -45,17 +80,19 @@ const char *gb_env(const char *name);
 
 /* The feature structures asked of a device and, trimmed, enabled on it. */
 typedef struct gb_features {
-    VkPhysicalDeviceFeatures2 core;                        /* head of the chain */
-    VkPhysicalDevice16BitStorageFeatures storage16;        /* 16-bit values in buffers */
-    VkPhysicalDeviceTimelineSemaphoreFeatures timeline;    /* needed */
-    VkPhysicalDeviceShaderFloat16Int8Features float16;     /* 16-bit arithmetic */
-    VkPhysicalDeviceSubgroupSizeControlFeatures subgroup;  /* choice of subgroup size */
-    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv; /* older tensor-core interface */
+    VkPhysicalDeviceFeatures2 core;                          /* head of the chain */
+    VkPhysicalDevice16BitStorageFeatures storage16;          /* 16-bit values in buffers */
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline;      /* needed */
+    VkPhysicalDeviceShaderFloat16Int8Features float16;       /* 16-bit arithmetic */
+    VkPhysicalDeviceSubgroupSizeControlFeatures subgroup;    /* choice of subgroup size */
+    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv;   /* older tensor-core interface */
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_khr; /* the one of all vendors */
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;  /* what both of them stand on */
 } gb_features;
 
 #define GB_MAX_EXTENSIONS 12
 
-typedef struct gb_adapter {
+struct gb_adapter {
     VkPhysicalDevice handle;                   /* the physical device */
     gb_device_caps caps;                       /* what the rest of the program sees */
     gb_features features;                      /* to enable; chained again by gb_features_chain */
@@ -65,7 +102,7 @@ typedef struct gb_adapter {
     bool core12;                               /* Vulkan 1.2 or later: timeline is core */
     bool core13;                               /* Vulkan 1.3 or later: subgroup control is core */
     bool memory_budget;                        /* VK_EXT_memory_budget */
-} gb_adapter;
+};
 
 /* Physical devices of an instance with their capabilities; *adapters owned by the caller. */
 bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *count,

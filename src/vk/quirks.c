@@ -45,6 +45,7 @@ static const struct flag {
     {GB_QUIRK_NO_SHUFFLE_MATMUL, "no_shuffle_matmul"},
     {GB_QUIRK_NO_SHUFFLE_ATTENTION, "no_shuffle_attention"},
     {GB_QUIRK_NO_SHUFFLE_NORM, "no_shuffle_norm"},
+    {GB_QUIRK_NO_MATRIX_KHR, "no_matrix_khr"},
 };
 #define FLAG_COUNT (sizeof flags / sizeof flags[0])
 

@@ -143,7 +143,8 @@ char *gb_device_identity(const gb_device_params *params, gb_status *status)
     char tuned[32] = "";
     if (tiles)
         snprintf(tuned, sizeof tuned, " | tiles 0x%05x", tiles);
-    return gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s%s", caps.name,
+    return gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s%s%s", caps.name,
                      caps.driver, caps.driver_version, gb_kernel_profile_name(caps.profile), quirks,
-                     gb_env("GABBRO_LIMITS") ? " | limits min" : "", tuned);
+                     gb_env("GABBRO_LIMITS") ? " | limits min" : "", tuned,
+                     caps.precision == GB_FP16 ? " | fp16" : "");
 }

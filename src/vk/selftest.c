@@ -1,6 +1,7 @@
 /* What the self-test found on a device, kept for each driver and set of shaders: a text file of
- * four lines (what it is for, the device, "wrong LIST", "refused LIST"), beside the pipeline cache.
- * One that is for something else, or damaged, counts as none. */
+ * four lines (what it is for, the device, "wrong LIST", "refused LIST"), beside the pipeline cache;
+ * another of cooperative matrices, which are tested only where they are asked for. One that is for
+ * something else, or damaged, counts as none. */
 #include "vk/private.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,15 @@ static bool asked(const char *word)
     return wish && !strcmp(wish, word);
 }
 
-static char *record_path(const gb_device_caps *caps)
+static const char of_matrices[] = "selftest-matrix";
+
+static const char *of_kernels(void)
 {
-    const char *kind = gb_env("GABBRO_LIMITS") ? "selftest-min" : "selftest";
+    return gb_env("GABBRO_LIMITS") ? "selftest-min" : "selftest";
+}
+
+static char *record_path(const gb_device_caps *caps, const char *kind)
+{
     return asked("off") ? NULL : gb_cache_path(caps, kind, "txt");
 }
 
@@ -35,9 +42,9 @@ static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
 }
 
 /* The file's text if it is for this device and program, else NULL; caller frees. */
-static char *read_record(const gb_device_caps *caps)
+static char *read_record(const gb_device_caps *caps, const char *kind)
 {
-    char key[GB_HASH_SIZE], *path = record_path(caps), *text = NULL;
+    char key[GB_HASH_SIZE], *path = record_path(caps, kind), *text = NULL;
     size_t length = 0;
     if (path && !asked("afresh") && gb_file_exists(path))
         text = gb_read_file(path, &length, NULL);
@@ -61,30 +68,42 @@ static char *line_of(char *text, const char *word)
     return at;
 }
 
-bool gb_selftest_known(const gb_device_caps *caps)
+static bool known(const gb_device_caps *caps, const char *kind)
 {
-    char *path = record_path(caps), *text = read_record(caps);
-    bool known = text || !path;
+    char *path = record_path(caps, kind), *text = read_record(caps, kind);
+    bool there = text || !path;
     free(path);
     free(text);
-    return known;
+    return there;
 }
 
-uint32_t gb_selftest_quirks(const gb_device_caps *caps)
+bool gb_selftest_known(const gb_device_caps *caps)
+{
+    return known(caps, of_kernels()) && (caps->precision == GB_FP32 || known(caps, of_matrices));
+}
+
+/* What a record says is wrong, of the bits it is about. */
+static uint32_t wrong_of(const gb_device_caps *caps, const char *kind, uint32_t about)
 {
     gb_status ignored = {0};
     uint32_t bits = 0;
-    char *text = read_record(caps);
+    char *text = read_record(caps, kind);
     const char *list = text ? line_of(text, "\nwrong ") : "none";
     if (strcmp(list, "none") && !gb_quirks_apply(list, &bits, &ignored))
         bits = 0;
     free(text);
-    return bits & GB_QUIRK_VARIANTS;
+    return bits & about;
+}
+
+uint32_t gb_selftest_quirks(const gb_device_caps *caps)
+{
+    return wrong_of(caps, of_kernels(), GB_QUIRK_VARIANTS) |
+           wrong_of(caps, of_matrices, GB_QUIRK_MATRICES);
 }
 
 bool gb_selftest_passed(const gb_device_caps *caps, gb_status *status)
 {
-    char *text = read_record(caps);
+    char *text = read_record(caps, of_kernels());
     const char *list = text ? line_of(text, "\nrefused ") : "none";
     bool ok = !strcmp(list, "none") ||
               gb_fail(status, GB_DEVICE, caps->name,
@@ -94,10 +113,10 @@ bool gb_selftest_passed(const gb_device_caps *caps, gb_status *status)
     return ok;
 }
 
-bool gb_selftest_store(const gb_device_caps *caps, uint32_t wrong, const char *refused,
-                       gb_status *status)
+static bool store(const gb_device_caps *caps, const char *kind, uint32_t wrong, const char *refused,
+                  gb_status *status)
 {
-    char key[GB_HASH_SIZE], list[256], *path = record_path(caps);
+    char key[GB_HASH_SIZE], list[256], *path = record_path(caps, kind);
     if (!path)
         return true;
     char *slash = strrchr(path, '/');
@@ -109,14 +128,27 @@ bool gb_selftest_store(const gb_device_caps *caps, uint32_t wrong, const char *r
     if (!out)
         return false;
     key_of(caps, key);
-    gb_quirks_text(wrong & GB_QUIRK_VARIANTS, list, sizeof list);
+    gb_quirks_text(wrong, list, sizeof list);
     fprintf(gb_out_stream(out), "%s\n%s, %s\nwrong %s\nrefused %s\n", key, caps->name, caps->driver,
             list, refused ? refused : "none");
     return gb_out_commit(out, status);
 }
 
+bool gb_selftest_store(const gb_device_caps *caps, uint32_t wrong, const char *refused,
+                       gb_status *status)
+{
+    uint32_t before = wrong_of(caps, of_kernels(), GB_QUIRK_VARIANTS);
+    return store(caps, of_kernels(), (wrong & GB_QUIRK_VARIANTS) | before, refused, status);
+}
+
+bool gb_selftest_store_matrices(const gb_device_caps *caps, uint32_t wrong, gb_status *status)
+{
+    uint32_t before = wrong_of(caps, of_matrices, GB_QUIRK_MATRICES);
+    return store(caps, of_matrices, (wrong & GB_QUIRK_MATRICES) | before, NULL, status);
+}
+
 void gb_device_avoid(gb_device *device, uint32_t variants)
 {
     uint32_t *quirks = &device->adapter.caps.quirks;
-    *quirks = (*quirks & ~(uint32_t)GB_QUIRK_VARIANTS) | (variants & GB_QUIRK_VARIANTS);
+    *quirks = (*quirks & ~(uint32_t)GB_QUIRK_TESTED) | (variants & GB_QUIRK_TESTED);
 }

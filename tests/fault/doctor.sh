@@ -25,6 +25,7 @@ if "$gabbro" doctor --quick >"$WORK/out" 2>&1 && grep -q '^All is well' "$WORK/o
 else
     bad 'all kernels are right' "$WORK/out"
 fi
+matrices=$(grep -c ' of half floats, by ' "$WORK/out")
 # Behind a kernel's name, a column for each variant of it.
 worst=$(awk '/^  .* [0-9.]+e[-+][0-9]+/ && !/right up to/ {
     kernels++
@@ -75,4 +76,19 @@ unset GABBRO_SPOIL
 "$gabbro" determinism --steps 3 --replays 2 >"$WORK/out" 2>&1
 code=$?
 expect 'another driver is another matter' [ $code = 0 ]
+
+# Cooperative matrices, where there are some: wrong ones are left out, and the device stays in use.
+if [ "$matrices" = 0 ]; then
+    skipped 'doctor: the device has no cooperative matrices'
+else
+    GABBRO_PROFILE=matrix
+    GABBRO_SPOIL=matmul_matrix,matmul_matrix_khr
+    export GABBRO_SPOIL
+    "$gabbro" doctor --quick >"$WORK/out" 2>&1
+    code=$?
+    expect 'with wrong matrices the device stays in use' [ $code = 0 ]
+    expect 'they are named' grep -q '^WRONG  *products by cooperative matrices: from now on products of floats' "$WORK/out"
+    expect 'what was found is kept' grep -qx 'wrong no_matrix' "$WORK"/cache/gabbro/selftest-matrix-*.txt
+    expect 'and heeded' sh -c "'$gabbro' determinism --steps 3 --replays 2 2>&1 | grep -q 'quirks no_matrix'"
+fi
 checks_end

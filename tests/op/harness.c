@@ -57,12 +57,21 @@ static bool padding(const gb_tensor_info *info, size_t i)
     return i % info->ld >= info->cols;
 }
 
+/* To multiples of 1/32: half floats hold them, and 5/4 of them, exactly. */
+static void coarsen(float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = rintf(values[i] * 32) / 32;
+}
+
 /* Random values in the padding too: they must not reach a result. */
-static void fill_random(float *values, size_t count, uint32_t seed)
+static void fill_random(float *values, size_t count, uint32_t seed, bool coarse)
 {
     gb_rng rng = gb_rng_make(seed, GB_RNG_TEST, 0, 0);
     for (size_t i = 0; i < count; i++)
         values[i] = (float)(gb_rng_normal(&rng) * 0.7);
+    if (coarse)
+        coarsen(values, count);
 }
 
 typedef struct sides {
@@ -83,7 +92,7 @@ static void set_input(program *p, sides *s, gb_tensor t, const input_values *val
         return;
     }
     float *f = malloc((count ? count : 1) * 4);
-    fill_random(f, count, 100 + (uint32_t)t);
+    fill_random(f, count, 100 + (uint32_t)t, p->halves);
     if (values && values->f)
         memcpy(f, values->f, count * 4);
     for (size_t i = 0; i < count; i++) {
@@ -181,8 +190,9 @@ static double check_values(program *p, sides *s, gb_tensor y, uint64_t ticket, g
 static void note(const gb_device *device, double worst, double tolerance)
 {
     char what[100];
-    snprintf(what, sizeof what, "operations, forward and gradients: %s kernels%s",
+    snprintf(what, sizeof what, "operations, forward and gradients: %s kernels%s%s",
              gb_kernel_profile_name(gb_device_get_caps(device)->profile),
+             gb_device_get_caps(device)->precision == GB_FP16 ? ", cooperative matrices" : "",
              getenv("GABBRO_LIMITS") ? ", smallest limits" : "");
     trust_note(what, "float64 reference", worst, tolerance);
 }
@@ -200,6 +210,8 @@ void check_program(program *p, gb_tensor y, const input_values *inputs, size_t i
     MUST(gb_backward_from(p->tape, out, dy, &p->status));
 
     gb_device *device = test_device();
+    if (p->halves)
+        gb_device_use_precision(device, GB_FP16);
     gb_state *state = gb_state_create(device, p->params, true, &p->status);
     MUST(state);
     sides s = {.exec = gb_exec_create(state, p->tape, &p->status)};
@@ -210,6 +222,8 @@ void check_program(program *p, gb_tensor y, const input_values *inputs, size_t i
     uint64_t floats = gb_params_floats(p->params);
     float *values = malloc((floats + 1) * 4);
     gb_params_init(p->params, p->seed, values);
+    if (p->halves)
+        coarsen(values, floats);
     for (uint64_t i = 0; i < floats; i++)
         gb_reference_arena(s.ref, GB_ARENA_PARAMS)[i] = values[i];
     MUST(gb_state_write(state, GB_ARENA_PARAMS, values, &p->status));

@@ -11,6 +11,7 @@ typedef struct program {
     gb_tape *tape;     /* the program */
     gb_status status;  /* of the last failure */
     uint32_t seed;     /* of the random values */
+    bool halves;       /* products in fp16; values are drawn that half floats hold exactly */
 } program;
 
 program program_make(void);

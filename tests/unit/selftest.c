@@ -77,6 +77,25 @@ Test(selftest, what_was_found_is_heeded)
     scratch_leave(&s);
 }
 
+Test(selftest, matrices_are_known_where_they_are_asked_for)
+{
+    clean_environment();
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    gb_device_caps caps = cpu_device(8), asked = cpu_device(8);
+    asked.precision = GB_FP16;
+    cr_assert(gb_selftest_store(&caps, GB_QUIRK_NO_TEXELS, NULL, &status), "%s", status.what);
+    cr_expect(gb_selftest_known(&caps));
+    cr_expect_not(gb_selftest_known(&asked));
+    cr_assert(gb_selftest_store(&asked, GB_QUIRK_NO_LANE_ROWS, NULL, &status));
+    cr_assert(gb_selftest_store_matrices(&asked, GB_QUIRK_NO_MATRIX, &status));
+    cr_expect(gb_selftest_known(&asked));
+    uint32_t all = GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_NO_MATRIX;
+    cr_expect_eq(quirks_of(&caps), all, "nothing that was found before is forgotten");
+    cr_expect(gb_selftest_passed(&asked, &status), "products of floats are left");
+    scratch_leave(&s);
+}
+
 Test(selftest, damaged_records_count_as_none)
 {
     clean_environment();

@@ -1,0 +1,94 @@
+/* Cooperative matrices of NV's extension rewritten to KHR's: of our own kernel, instruction by
+ * instruction, and of modules that cannot be rewritten. Needs no device. */
+#include "vk/private.h"
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPABILITY = 17, NV_TYPE = 5358, KHR_TYPE = 4456, KHR_LOAD, KHR_STORE, KHR_MULTIPLY };
+
+static const gb_shader_binary *kernel(void)
+{
+    const gb_shader_binary *shader = gb_shader_find("matmul_matrix");
+    if (!shader)
+        cr_skip_test("skipped: glslc did not know GL_NV_cooperative_matrix");
+    return shader;
+}
+
+static size_t count_of(const uint32_t *words, size_t count, uint32_t opcode)
+{
+    size_t found = 0;
+    for (size_t at = 5; at < count; at += words[at] >> 16) {
+        cr_assert_gt(words[at] >> 16, 0);
+        found += (words[at] & 0xffff) == opcode;
+    }
+    return found;
+}
+
+Test(spirv_matrix, every_instruction_has_its_counterpart)
+{
+    const gb_shader_binary *shader = kernel();
+    gb_status status = {0};
+    size_t count;
+    cr_assert(gb_spirv_has_nv_matrices(shader->words, shader->word_count));
+    uint32_t *words = gb_spirv_khr_matrices(shader->words, shader->word_count, &count, &status);
+    cr_assert(words, "%s", status.what);
+    cr_expect_not(gb_spirv_has_nv_matrices(words, count));
+    for (uint32_t i = 0; i < 5; i++) {
+        cr_expect_eq(count_of(words, count, NV_TYPE + i), 0);
+        cr_expect_eq(count_of(words, count, KHR_TYPE + i),
+                     count_of(shader->words, shader->word_count, NV_TYPE + i));
+    }
+    cr_expect_eq(words[3], shader->words[3] + 3, "three new ids");
+    cr_expect_eq(count, shader->word_count + 3 + 3 * 4, "three types grow, three constants");
+    free(words);
+}
+
+/* The word `at` of the first instruction with that opcode. */
+static uint32_t word_of(const uint32_t *words, size_t count, uint32_t opcode, uint32_t at)
+{
+    for (size_t i = 5; i < count; i += words[i] >> 16)
+        if ((words[i] & 0xffff) == opcode)
+            return words[i + at];
+    cr_assert_fail("no instruction %u", opcode);
+    return 0;
+}
+
+Test(spirv_matrix, types_have_the_uses_of_their_products)
+{
+    const gb_shader_binary *shader = kernel();
+    gb_status status = {0};
+    size_t count;
+    uint32_t *words = gb_spirv_khr_matrices(shader->words, shader->word_count, &count, &status);
+    cr_assert(words, "%s", status.what);
+    uint32_t sums = word_of(words, count, KHR_MULTIPLY, 1), bound = shader->words[3], seen = 0;
+    for (size_t i = 5; i < count; i += words[i] >> 16)
+        if ((words[i] & 0xffff) == KHR_TYPE) {
+            uint32_t use = words[i + 6] - bound; /* 0: A, 1: B, 2: sums */
+            cr_assert_lt(use, 3);
+            cr_expect_eq(use == 2, words[i + 1] == sums);
+            seen |= 1u << use;
+        }
+    cr_expect_eq(seen, 7);
+    uint32_t layout = word_of(words, count, KHR_STORE, 3) - bound;
+    cr_expect_eq(layout, 0, "sums are stored by rows");
+    free(words);
+}
+
+Test(spirv_matrix, what_cannot_be_rewritten_is_refused)
+{
+    const gb_shader_binary *shader = kernel();
+    gb_status status = {0};
+    size_t count, bytes = 4 * shader->word_count;
+    uint32_t *own = malloc(bytes);
+    memcpy(own, shader->words, bytes);
+    cr_expect_null(gb_spirv_khr_matrices(own, 6, &count, &status), "cut in an instruction");
+    cr_expect_eq(status.code, GB_INTERNAL);
+    /* Without its product nobody knows what a type is for. */
+    for (size_t i = 5; i < shader->word_count; i += own[i] >> 16)
+        if ((own[i] & 0xffff) == NV_TYPE + 3)
+            own[i] = (own[i] & 0xffff0000) | 1;
+    cr_expect_null(gb_spirv_khr_matrices(own, shader->word_count, &count, &status));
+    cr_expect(strstr(status.what, "no product"), "%s", status.what);
+    free(own);
+}
