@@ -276,6 +276,8 @@ bool device_ensure(const char *select, gb_status *status)
     uint32_t tiles;
     if (!selftest_ensure(select, status) || !gb_device_find(&params, &caps, status))
         return false;
+    if (caps.precision != GB_FP32) /* cooperative matrices have one tile */
+        return true;
     if (!gb_tiles_wanted(&caps) || getenv("GABBRO_FAIL_AT")) /* its failures are not for us */
         return true;
     if (!(t.device = gb_device_open(&params, status)))
