@@ -131,6 +131,10 @@ gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_
 gb_generator *gb_generator_create_packed(gb_device *device, const char *folder, uint32_t slots,
                                          uint32_t longest, uint32_t most_new, gb_packing packing,
                                          gb_status *status);
+/* The same with random weights, to see how fast it is. */
+gb_generator *gb_generator_create_random(gb_device *device, const gb_language_config *config,
+                                         uint32_t slots, uint32_t longest, uint32_t most_new,
+                                         gb_status *status);
 void gb_generator_destroy(gb_generator *generator);
 const gb_language_config *gb_generator_config(const gb_generator *generator);
 

@@ -22,7 +22,8 @@ static const char help[] =
     "  loss        vocabulary heads and contrastive losses, with gradients\n"
     "  step        whole training steps of six objectives\n"
     "  encode      vectors of texts\n"
-    "  search      exact search of vectors\n\n"
+    "  search      exact search of vectors\n"
+    "  generate    texts by language models with random weights\n\n"
     "  --size LIST       mini, small, base (mini,small on a CPU device, else all)\n"
     "  --only TEXT       cases whose name contains it\n"
     "  --texts N         texts of a training step, instead of the size's\n"
@@ -35,8 +36,8 @@ static const char help[] =
     "  --dry-run         list the cases, measure nothing; with --json their sizes\n\n"
     "ms: median of the wall time, from the call to the result; spread: between the\n"
     "quartiles, of the median; device ms: sum of the kernels' times in runs of their\n"
-    "own. GFLOP/s and GB/s are of device time where there is one, of steps, encode\n"
-    "and search of wall time. ceiling: share of the least time that the best product\n"
+    "own. GFLOP/s and GB/s are of device time where there is one, of steps, encode,\n"
+    "search and generate of wall time. ceiling: share of the least time that the best product\n"
     "and a large copy, measured at the start, would allow.\n";
 
 static const struct {
@@ -45,7 +46,7 @@ static const struct {
 } parts[] = {{"matmul", bench_matmul},       {"attention", bench_attention},
              {"bandwidth", bench_bandwidth}, {"loss", bench_loss},
              {"step", bench_step},           {"encode", bench_encode},
-             {"search", bench_search}};
+             {"search", bench_search},       {"generate", bench_generate}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 const bench_size bench_sizes[BENCH_SIZES] = {

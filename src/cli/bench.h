@@ -127,5 +127,6 @@ bool bench_loss(bench *b, gb_status *status);
 bool bench_step(bench *b, gb_status *status);
 bool bench_encode(bench *b, gb_status *status);
 bool bench_search(bench *b, gb_status *status);
+bool bench_generate(bench *b, gb_status *status);
 
 #endif

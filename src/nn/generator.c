@@ -91,10 +91,18 @@ static bool build_decoder(gb_generator *g, generator_program *p, uint32_t prompt
     return record(g, p, status);
 }
 
+/* Weights of a folder, or random ones. */
 static bool load(gb_generator *g, gb_device *device, const char *folder, gb_status *status)
 {
     g->state = gb_state_create(device, g->params, false, status);
-    return g->state && gb_language_upload(folder, &g->lm, g->params, g->state, status);
+    if (!g->state || folder)
+        return g->state && gb_language_upload(folder, &g->lm, g->params, g->state, status);
+    float *values = gb_alloc(gb_params_floats(g->params), sizeof *values, status);
+    if (values)
+        gb_params_init(g->params, 1, values);
+    bool ok = values && gb_state_write(g->state, GB_ARENA_PARAMS, values, status);
+    free(values);
+    return ok;
 }
 
 gb_language_cache gb_generator_cache(const gb_language_config *config, uint32_t slots,
@@ -108,38 +116,34 @@ gb_language_cache gb_generator_cache(const gb_language_config *config, uint32_t 
 }
 
 /* Sizes of the caches and of the encoder's program. */
-static bool declare(gb_generator *g, gb_device *device, const char *folder, uint32_t slots,
-                    gb_packing packing, gb_status *status)
+static bool declare(gb_generator *g, gb_device *device, const char *folder,
+                    const gb_language_config *config, uint32_t slots, gb_packing packing,
+                    gb_status *status)
 {
-    gb_language_config config;
-    char *path = gb_path_join(status, folder, "config.json");
-    bool ok = path && gb_language_config_read(path, &config, status);
-    free(path);
-    g->params = ok ? gb_params_create(status) : NULL;
-    if (!g->params)
-        return false;
-    bool encoder = config.layers > 0;
+    const char *where = folder ? folder : "random model";
     uint64_t rows = (uint64_t)g->at_once * g->longest;
     g->rows = rows < ENCODER_ROWS ? (uint32_t)rows : ENCODER_ROWS;
     g->rows = g->rows < g->longest ? g->longest : g->rows;
-    gb_language_cache cache = gb_generator_cache(&config, slots, g->longest, g->most_new);
-    if (!encoder && cache.longest > config.max_positions)
-        return gb_fail(status, GB_USAGE, folder, "shorten the prompts or make fewer tokens",
-                       "%u tokens of prompt and %u new ones; the model takes %u", g->longest,
-                       g->most_new, config.max_positions);
+    gb_language_cache cache = gb_generator_cache(config, slots, g->longest, g->most_new);
     cache.packing = packing;
-    if (!gb_language_fits(folder, &config, &cache, gb_device_get_caps(device)->memory_bytes,
+    if (!config->layers && cache.longest > config->max_positions)
+        return gb_fail(status, GB_USAGE, where, "shorten the prompts or make fewer tokens",
+                       "%u tokens of prompt and %u new ones; the model takes %u", g->longest,
+                       g->most_new, config->max_positions);
+    if (!gb_language_fits(where, config, &cache, gb_device_get_caps(device)->memory_bytes,
                           status) ||
-        !gb_language_declare(g->params, &config, &cache, &g->lm, status))
+        !(g->params = gb_params_create(status)) ||
+        !gb_language_declare(g->params, config, &cache, &g->lm, status))
         return false;
     gb_params_freeze(g->params);
     return true;
 }
 
-static bool create(gb_generator *g, gb_device *device, const char *folder, uint32_t slots,
-                   gb_packing packing, gb_status *status)
+static bool create(gb_generator *g, gb_device *device, const char *folder,
+                   const gb_language_config *config, uint32_t slots, gb_packing packing,
+                   gb_status *status)
 {
-    if (!declare(g, device, folder, slots, packing, status))
+    if (!declare(g, device, folder, config, slots, packing, status))
         return false;
     const gb_language *lm = &g->lm;
     bool encoder = lm->config.layers > 0;
@@ -154,16 +158,9 @@ static bool create(gb_generator *g, gb_device *device, const char *folder, uint3
            (!encoder || build_encoder(g, status)) && build_decoder(g, &g->step, 0, status);
 }
 
-gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_t slots,
-                                  uint32_t longest, uint32_t most_new, gb_status *status)
-{
-    return gb_generator_create_packed(device, folder, slots, longest, most_new, GB_PACKED_NOT,
-                                      status);
-}
-
-gb_generator *gb_generator_create_packed(gb_device *device, const char *folder, uint32_t slots,
-                                         uint32_t longest, uint32_t most_new, gb_packing packing,
-                                         gb_status *status)
+static gb_generator *make(gb_device *device, const char *folder, const gb_language_config *config,
+                          uint32_t slots, uint32_t longest, uint32_t most_new, gb_packing packing,
+                          gb_status *status)
 {
     if (!slots || !longest || !most_new) {
         gb_fail(status, GB_USAGE, folder, NULL, "%u texts of %u tokens and %u new ones", slots,
@@ -176,10 +173,35 @@ gb_generator *gb_generator_create_packed(gb_device *device, const char *folder, 
     g->longest = longest;
     g->most_new = most_new;
     g->at_once = at_once(slots);
-    if (create(g, device, folder, slots, packing, status))
+    if (create(g, device, folder, config, slots, packing, status))
         return g;
     gb_generator_destroy(g);
     return NULL;
+}
+
+gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_t slots,
+                                  uint32_t longest, uint32_t most_new, gb_status *status)
+{
+    return gb_generator_create_packed(device, folder, slots, longest, most_new, GB_PACKED_NOT,
+                                      status);
+}
+
+gb_generator *gb_generator_create_packed(gb_device *device, const char *folder, uint32_t slots,
+                                         uint32_t longest, uint32_t most_new, gb_packing packing,
+                                         gb_status *status)
+{
+    gb_language_config config;
+    char *path = gb_path_join(status, folder, "config.json");
+    bool ok = path && gb_language_config_read(path, &config, status);
+    free(path);
+    return ok ? make(device, folder, &config, slots, longest, most_new, packing, status) : NULL;
+}
+
+gb_generator *gb_generator_create_random(gb_device *device, const gb_language_config *config,
+                                         uint32_t slots, uint32_t longest, uint32_t most_new,
+                                         gb_status *status)
+{
+    return make(device, NULL, config, slots, longest, most_new, GB_PACKED_NOT, status);
 }
 
 /* ---- running ---- */
