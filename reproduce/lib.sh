@@ -341,7 +341,8 @@ pretrain_step()
     esac
     case $objective in
     contriever) ;; # its queue wants a batch at once
-    *) set -- "$@" ${micro_batch:+--micro-batch "$micro_batch"} ;;
+    # shellcheck disable=SC2086 # options are words
+    *) set -- "$@" ${micro_batch:+--micro-batch "$micro_batch"} $rank_options ;;
     esac
     [ "$objective" != cotmae ] ||
         set -- "$@" --decoder "$cotmae_decoder" --decoder-layers "$cotmae_decoder_layers"
@@ -358,13 +359,14 @@ finetune()
         shift
         set -- "$@" --negatives "$run"
     done
+    # shellcheck disable=SC2086 # options are words
     step "finetune, negatives $negatives, seed $seed" finetune --init "$encoder" --tokens "$tokens" \
         --collection "$collection" "$@" --epochs "$finetune_epochs" \
         --train-queries "$finetune_train_queries" --batch "$finetune_batch_queries" \
         --negatives-per-query "$finetune_negatives_per_query" --depth "$finetune_negative_depth" \
         --learning-rate "$finetune_learning_rate" --weight-decay "$finetune_weight_decay" \
         --warmup "$warmup_ratio" --dropout "$dropout" --seed "$seed" ${finetune_options:-} \
-        ${finetune_micro_batch:+--micro-batch "$finetune_micro_batch"}
+        ${finetune_micro_batch:+--micro-batch "$finetune_micro_batch"} $rank_options
 }
 
 # few ENCODER: a retriever trained with $number of the training queries, in as many steps as with all
@@ -463,7 +465,7 @@ results_begin()
     # What decides the results, the same on every device: the steps and their options. Settings that
     # the table does not use are not in it.
     recipe=$( (
-        seeds=42 step_flags=''
+        seeds=42 step_flags='' rank_options=${rank_options:+--shares $shares}
         run_script yes
     ) | cksum | tr ' ' -)
     # Better now than after the training.

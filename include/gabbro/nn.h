@@ -6,6 +6,7 @@
 #include <gabbro/data.h>
 #include <gabbro/folder.h>
 #include <gabbro/ops.h>
+#include <gabbro/ranks.h>
 
 /* ---- packed batches
  * ------------------------------------------------------------------------------- */
@@ -294,6 +295,11 @@ typedef struct gb_train_params {
      * to those of the batch, but for rounding. 0, or the whole batch: not cut. */
     uint32_t micro_batch;
     bool recompute; /* layers are computed again for their gradient, not kept: same bits */
+    /* Runs of texts, as equal as can be, that a batch is divided into before it is cut into parts;
+     * gradients are summed within a share, then over the shares in their order. Ranks have whole
+     * shares, so that results depend on the number of shares, not on that of ranks. 0: none. */
+    uint32_t shares;
+    gb_ranks *ranks; /* that train together, not more than shares; NULL: alone */
 } gb_train_params;
 
 typedef struct gb_train_result {
@@ -306,14 +312,17 @@ typedef struct gb_train_result {
     double data_s;                    /* of them: drawing and masking batches */
     double build_s;                   /* of them: recording programs */
     uint64_t arena_bytes;             /* activations on the device, of the largest program */
-    uint32_t parts;                   /* most parts of a batch; 1: not cut */
+    uint32_t parts;                   /* most parts of a batch on a rank; 1: not cut */
     uint64_t rows_used;               /* tokens of texts that this process put into batches */
     uint64_t rows_computed;           /* the same with those that fill buckets up */
+    double ranks_s;                   /* of `seconds`: waiting for the other ranks, and sums */
 } gb_train_result;
 
 /* Train values [gb_params_floats] in place. Losses of every step go to `log` (step, loss...) when
  * it is not NULL (a table of doubles [steps][GB_MAX_LOSSES], owned by the caller). On a signal:
- * saves and fails with GB_INTERRUPTED. A resumed run equals an uninterrupted one bit for bit. */
+ * saves and fails with GB_INTERRUPTED. A resumed run equals an uninterrupted one bit for bit. Of
+ * several ranks each makes the same call; only rank 0 keeps and reads checkpoints, whatever number
+ * of ranks they were made with. */
 bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *params, float *values,
               double (*log)[GB_MAX_LOSSES], gb_train_result *result, gb_status *status);
 

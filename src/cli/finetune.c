@@ -134,13 +134,14 @@ static gb_train_params train_params(const session *s, const settings *o, uint32_
 static bool train(step_run *run, session *s, const settings *o, json_t *facts, gb_status *status)
 {
     gb_device *device = step_device(run, status);
-    char *resume = device ? step_file(run, "resume", status) : NULL;
+    char *resume = device && step_leads(run) ? step_file(run, "resume", status) : NULL;
     gb_train_params params = train_params(s, o, o->params.batch);
     params.resume_dir = resume;
     params.checkpoint_s = 20;
-    step_memory_apply(&o->memory, &params);
+    step_memory_apply(&o->memory, run, &params);
     gb_train_result result;
-    bool ok = resume && gb_train(device, &s->task, &params, s->values, NULL, &result, status);
+    bool ok = device && (resume || !step_leads(run)) &&
+              gb_train(device, &s->task, &params, s->values, NULL, &result, status);
     if (ok) {
         json_object_update_new(facts, step_device_facts(run));
         json_object_set_new(facts, "first_loss", json_real(result.first_loss[0]));
@@ -161,7 +162,7 @@ static bool train(step_run *run, session *s, const settings *o, json_t *facts, g
 }
 
 /* The task is made for a part of the batch. */
-static bool estimate(session *s, settings *o, gb_status *status)
+static bool estimate(const step_run *run, session *s, settings *o, gb_status *status)
 {
     uint32_t batch = o->params.batch;
     if (batch > STEP_COST_PART)
@@ -169,7 +170,7 @@ static bool estimate(session *s, settings *o, gb_status *status)
     if (!open_inputs(s, o, status) || !make_set(s, o, status) || !make_model(s, o, status))
         return false;
     gb_train_params params = train_params(s, o, batch);
-    step_memory_apply(&o->memory, &params);
+    step_memory_apply(&o->memory, run, &params);
     return step_train_cost(&s->task, &params, batch, o->params.batch, status);
 }
 
@@ -178,7 +179,8 @@ static bool make(step_run *run, session *s, settings *o, gb_status *status)
     json_t *facts = json_object();
     bool ok = open_inputs(s, o, status) && make_set(s, o, status) && make_model(s, o, status) &&
               train(run, s, o, facts, status) &&
-              save_model(run, s, o->params.longest_passage, status) && step_end(run, facts, status);
+              (!step_leads(run) || save_model(run, s, o->params.longest_passage, status)) &&
+              step_end(run, facts, status);
     json_decref(facts);
     return ok;
 }
@@ -187,7 +189,7 @@ static void run_finetune(step_run *run, settings *o, gb_status *status)
 {
     session s = {0};
     if (run->cost)
-        estimate(&s, o, status);
+        estimate(run, &s, o, status);
     else
         make(run, &s, o, status);
     gb_finetune_destroy(s.self);
@@ -241,7 +243,7 @@ int gb_cli_finetune(int argc, char **argv)
          "none, or layers: computed again for their gradient instead of kept (none)", true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
-    step_run run = {.kind = "finetune", .options = options};
+    step_run run = {.kind = "finetune", .options = options, .trains = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
@@ -251,9 +253,9 @@ int gb_cli_finetune(int argc, char **argv)
     const char *set = o.projector_kind == GB_PROJECTOR_NONLINEAR ? "contrast" : NULL;
     char sets[STEP_SETS];
     run.shader_set = sets;
-    ok = ok && step_memory_check(&o.memory, o.dropout > 0, set, sets, &status) &&
+    ok = ok && step_memory_check(&o.memory, &run, o.dropout > 0, set, sets, &status) &&
          (run.cost || step_begin(&run, 1, true, NULL, &status));
-    if (ok && !run.cost && gb_step_done(run.step))
+    if (ok && !run.cost && step_there(&run))
         step_end(&run, NULL, &status);
     else if (ok)
         run_finetune(&run, &o, &status);

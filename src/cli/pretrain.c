@@ -193,7 +193,7 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
                   gb_status *status)
 {
     gb_device *device = step_device(run, status);
-    char *resume = device ? step_file(run, "resume", status) : NULL;
+    char *resume = device && step_leads(run) ? step_file(run, "resume", status) : NULL;
     double(*log)[GB_MAX_LOSSES] = gb_alloc(o->steps, sizeof *log, status);
     char label[100];
     snprintf(label, sizeof label, "pretrain %s%s%s", name, o->params.context ? "/" : "",
@@ -202,11 +202,11 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
     params.label = label;
     params.resume_dir = resume;
     params.checkpoint_s = 20;
-    step_memory_apply(&o->memory, &params);
+    step_memory_apply(&o->memory, run, &params);
     gb_train_result result;
-    bool ok = resume && log && prepare(run, s, status) &&
+    bool ok = device && (resume || !step_leads(run)) && log && prepare(run, s, status) &&
               gb_train(device, &s->task, &params, s->values, log, &result, status) &&
-              save_log(run, s, log, o->steps, status);
+              (!step_leads(run) || save_log(run, s, log, o->steps, status));
     if (ok) {
         json_t *losses = json_object();
         for (int l = 0; l < GB_MAX_LOSSES && s->task.loss_names[l]; l++)
@@ -249,7 +249,8 @@ static bool make(step_run *run, session *s, const settings *o, const char *name,
 {
     json_t *facts = json_object();
     bool ok = (!s->objective || !o->steps || train(run, s, o, name, facts, status)) &&
-              save_model(run, s, name, status) && step_end(run, facts, status);
+              (!step_leads(run) || save_model(run, s, name, status)) &&
+              step_end(run, facts, status);
     json_decref(facts);
     return ok;
 }
@@ -260,7 +261,7 @@ static bool estimate(step_run *run, session *s, const settings *o, const char *n
 {
     gb_train_params params = train_params(s, o);
     params.label = name;
-    step_memory_apply(&o->memory, &params);
+    step_memory_apply(&o->memory, run, &params);
     return !s->objective || (prepare(run, s, status) &&
                              step_train_cost(&s->task, &params, batch, o->params.batch, status));
 }
@@ -509,7 +510,7 @@ static int pretrain(int argc, char **argv, const borrower *to)
          "none, or layers: computed again for their gradient instead of kept (none)", true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
-    step_run run = {.kind = "pretrain", .options = options};
+    step_run run = {.kind = "pretrain", .options = options, .trains = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, &name, &code, &status))
         return code;
@@ -517,12 +518,12 @@ static int pretrain(int argc, char **argv, const borrower *to)
     char sets[STEP_SETS];
     run.shader_set = sets;
     bool ok = check_words(&o, name, &status) &&
-              step_memory_check(&o.memory, o.dropout > 0, objective ? objective->shader_set : NULL,
-                                sets, &status) &&
+              step_memory_check(&o.memory, &run, o.dropout > 0,
+                                objective ? objective->shader_set : NULL, sets, &status) &&
               (to || run.cost ||
                step_begin(&run, 1, strcmp(name, "none") != 0, json_pack("{s:s}", "objective", name),
                           &status));
-    if (ok && !to && !run.cost && gb_step_done(run.step))
+    if (ok && !to && !run.cost && step_there(&run))
         step_end(&run, NULL, &status);
     else if (ok)
         run_pretrain(&run, &o, name, to, &status);

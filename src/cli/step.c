@@ -74,15 +74,20 @@ static void print_help(const step_run *run, const char *usage)
     printf("  --%-22s %s\n", "quiet", "no progress");
     printf("  --%-22s %s\n", "no-wait", "exit with 76 while another process makes the step");
     printf("  --%-22s %s\n", "cost", "of steps that train or encode: print what it takes, and end");
+    if (!run->trains)
+        return;
+    printf("\nSeveral devices or machines (docs/ranks.md); also under mpirun and srun:\n");
+    printf("  --%-22s %s\n", "ranks N", "processes that train together, started here by mpirun");
+    printf("  --%-22s %s\n", "devices A,B",
+           "theirs in turn, on each machine; one rank each without --ranks");
+    printf("  --%-22s %s\n", "shares N",
+           "of a batch, that ranks divide (8); results depend on it, not on ranks");
+    printf("  --%-22s %s\n", "simulate-ranks N", "what N ranks do, in one process: the same bits");
 }
 
-static const step_option *find_option(const step_run *run, const step_option *common,
-                                      const char *name)
+static const step_option *find_option(const step_option *options, const char *name)
 {
-    for (const step_option *o = run->options; o->name; o++)
-        if (!strcmp(o->name, name))
-            return o;
-    for (const step_option *o = common; o->name; o++)
+    for (const step_option *o = options; o->name; o++)
         if (!strcmp(o->name, name))
             return o;
     return NULL;
@@ -107,6 +112,12 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
                                   {"cost", OPTION_FLAG, &run->cost, false, false, ""},
                                   {"help", OPTION_FLAG, &run->help, false, false, ""},
                                   {0}};
+    const step_option of_ranks[] = {
+        {"ranks", OPTION_U32, &run->how.count, false, false, ""},
+        {"simulate-ranks", OPTION_U32, &run->how.simulated, false, false, ""},
+        {"devices", OPTION_TEXT, &run->how.devices, false, false, ""},
+        {"shares", OPTION_U32, &run->how.shares, false, false, ""},
+        {0}};
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         if (!strcmp(word, "-h"))
@@ -118,7 +129,9 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
             *operand = word;
             continue;
         }
-        const step_option *o = find_option(run, common, word + 2);
+        const step_option *o = find_option(run->options, word + 2);
+        o = o ? o : find_option(common, word + 2);
+        o = o || !run->trains ? o : find_option(of_ranks, word + 2);
         if (!o)
             return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: no option %s", argv[0], word);
         if (o->kind != OPTION_FLAG && i + 1 == argc)
@@ -167,9 +180,7 @@ bool step_parse(step_run *run, int argc, char **argv, const char *usage, const c
         if (o->later && !o->step)
             json_object_set_new(run->defaults, o->name, setting_of(o));
     if (!parse(run, argc, argv, operand, status)) {
-        gb_status_print(status);
-        *exit_code = status->code;
-        json_decref(run->defaults);
+        *exit_code = step_close(run, status);
         return false;
     }
     if (run->help) {
@@ -181,6 +192,10 @@ bool step_parse(step_run *run, int argc, char **argv, const char *usage, const c
     if (run->quiet)
         gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
+    if (run->trains && !step_ranks_join(run, argv, status)) {
+        *exit_code = step_close(run, status);
+        return false;
+    }
     return true;
 }
 
@@ -245,15 +260,17 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
         else if (!json_object_get(settings, o->name) && !(o->later && has_default(run, o)))
             ok = json_object_set_new(settings, o->name, setting_of(o)) == 0;
     }
+    if (ok && run->how.shares)
+        ok = json_object_set_new(settings, "shares", json_integer(run->how.shares)) == 0;
     char kernels[GB_HASH_SIZE], *device = NULL;
     if (ok && on_device) {
         gb_device_params params = {.select = run->device_name};
         ok = device_ensure(run->device_name, status) && hash_kernels(run, kernels, status) &&
              (device = gb_device_identity(&params, status)) != NULL;
     }
-    if (ok && !run->store)
+    if (ok && !run->store && step_leads(run))
         ok = (run->store = gb_store_open(run->store_root, status)) != NULL;
-    if (ok) {
+    if (ok && step_leads(run)) {
         gb_step_desc desc = {.kind = run->kind,
                              .version = version,
                              .settings = settings,
@@ -263,6 +280,7 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
                              .no_wait = run->no_wait};
         ok = (run->step = gb_step_begin(run->store, &desc, status)) != NULL;
     }
+    ok = step_ranks_begun(run, device, status);
     json_decref(settings);
     json_decref(inputs);
     free(device);
@@ -280,6 +298,8 @@ gb_device *step_device(step_run *run, gb_status *status)
 
 bool step_end(step_run *run, const json_t *facts, gb_status *status)
 {
+    if (!step_leads(run))
+        return true;
     bool ok = gb_step_done(run->step) || gb_step_finish(run->step, facts, status);
     if (ok) {
         printf("%s\n", gb_step_path(run->step));
@@ -295,8 +315,7 @@ int step_close(step_run *run, const gb_status *status)
     gb_store_close(run->store);
     gb_device_close(run->device);
     json_decref(run->defaults);
-    if (status->code != GB_OK && status->code != GB_BUSY) /* busy: the answer that was asked for */
-        gb_status_print(status);
+    step_ranks_close(run, status);
     return status->code;
 }
 
@@ -320,19 +339,21 @@ void step_say_padding(json_t *times, uint64_t used, uint64_t computed)
     json_object_set_new(times, "rows_computed", json_integer((json_int_t)computed));
 }
 
-bool step_memory_check(const step_memory *memory, bool dropout, const char *set, char *sets,
-                       gb_status *status)
+bool step_memory_check(const step_memory *memory, const step_run *run, bool dropout,
+                       const char *set, char *sets, gb_status *status)
 {
-    bool parts =
-        memory->micro_batch && dropout; /* without dropout a part needs no kernel of its own */
+    bool parts = (memory->micro_batch || run->how.shares) &&
+                 dropout; /* without dropout a part needs no kernel of its own */
     snprintf(sets, STEP_SETS, "%s%s%s", set ? set : "", set && parts ? "," : "",
              parts ? "parts" : "");
     return !strcmp(memory->recompute, "none") || !strcmp(memory->recompute, "layers") ||
            gb_fail(status, GB_USAGE, NULL, NULL, "--recompute is none or layers");
 }
 
-void step_memory_apply(const step_memory *memory, gb_train_params *params)
+void step_memory_apply(const step_memory *memory, const step_run *run, gb_train_params *params)
 {
+    params->shares = run->how.shares;
+    params->ranks = run->ranks;
     params->micro_batch = memory->micro_batch;
     params->recompute = !strcmp(memory->recompute, "layers");
 }

@@ -35,6 +35,16 @@ typedef struct step_option {
                               has its default, so that older steps keep their keys */
 } step_option;
 
+/* Options of a training by several ranks: --ranks, --simulate-ranks, --devices, --shares. */
+typedef struct step_ranks {
+    uint32_t count;      /* of processes to start; 0: as launched, else one */
+    uint32_t simulated;  /* ranks that this process alone is */
+    uint32_t shares;     /* of a batch; 0: none, or STEP_SHARES with ranks */
+    const char *devices; /* "0,1": of the ranks of a machine, in turn; NULL: all alike, or by
+                            --device */
+} step_ranks;
+#define STEP_SHARES 8
+
 /* A sub-command being run. */
 typedef struct step_run {
     const char *kind;           /* kind of step, e.g. "finetune" */
@@ -46,6 +56,12 @@ typedef struct step_run {
     bool quiet, profile, help;  /* --quiet, --profile, --help */
     bool no_wait;               /* --no-wait */
     bool cost;                  /* --cost: say what the step takes, do nothing */
+    bool trains;                /* it can run as several ranks, see step_ranks.c */
+    step_ranks how;             /* how many, and where */
+    gb_ranks *ranks;            /* joined, or NULL */
+    char *own_device;           /* of this rank, or NULL */
+    bool there;                 /* of ranks: the step was there already */
+    bool with_rank_0;           /* of ranks: ends because rank 0 said why it cannot begin */
     gb_store *store;            /* open store */
     gb_step *step;              /* the step */
     gb_device *device;          /* open once asked for */
@@ -66,6 +82,17 @@ bool step_train_cost(const gb_task *task, const gb_train_params *params, uint32_
                      uint32_t part, gb_status *status);
 /* The device of a step that runs on one; its name is logged. */
 gb_device *step_device(step_run *run, gb_status *status);
+/* Whether this process keeps the step's files: rank 0, or the only one. */
+bool step_leads(const step_run *run);
+/* Whether the step was there already, as rank 0 found. */
+bool step_there(const step_run *run);
+/* Before the step begins: start the ranks, or join them where they were started, and settle the
+ * number of shares and the own device. */
+bool step_ranks_join(step_run *run, char *const argv[], gb_status *status);
+/* Rank 0 began the step, or failed to: to all. */
+bool step_ranks_begun(step_run *run, const char *device, gb_status *status);
+/* The end of a rank, and where it failed of all of them. */
+void step_ranks_close(step_run *run, const gb_status *status);
 /* Finish with facts (may be NULL), or nothing when the step was there already; print its folder. */
 bool step_end(step_run *run, const json_t *facts, gb_status *status);
 /* Close everything; exit code of status, which is printed. */
@@ -85,9 +112,9 @@ typedef struct step_memory {
 #define STEP_MEMORY_DEFAULTS ((step_memory){.recompute = "none"})
 /* Into the settings of a training, and its shader sets [STEP_SETS] (set: its own, or NULL). */
 #define STEP_SETS 32
-bool step_memory_check(const step_memory *memory, bool dropout, const char *set, char *sets,
-                       gb_status *status);
-void step_memory_apply(const step_memory *memory, gb_train_params *params);
+bool step_memory_check(const step_memory *memory, const step_run *run, bool dropout,
+                       const char *set, char *sets, gb_status *status);
+void step_memory_apply(const step_memory *memory, const step_run *run, gb_train_params *params);
 /* What it came to, into facts, where it was asked for. */
 void step_memory_facts(const step_memory *memory, const gb_train_result *result, json_t *facts);
 /* Of a training: steps of this process, time for batches and for programs, GFLOP/s. */

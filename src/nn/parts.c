@@ -2,7 +2,7 @@
  * texts are compared with each other (gradient caching, Gao et al., 2021): the vectors of all parts
  * first, forward only; then the losses over all vectors, and the gradient of these; then every part
  * again, with the same dropout, its gradient starting from that of its vectors and its own losses.
- */
+ * Where a batch is in shares (shares.c), a rank does this with the parts of its own. */
 #include "train.h"
 
 #include <stdlib.h>
@@ -75,26 +75,48 @@ bool parts_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb_status *
 
 /* The parts of the drawn batch. */
 typedef struct part_list {
-    uint32_t texts;    /* of the batch */
-    uint32_t most;     /* of a part */
-    gb_shape shape;    /* of the largest program that a part needs: all use it */
-    uint32_t width;    /* of a vector */
-    uint32_t row_size; /* floats from vector to vector */
+    uint32_t texts;      /* of the batch */
+    uint32_t most;       /* of a part */
+    uint32_t count;      /* parts, t->cuts */
+    uint32_t first, end; /* those that this rank runs */
+    gb_shape shape;      /* of the largest program that a part needs: all use it */
+    uint32_t width;      /* of a vector */
+    uint32_t row_size;   /* floats from vector to vector */
 } part_list;
 
-static uint32_t texts_of(const part_list *list, uint32_t first)
+/* Shares are runs of texts, parts runs of a share. */
+static bool cut_batch(trainer *t, part_list *list, gb_status *status)
 {
-    uint32_t left = list->texts - first;
-    return left < list->most ? left : list->most;
+    uint32_t shares = t->params->shares ? t->params->shares : 1;
+    uint32_t first, texts, rank = gb_ranks_rank(t->params->ranks);
+    gb_ranks_range(0, shares, list->texts, &first, &texts);
+    list->most =
+        t->params->micro_batch && t->params->micro_batch < texts ? t->params->micro_batch : texts;
+    for (uint32_t k = 0; k < shares; k++) {
+        gb_ranks_range(k, shares, list->texts, &first, &texts);
+        for (uint32_t at = first; at < first + texts; at += list->most) {
+            if (!gb_grow(&t->cuts, &t->cut_capacity, list->count + 1, sizeof *t->cuts, status))
+                return false;
+            uint32_t left = first + texts - at;
+            t->cuts[list->count++] =
+                (part_cut){at, left < list->most ? left : list->most, .begins = at == first};
+        }
+        shares_cut(t, k, first + texts, list->count);
+    }
+    list->first = rank ? t->sums.part_end[rank - 1] : 0;
+    list->end = t->sums.part_end ? t->sums.part_end[rank] : list->count;
+    uint32_t parts = list->end - list->first;
+    t->parts = parts > t->parts ? parts : t->parts;
+    return true;
 }
 
 /* One shape for all parts of the batch, so that few programs are recorded; a function of the batch
- * alone, so that a resumed run has the same ones. */
+ * alone, so that a resumed run, and every rank, has the same ones. */
 static bool find_shape(const trainer *t, part_list *list, gb_status *status)
 {
-    for (uint32_t first = 0; first < list->texts; first += list->most) {
+    for (uint32_t p = 0; p < list->count; p++) {
         gb_shape shape = {0};
-        if (!t->task->cut.select(t->task->self, first, texts_of(list, first), &shape, status))
+        if (!t->task->cut.select(t->task->self, t->cuts[p].first, t->cuts[p].count, &shape, status))
             return false;
         for (int i = 0; i < GB_SHAPE_SIZES; i++)
             if (shape.size[i] > list->shape.size[i])
@@ -104,22 +126,22 @@ static bool find_shape(const trainer *t, part_list *list, gb_status *status)
     return true;
 }
 
-static bool fill_part(const trainer *t, const part_list *list, const bucket *b, uint32_t first,
-                      uint32_t step, gb_status *status)
+static bool fill_part(const trainer *t, const bucket *b, const part_cut *part, uint32_t step,
+                      gb_status *status)
 {
     gb_shape shape = {0};
-    return t->task->cut.select(t->task->self, first, texts_of(list, first), &shape, status) &&
+    return t->task->cut.select(t->task->self, part->first, part->count, &shape, status) &&
            t->task->fill(t->task->self, b->exec, b->graph, step, status);
 }
 
 static bool read_vectors(trainer *t, const part_list *list, bucket *b, uint64_t ticket,
-                         uint32_t first, gb_status *status)
+                         const part_cut *part, gb_status *status)
 {
     const float *vectors = gb_exec_output(b->exec, ticket, b->vectors, status);
     size_t of_text = (size_t)t->task->cut.vectors * list->row_size;
     if (vectors)
-        memcpy(t->vectors + first * of_text, vectors,
-               sizeof *vectors * of_text * texts_of(list, first));
+        memcpy(t->vectors + part->first * of_text, vectors,
+               sizeof *vectors * of_text * part->count);
     return vectors != NULL;
 }
 
@@ -131,22 +153,24 @@ static bool make_vectors(trainer *t, part_list *list, uint32_t step, gb_status *
     const gb_tensor_info *info = gb_tape_tensor(b->tape, b->vectors);
     list->width = info->cols;
     list->row_size = info->ld;
-    size_t floats = (size_t)list->texts * t->task->cut.vectors * info->ld;
+    size_t of_text = (size_t)t->task->cut.vectors * info->ld, floats = list->texts * of_text;
     if (!gb_grow(&t->vectors, &t->vector_capacity, floats, sizeof *t->vectors, status) ||
         !gb_grow(&t->gradients, &t->gradient_capacity, floats, sizeof *t->gradients, status))
         return false;
     uint64_t before = 0;
-    for (uint32_t first = 0; first < list->texts; first += list->most) {
+    for (uint32_t p = list->first; p < list->end; p++) {
         uint64_t ticket;
-        if (!fill_part(t, list, b, first, step, status) || !gb_exec_run(b->exec, &ticket, status))
+        if (!fill_part(t, b, &t->cuts[p], step, status) || !gb_exec_run(b->exec, &ticket, status))
             return false;
         t->flops += gb_exec_flops(b->exec);
         /* The vectors before are read while these are made. */
-        if (first && !read_vectors(t, list, b, before, first - list->most, status))
+        if (p > list->first && !read_vectors(t, list, b, before, &t->cuts[p - 1], status))
             return false;
         before = ticket;
     }
-    return read_vectors(t, list, b, before, (list->texts - 1) / list->most * list->most, status);
+    return (list->end == list->first ||
+            read_vectors(t, list, b, before, &t->cuts[list->end - 1], status)) &&
+           shares_vectors(t, sizeof *t->vectors * of_text, status);
 }
 
 static bool compare_vectors(trainer *t, const part_list *list, uint32_t step, gb_status *status)
@@ -159,7 +183,7 @@ static bool compare_vectors(trainer *t, const part_list *list, uint32_t step, gb
         return false;
     memcpy(vectors, t->vectors, bytes);
     if (!t->task->cut.fill_compare(t->task->self, b->exec, b->graph, status) ||
-        !train_run(t, b, step, status))
+        !train_run(t, b, step, t->log[step], status))
         return false;
     const float *gradient = gb_exec_output(b->exec, t->last.ticket, b->gradient, status);
     if (gradient)
@@ -167,35 +191,42 @@ static bool compare_vectors(trainer *t, const part_list *list, uint32_t step, gb
     return gradient != NULL;
 }
 
-static bool fill_gradient(trainer *t, const part_list *list, const bucket *b, uint32_t first,
+static bool fill_gradient(trainer *t, const part_list *list, const bucket *b, const part_cut *part,
                           gb_status *status)
 {
     if (b->gradient == GB_NO_TENSOR)
         return true;
     float *gradient = gb_exec_input(b->exec, b->gradient, status);
-    size_t of_text = (size_t)t->task->cut.vectors * list->row_size, count = texts_of(list, first);
+    size_t of_text = (size_t)t->task->cut.vectors * list->row_size, count = part->count;
     if (!gradient)
         return false;
-    memcpy(gradient, t->gradients + first * of_text, sizeof *gradient * count * of_text);
+    memcpy(gradient, t->gradients + part->first * of_text, sizeof *gradient * count * of_text);
     memset(gradient + count * of_text, 0, sizeof *gradient * (list->most - count) * of_text);
     return true;
 }
 
+/* The parts of this rank: gradients of a share add up in the arena. */
+static bool run_parts(trainer *t, const part_list *list, uint32_t step, gb_status *status)
+{
+    bucket *b = train_bucket(t, BUCKET_PART, &list->shape, 0, status);
+    for (uint32_t p = list->first; b && p < list->end; p++) {
+        part_cut *part = &t->cuts[p];
+        if ((part->begins && ((p > list->first && !shares_take(t, status)) ||
+                              !gb_state_clear(t->state, GB_ARENA_GRADS, status))) ||
+            !fill_part(t, b, part, step, status) || !fill_gradient(t, list, b, part, status) ||
+            !train_run(t, b, step, t->params->ranks ? part->losses : t->log[step], status))
+            return false;
+    }
+    return b && (list->end == list->first || shares_take(t, status)) &&
+           shares_sum(t, step, list->count, status);
+}
+
 bool parts_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status)
 {
-    part_list list = {.texts = texts, .most = t->params->micro_batch};
-    uint32_t parts = (texts + list.most - 1) / list.most;
-    t->parts = parts > t->parts ? parts : t->parts;
+    part_list list = {.texts = texts};
     memset(t->log[step], 0, sizeof t->log[step]);
-    if (!find_shape(t, &list, status) ||
-        (t->task->cut.vectors &&
-         (!make_vectors(t, &list, step, status) || !compare_vectors(t, &list, step, status))) ||
-        !gb_state_clear(t->state, GB_ARENA_GRADS, status))
-        return false;
-    bucket *b = train_bucket(t, BUCKET_PART, &list.shape, 0, status);
-    for (uint32_t first = 0; b && first < texts; first += list.most)
-        if (!fill_part(t, &list, b, first, step, status) ||
-            !fill_gradient(t, &list, b, first, status) || !train_run(t, b, step, status))
-            return false;
-    return b != NULL;
+    return cut_batch(t, &list, status) && find_shape(t, &list, status) &&
+           (!t->task->cut.vectors ||
+            (make_vectors(t, &list, step, status) && compare_vectors(t, &list, step, status))) &&
+           run_parts(t, &list, step, status);
 }

@@ -93,25 +93,25 @@ bool train_collect(trainer *t, gb_status *status)
     t->last.bucket = NULL;
     if (!last.bucket)
         return true;
-    double *losses = t->log[last.step];
     for (uint32_t l = 0; l < train_loss_count(t->task); l++) {
         if (last.bucket->losses[l] == GB_NO_TENSOR)
             continue;
+        double *loss = &last.losses[l];
         const float *value =
             gb_exec_output(last.bucket->exec, last.ticket, last.bucket->losses[l], status);
         if (!value)
             return false;
-        losses[l] = last.bucket->kind == BUCKET_WHOLE ? value[0] : losses[l] + value[0];
+        *loss = last.bucket->kind == BUCKET_WHOLE ? value[0] : *loss + value[0];
     }
-    if (!isfinite(losses[0]))
+    if (!isfinite(last.losses[0]))
         return gb_fail(status, GB_MISMATCH, t->params->label, "lower the learning rate",
                        "the loss is no number at step %u", last.step);
     return true;
 }
 
-bool train_run(trainer *t, bucket *b, uint32_t step, gb_status *status)
+bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, gb_status *status)
 {
-    pending now = {.bucket = b, .step = step};
+    pending now = {.bucket = b, .step = step, .losses = losses};
     if (!gb_exec_run(b->exec, &now.ticket, status))
         return false;
     t->flops += gb_exec_flops(b->exec);
@@ -137,7 +137,9 @@ static bool update(trainer *t, uint32_t step, gb_status *status)
 static bool whole_step(trainer *t, const gb_shape *shape, uint32_t step, bool updated,
                        gb_status *status)
 {
-    pending now = {.bucket = train_bucket(t, BUCKET_WHOLE, shape, 0, status), .step = step};
+    pending now = {.bucket = train_bucket(t, BUCKET_WHOLE, shape, 0, status),
+                   .step = step,
+                   .losses = t->log[step]};
     if (!now.bucket ||
         !t->task->fill(t->task->self, now.bucket->exec, now.bucket->graph, step, status) ||
         !gb_exec_run(now.bucket->exec, &now.ticket, status) ||
@@ -157,19 +159,23 @@ static bool do_step(trainer *t, uint32_t step, bool updated, gb_status *status)
     const gb_cut *cut = &t->task->cut;
     gb_shape shape = {0};
     double start_s = gb_now_s();
+    gb_ranks_at(t->params->ranks, "%s, step %u of %u", t->params->label, step + 1,
+                t->params->schedule.steps);
     if (!t->task->sample(t->task->self, step, &shape, status))
         return false;
     t->data_s += gb_now_s() - start_s;
-    uint32_t most = t->params->micro_batch, texts = most ? cut->count(t->task->self) : 0;
-    if (texts <= most)
+    uint32_t most = t->params->micro_batch, shares = t->params->shares;
+    uint32_t texts = most || shares ? cut->count(t->task->self) : 0;
+    if (!shares && texts <= most)
         return whole_step(t, &shape, step, updated, status);
     return parts_run(t, step, texts, status) && (!updated || update(t, step, status));
 }
 
 static bool save(trainer *t, uint32_t next_step, gb_status *status)
 {
-    return !t->params->resume_dir || checkpoint_write(t->params->resume_dir, t->state,
-                                                      t->params->params, next_step, t->log, status);
+    return !t->params->resume_dir || gb_ranks_rank(t->params->ranks) ||
+           checkpoint_write(t->params->resume_dir, t->state, t->params->params, next_step, t->log,
+                            status);
 }
 
 static bool loop(trainer *t, uint32_t first, gb_status *status)
@@ -185,7 +191,9 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
         if (step > first)
             snprintf(note, sizeof note, "loss %.4f", t->log[step - 1][0]);
         gb_progress_update(&progress, step + 1, note);
-        bool stop = gb_interrupted();
+        bool stop;
+        if (!shares_stop(t, &stop, status))
+            return false;
         bool due = t->params->checkpoint_s > 0 && gb_now_s() - saved_s >= t->params->checkpoint_s;
         if ((stop || due) && (!train_collect(t, status) || !save(t, step + 1, status)))
             return false;
@@ -210,6 +218,8 @@ static bool prepare(trainer *t, const float *values, gb_status *status)
     if (t->params->micro_batch && !t->task->cut.count)
         return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
                        "its batch cannot be cut into parts");
+    if (!shares_prepare(t, status))
+        return false;
     t->state = gb_state_create(t->device, t->params->params, true, status);
     if (!t->state || !gb_state_write(t->state, GB_ARENA_PARAMS, values, status))
         return false;
@@ -229,6 +239,8 @@ static void trainer_free(trainer *t)
     free(t->buckets);
     free(t->vectors);
     free(t->gradients);
+    free(t->cuts);
+    shares_free(t);
     gb_exec_destroy(t->adamw);
     gb_tape_destroy(t->adamw_tape);
     gb_state_destroy(t->state);
@@ -261,6 +273,7 @@ static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
     result->data_s = t->data_s;
     result->build_s = t->build_s;
     result->parts = t->parts ? t->parts : 1;
+    result->ranks_s = t->ranks_s;
     result->arena_bytes = largest_arena(t);
     for (size_t i = 0; i < t->bucket_count; i++) {
         gb_padding rows = gb_exec_padding(t->buckets[i]->exec);
@@ -278,12 +291,14 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
     double(*own_log)[GB_MAX_LOSSES] = log ? NULL : gb_alloc(steps, sizeof *own_log, status);
     trainer t = {.device = device, .task = task, .params = params, .log = log ? log : own_log};
     bool ok = t.log && prepare(&t, values, status);
-    if (ok && params->resume_dir)
+    if (ok && params->resume_dir && !gb_ranks_rank(params->ranks))
         ok = checkpoint_read(params->resume_dir, t.state, params->params, steps,
                              &result->resumed_at, t.log, status);
+    ok = ok && shares_resume(&t, &result->resumed_at, status);
     uint32_t resumed_at = result->resumed_at;
     ok = ok && loop(&t, resumed_at, status) &&
-         gb_state_read(t.state, GB_ARENA_PARAMS, values, status);
+         gb_state_read(t.state, GB_ARENA_PARAMS, values, status) &&
+         shares_agree(&t, values, status);
     if (ok)
         summarise(&t, steps, result);
     result->resumed_at = resumed_at;

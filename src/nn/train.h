@@ -29,7 +29,25 @@ typedef struct pending {
     bucket *bucket;  /* NULL: none */
     uint64_t ticket; /* its run */
     uint32_t step;   /* its number */
+    double *losses;  /* where they are added: of the step, or of its part */
 } pending;
+
+/* A part of the drawn batch. */
+typedef struct part_cut {
+    uint32_t first, count;        /* texts */
+    bool begins;                  /* the first part of its share */
+    double losses[GB_MAX_LOSSES]; /* of it, where a batch is spread over ranks */
+} part_cut;
+
+/* What a batch in shares needs on the host, see shares.c. Zero without shares. */
+typedef struct share_sums {
+    float **terms;  /* [capacity] of [gb_params_floats], NULL until needed: gradients of shares */
+    uint32_t count; /* those of this step so far; on rank 0 their sum, one */
+    uint32_t capacity;  /* allocated */
+    uint32_t *part_end; /* [ranks] parts of each rank end here */
+    uint32_t *text_end; /* [ranks] and its texts */
+    size_t *ends;       /* [ranks] of bytes to gather */
+} share_sums;
 
 typedef struct trainer {
     gb_device *device;             /* where */
@@ -44,23 +62,47 @@ typedef struct trainer {
     double (*log)[GB_MAX_LOSSES];              /* losses of every step */
     pending last;                              /* run in flight */
     double flops;                              /* done by this process */
-    double data_s, build_s;                    /* time spent on batches and on programs */
+    double data_s, build_s, ranks_s;           /* time spent on batches, programs and ranks */
     uint32_t parts;                            /* most parts of a batch so far */
     float *vectors, *gradients;                /* of all texts of a batch, when it runs in parts */
     size_t vector_capacity, gradient_capacity; /* allocated */
+    part_cut *cuts;                            /* the parts of the drawn batch */
+    size_t cut_capacity;                       /* allocated */
+    share_sums sums;                           /* of a batch in shares */
 } trainer;
 
 uint32_t train_loss_count(const gb_task *task);
 /* The bucket of a kind and shape, built when it is new. width: of vectors, for BUCKET_COMPARE. */
 bucket *train_bucket(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
                      gb_status *status);
-/* Submit a run of a filled bucket, and read the losses of the run before it. */
-bool train_run(trainer *t, bucket *b, uint32_t step, gb_status *status);
-/* Wait for the last run and add its losses to those of its step, which the step set to zero. */
+/* Submit a run of a filled bucket, and read the losses of the run before it. losses: where those of
+ * this one will be added. */
+bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, gb_status *status);
+/* Wait for the last run and add its losses to those of its step, or part, which it set to zero. */
 bool train_collect(trainer *t, gb_status *status);
 /* Program of a bucket, see parts.c. */
 bool parts_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb_status *status);
 /* Gradients of the drawn batch, in parts, into the arena. */
 bool parts_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status);
+
+/* Shares of a batch and the ranks that have them, see shares.c. Without shares each does nothing.
+ */
+bool shares_prepare(trainer *t, gb_status *status);
+void shares_free(trainer *t);
+/* Share `share` of the drawn batch ends behind these texts and parts. */
+void shares_cut(trainer *t, uint32_t share, uint32_t text_end, uint32_t part_end);
+/* The vectors of the texts of all ranks into those of this one; bytes of a text. */
+bool shares_vectors(trainer *t, size_t text_bytes, gb_status *status);
+/* The gradient in the arena is that of a whole share. */
+bool shares_take(trainer *t, gb_status *status);
+/* Into the arena the sum of the shares of all ranks, and to the losses of the step those of their
+ * parts. */
+bool shares_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status);
+/* A rank was asked to stop: all do, behind the same step. */
+bool shares_stop(trainer *t, bool *stop, gb_status *status);
+/* What rank 0 resumed from, to all. */
+bool shares_resume(trainer *t, uint32_t *next_step, gb_status *status);
+/* All ranks have these parameters. */
+bool shares_agree(trainer *t, const float *values, gb_status *status);
 
 #endif

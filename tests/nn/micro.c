@@ -20,7 +20,8 @@ typedef struct gradient {
     uint64_t arena_bytes;         /* of activations */
 } gradient;
 
-static gradient make_gradient(gb_device *device, const model *m, uint32_t micro, bool recompute)
+static gradient share_gradient(gb_device *device, const model *m, uint32_t shares, uint32_t micro,
+                               bool recompute)
 {
     gb_status status = {0};
     gb_train_params params = {.params = m->params,
@@ -30,12 +31,18 @@ static gradient make_gradient(gb_device *device, const model *m, uint32_t micro,
                               .longest = m->longest,
                               .label = "test",
                               .micro_batch = micro,
-                              .recompute = recompute};
+                              .recompute = recompute,
+                              .shares = shares};
     gradient g = {0};
     MUST(g.values = gb_alloc(gb_params_floats(m->params), sizeof *g.values, &status));
     MUST(gb_train_gradient(device, &m->task, &params, m->values, STEP, g.values, g.losses,
                            &g.arena_bytes, &status));
     return g;
+}
+
+static gradient make_gradient(gb_device *device, const model *m, uint32_t micro, bool recompute)
+{
+    return share_gradient(device, m, 0, micro, recompute);
 }
 
 static double worst_of(const model *m, const gradient *got, const gradient *wanted)
@@ -96,6 +103,28 @@ static void check(gb_device *device, const model *m, const char *name)
     trust(what, "the whole batch, with dropout", worst, BOUND);
 }
 
+/* A batch in shares, as ranks have it: one share is the batch in parts; several, more than there
+ * are texts among them, give its gradients. */
+static void check_shares(gb_device *device, const model *m, const char *name)
+{
+    gradient whole = make_gradient(device, m, 0, false), parts = make_gradient(device, m, 2, false);
+    gradient one = share_gradient(device, m, 1, 2, false);
+    uint32_t texts = m->task.cut.count(m->task.self);
+    double worst = 0;
+    expect_same_gradient(m, "one share", &one, &parts);
+    for (uint32_t shares = 2; shares <= 8; shares *= 2) {
+        gradient some = share_gradient(device, m, shares, shares == 4 ? 1 : 0, false);
+        worst = fmax(worst, worst_of(m, &some, &whole));
+        free(some.values);
+    }
+    free(one.values);
+    free(parts.values);
+    free(whole.values);
+    char what[100];
+    snprintf(what, sizeof what, "%s in 2, 4, 8 shares of %u texts: gradients", name, texts);
+    trust(what, "the whole batch, with dropout", worst, 1e-6);
+}
+
 /* ---- pre-training ---- */
 
 typedef struct objective_case {
@@ -116,7 +145,9 @@ static void masked(gb_pretrain_params *settings)
     settings->decoder_layers = 2;
 }
 
-static void check_cases(const objective_case *cases, size_t count)
+typedef void check_one(gb_device *device, const model *m, const char *name);
+
+static void check_cases(check_one *by, const objective_case *cases, size_t count)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
@@ -133,34 +164,39 @@ static void check_cases(const objective_case *cases, size_t count)
         model_make(&m, &t, &config, cases[i].objective, &settings);
         if (m.objective->prepare)
             MUST(m.objective->prepare(m.self, device, m.params, m.values, &status));
-        check(device, &m, cases[i].name ? cases[i].name : cases[i].objective);
+        by(device, &m, cases[i].name ? cases[i].name : cases[i].objective);
         model_free(&m);
     }
     tiny_device_close(device);
     tiny_free(&t);
     scratch_leave(&s);
 }
-#define CHECK(...)                                                                                 \
+#define CHECK(by, ...)                                                                             \
     do {                                                                                           \
         static const objective_case cases[] = {__VA_ARGS__};                                       \
-        check_cases(cases, sizeof cases / sizeof *cases);                                          \
+        check_cases(by, cases, sizeof cases / sizeof *cases);                                      \
     } while (0)
 
 Test(micro, masked_language_models, .timeout = 120)
 {
-    CHECK({"mlm"}, {"condenser"}, {"bow"});
+    CHECK(check, {"mlm"}, {"condenser"}, {"bow"});
 }
 
 Test(micro, decoders, .timeout = 120)
 {
-    CHECK({"cotmae"}, {"cotmae", masked, "cotmae, masked decoder"}, {"autoencoding"},
+    CHECK(check, {"cotmae"}, {"cotmae", masked, "cotmae, masked decoder"}, {"autoencoding"},
           {"autoregression"}, {"bottleneck"}, {"enhanced"}, {"seed"}, {"simlm"});
 }
 
 Test(micro, compared_texts, .timeout = 120)
 {
-    CHECK({"cocondenser"}, {"cocondenser", one_sided, "cocondenser, one-sided"}, {"costa"}, {"ict"},
-          {"simcse"}, {"prop"}, {"bprop"});
+    CHECK(check, {"cocondenser"}, {"cocondenser", one_sided, "cocondenser, one-sided"}, {"costa"},
+          {"ict"}, {"simcse"}, {"prop"}, {"bprop"});
+}
+
+Test(micro, shares_of_ranks, .timeout = 120)
+{
+    CHECK(check_shares, {"mlm"}, {"cocondenser"});
 }
 
 /* Every objective is above, but for the one that cannot be cut. */
@@ -225,6 +261,8 @@ static void check_finetuning(gb_projector_kind projector, const char *name)
     MUST(m.self =
              gb_finetune_create(&settings, &set, &t.tokens, t.vocab, &m.bert, &m.task, &status));
     check(device, &m, name);
+    if (projector == GB_PROJECTOR_NONE)
+        check_shares(device, &m, name);
     gb_finetune_destroy(m.self);
     model_free(&m);
     tiny_device_close(device);

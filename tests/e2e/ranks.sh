@@ -1,0 +1,173 @@
+#!/bin/sh
+# Trainings by several ranks: the bits of one process with the same shares, near the whole batch, killed
+# and resumed by other numbers of ranks.
+#   ranks.sh GABBRO [full]
+# shellcheck disable=SC2086 # $mlm and friends are lists of words
+set -u
+. "$(dirname -- "$0")/../checks.sh"
+GABBRO=$(readlink -f "$1")
+full=${2:-}
+LC_ALL=C LP_NUM_THREADS=1 GABBRO_DEVICE=cpu
+# A container's root is no reason not to test, and what MPI leaves behind is no leak of ours.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export LC_ALL LP_NUM_THREADS GABBRO_DEVICE OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-ranks.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+cd "$work" || exit 1
+
+if ! command -v mpirun >/dev/null 2>&1 ||
+    "$GABBRO" pretrain none --ranks 2 2>&1 | grep -q 'built without MPI'; then
+    skipped "several ranks: there is no MPI"
+    checks_end
+    exit
+fi
+
+gabbro()
+{
+    "$GABBRO" "$@" --quiet
+}
+
+# ---- a small collection ----------------------------------------------------------------------------
+mkdir -p beir/qrels
+row=0
+printf 'query-id\tcorpus-id\tscore\n' >beir/qrels/train.tsv
+while [ $row -lt 24 ]; do
+    echo "{\"_id\": \"d$row\", \"title\": \"Stone $row\", \"text\": \"Stone number $row lies in" \
+        "the river bed. It weighs $((row * 7)) grams. Ice and rain have made it round.\"}" >&3
+    echo "{\"_id\": \"q$row\", \"text\": \"how heavy is stone number $row\"}" >&4
+    printf 'q%d\td%d\t1\n' $row $row >>beir/qrels/train.tsv
+    row=$((row + 1))
+done 3>beir/corpus.jsonl 4>beir/queries.jsonl
+GABBRO_STORE=$work/begin
+export GABBRO_STORE
+if ! { collection=$(gabbro collection --from beir) &&
+    vocabulary=$(gabbro vocabulary --collection "$collection" --size 300) &&
+    queries=$(gabbro queries --collection "$collection" --generator extractive) &&
+    tokens=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" \
+        --generated "$queries" --passage-tokens 24 --query-tokens 12) &&
+    bm25=$(gabbro bm25-run --collection "$collection" --depth 10) &&
+    encoder=$(gabbro pretrain none --collection "$collection" --tokens "$tokens" \
+        --vocabulary "$vocabulary" --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 32); }; then
+    bad "the steps to begin with"
+    checks_end
+    exit 1
+fi
+data="--collection $collection --tokens $tokens --init $encoder"
+pretraining="$data --vocabulary $vocabulary --batch 11 --steps 5 --learning-rate .01"
+mlm="pretrain mlm $pretraining"
+cocondenser="pretrain cocondenser $pretraining --context query"
+finetune="finetune $data --negatives $bm25 --batch 4 --negatives-per-query 2 --epochs 1
+    --train-queries 18 --learning-rate .01"
+
+# ---- the same bits ---------------------------------------------------------------------------------
+# made STORE COMMAND...: into a store of its own; $step is the folder
+made()
+{
+    GABBRO_STORE=$work/$1
+    shift
+    gabbro "$@" >step 2>said || { bad "$*: ends with 0, not $?" said && return 1; }
+    step=$(cat step)
+}
+
+same_files() # WHAT FOLDER FOLDER: same names, so same keys, and same bytes but for run.json
+{
+    if [ "$(basename "$2")" = "$(basename "$3")" ] && diff -r -x run.json "$2" "$3" >differ; then
+        trust "$1: files that differ" "one process with the same shares" 0 0
+    else
+        bad "$1: has the key and the files of one process" differ
+    fi
+}
+
+# The worst relative difference of two losses.tsv.
+losses_differ()
+{
+    paste "$1/losses.tsv" "$2/losses.tsv" | awk '
+        NR > 1 {
+            for (i = 2; i <= NF / 2; i++) {
+                d = ($i - $(i + NF / 2)) / $(i + NF / 2)
+                if (d < 0) d = -d
+                if (d > worst) worst = d
+            }
+        }
+        END { print worst + 0 }'
+}
+
+compare_ranks() # WHAT COUNTS COMMAND...
+{
+    what=$1 counts=$2
+    shift 2
+    made one "$@" --simulate-ranks 2 || return
+    one=$step
+    for count in $counts; do
+        made "ranks$count" "$@" --ranks "$count" && same_files "$what, $count ranks" "$step" "$one"
+    done
+}
+
+compare_ranks "masked LM with dropout" "2 ${full:+3 4}" $mlm
+one_mlm=$one
+compare_ranks "coCondenser in parts" "2 ${full:+4}" $cocondenser --micro-batch 1
+if [ -n "$full" ]; then
+    made whole $cocondenser && trust "coCondenser, 5 steps by ranks: losses" "the whole batch" \
+        "$(losses_differ "$one" "$step")" 1e-6
+    made whole $mlm && trust "masked LM, 5 steps by ranks: losses" "the whole batch" \
+        "$(losses_differ "$one_mlm" "$step")" 1e-6
+    compare_ranks "fine-tuning" "2 4" $finetune
+fi
+
+# ---- stopped, killed, failed, and resumed by others ------------------------------------------------
+child=''
+begun() # RANKS: $long in the background by so many ranks, in the store `stopped`, on its way
+{
+    GABBRO_STORE=$work/stopped "$GABBRO" $long --ranks "$1" >step 2>said &
+    child=$!
+    patience=1200
+    while kill -0 $child 2>/dev/null && [ $patience -gt 0 ] && ! grep -q 'device:' said; do
+        patience=$((patience - 1))
+        sleep 0.05
+    done
+}
+
+ended() # status of the child in $code, how long it took in $took
+{
+    code=0 since=$(date +%s)
+    wait $child || code=$?
+    took=$(($(date +%s) - since))
+}
+
+long="$mlm --steps 60"
+if made one $long --simulate-ranks 1; then
+    undisturbed=$step
+    begun 2
+    kill -USR1 $child # what a scheduler sends before it takes the machine away; mpirun passes it on
+    ended
+    expect "2 ranks asked to stop end with 75 ($code)" [ $code = 75 ]
+    expect "they keep where they are" [ -s "$(echo "$work"/stopped/work/*/resume/checkpoint)" ]
+    expect "one of them says so" [ "$(grep -c 'stopped after step' said)" = 1 ]
+    begun 2
+    kill -KILL "$(pgrep -P $child | tail -n 1)"
+    ended
+    expect "of a killed rank the others end, with 137 ($code)" [ $code = 137 ]
+    expect "within a minute ($took s)" [ $took -lt 60 ]
+    expect "who was killed is said" grep -q 'rank [0-9] .*on node .*signal 9' said
+    expect "and in which step" grep -q 'gabbro: .*rank 0 of .* on .*, step [0-9]' said
+    made stopped $long --shares 8 &&
+        same_files "2 ranks, stopped, killed, ended by one process" "$step" "$undisturbed"
+fi
+
+# A call that fails on one rank only.
+GABBRO_STORE=$work/failed
+code=0
+mpirun --oversubscribe -n 1 "$GABBRO" $long : -n 1 env GABBRO_FAIL_AT=600 "$GABBRO" $long \
+    >step 2>said </dev/null || code=$?
+expect "a failure on rank 1 ends all with its code ($code)" [ "$code" -ge 3 ]
+expect "in one line: rank, machine, step and cause" \
+    [ "$(grep -c '^gabbro: rank 1 of 2 on .*, pretrain mlm, step [0-9].*: ' said)" = 1 ]
+code=0
+"$GABBRO" $mlm --ranks 9 >step 2>said || code=$?
+expect "more ranks than shares are a wrong command ($code)" [ $code = 2 ]
+expect "that names the option" grep -q -- '--shares' said
+
+checks_end
