@@ -1,5 +1,4 @@
 /* Steps that several ranks make together: rank 0 has the store, all of them train. */
-#include "selftest.h"
 #include "step.h"
 
 #include <stdlib.h>

@@ -122,7 +122,7 @@ static void check_shares(gb_device *device, const model *m, const char *name)
     free(whole.values);
     char what[100];
     snprintf(what, sizeof what, "%s in 2, 4, 8 shares of %u texts: gradients", name, texts);
-    trust(what, "the whole batch, with dropout", worst, 1e-6);
+    trust(what, "the whole batch, with dropout", worst, BOUND);
 }
 
 /* ---- pre-training ---- */
