@@ -41,6 +41,20 @@ trust() # WHAT AGAINST WORST BOUND
         awk -v worst="$3" -v bound="$4" 'BEGIN { exit !(worst != "" && worst + 0 <= bound + 0) }'
 }
 
+# Ends the test where GABBRO cannot start ranks; otherwise lets root start them, as in a container.
+need_ranks() # GABBRO
+{
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+    if command -v mpirun >/dev/null 2>&1 && GABBRO_MPIRUN=true "$1" pretrain none --ranks 2 \
+        --collection x --tokens x --vocabulary x 2>/dev/null; then
+        return
+    fi
+    skipped "several ranks: there is no MPI, or the program was built without"
+    checks_end
+    exit
+}
+
 # The last line and the status of a test.
 checks_end()
 {

@@ -6,14 +6,9 @@ set -u
 . "$(dirname -- "$0")/../checks.sh"
 reproduce=$1
 GABBRO=$2
-LP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export GABBRO LP_NUM_THREADS OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-if ! command -v mpirun >/dev/null 2>&1 ||
-    "$GABBRO" pretrain none --ranks 2 2>&1 | grep -q 'built without MPI'; then
-    skipped "tables by several ranks: there is no MPI"
-    checks_end
-    exit
-fi
+LP_NUM_THREADS=1
+export GABBRO LP_NUM_THREADS
+need_ranks "$GABBRO"
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-ranks.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
