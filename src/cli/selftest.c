@@ -150,15 +150,14 @@ static void warn(const gb_device_caps *caps, const selftest_report *report)
                    caps->name, variants[v].what, variants[v].instead);
 }
 
-bool selftest_ensure(const char *select, gb_status *status)
+bool selftest_ensure(const char *select, gb_device_caps *caps, gb_status *status)
 {
     gb_device_params params = {.select = select, .quiet = true};
-    gb_device_caps caps;
     selftest_report report;
     gb_status unkept = {0};
-    if (!gb_device_find(&params, &caps, status))
+    if (!gb_device_find(&params, caps, status))
         return false;
-    if (gb_selftest_known(&caps) || getenv("GABBRO_FAIL_AT")) /* its failures are not for us */
+    if (gb_selftest_known(caps) || getenv("GABBRO_FAIL_AT")) /* its failures are not for us */
         return true;
     gb_device *device = gb_device_open(&params, status);
     if (!device)
@@ -166,7 +165,7 @@ bool selftest_ensure(const char *select, gb_status *status)
     gb_log(GB_LOG_DEBUG, "first use of this driver: its kernels are tested");
     if (!selftest_run(device, false, &report, &unkept))
         gb_log(GB_LOG_DEBUG, "what the self-test found was not kept: %s", unkept.what);
-    warn(&caps, &report);
+    warn(caps, &report);
     gb_device_close(device);
     return true;
 }

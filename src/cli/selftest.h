@@ -41,7 +41,7 @@ bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_statu
 /* What a variant is, and what stands in for it; static. */
 void selftest_variant(uint32_t bit, const char **what, const char **instead);
 /* The self-test of the device that `select` names (may be NULL), unless its driver was tested
- * before; says what it finds wrong. False if the device could not be opened. */
-bool selftest_ensure(const char *select, gb_status *status);
+ * before; says what it finds wrong. *caps: what the device is. False if it could not be opened. */
+bool selftest_ensure(const char *select, gb_device_caps *caps, gb_status *status);
 
 #endif

@@ -274,7 +274,7 @@ bool device_ensure(const char *select, gb_status *status)
     tuner t = {.seconds = SHORT};
     gb_status unkept = {0};
     uint32_t tiles;
-    if (!selftest_ensure(select, status) || !gb_device_find(&params, &caps, status))
+    if (!selftest_ensure(select, &caps, status))
         return false;
     if (caps.precision != GB_FP32) /* cooperative matrices have one tile */
         return true;
@@ -330,7 +330,9 @@ int gb_cli_tune(int argc, char **argv)
     gb_status status = {0};
     gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
-    if (selftest_ensure(params.select, &status) && (t.device = gb_device_open(&params, &status))) {
+    gb_device_caps caps;
+    if (selftest_ensure(params.select, &caps, &status) &&
+        (t.device = gb_device_open(&params, &status))) {
         if (forget)
             gb_tiles_store(gb_device_get_caps(t.device), 0, &status);
         else if (tune(&t, &tiles, &status) && keep)

@@ -47,9 +47,10 @@ static bool uses_stored(const gb_device_caps *caps)
 
 bool gb_tiles_wanted(const gb_device_caps *caps)
 {
-    bool known;
-    read_choice(caps, &known);
-    return !known && uses_stored(caps);
+    bool known = true;
+    if (uses_stored(caps))
+        read_choice(caps, &known);
+    return !known;
 }
 
 uint32_t gb_tiles_chosen(const gb_device_caps *caps)
