@@ -120,6 +120,12 @@ typedef struct gb_language_config {
 /* Read config.json of model_type t5 or llama. GB_DATA on what is not computed here: other models
  * and activations, scaled rotary positions, biases. */
 bool gb_language_config_read(const char *path, gb_language_config *config, gb_status *status);
+/* Write a folder of T5: config.json, model.safetensors, and the files of a WordPiece tokenizer,
+ * whose texts end with [SEP]. config.json comes last: without it nothing there is taken for a model.
+ * max_length: longest text in tokens. */
+bool gb_language_folder_write(const char *path, const gb_language_config *config,
+                              const gb_weight *weights, size_t weight_count, const gb_vocab *vocab,
+                              uint32_t max_length, gb_status *status);
 
 /* ---- text of language models ----------------------------------------------------------------- */
 

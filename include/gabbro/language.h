@@ -4,8 +4,7 @@
 #ifndef GABBRO_LANGUAGE_H
 #define GABBRO_LANGUAGE_H
 
-#include <gabbro/folder.h>
-#include <gabbro/ops.h>
+#include <gabbro/nn.h>
 #include <gabbro/packed.h>
 
 /* ---- the model
@@ -64,6 +63,11 @@ bool gb_language_bytes(const gb_language_config *config, const gb_language_cache
 /* GB_MEMORY with the numbers, and what packing would fit, when they exceed `budget` bytes. */
 bool gb_language_fits(const char *folder, const gb_language_config *config,
                       const gb_language_cache *cache, uint64_t budget, gb_status *status);
+/* Write a folder of T5 that gb_language_load and transformers read, with a WordPiece tokenizer (see
+ * gb_language_folder_write). */
+bool gb_language_save(const char *folder, const gb_language_config *config, const gb_params *params,
+                      const float *values, const gb_vocab *vocab, uint32_t max_length,
+                      gb_status *status);
 
 /* ---- programs
  * ------------------------------------------------------------------------------------ */
@@ -103,6 +107,46 @@ gb_tensor gb_language_decode(gb_tape *tape, const gb_language *lm, const gb_lang
                              gb_tensor encoded, gb_tensor cross_spans, uint32_t longest_encoded);
 /* Logits [rows, V] of decoder states. */
 gb_tensor gb_language_logits(gb_tape *tape, const gb_language *lm, gb_tensor states);
+
+/* ---- teaching
+ * ------------------------------------------------------------------------------------ */
+
+/* Texts given, and what is to be written for them, one behind the other. Zero-initialise. */
+typedef struct gb_language_pairs {
+    gb_packed given;   /* T5: rows of the encoder; LLaMA: nothing */
+    gb_packed written; /* rows of the decoder; labels: the token that comes next, or GB_IGNORE */
+} gb_language_pairs;
+void gb_language_pairs_reset(gb_language_pairs *pairs);
+void gb_language_pairs_free(gb_language_pairs *pairs);
+/* Append a pair: the prompt as for gb_prompts, at least one token, and the text without specials;
+ * it begins with the start token (T5) or behind the prompt (LLaMA), and ends with the end token.
+ * Labels are all of its tokens and the end token. */
+bool gb_language_pairs_add(gb_language_pairs *pairs, const gb_language_config *config,
+                           const uint32_t *prompt, size_t prompt_length, const uint32_t *text,
+                           size_t length, gb_status *status);
+
+/* The inputs of such a batch. The rows that fill it up belong to texts of their own, which have no
+ * labels and take no gradient. */
+typedef struct gb_language_teaching {
+    gb_language_rows given, written; /* rows; given: of T5 */
+    gb_tensor cross_spans;           /* T5: u32 [sequences, 4] */
+    gb_tensor labels, weights;       /* of the written rows [rows, 1] */
+    uint32_t texts;                  /* without those that fill up */
+} gb_language_teaching;
+/* Most of a batch. */
+typedef struct gb_language_sizes {
+    uint32_t texts;                          /* pairs */
+    uint32_t given_rows, written_rows;       /* rows; given: of T5 */
+    uint32_t longest_given, longest_written; /* tokens of one text */
+} gb_language_sizes;
+gb_language_teaching gb_language_teaching_declare(gb_tape *tape, const gb_language *lm,
+                                                  const gb_language_sizes *sizes, bool gradients);
+/* Every label weighs `weight`. */
+bool gb_language_teaching_fill(gb_exec *exec, const gb_language_teaching *in, const gb_language *lm,
+                               const gb_language_pairs *pairs, float weight, gb_status *status);
+/* Weighted sum of the cross entropies of all labels [1,1], each token given the true ones before
+ * it. */
+gb_tensor gb_language_loss(gb_tape *tape, const gb_language *lm, const gb_language_teaching *in);
 
 /* ---- making text
  * --------------------------------------------------------------------------------- */

@@ -181,8 +181,9 @@ gb_tensor gb_tanh(gb_tape *tape, gb_tensor x);
  * takes column c out of row r. Loss and gradient come from one pass. */
 gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_tensor weights,
                           gb_tensor exclude);
-/* The same with logits = h E^T + bias over a vocabulary: h [R,H], E [V,H], bias [1,V]. Logits are
- * made and turned into gradients chunk by chunk of at most chunk_rows rows, never kept whole. */
+/* The same with logits = h E^T + bias over a vocabulary: h [R,H], E [V,H], bias [1,V] or none.
+ * Logits are made and turned into gradients chunk by chunk of at most chunk_rows rows, never kept
+ * whole. */
 gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                              gb_tensor labels, gb_tensor weights, uint32_t chunk_rows);
 /* sum_r weight[r] * (log sum_c exp(logits[r][c]) - mean of logits[r] over its targets) -> [1,1]:

@@ -31,6 +31,7 @@ int gb_cli_report(int argc, char **argv);
 int gb_cli_site(int argc, char **argv);
 int gb_cli_store(int argc, char **argv);
 int gb_cli_tokenize(int argc, char **argv);
+int gb_cli_train_generator(int argc, char **argv);
 int gb_cli_tsne(int argc, char **argv);
 int gb_cli_tune(int argc, char **argv);
 int gb_cli_verify(int argc, char **argv);

@@ -21,6 +21,7 @@ static const struct {
     {"filter-queries", gb_cli_filter_queries, "drop generated queries that do not find their passage"},
     {"pretrain", gb_cli_pretrain, "train an encoder by one of the objectives (see --help)"},
     {"finetune", gb_cli_finetune, "train a retriever with hard negatives"},
+    {"train-generator", gb_cli_train_generator, "train a generator of queries on training queries"},
     {"curves", gb_cli_curves, "draw a measure against a number"},
     {"efficiency", gb_cli_efficiency, "what a pre-training cost"},
     {"relatedness", gb_cli_relatedness, "how often contexts are related to their passages"},

@@ -427,19 +427,28 @@ bool step_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *
     return ok;
 }
 
+bool step_tokens_are_of(const gb_vocab *vocab, const char *tokens_step, bool *same,
+                        gb_status *status)
+{
+    char hash[GB_HASH_SIZE];
+    if (!step_vocab_hash(vocab, hash, status))
+        return false;
+    json_t *run = gb_step_read(tokens_step, NULL);
+    const char *theirs =
+        json_string_value(json_object_get(json_object_get(run, "facts"), "vocabulary"));
+    *same = !theirs || !strcmp(theirs, hash);
+    json_decref(run);
+    return true;
+}
+
 /* Ids of another vocabulary would give numbers that mean nothing. */
 static bool check_tokens(const step_model *model, const char *path, const char *tokens_step,
                          gb_status *status)
 {
     static const gb_tokenizer_params made_with = GB_TOKENIZER_DEFAULTS;
-    char hash[GB_HASH_SIZE];
-    if (!step_vocab_hash(model->vocab, hash, status))
+    bool same;
+    if (!step_tokens_are_of(model->vocab, tokens_step, &same, status))
         return false;
-    json_t *run = gb_step_read(tokens_step, NULL);
-    const char *theirs =
-        json_string_value(json_object_get(json_object_get(run, "facts"), "vocabulary"));
-    bool same = !theirs || !strcmp(theirs, hash);
-    json_decref(run);
     if (!same)
         return gb_fail(status, GB_DATA, path,
                        "tokenize with the model's own: gabbro vocabulary --from MODEL/vocab.txt",

@@ -141,6 +141,9 @@ bool step_tokens_open(const char *step, gb_tokens *tokens, gb_status *status);
 gb_vocab *step_vocabulary_open(const char *step, gb_status *status);
 /* Hash of the list of tokens: what a tokens step notes as fact "vocabulary". */
 bool step_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status);
+/* Whether tokens were made with this vocabulary; those of steps that do not say are. */
+bool step_tokens_are_of(const gb_vocab *vocab, const char *tokens_step, bool *same,
+                        gb_status *status);
 void step_model_close(step_model *model);
 
 #endif

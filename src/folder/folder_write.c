@@ -189,7 +189,8 @@ static bool write_files(const char *dir, const gb_folder_params *params, gb_stat
               gb_safetensors_write(model, params->weights, params->weight_count, status) &&
               (!params->extra_count ||
                gb_safetensors_write(side, params->extra, params->extra_count, status)) &&
-              folder_write_tokenizer(dir, params, status) &&
+              folder_write_tokenizer(dir, params->vocab, &params->tokenizer,
+                                     params->config->max_positions, false, status) &&
               folder_write_sentence(dir, params, status) &&
               (!params->card || write_card(card, params, status));
     free(config);

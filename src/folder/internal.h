@@ -86,8 +86,11 @@ uint64_t folder_first_unfinite(const float *values, uint64_t count);
 
 /* ---- tokenizer_files.c, sentence.c ---- */
 
-/* vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json into dir. */
-bool folder_write_tokenizer(const char *dir, const gb_folder_params *params, gb_status *status);
+/* vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json into dir. language:
+ * texts end with [SEP] and have nothing before them. */
+bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
+                            const gb_tokenizer_params *tokenizer, uint32_t max_length,
+                            bool language, gb_status *status);
 /* The members of tokenizer_config.json; *params keeps what it is silent about. */
 bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_params *params,
                              gb_status *status);

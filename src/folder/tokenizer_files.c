@@ -21,14 +21,18 @@ static json_t *piece(const char *kind, const char *id, int type)
     return json_pack("{s:{s:s, s:i}}", kind, "id", id, "type_id", type);
 }
 
-/* [CLS] A [SEP] and [CLS] A [SEP] B [SEP] */
-static json_t *post_processor(const gb_special_ids *ids)
+/* [CLS] A [SEP] and [CLS] A [SEP] B [SEP]; of a language model A [SEP] and A [SEP] B [SEP] */
+static json_t *post_processor(const gb_special_ids *ids, bool language)
 {
-    json_t *single = json_pack("[o, o, o]", piece("SpecialToken", "[CLS]", 0),
-                               piece("Sequence", "A", 0), piece("SpecialToken", "[SEP]", 0));
-    json_t *pair = json_pack("[o, o, o, o, o]", piece("SpecialToken", "[CLS]", 0),
-                             piece("Sequence", "A", 0), piece("SpecialToken", "[SEP]", 0),
-                             piece("Sequence", "B", 1), piece("SpecialToken", "[SEP]", 1));
+    json_t *single =
+        json_pack("[o, o]", piece("Sequence", "A", 0), piece("SpecialToken", "[SEP]", 0));
+    json_t *pair =
+        json_pack("[o, o, o, o]", piece("Sequence", "A", 0), piece("SpecialToken", "[SEP]", 0),
+                  piece("Sequence", "B", 1), piece("SpecialToken", "[SEP]", 1));
+    if (!language) {
+        json_array_insert_new(single, 0, piece("SpecialToken", "[CLS]", 0));
+        json_array_insert_new(pair, 0, piece("SpecialToken", "[CLS]", 0));
+    }
     json_t *specials = json_pack("{s:{s:s, s:[i], s:[s]}, s:{s:s, s:[i], s:[s]}}", "[CLS]", "id",
                                  "[CLS]", "ids", (int)ids->cls, "tokens", "[CLS]", "[SEP]", "id",
                                  "[SEP]", "ids", (int)ids->sep, "tokens", "[SEP]");
@@ -96,7 +100,8 @@ static json_t *added_tokens_decoder(const gb_vocab *vocab, const gb_special_ids 
 }
 
 /* tokenizer.json, the file of the "fast" tokenizer. */
-static json_t *fast_tokenizer(const gb_vocab *vocab, const gb_tokenizer_params *params)
+static json_t *fast_tokenizer(const gb_vocab *vocab, const gb_tokenizer_params *params,
+                              bool language)
 {
     gb_special_ids ids = gb_vocab_specials(vocab);
     /* strip_accents null: accents go when letters are lowered, as in ours */
@@ -108,7 +113,7 @@ static json_t *fast_tokenizer(const gb_vocab *vocab, const gb_tokenizer_params *
     return json_pack("{s:s, s:n, s:n, s:o, s:o, s:{s:s}, s:o, s:o, s:o}", "version", "1.0",
                      "truncation", "padding", "added_tokens", added_tokens(vocab, &ids),
                      "normalizer", normalizer, "pre_tokenizer", "type", "BertPreTokenizer",
-                     "post_processor", post_processor(&ids), "decoder", decoder, "model",
+                     "post_processor", post_processor(&ids, language), "decoder", decoder, "model",
                      word_piece(vocab, params->max_word_chars));
 }
 
@@ -118,18 +123,18 @@ static json_t *special_tokens(void)
                      "cls_token", "[CLS]", "sep_token", "[SEP]", "mask_token", "[MASK]");
 }
 
-static json_t *tokenizer_config(const gb_folder_params *params)
+static json_t *tokenizer_config(const gb_vocab *vocab, const gb_tokenizer_params *tokenizer,
+                                uint32_t max_length, bool language)
 {
-    gb_special_ids ids = gb_vocab_specials(params->vocab);
+    gb_special_ids ids = gb_vocab_specials(vocab);
     json_t *json = special_tokens();
-    const gb_tokenizer_params *tokenizer = &params->tokenizer;
     json_t *rest = json_pack(
         "{s:o, s:b, s:b, s:b, s:I, s:I, s:n, s:n, s:b, s:s}", "added_tokens_decoder",
-        added_tokens_decoder(params->vocab, &ids), "clean_up_tokenization_spaces", 1,
-        "do_basic_tokenize", 1, "do_lower_case", tokenizer->lower_case, "max_input_chars_per_word",
-        (json_int_t)tokenizer->max_word_chars, "model_max_length",
-        (json_int_t)params->config->max_positions, "never_split", "strip_accents",
-        "tokenize_chinese_chars", tokenizer->split_cjk, "tokenizer_class", "BertTokenizer");
+        added_tokens_decoder(vocab, &ids), "clean_up_tokenization_spaces", 1, "do_basic_tokenize",
+        1, "do_lower_case", tokenizer->lower_case, "max_input_chars_per_word",
+        (json_int_t)tokenizer->max_word_chars, "model_max_length", (json_int_t)max_length,
+        "never_split", "strip_accents", "tokenize_chinese_chars", tokenizer->split_cjk,
+        "tokenizer_class", language ? "PreTrainedTokenizerFast" : "BertTokenizer");
     if (!rest || json_object_update(json, rest) != 0) {
         json_decref(json);
         json = NULL;
@@ -138,7 +143,9 @@ static json_t *tokenizer_config(const gb_folder_params *params)
     return json;
 }
 
-bool folder_write_tokenizer(const char *dir, const gb_folder_params *params, gb_status *status)
+bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
+                            const gb_tokenizer_params *tokenizer, uint32_t max_length,
+                            bool language, gb_status *status)
 {
     static const char *const names[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
                                         "special_tokens_map.json"};
@@ -148,12 +155,13 @@ bool folder_write_tokenizer(const char *dir, const gb_folder_params *params, gb_
         if (!path)
             return false;
         if (i == 0)
-            ok = gb_vocab_save(params->vocab, path, status);
+            ok = gb_vocab_save(vocab, path, status);
         else
-            ok = folder_json_save(i == 1   ? fast_tokenizer(params->vocab, &params->tokenizer)
-                                  : i == 2 ? tokenizer_config(params)
-                                           : special_tokens(),
-                                  path, status);
+            ok =
+                folder_json_save(i == 1   ? fast_tokenizer(vocab, tokenizer, language)
+                                 : i == 2 ? tokenizer_config(vocab, tokenizer, max_length, language)
+                                          : special_tokens(),
+                                 path, status);
         free(path);
     }
     return ok;

@@ -237,10 +237,29 @@ gb_tensor gb_language_decode(gb_tape *tape, const gb_language *lm, const gb_lang
     return normed(&s, x, lm->decoder_norm);
 }
 
-gb_tensor gb_language_logits(gb_tape *tape, const gb_language *lm, gb_tensor states)
+/* What the output matrix takes: tied to the embeddings of T5 it wants smaller states. */
+static gb_tensor scaled(gb_tape *tape, const gb_language *lm, gb_tensor states)
 {
     const gb_language_config *c = &lm->config;
-    if (c->kind == GB_LANGUAGE_T5 && c->tied)
-        states = gb_scale(tape, states, (float)(1 / sqrt(c->hidden_size)));
-    return linear(tape, lm, states, lm->output, GB_NO_TENSOR);
+    return c->kind == GB_LANGUAGE_T5 && c->tied
+               ? gb_scale(tape, states, (float)(1 / sqrt(c->hidden_size)))
+               : states;
+}
+
+gb_tensor gb_language_logits(gb_tape *tape, const gb_language *lm, gb_tensor states)
+{
+    return linear(tape, lm, scaled(tape, lm, states), lm->output, GB_NO_TENSOR);
+}
+
+/* Logits of a chunk stay below 64 MiB. */
+#define CHUNK_LOGITS (1u << 24)
+
+gb_tensor gb_language_loss(gb_tape *tape, const gb_language *lm, const gb_language_teaching *in)
+{
+    uint32_t chunk = CHUNK_LOGITS / lm->config.vocab_size;
+    gb_tensor encoded = lm->config.layers ? gb_language_encode(tape, lm, &in->given) : GB_NO_TENSOR;
+    gb_tensor states =
+        gb_language_decode(tape, lm, &in->written, encoded, in->cross_spans, in->given.longest);
+    return gb_vocabulary_loss(tape, scaled(tape, lm, states), p(tape, lm->output), GB_NO_TENSOR,
+                              in->labels, in->weights, chunk ? chunk : 1);
 }

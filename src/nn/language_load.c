@@ -1,4 +1,4 @@
-/* Reading T5 and LLaMA from Hugging Face folders. What lies together here (key and value, gate and
+/* T5 and LLaMA from and to Hugging Face folders. What lies together here (key and value, gate and
  * up) lies apart there; everything else has the same name on both sides. */
 #include "nn/language.h"
 
@@ -73,23 +73,30 @@ static bool load_rows(const source *s, const char *name, const gb_param *param, 
     return ok;
 }
 
-static bool load_param(const source *s, const gb_param *param, uint32_t width, float *values,
-                       gb_status *status)
+/* The one or two tensors of the folders that a parameter is, half of its rows each. */
+static uint32_t stored_names(const gb_param *param, char names[2][GB_WEIGHT_NAME])
 {
     for (size_t j = 0; j < sizeof joined / sizeof *joined; j++) {
         const char *at = strstr(param->name, joined[j][0]);
-        for (uint32_t half = 0; at && half < 2; half++) {
-            char name[GB_WEIGHT_NAME];
-            snprintf(name, sizeof name, "%.*s%s%s", (int)(at - param->name), param->name,
+        for (uint32_t half = 0; at && half < 2; half++)
+            snprintf(names[half], GB_WEIGHT_NAME, "%.*s%s%s", (int)(at - param->name), param->name,
                      joined[j][1 + half], at + strlen(joined[j][0]));
-            if (!load_rows(s, name, param, width, half * param->rows / 2, param->rows / 2, values,
-                           status))
-                return false;
-        }
         if (at)
-            return true;
+            return 2;
     }
-    return load_rows(s, param->name, param, width, 0, param->rows, values, status);
+    snprintf(names[0], GB_WEIGHT_NAME, "%s", param->name);
+    return 1;
+}
+
+static bool load_param(const source *s, const gb_param *param, uint32_t width, float *values,
+                       gb_status *status)
+{
+    char names[2][GB_WEIGHT_NAME];
+    uint32_t count = stored_names(param, names), rows = param->rows / count;
+    for (uint32_t n = 0; n < count; n++)
+        if (!load_rows(s, names[n], param, width, n * rows, rows, values, status))
+            return false;
+    return true;
 }
 
 static bool is_cache(const gb_param *param)
@@ -127,5 +134,47 @@ bool gb_language_upload(const char *folder, const gb_language *lm, const gb_para
         free(values);
     }
     source_close(&s);
+    return ok;
+}
+
+/* ---- writing ---- */
+
+static bool store_param(gb_arena *arena, const gb_param *param, const float *values,
+                        gb_weight *weights, size_t *weight_count, gb_status *status)
+{
+    char names[2][GB_WEIGHT_NAME];
+    bool vector = strstr(param->name, "norm") != NULL;
+    uint32_t count = stored_names(param, names), rows = param->rows / count;
+    for (uint32_t n = 0; n < count; n++) {
+        float *dense = gb_arena_alloc(arena, sizeof *dense * rows * param->cols, status);
+        char *name = dense ? gb_arena_strdup(arena, names[n], strlen(names[n]), status) : NULL;
+        if (!name)
+            return false;
+        for (uint32_t r = 0; r < rows; r++)
+            memcpy(dense + (size_t)r * param->cols,
+                   values + param->offset + (uint64_t)(n * rows + r) * param->ld,
+                   sizeof *dense * param->cols);
+        weights[(*weight_count)++] =
+            (gb_weight){name, vector ? param->cols : rows, vector ? 0 : param->cols, dense};
+    }
+    return true;
+}
+
+bool gb_language_save(const char *folder, const gb_language_config *config, const gb_params *params,
+                      const float *values, const gb_vocab *vocab, uint32_t max_length,
+                      gb_status *status)
+{
+    gb_arena *arena = gb_arena_create(1 << 20, status);
+    gb_weight *weights = gb_alloc((size_t)gb_params_count(params) * 2, sizeof *weights, status);
+    size_t count = 0;
+    bool ok = arena && weights;
+    for (uint32_t i = 0; ok && i < gb_params_count(params); i++) {
+        const gb_param *param = gb_params_at(params, i);
+        if (!is_cache(param))
+            ok = store_param(arena, param, values, weights, &count, status);
+    }
+    ok = ok && gb_language_folder_write(folder, config, weights, count, vocab, max_length, status);
+    gb_arena_destroy(arena);
+    free(weights);
     return ok;
 }

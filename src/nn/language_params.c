@@ -59,6 +59,18 @@ static bool set_width(gb_language *lm, uint32_t index, uint32_t width, gb_status
     return true;
 }
 
+/* Standard deviation of fresh values. T5's are those of its authors: its scores are not scaled, so
+ * that queries begin small, and its embeddings begin large. */
+static double init_std(const gb_language_config *c, const char *name, uint32_t cols)
+{
+    bool t5 = c->kind == GB_LANGUAGE_T5;
+    if (t5 && (strstr(name, "shared.") || strstr(name, "lm_head.")))
+        return 1;
+    if (t5 && strstr(name, "relative_attention_bias"))
+        return 1 / sqrt(c->hidden_size);
+    return (t5 && strstr(name, ".q.") ? 1 / sqrt(c->head_dim) : 1) / sqrt(cols);
+}
+
 static bool add(const declaring *d, const char *prefix, const char *name, uint32_t rows,
                 uint32_t cols, uint32_t *index)
 {
@@ -69,7 +81,7 @@ static bool add(const declaring *d, const char *prefix, const char *name, uint32
     uint32_t words = packed ? gb_packed_cols(d->lm->packing, cols) : cols;
     *index =
         gb_params_add(d->params, full, rows, words, !norm, norm ? GB_INIT_ONES : GB_INIT_NORMAL,
-                      (float)(1 / sqrt(cols)), d->status);
+                      (float)init_std(d->config, name, cols), d->status);
     return *index != UINT32_MAX && set_width(d->lm, *index, packed ? cols : 0, d->status);
 }
 

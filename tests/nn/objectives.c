@@ -21,38 +21,6 @@ typedef struct objective_case {
 /* Float32 against float64, relative to the largest gradient of a parameter. */
 #define TOLERANCE 1e-5
 
-/* Loss of the reference with one parameter value moved from `start`: a program may change
- * parameters. */
-static double moved(const pass *p, const double *start, size_t count, size_t at, double by)
-{
-    double *values = gb_reference_arena(p->reference, GB_ARENA_PARAMS);
-    memcpy(values, start, count * sizeof *values);
-    values[at] += by;
-    gb_reference_run_nodes(p->reference, 0, p->forward_nodes);
-    return *gb_reference_f(p->reference, p->losses[0]);
-}
-
-/* Four-point central differences of some values of every parameter. */
-static void check_differences(const pass *p, const gb_params *params, const double *start)
-{
-    size_t count = gb_params_floats(params);
-    gb_rng rng = gb_rng_make(5, GB_RNG_TEST, 1, 0);
-    for (uint32_t i = 0; i < gb_params_count(params); i++) {
-        const gb_param *param = gb_params_at(params, i);
-        if (!strncmp(param->name, "momentum.", 9) || !strncmp(param->name, "contriever.", 11))
-            continue; /* not trained */
-        size_t at = param->offset + (size_t)gb_rng_below(&rng, param->rows) * param->ld +
-                    gb_rng_below(&rng, param->cols);
-        double gradient = gb_reference_arena(p->reference, GB_ARENA_GRADS)[at], h = 1e-3;
-        double wide = moved(p, start, count, at, h) - moved(p, start, count, at, -h);
-        double narrow = moved(p, start, count, at, h / 2) - moved(p, start, count, at, -h / 2);
-        double numeric = (8 * narrow - wide) / (6 * h);
-        cr_expect(fabs(numeric - gradient) <= 1e-8 * (1 + fabs(gradient)),
-                  "reference gradient of %s: %.12g, by differences %.12g", param->name, gradient,
-                  numeric);
-    }
-}
-
 /* Nothing of the batch touches the second token type and the positions behind the longest sequence,
  * and nothing at all the extra parameter. */
 static void check_unreached(const model *m, const float *gradients)

@@ -1,6 +1,7 @@
 #include "tiny.h"
 
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 /* ---- the collection ---- */
@@ -342,4 +343,70 @@ double worst_gradient(const gb_params *params, const float *got, const double *w
         worst = fmax(worst, relative);
     }
     return worst;
+}
+
+/* Loss of the reference with one parameter value moved from `start`: a program may change
+ * parameters. */
+static double moved(const pass *p, const double *start, size_t count, size_t at, double by)
+{
+    double *values = gb_reference_arena(p->reference, GB_ARENA_PARAMS);
+    memcpy(values, start, count * sizeof *values);
+    values[at] += by;
+    gb_reference_run_nodes(p->reference, 0, p->forward_nodes);
+    return *gb_reference_f(p->reference, p->losses[0]);
+}
+
+void check_differences(const pass *p, const gb_params *params, const double *start)
+{
+    size_t count = gb_params_floats(params);
+    gb_rng rng = gb_rng_make(5, GB_RNG_TEST, 1, 0);
+    for (uint32_t i = 0; i < gb_params_count(params); i++) {
+        const gb_param *param = gb_params_at(params, i);
+        if (!strncmp(param->name, "momentum.", 9) || !strncmp(param->name, "contriever.", 11))
+            continue; /* not trained */
+        size_t at = param->offset + (size_t)gb_rng_below(&rng, param->rows) * param->ld +
+                    gb_rng_below(&rng, param->cols);
+        double gradient = gb_reference_arena(p->reference, GB_ARENA_GRADS)[at], h = 1e-3;
+        double wide = moved(p, start, count, at, h) - moved(p, start, count, at, -h);
+        double narrow = moved(p, start, count, at, h / 2) - moved(p, start, count, at, -h / 2);
+        double numeric = (8 * narrow - wide) / (6 * h);
+        cr_expect(fabs(numeric - gradient) <= 1e-8 * (1 + fabs(gradient)),
+                  "reference gradient of %s: %.12g, by differences %.12g", param->name, gradient,
+                  numeric);
+    }
+}
+
+/* ---- a task that something happens to ---- */
+
+static bool watched_sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    watched *w = self;
+    if (w->signal && step == w->at)
+        raise(w->signal);
+    return w->inner.sample(w->inner.self, step, shape, status);
+}
+
+static void watched_build(void *self, gb_net *net, const gb_shape *shape, void *graph,
+                          gb_tensor losses[GB_MAX_LOSSES])
+{
+    watched *w = self;
+    w->inner.build(w->inner.self, net, shape, graph, losses);
+}
+
+static bool watched_fill(void *self, gb_exec *exec, const void *graph, uint32_t step,
+                         gb_status *status)
+{
+    watched *w = self;
+    return w->inner.fill(w->inner.self, exec, graph, step, status);
+}
+
+gb_task watched_task(watched *w)
+{
+    gb_task task = w->inner;
+    task.self = w;
+    task.sample = watched_sample;
+    task.build = watched_build;
+    task.fill = watched_fill;
+    task.cut = (gb_cut){0}; /* its functions know the inner task alone */
+    return task;
 }

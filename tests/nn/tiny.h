@@ -84,5 +84,18 @@ gb_tensor pass_input(const pass *p, const char *name, uint32_t n);
 /* The worst difference of any parameter's gradient from a wanted one, relative to the largest
  * magnitude of that parameter's gradient. */
 double worst_gradient(const gb_params *params, const float *got, const double *wanted);
+/* Four-point central differences of some values of every parameter against the gradients of the
+ * reference, which was run. start: parameters before that; a program may change them. */
+void check_differences(const pass *p, const gb_params *params, const double *start);
+
+/* ---- a task that something happens to ---- */
+
+/* A task with a signal raised while the batch of a step is drawn. */
+typedef struct watched {
+    gb_task inner; /* what it is */
+    int signal;    /* to raise; 0: none */
+    uint32_t at;   /* step */
+} watched;
+gb_task watched_task(watched *w);
 
 #endif

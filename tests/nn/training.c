@@ -9,48 +9,6 @@
 
 #define STEPS 12
 
-/* ---- a task that something happens to ---- */
-
-/* An objective's task with a signal raised while the batch of a step is drawn. */
-typedef struct watched {
-    gb_task inner; /* the objective's */
-    int signal;    /* to raise; 0: none */
-    uint32_t at;   /* step */
-} watched;
-
-static bool watched_sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
-{
-    watched *w = self;
-    if (w->signal && step == w->at)
-        raise(w->signal);
-    return w->inner.sample(w->inner.self, step, shape, status);
-}
-
-static void watched_build(void *self, gb_net *net, const gb_shape *shape, void *graph,
-                          gb_tensor losses[GB_MAX_LOSSES])
-{
-    watched *w = self;
-    w->inner.build(w->inner.self, net, shape, graph, losses);
-}
-
-static bool watched_fill(void *self, gb_exec *exec, const void *graph, uint32_t step,
-                         gb_status *status)
-{
-    watched *w = self;
-    return w->inner.fill(w->inner.self, exec, graph, step, status);
-}
-
-static gb_task watched_task(watched *w)
-{
-    gb_task task = w->inner;
-    task.self = w;
-    task.sample = watched_sample;
-    task.build = watched_build;
-    task.fill = watched_fill;
-    task.cut = (gb_cut){0}; /* its functions know the inner task alone */
-    return task;
-}
-
 /* ---- one training ---- */
 
 typedef struct training {

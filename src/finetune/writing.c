@@ -1,0 +1,229 @@
+/* The task of a generator: the query is written for its passage. */
+#include <gabbro/finetune.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct writing {
+    gb_writing_params params; /* settings */
+    const gb_qrels *pairs;    /* queries and their passages */
+    const gb_tokens *tokens;  /* texts */
+    const gb_language *lm;    /* model */
+    uint32_t *order;          /* pairs of the current epoch */
+    uint32_t epoch;           /* it belongs to */
+    uint32_t *prompt;         /* scratch: a passage and its end */
+    gb_language_pairs batch;  /* drawn */
+} writing;
+
+typedef struct graph {
+    gb_language_teaching in; /* the batch */
+} graph;
+
+/* The index-th visit. */
+static const gb_qrel *visit(writing *w, uint64_t index)
+{
+    uint32_t count = (uint32_t)w->pairs->count, epoch = (uint32_t)(index / count);
+    if (epoch != w->epoch) {
+        for (uint32_t i = 0; i < count; i++)
+            w->order[i] = i;
+        gb_rng rng = gb_rng_make(w->params.seed, GB_RNG_ORDER, epoch, 2);
+        gb_rng_shuffle(&rng, w->order, count);
+        w->epoch = epoch;
+    }
+    return &w->pairs->rows[w->order[index % count]];
+}
+
+static const uint32_t *text_of(const gb_table *table, uint32_t row, uint32_t longest,
+                               size_t *length)
+{
+    const uint32_t *ids = gb_table_row(table, row, length);
+    if (*length + 2 > longest)
+        *length = longest - 2;
+    return ids;
+}
+
+static bool add_pair(writing *w, const gb_qrel *pair, gb_status *status)
+{
+    size_t length, query_length;
+    const uint32_t *passage =
+        text_of(w->tokens->passages, pair->passage, w->params.longest_passage, &length);
+    const uint32_t *query =
+        text_of(w->tokens->queries, pair->query, w->params.longest_query, &query_length);
+    memcpy(w->prompt, passage, sizeof *passage * length);
+    w->prompt[length] = w->lm->config.end_id;
+    return gb_language_pairs_add(&w->batch, &w->lm->config, w->prompt, length + 1, query,
+                                 query_length, status);
+}
+
+static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    writing *w = self;
+    gb_language_pairs_reset(&w->batch);
+    for (uint32_t i = 0; i < w->params.batch; i++)
+        if (!add_pair(w, visit(w, (uint64_t)step * w->params.batch + i), status))
+            return false;
+    shape->size[0] = gb_bucket_rows(w->batch.written.rows);
+    shape->size[1] = w->batch.given.rows ? gb_bucket_rows(w->batch.given.rows) : 0;
+    return true;
+}
+
+/* A query begins with one token more than it has, and so does a text behind its prompt. */
+static gb_language_sizes sizes_of(const writing *w, const gb_shape *shape)
+{
+    bool encoder = w->lm->config.layers > 0;
+    return (gb_language_sizes){.texts = w->params.batch,
+                               .given_rows = shape->size[1],
+                               .written_rows = shape->size[0],
+                               .longest_given = w->params.longest_passage,
+                               .longest_written = w->params.longest_query +
+                                                  (encoder ? 0 : w->params.longest_passage)};
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    writing *w = self;
+    graph *g = graph_;
+    gb_language_sizes sizes = sizes_of(w, shape);
+    g->in = gb_language_teaching_declare(net->tape, w->lm, &sizes, true);
+    losses[0] = gb_language_loss(net->tape, w->lm, &g->in);
+}
+
+static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+{
+    (void)step;
+    writing *w = self;
+    const graph *g = graph_;
+    return gb_language_teaching_fill(exec, &g->in, w->lm, &w->batch,
+                                     1.0f / (float)w->batch.written.labelled, status);
+}
+
+void *gb_writing_create(const gb_writing_params *params, const gb_qrels *pairs,
+                        const gb_tokens *tokens, const gb_language *lm, gb_task *task,
+                        gb_status *status)
+{
+    writing *w = gb_alloc(1, sizeof *w, status);
+    if (!w)
+        return NULL;
+    w->params = *params;
+    w->pairs = pairs;
+    w->tokens = tokens;
+    w->lm = lm;
+    w->epoch = UINT32_MAX;
+    w->order = gb_alloc(pairs->count, sizeof *w->order, status);
+    w->prompt = gb_alloc(params->longest_passage, sizeof *w->prompt, status);
+    if (!w->order || !w->prompt) {
+        gb_writing_destroy(w);
+        return NULL;
+    }
+    *task = (gb_task){.self = w,
+                      .loss_names = {"writing"},
+                      .graph_bytes = sizeof(graph),
+                      .sample = sample,
+                      .build = build,
+                      .fill = fill};
+    return w;
+}
+
+void gb_writing_destroy(void *self)
+{
+    writing *w = self;
+    if (!w)
+        return;
+    gb_language_pairs_free(&w->batch);
+    free(w->order);
+    free(w->prompt);
+    free(w);
+}
+
+/* ---- measuring ---- */
+
+/* The forward pass over batches that fill one program. */
+typedef struct measurement {
+    gb_state *state;         /* parameters */
+    gb_tape *tape;           /* forward pass */
+    gb_exec *exec;           /* recorded */
+    gb_language_teaching in; /* the batch */
+    gb_tensor loss;          /* sum over its tokens */
+} measurement;
+
+static bool prepare(measurement *m, gb_device *device, const writing *w, const gb_params *params,
+                    const float *values, gb_status *status)
+{
+    bool encoder = w->lm->config.layers > 0;
+    uint32_t batch = w->params.batch;
+    gb_shape shape = {0};
+    gb_language_sizes sizes = sizes_of(w, &shape);
+    sizes.written_rows = batch * sizes.longest_written;
+    sizes.given_rows = encoder ? batch * sizes.longest_given : 0;
+    m->state = gb_state_create(device, params, false, status);
+    m->tape = m->state ? gb_tape_create(params, "held-out loss", status) : NULL;
+    if (!m->tape || !gb_state_write(m->state, GB_ARENA_PARAMS, values, status))
+        return false;
+    m->in = gb_language_teaching_declare(m->tape, w->lm, &sizes, false);
+    m->loss = gb_language_loss(m->tape, w->lm, &m->in);
+    gb_tape_output(m->tape, m->loss);
+    m->exec = gb_tape_ok(m->tape, status) ? gb_exec_create(m->state, m->tape, status) : NULL;
+    return m->exec != NULL;
+}
+
+static bool measure(measurement *m, writing *w, double *sum, uint64_t *tokens, gb_status *status)
+{
+    for (size_t i = 0; i < w->pairs->count;) {
+        gb_language_pairs_reset(&w->batch);
+        for (uint32_t k = 0; k < w->params.batch && i < w->pairs->count; k++, i++)
+            if (!add_pair(w, &w->pairs->rows[i], status))
+                return false;
+        uint64_t ticket;
+        if (!gb_language_teaching_fill(m->exec, &m->in, w->lm, &w->batch, 1, status) ||
+            !gb_exec_run(m->exec, &ticket, status))
+            return false;
+        const float *loss = gb_exec_output(m->exec, ticket, m->loss, status);
+        if (!loss)
+            return false;
+        *sum += *loss;
+        *tokens += w->batch.written.labelled;
+    }
+    return true;
+}
+
+bool gb_writing_loss(gb_device *device, void *self, const gb_params *params, const float *values,
+                     double *loss, gb_status *status)
+{
+    writing *w = self;
+    measurement m = {0};
+    double sum = 0;
+    uint64_t tokens = 0;
+    bool ok =
+        prepare(&m, device, w, params, values, status) && measure(&m, w, &sum, &tokens, status);
+    *loss = tokens ? sum / (double)tokens : NAN;
+    gb_exec_destroy(m.exec);
+    gb_tape_destroy(m.tape);
+    gb_state_destroy(m.state);
+    return ok;
+}
+
+bool gb_writing_unigram_loss(const gb_qrels *train, const gb_qrels *pairs, const gb_tokens *tokens,
+                             const gb_language_config *config, double *loss, gb_status *status)
+{
+    uint32_t size = config->vocab_size, end = config->end_id;
+    double *counts = gb_alloc(size, sizeof *counts, status), all = size, sum = 0, total = 0;
+    if (!counts)
+        return false;
+    for (size_t i = 0; i < train->count; i++) {
+        size_t length;
+        const uint32_t *ids = gb_table_row(tokens->queries, train->rows[i].query, &length);
+        for (size_t k = 0; k <= length; k++, all++)
+            counts[k < length ? ids[k] : end]++;
+    }
+    for (size_t i = 0; i < pairs->count; i++) {
+        size_t length;
+        const uint32_t *ids = gb_table_row(tokens->queries, pairs->rows[i].query, &length);
+        for (size_t k = 0; k <= length; k++, total++)
+            sum += log(all / (counts[k < length ? ids[k] : end] + 1));
+    }
+    *loss = total > 0 ? sum / total : NAN;
+    free(counts);
+    return true;
+}
