@@ -32,7 +32,7 @@ begin_script()
 {
     exec 3>&1
     load_prefixed "paper_${table%%/*}"
-    seed=${seeds%% *} figure_title='' figure_folder=''
+    seed=${seeds%% *} figure_title='' figure_folder='' written=''
 }
 
 # The script of $table with this $dry_run, in a shell of its own; its status is in $code.

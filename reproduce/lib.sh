@@ -56,6 +56,7 @@ load_scale()
         fail 2 "no scale $scale (there is: $(cd "$here/scales" && echo *))"
     # What not every scale has.
     initial_encoder='' pretraining_set='' pretrain_schedule='' micro_batch='' finetune_micro_batch='' data_beir=''
+    generator_epochs='' generator_prompt=''
     # shellcheck source=/dev/null # one of the scales
     . "$here/scales/$scale"
     for change in $changes; do
@@ -156,6 +157,11 @@ use()
     collection=$(collection)
     [ -n "${vocabulary:-}" ] || vocabulary=$(vocabulary)
     tokens=$(tokens)
+    if [ -n "$writer" ] && [ "$set_name" = main ]; then
+        plain_tokens=$tokens
+        written=$(written_by "$generator_size" "$generator_queries")
+        tokens=$(tokens "$written")
+    fi
     eval "collection_$set_key=\$collection tokens_$set_key=\$tokens"
 }
 
@@ -216,6 +222,14 @@ tokens()
 # queries GENERATOR: queries that a generator writes for the passages
 queries()
 {
+    case $writer in
+    '') ;;
+    trained)
+        written_by "$(generator_size_of "$1")" "$generated_queries"
+        return
+        ;;
+    *) fail 2 "$table compares generators: --generator trained" ;;
+    esac
     public=$(public_name "$set_name")
     if [ -z "$public" ]; then
         set -- "$1" --generator "$1"
@@ -226,6 +240,48 @@ queries()
         set -- "$1" --from "$public.${1#world-}.jsonl"
     fi
     step "queries $1" queries --collection "$collection" "$2" "$3" --queries-per-passage "$generated_queries"
+}
+
+# The three sizes in the place of the stand-ins for three language models.
+generator_size_of() # STAND_IN
+{
+    case $1 in
+    world-13b) echo large ;;
+    world-7b) echo medium ;;
+    *) echo small ;;
+    esac
+}
+
+# written_by SIZE NUMBER: so many queries a passage by --generator, and how often they are about it
+written_by()
+{
+    model=$writer
+    [ "$writer" != trained ] || model=$(train_generator "$1")
+    set -- "$1" --queries "$2"
+    if [ "$writer" = trained ]; then
+        set -- "$@" --name "trained-$1" --most-tokens "$query_tokens" --prompt-tokens "$passage_tokens" --batch 128
+    fi
+    size=$1
+    shift
+    wrote=$(step "queries, generator $size" generate --model "$model" --collection "$collection" "$@" \
+        ${generator_prompt:+--prompt "$generator_prompt"})
+    related=$(step "relatedness, generator $size" relatedness --collection "$collection" --queries "$wrote" \
+        --of queries --pairs "$annotated_pairs")
+    [ "$dry_run" != no ] || say "generator $size: $(sed -n 's/^ *"value": \([0-9.]*\).*/\1/p' "$related/metrics.json" |
+        awk '{ printf "%.1f%%", 100 * $1 }') of $annotated_pairs queries are strongly related to their passage"
+    printf '%s\n' "$wrote"
+}
+
+# train_generator SIZE: a T5 trained on the training queries, small, medium or large
+train_generator()
+{
+    [ -n "$generator_epochs" ] || fail 2 "scale $scale has no settings of generators to train"
+    width=$(setting_of generator "$1"_hidden '')
+    [ -n "$width" ] || fail 2 "a generator is small, medium or large, not \"$1\""
+    step "train generator, $1" train-generator --collection "$collection" --tokens "$plain_tokens" \
+        --vocabulary "$vocabulary" --layers "$(setting_of generator "$1"_layers '')" --hidden "$width" \
+        --heads $((width / 16)) --ffn $((4 * width)) --epochs "$generator_epochs" \
+        --batch "$generator_batch_pairs" --learning-rate "$generator_learning_rate"
 }
 
 # bm25 SPLIT: BM25's run over the queries of a split
