@@ -67,7 +67,7 @@ code=$?
 expect 'no case of that name: exit 2' [ $code = 2 ]
 
 # Failing calls: a message and a code, never a crash.
-for n in 100 250; do
+for n in 150 300; do
     GABBRO_FAIL_AT=$n "$gabbro" bench matmul --size mini --only 'out weights' --repeats 1 >"$WORK/out" 2>&1
     code=$?
     expect "call $n fails: exit $code" [ $code = 5 ]
