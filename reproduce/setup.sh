@@ -9,7 +9,8 @@ gabbro_packages_build="build-essential meson ninja-build pkg-config glslc libvul
     libzstd-dev libcglm-dev libcairo2-dev libcurl4-openssl-dev"
 gabbro_packages_tests="libcriterion-dev vulkan-validationlayers"
 # Used where it is there, not asked for where nothing may be installed.
-gabbro_packages_optional="libsentencepiece-dev"
+# libsentencepiece: tokenizers of T5 and LLaMA; MPI: several ranks (docs/ranks.md).
+gabbro_packages_optional="libsentencepiece-dev libopenmpi-dev openmpi-bin"
 # The same for systems without dpkg: commands and pkg-config modules.
 gabbro_commands_build="cc meson ninja pkg-config glslc"
 gabbro_modules_build="vulkan jansson libcrypto zlib libutf8proc icu-uc cglm cairo-svg libcurl"
@@ -120,7 +121,9 @@ gabbro_need()
         return 2
     fi
     # shellcheck disable=SC2086 # a list of words
-    gabbro_install $missing
+    gabbro_install $missing && return 0
+    [ -z "$(gabbro_missing_packages "$1" no)" ] || return 2
+    gabbro_say "going on without: $missing"
 }
 
 # gabbro_configure BUILD OPTION...: a fresh folder, or the options of an old one; one that is of no

@@ -149,7 +149,7 @@ static bool member(archive *a, unsigned char block[BLOCK], gb_status *status)
 {
     uint64_t bytes;
     char type = (char)block[156], plain[256 + 2];
-    if (!sum_holds(block) || !number(block + 124, 12, &bytes))
+    if (!sum_holds(block) || !number(block + 124, 12, &bytes) || bytes > INT64_MAX)
         return damaged(a, status, "not a tar archive, or a damaged one");
     if (type == 'L' || type == 'x')
         return long_name(a, type, bytes, status);

@@ -73,6 +73,8 @@ static uint32_t take_up(const char *resume, size_t cells, uint32_t total, uint32
               fread(rows, sizeof *rows, cells, file) == cells &&
               fread(scores, sizeof *scores, cells, file) == cells;
     fclose(file);
+    for (size_t i = 0; ok && i < cells; i++)
+        ok = rows[i] < head[0] || rows[i] == GB_NO_ROW;
     return ok ? (uint32_t)head[0] : 0;
 }
 

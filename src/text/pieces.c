@@ -208,8 +208,9 @@ bool gb_pieces_encode(const gb_pieces *pieces, const char *text, size_t length, 
         else
             gb_text_append(&clean, text + from, at - from);
     }
-    bool ok = clean.failed ? gb_fail_memory(status, "tokenizing by sentencepiece")
-                           : encode_clean(pieces, clean.data, clean.length, ids, status);
+    bool ok = clean.failed
+                  ? gb_fail_memory(status, "tokenizing by sentencepiece")
+                  : encode_clean(pieces, clean.data ? clean.data : "", clean.length, ids, status);
     gb_text_free(&clean);
     return ok;
 }

@@ -1,6 +1,8 @@
 #!/bin/sh
-# Feeds damaged files to every reader, one after the other, with libFuzzer and the sanitizers.
+# Feeds damaged files to every reader, as many at a time as there are processors, with libFuzzer and the
+# sanitizers.
 #   tests/fuzz/fuzz.sh SECONDS [TARGET...]    SECONDS for each target (names as in meson.build)
+#   FUZZ_JOBS   how many at a time
 # Needs clang with its runtime (Debian: clang libclang-rt-dev). An input that fails stays in
 # build-fuzz/findings; its minimised form belongs into corpus/TARGET once the fault is mended.
 # Status: 0 nothing found, 1 a finding, 2 usage, 70 the build failed, 77 no clang.
@@ -31,8 +33,8 @@ for target; do
 done
 # shellcheck disable=SC2086 # a list of words
 if ! { [ -f "$build/build.ninja" ] ||
-    CC=$clang meson setup "$build" "$root" --buildtype=debugoptimized -Dfuzz=true -Dtests=disabled \
-        -Dsentencepiece=disabled -Db_sanitize=address,undefined -Db_lundef=false; } >"$log" 2>&1 ||
+    CC=$clang CXX=$(echo "$clang" | sed 's|clang\([^/]*\)$|clang++\1|') meson setup "$build" "$root" --buildtype=debugoptimized -Dfuzz=true \
+        -Dtests=disabled -Db_sanitize=address,undefined -Db_lundef=false; } >"$log" 2>&1 ||
     ! ninja -C "$build" $programs >>"$log" 2>&1; then
     tail -n 30 "$log"
     exit 70
@@ -41,14 +43,23 @@ rm -f "$log"
 
 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export UBSAN_OPTIONS
-status=0
+status=0 jobs=${FUZZ_JOBS:-$(nproc 2>/dev/null || echo 1)}
 mkdir -p "$build/findings"
-for target; do
-    mkdir -p "$build/grown/$target" "$root/tests/fuzz/corpus/$target"
-    "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=4096 \
-        -timeout=25 -rss_limit_mb=2048 -artifact_prefix="$build/findings/$target-" -print_final_stats=1 -verbosity=0 \
-        "$build/grown/$target" "$root/tests/fuzz/corpus/$target" >"$build/$target.log" 2>&1
-    code=$?
+
+fuzz() # TARGET
+{
+    mkdir -p "$build/grown/$1" "$root/tests/fuzz/corpus/$1"
+    exec "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -max_len=4096 \
+        -timeout=100 -rss_limit_mb=2048 -artifact_prefix="$build/findings/$1-" -print_final_stats=1 -verbosity=0 \
+        "$build/grown/$1" "$root/tests/fuzz/corpus/$1" >"$build/$1.log" 2>&1
+}
+
+# Wait for the target that was started first, and say what came of it.
+report()
+{
+    target=${running%% *} running=${running#* }
+    wait "${target#*:}"
+    code=$? target=${target%:*}
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$target.log")
     if [ $code = 0 ]; then
         echo "ok - fuzz $target: $runs inputs in $seconds s"
@@ -59,5 +70,16 @@ for target; do
         tail -n 30 "$build/$target.log" | sed 's/^/    /'
         status=1
     fi
+}
+
+running='' count=0 # "TARGET:PID " of each, in the order of targets
+trap 'for target in $running; do kill "${target#*:}"; done; exit 1' INT TERM
+for target; do
+    [ "$count" -lt "$jobs" ] || report
+    fuzz "$target" &
+    running="$running$target:$! " count=$((count + 1))
+done
+while [ -n "$running" ]; do
+    report
 done
 exit $status

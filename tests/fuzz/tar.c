@@ -1,0 +1,8 @@
+/* Archives of a collection; packed ones too. No file may appear outside of the draft. */
+#include "import.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_import("archive.tar", data, size);
+    return 0;
+}
