@@ -24,7 +24,7 @@ choose_jobs()
 
 measures_time() # TABLE
 {
-    grep -q '^# not recorded: times' "$here/$1"
+    grep -q '^# times:' "$here/$1"
 }
 
 # What a script finds set when it begins.

@@ -288,18 +288,23 @@ static const char *not_judgeable(const gb_report *report, const gb_claim *claim,
     return NULL;
 }
 
-/* One difference a seed: the recorded seeds, then those of this run that are not recorded. */
+/* One difference a seed: the recorded seeds, then those of this run that are not recorded. Times of
+ * two machines are not mixed: the larger set of seeds, this run's if they are equal. */
 static size_t claim_differences(const gb_report *report, const gb_claim *claim, size_t column,
                                 double *differences, size_t *unconverged)
 {
     size_t count = 0;
     double values[64];
     bool lower = gb_lower_is_better(claim->column);
+    bool times = strncmp(claim->column, "efficiency:", 11) == 0;
+    int only = times ? report->here.count >= report->recorded.count : -1;
     for (int part = 0; part < 2; part++) {
         const gb_seed_runs *runs = part ? &report->here : &report->recorded;
+        if (times && part != only)
+            continue;
         for (size_t i = 0; i < runs->count; i++) {
             const gb_seed_run *run = &runs->items[i];
-            if (part && seed_run_find(&report->recorded, run->seed))
+            if (part && !times && seed_run_find(&report->recorded, run->seed))
                 continue;
             double margin = NAN;
             if (column == SIZE_MAX)

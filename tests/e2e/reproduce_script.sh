@@ -168,7 +168,7 @@ expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
 # shellcheck disable=SC2016 # the dollar must arrive as it is
 for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'table1 --frob' \
     'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' \
-    'table1 --collection c --record' 'bow/table4 --record' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
+    'table1 --collection c --record' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
     # shellcheck disable=SC2086 # words
     run $wrong
     expect "wrong: $wrong" [ "$status" = 2 ]

@@ -71,6 +71,34 @@ Test(report, recorded_seeds_decide)
     gb_report_free(report);
 }
 
+/* Times of two machines are judged apart: the larger set of seeds, this run's if they are equal. */
+Test(report, times_do_not_mix)
+{
+    put("tables/columns/x-table1.tsv", "column\tobtained\theader\tlabel\n"
+                                       "efficiency:s\tdev:MRR@10 set:MRR@10\ts\tSeconds\n");
+    put("tables/published/x-table1.tsv",
+        "row\tgroup\tcolumn\tvalue\tunit\tmarks\tsource\tstatus\tnote\n"
+        "Span\tG\tefficiency:s\t1\tseconds\t\tPaper Table 1\tok\t\n"
+        "Query\tG\tefficiency:s\t2\tseconds\t\tPaper Table 1\tok\t\n");
+    put("tables/claims.tsv",
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tstatement\n"
+        "x-01\tx/table1\tgt\tefficiency:s\tQuery @ G\tSpan @ G\t\tyes\tqueries take longer\n");
+    gb_status status = {0};
+    put_results("three.jsonl", 42, 44, "{}");
+    cr_assert(record("three.jsonl", &status), "%s", status.what);
+    static const struct {
+        int first, last;
+        double mean;
+    } runs[] = {{45, 45, .30 / 3}, {43, 45, .31 / 3}};
+    for (int i = 0; i < 2; i++) {
+        put_results("here.jsonl", runs[i].first, runs[i].last, "{}");
+        gb_report *report = build("here.jsonl");
+        cr_expect_eq(report->judgements[0].seeds, 3);
+        cr_expect_float_eq(report->judgements[0].mean, runs[i].mean, 1e-9);
+        gb_report_free(report);
+    }
+}
+
 Test(report, other_settings_do_not_mix)
 {
     gb_status status = {0};
