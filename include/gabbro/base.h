@@ -113,6 +113,12 @@ size_t gb_map_count(const gb_map *map);
 bool gb_map_set(gb_map *map, const char *key, size_t length, uint32_t value, gb_status *status);
 uint32_t gb_map_get(const gb_map *map, const char *key, size_t length); /* GB_MAP_NONE if absent */
 
+/* ---- bits of numbers ------------------------------------------------------------------------ */
+
+uint32_t gb_float_bits(float value);
+float gb_bits_float(uint32_t bits);
+float gb_half_value(uint16_t half); /* IEEE 754 binary16, exactly; infinities and NaN too */
+
 /* ---- random numbers ------------------------------------------------------------------------- */
 
 /* Philox4x32-10 (Salmon et al., SC 2011): out = bijection of counter under key. The shaders in
@@ -186,6 +192,7 @@ FILE *gb_out_stream(gb_out *out);
 bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on failure */
 void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
 bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status);
+bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
 /* Line reader over plain or gzip files (told apart by content), for TSV, JSONL, qrels. Lines have
  * no end-of-line; "\r\n" is accepted. A file cut inside gzip data is an error. */

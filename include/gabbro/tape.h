@@ -120,9 +120,6 @@ struct gb_node {
     uint32_t attr[GB_NODE_ATTR]; /* settings; floats by gb_float_bits */
 };
 
-uint32_t gb_float_bits(float value);
-float gb_bits_float(uint32_t bits);
-
 gb_tape *gb_tape_create(const gb_params *params, const char *name, gb_status *status);
 void gb_tape_destroy(gb_tape *tape);
 const char *gb_tape_name(const gb_tape *tape);

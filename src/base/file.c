@@ -280,6 +280,15 @@ bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status
     return gb_out_commit(out, status);
 }
 
+bool gb_copy_file(const char *from, const char *to, gb_status *status)
+{
+    size_t length;
+    char *bytes = gb_read_file(from, &length, status);
+    bool ok = bytes && gb_write_file(to, bytes, length, status);
+    free(bytes);
+    return ok;
+}
+
 /* ---- temporary folders ---------------------------------------------------------------------- */
 
 char *gb_temporary_folder(const char *name, gb_status *status)

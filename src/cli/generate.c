@@ -362,11 +362,8 @@ static bool work(making *m, const settings *o, step_run *run, gb_status *status)
 
 static bool copy_out(const step_run *run, const char *to, gb_status *status)
 {
-    size_t length;
     char *from = step_file(run, "queries.jsonl", status);
-    char *bytes = from ? gb_read_file(from, &length, status) : NULL;
-    bool ok = bytes && gb_write_file(to, bytes, length, status);
-    free(bytes);
+    bool ok = from && gb_copy_file(from, to, status);
     free(from);
     return ok;
 }

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -410,26 +409,6 @@ gb_safetensors *gb_safetensors_open(const char *path, gb_status *status)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static float from_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* IEEE 754 binary16, exactly; infinities and NaN (with payload) too. */
-static float from_f16(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    uint32_t exponent = (half >> 10) & 31, fraction = half & 0x3ff;
-    if (exponent == 0) { /* zero and subnormals: fraction * 2^-24 */
-        float value = ldexpf((float)fraction, -24);
-        return sign ? -value : value;
-    }
-    exponent = exponent == 31 ? 255 : exponent + 127 - 15;
-    return from_bits(sign | exponent << 23 | fraction << 13);
-}
-
 static void convert(const gb_stored *stored, uint64_t count, float *out)
 {
     const unsigned char *data = stored->data;
@@ -447,7 +426,7 @@ static void convert(const gb_stored *stored, uint64_t count, float *out)
         } else {
             uint16_t value;
             memcpy(&value, data + 2 * i, sizeof value);
-            out[i] = half ? from_f16(value) : from_bits((uint32_t)value << 16);
+            out[i] = half ? gb_half_value(value) : gb_bits_float((uint32_t)value << 16);
         }
     }
 }

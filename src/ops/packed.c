@@ -105,10 +105,7 @@ static float widen(gb_packing packing, const uint32_t *words, uint32_t c)
     uint32_t bits = words[c / 2] >> 16 * (c % 2) & 0xffff;
     if (packing == GB_PACKED_BF16)
         return gb_bits_float(bits << 16);
-    uint32_t magnitude = bits & 0x7fff;
-    float value = magnitude < 0x400 ? (float)magnitude / 16777216.0f
-                                    : gb_bits_float((magnitude << 13) + (112u << 23));
-    return bits & 0x8000 ? -value : value;
+    return gb_half_value((uint16_t)bits);
 }
 
 void gb_unpack_row(gb_packing packing, const uint32_t *words, uint32_t cols, float *values)

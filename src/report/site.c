@@ -206,15 +206,6 @@ static void figure_slug(const char *folder, char *slug, size_t size)
     site_slug(name, slug, size);
 }
 
-static bool copy_file(const char *from, const char *to, gb_status *status)
-{
-    size_t length;
-    char *bytes = gb_read_file(from, &length, status);
-    bool ok = bytes && gb_write_file(to, bytes, length, status);
-    free(bytes);
-    return ok;
-}
-
 /* The plain files of a folder into figures/<slug>/. */
 static bool copy_figure(const char *folder, const char *out, gb_status *status)
 {
@@ -231,7 +222,7 @@ static bool copy_figure(const char *folder, const char *out, gb_status *status)
         char *to = gb_path_join(status, target, entry->d_name);
         ok = from && to;
         if (ok && !stat(from, &info) && S_ISREG(info.st_mode))
-            ok = copy_file(from, to, status);
+            ok = gb_copy_file(from, to, status);
         free(from);
         free(to);
     }

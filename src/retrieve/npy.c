@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -181,16 +180,6 @@ uint32_t gb_npy_half(const gb_npy *npy)
 
 /* ---- reading ---- */
 
-/* IEEE 754 binary16, exactly. */
-static float half_value(uint16_t half)
-{
-    int exponent = half >> 10 & 31, fraction = half & 1023;
-    float value = exponent == 31 ? (fraction ? NAN : INFINITY)
-                  : exponent     ? ldexpf((float)(fraction | 1024), exponent - 25)
-                                 : ldexpf((float)fraction, -24);
-    return half >> 15 ? -value : value;
-}
-
 static bool read_rows(gb_npy *npy, const npy_file *file, uint32_t row, uint32_t count, float *to,
                       gb_status *status)
 {
@@ -202,7 +191,7 @@ static bool read_rows(gb_npy *npy, const npy_file *file, uint32_t row, uint32_t 
         !read_at(file, file->offset + at * 2, npy->halfs, numbers * 2, status))
         return false;
     for (size_t i = 0; i < numbers; i++)
-        to[i] = half_value(npy->halfs[i]);
+        to[i] = gb_half_value(npy->halfs[i]);
     return true;
 }
 

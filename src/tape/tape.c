@@ -4,20 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gb_float_bits(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, 4);
-    return bits;
-}
-
-float gb_bits_float(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, 4);
-    return value;
-}
-
 gb_tape *gb_tape_create(const gb_params *params, const char *name, gb_status *status)
 {
     gb_tape *tape = gb_alloc(1, sizeof *tape, status);

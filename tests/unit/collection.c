@@ -14,14 +14,6 @@ static void write_gz(const char *name, const char *text)
     cr_assert_eq(gzclose(file), Z_OK);
 }
 
-static void expect_row(const gb_table *table, uint64_t row, const char *text)
-{
-    size_t length;
-    const char *got = gb_table_row(table, row, &length);
-    cr_expect(length == strlen(text) && memcmp(got, text, length) == 0,
-              "row %llu: \"%.*s\" != \"%s\"", (unsigned long long)row, (int)length, got, text);
-}
-
 static void expect_same_tree(const char *a, const char *b)
 {
     char first[GB_HASH_SIZE], second[GB_HASH_SIZE];

@@ -5,14 +5,6 @@
 
 #include <zlib.h>
 
-static void expect_row(const gb_table *table, uint64_t row, const char *text)
-{
-    size_t length;
-    const char *got = gb_table_row(table, row, &length);
-    cr_expect(length == strlen(text) && memcmp(got, text, length) == 0,
-              "row %llu: \"%.*s\" != \"%s\"", (unsigned long long)row, (int)length, got, text);
-}
-
 static void expect_file(const char *path, const char *text)
 {
     char *got = gb_read_file(path, NULL, NULL);
@@ -27,9 +19,7 @@ static gb_collection *import_as(const gb_import_params *params, const gb_import_
     gb_status status = {0};
     cr_assert(gb_collection_import_as(params, variant, target, &status), "%s: %s", status.where,
               status.what);
-    gb_collection *collection = gb_collection_open(target, &status);
-    cr_assert_not_null(collection, "%s: %s", status.where, status.what);
-    return collection;
+    return open_imported(target);
 }
 
 /* A source as it is: no split made of another. */

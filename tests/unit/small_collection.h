@@ -28,15 +28,29 @@ static inline void write_beir(const char *folder)
     scratch_write(path, "query-id\tcorpus-id\tscore\nq3\t3\t2\nq3\tb\t0\n");
 }
 
+static inline gb_collection *open_imported(const char *target)
+{
+    gb_status status = {0};
+    gb_collection *collection = gb_collection_open(target, &status);
+    cr_assert_not_null(collection, "%s: %s", status.where, status.what);
+    return collection;
+}
+
 static inline gb_collection *import(const char *source, const char *target)
 {
     gb_import_params params = GB_IMPORT_DEFAULTS;
     gb_status status = {0};
     params.path = source;
     cr_assert(gb_collection_import(&params, target, &status), "%s: %s", status.where, status.what);
-    gb_collection *collection = gb_collection_open(target, &status);
-    cr_assert_not_null(collection, "%s: %s", status.where, status.what);
-    return collection;
+    return open_imported(target);
+}
+
+static inline void expect_row(const gb_table *table, uint64_t row, const char *text)
+{
+    size_t length;
+    const char *got = gb_table_row(table, row, &length);
+    cr_expect(length == strlen(text) && memcmp(got, text, length) == 0,
+              "row %llu: \"%.*s\" != \"%s\"", (unsigned long long)row, (int)length, got, text);
 }
 
 #endif
