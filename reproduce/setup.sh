@@ -6,14 +6,15 @@
 # Packages by their Debian names (the same in Debian 12 and 13 and in Ubuntu 24.04).
 gabbro_packages_build="build-essential meson ninja-build pkg-config glslc libvulkan-dev
     mesa-vulkan-drivers libjansson-dev libssl-dev zlib1g-dev libutf8proc-dev libicu-dev
-    libzstd-dev libcglm-dev libcairo2-dev libcurl4-openssl-dev"
+    libzstd-dev libcglm-dev libcairo2-dev libcurl4-openssl-dev libarchive-dev"
 gabbro_packages_tests="libcriterion-dev vulkan-validationlayers"
 # Used where it is there, not asked for where nothing may be installed.
 # libsentencepiece: tokenizers of T5 and LLaMA; MPI: several ranks (docs/ranks.md).
 gabbro_packages_optional="libsentencepiece-dev libopenmpi-dev openmpi-bin"
 # The same for systems without dpkg: commands and pkg-config modules.
 gabbro_commands_build="cc meson ninja pkg-config glslc"
-gabbro_modules_build="vulkan jansson libcrypto zlib libutf8proc icu-uc cglm cairo-svg libcurl"
+gabbro_modules_build="vulkan jansson libcrypto zlib libutf8proc icu-uc cglm cairo-svg libcurl
+    libarchive"
 gabbro_modules_tests="criterion"
 
 gabbro_say()

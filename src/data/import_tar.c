@@ -1,139 +1,102 @@
 /* Archives: a .tar, plain or packed, is taken apart into the draft and read as the folder it holds.
- * POSIX ustar headers, with the long names of GNU tar and pax. */
+ * The format is libarchive's work. The bytes come through gb_unpack, since libarchive 3.6 does not
+ * compare the sum at the end of gzip data; only names and files are ours. */
 #include "data/import.h"
 #include "gabbro/unpack.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK = 512, COPY_BYTES = 1 << 17, LONGEST_NAME = 1 << 16 };
+enum { COPY_BYTES = 1 << 17 };
 
-/* An archive being read. */
-typedef struct archive {
-    gb_unpack *bytes;   /* the source */
-    const char *path;   /* of the archive */
-    const char *folder; /* where its files go */
-    char *buffer;       /* [COPY_BYTES] */
-    char *name;         /* of the next member by an extended header, or NULL */
-} archive;
+/* An archive being unpacked. */
+typedef struct untar {
+    struct archive *archive; /* libarchive's reader */
+    gb_unpack *bytes;        /* what it reads */
+    char *buffer;            /* [COPY_BYTES] of them */
+    const char *path;        /* of the archive */
+    const char *folder;      /* where its files go */
+    bool ended;              /* there were no more bytes when it asked for some */
+    bool unread;             /* they could not be read: the status says why */
+    gb_status *status;       /* of the import */
+} untar;
 
-static bool damaged(const archive *a, gb_status *status, const char *what)
+static bool damaged(const untar *u, const char *what)
 {
-    return gb_fail(status, GB_DATA, a->path, "fetch the archive again", "%s", what);
+    return gb_fail(u->status, GB_DATA, u->path, "fetch the archive again", "%s", what);
 }
 
-/* Exactly `size` bytes, or with `may_end` none at all (*ended). */
-static bool read_whole(archive *a, char *to, size_t size, bool *ended, gb_status *status)
+static const char *reason(const untar *u)
 {
-    size_t have = 0;
-    while (have < size) {
-        int64_t got = gb_unpack_read(a->bytes, to + have, size - have, status);
-        if (got < 0)
-            return false;
-        if (got == 0) {
-            if (ended && have == 0) {
-                *ended = true;
-                return true;
-            }
-            return damaged(a, status, "the archive is cut off");
-        }
-        have += (size_t)got;
+    const char *why = archive_error_string(u->archive);
+    return why ? why : "no reason given";
+}
+
+/* What libarchive could not do. */
+static bool stopped(const untar *u)
+{
+    if (u->unread)
+        return false;
+    if (archive_errno(u->archive) == ENOMEM)
+        return gb_fail_memory(u->status, "unpacking an archive");
+    if (u->ended)
+        return damaged(u, "the archive is cut off");
+    return gb_fail(u->status, GB_DATA, u->path, "fetch the archive again",
+                   "not a tar archive, or a damaged one: %s", reason(u));
+}
+
+/* archive_read_callback: the next bytes, 0 at the end, negative where they cannot be read. */
+static la_ssize_t more(struct archive *archive, void *data, const void **bytes)
+{
+    (void)archive;
+    untar *u = data;
+    int64_t got = gb_unpack_read(u->bytes, u->buffer, COPY_BYTES, u->status);
+    u->ended = got == 0;
+    u->unread = got < 0;
+    *bytes = u->buffer;
+    return (la_ssize_t)got;
+}
+
+/* The body of a member; libarchive leaves holes out, which no collection has. */
+static bool copy_body(const untar *u, int64_t size, FILE *to)
+{
+    const void *bytes;
+    size_t length;
+    la_int64_t offset, done = 0;
+    int code;
+    while ((code = archive_read_data_block(u->archive, &bytes, &length, &offset)) == ARCHIVE_OK &&
+           offset == done) {
+        fwrite(bytes, 1, length, to); /* checked at commit */
+        done += (la_int64_t)length;
     }
-    return true;
+    if (code != ARCHIVE_OK && code != ARCHIVE_EOF)
+        return stopped(u);
+    return done == size ||
+           gb_fail(u->status, GB_DATA, u->path, "unpack it with tar and give the folder",
+                   "the archive has a file with holes");
 }
 
-/* A number in octal digits, or in binary where its first bit is set (GNU, for 8 GB and more). */
-static bool number(const unsigned char *field, size_t size, uint64_t *value)
+/* A member as a new file. */
+static bool copy_out(const untar *u, const char *name, int64_t size)
 {
-    *value = 0;
-    if (field[0] & 0x80) {
-        for (size_t i = 1; i < size; i++)
-            *value = *value << 8 | field[i];
-        return true;
-    }
-    for (size_t i = 0; i < size && field[i] && field[i] != ' '; i++) {
-        if (field[i] < '0' || field[i] > '7')
-            return false;
-        *value = *value << 3 | (uint64_t)(field[i] - '0');
-    }
-    return true;
-}
-
-/* The sum of all bytes, those of the sum itself taken for blanks. */
-static bool sum_holds(const unsigned char block[BLOCK])
-{
-    uint64_t wanted, sum = 0;
-    for (size_t i = 0; i < BLOCK; i++)
-        sum += i >= 148 && i < 156 ? ' ' : block[i];
-    size_t blanks = 148 + strspn((const char *)block + 148, " ");
-    return blanks < 156 && number(block + blanks, 156 - blanks, &wanted) && wanted == sum;
-}
-
-static bool skip(archive *a, uint64_t bytes, gb_status *status)
-{
-    bytes = (bytes + BLOCK - 1) / BLOCK * BLOCK;
-    while (bytes) {
-        size_t part = bytes < COPY_BYTES ? (size_t)bytes : COPY_BYTES;
-        if (!read_whole(a, a->buffer, part, NULL, status))
-            return false;
-        bytes -= part;
-    }
-    return true;
-}
-
-/* The body of a member as a new file. */
-static bool copy_out(archive *a, const char *name, uint64_t bytes, gb_status *status)
-{
-    char *path = gb_path_join(status, a->folder, name);
+    char *path = gb_path_join(u->status, u->folder, name);
     char *slash = path ? strrchr(path, '/') : NULL;
     bool ok = slash != NULL;
     if (ok) {
         *slash = '\0';
-        ok = gb_make_dirs(path, status);
+        ok = gb_make_dirs(path, u->status);
         *slash = '/';
     }
-    gb_out *out = ok ? gb_out_open(path, status) : NULL;
-    ok = out != NULL;
-    uint64_t padded = (bytes + BLOCK - 1) / BLOCK * BLOCK;
-    for (uint64_t done = 0; ok && done < padded;) {
-        size_t part = padded - done < COPY_BYTES ? (size_t)(padded - done) : COPY_BYTES;
-        ok = read_whole(a, a->buffer, part, NULL, status);
-        if (ok && done < bytes)
-            fwrite(a->buffer, 1, bytes - done < part ? (size_t)(bytes - done) : part,
-                   gb_out_stream(out));
-        done += part;
-    }
-    if (ok)
-        ok = gb_out_commit(out, status);
-    else
-        gb_out_abandon(out);
+    gb_out *out = ok ? gb_out_open(path, u->status) : NULL;
     free(path);
-    return ok;
-}
-
-/* The name in an extended header: GNU's is the body, pax's follows "path=". */
-static bool long_name(archive *a, char type, uint64_t bytes, gb_status *status)
-{
-    if (bytes > LONGEST_NAME)
-        return damaged(a, status, "the archive has a name of more than 64 KiB");
-    size_t padded = (size_t)(bytes + BLOCK - 1) / BLOCK * BLOCK;
-    if (!read_whole(a, a->buffer, padded, NULL, status))
-        return false;
-    a->buffer[bytes] = '\0';
-    const char *name = a->buffer;
-    size_t length = strlen(name);
-    if (type == 'x') {
-        name = memmem(a->buffer, bytes, " path=", 6);
-        if (!name)
-            return true;
-        name += 6;
-        length = strcspn(name, "\n");
-    }
-    free(a->name);
-    a->name = gb_format(status, "%.*s", (int)length, name);
-    return a->name != NULL;
+    if (out && copy_body(u, size, gb_out_stream(out)))
+        return gb_out_commit(out, u->status);
+    gb_out_abandon(out);
+    return false;
 }
 
 /* Must stay inside the folder; a leading "./" is common and harmless. */
@@ -141,32 +104,43 @@ static const char *safe_name(const char *name)
 {
     while (!strncmp(name, "./", 2))
         name += 2;
-    bool up = !strcmp(name, "..") || !strncmp(name, "../", 3) || strstr(name, "/../");
-    return name[0] == '/' || up || !*name ? NULL : name;
+    for (const char *part = name; *part; part += strspn(part, "/")) {
+        size_t length = strcspn(part, "/");
+        if (length == 0 || (length == 2 && !strncmp(part, "..", 2)))
+            return NULL;
+        part += length;
+    }
+    return *name ? name : NULL;
 }
 
-static bool member(archive *a, unsigned char block[BLOCK], gb_status *status)
+static bool member(const untar *u, struct archive_entry *entry)
 {
-    uint64_t bytes;
-    char type = (char)block[156], plain[256 + 2];
-    if (!sum_holds(block) || !number(block + 124, 12, &bytes) || bytes > INT64_MAX)
-        return damaged(a, status, "not a tar archive, or a damaged one");
-    if (type == 'L' || type == 'x')
-        return long_name(a, type, bytes, status);
-    bool ustar = !memcmp(block + 257, "ustar\0", 6) && block[345];
-    snprintf(plain, sizeof plain, "%.155s%s%.100s", ustar ? (const char *)block + 345 : "",
-             ustar ? "/" : "", (const char *)block);
-    const char *name = safe_name(a->name ? a->name : plain);
-    bool ok;
-    if (type != '0' && type != '\0') /* a folder, a link: no data of a collection */
-        ok = skip(a, bytes, status);
-    else if (!name)
-        ok = damaged(a, status, "the archive has a file outside of its folder");
-    else
-        ok = copy_out(a, name, bytes, status);
-    free(a->name);
-    a->name = NULL;
-    return ok;
+    const char *name = archive_entry_pathname(entry);
+    if (!name)
+        return damaged(u, "the archive has a member without a name");
+    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
+        return true; /* a folder, a link: no data of a collection */
+    name = safe_name(name);
+    return name ? copy_out(u, name, archive_entry_size(entry))
+                : damaged(u, "the archive has a file outside of its folder");
+}
+
+static bool read_members(untar *u)
+{
+    struct archive_entry *entry;
+    uint64_t members = 0;
+    int code = archive_read_open(u->archive, u, NULL, more, NULL);
+    if (code != ARCHIVE_OK)
+        return stopped(u);
+    for (; (code = archive_read_next_header(u->archive, &entry)) != ARCHIVE_EOF; members++) {
+        if (code == ARCHIVE_WARN) /* a user's name in no known letters, and the like */
+            gb_log(GB_LOG_WARN, "%s: %s", u->path, reason(u));
+        else if (code != ARCHIVE_OK)
+            return stopped(u);
+        if (!member(u, entry))
+            return false;
+    }
+    return members > 0 || damaged(u, "the archive is empty");
 }
 
 bool gb_import_is_tar(const char *path)
@@ -183,26 +157,26 @@ bool gb_import_is_tar(const char *path)
 
 bool gb_import_untar(const char *path, const char *folder, gb_status *status)
 {
-    archive a = {.path = path,
-                 .folder = folder,
-                 .bytes = gb_unpack_open(path, status),
-                 .buffer = gb_alloc(COPY_BYTES + 1, 1, status)};
-    bool ok = a.bytes && a.buffer && gb_make_dirs(folder, status), ended = false;
-    uint32_t members = 0;
-    while (ok && !ended) {
-        unsigned char block[BLOCK];
-        ok = read_whole(&a, (char *)block, BLOCK, &ended, status);
-        if (!ok || ended || !block[0]) /* a block of zeros ends the archive */
-            break;
-        ok = member(&a, block, status);
-        members++;
+    untar u = {.path = path,
+               .folder = folder,
+               .status = status,
+               .bytes = gb_unpack_open(path, status),
+               .buffer = gb_alloc(COPY_BYTES, 1, status)};
+    bool ok = u.bytes && u.buffer && gb_make_dirs(folder, status);
+    if (ok) {
+        u.archive = gb_fault(GB_FAULT_MEMORY) ? NULL : archive_read_new();
+        ok = (u.archive && archive_read_support_format_tar(u.archive) == ARCHIVE_OK &&
+              archive_read_support_format_empty(u.archive) == ARCHIVE_OK) ||
+             gb_fail_memory(status, "unpacking an archive");
     }
-    if (ok && !members)
-        ok = damaged(&a, status, "the archive is empty");
-    gb_unpack_close(a.bytes);
-    free(a.buffer);
-    free(a.name);
-    return ok;
+    ok = ok && read_members(&u);
+    int64_t left = ok; /* behind the last member; the sum of packed bytes is at their end */
+    while (left > 0)
+        left = gb_unpack_read(u.bytes, u.buffer, COPY_BYTES, status);
+    archive_read_free(u.archive);
+    gb_unpack_close(u.bytes);
+    free(u.buffer);
+    return ok && left == 0;
 }
 
 bool gb_import_link_files(const char *from, const char *to, gb_status *status)
