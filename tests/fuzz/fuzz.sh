@@ -57,17 +57,17 @@ fuzz() # TARGET
 # Wait for the target that was started first, and say what came of it.
 report()
 {
-    target=${running%% *} running=${running#* }
-    wait "${target#*:}"
-    code=$? target=${target%:*}
-    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$target.log")
+    first=${running%% *} running=${running#* }
+    wait "${first#*:}"
+    code=$? first=${first%:*}
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$first.log")
     if [ $code = 0 ]; then
-        echo "ok - fuzz $target: $runs inputs in $seconds s"
+        echo "ok - fuzz $first: $runs inputs in $seconds s"
         printf 'trust:\treader of %s, %s damaged inputs in %s s\tno crash, leak or silent failure\t0\t0\n' \
-            "$target" "$runs" "$seconds"
+            "$first" "$runs" "$seconds"
     else
-        echo "not ok - fuzz $target: see $build/findings and $build/$target.log"
-        tail -n 30 "$build/$target.log" | sed 's/^/    /'
+        echo "not ok - fuzz $first: see $build/findings and $build/$first.log"
+        tail -n 30 "$build/$first.log" | sed 's/^/    /'
         status=1
     fi
 }
