@@ -161,10 +161,10 @@ if made one $long --simulate-ranks 1; then
         same_files "2 ranks, stopped, killed, ended by one process" "$step" "$undisturbed"
 fi
 
-# A call that fails on one rank only.
+# A call that fails on one rank only, in the middle of its sixty steps.
 GABBRO_STORE=$work/failed
 code=0
-mpirun --oversubscribe -n 1 "$GABBRO" $long : -n 1 env GABBRO_FAIL_AT=600 "$GABBRO" $long \
+mpirun --oversubscribe -n 1 "$GABBRO" $long : -n 1 env GABBRO_FAIL_AT=3000 "$GABBRO" $long \
     >step 2>said </dev/null || code=$?
 expect "a failure on rank 1 ends all with its code ($code)" [ "$code" -ge 3 ]
 expect "in one line: rank, machine, step and cause" \
