@@ -224,7 +224,9 @@ static bool check_place(const char *path, bool replace, bool *exists, gb_status 
     if (!*exists)
         return true;
     char *config = gb_path_join(status, path, "config.json");
-    bool model = config && gb_file_exists(config);
+    if (!config)
+        return false;
+    bool model = gb_file_exists(config);
     free(config);
     if (!replace)
         return gb_fail(status, GB_DATA, path, "remove it or choose another path", "already exists");

@@ -503,7 +503,7 @@ Test(collection, real_msmarco_sample)
     gb_collection *c = import(path, "out");
     cr_expect_eq(c->passages, 3286);
     cr_expect_eq(gb_table_count(c->queries), 2287);
-    cr_expect_str_eq(c->splits, "train dev");
+    cr_expect_str_eq(c->splits, "dev train");
     gb_collection_close(c);
     scratch_leave(&s);
 }
