@@ -23,6 +23,7 @@ golden=$here/../golden
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-peers.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
+cd "$work" || exit 1 # python would take the folder datasets of a clone for its package
 export GABBRO_STORE="$work/store" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 
 imports='import torch, transformers, sentence_transformers, safetensors, pytrec_eval'
