@@ -142,7 +142,7 @@ scifact() # MODEL
 {
     tokens=${GABBRO_PEERS_TOKENS:-256}
     collection=$("$gabbro" collection --quiet --from "$GABBRO_TEST_DATA/scifact") &&
-        vocabulary=$("$gabbro" vocabulary --quiet --collection "$collection" --from "$1/vocab.txt") &&
+        vocabulary=$("$gabbro" vocabulary --quiet --from "$1/vocab.txt") &&
         ids=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" \
             --passage-tokens "$tokens" --query-tokens "$tokens") &&
         step=$("$gabbro" evaluate --quiet --model "$1" --collection "$collection" --tokens "$ids") ||
