@@ -26,6 +26,9 @@ typedef struct gb_packed {
 } gb_packed;
 void gb_packed_reset(gb_packed *packed);
 void gb_packed_free(gb_packed *packed);
+/* Append a sequence of `length` rows, from *first on: positions from 0, no labels; ids are left to
+ * the caller. */
+bool gb_packed_begin(gb_packed *packed, size_t length, uint32_t *first, gb_status *status);
 /* Append [CLS] ids [SEP]; labels [length] for the ids, or NULL. Cut at `longest` tokens in all. */
 bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint32_t *ids,
                    const int32_t *labels, size_t length, uint32_t longest, gb_status *status);

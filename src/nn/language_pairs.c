@@ -16,28 +16,6 @@ void gb_language_pairs_free(gb_language_pairs *pairs)
     gb_packed_free(&pairs->written);
 }
 
-/* Room for one more text of so many rows, which the batch then has; its first row. */
-static bool begin_text(gb_packed *packed, size_t length, uint32_t *first, gb_status *status)
-{
-    size_t rows = packed->rows + length;
-    if (!gb_grow(&packed->ids, &packed->id_capacity, rows, sizeof *packed->ids, status) ||
-        !gb_grow(&packed->positions, &packed->position_capacity, rows, sizeof *packed->positions,
-                 status) ||
-        !gb_grow(&packed->labels, &packed->label_capacity, rows, sizeof *packed->labels, status) ||
-        !gb_grow(&packed->starts, &packed->start_capacity, packed->count + 2,
-                 sizeof *packed->starts, status))
-        return false;
-    *first = packed->rows;
-    for (size_t i = 0; i < length; i++) {
-        packed->positions[*first + i] = (uint32_t)i;
-        packed->labels[*first + i] = GB_IGNORE;
-    }
-    packed->starts[packed->count] = *first;
-    packed->rows = (uint32_t)rows;
-    packed->starts[++packed->count] = packed->rows;
-    return true;
-}
-
 bool gb_language_pairs_add(gb_language_pairs *pairs, const gb_language_config *config,
                            const uint32_t *prompt, size_t prompt_length, const uint32_t *text,
                            size_t length, gb_status *status)
@@ -47,11 +25,11 @@ bool gb_language_pairs_add(gb_language_pairs *pairs, const gb_language_config *c
     const uint32_t *before = encoder ? &config->start_id : prompt;
     size_t before_length = encoder ? 1 : prompt_length;
     uint32_t first;
-    if (encoder && !begin_text(&pairs->given, prompt_length, &first, status))
+    if (encoder && !gb_packed_begin(&pairs->given, prompt_length, &first, status))
         return false;
     if (encoder)
         memcpy(pairs->given.ids + first, prompt, sizeof *prompt * prompt_length);
-    if (!begin_text(written, before_length + length, &first, status))
+    if (!gb_packed_begin(written, before_length + length, &first, status))
         return false;
     memcpy(written->ids + first, before, sizeof *before * before_length);
     memcpy(written->ids + first + before_length, text, sizeof *text * length);

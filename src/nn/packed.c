@@ -19,33 +19,49 @@ void gb_packed_free(gb_packed *packed)
     *packed = (gb_packed){0};
 }
 
+/* Room for so many tokens and sequences in all. */
+static bool make_room(gb_packed *packed, size_t rows, size_t count, gb_status *status)
+{
+    return gb_grow(&packed->ids, &packed->id_capacity, rows, sizeof *packed->ids, status) &&
+           gb_grow(&packed->positions, &packed->position_capacity, rows, sizeof *packed->positions,
+                   status) &&
+           gb_grow(&packed->labels, &packed->label_capacity, rows, sizeof *packed->labels,
+                   status) &&
+           gb_grow(&packed->starts, &packed->start_capacity, count + 1, sizeof *packed->starts,
+                   status);
+}
+
+bool gb_packed_begin(gb_packed *packed, size_t length, uint32_t *first, gb_status *status)
+{
+    size_t rows = packed->rows + length;
+    if (!make_room(packed, rows, packed->count + 1, status))
+        return false;
+    *first = packed->rows;
+    for (size_t i = 0; i < length; i++) {
+        packed->positions[*first + i] = (uint32_t)i;
+        packed->labels[*first + i] = GB_IGNORE;
+    }
+    packed->starts[packed->count] = *first;
+    packed->rows = (uint32_t)rows;
+    packed->starts[++packed->count] = packed->rows;
+    return true;
+}
+
 bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint32_t *ids,
                    const int32_t *labels, size_t length, uint32_t longest, gb_status *status)
 {
     if (length + 2 > longest)
         length = longest - 2;
-    size_t rows = packed->rows + length + 2;
-    if (!gb_grow(&packed->ids, &packed->id_capacity, rows, sizeof *packed->ids, status) ||
-        !gb_grow(&packed->positions, &packed->position_capacity, rows, sizeof *packed->positions,
-                 status) ||
-        !gb_grow(&packed->labels, &packed->label_capacity, rows, sizeof *packed->labels, status) ||
-        !gb_grow(&packed->starts, &packed->start_capacity, packed->count + 2,
-                 sizeof *packed->starts, status))
+    uint32_t first;
+    if (!gb_packed_begin(packed, length + 2, &first, status))
         return false;
-    uint32_t first = packed->rows;
-    packed->starts[packed->count] = first;
     packed->ids[first] = specials->cls;
     packed->ids[first + length + 1] = specials->sep;
-    packed->labels[first] = packed->labels[first + length + 1] = GB_IGNORE;
     for (size_t i = 0; i < length; i++) {
         packed->ids[first + 1 + i] = ids[i];
         packed->labels[first + 1 + i] = labels ? labels[i] : GB_IGNORE;
         packed->labelled += labels && labels[i] != GB_IGNORE;
     }
-    for (size_t i = 0; i < length + 2; i++)
-        packed->positions[first + i] = (uint32_t)i;
-    packed->rows = (uint32_t)rows;
-    packed->starts[++packed->count] = packed->rows;
     return true;
 }
 
@@ -54,11 +70,7 @@ bool gb_packed_part(const gb_packed *whole, uint32_t first, uint32_t count, gb_p
 {
     uint32_t row0 = whole->starts[first], rows = whole->starts[first + count] - row0;
     gb_packed_reset(part);
-    if (!gb_grow(&part->ids, &part->id_capacity, rows, sizeof *part->ids, status) ||
-        !gb_grow(&part->positions, &part->position_capacity, rows, sizeof *part->positions,
-                 status) ||
-        !gb_grow(&part->labels, &part->label_capacity, rows, sizeof *part->labels, status) ||
-        !gb_grow(&part->starts, &part->start_capacity, count + 1, sizeof *part->starts, status))
+    if (!make_room(part, rows, count, status))
         return false;
     memcpy(part->ids, whole->ids + row0, sizeof *part->ids * rows);
     memcpy(part->positions, whole->positions + row0, sizeof *part->positions * rows);
