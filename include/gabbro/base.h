@@ -155,6 +155,19 @@ double gb_rng_uniform(gb_rng *rng);                 /* [0, 1), 53 bits */
 double gb_rng_normal(gb_rng *rng);                  /* N(0,1), Box-Muller; the same bits on every machine */
 void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count); /* Fisher-Yates */
 
+/* Items visited again and again, in an order of its own each epoch. */
+typedef struct gb_epochs {
+    uint32_t *order; /* [count] of the current epoch, owned */
+    uint32_t count;  /* items; may be lowered before the first visit */
+    uint32_t epoch;  /* that the order belongs to */
+    uint32_t stream; /* tells those who draw orders from one seed apart */
+    uint64_t seed;   /* of the orders */
+} gb_epochs;
+bool gb_epochs_make(gb_epochs *epochs, uint32_t count, uint64_t seed, uint32_t stream,
+                    gb_status *status);
+void gb_epochs_free(gb_epochs *epochs);
+uint32_t gb_epochs_at(gb_epochs *epochs, uint64_t index); /* item of the index-th visit */
+
 /* ---- hashing -------------------------------------------------------------------------------- */
 
 /* SHA-256 of bytes as 64 lower-case hex digits and a NUL. */

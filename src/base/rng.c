@@ -4,6 +4,7 @@
 #include "gabbro/base.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 void gb_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
@@ -115,4 +116,30 @@ void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count)
         items[i - 1] = items[j];
         items[j] = item;
     }
+}
+
+bool gb_epochs_make(gb_epochs *epochs, uint32_t count, uint64_t seed, uint32_t stream,
+                    gb_status *status)
+{
+    *epochs = (gb_epochs){.count = count, .epoch = UINT32_MAX, .stream = stream, .seed = seed};
+    return (epochs->order = gb_alloc(count, sizeof *epochs->order, status)) != NULL;
+}
+
+void gb_epochs_free(gb_epochs *epochs)
+{
+    free(epochs->order);
+    epochs->order = NULL;
+}
+
+uint32_t gb_epochs_at(gb_epochs *epochs, uint64_t index)
+{
+    uint32_t epoch = (uint32_t)(index / epochs->count);
+    if (epoch != epochs->epoch) {
+        for (uint32_t i = 0; i < epochs->count; i++)
+            epochs->order[i] = i;
+        gb_rng rng = gb_rng_make(epochs->seed, GB_RNG_ORDER, epoch, epochs->stream);
+        gb_rng_shuffle(&rng, epochs->order, epochs->count);
+        epochs->epoch = epoch;
+    }
+    return epochs->order[index % epochs->count];
 }

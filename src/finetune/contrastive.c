@@ -10,8 +10,7 @@ typedef struct finetune {
     const gb_tokens *tokens;    /* texts */
     gb_special_ids specials;    /* ids around texts */
     const gb_bert *bert;        /* model */
-    uint32_t *order;            /* queries of the current epoch */
-    uint32_t epoch;             /* it belongs to */
+    gb_epochs order;            /* of the queries */
     gb_packed packed;           /* queries, then passages */
     gb_packed part;             /* some of them */
     bool in_part;               /* they run now, not the whole batch */
@@ -33,15 +32,9 @@ static uint32_t passages_per_query(const finetune *f)
 /* The index-th visit: which query, in which epoch. */
 static const gb_training_query *visit(finetune *f, uint64_t index, uint32_t *epoch)
 {
-    *epoch = (uint32_t)(index / f->set->count);
-    if (*epoch != f->epoch) {
-        for (uint32_t i = 0; i < f->set->count; i++)
-            f->order[i] = i;
-        gb_rng rng = gb_rng_make(f->params.seed, GB_RNG_ORDER, *epoch, 1);
-        gb_rng_shuffle(&rng, f->order, f->set->count);
-        f->epoch = *epoch;
-    }
-    return &f->set->queries[f->order[index % f->set->count]];
+    const gb_training_query *query = &f->set->queries[gb_epochs_at(&f->order, index)];
+    *epoch = f->order.epoch;
+    return query;
 }
 
 static bool add_text(finetune *f, const gb_table *table, uint32_t row, uint32_t longest,
@@ -217,9 +210,7 @@ void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set
     f->tokens = tokens;
     f->specials = gb_vocab_specials(vocab);
     f->bert = bert;
-    f->epoch = UINT32_MAX;
-    f->order = gb_alloc(set->count, sizeof *f->order, status);
-    if (!f->order) {
+    if (!gb_epochs_make(&f->order, set->count, params->seed, 1, status)) {
         gb_finetune_destroy(f);
         return NULL;
     }
@@ -244,7 +235,7 @@ void gb_finetune_destroy(void *self)
         return;
     gb_packed_free(&f->packed);
     gb_packed_free(&f->part);
-    free(f->order);
+    gb_epochs_free(&f->order);
     free(f->pool);
     free(f);
 }

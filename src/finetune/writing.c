@@ -10,8 +10,7 @@ typedef struct writing {
     const gb_qrels *pairs;    /* queries and their passages */
     const gb_tokens *tokens;  /* texts */
     const gb_language *lm;    /* model */
-    uint32_t *order;          /* pairs of the current epoch */
-    uint32_t epoch;           /* it belongs to */
+    gb_epochs order;          /* of the pairs */
     uint32_t *prompt;         /* scratch: a passage and its end */
     gb_language_pairs batch;  /* drawn */
 } writing;
@@ -23,15 +22,7 @@ typedef struct graph {
 /* The index-th visit. */
 static const gb_qrel *visit(writing *w, uint64_t index)
 {
-    uint32_t count = (uint32_t)w->pairs->count, epoch = (uint32_t)(index / count);
-    if (epoch != w->epoch) {
-        for (uint32_t i = 0; i < count; i++)
-            w->order[i] = i;
-        gb_rng rng = gb_rng_make(w->params.seed, GB_RNG_ORDER, epoch, 2);
-        gb_rng_shuffle(&rng, w->order, count);
-        w->epoch = epoch;
-    }
-    return &w->pairs->rows[w->order[index % count]];
+    return &w->pairs->rows[gb_epochs_at(&w->order, index)];
 }
 
 static const uint32_t *text_of(const gb_table *table, uint32_t row, uint32_t longest,
@@ -110,10 +101,8 @@ void *gb_writing_create(const gb_writing_params *params, const gb_qrels *pairs,
     w->pairs = pairs;
     w->tokens = tokens;
     w->lm = lm;
-    w->epoch = UINT32_MAX;
-    w->order = gb_alloc(pairs->count, sizeof *w->order, status);
     w->prompt = gb_alloc(params->longest_passage, sizeof *w->prompt, status);
-    if (!w->order || !w->prompt) {
+    if (!w->prompt || !gb_epochs_make(&w->order, (uint32_t)pairs->count, params->seed, 2, status)) {
         gb_writing_destroy(w);
         return NULL;
     }
@@ -132,7 +121,7 @@ void gb_writing_destroy(void *self)
     if (!w)
         return;
     gb_language_pairs_free(&w->batch);
-    free(w->order);
+    gb_epochs_free(&w->order);
     free(w->prompt);
     free(w);
 }

@@ -37,17 +37,18 @@ bool row_order_make(row_order *order, const gb_collection *collection, bool docu
                     uint64_t seed, gb_status *status)
 {
     document_list list;
-    *order = (row_order){.epoch = UINT32_MAX, .seed = seed};
+    *order = (row_order){0};
     if (!document_list_make(&list, collection, status))
         return false;
     uint32_t all = documents ? list.count : collection->passages;
     order->rows = gb_alloc(all, sizeof *order->rows, status);
-    order->shuffled = gb_alloc(all, sizeof *order->shuffled, status);
-    bool ok = order->rows && order->shuffled;
+    bool ok = order->rows && gb_epochs_make(&order->epochs, all, seed, 0, status);
+    uint32_t count = 0;
     for (uint32_t r = 0; ok && r < all; r++)
         if (!documents || list.first[r + 1] - list.first[r] >= 2)
-            order->rows[order->count++] = r;
-    if (ok && !order->count)
+            order->rows[count++] = r;
+    order->epochs.count = count;
+    if (ok && !count)
         ok = gb_fail(status, GB_DATA, collection->path, NULL, "there is no passage to train on");
     document_list_free(&list);
     if (!ok)
@@ -60,7 +61,7 @@ static bool keep_some(row_order *order, const gb_pretrain_data *data,
                       const gb_pretrain_params *params, gb_status *status)
 {
     uint32_t sep = gb_vocab_specials(data->vocab).sep, count = 0;
-    for (uint32_t r = 0; r < order->count; r++)
+    for (uint32_t r = 0; r < order->epochs.count; r++)
         if (gb_tokens_generated_count(data->tokens, sep, order->rows[r]))
             order->rows[count++] = order->rows[r];
     if (!count)
@@ -70,7 +71,7 @@ static bool keep_some(row_order *order, const gb_pretrain_data *data,
     gb_rng_shuffle(&rng, order->rows, count);
     if (count < params->passages)
         gb_log(GB_LOG_INFO, "%u passages have generated queries, all are used", count);
-    order->count = count < params->passages ? count : params->passages;
+    order->epochs.count = count < params->passages ? count : params->passages;
     return true;
 }
 
@@ -88,20 +89,13 @@ bool row_order_passages(row_order *order, const gb_pretrain_data *data,
 void row_order_free(row_order *order)
 {
     free(order->rows);
-    free(order->shuffled);
+    gb_epochs_free(&order->epochs);
     *order = (row_order){0};
 }
 
 uint32_t row_order_at(row_order *order, uint64_t index)
 {
-    uint32_t epoch = (uint32_t)(index / order->count);
-    if (epoch != order->epoch) {
-        memcpy(order->shuffled, order->rows, sizeof *order->rows * order->count);
-        gb_rng rng = gb_rng_make(order->seed, GB_RNG_ORDER, epoch, 0);
-        gb_rng_shuffle(&rng, order->shuffled, order->count);
-        order->epoch = epoch;
-    }
-    return order->shuffled[index % order->count];
+    return order->rows[gb_epochs_at(&order->epochs, index)];
 }
 
 /* ---- texts ---- */

@@ -13,11 +13,8 @@ void settle_contrast(const char *objective, gb_pretrain_params *params);
 
 /* Shuffled rows, epoch by epoch. */
 typedef struct row_order {
-    uint32_t *rows;     /* rows to visit */
-    uint32_t count;     /* how many */
-    uint32_t *shuffled; /* order of the current epoch */
-    uint32_t epoch;     /* it belongs to */
-    uint64_t seed;      /* of the order */
+    uint32_t *rows;   /* rows to visit */
+    gb_epochs epochs; /* in what order */
 } row_order;
 /* All passages, or with `documents` all documents of two spans or more. */
 bool row_order_make(row_order *order, const gb_collection *collection, bool documents,

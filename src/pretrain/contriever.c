@@ -267,12 +267,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         destroy(c);
         return NULL;
     }
-    if (params->queue >= c->order.count)
+    if (params->queue >= c->order.epochs.count)
         gb_log(
             GB_LOG_WARN,
             "a queue of %u keys holds the %u passages more than once: a passage is among its own "
             "negatives; --queue makes it shorter",
-            params->queue, c->order.count);
+            params->queue, c->order.epochs.count);
     *task = (gb_task){.self = c,
                       .loss_names = {"contrastive"},
                       .graph_bytes = sizeof(graph),

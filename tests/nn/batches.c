@@ -53,7 +53,7 @@ static void expect_order(const gb_collection *collection, bool documents, uint32
     row_order order, again;
     MUST(row_order_make(&order, collection, documents, 7, &status));
     MUST(row_order_make(&again, collection, documents, 7, &status));
-    cr_assert_eq(order.count, count);
+    cr_assert_eq(order.epochs.count, count);
     uint32_t first[3][32], same = 0;
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
         bool seen[32] = {false};
@@ -91,9 +91,9 @@ Test(batches, seed_changes_the_order)
     MUST(row_order_make(&a, t.collection, false, 1, &status));
     MUST(row_order_make(&b, t.collection, false, 2, &status));
     uint32_t same = 0;
-    for (uint32_t i = 0; i < a.count; i++)
+    for (uint32_t i = 0; i < a.epochs.count; i++)
         same += row_order_at(&a, i) == row_order_at(&b, i);
-    cr_expect_lt(same, a.count);
+    cr_expect_lt(same, a.epochs.count);
     row_order_free(&a);
     row_order_free(&b);
     tiny_free(&t);
@@ -121,7 +121,7 @@ Test(batches, collection_of_single_passages)
     MUST(document_list_make(&documents, &single, &status));
     MUST(row_order_make(&order, &single, true, 1, &status));
     cr_expect(documents.halves);
-    cr_expect_eq(order.count, single.passages);
+    cr_expect_eq(order.epochs.count, single.passages);
     for (uint32_t p = 0; p < single.passages; p++) {
         cr_assert(documents.first[p] == 2 * p && documents.first[p + 1] == 2 * p + 2);
         gb_rng rng = gb_rng_make(1, GB_RNG_CONTEXT, 0, p);

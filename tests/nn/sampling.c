@@ -127,8 +127,8 @@ Test(sampling, some_passages)
         bool now[32] = {false};
         settings.passages = number;
         MUST(row_order_passages(&order, &data, &settings, &status));
-        cr_assert_eq(order.count, number < with_queries ? number : with_queries);
-        for (uint32_t i = 0; i < order.count; i++) {
+        cr_assert_eq(order.epochs.count, number < with_queries ? number : with_queries);
+        for (uint32_t i = 0; i < order.epochs.count; i++) {
             uint32_t p = row_order_at(&order, i);
             cr_expect_not(now[p], "passage %u twice", p);
             cr_expect(gb_tokens_generated_count(&t.tokens, sep, p) > 0);
