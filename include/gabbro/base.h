@@ -75,6 +75,7 @@ gb_fault_kind gb_fault_seen(void); /* what has failed since gb_fault_arm */
 void *gb_alloc(size_t count, size_t size, gb_status *status);
 /* Grow *array (elements of `size` bytes, capacity *capacity) to hold `need`; keeps contents. */
 bool gb_grow(void *array, size_t *capacity, size_t need, size_t size, gb_status *status);
+void gb_sort_doubles(double *values, size_t count); /* ascending; no NaN among them */
 char *gb_strdup(const char *text, gb_status *status);
 /* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs): after
  * one failure gb_memory_check fails, so that no value with a hole in it is written by gb_out_commit

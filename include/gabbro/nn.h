@@ -312,6 +312,7 @@ typedef struct gb_train_result {
     uint32_t resumed_at;              /* step this process started from */
     double flops;                     /* of this process */
     double seconds;                   /* of this process */
+    double step_s;                    /* of a step, median: from batch to batch, nothing recorded */
     double data_s;                    /* of them: drawing and masking batches */
     double build_s;                   /* of them: recording programs */
     uint64_t arena_bytes;             /* activations on the device, of the largest program */

@@ -7,15 +7,9 @@
 
 #define DEVICE_RUNS 5 /* timestamps serialise the kernels, so few runs are made with them */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void bench_summarise(double *seconds, uint32_t count, bench_times *times)
 {
-    qsort(seconds, count, sizeof *seconds, by_value);
+    gb_sort_doubles(seconds, count);
     times->runs = count;
     times->best_s = seconds[0];
     times->low_s = seconds[count / 4];
@@ -66,7 +60,7 @@ static bool device_runs(bench *b, bench_call *run, void *context, double times_i
     }
     gb_profile_sum sum = gb_profile_total(b->device);
     if (ok && sum.calls) {
-        qsort(seconds, count, sizeof *seconds, by_value);
+        gb_sort_doubles(seconds, count);
         times->device_s = seconds[count / 2];
         times->flops = sum.flops / times_in_run;
         times->bytes = sum.bytes / times_in_run;

@@ -9,10 +9,9 @@ static const char usage[] =
     "usage: gabbro efficiency --of STEP [--baseline STEP]\n\n"
     "What a pre-training cost, from its own record: time to draw and mask a batch, samples a "
     "second\n"
-    "(recording of programs left out), and against a baseline the share of speed lost and the "
-    "time\n"
-    "a step takes beyond it, data apart. Both must have run undisturbed on one device, without\n"
-    "being resumed. Prints the step's folder: metrics.json.\n";
+    "(of the median step; starting and recording programs left out), and against a baseline the\n"
+    "share of speed lost and the time a step takes beyond it, data apart. Both must have run\n"
+    "undisturbed on one device, without being resumed. Prints the step's folder: metrics.json.\n";
 
 /* Of one pre-training, a step. */
 typedef struct cost {
@@ -28,22 +27,21 @@ static bool read_cost(const char *folder, cost *out, gb_status *status)
     double steps = (double)json_integer_value(json_object_get(times, "steps"));
     double batch =
         (double)json_integer_value(json_object_get(json_object_get(run, "settings"), "batch"));
-    double work_s = json_number_value(json_object_get(times, "work_s"));
+    double step_s = json_number_value(json_object_get(times, "step_s"));
     double data_s = json_number_value(json_object_get(times, "data_s"));
-    double build_s = json_number_value(json_object_get(times, "build_s"));
     bool whole = !json_is_true(json_object_get(times, "resumed"));
     json_decref(run);
     if (!run)
         return false;
-    if (!(steps > 0 && batch > 0 && work_s > build_s + data_s))
+    if (!(steps > 0 && batch > 0 && step_s > data_s / steps))
         return gb_fail(status, GB_DATA, folder, "give a finished pre-training",
-                       "no times of a training in its record");
+                       "no time of a training step in its record");
     if (!whole)
         return gb_fail(status, GB_DATA, folder, "remove the step and run it in one go",
                        "the training was resumed: its times are those of a part");
     out->data_s = data_s / steps;
-    out->rest_s = (work_s - build_s - data_s) / steps;
-    out->samples_per_s = steps * batch / (work_s - build_s);
+    out->rest_s = step_s - out->data_s;
+    out->samples_per_s = batch / step_s;
     return true;
 }
 

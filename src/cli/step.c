@@ -371,10 +371,10 @@ void step_memory_facts(const step_memory *memory, const gb_train_result *result,
 
 json_t *step_train_times(const gb_train_result *result)
 {
-    json_t *times =
-        json_pack("{s:f, s:f, s:f, s:i, s:f}", "work_s", result->seconds, "data_s", result->data_s,
-                  "build_s", result->build_s, "steps", (int)(result->steps - result->resumed_at),
-                  "gflops_per_s", result->flops / result->seconds / 1e9);
+    json_t *times = json_pack("{s:f, s:f, s:f, s:f, s:i, s:f}", "work_s", result->seconds, "step_s",
+                              result->step_s, "data_s", result->data_s, "build_s", result->build_s,
+                              "steps", (int)(result->steps - result->resumed_at), "gflops_per_s",
+                              result->flops / result->seconds / 1e9);
     if (result->ranks_s > 0)
         json_object_set_new(times, "ranks_s", json_real(result->ranks_s));
     step_say_padding(times, result->rows_used, result->rows_computed);

@@ -185,8 +185,10 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
     gb_progress_begin(&progress, t->params->label, "steps", steps, first);
     double saved_s = gb_now_s();
     for (uint32_t step = first; step < steps; step++) {
+        double start_s = gb_now_s(), built_s = t->build_s;
         if (!do_step(t, step, true, status))
             return false;
+        t->step_s[step - first] = gb_now_s() - start_s - (t->build_s - built_s);
         char note[64] = "";
         if (step > first)
             snprintf(note, sizeof note, "loss %.4f", t->log[step - 1][0]);
@@ -218,7 +220,8 @@ static bool prepare(trainer *t, const float *values, gb_status *status)
     if (t->params->micro_batch && !t->task->cut.count)
         return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
                        "its batch cannot be cut into parts");
-    if (!shares_prepare(t, status))
+    t->step_s = gb_alloc(t->params->schedule.steps, sizeof *t->step_s, status);
+    if (!t->step_s || !shares_prepare(t, status))
         return false;
     t->state = gb_state_create(t->device, t->params->params, true, status);
     if (!t->state || !gb_state_write(t->state, GB_ARENA_PARAMS, values, status))
@@ -240,6 +243,7 @@ static void trainer_free(trainer *t)
     free(t->vectors);
     free(t->gradients);
     free(t->cuts);
+    free(t->step_s);
     shares_free(t);
     gb_exec_destroy(t->adamw);
     gb_tape_destroy(t->adamw_tape);
@@ -269,6 +273,9 @@ static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
         result->final_loss[l] = last;
     }
     result->steps = steps;
+    uint32_t here = steps - result->resumed_at;
+    gb_sort_doubles(t->step_s, here);
+    result->step_s = here ? t->step_s[here / 2] : 0;
     result->flops = t->flops;
     result->data_s = t->data_s;
     result->build_s = t->build_s;

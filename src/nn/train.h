@@ -63,6 +63,7 @@ typedef struct trainer {
     pending last;                              /* run in flight */
     double flops;                              /* done by this process */
     double data_s, build_s, ranks_s;           /* time spent on batches, programs and ranks */
+    double *step_s;                            /* [steps] of each since it started */
     uint32_t parts;                            /* most parts of a batch so far */
     float *vectors, *gradients;                /* of all texts of a batch, when it runs in parts */
     size_t vector_capacity, gradient_capacity; /* allocated */

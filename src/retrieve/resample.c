@@ -46,12 +46,6 @@ bool gb_randomisation(const double *a, const double *b, size_t n, uint32_t round
     return true;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 bool gb_bootstrap(const double *values, size_t n, uint32_t rounds, uint64_t seed, double level,
                   double *low, double *high, gb_status *status)
 {
@@ -67,7 +61,7 @@ bool gb_bootstrap(const double *values, size_t n, uint32_t rounds, uint64_t seed
             sum += values[gb_rng_below(&rng, (uint32_t)n)];
         means[i] = sum / n;
     }
-    qsort(means, rounds, sizeof *means, ascending);
+    gb_sort_doubles(means, rounds);
     uint32_t cut = (uint32_t)((1 - level) / 2 * rounds); /* values outside, at each end */
     *low = means[cut];
     *high = means[rounds - 1 - cut];
