@@ -1,0 +1,18 @@
+/* What a site is made of: a finished table and the results behind it. */
+#include "fuzz.h"
+
+#include <gabbro/report.h>
+
+static const char *const files[] = {"table.json", "results.jsonl", NULL};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    gb_status status = {0};
+    char folder[96], out[96];
+    snprintf(folder, sizeof folder, "%s", fuzz_parts("table", files, data, size));
+    snprintf(out, sizeof out, "%s", fuzz_path("site"));
+    const char *folders[] = {folder};
+    gb_site_params params = {.folders = folders, .count = 1, .store = folder};
+    fuzz_check(gb_site_write(&params, out, &status), &status);
+    return 0;
+}
