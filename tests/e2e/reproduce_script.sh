@@ -146,7 +146,21 @@ FAIL_WITH=75
 run all --out "$work/all"
 expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1' ]
 unset FAIL_AT FAIL_WITH
+run list
+expect "studies are listed" grep -q '^study/queries ' "$work/stdout"
 GABBRO=$work/gabbro
+
+study=$work/study/results.jsonl
+run study/queries --out "$work/study"
+expect "a point for each generator and number of queries, and a line to compare with" \
+    [ "$status $(count '"x": [0-9]' "$study") $(count '"series"' "$study")" = '0 12 13' ]
+expect "drawn" grep -q '^curves --results' "$work/log"
+run study/queries --out "$work/study" --generator "$work"
+expect "one's own generator has a curve of its own" \
+    [ "$status $(count '"x": 10' "$study") $(count '^pretrain cocondenser' "$work/log")" = '0 1 5' ]
+run study/queries --out "$work/study" --collection "$work/my docs"
+expect "a collection of one's own, the extractive one" \
+    [ "$status $(count '"series": "generator extractive"' "$study")" = '0 4' ]
 
 # A step does 1e9 and 3,906 of them take 1.2 s, and 4.8 s to start: 1000 of masked LM, 4 x 2400, and 12
 # fine-tunings of 375 take 86.2 s. 12 evaluations and 6 minings encode in .3 s, beside 5.7 s. 6 others take 6 s.
