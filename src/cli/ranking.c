@@ -133,7 +133,7 @@ static bool count_queries(const gb_collection *collection, const char *wanted, u
     for (char *split; ok && (split = strsep(&rest, " "));) {
         uint32_t *queries = NULL, found = 0;
         gb_qrels qrels = {0};
-        if (!*split || strcmp(split, wanted ? wanted : "train") == !wanted)
+        if (!*split || (wanted ? strcmp(split, wanted) != 0 : !strcmp(split, "train")))
             continue;
         ok = gb_collection_qrels(collection, split, &qrels, status) &&
              gb_collection_split_queries(collection, split, &qrels, &queries, &found, status);
