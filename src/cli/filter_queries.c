@@ -198,8 +198,10 @@ static bool write_left(const filter *f, gb_lines *lines, FILE *out, gb_status *s
         for (size_t at = 0; at < length; i++) {
             size_t size = line_length(row, length, at), bytes = 0;
             char *line = NULL;
-            if (lines && gb_lines_next(lines, &line, &bytes, status) != 1)
-                return gb_lines_fail(lines, status, NULL, "there are fewer queries than %u", i + 1);
+            int got = lines ? gb_lines_next(lines, &line, &bytes, status) : 1;
+            if (got != 1)
+                return got == 0 &&
+                       gb_lines_fail(lines, status, NULL, "there are fewer queries than %u", i + 1);
             if (!f->drop[i] && line)
                 fprintf(out, "%s\n", line);
             else if (!f->drop[i] && !write_plain(f, p, row + at, size, out, status))
