@@ -107,10 +107,28 @@ static void compare_cell(const json_t *row, const json_t *column, const json_t *
         if (json_is_number(value) && json_is_number(other))
             print_cell(row, column, seed, json_number_value(value), json_number_value(other), mark,
                        c);
-        else if (json_is_number(value) || json_is_number(other))
-            c->only_one++;
         mark = "-"; /* the records are compared with the first seed */
     }
+}
+
+/* Numbers that were obtained, of all rows, columns and seeds. */
+static size_t numbers_of(const json_t *table)
+{
+    size_t i, count = 0;
+    const char *name;
+    json_t *row, *cell, *value;
+    json_array_foreach(json_object_get(table, "rows"), i, row)
+    {
+        json_object_foreach(json_object_get(row, "cells"), name, cell)
+        {
+            const char *seed;
+            json_object_foreach(json_object_get(cell, "here"), seed, value)
+            {
+                count += json_is_number(value);
+            }
+        }
+    }
+    return count;
 }
 
 static void print_counts(const counts *c)
@@ -149,8 +167,10 @@ bool compare_tables(const char *a, const char *b, gb_status *status)
             compare_cell(row, column, cell_of(row, name), cell_of(other, name), &c);
         }
     }
-    if (ok)
+    if (ok) {
+        c.only_one = numbers_of(ta) + numbers_of(tb) - 2 * c.cells;
         print_counts(&c);
+    }
     json_decref(ta);
     json_decref(tb);
     return ok;
