@@ -207,6 +207,8 @@ int gb_cli_doctor(int argc, char **argv)
         return 0;
     }
     bool ok = list_devices(gb_device_get_caps(device)->uuid, &status);
+    if (!ok)
+        gb_status_print(&status);
     describe(device);
     ok = self_test(device, !quick) && ok;
     gb_device_close(device);
