@@ -2,6 +2,7 @@
  * a part (bench_<part>.c), over one way to measure (bench_measure.c). */
 #include "bench.h"
 #include "cli.h"
+#include "number.h"
 #include "tune.h"
 
 #include <bench_version.h>
@@ -315,13 +316,6 @@ static bool choose_parts(settings *o, char **words, int count, gb_status *status
                    "the only peer in process is openblas");
 }
 
-static bool number(const char *text, double low, double high, double *value)
-{
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && !*end && *value >= low && *value <= high;
-}
-
 static bool read_options(bench *b, settings *o, int argc, char **argv)
 {
     static const struct option long_options[] = {
@@ -330,8 +324,8 @@ static bool read_options(bench *b, settings *o, int argc, char **argv)
         {"size", required_argument, NULL, 'z'},   {"only", required_argument, NULL, 'o'},
         {"peer", required_argument, NULL, 'p'},   {"texts", required_argument, NULL, 't'},
         {"dry-run", no_argument, NULL, 'r'},      {0}};
+    gb_status status = {0};
     int option;
-    double value;
     while ((option = getopt_long(argc, argv, "d:n:j:", long_options, NULL)) != -1) {
         bool ok = option != '?';
         if (option == 'd')
@@ -346,17 +340,20 @@ static bool read_options(bench *b, settings *o, int argc, char **argv)
             o->peer = optarg;
         else if (option == 'r')
             b->dry = true;
-        else if (option == 'n' && (ok = number(optarg, 1, 10000, &value)))
-            b->repeats = (uint32_t)value;
-        else if (option == 't' && (ok = number(optarg, 2, 4096, &value)))
-            b->texts = (uint32_t)value & ~1u; /* pairs */
-        else if (option == 's' && (ok = number(optarg, 1e-3, 1e6, &value)))
-            b->seconds = value;
-        if (!ok) {
+        else if (option == 'n')
+            ok = number_whole_u32("--repeats", optarg, 1, 10000, &b->repeats, &status);
+        else if (option == 't')
+            ok = number_whole_u32("--texts", optarg, 2, 4096, &b->texts, &status);
+        else if (option == 's')
+            ok = number_real("--seconds", optarg, 1e-3, 1e6, &b->seconds, &status);
+        if (status.code)
+            gb_status_print(&status);
+        else if (!ok)
             fputs(help, stderr);
+        if (!ok)
             return false;
-        }
     }
+    b->texts &= ~1u; /* pairs */
     return true;
 }
 

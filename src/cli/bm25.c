@@ -1,5 +1,6 @@
 /* gabbro bm25: index a collection, search its queries, measure. */
 #include "cli.h"
+#include "number.h"
 #include <gabbro/retrieve.h>
 
 #include <getopt.h>
@@ -103,27 +104,6 @@ static const struct option long_options[] = {
     {0},
 };
 
-static bool parse_count(const char *option, const char *text, uint32_t *value, gb_status *status)
-{
-    char *end;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || number < 1 || number > INT32_MAX)
-        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help",
-                       "%s needs an integer from 1, not \"%.40s\"", option, text);
-    *value = (uint32_t)number;
-    return true;
-}
-
-static bool parse_real(const char *option, const char *text, double *value, gb_status *status)
-{
-    char *end;
-    *value = strtod(text, &end);
-    if (end == text || *end)
-        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help",
-                       "%s needs a number, not \"%.40s\"", option, text);
-    return true; /* the range is checked by gb_bm25_create */
-}
-
 static bool parse_format(const char *text, gb_run_format *format, gb_status *status)
 {
     if (strcmp(text, "trec") == 0)
@@ -162,16 +142,16 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
         o->qrels = value;
         return true;
     case OPT_K1:
-        return parse_real("--k1", value, &o->k1, status);
+        return number_real("--k1", value, 0, 1e30, &o->k1, status);
     case OPT_B:
-        return parse_real("--b", value, &o->b, status);
+        return number_real("--b", value, 0, 1, &o->b, status);
     case OPT_VOCAB:
         o->vocab = value;
         return true;
     case OPT_DEPTH:
-        return parse_count("--depth", value, &o->depth, status);
+        return number_whole_u32("--depth", value, 1, INT32_MAX, &o->depth, status);
     case OPT_LEVEL:
-        return parse_count("--level", value, &o->level, status);
+        return number_whole_u32("--level", value, 1, INT32_MAX, &o->level, status);
     case OPT_IDENTICAL:
         o->drop_identical = true;
         return true;
@@ -183,7 +163,7 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
     case OPT_TAG:
         return parse_tag(value, &o->tag, status);
     case OPT_THREADS:
-        return parse_count("--threads", value, &o->threads, status);
+        return number_whole_u32("--threads", value, 1, INT32_MAX, &o->threads, status);
     default:
         return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help",
                        "unknown or incomplete option %s", value);
@@ -496,8 +476,6 @@ static bool run_bm25(session *s, const options *o, gb_status *status)
         ok = gb_run_write(&run, o->format, s->queries, s->passages, o->tag, o->run, status);
     if (ok && s->qrels.count)
         ok = print_measures(s, o, &run, status);
-    if (ok && (fflush(stdout) != 0 || ferror(stdout)))
-        ok = gb_fail(status, GB_DATA, "standard output", NULL, "cannot write");
     gb_run_free(&run);
     return ok;
 }
@@ -525,6 +503,7 @@ int gb_cli_bm25(int argc, char **argv)
     gb_status status = {0};
     bool help = false;
     char *inside = NULL;
+    gb_install_signals();
     bool ok = parse(argc, argv, &o, &help, &status) && find_collection(&o, &inside, &status) &&
               run_bm25(&s, &o, &status);
     if (help)

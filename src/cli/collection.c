@@ -1,5 +1,6 @@
 /* gabbro collection: the step that makes a stored collection. */
 #include "step.h"
+#include "number.h"
 
 #include <gabbro/formats.h>
 
@@ -67,8 +68,11 @@ int gb_cli_collection(int argc, char **argv)
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
     bool ok = true;
+    uint64_t seed = 0; /* the step has it as it was typed */
     if (!world == !from)
         ok = gb_fail(&status, GB_USAGE, NULL, "see --help", "give either --world or --from");
+    else if (world)
+        ok = number_whole("--world", world, 0, UINT64_MAX, &seed, &status);
     ok = ok && check_set(world, set, &status) &&
          step_begin(&run, version_of(world, set), false, NULL, &status);
     json_t *facts = NULL;
@@ -77,7 +81,7 @@ int gb_cli_collection(int argc, char **argv)
         import.path = from;
         import.queries = queries;
         char *out = step_file(&run, "collection", &status);
-        ok = out && (world ? gb_world_generate_set(strtoull(world, NULL, 10), set, out, &status)
+        ok = out && (world ? gb_world_generate_set(seed, set, out, &status)
                            : gb_collection_import_as(&import, &variant, out, &status));
         free(out);
         facts = json_pack("{s:o}", "times", step_times(gb_now_s() - start_s));

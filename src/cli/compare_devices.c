@@ -1,6 +1,7 @@
 /* gabbro compare-devices: the same training on two devices, tensor by tensor. */
 #include "cli.h"
 #include "compare.h"
+#include "number.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -384,29 +385,31 @@ int gb_cli_compare_devices(int argc, char **argv)
                                                  {"tables", no_argument, NULL, 't'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {0}};
-    unsigned long steps = 10;
+    comparison c = {.steps = 10, .worst_first = INFINITY};
+    gb_status status = {0};
     bool names = false, tables = false;
     int option;
     while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
         names = names || option == 'n';
         tables = tables || option == 't';
-        if (option == 's')
-            steps = strtoul(optarg, NULL, 10);
-        else if (option != 'n' && option != 't') {
+        if (option == 's' && !number_whole_u32("--steps", optarg, 1, 10000, &c.steps, &status)) {
+            gb_status_print(&status);
+            return GB_USAGE;
+        }
+        if (option != 's' && option != 'n' && option != 't') {
             fputs(help, option == 'h' ? stdout : stderr);
             return option == 'h' ? 0 : GB_USAGE;
         }
     }
     int words = argc - optind;
     bool training = words > 2 && !names && !tables && !strcmp(argv[optind + 2], "pretrain");
-    if ((words != 2 && !training) || (names && tables) || steps < 1 || steps > 10000) {
+    if ((words != 2 && !training) || (names && tables)) {
         fputs(help, stderr);
         return GB_USAGE;
     }
     gb_log_set_level(GB_LOG_WARN);
     if (tables)
         return run_tables(argv + optind);
-    comparison c = {.steps = (uint32_t)steps, .worst_first = INFINITY};
     int code = run(&c, words, argv + optind, names);
     free(c.a.select);
     free(c.b.select);

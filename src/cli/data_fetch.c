@@ -1,5 +1,6 @@
 /* gabbro data fetch: an entry of the manifest, file by file. */
 #include "data.h"
+#include "number.h"
 
 #include <dirent.h>
 #include <getopt.h>
@@ -266,20 +267,9 @@ static bool fetch_run(fetch_options *o, gb_status *status)
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-static bool set_number(const char *text, double low, double high, double *value, gb_status *status)
-{
-    char *end;
-    *value = strtod(text, &end);
-    if (*text && !*end && *value >= low && *value <= high)
-        return true;
-    return gb_fail(status, GB_USAGE, NULL, "see --help", "\"%.40s\" is not a number from %g to %g",
-                   text, low, high);
-}
-
 /* One option: 1 taken, 0 unknown, -1 wrong value. */
 static int set_option(fetch_options *o, int option, gb_status *status)
 {
-    double value = 0;
     switch (option) {
     case 't':
         o->to = optarg;
@@ -303,14 +293,11 @@ static int set_option(fetch_options *o, int option, gb_status *status)
         gb_log_set_level(GB_LOG_WARN);
         return 1;
     case 'r':
-        if (!set_number(optarg, 1, 1000, &value, status))
-            return -1;
-        o->params.tries = (uint32_t)value;
-        return 1;
+        return number_whole_u32("--tries", optarg, 1, 1000, &o->params.tries, status) ? 1 : -1;
     case 'w':
-        return set_number(optarg, 0, 3600, &o->params.wait_s, status) ? 1 : -1;
+        return number_real("--wait", optarg, 0, 3600, &o->params.wait_s, status) ? 1 : -1;
     case 's':
-        return set_number(optarg, 1, 3600, &o->params.stall_s, status) ? 1 : -1;
+        return number_real("--stall", optarg, 1, 3600, &o->params.stall_s, status) ? 1 : -1;
     default:
         return 0;
     }
@@ -335,8 +322,10 @@ int data_fetch(int argc, char **argv)
     gb_status status = {0};
     optind = opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (option == 'h')
-            return fputs(help, stdout) < 0 ? GB_DATA : GB_OK;
+        if (option == 'h') {
+            fputs(help, stdout);
+            return GB_OK;
+        }
         int set = set_option(&o, option, &status);
         if (set == 0)
             return data_bad_option("fetch", argv);

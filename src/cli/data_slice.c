@@ -1,10 +1,10 @@
 /* gabbro data slice: a part of a collection that a small device can train on. */
 #include "data.h"
+#include "number.h"
 
 #include <gabbro/data.h>
 
 #include <getopt.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,21 +19,11 @@ static const char help[] =
     "  --seed N    of their choice (default 42)\n";
 
 typedef struct slice_options {
-    const char *path;     /* source */
-    const char *to;       /* folder */
-    unsigned long others; /* passages beside the judged ones */
-    unsigned long seed;   /* of their choice */
+    const char *path; /* source */
+    const char *to;   /* folder */
+    uint32_t others;  /* passages beside the judged ones */
+    uint64_t seed;    /* of their choice */
 } slice_options;
-
-static bool number(const char *option, const char *text, unsigned long most, unsigned long *value,
-                   gb_status *status)
-{
-    char *end;
-    *value = strtoul(text, &end, 10);
-    return (*text >= '0' && *text <= '9' && !*end && *value <= most) ||
-           gb_fail(status, GB_USAGE, NULL, "see --help", "data slice: --%s needs a number, not %s",
-                   option, text);
-}
 
 static bool parse(int argc, char **argv, slice_options *o, bool *over, gb_status *status)
 {
@@ -50,14 +40,15 @@ static bool parse(int argc, char **argv, slice_options *o, bool *over, gb_status
             o->to = optarg;
             break;
         case 'o':
-            ok = number("others", optarg, UINT32_MAX, &o->others, status);
+            ok = number_whole_u32("--others", optarg, 0, UINT32_MAX, &o->others, status);
             break;
         case 's':
-            ok = number("seed", optarg, ULONG_MAX, &o->seed, status);
+            ok = number_whole("--seed", optarg, 0, UINT64_MAX, &o->seed, status);
             break;
         case 'h':
             *over = true;
-            return fputs(help, stdout) >= 0;
+            fputs(help, stdout);
+            return true;
         default:
             return gb_fail(status, GB_USAGE, NULL, "see --help",
                            "data slice: unknown or incomplete option %s", argv[optind - 1]);
@@ -72,7 +63,7 @@ static bool parse(int argc, char **argv, slice_options *o, bool *over, gb_status
 static bool cut(const slice_options *o, const char *imported, gb_status *status)
 {
     gb_collection *whole = gb_collection_open(imported, status);
-    bool ok = whole && gb_collection_slice(whole, (uint32_t)o->others, o->seed, o->to, status);
+    bool ok = whole && gb_collection_slice(whole, o->others, o->seed, o->to, status);
     gb_collection_close(whole);
     if (ok)
         printf("%s\n", o->to);
@@ -85,6 +76,7 @@ int data_slice(int argc, char **argv)
     gb_status status = {0};
     bool over = false, ok = parse(argc, argv, &o, &over, &status);
     if (ok && !over) {
+        gb_install_signals();
         char *imported = data_import(o.path, &status);
         ok = imported && cut(&o, imported, &status);
         gb_temporary_remove(imported);

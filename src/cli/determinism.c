@@ -1,6 +1,7 @@
 /* gabbro determinism: that this device and driver give the same bits again, shown on a small
  * training. */
 #include "cli.h"
+#include "number.h"
 #include "tune.h"
 #include "trial.h"
 
@@ -356,14 +357,6 @@ static int run(settings *o)
     return status.code ? (int)status.code : !equal;
 }
 
-static bool number(const char *text, uint32_t least, uint32_t *value)
-{
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    *value = (uint32_t)n;
-    return !*end && n >= least && n <= 100000;
-}
-
 int gb_cli_determinism(int argc, char **argv)
 {
     static const struct option long_options[] = {{"device", required_argument, NULL, 'd'},
@@ -374,6 +367,7 @@ int gb_cli_determinism(int argc, char **argv)
                                                  {"help", no_argument, NULL, 'h'},
                                                  {0}};
     settings o = {.replays = 100, .steps = 20, .kill_at = UINT32_MAX};
+    gb_status status = {0};
     bool ok = true;
     int option;
     while ((option = getopt_long(argc, argv, "d:h", long_options, NULL)) != -1) {
@@ -385,10 +379,17 @@ int gb_cli_determinism(int argc, char **argv)
             o.device = optarg;
         else if (option == 'f')
             o.folder = optarg;
+        else if (option == 'r')
+            ok = ok && number_whole_u32("--replays", optarg, 2, 100000, &o.replays, &status);
+        else if (option == 's')
+            ok = ok && number_whole_u32("--steps", optarg, 3, 100000, &o.steps, &status);
         else
-            ok = ok && ((option == 'r' && number(optarg, 2, &o.replays)) ||
-                        (option == 's' && number(optarg, 3, &o.steps)) ||
-                        (option == 'k' && number(optarg, 0, &o.kill_at)));
+            ok = ok && option == 'k' &&
+                 number_whole_u32("--kill-at", optarg, 0, 100000, &o.kill_at, &status);
+    }
+    if (status.code) {
+        gb_status_print(&status);
+        return GB_USAGE;
     }
     if (!ok || optind != argc) {
         fputs(help, stderr);

@@ -1,5 +1,6 @@
 /* gabbro eval: judge a run as trec_eval, as the MS MARCO script, or against another run. */
 #include "cli.h"
+#include "number.h"
 #include <gabbro/retrieve.h>
 
 #include <getopt.h>
@@ -10,7 +11,7 @@ static const char usage[] =
     "usage: gabbro eval [options] QRELS RUN\n"
     "\n"
     "Judge a ranked run. QRELS: TREC, MS MARCO or BEIR judgements. RUN: TREC (qid Q0 docno rank\n"
-    "score tag), MS MARCO (qid pid rank) or qid pid score. Both plain or gzip.\n"
+    "score tag), MS MARCO (qid pid rank) or qid pid score. Both plain, gzip or zstd.\n"
     "Prints \"measure<TAB>query or all<TAB>value\" as trec_eval does.\n"
     "\n"
     "  -q             also print the values of every query\n"
@@ -77,18 +78,6 @@ static void print_usage(void)
     for (size_t i = 0; (measure = gb_measure_at(i)); i++)
         printf("  %-16s %-32s %s\n", measure->name, measure->parameters ? measure->parameters : "",
                measure->help);
-}
-
-static bool parse_number(const char *option, const char *text, uint32_t least, uint32_t *value,
-                         gb_status *status)
-{
-    char *end;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || number < least || number > INT32_MAX)
-        return gb_fail(status, GB_USAGE, NULL, "see gabbro eval --help",
-                       "%s needs an integer from %u, not \"%.40s\"", option, least, text);
-    *value = (uint32_t)number;
-    return true;
 }
 
 static bool parse_ties(options *o, const char *text, gb_status *status)
@@ -188,13 +177,13 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
     case 'm':
         return add_measure(o, value, status);
     case 'l':
-        ok = parse_number("-l", value, 0, &number, status);
+        ok = number_whole_u32("-l", value, 0, INT32_MAX, &number, status);
         o->params.level = (int32_t)number;
         return ok;
     case 'M':
-        return parse_number("-M", value, 1, &o->params.depth, status);
+        return number_whole_u32("-M", value, 1, INT32_MAX, &o->params.depth, status);
     case 'N':
-        return parse_number("-N", value, 0, &number, status);
+        return number_whole_u32("-N", value, 0, INT32_MAX, &number, status);
     case 'R':
     case 'T':
         return strcmp(value, option == 'R' ? "qrels" : "trec_results") == 0 ||
@@ -217,9 +206,7 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
         o->compare = value;
         break;
     case OPT_SEED:
-        ok = parse_number("--seed", value, 0, &number, status);
-        o->seed = number;
-        return ok;
+        return number_whole("--seed", value, 0, UINT64_MAX, &o->seed, status);
     case OPT_VALUES:
         o->values = value;
         break;
@@ -445,8 +432,6 @@ static bool run_eval(const options *o, inputs *in, gb_status *status)
     if (ok && evaluation.missing_queries && !o->params.complete)
         gb_log(GB_LOG_WARN, "%u judged queries are not in the run and not in the averages (-c)",
                evaluation.missing_queries);
-    if (ok && (fflush(stdout) != 0 || ferror(stdout)))
-        ok = gb_fail(status, GB_DATA, "standard output", NULL, "cannot write");
     gb_evaluation_free(&evaluation);
     gb_evaluation_free(&other);
     return ok;

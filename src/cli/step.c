@@ -1,55 +1,30 @@
 /* Options, the store and the device of the sub-commands that run a step. */
 #include "step.h"
+#include "number.h"
 #include "tune.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- options ---- */
 
-static bool number(const char *name, const char *text, double low, double high, double *value,
-                   gb_status *status)
-{
-    char *end;
-    errno = 0;
-    *value = strtod(text, &end);
-    if (end == text || *end || errno || !(*value >= low && *value <= high))
-        return gb_fail(status, GB_USAGE, NULL, NULL, "--%s: \"%s\" is no number from %g to %g",
-                       name, text, low, high);
-    return true;
-}
-
-static bool whole(const char *name, const char *text, uint64_t most, uint64_t *value,
-                  gb_status *status)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    if (end == text || *end || errno || *text == '-' || *value > most)
-        return gb_fail(status, GB_USAGE, NULL, NULL, "--%s: \"%s\" is no whole number", name, text);
-    return true;
-}
-
 static bool set_option(const step_option *option, const char *text, gb_status *status)
 {
-    uint64_t u;
     step_list *list;
+    char name[64];
+    snprintf(name, sizeof name, "--%s", option->name);
     switch (option->kind) {
     case OPTION_TEXT:
         *(const char **)option->value = text;
         return true;
     case OPTION_U32:
-        if (!whole(option->name, text, UINT32_MAX, &u, status))
-            return false;
-        *(uint32_t *)option->value = (uint32_t)u;
-        return true;
+        return number_whole_u32(name, text, 0, UINT32_MAX, option->value, status);
     case OPTION_U64:
-        return whole(option->name, text, UINT64_MAX, option->value, status);
+        return number_whole(name, text, 0, UINT64_MAX, option->value, status);
     case OPTION_REAL:
-        return number(option->name, text, 0, 1e30, option->value, status);
+        return number_real(name, text, 0, 1e30, option->value, status);
     case OPTION_RATIO:
-        return number(option->name, text, 0, 1, option->value, status);
+        return number_real(name, text, 0, 1, option->value, status);
     case OPTION_LIST:
         list = option->value;
         if (list->count == STEP_LIST_MOST)
@@ -498,7 +473,11 @@ bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *s
 {
     char *text = json_dumps(metrics, JSON_SORT_KEYS | JSON_INDENT(1));
     char *path = step_file(run, "metrics.json", status);
-    bool ok = text && path && gb_write_file(path, text, strlen(text), status);
+    bool ok = path &&
+              (text || (gb_memory_check("writing measures", status) &&
+                        gb_fail(status, GB_DATA, NULL, "look at the model and its training",
+                                "what was measured is not finite"))) &&
+              gb_write_file(path, text, strlen(text), status);
     free(path);
     free(text);
     return ok;

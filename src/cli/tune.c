@@ -1,5 +1,6 @@
 /* gabbro tune: which tiles products are fastest with on this device and driver. */
 #include "cli.h"
+#include "number.h"
 #include "selftest.h"
 #include "tune.h"
 
@@ -304,11 +305,11 @@ int gb_cli_tune(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},         {0}};
     gb_device_params params = {.quiet = true};
     tuner t = {.seconds = .2, .out = stdout};
+    gb_status status = {0};
     uint32_t tiles;
     bool keep = true, forget = false, ok = true;
     int option;
     while ((option = getopt_long(argc, argv, "d:h", long_options, NULL)) != -1) {
-        char none = 0, *end = &none;
         if (option == 'h') {
             fputs(help, stdout);
             return 0;
@@ -316,18 +317,20 @@ int gb_cli_tune(int argc, char **argv)
         if (option == 'd')
             params.select = optarg;
         else if (option == 's')
-            t.seconds = strtod(optarg, &end);
+            ok = ok && number_real("--seconds", optarg, 1e-3, 1e3, &t.seconds, &status);
         else if (option == 'r')
             keep = false;
         else
             ok = ok && (forget = option == 'f');
-        ok = ok && !*end && t.seconds > 0 && t.seconds < 1000;
+    }
+    if (status.code) {
+        gb_status_print(&status);
+        return GB_USAGE;
     }
     if (!ok || optind != argc || (forget && !keep)) {
         fputs(help, stderr);
         return GB_USAGE;
     }
-    gb_status status = {0};
     gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
     gb_device_caps caps;
