@@ -403,8 +403,8 @@ static bool print_text(step_run *run, const settings *o, gb_status *status)
     if (ok) {
         gb_coverage_terminal(&view, isatty(STDOUT_FILENO), &out);
         ok = !out.failed || gb_fail_memory(status, "printing");
-        if (ok && (fwrite(out.data, 1, out.length, stdout) != out.length || fflush(stdout)))
-            ok = gb_fail(status, GB_DATA, "standard output", NULL, "cannot write");
+        if (ok)
+            fwrite(out.data, 1, out.length, stdout);
     }
     close_session(&s);
     gb_temporary_remove(dir);
@@ -442,7 +442,7 @@ int gb_cli_coverage(int argc, char **argv)
                   .show = 12,
                   .seed = 42};
     const step_option options[] = {
-        {"model", OPTION_LIST, &o.models, true, true, "NAME=MODEL: step or model folder; up to 8"},
+        {"model", OPTION_LIST, &o.models, true, true, "NAME=MODEL: step or model folder; repeated"},
         {"collection", OPTION_TEXT, &o.collection, false, true, "step of a collection"},
         {"tokens", OPTION_TEXT, &o.tokens, false, true, "step of its tokens"},
         {"texts", OPTION_TEXT, &o.texts, false, true, "file of texts, one a line"},

@@ -32,7 +32,8 @@ char *data_import(const char *path, gb_status *status)
     params.path = path;
     params.queries_per_passage = 1;
     params.keep_splits = params.skip_unknown_qrels = true;
-    if (gb_collection_import(&params, folder, status))
+    if (gb_collection_import(&params, folder, status) &&
+        (!gb_interrupted() || gb_fail(status, GB_INTERRUPTED, path, "run it again", "stopped")))
         return folder;
     gb_temporary_remove(folder);
     return NULL;
@@ -63,9 +64,10 @@ int data_list(int argc, char **argv)
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (option == 'm')
             given = optarg;
-        else if (option == 'h')
-            return printf("usage: gabbro data list [--manifest FILE]\n") < 0 ? GB_DATA : GB_OK;
-        else
+        else if (option == 'h') {
+            printf("usage: gabbro data list [--manifest FILE]\n");
+            return GB_OK;
+        } else
             return data_bad_option("list", argv);
     }
     gb_manifest manifest = {0};
@@ -90,8 +92,10 @@ int gb_cli_data(int argc, char **argv)
         int (*run)(int argc, char **argv); /* returns the exit code */
     } commands[] = {
         {"check", data_check}, {"fetch", data_fetch}, {"list", data_list}, {"slice", data_slice}};
-    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
-        return fputs(help, stdout) < 0 ? GB_DATA : GB_OK;
+    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+        fputs(help, stdout);
+        return GB_OK;
+    }
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run(argc - 1, argv + 1);

@@ -145,11 +145,13 @@ int data_check(int argc, char **argv)
             as = optarg;
         else if (option == 'm')
             given = optarg;
-        else if (option == 'h')
-            return fputs(help, stdout) < 0 ? GB_DATA : GB_OK;
-        else
+        else if (option == 'h') {
+            fputs(help, stdout);
+            return GB_OK;
+        } else
             return data_bad_option("check", argv);
     }
+    gb_install_signals();
     gb_manifest manifest = {0};
     const gb_source *source = NULL;
     bool ok = argc - optind == 1 ||

@@ -9,7 +9,7 @@
 static const char usage[] =
     "usage: gabbro finetune --init MODEL --collection STEP --tokens STEP --negatives RUN [...]\n\n"
     "Contrastive fine-tuning over all passages of the batch, with hard negatives from one or more\n"
-    "runs (steps of bm25-run or mine). Prints the step's folder; the retriever is in its model/.\n";
+    "runs (of bm25-run, mine, negatives or search). Prints the step's folder; the retriever is in its model/.\n";
 
 /* A final loss above this is marked as not converged: the model still sits on the plateau where it
  * knows names but not what is asked about them. */

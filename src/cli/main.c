@@ -18,7 +18,8 @@ static const struct {
     {"tokenize", gb_cli_tokenize, "turn a collection's texts into token ids"},
     {"queries", gb_cli_queries, "generate queries for the passages of a collection"},
     {"generate", gb_cli_generate, "let a language model write queries for passages"},
-    {"filter-queries", gb_cli_filter_queries, "drop generated queries that do not find their passage"},
+    {"filter-queries", gb_cli_filter_queries,
+     "drop generated queries that do not find their passage"},
     {"pretrain", gb_cli_pretrain, "train an encoder by one of the objectives (see --help)"},
     {"finetune", gb_cli_finetune, "train a retriever with hard negatives"},
     {"train-generator", gb_cli_train_generator, "train a generator of queries on training queries"},
@@ -44,9 +45,9 @@ static const struct {
     {"determinism", gb_cli_determinism, "show that a training repeats itself bit for bit"},
     {"compare-devices", gb_cli_compare_devices, "where the same training parts on two devices"},
     {"verify", gb_cli_verify, "check a model folder: files, tensors, tokenizer, forward pass"},
-    {"bench", gb_cli_bench, "measure products and training steps"},
+    {"bench", gb_cli_bench, "measure what training, encoding, searching and generating consist of"},
     {"tune", gb_cli_tune, "find the fastest tiles of products on a device"},
-    {"data", gb_cli_data, "fetch public collections and models"},
+    {"data", gb_cli_data, "fetch public collections and models, check and cut collections"},
     {"store", gb_cli_store, "look at the run store and clean it"},
 };
 
@@ -56,9 +57,11 @@ static int usage(FILE *out, int code)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].help);
     fprintf(out, "\nWith any command, --shaders DIR takes the kernels from their source in DIR.\n");
-    fprintf(out,
-            "\nExit codes: 0 done, 1 a check did not hold, 2 usage, 3 data, 4 device, 5 memory,\n"
-            "75 interrupted (run again to resume).\n");
+    fprintf(
+        out,
+        "\nExit codes: 0 done, 1 a check did not hold, 2 usage, 3 data, 4 device, 5 memory,\n"
+        "70 a bug of gabbro's, 75 interrupted (run again to resume), 76 another process makes the\n"
+        "step (--no-wait).\n");
     return code;
 }
 
@@ -97,7 +100,7 @@ static bool use_shaders(int *argc, char **argv, gb_status *status)
     return true;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     json_set_alloc_funcs(gb_noted_malloc, free);
     arm_fault();
@@ -121,4 +124,16 @@ int main(int argc, char **argv)
         return usage(stderr, GB_USAGE);
     fprintf(stderr, "gabbro: no command \"%s\" (see gabbro --help)\n", argv[1]);
     return GB_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    int code = run(argc, argv);
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (code != GB_OK || written)
+        return code;
+    gb_status status = {0};
+    gb_fail(&status, GB_DATA, "standard output", NULL, "cannot write");
+    gb_status_print(&status);
+    return status.code;
 }

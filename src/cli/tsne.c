@@ -245,7 +245,7 @@ int gb_cli_tsne(int argc, char **argv)
     gb_status status = {0};
     settings o = {.depth = 100, .iterations = 1000, .perplexity = 30, .seed = 42};
     const step_option options[] = {
-        {"model", OPTION_LIST, &o.models, true, true, "NAME=MODEL: step or model folder; up to 8"},
+        {"model", OPTION_LIST, &o.models, true, true, "NAME=MODEL: step or model folder; repeated"},
         {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
         {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
         {"split", OPTION_TEXT, &o.split, false, false, "of the query (dl19 if there, else dev)"},
