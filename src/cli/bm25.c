@@ -1,7 +1,7 @@
 /* gabbro bm25: index a collection, search its queries, measure. */
 #include "cli.h"
 #include "number.h"
-#include <gabbro/retrieve.h>
+#include "ranking.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -283,17 +283,12 @@ static bool index_collection(session *s, const char *dir, gb_status *status)
     return true;
 }
 
-static const char *collection_query(const void *ctx, uint32_t row, size_t *length)
-{
-    return gb_table_row(((const gb_collection *)ctx)->queries, row, length);
-}
-
 static bool load_queries(session *s, const options *o, gb_status *status)
 {
     if (!o->queries && s->collection) {
         s->stored_queries = gb_names_from_table(s->collection->query_ids, status);
         s->queries = s->stored_queries;
-        s->text = collection_query;
+        s->text = ranking_query;
         s->text_ctx = s->collection;
         return s->queries;
     }

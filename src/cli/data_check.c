@@ -1,5 +1,6 @@
 /* gabbro data check: a collection as its files are, beside the official counts. */
 #include "data.h"
+#include "step.h"
 
 #include <gabbro/data.h>
 
@@ -105,14 +106,11 @@ static bool find_source(const gb_manifest *manifest, const char *path, const cha
 {
     if (as)
         return (*source = gb_manifest_find(manifest, as, status)) != NULL;
-    size_t end = strlen(path), start;
-    while (end > 1 && path[end - 1] == '/')
-        end--;
-    for (start = end; start > 0 && path[start - 1] != '/';)
-        start--;
+    size_t length;
+    const char *name = step_path_name(path, &length);
     for (size_t i = 0; i < manifest->count; i++)
-        if (strlen(manifest->sources[i].name) == end - start &&
-            !strncmp(manifest->sources[i].name, path + start, end - start))
+        if (strlen(manifest->sources[i].name) == length &&
+            !strncmp(manifest->sources[i].name, name, length))
             *source = &manifest->sources[i];
     return true;
 }

@@ -42,15 +42,11 @@ typedef struct job {
 static bool plan_job(job *j, const settings *o, const gb_collection *collection,
                      const ranking_dense *model, gb_status *status)
 {
-    gb_qrels qrels = {0};
     j->tokens = o->split ? model->tokens.queries : model->tokens.passages;
     j->names = o->split ? collection->query_ids : collection->passage_ids;
     j->longest = o->split ? model->longest_query : model->longest_passage;
     j->total = model->passage_count;
-    bool ok = !o->split || (gb_collection_qrels(collection, o->split, &qrels, status) &&
-                            gb_collection_split_queries(collection, o->split, &qrels, &j->rows,
-                                                        &j->total, status));
-    free(qrels.rows);
+    bool ok = !o->split || ranking_queries(collection, o->split, NULL, &j->rows, &j->total, status);
     if (ok && gb_table_count(j->tokens) != gb_table_count(j->names))
         ok = gb_fail(status, GB_DATA, o->tokens, "tokenize this collection",
                      "the tokens are of another collection");

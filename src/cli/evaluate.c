@@ -151,8 +151,7 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
     uint32_t *queries = NULL, count = 0;
     char file[128];
     snprintf(file, sizeof file, "runs/%s.trec", split);
-    bool ok = gb_collection_qrels(collection, split, &qrels, status) &&
-              gb_collection_split_queries(collection, split, &qrels, &queries, &count, status) &&
+    bool ok = ranking_queries(collection, split, &qrels, &queries, &count, status) &&
               (o->bm25 ? ranking_bm25(collection, queries, count, o->depth, &run, status)
                        : ranking_dense_run(dense, queries, count, o->depth, &run, status)) &&
               ranking_write(step, collection, &run, o->keep, file, status) &&
@@ -172,15 +171,10 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
 static bool split_queries(const gb_collection *collection, const char *split, uint32_t **queries,
                           uint32_t *count, gb_status *status)
 {
-    gb_qrels qrels = {0};
     *queries = NULL;
     *count = 0;
-    if (!gb_collection_has_split(collection, split))
-        return true;
-    bool ok = gb_collection_qrels(collection, split, &qrels, status) &&
-              gb_collection_split_queries(collection, split, &qrels, queries, count, status);
-    free(qrels.rows);
-    return ok;
+    return !gb_collection_has_split(collection, split) ||
+           ranking_queries(collection, split, NULL, queries, count, status);
 }
 
 /* Does the split hold all training queries? So it does where the training split was cut out of it;

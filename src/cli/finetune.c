@@ -9,7 +9,8 @@
 static const char usage[] =
     "usage: gabbro finetune --init MODEL --collection STEP --tokens STEP --negatives RUN [...]\n\n"
     "Contrastive fine-tuning over all passages of the batch, with hard negatives from one or more\n"
-    "runs (of bm25-run, mine, negatives or search). Prints the step's folder; the retriever is in its model/.\n";
+    "runs (of bm25-run, mine, negatives or search). Prints the step's folder; the retriever is in "
+    "its model/.\n";
 
 /* A final loss above this is marked as not converged: the model still sits on the plateau where it
  * knows names but not what is asked about them. */
@@ -86,11 +87,8 @@ static bool make_model(session *s, settings *o, gb_status *status)
     s->config.hidden_dropout = s->config.attention_dropout = o->dropout;
     s->params = gb_params_create(status);
     if (!s->params || !gb_bert_declare(s->params, &s->config, false, &s->bert, status) ||
-        !gb_bert_add_projector(s->params, &s->bert, o->projector_kind, status))
-        return false;
-    gb_params_freeze(s->params);
-    s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
-    if (!s->values || !gb_model_load(s->init.folder, s->params, s->values, status) ||
+        !gb_bert_add_projector(s->params, &s->bert, o->projector_kind, status) ||
+        !(s->values = step_model_values(s->init.folder, s->params, status)) ||
         !gb_bert_start_projector(s->init.folder, s->params, &s->bert, o->params.seed, s->values,
                                  status))
         return false;

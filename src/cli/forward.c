@@ -1,4 +1,5 @@
 #include "forward.h"
+#include "step.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +10,9 @@
 bool forward_model_open(forward_model *model, const char *path, gb_status *status)
 {
     *model = (forward_model){0};
-    char *inside = gb_path_join(status, path, "model");
-    model->folder = inside ? gb_folder_open(gb_dir_exists(inside) ? inside : path, status) : NULL;
-    free(inside);
+    char *folder = step_model_folder(path, status);
+    model->folder = folder ? gb_folder_open(folder, status) : NULL;
+    free(folder);
     bool ok = model->folder && gb_folder_sentence(model->folder, &model->sentence, status) &&
               (model->params = gb_params_create(status));
     if (ok) {
@@ -19,12 +20,8 @@ bool forward_model_open(forward_model *model, const char *path, gb_status *statu
         ok = gb_bert_declare(model->params, &model->config, gb_folder_has_head(model->folder),
                              &model->bert, status) &&
              gb_bert_add_projector(model->params, &model->bert, gb_folder_projector(model->folder),
-                                   status);
-    }
-    if (ok) {
-        gb_params_freeze(model->params);
-        model->values = gb_alloc(gb_params_floats(model->params), sizeof *model->values, status);
-        ok = model->values && gb_model_load(model->folder, model->params, model->values, status);
+                                   status) &&
+             (model->values = step_model_values(model->folder, model->params, status));
     }
     if (!ok)
         forward_model_close(model);
@@ -103,8 +100,7 @@ bool forward_make(forward *f, const forward_model *model, gb_state *state, uint3
     f->tape = f->hidden ? gb_tape_create(model->params, "verify", status) : NULL;
     if (f->tape)
         build(f, longest, logits && model->bert.head);
-    bool ok = f->tape && gb_tape_ok(f->tape, status) &&
-              (f->exec = gb_exec_create(state, f->tape, status));
+    bool ok = f->tape && (f->exec = gb_exec_create(state, f->tape, status));
     if (!ok)
         forward_free(f);
     return ok;

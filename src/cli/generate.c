@@ -43,6 +43,7 @@ typedef struct making {
     const settings *o;         /* options, resolved */
     gb_template prompt;        /* filled for every passage */
     char *folder;              /* the model's */
+    char *name;                /* of the model's folder, where no other was given */
     gb_coder *coder;           /* its tokenizer */
     gb_collection *collection; /* passages */
     gb_journal *journal;       /* passages of this shard that are done */
@@ -255,11 +256,7 @@ static bool open_making(making *m, const settings *o, gb_status *status)
 {
     m->o = o;
     m->calls = m->prompt.list ? (o->queries + m->prompt.list - 1) / m->prompt.list : o->queries;
-    m->folder = gb_path_join(status, o->model, "model");
-    if (m->folder && !gb_dir_exists(m->folder)) {
-        free(m->folder);
-        m->folder = gb_strdup(o->model, status);
-    }
+    m->folder = step_model_folder(o->model, status);
     m->coder = m->folder ? gb_coder_open(m->folder, status) : NULL;
     m->collection = m->coder ? step_collection_open(o->collection, status) : NULL;
     if (!m->collection)
@@ -283,6 +280,7 @@ static void close_making(making *m)
     free(m->ids.data);
     free(m->open);
     free(m->folder);
+    free(m->name);
 }
 
 static bool open_journal(making *m, const step_run *run, gb_status *status)
@@ -422,8 +420,9 @@ static char *find_prompt(const char *name, gb_status *status)
     return path;
 }
 
-static bool resolve(settings *o, gb_template *prompt, gb_status *status)
+static bool resolve(settings *o, making *m, gb_status *status)
 {
+    gb_template *prompt = &m->prompt;
     if (!gb_template_read(o->prompt, prompt, status))
         return false;
     uint32_t *const whole[] = {&o->queries, &o->top_k, &o->most_tokens, &o->prompt_tokens};
@@ -435,8 +434,10 @@ static bool resolve(settings *o, gb_template *prompt, gb_status *status)
     o->temperature = o->temperature < 0 ? prompt->temperature : o->temperature;
     o->top_p = o->top_p < 0 ? prompt->top_p : o->top_p;
     if (!o->name) {
-        const char *slash = strrchr(o->model, '/');
-        o->name = slash && slash[1] ? slash + 1 : o->model;
+        size_t length;
+        const char *name = step_path_name(o->model, &length);
+        if (!(o->name = m->name = gb_format(status, "%.*s", (int)length, name)))
+            return false;
     }
     if (!o->queries || !o->batch || !o->most_tokens || o->prompt_tokens < 2)
         return gb_fail(status, GB_USAGE, NULL, NULL,
@@ -451,7 +452,7 @@ static int run_generate(step_run *run, settings *o, gb_status *status)
 {
     making m = {0};
     const char *out = o->out;
-    bool ok = resolve(o, &m.prompt, status) && gb_packing_find(o->weights, &o->packing, status);
+    bool ok = resolve(o, &m, status) && gb_packing_find(o->weights, &o->packing, status);
     if (o->packing)
         run->shader_set = "language,packed";
     o->out = NULL; /* no part of the step's key */

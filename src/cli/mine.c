@@ -19,14 +19,12 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
                  const char *split, uint32_t depth, gb_status *status)
 {
     gb_collection *collection = step_collection_open(collection_step, status);
-    gb_qrels qrels = {0};
     gb_run run = {0};
     ranking_dense dense = {0};
     uint32_t *queries = NULL, count = 0;
     gb_device *device = NULL;
     json_t *facts = NULL;
-    bool ok = collection && gb_collection_qrels(collection, split, &qrels, status) &&
-              gb_collection_split_queries(collection, split, &qrels, &queries, &count, status);
+    bool ok = collection && ranking_queries(collection, split, NULL, &queries, &count, status);
     if (ok && model)
         ok = (device = step_device(step, status)) &&
              ranking_dense_open(&dense, device, model, tokens, status) &&
@@ -39,7 +37,6 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
     ranking_dense_close(&dense);
     gb_run_free(&run);
     free(queries);
-    free(qrels.rows);
     gb_collection_close(collection);
     return ok;
 }

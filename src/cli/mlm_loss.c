@@ -64,7 +64,7 @@ static bool build(measurement *m, gb_status *status)
     m->loss =
         gb_bert_mlm_loss(&net, &m->bert, gb_rows_gather(&net, h, &m->rows), m->labels, m->weights);
     gb_tape_output(m->tape, m->loss);
-    m->exec = gb_tape_ok(m->tape, status) ? gb_exec_create(m->state, m->tape, status) : NULL;
+    m->exec = gb_exec_create(m->state, m->tape, status);
     return m->exec != NULL;
 }
 
@@ -190,12 +190,10 @@ static bool open_model(measurement *m, gb_device *device, gb_status *status)
     m->params = gb_params_create(status);
     if (!m->params || !gb_bert_declare(m->params, config, true, &m->bert, status))
         return false;
-    gb_params_freeze(m->params);
-    m->values = gb_alloc(gb_params_floats(m->params), sizeof *m->values, status);
     m->ids = gb_alloc(m->longest, sizeof *m->ids, status);
     m->id_labels = gb_alloc(m->longest, sizeof *m->id_labels, status);
-    return m->values && m->ids && m->id_labels &&
-           gb_model_load(m->model.folder, m->params, m->values, status) &&
+    return m->ids && m->id_labels &&
+           (m->values = step_model_values(m->model.folder, m->params, status)) &&
            (m->state = gb_state_create(device, m->params, false, status)) &&
            gb_state_write(m->state, GB_ARENA_PARAMS, m->values, status) && build(m, status) &&
            (m->picked = gb_alloc(m->rows.count, sizeof *m->picked, status));

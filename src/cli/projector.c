@@ -7,41 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool open_alone(step_model *model, const char *path, gb_status *status)
-{
-    *model = (step_model){0};
-    char *inside = gb_path_join(status, path, "model");
-    if (!inside)
-        return false;
-    model->folder = gb_folder_open(gb_dir_exists(inside) ? inside : path, status);
-    free(inside);
-    if (!model->folder)
-        return false;
-    model->config = *gb_folder_config(model->folder);
-    model->vocab = gb_folder_vocab(model->folder, status);
-    if (model->vocab && gb_folder_tokenizer(model->folder, &model->tokenizer, status))
-        return true;
-    step_model_close(model);
-    return false;
-}
-
 bool projector_open(projector *p, const char *path, const char *tokens_step, gb_status *status)
 {
     *p = (projector){0};
-    if (!(tokens_step ? step_model_open(&p->model, path, tokens_step, status)
-                      : open_alone(&p->model, path, status)))
+    if (!step_model_open(&p->model, path, tokens_step, status))
         return false;
     p->has_head = gb_folder_has_head(p->model.folder);
-    bool ok = (p->params = gb_params_create(status)) &&
-              gb_bert_declare(p->params, &p->model.config, p->has_head, &p->bert, status);
-    if (ok) {
-        gb_params_freeze(p->params);
-        p->values = gb_alloc(gb_params_floats(p->params), sizeof *p->values, status);
-        ok = p->values && gb_model_load(p->model.folder, p->params, p->values, status);
-    }
-    if (!ok)
-        projector_close(p);
-    return ok;
+    if ((p->params = gb_params_create(status)) &&
+        gb_bert_declare(p->params, &p->model.config, p->has_head, &p->bert, status) &&
+        (p->values = step_model_values(p->model.folder, p->params, status)))
+        return true;
+    projector_close(p);
+    return false;
 }
 
 void projector_close(projector *p)
@@ -160,18 +137,11 @@ bool projector_top(const projector *head, bool full, gb_device *device, const fl
 
 bool model_name(const char **item, char name[MODEL_NAME], gb_status *status)
 {
-    const char *given = *item, *equals = strchr(given, '='), *start = given;
-    size_t length = equals ? (size_t)(equals - given) : strlen(given);
-    if (equals) {
+    const char *given = *item, *equals = strchr(given, '=');
+    size_t length = equals ? (size_t)(equals - given) : 0;
+    const char *start = equals ? given : step_path_name(given, &length);
+    if (equals)
         *item = equals + 1;
-    } else {
-        while (length && given[length - 1] == '/')
-            length--;
-        for (size_t i = 0; i < length; i++)
-            if (given[i] == '/')
-                start = given + i + 1;
-        length -= (size_t)(start - given);
-    }
     bool fine = length && length < MODEL_NAME && **item && gb_utf8_valid(start, length);
     for (size_t i = 0; fine && i < length; i++)
         fine = !iscntrl((unsigned char)start[i]);

@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *query_text(const void *ctx, uint32_t query, size_t *length)
+const char *ranking_query(const void *ctx, uint32_t query, size_t *length)
 {
     const gb_collection *collection = ctx;
     return gb_table_row(collection->queries, query, length);
 }
 
-bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint32_t count,
-                  uint32_t depth, gb_run *run, gb_status *status)
+gb_bm25 *ranking_index(const gb_collection *collection, gb_status *status)
 {
     gb_bm25 *index = gb_bm25_create(gb_bm25_defaults(), status);
     gb_text text = {0};
@@ -25,10 +24,33 @@ bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint
         ok = text.failed ? gb_fail_memory(status, "indexing")
                          : gb_bm25_add(index, text.data ? text.data : "", text.length, status);
     }
-    ok = ok && gb_bm25_finish(index, status) &&
-         gb_bm25_run(index, queries, count, query_text, collection, depth, 0, run, status);
     gb_text_free(&text);
+    if (ok && gb_bm25_finish(index, status))
+        return index;
     gb_bm25_destroy(index);
+    return NULL;
+}
+
+bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint32_t count,
+                  uint32_t depth, gb_run *run, gb_status *status)
+{
+    gb_bm25 *index = ranking_index(collection, status);
+    bool ok = index &&
+              gb_bm25_run(index, queries, count, ranking_query, collection, depth, 0, run, status);
+    gb_bm25_destroy(index);
+    return ok;
+}
+
+bool ranking_queries(const gb_collection *collection, const char *split, gb_qrels *qrels,
+                     uint32_t **queries, uint32_t *count, gb_status *status)
+{
+    gb_qrels own = {0};
+    bool ok = gb_collection_qrels(collection, split, &own, status) &&
+              gb_collection_split_queries(collection, split, &own, queries, count, status);
+    if (ok && qrels)
+        *qrels = own;
+    else
+        free(own.rows);
     return ok;
 }
 
@@ -55,15 +77,11 @@ bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *mod
               (dense->params = gb_params_create(status)) &&
               gb_bert_declare(dense->params, &dense->model.config, false, &dense->bert, status) &&
               gb_bert_add_projector(dense->params, &dense->bert,
-                                    gb_folder_projector(dense->model.folder), status);
-    if (ok) {
-        gb_params_freeze(dense->params);
-        dense->values = gb_alloc(gb_params_floats(dense->params), sizeof *dense->values, status);
+                                    gb_folder_projector(dense->model.folder), status) &&
+              (dense->values = step_model_values(dense->model.folder, dense->params, status));
+    if (ok)
         dense->passage_count = (uint32_t)gb_table_count(dense->tokens.passages);
-        ok = dense->values &&
-             gb_model_load(dense->model.folder, dense->params, dense->values, status);
-    }
-    if (!ok)
+    else
         ranking_dense_close(dense);
     return ok;
 }
@@ -132,14 +150,11 @@ static bool count_queries(const gb_collection *collection, const char *wanted, u
     bool ok = splits != NULL;
     for (char *split; ok && (split = strsep(&rest, " "));) {
         uint32_t *queries = NULL, found = 0;
-        gb_qrels qrels = {0};
         if (!*split || (wanted ? strcmp(split, wanted) != 0 : !strcmp(split, "train")))
             continue;
-        ok = gb_collection_qrels(collection, split, &qrels, status) &&
-             gb_collection_split_queries(collection, split, &qrels, &queries, &found, status);
+        ok = ranking_queries(collection, split, NULL, &queries, &found, status);
         *count += found;
         free(queries);
-        free(qrels.rows);
     }
     free(splits);
     return ok;

@@ -1,7 +1,5 @@
 /* gabbro relatedness: the step that tells how often contexts are related to their passages. */
-#include "step.h"
-
-#include <gabbro/retrieve.h>
+#include "ranking.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,30 +20,11 @@ typedef struct settings {
     uint64_t seed;                         /* of the draw */
 } settings;
 
-/* Index of "title text" of all passages. */
-static gb_bm25 *index_passages(const gb_collection *collection, gb_status *status)
-{
-    gb_bm25 *index = gb_bm25_create(gb_bm25_defaults(), status);
-    gb_text text = {0};
-    bool ok = index != NULL;
-    for (uint32_t p = 0; p < collection->passages && ok; p++) {
-        text.length = 0;
-        gb_collection_passage(collection, p, &text);
-        ok = text.failed ? gb_fail_memory(status, "indexing")
-                         : gb_bm25_add(index, text.data, text.length, status);
-    }
-    gb_text_free(&text);
-    if (ok && gb_bm25_finish(index, status))
-        return index;
-    gb_bm25_destroy(index);
-    return NULL;
-}
-
 /* A passage that is itself the context finds itself first: it does not count. */
 static bool judge_by_bm25(const gb_collection *collection, const gb_pair *pairs, uint32_t count,
                           bool *related, gb_status *status)
 {
-    gb_bm25 *index = index_passages(collection, status);
+    gb_bm25 *index = ranking_index(collection, status);
     gb_bm25_searcher *searcher = index ? gb_bm25_searcher_create(index, status) : NULL;
     bool ok = searcher != NULL;
     for (uint32_t i = 0; i < count && ok; i++) {

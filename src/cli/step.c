@@ -442,21 +442,49 @@ static bool check_tokens(const step_model *model, const char *path, const char *
     return true;
 }
 
+const char *step_path_name(const char *path, size_t *length)
+{
+    size_t end = strlen(path), start;
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    for (start = end; start > 0 && path[start - 1] != '/';)
+        start--;
+    *length = end - start;
+    return path + start;
+}
+
+char *step_model_folder(const char *path, gb_status *status)
+{
+    char *inside = gb_path_join(status, path, "model");
+    if (!inside || gb_dir_exists(inside))
+        return inside;
+    free(inside);
+    return gb_strdup(path, status);
+}
+
+float *step_model_values(const gb_folder *folder, gb_params *params, gb_status *status)
+{
+    gb_params_freeze(params);
+    float *values = gb_alloc(gb_params_floats(params), sizeof *values, status);
+    if (values && gb_model_load(folder, params, values, status))
+        return values;
+    free(values);
+    return NULL;
+}
+
 bool step_model_open(step_model *model, const char *path, const char *tokens_step,
                      gb_status *status)
 {
     *model = (step_model){0};
-    char *inside = gb_path_join(status, path, "model");
-    if (!inside)
-        return false;
-    model->folder = gb_folder_open(gb_dir_exists(inside) ? inside : path, status);
-    free(inside);
+    char *folder = step_model_folder(path, status);
+    model->folder = folder ? gb_folder_open(folder, status) : NULL;
+    free(folder);
     if (!model->folder)
         return false;
     model->config = *gb_folder_config(model->folder);
     model->vocab = gb_folder_vocab(model->folder, status);
     if (model->vocab && gb_folder_tokenizer(model->folder, &model->tokenizer, status) &&
-        check_tokens(model, path, tokens_step, status))
+        (!tokens_step || check_tokens(model, path, tokens_step, status)))
         return true;
     step_model_close(model);
     return false;

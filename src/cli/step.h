@@ -131,9 +131,16 @@ typedef struct step_model {
     gb_tokenizer_params tokenizer; /* of the folder */
     gb_bert_config config;         /* of the folder */
 } step_model;
-/* tokens_step: what it will read; refused when that was made with another vocabulary or casing. */
+/* tokens_step: what it will read; refused when that was made with another vocabulary or casing.
+ * NULL: text of one's own. */
 bool step_model_open(step_model *model, const char *path, const char *tokens_step,
                      gb_status *status);
+/* Where the last part of a path begins in it, and its length without slashes behind it. */
+const char *step_path_name(const char *path, size_t *length);
+/* The model's folder in a step, or a model folder itself; caller frees. */
+char *step_model_folder(const char *path, gb_status *status);
+/* Freezes the declared parameters and reads the folder's values of them; free(). */
+float *step_model_values(const gb_folder *folder, gb_params *params, gb_status *status);
 /* What is in the folders of steps. Close with gb_collection_close, gb_tokens_close and
  * gb_vocab_destroy. */
 gb_collection *step_collection_open(const char *step, gb_status *status);
