@@ -20,6 +20,23 @@ tidy()
 }
 trap tidy EXIT
 trap 'exit 1' INT TERM
+# ---- tables, cell by cell: no device is asked -----------------------------------------------------------
+table() # FOLDER ROWS...
+{
+    mkdir "$work/$1"
+    printf '{"table": "t", "columns": [{"column": "c", "header": "c", "scale": 1, "decimals": 1}], "rows": [%s]}' \
+        "$2" >"$work/$1/table.json"
+}
+row() # NAME SEEDS
+{
+    printf '{"row": "%s", "cells": {"c": {"here": {%s}}}}' "$1" "$2"
+}
+table a "$(row x '"42": 1'), $(row y '"42": 2')"
+table b "$(row x '"42": 1, "43": 5'), $(row z '"42": 3')"
+"$GABBRO" compare-devices --tables "$work/a" "$work/b" >"$work/tables.stdout"
+expect "cells of one device are counted on both sides" \
+    grep -q '^1 cells: 1 with the same bits.*; 3 more on one device only' "$work/tables.stdout"
+
 if ! "$GABBRO" doctor --list 2>/dev/null | grep -q .; then
     skipped 'two devices: there is none'
     checks_end

@@ -80,5 +80,16 @@ slice many
 expect "no place to write ends with 2 ($status)" [ "$status" = 2 ]
 slice many --to x --others none
 expect "no number ends with 2 ($status)" [ "$status" = 2 ]
+# Stopped while it reads: what was imported goes.
+seq 1 200000 | sed 's/.*/{"_id": "p&", "title": "", "text": "text & of very many"}/' >many/corpus.jsonl
+"$gabbro" data check many >said 2>&1 &
+child=$!
+while kill -0 $child 2>/dev/null && [ -z "$(ls temporary)" ]; do
+    sleep 0.01
+done
+kill -TERM $child
+wait $child
+status=$?
+expect "stopped, it ends with 75 ($status)" [ "$status" = 75 ]
 expect "nothing is left behind" [ -z "$(ls temporary)" ]
 checks_end

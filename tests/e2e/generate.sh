@@ -72,6 +72,8 @@ expect "progress was told" grep -q 'generate: 60/60 passages' whole.stderr
 touch marker
 generate again --model t5 --queries 4
 expect "a finished step is found again" [ "$step" = "$whole" ]
+generate slash --model t5/ --queries 4
+expect "a slash behind the model changes nothing" [ "$step" = "$whole" ]
 expect "and not made again" [ ! "$whole/run.json" -nt marker ]
 from=$("$gabbro" queries --quiet --collection "$collection" --from whole)
 expect "gabbro queries reads the file" cmp -s "$from/generated.gbt" "$whole/generated.gbt"
@@ -152,6 +154,10 @@ ids_of() # FILE: passage and number of each query
 unique=$("$gabbro" filter-queries --quiet --collection "$collection" --queries "$repeats" --unique)
 grep '"number":0,' greedy >wanted
 expect "repeated queries are dropped" cmp -s "$unique/queries.jsonl" wanted
+gzip -c "$unique/queries.jsonl" | head -c 200 >begun.gz && mv begun.gz "$unique/queries.jsonl"
+"$gabbro" filter-queries --collection "$collection" --queries "$unique" --unique >/dev/null 2>refused
+expect "queries that are cut off: status 3" [ $? = 3 ]
+expect "and that is said" grep -q 'queries.jsonl: .*cut off' refused
 vocabulary=$("$gabbro" vocabulary --quiet --from vocab.txt) &&
     tokens=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" --generated "$whole" \
         --passage-tokens 16 --query-tokens 16) &&

@@ -50,6 +50,12 @@ model=$(run pretrain none --collection "$collection" --tokens "$tokens" --vocabu
 set -- --model "$model" --collection "$collection" --tokens "$tokens"
 queries=$(run encode "$@" --split train)
 mined=$(run mine "$@" --split train --depth 50)
+asked() # COMMAND...: queries that its --cost speaks of
+{
+    "$gabbro" "$@" --cost | sed 's/.* queries=\([0-9]*\) .*/\1/'
+}
+expect "mining costs the queries of its split" [ "$(asked mine "$@")" = 9 ]
+expect "evaluating costs those of the others" [ "$(asked evaluate "$@")" = 0 ]
 for count in 1 3 7; do
     passages=
     shard=0

@@ -181,6 +181,13 @@ fault 3 "texts longer than the model, fine-tuning" "999 tokens" gabbro finetune 
     --collection "$collection" --tokens "$long_tokens" --negatives "$bm25"
 fault 3 "a step of another kind" "collection" \
     gabbro tokenize --collection "$bm25" --vocabulary "$vocabulary"
+# The largest floats in the place of the last ones: the loss of a few tokens is beyond them.
+cp -r "$encoder/model" huge
+size=$(wc -c <huge/model.safetensors)
+for at in $(seq 4 4 1200); do printf '\377\377\177\177'; done |
+    dd of=huge/model.safetensors bs=4 seek=$((size / 4 - 300)) conv=notrunc 2>/dev/null
+fault 3 "a loss that is not finite" "not finite" \
+    gabbro mlm-loss --model huge $data --vocabulary "$vocabulary"
 fault 3 "no run to take negatives from" "run.trec" \
     gabbro finetune --init "$encoder" $data --negatives "$encoder"
 
@@ -189,6 +196,8 @@ fault 2 "an unknown command" '"frobnicate"' "$GABBRO" frobnicate
 fault 2 "an unknown option" '--frob' gabbro $mlm --frob
 fault 2 "an option without its value" '--steps' "$GABBRO" pretrain mlm --steps
 fault 2 "a value that is no number" '"many"' gabbro $mlm --steps many
+fault 2 "a world whose seed is none" '"abc"' gabbro collection --world abc
+fault 2 "steps that are no number" '"5x"' "$GABBRO" compare-devices 0 1 --steps 5x
 fault 2 "an unknown objective" '"elm"' gabbro pretrain elm $data --vocabulary "$vocabulary"
 fault 2 "a needed option left out" '--collection' gabbro pretrain mlm
 fault 2 "an unknown schedule" 'linear, cosine, constant' gabbro $mlm --schedule steep
@@ -320,6 +329,10 @@ for training in "$pretraining" "$finetuning" "$parts"; do
     expect "$name: not the same folder" [ "$step" != "$quiet" ]
     expect "$name, resumed: bit for bit as without interruption" same_outputs "$step"
 done
+
+# shellcheck disable=SC2016 # for the shell in it
+fault 3 "standard output on a full disk" 'standard output: cannot write' \
+    sh -c '"$GABBRO" tokenize "$@" >/dev/full' sh --collection "$collection" --vocabulary "$vocabulary" --quiet
 
 # ---- a full disk ----------------------------------------------------------------------------------
 # The store moves to a small file system of its own.
