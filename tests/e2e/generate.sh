@@ -154,10 +154,12 @@ ids_of() # FILE: passage and number of each query
 unique=$("$gabbro" filter-queries --quiet --collection "$collection" --queries "$repeats" --unique)
 grep '"number":0,' greedy >wanted
 expect "repeated queries are dropped" cmp -s "$unique/queries.jsonl" wanted
-gzip -c "$unique/queries.jsonl" | head -c 200 >begun.gz && mv begun.gz "$unique/queries.jsonl"
+size=$(wc -c <"$unique/queries.jsonl")
+gzip -c "$unique/queries.jsonl" | head -c 200 | cat - /dev/zero | head -c "$size" >damaged.gz
+mv damaged.gz "$unique/queries.jsonl"
 "$gabbro" filter-queries --collection "$collection" --queries "$unique" --unique >/dev/null 2>refused
-expect "queries that are cut off: status 3" [ $? = 3 ]
-expect "and that is said" grep -q 'queries.jsonl: .*cut off' refused
+expect "queries that cannot be read: status 3" [ $? = 3 ]
+expect "and that is said" grep -q 'queries.jsonl: .*gzip data' refused
 vocabulary=$("$gabbro" vocabulary --quiet --from vocab.txt) &&
     tokens=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" --generated "$whole" \
         --passage-tokens 16 --query-tokens 16) &&
