@@ -61,6 +61,9 @@ bool gb_manifest_read(const char *path, gb_manifest *manifest, gb_status *status
 void gb_manifest_free(gb_manifest *manifest);
 /* The entry of that name; NULL and status (with the nearest names) when there is none. */
 const gb_source *gb_manifest_find(const gb_manifest *manifest, const char *name, gb_status *status);
+/* The newest accepted version, the last of the manifest's lines, or NULL; its size, or 0. */
+const gb_version *gb_version_newest(const gb_source_file *file);
+uint64_t gb_newest_bytes(const gb_source_file *file);
 /* Sum of the sizes of the newest versions; *unknown counts files without a size. */
 uint64_t gb_source_bytes(const gb_source *source, uint32_t *unknown);
 

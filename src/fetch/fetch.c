@@ -39,16 +39,17 @@ bool gb_fetch_look(const char *path, const gb_source_file *file, gb_seen *seen, 
 
 /* ---- the part ------------------------------------------------------------------------------ */
 
+/* An empty part goes; one that another process holds is not ours to clean. */
 static void part_close(gb_part *part)
 {
-    if (part->stream)
-        fclose(part->stream); /* and unlock */
-    if (part->path && part->bytes == 0) {
-        struct stat info;
+    struct stat info;
+    if (part->stream && part->bytes == 0) {
         if (stat(part->path, &info) == 0 && info.st_size == 0)
             unlink(part->path);
         unlink(part->state);
     }
+    if (part->stream)
+        fclose(part->stream); /* and unlock */
     gb_sums_destroy(part->sums);
     free(part->path);
     free(part->state);
@@ -60,7 +61,9 @@ static bool part_lock(gb_part *part, gb_status *status)
     if (fd < 0)
         return gb_fail(status, GB_DATA, part->path, "check the path and its permissions",
                        "cannot write: %s", strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    struct stat held, named; /* whoever held it may have put it into place or removed it */
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &held) != 0 ||
+        stat(part->path, &named) != 0 || held.st_ino != named.st_ino) {
         close(fd);
         return gb_fail(status, GB_BUSY, part->path, "wait for it", "another process fetches it");
     }
@@ -101,8 +104,7 @@ static bool part_open(gb_part *part, const gb_source_file *file, const char *fol
 /* The disk must hold what is still to come, where the size is known. */
 static bool part_room(const gb_part *part, gb_status *status)
 {
-    const gb_source_file *file = part->file;
-    uint64_t whole = file->version_count ? file->versions[file->version_count - 1].bytes : 0;
+    uint64_t whole = gb_newest_bytes(part->file);
     struct statvfs room;
     if (whole <= part->bytes || statvfs(part->path, &room) != 0)
         return true;
@@ -236,8 +238,7 @@ bool gb_fetch_file(const gb_source_file *file, const char *folder, const gb_fetc
     bool ok = gb_make_dirs(folder, status) && part_open(&part, file, folder, status) &&
               part_room(&part, status);
     if (ok) {
-        gb_progress_begin(&part.progress, file->name, "KB",
-                          file->version_count ? file->versions[0].bytes / 1000 : 0,
+        gb_progress_begin(&part.progress, file->name, "KB", gb_newest_bytes(file) / 1000,
                           part.bytes / 1000);
         ok = try_addresses(&part, folder, params, seen, status) == 1;
     }

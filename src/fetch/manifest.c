@@ -263,13 +263,23 @@ const gb_source *gb_manifest_find(const gb_manifest *manifest, const char *name,
     return NULL;
 }
 
+const gb_version *gb_version_newest(const gb_source_file *file)
+{
+    return file->version_count ? &file->versions[file->version_count - 1] : NULL;
+}
+
+uint64_t gb_newest_bytes(const gb_source_file *file)
+{
+    const gb_version *newest = gb_version_newest(file);
+    return newest ? newest->bytes : 0;
+}
+
 uint64_t gb_source_bytes(const gb_source *source, uint32_t *unknown)
 {
     uint64_t bytes = 0;
     *unknown = 0;
     for (size_t i = 0; i < source->file_count; i++) {
-        const gb_source_file *file = &source->files[i];
-        uint64_t size = file->version_count ? file->versions[file->version_count - 1].bytes : 0;
+        uint64_t size = gb_newest_bytes(&source->files[i]);
         bytes += size;
         *unknown += size == 0;
     }

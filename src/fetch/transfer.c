@@ -146,7 +146,8 @@ static bool decide(reply *r)
     if (!(code == 200 ? accept_whole(r) : accept_rest(r)))
         return false;
     r->part->remote = r->remote;
-    r->part->progress.total = r->remote.total / 1000;
+    if (r->remote.total)
+        r->part->progress.total = r->remote.total / 1000;
     if (!gb_remote_save(r->part->state, &r->remote, r->status))
         return refuse(r, GB_STOP, "cannot note where the file comes from");
     return true;

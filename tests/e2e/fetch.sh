@@ -143,14 +143,25 @@ comes unknown-blind "of which nothing is known: changed, If-Range ignored, begun
 fetch unknown-longer
 fails unknown-longer 3 'broke off' "of which nothing is known: a lie about the length"
 
-# Stopped in the middle, the same command goes on. (The search for leaks of a sanitized build waits for
-# ever where the signal to stop has been given.)
-ASAN_OPTIONS=detect_leaks=0 timeout -k 20 -s TERM 2 "$gabbro" data fetch slow --manifest "$work/manifest" \
-    --to "$work/slow" --accept >"$work/said" 2>&1 </dev/null
+# While it comes, a second process is told so and leaves it alone. Stopped in the middle, the same command
+# goes on. (The search for leaks of a sanitized build waits for ever where the signal to stop has been given.)
+ASAN_OPTIONS=detect_leaks=0 timeout -k 20 -s TERM 60 "$gabbro" data fetch slow --manifest "$work/manifest" \
+    --to "$work/slow" --accept >"$work/said1" 2>&1 </dev/null &
+first=$!
+tries=0
+until [ -s "$work/slow/data.tsv.part" ] || [ $tries -ge 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+fetch slow
+fails slow 76 'another process fetches it' "a second process does not fetch the same file"
+expect "and leaves the notes of the first" [ -s "$work/slow/data.tsv.part.state" ]
+kill -TERM "$first"
+wait "$first"
 "$gabbro" data fetch slow --manifest "$work/manifest" --to "$work/slow" --accept --mirror "$base/ok" \
     >"$work/said2" 2>&1
 status=$?
-expect "stopped, it says that it can go on" grep -q 'goes on from there' "$work/said"
+expect "stopped, it says that it can go on" grep -q 'goes on from there' "$work/said1"
 if [ "$status" = 0 ] && whole slow && grep -q 'are there from before' "$work/said2"; then
     good "and the same command resumes, from a mirror too"
 else
