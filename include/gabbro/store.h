@@ -34,11 +34,10 @@ typedef struct gb_step_desc {
     bool no_wait; /* fail with GB_BUSY while another process makes the step; not in the key */
 } gb_step_desc;
 
-#define GB_STEP_KEY  25 /* 24 hex digits and a NUL */
-#define GB_STEP_NAME 66 /* "<kind>-<key>" and a NUL */
 /* First 24 hex digits of the SHA-256 of the canonical JSON of the description (sorted keys, no
- * white space, reals with 17 digits). */
-bool gb_step_key(const gb_step_desc *desc, char key[GB_STEP_KEY], gb_status *status);
+ * white space, reals with 17 digits), and a NUL. */
+#define GB_STEP_KEY  25
+#define GB_STEP_NAME 66 /* "<kind>-<key>" and a NUL */
 
 typedef struct gb_step gb_step;
 /* Finds the finished step, or opens its work folder and takes its lock; when another process holds
@@ -46,7 +45,6 @@ typedef struct gb_step gb_step;
  * damaged step is reported, removed and made again. */
 gb_step *gb_step_begin(gb_store *store, const gb_step_desc *desc, gb_status *status);
 bool gb_step_done(const gb_step *step);        /* finished: nothing to do but to use its folder */
-bool gb_step_resumed(const gb_step *step);     /* the work folder was there already */
 const char *gb_step_name(const gb_step *step); /* "<kind>-<key>" */
 /* The finished folder when done, else the work folder. Files for resuming (checkpoints) go into
  * its sub-folder "resume", which gb_step_finish removes. */

@@ -52,14 +52,6 @@ bool desc_key(const json_t *desc, char key[GB_STEP_KEY], gb_status *status)
     return true;
 }
 
-bool gb_step_key(const gb_step_desc *desc, char key[GB_STEP_KEY], gb_status *status)
-{
-    json_t *all = desc_to_json(desc, status);
-    bool ok = all && desc_key(all, key, status);
-    json_decref(all);
-    return ok;
-}
-
 /* ---- walking a folder -------------------------------------------------------------------------
  */
 
@@ -214,7 +206,9 @@ static bool outputs_fit(const char *folder, json_t *outputs, bool hash, gb_statu
             ok = gb_fail(status, GB_DATA, path, NULL, "missing from the step");
         else if (ok && info.st_size != json_integer_value(json_object_get(entry, "bytes")))
             ok = gb_fail(status, GB_DATA, path, NULL, "not of the size that run.json gives");
-        else if (ok && hash && (!gb_hash_file(path, hex, status) || !expected))
+        else if (ok && hash && !expected)
+            ok = gb_fail(status, GB_DATA, path, NULL, "run.json gives no hash of it");
+        else if (ok && hash && !gb_hash_file(path, hex, status))
             ok = false;
         else if (ok && hash && strcmp(hex, expected) != 0)
             ok = gb_fail(status, GB_DATA, path, NULL, "its content changed since it was written");
@@ -237,9 +231,12 @@ static bool name_fits(const json_t *run, const char *name, const char *path, gb_
     for (size_t i = 0; ok && i < sizeof parts / sizeof parts[0]; i++)
         ok = json_object_set(desc, parts[i], json_object_get(run, parts[i])) == 0;
     char key[GB_STEP_KEY], full[GB_STEP_NAME] = "";
-    if (ok && kind_ok(kind) && desc_key(desc, key, NULL))
-        snprintf(full, sizeof full, "%s-%s", kind, key);
+    bool named = ok && kind_ok(kind), known = !named || desc_key(desc, key, status);
     json_decref(desc);
+    if (!known || !gb_memory_check("reading run.json", status))
+        return false;
+    if (named)
+        snprintf(full, sizeof full, "%s-%s", kind, key);
     if (!said || strcmp(said, full) != 0 || (name && strcmp(said, name) != 0))
         return gb_fail(status, GB_DATA, path, NULL, "does not describe the step it lies in");
     return true;

@@ -41,11 +41,6 @@ bool gb_step_done(const gb_step *step)
     return step->done;
 }
 
-bool gb_step_resumed(const gb_step *step)
-{
-    return step->resumed;
-}
-
 const char *gb_step_name(const gb_step *step)
 {
     return step->name;

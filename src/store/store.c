@@ -177,8 +177,13 @@ static bool free_step(gb_store *store, const char *path, const char *name, bool 
         if (status)
             *status = busy;
     } else if (lock >= 0) {
-        json_t *run = run_read(path, name, NULL);
-        if (!run) { /* a whole one was finished meanwhile, or only waits for its rename */
+        gb_status why = {0};
+        json_t *run = run_read(path, name, &why);
+        if (why.code == GB_MEMORY) { /* nothing is known of the step */
+            ok = false;
+            if (status)
+                *status = why;
+        } else if (!run) { /* a whole one was finished meanwhile, or only waits for its rename */
             (*count)++;
             *bytes += tree_bytes(path);
             ok = dry_run || gb_remove_tree(path, status);
