@@ -52,13 +52,13 @@ static const char *misfit(const gb_report *report, const json_t *root)
 {
     const char *collection = json_string_value(json_object_get(root, "collection"));
     const char *recipe = json_string_value(json_object_get(root, "recipe"));
+    if (!collection || strcmp(collection, report->collection_id) != 0)
+        return "the recorded results belong to another version of the collection";
     if (recipe && report->recipe[0])
         return strcmp(recipe, report->recipe) == 0
                    ? NULL
                    : "the recorded results were made with other settings";
     json_t *settings = json_object_get(root, "settings");
-    if (!collection || strcmp(collection, report->collection_id) != 0)
-        return "the recorded results belong to another version of the collection";
     if (settings && report->settings && same_settings(settings, report->settings))
         return NULL;
     return settings || report->settings ? "the recorded results were made with other settings"

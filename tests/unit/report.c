@@ -175,6 +175,13 @@ Test(report, the_recipe_decides)
     report = build("changed.jsonl");
     cr_expect_eq(report->recorded.count, 0);
     gb_report_free(report);
+    put("world.jsonl",
+        "{\"table\": \"x/table1\", \"scale\": \"mini\", \"collection\": \"world-2\", "
+        "\"recipe\": \"1-2\"}\n"
+        "{\"row\": \"span\", \"seed\": 42, \"column\": \"dev:MRR@10\", \"value\": 0.3}\n");
+    report = build("world.jsonl");
+    cr_expect_eq(report->recorded.count, 0, "the same commands on another collection");
+    gb_report_free(report);
 }
 
 Test(report, recording_adds_and_replaces_seeds)
