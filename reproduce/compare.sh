@@ -60,15 +60,16 @@ table_on() # A|B ARGUMENTS...
 {
     side=$1
     shift
-    set -- sh "$here/reproduce" "$table" "$@" --scale "$scale" --out "$out/$side"
+    set -- sh "$here/reproduce" "$table" "$@" --scale "$scale" --data "$data_dir" --out "$out/$side"
     [ "$jobs" = auto ] || set -- "$@" --jobs "$jobs"
     if [ "${seeds%% *}" = "${seeds% }" ]; then
-        set -- "$@" --seed "$seeds"
+        set -- "$@" --seed "${seeds% }"
     else
         set -- "$@" --seeds "$(echo "$seeds" | wc -w)"
     fi
     [ -z "$own_collection" ] || set -- "$@" --collection "$own_collection"
     [ -z "$own_queries" ] || set -- "$@" --queries "$own_queries"
+    [ -z "$writer" ] || set -- "$@" --generator "$writer"
     for change in $changes; do
         set -- "$@" --set "$change"
     done

@@ -1,7 +1,7 @@
 # What the scripts of the tables are written in (POSIX sh, sourced by reproduce). Each function runs
 # one step, `gabbro STEP ...`, which prints the folder of the step; a finished step is not run again.
 # Settings come from scales/<scale>; see there for their meaning.
-# shellcheck shell=sh disable=SC2154 # the settings, and what reproduce sets
+# shellcheck shell=sh disable=SC2034,SC2154 # the settings, and what reproduce sets
 
 say()
 {
@@ -36,6 +36,11 @@ find_gabbro()
     done
     : "${gabbro:=$(command -v gabbro || true)}"
     [ -n "$gabbro" ] || fail 2 "the program gabbro was not found (build it: reproduce/run ${table:-list})"
+}
+
+# $tables_dir: given, or that of this source tree or installation; else empty, the program's own
+find_tables()
+{
     tables_dir=${GABBRO_TABLES:-}
     [ -n "$tables_dir" ] || [ ! -f "$here/../tables/tables.tsv" ] || tables_dir=$here/../tables
 }
@@ -197,8 +202,12 @@ public_folder() # NAME
         stand_in "$1"
         return
     }
-    [ "$dry_run" != no ] && [ "$dry_run" != ahead ] || [ -d "$data_dir/$1" ] ||
-        fail 3 "no folder $data_dir/$1 (see --data): gabbro data fetch $1 --to $data_dir/$1"
+    if { [ "$dry_run" = no ] || [ "$dry_run" = ahead ]; } && [ ! -d "$data_dir/$1" ]; then
+        how="gabbro data fetch $1 --to $data_dir/$1"
+        "$gabbro" data fetch "$1" --dry-run >/dev/null 2>&1 ||
+            how="it cannot be fetched, its files must be put there (datasets/README.md)"
+        fail 3 "no folder $data_dir/$1 (see --data): $how"
+    fi
     printf '%s\n' "$data_dir/$1"
 }
 
@@ -395,9 +404,9 @@ pretrain_step()
     condenser | cocondenser) set -- "$@" --head-layers "$condenser_head_layers" ;;
     contriever) set -- "$@" --queue "$contriever_queue" --momentum "$contriever_momentum" ;;
     esac
+    # shellcheck disable=SC2086 # options are words
     case $objective in
     contriever) ;; # its queue wants a batch at once
-    # shellcheck disable=SC2086 # options are words
     *) set -- "$@" ${micro_batch:+--micro-batch "$micro_batch"} $rank_options ;;
     esac
     [ "$objective" != cotmae ] ||
@@ -519,11 +528,12 @@ results_begin()
     results_draft=$out/.results.$$
     trap 'rm -f "$results_draft" "$jobs_dir/worker.$worker"' EXIT
     # What decides the results, the same on every device: the steps and their options. Settings that
-    # the table does not use are not in it.
+    # the table does not use are not in it, nor is the place of public collections.
+    data_pattern=$(printf '%s' "$data_dir/" | sed 's/[][\\.*^$|]/\\&/g')
     recipe=$( (
         seeds=42 step_flags='' rank_options=${rank_options:+--shares $shares}
         run_script yes
-    ) | cksum | tr ' ' -)
+    ) | sed "s|$data_pattern||g" | cksum | tr ' ' -)
     # Better now than after the training.
     { mkdir -p "$out" && true >"$results_draft" && rm "$results_draft"; } 2>/dev/null ||
         fail 3 "cannot write to the folder $out (see --out)"

@@ -1,6 +1,7 @@
 # Set-up shared by reproduce/run and tests/run: finds what is missing, installs it, builds.
 # To be sourced (POSIX sh) with gabbro_root set to the top of the source tree.
 # Everything here goes to stderr: stdout belongs to the results.
+# shellcheck shell=sh
 : "${gabbro_root:?}"
 
 # Packages by their Debian names (the same in Debian 12 and 13 and in Ubuntu 24.04).

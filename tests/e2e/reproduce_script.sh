@@ -41,6 +41,7 @@ END
 chmod +x "$work/gabbro"
 WORK=$work GABBRO=$work/gabbro GABBRO_TABLES=$work
 export WORK GABBRO GABBRO_TABLES
+cp "$(dirname -- "$reproduce")/../tables/tables.tsv" "$work" || exit 1
 
 run() # ARGUMENTS...: status in $status, output in $work/stdout and stderr
 {
@@ -114,6 +115,14 @@ for at in collection pretrain mine evaluate; do
 done
 unset FAIL_AT
 
+for alias in main costa-granularity token-coverage; do
+    run "$alias" --dry-run --out "$work/none"
+    expect "the name $alias is taken" [ "$status" = 0 ]
+done
+sh "$(dirname -- "$reproduce")/run" --help --no-install >"$work/stdout" 2>"$work/stderr" </dev/null
+expect "help does not build" [ ! -s "$work/stderr" ]
+expect "and tells of --no-install" grep -q -e --no-install "$work/stdout"
+
 run table1 --dry-run --out "$work/none"
 expect "a dry run succeeds" [ "$status" = 0 ]
 expect "runs nothing" [ ! -s "$work/log" ]
@@ -148,6 +157,8 @@ expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1'
 unset FAIL_AT FAIL_WITH
 run list
 expect "studies are listed" grep -q '^study/queries ' "$work/stdout"
+expect "tables with their other names" grep -q '^qac/table1 .*(also: table1, main)$' "$work/stdout"
+expect "figures too" grep -q '^bow/fig2 .*(also: token-coverage)$' "$work/stdout"
 GABBRO=$work/gabbro
 
 study=$work/study/results.jsonl
@@ -176,6 +187,17 @@ expect "but count in full: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 .* 
 run qac/table1 --scale paper --data "$work/nothing" --out "$work/paper"
 expect "to be run they must be" [ "$status" = 3 ]
 expect "it says how" grep -q 'gabbro data fetch msmarco-passage-titles --to' "$work/stderr"
+FAIL_AT=data FAIL_WITH=2 run qac/table1 --scale paper --data "$work/nothing" --out "$work/paper"
+expect "where the manifest has it" grep -q 'cannot be fetched' "$work/stderr"
+for place in here there; do
+    for set in msmarco-passage-titles bert-base-uncased condenser msmarco-document; do
+        mkdir -p "$work/$place/$set"
+    done
+    run qac/table1 --scale paper --data "$work/$place" --out "$work/paper.$place" --quiet
+    expect "a public collection $place" [ "$status" = 0 ]
+done
+recipe_of() { sed -n 's/.*"recipe": "\([^"]*\)".*/\1/p' "$1/results.jsonl"; }
+expect "its place is no part of the recipe" [ "$(recipe_of "$work/paper.here")" = "$(recipe_of "$work/paper.there")" ]
 run plan
 expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
 
@@ -200,6 +222,11 @@ expect "both run" [ "$(count '^report .*--out .*/both/[AB]' "$work/log")" = 2 ]
 expect "with the settings" [ "$(count '^pretrain mlm .*--steps 7' "$work/log")" = 2 ]
 expect "their cells are compared" grep -q "^compared compare-devices --tables $work/both/A $work/both/B\$" "$work/stdout"
 expect "and the first training" grep -q '^compared .* 0 1,X=2,Y=3 --steps 10 -- pretrain mlm ' "$work/stdout"
+run table1 --out "$work/both" --quiet --compare-devices 0,1 --seeds 1 --generator "$work" --data "$work/here"
+expect "both with the same generator, and the first training" \
+    [ "$status $(count "^generate --model $work " "$work/log")" = '0 3' ]
+run table1 --out "$work/both" --compare-devices 0,1 --ranks 2
+expect "ranks are not compared" [ "$status" = 2 ]
 run table1 --out "$work/both" --compare-devices 0
 expect "one device is not enough" [ "$status" = 2 ]
 run table1 --out "$work/both" --compare-devices 0,1 --record
