@@ -206,6 +206,7 @@ FILE *gb_out_stream(gb_out *out);
 bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on failure */
 void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
 bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status);
+bool gb_text_write(const gb_text *text, const char *path, gb_status *status); /* GB_MEMORY if it failed */
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
 /* Line reader over plain or gzip files (told apart by content), for TSV, JSONL, qrels. Lines have

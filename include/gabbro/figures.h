@@ -62,9 +62,6 @@ const char *gb_coverage_variant_name(size_t variant); /* "plain, own" ... */
  * drawing (tokens.svg, .png); variants.tsv, if there are any; one page with curves, texts and best
  * tokens: a file that needs nothing else, usable without scripts, better with them. */
 bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_status *status);
-void gb_coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out);
-void gb_coverage_tsv(const gb_coverage_view *view, gb_text *out);
-void gb_coverage_variants_tsv(const gb_coverage_view *view, gb_text *out);
 /* The texts on a terminal: best tokens of every model, hits as [token] or, with colors, green. */
 void gb_coverage_terminal(const gb_coverage_view *view, bool colors, gb_text *out);
 

@@ -280,6 +280,12 @@ bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status
     return gb_out_commit(out, status);
 }
 
+bool gb_text_write(const gb_text *text, const char *path, gb_status *status)
+{
+    return (!text->failed || gb_fail_memory(status, "putting a text together")) &&
+           gb_write_file(path, text->data, text->length, status);
+}
+
 bool gb_copy_file(const char *from, const char *to, gb_status *status)
 {
     size_t length;

@@ -41,8 +41,7 @@ typedef struct fetch_options {
 static void say_file(const gb_source_file *file, const char *folder)
 {
     char *path = gb_path_join(NULL, folder, file->name);
-    const gb_version *newest =
-        file->version_count ? &file->versions[file->version_count - 1] : NULL;
+    const gb_version *newest = gb_version_newest(file);
     if (newest && newest->bytes)
         printf("  %-44s %14llu bytes", file->name, (unsigned long long)newest->bytes);
     else
@@ -140,9 +139,7 @@ static bool record(const char *folder, const gb_source_file *file, const gb_seen
     compared_with(file, seen, compared);
     gb_text_printf(&text, "%s\t%llu\t%s\t%s\t%s\t%s\n", file->name, (unsigned long long)seen->bytes,
                    seen->sha256, seen->md5, seen->from, compared);
-    if (ok)
-        ok = text.failed ? gb_fail_memory(status, "noting a file")
-                         : gb_write_file(path, text.data, text.length, status);
+    ok = ok && gb_text_write(&text, path, status);
     gb_text_free(&text);
     free(path);
     if (ok)

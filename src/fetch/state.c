@@ -38,8 +38,7 @@ bool gb_remote_save(const char *path, const gb_remote *remote, gb_status *status
     gb_text text = {0};
     gb_text_printf(&text, "url %s\netag %s\nmodified %s\ntotal %llu\n", remote->url, remote->etag,
                    remote->modified, (unsigned long long)remote->total);
-    bool ok = text.failed ? gb_fail_memory(status, "noting where a file comes from")
-                          : gb_write_file(path, text.data, text.length, status);
+    bool ok = gb_text_write(&text, path, status);
     gb_text_free(&text);
     return ok;
 }

@@ -1,6 +1,7 @@
 /* Token coverage: curves, tables, the page and the terminal. */
 #include "coverage.h"
 #include "page.h"
+#include "plot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +71,6 @@ static bool curves(const gb_coverage_view *view, const char *folder, gb_text *in
                                          "share of the top k that the text has"};
     double *values = curve_values(view, status);
     gb_series *series = gb_alloc(view->model_count, sizeof *series, status);
-    char *svg = gb_path_join(status, folder, "curve.svg");
-    char *png = gb_path_join(status, folder, "curve.png");
     for (size_t m = 0; values && series && m < view->model_count; m++)
         series[m] = (gb_series){.label = view->models[m],
                                 .x = values,
@@ -90,17 +89,13 @@ static bool curves(const gb_coverage_view *view, const char *folder, gb_text *in
                         .width = 620,
                         .height = 400,
                         .alt = "Share of tokens recovered over k, a curve for each model"};
-    bool ok = values && series && svg && png && gb_figure_write_svg(&figure, svg, status) &&
-              gb_figure_write_png(&figure, png, status) &&
-              gb_figure_svg(&figure, "curve", inlined, status);
-    free(svg);
-    free(png);
+    bool ok = values && series && figure_files(&figure, folder, "curve", inlined, status);
     free(series);
     free(values);
     return ok;
 }
 
-void gb_coverage_tsv(const gb_coverage_view *view, gb_text *out)
+static void coverage_tsv(const gb_coverage_view *view, gb_text *out)
 {
     gb_text_printf(out, "model\tk\tset\tmultiset\ttop\n");
     for (size_t m = 0; m < view->model_count; m++)
@@ -120,7 +115,7 @@ const char *gb_coverage_variant_name(size_t variant)
     return names[variant];
 }
 
-void gb_coverage_variants_tsv(const gb_coverage_view *view, gb_text *out)
+static void variants_tsv(const gb_coverage_view *view, gb_text *out)
 {
     gb_text_printf(out, "model\tprojection\tk\tset\tmultiset\ttop\n");
     for (size_t m = 0; m < view->model_count; m++)
@@ -276,7 +271,7 @@ static void variants_html(const gb_coverage_view *view, gb_text *out)
     gb_text_printf(out, "</tbody></table></div>\n");
 }
 
-void gb_coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out)
+static void coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out)
 {
     page_begin(out, "Token coverage", style);
     page_element(out, "h1", NULL, "Token coverage");
@@ -303,29 +298,20 @@ void gb_coverage_html(const gb_coverage_view *view, const char *svg, gb_text *ou
     page_end(out);
 }
 
-static bool write_text(const char *folder, const char *name, const gb_text *text, gb_status *status)
-{
-    char *path = gb_path_join(status, folder, name);
-    bool ok = path && (!text->failed || gb_fail_memory(status, "writing token coverage")) &&
-              gb_write_file(path, text->data, text->length, status);
-    free(path);
-    return ok;
-}
-
 bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_status *status)
 {
     gb_text svg = {0}, html = {0}, tsv = {0};
     bool ok = curves(view, folder, &svg, status) && coverage_tokens(view, folder, status);
     if (ok) {
-        gb_coverage_html(view, svg.data, &html);
-        gb_coverage_tsv(view, &tsv);
-        ok = write_text(folder, "coverage.html", &html, status) &&
-             write_text(folder, "coverage.tsv", &tsv, status);
+        coverage_html(view, svg.data, &html);
+        coverage_tsv(view, &tsv);
+        ok = page_write(folder, "coverage.html", &html, status) &&
+             page_write(folder, "coverage.tsv", &tsv, status);
     }
     if (ok && view->variants) {
         tsv.length = 0;
-        gb_coverage_variants_tsv(view, &tsv);
-        ok = write_text(folder, "variants.tsv", &tsv, status);
+        variants_tsv(view, &tsv);
+        ok = page_write(folder, "variants.tsv", &tsv, status);
     }
     gb_text_free(&svg);
     gb_text_free(&html);

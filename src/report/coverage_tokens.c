@@ -9,20 +9,6 @@
 
 enum { MARGIN = 16, COLUMN = 150, LINE = 19, MOST_TEXT = 90 }; /* pt; tokens of the text shown */
 
-static void font(cairo_t *cr, double size, bool bold)
-{
-    cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(cr, size);
-}
-
-static double width_of(cairo_t *cr, const char *text)
-{
-    cairo_text_extents_t extents;
-    cairo_text_extents(cr, text, &extents);
-    return extents.x_advance;
-}
-
 static double page_width(const gb_coverage_view *view)
 {
     double columns = view->model_count > 3 ? (double)view->model_count : 3;
@@ -34,14 +20,14 @@ static double draw_text(cairo_t *cr, const gb_coverage_view *view, double y, boo
 {
     const gb_coverage_text *text = &view->texts[0];
     double x = MARGIN, right = page_width(view) - MARGIN;
-    font(cr, 11, false);
+    plot_font(cr, 11, false);
     cairo_set_source_rgb(cr, .1, .1, .1);
     for (size_t i = 0; i < text->length && i <= MOST_TEXT; i++) {
         bool inside = i && gb_vocab_is_continuation(view->vocab, text->ids[i]);
         const char *token = gb_vocab_token(view->vocab, text->ids[i]) + (inside ? 2 : 0);
         if (i == MOST_TEXT)
             token = "...";
-        double width = width_of(cr, token), space = i && !inside ? 3.5 : 0;
+        double width = plot_width(cr, token), space = i && !inside ? 3.5 : 0;
         if (x + space + width > right && x > MARGIN) {
             x = MARGIN;
             y += 15;
@@ -58,8 +44,8 @@ static double draw_text(cairo_t *cr, const gb_coverage_view *view, double y, boo
 
 static void draw_token(cairo_t *cr, const char *token, bool hit, double x, double y)
 {
-    font(cr, 11, hit);
-    double width = fmin(width_of(cr, token), COLUMN - 26) + 10;
+    plot_font(cr, 11, hit);
+    double width = fmin(plot_width(cr, token), COLUMN - 26) + 10;
     cairo_rectangle(cr, x, y - 12, width, LINE - 3);
     if (hit) {
         cairo_set_source_rgb(cr, .72, .89, .77);
@@ -88,11 +74,11 @@ static void draw_model(cairo_t *cr, const gb_coverage_view *view, size_t model, 
     cairo_rectangle(cr, x - 1, y - 20, COLUMN - 8, 4000);
     cairo_clip(cr);
     cairo_set_source_rgb(cr, .1, .1, .1);
-    font(cr, 11, true);
+    plot_font(cr, 11, true);
     cairo_move_to(cr, x, y);
     cairo_show_text(cr, view->models[model]);
     snprintf(count, sizeof count, "%u of %u are hits", hits, coverage_listed(view));
-    font(cr, 10, false);
+    plot_font(cr, 10, false);
     cairo_move_to(cr, x, y + 15);
     cairo_show_text(cr, count);
     for (uint32_t k = 0; k < coverage_listed(view); k++)
@@ -105,7 +91,7 @@ static void paint(cairo_t *cr, const void *self, gb_text *hover)
 {
     const gb_coverage_view *view = self;
     (void)hover;
-    font(cr, 12, true);
+    plot_font(cr, 12, true);
     cairo_set_source_rgb(cr, .1, .1, .1);
     cairo_move_to(cr, MARGIN, 22);
     cairo_show_text(cr, view->texts[0].name);
@@ -131,11 +117,5 @@ bool coverage_tokens(const gb_coverage_view *view, const char *folder, gb_status
         return true;
     plot_page page = {paint, view, page_width(view), page_height(view),
                       "Best tokens of each model for one text, those that the text has are filled"};
-    char *svg = gb_path_join(status, folder, "tokens.svg");
-    char *png = gb_path_join(status, folder, "tokens.png");
-    bool ok = svg && png && plot_page_write_svg(&page, svg, status) &&
-              plot_page_write_png(&page, png, status);
-    free(svg);
-    free(png);
-    return ok;
+    return plot_page_files(&page, folder, "tokens", NULL, status);
 }

@@ -1,4 +1,5 @@
 /* table.csv and table.tex: the cells for other programs. */
+#include "page.h"
 #include "private.h"
 
 #include <math.h>
@@ -138,9 +139,8 @@ void gb_report_latex(const gb_report *report, gb_text *out)
 {
     gb_text title = {0};
     title_text(report, &title);
-    gb_text_printf(out, "%% %s (%s, scale %s)\n",
-                   title.data && !title.failed ? title.data : report->spec->title,
-                   report->spec->name, report->scale);
+    gb_text_printf(out, "%% %s (%s, scale %s)\n", text_words(&title, out), report->spec->name,
+                   report->scale);
     gb_text_free(&title);
     head_tex(report, out);
     const char *group = "";

@@ -3,6 +3,7 @@
 #include "gabbro/retrieve.h"
 #include "private.h"
 #include "page.h"
+#include "plot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -172,7 +173,7 @@ static bool count_up(const curves *c, numbers *n, gb_status *status)
 
 /* ---- files ---- */
 
-static bool draw(const curves *c, const numbers *n, const char *svg, const char *png, gb_text *page,
+static bool draw(const curves *c, const numbers *n, const char *dir, gb_text *page,
                  gb_status *status)
 {
     gb_series series[MOST_SERIES];
@@ -206,8 +207,7 @@ static bool draw(const curves *c, const numbers *n, const char *svg, const char 
                     .baseline_count = dashed,
                     .log_x = json_is_true(json_object_get(c->header, "log_x"))};
     gb_figure figure = {.plots = &plot, .count = 1, .alt = c->title};
-    return gb_figure_write_svg(&figure, svg, status) && gb_figure_write_png(&figure, png, status) &&
-           gb_figure_svg(&figure, "figure", page, status);
+    return figure_files(&figure, dir, "figure", page, status);
 }
 
 static void table(const curves *c, const numbers *n, gb_text *out)
@@ -237,21 +237,12 @@ static void page_of(const curves *c, const char *svg, const char *listing, gb_te
     page_end(out);
 }
 
-static bool write_text(const char *dir, const char *name, const gb_text *text, gb_status *status)
-{
-    char *path = gb_path_join(status, dir, name);
-    bool ok = path && (text->failed ? gb_fail_memory(status, "writing a figure")
-                                    : gb_write_file(path, text->data, text->length, status));
-    free(path);
-    return ok;
-}
-
 static bool write_json(const curves *c, const char *dir, gb_status *status)
 {
     char *words = json_dumps(c->header, JSON_SORT_KEYS | JSON_INDENT(1));
     gb_text text = {0};
     gb_text_printf(&text, "%s\n", words ? words : "");
-    bool ok = words ? write_text(dir, "figure.json", &text, status)
+    bool ok = words ? page_write(dir, "figure.json", &text, status)
                     : gb_fail_memory(status, "writing a figure");
     free(words);
     gb_text_free(&text);
@@ -261,22 +252,18 @@ static bool write_json(const curves *c, const char *dir, gb_status *status)
 static bool write_files(const curves *c, const char *dir, gb_status *status)
 {
     numbers *n = gb_alloc(1, sizeof *n, status);
-    char *svg_path = gb_path_join(status, dir, "figure.svg");
-    char *png_path = gb_path_join(status, dir, "figure.png");
     gb_text svg = {0}, listing = {0}, page = {0};
-    bool ok = n && svg_path && png_path && gb_make_dirs(dir, status) && count_up(c, n, status) &&
-              draw(c, n, svg_path, png_path, &svg, status);
+    bool ok =
+        n && gb_make_dirs(dir, status) && count_up(c, n, status) && draw(c, n, dir, &svg, status);
     if (ok) {
         table(c, n, &listing);
-        page_of(c, svg.data, listing.failed ? "" : listing.data, &page);
-        ok = write_text(dir, "figure.tsv", &listing, status) &&
-             write_text(dir, "figure.html", &page, status) && write_json(c, dir, status);
+        page_of(c, svg.data, text_words(&listing, &page), &page);
+        ok = page_write(dir, "figure.tsv", &listing, status) &&
+             page_write(dir, "figure.html", &page, status) && write_json(c, dir, status);
     }
     gb_text_free(&svg);
     gb_text_free(&listing);
     gb_text_free(&page);
-    free(svg_path);
-    free(png_path);
     free(n);
     return ok;
 }

@@ -7,32 +7,17 @@
 
 static void head(const gb_report *report, gb_text *out)
 {
-    gb_text title = {0};
+    gb_text title = {0}, line = {0};
     title_text(report, &title);
-    const char *words = title.data && !title.failed ? title.data : report->spec->title;
+    const char *words = text_words(&title, out);
     page_begin(out, words, "");
     page_element(out, "h1", NULL, words);
-    gb_text_free(&title);
-    gb_text line = {0};
-    gb_text_printf(&line, "%s, %s. Scale %s, collection %s%s%s. This run: ", report->spec->name,
-                   report->spec->source, report->scale, report->collection,
-                   report->generator[0] ? ", generated queries: " : "", report->generator);
-    seeds_text(&report->here, &line);
-    if (report->recorded.count) {
-        gb_text_printf(&line, "; recorded: ");
-        seeds_text(&report->recorded, &line);
-        gb_text_printf(&line, ".");
-    } else {
-        gb_text_printf(&line, "; recorded: none (%s).", report->recorded_note);
-    }
-    const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
-    if (run && run->device[0])
-        gb_text_printf(&line, " Device: %s%s%s%s%.16s.", run->device, run->driver[0] ? ", " : "",
-                       run->driver, run->kernels[0] ? ", kernels " : "", run->kernels);
-    if (!line.failed)
-        page_element(out, "p", NULL, line.data);
+    origin_text(report, &line);
+    device_text(report, " Device: ", ".", &line);
+    page_element(out, "p", NULL, text_words(&line, out));
     if (report->notes[0])
         page_element(out, "p", NULL, report->notes);
+    gb_text_free(&title);
     gb_text_free(&line);
 }
 
@@ -105,8 +90,7 @@ static void verdict_html(const gb_judgement *judgement, const char *before, gb_t
     gb_text text = {0};
     gb_text_printf(&text, "%s", before);
     verdict_text(judgement, &text);
-    if (!text.failed)
-        page_element(out, "span", verdict_class(judgement), text.data);
+    page_element(out, "span", verdict_class(judgement), text_words(&text, out));
     gb_text_free(&text);
 }
 
@@ -117,7 +101,7 @@ static void row_html(const gb_report *report, size_t index, gb_text *out)
     gb_text_printf(out, "<tr><td>");
     page_escaped(out, report->spec->rows[index].label);
     if (note.length)
-        gb_text_printf(out, " <span class=\"undecided\">(%s)</span>", note.data);
+        gb_text_printf(out, " <span class=\"undecided\">(%s)</span>", text_words(&note, out));
     gb_text_free(&note);
     gb_text_printf(out, "</td>");
     for (size_t c = 0; c < report->column_count; c++)

@@ -1,5 +1,6 @@
 /* table.json, and all files together. */
 #include "gabbro/retrieve.h"
+#include "page.h"
 #include "private.h"
 
 #include <math.h>
@@ -198,15 +199,6 @@ bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status)
     return true;
 }
 
-static bool write_one(const char *folder, const char *name, const gb_text *text, gb_status *status)
-{
-    char *path = gb_path_join(status, folder, name);
-    bool ok = path && (!text->failed || gb_fail_memory(status, "writing the table")) &&
-              gb_write_file(path, text->data, text->length, status);
-    free(path);
-    return ok;
-}
-
 bool gb_report_write(const gb_report *report, const char *folder, gb_status *status)
 {
     gb_text markdown = {0}, html = {0}, json = {0}, csv = {0}, latex = {0};
@@ -215,11 +207,11 @@ bool gb_report_write(const gb_report *report, const char *folder, gb_status *sta
     gb_report_csv(report, &csv);
     gb_report_latex(report, &latex);
     bool ok = gb_report_json(report, &json, status) && gb_make_dirs(folder, status) &&
-              write_one(folder, "table.md", &markdown, status) &&
-              write_one(folder, "table.html", &html, status) &&
-              write_one(folder, "table.csv", &csv, status) &&
-              write_one(folder, "table.tex", &latex, status) &&
-              write_one(folder, "table.json", &json, status);
+              page_write(folder, "table.md", &markdown, status) &&
+              page_write(folder, "table.html", &html, status) &&
+              page_write(folder, "table.csv", &csv, status) &&
+              page_write(folder, "table.tex", &latex, status) &&
+              page_write(folder, "table.json", &json, status);
     gb_text_free(&markdown);
     gb_text_free(&html);
     gb_text_free(&json);

@@ -1,6 +1,7 @@
 /* A query and its candidates: plots in the plane and in space, a table, a page. */
 #include "gabbro/figures.h"
 #include "page.h"
+#include "plot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,17 +85,9 @@ static bool panel_make(panel *p, const gb_map *map, const double *x, const doubl
 static bool write_figure(const gb_figure *figure, const char *folder, const char *name,
                          gb_text *inlined, gb_status *status)
 {
-    char *svg = gb_format(status, "%s/%s.svg", folder, name);
-    char *png = gb_format(status, "%s/%s.png", folder, name);
-    bool ok = svg && png && gb_figure_write_svg(figure, svg, status) &&
-              gb_figure_write_png(figure, png, status);
-    if (ok) {
-        gb_text_printf(inlined, "<figure>");
-        ok = gb_figure_svg(figure, name, inlined, status);
-        gb_text_printf(inlined, "</figure>\n");
-    }
-    free(svg);
-    free(png);
+    gb_text_printf(inlined, "<figure>");
+    bool ok = figure_files(figure, folder, name, inlined, status);
+    gb_text_printf(inlined, "</figure>\n");
     return ok;
 }
 
@@ -180,18 +173,21 @@ static double pixel(double at)
     return SPACE / 2 * (1 + .94 * at);
 }
 
-static void frames_json(const gb_map *map, gb_arena *arena, gb_text *out, gb_status *status)
+static bool frames_json(const gb_map *map, gb_arena *arena, gb_text *out, gb_status *status)
 {
     gb_text_printf(out, "[");
     for (int f = 0; f < FRAMES; f++) {
         const double *at = turned(map, 360.0 * f / FRAMES, arena, status);
+        if (!at)
+            return false;
         gb_text_printf(out, "%s[", f ? "," : "");
-        for (uint32_t i = 0; at && i < map->count; i++)
+        for (uint32_t i = 0; i < map->count; i++)
             gb_text_printf(out, "%s%.0f,%.0f", i ? "," : "", pixel(at[i]),
                            pixel(-at[map->count + i]));
         gb_text_printf(out, "]");
     }
     gb_text_printf(out, "]");
+    return true;
 }
 
 /* One model in space; the points are moved by the script. */
@@ -213,7 +209,8 @@ static bool space_html(const gb_map *map, gb_arena *arena, gb_text *out, gb_stat
                    "</figcaption><svg role=\"img\" viewBox=\"0 0 %d %d\" width=\"%d\" "
                    "height=\"%d\" data-frames=\"",
                    SPACE, SPACE, SPACE, SPACE);
-    frames_json(map, arena, out, status);
+    if (!frames_json(map, arena, out, status))
+        return false;
     gb_text_printf(out, "\">\n");
     for (uint32_t n = 1; n <= map->count; n++) {
         uint32_t i = n % map->count; /* the query last, above the others */
@@ -275,15 +272,6 @@ static void table_tsv(const gb_map *maps, size_t count, gb_text *out)
         }
 }
 
-static bool write_text(const char *folder, const char *name, const gb_text *text, gb_status *status)
-{
-    char *path = gb_path_join(status, folder, name);
-    bool ok = path && (!text->failed || gb_fail_memory(status, "drawing candidates")) &&
-              gb_write_file(path, text->data, text->length, status);
-    free(path);
-    return ok;
-}
-
 static bool page(const gb_map *maps, size_t count, const char *about, const char *folder,
                  gb_arena *arena, gb_text *out, gb_status *status)
 {
@@ -317,8 +305,8 @@ bool gb_map_write(const gb_map *maps, size_t count, const char *about, const cha
     bool ok = arena && page(maps, count, about, folder, arena, &html, status);
     if (ok) {
         table_tsv(maps, count, &tsv);
-        ok = write_text(folder, "tsne.html", &html, status) &&
-             write_text(folder, "tsne.tsv", &tsv, status);
+        ok = page_write(folder, "tsne.html", &html, status) &&
+             page_write(folder, "tsne.tsv", &tsv, status);
     }
     gb_text_free(&html);
     gb_text_free(&tsv);

@@ -1,4 +1,5 @@
 /* table.md */
+#include "page.h"
 #include "private.h"
 
 #include <math.h>
@@ -91,7 +92,7 @@ static void table(const gb_report *report, gb_text *out)
         gb_text note = {0};
         row_note(report, r, &note);
         if (note.length)
-            gb_text_printf(out, " (%s)", note.data);
+            gb_text_printf(out, " (%s)", text_words(&note, out));
         gb_text_free(&note);
         gb_text_printf(out, " |");
         for (size_t c = 0; c < report->column_count; c++) {
@@ -168,25 +169,12 @@ static void deviations(const gb_report *report, gb_text *out)
 
 void gb_report_markdown(const gb_report *report, gb_text *out)
 {
-    const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
     gb_text_printf(out, "# ");
     title_text(report, out);
-    gb_text_printf(out, "\n\n%s, %s. Scale %s, collection %s", report->spec->name,
-                   report->spec->source, report->scale, report->collection);
-    if (report->generator[0])
-        gb_text_printf(out, ", generated queries: %s", report->generator);
-    gb_text_printf(out, ". This run: ");
-    seeds_text(&report->here, out);
-    if (report->recorded.count) {
-        gb_text_printf(out, "; recorded: ");
-        seeds_text(&report->recorded, out);
-        gb_text_printf(out, ".\n");
-    } else {
-        gb_text_printf(out, "; recorded: none (%s).\n", report->recorded_note);
-    }
-    if (run && run->device[0])
-        gb_text_printf(out, "Device: %s%s%s%s%.16s.\n", run->device, run->driver[0] ? ", " : "",
-                       run->driver, run->kernels[0] ? ", kernels " : "", run->kernels);
+    gb_text_printf(out, "\n\n");
+    origin_text(report, out);
+    gb_text_printf(out, "\n");
+    device_text(report, "Device: ", ".\n", out);
     if (report->notes[0])
         gb_text_printf(out, "\nCollection: %s.\n", report->notes);
     table(report, out);

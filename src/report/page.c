@@ -1,6 +1,7 @@
 /* What all HTML pages share: head and style, escaping. */
 #include "page.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char style[] =
@@ -54,6 +55,20 @@ void page_begin(gb_text *out, const char *title, const char *more_style)
                         "<meta name=\"viewport\" content=\"width=device-width\">\n");
     page_element(out, "title", NULL, title);
     gb_text_printf(out, "\n<style>\n%s%s</style>\n</head>\n<body>\n", style, more_style);
+}
+
+bool page_write(const char *folder, const char *name, const gb_text *text, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    bool ok = path && gb_text_write(text, path, status);
+    free(path);
+    return ok;
+}
+
+const char *text_words(const gb_text *part, gb_text *out)
+{
+    out->failed = out->failed || part->failed;
+    return part->failed || !part->data ? "" : part->data;
 }
 
 void page_end(gb_text *out)

@@ -36,14 +36,14 @@ static void ink(cairo_t *cr, double dark)
     cairo_set_source_rgb(cr, 1 - dark, 1 - dark, 1 - dark);
 }
 
-static void font(cairo_t *cr, double size, bool bold)
+void plot_font(cairo_t *cr, double size, bool bold)
 {
     cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
                            bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(cr, size);
 }
 
-static double width_of(cairo_t *cr, const char *text)
+double plot_width(cairo_t *cr, const char *text)
 {
     cairo_text_extents_t extents;
     cairo_text_extents(cr, text, &extents);
@@ -53,7 +53,7 @@ static double width_of(cairo_t *cr, const char *text)
 /* Anchored at x by `align` (0 left, .5 middle, 1 right) on the baseline y. */
 static void write_text(cairo_t *cr, double x, double y, double align, const char *text)
 {
-    cairo_move_to(cr, x - align * width_of(cr, text), y);
+    cairo_move_to(cr, x - align * plot_width(cr, text), y);
     cairo_show_text(cr, text);
     cairo_new_path(cr);
 }
@@ -135,10 +135,10 @@ static double tick_width(const panel *p)
 {
     tick ticks[MOST_TICKS];
     double widest = 0;
-    font(p->cr, SMALL, false);
+    plot_font(p->cr, SMALL, false);
     size_t count = axes_ticks(p->y, false, (size_t)(p->box[3] / 40) + 1, ticks);
     for (size_t i = 0; i < count; i++)
-        widest = fmax(widest, width_of(p->cr, ticks[i].label));
+        widest = fmax(widest, plot_width(p->cr, ticks[i].label));
     return widest;
 }
 
@@ -170,11 +170,11 @@ static void axes(const panel *p, const double box[4])
     double middle = p->box[0] + p->box[2] / 2;
     ink(cr, .9);
     if (p->plot->title) {
-        font(cr, LARGE, true);
+        plot_font(cr, LARGE, true);
         write_text(cr, p->plot->bare ? middle : p->box[0], box[1] + 17, p->plot->bare ? .5 : 0,
                    p->plot->title);
     }
-    font(cr, NORMAL, false);
+    plot_font(cr, NORMAL, false);
     if (p->plot->x_label)
         write_text(cr, middle, box[1] + box[3] - 7, .5, p->plot->x_label);
     if (p->plot->y_label) {
@@ -185,7 +185,7 @@ static void axes(const panel *p, const double box[4])
         cairo_restore(cr);
     }
     cairo_set_line_width(cr, .8);
-    font(cr, SMALL, false);
+    plot_font(cr, SMALL, false);
     if (!p->plot->bare) {
         ticks_y(p);
         ticks_x(p);
@@ -319,7 +319,7 @@ void plot_draw(cairo_t *cr, const gb_plot *plot, const double box[4], gb_text *h
 /* A line of the legend at (x, y); returns its width. */
 static double legend_entry(cairo_t *cr, const gb_series *series, double x, double y, bool draw)
 {
-    double width = 26 + width_of(cr, series->label) + 18;
+    double width = 26 + plot_width(cr, series->label) + 18;
     if (!draw)
         return width;
     plot_color(cr, series->color, 1);
@@ -356,7 +356,7 @@ double plot_legend(cairo_t *cr, const gb_figure *figure, double top, double widt
 {
     double x = 14, y = top + 14;
     bool any = false;
-    font(cr, NORMAL, false);
+    plot_font(cr, NORMAL, false);
     for (size_t p = 0; p < figure->count; p++) {
         const gb_plot *plot = &figure->plots[p];
         for (size_t i = 0; i < plot->series_count + (p ? 0 : plot->baseline_count); i++) {

@@ -23,7 +23,14 @@ typedef struct plot_page {
 bool plot_page_svg(const plot_page *page, const char *prefix, gb_text *out, gb_status *status);
 bool plot_page_write_svg(const plot_page *page, const char *path, gb_status *status);
 bool plot_page_write_png(const plot_page *page, const char *path, gb_status *status);
+/* folder/NAME.svg, folder/NAME.png and, unless inlined is NULL, the element with ids NAME-... */
+bool plot_page_files(const plot_page *page, const char *folder, const char *name, gb_text *inlined,
+                     gb_status *status);
+bool figure_files(const gb_figure *figure, const char *folder, const char *name, gb_text *inlined,
+                  gb_status *status);
 void plot_fonts(cairo_t *cr); /* the same widths everywhere; pages come with it */
+void plot_font(cairo_t *cr, double size, bool bold);
+double plot_width(cairo_t *cr, const char *text); /* of text in that font, pt */
 void plot_color(cairo_t *cr, int color, double alpha);
 void plot_mark(cairo_t *cr, gb_mark mark, double x, double y, double size);
 void plot_dash(cairo_t *cr, const gb_series *series);

@@ -220,6 +220,27 @@ bool plot_page_write_png(const plot_page *page, const char *path, gb_status *sta
     return ok;
 }
 
+bool plot_page_files(const plot_page *page, const char *folder, const char *name, gb_text *inlined,
+                     gb_status *status)
+{
+    char *svg = gb_format(status, "%s/%s.svg", folder, name);
+    char *png = gb_format(status, "%s/%s.png", folder, name);
+    bool ok = svg && png && plot_page_write_svg(page, svg, status) &&
+              plot_page_write_png(page, png, status) &&
+              (!inlined || plot_page_svg(page, name, inlined, status));
+    free(svg);
+    free(png);
+    return ok;
+}
+
+bool figure_files(const gb_figure *figure, const char *folder, const char *name, gb_text *inlined,
+                  gb_status *status)
+{
+    painting p;
+    plot_page page = page_of(figure, &p);
+    return plot_page_files(&page, folder, name, inlined, status);
+}
+
 bool gb_figure_svg(const gb_figure *figure, const char *prefix, gb_text *out, gb_status *status)
 {
     painting p;

@@ -118,6 +118,10 @@ int claim_decimals(const gb_report *report, const gb_claim *claim);
 void title_text(const gb_report *report, gb_text *out);
 /* Paragraphs of the report in plain words: how to read it. */
 size_t reading_lines(const gb_report *report, const char *lines[8]);
+/* "TABLE, SOURCE. Scale ..., collection .... This run: ...; recorded: ...." */
+void origin_text(const gb_report *report, gb_text *out);
+/* Device, driver and kernels of this run between two texts; nothing where they are not known. */
+void device_text(const gb_report *report, const char *before, const char *behind, gb_text *out);
 /* "seed 42" or "5 seeds (42 43 44 45 46)" */
 void seeds_text(const gb_seed_runs *runs, gb_text *out);
 bool deviation_applies(const gb_report *report, const gb_deviation *deviation);

@@ -215,6 +215,28 @@ void seeds_text(const gb_seed_runs *runs, gb_text *out)
         gb_text_printf(out, "%s)", runs->count > 12 ? " ..." : "");
 }
 
+void origin_text(const gb_report *report, gb_text *out)
+{
+    gb_text_printf(out, "%s, %s. Scale %s, collection %s%s%s. This run: ", report->spec->name,
+                   report->spec->source, report->scale, report->collection,
+                   report->generator[0] ? ", generated queries: " : "", report->generator);
+    seeds_text(&report->here, out);
+    gb_text_printf(out, "; recorded: ");
+    if (report->recorded.count)
+        seeds_text(&report->recorded, out);
+    else
+        gb_text_printf(out, "none (%s)", report->recorded_note);
+    gb_text_append(out, ".", 1);
+}
+
+void device_text(const gb_report *report, const char *before, const char *behind, gb_text *out)
+{
+    const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
+    if (run && run->device[0])
+        gb_text_printf(out, "%s%s%s%s%s%.16s%s", before, run->device, run->driver[0] ? ", " : "",
+                       run->driver, run->kernels[0] ? ", kernels " : "", run->kernels, behind);
+}
+
 bool deviation_applies(const gb_report *report, const gb_deviation *deviation)
 {
     return word_in(deviation->scales, "all") || word_in(deviation->scales, report->scale) ||

@@ -20,6 +20,22 @@ static const char style[] =
     "@media (prefers-color-scheme:dark){a{color:#7fb8ff}}\n"
     "@media print{details>*{display:block}nav{display:none}}\n";
 
+/* The folder of a figure. */
+typedef struct site_figure {
+    const char *folder; /* as given */
+    const char *page;   /* its page, of `figures` */
+    bool listed;        /* on the front page: no table has it */
+    char slug[100];     /* name in links, unique in the site */
+} site_figure;
+
+/* All that was given. */
+typedef struct site_content {
+    site_table *tables;   /* [table_count] */
+    size_t table_count;   /* read */
+    site_figure *figures; /* [figure_count] */
+    size_t figure_count;  /* found */
+} site_content;
+
 /* Pages that a folder of a figure may have. */
 static const char *const figures[] = {"coverage.html", "tsne.html", "figure.html"};
 #define FIGURES (sizeof figures / sizeof *figures)
@@ -66,15 +82,6 @@ void site_slug(const char *text, char *slug, size_t size)
         slug[length++] = plain ? *text : '-';
     }
     slug[length] = '\0';
-}
-
-bool site_write(const char *out, const char *name, const gb_text *text, gb_status *status)
-{
-    char *path = gb_path_join(status, out, name);
-    bool ok = path && (!text->failed || gb_fail_memory(status, "writing the site")) &&
-              gb_write_file(path, text->data, text->length, status);
-    free(path);
-    return ok;
 }
 
 void site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
@@ -151,13 +158,13 @@ static bool open_table(site_table *table, const char *folder, const char *path, 
     return status->code == GB_OK;
 }
 
-static void unique_slug(site_table *tables, size_t count)
+/* Another slug than those before it, which begin at `first` every `stride` bytes. */
+static void unique_slug(char *slug, size_t size, const char *first, size_t stride, size_t count)
 {
-    site_table *table = &tables[count];
-    size_t length = strlen(table->slug), number = 2;
+    size_t length = strlen(slug), number = 2;
     for (size_t i = 0; i < count; i++)
-        if (!strcmp(tables[i].slug, table->slug)) {
-            snprintf(table->slug + length, sizeof table->slug - length, "-%zu", number++);
+        if (!strcmp(first + i * stride, slug)) {
+            snprintf(slug + length, size - length, "-%zu", number++);
             i = SIZE_MAX; /* look again from the start */
         }
 }
@@ -207,11 +214,10 @@ static void figure_slug(const char *folder, char *slug, size_t size)
 }
 
 /* The plain files of a folder into figures/<slug>/. */
-static bool copy_figure(const char *folder, const char *out, gb_status *status)
+static bool copy_figure(const site_figure *figure, const char *out, gb_status *status)
 {
-    char slug[100];
-    figure_slug(folder, slug, sizeof slug);
-    char *target = gb_format(status, "%s/figures/%s", out, slug);
+    const char *folder = figure->folder;
+    char *target = gb_format(status, "%s/figures/%s", out, figure->slug);
     bool ok = target && gb_make_dirs(target, status);
     DIR *dir = ok ? opendir(folder) : NULL;
     if (ok && !dir)
@@ -232,21 +238,17 @@ static bool copy_figure(const char *folder, const char *out, gb_status *status)
     return ok;
 }
 
-static void figure_list(const gb_site_params *params, gb_text *out)
+static void figure_list(const site_content *content, gb_text *out)
 {
     bool any = false;
-    for (size_t i = 0; i < params->count; i++) {
-        const char *page = figure_page(params->folders[i]);
-        char slug[100], *table = gb_path_join(NULL, params->folders[i], "table.json");
-        bool is_table = table && gb_file_exists(table);
-        free(table);
-        if (!page || is_table)
+    for (size_t i = 0; i < content->figure_count; i++) {
+        const site_figure *one = &content->figures[i];
+        if (!one->listed)
             continue;
-        figure_slug(params->folders[i], slug, sizeof slug);
         gb_text_printf(out, "%s<li><a href=\"figures/%s/%s\">",
-                       any ? "" : "<h2>Figures</h2>\n<ul>\n", slug, page);
-        page_title(params->folders[i], page, out);
-        gb_text_printf(out, "</a> <span class=\"dim\">%s</span></li>\n", slug);
+                       any ? "" : "<h2>Figures</h2>\n<ul>\n", one->slug, one->page);
+        page_title(one->folder, one->page, out);
+        gb_text_printf(out, "</a> <span class=\"dim\">%s</span></li>\n", one->slug);
         any = true;
     }
     gb_text_printf(out, "%s", any ? "</ul>\n" : "");
@@ -335,9 +337,10 @@ static void paper_lines(const site_table *tables, size_t count, size_t first, gb
     }
 }
 
-static bool front_page(const gb_site_params *params, const site_table *tables, size_t count,
-                       const char *out_dir, gb_status *status)
+static bool front_page(const site_content *content, const char *out_dir, gb_status *status)
 {
+    const site_table *tables = content->tables;
+    size_t count = content->table_count;
     gb_text out = {0};
     size_t counts[VERDICTS] = {0};
     for (size_t i = 0; i < count; i++)
@@ -356,9 +359,9 @@ static bool front_page(const gb_site_params *params, const site_table *tables, s
     for (size_t i = 0; i < count; i++)
         paper_lines(tables, count, i, &out);
     gb_text_printf(&out, "</tbody></table></div>\n");
-    figure_list(params, &out);
+    figure_list(content, &out);
     page_end(&out);
-    bool ok = site_write(out_dir, "index.html", &out, status);
+    bool ok = page_write(out_dir, "index.html", &out, status);
     gb_text_free(&out);
     return ok;
 }
@@ -378,23 +381,35 @@ static bool write_table(const site_table *table, const char *out, gb_status *sta
     return ok;
 }
 
+static void add_figure(site_content *content, const char *folder, const char *page, bool listed)
+{
+    site_figure *figure = &content->figures[content->figure_count];
+    *figure = (site_figure){.folder = folder, .page = page, .listed = listed};
+    figure_slug(folder, figure->slug, sizeof figure->slug - 8);
+    unique_slug(figure->slug, sizeof figure->slug, content->figures->slug, sizeof *figure,
+                content->figure_count++);
+}
+
 /* Read everything before anything is written. */
-static bool read_all(const gb_site_params *params, site_table *tables, size_t *count,
-                     gb_status *status)
+static bool read_all(const gb_site_params *params, site_content *content, gb_status *status)
 {
     for (size_t i = 0; i < params->count; i++) {
-        const char *folder = params->folders[i];
+        const char *folder = params->folders[i], *page = figure_page(folder);
         char *path = gb_path_join(status, folder, "table.json");
-        bool table = path && gb_file_exists(path);
+        bool is_table = path && gb_file_exists(path);
         bool ok = path != NULL;
-        if (table) {
-            ok = open_table(&tables[*count], folder, path, params->store, status);
-            unique_slug(tables, (*count)++);
-        } else if (ok && !figure_page(folder)) {
+        if (is_table) {
+            site_table *table = &content->tables[content->table_count];
+            ok = open_table(table, folder, path, params->store, status);
+            unique_slug(table->slug, sizeof table->slug, content->tables->slug, sizeof *table,
+                        content->table_count++);
+        } else if (ok && !page) {
             ok = gb_fail(status, GB_DATA, folder,
                          "give folders that gabbro report or coverage wrote",
                          "no table.json and no figure in it");
         }
+        if (page)
+            add_figure(content, folder, page, !is_table);
         free(path);
         if (!ok)
             return false;
@@ -404,19 +419,20 @@ static bool read_all(const gb_site_params *params, site_table *tables, size_t *c
 
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status)
 {
-    site_table *tables = gb_alloc(params->count, sizeof *tables, status);
-    size_t count = 0;
-    bool ok = tables && read_all(params, tables, &count, status) && gb_make_dirs(out, status);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = write_table(&tables[i], out, status);
-    for (size_t i = 0; ok && i < params->count; i++)
-        if (figure_page(params->folders[i]))
-            ok = copy_figure(params->folders[i], out, status);
-    ok = ok && front_page(params, tables, count, out, status);
-    for (size_t i = 0; i < count; i++) {
-        json_decref(tables[i].root);
-        gb_store_close(tables[i].store);
+    site_content all = {.tables = gb_alloc(params->count, sizeof *all.tables, status),
+                        .figures = gb_alloc(params->count, sizeof *all.figures, status)};
+    bool ok =
+        all.tables && all.figures && read_all(params, &all, status) && gb_make_dirs(out, status);
+    for (size_t i = 0; ok && i < all.table_count; i++)
+        ok = write_table(&all.tables[i], out, status);
+    for (size_t i = 0; ok && i < all.figure_count; i++)
+        ok = copy_figure(&all.figures[i], out, status);
+    ok = ok && front_page(&all, out, status);
+    for (size_t i = 0; i < all.table_count; i++) {
+        json_decref(all.tables[i].root);
+        gb_store_close(all.tables[i].store);
     }
-    free(tables);
+    free(all.tables);
+    free(all.figures);
     return ok;
 }

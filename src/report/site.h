@@ -35,7 +35,6 @@ const char *json_text(const json_t *object, const char *name); /* "" when there 
 double json_real_of(const json_t *object, const char *name);   /* NAN when there is none */
 /* Mean and deviation of this run's seeds times scale; NAN without any, sd NAN for one. */
 double site_here(const json_t *here, double scale, double *sd);
-bool site_write(const char *out, const char *name, const gb_text *text, gb_status *status);
 /* What stands on top of every page: where one is. up: "" or "../". */
 void site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
                 const char *table_title);

@@ -149,6 +149,8 @@ void chain_command(const chain_step *step, gb_text *out)
             out, name, json_string_value(json_array_get(json_object_get(settings, "names"), i)),
             json_string_value(one));
     }
-    json_object_foreach(settings, name, value) if (strcmp(name, "objective") || !*operand)
+    /* The objective may have been the operand; a prompt's name is of the input "prompt". */
+    json_object_foreach(settings, name, value) if (strcmp(name, "prompt-name") &&
+                                                   (strcmp(name, "objective") || !*operand))
         option(out, name, value);
 }

@@ -149,7 +149,7 @@ static void commands(const chain *all, gb_text *out)
         chain_command(&all->steps[i], &text);
         gb_text_printf(&text, "\n# -> %s\n", all->steps[i].name);
     }
-    page_element(out, "pre", NULL, text.failed || !text.data ? "" : text.data);
+    page_element(out, "pre", NULL, text_words(&text, out));
     gb_text_append(out, "\n", 1);
     gb_text_free(&text);
 }
@@ -223,7 +223,7 @@ bool site_row_page(const site_table *table, const json_t *row, const char *out_d
         gb_text_printf(&out, "<p>No step of this row was run here; its values are recorded ones."
                              "</p>\n");
     page_end(&out);
-    ok = ok && site_write(out_dir, name, &out, status);
+    ok = ok && page_write(out_dir, name, &out, status);
     gb_text_free(&out);
     return ok;
 }

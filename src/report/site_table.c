@@ -38,7 +38,7 @@ static void intro(const site_table *table, gb_text *out)
                        json_text(device, "driver"), json_text(device, "kernels"));
     if (*json_text(root, "recorded_note"))
         gb_text_printf(&line, " No recorded results: %s.", json_text(root, "recorded_note"));
-    page_element(out, "p", NULL, line.failed ? "" : line.data);
+    page_element(out, "p", NULL, text_words(&line, out));
     gb_text_free(&line);
     gb_text_printf(out, "\n<p>Every value leads to how it was made.");
     if (!is_own(table))
@@ -348,11 +348,8 @@ static bool files(const site_table *table, const char *out_dir, gb_text *out, gb
         char *to = gb_format(status, "%s/%s/%s", out_dir, table->slug, names[i]);
         ok = from && to;
         if (ok && gb_file_exists(from)) {
-            size_t length;
-            char *bytes = gb_read_file(from, &length, status);
-            ok = bytes && gb_write_file(to, bytes, length, status);
+            ok = gb_copy_file(from, to, status);
             gb_text_printf(out, " <a href=\"%s/%s\">%s</a>", table->slug, names[i], names[i]);
-            free(bytes);
         }
         free(from);
         free(to);
@@ -373,7 +370,7 @@ bool site_table_page(const site_table *table, const char *out_dir, gb_status *st
     deviations(table, &out);
     ok = ok && files(table, out_dir, &out, status);
     page_end(&out);
-    ok = ok && site_write(out_dir, name, &out, status);
+    ok = ok && page_write(out_dir, name, &out, status);
     gb_text_free(&out);
     return ok;
 }

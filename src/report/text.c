@@ -1,4 +1,5 @@
 /* The table on a terminal. */
+#include "page.h"
 #include "private.h"
 
 #include <math.h>
@@ -49,8 +50,7 @@ static void header(const gb_report *report, gb_text *out)
     } else {
         gb_text_printf(&line, ", recorded: none (%s)", report->recorded_note);
     }
-    if (!line.failed)
-        paragraph(out, "Scale", line.data);
+    paragraph(out, "Scale", text_words(&line, out));
     if (report->notes[0])
         paragraph(out, "Collection", report->notes);
     gb_text_free(&line);
@@ -117,10 +117,8 @@ static bool row_line(const gb_report *report, size_t row, line_kind kind, const 
     }
     while (line.length && line.data[line.length - 1] == ' ')
         line.length--;
-    if (any && !line.failed) {
-        gb_text_append(out, line.data, line.length);
-        gb_text_append(out, "\n", 1);
-    }
+    if (any)
+        gb_text_printf(out, "%.*s\n", (int)line.length, text_words(&line, out));
     gb_text_free(&line);
     return any;
 }
@@ -134,14 +132,14 @@ static void row_text(const gb_report *report, size_t row, gb_text *out)
     for (line_kind kind = PUBLISHED; kind <= VERDICT; kind++) {
         /* The label stands on the first line, a note on the last with obtained values. */
         bool last = kind == HERE;
-        const char *text = !labelled ? label.data : last && note.length ? note.data : "";
+        const char *text = text_words(!labelled ? &label : last ? &note : &(gb_text){0}, out);
         gb_text shifted = {0};
-        gb_text_printf(&shifted, "%s%s", labelled && text[0] ? "    " : "", text ? text : "");
+        gb_text_printf(&shifted, "%s%s", labelled && text[0] ? "    " : "", text);
         bool first = !labelled;
-        if (!shifted.failed && row_line(report, row, kind, shifted.data ? shifted.data : "", out))
+        if (row_line(report, row, kind, text_words(&shifted, out), out))
             labelled = true;
         if (first && labelled && last && note.length) /* no line but this one */
-            gb_text_printf(out, "    %s\n", note.data);
+            gb_text_printf(out, "    %s\n", text_words(&note, out));
         gb_text_free(&shifted);
     }
     gb_text_free(&label);
@@ -171,8 +169,7 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
     verdict_text(judgement, &line);
     gb_text_printf(&line, ": %s", claim->statement);
     gb_text_printf(out, "%-8s", claim->id);
-    if (!line.failed)
-        wrap(out, 8, 8, line.data);
+    wrap(out, 8, 8, text_words(&line, out));
     line.length = 0;
     if (judgement->verdict != GB_NOT_JUDGED) {
         if (!isnan(claim->printed_delta))
@@ -189,8 +186,7 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
             gb_text_printf(&line, "; over queries of seed %llu: p = %.2g",
                            (unsigned long long)report->here.items[0].seed, judgement->query_p);
         gb_text_printf(out, "        ");
-        if (!line.failed)
-            wrap(out, 8, 8, line.data);
+        wrap(out, 8, 8, text_words(&line, out));
     }
     gb_text_free(&line);
 }
@@ -208,13 +204,10 @@ static void claims(const gb_report *report, gb_text *out)
 static void footer(const gb_report *report, gb_text *out)
 {
     gb_text line = {0};
-    const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
     gb_text_append(out, "\n", 1);
-    if (run && run->device[0]) {
-        gb_text_printf(&line, "%s%s%s%s%.16s", run->device, run->driver[0] ? ", " : "", run->driver,
-                       run->kernels[0] ? ", kernels " : "", run->kernels);
-        paragraph(out, "Device", line.data);
-    }
+    device_text(report, "", "", &line);
+    if (line.length)
+        paragraph(out, "Device", text_words(&line, out));
     compared all = compare_all(report);
     if (all.equal + all.within + all.beyond) {
         line.length = 0;
@@ -222,7 +215,7 @@ static void footer(const gb_report *report, gb_text *out)
                        "%zu values equal the recorded run of this seed (=), %zu lie within the "
                        "spread of the recorded seeds (~), %zu outside (!)",
                        all.equal, all.within, all.beyond);
-        paragraph(out, "Against the records", line.data);
+        paragraph(out, "Against the records", text_words(&line, out));
     }
     line.length = 0;
     for (size_t i = 0; i < report->spec->deviation_count; i++)
@@ -230,7 +223,7 @@ static void footer(const gb_report *report, gb_text *out)
             gb_text_printf(&line, "%s%s %s", line.length ? ", " : "",
                            report->spec->deviations[i].id, report->spec->deviations[i].topic);
     if (line.length)
-        paragraph(out, "Deviations from the paper (table.md says more)", line.data);
+        paragraph(out, "Deviations from the paper (table.md says more)", text_words(&line, out));
     gb_text_append(out, "\n", 1);
     const char *lines[8];
     size_t count = reading_lines(report, lines);

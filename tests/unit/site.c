@@ -78,8 +78,9 @@ static void enter(void)
     for (int i = 0; i < 300; i++)
         gb_text_printf(&losses, "%d\t%g\t%g\n", i, 5. / (i + 1), 4. / (i + 1));
     make_step(store, "pretrain",
-              json_pack("{s:s, s:f, s:b, s:b, s:n, s:s}", "objective", "mlm", "learning-rate", .002,
-                        "flag", 1, "off", 0, "nothing", "words", "it's two"),
+              json_pack("{s:s, s:f, s:b, s:b, s:n, s:s, s:s}", "objective", "mlm", "learning-rate",
+                        .002, "flag", 1, "off", 0, "nothing", "words", "it's two", "prompt-name",
+                        "x"),
               json_pack("{s:s}", "from",
                         "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"),
               "losses.tsv", losses.data, trained);
@@ -187,6 +188,22 @@ Test(site, every_link_resolves)
     free(curve);
 }
 
+/* Folders of one name keep their figures. */
+Test(site, figures_of_one_name)
+{
+    gb_status status = {0};
+    cr_assert(gb_make_dirs("other/fig", &status));
+    put("other/fig/coverage.html", "<html><title>Others</title></html>");
+    static const char *const folders[] = {"fig", "other/fig"};
+    write_site(folders, 2);
+    cr_expect_eq(check_links("index.html"), 2);
+    char *first = read_page("figures/fig/coverage.html");
+    char *second = read_page("figures/fig-2/coverage.html");
+    cr_expect(strstr(first, "Tokens") && strstr(second, "Others"));
+    free(first);
+    free(second);
+}
+
 Test(site, front_page_counts)
 {
     static const char *const folders[] = {"in", "fig"};
@@ -234,6 +251,7 @@ Test(site, row_page_tells_all)
     cr_expect(strstr(text, " \\\n    --flag \\\n") && strstr(text, "--learning-rate 0.002 "));
     cr_expect(strstr(text, "--words 'it'\\''s two'\n"));
     cr_expect_not(strstr(text, "--off") || strstr(text, "--nothing"));
+    cr_expect_not(strstr(text, "--prompt-name"), "what is no option is not printed");
     snprintf(wanted, sizeof wanted,
              "# -&gt; %s\ngabbro evaluate \\\n    --model &quot;$GABBRO_STORE&quot;/%s \\\n"
              "    --others &quot;$GABBRO_STORE&quot;/%s \\\n    --depth 1000\n# -&gt; %s\n",
