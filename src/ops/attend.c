@@ -21,9 +21,6 @@ enum {
     ATTR_V_COL
 };
 
-/* llvmpipe ends the loops of an invocation, silently, after 65535 turns of all of them together. */
-#define CPU_TURNS 60000
-
 /* Start of a kernel whose lanes own one of `lanes_of` rows of each of `heads` heads and take up to
  * `turns` rows of the other side. */
 static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
@@ -37,10 +34,8 @@ static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tap
         node->in[IN_BIAS] == GB_NO_TENSOR ? NULL : gb_tape_tensor(tape, node->in[IN_BIAS]);
     uint32_t sequences = gb_tape_tensor(tape, node->in[IN_SPANS])->rows;
     uint32_t lanes = ops_lanes(target), strips = (lanes_of + lanes - 1) / lanes;
-    if (target->profile == GB_PROFILE_CPU && turns > CPU_TURNS)
-        return gb_fail(status, GB_USAGE, "attention", "use shorter texts, or fewer a batch",
-                       "%llu rows are more than a loop of a CPU driver holds",
-                       (unsigned long long)turns);
+    if (!ops_check_turns(target, turns, "attention", status))
+        return false;
     spec(kernel, lanes);
     spec(kernel, attr[ATTR_HEAD_DIM] / 4);
     spec(kernel, attr[ATTR_CAUSAL]);

@@ -20,10 +20,11 @@ enum {
     ATTR_PART /* dropout as for the rows of the whole batch */
 };
 
+enum { PUSH_SEQUENCES, PUSH_HEADS, PUSH_STRIPS }; /* of attention.glsl */
+
 #define SHADER(node, name) ((node)->attr[ATTR_PART] ? name "_part" : name)
 
-/* What the three kernels share. dq, dkv: gradient tensors (GB_NO_TENSOR in the forward pass), with
- * the columns of q, k and v. */
+/* What the three kernels share; emit_kernel sets the number of strips. */
 static gb_kernel attention_kernel(const char *shader, const gb_target *target, const gb_tape *tape,
                                   const gb_node *node)
 {
@@ -36,9 +37,6 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
     const gb_tensor_info *bits =
         node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_tape_tensor(tape, node->in[IN_BITS]);
     float p = gb_bits_float(node->attr[ATTR_DROPOUT]);
-    /* A CPU has few cores: one workgroup walks a whole (sequence, head). */
-    uint32_t strips =
-        target->profile == GB_PROFILE_CPU ? 1 : (node->attr[ATTR_LONGEST] + lanes - 1) / lanes;
     gb_kernel kernel = kernel_of(shader, NULL);
     spec(&kernel, lanes);
     spec(&kernel, head_dim / 4);
@@ -46,7 +44,7 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
     spec(&kernel, p > 0);
     uint32_t push[] = {sequences,
                        heads,
-                       strips,
+                       1, /* strips */
                        q->ld / 4,
                        node->attr[ATTR_Q_COL] / 4,
                        kv->ld / 4,
@@ -67,7 +65,6 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
                        node->attr[ATTR_V_COL] / 4};
     for (size_t i = 0; i < sizeof push / sizeof *push; i++)
         push_u32(&kernel, push[i]);
-    gb_grid(target, sequences * heads * strips, kernel.grid);
     /* An upper bound: all sequences as long as the mean. */
     double mean = sequences ? (double)q->rows / sequences : 0;
     kernel.flops = 4.0 * q->rows * mean * width;
@@ -79,12 +76,28 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
  * dimension: not for very wide heads. */
 #define WIDEST_UNROLLED 64
 
-static void use_texels(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
-                       const gb_node *node, uint32_t mask)
+/* Emit a bound kernel whose operands `mask` may be read as texels. A CPU has few cores: there one
+ * workgroup walks a whole (sequence, head), unless its loops would be too long; kernels on texels
+ * know no other way. */
+static bool emit_kernel(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                        gb_kernel *kernel, uint32_t mask, gb_status *status)
 {
+    const gb_target *target = &emitter->target;
+    uint64_t longest = node->attr[ATTR_LONGEST], lanes = ops_lanes(target);
+    uint64_t strips = (longest + lanes - 1) / lanes;
+    if (!ops_check_turns(target, longest + 1, "attention", status))
+        return false;
     if (node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS] <= WIDEST_UNROLLED &&
-        !(target->avoid & GB_QUIRK_NO_SHUFFLE_ATTENTION))
+        !(target->avoid & GB_QUIRK_NO_SHUFFLE_ATTENTION) &&
+        ops_turns_fit(target, strips * (strips + 1)))
         gb_use_texels(target, tape, kernel, mask);
+    if (kernel->texels ||
+        (target->profile == GB_PROFILE_CPU && ops_turns_fit(target, strips * (longest + 1))))
+        strips = 1;
+    kernel->push[PUSH_STRIPS] = (uint32_t)strips;
+    gb_grid(target, kernel->push[PUSH_SEQUENCES] * kernel->push[PUSH_HEADS] * (uint32_t)strips,
+            kernel->grid);
+    return gb_emit(emitter, kernel, status);
 }
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
@@ -97,8 +110,7 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind(&kernel, 3, node->in[IN_BITS], GB_READ);
     bind(&kernel, 4, node->out[OUT_Y], GB_WRITE);
     bind(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
-    use_texels(&kernel, &emitter->target, tape, node, 1 << 1 | 1 << 2);
-    return gb_emit(emitter, &kernel, status);
+    return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2, status);
 }
 
 static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
@@ -116,8 +128,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind(&kernel, 5, node->in[IN_DOUT], GB_READ);
     bind(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
     bind(&kernel, 7, dq, GB_WRITE);
-    use_texels(&kernel, &emitter->target, tape, node, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5);
-    if (!gb_emit(emitter, &kernel, status))
+    if (!emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5, status))
         return false;
     kernel = attention_kernel(SHADER(node, "attention_backward_kv"), &emitter->target, tape, node);
     kernel.flops *= 2;
@@ -128,8 +139,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind(&kernel, 4, node->in[IN_DOUT], GB_READ);
     bind(&kernel, 5, node->in[IN_LSE], GB_READ);
     bind(&kernel, 6, dkv, GB_WRITE);
-    use_texels(&kernel, &emitter->target, tape, node, 1 << 1 | 1 << 2 | 1 << 4);
-    return gb_emit(emitter, &kernel, status);
+    return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4, status);
 }
 
 /* ---- reference ---- */

@@ -26,9 +26,22 @@ void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows)
 /* llvmpipe ends the loops of an invocation, silently, after 65535 turns of all of them together. */
 #define CPU_TURNS 60000
 
+bool ops_turns_fit(const gb_target *target, uint64_t turns)
+{
+    return target->profile != GB_PROFILE_CPU || turns <= CPU_TURNS;
+}
+
+bool ops_check_turns(const gb_target *target, uint64_t turns, const char *where, gb_status *status)
+{
+    return ops_turns_fit(target, turns) ||
+           gb_fail(status, GB_USAGE, where, "use shorter texts, or fewer a batch",
+                   "%llu rows are more than a loop of a CPU driver holds",
+                   (unsigned long long)turns);
+}
+
 void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows, uint64_t turns)
 {
-    if (target->profile != GB_PROFILE_CPU || turns <= CPU_TURNS) {
+    if (ops_turns_fit(target, turns)) {
         ops_row_kernel(kernel, target, rows);
         return;
     }

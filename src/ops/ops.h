@@ -50,6 +50,10 @@ static inline void spec(gb_kernel *kernel, uint32_t value)
 uint32_t ops_lanes(const gb_target *target);
 /* Whether kernels on rows give each lane a row of its own: barriers are dear on CPU drivers. */
 bool ops_lane_rows(const gb_target *target);
+/* Whether one lane may take so many turns of loops: CPU drivers end them silently. */
+bool ops_turns_fit(const gb_target *target, uint64_t turns);
+/* The same, and a failure where not. */
+bool ops_check_turns(const gb_target *target, uint64_t turns, const char *where, gb_status *status);
 /* Start of a kernel on rows (common/rows.glsl): specs 0, 1 and the grid. */
 void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows);
 /* The same for rows on which a lane of its own may spend `turns` turns of loops: long rows are

@@ -9,6 +9,8 @@ bool ops_emit_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tens
                   const char *label, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, x);
+    if (!ops_check_turns(&emitter->target, info->rows * (info->cols + 1ull), "sum", status))
+        return false;
     gb_kernel kernel = kernel_of("sum", label);
     spec(&kernel, 1);
     spec(&kernel, root);

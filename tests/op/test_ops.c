@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,6 +192,47 @@ Test(ops, attention, .timeout = 100)
         run_attention(&cases[i], lengths, 6, 2, 16);
         run_attention(&cases[i], lengths, 3, 1, 4);
     }
+}
+
+/* Rows of one text that see all of its values, which are 1, give 1, each of them: loops of a CPU
+ * driver end early, and silently, where one lane walks too many rows. */
+static void run_long_attention(uint32_t rows, uint32_t width)
+{
+    uint32_t words[GB_SEQUENCES_HEADER + 2] = {[GB_SEQUENCES_HEADER + 1] = rows};
+    program p = program_make();
+    uint32_t ones = program_param(&p, "qkv", rows, width);
+    program_freeze(&p);
+    gb_tensor seq = gb_sequences_input(p.tape, "sequences", 1), x = program_operand(&p, "qkv");
+    gb_attention_params params = {.heads = 1, .longest = rows};
+    gb_tensor y = gb_attention(p.tape, seq, x, 0, x, 0, 0, width, &params);
+    gb_tape_output(p.tape, y);
+    gb_device *device = test_device();
+    gb_state *state = gb_state_create(device, p.params, true, &p.status);
+    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    cr_assert(exec, "%s", p.status.what);
+    float *values = calloc(gb_params_floats(p.params), sizeof *values);
+    for (size_t i = 0; i < (size_t)rows * width; i++)
+        values[gb_params_at(p.params, ones)->offset + i] = 1;
+    cr_assert(gb_state_write(state, GB_ARENA_PARAMS, values, &p.status));
+    memcpy(gb_exec_input(exec, seq, &p.status), words, sizeof words);
+    uint64_t ticket;
+    cr_assert(gb_exec_run(exec, &ticket, &p.status));
+    const float *got = gb_exec_output(exec, ticket, y, &p.status);
+    uint32_t wrong = 0;
+    for (size_t i = 0; got && i < (size_t)rows * width; i++)
+        wrong += !(fabsf(got[i] - 1) <= 1e-3f);
+    cr_expect(got && !wrong, "%u of %u numbers are wrong", wrong, rows * width);
+    free(values);
+    gb_exec_destroy(exec);
+    gb_state_destroy(state);
+    gb_device_close(device);
+    program_free(&p);
+}
+
+Test(ops, attention_of_long_texts, .timeout = 100)
+{
+    run_long_attention(800, 68); /* too wide for the kernels that read texels */
+    run_long_attention(2100, 4);
 }
 
 /* ---- dropout, rows ---- */
@@ -382,5 +424,27 @@ Test(ops, softmax_loss_of_long_rows)
                                   tw, GB_NO_TENSOR);
     input_values inputs[] = {{tl, labels, NULL}, {tw, NULL, weights}};
     check_program(&p, y, inputs, 2, 200 * EPS);
+    program_free(&p);
+}
+
+/* More losses of rows than one lane of a CPU driver can add up are refused. */
+Test(ops, loss_of_too_many_rows)
+{
+    enum { R = 40000 };
+    program p = program_make();
+    program_param(&p, "logits", R, 4);
+    program_freeze(&p);
+    gb_tensor tl = gb_tape_input(p.tape, "labels", GB_U32, R, 1);
+    gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, R, 1);
+    gb_softmax_loss(p.tape, program_operand(&p, "logits"), tl, tw, GB_NO_TENSOR);
+    gb_device *device = test_device();
+    bool cpu = gb_device_get_caps(device)->profile == GB_PROFILE_CPU;
+    gb_state *state = gb_state_create(device, p.params, true, &p.status);
+    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    cr_expect_eq(exec == NULL, cpu);
+    cr_expect_eq(p.status.code, cpu ? GB_USAGE : GB_OK, "%s", p.status.what);
+    gb_exec_destroy(exec);
+    gb_state_destroy(state);
+    gb_device_close(device);
     program_free(&p);
 }
