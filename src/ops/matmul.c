@@ -112,7 +112,7 @@ static gb_node product(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b)
                      gb_tape_tensor(tape, a)->name, gb_tape_tensor(tape, a)->rows,
                      gb_tape_tensor(tape, a)->cols, gb_tape_tensor(tape, b)->name,
                      gb_tape_tensor(tape, b)->rows, gb_tape_tensor(tape, b)->cols, (int)form);
-    node.attr[ATTR_SPLITS] = matmul_splits(form, m, n, k);
+    node.attr[ATTR_SPLITS] = matmul_splits(m, n, k);
     if (node.attr[ATTR_SPLITS] > 1)
         node.out[OUT_PARTIALS] =
             gb_tape_temp(tape, "split partials", GB_F32, node.attr[ATTR_SPLITS] * m, n);

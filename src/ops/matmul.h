@@ -22,7 +22,7 @@ typedef struct matmul_call {
 bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *call,
                  gb_status *status);
 /* Parts of k: fixed by the shape alone, so that the same program gives the same bits. */
-uint32_t matmul_splits(gb_form form, uint32_t m, uint32_t n, uint32_t k);
+uint32_t matmul_splits(uint32_t m, uint32_t n, uint32_t k);
 
 double ops_gelu(double x);
 double ops_gelu_grad(double x);

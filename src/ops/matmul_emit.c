@@ -74,9 +74,8 @@ static uint32_t tuned(const gb_target *target, const matmul_call *call)
 #define SPLIT_TILES 16
 #define SPLIT_K     512
 
-uint32_t matmul_splits(gb_form form, uint32_t m, uint32_t n, uint32_t k)
+uint32_t matmul_splits(uint32_t m, uint32_t n, uint32_t k)
 {
-    (void)form;
     uint64_t tiles = ((m + 31ull) / 32) * ((n + 63ull) / 64);
     if (!tiles || k < 2 * SPLIT_K || tiles >= SPLIT_TILES)
         return 1;
@@ -98,6 +97,16 @@ static void push_flags(gb_kernel *kernel, const matmul_call *call, bool epilogue
     spec(kernel, epilogue && call->residual != GB_NO_TENSOR);
     spec(kernel, epilogue && call->accumulate);
     spec(kernel, k_edge);
+}
+
+/* Kernels fetch the first step of k before they look whether there is one. Without k they find it
+ * in c where it lies along a row of m or n (its first row again and again, leading dimension 0),
+ * else in what stands for a missing operand. */
+static void bind_operands(gb_kernel *kernel, const matmul_call *call)
+{
+    bool along_m = call->form == GB_TN, along_n = call->form != GB_NT;
+    bind(kernel, 0, call->k || !along_m ? call->a : call->c, GB_READ);
+    bind(kernel, 1, call->k || !along_n ? call->b : call->c, GB_READ);
 }
 
 static void bind_epilogue(gb_kernel *kernel, const matmul_call *call)
@@ -249,8 +258,7 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     gb_kernel kernel = kernel_of(NULL, form_label(call->form));
     bool matrices = has_matrices(&emitter->target);
     bool cpu = !matrices && has_cpu_kernel(emitter->target.profile, emitter->target.avoid);
-    bind(&kernel, 0, call->a, GB_READ);
-    bind(&kernel, 1, call->b, GB_READ);
+    bind_operands(&kernel, call);
     if (cpu && call->k) /* a product without k has nothing to view */
         gb_use_texels(&emitter->target, tape, &kernel, 3);
     /* The cpu kernel adds up the columns of a on the way, others leave it to a kernel of its own.
@@ -273,8 +281,8 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     uint32_t push[] = {call->m,
                        call->n,
                        call->k,
-                       ld_of(tape, call->a),
-                       ld_of(tape, call->b),
+                       call->k ? ld_of(tape, call->a) : 0,
+                       call->k ? ld_of(tape, call->b) : 0,
                        ld_of(tape, split ? call->partials : call->c),
                        tiles_n,
                        tiles,
