@@ -71,6 +71,8 @@ bool gb_model_load(const gb_folder *folder, const gb_params *params, float *valu
 {
     for (uint32_t i = 0; i < gb_params_count(params); i++) {
         const gb_param *param = gb_params_at(params, i);
+        if (is_vector(param) && param->rows > 1)
+            continue; /* a queue of keys: stored by its first, it begins anew */
         piece pieces[3];
         uint32_t count = pieces_of(param, pieces);
         bool encoder = !strncmp(param->name, "bert.", 5);

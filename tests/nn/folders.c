@@ -128,6 +128,29 @@ Test(folders, missing_heads_stay, .timeout = 30)
     scratch_leave(&s);
 }
 
+/* Contriever's keys are stored by the first alone: they begin anew, all of them. */
+Test(folders, keys_begin_anew, .timeout = 30)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    tiny t = tiny_make();
+    gb_bert_config config = tiny_config(&t, 16, 32, 0);
+    gb_pretrain_params settings = tiny_settings();
+    model m;
+    model_make(&m, &t, &config, "contriever", &settings);
+    MUST(save(&t, &m, "model", &status));
+    float *values = load(&m, "model", &status);
+    MUST(values);
+    const gb_param *queue = gb_params_at(m.params, gb_params_find(m.params, "contriever.queue"));
+    cr_assert_gt(queue->rows, 1);
+    for (uint64_t i = 0; i < (uint64_t)queue->rows * queue->ld; i++)
+        cr_expect(isnan(values[queue->offset + i]), "number %llu", (unsigned long long)i);
+    free(values);
+    model_free(&m);
+    tiny_free(&t);
+    scratch_leave(&s);
+}
+
 Test(folders, other_sizes_are_refused, .timeout = 30)
 {
     scratch s = scratch_enter();
