@@ -96,6 +96,8 @@ static gb_tensor append(gb_tape *tape, gb_tensor a, float alpha, gb_tensor b, fl
 
 void ops_scale_into(gb_tape *tape, gb_tensor x, gb_tensor g, gb_tensor out, bool accumulate)
 {
+    if (!gb_tape_ok(tape, NULL))
+        return;
     const gb_tensor_info *info = gb_tape_tensor(tape, g);
     gb_node node = node_of(&op);
     node.in[IN_A] = x;

@@ -76,6 +76,8 @@ static const gb_op op = {"softmax_set", emit, NULL, reference};
 void ops_set_rows(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
                   gb_tensor exclude, gb_tensor loss)
 {
+    if (!gb_tape_ok(tape, NULL))
+        return;
     const gb_tensor_info *l = gb_tape_tensor(tape, logits), *t = gb_tape_tensor(tape, targets);
     bool fits = t->rows == l->rows && t->cols == (l->cols + 31) / 32;
     if (fits && exclude != GB_NO_TENSOR) {
