@@ -62,8 +62,12 @@ bool gb_ranks_start(uint32_t count, char *const argv[], gb_status *status)
     while (argv[arguments])
         arguments++;
     char **all = gb_alloc(MOST_WORDS + 4 + arguments, sizeof *all, status);
-    char *launcher = all ? gb_strdup(given && *given ? given : by_default, status) : NULL;
+    char *launcher =
+        all ? gb_strdup(given && given[strspn(given, " ")] ? given : by_default, status) : NULL;
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (launcher && length <= 0)
+        gb_fail(status, GB_USAGE, "/proc/self/exe", "start the ranks by mpirun -n",
+                "what the ranks are to run is not known: %s", strerror(errno));
     if (launcher && length > 0) {
         self[length] = '\0';
         snprintf(number, sizeof number, "%u", count);
