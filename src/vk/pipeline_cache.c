@@ -41,7 +41,7 @@ bool gb_pipeline_cache_load(gb_device *device, gb_status *status)
     char *file = NULL;
     size_t length = 0;
     const char *payload = NULL;
-    if (!(device->adapter.caps.quirks & GB_QUIRK_NO_PIPELINE_CACHE))
+    if (!device->cache_path && !(device->adapter.caps.quirks & GB_QUIRK_NO_PIPELINE_CACHE))
         device->cache_path = gb_cache_path(&device->adapter.caps, "pipelines", "bin");
     if (device->cache_path)
         payload = read_payload(device->cache_path, &file, &length);
