@@ -226,9 +226,9 @@ struct gb_emitter {
     uint32_t node;      /* node being emitted */
 };
 bool gb_emit(gb_emitter *emitter, const gb_kernel *kernel, gb_status *status);
-/* Split n workgroups over x and y within the target's limit; shaders fold them back. */
 /* Read the operands of `mask` as texels where the target gains from it and they are not too big. */
 void gb_use_texels(const gb_target *target, const gb_tape *tape, gb_kernel *kernel, uint32_t mask);
+/* Split n workgroups over x and y within the target's limit; shaders fold them back. */
 void gb_grid(const gb_target *target, uint32_t n, uint32_t grid[3]);
 /* All kernels of a tape, with the fewest barriers that keep every read after its write, write after
  * read and write after write in order (`full`: a barrier before every kernel). */
