@@ -74,6 +74,9 @@ typedef struct gb_net {
     gb_tensor vectors;       /* set by what builds a part of a batch, see gb_cut */
 } gb_net;
 
+/* Fill the lists of the rows of each entry from ids [rows]; nothing to do for those not declared. */
+bool gb_order_fill(gb_exec *exec, const gb_order *order, const uint32_t *ids, uint32_t rows,
+                   uint32_t entries, gb_status *status);
 gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
                                    uint32_t count);
 /* Fill the inputs for the next run of exec. seed and step key the dropout. Sequences that are not
@@ -84,6 +87,9 @@ gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows);
 /* picked[0..picked_count) are distinct rows of the batch; the rest of index is GB_NO_ROW. */
 bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
                   uint32_t picked_count, gb_status *status);
+/* The same, into places [first, first + picked_count) of the index. */
+bool gb_rows_fill_at(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
+                     uint32_t picked_count, uint32_t first, gb_status *status);
 /* Rows [first, first + count of in). */
 bool gb_rows_fill_range(gb_exec *exec, const gb_rows_inputs *in, uint32_t first, gb_status *status);
 gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in);
@@ -202,6 +208,10 @@ gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs
  * embeddings). */
 gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle);
+/* Rows whose logits are made at once: those of a chunk stay below 64 MiB. */
+uint32_t gb_chunk_rows(uint32_t vocab_size);
+/* What the masked LM's output matrix is multiplied with: transform, GELU, LN of h [R, H]. */
+gb_tensor gb_bert_head_states(gb_net *net, const gb_bert *bert, gb_tensor h);
 /* Masked-LM loss of picked states h [R, H]: transform, GELU, LN, tied output matrix, bias.
  * sum_r weights[r] * CE. labels u32 [R, 1], weights f32 [R, 1]. */
 gb_tensor gb_bert_mlm_loss(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor labels,

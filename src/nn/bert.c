@@ -218,17 +218,15 @@ gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_input
     return x;
 }
 
-/* Logits of a chunk stay below 64 MiB. */
 #define CHUNK_LOGITS (16u << 20)
 
-static uint32_t chunk_rows(const gb_bert *bert)
+uint32_t gb_chunk_rows(uint32_t vocab_size)
 {
-    uint32_t chunk = CHUNK_LOGITS / bert->config.vocab_size;
+    uint32_t chunk = CHUNK_LOGITS / vocab_size;
     return chunk ? chunk : 1;
 }
 
-/* What the output matrix is multiplied with. */
-static gb_tensor head_states(gb_net *net, const gb_bert *bert, gb_tensor h)
+gb_tensor gb_bert_head_states(gb_net *net, const gb_bert *bert, gb_tensor h)
 {
     gb_tensor t = gb_linear(net->tape, h, p(net, bert->transform_weight),
                             p(net, bert->transform_bias), true, GB_NO_TENSOR);
@@ -238,14 +236,14 @@ static gb_tensor head_states(gb_net *net, const gb_bert *bert, gb_tensor h)
 gb_tensor gb_bert_mlm_loss(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor labels,
                            gb_tensor weights)
 {
-    gb_tensor t = head_states(net, bert, h);
+    gb_tensor t = gb_bert_head_states(net, bert, h);
     return gb_vocabulary_loss(net->tape, t, p(net, bert->word), p(net, bert->head_bias), labels,
-                              weights, chunk_rows(bert));
+                              weights, gb_chunk_rows(bert->config.vocab_size));
 }
 
 gb_tensor gb_bert_mlm_sample(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor sequences)
 {
-    gb_tensor t = head_states(net, bert, h);
+    gb_tensor t = gb_bert_head_states(net, bert, h);
     return gb_vocabulary_sample(net->tape, t, p(net, bert->word), p(net, bert->head_bias),
-                                sequences, chunk_rows(bert));
+                                sequences, gb_chunk_rows(bert->config.vocab_size));
 }

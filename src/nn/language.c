@@ -56,18 +56,6 @@ static bool fill_words(gb_exec *exec, gb_tensor input, const uint32_t *values, s
     return to != NULL;
 }
 
-static bool fill_order(gb_exec *exec, gb_order order, const uint32_t *ids, uint32_t rows,
-                       uint32_t entries, gb_status *status)
-{
-    if (order.starts == GB_NO_TENSOR)
-        return true;
-    uint32_t *starts = gb_exec_input(exec, order.starts, status);
-    uint32_t *list = starts ? gb_exec_input(exec, order.order, status) : NULL;
-    if (list)
-        gb_fill_order(ids, rows, entries, starts, list);
-    return list != NULL;
-}
-
 static bool fill_places(gb_exec *exec, const gb_language_rows *in, const gb_language *lm,
                         const uint32_t *positions, gb_status *status)
 {
@@ -84,7 +72,7 @@ static bool fill_places(gb_exec *exec, const gb_language_rows *in, const gb_lang
     for (uint32_t r = 0; r < 2 * in->longest - 1; r++)
         buckets[r] = gb_distance_bucket((int32_t)r - (int32_t)in->longest + 1, in->encoder,
                                         c->buckets, c->farthest);
-    return fill_order(exec, in->by_bucket, buckets, 2 * in->longest - 1, c->buckets, status);
+    return gb_order_fill(exec, &in->by_bucket, buckets, 2 * in->longest - 1, c->buckets, status);
 }
 
 bool gb_language_rows_fill(gb_exec *exec, const gb_language_rows *in, const gb_language *lm,
@@ -92,7 +80,7 @@ bool gb_language_rows_fill(gb_exec *exec, const gb_language_rows *in, const gb_l
                            const uint32_t *pick, gb_status *status)
 {
     return fill_words(exec, in->ids, ids, in->rows, status) &&
-           fill_order(exec, in->by_id, ids, in->rows, lm->config.vocab_size, status) &&
+           gb_order_fill(exec, &in->by_id, ids, in->rows, lm->config.vocab_size, status) &&
            fill_words(exec, in->spans, spans, (size_t)in->sequences * 4, status) &&
            fill_words(exec, in->pick, pick, (size_t)lm->slots * lm->cached, status) &&
            fill_places(exec, in, lm, positions, status);
@@ -251,15 +239,11 @@ gb_tensor gb_language_logits(gb_tape *tape, const gb_language *lm, gb_tensor sta
     return linear(tape, lm, scaled(tape, lm, states), lm->output, GB_NO_TENSOR);
 }
 
-/* Logits of a chunk stay below 64 MiB. */
-#define CHUNK_LOGITS (1u << 24)
-
 gb_tensor gb_language_loss(gb_tape *tape, const gb_language *lm, const gb_language_teaching *in)
 {
-    uint32_t chunk = CHUNK_LOGITS / lm->config.vocab_size;
     gb_tensor encoded = lm->config.layers ? gb_language_encode(tape, lm, &in->given) : GB_NO_TENSOR;
     gb_tensor states =
         gb_language_decode(tape, lm, &in->written, encoded, in->cross_spans, in->given.longest);
     return gb_vocabulary_loss(tape, scaled(tape, lm, states), p(tape, lm->output), GB_NO_TENSOR,
-                              in->labels, in->weights, chunk ? chunk : 1);
+                              in->labels, in->weights, gb_chunk_rows(lm->config.vocab_size));
 }

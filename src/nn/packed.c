@@ -111,6 +111,18 @@ gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, ui
     };
 }
 
+bool gb_order_fill(gb_exec *exec, const gb_order *order, const uint32_t *ids, uint32_t rows,
+                   uint32_t entries, gb_status *status)
+{
+    if (order->starts == GB_NO_TENSOR)
+        return true;
+    uint32_t *starts = gb_exec_input(exec, order->starts, status);
+    uint32_t *list = starts ? gb_exec_input(exec, order->order, status) : NULL;
+    if (list)
+        gb_fill_order(ids, rows, entries, starts, list);
+    return list != NULL;
+}
+
 /* The padding behind the batch: sequences of [PAD] at position 0; the lists of rows leave it out of
  * the embedding gradients. */
 bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
@@ -119,13 +131,7 @@ bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *
     uint32_t *ids = gb_exec_input(exec, in->ids, status);
     uint32_t *positions = ids ? gb_exec_input(exec, in->positions, status) : NULL;
     uint32_t *sequences = positions ? gb_exec_input(exec, in->sequences, status) : NULL;
-    uint32_t *id_starts = sequences ? gb_exec_input(exec, in->by_id.starts, status) : NULL;
-    uint32_t *id_order = id_starts ? gb_exec_input(exec, in->by_id.order, status) : NULL;
-    uint32_t *position_starts =
-        id_order ? gb_exec_input(exec, in->by_position.starts, status) : NULL;
-    uint32_t *position_order =
-        position_starts ? gb_exec_input(exec, in->by_position.order, status) : NULL;
-    if (!position_order)
+    if (!sequences)
         return false;
     if (packed->rows > in->rows || packed->count > in->count)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "a batch of %u rows in a bucket of %u",
@@ -148,11 +154,10 @@ bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *
     for (uint32_t s = 1; s <= PAD_SEQUENCES; s++)
         sequences[GB_SEQUENCES_HEADER + in->count + s] =
             packed->rows + (uint32_t)(padding * s / PAD_SEQUENCES);
-    gb_fill_order(packed->ids, packed->rows, config->vocab_size, id_starts, id_order);
-    gb_fill_order(packed->positions, packed->rows, config->max_positions, position_starts,
-                  position_order);
     gb_exec_note_rows(exec, packed->rows, in->rows);
-    return true;
+    return gb_order_fill(exec, &in->by_id, packed->ids, packed->rows, config->vocab_size, status) &&
+           gb_order_fill(exec, &in->by_position, packed->positions, packed->rows,
+                         config->max_positions, status);
 }
 
 gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows)
@@ -166,17 +171,23 @@ gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows)
 bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
                   uint32_t picked_count, gb_status *status)
 {
+    return gb_rows_fill_at(exec, in, picked, picked_count, 0, status);
+}
+
+bool gb_rows_fill_at(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
+                     uint32_t picked_count, uint32_t first, gb_status *status)
+{
     uint32_t *index = gb_exec_input(exec, in->index, status);
     uint32_t *inverse = index ? gb_exec_input(exec, in->inverse, status) : NULL;
     if (!inverse)
         return false;
-    if (picked_count > in->count)
-        return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u rows picked, %u expected", picked_count,
-                       in->count);
+    if (first + picked_count > in->count)
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u rows picked, %u expected",
+                       first + picked_count, in->count);
     for (uint32_t r = 0; r < in->rows; r++)
         inverse[r] = GB_NO_ROW;
     for (uint32_t i = 0; i < in->count; i++) {
-        index[i] = i < picked_count ? picked[i] : GB_NO_ROW;
+        index[i] = i >= first && i - first < picked_count ? picked[i - first] : GB_NO_ROW;
         if (index[i] != GB_NO_ROW)
             inverse[index[i]] = i;
     }
@@ -214,9 +225,7 @@ bool gb_spread_fill(gb_exec *exec, const gb_spread_inputs *in, const gb_packed *
                     gb_status *status)
 {
     uint32_t *sequence = gb_exec_input(exec, in->sequence, status);
-    uint32_t *starts = sequence ? gb_exec_input(exec, in->by_sequence.starts, status) : NULL;
-    uint32_t *order = starts ? gb_exec_input(exec, in->by_sequence.order, status) : NULL;
-    if (!order)
+    if (!sequence)
         return false;
     if (packed->rows > in->rows || packed->count > in->count)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u sequences of %u rows in a bucket of %u",
@@ -226,8 +235,7 @@ bool gb_spread_fill(gb_exec *exec, const gb_spread_inputs *in, const gb_packed *
             sequence[r] = s;
     for (uint32_t r = packed->rows; r < in->rows; r++)
         sequence[r] = GB_NO_ROW;
-    gb_fill_order(sequence, in->rows, in->count, starts, order);
-    return true;
+    return gb_order_fill(exec, &in->by_sequence, sequence, in->rows, in->count, status);
 }
 
 gb_tensor gb_spread(gb_net *net, gb_tensor x, const gb_spread_inputs *in, gb_tensor addend)

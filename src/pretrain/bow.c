@@ -62,10 +62,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
             return false;
         make_set(b, text, b->sets + (size_t)i * b->words);
     }
-    shape->size[0] = gb_bucket_rows(b->packed.rows);
-    shape->size[1] = gb_bucket_rows(b->packed.labelled);
-    texts_whole(&b->now, &b->packed, &b->labelled);
-    return labelled_rows_of(&b->labelled, &b->packed, status);
+    return texts_drawn(&b->now, &b->packed, &b->labelled, 1, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -80,24 +77,17 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
     return texts_part(&b->now, &b->packed, &b->labelled, first, texts, 1, shape, status);
 }
 
-/* Logits of a chunk stay below 64 MiB. */
-#define CHUNK_LOGITS (16u << 20)
-
 static gb_tensor bow_loss(const bow *b, gb_net *net, const graph *g, gb_tensor cls)
 {
     const gb_bert *bert = b->bert;
     gb_tape *tape = net->tape;
     gb_tensor bias = GB_NO_TENSOR;
     if (b->params.bow_head == GB_BOW_FULL) {
-        cls = gb_linear(tape, cls, gb_tape_param(tape, bert->transform_weight),
-                        gb_tape_param(tape, bert->transform_bias), true, GB_NO_TENSOR);
-        cls = gb_layer_norm(tape, cls, gb_tape_param(tape, bert->head_norm_weight),
-                            gb_tape_param(tape, bert->head_norm_bias), net->eps);
+        cls = gb_bert_head_states(net, bert, cls);
         bias = gb_tape_param(tape, bert->head_bias);
     }
-    uint32_t chunk = CHUNK_LOGITS / bert->config.vocab_size;
     return gb_vocabulary_set_loss(tape, cls, gb_tape_param(tape, bert->word), bias, g->sets,
-                                  g->weights, chunk ? chunk : 1);
+                                  g->weights, gb_chunk_rows(bert->config.vocab_size));
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,

@@ -103,7 +103,7 @@ static bool build(pass *p, gb_state *state, const gb_params *params, gb_status *
     p->qkv = gb_linear(p->tape, before, gb_tape_param(p->tape, last->qkv_weight),
                        gb_tape_param(p->tape, last->qkv_bias), false, GB_NO_TENSOR);
     gb_tape_output(p->tape, p->qkv);
-    p->exec = gb_tape_ok(p->tape, status) ? gb_exec_create(state, p->tape, status) : NULL;
+    p->exec = gb_exec_create(state, p->tape, status);
     return p->exec != NULL;
 }
 

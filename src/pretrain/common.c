@@ -222,6 +222,16 @@ void masker_free(masker *m)
     free(m->labels);
 }
 
+bool mask_text(masker *m, const gb_vocab *vocab, const gb_mask_params *how, text_ids text,
+               gb_rng *rng, gb_status *status)
+{
+    if (!gb_grow(&m->ids, &m->id_capacity, text.length + 1, sizeof *m->ids, status) ||
+        !gb_grow(&m->labels, &m->label_capacity, text.length + 1, sizeof *m->labels, status))
+        return false;
+    gb_mask_words(vocab, how, text.ids, text.length, rng, m->ids, m->labels);
+    return true;
+}
+
 bool add_masked(masker *m, gb_packed *packed, const gb_pretrain_data *data, text_ids text,
                 double ratio, uint32_t longest, gb_rng *rng, gb_status *status)
 {
@@ -229,11 +239,9 @@ bool add_masked(masker *m, gb_packed *packed, const gb_pretrain_data *data, text
     if (text.length + 2 > longest)
         text.length = longest - 2;
     gb_special_ids specials = gb_vocab_specials(data->vocab);
-    if (!gb_grow(&m->ids, &m->id_capacity, text.length + 1, sizeof *m->ids, status) ||
-        !gb_grow(&m->labels, &m->label_capacity, text.length + 1, sizeof *m->labels, status))
-        return false;
     gb_mask_params params = {.ratio = ratio};
-    gb_mask_words(data->vocab, &params, text.ids, text.length, rng, m->ids, m->labels);
+    if (!mask_text(m, data->vocab, &params, text, rng, status))
+        return false;
     return gb_packed_add(packed, &specials, m->ids, m->labels, text.length, longest, status);
 }
 
@@ -275,6 +283,19 @@ bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_sta
     return true;
 }
 
+bool labelled_rows_all(labelled_rows *list, const gb_packed *packed, gb_status *status)
+{
+    list->count = 0;
+    for (uint32_t s = 0; s < packed->count; s++)
+        for (uint32_t r = packed->starts[s] + 1; r + 1 < packed->starts[s + 1]; r++) {
+            bool masked = packed->labels[r] != GB_IGNORE;
+            uint32_t label = masked ? (uint32_t)packed->labels[r] : packed->ids[r];
+            if (!labelled_rows_add(list, r, label, status))
+                return false;
+        }
+    return true;
+}
+
 bool labelled_rows_of(labelled_rows *list, const gb_packed *packed, gb_status *status)
 {
     list->count = list->of = 0;
@@ -283,30 +304,6 @@ bool labelled_rows_of(labelled_rows *list, const gb_packed *packed, gb_status *s
             !labelled_rows_add(list, r, (uint32_t)packed->labels[r], status))
             return false;
     return true;
-}
-
-/* Rows of one stream into the places from `first` on. */
-static void place_rows(const gb_rows_inputs *in, uint32_t *index, uint32_t *inverse,
-                       const labelled_rows *list, uint32_t first)
-{
-    for (uint32_t r = 0; r < in->rows; r++)
-        inverse[r] = GB_NO_ROW;
-    for (uint32_t i = 0; i < in->count; i++)
-        index[i] = GB_NO_ROW;
-    for (uint32_t i = 0; i < list->count; i++) {
-        index[first + i] = list->rows[i];
-        inverse[list->rows[i]] = first + i;
-    }
-}
-
-static bool fill_stream(gb_exec *exec, const gb_rows_inputs *in, const labelled_rows *list,
-                        uint32_t first, gb_status *status)
-{
-    uint32_t *index = gb_exec_input(exec, in->index, status);
-    uint32_t *inverse = index ? gb_exec_input(exec, in->inverse, status) : NULL;
-    if (inverse)
-        place_rows(in, index, inverse, list, first);
-    return inverse != NULL;
 }
 
 /* Weight of one row in the mean over all rows. */
@@ -324,8 +321,8 @@ bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows
                        a->count + nb, in->count);
     uint32_t *labels = gb_exec_input(exec, in->labels, status);
     float *weights = labels ? gb_exec_input(exec, in->weights, status) : NULL;
-    if (!weights || !fill_stream(exec, &in->a, a, 0, status) ||
-        (b && !fill_stream(exec, &in->b, b, a->count, status)))
+    if (!weights || !gb_rows_fill_at(exec, &in->a, a->rows, a->count, 0, status) ||
+        (b && !gb_rows_fill_at(exec, &in->b, b->rows, b->count, a->count, status)))
         return false;
     for (uint32_t i = 0; i < in->count; i++) {
         bool in_a = i < a->count, in_b = b && !in_a && i < a->count + nb;
@@ -342,6 +339,16 @@ void texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *l
     now->packed = packed;
     now->labelled = labelled;
     now->first = 0;
+}
+
+bool texts_drawn(texts_now *now, const gb_packed *packed, labelled_rows *labelled, uint32_t heads,
+                 gb_shape *shape, gb_status *status)
+{
+    texts_whole(now, packed, labelled);
+    shape->size[0] = gb_bucket_rows(packed->rows);
+    if (labelled)
+        shape->size[1] = gb_bucket_rows(heads * packed->labelled);
+    return !labelled || labelled_rows_of(labelled, packed, status);
 }
 
 /* First of the rows in order that is not before `row`. */

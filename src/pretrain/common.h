@@ -70,6 +70,9 @@ typedef struct masker {
     size_t id_capacity, label_capacity;
 } masker;
 void masker_free(masker *m);
+/* Mask a text: ids and labels of m. */
+bool mask_text(masker *m, const gb_vocab *vocab, const gb_mask_params *how, text_ids text,
+               gb_rng *rng, gb_status *status);
 /* Mask a text and append it to the batch. */
 bool add_masked(masker *m, gb_packed *packed, const gb_pretrain_data *data, text_ids text,
                 double ratio, uint32_t longest, gb_rng *rng, gb_status *status);
@@ -97,6 +100,8 @@ void labelled_rows_free(labelled_rows *list);
 bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_status *status);
 /* All masked rows of a batch. */
 bool labelled_rows_of(labelled_rows *list, const gb_packed *packed, gb_status *status);
+/* All rows between [CLS] and [SEP], with the tokens as they stand in the texts. */
+bool labelled_rows_all(labelled_rows *list, const gb_packed *packed, gb_status *status);
 /* Weights are shares of the mean over the whole batch. */
 bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows *a,
                    const labelled_rows *b, gb_status *status);
@@ -112,8 +117,12 @@ typedef struct texts_now {
     uint32_t first;                /* text of the whole batch that is the first one here */
 } texts_now;
 void texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled);
-/* Sequences [first, first + count) of the batch; labelled may be NULL. shape gets the buckets of
- * its rows and of `heads` times its labelled rows. */
+/* All of a batch that was just drawn, its masked rows listed in `labelled` (NULL: none are). shape
+ * gets the buckets of its rows and of `heads` times its labelled rows. */
+bool texts_drawn(texts_now *now, const gb_packed *packed, labelled_rows *labelled, uint32_t heads,
+                 gb_shape *shape, gb_status *status);
+/* Sequences [first, first + count) of the batch; labelled may be NULL. shape as
+ * above. */
 bool texts_part(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
                 uint32_t first, uint32_t count, uint32_t heads, gb_shape *shape, gb_status *status);
 void texts_free(texts_now *now);

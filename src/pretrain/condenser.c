@@ -70,10 +70,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
                         c->params.mask_ratio, c->params.longest, &rng, status))
             return false;
     }
-    shape->size[0] = gb_bucket_rows(c->packed.rows);
-    shape->size[1] = gb_bucket_rows(2 * c->packed.labelled);
-    texts_whole(&c->now, &c->packed, &c->labelled);
-    return labelled_rows_of(&c->labelled, &c->packed, status);
+    return texts_drawn(&c->now, &c->packed, &c->labelled, 2, shape, status);
 }
 
 static uint32_t count(const void *self)

@@ -34,6 +34,20 @@ text_ids cut_text(text_ids text, uint32_t longest)
     return text;
 }
 
+void masked_part_build(gb_net *net, const gb_bert *bert, const gb_shape *shape,
+                       gb_packed_inputs *in, labelled_inputs *labels, gb_rows_inputs *first,
+                       gb_tensor losses[GB_MAX_LOSSES])
+{
+    uint32_t texts = shape->texts, rows = shape->size[0];
+    *in = gb_packed_declare(net, &bert->config, rows, texts);
+    *labels = labelled_declare(net, shape->size[1], rows, 0);
+    *first = gb_rows_declare(net, texts, rows);
+    gb_tensor h = gb_bert_encode(net, bert, in, 0, NULL);
+    losses[0] = losses[1] = labelled_loss(net, bert, labels, h, GB_NO_TENSOR);
+    losses[2] = GB_NO_TENSOR;
+    net->vectors = gb_rows_gather(net, h, first);
+}
+
 pair_inputs pair_declare(gb_net *net, uint32_t count)
 {
     return (pair_inputs){.labels = gb_tape_input(net->tape, "pair labels", GB_U32, count, 1),

@@ -22,6 +22,12 @@ gb_tensor pair_loss(gb_net *net, const pair_inputs *in, gb_tensor a, gb_tensor b
                     double temperature);
 bool pair_fill(gb_exec *exec, const pair_inputs *in, gb_status *status);
 
+/* Program of a part of a batch of masked texts that are compared by their first rows: the masked LM
+ * is losses[1], and all that a part has. */
+void masked_part_build(gb_net *net, const gb_bert *bert, const gb_shape *shape,
+                       gb_packed_inputs *in, labelled_inputs *labels, gb_rows_inputs *first,
+                       gb_tensor losses[GB_MAX_LOSSES]);
+
 /* A batch of N pairs in one tensor: rows of all first texts, then of all second ones. */
 typedef struct side_inputs {
     gb_rows_inputs first, second; /* their rows; of a part of a batch: first has all */

@@ -137,10 +137,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
             return false;
         draw_spans(c, passage, c->ranges + (size_t)i * spans_of_text(c));
     }
-    shape->size[0] = gb_bucket_rows(c->packed.rows);
-    shape->size[1] = gb_bucket_rows(c->packed.labelled);
-    texts_whole(&c->now, &c->packed, &c->labelled);
-    return list_rows(c, status) && labelled_rows_of(&c->labelled, &c->packed, status);
+    return list_rows(c, status) && texts_drawn(&c->now, &c->packed, &c->labelled, 1, shape, status);
 }
 
 static uint32_t count(const void *self)

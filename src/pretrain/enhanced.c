@@ -174,13 +174,7 @@ static bool add_text(decoding *d, text_ids text, uint32_t step, uint32_t i, gb_s
 
 static bool find_targets(decoding *d, gb_status *status)
 {
-    const gb_packed *texts = &d->contexts;
-    d->targets.count = 0;
-    for (uint32_t s = 0; s < texts->count; s++)
-        for (uint32_t r = texts->starts[s] + 1; r + 1 < texts->starts[s + 1]; r++)
-            if (!labelled_rows_add(&d->targets, r, texts->ids[r], status))
-                return false;
-    return true;
+    return labelled_rows_all(&d->targets, &d->contexts, status);
 }
 
 /* ---- the layer ---- */

@@ -42,11 +42,9 @@ static gb_id_range choose(const ict *t, text_ids text, uint32_t count, gb_rng *r
 /* The sentence of the i-th passage, or with `other` the rest of it. */
 static bool draw(ict *t, uint32_t step, uint32_t i, bool other, text_ids *out, gb_status *status)
 {
-    text_ids text =
-        passage_ids(&t->data, row_order_at(&t->order, (uint64_t)step * t->params.batch + i));
+    uint32_t passage = row_order_at(&t->order, (uint64_t)step * t->params.batch + i);
+    text_ids text = cut_text(passage_ids(&t->data, passage), t->params.longest);
     gb_rng rng = gb_rng_make(t->params.seed, GB_RNG_CONTEXT, step, i);
-    if (text.length + 2 > t->params.longest)
-        text.length = t->params.longest - 2;
     if (!gb_grow(&t->sentences, &t->sentence_capacity, text.length + 1, sizeof *t->sentences,
                  status) ||
         !gb_grow(&t->rest, &t->rest_capacity, text.length + 1, sizeof *t->rest, status))
@@ -77,10 +75,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
                         t->params.longest, &rng, status))
             return false;
     }
-    shape->size[0] = gb_bucket_rows(t->packed.rows);
-    shape->size[1] = gb_bucket_rows(t->packed.labelled);
-    texts_whole(&t->now, &t->packed, &t->labelled);
-    return labelled_rows_of(&t->labelled, &t->packed, status);
+    return texts_drawn(&t->now, &t->packed, &t->labelled, 1, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -95,19 +90,6 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
     return texts_part(&t->now, &t->packed, &t->labelled, first, texts, 1, shape, status);
 }
 
-static void build_part(const ict *t, gb_net *net, const gb_shape *shape, graph *g,
-                       gb_tensor losses[GB_MAX_LOSSES])
-{
-    uint32_t texts = shape->texts, rows = shape->size[0];
-    g->in = gb_packed_declare(net, &t->bert->config, rows, texts);
-    g->labels = labelled_declare(net, shape->size[1], rows, 0);
-    g->sides.first = gb_rows_declare(net, texts, rows);
-    gb_tensor h = gb_bert_encode(net, t->bert, &g->in, 0, NULL);
-    losses[0] = losses[1] = labelled_loss(net, t->bert, &g->labels, h, GB_NO_TENSOR);
-    losses[2] = GB_NO_TENSOR;
-    net->vectors = gb_rows_gather(net, h, &g->sides.first);
-}
-
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
                   gb_tensor losses[GB_MAX_LOSSES])
 {
@@ -115,7 +97,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     graph *g = graph_;
     uint32_t batch = t->params.batch, rows = shape->size[0];
     if (shape->texts) {
-        build_part(t, net, shape, g, losses);
+        masked_part_build(net, t->bert, shape, &g->in, &g->labels, &g->sides.first, losses);
         return;
     }
     g->in = gb_packed_declare(net, &t->bert->config, rows, 2 * batch);

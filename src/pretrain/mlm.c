@@ -30,10 +30,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
                         m->params.mask_ratio, m->params.longest, &rng, status))
             return false;
     }
-    shape->size[0] = gb_bucket_rows(m->packed.rows);
-    shape->size[1] = gb_bucket_rows(m->packed.labelled);
-    texts_whole(&m->now, &m->packed, &m->labelled);
-    return labelled_rows_of(&m->labelled, &m->packed, status);
+    return texts_drawn(&m->now, &m->packed, &m->labelled, 1, shape, status);
 }
 
 static uint32_t count(const void *self)

@@ -91,10 +91,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
                                   p->params.mask_ratio, p->params.longest, &rng, status))
                 return false;
         }
-    shape->size[0] = gb_bucket_rows(p->packed.rows);
-    shape->size[1] = gb_bucket_rows(p->packed.labelled);
-    texts_whole(&p->now, &p->packed, &p->labelled);
-    return labelled_rows_of(&p->labelled, &p->packed, status);
+    return texts_drawn(&p->now, &p->packed, &p->labelled, 1, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -125,19 +122,6 @@ static gb_tensor preference(const prop *p, gb_net *net, const graph *g, gb_tenso
                               g->weights);
 }
 
-static void build_part(const prop *p, gb_net *net, const gb_shape *shape, graph *g,
-                       gb_tensor losses[GB_MAX_LOSSES])
-{
-    uint32_t texts = shape->texts, rows = shape->size[0];
-    g->in = gb_packed_declare(net, &p->bert->config, rows, texts);
-    g->labels = labelled_declare(net, shape->size[1], rows, 0);
-    g->passages = gb_rows_declare(net, texts, rows);
-    gb_tensor h = gb_bert_encode(net, p->bert, &g->in, 0, NULL);
-    losses[0] = losses[1] = labelled_loss(net, p->bert, &g->labels, h, GB_NO_TENSOR);
-    losses[2] = GB_NO_TENSOR;
-    net->vectors = gb_rows_gather(net, h, &g->passages);
-}
-
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
                   gb_tensor losses[GB_MAX_LOSSES])
 {
@@ -145,7 +129,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     graph *g = graph_;
     uint32_t batch = p->params.batch, rows = shape->size[0];
     if (shape->texts) {
-        build_part(p, net, shape, g, losses);
+        masked_part_build(net, p->bert, shape, &g->in, &g->labels, &g->passages, losses);
         return;
     }
     g->in = gb_packed_declare(net, &p->bert->config, rows, 3 * batch);

@@ -46,9 +46,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     for (uint32_t i = 0; i < 2 * s->params.batch; i++)
         if (!add_sentence(s, step, i % s->params.batch, status))
             return false;
-    shape->size[0] = gb_bucket_rows(s->packed.rows);
-    texts_whole(&s->now, &s->packed, NULL);
-    return true;
+    return texts_drawn(&s->now, &s->packed, NULL, 0, shape, status);
 }
 
 static uint32_t count(const void *self)

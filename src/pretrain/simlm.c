@@ -65,7 +65,7 @@ static bool program_build(const simlm *s, program *p, gb_status *status)
     p->drawn =
         gb_bert_mlm_sample(&net, &s->bert, gb_rows_gather(&net, h, &p->masked), p->in.sequences);
     gb_tape_output(p->tape, p->drawn);
-    p->exec = gb_tape_ok(p->tape, status) ? gb_exec_create(s->state, p->tape, status) : NULL;
+    p->exec = gb_exec_create(s->state, p->tape, status);
     return p->exec != NULL;
 }
 
@@ -150,18 +150,6 @@ static bool prepare(void *self, gb_device *device, const gb_params *params, cons
 
 /* ---- batches ---- */
 
-static bool mask(simlm *s, uint32_t side, text_ids text, double ratio, gb_rng *rng,
-                 gb_status *status)
-{
-    masker *m = &s->scratch[side];
-    if (!gb_grow(&m->ids, &m->id_capacity, text.length + 1, sizeof *m->ids, status) ||
-        !gb_grow(&m->labels, &m->label_capacity, text.length + 1, sizeof *m->labels, status))
-        return false;
-    gb_mask_params params = {.ratio = ratio, .all_mask = true};
-    gb_mask_words(s->decoding->data.vocab, &params, text.ids, text.length, rng, m->ids, m->labels);
-    return true;
-}
-
 /* What the encoder hides, the decoder does not see either. */
 static void nest(const masker *outer, masker *inner, size_t length)
 {
@@ -187,7 +175,8 @@ static bool add_passage(simlm *s, text_ids text, uint32_t step, uint32_t i, gb_s
     for (uint32_t side = 0; side < 2; side++) {
         const masker *m = &s->scratch[side];
         gb_rng rng = gb_rng_make(p->seed, GB_RNG_MASK, step, 2 * i + side);
-        if (!mask(s, side, text, ratios[side], &rng, status))
+        gb_mask_params how = {.ratio = ratios[side], .all_mask = true};
+        if (!mask_text(&s->scratch[side], d->data.vocab, &how, text, &rng, status))
             return false;
         if (nested && side)
             nest(&s->scratch[0], &s->scratch[1], text.length);
@@ -195,20 +184,6 @@ static bool add_passage(simlm *s, text_ids text, uint32_t step, uint32_t i, gb_s
                            status))
             return false;
     }
-    return true;
-}
-
-/* Every token between [CLS] and [SEP] is predicted as it stands in the passage. */
-static bool find_targets(const gb_packed *packed, labelled_rows *targets, gb_status *status)
-{
-    targets->count = 0;
-    for (uint32_t s = 0; s < packed->count; s++)
-        for (uint32_t r = packed->starts[s] + 1; r + 1 < packed->starts[s + 1]; r++) {
-            bool masked = packed->labels[r] != GB_IGNORE;
-            uint32_t label = masked ? (uint32_t)packed->labels[r] : packed->ids[r];
-            if (!labelled_rows_add(targets, r, label, status))
-                return false;
-        }
     return true;
 }
 
@@ -231,7 +206,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     for (uint32_t side = 0; side < 2; side++)
         if (!labelled_rows_of(rows[side], packed[side], status) ||
             !replace(s, packed[side], rows[side], 2 * step + side, status) ||
-            !find_targets(packed[side], rows[side], status))
+            !labelled_rows_all(rows[side], packed[side], status))
             return false;
     decoding_whole(d, shape);
     return true;
