@@ -1,6 +1,7 @@
 /* What trainings and encodings take, from their programs and texts alone: nothing runs. */
+#include "train.h"
+
 #include <gabbro/language.h>
-#include <gabbro/nn.h>
 
 #include <stdlib.h>
 
@@ -31,12 +32,7 @@ static bool add_step(const gb_task *task, const gb_train_params *params, const g
     void *graph = gb_alloc(1, task->graph_bytes, status);
     bool ok = tape && graph;
     if (ok) {
-        gb_net net = {.tape = tape,
-                      .dropout = (float)params->config->hidden_dropout,
-                      .attention_dropout = (float)params->config->attention_dropout,
-                      .eps = (float)params->config->layer_norm_eps,
-                      .longest = params->longest,
-                      .recompute = params->recompute};
+        gb_net net = train_net(params, tape);
         task->build(task->self, &net, shape, graph, losses);
         ok = gb_tape_ok(tape, status) && gb_backward(tape, losses[0], status) &&
              (!params->recompute || gb_tape_prune(tape, status)) &&

@@ -183,7 +183,7 @@ static bool compare_vectors(trainer *t, const part_list *list, uint32_t step, gb
         return false;
     memcpy(vectors, t->vectors, bytes);
     if (!t->task->cut.fill_compare(t->task->self, b->exec, b->graph, status) ||
-        !train_run(t, b, step, t->log[step], status))
+        !train_run(t, b, step, t->log[step], false, status))
         return false;
     const float *gradient = gb_exec_output(b->exec, t->last.ticket, b->gradient, status);
     if (gradient)
@@ -214,7 +214,7 @@ static bool run_parts(trainer *t, const part_list *list, uint32_t step, gb_statu
         if ((part->begins && ((p > list->first && !shares_take(t, status)) ||
                               !gb_state_clear(t->state, GB_ARENA_GRADS, status))) ||
             !fill_part(t, b, part, step, status) || !fill_gradient(t, list, b, part, status) ||
-            !train_run(t, b, step, t->params->ranks ? part->losses : t->log[step], status))
+            !train_run(t, b, step, t->params->ranks ? part->losses : t->log[step], false, status))
             return false;
     }
     return b && (list->end == list->first || shares_take(t, status)) &&

@@ -37,19 +37,23 @@ static bool whole_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
     return gb_backward(b->tape, b->losses[0], status);
 }
 
+gb_net train_net(const gb_train_params *params, gb_tape *tape)
+{
+    return (gb_net){.tape = tape,
+                    .dropout = (float)params->config->hidden_dropout,
+                    .attention_dropout = (float)params->config->attention_dropout,
+                    .eps = (float)params->config->layer_norm_eps,
+                    .longest = params->longest,
+                    .recompute = params->recompute};
+}
+
 static bool bucket_build(trainer *t, bucket *b, uint32_t width, gb_status *status)
 {
-    const gb_bert_config *config = t->params->config;
     b->tape = gb_tape_create(t->params->params, t->params->label, status);
     b->graph = gb_alloc(1, t->task->graph_bytes, status);
     if (!b->tape || !b->graph)
         return false;
-    gb_net net = {.tape = b->tape,
-                  .dropout = (float)config->hidden_dropout,
-                  .attention_dropout = (float)config->attention_dropout,
-                  .eps = (float)config->layer_norm_eps,
-                  .longest = t->params->longest,
-                  .recompute = t->params->recompute};
+    gb_net net = train_net(t->params, b->tape);
     if (!(b->kind == BUCKET_WHOLE ? whole_build(t, b, &net, status)
                                   : parts_build(t, b, &net, width, status)) ||
         (net.recompute && !gb_tape_prune(b->tape, status)))
@@ -109,19 +113,6 @@ bool train_collect(trainer *t, gb_status *status)
     return true;
 }
 
-bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, gb_status *status)
-{
-    pending now = {.bucket = b, .step = step, .losses = losses};
-    if (!gb_exec_run(b->exec, &now.ticket, status))
-        return false;
-    t->flops += gb_exec_flops(b->exec);
-    /* Only now, with this run on its way, wait for the one before it. */
-    if (!train_collect(t, status))
-        return false;
-    t->last = now;
-    return true;
-}
-
 static bool update(trainer *t, uint32_t step, gb_status *status)
 {
     float *values = gb_exec_input(t->adamw, t->adamw_step, status);
@@ -133,24 +124,26 @@ static bool update(trainer *t, uint32_t step, gb_status *status)
     return gb_exec_run(t->adamw, NULL, status);
 }
 
-/* updated: the update follows at once. */
-static bool whole_step(trainer *t, const gb_shape *shape, uint32_t step, bool updated,
-                       gb_status *status)
+bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool updated,
+               gb_status *status)
 {
-    pending now = {.bucket = train_bucket(t, BUCKET_WHOLE, shape, 0, status),
-                   .step = step,
-                   .losses = t->log[step]};
-    if (!now.bucket ||
-        !t->task->fill(t->task->self, now.bucket->exec, now.bucket->graph, step, status) ||
-        !gb_exec_run(now.bucket->exec, &now.ticket, status) ||
-        (updated && !update(t, step, status)))
+    pending now = {.bucket = b, .step = step, .losses = losses};
+    if (!gb_exec_run(b->exec, &now.ticket, status) || (updated && !update(t, step, status)))
         return false;
-    t->flops += gb_exec_flops(now.bucket->exec);
-    /* Only now, with this step on its way, wait for the one before it. */
+    t->flops += gb_exec_flops(b->exec);
+    /* Only now, with this run on its way, wait for the one before it. */
     if (!train_collect(t, status))
         return false;
     t->last = now;
     return true;
+}
+
+static bool whole_step(trainer *t, const gb_shape *shape, uint32_t step, bool updated,
+                       gb_status *status)
+{
+    bucket *b = train_bucket(t, BUCKET_WHOLE, shape, 0, status);
+    return b && t->task->fill(t->task->self, b->exec, b->graph, step, status) &&
+           train_run(t, b, step, t->log[step], updated, status);
 }
 
 /* Gradients of a step's batch, and the update by them. */

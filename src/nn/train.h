@@ -73,12 +73,15 @@ typedef struct trainer {
 } trainer;
 
 uint32_t train_loss_count(const gb_task *task);
+/* What a task builds its program from. */
+gb_net train_net(const gb_train_params *params, gb_tape *tape);
 /* The bucket of a kind and shape, built when it is new. width: of vectors, for BUCKET_COMPARE. */
 bucket *train_bucket(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
                      gb_status *status);
-/* Submit a run of a filled bucket, and read the losses of the run before it. losses: where those of
- * this one will be added. */
-bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, gb_status *status);
+/* Submit a run of a filled bucket (updated: and the update), and read the losses of the run before
+ * it. losses: where those of this one will be added. */
+bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool updated,
+               gb_status *status);
 /* Wait for the last run and add its losses to those of its step, or part, which it set to zero. */
 bool train_collect(trainer *t, gb_status *status);
 /* Program of a bucket, see parts.c. */
