@@ -168,9 +168,7 @@ gb_tensor gb_normalize_rows(gb_tape *tape, gb_tensor x);
 gb_tensor gb_scale(gb_tape *tape, gb_tensor x, float alpha);
 gb_tensor gb_add(gb_tape *tape, gb_tensor a, gb_tensor b);           /* same shape */
 gb_tensor gb_scale_by(gb_tape *tape, gb_tensor x, gb_tensor scalar); /* scalar [1,1] */
-gb_tensor gb_sum(gb_tape *tape, gb_tensor x);         /* all elements -> [1,1]; no gradient */
-gb_tensor gb_root_of_sum(gb_tape *tape, gb_tensor x); /* sqrt of it */
-gb_tensor gb_column_sum(gb_tape *tape, gb_tensor x);  /* [N,C] -> [1,C] */
+gb_tensor gb_root_of_sum(gb_tape *tape, gb_tensor x); /* of all elements -> [1,1]; no gradient */
 gb_tensor gb_tanh(gb_tape *tape, gb_tensor x);
 
 /* ---- losses

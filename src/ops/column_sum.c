@@ -43,17 +43,24 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
                                node->out[OUT_PARTIAL], node->attr[ATTR_ACCUMULATE], status);
 }
 
+void ops_reference_column_sum(gb_reference *ref, const gb_tape *tape, gb_tensor x, gb_tensor out,
+                              bool accumulate)
+{
+    const gb_tensor_info *info = gb_tape_tensor(tape, x);
+    const double *values = gb_reference_f(ref, x);
+    double *sums = gb_reference_f(ref, out);
+    for (uint32_t c = 0; c < info->cols; c++) {
+        double sum = accumulate ? sums[c] : 0;
+        for (uint32_t r = 0; r < info->rows; r++)
+            sum += values[(size_t)r * info->ld + c];
+        sums[c] = sum;
+    }
+}
+
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[0]);
-    const double *x = gb_reference_f(ref, node->in[0]);
-    double *out = gb_reference_f(ref, node->out[OUT_SUM]);
-    for (uint32_t c = 0; c < info->cols; c++) {
-        double sum = node->attr[ATTR_ACCUMULATE] ? out[c] : 0;
-        for (uint32_t r = 0; r < info->rows; r++)
-            sum += x[(size_t)r * info->ld + c];
-        out[c] = sum;
-    }
+    ops_reference_column_sum(ref, tape, node->in[0], node->out[OUT_SUM],
+                             node->attr[ATTR_ACCUMULATE]);
 }
 
 static const gb_op op = {"column_sum", emit, NULL, reference};
@@ -77,13 +84,4 @@ void ops_column_sum_into(gb_tape *tape, gb_tensor x, gb_tensor out, bool accumul
     node.out[OUT_PARTIAL] = ops_column_partials(tape, x);
     node.attr[ATTR_ACCUMULATE] = accumulate;
     gb_tape_append(tape, &node);
-}
-
-gb_tensor gb_column_sum(gb_tape *tape, gb_tensor x)
-{
-    if (x == GB_NO_TENSOR)
-        return GB_NO_TENSOR;
-    gb_tensor out = gb_tape_temp(tape, "column sums", GB_F32, 1, gb_tape_tensor(tape, x)->cols);
-    ops_column_sum_into(tape, x, out, false);
-    return out;
 }

@@ -103,20 +103,20 @@ static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *nod
     return gb_emit(emitter, &kernel, status);
 }
 
-static bool emit_params(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
-                        gb_status *status)
+bool ops_emit_norm_params(gb_emitter *emitter, const gb_tape *tape, const char *label,
+                          const gb_tensor in[3], gb_tensor dgamma, gb_tensor dbeta,
+                          gb_status *status)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[GRAD_X]);
+    const gb_tensor_info *info = gb_tape_tensor(tape, in[0]);
     uint32_t lanes = ops_lanes(&emitter->target), ld4 = info->ld / 4;
-    uint32_t blocks = gb_tape_tensor(tape, node->out[GRAD_OUT_GAMMA])->rows;
+    uint32_t blocks = gb_tape_tensor(tape, dgamma)->rows;
     uint32_t column_groups = (ld4 + lanes - 1) / lanes;
-    gb_kernel kernel = kernel_of("layernorm_params", NULL);
+    gb_kernel kernel = kernel_of("layernorm_params", label);
     spec(&kernel, lanes);
-    bind(&kernel, 0, node->in[GRAD_X], GB_READ);
-    bind(&kernel, 1, node->in[GRAD_STATS], GB_READ);
-    bind(&kernel, 2, node->in[GRAD_DY], GB_READ);
-    bind(&kernel, 3, node->out[GRAD_OUT_GAMMA], GB_WRITE);
-    bind(&kernel, 4, node->out[GRAD_OUT_BETA], GB_WRITE);
+    for (int i = 0; i < 3; i++)
+        bind(&kernel, i, in[i], GB_READ);
+    bind(&kernel, 3, dgamma, GB_WRITE);
+    bind(&kernel, 4, dbeta, GB_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, ld4);
     push_u32(&kernel, blocks);
@@ -134,8 +134,10 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bool both = false;
     if (node->out[GRAD_OUT_DX] != GB_NO_TENSOR && !emit_dx(emitter, tape, node, &both, status))
         return false;
+    const gb_tensor in[] = {node->in[GRAD_X], node->in[GRAD_STATS], node->in[GRAD_DY]};
     return both || node->out[GRAD_OUT_GAMMA] == GB_NO_TENSOR ||
-           emit_params(emitter, tape, node, status);
+           ops_emit_norm_params(emitter, tape, NULL, in, node->out[GRAD_OUT_GAMMA],
+                                node->out[GRAD_OUT_BETA], status);
 }
 
 static void reference_dx(gb_reference *ref, const gb_tape *tape, const gb_node *node)

@@ -43,8 +43,6 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     return matmul_emit(emitter, tape, &call, status);
 }
 
-static void reference_sums(gb_reference *ref, const gb_tape *tape, const gb_node *node);
-
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
     gb_form form = (gb_form)node->attr[ATTR_FORM];
@@ -78,20 +76,8 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
             c[at] = sum + (node->in[IN_OLD] != GB_NO_TENSOR ? c[at] : 0);
         }
     if (node->out[OUT_SUMS] != GB_NO_TENSOR)
-        reference_sums(ref, tape, node);
-}
-
-static void reference_sums(gb_reference *ref, const gb_tape *tape, const gb_node *node)
-{
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_A]);
-    const double *a = gb_reference_f(ref, node->in[IN_A]);
-    double *sums = gb_reference_f(ref, node->out[OUT_SUMS]);
-    for (uint32_t c = 0; c < info->cols; c++) {
-        double sum = node->in[IN_OLD_SUMS] != GB_NO_TENSOR ? sums[c] : 0;
-        for (uint32_t r = 0; r < info->rows; r++)
-            sum += a[(size_t)r * info->ld + c];
-        sums[c] = sum;
-    }
+        ops_reference_column_sum(ref, tape, node->in[IN_A], node->out[OUT_SUMS],
+                                 node->in[IN_OLD_SUMS] != GB_NO_TENSOR);
 }
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status);

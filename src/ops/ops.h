@@ -96,6 +96,22 @@ void ops_column_sum_into(gb_tape *tape, gb_tensor x, gb_tensor out, bool accumul
 gb_tensor ops_column_partials(gb_tape *tape, gb_tensor x);
 bool ops_emit_column_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tensor out,
                          gb_tensor partials, bool accumulate, gb_status *status);
+void ops_reference_column_sum(gb_reference *ref, const gb_tape *tape, gb_tensor x, gb_tensor out,
+                              bool accumulate);
+/* Sums over blocks of rows for the gradients of a norm's parameters, dgamma and dbeta [blocks, C];
+ * in: x, stats, dy. */
+bool ops_emit_norm_params(gb_emitter *emitter, const gb_tape *tape, const char *label,
+                          const gb_tensor in[3], gb_tensor dgamma, gb_tensor dbeta,
+                          gb_status *status);
+/* Node of a kernel that turns rows of logits into their gradient, with their losses [R,1], from
+ * what is wanted of each row, its weight, and bits of columns left out (or GB_NO_TENSOR). */
+enum { ROWS_LOGITS, ROWS_WANTED, ROWS_WEIGHTS, ROWS_EXCLUDE };
+enum { ROWS_OUT_LOSS, ROWS_OUT_GRADIENT };
+void ops_append_loss_rows(gb_tape *tape, const gb_op *op, gb_tensor logits, gb_tensor wanted,
+                          gb_tensor weights, gb_tensor exclude, gb_tensor loss);
+/* Its kernel, a shader of the softmax; bits_ld: words of a row of bits; flops of an element. */
+bool ops_emit_softmax_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                           const char *shader, uint32_t bits_ld, double flops, gb_status *status);
 /* Like the rows of gb_set_loss: logits become their gradient, row losses go into `loss` [R,1]. */
 void ops_set_rows(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
                   gb_tensor exclude, gb_tensor loss);

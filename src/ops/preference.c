@@ -4,23 +4,20 @@
 
 #include <math.h>
 
-enum { IN_SCORES, IN_PAIRS, IN_WEIGHTS };
-enum { OUT_LOSS, OUT_GRADIENT };
-
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_SCORES]);
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[ROWS_LOGITS]);
     gb_kernel kernel = kernel_of("preference", NULL);
     ops_long_row_kernel(&kernel, &emitter->target, info->rows, info->ld);
-    bind(&kernel, 0, node->in[IN_SCORES], GB_READ_WRITE);
-    bind(&kernel, 1, node->in[IN_PAIRS], GB_READ);
-    bind(&kernel, 2, node->in[IN_WEIGHTS], GB_READ);
-    bind(&kernel, 3, node->out[OUT_LOSS], GB_WRITE);
+    bind(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
+    bind(&kernel, 1, node->in[ROWS_WANTED], GB_READ);
+    bind(&kernel, 2, node->in[ROWS_WEIGHTS], GB_READ);
+    bind(&kernel, 3, node->out[ROWS_OUT_LOSS], GB_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->in[IN_WEIGHTS])->ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->out[OUT_LOSS])->ld);
+    push_u32(&kernel, gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld);
+    push_u32(&kernel, gb_tape_tensor(tape, node->out[ROWS_OUT_LOSS])->ld);
     kernel.flops = 10.0 * info->rows;
     kernel.bytes = 4.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);
@@ -28,14 +25,14 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_SCORES]);
-    const uint32_t *pairs = gb_reference_u(ref, node->in[IN_PAIRS]);
-    uint32_t weights_ld = gb_tape_tensor(tape, node->in[IN_WEIGHTS])->ld;
-    uint32_t loss_ld = gb_tape_tensor(tape, node->out[OUT_LOSS])->ld;
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[ROWS_LOGITS]);
+    const uint32_t *pairs = gb_reference_u(ref, node->in[ROWS_WANTED]);
+    uint32_t weights_ld = gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld;
+    uint32_t loss_ld = gb_tape_tensor(tape, node->out[ROWS_OUT_LOSS])->ld;
     for (size_t r = 0; r < info->rows; r++) {
-        double *row = gb_reference_f(ref, node->in[IN_SCORES]) + r * info->ld;
-        double *loss = gb_reference_f(ref, node->out[OUT_LOSS]) + r * loss_ld;
-        double weight = gb_reference_f(ref, node->in[IN_WEIGHTS])[r * weights_ld];
+        double *row = gb_reference_f(ref, node->in[ROWS_LOGITS]) + r * info->ld;
+        double *loss = gb_reference_f(ref, node->out[ROWS_OUT_LOSS]) + r * loss_ld;
+        double weight = gb_reference_f(ref, node->in[ROWS_WEIGHTS])[r * weights_ld];
         uint32_t better = pairs[2 * r], worse = pairs[2 * r + 1];
         bool counted = better < info->cols && worse < info->cols;
         double p = counted ? 1 / (1 + exp(row[better] - row[worse])) : 0;
@@ -54,12 +51,5 @@ static const gb_op op = {"preference", emit, NULL, reference};
 void ops_preference_rows(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights,
                          gb_tensor exclude, gb_tensor loss)
 {
-    (void)exclude;
-    gb_node node = node_of(&op);
-    node.in[IN_SCORES] = scores;
-    node.in[IN_PAIRS] = pairs;
-    node.in[IN_WEIGHTS] = weights;
-    node.out[OUT_LOSS] = loss;
-    node.out[OUT_GRADIENT] = scores;
-    gb_tape_append(tape, &node);
+    ops_append_loss_rows(tape, &op, scores, pairs, weights, exclude, loss);
 }

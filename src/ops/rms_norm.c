@@ -56,39 +56,17 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
 
 /* ---- gradients ---- */
 
-/* The sums of a layer norm with mean 0; those of its other parameter are left aside. */
-static bool emit_gamma(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
-                       gb_status *status)
-{
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_X]);
-    uint32_t lanes = ops_lanes(&emitter->target), ld4 = info->ld / 4;
-    uint32_t blocks = gb_tape_tensor(tape, node->out[GRAD_GAMMA])->rows;
-    uint32_t column_groups = (ld4 + lanes - 1) / lanes;
-    gb_kernel kernel = kernel_of("layernorm_params", "rms_norm_params");
-    spec(&kernel, lanes);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_STATS], GB_READ);
-    bind(&kernel, 2, node->in[IN_DY], GB_READ);
-    bind(&kernel, 3, node->out[GRAD_GAMMA], GB_WRITE);
-    bind(&kernel, 4, node->out[GRAD_UNUSED], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, ld4);
-    push_u32(&kernel, blocks);
-    push_u32(&kernel, (info->rows + blocks - 1) / blocks);
-    push_u32(&kernel, column_groups);
-    gb_grid(&emitter->target, blocks * column_groups, kernel.grid);
-    kernel.flops = 5.0 * info->rows * info->cols;
-    kernel.bytes = 8.0 * info->rows * info->cols;
-    return gb_emit(emitter, &kernel, status);
-}
-
 static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                       gb_status *status)
 {
     gb_tensor dx = node->out[GRAD_DX];
+    const gb_tensor in[] = {node->in[IN_X], node->in[IN_STATS], node->in[IN_DY]};
+    /* The sums of a layer norm with mean 0; those of its other parameter are left aside. */
     return (dx == GB_NO_TENSOR || emit_rows(emitter, node, gb_tape_tensor(tape, node->in[IN_X]), dx,
                                             node->in[IN_STATS], true, status)) &&
-           (node->out[GRAD_GAMMA] == GB_NO_TENSOR || emit_gamma(emitter, tape, node, status));
+           (node->out[GRAD_GAMMA] == GB_NO_TENSOR ||
+            ops_emit_norm_params(emitter, tape, "rms_norm_params", in, node->out[GRAD_GAMMA],
+                                 node->out[GRAD_UNUSED], status));
 }
 
 static void reference_dx(gb_reference *ref, const gb_tape *tape, const gb_node *node)

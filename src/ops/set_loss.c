@@ -5,30 +5,10 @@
 
 #include <math.h>
 
-enum { IN_LOGITS, IN_TARGETS, IN_WEIGHTS, IN_EXCLUDE };
-enum { OUT_LOSS, OUT_GRADIENT };
-
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_LOGITS]);
-    gb_kernel kernel = kernel_of("softmax_set", NULL);
-    ops_long_row_kernel(&kernel, &emitter->target, info->rows, 3ull * info->cols);
-    spec(&kernel, node->in[IN_EXCLUDE] != GB_NO_TENSOR);
-    bind(&kernel, 0, node->in[IN_LOGITS], GB_READ_WRITE);
-    bind(&kernel, 1, node->in[IN_TARGETS], GB_READ);
-    bind(&kernel, 2, node->in[IN_WEIGHTS], GB_READ);
-    bind(&kernel, 3, node->in[IN_EXCLUDE], GB_READ);
-    bind(&kernel, 4, node->out[OUT_LOSS], GB_WRITE);
-    gb_use_texels(&emitter->target, tape, &kernel, 1);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->in[IN_TARGETS])->ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->in[IN_WEIGHTS])->ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->out[OUT_LOSS])->ld);
-    kernel.flops = 8.0 * info->rows * info->cols;
-    kernel.bytes = 16.0 * info->rows * info->cols;
-    return gb_emit(emitter, &kernel, status);
+    uint32_t bits_ld = gb_tape_tensor(tape, node->in[ROWS_WANTED])->ld;
+    return ops_emit_softmax_rows(emitter, tape, node, "softmax_set", bits_ld, 8, status);
 }
 
 static bool bit(const uint32_t *row, uint32_t c)
@@ -57,18 +37,18 @@ static void reference_row(double *row, uint32_t cols, const uint32_t *targets,
 
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_LOGITS]);
-    uint32_t words = gb_tape_tensor(tape, node->in[IN_TARGETS])->ld;
-    uint32_t weights_ld = gb_tape_tensor(tape, node->in[IN_WEIGHTS])->ld;
-    uint32_t loss_ld = gb_tape_tensor(tape, node->out[OUT_LOSS])->ld;
-    const uint32_t *targets = gb_reference_u(ref, node->in[IN_TARGETS]);
-    bool has = node->in[IN_EXCLUDE] != GB_NO_TENSOR;
-    const uint32_t *exclude = has ? gb_reference_u(ref, node->in[IN_EXCLUDE]) : NULL;
+    const gb_tensor_info *info = gb_tape_tensor(tape, node->in[ROWS_LOGITS]);
+    uint32_t words = gb_tape_tensor(tape, node->in[ROWS_WANTED])->ld;
+    uint32_t weights_ld = gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld;
+    uint32_t loss_ld = gb_tape_tensor(tape, node->out[ROWS_OUT_LOSS])->ld;
+    const uint32_t *targets = gb_reference_u(ref, node->in[ROWS_WANTED]);
+    bool has = node->in[ROWS_EXCLUDE] != GB_NO_TENSOR;
+    const uint32_t *exclude = has ? gb_reference_u(ref, node->in[ROWS_EXCLUDE]) : NULL;
     for (size_t r = 0; r < info->rows; r++)
-        reference_row(gb_reference_f(ref, node->in[IN_LOGITS]) + r * info->ld, info->cols,
+        reference_row(gb_reference_f(ref, node->in[ROWS_LOGITS]) + r * info->ld, info->cols,
                       targets + r * words, has ? exclude + r * words : NULL,
-                      gb_reference_f(ref, node->in[IN_WEIGHTS])[r * weights_ld],
-                      gb_reference_f(ref, node->out[OUT_LOSS]) + r * loss_ld);
+                      gb_reference_f(ref, node->in[ROWS_WEIGHTS])[r * weights_ld],
+                      gb_reference_f(ref, node->out[ROWS_OUT_LOSS]) + r * loss_ld);
 }
 
 static const gb_op op = {"softmax_set", emit, NULL, reference};
@@ -88,12 +68,5 @@ void ops_set_rows(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor 
         gb_tape_fail(tape, "sets [%u,%u] for logits [%u,%u]", t->rows, t->cols, l->rows, l->cols);
         return;
     }
-    gb_node node = node_of(&op);
-    node.in[IN_LOGITS] = logits;
-    node.in[IN_TARGETS] = targets;
-    node.in[IN_WEIGHTS] = weights;
-    node.in[IN_EXCLUDE] = exclude;
-    node.out[OUT_LOSS] = loss;
-    node.out[OUT_GRADIENT] = logits;
-    gb_tape_append(tape, &node);
+    ops_append_loss_rows(tape, &op, logits, targets, weights, exclude, loss);
 }

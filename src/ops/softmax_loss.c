@@ -6,38 +6,54 @@
 
 /* ---- one pass over the logits, in place ---- */
 
-enum { ROWS_LOGITS, ROWS_LABELS, ROWS_WEIGHTS, ROWS_EXCLUDE };
-enum { ROWS_OUT_LOSS, ROWS_OUT_GRADIENT };
-
-static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
-                      gb_status *status)
+bool ops_emit_softmax_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                           const char *shader, uint32_t bits_ld, double flops, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[ROWS_LOGITS]);
-    gb_tensor exclude = node->in[ROWS_EXCLUDE];
-    gb_kernel kernel = kernel_of("softmax_cross_entropy", NULL);
+    gb_kernel kernel = kernel_of(shader, NULL);
     ops_long_row_kernel(&kernel, &emitter->target, info->rows, 3ull * info->cols);
-    spec(&kernel, exclude != GB_NO_TENSOR);
+    spec(&kernel, node->in[ROWS_EXCLUDE] != GB_NO_TENSOR);
     bind(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
-    bind(&kernel, 1, node->in[ROWS_LABELS], GB_READ);
-    bind(&kernel, 2, node->in[ROWS_WEIGHTS], GB_READ);
-    bind(&kernel, 3, exclude, GB_READ);
+    for (int i = ROWS_WANTED; i <= ROWS_EXCLUDE; i++)
+        bind(&kernel, i, node->in[i], GB_READ);
     bind(&kernel, 4, node->out[ROWS_OUT_LOSS], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 1);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld);
-    push_u32(&kernel, exclude == GB_NO_TENSOR ? 0 : gb_tape_tensor(tape, exclude)->ld);
+    push_u32(&kernel, bits_ld);
     push_u32(&kernel, gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld);
     push_u32(&kernel, gb_tape_tensor(tape, node->out[ROWS_OUT_LOSS])->ld);
-    kernel.flops = 6.0 * info->rows * info->cols;
+    kernel.flops = flops * info->rows * info->cols;
     kernel.bytes = 16.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);
+}
+
+void ops_append_loss_rows(gb_tape *tape, const gb_op *op, gb_tensor logits, gb_tensor wanted,
+                          gb_tensor weights, gb_tensor exclude, gb_tensor loss)
+{
+    gb_node node = node_of(op);
+    node.in[ROWS_LOGITS] = logits;
+    node.in[ROWS_WANTED] = wanted;
+    node.in[ROWS_WEIGHTS] = weights;
+    node.in[ROWS_EXCLUDE] = exclude;
+    node.out[ROWS_OUT_LOSS] = loss;
+    node.out[ROWS_OUT_GRADIENT] = logits;
+    gb_tape_append(tape, &node);
+}
+
+static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                      gb_status *status)
+{
+    gb_tensor exclude = node->in[ROWS_EXCLUDE];
+    uint32_t bits_ld = exclude == GB_NO_TENSOR ? 0 : gb_tape_tensor(tape, exclude)->ld;
+    return ops_emit_softmax_rows(emitter, tape, node, "softmax_cross_entropy", bits_ld, 6, status);
 }
 
 static void reference_rows(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[ROWS_LOGITS]);
-    const uint32_t *labels = gb_reference_u(ref, node->in[ROWS_LABELS]);
+    const uint32_t *labels = gb_reference_u(ref, node->in[ROWS_WANTED]);
     const double *weights = gb_reference_f(ref, node->in[ROWS_WEIGHTS]);
     bool has = node->in[ROWS_EXCLUDE] != GB_NO_TENSOR;
     const uint32_t *exclude = has ? gb_reference_u(ref, node->in[ROWS_EXCLUDE]) : NULL;
@@ -71,14 +87,7 @@ static const gb_op op_rows = {"softmax_rows", emit_rows, NULL, reference_rows};
 static void softmax_rows(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_tensor weights,
                          gb_tensor exclude, gb_tensor loss)
 {
-    gb_node node = node_of(&op_rows);
-    node.in[ROWS_LOGITS] = logits;
-    node.in[ROWS_LABELS] = labels;
-    node.in[ROWS_WEIGHTS] = weights;
-    node.in[ROWS_EXCLUDE] = exclude;
-    node.out[ROWS_OUT_LOSS] = loss;
-    node.out[ROWS_OUT_GRADIENT] = logits;
-    gb_tape_append(tape, &node);
+    ops_append_loss_rows(tape, &op_rows, logits, labels, weights, exclude, loss);
 }
 
 /* ---- the loss: a sum of row losses that already knows its gradients ---- */

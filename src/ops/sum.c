@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-enum { ATTR_ROOT };
-
 bool ops_emit_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tensor out, bool root,
                   const char *label, gb_status *status)
 {
@@ -39,37 +37,24 @@ double ops_reference_sum(gb_reference *ref, const gb_tape *tape, gb_tensor x)
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    return ops_emit_sum(emitter, tape, node->in[0], node->out[0], node->attr[ATTR_ROOT], NULL,
-                        status);
+    return ops_emit_sum(emitter, tape, node->in[0], node->out[0], true, NULL, status);
 }
 
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    double sum = ops_reference_sum(ref, tape, node->in[0]);
-    *gb_reference_f(ref, node->out[0]) = node->attr[ATTR_ROOT] ? sqrt(sum) : sum;
+    *gb_reference_f(ref, node->out[0]) = sqrt(ops_reference_sum(ref, tape, node->in[0]));
 }
 
 /* The gradient of a sum is spread by the loss operations themselves, which know their rows. */
 static const gb_op op = {"sum", emit, NULL, reference};
 
-static gb_tensor append(gb_tape *tape, gb_tensor x, bool root)
+gb_tensor gb_root_of_sum(gb_tape *tape, gb_tensor x)
 {
     if (x == GB_NO_TENSOR)
         return GB_NO_TENSOR;
     gb_node node = node_of(&op);
     node.in[0] = x;
-    node.out[0] = gb_tape_temp(tape, root ? "root" : "total", GB_F32, 1, 1);
-    node.attr[ATTR_ROOT] = root;
+    node.out[0] = gb_tape_temp(tape, "root", GB_F32, 1, 1);
     gb_tape_append(tape, &node);
     return node.out[0];
-}
-
-gb_tensor gb_sum(gb_tape *tape, gb_tensor x)
-{
-    return append(tape, x, false);
-}
-
-gb_tensor gb_root_of_sum(gb_tape *tape, gb_tensor x)
-{
-    return append(tape, x, true);
 }
