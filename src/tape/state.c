@@ -4,20 +4,6 @@
 #include <gabbro/upload.h>
 #include <stdlib.h>
 
-enum { ZEROS = 1 << 18 }; /* floats of zeros on the host */
-
-/* Gradient rows that no kernel writes must read as zero. */
-static bool clear_all(gb_device *device, gb_buffer *buffer, uint64_t bytes, const float *zeros,
-                      gb_status *status)
-{
-    for (uint64_t at = 0; at < bytes; at += ZEROS * sizeof *zeros) {
-        uint64_t left = bytes - at, most = ZEROS * sizeof *zeros;
-        if (!gb_upload(device, buffer, at, zeros, left < most ? left : most, status))
-            return false;
-    }
-    return true;
-}
-
 gb_state *gb_state_create(gb_device *device, const gb_params *params, bool training,
                           gb_status *status)
 {
@@ -29,14 +15,13 @@ gb_state *gb_state_create(gb_device *device, const gb_params *params, bool train
     state->device = device;
     state->params = params;
     uint64_t bytes = gb_params_floats(params) * 4;
-    float *zeros = gb_alloc(ZEROS, sizeof *zeros, status);
-    bool ok = zeros != NULL;
+    bool ok = true;
     for (int a = 0; ok && a < (training ? GB_ARENA_COUNT : 1); a++) {
         state->arenas[a] =
             gb_buffer_create(device, GB_BUFFER_DEVICE, bytes ? bytes : 256, names[a], status);
-        ok = state->arenas[a] && clear_all(device, state->arenas[a], bytes, zeros, status);
+        /* Gradient rows that no kernel writes must read as zero. */
+        ok = state->arenas[a] && gb_state_clear(state, (gb_arena_id)a, status);
     }
-    free(zeros);
     if (!ok) {
         gb_state_destroy(state);
         return NULL;
@@ -87,9 +72,4 @@ bool gb_state_clear(gb_state *state, gb_arena_id arena, gb_status *status)
         !(state->clear[arena] = gb_program_create(state->device, &item, 1, status)))
         return false;
     return gb_program_submit(state->clear[arena], status) != 0;
-}
-
-gb_device *gb_state_device(const gb_state *state)
-{
-    return state->device;
 }

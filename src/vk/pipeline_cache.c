@@ -54,11 +54,21 @@ bool gb_pipeline_cache_load(gb_device *device, gb_status *status)
     return ok;
 }
 
+gb_out *gb_cache_open(const char *path, gb_status *status)
+{
+    char *folder = gb_strdup(path, status);
+    if (folder)
+        *strrchr(folder, '/') = '\0';
+    gb_out *out = folder && gb_make_dirs(folder, status) ? gb_out_open(path, status) : NULL;
+    free(folder);
+    return out;
+}
+
 static bool write_payload(const char *path, const char *payload, size_t length, gb_status *status)
 {
     char hex[GB_HASH_SIZE];
     gb_hash_bytes(payload, length, hex);
-    gb_out *out = gb_out_open(path, status);
+    gb_out *out = gb_cache_open(path, status);
     if (!out)
         return false;
     fprintf(gb_out_stream(out), "%s\n", hex);
@@ -70,14 +80,10 @@ void gb_pipeline_cache_store(gb_device *device)
 {
     gb_status status = {0};
     size_t length = 0;
-    char *payload = NULL, *folder = NULL;
+    char *payload = NULL;
     if (!device->cache_dirty || !device->cache_path || !device->pipeline_cache)
         return;
-    folder = gb_strdup(device->cache_path, &status);
-    if (folder)
-        *strrchr(folder, '/') = '\0';
-    bool ok = folder && gb_make_dirs(folder, &status) &&
-              vkGetPipelineCacheData(device->handle, device->pipeline_cache, &length, NULL) ==
+    bool ok = vkGetPipelineCacheData(device->handle, device->pipeline_cache, &length, NULL) ==
                   VK_SUCCESS &&
               (payload = gb_alloc(length, 1, &status)) &&
               vkGetPipelineCacheData(device->handle, device->pipeline_cache, &length, payload) ==
@@ -87,5 +93,4 @@ void gb_pipeline_cache_store(gb_device *device)
         gb_log(GB_LOG_DEBUG, "%s: the pipeline cache was not stored: %s", device->cache_path,
                status.what);
     free(payload);
-    free(folder);
 }

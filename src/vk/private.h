@@ -124,6 +124,8 @@ uint32_t gb_selftest_quirks(const gb_device_caps *caps);
 bool gb_selftest_passed(const gb_device_caps *caps, gb_status *status);
 /* $XDG_CACHE_HOME/gabbro/KIND-UUID-VERSION.SUFFIX, or NULL without a home; caller frees. */
 char *gb_cache_path(const gb_device_caps *caps, const char *kind, const char *suffix);
+/* Open a file there for writing, in a folder that need not exist yet. */
+gb_out *gb_cache_open(const char *path, gb_status *status);
 
 /* ---- device --------------------------------------------------------------------------------- */
 

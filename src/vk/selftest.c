@@ -119,11 +119,7 @@ static bool store(const gb_device_caps *caps, const char *kind, uint32_t wrong, 
     char key[GB_HASH_SIZE], list[256], *path = record_path(caps, kind);
     if (!path)
         return true;
-    char *slash = strrchr(path, '/');
-    *slash = '\0';
-    bool ok = gb_make_dirs(path, status);
-    *slash = '/';
-    gb_out *out = ok ? gb_out_open(path, status) : NULL;
+    gb_out *out = gb_cache_open(path, status);
     free(path);
     if (!out)
         return false;

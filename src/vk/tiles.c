@@ -70,11 +70,7 @@ bool gb_tiles_store(const gb_device_caps *caps, uint32_t tiles, gb_status *statu
     if (!path)
         return gb_fail(status, GB_DATA, NULL, "set HOME or XDG_CACHE_HOME",
                        "there is no folder to keep the choice in");
-    char *slash = strrchr(path, '/');
-    *slash = '\0';
-    bool ok = gb_make_dirs(path, status);
-    *slash = '/';
-    gb_out *out = ok ? gb_out_open(path, status) : NULL;
+    gb_out *out = gb_cache_open(path, status);
     free(path);
     if (!out)
         return false;
