@@ -168,7 +168,6 @@ void gb_tape_dump(const gb_tape *tape, gb_text *out);
 typedef struct gb_plan {
     uint64_t arena_bytes;  /* activations and scratch */
     uint64_t input_bytes;  /* the input block */
-    uint64_t output_bytes; /* the output block on the host */
     uint64_t temp_bytes;   /* what the temps would take without sharing */
 } gb_plan;
 /* Place every temp and output in one arena by liveness (largest first, lowest free place), the
@@ -250,7 +249,6 @@ bool gb_state_write(gb_state *state, gb_arena_id arena, const float *values, gb_
 bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status *status);
 /* Set an arena to zeros, behind all runs submitted so far; does not wait. */
 bool gb_state_clear(gb_state *state, gb_arena_id arena, gb_status *status);
-gb_device *gb_state_device(const gb_state *state);
 
 /* A tape recorded for a device. Two slots of inputs and outputs, so that the host prepares step
  * t+1 while the device runs step t. */

@@ -75,7 +75,6 @@ typedef struct gb_matrix {
 enum {
     GB_SUBGROUP_BASIC = 1,
     GB_SUBGROUP_ARITHMETIC = 2,
-    GB_SUBGROUP_BALLOT = 4,
     GB_SUBGROUP_SHUFFLE = 8,
 };
 
@@ -178,7 +177,6 @@ gb_device *gb_device_open(const gb_device_params *params, gb_status *status);
 void gb_device_close(gb_device *device);
 const gb_device_caps *gb_device_get_caps(const gb_device *device);
 /* Whether programs created from now on time their dispatches. */
-bool gb_device_profiling(const gb_device *device);
 void gb_device_set_profiling(gb_device *device, bool profile);
 /* Kernels of programs created from now on avoid these variants (GB_QUIRK_TESTED bits) instead of
  * those that the device was opened with: for the self-test. */
@@ -228,7 +226,6 @@ typedef enum gb_buffer_kind {
 gb_buffer *gb_buffer_create(gb_device *device, gb_buffer_kind kind, uint64_t bytes,
                             const char *name, gb_status *status);
 void gb_buffer_destroy(gb_buffer *buffer); /* waits for all submitted work */
-uint64_t gb_buffer_bytes(const gb_buffer *buffer);
 /* Host address of its first byte, or NULL if it cannot be mapped. What the host writes before a
  * submit the device sees; what the device wrote the host sees after gb_device_wait. */
 void *gb_buffer_map(gb_buffer *buffer);

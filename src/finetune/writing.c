@@ -153,7 +153,7 @@ static bool prepare(measurement *m, gb_device *device, const writing *w, const g
     m->in = gb_language_teaching_declare(m->tape, w->lm, &sizes, false);
     m->loss = gb_language_loss(m->tape, w->lm, &m->in);
     gb_tape_output(m->tape, m->loss);
-    m->exec = gb_tape_ok(m->tape, status) ? gb_exec_create(m->state, m->tape, status) : NULL;
+    m->exec = gb_exec_create(m->state, m->tape, status);
     return m->exec != NULL;
 }
 

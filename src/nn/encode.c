@@ -55,7 +55,7 @@ static bool build(encoder *e, const gb_params *params, gb_status *status)
     if (e->how->normalize)
         e->vectors = gb_normalize_rows(e->tape, e->vectors);
     gb_tape_output(e->tape, e->vectors);
-    e->exec = gb_tape_ok(e->tape, status) ? gb_exec_create(e->state, e->tape, status) : NULL;
+    e->exec = gb_exec_create(e->state, e->tape, status);
     return e->exec != NULL;
 }
 

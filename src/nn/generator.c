@@ -51,7 +51,7 @@ gb_generator_counts gb_generator_done(const gb_generator *g)
 
 static bool record(gb_generator *g, generator_program *p, gb_status *status)
 {
-    p->exec = gb_tape_ok(p->tape, status) ? gb_exec_create(g->state, p->tape, status) : NULL;
+    p->exec = gb_exec_create(g->state, p->tape, status);
     return p->exec != NULL;
 }
 

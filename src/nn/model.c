@@ -88,7 +88,6 @@ bool gb_model_load(const gb_folder *folder, const gb_params *params, float *valu
 typedef struct stored_list {
     gb_weight *weights, *extra;       /* tensors of the two files */
     size_t weight_count, extra_count; /* how many */
-    piece *names;                     /* keeps the names alive */
     gb_arena *arena;                  /* keeps the values alive */
 } stored_list;
 

@@ -29,6 +29,7 @@ struct gb_exec {
     gb_program *down[SLOTS];    /* outputs -> host */
     output_place *outputs;      /* outputs */
     size_t output_count;        /* how many */
+    uint64_t output_bytes;      /* of the output block */
     uint64_t tickets[SLOTS];    /* last submission that used the slot */
     uint32_t slot;              /* slot of the next run */
     double flops;               /* of one run */
@@ -169,7 +170,7 @@ static bool place_outputs(gb_exec *exec, gb_status *status)
         exec->outputs[exec->output_count++] = (output_place){(gb_tensor)t, offset, bytes};
         offset += (bytes + GB_ALIGNMENT - 1) / GB_ALIGNMENT * GB_ALIGNMENT;
     }
-    exec->plan.output_bytes = offset;
+    exec->output_bytes = offset;
     return true;
 }
 
@@ -193,8 +194,8 @@ static bool create_buffers(gb_exec *exec, gb_status *status)
         if (!exec->upload[s])
             return false;
         memset(gb_buffer_map(exec->upload[s]), 0, bytes);
-        if (plan->output_bytes) {
-            exec->download[s] = gb_buffer_create(device, GB_BUFFER_DOWNLOAD, plan->output_bytes,
+        if (exec->output_bytes) {
+            exec->download[s] = gb_buffer_create(device, GB_BUFFER_DOWNLOAD, exec->output_bytes,
                                                  "output staging", status);
             if (!exec->download[s])
                 return false;

@@ -92,8 +92,6 @@ bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *sta
         } else if (in_arena(info)) {
             order[count++] = t;
             plan->temp_bytes += bytes;
-            if (info->role == GB_ROLE_OUTPUT)
-                plan->output_bytes += bytes;
         }
     }
     qsort_r(order, count, sizeof *order, largest_first, tape);

@@ -159,8 +159,6 @@ static uint32_t subgroup_ops(VkSubgroupFeatureFlags flags)
         ops |= GB_SUBGROUP_BASIC;
     if (flags & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT)
         ops |= GB_SUBGROUP_ARITHMETIC;
-    if (flags & VK_SUBGROUP_FEATURE_BALLOT_BIT)
-        ops |= GB_SUBGROUP_BALLOT;
     if (flags & VK_SUBGROUP_FEATURE_SHUFFLE_BIT)
         ops |= GB_SUBGROUP_SHUFFLE;
     return ops;

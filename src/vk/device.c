@@ -168,11 +168,6 @@ const gb_device_caps *gb_device_get_caps(const gb_device *device)
     return &device->adapter.caps;
 }
 
-bool gb_device_profiling(const gb_device *device)
-{
-    return device->profiling;
-}
-
 void gb_device_set_profiling(gb_device *device, bool profile)
 {
     device->profiling = profile;

@@ -181,11 +181,6 @@ void gb_buffer_destroy(gb_buffer *buffer)
     free(buffer);
 }
 
-uint64_t gb_buffer_bytes(const gb_buffer *buffer)
-{
-    return buffer->bytes;
-}
-
 void *gb_buffer_map(gb_buffer *buffer)
 {
     return buffer->map;
