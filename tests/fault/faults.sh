@@ -338,11 +338,11 @@ fault 3 "standard output on a full disk" 'standard output: cannot write' \
 # The store moves to a small file system of its own.
 large="$mlm --layers 1 --hidden 64 --heads 2 --ffn 256"
 mkdir small
-if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=8m tmpfs small 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=16m tmpfs small 2>/dev/null; then
     mounted=$work/small
     cp -r store small/store
     GABBRO_STORE=$work/small/store
-    head -c 8m /dev/zero >small/filler 2>/dev/null
+    head -c 16m /dev/zero >small/filler 2>/dev/null
     fault 3 "a full disk, training" "cannot write: .*(.*free" gabbro $large
     fault 3 "a full disk, a collection" "cannot write.*(.*free" gabbro collection --world 2
     rm small/filler
