@@ -209,6 +209,12 @@ bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status
 bool gb_text_write(const gb_text *text, const char *path, gb_status *status); /* GB_MEMORY if it failed */
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
+/* Put the folder `draft` at path, on the same file system. Of a folder that stands there nothing is
+ * removed before the new one is in its place; where two names cannot be exchanged there is a moment
+ * without either. On failure path is as it was; the draft is removed where nothing stood at path,
+ * else it stays, for it may have been long work, and the hint names it. */
+bool gb_place_folder(const char *draft, const char *path, gb_status *status);
+
 /* Line reader over plain or gzip files (told apart by content), for TSV, JSONL, qrels. Lines have
  * no end-of-line; "\r\n" is accepted. A file cut inside gzip data is an error. */
 typedef struct gb_lines gb_lines;

@@ -208,18 +208,25 @@ FILE *gb_out_stream(gb_out *out)
     return out->stream;
 }
 
-/* So that the rename itself survives a loss of power. Some file systems cannot: not an error. */
+/* So that names in a folder survive a loss of power. Some file systems cannot: not an error. */
 static void sync_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+/* The same for the folder that path lies in. */
+static void sync_above(const char *path)
 {
     char *copy = strdup(path);
     char *slash = copy ? strrchr(copy, '/') : NULL;
     if (slash)
         slash[slash == copy] = '\0';
-    int fd = copy ? open(slash ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
+    if (copy)
+        sync_folder(slash ? copy : ".");
     free(copy);
 }
 
@@ -254,7 +261,7 @@ bool gb_out_commit(gb_out *out, gb_status *status)
         if (out->draft)
             unlink(out->draft);
     } else if (out->draft) {
-        sync_folder(out->path);
+        sync_above(out->path);
     }
     out_free(out);
     return ok;
@@ -292,6 +299,57 @@ bool gb_copy_file(const char *from, const char *to, gb_status *status)
     char *bytes = gb_read_file(from, &length, status);
     bool ok = bytes && gb_write_file(to, bytes, length, status);
     free(bytes);
+    return ok;
+}
+
+/* ---- folders that appear at once ------------------------------------------------------------- */
+
+static bool fail_kept(const char *draft, const char *path, int error, gb_status *status)
+{
+    char hint[300];
+    snprintf(hint, sizeof hint, "the new one is whole: move %s there", draft);
+    return gb_fail(status, GB_DATA, path, hint, "cannot write: %s", strerror(error));
+}
+
+/* What stood there before; its removal fails like any other. */
+static bool remove_former(const char *path, gb_status *status)
+{
+    if (gb_remove_tree(path, status))
+        return true;
+    gb_remove_tree(path, NULL); /* what else can go */
+    return false;
+}
+
+static bool exchange(const char *draft, const char *path, gb_status *status)
+{
+    if (GB_TRY_CALL(renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_EXCHANGE)) == 0)
+        return remove_former(draft, status);
+    char *former = gb_format(status, "%s.old", draft);
+    if (!former)
+        return false;
+    bool ok = GB_TRY_CALL(rename(path, former)) == 0 || fail_kept(draft, path, errno, status);
+    if (ok && GB_TRY_CALL(rename(draft, path)) != 0) {
+        ok = fail_kept(draft, path, errno, status);
+        if (rename(former, path) != 0)
+            gb_log(GB_LOG_ERROR, "what stood there is now %s", former);
+    }
+    ok = ok && remove_former(former, status);
+    free(former);
+    return ok;
+}
+
+bool gb_place_folder(const char *draft, const char *path, gb_status *status)
+{
+    sync_folder(draft);
+    bool ok;
+    if (gb_dir_exists(path)) {
+        ok = exchange(draft, path, status);
+    } else if (!(ok = GB_TRY_CALL(rename(draft, path)) == 0)) {
+        fail_errno(status, path, "cannot write", errno);
+        gb_remove_tree(draft, NULL);
+    }
+    if (ok)
+        sync_above(path);
     return ok;
 }
 

@@ -52,19 +52,3 @@ char *gb_draft_create(const char *target, const char *mark, gb_status *status)
     }
     return draft;
 }
-
-bool gb_draft_commit(const char *draft, const char *target, gb_status *status)
-{
-    gb_status ignored = {0};
-    if (!gb_remove_tree(target, status)) {
-        gb_remove_tree(draft, &ignored);
-        return false;
-    }
-    if (GB_TRY_CALL(rename(draft, target)) != 0) {
-        gb_fail(status, GB_DATA, target, "check the folder above it", "cannot write: %s",
-                strerror(errno));
-        gb_remove_tree(draft, &ignored);
-        return false;
-    }
-    return true;
-}

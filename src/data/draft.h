@@ -4,11 +4,9 @@
 
 #include <gabbro/base.h>
 
-/* An empty folder beside `target`, to be filled and then given to gb_draft_commit. Refuses a
+/* An empty folder beside `target`, to be filled and then given to gb_place_folder. Refuses a
  * `target` that exists, is not empty and has no file `mark` (so nobody's work is deleted). NULL and
  * status on failure; the caller frees the path. */
 char *gb_draft_create(const char *target, const char *mark, gb_status *status);
-/* Put the draft in the place of target. On failure the draft is removed. */
-bool gb_draft_commit(const char *draft, const char *target, gb_status *status);
 
 #endif

@@ -3,6 +3,7 @@
 #include "data/draft.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,9 +171,11 @@ static int by_bytes(const void *a, const void *b)
 bool gb_import_list(const char *folder, gb_import_names *list, gb_status *status)
 {
     *list = (gb_import_names){0};
-    DIR *dir = opendir(folder);
+    DIR *dir = GB_TRY_OPEN(opendir(folder));
     if (!dir)
-        return true;
+        return errno == ENOENT || errno == ENOTDIR ||
+               gb_fail(status, GB_DATA, folder, "check its permissions",
+                       "cannot read the folder: %s", strerror(errno));
     bool ok = true;
     for (struct dirent *entry; ok && (entry = readdir(dir));) {
         if (entry->d_name[0] == '.')
@@ -322,14 +325,41 @@ static char *only_entry(const char *folder, gb_status *status)
     return path;
 }
 
-/* An archive is read as what it holds, with the files that lie beside it in `beside` (or NULL). */
+/* Nothing that a layout is told by lies there. */
+static bool finds_nothing(const gb_import *import, const gb_status *why)
+{
+    return import->passages == 0 && why->code == GB_DATA && !strcmp(why->what, no_collection);
+}
+
+/* What was unpacked, with what lies beside the archive. A lone file whose name tells no layout is
+ * read as if it were given itself. */
+static bool read_unpacked(gb_import *import, const char *folder, const char *inside,
+                          const char *beside, gb_status *status)
+{
+    bool file = !gb_dir_exists(inside);
+    if (!beside)
+        return read_path(import, inside, status);
+    const char *both = file ? folder : inside;
+    gb_status why = {0};
+    if (!gb_import_link_files(beside, both, status))
+        return false;
+    if (read_path(import, both, &why))
+        return true;
+    if (file && finds_nothing(import, &why))
+        return read_path(import, inside, status);
+    if (status)
+        *status = why;
+    return false;
+}
+
+/* An archive is read as what it holds, with what lies beside it in `beside` (or NULL). */
 static bool read_archive(gb_import *import, const char *path, const char *beside, gb_status *status)
 {
     char *folder = gb_path_join(status, import->dir, "unpacked");
     bool ok = folder && gb_import_untar(path, folder, status);
     char *inside = ok ? only_entry(folder, status) : NULL;
-    ok = inside && (!beside || gb_import_link_files(beside, inside, status)) &&
-         read_path(import, inside, status) && gb_remove_tree(folder, status);
+    ok = inside && read_unpacked(import, folder, inside, beside, status) &&
+         gb_remove_tree(folder, status);
     free(inside);
     free(folder);
     return ok;
@@ -363,8 +393,7 @@ static bool import_read(gb_import *import, gb_status *status)
     if (read_path(import, path, &why))
         return true;
     char *archive = NULL;
-    if (import->passages == 0 && why.code == GB_DATA && !strcmp(why.what, no_collection) &&
-        !find_archive(path, &archive, status))
+    if (finds_nothing(import, &why) && !find_archive(path, &archive, status))
         return false;
     if (!archive) {
         if (status)
@@ -522,7 +551,7 @@ bool gb_collection_import_as(const gb_import_params *params, const gb_import_var
     if (!ok)
         gb_remove_tree(import.dir, NULL);
     else
-        ok = gb_draft_commit(import.dir, out_dir, status);
+        ok = gb_place_folder(import.dir, out_dir, status);
     import_free(&import);
     return ok;
 }

@@ -120,7 +120,7 @@ bool gb_import_kind(const char *path, gb_file_kind *kind, gb_status *status);
 
 /* Archives (import_tar.c): known by their names; unpacked into a new folder. */
 bool gb_import_is_tar(const char *path);
-/* Links in `to` to the files of `from` that are no archives and that it does not have. */
+/* Links in `to` to what lies in `from`, is no archive, and is not there yet. */
 bool gb_import_link_files(const char *from, const char *to, gb_status *status);
 bool gb_import_untar(const char *path, const char *folder, gb_status *status);
 

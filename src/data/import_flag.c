@@ -2,6 +2,7 @@
  * {"qid", "docid", "relevance"} beside a corpus.jsonl. */
 #include "data/import.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +25,10 @@ static bool take_judgement(gb_import *import, const gb_lines *lines, json_t *obj
     if (!line.query || !(line.passage = gb_jsonl_id(lines, object, "docid", NULL, passage, status)))
         return false;
     double value = json_number_value(grade);
-    if (!json_is_number(grade) || value != (int32_t)value)
+    if (!json_is_number(grade) || !(fabs(value) <= GB_MOST_GRADE) || value != (int32_t)value)
         return gb_lines_fail(lines, status, "expected {\"qid\", \"docid\", \"relevance\"}",
-                             "\"relevance\" is not a whole number");
+                             "\"relevance\" is not a whole number from -%d to %d", GB_MOST_GRADE,
+                             GB_MOST_GRADE);
     line.grade = (int32_t)value;
     return gb_import_judge(import, lines, context, &line, status);
 }

@@ -53,7 +53,7 @@ bool gb_import_judge(gb_import *import, const gb_lines *lines, gb_import_judging
     char *key = gb_format(status, "%s\t%s", line->query, line->passage);
     if (!key)
         return false;
-    uint32_t grade = (uint32_t)(line->grade + 1000);
+    uint32_t grade = (uint32_t)(line->grade + GB_MOST_GRADE);
     uint32_t before = gb_map_get(judging->pairs, key, strlen(key));
     bool ok = gb_map_set(judging->pairs, key, strlen(key), grade, status) &&
               gb_map_set(judging->queries, line->query, strlen(line->query), 1, status);

@@ -54,7 +54,11 @@ static la_ssize_t more(struct archive *archive, void *data, const void **bytes)
 {
     (void)archive;
     untar *u = data;
-    int64_t got = gb_unpack_read(u->bytes, u->buffer, COPY_BYTES, u->status);
+    int64_t got = -1;
+    if (gb_interrupted())
+        gb_fail(u->status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
+    else
+        got = gb_unpack_read(u->bytes, u->buffer, COPY_BYTES, u->status);
     u->ended = got == 0;
     u->unread = got < 0;
     *bytes = u->buffer;
@@ -188,8 +192,7 @@ bool gb_import_link_files(const char *from, const char *to, gb_status *status)
         char *file = gb_path_join(status, folder, list.names[i]);
         char *link = file ? gb_path_join(status, to, list.names[i]) : NULL;
         ok = link != NULL;
-        if (ok && !gb_dir_exists(file) && !gb_import_is_tar(file) &&
-            GB_TRY_CALL(symlink(file, link)) && errno != EEXIST)
+        if (ok && !gb_import_is_tar(file) && GB_TRY_CALL(symlink(file, link)) && errno != EEXIST)
             ok = gb_fail(status, GB_DATA, link, "check the disk", "cannot link: %s",
                          strerror(errno));
         free(link);

@@ -35,7 +35,7 @@ static bool parse_grade(const char *text, int32_t *grade)
     errno = 0;
     long value = strtol(text, &end, 10);
     end += strspn(end, " ");
-    if (end == text || *end || errno || value < -1000 || value > 1000)
+    if (end == text || *end || errno || value < -GB_MOST_GRADE || value > GB_MOST_GRADE)
         return false;
     *grade = (int32_t)value;
     return true;

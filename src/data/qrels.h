@@ -4,6 +4,8 @@
 
 #include <gabbro/base.h>
 
+enum { GB_MOST_GRADE = 1000 }; /* and -1000 is the least */
+
 /* One judgement as text; the strings lie in the line it was parsed from. */
 typedef struct gb_qrel_line {
     const char *query;   /* external id */

@@ -79,7 +79,7 @@ static bool write_line(FILE *out, json_t *line, gb_status *status)
 {
     bool ok = line && json_dumpf(line, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF;
     json_decref(line);
-    return ok || gb_fail_memory(status, "writing a line");
+    return ok || ferror(out) || gb_fail_memory(status, "writing a line"); /* the commit tells */
 }
 
 static bool passage_lines(const slice *s, FILE *out, gb_status *status)
@@ -196,7 +196,7 @@ bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint6
               (draft = gb_draft_create(out_dir, "corpus.jsonl", status)) &&
               write_all(&s, draft, status);
     if (ok)
-        ok = gb_draft_commit(draft, out_dir, status);
+        ok = gb_place_folder(draft, out_dir, status);
     else if (draft)
         gb_remove_tree(draft, NULL);
     free(draft);

@@ -167,6 +167,8 @@ gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, 
 
 bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length, gb_status *status)
 {
+    if (gb_interrupted()) /* long work on collections passes here */
+        return gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
     if (!gb_grow(&writer->offsets, &writer->capacity, writer->count + 2, sizeof *writer->offsets,
                  status))
         return false;

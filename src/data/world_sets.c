@@ -123,7 +123,7 @@ bool gb_world_generate_set(uint64_t world_seed, const char *set, const char *out
     if (!ok)
         gb_remove_tree(draft, NULL);
     else
-        ok = gb_draft_commit(draft, out_dir, status);
+        ok = gb_place_folder(draft, out_dir, status);
     free(draft);
     return ok;
 }

@@ -200,28 +200,17 @@ static bool write_files(const char *dir, const gb_folder_params *params, gb_stat
     return ok;
 }
 
-/* So that names survive a loss of power. Some file systems cannot: not an error. */
-static void sync_dir(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-}
-
 static bool fail_place(const char *path, int error, gb_status *status)
 {
     return gb_fail(status, GB_DATA, path, "check the path, its permissions and the free space",
                    "cannot write the model folder: %s", strerror(error));
 }
 
-/* Whether something stands at path; only an older model folder may be replaced. */
-static bool check_place(const char *path, bool replace, bool *exists, gb_status *status)
+/* Only an older model folder may be replaced. */
+static bool check_place(const char *path, bool replace, gb_status *status)
 {
     struct stat info;
-    *exists = lstat(path, &info) == 0;
-    if (!*exists)
+    if (lstat(path, &info) != 0)
         return true;
     char *config = gb_path_join(status, path, "config.json");
     if (!config)
@@ -234,36 +223,11 @@ static bool check_place(const char *path, bool replace, bool *exists, gb_status 
                             "exists and is no model folder: it is not replaced");
 }
 
-/* Put draft at path. Of an older folder nothing is removed before the new one stands there; on a
- * file system that cannot exchange two names there is a moment without either. */
-static bool place(const char *draft, const char *path, bool exists, gb_status *status)
-{
-    if (!exists)
-        return GB_TRY_CALL(rename(draft, path)) == 0 || fail_place(path, errno, status);
-    if (GB_TRY_CALL(renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_EXCHANGE)) == 0)
-        return gb_remove_tree(draft, status);
-    char *old = gb_format(status, "%s.old", draft);
-    if (!old)
-        return false;
-    bool ok = GB_TRY_CALL(rename(path, old)) == 0 || fail_place(path, errno, status);
-    if (ok && GB_TRY_CALL(rename(draft, path)) != 0) {
-        ok = fail_place(path, errno, status);
-        if (rename(old, path) != 0)
-            gb_log(GB_LOG_ERROR, "the former model folder is now %s", old);
-    }
-    ok = ok && gb_remove_tree(old, status);
-    free(old);
-    return ok;
-}
-
-/* A fresh hidden folder beside path. *parent gets the folder of both. Caller frees both. */
-static char *make_draft(const char *path, char **parent, gb_status *status)
+/* A fresh hidden folder beside path. Caller frees. */
+static char *make_draft(const char *path, gb_status *status)
 {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash + 1 - path) : 0;
-    *parent = folder ? gb_format(status, "%.*s", folder, path) : gb_strdup(".", status);
-    if (!*parent)
-        return NULL;
     for (unsigned tries = 0; tries < 1000; tries++) {
         char *draft = gb_format(status, "%.*s.%s.%ld-%u.draft", folder, path, path + folder,
                                 (long)getpid(), tries);
@@ -282,22 +246,14 @@ static char *make_draft(const char *path, char **parent, gb_status *status)
 
 static bool write_folder(const char *path, const gb_folder_params *params, gb_status *status)
 {
-    bool exists;
-    if (!check_place(path, params->replace, &exists, status) || !check_params(params, path, status))
+    if (!check_place(path, params->replace, status) || !check_params(params, path, status))
         return false;
-    char *parent;
-    char *draft = make_draft(path, &parent, status);
+    char *draft = make_draft(path, status);
     bool ok = draft && write_files(draft, params, status);
-    if (ok) {
-        sync_dir(draft);
-        ok = place(draft, path, exists, status);
-    }
-    if (ok)
-        sync_dir(parent);
-    else if (draft)
+    if (draft && !ok)
         gb_remove_tree(draft, NULL);
+    ok = ok && gb_place_folder(draft, path, status);
     free(draft);
-    free(parent);
     return ok;
 }
 

@@ -1,6 +1,8 @@
 /* Data room: damaged sources and collections are refused with a message that names the place. */
 #include "small_collection.h"
 
+#include <signal.h>
+
 /* One file of a sound BEIR folder is replaced; where and what the message must hold. */
 static const struct damage {
     const char *file, *text, *where, *what;
@@ -153,4 +155,51 @@ Test(collection_damage, damaged_collections_are_refused)
     cr_expect_null(gb_collection_open("out", &status));
     cr_expect_not_null(strstr(status.what, "do not agree"), "%s", status.what);
     scratch_leave(&s);
+}
+
+Test(collection_damage, a_folder_that_cannot_be_read_is_not_an_empty_one)
+{
+    scratch s = scratch_enter();
+    write_beir("x");
+    cr_assert(gb_remove_tree("x/qrels", NULL));
+    cr_assert_eq(symlink("qrels", "x/qrels"), 0); /* to itself */
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    params.path = "x";
+    expect_refused(&params, "x/qrels", "cannot read the folder");
+    scratch_leave(&s);
+}
+
+Test(collection_damage, finished_work_is_kept_where_it_cannot_replace)
+{
+    scratch s = scratch_enter();
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    gb_status status = {0};
+    write_beir("x");
+    params.path = "x";
+    cr_assert(gb_collection_import(&params, "out", &status));
+    /* no folder can be renamed by this name; a mount point is another one of the kind */
+    cr_expect_not(gb_collection_import(&params, "out/.", &status));
+    cr_expect_eq(status.code, GB_DATA);
+    char *draft = gb_format(NULL, "out/..%ld.draft", (long)getpid());
+    cr_expect_not_null(strstr(status.hint, draft), "\"%s\" does not name it", status.hint);
+    gb_collection_close(open_imported("out"));
+    gb_collection_close(open_imported(draft));
+    free(draft);
+    scratch_leave(&s);
+}
+
+Test(collection_damage, a_signal_stops_an_import)
+{
+    scratch s = scratch_enter();
+    gb_import_params params = GB_IMPORT_DEFAULTS;
+    gb_status status = {0};
+    write_beir("x");
+    params.path = "x";
+    gb_install_signals();
+    cr_assert_eq(raise(SIGINT), 0);
+    cr_expect_not(gb_collection_import(&params, "out", &status));
+    cr_expect_eq(status.code, GB_INTERRUPTED);
+    cr_assert(gb_remove_tree("x", NULL));
+    cr_expect_eq(rmdir(s.path), 0, "something is left");
+    cr_assert_eq(chdir("/"), 0);
 }

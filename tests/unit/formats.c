@@ -272,7 +272,7 @@ static void write_tar(const char *name, const char *const files[][2])
 Test(formats, archives_are_read_as_they_are)
 {
     scratch s = scratch_enter();
-    cr_assert(gb_make_dirs("d", NULL));
+    cr_assert(gb_make_dirs("d", NULL) && gb_make_dirs("e", NULL) && gb_make_dirs("u", NULL));
     write_tar("marco.tar.gz", (const char *const[][2]){{"./collection.tsv", "0\tThe Elbe.\n"},
                                                        {"./queries.dev.tsv", "1\triver\n"},
                                                        {"./qrels.dev.tsv", "1\t0\t0\t1\n"},
@@ -290,6 +290,21 @@ Test(formats, archives_are_read_as_they_are)
     c = import_plain("d", "beside");
     cr_expect_str_eq(c->name, "d");
     cr_expect_str_eq(c->splits, "dev");
+    gb_collection_close(c);
+    /* the same of one file alone, and of one whose name says nothing */
+    write_tar("e/corpus.tar.gz",
+              (const char *const[][2]){
+                  {"corpus.jsonl", "{\"_id\": \"a\", \"text\": \"The Elbe.\"}\n"}, {NULL, NULL}});
+    scratch_write("e/queries.jsonl", "{\"_id\": \"q\", \"text\": \"river\"}\n");
+    scratch_write("e/qrels/dev.tsv", "q\ta\t1\n");
+    c = import_plain("e", "lone");
+    cr_expect_str_eq(c->splits, "dev");
+    gb_collection_close(c);
+    write_tar("u/all.tar.gz",
+              (const char *const[][2]){{"some.tsv", "0\tThe Elbe.\n"}, {NULL, NULL}});
+    scratch_write("u/README", "what it is\n");
+    c = import_plain("u", "unnamed");
+    expect_row(c->texts, 0, "The Elbe.");
     gb_collection_close(c);
     write_tar("up.tar.gz", (const char *const[][2]){{"../collection.tsv", "0\tx\n"}, {NULL, NULL}});
     expect_refused("up.tar.gz", "up.tar.gz", "outside");
@@ -457,5 +472,11 @@ Test(formats, damage_is_named_by_file_and_line)
     scratch_write("f/dev_queries.jsonl", "{\"id\": \"q\", \"text\": \"river\"}\n");
     scratch_write("f/dev_qrels.jsonl", "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": .5}\n");
     expect_refused("f", "f/dev_qrels.jsonl:1", "JSON");
+    scratch_write("f/dev_qrels.jsonl",
+                  "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": -1001}\n");
+    expect_refused("f", "f/dev_qrels.jsonl:1", "from -1000 to 1000");
+    scratch_write("f/dev_qrels.jsonl",
+                  "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": 1e300}\n");
+    expect_refused("f", "f/dev_qrels.jsonl:1", "from -1000 to 1000");
     scratch_leave(&s);
 }
