@@ -57,11 +57,12 @@ static bool parse_value(const reader *r, const gb_lines *lines, const gb_field *
             return gb_lines_fail(lines, status, NULL, "score \"%.40s\" is not a number", text);
         return true;
     }
-    int64_t rank;
-    bool msmarco = r->format == GB_RUN_MSMARCO;
-    if (!gb_parse_int(text, &rank) || rank < (msmarco ? 1 : 0) || (msmarco && rank > MAX_RANK))
+    bool msmarco = r->format == GB_RUN_MSMARCO; /* its ranks are places of a list */
+    int64_t rank, least = msmarco ? 1 : 0, most = msmarco ? MAX_RANK : INT64_MAX;
+    if (!gb_parse_int(text, &rank) || rank < least || rank > most)
         return gb_lines_fail(lines, status, "ranks count from 1; give --format for another layout",
-                             "rank \"%.40s\" is not an integer from 1 to %d", text, MAX_RANK);
+                             "rank \"%.40s\" is not an integer from %lld to %lld", text,
+                             (long long)least, (long long)most);
     *value = (double)-rank; /* negated as an integer: no minus zero */
     return true;
 }

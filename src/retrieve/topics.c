@@ -31,7 +31,9 @@ static bool json_line(const gb_lines *lines, const char *line, size_t length, gb
                       void *ctx, gb_status *status)
 {
     json_error_t error;
-    json_t *object = json_loadb(line, length, JSON_ALLOW_NUL, &error);
+    json_t *object = json_loadb(line, length, 0, &error);
+    if (!object && json_error_code(&error) == json_error_out_of_memory)
+        return gb_fail_memory(status, "reading JSON");
     if (!object)
         return gb_lines_fail(lines, status, "one JSON object a line", "not JSON: %.150s",
                              error.text);
@@ -84,36 +86,52 @@ static void append_id(gb_text *id, const char *bytes, const char *end)
     gb_text_append(id, bytes, (size_t)(end - bytes));
 }
 
-static bool topic_line(topic *t, const gb_lines *lines, const char *line, size_t length,
-                       gb_text_fn *each, void *ctx, gb_status *status)
+/* Behind what is blank. */
+static const char *past_blanks(const char *text)
 {
+    return text + strspn(text, " \t");
+}
+
+/* A line of a topic; all of it may stand in one. */
+static bool topic_line(topic *t, const gb_lines *lines, const char *line, gb_text_fn *each,
+                       void *ctx, gb_status *status)
+{
+    static const char form[] = "topics are <DOC> <DOCNO> 1 </DOCNO> text </DOC>";
     if (strncmp(line, "<DOC>", 5) == 0) {
         if (t->open)
             return gb_lines_fail(lines, status, NULL, "<DOC> inside a <DOC>");
         t->open = true;
         t->id.length = t->text.length = 0;
-        return true;
+        line = past_blanks(line + 5);
+        if (!*line)
+            return true;
     }
     const char *docno = strstr(line, "<DOCNO>");
     if (docno) {
         const char *end = strstr(docno, "</DOCNO>");
         if (!t->open || !end || t->id.length)
-            return gb_lines_fail(lines, status, "topics are <DOC> <DOCNO> 1 </DOCNO> text </DOC>",
-                                 "misplaced or unfinished <DOCNO>");
+            return gb_lines_fail(lines, status, form, "misplaced or unfinished <DOCNO>");
         append_id(&t->id, docno + 7, end);
-        return true;
+        line = past_blanks(end + 8);
+        if (!*line)
+            return true;
     }
-    if (strncmp(line, "</DOC>", 6) != 0) {
-        if (!t->open && line[strspn(line, " \t")])
-            return gb_lines_fail(lines, status, "topics are <DOC> <DOCNO> 1 </DOCNO> text </DOC>",
-                                 "text outside of a topic");
+    const char *close = strstr(line, "</DOC>"), *end = close ? close : line + strlen(line);
+    while (close && end > line && strchr(" \t", end[-1]))
+        end--;
+    if (!close || end > line) {
+        if (!t->open && *past_blanks(line))
+            return gb_lines_fail(lines, status, form, "text outside of a topic");
         if (t->text.length)
             gb_text_append(&t->text, "\n", 1);
-        gb_text_append(&t->text, line, length);
-        return true;
+        gb_text_append(&t->text, line, (size_t)(end - line));
     }
+    if (!close)
+        return true;
     if (!t->open || !t->id.length)
         return gb_lines_fail(lines, status, NULL, "</DOC> without <DOC> and <DOCNO>");
+    if (*past_blanks(close + 6))
+        return gb_lines_fail(lines, status, form, "text outside of a topic");
     t->open = false;
     if (t->id.failed || t->text.failed)
         return gb_fail_memory(status, "reading topics");
@@ -167,7 +185,7 @@ bool gb_read_queries(const char *path, gb_text_fn *each, void *ctx, gb_status *s
         if (kind == 't')
             ok = top_line(&top, lines, line, each, ctx, status);
         else if (kind == 'D')
-            ok = topic_line(&t, lines, line, length, each, ctx, status);
+            ok = topic_line(&t, lines, line, each, ctx, status);
         else if (kind == '[')
             gb_text_printf(&whole, "%s\n", line);
         else if (length && kind == '{')

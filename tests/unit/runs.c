@@ -185,6 +185,7 @@ static const struct {
     {GB_RUN_TREC, "q Q0 a 1 1.5x t\n", "/run:1", "not a number"},
     {GB_RUN_TREC, "q Q0 a 1 2 t\nr Q0 a 1 2 t\nq Q0 a 2 1 t\n", "/run:3", "listed twice"},
     {GB_RUN_RANKED, "q Q0 a first 2 t\n", "/run:1", "rank \"first\""},
+    {GB_RUN_RANKED, "q Q0 a -1 2 t\n", "/run:1", "not an integer from 0 to"},
     {GB_RUN_MSMARCO, "7\t30\t0\n", "/run:1", "rank \"0\""},
     {GB_RUN_MSMARCO, "7\t30\t99999999\n", "/run:1", "not an integer from 1 to 10000"},
     {GB_RUN_MSMARCO, "7\t30\t1\n7\t31\t1\n", "/run:2", "rank given twice"},
@@ -333,7 +334,7 @@ static void expect_topic(const gb_topics *topics, uint32_t at, const char *id, c
     cr_expect(length == strlen(text) && memcmp(got, text, length) == 0, "%.*s", (int)length, got);
 }
 
-Test(runs, queries_in_four_layouts)
+Test(runs, queries_in_their_layouts)
 {
     static const char *const texts[] = {
         "q1\tone word\nq2\ttwo \xc3\xa9 words\n",
@@ -341,10 +342,12 @@ Test(runs, queries_in_four_layouts)
         "{\"id\": \"q2\", \"title\": \"\", \"contents\": \"two \\u00e9 words\"}\n",
         "<DOC>\n<DOCNO> q1 </DOCNO>\none word\n</DOC>\n\n<DOC>\n<DOCNO>q2</DOCNO>\n"
         "two \xc3\xa9 words\n</DOC>\n",
+        "<DOC> <DOCNO> q1 </DOCNO> one word </DOC>\n<DOC>\n<DOCNO> q2 </DOCNO> two \xc3\xa9 words\n"
+        "</DOC>\n",
         "<top>\n\n<num> Number: q1\n<title> one word\n\n<desc> Description:\nnot this\n</top>\n"
         "<top>\n<num> q2 </num>\n<title>\ntwo \xc3\xa9\nwords\n<narr>\nno\n</top>\n",
     };
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         gb_topics topics = {0};
         gb_status status = {0};
         cr_assert(gb_topics_read(help_write("queries", texts[i]), &topics, &status), "%s",
@@ -385,6 +388,8 @@ static const struct {
     {"[{\"turn\": [{\"number\": 1}]}]\n", "/queries:1", "without number"},
     {"[{\"turn\":\n", "/queries:1", "not JSON"},
     {"{\"_id\": [1], \"text\": \"x\"}\n", "/queries:1", "no \"_id\""},
+    {"{\"_id\": \"q\", \"text\": \"x\\u0000y\"}\n", "/queries:1", "not JSON"},
+    {"<DOC> <DOCNO> 1 </DOCNO> a </DOC> b\n", "/queries:1", "outside"},
     {"<DOC>\n<DOCNO> 1 </DOCNO>\ntext\n", "/queries:3", "ends inside"},
     {"<DOC>\n<DOCNO> 1\ntext\n</DOC>\n", "/queries:2", "<DOCNO>"},
     {"<DOC>\ntext\n</DOC>\n", "/queries:3", "without"},
