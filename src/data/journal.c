@@ -30,8 +30,10 @@ static bool fail_file(const gb_journal *j, const char *what, gb_status *status)
 static bool read_lines(gb_journal *j, gb_status *status)
 {
     ssize_t length;
+    bool cut = false;
+    errno = 0;
     while ((length = getline(&j->line, &j->space, j->file)) > 0) {
-        if (j->line[length - 1] != '\n')
+        if ((cut = j->line[length - 1] != '\n'))
             break;
         char *end;
         unsigned long row = strtoul(j->line, &end, 10);
@@ -43,8 +45,9 @@ static bool read_lines(gb_journal *j, gb_status *status)
         j->end += (uint64_t)length;
         j->count++;
     }
-    if (ferror(j->file))
-        return fail_file(j, "read", status);
+    if (ferror(j->file) || (!cut && !feof(j->file))) /* or short of memory: nothing may be cut */
+        return errno == ENOMEM ? gb_fail_memory(status, "reading finished work")
+                               : fail_file(j, "read", status);
     if (GB_TRY_CALL(ftruncate(fileno(j->file), (off_t)j->end)) != 0)
         return fail_file(j, "cut", status);
     return true;

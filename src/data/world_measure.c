@@ -13,8 +13,14 @@ static json_t *share(double part, double whole)
     return json_real(whole > 0 ? round(part / whole * 1e4) / 1e4 : 0.0);
 }
 
-/* Count words and collect the different ones, lower case; false on lack of memory. */
-static bool count_words(const char *text, gb_map *seen, uint64_t *words)
+/* Different words. */
+typedef struct vocabulary {
+    gb_map *seen; /* lower case */
+    bool failed;  /* out of memory at some word */
+} vocabulary;
+
+/* Count words and collect the different ones. */
+static void count_words(const char *text, vocabulary *v, uint64_t *words)
 {
     char word[64];
     for (const char *at = text; *at;) {
@@ -29,18 +35,16 @@ static bool count_words(const char *text, gb_map *seen, uint64_t *words)
         if (length == 0)
             break;
         ++*words;
-        if (!gb_map_set(seen, word, length, 1, NULL))
-            return false;
+        v->failed = v->failed || !gb_map_set(v->seen, word, length, 1, NULL);
     }
-    return true;
 }
 
-static void describe_passages(const world *w, gb_map *seen, json_t *json)
+static void describe_passages(const world *w, vocabulary *v, json_t *json)
 {
     const gb_world_params *p = &w->params;
     uint64_t words = 0, sentences = 0, asides = 0;
     for (uint32_t i = 0; i < w->passage_count; i++) {
-        count_words(w->passages[i].text, seen, &words);
+        count_words(w->passages[i].text, v, &words);
         sentences += w->passages[i].sentences;
         asides += w->passages[i].aside_entity != GB_MAP_NONE;
     }
@@ -81,7 +85,7 @@ static bool shares_attribute_word(const world *w, const world_query *q)
            (q->other != GB_MAP_NONE && q->wording[1] == passage->wording[which ^ 1]);
 }
 
-static void describe_queries(const world *w, gb_map *seen, json_t *json)
+static void describe_queries(const world *w, vocabulary *v, json_t *json)
 {
     uint64_t words = 0;
     double all = 0, shared = 0, nameless = 0, subjectless = 0, stating = 0;
@@ -89,7 +93,7 @@ static void describe_queries(const world *w, gb_map *seen, json_t *json)
     for (int split = SPLIT_TRAIN; split <= SPLIT_DEV; split++) {
         for (uint32_t i = 0; i < w->query_count[split]; i++) {
             const world_query *q = &w->queries[split][i];
-            count_words(q->text, seen, &words);
+            count_words(q->text, v, &words);
             all++;
             styles[q->style]++;
             shared += shares_attribute_word(w, q);
@@ -111,7 +115,7 @@ static void describe_queries(const world *w, gb_map *seen, json_t *json)
     json_object_set_new(json, "conjunctive_queries", share(styles[STYLE_CONJUNCTIVE], all));
 }
 
-static void describe_generated(const world *w, gb_map *seen, json_t *json)
+static void describe_generated(const world *w, vocabulary *v, json_t *json)
 {
     static const uint32_t depths[] = {1, 5, 10, 20};
     for (size_t d = 0; d < sizeof depths / sizeof *depths; d++) {
@@ -127,7 +131,7 @@ static void describe_generated(const world *w, gb_map *seen, json_t *json)
     uint64_t words = 0;
     size_t all = (size_t)w->passage_count * w->params.generated;
     for (size_t i = 0; i < all; i++)
-        count_words(w->generated[i], seen, &words);
+        count_words(w->generated[i], v, &words);
     json_object_set_new(json, "words_per_generated_query", share((double)words, (double)all));
 }
 
@@ -170,25 +174,27 @@ static json_t *describe_params(const gb_world_params *p)
 
 json_t *gb_world_describe(const world *w)
 {
-    gb_map *seen = gb_map_create(NULL);
+    vocabulary v = {.seen = gb_map_create(NULL)};
     json_t *json = json_object(), *measured = json_object();
-    if (!seen || !json || !measured) {
-        gb_map_destroy(seen);
-        json_decref(json);
-        json_decref(measured);
-        return NULL;
+    v.failed = !v.seen || !json || !measured;
+    if (!v.failed) {
+        describe_passages(w, &v, measured);
+        json_object_set_new(measured, "different_words_of_passages",
+                            json_integer((json_int_t)gb_map_count(v.seen)));
+        describe_queries(w, &v, measured);
+        describe_generated(w, &v, measured);
+        describe_topics(w, measured);
+        json_object_set_new(measured, "different_words",
+                            json_integer((json_int_t)gb_map_count(v.seen)));
+        json_object_set_new(json, "version", json_integer(WORLD_VERSION));
+        json_object_set_new(json, "world_seed", json_integer((json_int_t)w->seed));
+        json_object_set_new(json, "parameters", describe_params(&w->params));
+        json_object_set(json, "measured", measured);
     }
-    describe_passages(w, seen, measured);
-    json_object_set_new(measured, "different_words_of_passages",
-                        json_integer((json_int_t)gb_map_count(seen)));
-    describe_queries(w, seen, measured);
-    describe_generated(w, seen, measured);
-    describe_topics(w, measured);
-    json_object_set_new(measured, "different_words", json_integer((json_int_t)gb_map_count(seen)));
-    json_object_set_new(json, "version", json_integer(WORLD_VERSION));
-    json_object_set_new(json, "world_seed", json_integer((json_int_t)w->seed));
-    json_object_set_new(json, "parameters", describe_params(&w->params));
-    json_object_set_new(json, "measured", measured);
-    gb_map_destroy(seen);
-    return json;
+    gb_map_destroy(v.seen);
+    json_decref(measured);
+    if (!v.failed)
+        return json;
+    json_decref(json);
+    return NULL;
 }
