@@ -191,18 +191,12 @@ const char *gb_folder_path(const gb_folder *folder);
 const gb_bert_config *gb_folder_config(const gb_folder *folder);
 bool gb_folder_has(const gb_folder *folder, const char *name);
 bool gb_folder_has_head(const gb_folder *folder); /* the MLM head, cls.predictions.* */
-/* Tensors, those of the side file among them, in byte order of canonical names. */
+/* Tensors, those of the side file among them. */
 size_t gb_folder_count(const gb_folder *folder);
-const char *gb_folder_name(const gb_folder *folder, size_t index);
 /* Copy a tensor [rows, cols] ([rows] when cols is 0) into out as float32. GB_DATA if it is missing,
  * has another shape, is no floating type, or holds a NaN or an infinity. */
 bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, uint64_t cols,
                     float *out, gb_status *status);
-/* Check that the folder has exactly these tensors: a missing one is an error, and so is one that is
- * neither in names nor begins with one of the prefixes `unused` (a NULL-ended list, or NULL), which
- * the caller knowingly leaves aside, e.g. {"cls.predictions.", NULL}. */
-bool gb_folder_check(const gb_folder *folder, const char *const *names, size_t count,
-                     const char *const *unused, gb_status *status);
 
 /* vocab.txt of the folder; not larger than the word embeddings. Caller destroys. */
 gb_vocab *gb_folder_vocab(const gb_folder *folder, gb_status *status);

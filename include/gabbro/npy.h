@@ -17,6 +17,5 @@ gb_npy *gb_npy_open(const char *const *paths, size_t count, gb_status *status);
 void gb_npy_close(gb_npy *npy);                       /* NULL ok */
 gb_vectors gb_npy_vectors(gb_npy *npy);               /* to search; valid while it is open */
 uint32_t gb_npy_rows(const gb_npy *npy, size_t file); /* rows of one file */
-uint32_t gb_npy_half(const gb_npy *npy);              /* files of float16 among them */
 
 #endif

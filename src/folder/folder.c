@@ -58,11 +58,6 @@ size_t gb_folder_count(const gb_folder *folder)
     return folder->count;
 }
 
-const char *gb_folder_name(const gb_folder *folder, size_t index)
-{
-    return folder->entries[index].name;
-}
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
@@ -214,49 +209,6 @@ static bool check_model(gb_folder *folder, gb_status *status)
                            "tensor %s has no place in a BERT of %u layers",
                            folder->entries[i].stored->name, config->layers);
     return true;
-}
-
-static bool begins_with_one(const char *name, const char *const *prefixes)
-{
-    for (; prefixes && *prefixes; prefixes++)
-        if (strncmp(name, *prefixes, strlen(*prefixes)) == 0)
-            return true;
-    return false;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-bool gb_folder_check(const gb_folder *folder, const char *const *names, size_t count,
-                     const char *const *unused, gb_status *status)
-{
-    const char **sorted = gb_alloc(count, sizeof *sorted, status);
-    if (!sorted)
-        return false;
-    bool ok = true;
-    for (size_t i = 0; i < count; i++) {
-        sorted[i] = names[i];
-        if (ok && !find(folder, names[i]))
-            ok = fail_missing(folder, names[i], status);
-    }
-    if (count)
-        qsort(sorted, count, sizeof *sorted, by_text);
-    for (size_t i = 0; ok && i < folder->count; i++) {
-        const entry *item = &folder->entries[i];
-        const char *name = item->name;
-        if (count && bsearch(&name, sorted, count, sizeof name, by_text))
-            continue;
-        if (begins_with_one(name, unused))
-            gb_log(GB_LOG_DEBUG, "%s: tensor %s is not used", item->stored->path, name);
-        else
-            ok = gb_fail(status, GB_DATA, item->stored->path,
-                         "it would be dropped silently; is it the right checkpoint?",
-                         "tensor %s is not used by this model", item->stored->name);
-    }
-    free(sorted);
-    return ok;
 }
 
 bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, uint64_t cols,

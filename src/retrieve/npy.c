@@ -170,14 +170,6 @@ uint32_t gb_npy_rows(const gb_npy *npy, size_t file)
     return npy->files[file].rows;
 }
 
-uint32_t gb_npy_half(const gb_npy *npy)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < npy->count; i++)
-        count += npy->files[i].half;
-    return count;
-}
-
 /* ---- reading ---- */
 
 static bool read_rows(gb_npy *npy, const npy_file *file, uint32_t row, uint32_t count, float *to,

@@ -171,36 +171,6 @@ Test(folder, values_that_are_not_finite_are_not_read)
     drop_model(&m);
 }
 
-Test(folder, check_wants_exactly_the_named_tensors)
-{
-    model m;
-    make_model(&m, true);
-    const gb_weight extra[] = {{"decoder.bias", 4, 0, m.extra}, {"decoder.gate", 4, 0, m.extra}};
-    m.params.extra = extra;
-    m.params.extra_count = 2;
-    cr_assert(gb_folder_write(at("m"), &m.params, NULL));
-    gb_folder *folder = gb_folder_open(at("m"), NULL);
-    const char *names[64];
-    size_t encoder = gb_bert_weight_count(&small, false);
-    for (size_t i = 0; i < encoder; i++)
-        names[encoder - 1 - i] = m.specs[i].name;
-    gb_status status = {0};
-    cr_expect_not(gb_folder_check(folder, names, encoder, NULL, &status));
-    cr_expect_str_eq(status.what, "tensor cls.predictions.bias is not used by this model");
-    cr_expect_not(gb_folder_check(folder, names, encoder,
-                                  (const char *const[]){"cls.predictions.", NULL}, &status));
-    cr_expect_str_eq(status.what, "tensor decoder.bias is not used by this model");
-    cr_expect_str_eq(status.where, at("m/gabbro.safetensors"));
-    const char *const aside[] = {"cls.predictions.", "decoder.g", NULL};
-    names[encoder] = "decoder.bias";
-    cr_expect(gb_folder_check(folder, names, encoder + 1, aside, &status), "%s", status.what);
-    names[encoder] = "decoder.weight";
-    cr_expect_not(gb_folder_check(folder, names, encoder + 1, aside, &status));
-    cr_expect_str_eq(status.what, "tensor decoder.weight is missing");
-    gb_folder_close(folder);
-    drop_model(&m);
-}
-
 /* ---- tokenizer and sentence files ---- */
 
 Test(folder, sentence_settings)
