@@ -104,6 +104,8 @@ typedef struct gb_text {
 void gb_text_append(gb_text *text, const char *bytes, size_t length);
 void gb_text_printf(gb_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void gb_text_free(gb_text *text);
+/* The shortest decimal that reads back as value, into digits; returned. */
+const char *gb_shortest(double value, char digits[40]);
 
 /* Map from byte strings to uint32 (open addressing; keys are copied). */
 typedef struct gb_map gb_map;
@@ -155,6 +157,10 @@ uint32_t gb_rng_below(gb_rng *rng, uint32_t bound); /* uniform in [0, bound), un
 double gb_rng_uniform(gb_rng *rng);                 /* [0, 1), 53 bits */
 double gb_rng_normal(gb_rng *rng);                  /* N(0,1), Box-Muller; the same bits on every machine */
 void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count); /* Fisher-Yates */
+void gb_rng_order(gb_rng *rng, uint32_t *order, uint32_t count); /* 0 .. count - 1, shuffled */
+/* `most` of `count` drawn: true for the first ones of such an order. NULL and status on failure; the
+ * caller frees it. */
+bool *gb_rng_choose(gb_rng *rng, uint32_t count, uint32_t most, gb_status *status);
 
 /* Items visited again and again, in an order of its own each epoch. */
 typedef struct gb_epochs {
@@ -221,6 +227,8 @@ typedef struct gb_lines gb_lines;
 gb_lines *gb_lines_open(const char *path, gb_status *status);
 /* 1: a line (valid until the next call), 0: end, -1: error in status. */
 int gb_lines_next(gb_lines *lines, char **line, size_t *length, gb_status *status);
+/* The same, past empty lines; one that is no UTF-8 or has a NUL in it is an error. */
+int gb_lines_next_text(gb_lines *lines, char **line, size_t *length, gb_status *status);
 uint64_t gb_lines_number(const gb_lines *lines); /* 1-based number of the last line given */
 const char *gb_lines_path(const gb_lines *lines);
 /* Fail with "path:line" of the last line as the place. Returns false. */

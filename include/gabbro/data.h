@@ -13,17 +13,25 @@
  * grow with the file. */
 typedef struct gb_table gb_table;
 gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *status);
+gb_table *gb_table_open_in(const char *folder, const char *name, uint32_t element_bytes,
+                           gb_status *status);
 void gb_table_close(gb_table *table);
 uint64_t gb_table_count(const gb_table *table);
 /* Row `row` and its length in elements. row must be < count. Not NUL-terminated. */
 const void *gb_table_row(const gb_table *table, uint64_t row, size_t *length);
+/* Numbers of the rows by their bytes. NULL and status on failure. */
+gb_map *gb_table_map(const gb_table *table, gb_status *status);
 
 typedef struct gb_table_writer gb_table_writer;
 gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, gb_status *status);
+gb_table_writer *gb_table_writer_open_in(const char *folder, const char *name,
+                                         uint32_t element_bytes, gb_status *status);
 bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length,
                          gb_status *status);
 bool gb_table_writer_commit(gb_table_writer *writer, gb_status *status); /* atomic; frees */
 void gb_table_writer_abandon(gb_table_writer *writer);                   /* frees; NULL ok */
+/* Commit where ok, else abandon. Whether the table stands. */
+bool gb_table_writer_end(gb_table_writer *writer, bool ok, gb_status *status);
 
 /* ---- collections -------------------------------------------------------------------------- */
 

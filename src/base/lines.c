@@ -78,6 +78,17 @@ int gb_lines_next(gb_lines *lines, char **line, size_t *length, gb_status *statu
     }
 }
 
+int gb_lines_next_text(gb_lines *lines, char **line, size_t *length, gb_status *status)
+{
+    int got;
+    while ((got = gb_lines_next(lines, line, length, status)) == 1 && *length == 0)
+        ;
+    if (got != 1 || (gb_utf8_valid(*line, *length) && !memchr(*line, '\0', *length)))
+        return got;
+    gb_lines_fail(lines, status, "save the file as UTF-8", "invalid UTF-8");
+    return -1;
+}
+
 uint64_t gb_lines_number(const gb_lines *lines)
 {
     return lines->number;

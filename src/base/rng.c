@@ -118,6 +118,26 @@ void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count)
     }
 }
 
+void gb_rng_order(gb_rng *rng, uint32_t *order, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    gb_rng_shuffle(rng, order, count);
+}
+
+bool *gb_rng_choose(gb_rng *rng, uint32_t count, uint32_t most, gb_status *status)
+{
+    uint32_t *order = gb_alloc(count, sizeof *order, status);
+    bool *chosen = order ? gb_alloc(count, sizeof *chosen, status) : NULL;
+    if (chosen) {
+        gb_rng_order(rng, order, count);
+        for (uint32_t i = 0; i < count && i < most; i++)
+            chosen[order[i]] = true;
+    }
+    free(order);
+    return chosen;
+}
+
 bool gb_epochs_make(gb_epochs *epochs, uint32_t count, uint64_t seed, uint32_t stream,
                     gb_status *status)
 {
@@ -135,10 +155,8 @@ uint32_t gb_epochs_at(gb_epochs *epochs, uint64_t index)
 {
     uint32_t epoch = (uint32_t)(index / epochs->count);
     if (epoch != epochs->epoch) {
-        for (uint32_t i = 0; i < epochs->count; i++)
-            epochs->order[i] = i;
         gb_rng rng = gb_rng_make(epochs->seed, GB_RNG_ORDER, epoch, epochs->stream);
-        gb_rng_shuffle(&rng, epochs->order, epochs->count);
+        gb_rng_order(&rng, epochs->order, epochs->count);
         epochs->epoch = epoch;
     }
     return epochs->order[index % epochs->count];

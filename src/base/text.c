@@ -65,6 +65,16 @@ void gb_text_free(gb_text *text)
     *text = (gb_text){0};
 }
 
+const char *gb_shortest(double value, char digits[40])
+{
+    for (int precision = 1; precision <= 17; precision++) {
+        snprintf(digits, 40, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    return digits;
+}
+
 /* Length of the well-formed sequence at s (n bytes left), or 0. Ranges: Unicode, table 3-7. */
 static size_t utf8_step(const unsigned char *s, size_t n)
 {

@@ -355,11 +355,7 @@ static bool print_trec(const options *o, const inputs *in, const gb_evaluation *
 static void print_python(double value)
 {
     char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
+    gb_shortest(value, text);
     printf("%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 

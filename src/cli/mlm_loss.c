@@ -138,11 +138,9 @@ static bool measure(measurement *m, uint32_t *count, gb_status *status)
     *count = m->o->passages && m->o->passages < all ? m->o->passages : all;
     uint32_t *sample = gb_alloc(all, sizeof *sample, status);
     bool ok = sample != NULL;
-    for (uint32_t i = 0; ok && i < all; i++)
-        sample[i] = i;
     gb_rng rng = gb_rng_make(m->o->seed, GB_RNG_SPLIT, 1, 0);
     if (ok)
-        gb_rng_shuffle(&rng, sample, all);
+        gb_rng_order(&rng, sample, all);
     gb_progress progress;
     gb_progress_begin(&progress, "masked-LM loss", "passages", *count, 0);
     for (uint32_t i = 0; ok && i < *count; i++) {

@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gb_table *open_table(const char *folder, const char *name, uint32_t element_bytes,
-                            gb_status *status)
-{
-    char *path = gb_path_join(status, folder, name);
-    gb_table *table = path ? gb_table_open(path, element_bytes, status) : NULL;
-    free(path);
-    return table;
-}
-
 /* A table that a collection may lack: true and *table NULL when there is no such file. */
 static bool open_optional(const char *folder, const char *name, uint32_t element_bytes,
                           gb_table **table, gb_status *status)
@@ -78,12 +69,12 @@ static bool read_description(gb_collection *collection, gb_status *status)
 
 static bool open_tables(gb_collection *c, gb_status *status)
 {
-    return (c->passage_ids = open_table(c->path, "passages.id.gbt", 1, status)) &&
-           (c->titles = open_table(c->path, "passages.title.gbt", 1, status)) &&
-           (c->texts = open_table(c->path, "passages.text.gbt", 1, status)) &&
-           (c->document_rows = open_table(c->path, "passages.document.gbt", 4, status)) &&
-           (c->query_ids = open_table(c->path, "queries.id.gbt", 1, status)) &&
-           (c->queries = open_table(c->path, "queries.text.gbt", 1, status)) &&
+    return (c->passage_ids = gb_table_open_in(c->path, "passages.id.gbt", 1, status)) &&
+           (c->titles = gb_table_open_in(c->path, "passages.title.gbt", 1, status)) &&
+           (c->texts = gb_table_open_in(c->path, "passages.text.gbt", 1, status)) &&
+           (c->document_rows = gb_table_open_in(c->path, "passages.document.gbt", 4, status)) &&
+           (c->query_ids = gb_table_open_in(c->path, "queries.id.gbt", 1, status)) &&
+           (c->queries = gb_table_open_in(c->path, "queries.text.gbt", 1, status)) &&
            open_optional(c->path, "generated.gbt", 1, &c->generated, status) &&
            open_optional(c->path, "passages.truth.gbt", 4, &c->passage_truth, status) &&
            open_optional(c->path, "queries.truth.gbt", 4, &c->query_truth, status);

@@ -21,8 +21,31 @@ const char *gb_row_line(const char *row, size_t length, uint32_t which, size_t *
     return row;
 }
 
+bool gb_row_holds(const gb_text *row, const char *line, size_t length)
+{
+    for (size_t at = 0; at < row->length;) {
+        const char *end = memchr(row->data + at, '\n', row->length - at);
+        size_t size = (size_t)(end - row->data) - at;
+        if (size == length && (length == 0 || memcmp(row->data + at, line, length) == 0))
+            return true;
+        at += size + 1;
+    }
+    return false;
+}
+
+void gb_generated_count(gb_generated_counts *counts, uint32_t queries)
+{
+    counts->queries += queries;
+    counts->without += queries == 0;
+    if (queries > counts->most)
+        counts->most = queries;
+    if (queries && (!counts->least || queries < counts->least))
+        counts->least = queries;
+}
+
 /* Queries in the order of the file, spooled to a table so that memory stays small. */
 typedef struct spool {
+    const gb_map *passages;  /* rows of ids */
     gb_table_writer *writer; /* texts */
     uint32_t *owner;         /* passage row of each, [count] */
     size_t capacity;         /* of owner */
@@ -52,14 +75,15 @@ static bool spool_add(spool *to, uint32_t passage, const char *text, gb_status *
     return ok;
 }
 
-static bool read_object(const gb_lines *lines, const json_t *object, const gb_map *passages,
-                        spool *to, gb_status *status)
+/* ctx: a spool. */
+static bool take_queries(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
+    spool *to = ctx;
     char number[24];
     const char *id = gb_jsonl_id(lines, object, "id", "_id", number, status);
     if (!id)
         return false;
-    uint32_t row = gb_map_get(passages, id, strlen(id));
+    uint32_t row = gb_map_get(to->passages, id, strlen(id));
     if (row == GB_MAP_NONE)
         return gb_lines_fail(lines, status, "the file belongs to another collection",
                              "queries for unknown passage \"%.80s\"", id);
@@ -82,25 +106,6 @@ static bool read_object(const gb_lines *lines, const json_t *object, const gb_ma
     return true;
 }
 
-static bool read_file(const char *path, const gb_map *passages, spool *to, gb_status *status)
-{
-    gb_lines *lines = gb_lines_open(path, status);
-    if (!lines)
-        return false;
-    json_t *object;
-    int got;
-    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
-        bool ok = read_object(lines, object, passages, to, status);
-        json_decref(object);
-        if (!ok) {
-            got = -1;
-            break;
-        }
-    }
-    gb_lines_close(lines);
-    return got == 0;
-}
-
 /* Write the rows of generated.gbt: start[p] .. start[p + 1] are the queries of passage p. */
 static bool write_rows(const gb_table *texts, const uint64_t *start, const uint64_t *order,
                        size_t passages, gb_table_writer *writer, gb_generated_counts *counts,
@@ -108,7 +113,6 @@ static bool write_rows(const gb_table *texts, const uint64_t *start, const uint6
 {
     gb_text row = {0};
     bool ok = true;
-    counts->least = UINT32_MAX;
     for (size_t p = 0; p < passages && ok; p++) {
         row.length = 0;
         for (uint64_t i = start[p]; i < start[p + 1]; i++) {
@@ -117,18 +121,10 @@ static bool write_rows(const gb_table *texts, const uint64_t *start, const uint6
             gb_text_append(&row, text, length);
             gb_text_append(&row, "\n", 1);
         }
-        uint32_t number = (uint32_t)(start[p + 1] - start[p]);
-        counts->queries += number;
-        counts->without += number == 0;
-        if (number > counts->most)
-            counts->most = number;
-        if (number && number < counts->least)
-            counts->least = number;
+        gb_generated_count(counts, (uint32_t)(start[p + 1] - start[p]));
         ok = row.failed ? gb_fail_memory(status, "reading generated queries")
                         : gb_table_writer_add(writer, row.data, row.length, status);
     }
-    if (counts->least == UINT32_MAX)
-        counts->least = 0;
     gb_text_free(&row);
     return ok;
 }
@@ -140,9 +136,9 @@ static bool write_by_passage(const char *folder, const char *spooled, const spoo
     gb_table *texts = gb_table_open(spooled, 1, status);
     uint64_t *start = gb_alloc(passages + 2, sizeof *start, status);
     uint64_t *order = gb_alloc(from->count, sizeof *order, status);
-    char *path = gb_path_join(status, folder, "generated.gbt");
-    gb_table_writer *writer =
-        texts && start && order && path ? gb_table_writer_open(path, 1, status) : NULL;
+    gb_table_writer *writer = texts && start && order
+                                  ? gb_table_writer_open_in(folder, "generated.gbt", 1, status)
+                                  : NULL;
     bool ok = writer != NULL;
     if (ok) {
         for (size_t i = 0; i < from->count; i++)
@@ -154,14 +150,10 @@ static bool write_by_passage(const char *folder, const char *spooled, const spoo
                 i; /* start[p + 1] moves from p's start to its end */
         ok = write_rows(texts, start, order, passages, writer, counts, status);
     }
-    if (ok)
-        ok = gb_table_writer_commit(writer, status);
-    else
-        gb_table_writer_abandon(writer);
+    ok = gb_table_writer_end(writer, ok, status);
     gb_table_close(texts);
     free(start);
     free(order);
-    free(path);
     return ok;
 }
 
@@ -170,16 +162,14 @@ bool gb_generated_read(const char *folder, const char *path, const gb_map *passa
 {
     *counts = (gb_generated_counts){0};
     char *spooled = gb_path_join(status, folder, "generated.spool");
-    spool all = {.writer = spooled ? gb_table_writer_open(spooled, 1, status) : NULL};
-    bool ok = all.writer && read_file(path, passages, &all, status);
+    spool all = {.passages = passages,
+                 .writer = spooled ? gb_table_writer_open(spooled, 1, status) : NULL};
+    bool ok = all.writer && gb_jsonl_each(gb_lines_open(path, status), take_queries, &all, status);
     if (ok && all.count == 0)
         ok = gb_fail(status, GB_DATA, path, "one {\"id\", \"queries\": [...]} a line",
                      "no generated queries in the file");
-    if (ok)
-        ok = gb_table_writer_commit(all.writer, status) &&
-             write_by_passage(folder, spooled, &all, gb_map_count(passages), counts, status);
-    else
-        gb_table_writer_abandon(all.writer);
+    ok = gb_table_writer_end(all.writer, ok, status) &&
+         write_by_passage(folder, spooled, &all, gb_map_count(passages), counts, status);
     if (spooled)
         remove(spooled);
     free(spooled);

@@ -164,30 +164,21 @@ bool gb_generated_lines(const char *folder, const char *path, uint32_t passages,
     samples all = {0};
     gb_text row = {0};
     *counts = (gb_generated_counts){0};
-    char *to = gb_path_join(status, folder, "generated.gbt");
-    gb_table_writer *writer =
-        to && list_samples(&all, path, status) ? gb_table_writer_open(to, 1, status) : NULL;
+    gb_table_writer *writer = list_samples(&all, path, status)
+                                  ? gb_table_writer_open_in(folder, "generated.gbt", 1, status)
+                                  : NULL;
     bool ok = writer != NULL;
     for (uint32_t p = 0; ok && p < passages; p++) {
         uint32_t queries = 0;
         ok = read_row(&all, p, passages, &row, &queries, status) &&
              gb_table_writer_add(writer, row.data ? row.data : "", row.length, status);
-        counts->queries += queries;
-        counts->without += queries == 0;
-        if (queries > counts->most)
-            counts->most = queries;
-        if (queries && (!counts->least || queries < counts->least))
-            counts->least = queries;
+        gb_generated_count(counts, queries);
     }
     ok = ok && expect_ends(&all, passages, status);
     if (ok && !counts->queries)
         ok = gb_fail(status, GB_DATA, path, NULL, "no generated queries in the file");
-    if (ok)
-        ok = gb_table_writer_commit(writer, status);
-    else
-        gb_table_writer_abandon(writer);
+    ok = gb_table_writer_end(writer, ok, status);
     gb_text_free(&row);
     samples_free(&all);
-    free(to);
     return ok;
 }

@@ -14,21 +14,8 @@ static const char *const split_names[] = {"train", "dev"};
 static bool *draw_dev(const gb_import *import, gb_status *status)
 {
     uint32_t count = import->documents;
-    uint32_t *order = gb_alloc(count, sizeof *order, status);
-    bool *dev = gb_alloc(count, sizeof *dev, status);
-    if (order && dev) {
-        gb_rng rng = gb_rng_make(import->params->seed, GB_RNG_SPLIT, 1, 0);
-        for (uint32_t i = 0; i < count; i++)
-            order[i] = i;
-        gb_rng_shuffle(&rng, order, count);
-        for (uint32_t i = 0; i < (count + DEV_SHARE - 1) / DEV_SHARE; i++)
-            dev[order[i]] = true;
-    } else {
-        free(dev);
-        dev = NULL;
-    }
-    free(order);
-    return dev;
+    gb_rng rng = gb_rng_make(import->params->seed, GB_RNG_SPLIT, 1, 0);
+    return gb_rng_choose(&rng, count, (count + DEV_SHARE - 1) / DEV_SHARE, status);
 }
 
 /* Take line `which` out of a row of lines: the row without it is left in `rest`, the line itself in
@@ -77,22 +64,17 @@ static bool hold(holder *h, uint32_t passage, bool dev, gb_status *status)
 
 static bool holder_open_tables(holder *h, gb_status *status)
 {
-    char *ids = gb_path_join(status, h->import->dir, "passages.id.gbt");
-    char *generated = gb_path_join(status, h->import->dir, "generated.gbt");
-    bool ok = ids && generated && (h->ids = gb_table_open(ids, 1, status)) &&
-              (h->generated = gb_table_open(generated, 1, status));
-    free(ids);
-    free(generated);
-    return ok;
+    const char *dir = h->import->dir;
+    return (h->ids = gb_table_open_in(dir, "passages.id.gbt", 1, status)) &&
+           (h->generated = gb_table_open_in(dir, "generated.gbt", 1, status));
 }
 
 static bool holder_open_outputs(holder *h, gb_status *status)
 {
-    char *generated = gb_path_join(status, h->import->dir, "generated.gbt");
-    bool ok = generated && (h->writer = gb_table_writer_open(generated, 1, status));
+    h->writer = gb_table_writer_open_in(h->import->dir, "generated.gbt", 1, status);
+    bool ok = h->writer != NULL;
     for (int i = 0; i < 2 && ok; i++)
         ok = (h->qrels[i] = gb_import_split_open(h->import, split_names[i], status)) != NULL;
-    free(generated);
     return ok;
 }
 

@@ -202,14 +202,6 @@ void gb_import_names_free(gb_import_names *list)
 
 /* ---- order of the work -------------------------------------------------------------------- */
 
-static gb_table_writer *open_writer(const gb_import *import, const char *name, gb_status *status)
-{
-    char *path = gb_path_join(status, import->dir, name);
-    gb_table_writer *writer = path ? gb_table_writer_open(path, 1, status) : NULL;
-    free(path);
-    return writer;
-}
-
 static bool import_begin(gb_import *import, gb_status *status)
 {
     import->passage_map = gb_map_create(status);
@@ -220,12 +212,13 @@ static bool import_begin(gb_import *import, gb_status *status)
     if (!import->splits || !import->files || !import->notes)
         return gb_fail_memory(status, "describing the collection");
     char *qrels = gb_path_join(status, import->dir, "qrels");
-    bool ok = import->passage_map && import->query_map && qrels && gb_make_dirs(qrels, status) &&
-              (import->ids = open_writer(import, "passages.id.gbt", status)) &&
-              (import->titles = open_writer(import, "passages.title.gbt", status)) &&
-              (import->texts = open_writer(import, "passages.text.gbt", status)) &&
-              (import->query_ids = open_writer(import, "queries.id.gbt", status)) &&
-              (import->query_texts = open_writer(import, "queries.text.gbt", status));
+    bool ok =
+        import->passage_map && import->query_map && qrels && gb_make_dirs(qrels, status) &&
+        (import->ids = gb_table_writer_open_in(import->dir, "passages.id.gbt", 1, status)) &&
+        (import->titles = gb_table_writer_open_in(import->dir, "passages.title.gbt", 1, status)) &&
+        (import->texts = gb_table_writer_open_in(import->dir, "passages.text.gbt", 1, status)) &&
+        (import->query_ids = gb_table_writer_open_in(import->dir, "queries.id.gbt", 1, status)) &&
+        (import->query_texts = gb_table_writer_open_in(import->dir, "queries.text.gbt", 1, status));
     free(qrels);
     return ok;
 }

@@ -167,6 +167,8 @@ bool gb_import_group(gb_import *import, gb_status *status);
  * length. */
 uint32_t gb_row_lines(const char *row, size_t length);
 const char *gb_row_line(const char *row, size_t length, uint32_t which, size_t *size);
+/* Is it one of them? */
+bool gb_row_holds(const gb_text *row, const char *line, size_t length);
 /* What was written. */
 typedef struct gb_generated_counts {
     uint64_t queries; /* in all */
@@ -174,6 +176,8 @@ typedef struct gb_generated_counts {
     uint32_t least;   /* fewest of a passage that has any */
     uint32_t most;    /* most of a passage */
 } gb_generated_counts;
+/* Another passage has so many. */
+void gb_generated_count(gb_generated_counts *counts, uint32_t queries);
 /* Queries as docTTTTTquery gives them: a line a passage in the collection's order (several queries
  * of one line have tabs between them). A file, or a folder of predicted_queries_*.txt*: the parts
  * of a sample follow each other by name, and every sample adds its queries to those before. */

@@ -11,53 +11,31 @@ static const char *or_else(const json_t *object, const char *key, const char *ot
     return json_object_get(object, key) || !json_object_get(object, other) ? key : other;
 }
 
-bool gb_import_corpus(gb_import *import, const char *path, gb_status *status)
+static bool take_passage(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
-    gb_lines *lines = gb_import_open(import, path, status);
-    if (!lines)
-        return false;
-    json_t *object;
-    int got;
-    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
-        char number[24];
-        const char *id =
-            gb_jsonl_id(lines, object, or_else(object, "_id", "docid"), "id", number, status);
-        const char *title = id ? gb_jsonl_string(lines, object, "title", true, status) : NULL;
-        const char *key = or_else(object, "text", "document_text");
-        const char *text = title ? gb_jsonl_string(lines, object, key, false, status) : NULL;
-        bool ok = text && gb_import_passage(import, lines, id, title, text, GB_MAP_NONE, status);
-        json_decref(object);
-        if (!ok) {
-            got = -1;
-            break;
-        }
-    }
-    gb_lines_close(lines);
-    return got == 0 && gb_import_corpus_done(import, path, status);
+    char number[24];
+    const char *id =
+        gb_jsonl_id(lines, object, or_else(object, "_id", "docid"), "id", number, status);
+    const char *title = id ? gb_jsonl_string(lines, object, "title", true, status) : NULL;
+    const char *key = or_else(object, "text", "document_text");
+    const char *text = title ? gb_jsonl_string(lines, object, key, false, status) : NULL;
+    return text && gb_import_passage(ctx, lines, id, title, text, GB_MAP_NONE, status);
 }
 
-static bool read_queries(gb_import *import, const char *path, gb_status *status)
+bool gb_import_corpus(gb_import *import, const char *path, gb_status *status)
 {
-    gb_lines *lines = gb_import_open(import, path, status);
-    if (!lines)
-        return false;
-    json_t *object;
-    int got;
-    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
-        char number[24];
-        const char *id =
-            gb_jsonl_id(lines, object, or_else(object, "_id", "query_id"), "id", number, status);
-        const char *key = or_else(object, "text", "query");
-        const char *text = id ? gb_jsonl_string(lines, object, key, false, status) : NULL;
-        bool ok = text && gb_import_query(import, lines, id, text, status);
-        json_decref(object);
-        if (!ok) {
-            got = -1;
-            break;
-        }
-    }
-    gb_lines_close(lines);
-    return got == 0;
+    return gb_jsonl_each(gb_import_open(import, path, status), take_passage, import, status) &&
+           gb_import_corpus_done(import, path, status);
+}
+
+static bool take_query(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
+{
+    char number[24];
+    const char *id =
+        gb_jsonl_id(lines, object, or_else(object, "_id", "query_id"), "id", number, status);
+    const char *key = or_else(object, "text", "query");
+    const char *text = id ? gb_jsonl_string(lines, object, key, false, status) : NULL;
+    return text && gb_import_query(ctx, lines, id, text, status);
 }
 
 /* All .tsv files of qrels/ in the order of their names, train first. */
@@ -148,7 +126,7 @@ bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *st
             gb_import_note(import, "the source has no queries.jsonl: no queries, no splits");
         return true;
     }
-    bool ok = read_queries(import, queries, status);
+    bool ok = gb_jsonl_each(gb_import_open(import, queries, status), take_query, import, status);
     free(queries);
     char *qrels = ok ? gb_path_join(status, folder, "qrels") : NULL;
     ok = qrels && read_qrels_folder(import, qrels, status) && read_answers(import, folder, status);

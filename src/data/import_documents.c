@@ -9,6 +9,7 @@
 
 /* Buffers kept from text to text. */
 typedef struct cutter {
+    gb_import *import;  /* that the spans go to */
     gb_span *sentences; /* of the current text */
     size_t capacity;    /* allocated */
     gb_text span;       /* text of the current span */
@@ -45,8 +46,8 @@ static size_t span_end(const char *text, const gb_span *sentences, size_t count,
     return rest * 4 < wanted ? count : end;
 }
 
-static bool cut_text(gb_import *import, const gb_lines *lines, cutter *cut, const char *id,
-                     const char *title, const char *text, uint32_t document, gb_status *status)
+static bool cut_text(cutter *cut, const gb_lines *lines, const char *id, const char *title,
+                     const char *text, uint32_t document, gb_status *status)
 {
     size_t count = 0;
     if (!gb_sentences(text, strlen(text), &cut->sentences, &cut->capacity, &count, status))
@@ -55,7 +56,7 @@ static bool cut_text(gb_import *import, const gb_lines *lines, cutter *cut, cons
         return gb_lines_fail(lines, status, NULL, "document \"%.80s\" has no text", id);
     unsigned number = 0;
     for (size_t first = 0, end; first < count; first = end) {
-        end = span_end(text, cut->sentences, count, first, import->params->span_words);
+        end = span_end(text, cut->sentences, count, first, cut->import->params->span_words);
         cut->span.length = cut->id.length = 0;
         for (size_t i = first; i < end; i++) {
             if (i > first)
@@ -66,7 +67,7 @@ static bool cut_text(gb_import *import, const gb_lines *lines, cutter *cut, cons
         gb_text_printf(&cut->id, "%s-%u", id, number++);
         if (cut->span.failed || cut->id.failed)
             return gb_fail_memory(status, "cutting a text into spans");
-        if (!gb_import_passage(import, lines, cut->id.data, title, cut->span.data, document,
+        if (!gb_import_passage(cut->import, lines, cut->id.data, title, cut->span.data, document,
                                status))
             return false;
     }
@@ -93,43 +94,31 @@ static bool read_given_passages(gb_import *import, const gb_lines *lines, const 
     return true;
 }
 
-static bool read_document(gb_import *import, const gb_lines *lines, const json_t *object,
-                          cutter *cut, gb_status *status)
+/* ctx: a cutter. */
+static bool take_document(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
+    cutter *cut = ctx;
     char number[24];
     const char *id = gb_jsonl_id(lines, object, "id", "_id", number, status);
     const char *title = id ? gb_jsonl_string(lines, object, "title", true, status) : NULL;
     if (!title)
         return false;
-    uint32_t document = import->documents++;
+    uint32_t document = cut->import->documents++;
     const json_t *passages = json_object_get(object, "passages");
     if (passages)
-        return read_given_passages(import, lines, title, passages, document, status);
+        return read_given_passages(cut->import, lines, title, passages, document, status);
     const char *text = gb_jsonl_string(lines, object, "text", false, status);
-    return text && cut_text(import, lines, cut, id, title, text, document, status);
+    return text && cut_text(cut, lines, id, title, text, document, status);
 }
 
 static bool read_documents(gb_import *import, const char *path, gb_status *status)
 {
-    gb_lines *lines = gb_import_open(import, path, status);
-    if (!lines)
-        return false;
-    cutter cut = {0};
-    json_t *object;
-    int got;
-    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
-        bool ok = read_document(import, lines, object, &cut, status);
-        json_decref(object);
-        if (!ok) {
-            got = -1;
-            break;
-        }
-    }
+    cutter cut = {.import = import};
+    bool ok = gb_jsonl_each(gb_import_open(import, path, status), take_document, &cut, status);
     free(cut.sentences);
     gb_text_free(&cut.span);
     gb_text_free(&cut.id);
-    gb_lines_close(lines);
-    return got == 0 && gb_import_corpus_done(import, path, status);
+    return ok && gb_import_corpus_done(import, path, status);
 }
 
 bool gb_import_documents(gb_import *import, const char *path, gb_status *status)
@@ -149,9 +138,12 @@ bool gb_import_documents(gb_import *import, const char *path, gb_status *status)
 
 /* ---- structure of a corpus ----------------------------------------------------------------- */
 
-static bool place_passages(gb_import *import, const gb_lines *lines, const json_t *object,
-                           uint32_t document, gb_status *status)
+/* ctx: the import. */
+static bool place_passages(void *ctx, const gb_lines *lines, const json_t *object,
+                           gb_status *status)
 {
+    gb_import *import = ctx;
+    uint32_t document = import->documents++;
     const json_t *passages = json_object_get(object, "passages");
     size_t index;
     json_t *passage;
@@ -176,22 +168,8 @@ static bool place_passages(gb_import *import, const gb_lines *lines, const json_
 
 bool gb_import_structure(gb_import *import, const char *path, gb_status *status)
 {
-    gb_lines *lines = gb_import_open(import, path, status);
-    if (!lines)
-        return false;
-    json_t *object;
-    int got;
-    while ((got = gb_jsonl_next(lines, &object, status)) == 1) {
-        bool ok = place_passages(import, lines, object, import->documents++, status);
-        json_decref(object);
-        if (!ok) {
-            got = -1;
-            break;
-        }
-    }
-    gb_lines_close(lines);
     import->structure = "documents.jsonl";
-    return got == 0;
+    return gb_jsonl_each(gb_import_open(import, path, status), place_passages, import, status);
 }
 
 /* Number documents by their first passage and give lone passages numbers of their own. Returns
@@ -246,10 +224,7 @@ static bool reorder_table(const gb_import *import, const char *name, const uint3
         const void *row = gb_table_row(table, order[i], &length);
         ok = gb_table_writer_add(writer, row, length, status);
     }
-    if (ok)
-        ok = gb_table_writer_commit(writer, status);
-    else
-        gb_table_writer_abandon(writer);
+    ok = gb_table_writer_end(writer, ok, status);
     gb_table_close(table);
     free(path);
     return ok;
@@ -264,8 +239,7 @@ static bool reorder(gb_import *import, gb_status *status)
               reorder_table(import, "passages.id.gbt", order, status) &&
               reorder_table(import, "passages.title.gbt", order, status) &&
               reorder_table(import, "passages.text.gbt", order, status);
-    char *path = ok ? gb_path_join(status, import->dir, "passages.id.gbt") : NULL;
-    gb_table *ids = path ? gb_table_open(path, 1, status) : NULL;
+    gb_table *ids = ok ? gb_table_open_in(import->dir, "passages.id.gbt", 1, status) : NULL;
     ok = ids != NULL;
     for (uint32_t i = 0; i < import->passages && ok; i++) {
         size_t length;
@@ -278,7 +252,6 @@ static bool reorder(gb_import *import, gb_status *status)
         gb_import_note(import, "passages were reordered to bring documents together");
     }
     gb_table_close(ids);
-    free(path);
     free(order);
     free(document);
     return ok;
@@ -293,14 +266,8 @@ bool gb_import_group(gb_import *import, gb_status *status)
     free(names);
     if (!together && !reorder(import, status))
         return false;
-    char *path = gb_path_join(status, import->dir, "passages.document.gbt");
-    gb_table_writer *writer = path ? gb_table_writer_open(path, 4, status) : NULL;
-    free(path);
-    if (!writer)
-        return false;
-    if (!gb_table_writer_add(writer, import->document, import->passages, status)) {
-        gb_table_writer_abandon(writer);
-        return false;
-    }
-    return gb_table_writer_commit(writer, status);
+    gb_table_writer *writer =
+        gb_table_writer_open_in(import->dir, "passages.document.gbt", 4, status);
+    bool ok = writer && gb_table_writer_add(writer, import->document, import->passages, status);
+    return gb_table_writer_end(writer, ok, status);
 }

@@ -26,16 +26,8 @@ static int next_columns(gb_lines *lines, char *columns[MAX_COLUMNS], gb_status *
 {
     char *line;
     size_t length;
-    int got;
-    while ((got = gb_lines_next(lines, &line, &length, status)) == 1 && length == 0)
-        ;
-    if (got != 1)
-        return got;
-    if (!gb_utf8_valid(line, length) || memchr(line, '\0', length)) {
-        gb_lines_fail(lines, status, "save the file as UTF-8", "invalid UTF-8");
-        return -1;
-    }
-    return split_tabs(line, columns);
+    int got = gb_lines_next_text(lines, &line, &length, status);
+    return got == 1 ? split_tabs(line, columns) : got;
 }
 
 static bool read_collection(gb_import *import, const char *path, gb_status *status)

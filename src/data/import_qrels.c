@@ -26,6 +26,15 @@ gb_out *gb_import_split_open(const gb_import *import, const char *split, gb_stat
     return out;
 }
 
+static void write_judgement(FILE *out, const gb_qrel_line *line, gb_qrels_counts *counts)
+{
+    fprintf(out, "%s\t%s\t%d\n", line->query, line->passage, (int)line->grade);
+    counts->judgements++;
+    counts->relevant += line->grade >= 1;
+    if (line->grade > counts->highest)
+        counts->highest = line->grade;
+}
+
 bool gb_import_judge_open(gb_import *import, const char *split, gb_import_judging *judging,
                           gb_status *status)
 {
@@ -69,12 +78,7 @@ bool gb_import_judge(gb_import *import, const gb_lines *lines, gb_import_judging
         counts->repeated++;
         return true;
     }
-    fprintf(gb_out_stream(judging->out), "%s\t%s\t%d\n", line->query, line->passage,
-            (int)line->grade);
-    counts->judgements++;
-    counts->relevant += line->grade >= 1;
-    if (line->grade > counts->highest)
-        counts->highest = line->grade;
+    write_judgement(gb_out_stream(judging->out), line, counts);
     return true;
 }
 
@@ -151,19 +155,8 @@ static bool draw_halves(const gb_import *import, const char *path, halves *half,
     if (!half->queries || !number_queries(path, half->queries, status))
         return false;
     uint32_t count = (uint32_t)gb_map_count(half->queries);
-    uint32_t *order = gb_alloc(count, sizeof *order, status);
-    half->train = gb_alloc(count, sizeof *half->train, status);
-    if (order && half->train) {
-        gb_rng rng = gb_rng_make(import->params->seed, GB_RNG_SPLIT, 0, 0);
-        for (uint32_t i = 0; i < count; i++)
-            order[i] = i;
-        gb_rng_shuffle(&rng, order, count);
-        for (uint32_t i = 0; i < count / 2; i++)
-            half->train[order[i]] = true;
-    }
-    bool ok = order && half->train;
-    free(order);
-    return ok;
+    gb_rng rng = gb_rng_make(import->params->seed, GB_RNG_SPLIT, 0, 0);
+    return (half->train = gb_rng_choose(&rng, count, count / 2, status)) != NULL;
 }
 
 /* Write the judgements of one half as a split of its own. */
@@ -177,13 +170,8 @@ static bool write_half(gb_import *import, const char *path, const char *split, c
     int got = out ? 1 : -1;
     while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1) {
         uint32_t query = gb_map_get(half->queries, line.query, strlen(line.query));
-        if (half->train[query] != train)
-            continue;
-        fprintf(gb_out_stream(out), "%s\t%s\t%d\n", line.query, line.passage, (int)line.grade);
-        counts.judgements++;
-        counts.relevant += line.grade >= 1;
-        if (line.grade > counts.highest)
-            counts.highest = line.grade;
+        if (half->train[query] == train)
+            write_judgement(gb_out_stream(out), &line, &counts);
     }
     gb_lines_close(lines);
     if (got != 0) {

@@ -16,15 +16,10 @@ static bool next_pair(pairs *p, gb_status *status)
 {
     char *line;
     size_t length;
-    int got;
+    int got = p->lines ? gb_lines_next_text(p->lines, &line, &length, status) : 0;
     p->id = NULL;
-    while ((got = p->lines ? gb_lines_next(p->lines, &line, &length, status) : 0) == 1 &&
-           length == 0)
-        ;
     if (got != 1)
         return got == 0;
-    if (!gb_utf8_valid(line, length) || memchr(line, '\0', length))
-        return gb_lines_fail(p->lines, status, "save the file as UTF-8", "invalid UTF-8");
     char *tab = strchr(line, '\t');
     if (!tab)
         return gb_lines_fail(p->lines, status, "expected id, text with a tab between",

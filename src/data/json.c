@@ -45,6 +45,15 @@ bool gb_json_save(const char *path, const json_t *json, gb_status *status)
     return ok;
 }
 
+bool gb_json_save_in(const char *folder, const char *name, json_t *json, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    bool ok = path && gb_json_save(path, json, status);
+    free(path);
+    json_decref(json);
+    return ok;
+}
+
 static bool is_blank(const char *line, size_t length)
 {
     return strspn(line, " \t\r") >= length;
@@ -75,6 +84,19 @@ int gb_jsonl_next(gb_lines *lines, json_t **object, gb_status *status)
     json_decref(*object);
     *object = NULL;
     return -1;
+}
+
+bool gb_jsonl_each(gb_lines *lines, gb_jsonl_take *take, void *ctx, gb_status *status)
+{
+    json_t *object;
+    int got = lines ? 1 : -1;
+    while (got == 1 && (got = gb_jsonl_next(lines, &object, status)) == 1) {
+        if (!take(ctx, lines, object, status))
+            got = -1;
+        json_decref(object);
+    }
+    gb_lines_close(lines);
+    return got == 0;
 }
 
 const char *gb_jsonl_id(const gb_lines *lines, const json_t *object, const char *key,

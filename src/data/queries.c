@@ -29,18 +29,8 @@ static bool choose_passages(selection *s, uint32_t count, uint64_t seed, gb_stat
     if (count > passages)
         return gb_fail(status, GB_USAGE, NULL, NULL, "the collection has only %u passages",
                        passages);
-    uint32_t *order = gb_alloc(passages, sizeof *order, status);
-    s->chosen = order ? gb_alloc(passages, sizeof *s->chosen, status) : NULL;
-    if (s->chosen) {
-        gb_rng rng = gb_rng_make(seed, GB_RNG_SPLIT, 2, 0);
-        for (uint32_t i = 0; i < passages; i++)
-            order[i] = i;
-        gb_rng_shuffle(&rng, order, passages);
-        for (uint32_t i = 0; i < count; i++)
-            s->chosen[order[i]] = true;
-    }
-    free(order);
-    return s->chosen != NULL;
+    gb_rng rng = gb_rng_make(seed, GB_RNG_SPLIT, 2, 0);
+    return (s->chosen = gb_rng_choose(&rng, passages, count, status)) != NULL;
 }
 
 /* Keep the first queries of a row; returns the bytes kept. */
@@ -70,23 +60,17 @@ static size_t take_row(selection *s, uint32_t passage, const char *row, size_t l
 /* all/generated.gbt becomes generated.gbt with what was chosen. */
 static bool select_rows(selection *s, const char *all_dir, const char *out_dir, gb_status *status)
 {
-    char *from = gb_path_join(status, all_dir, "generated.gbt");
-    char *to = gb_path_join(status, out_dir, "generated.gbt");
-    gb_table *all = from && to ? gb_table_open(from, 1, status) : NULL;
-    gb_table_writer *writer = all ? gb_table_writer_open(to, 1, status) : NULL;
+    gb_table *all = gb_table_open_in(all_dir, "generated.gbt", 1, status);
+    gb_table_writer *writer =
+        all ? gb_table_writer_open_in(out_dir, "generated.gbt", 1, status) : NULL;
     bool ok = writer != NULL;
     for (uint32_t p = 0; ok && p < s->collection->passages; p++) {
         size_t length;
         const char *row = gb_table_row(all, p, &length);
         ok = gb_table_writer_add(writer, row, take_row(s, p, row, length), status);
     }
-    if (ok)
-        ok = gb_table_writer_commit(writer, status);
-    else
-        gb_table_writer_abandon(writer);
+    ok = gb_table_writer_end(writer, ok, status);
     gb_table_close(all);
-    free(from);
-    free(to);
     return ok;
 }
 
@@ -101,24 +85,9 @@ static bool from_world(world *w, uint32_t generator, uint32_t per_passage, const
                        own);
     if (generator != 0 && !gb_world_regenerate(w, generator, count, status))
         return false;
-    char *path = gb_path_join(status, dir, "generated.gbt");
-    gb_table_writer *writer = path ? gb_table_writer_open(path, 1, status) : NULL;
-    bool ok = writer != NULL;
-    gb_text row = {0};
-    for (uint32_t p = 0; ok && p < w->passage_count; p++) {
-        row.length = 0;
-        for (uint32_t k = 0; k < w->params.generated; k++)
-            gb_text_printf(&row, "%s\n", w->generated[(size_t)p * w->params.generated + k]);
-        ok = row.failed ? gb_fail_memory(status, "writing generated queries")
-                        : gb_table_writer_add(writer, row.data, row.length, status);
-    }
-    if (ok)
-        ok = gb_table_writer_commit(writer, status);
-    else
-        gb_table_writer_abandon(writer);
-    gb_text_free(&row);
-    free(path);
-    return ok;
+    gb_table_writer *writer = gb_table_writer_open_in(dir, "generated.gbt", 1, status);
+    return gb_table_writer_end(writer, writer && gb_world_generated_rows(w, writer, status),
+                               status);
 }
 
 static bool from_file(const gb_collection *collection, const char *path, const char *dir,
@@ -127,14 +96,8 @@ static bool from_file(const gb_collection *collection, const char *path, const c
     gb_generated_counts counts;
     if (gb_generated_is_lines(path))
         return gb_generated_lines(dir, path, collection->passages, &counts, status);
-    gb_map *rows = gb_map_create(status);
-    bool ok = rows != NULL;
-    for (uint32_t p = 0; ok && p < collection->passages; p++) {
-        size_t length;
-        const char *id = gb_table_row(collection->passage_ids, p, &length);
-        ok = gb_map_set(rows, id, length, p, status);
-    }
-    ok = ok && gb_generated_read(dir, path, rows, &counts, status);
+    gb_map *rows = gb_table_map(collection->passage_ids, status);
+    bool ok = rows && gb_generated_read(dir, path, rows, &counts, status);
     gb_map_destroy(rows);
     return ok;
 }
@@ -194,11 +157,7 @@ static bool describe(const selection *s, const gb_queries_params *params, const 
     if (s->read.w && s->queries)
         json_object_set_new(json, "about_their_passage",
                             json_real((double)s->about / (double)s->queries));
-    char *path = gb_path_join(status, out_dir, "queries.json");
-    bool ok = path && gb_json_save(path, json, status);
-    free(path);
-    json_decref(json);
-    return ok;
+    return gb_json_save_in(out_dir, "queries.json", json, status);
 }
 
 bool gb_queries_make(const gb_collection *collection, const gb_queries_params *params,

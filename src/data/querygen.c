@@ -213,20 +213,6 @@ static void write_query(const querygen *gen, gb_rng *rng, gb_text *out)
     }
 }
 
-/* Whether the row (queries ended by line ends) holds the query. */
-static bool row_holds(const gb_text *row, const gb_text *query)
-{
-    for (size_t at = 0; at < row->length;) {
-        const char *end = memchr(row->data + at, '\n', row->length - at);
-        size_t length = (size_t)(end - row->data) - at;
-        if (length == query->length &&
-            (length == 0 || memcmp(row->data + at, query->data, length) == 0))
-            return true;
-        at += length + 1;
-    }
-    return false;
-}
-
 /* All queries of the current passage. Repeats are drawn again a few times: a very short passage may
  * still have equal ones. A passage without any content word has none. */
 static void write_passage(const querygen *gen, uint32_t per_passage, uint64_t seed, gb_text *query,
@@ -237,7 +223,7 @@ static void write_passage(const querygen *gen, uint32_t per_passage, uint64_t se
         gb_rng rng = gb_rng_make(seed, GB_RNG_QUERYGEN, k, gen->passage);
         for (int attempt = 0; attempt < TRIES; attempt++) {
             write_query(gen, &rng, query);
-            if (!row_holds(row, query))
+            if (!gb_row_holds(row, query->data, query->length))
                 break;
         }
         gb_text_append(row, query->data, query->length);
@@ -268,19 +254,11 @@ static bool write_all(querygen *gen, gb_table_writer *writer, uint32_t per_passa
     return ok;
 }
 
-static gb_table *open_table(const char *folder, const char *name, gb_status *status)
-{
-    char *path = gb_path_join(status, folder, name);
-    gb_table *table = path ? gb_table_open(path, 1, status) : NULL;
-    free(path);
-    return table;
-}
-
 static bool querygen_open(querygen *gen, const char *folder, gb_status *status)
 {
     gen->status = status;
-    gen->titles = open_table(folder, "passages.title.gbt", status);
-    gen->texts = open_table(folder, "passages.text.gbt", status);
+    gen->titles = gb_table_open_in(folder, "passages.title.gbt", 1, status);
+    gen->texts = gb_table_open_in(folder, "passages.text.gbt", 1, status);
     gen->numbers = gb_map_create(status);
     gen->arena = gb_arena_create(1 << 16, status);
     if (!gen->titles || !gen->texts || !gen->numbers || !gen->arena)
@@ -300,15 +278,11 @@ bool gb_generated_extract(const char *folder, const char *out_folder, uint32_t p
 {
     *counts = (gb_generated_counts){0};
     querygen gen = {0};
-    char *path = gb_path_join(status, out_folder, "generated.gbt");
     gb_table_writer *writer = NULL;
-    bool ok = path && querygen_open(&gen, folder, status) &&
-              (writer = gb_table_writer_open(path, 1, status)) &&
+    bool ok = querygen_open(&gen, folder, status) &&
+              (writer = gb_table_writer_open_in(out_folder, "generated.gbt", 1, status)) &&
               write_all(&gen, writer, per_passage, seed, counts);
-    if (ok)
-        ok = gb_table_writer_commit(writer, status);
-    else
-        gb_table_writer_abandon(writer);
+    ok = gb_table_writer_end(writer, ok, status);
     gb_table_close(gen.titles);
     gb_table_close(gen.texts);
     gb_map_destroy(gen.numbers);
@@ -319,6 +293,5 @@ bool gb_generated_extract(const char *folder, const char *out_folder, uint32_t p
     free(gen.tf);
     free(gen.tokens);
     free(gen.phrases);
-    free(path);
     return ok;
 }

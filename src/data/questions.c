@@ -19,25 +19,11 @@ static bool add(uint32_t **queries, uint32_t *count, size_t *capacity, uint32_t 
     return true;
 }
 
-static gb_map *query_rows(const gb_collection *collection, gb_status *status)
-{
-    gb_map *rows = gb_map_create(status);
-    for (uint64_t row = 0; rows && row < gb_table_count(collection->query_ids); row++) {
-        size_t length;
-        const char *id = gb_table_row(collection->query_ids, row, &length);
-        if (!gb_map_set(rows, id, length, (uint32_t)row, status)) {
-            gb_map_destroy(rows);
-            return NULL;
-        }
-    }
-    return rows;
-}
-
 static bool add_questions(const gb_collection *collection, const char *path, uint32_t **queries,
                           uint32_t *count, size_t *capacity, gb_status *status)
 {
     gb_lines *lines = gb_lines_open(path, status);
-    gb_map *rows = lines ? query_rows(collection, status) : NULL;
+    gb_map *rows = lines ? gb_table_map(collection->query_ids, status) : NULL;
     char *line;
     size_t length;
     int got = rows ? 1 : -1;

@@ -102,6 +102,15 @@ gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *sta
     return table;
 }
 
+gb_table *gb_table_open_in(const char *folder, const char *name, uint32_t element_bytes,
+                           gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    gb_table *table = path ? gb_table_open(path, element_bytes, status) : NULL;
+    free(path);
+    return table;
+}
+
 void gb_table_close(gb_table *table)
 {
     if (!table)
@@ -121,6 +130,20 @@ const void *gb_table_row(const gb_table *table, uint64_t row, size_t *length)
     uint64_t start = table->offsets[row];
     *length = (size_t)((table->offsets[row + 1] - start) / table->element_bytes);
     return table->data + start;
+}
+
+gb_map *gb_table_map(const gb_table *table, gb_status *status)
+{
+    gb_map *rows = gb_map_create(status);
+    for (uint64_t row = 0; rows && row < table->count; row++) {
+        size_t length;
+        const void *bytes = gb_table_row(table, row, &length);
+        if (!gb_map_set(rows, bytes, length * table->element_bytes, (uint32_t)row, status)) {
+            gb_map_destroy(rows);
+            return NULL;
+        }
+    }
+    return rows;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -162,6 +185,15 @@ gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, 
         gb_table_writer_abandon(writer);
         return NULL;
     }
+    return writer;
+}
+
+gb_table_writer *gb_table_writer_open_in(const char *folder, const char *name,
+                                         uint32_t element_bytes, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    gb_table_writer *writer = path ? gb_table_writer_open(path, element_bytes, status) : NULL;
+    free(path);
     return writer;
 }
 
@@ -233,4 +265,12 @@ void gb_table_writer_abandon(gb_table_writer *writer)
     free(writer->offsets);
     free(writer->path);
     free(writer);
+}
+
+bool gb_table_writer_end(gb_table_writer *writer, bool ok, gb_status *status)
+{
+    if (ok)
+        return gb_table_writer_commit(writer, status);
+    gb_table_writer_abandon(writer);
+    return false;
 }

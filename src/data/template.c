@@ -1,5 +1,5 @@
 /* Prompts for language models, and the queries in their answers. */
-#include <gabbro/data.h>
+#include "data/import.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -220,18 +220,6 @@ static piece item(piece line)
     return p;
 }
 
-static bool has_line(const gb_text *lines, piece p)
-{
-    for (size_t at = 0; at < lines->length;) {
-        const char *end = memchr(lines->data + at, '\n', lines->length - at);
-        size_t length = (size_t)(end - lines->data) - at;
-        if (length == p.length && !memcmp(lines->data + at, p.at, length))
-            return true;
-        at += length + 1;
-    }
-    return false;
-}
-
 static piece next_line(piece *rest)
 {
     const char *end = memchr(rest->at, '\n', rest->length);
@@ -251,7 +239,8 @@ static uint32_t list_queries(piece answer, uint32_t most, gb_text *out)
     for (piece rest = answer; rest.length && count < most;) {
         piece line = next_line(&rest);
         piece query = item(line);
-        if (!query.length || (numbered && !marker(line)) || has_line(out, query))
+        if (!query.length || (numbered && !marker(line)) ||
+            gb_row_holds(out, query.at, query.length))
             continue;
         gb_text_append(out, query.at, query.length);
         gb_text_append(out, "\n", 1);

@@ -73,25 +73,17 @@ static bool add_text(slice *s, const char *text, size_t length)
     return true;
 }
 
-static bool add_id(slice *s, uint32_t id)
-{
-    if (!gb_grow(&s->ids.data, &s->ids.capacity, s->ids.count + 1, sizeof *s->ids.data, &s->status))
-        return false;
-    s->ids.data[s->ids.count++] = id;
-    return true;
-}
-
 /* The queries of a passage, [SEP] between them. One without any token keeps its place as [UNK]. */
 static bool add_generated(slice *s, const char *row, size_t length)
 {
     for (size_t at = 0; at < length;) {
         const char *end = memchr(row + at, '\n', length - at);
         size_t size = end ? (size_t)(end - row) - at : length - at;
-        if (at > 0 && !add_id(s, s->job->specials.sep))
+        if (at > 0 && !gb_ids_append(&s->ids, s->job->specials.sep, &s->status))
             return false;
         size_t before = s->ids.count;
         if (!add_text(s, row + at, size) ||
-            (s->ids.count == before && !add_id(s, s->job->specials.unk)))
+            (s->ids.count == before && !gb_ids_append(&s->ids, s->job->specials.unk, &s->status)))
             return false;
         at += size + 1;
     }
@@ -214,10 +206,7 @@ static bool tokenize_table(const token_job *job, const char *label, uint32_t row
         end = rows - first < BLOCK_ROWS ? rows : first + BLOCK_ROWS;
         ok = run_block(slices, threads, first, end, writer, status);
     }
-    if (ok)
-        ok = gb_table_writer_commit(writer, status);
-    else
-        gb_table_writer_abandon(writer);
+    ok = gb_table_writer_end(writer, ok, status);
     if (ok)
         report(label, slices, threads, json);
     for (unsigned t = 0; slices && t < threads; t++) {
@@ -286,20 +275,12 @@ bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer 
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static gb_table *open_ids(const char *dir, const char *name, gb_status *status)
-{
-    char *path = gb_path_join(status, dir, name);
-    gb_table *table = path ? gb_table_open(path, 4, status) : NULL;
-    free(path);
-    return table;
-}
-
 bool gb_tokens_open(const char *dir, gb_tokens *tokens, gb_status *status)
 {
     *tokens = (gb_tokens){0};
     char *path = gb_path_join(status, dir, "generated.ids.gbt");
-    bool ok = path && (tokens->passages = open_ids(dir, "passages.ids.gbt", status)) &&
-              (tokens->queries = open_ids(dir, "queries.ids.gbt", status)) &&
+    bool ok = path && (tokens->passages = gb_table_open_in(dir, "passages.ids.gbt", 4, status)) &&
+              (tokens->queries = gb_table_open_in(dir, "queries.ids.gbt", 4, status)) &&
               (!gb_file_exists(path) || (tokens->generated = gb_table_open(path, 4, status)));
     free(path);
     if (ok && tokens->generated &&

@@ -264,12 +264,7 @@ int training_next(training_file *file, const training_example **example, gb_stat
     } else {
         char *line;
         size_t length;
-        while ((got = gb_lines_next(file->lines, &line, &length, status)) == 1 && length == 0)
-            ;
-        if (got == 1 && (!gb_utf8_valid(line, length) || memchr(line, '\0', length))) {
-            gb_lines_fail(file->lines, status, "save the file as UTF-8", "invalid UTF-8");
-            got = -1;
-        }
+        got = gb_lines_next_text(file->lines, &line, &length, status);
         if (got == 1 && !read_line(file, line, status))
             got = -1;
     }

@@ -75,14 +75,6 @@ const char *gb_world_string(world *w, const gb_text *text, gb_status *status)
 
 /* ---- entities and facts -------------------------------------------------------------------- */
 
-/* order = a shuffled 0..count-1. */
-static void shuffled(gb_rng *rng, uint32_t *order, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
-    gb_rng_shuffle(rng, order, count);
-}
-
 static bool make_types(world *w, gb_status *status)
 {
     const gb_world_params *p = &w->params;
@@ -92,11 +84,11 @@ static bool make_types(world *w, gb_status *status)
     if (!w->takes_entity || !w->type_uses || !order)
         return false;
     gb_rng rng = gb_world_rng(w, STAGE_TYPES, 0);
-    shuffled(&rng, order, p->clusters);
+    gb_rng_order(&rng, order, p->clusters);
     for (uint32_t i = 0; i < p->entity_clusters; i++)
         w->takes_entity[order[i] * WORLD_PAIR + 1] = true;
     for (uint32_t type = 0; type < p->types; type++) {
-        shuffled(&rng, order, p->clusters);
+        gb_rng_order(&rng, order, p->clusters);
         for (uint32_t i = 0; i < p->type_clusters; i++)
             w->type_uses[type * p->clusters + order[i]] = true;
     }
@@ -127,7 +119,7 @@ static bool make_facts(world *w, gb_status *status)
                                                    ? another_entity(w, &rng, e)
                                                    : gb_rng_below(&rng, gb_world_values(w));
         rng = gb_world_rng(w, STAGE_NEIGHBOURS, e);
-        shuffled(&rng, order, p->entities);
+        gb_rng_order(&rng, order, p->entities);
         for (uint32_t i = 0, n = 0; n < p->neighbours; i++)
             if (order[i] != e)
                 w->neighbours[e * p->neighbours + n++] = order[i];
@@ -279,7 +271,7 @@ static bool make_lengths(world *w, gb_status *status)
         return false;
     uint32_t kinds = p->most_passages - p->least_passages + 1, total = 0;
     gb_rng rng = gb_world_rng(w, STAGE_LENGTHS, 0);
-    shuffled(&rng, order, p->documents);
+    gb_rng_order(&rng, order, p->documents);
     for (uint32_t d = 0; d < p->documents; d++)
         total += (p->least_passages + order[d] % kinds) * units_of(w);
     w->passages = gb_world_array(w, total, sizeof *w->passages, status);

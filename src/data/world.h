@@ -203,6 +203,8 @@ bool gb_world_make(world *w, const gb_world_params *params, uint64_t seed, gb_st
 void gb_world_free(world *w);
 /* Write a world that is made; folder must exist. */
 bool gb_world_write(const world *w, const char *folder, gb_status *status);
+/* The rows of its generated.gbt. */
+bool gb_world_generated_rows(const world *w, gb_table_writer *writer, gb_status *status);
 
 /* ---- parts ---- */
 
@@ -241,6 +243,11 @@ uint32_t gb_world_noun_choice(gb_rng *rng, bool reversed);
 /* Write query->text from its other fields; fills wording where it is not GB_MAP_NONE already. */
 bool gb_world_write_query(world *w, world_query *query, gb_rng *rng, gb_status *status);
 query_style gb_world_style(const world *w, gb_rng *rng, double conjunctive);
+/* A query about a fact, in words that are not in `asked` (or, after some tries, are); they are
+ * then.
+ */
+bool gb_world_ask(world *w, world_query *query, uint32_t fact, gb_rng *rng, gb_map *asked,
+                  gb_status *status);
 bool gb_world_make_queries(world *w, const bool *reserved, gb_map *texts, gb_status *status);
 bool gb_world_make_generated(world *w, gb_status *status);
 /* Topics; marks the pairs [entities * clusters] they ask for as reserved. */
@@ -268,5 +275,7 @@ bool gb_world_is_about(const world_reader *reader, uint32_t passage, const char 
 /* Measured facts as JSON (a jansson object), and the parameters beside them. */
 
 json_t *gb_world_describe(const world *w);
+/* A quotient (0 of nothing), rounded to four digits: for people. */
+json_t *gb_world_share(double part, double whole);
 
 #endif

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounded to four digits: these are for people. */
-static json_t *share(double part, double whole)
+json_t *gb_world_share(double part, double whole)
 {
     return json_real(whole > 0 ? round(part / whole * 1e4) / 1e4 : 0.0);
 }
@@ -59,15 +58,18 @@ static void describe_passages(const world *w, vocabulary *v, json_t *json)
             pairs += w->stated[e * p->clusters + c] != GB_MAP_NONE;
     }
     json_object_set_new(json, "stay", json_real(w->stay));
-    json_object_set_new(json, "related_pairs_of_a_document", share(w->related, 1));
-    json_object_set_new(json, "passages_per_entity", share(w->passage_count, p->entities));
+    json_object_set_new(json, "related_pairs_of_a_document", gb_world_share(w->related, 1));
+    json_object_set_new(json, "passages_per_entity", gb_world_share(w->passage_count, p->entities));
     json_object_set_new(json, "fewest_passages_of_an_entity", json_integer(least));
     json_object_set_new(json, "most_passages_of_an_entity", json_integer(most));
     json_object_set_new(json, "pairs_of_facts_stated", json_integer(pairs));
-    json_object_set_new(json, "passages_per_pair_of_facts", share(w->passage_count, pairs));
-    json_object_set_new(json, "words_per_passage", share((double)words, w->passage_count));
-    json_object_set_new(json, "words_per_sentence", share((double)words, (double)sentences));
-    json_object_set_new(json, "passages_with_an_aside", share((double)asides, w->passage_count));
+    json_object_set_new(json, "passages_per_pair_of_facts",
+                        gb_world_share(w->passage_count, pairs));
+    json_object_set_new(json, "words_per_passage", gb_world_share((double)words, w->passage_count));
+    json_object_set_new(json, "words_per_sentence",
+                        gb_world_share((double)words, (double)sentences));
+    json_object_set_new(json, "passages_with_an_aside",
+                        gb_world_share((double)asides, w->passage_count));
 }
 
 /* A name or alias stands in the query. */
@@ -104,15 +106,17 @@ static void describe_queries(const world *w, vocabulary *v, json_t *json)
                 stating++;
         }
     }
-    json_object_set_new(json, "words_per_query", share((double)words, all));
-    json_object_set_new(json, "queries_sharing_the_attribute_word", share(shared, all));
-    json_object_set_new(json, "queries_without_a_name", share(nameless, all));
-    json_object_set_new(json, "queries_not_naming_their_subject", share(subjectless, all));
-    json_object_set_new(json, "passages_stating_the_fact_asked_for", share(stating, all));
-    json_object_set_new(json, "keyword_queries", share(styles[STYLE_KEYWORD], all));
-    json_object_set_new(json, "questions", share(styles[STYLE_QUESTION], all));
-    json_object_set_new(json, "attribute_of_queries", share(styles[STYLE_ATTRIBUTE_OF], all));
-    json_object_set_new(json, "conjunctive_queries", share(styles[STYLE_CONJUNCTIVE], all));
+    json_object_set_new(json, "words_per_query", gb_world_share((double)words, all));
+    json_object_set_new(json, "queries_sharing_the_attribute_word", gb_world_share(shared, all));
+    json_object_set_new(json, "queries_without_a_name", gb_world_share(nameless, all));
+    json_object_set_new(json, "queries_not_naming_their_subject", gb_world_share(subjectless, all));
+    json_object_set_new(json, "passages_stating_the_fact_asked_for", gb_world_share(stating, all));
+    json_object_set_new(json, "keyword_queries", gb_world_share(styles[STYLE_KEYWORD], all));
+    json_object_set_new(json, "questions", gb_world_share(styles[STYLE_QUESTION], all));
+    json_object_set_new(json, "attribute_of_queries",
+                        gb_world_share(styles[STYLE_ATTRIBUTE_OF], all));
+    json_object_set_new(json, "conjunctive_queries",
+                        gb_world_share(styles[STYLE_CONJUNCTIVE], all));
 }
 
 static void describe_generated(const world *w, vocabulary *v, json_t *json)
@@ -126,13 +130,14 @@ static void describe_generated(const world *w, vocabulary *v, json_t *json)
         }
         char key[60];
         snprintf(key, sizeof key, "generated_about_their_passage_first_%u", depths[d]);
-        json_object_set_new(json, key, share(about, all));
+        json_object_set_new(json, key, gb_world_share(about, all));
     }
     uint64_t words = 0;
     size_t all = (size_t)w->passage_count * w->params.generated;
     for (size_t i = 0; i < all; i++)
         count_words(w->generated[i], v, &words);
-    json_object_set_new(json, "words_per_generated_query", share((double)words, (double)all));
+    json_object_set_new(json, "words_per_generated_query",
+                        gb_world_share((double)words, (double)all));
 }
 
 static void describe_topics(const world *w, json_t *json)

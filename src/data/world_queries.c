@@ -115,6 +115,26 @@ query_style gb_world_style(const world *w, gb_rng *rng, double conjunctive)
     return at < p->keyword + p->question ? STYLE_QUESTION : STYLE_ATTRIBUTE_OF;
 }
 
+bool gb_world_ask(world *w, world_query *query, uint32_t fact, gb_rng *rng, gb_map *asked,
+                  gb_status *status)
+{
+    for (int attempt = 0; attempt < TRIES; attempt++) { /* until the text is a new one */
+        *query = (world_query){.entity = fact / w->attributes,
+                               .attribute = fact % w->attributes,
+                               .other = GB_MAP_NONE,
+                               .wording = {GB_MAP_NONE, GB_MAP_NONE},
+                               .positive = GB_MAP_NONE};
+        query->style = gb_world_style(w, rng, w->params.conjunctive);
+        if (query->style == STYLE_CONJUNCTIVE)
+            query->other = query->attribute ^ 1;
+        if (!gb_world_write_query(w, query, rng, status))
+            return false;
+        if (gb_map_get(asked, query->text, strlen(query->text)) == GB_MAP_NONE)
+            break;
+    }
+    return gb_map_set(asked, query->text, strlen(query->text), 1, status);
+}
+
 /* ---- training and development -------------------------------------------------------------- */
 
 /* Facts of stated pairs that no topic asks for, shuffled: entity * attributes + attribute. */
@@ -240,9 +260,7 @@ static void deal_kinds(const world *w, uint32_t k, uint8_t *kinds, uint32_t *ord
     gb_rng rng = generator_rng(w, true, 0, k);
     uint32_t passages = w->passage_count, kind = 0;
     double end = shares[0] * passages;
-    for (uint32_t i = 0; i < passages; i++)
-        order[i] = i;
-    gb_rng_shuffle(&rng, order, passages);
+    gb_rng_order(&rng, order, passages);
     for (uint32_t i = 0; i < passages; i++) {
         while (kind < KIND_COUNT - 1 && i + 0.5 >= end)
             end += shares[++kind] * passages;

@@ -7,11 +7,6 @@
 
 enum { RANDOM_JUDGED = 10, TRIES = 40 };
 
-static gb_rng stream(const world_set_data *d, int stage, uint32_t row)
-{
-    return gb_world_rng(d->w, (world_stage)stage, row);
-}
-
 /* ---- judgements ----------------------------------------------------------------------------- */
 
 /* Judge a text for a question, each text once: the better grade counts. */
@@ -58,7 +53,7 @@ static bool judge_graded(const world_set_data *d, set_split *split, uint32_t que
         else if (states && w->entities[unit->entity].type == w->entities[entity].type)
             ok = judge(split, query, d->text_of[u], 0, status);
     }
-    gb_rng rng = stream(d, STAGE_SET_JUDGED, query);
+    gb_rng rng = gb_world_set_rng(d, STAGE_SET_JUDGED, query);
     for (int i = 0; ok && i < RANDOM_JUDGED; i++)
         ok = judge(split, query, gb_rng_below(&rng, d->text_count), 0, status);
     return ok;
@@ -143,7 +138,7 @@ typedef const char *(*asker)(world_set_data *d, uint32_t fact, gb_rng *rng, gb_s
 static const char *ask_fact(world_set_data *d, uint32_t fact, gb_rng *rng, gb_status *status)
 {
     world_query query;
-    return gb_world_set_ask(d, fact, &query, rng, status) ? query.text : NULL;
+    return gb_world_ask(d->w, &query, fact, rng, d->asked, status) ? query.text : NULL;
 }
 
 static const char *ask_trivia(world_set_data *d, uint32_t fact, gb_rng *rng, gb_status *status)
@@ -238,7 +233,7 @@ static bool make_facts(world_set_data *d, asker ask, gb_status *status)
             return false;
         for (uint32_t i = 0; i < count; i++) {
             uint32_t fact = facts[next];
-            gb_rng rng = stream(d, STAGE_SET_QUERY, next++);
+            gb_rng rng = gb_world_set_rng(d, STAGE_SET_QUERY, next++);
             set_query *query = &split->queries[split->count++];
             *query = (set_query){.entity = fact / d->w->attributes, .fact = fact};
             if (d->set->endings)
@@ -267,7 +262,7 @@ static bool make_two_hop(world_set_data *d, gb_status *status)
         uint32_t entity = facts[i] / w->attributes, attribute = facts[i] % w->attributes;
         if (!w->takes_entity[attribute])
             continue;
-        gb_rng rng = stream(d, STAGE_SET_QUERY, i);
+        gb_rng rng = gb_world_set_rng(d, STAGE_SET_QUERY, i);
         uint32_t other = w->values[facts[i]], second;
         do
             second = other * w->attributes + gb_rng_below(&rng, w->attributes);
@@ -314,10 +309,8 @@ static bool make_lists(world_set_data *d, gb_status *status)
     set_split *split = order ? add_split(d, "test", d->set->test, status) : NULL;
     if (!split)
         return false;
-    for (uint32_t i = 0; i < all; i++)
-        order[i] = i;
-    gb_rng shuffle = stream(d, STAGE_SET_ORDER, 0);
-    gb_rng_shuffle(&shuffle, order, all);
+    gb_rng shuffle = gb_world_set_rng(d, STAGE_SET_ORDER, 0);
+    gb_rng_order(&shuffle, order, all);
     for (uint32_t i = 0; i < all && split->count < d->set->test; i++) {
         uint32_t value = order[i] % WORLD_VALUES, attribute = order[i] / WORLD_VALUES;
         uint32_t type = attribute / w->attributes, row = split->count;
@@ -327,7 +320,7 @@ static bool make_lists(world_set_data *d, gb_status *status)
         judge_list(d, NULL, row, type, attribute, value, &members, status);
         if (members < 2)
             continue;
-        gb_rng rng = stream(d, STAGE_SET_QUERY, order[i]);
+        gb_rng rng = gb_world_set_rng(d, STAGE_SET_QUERY, order[i]);
         blanks b = {.T = gb_world_noun(w, type, gb_world_noun_choice(&rng, true)),
                     .A = wording(w, attribute, &rng),
                     .V = w->words.values[attribute][value][gb_rng_below(&rng, 2)]};
@@ -349,9 +342,9 @@ static bool make_duplicates(world_set_data *d, gb_status *status)
     if (!split)
         return false;
     for (uint32_t i = 0; i < d->set->test; i++) {
-        gb_rng rng = stream(d, STAGE_SET_QUERY, i);
+        gb_rng rng = gb_world_set_rng(d, STAGE_SET_QUERY, i);
         world_query query;
-        if (!gb_world_set_ask(d, facts[i], &query, &rng, status))
+        if (!gb_world_ask(d->w, &query, facts[i], &rng, d->asked, status))
             return false;
         split->queries[split->count++] =
             (set_query){.text = query.text, .entity = query.entity, .fact = facts[i]};

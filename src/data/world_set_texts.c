@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 40 };
-
 static gb_world_params params_of(const world_set *set)
 {
     gb_world_params p = gb_world_defaults();
@@ -31,11 +29,6 @@ static gb_world_params params_of(const world_set *set)
     return p;
 }
 
-static gb_rng stream(const world_set_data *d, int stage, uint32_t row)
-{
-    return gb_world_rng(d->w, (world_stage)stage, row);
-}
-
 uint32_t *gb_world_set_facts(world_set_data *d, uint32_t *count, gb_status *status)
 {
     world *w = d->w;
@@ -45,31 +38,10 @@ uint32_t *gb_world_set_facts(world_set_data *d, uint32_t *count, gb_status *stat
     for (uint32_t fact = 0; facts && fact < pairs * WORLD_PAIR; fact++)
         if (gb_world_stating(w, fact) != GB_MAP_NONE)
             facts[(*count)++] = fact;
-    gb_rng rng = stream(d, STAGE_SET_ORDER, 0);
+    gb_rng rng = gb_world_set_rng(d, STAGE_SET_ORDER, 0);
     if (facts)
         gb_rng_shuffle(&rng, facts, *count);
     return facts;
-}
-
-bool gb_world_set_ask(world_set_data *d, uint32_t fact, world_query *query, gb_rng *rng,
-                      gb_status *status)
-{
-    world *w = d->w;
-    for (int attempt = 0; attempt < TRIES; attempt++) { /* until the text is a new one */
-        *query = (world_query){.entity = fact / w->attributes,
-                               .attribute = fact % w->attributes,
-                               .other = GB_MAP_NONE,
-                               .wording = {GB_MAP_NONE, GB_MAP_NONE},
-                               .positive = GB_MAP_NONE};
-        query->style = gb_world_style(w, rng, w->params.conjunctive);
-        if (query->style == STYLE_CONJUNCTIVE)
-            query->other = query->attribute ^ 1;
-        if (!gb_world_write_query(w, query, rng, status))
-            return false;
-        if (gb_map_get(d->asked, query->text, strlen(query->text)) == GB_MAP_NONE)
-            break;
-    }
-    return gb_map_set(d->asked, query->text, strlen(query->text), 1, status);
 }
 
 /* ---- texts ---------------------------------------------------------------------------------- */
@@ -93,11 +65,11 @@ static bool make_question_texts(world_set_data *d, gb_status *status)
     if (!facts || !d->texts)
         return false;
     for (uint32_t i = 0; i < fact_count && d->text_count < wanted; i++) {
-        gb_rng rng = stream(d, STAGE_SET_TEXT, i);
+        gb_rng rng = gb_world_set_rng(d, STAGE_SET_TEXT, i);
         uint32_t times = 1 + gb_world_chance(&rng, again);
         for (; times > 0 && d->text_count < wanted; times--) {
             world_query q;
-            if (!gb_world_set_ask(d, facts[i], &q, &rng, status))
+            if (!gb_world_ask(w, &q, facts[i], &rng, d->asked, status))
                 return false;
             uint32_t row = d->text_count++;
             d->texts[row] = (set_text){
@@ -130,7 +102,7 @@ static bool take_questions(world_set_data *d, gb_status *status)
     for (uint32_t pair = 0; pair < pairs; pair++)
         if (w->stated[pair] != GB_MAP_NONE && w->stated_next[w->stated[pair]] != GB_MAP_NONE)
             order[count++] = pair;
-    gb_rng rng = stream(d, STAGE_SET_ORDER, 1);
+    gb_rng rng = gb_world_set_rng(d, STAGE_SET_ORDER, 1);
     gb_rng_shuffle(&rng, order, count);
     if (count < d->set->test)
         return gb_fail(status, GB_INTERNAL, d->set->name, NULL, "too few facts stated twice");

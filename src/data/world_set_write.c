@@ -22,15 +22,8 @@ typedef bool (*row_writer)(const world_set_data *d, gb_table_writer *writer, gb_
 static bool write_table(const world_set_data *d, const char *folder, const char *name,
                         uint32_t element_bytes, row_writer rows, gb_status *status)
 {
-    char *path = gb_path_join(status, folder, name);
-    gb_table_writer *writer = path ? gb_table_writer_open(path, element_bytes, status) : NULL;
-    free(path);
-    if (!writer)
-        return false;
-    if (rows(d, writer, status))
-        return gb_table_writer_commit(writer, status);
-    gb_table_writer_abandon(writer);
-    return false;
+    gb_table_writer *writer = gb_table_writer_open_in(folder, name, element_bytes, status);
+    return gb_table_writer_end(writer, writer && rows(d, writer, status), status);
 }
 
 static bool add_text(gb_table_writer *writer, const char *text, gb_status *status)
@@ -234,11 +227,6 @@ static uint64_t count_words(const char *text)
     return words;
 }
 
-static json_t *mean(double sum, double count)
-{
-    return json_real(count > 0 ? round(sum / count * 1e4) / 1e4 : 0.0);
-}
-
 /* world.json: the parameters and what came of them. */
 static json_t *describe_world(const world_set_data *d)
 {
@@ -261,9 +249,9 @@ static json_t *describe_world(const world_set_data *d)
         for (size_t i = 0; i < d->splits[s].judgement_count; i++)
             relevant += d->splits[s].judgements[i].grade >= 1;
     }
-    json_object_set_new(measured, "words_per_passage", mean(words, d->text_count));
-    json_object_set_new(measured, "words_per_query", mean(asked, queries));
-    json_object_set_new(measured, "positives_per_query", mean(relevant, queries));
+    json_object_set_new(measured, "words_per_passage", gb_world_share(words, d->text_count));
+    json_object_set_new(measured, "words_per_query", gb_world_share(asked, queries));
+    json_object_set_new(measured, "positives_per_query", gb_world_share(relevant, queries));
     json_object_set_new(json, "version", json_integer(WORLD_VERSION));
     json_object_set_new(json, "world_seed", json_integer((json_int_t)d->w->seed));
     json_object_set_new(json, "set", json_string(set->name));
@@ -271,15 +259,6 @@ static json_t *describe_world(const world_set_data *d)
     json_object_set_new(json, "parameters", parameters);
     json_object_set_new(json, "measured", measured);
     return json;
-}
-
-static bool write_json(const char *folder, const char *name, json_t *json, gb_status *status)
-{
-    char *path = gb_path_join(status, folder, name);
-    bool ok = path && gb_json_save(path, json, status);
-    free(path);
-    json_decref(json);
-    return ok;
 }
 
 bool gb_world_set_write(const world_set_data *d, const char *folder, gb_status *status)
@@ -300,8 +279,8 @@ bool gb_world_set_write(const world_set_data *d, const char *folder, gb_status *
     char *vocab = gb_path_join(status, folder, "vocab.txt");
     bool ok = vocab && gb_world_write_vocab(d->language, vocab, status) &&
               write_judgements(d, folder, status) &&
-              write_json(folder, "world.json", describe_world(d), status) &&
-              write_json(folder, "collection.json", describe_collection(d), status);
+              gb_json_save_in(folder, "world.json", describe_world(d), status) &&
+              gb_json_save_in(folder, "collection.json", describe_collection(d), status);
     free(vocab);
     return ok;
 }

@@ -105,14 +105,17 @@ bool gb_world_set_make_texts(world_set_data *d, uint64_t seed, gb_status *status
 bool gb_world_set_make_queries(world_set_data *d, gb_status *status);
 bool gb_world_set_write(const world_set_data *d, const char *folder, gb_status *status);
 
+/* A stream of the set; stages are those of its world, and STAGE_SET_... */
+static inline gb_rng gb_world_set_rng(const world_set_data *d, int stage, uint32_t row)
+{
+    return gb_world_rng(d->w, (world_stage)stage, row);
+}
+
 /* Chain of units that state a pair of facts: for (unit = first; unit != GB_MAP_NONE; ...). */
 static inline uint32_t gb_world_stating(const world *w, uint32_t fact)
 {
     return w->stated[fact / WORLD_PAIR];
 }
-/* A question about a fact, in words not yet used (or, after some tries, used before). */
-bool gb_world_set_ask(world_set_data *d, uint32_t fact, world_query *query, gb_rng *rng,
-                      gb_status *status);
 /* Facts of pairs that some unit states, shuffled. NULL on failure. */
 uint32_t *gb_world_set_facts(world_set_data *d, uint32_t *count, gb_status *status);
 

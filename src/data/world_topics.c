@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANDOM_JUDGED = 10, TRIES = 40 };
+enum { RANDOM_JUDGED = 10 };
 
 /* Whether an entity has the value that the topic's entity has. */
 static bool agrees(const world *w, uint32_t entity, uint32_t topic_entity, uint32_t attribute)
@@ -119,26 +119,6 @@ static uint32_t next_fact(candidates *c, bool passing, bool *reserved)
     return GB_MAP_NONE;
 }
 
-static bool make_topic(world *w, world_query *topic, uint32_t fact, gb_rng *rng, gb_map *texts,
-                       gb_status *status)
-{
-    for (int attempt = 0; attempt < TRIES; attempt++) { /* until the text is a new one */
-        *topic = (world_query){.entity = fact / w->attributes,
-                               .attribute = fact % w->attributes,
-                               .other = GB_MAP_NONE,
-                               .wording = {GB_MAP_NONE, GB_MAP_NONE},
-                               .positive = GB_MAP_NONE};
-        topic->style = gb_world_style(w, rng, w->params.conjunctive);
-        if (topic->style == STYLE_CONJUNCTIVE)
-            topic->other = topic->attribute ^ 1;
-        if (!gb_world_write_query(w, topic, rng, status))
-            return false;
-        if (gb_map_get(texts, topic->text, strlen(topic->text)) == GB_MAP_NONE)
-            break;
-    }
-    return gb_map_set(texts, topic->text, strlen(topic->text), 1, status);
-}
-
 bool gb_world_make_topics(world *w, bool *reserved, gb_map *texts, gb_status *status)
 {
     candidates c = {0};
@@ -157,7 +137,7 @@ bool gb_world_make_topics(world *w, bool *reserved, gb_map *texts, gb_status *st
             if (fact == GB_MAP_NONE)
                 return gb_fail(status, GB_USAGE, NULL, NULL, "too few facts for the topics");
             gb_rng rng = gb_world_rng(w, STAGE_TOPIC_TEXT, number);
-            if (!make_topic(w, &w->queries[split][i], fact, &rng, texts, status) ||
+            if (!gb_world_ask(w, &w->queries[split][i], fact, &rng, texts, status) ||
                 !judge(w, split, i, &rng, status))
                 return false;
         }

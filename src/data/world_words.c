@@ -177,9 +177,7 @@ static bool make_names(world *w, gb_rng *rng, gb_map *taken, gb_status *status)
             return false;
     }
     uint32_t order[WORLD_PIECES * WORLD_PIECES];
-    for (uint32_t i = 0; i < WORLD_PIECES * WORLD_PIECES; i++)
-        order[i] = i;
-    gb_rng_shuffle(rng, order, WORLD_PIECES * WORLD_PIECES);
+    gb_rng_order(rng, order, COUNT(order));
     for (uint32_t i = 0; i < 2 * w->params.entities; i++) {
         gb_text name = {0};
         gb_text_printf(&name, "%s%s", w->words.first_pieces[order[i] / WORLD_PIECES],
@@ -210,9 +208,7 @@ static bool borrow_names(world *w, gb_rng *rng, gb_map *taken, gb_status *status
             return false;
     }
     uint32_t order[WORLD_PIECES * WORLD_PIECES], next = 0;
-    for (uint32_t i = 0; i < COUNT(order); i++)
-        order[i] = i;
-    gb_rng_shuffle(rng, order, COUNT(order));
+    gb_rng_order(rng, order, COUNT(order));
     for (uint32_t i = 0; i < 2 * w->params.entities;) {
         gb_text name = {0};
         gb_text_printf(&name, "%s%s", w->words.first_pieces[order[next] / WORLD_PIECES],
@@ -267,12 +263,8 @@ static bool borrow_attributes(world *w, gb_rng *rng, gb_map *taken, gb_status *s
     uint32_t *own = gb_world_array(w, w->attributes, sizeof *own, status);
     if (!order || !own)
         return false;
-    for (uint32_t a = 0; a < from->attributes; a++)
-        order[a] = a;
-    for (uint32_t a = 0; a < w->attributes; a++)
-        own[a] = a;
-    gb_rng_shuffle(rng, order, from->attributes);
-    gb_rng_shuffle(rng, own, w->attributes);
+    gb_rng_order(rng, order, from->attributes);
+    gb_rng_order(rng, own, w->attributes);
     uint32_t foreign = (uint32_t)(w->params.foreign * w->attributes + 0.5), next[2] = {0};
     for (uint32_t i = 0; i < w->attributes; i++) {
         uint32_t a = own[i], *at = &next[w->takes_entity[a]];

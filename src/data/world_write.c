@@ -30,15 +30,8 @@ typedef bool (*row_writer)(const world *w, gb_table_writer *writer, gb_status *s
 static bool write_table(const world *w, const char *folder, const char *name,
                         uint32_t element_bytes, row_writer rows, gb_status *status)
 {
-    char *path = gb_path_join(status, folder, name);
-    gb_table_writer *writer = path ? gb_table_writer_open(path, element_bytes, status) : NULL;
-    free(path);
-    if (!writer)
-        return false;
-    if (rows(w, writer, status))
-        return gb_table_writer_commit(writer, status);
-    gb_table_writer_abandon(writer);
-    return false;
+    gb_table_writer *writer = gb_table_writer_open_in(folder, name, element_bytes, status);
+    return gb_table_writer_end(writer, writer && rows(w, writer, status), status);
 }
 
 static bool passage_ids(const world *w, gb_table_writer *writer, gb_status *status)
@@ -133,7 +126,7 @@ static bool query_truth(const world *w, gb_table_writer *writer, gb_status *stat
     return true;
 }
 
-static bool generated_rows(const world *w, gb_table_writer *writer, gb_status *status)
+bool gb_world_generated_rows(const world *w, gb_table_writer *writer, gb_status *status)
 {
     gb_text row = {0};
     bool ok = true;
@@ -242,27 +235,21 @@ static json_t *describe_collection(const world *w, json_t *splits)
     return json;
 }
 
-static bool write_json(const char *folder, const char *name, json_t *json, gb_status *status)
-{
-    char *path = gb_path_join(status, folder, name);
-    bool ok = path && gb_json_save(path, json, status);
-    free(path);
-    json_decref(json);
-    return ok;
-}
-
 static bool write_collection(const world *w, const char *folder, gb_status *status)
 {
     static const struct {
         const char *name;       /* file */
         uint32_t element_bytes; /* of the table */
         row_writer rows;        /* what it holds */
-    } tables[] = {
-        {"passages.id.gbt", 1, passage_ids},      {"passages.title.gbt", 1, passage_titles},
-        {"passages.text.gbt", 1, passage_texts},  {"passages.document.gbt", 4, passage_documents},
-        {"passages.truth.gbt", 4, passage_truth}, {"queries.id.gbt", 1, query_ids},
-        {"queries.text.gbt", 1, query_texts},     {"queries.truth.gbt", 4, query_truth},
-        {"generated.gbt", 1, generated_rows}};
+    } tables[] = {{"passages.id.gbt", 1, passage_ids},
+                  {"passages.title.gbt", 1, passage_titles},
+                  {"passages.text.gbt", 1, passage_texts},
+                  {"passages.document.gbt", 4, passage_documents},
+                  {"passages.truth.gbt", 4, passage_truth},
+                  {"queries.id.gbt", 1, query_ids},
+                  {"queries.text.gbt", 1, query_texts},
+                  {"queries.truth.gbt", 4, query_truth},
+                  {"generated.gbt", 1, gb_world_generated_rows}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (!write_table(w, folder, tables[i].name, tables[i].element_bytes, tables[i].rows,
                          status))
@@ -271,8 +258,8 @@ static bool write_collection(const world *w, const char *folder, gb_status *stat
     char *vocab = gb_path_join(status, folder, "vocab.txt");
     bool ok = vocab && write_qrels(w, folder, splits, status) &&
               gb_world_write_vocab(w, vocab, status) &&
-              write_json(folder, "world.json", gb_world_describe(w), status) &&
-              write_json(folder, "collection.json", describe_collection(w, splits), status);
+              gb_json_save_in(folder, "world.json", gb_world_describe(w), status) &&
+              gb_json_save_in(folder, "collection.json", describe_collection(w, splits), status);
     json_decref(splits);
     free(vocab);
     return ok;

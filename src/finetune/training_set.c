@@ -62,25 +62,17 @@ static bool sample_queries(gb_training_set *set, uint32_t most, uint64_t seed, g
 {
     if (!most || most >= set->count)
         return true;
-    uint32_t *order = gb_alloc(set->count, sizeof *order, status);
-    bool *keep = gb_alloc(set->count, sizeof *keep, status);
-    if (order && keep) {
-        for (uint32_t i = 0; i < set->count; i++)
-            order[i] = i;
-        gb_rng rng = gb_rng_make(seed, GB_RNG_SPLIT, 0, 0);
-        gb_rng_shuffle(&rng, order, set->count);
-        for (uint32_t i = 0; i < most; i++)
-            keep[order[i]] = true;
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < set->count; i++)
-            if (keep[i])
-                set->queries[kept++] = set->queries[i];
-        set->count = kept;
-    }
-    bool ok = order && keep;
-    free(order);
+    gb_rng rng = gb_rng_make(seed, GB_RNG_SPLIT, 0, 0);
+    bool *keep = gb_rng_choose(&rng, set->count, most, status);
+    if (!keep)
+        return false;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < set->count; i++)
+        if (keep[i])
+            set->queries[kept++] = set->queries[i];
+    set->count = kept;
     free(keep);
-    return ok;
+    return true;
 }
 
 bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_run *runs,

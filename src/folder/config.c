@@ -139,15 +139,11 @@ bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *st
     return ok;
 }
 
-/* The shortest decimal that reads back as value, always with a point or an exponent: Python would
- * take 0 for an int. (json_dumps has one precision for all and prints 0.1 with 17 digits.) */
+/* Always with a point or an exponent: Python would take 0 for an int. (json_dumps has one precision
+ * for all and prints 0.1 with 17 digits.) */
 static const char *real_text(double value, char text[40])
 {
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, 40, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
+    gb_shortest(value, text);
     if (!strpbrk(text, ".e"))
         strcat(text, ".0");
     return text;

@@ -10,33 +10,6 @@
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
-{
-    const gb_weight *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
-}
-
-/* Pointers to the weights in byte order of names; caller frees. NULL if a name comes twice. */
-static const gb_weight **sorted_weights(const gb_weight *weights, size_t count, const char *path,
-                                        gb_status *status)
-{
-    const gb_weight **sorted = gb_alloc(count, sizeof *sorted, status);
-    if (!sorted)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = &weights[i];
-    if (count)
-        qsort(sorted, count, sizeof *sorted, by_name);
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0) {
-            gb_fail(status, GB_DATA, path, "give every tensor its own name",
-                    "two tensors are called %.120s", sorted[i]->name);
-            free(sorted);
-            return NULL;
-        }
-    return sorted;
-}
-
 static bool has_head(const gb_folder_params *params)
 {
     for (size_t i = 0; i < params->weight_count; i++)
@@ -54,27 +27,22 @@ static bool check_weight(const gb_weight *weight, const gb_weight_spec *spec, co
                        "tensor %s is %s, but the configuration asks for %s", weight->name,
                        folder_spec_text(weight->rows, weight->cols, have),
                        folder_spec_text(spec->rows, spec->cols, want));
-    uint64_t count = weight->rows * (weight->cols ? weight->cols : 1);
-    uint64_t bad = folder_first_unfinite(weight->data, count);
-    if (bad != count)
-        return gb_fail(status, GB_DATA, path, "the training diverged; the model is not written",
-                       "tensor %s is not finite at value %llu", weight->name,
-                       (unsigned long long)bad);
-    return true;
+    return folder_check_finite(weight, path, status);
 }
 
 /* Exactly the model of the configuration, as the reader will demand it. */
 static bool check_weights(const gb_folder_params *params, const char *path, gb_status *status)
 {
     size_t count = gb_bert_weight_count(params->config, has_head(params));
-    const gb_weight **sorted = sorted_weights(params->weights, params->weight_count, path, status);
+    const gb_weight **sorted =
+        folder_sorted_weights(params->weights, params->weight_count, path, status);
     bool ok = sorted != NULL;
     for (size_t i = 0; ok && i < count; i++) {
         gb_weight_spec spec = gb_bert_weight_at(params->config, i);
         gb_weight wanted = {.name = spec.name};
         const gb_weight *key = &wanted, **found = NULL;
         if (params->weight_count)
-            found = bsearch(&key, sorted, params->weight_count, sizeof key, by_name);
+            found = bsearch(&key, sorted, params->weight_count, sizeof key, folder_weights_by_name);
         ok = found ? check_weight(*found, &spec, path, status)
                    : gb_fail(status, GB_DATA, path, "give every tensor of the model",
                              "tensor %s is missing", spec.name);

@@ -84,6 +84,15 @@ bool folder_shape_is(const gb_stored *stored, uint64_t rows, uint64_t cols);
 /* Index of the first value that is NaN or infinite, or count. */
 uint64_t folder_first_unfinite(const float *values, uint64_t count);
 
+/* ---- safetensors_write.c ---- */
+
+/* Pointers to the weights in byte order of names; the caller frees. NULL if a name comes twice. */
+const gb_weight **folder_sorted_weights(const gb_weight *weights, size_t count, const char *path,
+                                        gb_status *status);
+int folder_weights_by_name(const void *a, const void *b); /* of such pointers */
+/* A model that diverged is not written. */
+bool folder_check_finite(const gb_weight *weight, const char *path, gb_status *status);
+
 /* ---- tokenizer_files.c, sentence.c ---- */
 
 /* vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json into dir. language:

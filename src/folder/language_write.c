@@ -47,13 +47,10 @@ static bool check(const char *path, const gb_language_config *config, const gb_w
         return gb_fail(status, GB_DATA, path, "vocabulary and model are not of one kind",
                        "%u tokens, but the model has %u word embeddings", gb_vocab_size(vocab),
                        config->vocab_size);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t size = weights[i].rows * (weights[i].cols ? weights[i].cols : 1);
-        if (folder_first_unfinite(weights[i].data, size) != size)
-            return gb_fail(status, GB_DATA, path, "the training diverged; the model is not written",
-                           "tensor %s is not finite", weights[i].name);
-    }
-    return true;
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = folder_check_finite(&weights[i], path, status);
+    return ok;
 }
 
 bool gb_language_folder_write(const char *path, const gb_language_config *config,

@@ -4,10 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
+int folder_weights_by_name(const void *a, const void *b)
 {
     const gb_weight *const *x = a, *const *y = b;
     return strcmp((*x)->name, (*y)->name);
+}
+
+const gb_weight **folder_sorted_weights(const gb_weight *weights, size_t count, const char *path,
+                                        gb_status *status)
+{
+    const gb_weight **sorted = gb_alloc(count, sizeof *sorted, status);
+    if (!sorted)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &weights[i];
+    if (count)
+        qsort(sorted, count, sizeof *sorted, folder_weights_by_name);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0) {
+            gb_fail(status, GB_DATA, path, "give every tensor its own name",
+                    "two tensors are called %.120s", sorted[i]->name);
+            free(sorted);
+            return NULL;
+        }
+    return sorted;
+}
+
+bool folder_check_finite(const gb_weight *weight, const char *path, gb_status *status)
+{
+    uint64_t count = weight->rows * (weight->cols ? weight->cols : 1);
+    uint64_t bad = folder_first_unfinite(weight->data, count);
+    return bad == count ||
+           gb_fail(status, GB_DATA, path, "the training diverged; the model is not written",
+                   "tensor %s is not finite at value %llu", weight->name, (unsigned long long)bad);
 }
 
 static bool weight_bytes(const gb_weight *weight, uint64_t *bytes)
@@ -40,11 +69,6 @@ static bool make_header(const gb_weight *const *weights, size_t count, const cha
     json_t *header = json_pack("{s:{s:s}}", "__metadata__", "format", "pt");
     uint64_t offset = 0;
     for (size_t i = 0; i < count; i++) {
-        if (i > 0 && strcmp(weights[i]->name, weights[i - 1]->name) == 0) {
-            json_decref(header);
-            return gb_fail(status, GB_DATA, path, "give every tensor its own name",
-                           "two tensors are called %.120s", weights[i]->name);
-        }
         if (!folder_name_is_sound(weights[i]->name) ||
             json_object_set_new(header, weights[i]->name, entry(weights[i], &offset)) != 0) {
             json_decref(header);
@@ -84,13 +108,9 @@ static bool write_all(const char *path, const gb_text *header, const gb_weight *
 bool gb_safetensors_write(const char *path, const gb_weight *weights, size_t count,
                           gb_status *status)
 {
-    const gb_weight **sorted = gb_alloc(count, sizeof *sorted, status);
+    const gb_weight **sorted = folder_sorted_weights(weights, count, path, status);
     if (!sorted)
         return false;
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = &weights[i];
-    if (count)
-        qsort(sorted, count, sizeof *sorted, by_name);
     gb_text header = {0};
     bool ok = make_header(sorted, count, path, &header, status) &&
               write_all(path, &header, sorted, count, status);

@@ -84,20 +84,9 @@ static void word(gb_text *out, const char *text)
     gb_text_append(out, "'", 1);
 }
 
-/* The shortest digits that give the same number. */
-static void real(gb_text *out, double value)
-{
-    char digits[40];
-    for (int precision = 1; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    gb_text_printf(out, "%s", digits);
-}
-
 static void option(gb_text *out, const char *name, const json_t *value)
 {
+    char digits[40];
     if (json_is_null(value) || json_is_false(value) || json_is_array(value) ||
         json_is_object(value))
         return;
@@ -108,7 +97,7 @@ static void option(gb_text *out, const char *name, const json_t *value)
     if (json_is_string(value))
         word(out, json_string_value(value));
     else if (json_is_real(value))
-        real(out, json_real_value(value));
+        gb_text_printf(out, "%s", gb_shortest(json_real_value(value), digits));
     else
         gb_text_printf(out, "%lld", (long long)json_integer_value(value));
 }

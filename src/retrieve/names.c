@@ -66,26 +66,9 @@ const char *gb_names_get(const gb_names *names, uint32_t row, size_t *length)
     return names->bytes.data ? names->bytes.data + names->starts[row] : "";
 }
 
-static bool build_rows(gb_names *names, gb_status *status)
-{
-    gb_map *rows = gb_map_create(status);
-    if (!rows)
-        return false;
-    for (uint32_t row = 0; row < names->count; row++) {
-        size_t length;
-        const char *id = gb_names_get(names, row, &length);
-        if (!gb_map_set(rows, id, length, row, status)) {
-            gb_map_destroy(rows);
-            return false;
-        }
-    }
-    names->rows = rows;
-    return true;
-}
-
 bool gb_names_row(gb_names *names, const char *id, size_t length, uint32_t *row, gb_status *status)
 {
-    if (!names->rows && !build_rows(names, status))
+    if (!names->rows && !(names->rows = gb_table_map(names->table, status)))
         return false;
     *row = gb_map_get(names->rows, id, length);
     if (*row != GB_MAP_NONE || names->table)
