@@ -29,9 +29,7 @@ Test(world, is_a_pure_function_of_its_seed)
 {
     scratch s = scratch_enter();
     char first[GB_HASH_SIZE], second[GB_HASH_SIZE], third[GB_HASH_SIZE];
-    double start = gb_now_s();
     gb_collection_close(generate(1, "a"));
-    cr_expect_lt(gb_now_s() - start, 5.0);
     gb_collection_close(generate(1, "b"));
     gb_collection_close(generate(2, "c"));
     cr_assert(gb_hash_tree("a", first, NULL) && gb_hash_tree("b", second, NULL) &&
