@@ -20,7 +20,7 @@ bool number_whole(const char *option, const char *text, uint64_t least, uint64_t
 bool number_whole_u32(const char *option, const char *text, uint32_t least, uint32_t most,
                       uint32_t *value, gb_status *status)
 {
-    uint64_t number;
+    uint64_t number = 0;
     if (!number_whole(option, text, least, most, &number, status))
         return false;
     *value = (uint32_t)number;
