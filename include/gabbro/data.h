@@ -80,6 +80,8 @@ typedef struct gb_collection {
 gb_collection *gb_collection_open(const char *path, gb_status *status);
 void gb_collection_close(gb_collection *collection);
 bool gb_collection_has_split(const gb_collection *collection, const char *split);
+/* The text of a query of a gb_collection: what gb_bm25_run asks for. Not NUL-terminated. */
+const char *gb_collection_query(const void *collection, uint32_t query, size_t *length);
 /* Judgements of a split. An id that the collection does not have is an error naming file:line. */
 bool gb_collection_qrels(const gb_collection *collection, const char *split, gb_qrels *qrels,
                          gb_status *status);

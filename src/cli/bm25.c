@@ -288,7 +288,7 @@ static bool load_queries(session *s, const options *o, gb_status *status)
     if (!o->queries && s->collection) {
         s->stored_queries = gb_names_from_table(s->collection->query_ids, status);
         s->queries = s->stored_queries;
-        s->text = ranking_query;
+        s->text = gb_collection_query;
         s->text_ctx = s->collection;
         return s->queries;
     }

@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *ranking_query(const void *ctx, uint32_t query, size_t *length)
-{
-    const gb_collection *collection = ctx;
-    return gb_table_row(collection->queries, query, length);
-}
-
 gb_bm25 *ranking_index(const gb_collection *collection, gb_status *status)
 {
     gb_bm25 *index = gb_bm25_create(gb_bm25_defaults(), status);
@@ -35,8 +29,8 @@ bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint
                   uint32_t depth, gb_run *run, gb_status *status)
 {
     gb_bm25 *index = ranking_index(collection, status);
-    bool ok = index &&
-              gb_bm25_run(index, queries, count, ranking_query, collection, depth, 0, run, status);
+    bool ok = index && gb_bm25_run(index, queries, count, gb_collection_query, collection, depth, 0,
+                                   run, status);
     gb_bm25_destroy(index);
     return ok;
 }

@@ -9,8 +9,6 @@
 
 /* Index of "title text" of all passages, by Lucene's formula, k1 .9, b .4. */
 gb_bm25 *ranking_index(const gb_collection *collection, gb_status *status);
-/* The text of a query: a gb_query_fn of a collection. */
-const char *ranking_query(const void *collection, uint32_t query, size_t *length);
 /* Queries of a split, ascending (free(*queries)), and its judgements where qrels is not NULL
  * (free(qrels->rows)). */
 bool ranking_queries(const gb_collection *collection, const char *split, gb_qrels *qrels,

@@ -140,6 +140,11 @@ void gb_collection_close(gb_collection *collection)
     free(collection);
 }
 
+const char *gb_collection_query(const void *collection, uint32_t query, size_t *length)
+{
+    return gb_table_row(((const gb_collection *)collection)->queries, query, length);
+}
+
 bool gb_collection_has_split(const gb_collection *collection, const char *split)
 {
     size_t length = strlen(split);
