@@ -188,6 +188,8 @@ bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
 /* ---- files ---------------------------------------------------------------------------------- */
 
 char *gb_path_join(gb_status *status, const char *a, const char *b); /* a/b, caller frees */
+/* Where the last part of a path begins in it, and its length without slashes behind it. */
+const char *gb_path_name(const char *path, size_t *length);
 bool gb_file_exists(const char *path);
 /* A new empty folder gabbro-NAME-... below $TMPDIR, else /tmp; the caller gives it to
  * gb_temporary_remove. NULL and status on failure. */

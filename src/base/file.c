@@ -35,6 +35,17 @@ char *gb_path_join(gb_status *status, const char *a, const char *b)
     return gb_format(status, "%s%s%s", a, bare ? "" : "/", b);
 }
 
+const char *gb_path_name(const char *path, size_t *length)
+{
+    size_t end = strlen(path), start;
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    for (start = end; start > 0 && path[start - 1] != '/';)
+        start--;
+    *length = end - start;
+    return path + start;
+}
+
 bool gb_file_exists(const char *path)
 {
     struct stat info;

@@ -49,11 +49,7 @@ static bool write_table(const char *path, const bench_size *size, uint32_t rows,
         ok = gb_table_writer_add(writer, ids, words, status);
     }
     free(ids);
-    if (!ok) {
-        gb_table_writer_abandon(writer);
-        return false;
-    }
-    return gb_table_writer_commit(writer, status);
+    return gb_table_writer_end(writer, ok, status);
 }
 
 /* The files are written, opened and left to the folder's removal: they stay mapped. */

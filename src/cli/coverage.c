@@ -106,10 +106,7 @@ static bool make_table(const settings *o, const step_model *model, const char *p
     while (ok && lines && (got = gb_lines_next(lines, &line, &length, status)) == 1)
         ok = !length || add_text(writer, tokenizer, line, length, &ids, status);
     ok = ok && got == 0;
-    if (ok)
-        ok = gb_table_writer_commit(writer, status);
-    else
-        gb_table_writer_abandon(writer);
+    ok = gb_table_writer_end(writer, ok, status);
     gb_lines_close(lines);
     gb_tokenizer_destroy(tokenizer);
     free(ids.data);

@@ -107,7 +107,7 @@ static bool find_source(const gb_manifest *manifest, const char *path, const cha
     if (as)
         return (*source = gb_manifest_find(manifest, as, status)) != NULL;
     size_t length;
-    const char *name = step_path_name(path, &length);
+    const char *name = gb_path_name(path, &length);
     for (size_t i = 0; i < manifest->count; i++)
         if (strlen(manifest->sources[i].name) == length &&
             !strncmp(manifest->sources[i].name, name, length))

@@ -106,10 +106,7 @@ static gb_table *query_table(const filter *f, const gb_tokens *tokens, uint32_t 
             length = 0; /* no token is left of the last one */
         ok = gb_table_writer_add(writer, length ? ids : &sep, length, status);
     }
-    if (ok)
-        ok = gb_table_writer_commit(writer, status);
-    else
-        gb_table_writer_abandon(writer);
+    ok = gb_table_writer_end(writer, ok, status);
     return ok ? gb_table_open(path, sizeof(uint32_t), status) : NULL;
 }
 

@@ -435,7 +435,7 @@ static bool resolve(settings *o, making *m, gb_status *status)
     o->top_p = o->top_p < 0 ? prompt->top_p : o->top_p;
     if (!o->name) {
         size_t length;
-        const char *name = step_path_name(o->model, &length);
+        const char *name = gb_path_name(o->model, &length);
         if (!(o->name = m->name = gb_format(status, "%.*s", (int)length, name)))
             return false;
     }

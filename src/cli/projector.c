@@ -139,7 +139,7 @@ bool model_name(const char **item, char name[MODEL_NAME], gb_status *status)
 {
     const char *given = *item, *equals = strchr(given, '=');
     size_t length = equals ? (size_t)(equals - given) : 0;
-    const char *start = equals ? given : step_path_name(given, &length);
+    const char *start = equals ? given : gb_path_name(given, &length);
     if (equals)
         *item = equals + 1;
     bool fine = length && length < MODEL_NAME && **item && gb_utf8_valid(start, length);

@@ -442,17 +442,6 @@ static bool check_tokens(const step_model *model, const char *path, const char *
     return true;
 }
 
-const char *step_path_name(const char *path, size_t *length)
-{
-    size_t end = strlen(path), start;
-    while (end > 0 && path[end - 1] == '/')
-        end--;
-    for (start = end; start > 0 && path[start - 1] != '/';)
-        start--;
-    *length = end - start;
-    return path + start;
-}
-
 char *step_model_folder(const char *path, gb_status *status)
 {
     char *inside = gb_path_join(status, path, "model");

@@ -135,8 +135,6 @@ typedef struct step_model {
  * NULL: text of one's own. */
 bool step_model_open(step_model *model, const char *path, const char *tokens_step,
                      gb_status *status);
-/* Where the last part of a path begins in it, and its length without slashes behind it. */
-const char *step_path_name(const char *path, size_t *length);
 /* The model's folder in a step, or a model folder itself; caller frees. */
 char *step_model_folder(const char *path, gb_status *status);
 /* Freezes the declared parameters and reads the folder's values of them; free(). */

@@ -201,15 +201,10 @@ static void page_title(const char *folder, const char *page, gb_text *out)
 
 static void figure_slug(const char *folder, char *slug, size_t size)
 {
-    size_t length = strlen(folder);
-    while (length > 1 && folder[length - 1] == '/')
-        length--;
-    const char *start = folder;
-    for (size_t i = 0; i < length; i++)
-        if (folder[i] == '/' && i + 1 < length)
-            start = folder + i + 1;
     char name[128];
-    snprintf(name, sizeof name, "%.*s", (int)(folder + length - start), start);
+    size_t length;
+    const char *start = gb_path_name(folder, &length);
+    snprintf(name, sizeof name, "%.*s", (int)length, start);
     site_slug(name, slug, size);
 }
 

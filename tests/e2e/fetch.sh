@@ -20,13 +20,19 @@ seq 1 60000 >"$work/content"
 bytes=$(wc -c <"$work/content" | tr -d ' ')
 sum=$(sha256sum "$work/content" | cut -d' ' -f1)
 md5=$(md5sum "$work/content" | cut -d' ' -f1)
+# await FILE: until something is in it, ten seconds at most
+await()
+{
+    tries=0
+    until [ -s "$1" ] || [ $tries -ge 100 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+}
+
 python3 "$here/bad_server.py" "$work/content" "$work/port" >"$work/server.log" 2>&1 &
 server=$!
-tries=0
-until [ -s "$work/port" ] || [ $tries -ge 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
+await "$work/port"
 base=http://127.0.0.1:$(cat "$work/port")
 
 # entry NAME [VERSION|-] URL...: one file "data.tsv" of that version ("-": nothing is known).
@@ -148,11 +154,7 @@ fails unknown-longer 3 'broke off' "of which nothing is known: a lie about the l
 ASAN_OPTIONS=detect_leaks=0 timeout -k 20 -s TERM 60 "$gabbro" data fetch slow --manifest "$work/manifest" \
     --to "$work/slow" --accept >"$work/said1" 2>&1 </dev/null &
 first=$!
-tries=0
-until [ -s "$work/slow/data.tsv.part" ] || [ $tries -ge 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
+await "$work/slow/data.tsv.part"
 fetch slow
 fails slow 76 'another process fetches it' "a second process does not fetch the same file"
 expect "and leaves the notes of the first" [ -s "$work/slow/data.tsv.part.state" ]
