@@ -2,7 +2,8 @@
 # Feeds damaged files to every reader, as many at a time as there are processors, with libFuzzer and the
 # sanitizers.
 #   tests/fuzz/fuzz.sh SECONDS [TARGET...]    SECONDS for each target (names as in meson.build)
-#   FUZZ_JOBS   how many at a time
+#   FUZZ_JOBS    how many at a time
+#   FUZZ_RECORD  yes: write what found nothing into longest.tsv, if it ran at least as long as what is there
 # Needs clang with its runtime (Debian: clang libclang-rt-dev). An input that fails stays in
 # build-fuzz/findings; its minimised form belongs into corpus/TARGET once the fault is mended.
 # Status: 0 nothing found, 1 a finding, 2 usage, 70 the build failed, 77 no clang.
@@ -54,6 +55,27 @@ fuzz() # TARGET
         "$build/grown/$1" "$root/tests/fuzz/corpus/$1" >"$build/$1.log" 2>&1
 }
 
+# The last change of what is compiled.
+source_of_readers()
+{
+    git -C "$root" log -1 --format=%h -- src include tests/fuzz/*.c 2>/dev/null | tr -d '\n'
+    git -C "$root" diff --quiet HEAD -- src include 2>/dev/null || printf ' with changes'
+}
+
+record() # TARGET INPUTS
+{
+    [ "${FUZZ_RECORD:-no}" = yes ] || return 0
+    file=$root/tests/fuzz/longest.tsv
+    {
+        sed 1q "$file"
+        sed 1d "$file" | awk -F '\t' -v OFS='\t' -v target="$1" -v seconds="$seconds" -v inputs="$2" \
+            -v date="$(date -u +%Y-%m-%d)" -v source="$(source_of_readers)" '
+            $1 != target { print; next }
+            $2 > seconds { print; longer = 1 }
+            END { if (!longer) print target, seconds, inputs, date, source }' | sort
+    } >"$file.new" && mv -f "$file.new" "$file"
+}
+
 # Wait for the target that was started first, and say what came of it.
 report()
 {
@@ -65,6 +87,7 @@ report()
         echo "ok - fuzz $first: $runs inputs in $seconds s"
         printf 'trust:\treader of %s, %s damaged inputs in %s s\tno crash, leak or silent failure\t0\t0\n' \
             "$first" "$runs" "$seconds"
+        record "$first" "$runs"
     else
         echo "not ok - fuzz $first: see $build/findings and $build/$first.log"
         tail -n 30 "$build/$first.log" | sed 's/^/    /'

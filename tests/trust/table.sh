@@ -3,6 +3,7 @@
 #   tests/trust/table.sh LOG FOLDER [PAGE]
 #   LOG     Meson's log of a run of the tests; lines "trust:<TAB>..." are collected (trust.h, checks.sh)
 #   FOLDER  logs of suites that are run apart: peers.txt, kills.txt, devices.txt, fuzz.txt, if there
+#           (the longest fuzzing of each reader stands in tests/fuzz/longest.tsv)
 #   PAGE    write it as this Markdown file instead, with the lines of standard input below its title
 # Cases of one line (same what and against what) are shown by the one that comes nearest to its bound.
 # Sections and their order: sections.tsv, by test program. Status: 1 where a printed line is above its bound.
@@ -98,10 +99,14 @@ all()
         apart kills 102
         apart devices 103
         apart fuzz 104
+        awk -F '\t' -v OFS='\t' 'NR > 1 {
+            print 105, "The longest fuzzing of each reader, recorded",
+                "reader of " $1 ", " $3 " damaged inputs in " $2 " s (" $4 ", source " $5 ")",
+                "no crash, leak or silent failure", 0, 0 }' "$here/../fuzz/longest.tsv"
     } | merge
     for suite in peers kills devices; do
         [ -f "$folder/$suite.txt" ] ||
-            printf '%s\t%s\t%s\t\t%s\t\t1\n' 105 "Suites that are run apart" "./tests/run --$suite" "not run: not in this build folder"
+            printf '%s\t%s\t%s\t\t%s\t\t1\n' 106 "Suites that are run apart" "./tests/run --$suite" "not run: not in this build folder"
     done
 }
 
