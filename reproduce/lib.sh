@@ -59,6 +59,8 @@ load_scale()
     esac
     [ -f "$here/scales/$scale" ] ||
         fail 2 "no scale $scale (there is: $(cd "$here/scales" && echo *))"
+    [ -n "$own_collection" ] || setting_names | grep -qx 'world_seed\|data_main' ||
+        fail 2 "scale $scale is for a collection of your own: --collection DIR"
     # What not every scale has.
     initial_encoder='' pretraining_set='' pretrain_schedule='' micro_batch='' finetune_micro_batch='' data_beir=''
     generator_epochs='' generator_prompt=''
@@ -73,6 +75,7 @@ load_scale()
         eval "$name=\$value"
     done
     [ -z "$own_collection" ] || load_prefixed own
+    [ -z "$own_init" ] || initial_encoder=$own_init
 }
 
 # PREFIX_NAME stands for NAME, unless NAME itself was changed by --set. Prefixes: own, of an own
@@ -195,9 +198,15 @@ public_name() # SET
     esac
 }
 
-# Where `gabbro data fetch` put a collection or a model.
+# Where `gabbro data fetch` put a collection or a model; a path is its own place.
 public_folder() # NAME
 {
+    case $1 in
+    /*)
+        printf '%s\n' "$1"
+        return
+        ;;
+    esac
     [ "$dry_run" != plan ] || {
         stand_in "$1"
         return
@@ -325,7 +334,7 @@ begin_seed()
 # A published encoder to start from.
 initial_model() # NAME
 {
-    if [ "$dry_run" = plan ]; then stand_in_model; else public_folder "$1"; fi
+    if [ "$dry_run" = plan ] && [ -z "$own_init" ]; then stand_in_model; else public_folder "$1"; fi
 }
 
 # pretrain_for STEPS OBJECTIVE CONTEXT ENCODER [OPTIONS]: as pretrain, but for so many steps
@@ -333,7 +342,8 @@ pretrain_for()
 {
     steps=$1 batch=$(setting_of "$2" context_batch_pairs "$context_batch_pairs")
     rate=$(setting_of "$2" context_learning_rate "$context_learning_rate")
-    own=$(setting_of "$2" encoder '')
+    own=''
+    [ -n "$own_init" ] || own=$(setting_of "$2" encoder '')
     shift
     eval "mask=\${mask_ratio:-\$${1}_mask_ratio}"
     if [ -n "$own" ] && [ "$3" = "$mlm" ]; then
@@ -474,7 +484,9 @@ retrievers()
 # retriever_rows NAME ENCODER: rows NAME-r1 and NAME-r2
 retriever_rows()
 {
-    retrievers "$2"
+    wanted "$1-r1" "$1-r2" || return 0
+    second=''
+    if wanted "$1-r2"; then retrievers "$2"; else first=$(finetune "$2" "$bm25"); fi
     row "$1-r1" "$first"
     row "$1-r2" "$second"
 }
@@ -505,6 +517,7 @@ costa_ablation()
 {
     key=$1
     shift
+    wanted "$key" || return 0
     case " $* " in *' --spans '*) ;; *) set -- "$@" --spans 3 ;; esac
     case " $* " in *' --temperature '*) ;; *) set -- "$@" --temperature 1 ;; esac
     costa_encoder costa "$@"
@@ -528,10 +541,10 @@ results_begin()
     results_draft=$out/.results.$$
     trap 'rm -f "$results_draft" "$jobs_dir/worker.$worker"' EXIT
     # What decides the results, the same on every device: the steps and their options. Settings that
-    # the table does not use are not in it, nor is the place of public collections.
+    # the table does not use are not in it, nor is the place of public collections, nor which rows are made.
     data_pattern=$(printf '%s' "$data_dir/" | sed 's/[][\\.*^$|]/\\&/g')
     recipe=$( (
-        seeds=42 step_flags='' rank_options=${rank_options:+--shares $shares}
+        seeds=42 only_rows='' step_flags='' rank_options=${rank_options:+--shares $shares}
         run_script yes
     ) | sed "s|$data_pattern||g" | cksum | tr ' ' -)
     # Better now than after the training.
@@ -545,10 +558,21 @@ write_results()
         2>/dev/null || fail 3 "cannot write $out/results.jsonl"
 }
 
+# wanted KEY...: whether one of these rows is asked for (--rows); scripts leave out what only others need.
+wanted()
+{
+    [ -n "$only_rows" ] || return 0
+    for wanted_key; do
+        eval "case \$wanted_key in $only_rows) return 0 ;; esac"
+    done
+    return 1
+}
+
 # row KEY RETRIEVER | bm25: evaluate, and note the row for the report. Not within a pipe or $( ):
 # the rows are in a variable.
 row()
 {
+    wanted "$1" || return 0
     evaluation=$(evaluate "$2")
     note_row "$1" "$evaluation" "$2"
 }
@@ -557,6 +581,7 @@ row()
 note_row()
 {
     [ "$dry_run" = no ] || return 0
+    wanted "$1" || return 0
     noted_model=${3:-}
     [ "$noted_model" != bm25 ] || noted_model=''
     results_rows="$results_rows$(printf '{"row": "%s", "seed": %s, "evaluation": "%s", "model": "%s"%s}' \
@@ -567,6 +592,7 @@ note_row()
 # row_on SETS KEY RETRIEVER | bm25: the same for other sets of the world.
 row_on()
 {
+    wanted "$2" || return 0
     row_before=$set_name
     for row_set in $1; do
         use "$row_set"

@@ -36,11 +36,14 @@ typedef struct gb_finetune_params {
     uint32_t batch;                          /* queries of a step */
     uint32_t negatives;                      /* hard negatives of a query */
     uint32_t longest_query, longest_passage; /* tokens, specials included */
+    gb_pooling pooling;                      /* of states; unstated: [CLS] */
+    bool normalize;                          /* vectors are scaled to length 1 */
+    float temperature;                       /* scores are divided by it; 0: 1 */
     uint64_t seed;                           /* of order and negatives */
 } gb_finetune_params;
 
-/* InfoNCE over all passages of the batch (Karpukhin et al., 2020): scores q . p of the [CLS]
- * vectors, projected where bert has a projector, temperature 1, the target of query i is passage i
+/* InfoNCE over all passages of the batch (Karpukhin et al., 2020): scores q . p of the pooled
+ * vectors, projected where bert has a projector, the target of query i is passage i
  * * (1 + negatives). Negatives rotate: epoch e takes the next window of the query's shuffled pool;
  * a pool that is too small is filled up with passages drawn from the whole collection. self is
  * freed by gb_finetune_destroy. */
@@ -70,10 +73,10 @@ typedef struct gb_writing_params {
     uint32_t longest_query, longest_passage; /* tokens, specials included */
     uint64_t seed;                           /* of the order */
 } gb_writing_params;
-/* The query is written for its passage, token by token, each given the true ones before it (doc2query,
- * Nogueira et al., 2019): mean cross entropy over the tokens of the batch, [SEP], which ends a query,
- * among them. The model reads the passage and the end token. Every epoch takes every pair once, in a new order.
- * self is freed by gb_writing_destroy. */
+/* The query is written for its passage, token by token, each given the true ones before it
+ * (doc2query, Nogueira et al., 2019): mean cross entropy over the tokens of the batch, [SEP], which
+ * ends a query, among them. The model reads the passage and the end token. Every epoch takes every
+ * pair once, in a new order. self is freed by gb_writing_destroy. */
 void *gb_writing_create(const gb_writing_params *params, const gb_qrels *pairs,
                         const gb_tokens *tokens, const gb_language *lm, gb_task *task,
                         gb_status *status);

@@ -74,7 +74,8 @@ typedef struct gb_net {
     gb_tensor vectors;       /* set by what builds a part of a batch, see gb_cut */
 } gb_net;
 
-/* Fill the lists of the rows of each entry from ids [rows]; nothing to do for those not declared. */
+/* Fill the lists of the rows of each entry from ids [rows]; nothing to do for those not declared.
+ */
 bool gb_order_fill(gb_exec *exec, const gb_order *order, const uint32_t *ids, uint32_t rows,
                    uint32_t entries, gb_status *status);
 gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
@@ -93,6 +94,22 @@ bool gb_rows_fill_at(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *pi
 /* Rows [first, first + count of in). */
 bool gb_rows_fill_range(gb_exec *exec, const gb_rows_inputs *in, uint32_t first, gb_status *status);
 gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in);
+
+/* What makes one vector of each text of a batch. */
+typedef struct gb_pooling_inputs {
+    bool mean;            /* of all rows of a text, else its first */
+    gb_rows_inputs cls;   /* first rows */
+    gb_combination means; /* all rows */
+} gb_pooling_inputs;
+/* kind unstated: [CLS]. rows: of the batch; longest: tokens of a text. */
+gb_pooling_inputs gb_pooling_declare(gb_net *net, gb_pooling kind, uint32_t texts, uint32_t rows,
+                                     uint32_t longest);
+/* Text i has the rows [starts[i], starts[i + 1]); texts from `count` on, which is at most what was
+ * declared, get zero. starts [count + 1] may begin above 0. */
+bool gb_pooling_fill(gb_exec *exec, const gb_pooling_inputs *in, const uint32_t *starts,
+                     uint32_t count, gb_status *status);
+/* h [rows, H] -> [texts, H] */
+gb_tensor gb_pooling_apply(gb_net *net, gb_tensor h, const gb_pooling_inputs *in);
 
 /* Which sequence each row of a batch belongs to: gives a vector of each sequence to its rows. */
 typedef struct gb_spread_inputs {
@@ -208,6 +225,9 @@ gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs
  * embeddings). */
 gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle);
+/* Vectors of texts from pooled states [texts, H]: projected where bert has a projector, of length 1
+ * with `normalize`. */
+gb_tensor gb_sentence_vectors(gb_net *net, const gb_bert *bert, bool normalize, gb_tensor pooled);
 /* Rows whose logits are made at once: those of a chunk stay below 64 MiB. */
 uint32_t gb_chunk_rows(uint32_t vocab_size);
 /* What the masked LM's output matrix is multiplied with: transform, GELU, LN of h [R, H]. */
@@ -228,10 +248,10 @@ gb_tensor gb_bert_mlm_sample(gb_net *net, const gb_bert *bert, gb_tensor h, gb_t
 bool gb_model_load(const gb_folder *folder, const gb_params *params, float *values,
                    gb_status *status);
 /* Write a model folder: canonical weights into model.safetensors, all other parameters into
- * gabbro.safetensors. */
+ * gabbro.safetensors. how: pooling and lengths that the folder states. */
 bool gb_model_save(const char *path, const gb_bert_config *config, const gb_params *params,
                    const float *values, const gb_vocab *vocab, gb_tokenizer_params tokenizer,
-                   uint32_t max_length, const gb_model_card *card, gb_status *status);
+                   const gb_sentence_settings *how, const gb_model_card *card, gb_status *status);
 
 /* ---- training
  * ----------------------------------------------------------------------------------------- */

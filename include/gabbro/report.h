@@ -112,8 +112,8 @@ typedef struct gb_judgement {
     size_t queries;      /* of that test */
 } gb_judgement;
 /* Judges n differences. more_seeds is the number with which a test at 5% finds such a difference
- * with probability .8 (gb_seeds_needed), less the seeds there are. or_equal: an interval that begins
- * at 0 supports too. */
+ * with probability .8 (gb_seeds_needed), less the seeds there are. or_equal: an interval that
+ * begins at 0 supports too. */
 bool gb_judge(const double *differences, size_t n, bool or_equal, gb_judgement *judgement,
               gb_status *status);
 /* Whether a claim of the kind holds with a margin of 0: "at least equal", "never falls". */
@@ -124,6 +124,14 @@ bool gb_claim_or_equal(const char *kind);
 double gb_claim_margin(const char *kind, const double *values, size_t count, bool lower_is_better);
 /* Losses and times; every other measure is better when higher. */
 bool gb_lower_is_better(const char *column);
+
+/* A row against the encoder it was trained from, over the queries of the run's first seed, in the
+ * first column. */
+typedef struct gb_against {
+    double difference; /* mean; positive: the row is above */
+    double p;          /* paired t-test, two-sided */
+    size_t queries;    /* of it; 0: there is nothing to compare */
+} gb_against;
 
 typedef enum gb_cell_verdict {
     GB_CELL_NONE,
@@ -205,6 +213,7 @@ typedef struct gb_report {
     gb_seed_runs recorded;       /* recorded results, when they fit this run */
     char recorded_note[240];     /* why there are none, or "" */
     gb_judgement *judgements;    /* [spec->claim_count] */
+    gb_against *against;         /* [spec->row_count]; NULL without a row of the encoder itself */
 } gb_report;
 gb_report *gb_report_build(const gb_report_params *params, gb_status *status);
 void gb_report_free(gb_report *report);

@@ -16,6 +16,9 @@ static const char usage[] =
  * knows names but not what is asked about them. */
 #define CONVERGED_LOSS 0.3
 
+/* Of vectors of length 1, whose scores lie within [-1, 1]: sentence-transformers' scale of 20. */
+#define COSINE_TEMPERATURE .05f
+
 typedef struct settings {
     const char *init, *collection, *tokens;    /* steps */
     const char *projector;                     /* by name */
@@ -23,6 +26,7 @@ typedef struct settings {
     step_list negatives;                       /* steps of runs */
     uint32_t epochs, train_queries, depth;     /* of the training set */
     double rate, warmup, decay, dropout, clip; /* optimiser */
+    double temperature;                        /* of scores; 0: by the kind of vectors */
     step_memory memory;                        /* parts of the batch, layers computed again */
     gb_finetune_params params;                 /* of the task */
 } settings;
@@ -35,6 +39,7 @@ typedef struct session {
     bool has_init;             /* init is open */
     gb_training_set set;       /* queries */
     gb_bert_config config;     /* of the encoder, with this dropout */
+    gb_sentence_settings how;  /* of the encoder: pooling and lengths */
     gb_params *params;         /* of the encoder */
     gb_bert bert;              /* encoder */
     void *self;                /* the task's data */
@@ -76,13 +81,18 @@ static bool open_inputs(session *s, const settings *o, gb_status *status)
 {
     return (s->collection = step_collection_open(o->collection, status)) &&
            (s->has_tokens = step_tokens_open(o->tokens, &s->tokens, status)) &&
-           (s->has_init = step_model_open(&s->init, o->init, o->tokens, status));
+           (s->has_init = step_model_open(&s->init, o->init, o->tokens, status)) &&
+           gb_folder_sentence(s->init.folder, &s->how, status);
 }
 
 static bool make_model(session *s, settings *o, gb_status *status)
 {
     o->params.longest_passage = step_setting_u32(o->tokens, "passage-tokens", 512);
     o->params.longest_query = step_setting_u32(o->tokens, "query-tokens", 512);
+    o->params.pooling = s->how.pooling;
+    o->params.normalize = s->how.normalize;
+    o->params.temperature =
+        o->temperature > 0 || !s->how.normalize ? (float)o->temperature : COSINE_TEMPERATURE;
     s->config = s->init.config;
     s->config.hidden_dropout = s->config.attention_dropout = o->dropout;
     s->params = gb_params_create(status);
@@ -100,17 +110,20 @@ static bool make_model(session *s, settings *o, gb_status *status)
 static bool save_model(const step_run *run, const session *s, uint32_t longest, gb_status *status)
 {
     bool projected = s->bert.projector.kind != GB_PROJECTOR_NONE;
-    gb_model_card card = {.title = "gabbro retriever",
-                          .what = projected
-                                      ? "A dense passage retriever (CLS through the projector in "
-                                        "gabbro.safetensors, which other programs do not apply; "
-                                        "dot product) fine-tuned by gabbro."
-                                      : "A dense passage retriever (CLS, dot product) fine-tuned "
-                                        "by gabbro.",
-                          .command = gb_step_name(run->step)};
+    gb_sentence_settings how = s->how;
+    how.max_length = longest;
+    char what[200];
+    snprintf(what, sizeof what, "A dense passage retriever (%s%s %s) fine-tuned by gabbro.",
+             how.pooling == GB_POOLING_MEAN ? "mean of the tokens" : "CLS",
+             projected ? " through the projector in gabbro.safetensors, which other programs do "
+                         "not apply;"
+                       : ",",
+             how.normalize ? "cosine" : "dot product");
+    gb_model_card card = {
+        .title = "gabbro retriever", .what = what, .command = gb_step_name(run->step)};
     char *path = step_file(run, "model", status);
     bool ok = path && gb_model_save(path, &s->config, s->params, s->values, s->init.vocab,
-                                    s->init.tokenizer, longest, &card, status);
+                                    s->init.tokenizer, &how, &card, status);
     free(path);
     return ok;
 }
@@ -231,6 +244,8 @@ int gb_cli_finetune(int argc, char **argv)
         {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (0)"},
         {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
         {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},
+        {"temperature", OPTION_REAL, &o.temperature, false, false,
+         "scores are divided by it (0: 1, or .05 where the encoder's vectors have length 1)", true},
         {"projector", OPTION_TEXT, &o.projector, false, false,
          "on the vectors, in use too: none, linear, nonlinear (none)", true},
         {"micro-batch", OPTION_U32, &o.memory.micro_batch, false, false,

@@ -70,17 +70,15 @@ static void build(forward *f, uint32_t longest, bool logits)
     const forward_model *m = f->model;
     gb_net net = {.tape = f->tape, .eps = (float)m->config.layer_norm_eps, .longest = longest};
     f->in = gb_packed_declare(&net, &m->config, f->rows, f->texts);
-    f->cls = gb_rows_declare(&net, f->texts, f->rows);
-    f->means = gb_combination_input(f->tape, f->texts, f->rows, f->rows, longest, 1);
+    f->cls = gb_pooling_declare(&net, GB_POOLING_CLS, f->texts, f->rows, longest);
+    f->means = gb_pooling_declare(&net, GB_POOLING_MEAN, f->texts, f->rows, longest);
     gb_tensor x = f->hidden[0] = gb_bert_embed(&net, &m->bert, &f->in);
     for (uint32_t l = 0; l < m->config.layers; l++)
         x = f->hidden[l + 1] = gb_block_apply(&net, &m->bert.blocks[l], &f->in, x);
-    f->first = gb_rows_gather(&net, x, &f->cls);
-    f->mean = gb_combine_rows(f->tape, x, &f->means);
-    f->sentence = gb_projector_apply(&net, &m->bert.projector,
-                                     m->sentence.pooling == GB_POOLING_MEAN ? f->mean : f->first);
-    if (m->sentence.normalize)
-        f->sentence = gb_normalize_rows(f->tape, f->sentence);
+    f->first = gb_pooling_apply(&net, x, &f->cls);
+    f->mean = gb_pooling_apply(&net, x, &f->means);
+    f->sentence = gb_sentence_vectors(&net, &m->bert, m->sentence.normalize,
+                                      m->sentence.pooling == GB_POOLING_MEAN ? f->mean : f->first);
     f->logits = logits ? head(f, &net, x) : GB_NO_TENSOR;
     for (uint32_t l = 0; l <= m->config.layers; l++)
         gb_tape_output(f->tape, f->hidden[l]);
@@ -114,27 +112,16 @@ void forward_free(forward *f)
     *f = (forward){0};
 }
 
-static bool fill_means(const forward *f, const gb_packed *packed, gb_status *status)
+static bool fill(const forward *f, const gb_packed *packed, gb_status *status)
 {
-    uint32_t *order = gb_alloc(packed->rows, sizeof *order, status);
-    float *weights = order ? gb_alloc(packed->rows, sizeof *weights, status) : NULL;
-    for (uint32_t s = 0; weights && s < packed->count; s++)
-        for (uint32_t r = packed->starts[s]; r < packed->starts[s + 1]; r++) {
-            order[r] = r;
-            weights[r] = 1.0f / (float)(packed->starts[s + 1] - packed->starts[s]);
-        }
-    bool ok =
-        weights && gb_combination_fill(f->exec, &f->means, packed->starts, order, weights, status);
-    free(order);
-    free(weights);
-    return ok;
+    return gb_packed_fill(f->exec, &f->in, packed, &f->model->config, 0, 0, status) &&
+           gb_pooling_fill(f->exec, &f->cls, packed->starts, packed->count, status) &&
+           gb_pooling_fill(f->exec, &f->means, packed->starts, packed->count, status);
 }
 
 bool forward_run(forward *f, const gb_packed *packed, uint64_t *ticket, gb_status *status)
 {
-    return gb_packed_fill(f->exec, &f->in, packed, &f->model->config, 0, 0, status) &&
-           gb_rows_fill(f->exec, &f->cls, packed->starts, packed->count, status) &&
-           fill_means(f, packed, status) && gb_exec_run(f->exec, ticket, status);
+    return fill(f, packed, status) && gb_exec_run(f->exec, ticket, status);
 }
 
 /* ---- the reference ---- */
@@ -196,10 +183,8 @@ bool forward_compare(forward *f, const gb_packed *packed, uint64_t ticket, doubl
     uint32_t layers = f->model->config.layers;
     gb_reference *reference = gb_reference_create(f->tape, status);
     /* The inputs of the run lie in one of two slots; the next run's slot is filled alike. */
-    bool ok = reference && gb_exec_wait(f->exec, ticket, status) &&
-              gb_packed_fill(f->exec, &f->in, packed, &f->model->config, 0, 0, status) &&
-              gb_rows_fill(f->exec, &f->cls, packed->starts, packed->count, status) &&
-              fill_means(f, packed, status) && give_inputs(f, reference, status);
+    bool ok = reference && gb_exec_wait(f->exec, ticket, status) && fill(f, packed, status) &&
+              give_inputs(f, reference, status);
     if (ok)
         gb_reference_run(reference);
     for (uint32_t l = 0; ok && l <= layers; l++)

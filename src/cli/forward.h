@@ -26,8 +26,8 @@ typedef struct forward {
     gb_tape *tape;              /* program */
     gb_exec *exec;              /* recorded */
     gb_packed_inputs in;        /* texts */
-    gb_rows_inputs cls;         /* their first rows */
-    gb_combination means;       /* all their rows */
+    gb_pooling_inputs cls;      /* their first rows */
+    gb_pooling_inputs means;    /* all their rows */
     gb_tensor *hidden;          /* [layers + 1] states of the embeddings and of every layer */
     gb_tensor first, mean;      /* [texts, H] of the last layer */
     gb_tensor sentence;         /* [texts, H] pooled, projected and scaled as the folder says */

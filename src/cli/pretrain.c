@@ -143,9 +143,11 @@ static bool save_model(const step_run *run, const session *s, const char *name, 
     gb_model_card card = {.title = title,
                           .what = "A BERT encoder pre-trained by gabbro.",
                           .command = gb_step_name(run->step)};
+    gb_tokenizer_params tokenizer = s->has_init ? s->init.tokenizer : GB_TOKENIZER_DEFAULTS;
+    gb_sentence_settings how = {.max_length = s->config.max_positions};
     char *path = step_file(run, "model", status);
-    bool ok = path && gb_model_save(path, &s->config, s->params, s->values, s->vocab,
-                                    GB_TOKENIZER_DEFAULTS, s->config.max_positions, &card, status);
+    bool ok = path && gb_model_save(path, &s->config, s->params, s->values, s->vocab, tokenizer,
+                                    &how, &card, status);
     free(path);
     return ok;
 }

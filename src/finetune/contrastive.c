@@ -19,10 +19,17 @@ typedef struct finetune {
 } finetune;
 
 typedef struct graph {
-    gb_packed_inputs in;              /* texts */
-    gb_rows_inputs queries, passages; /* their first rows; of a part: queries has all */
-    gb_tensor labels, weights;        /* targets [Q, 1] */
+    gb_packed_inputs in;                 /* texts */
+    gb_pooling_inputs queries, passages; /* their vectors; of a part: queries has all */
+    gb_rows_inputs rows[2];              /* of vectors made in parts: queries, passages */
+    gb_tensor labels, weights;           /* targets [Q, 1] */
 } graph;
+
+static uint32_t longest_text(const finetune *f)
+{
+    uint32_t query = f->params.longest_query, passage = f->params.longest_passage;
+    return query > passage ? query : passage;
+}
 
 static uint32_t passages_per_query(const finetune *f)
 {
@@ -107,14 +114,31 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
     return true;
 }
 
+/* ---- the program ---- */
+
+static gb_tensor vectors_of(const finetune *f, gb_net *net, gb_tensor h,
+                            const gb_pooling_inputs *in)
+{
+    return gb_sentence_vectors(net, f->bert, f->params.normalize, gb_pooling_apply(net, h, in));
+}
+
+static gb_tensor loss_of(const finetune *f, gb_net *net, const graph *g, gb_tensor queries,
+                         gb_tensor passages)
+{
+    gb_tensor scores = gb_matmul(net->tape, GB_NT, queries, passages);
+    if (f->params.temperature > 0 && f->params.temperature != 1)
+        scores = gb_scale(net->tape, scores, 1 / f->params.temperature);
+    return gb_softmax_loss(net->tape, scores, g->labels, g->weights, GB_NO_TENSOR);
+}
+
 static void build_part(const finetune *f, gb_net *net, const gb_shape *shape, graph *g,
                        gb_tensor losses[GB_MAX_LOSSES])
 {
     g->in = gb_packed_declare(net, &f->bert->config, shape->size[0], shape->texts);
-    g->queries = gb_rows_declare(net, shape->texts, shape->size[0]);
+    g->queries =
+        gb_pooling_declare(net, f->params.pooling, shape->texts, shape->size[0], longest_text(f));
     gb_tensor h = gb_bert_encode(net, f->bert, &g->in, 0, NULL);
-    net->vectors =
-        gb_projector_apply(net, &f->bert->projector, gb_rows_gather(net, h, &g->queries));
+    net->vectors = vectors_of(f, net, h, &g->queries);
     losses[0] = GB_NO_TENSOR;
 }
 
@@ -124,14 +148,13 @@ static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
     finetune *f = self;
     graph *g = graph_;
     uint32_t queries = f->params.batch, texts = count(f);
-    g->queries = gb_rows_declare(net, queries, texts);
-    g->passages = gb_rows_declare(net, texts - queries, texts);
+    g->rows[0] = gb_rows_declare(net, queries, texts);
+    g->rows[1] = gb_rows_declare(net, texts - queries, texts);
     g->labels = gb_tape_input(net->tape, "targets", GB_U32, queries, 1);
     g->weights = gb_tape_input(net->tape, "query weights", GB_F32, queries, 1);
-    gb_tensor p = gb_rows_gather(net, vectors, &g->passages);
-    gb_tensor q = gb_rows_gather(net, vectors, &g->queries);
-    gb_tensor scores = gb_matmul(net->tape, GB_NT, q, p);
-    losses[0] = gb_softmax_loss(net->tape, scores, g->labels, g->weights, GB_NO_TENSOR);
+    gb_tensor p = gb_rows_gather(net, vectors, &g->rows[1]);
+    gb_tensor q = gb_rows_gather(net, vectors, &g->rows[0]);
+    losses[0] = loss_of(f, net, g, q, p);
 }
 
 /* ---- the whole batch ---- */
@@ -147,16 +170,15 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
         return;
     }
     g->in = gb_packed_declare(net, &f->bert->config, shape->size[0], queries + passages);
-    g->queries = gb_rows_declare(net, queries, shape->size[0]);
-    g->passages = gb_rows_declare(net, passages, shape->size[0]);
+    uint32_t rows = shape->size[0], longest = longest_text(f);
+    g->queries = gb_pooling_declare(net, f->params.pooling, queries, rows, longest);
+    g->passages = gb_pooling_declare(net, f->params.pooling, passages, rows, longest);
     g->labels = gb_tape_input(net->tape, "targets", GB_U32, queries, 1);
     g->weights = gb_tape_input(net->tape, "query weights", GB_F32, queries, 1);
     gb_tensor h = gb_bert_encode(net, f->bert, &g->in, 0, NULL);
-    gb_tensor p =
-        gb_projector_apply(net, &f->bert->projector, gb_rows_gather(net, h, &g->passages));
-    gb_tensor q = gb_projector_apply(net, &f->bert->projector, gb_rows_gather(net, h, &g->queries));
-    gb_tensor scores = gb_matmul(net->tape, GB_NT, q, p);
-    losses[0] = gb_softmax_loss(net->tape, scores, g->labels, g->weights, GB_NO_TENSOR);
+    gb_tensor p = vectors_of(f, net, h, &g->passages);
+    gb_tensor q = vectors_of(f, net, h, &g->queries);
+    losses[0] = loss_of(f, net, g, q, p);
 }
 
 static bool fill_targets(const finetune *f, gb_exec *exec, const graph *g, gb_status *status)
@@ -177,8 +199,8 @@ static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_statu
 {
     const finetune *f = self;
     const graph *g = graph_;
-    return gb_rows_fill_range(exec, &g->queries, 0, status) &&
-           gb_rows_fill_range(exec, &g->passages, f->params.batch, status) &&
+    return gb_rows_fill_range(exec, &g->rows[0], 0, status) &&
+           gb_rows_fill_range(exec, &g->rows[1], f->params.batch, status) &&
            fill_targets(f, exec, g, status);
 }
 
@@ -191,10 +213,10 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     if (!gb_packed_fill(exec, &g->in, texts, &f->bert->config, f->params.seed, step, status))
         return false;
     if (f->in_part)
-        return gb_rows_fill(exec, &g->queries, texts->starts, texts->count, status);
-    return gb_rows_fill(exec, &g->queries, texts->starts, queries, status) &&
-           gb_rows_fill(exec, &g->passages, texts->starts + queries, texts->count - queries,
-                        status) &&
+        return gb_pooling_fill(exec, &g->queries, texts->starts, texts->count, status);
+    return gb_pooling_fill(exec, &g->queries, texts->starts, queries, status) &&
+           gb_pooling_fill(exec, &g->passages, texts->starts + queries, texts->count - queries,
+                           status) &&
            fill_targets(f, exec, g, status);
 }
 

@@ -84,10 +84,10 @@ static bool check_params(const gb_folder_params *params, const char *path, gb_st
         return gb_fail(status, GB_DATA, path, "vocabulary and model are not of one kind",
                        "%u tokens, but the model has %u word embeddings",
                        gb_vocab_size(params->vocab), config->vocab_size);
-    if (params->max_length > config->max_positions)
+    if (params->sentence.max_length > config->max_positions)
         return gb_fail(status, GB_DATA, path, "shorten the inputs",
-                       "inputs of %u tokens, but the model has %u positions", params->max_length,
-                       config->max_positions);
+                       "inputs of %u tokens, but the model has %u positions",
+                       params->sentence.max_length, config->max_positions);
     return check_weights(params, path, status) && check_extra(params, path, status);
 }
 
@@ -113,6 +113,7 @@ static bool write_card(const char *path, const gb_folder_params *params, gb_stat
 {
     const gb_model_card *card = params->card;
     const gb_bert_config *config = params->config;
+    const gb_sentence_settings *how = &params->sentence;
     gb_text text = {0};
     gb_text_printf(&text, "---\n"
                           "library_name: sentence-transformers\n"
@@ -123,10 +124,12 @@ static bool write_card(const char *path, const gb_folder_params *params, gb_stat
     append_section(&text, "", card->what, "\n\n");
     gb_text_printf(&text,
                    "BERT of %u layers, hidden size %u, %u heads, vocabulary %u. A text's vector is "
-                   "the last layer's state of `[CLS]` (inputs of at most %u tokens), not scaled; "
+                   "the last layer's %s (inputs of at most %u tokens), %s; "
                    "relevance is the dot product.\n",
                    config->layers, config->hidden_size, config->heads, config->vocab_size,
-                   params->max_length ? params->max_length : config->max_positions);
+                   how->pooling == GB_POOLING_MEAN ? "mean over all tokens" : "state of `[CLS]`",
+                   how->max_length ? how->max_length : config->max_positions,
+                   how->normalize ? "scaled to length 1" : "not scaled");
     append_section(&text, "\nTable: ", card->table, "\n");
     append_section(&text, "\nMade by\n\n```\n", card->command, "\n```\n");
     for (size_t i = 0; i < card->fact_count; i++) {

@@ -19,13 +19,22 @@ static json_t *module(int index, const char *path, const char *kind)
 }
 
 /* Without it sentence-transformers would take the mean over tokens. */
-static json_t *cls_pooling(uint32_t hidden_size)
+static json_t *pooling_settings(uint32_t hidden_size, bool mean)
 {
     return json_pack("{s:I, s:b, s:b, s:b, s:b, s:b, s:b, s:b}", "word_embedding_dimension",
-                     (json_int_t)hidden_size, "pooling_mode_cls_token", 1,
-                     "pooling_mode_mean_tokens", 0, "pooling_mode_max_tokens", 0,
+                     (json_int_t)hidden_size, "pooling_mode_cls_token", !mean,
+                     "pooling_mode_mean_tokens", mean, "pooling_mode_max_tokens", 0,
                      "pooling_mode_mean_sqrt_len_tokens", 0, "pooling_mode_weightedmean_tokens", 0,
                      "pooling_mode_lasttoken", 0, "include_prompt", 1);
+}
+
+static json_t *modules_of(const gb_sentence_settings *how)
+{
+    json_t *list =
+        json_pack("[o, o]", module(0, "", "Transformer"), module(1, "1_Pooling", "Pooling"));
+    if (how->normalize)
+        json_array_append_new(list, module(2, "2_Normalize", "Normalize"));
+    return list;
 }
 
 static bool save(const char *dir, const char *name, json_t *json, gb_status *status)
@@ -40,20 +49,21 @@ static bool save(const char *dir, const char *name, json_t *json, gb_status *sta
 
 bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_status *status)
 {
-    uint32_t length = params->max_length ? params->max_length : params->config->max_positions;
+    const gb_sentence_settings *how = &params->sentence;
+    uint32_t length = how->max_length ? how->max_length : params->config->max_positions;
     char *pooling = gb_path_join(status, dir, "1_Pooling");
     bool ok =
         pooling && gb_make_dirs(pooling, status) &&
-        save(pooling, "config.json", cls_pooling(params->config->hidden_size), status) &&
-        save(dir, "modules.json",
-             json_pack("[o, o]", module(0, "", "Transformer"), module(1, "1_Pooling", "Pooling")),
+        save(pooling, "config.json",
+             pooling_settings(params->config->hidden_size, how->pooling == GB_POOLING_MEAN),
              status) &&
+        save(dir, "modules.json", modules_of(how), status) &&
         save(dir, TRANSFORMER_SETTINGS,
              json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0),
              status) &&
         save(dir, "config_sentence_transformers.json",
              json_pack("{s:{}, s:n, s:s}", "prompts", "default_prompt_name", "similarity_fn_name",
-                       "dot"),
+                       how->normalize ? "cosine" : "dot"),
              status);
     free(pooling);
     return ok;

@@ -19,10 +19,7 @@ struct gb_encoder {
     gb_tape *tape;                     /* forward pass */
     gb_exec *exec;                     /* recorded */
     gb_packed_inputs in;               /* the batch */
-    gb_rows_inputs cls;                /* rows of the [CLS]s, or ... */
-    gb_combination means;              /* ... the lists of all rows */
-    uint32_t *order;                   /* [rows of a batch] 0, 1, ...: rows in the lists */
-    float *weights;                    /* [rows of a batch] their weights */
+    gb_pooling_inputs pooling;         /* its vectors */
     gb_tensor vectors;                 /* [BATCH_SEQUENCES, H] */
     gb_packed packed;                  /* batch being filled */
     uint32_t members[BATCH_SEQUENCES]; /* texts of the batch */
@@ -40,53 +37,24 @@ static bool build(encoder *e, const gb_params *params, gb_status *status)
     uint32_t rows = BATCH_ROWS > e->longest ? BATCH_ROWS : gb_bucket_rows(e->longest);
     e->in = gb_packed_declare(&net, &e->bert->config, rows, BATCH_SEQUENCES);
     gb_tensor h = gb_bert_encode(&net, e->bert, &e->in, 0, NULL);
-    if (e->how->pooling == GB_POOLING_MEAN) {
-        e->means = gb_combination_input(e->tape, BATCH_SEQUENCES, rows, rows, e->longest, 1);
-        e->order = gb_alloc(rows, sizeof *e->order, status);
-        e->weights = gb_alloc(rows, sizeof *e->weights, status);
-        if (!e->order || !e->weights)
-            return false;
-        h = gb_combine_rows(e->tape, h, &e->means);
-    } else {
-        e->cls = gb_rows_declare(&net, BATCH_SEQUENCES, rows);
-        h = gb_rows_gather(&net, h, &e->cls);
-    }
-    e->vectors = gb_projector_apply(&net, &e->bert->projector, h);
-    if (e->how->normalize)
-        e->vectors = gb_normalize_rows(e->tape, e->vectors);
+    e->pooling = gb_pooling_declare(&net, e->how->pooling, BATCH_SEQUENCES, rows, e->longest);
+    e->vectors = gb_sentence_vectors(&net, e->bert, e->how->normalize,
+                                     gb_pooling_apply(&net, h, &e->pooling));
     gb_tape_output(e->tape, e->vectors);
     e->exec = gb_exec_create(e->state, e->tape, status);
     return e->exec != NULL;
 }
 
-/* Which rows become a vector: the first of each of `count` texts, or the mean of all. */
-static bool fill_pooling(encoder *e, uint32_t count, gb_status *status)
-{
-    const uint32_t *starts = e->packed.starts;
-    if (e->how->pooling != GB_POOLING_MEAN)
-        return gb_rows_fill(e->exec, &e->cls, starts, count, status);
-    for (uint32_t s = 0; s < count; s++)
-        for (uint32_t r = starts[s]; r < starts[s + 1]; r++) {
-            e->order[r] = r;
-            e->weights[r] = 1.0f / (float)(starts[s + 1] - starts[s]);
-        }
-    return gb_combination_fill(e->exec, &e->means, starts, e->order, e->weights, status);
-}
-
-/* Run the batch and put its vectors in place. Empty sequences fill it up. */
+/* Run the batch and put its vectors in place. */
 static bool flush(encoder *e, gb_status *status)
 {
     uint32_t count = e->packed.count, h = e->bert->config.hidden_size;
     if (!count)
         return true;
-    if (!gb_grow(&e->packed.starts, &e->packed.start_capacity, BATCH_SEQUENCES + 1,
-                 sizeof *e->packed.starts, status))
-        return false;
-    while (e->packed.count < BATCH_SEQUENCES)
-        e->packed.starts[++e->packed.count] = e->packed.rows;
     uint64_t ticket;
     if (!gb_packed_fill(e->exec, &e->in, &e->packed, &e->bert->config, 0, 0, status) ||
-        !fill_pooling(e, count, status) || !gb_exec_run(e->exec, &ticket, status))
+        !gb_pooling_fill(e->exec, &e->pooling, e->packed.starts, count, status) ||
+        !gb_exec_run(e->exec, &ticket, status))
         return false;
     const float *vectors = gb_exec_output(e->exec, ticket, e->vectors, status);
     if (!vectors)
@@ -170,8 +138,6 @@ void gb_encoder_destroy(gb_encoder *e)
     gb_tape_destroy(e->tape);
     gb_packed_free(&e->packed);
     gb_state_destroy(e->state);
-    free(e->order);
-    free(e->weights);
     free(e);
 }
 

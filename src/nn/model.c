@@ -119,7 +119,7 @@ static bool store_param(stored_list *list, const gb_param *param, const float *v
 
 bool gb_model_save(const char *path, const gb_bert_config *config, const gb_params *params,
                    const float *values, const gb_vocab *vocab, gb_tokenizer_params tokenizer,
-                   uint32_t max_length, const gb_model_card *card, gb_status *status)
+                   const gb_sentence_settings *how, const gb_model_card *card, gb_status *status)
 {
     size_t most = (size_t)gb_params_count(params) * 3;
     stored_list list = {.weights = gb_alloc(most, sizeof(gb_weight), status),
@@ -135,7 +135,7 @@ bool gb_model_save(const char *path, const gb_bert_config *config, const gb_para
                                .extra_count = list.extra_count,
                                .vocab = vocab,
                                .tokenizer = tokenizer,
-                               .max_length = max_length,
+                               .sentence = *how,
                                .card = card,
                                .replace = true};
     ok = ok && gb_folder_write(path, &folder, status);

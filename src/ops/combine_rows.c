@@ -106,40 +106,77 @@ gb_combination gb_combination_input(gb_tape *tape, uint32_t rows, uint32_t rows_
     };
 }
 
+/* Lists as the device will read them. */
+typedef struct filled {
+    uint32_t *starts; /* [rows + 1] */
+    uint32_t *order;  /* [entries] */
+    float *weights;   /* [entries] */
+} filled;
+
+static bool open_lists(gb_exec *exec, const gb_lists *lists, filled *to, gb_status *status)
+{
+    to->starts = gb_exec_input(exec, lists->starts, status);
+    to->order = to->starts ? gb_exec_input(exec, lists->order, status) : NULL;
+    to->weights = to->order ? gb_exec_input(exec, lists->weights, status) : NULL;
+    return to->weights != NULL;
+}
+
+/* Both ways, for `count` rows combined. */
+static bool open_both(gb_exec *exec, const gb_combination *in, uint32_t count, filled *there,
+                      filled *back, gb_status *status)
+{
+    return open_lists(exec, &in->there, there, status) &&
+           open_lists(exec, &in->back, back, status) &&
+           (count <= in->entries || gb_fail(status, GB_INTERNAL, NULL, NULL,
+                                            "%u rows combined, %u expected", count, in->entries));
+}
+
 bool gb_combination_fill(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
                          const uint32_t *order, const float *weights, gb_status *status)
 {
-    const gb_lists *lists[2] = {&in->there, &in->back};
-    uint32_t *s[2], *o[2];
-    float *w[2];
-    for (int i = 0; i < 2; i++) {
-        s[i] = gb_exec_input(exec, lists[i]->starts, status);
-        o[i] = s[i] ? gb_exec_input(exec, lists[i]->order, status) : NULL;
-        w[i] = o[i] ? gb_exec_input(exec, lists[i]->weights, status) : NULL;
-        if (!w[i])
-            return false;
-    }
+    filled there, back;
     uint32_t count = starts[in->rows];
-    if (count > in->entries)
-        return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u rows combined, %u expected", count,
-                       in->entries);
-    memcpy(s[0], starts, sizeof *starts * (in->rows + 1));
-    memcpy(o[0], order, sizeof *order * count);
-    memcpy(w[0], weights, sizeof *weights * count);
+    if (!open_both(exec, in, count, &there, &back, status))
+        return false;
+    memcpy(there.starts, starts, sizeof *starts * (in->rows + 1));
+    memcpy(there.order, order, sizeof *order * count);
+    memcpy(there.weights, weights, sizeof *weights * count);
     /* Transposed by a counting sort, so that each list keeps the order of the rows. */
-    memset(s[1], 0, sizeof *s[1] * (in->rows_of_x + 1));
+    uint32_t *next = back.starts;
+    memset(next, 0, sizeof *next * (in->rows_of_x + 1));
     for (uint32_t k = 0; k < count; k++)
-        s[1][order[k] + 1]++;
+        next[order[k] + 1]++;
     for (uint32_t x = 0; x < in->rows_of_x; x++)
-        s[1][x + 1] += s[1][x];
+        next[x + 1] += next[x];
     for (uint32_t r = 0; r < in->rows; r++)
         for (uint32_t k = starts[r]; k < starts[r + 1]; k++) {
-            uint32_t at = s[1][order[k]]++;
-            o[1][at] = r;
-            w[1][at] = weights[k];
+            uint32_t at = next[order[k]]++;
+            back.order[at] = r;
+            back.weights[at] = weights[k];
         }
-    memmove(s[1] + 1, s[1], sizeof *s[1] * in->rows_of_x);
-    s[1][0] = 0;
+    memmove(next + 1, next, sizeof *next * in->rows_of_x);
+    next[0] = 0;
+    return true;
+}
+
+bool gb_combination_fill_means(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
+                               uint32_t count, gb_status *status)
+{
+    filled there, back;
+    uint32_t first = starts[0], rows = starts[count] - first;
+    if (!open_both(exec, in, rows, &there, &back, status))
+        return false;
+    for (uint32_t r = 0; r <= in->rows; r++)
+        there.starts[r] = starts[r < count ? r : count] - first;
+    for (uint32_t x = 0; x <= in->rows_of_x; x++) /* a row of x is in one mean at most */
+        back.starts[x] = x < first ? 0 : x - first < rows ? x - first : rows;
+    for (uint32_t r = 0; r < count; r++)
+        for (uint32_t x = starts[r]; x < starts[r + 1]; x++) {
+            there.order[x - first] = x;
+            back.order[x - first] = r;
+            there.weights[x - first] = back.weights[x - first] =
+                1.0f / (float)(starts[r + 1] - starts[r]);
+        }
     return true;
 }
 

@@ -28,20 +28,16 @@ typedef struct contriever {
     gb_packed packed[2];  /* crops: queries, keys */
     uint32_t *crop;       /* scratch */
     size_t crop_capacity; /* allocated */
-    uint32_t *lists;      /* scratch: rows of the mean of each text */
-    float *list_weights;  /* their weights */
-    size_t list_capacity, list_weight_capacity; /* allocated */
 } contriever;
 
 typedef struct graph {
-    gb_packed_inputs in[2];  /* queries, keys */
-    gb_rows_inputs cls[2];   /* their first rows */
-    gb_combination means[2]; /* their rows, with mean_pooling */
-    gb_tensor momentum;      /* f32 [1, 1] */
-    gb_tensor pick;          /* u32 [1, ring]: key that takes the place */
-    gb_tensor labels;        /* u32 [batch, 1]: place of the own key */
-    gb_tensor weights;       /* f32 [batch, 1] */
-    gb_tensor excluded;      /* u32 [batch, words]: keys of the other texts */
+    gb_packed_inputs in[2];       /* queries, keys */
+    gb_pooling_inputs pooling[2]; /* their vectors */
+    gb_tensor momentum;           /* f32 [1, 1] */
+    gb_tensor pick;               /* u32 [1, ring]: key that takes the place */
+    gb_tensor labels;             /* u32 [batch, 1]: place of the own key */
+    gb_tensor weights;            /* f32 [batch, 1] */
+    gb_tensor excluded;           /* u32 [batch, words]: keys of the other texts */
 } graph;
 
 static uint32_t ring_rows(const contriever *c)
@@ -91,18 +87,15 @@ static void declare_side(const contriever *c, gb_net *net, const gb_shape *shape
 {
     uint32_t batch = c->params.batch, rows = shape->size[side];
     g->in[side] = gb_packed_declare(net, &c->bert->config, rows, batch);
-    if (c->params.mean_pooling)
-        g->means[side] = gb_combination_input(net->tape, batch, rows, rows, c->params.longest, 1);
-    else
-        g->cls[side] = gb_rows_declare(net, batch, rows);
+    g->pooling[side] =
+        gb_pooling_declare(net, c->params.mean_pooling ? GB_POOLING_MEAN : GB_POOLING_CLS, batch,
+                           rows, c->params.longest);
 }
 
-static gb_tensor vectors(const contriever *c, gb_net *net, const gb_bert *bert, const graph *g,
-                         int side)
+static gb_tensor vectors(gb_net *net, const gb_bert *bert, const graph *g, int side)
 {
     gb_tensor h = gb_bert_encode(net, bert, &g->in[side], 0, NULL);
-    return c->params.mean_pooling ? gb_combine_rows(net->tape, h, &g->means[side])
-                                  : gb_rows_gather(net, h, &g->cls[side]);
+    return gb_pooling_apply(net, h, &g->pooling[side]);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -123,8 +116,8 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
         gb_follow(tape, gb_untrained_param(tape, i + c->moved), gb_tape_param(tape, i),
                   g->momentum);
     gb_tensor keys = gb_untrained_param(tape, c->ring);
-    gb_tensor q = vectors(c, net, c->bert, g, 0);
-    gb_replace_rows(tape, keys, vectors(c, net, &c->keys, g, 1), g->pick);
+    gb_tensor q = vectors(net, c->bert, g, 0);
+    gb_replace_rows(tape, keys, vectors(net, &c->keys, g, 1), g->pick);
     gb_tensor scores =
         gb_scale(tape, gb_matmul(tape, GB_NT, q, keys), (float)(1 / c->params.temperature));
     losses[0] = gb_softmax_loss(tape, scores, g->labels, g->weights, g->excluded);
@@ -132,30 +125,13 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
 
 /* ---- inputs of a step ---- */
 
-static bool fill_means(contriever *c, gb_exec *exec, const graph *g, int side, gb_status *status)
-{
-    const gb_packed *packed = &c->packed[side];
-    if (!gb_grow(&c->lists, &c->list_capacity, packed->rows, sizeof *c->lists, status) ||
-        !gb_grow(&c->list_weights, &c->list_weight_capacity, packed->rows, sizeof *c->list_weights,
-                 status))
-        return false;
-    for (uint32_t s = 0; s < packed->count; s++)
-        for (uint32_t r = packed->starts[s]; r < packed->starts[s + 1]; r++) {
-            c->lists[r] = r;
-            c->list_weights[r] = 1.0f / (float)(packed->starts[s + 1] - packed->starts[s]);
-        }
-    return gb_combination_fill(exec, &g->means[side], packed->starts, c->lists, c->list_weights,
-                               status);
-}
-
 static bool fill_side(contriever *c, gb_exec *exec, const graph *g, uint32_t step, int side,
                       gb_status *status)
 {
     return gb_packed_fill(exec, &g->in[side], &c->packed[side], &c->bert->config, c->params.seed,
                           step, status) &&
-           (c->params.mean_pooling ? fill_means(c, exec, g, side, status)
-                                   : gb_rows_fill(exec, &g->cls[side], c->packed[side].starts,
-                                                  c->params.batch, status));
+           gb_pooling_fill(exec, &g->pooling[side], c->packed[side].starts, c->params.batch,
+                           status);
 }
 
 static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
@@ -243,8 +219,6 @@ static void destroy(void *self)
     gb_packed_free(&c->packed[1]);
     free(c->keys.blocks);
     free(c->crop);
-    free(c->lists);
-    free(c->list_weights);
     free(c);
 }
 

@@ -125,7 +125,7 @@ static void table(const gb_report *report, gb_text *out)
     table_head(report, out);
     const char *group = "";
     for (size_t r = 0; r < report->spec->row_count; r++) {
-        if (report->own_collection && !row_obtained(report, r))
+        if (!row_shown(report, r))
             continue;
         if (strcmp(group, report->spec->rows[r].group) != 0) {
             gb_text_printf(out, "<tr class=\"group\"><td colspan=\"%zu\">",

@@ -162,7 +162,7 @@ static json_t *report_json(const gb_report *report)
 {
     json_t *rows = json_array(), *claims = json_array(), *deviations = json_array();
     for (size_t r = 0; r < report->spec->row_count; r++)
-        if (!report->own_collection || row_obtained(report, r))
+        if (row_shown(report, r))
             json_array_append_new(rows, row_json(report, r));
     for (size_t i = 0; i < report->spec->claim_count; i++)
         json_array_append_new(claims, claim_json(report, i));

@@ -101,8 +101,9 @@ typedef struct shown {
     gb_cell_verdict verdict;           /* paper scale only */
 } shown;
 void shown_cell(const gb_report *report, size_t row, size_t column, shown *out);
-/* Is there anything obtained (recorded or here) in a row? */
-bool row_obtained(const gb_report *report, size_t row);
+/* Whether a table has the row: not where nothing was obtained (recorded or here) of one that is ours
+ * alone, or on a collection of one's own. */
+bool row_shown(const gb_report *report, size_t row);
 /* "did not converge here, 2/5 recorded; below the baseline", or "". Appended to an
  * empty text. */
 void row_note(const gb_report *report, size_t row, gb_text *out);

@@ -331,29 +331,58 @@ static const per_query *queries_of(const gb_report *report, const results *read,
     return NULL;
 }
 
-/* The paired t-test over queries; informative only. */
-static bool query_test(const gb_report *report, const results *read, const gb_claim *claim,
-                       size_t column, gb_judgement *judgement, gb_status *status)
+/* The paired t-test over the queries of two rows; out->queries stays 0 where there is none. */
+static bool query_test(const gb_report *report, const results *read, size_t left, size_t right,
+                       size_t column, gb_against *out, gb_status *status)
 {
-    judgement->query_p = NAN;
-    if (claim->count != 2 || column == SIZE_MAX || report->here.count == 0)
-        return true;
-    const per_query *left = queries_of(report, read, claim->sides[0], column);
-    const per_query *right = queries_of(report, read, claim->sides[1], column);
-    if (!left || !right)
+    const per_query *of_left = queries_of(report, read, left, column);
+    const per_query *of_right = queries_of(report, read, right, column);
+    *out = (gb_against){.p = NAN};
+    if (!of_left || !of_right)
         return true;
     double *a, *b;
     size_t count;
-    if (!results_pair(left, right, &a, &b, &count, status))
+    if (!results_pair(of_left, of_right, &a, &b, &count, status))
         return false;
     gb_ttest test;
     bool ok = count < 2 || gb_ttest_paired(a, b, count, &test, status);
-    if (ok && count >= 2) {
-        judgement->query_p = test.p;
-        judgement->queries = count;
-    }
+    if (ok && count >= 2)
+        *out = (gb_against){.difference = test.mean, .p = test.p, .queries = count};
     free(a);
     free(b);
+    return ok;
+}
+
+/* Of a claim about two rows; informative only. */
+static bool claim_query_test(const gb_report *report, const results *read, const gb_claim *claim,
+                             size_t column, gb_judgement *judgement, gb_status *status)
+{
+    gb_against test;
+    if (claim->count != 2 || column == SIZE_MAX || report->here.count == 0)
+        return true;
+    if (!query_test(report, read, claim->sides[0], claim->sides[1], column, &test, status))
+        return false;
+    judgement->query_p = test.p;
+    judgement->queries = test.queries;
+    return true;
+}
+
+/* Every row against the encoder of --init, where the run has a row of it. */
+static bool compare_with_init(gb_report *report, const results *read, gb_status *status)
+{
+    const gb_table_spec *spec = report->spec;
+    size_t init = 0;
+    while (init < spec->row_count && strcmp(spec->rows[init].key, "init") != 0)
+        init++;
+    if (init == spec->row_count || report->here.count == 0 || report->column_count == 0 ||
+        !queries_of(report, read, init, 0))
+        return true;
+    report->against =
+        gb_arena_alloc(report->arena, spec->row_count * sizeof *report->against, status);
+    bool ok = report->against != NULL;
+    for (size_t r = 0; ok && r < spec->row_count; r++)
+        if (r != init)
+            ok = query_test(report, read, r, init, 0, &report->against[r], status);
     return ok;
 }
 
@@ -381,8 +410,8 @@ static bool judge_claims(gb_report *report, const results *read, gb_status *stat
             snprintf(judgement->reason, sizeof judgement->reason, "%s", why);
         }
         judgement->query_p = NAN;
-        ok = ok &&
-             (report->own_collection || query_test(report, read, claim, column, judgement, status));
+        ok = ok && (report->own_collection ||
+                    claim_query_test(report, read, claim, column, judgement, status));
     }
     free(differences);
     return ok;
@@ -407,7 +436,8 @@ static bool build(gb_report *report, const gb_report_params *params, results *re
             return false;
     }
     return take_results(report, read, status) &&
-           recorded_read(report, params->tables_dir, status) && judge_claims(report, read, status);
+           recorded_read(report, params->tables_dir, status) &&
+           judge_claims(report, read, status) && compare_with_init(report, read, status);
 }
 
 gb_report *gb_report_build(const gb_report_params *params, gb_status *status)

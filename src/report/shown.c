@@ -75,8 +75,10 @@ void shown_cell(const gb_report *report, size_t row, size_t column, shown *out)
     }
 }
 
-bool row_obtained(const gb_report *report, size_t row)
+bool row_shown(const gb_report *report, size_t row)
 {
+    if (!report->own_collection && report->spec->rows[row].role != GB_ROW_EXTRA)
+        return true;
     for (size_t c = 0; c < report->column_count; c++) {
         shown cell;
         shown_cell(report, row, c, &cell);
@@ -124,6 +126,11 @@ void row_note(const gb_report *report, size_t row, gb_text *out)
                        report->recorded.count);
     if (!here && below_baseline(report, row))
         gb_text_printf(out, "%sbelow the baseline", out->length ? "; " : "");
+    const gb_against *against = report->against ? &report->against[row] : NULL;
+    if (against && against->queries)
+        gb_text_printf(out, "%s%+.1f %s against the encoder as it is, p %.2g over %zu queries",
+                       out->length ? "; " : "", against->difference * report->columns[0].scale,
+                       report->columns[0].header, against->p, against->queries);
 }
 
 char mark_char(here_mark mark)
@@ -175,6 +182,10 @@ size_t reading_lines(const gb_report *report, const char *lines[8])
         lines[count++] =
             "Here: this run, on a collection of your own. The paper's numbers and claims "
             "belong to its collections, so none stand beside them.";
+        if (report->against)
+            lines[count++] =
+                "Against the encoder as it is: the first column, seed by seed alone; p is a "
+                "paired t-test over the queries of the first seed.";
         lines[count++] = UNCONVERGED_LINE;
         return count;
     }

@@ -151,7 +151,7 @@ static void rows(const gb_report *report, gb_text *out)
     const char *group = "";
     for (size_t r = 0; r < report->spec->row_count; r++) {
         const gb_spec_row *row = &report->spec->rows[r];
-        if (report->own_collection && !row_obtained(report, r))
+        if (!row_shown(report, r))
             continue;
         if (strcmp(group, row->group) != 0)
             gb_text_printf(out, "%s\n", row->group);

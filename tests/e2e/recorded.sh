@@ -1,7 +1,7 @@
 #!/bin/sh
 # The recorded results of a seed are had again: every cell with the same bits on the device and driver
 # that made them, within the recorded spread on another. Full trainings: minutes a table.
-#   recorded.sh REPRODUCE GABBRO [TABLE...]   (default: all that are recorded)
+#   recorded.sh REPRODUCE GABBRO [TABLE[:ROWS]...]   (default: all that are recorded; ROWS as of --rows)
 set -u
 . "$(dirname -- "$0")/../checks.sh"
 reproduce=$1
@@ -21,6 +21,7 @@ device_of() # TABLE.JSON or recorded file: its first device line
 # shellcheck disable=SC2046,SC2012 # names without blanks
 [ $# -gt 0 ] || set -- $(cd "$tables/recorded" && ls ./*.mini.json | sed 's:^\./::; s:\.mini\.json$::; s:-:/:')
 for table; do
+    rows=${table#"${table%%:*}"} rows=${rows#:} table=${table%%:*}
     name=$(echo "$table" | tr / -)
     recorded=$tables/recorded/$name.mini.json out=$work/$name
     if grep -q '^efficiency:' "$tables/columns/$name.tsv"; then
@@ -28,7 +29,8 @@ for table; do
         continue
     fi
     seed=$(sed -n 's/^  "\([0-9]*\)": {$/\1/p' "$recorded" | head -n 1)
-    sh "$reproduce" "$table" --seed "$seed" --store "$work/store" --out "$out" --quiet >"$work/stdout" 2>"$work/stderr" </dev/null
+    sh "$reproduce" "$table" --seed "$seed" --store "$work/store" --out "$out" --quiet ${rows:+--rows "$rows"} \
+        >"$work/stdout" 2>"$work/stderr" </dev/null
     status=$?
     if [ "$status" != 0 ]; then
         bad "$table: ends with 0, not $status" "$work/stderr"

@@ -72,6 +72,25 @@ expect "quiet reaches the steps" [ "$(grep -vc -e '--quiet$' "$work/log")" = 1 ]
 expect "the report is asked for" grep -q "^report --table qac/table1 --scale mini --results $results" "$work/log"
 expect "no draft is left" [ "$(find "$work/out" -type f | wc -l)" = 1 ]
 
+# ---- some rows, and an encoder of one's own --------------------------------------------------------
+
+run table1 --out "$work/some" --quiet --rows 'bm25,cocondenser-*-r1,mlm-r2'
+expect "only the rows asked for" [ "$(grep -o '"row": "[^"]*' "$work/some/results.jsonl" | tr '\n' ' ')" = \
+    '"row": "bm25 "row": "mlm-r2 "row": "cocondenser-span-r1 "row": "cocondenser-query-r1 ' ]
+expect "and what they need" [ "$(count '^pretrain' "$work/log") $(count '^finetune' "$work/log")" = '4 4' ]
+run costa/table4 --out "$work/some" --quiet --rows 'without-*'
+expect "of any table" [ "$(count '^pretrain costa' "$work/log")" = 4 ]
+mkdir "$work/bert" && : >"$work/bert/vocab.txt"
+run table1 --out "$work/some" --quiet --init "$work/bert" --rows 'init,mlm-r1'
+expect "an encoder of one's own is not trained by masked LM" [ "$(count '^pretrain mlm' "$work/log")" = 0 ]
+expect "fine-tuning starts from it" grep -q "^finetune --init $work/bert " "$work/log"
+expect "its vocabulary is taken" grep -q "^vocabulary --from $work/bert/vocab.txt" "$work/log"
+expect "it has a row of its own" grep -q "^{\"row\": \"init\", .*\"model\": \"$work/bert\"}" "$work/some/results.jsonl"
+run table1 --out "$work/some" --quiet --init "$work/bert" --scale small --collection "$work/bert"
+expect "scale small is for a collection of one's own" [ "$status" = 0 ]
+
+# ----------------------------------------------------------------------------------------------------
+
 run qac/table1 --out "$work/out" --seeds 2 --record
 expect "two seeds" [ "$(count '"seed": 43' "$results")" = 13 ]
 expect "recorded" grep -q '^report .*--record' "$work/log"
@@ -204,7 +223,8 @@ expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
 # shellcheck disable=SC2016 # the dollar must arrive as it is
 for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'table1 --frob' \
     'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' \
-    'table1 --collection c --record' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
+    'table1 --collection c --record' 'table1 --rows bm25 --record' 'table1 --init nowhere' 'table1 --rows a;b' \
+    'fig3 --rows a' 'table1 --scale small' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
     # shellcheck disable=SC2086 # words
     run $wrong
     expect "wrong: $wrong" [ "$status" = 2 ]

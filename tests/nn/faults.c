@@ -115,7 +115,7 @@ static bool train(training *x, gb_device *device, gb_params *params, gb_bert *be
         gb_params_init(params, 4, values);
     bool ok = values && gb_train(device, &task, &how, values, NULL, &result, status) &&
               gb_model_save("out/model", &x->config, params, values, x->t.vocab,
-                            GB_TOKENIZER_DEFAULTS, TINY_LONGEST, &card, status);
+                            GB_TOKENIZER_DEFAULTS, TINY_SENTENCE, &card, status);
     free(values);
     objective->destroy(self);
     return ok;
@@ -275,7 +275,7 @@ Test(faults, search, .timeout = 3000)
     gb_bert_config config = tiny_config(&x.t, 16, 32, 0);
     model_make(&x.m, &x.t, &config, NULL, NULL);
     MUST(gb_model_save("model", &config, x.m.params, x.m.values, x.t.vocab, GB_TOKENIZER_DEFAULTS,
-                       TINY_LONGEST, &(gb_model_card){.title = "tiny"}, &status));
+                       TINY_SENTENCE, &(gb_model_card){.title = "tiny"}, &status));
     walk(&(job){"encoding and search", searching_run, searching_check, &x}, 40);
     model_free(&x.m);
     tiny_free(&x.t);

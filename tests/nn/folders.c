@@ -7,7 +7,7 @@ static bool save(const tiny *t, const model *m, const char *path, gb_status *sta
 {
     gb_model_card card = {.title = "tiny", .what = "A test."};
     return gb_model_save(path, &m->config, m->params, m->values, t->vocab, GB_TOKENIZER_DEFAULTS,
-                         TINY_LONGEST, &card, status);
+                         TINY_SENTENCE, &card, status);
 }
 
 /* Values of the folder in a model's parameters, NaN where it has none. */

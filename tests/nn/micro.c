@@ -229,8 +229,36 @@ Test(micro, says_what_cannot_be_cut, .timeout = 60)
 
 /* ---- fine-tuning ---- */
 
+typedef struct finetune_case {
+    const char *name;            /* of the trust lines */
+    gb_projector_kind projector; /* on the vectors */
+    gb_pooling pooling;          /* of states */
+    bool normalize;              /* vectors of length 1 */
+    float temperature;           /* of scores */
+} finetune_case;
+
+/* The whole batch against the float64 reference, and that against finite differences. */
+static void check_reference(gb_device *device, const model *m, const char *name)
+{
+    pass p = pass_make(m, device, STEP, 0);
+    size_t bytes = gb_params_floats(m->params) * sizeof(double);
+    double *start = malloc(bytes);
+    memcpy(start, gb_reference_arena(p.reference, GB_ARENA_PARAMS), bytes);
+    gb_reference_run(p.reference);
+    double wanted = *gb_reference_f(p.reference, p.losses[0]);
+    cr_expect_float_eq(p.loss[0], wanted, 2e-6 * fabs(wanted), "%.9g, not %.9g", p.loss[0], wanted);
+    char what[100];
+    snprintf(what, sizeof what, "%s: gradient of every parameter", name);
+    trust(what, "float64 reference",
+          worst_gradient(m->params, p.gradients, gb_reference_arena(p.reference, GB_ARENA_GRADS)),
+          BOUND);
+    check_differences(&p, m->params, start);
+    free(start);
+    pass_free(&p);
+}
+
 /* A training set by hand: query i belongs to passage i, the others are negatives. */
-static void check_finetuning(gb_projector_kind projector, const char *name)
+static void check_finetuning(const finetune_case *c)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -249,20 +277,24 @@ static void check_finetuning(gb_projector_kind projector, const char *name)
                                    .negatives = 2,
                                    .longest_query = 12,
                                    .longest_passage = TINY_LONGEST,
+                                   .pooling = c->pooling,
+                                   .normalize = c->normalize,
+                                   .temperature = c->temperature,
                                    .seed = 5};
     model m = {.config = tiny_config(&t, 16, 32, .1), .longest = TINY_LONGEST};
     m.config.layers = 3;
     MUST(m.params = gb_params_create(&status));
     MUST(gb_bert_declare(m.params, &m.config, false, &m.bert, &status));
-    MUST(gb_bert_add_projector(m.params, &m.bert, projector, &status));
+    MUST(gb_bert_add_projector(m.params, &m.bert, c->projector, &status));
     gb_params_freeze(m.params);
     MUST(m.values = gb_alloc(gb_params_floats(m.params), sizeof *m.values, &status));
     gb_params_init(m.params, 7, m.values);
     MUST(m.self =
              gb_finetune_create(&settings, &set, &t.tokens, t.vocab, &m.bert, &m.task, &status));
-    check(device, &m, name);
-    if (projector == GB_PROJECTOR_NONE)
-        check_shares(device, &m, name);
+    check_reference(device, &m, c->name);
+    check(device, &m, c->name);
+    if (c->projector == GB_PROJECTOR_NONE)
+        check_shares(device, &m, c->name);
     gb_finetune_destroy(m.self);
     model_free(&m);
     tiny_device_close(device);
@@ -272,12 +304,21 @@ static void check_finetuning(gb_projector_kind projector, const char *name)
 
 Test(micro, finetuning, .timeout = 120)
 {
-    check_finetuning(GB_PROJECTOR_NONE, "fine-tuning");
+    check_finetuning(&(finetune_case){.name = "fine-tuning"});
 }
 
 Test(micro, finetuning_with_a_projector, .timeout = 120)
 {
-    check_finetuning(GB_PROJECTOR_NONLINEAR, "fine-tuning, projected");
+    check_finetuning(
+        &(finetune_case){.name = "fine-tuning, projected", .projector = GB_PROJECTOR_NONLINEAR});
+}
+
+Test(micro, finetuning_of_means, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, cosines of means",
+                                      .pooling = GB_POOLING_MEAN,
+                                      .normalize = true,
+                                      .temperature = .5f});
 }
 
 /* ---- training ---- */

@@ -26,7 +26,7 @@ static void open_scene(scene *s, bool head)
     gb_params *params = s->m.params;
     if (head) {
         MUST(gb_model_save("m", &config, params, s->m.values, s->t.vocab, GB_TOKENIZER_DEFAULTS,
-                           TINY_LONGEST, NULL, &status));
+                           TINY_SENTENCE, NULL, &status));
     } else { /* the encoder comes first */
         gb_bert bert;
         MUST(params = gb_params_create(&status));
@@ -35,7 +35,7 @@ static void open_scene(scene *s, bool head)
         float *values = calloc(gb_params_floats(params), sizeof *values);
         gb_params_init(params, 1, values);
         MUST(gb_model_save("m", &config, params, values, s->t.vocab, GB_TOKENIZER_DEFAULTS,
-                           TINY_LONGEST, NULL, &status));
+                           TINY_SENTENCE, NULL, &status));
         free(values);
         gb_bert_free(&bert);
         gb_params_destroy(params);

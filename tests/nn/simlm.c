@@ -255,7 +255,7 @@ Test(simlm, decoder_starts_as_the_last_layers, .timeout = 60)
     model_make(&m, &t, &config, "simlm", &settings);
     gb_model_card card = {.title = "tiny", .what = "A test."};
     MUST(gb_model_save("trained", &config, m.params, m.values, t.vocab, GB_TOKENIZER_DEFAULTS,
-                       TINY_LONGEST, &card, &status));
+                       TINY_SENTENCE, &card, &status));
     gb_folder *trained = gb_folder_open("trained", &status);
     MUST(trained);
     const gb_folder *inits[] = {trained, t.generator, NULL};

@@ -199,7 +199,7 @@ gb_bert_config tiny_generator(tiny *t)
     model m;
     model_make(&m, t, &config, NULL, NULL);
     MUST(gb_model_save("generator", &config, m.params, m.values, t->vocab, GB_TOKENIZER_DEFAULTS,
-                       TINY_LONGEST, &(gb_model_card){.title = "generator", .what = "A test."},
+                       TINY_SENTENCE, &(gb_model_card){.title = "generator", .what = "A test."},
                        &status));
     MUST(t->generator = gb_folder_open("generator", &status));
     model_free(&m);

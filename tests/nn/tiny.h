@@ -17,6 +17,7 @@
 /* ---- the collection ---- */
 
 #define TINY_LONGEST 24 /* tokens of a sequence; one passage is longer */
+#define TINY_SENTENCE (&(const gb_sentence_settings){.max_length = TINY_LONGEST})
 
 typedef struct tiny {
     gb_vocab *vocab;           /* WordPiece vocabulary trained on the texts */

@@ -234,6 +234,48 @@ Test(contrast, combination_is_transposed)
     program_free(&p);
 }
 
+/* Means of neighbouring rows are written as the lists that say the same. */
+Test(contrast, means_are_lists)
+{
+    enum { ROWS = 4, OF = 7, FIRST = 2 };
+    const uint32_t starts[] = {FIRST, 4, 4, 7}, lists[ROWS + 1] = {0, 2, 2, 5, 5};
+    const uint32_t order[] = {2, 3, 4, 5, 6};
+    const float weights[] = {.5f, .5f, 1.f / 3, 1.f / 3, 1.f / 3};
+    program p = program_make();
+    program_param(&p, "x", OF, 4);
+    program_freeze(&p);
+    gb_combination in[2];
+    for (int i = 0; i < 2; i++) {
+        in[i] = gb_combination_input(p.tape, ROWS, OF, OF, 3, 1);
+        gb_tape_output(p.tape, gb_combine_rows(p.tape, program_operand(&p, "x"), &in[i]));
+    }
+    gb_device *device = test_device();
+    gb_state *state = gb_state_create(device, p.params, false, &p.status);
+    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    cr_assert(exec, "%s", p.status.what);
+    cr_assert(gb_combination_fill(exec, &in[0], lists, order, weights, &p.status));
+    cr_assert(gb_combination_fill_means(exec, &in[1], starts, 3, &p.status));
+    const gb_lists *both[2][2] = {{&in[0].there, &in[1].there}, {&in[0].back, &in[1].back}};
+    for (int way = 0; way < 2; way++) {
+        const void *wanted[3], *got[3];
+        for (int i = 0; i < 2; i++) {
+            const void **to = i ? got : wanted;
+            to[0] = gb_exec_input(exec, both[way][i]->starts, &p.status);
+            to[1] = gb_exec_input(exec, both[way][i]->order, &p.status);
+            to[2] = gb_exec_input(exec, both[way][i]->weights, &p.status);
+        }
+        cr_expect_eq(memcmp(got[0], wanted[0], ((way ? OF : ROWS) + 1) * sizeof *starts), 0);
+        cr_expect_eq(memcmp(got[1], wanted[1], sizeof order), 0);
+        cr_expect_eq(memcmp(got[2], wanted[2], sizeof weights), 0);
+    }
+    const uint32_t too_many[] = {0, 4, OF + 1};
+    cr_expect_not(gb_combination_fill_means(exec, &in[1], too_many, 2, &p.status));
+    gb_exec_destroy(exec);
+    gb_state_destroy(state);
+    gb_device_close(device);
+    program_free(&p);
+}
+
 static void unary_case(gb_tensor (*operation)(gb_tape *, gb_tensor), uint32_t rows, uint32_t cols,
                        float scale)
 {

@@ -15,7 +15,7 @@ Test(folder_write, what_is_written_is_read)
 {
     model m;
     make_model(&m, true);
-    m.params.max_length = 0;
+    m.params.sentence.max_length = 0;
     m.params.tokenizer = (gb_tokenizer_params){false, true, 50};
     const gb_weight extra = {"decoder.0.weight", 2, 3, m.weights[0].data};
     m.params.extra = &extra;
@@ -47,6 +47,24 @@ Test(folder_write, what_is_written_is_read)
     gb_folder_close(folder);
     cr_assert(gb_remove_tree(at("model/gabbro.safetensors"), NULL));
     expect_model(at("model"), &m, m.count);
+    drop_model(&m);
+}
+
+Test(folder_write, pooling_and_length_are_stated)
+{
+    model m;
+    make_model(&m, false);
+    m.params.sentence =
+        (gb_sentence_settings){.pooling = GB_POOLING_MEAN, .normalize = true, .max_length = 7};
+    gb_status status = {0};
+    cr_assert(gb_folder_write(at("model"), &m.params, &status), "%s", status.what);
+    gb_folder *folder = gb_folder_open(at("model"), &status);
+    cr_assert_not_null(folder, "%s", status.what);
+    gb_sentence_settings sentence;
+    cr_assert(gb_folder_sentence(folder, &sentence, &status), "%s", status.what);
+    cr_expect_eq(sentence.pooling, GB_POOLING_MEAN);
+    cr_expect(sentence.normalize && sentence.max_length == 7);
+    gb_folder_close(folder);
     drop_model(&m);
 }
 
@@ -151,9 +169,9 @@ Test(folder_write, writer_refuses_what_the_reader_would)
     m.params.extra_count = 1;
     expect_not_written(&m, "extra tensor cls.x has a name of BertForMaskedLM");
     m.params.extra_count = 0;
-    m.params.max_length = 11;
+    m.params.sentence.max_length = 11;
     expect_not_written(&m, "inputs of 11 tokens");
-    m.params.max_length = 0;
+    m.params.sentence.max_length = 0;
     gb_bert_config other = small;
     m.params.config = &other;
     other.vocab_size = 10;

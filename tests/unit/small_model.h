@@ -76,7 +76,7 @@ static inline void make_model(model *m, bool head)
                                    .weight_count = m->count,
                                    .vocab = m->vocab,
                                    .tokenizer = GB_TOKENIZER_DEFAULTS,
-                                   .max_length = 9};
+                                   .sentence = {.max_length = 9}};
 }
 
 static inline void drop_model(model *m)
