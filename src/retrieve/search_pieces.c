@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = "GABFIND1";
+static const char magic[8] = {'G', 'A', 'B', 'F', 'I', 'N', 'D', '1'};
 
 /* Rows of all passages that are one piece. */
 typedef struct window {

@@ -40,7 +40,7 @@ Test(prop, likelihoods)
     gb_pretrain_data data = tiny_data(&t);
     prop_words words;
     MUST(prop_words_make(&words, gb_is_content_word, &data, TINY_LONGEST, &status));
-    uint32_t all = 0, pairs = 0, own, length;
+    uint32_t all = 0, pairs = 0, own, length = 0;
     for (uint32_t p = 0; p < t.collection->passages; p++) {
         text_ids none = {0};
         frequency(&t, p, &none, 0, 0, &own);

@@ -2,8 +2,8 @@
 # What the tests measured, as one table: what, against what, worst difference, bound.
 #   tests/trust/table.sh LOG FOLDER [PAGE]
 #   LOG     Meson's log of a run of the tests; lines "trust:<TAB>..." are collected (trust.h, checks.sh)
-#   FOLDER  logs of suites that are run apart: peers.txt, kills.txt, devices.txt, fuzz.txt, if there
-#           (the longest fuzzing of each reader stands in tests/fuzz/longest.tsv)
+#   FOLDER  logs of suites that are run apart: peers.txt, kills.txt, devices.txt, fuzz.txt; where one is not
+#           there, what was kept of an earlier run (runs/; the longest fuzzing in ../fuzz/longest.tsv)
 #   PAGE    write it as this Markdown file instead, with the lines of standard input below its title
 # Cases of one line (same what and against what) are shown by the one that comes nearest to its bound.
 # Sections and their order: sections.tsv, by test program. Status: 1 where a printed line is above its bound.
@@ -87,8 +87,11 @@ merge()
 
 apart() # NAME ORDER: the log, if that suite was run
 {
-    [ -f "$folder/$1.txt" ] || return 0
-    gather "$folder/$1.txt" "$2" "./tests/run --$1 ($(sed -n 's/^tests\/run: //p' "$folder/$1.txt" | tail -n 1))"
+    for of_suite in "$folder/$1.txt" "$here/runs/$1.txt"; do
+        [ -f "$of_suite" ] || continue
+        gather "$of_suite" "$2" "./tests/run --$1 ($(sed -n 's/^tests\/run: //p' "$of_suite" | tail -n 1))"
+        return 0
+    done
 }
 
 all()
@@ -105,8 +108,8 @@ all()
                 "no crash, leak or silent failure", 0, 0 }' "$here/../fuzz/longest.tsv"
     } | merge
     for suite in peers kills devices; do
-        [ -f "$folder/$suite.txt" ] ||
-            printf '%s\t%s\t%s\t\t%s\t\t1\n' 106 "Suites that are run apart" "./tests/run --$suite" "not run: not in this build folder"
+        [ -f "$folder/$suite.txt" ] || [ -f "$here/runs/$suite.txt" ] ||
+            printf '%s\t%s\t%s\t\t%s\t\t1\n' 106 "Suites that are run apart" "./tests/run --$suite" "not run"
     done
 }
 

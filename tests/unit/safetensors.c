@@ -270,9 +270,9 @@ Test(safetensors, header_length_beyond_the_file)
 {
     const uint64_t lengths[] = {UINT64_MAX, UINT64_MAX - 7, 100000001, 9};
     for (size_t i = 0; i < 4; i++) {
-        char bytes[16] = "\0\0\0\0\0\0\0\0{}      ";
+        char bytes[] = "\0\0\0\0\0\0\0\0{}      ";
         memcpy(bytes, &lengths[i], 8);
-        spill(in_folder("bad"), bytes, sizeof bytes);
+        spill(in_folder("bad"), bytes, sizeof bytes - 1);
         expect_refused(in_folder("bad"), "/bad", "the header has");
     }
     expect_refused(in_folder("absent"), "/absent", "cannot open");
