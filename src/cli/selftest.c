@@ -2,9 +2,12 @@
 #include "selftest.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In the order in which they are suspected: what costs least to avoid first. */
 static const struct {
@@ -34,19 +37,116 @@ void selftest_variant(uint32_t bit, const char **what, const char **instead)
         }
 }
 
-/* One case with some variants avoided; NAN if it did not run. */
-static double try_case(gb_device *device, size_t i, uint32_t avoid, selftest_report *report)
+/* One case with some variants avoided. */
+typedef struct trial {
+    size_t i;               /* case */
+    selftest_column column; /* of the report */
+    uint32_t avoid;         /* variants */
+    double worst;           /* result; NAN if it did not run */
+    char why[200];          /* its message then */
+} trial;
+
+static void make_trial(gb_device *device, trial *t)
 {
     gb_status status = {0};
-    double worst = 0;
-    gb_device_avoid(device, avoid);
-    if (selftest_case_run(device, i, &worst, &status))
-        return worst;
-    if (!report->why[0])
-        snprintf(report->why, sizeof report->why, "%.80s: %.110s", selftest_case_name(i),
-                 status.what);
-    return NAN;
+    gb_device_avoid(device, t->avoid);
+    if (!selftest_case_run(device, t->i, &t->worst, &status)) {
+        t->worst = NAN;
+        snprintf(t->why, sizeof t->why, "%.80s: %.110s", selftest_case_name(t->i), status.what);
+    }
 }
+
+static double take_trial(const trial *t, selftest_report *report)
+{
+    if (isnan(t->worst) && !report->why[0])
+        memcpy(report->why, t->why, sizeof report->why);
+    return t->worst;
+}
+
+static double try_case(gb_device *device, size_t i, uint32_t avoid, selftest_report *report)
+{
+    trial t = {.i = i, .avoid = avoid};
+    make_trial(device, &t);
+    return take_trial(&t, report);
+}
+
+/* ---- many trials: most of their time is the driver's compiler, so each thread has a device ----
+ */
+
+#define MOST_THREADS 8
+
+typedef struct crew {
+    gb_device *devices[MOST_THREADS]; /* the first is not its own */
+    uint32_t count;                   /* devices */
+    trial *trials;                    /* to be made */
+    size_t trial_count;               /* how many */
+    atomic_size_t next;               /* of them */
+} crew;
+
+typedef struct hand {
+    crew *crew;        /* whose */
+    gb_device *device; /* one of its own */
+    pthread_t thread;  /* unless it is the caller's */
+    bool started;      /* thread runs */
+} hand;
+
+static void crew_open(crew *c, gb_device *device)
+{
+    gb_device_params params = {.select = gb_device_get_caps(device)->uuid,
+                               .validation = gb_device_validating(device),
+                               .quiet = true};
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    gb_precision precision = gb_device_get_caps(device)->precision;
+    *c = (crew){.devices = {device}, .count = 1};
+    while (c->count < MOST_THREADS && c->count < online) {
+        gb_status ignored = {0}; /* fewer do it too */
+        gb_device *another = gb_device_open(&params, &ignored);
+        if (!another)
+            break;
+        gb_device_use_precision(another, precision);
+        c->devices[c->count++] = another;
+    }
+}
+
+static void crew_close(crew *c, selftest_report *report)
+{
+    for (uint32_t d = 1; d < c->count; d++) {
+        report->spoken += gb_device_validation_count(c->devices[d]);
+        gb_device_close(c->devices[d]);
+    }
+}
+
+static void *work(void *argument)
+{
+    hand *h = argument;
+    for (;;) {
+        size_t t = atomic_fetch_add(&h->crew->next, 1);
+        if (t >= h->crew->trial_count)
+            return NULL;
+        make_trial(h->device, &h->crew->trials[t]);
+    }
+}
+
+/* Results do not depend on who makes which. */
+static void make_trials(crew *c, trial *trials, size_t count, selftest_report *report)
+{
+    hand hands[MOST_THREADS];
+    c->trials = trials;
+    c->trial_count = count;
+    atomic_store(&c->next, 0);
+    for (uint32_t i = 0; i < c->count; i++)
+        hands[i] = (hand){.crew = c, .device = c->devices[i]};
+    for (uint32_t i = 1; i < c->count; i++)
+        hands[i].started = pthread_create(&hands[i].thread, NULL, work, &hands[i]) == 0;
+    work(&hands[0]);
+    for (uint32_t i = 1; i < c->count; i++)
+        if (hands[i].started)
+            pthread_join(hands[i].thread, NULL);
+    for (size_t t = 0; t < count; t++)
+        report->worst[trials[t].i][trials[t].column] = take_trial(&trials[t], report);
+}
+
+/* ---- what is to blame ---- */
 
 /* The variants without which a wrong case is right; 0 if there are none. */
 static uint32_t blame(gb_device *device, size_t i, uint32_t avoid, selftest_report *report)
@@ -99,35 +199,60 @@ static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all, selft
     return right ? 0 : other ? GB_QUIRK_NO_MATRIX_KHR : GB_QUIRK_NO_MATRIX;
 }
 
+/* What programs use, and which variants are to blame for what is wrong of it: those to avoid. */
+static uint32_t test_used(crew *c, bool blaming, uint32_t avoid, selftest_report *report)
+{
+    trial trials[SELFTEST_CASES];
+    for (size_t i = 0; i < SELFTEST_CASES; i++)
+        trials[i] = (trial){.i = i, .avoid = avoid};
+    make_trials(c, trials, SELFTEST_CASES, report);
+    for (size_t i = 0; blaming && i < SELFTEST_CASES; i++)
+        if (!(report->worst[i][SELFTEST_USED] <= SELFTEST_TOLERANCE) &&
+            !(try_case(c->devices[0], i, avoid, report) <= SELFTEST_TOLERANCE))
+            avoid |= blame(c->devices[0], i, avoid, report);
+    return avoid;
+}
+
+/* The same with all that is avoided together, if that is `more` than at first, and, if wanted, what
+ * stands in for the variants. */
+static void test_instead(crew *c, bool more, bool instead, uint32_t avoid, selftest_report *report)
+{
+    trial trials[SELFTEST_CASES * 3];
+    size_t count = 0;
+    for (size_t i = 0; i < SELFTEST_CASES; i++) {
+        if (more)
+            trials[count++] = (trial){.i = i, .avoid = avoid};
+        if (instead && (avoid | GB_QUIRK_NO_TEXELS) != avoid &&
+            selftest_case_in(i, SELFTEST_BUFFERS))
+            trials[count++] =
+                (trial){.i = i, .column = SELFTEST_BUFFERS, .avoid = avoid | GB_QUIRK_NO_TEXELS};
+        if (instead && (avoid & GB_QUIRK_VARIANTS) != GB_QUIRK_VARIANTS &&
+            selftest_case_in(i, SELFTEST_PLAIN))
+            trials[count++] = (trial){.i = i, .column = SELFTEST_PLAIN, .avoid = GB_QUIRK_VARIANTS};
+    }
+    make_trials(c, trials, count, report);
+}
+
 bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_status *status)
 {
     const gb_device_caps *caps = gb_device_get_caps(device);
-    uint32_t given = caps->quirks & GB_QUIRK_TESTED, avoid = given;
+    uint32_t given = caps->quirks & GB_QUIRK_TESTED, avoid;
     gb_precision precision = caps->precision;
     bool cpu = caps->profile == GB_PROFILE_CPU; /* only it has variants */
     double start_s = gb_now_s();
     *report = (selftest_report){0};
-    gb_device_use_precision(device, GB_FP32);
-    for (size_t i = 0; i < SELFTEST_CASES; i++) {
+    for (size_t i = 0; i < SELFTEST_CASES; i++)
         for (int column = 0; column < SELFTEST_COLUMNS; column++)
             report->worst[i][column] = -1;
-        report->worst[i][SELFTEST_USED] = try_case(device, i, avoid, report);
-        if (cpu && !(report->worst[i][SELFTEST_USED] <= SELFTEST_TOLERANCE))
-            avoid |= blame(device, i, avoid, report);
-    }
-    for (size_t i = 0; i < SELFTEST_CASES; i++) {
-        if (avoid != given) /* with all that is avoided together */
-            report->worst[i][SELFTEST_USED] = try_case(device, i, avoid, report);
+    gb_device_use_precision(device, GB_FP32);
+    crew c;
+    crew_open(&c, device);
+    avoid = test_used(&c, cpu, given, report);
+    test_instead(&c, avoid != given, all && cpu, avoid, report);
+    crew_close(&c, report);
+    for (size_t i = 0; i < SELFTEST_CASES; i++)
         if (!(report->worst[i][SELFTEST_USED] <= SELFTEST_TOLERANCE))
             refuse(report, i);
-        if (all && cpu && (avoid | GB_QUIRK_NO_TEXELS) != avoid &&
-            selftest_case_in(i, SELFTEST_BUFFERS))
-            report->worst[i][SELFTEST_BUFFERS] =
-                try_case(device, i, avoid | GB_QUIRK_NO_TEXELS, report);
-        if (all && cpu && (avoid & GB_QUIRK_VARIANTS) != GB_QUIRK_VARIANTS &&
-            selftest_case_in(i, SELFTEST_PLAIN))
-            report->worst[i][SELFTEST_PLAIN] = try_case(device, i, GB_QUIRK_VARIANTS, report);
-    }
     bool matrices = caps->matrix.m && (all || precision != GB_FP32);
     if (matrices)
         avoid |= test_matrices(device, avoid, all, report);

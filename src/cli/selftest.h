@@ -32,7 +32,8 @@ typedef struct selftest_report {
     uint32_t failed;                                /* cases that did not run */
     char refused[400];                              /* cases with no right kernel; may be empty */
     char why[200];                                  /* first message of a case that did not run */
-    double seconds;                                 /* taken */
+    uint32_t spoken; /* messages of the validation layer of helping devices */
+    double seconds;  /* taken */
 } selftest_report;
 
 /* Test what programs will use, find out which variants are to blame for what is wrong, and avoid

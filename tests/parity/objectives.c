@@ -232,7 +232,7 @@ static char *describe(const parity_case *c, const gb_pretrain_params *settings, 
     gb_hash_bytes(hashes.data, hashes.length, all);
     json_object_set_new(json, "weights", json_string(all));
     gb_text_free(&hashes);
-    char *text = json_dumps(json, JSON_SORT_KEYS | JSON_COMPACT);
+    char *text = json_dumps(json, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
     cr_assert_not_null(text);
     json_decref(json);
     return text;
