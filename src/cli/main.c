@@ -128,6 +128,9 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    const char *log = getenv("GABBRO_LOG");
+    if (log && strcmp(log, "debug") == 0)
+        gb_log_set_level(GB_LOG_DEBUG);
     int code = run(argc, argv);
     bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (code != GB_OK || written)

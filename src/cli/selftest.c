@@ -49,8 +49,12 @@ typedef struct trial {
 static void make_trial(gb_device *device, trial *t)
 {
     gb_status status = {0};
+    double start_s = gb_now_s();
     gb_device_avoid(device, t->avoid);
-    if (!selftest_case_run(device, t->i, &t->worst, &status)) {
+    bool ran = selftest_case_run(device, t->i, &t->worst, &status);
+    gb_log(GB_LOG_DEBUG, "%s, without %x: %.2f s", selftest_case_name(t->i), t->avoid,
+           gb_now_s() - start_s);
+    if (!ran) {
         t->worst = NAN;
         snprintf(t->why, sizeof t->why, "%.80s: %.110s", selftest_case_name(t->i), status.what);
     }
