@@ -47,7 +47,7 @@ gather() # LOG [ORDER SECTION]
     FNR == 1 && only_section { place = only_order; title = only_section }
     { gsub(/\033\[[0-9;]*m|\r/, "") }
     !only_section && /^=+ [0-9]+\/[0-9]+ =+$/ { end_program(); name = result = ""; next }
-    !only_section && name == "" && /^test: / { sub(/.*[ \/]/, ""); begin_program($0); next }
+    !only_section && name == "" && /^test: / { sub(/.*[ \/:]/, ""); begin_program($0); next } # as Meson 1.0 or 1.7 writes it
     !only_section && result == "" && /^result: / { sub(/^result: +/, ""); result = $0; next }
     $1 == "trust:" && NF == 5 { row($2, $3, $4, $5) }
     /^\[SKIP\] [^:]*::[^:]*: / {
