@@ -125,8 +125,8 @@ double gb_claim_margin(const char *kind, const double *values, size_t count, boo
 /* Losses and times; every other measure is better when higher. */
 bool gb_lower_is_better(const char *column);
 
-/* A row against the encoder it was trained from, over the queries of the run's first seed, in the
- * first column. */
+/* A row against the encoder it was trained from, over the queries of the run's first seed, in one
+ * column. */
 typedef struct gb_against {
     double difference; /* mean; positive: the row is above */
     double p;          /* paired t-test, two-sided */
@@ -214,6 +214,7 @@ typedef struct gb_report {
     char recorded_note[240];     /* why there are none, or "" */
     gb_judgement *judgements;    /* [spec->claim_count] */
     gb_against *against;         /* [spec->row_count]; NULL without a row of the encoder itself */
+    size_t against_column;       /* where: nDCG@10 if it is shown, else the first */
 } gb_report;
 gb_report *gb_report_build(const gb_report_params *params, gb_status *status);
 void gb_report_free(gb_report *report);

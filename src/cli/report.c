@@ -15,7 +15,7 @@ static const char usage[] =
     "\n"
     "  --table TABLE    paper and table, e.g. qac/table1\n"
     "  --results FILE   JSON lines: what was run, then one line a row (or one a value)\n"
-    "  --scale SCALE    mini (default) or paper\n"
+    "  --scale SCALE    mini (default), small or paper\n"
     "  --out DIR        where table.md, .json, .html, .csv, .tex go (default: not written)\n"
     "  --record         add this run's seeds to the recorded results of the table and scale\n"
     "  --tables DIR     published numbers, claims, records (default: $GABBRO_TABLES, else those "
@@ -137,8 +137,9 @@ static int parse(int argc, char **argv, options *given, gb_status *status)
     if (optind < argc || (!given->list && (!given->params.table || !given->params.results)))
         gb_fail(status, GB_USAGE, NULL, "see gabbro report --help",
                 "report needs --table and --results, and nothing else");
-    else if (strcmp(scale, "mini") != 0 && strcmp(scale, "paper") != 0)
-        gb_fail(status, GB_USAGE, scale, "mini or paper", "unknown scale");
+    else if (strcmp(scale, "mini") != 0 && strcmp(scale, "small") != 0 &&
+             strcmp(scale, "paper") != 0)
+        gb_fail(status, GB_USAGE, scale, "mini, small or paper", "unknown scale");
     return 0;
 }
 

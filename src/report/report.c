@@ -377,12 +377,16 @@ static bool compare_with_init(gb_report *report, const results *read, gb_status 
     if (init == spec->row_count || report->here.count == 0 || report->column_count == 0 ||
         !queries_of(report, read, init, 0))
         return true;
+    for (size_t c = report->column_count; c-- > 0;)
+        if (strcmp(report->columns[c].header, "nDCG@10") == 0)
+            report->against_column = c;
     report->against =
         gb_arena_alloc(report->arena, spec->row_count * sizeof *report->against, status);
     bool ok = report->against != NULL;
     for (size_t r = 0; ok && r < spec->row_count; r++)
         if (r != init)
-            ok = query_test(report, read, r, init, 0, &report->against[r], status);
+            ok = query_test(report, read, r, init, report->against_column, &report->against[r],
+                            status);
     return ok;
 }
 

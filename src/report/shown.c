@@ -129,8 +129,10 @@ void row_note(const gb_report *report, size_t row, gb_text *out)
     const gb_against *against = report->against ? &report->against[row] : NULL;
     if (against && against->queries)
         gb_text_printf(out, "%s%+.1f %s against the encoder as it is, p %.2g over %zu queries",
-                       out->length ? "; " : "", against->difference * report->columns[0].scale,
-                       report->columns[0].header, against->p, against->queries);
+                       out->length ? "; " : "",
+                       against->difference * report->columns[report->against_column].scale,
+                       report->columns[report->against_column].header, against->p,
+                       against->queries);
 }
 
 char mark_char(here_mark mark)
@@ -183,9 +185,8 @@ size_t reading_lines(const gb_report *report, const char *lines[8])
             "Here: this run, on a collection of your own. The paper's numbers and claims "
             "belong to its collections, so none stand beside them.";
         if (report->against)
-            lines[count++] =
-                "Against the encoder as it is: the first column, seed by seed alone; p is a "
-                "paired t-test over the queries of the first seed.";
+            lines[count++] = "Against the encoder as it is: seed by seed alone; p is a "
+                             "paired t-test over the queries of the first seed.";
         lines[count++] = UNCONVERGED_LINE;
         return count;
     }
