@@ -536,10 +536,6 @@ results_begin()
 {
     begin_script
     results_start=$(date +%s)
-    [ "$dry_run" = no ] || return 0
-    results_rows=''
-    results_draft=$out/.results.$$
-    trap 'rm -f "$results_draft" "$jobs_dir/worker.$worker"' EXIT
     # What decides the results, the same on every device: the steps and their options. Settings that
     # the table does not use are not in it, nor is the place of public collections, nor which rows are made.
     data_pattern=$(printf '%s' "$data_dir/" | sed 's/[][\\.*^$|]/\\&/g')
@@ -547,6 +543,10 @@ results_begin()
         seeds=42 only_rows='' step_flags='' rank_options=${rank_options:+--shares $shares}
         run_script yes
     ) | sed "s|$data_pattern||g" | cksum | tr ' ' -)
+    [ "$dry_run" = no ] || return 0
+    results_rows=''
+    results_draft=$out/.results.$$
+    trap 'rm -f "$results_draft" "$jobs_dir/worker.$worker"' EXIT
     # Better now than after the training.
     { mkdir -p "$out" && true >"$results_draft" && rm "$results_draft"; } 2>/dev/null ||
         fail 3 "cannot write to the folder $out (see --out)"
@@ -556,6 +556,24 @@ write_results()
 {
     { printf '%s\n' "$results_all" >"$results_draft" && mv "$results_draft" "$out/results.jsonl"; } \
         2>/dev/null || fail 3 "cannot write $out/results.jsonl"
+}
+
+# Every name in --rows must be one of the table's rows; else nothing would be made, silently.
+check_rows()
+{
+    keys=$tables_dir/rows/$(echo "$table" | tr / -).tsv
+    [ -n "$only_rows" ] && [ -f "$keys" ] || return 0
+    set -f
+    for pattern in $(echo "$only_rows" | tr '|' ' '); do
+        sed 1d "$keys" | cut -f 1 | (
+            while read -r key; do
+                # shellcheck disable=SC2254 # a pattern
+                case $key in -) ;; $pattern) exit 0 ;; esac
+            done
+            exit 1
+        ) || fail 2 "$table has no row $pattern; it has: $(sed 1d "$keys" | cut -f 1 | grep -vx -e - | tr '\n' ' ')"
+    done
+    set +f
 }
 
 # wanted KEY...: whether one of these rows is asked for (--rows); scripts leave out what only others need.
@@ -638,7 +656,10 @@ page()
 # The first line says what was run; then the table or figure is made.
 results_end()
 {
-    [ "$dry_run" = no ] || return 0
+    [ "$dry_run" = no ] || {
+        [ "$dry_run" != yes ] || echo "# recipe $recipe"
+        return 0
+    }
     if [ -n "$figure_folder" ]; then
         cp -- "$figure_folder"/*.* "$out/" || fail 3 "cannot write to the folder $out"
         rm -f "$out/run.json"

@@ -7,41 +7,10 @@ reproduce=$1
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro reproduce.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# The stand-in logs its arguments and prints a folder named by them, or what it takes; it fails at the
-# step $FAIL_AT.
-cat >"$work/gabbro" <<'END'
-#!/bin/sh
-[ "$1" = doctor ] || printf '%s\n' "$*" >>"$WORK/log"
-case "$1 $*" in
-*--cost*)
-    echo "steps=$(printf '%s' "$*" | sed -n 's/.*--steps \([0-9]*\).*/\1/p') batch=32 part=8 flops=1e9 update_flops=0 \
-activation_bytes=4e9 parameter_bytes=4e9 passages=1000 queries=100 passage_flops=1e9 query_flops=0 width=10"
-    exit
-    ;;
-esac
-case $1 in
-doctor) echo "${DEVICE_TYPE:-discrete}" ;;
-"${FAIL_AT:-none}") exit "${FAIL_WITH:-75}" ;;
-report) echo "report $*" ;;
-compare-devices)
-    case $* in
-    *--names*) printf 'first\nsecond\n' ;;
-    *) echo "compared $*" ;;
-    esac
-    ;;
-*)
-    folder=$WORK/$1-$(printf '%s' "$*" | cksum | tr -d ' ')
-    mkdir -p "$folder/collection/qrels" && echo page >"$folder/page.html"
-    printf 'header\n1\n2\n' >"$folder/collection/qrels/train.tsv"
-    printf '{\n "steps": 12,\n "build_s": 1.0,\n "wall_s": 6.0,\n "work_s": 2.2\n}\n' >"$folder/run.json"
-    echo "$folder"
-    ;;
-esac
-END
-chmod +x "$work/gabbro"
+cp "$(dirname -- "$0")/stand_in.sh" "$work/gabbro" && chmod +x "$work/gabbro" || exit 1
 WORK=$work GABBRO=$work/gabbro GABBRO_TABLES=$work
 export WORK GABBRO GABBRO_TABLES
-cp "$(dirname -- "$reproduce")/../tables/tables.tsv" "$work" || exit 1
+cp -R "$(dirname -- "$reproduce")/../tables/tables.tsv" "$(dirname -- "$reproduce")/../tables/rows" "$work" || exit 1
 
 run() # ARGUMENTS...: status in $status, output in $work/stdout and stderr
 {
@@ -105,9 +74,9 @@ rm "$work/out/table.json"
 
 rows() { sed 's/"times": .*//' "$1"; }
 DEVICE_TYPE=cpu run table1 --out "$work/out" --seeds 2
-rows "$results" >"$work/rows"
+rows "$results" >"$work/rows.one"
 run table1 --out "$work/out" --seeds 2 --jobs 3
-expect "several steps at once give the same rows" [ "$(rows "$results")" = "$(cat "$work/rows")" ]
+expect "several steps at once give the same rows" [ "$(rows "$results")" = "$(cat "$work/rows.one")" ]
 expect "helpers do not wait for each other" grep -q '^finetune.*--no-wait$' "$work/log"
 run table1 --out "$work/out" --jobs 0
 expect "no jobs is a usage error" [ "$status" = 2 ]
@@ -224,7 +193,7 @@ expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
 for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'table1 --frob' \
     'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' \
     'table1 --collection c --record' 'table1 --rows bm25 --record' 'table1 --init nowhere' 'table1 --rows a;b' \
-    'fig3 --rows a' 'table1 --scale small' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
+    'fig3 --rows a' 'table1 --rows bm25,no-such*' 'table1 --scale small' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
     # shellcheck disable=SC2086 # words
     run $wrong
     expect "wrong: $wrong" [ "$status" = 2 ]

@@ -1,0 +1,29 @@
+#!/bin/sh
+# A stand-in for gabbro in tests of scripts. It logs its arguments in $WORK/log and prints a folder named by
+# them, or what it takes; it fails at the step $FAIL_AT.
+[ "$1" = doctor ] || printf '%s\n' "$*" >>"$WORK/log"
+case "$1 $*" in
+*--cost*)
+    echo "steps=$(printf '%s' "$*" | sed -n 's/.*--steps \([0-9]*\).*/\1/p') batch=32 part=8 flops=1e9 update_flops=0 \
+activation_bytes=4e9 parameter_bytes=4e9 passages=1000 queries=100 passage_flops=1e9 query_flops=0 width=10"
+    exit
+    ;;
+esac
+case $1 in
+doctor) echo "${DEVICE_TYPE:-discrete}" ;;
+"${FAIL_AT:-none}") exit "${FAIL_WITH:-75}" ;;
+report) echo "report $*" ;;
+compare-devices)
+    case $* in
+    *--names*) printf 'first\nsecond\n' ;;
+    *) echo "compared $*" ;;
+    esac
+    ;;
+*)
+    folder=$WORK/$1-$(printf '%s' "$*" | cksum | tr -d ' ')
+    mkdir -p "$folder/collection/qrels" && echo page >"$folder/page.html"
+    printf 'header\n1\n2\n' >"$folder/collection/qrels/train.tsv"
+    printf '{\n "steps": 12,\n "build_s": 1.0,\n "wall_s": 6.0,\n "work_s": 2.2\n}\n' >"$folder/run.json"
+    echo "$folder"
+    ;;
+esac
