@@ -247,17 +247,16 @@ typedef struct gb_folder_params {
     size_t extra_count;            /* number of extra tensors */
     const gb_vocab *vocab;         /* must be given; not larger than config->vocab_size */
     gb_tokenizer_params tokenizer; /* how text becomes ids */
-    gb_sentence_settings
-        sentence;              /* pooling unstated: [CLS]; max_length 0: config->max_positions */
-    const gb_model_card *card; /* or NULL: no README.md */
-    bool replace;              /* put it in place of an older model folder at `path` */
+    gb_sentence_settings sentence; /* max_length 0: config->max_positions */
+    const gb_model_card *card;     /* or NULL: no README.md */
+    bool replace;                  /* put it in place of an older model folder at `path` */
 } gb_folder_params;
 
 /* Write a complete folder for Hugging Face transformers and sentence-transformers (dot product, or
- * cosine of vectors of length 1) at `path`. It is written under a hidden name beside its place and
- * renamed, so `path` is never half a folder; the same parameters give the same bytes. GB_DATA if
- * `path` exists (and is no model folder to replace), or if a weight is missing, unknown, wrongly
- * shaped or not finite. */
+ * cosine of vectors of length 1; [CLS] where no pooling is stated) at `path`. It is written under a
+ * hidden name beside its place and renamed, so `path` is never half a folder; the same parameters
+ * give the same bytes. GB_DATA if `path` exists (and is no model folder to replace), or if a weight
+ * is missing, unknown, wrongly shaped or not finite. */
 bool gb_folder_write(const char *path, const gb_folder_params *params, gb_status *status);
 
 #endif

@@ -74,8 +74,7 @@ typedef struct gb_net {
     gb_tensor vectors;       /* set by what builds a part of a batch, see gb_cut */
 } gb_net;
 
-/* Fill the lists of the rows of each entry from ids [rows]; nothing to do for those not declared.
- */
+/* Fill the lists of the rows of each entry from ids [rows]; those not declared are left alone. */
 bool gb_order_fill(gb_exec *exec, const gb_order *order, const uint32_t *ids, uint32_t rows,
                    uint32_t entries, gb_status *status);
 gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,

@@ -157,9 +157,8 @@ gb_combination gb_combination_input(gb_tape *tape, uint32_t rows, uint32_t rows_
 /* starts [rows + 1], order and weights [starts[rows]]; a row without a list becomes zero. */
 bool gb_combination_fill(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
                          const uint32_t *order, const float *weights, gb_status *status);
-/* Row r of y is the mean of the rows [starts[r], starts[r + 1]) of x; those from `count` on, which
- * is at most all of them, and those without rows become zero. starts [count + 1] may begin above 0.
- */
+/* Row r < count of y is the mean of the rows [starts[r], starts[r + 1]) of x; the others, and those
+ * without rows, become zero. starts [count + 1] may begin above 0. */
 bool gb_combination_fill_means(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
                                uint32_t count, gb_status *status);
 /* y [rows, H] of x [rows_of_x, H]. */

@@ -204,15 +204,16 @@ static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all, selft
 }
 
 /* What programs use, and which variants are to blame for what is wrong of it: those to avoid. */
-static uint32_t test_used(crew *c, bool blaming, uint32_t avoid, selftest_report *report)
+static uint32_t test_used(crew *c, bool blaming, uint32_t given, selftest_report *report)
 {
+    uint32_t avoid = given;
     trial trials[SELFTEST_CASES];
     for (size_t i = 0; i < SELFTEST_CASES; i++)
         trials[i] = (trial){.i = i, .avoid = avoid};
     make_trials(c, trials, SELFTEST_CASES, report);
     for (size_t i = 0; blaming && i < SELFTEST_CASES; i++)
         if (!(report->worst[i][SELFTEST_USED] <= SELFTEST_TOLERANCE) &&
-            !(try_case(c->devices[0], i, avoid, report) <= SELFTEST_TOLERANCE))
+            (avoid == given || !(try_case(c->devices[0], i, avoid, report) <= SELFTEST_TOLERANCE)))
             avoid |= blame(c->devices[0], i, avoid, report);
     return avoid;
 }

@@ -69,7 +69,7 @@ record() # TARGET INPUTS
     {
         sed 1q "$file"
         sed 1d "$file" | awk -F '\t' -v OFS='\t' -v target="$1" -v seconds="$seconds" -v inputs="$2" \
-            -v date="$(date -u +%Y-%m-%d)" -v source="$source" '
+            -v date="$(date -u +%Y-%m-%d)" -v source="$compiled" '
             $1 != target { print; next }
             $2 > seconds { print; longer = 1 }
             END { if (!longer) print target, seconds, inputs, date, source }' | sort
@@ -95,7 +95,7 @@ report()
     fi
 }
 
-source=$(source_of_readers)
+compiled=$(source_of_readers)
 running='' count=0 # "TARGET:PID " of each, in the order of targets
 trap 'for target in $running; do kill "${target#*:}"; done; exit 1' INT TERM
 for target; do

@@ -291,16 +291,9 @@ static void forward_build(forward *f, const golden *g)
 static void forward_fill(const forward *f, const golden *g, gb_exec *exec)
 {
     gb_status status = {0};
-    uint32_t order[256];
-    float weights[256];
-    for (uint32_t s = 0; s < g->packed.count; s++)
-        for (uint32_t r = g->packed.starts[s]; r < g->packed.starts[s + 1]; r++) {
-            order[r] = r;
-            weights[r] = 1.0f / (float)(g->packed.starts[s + 1] - g->packed.starts[s]);
-        }
     MUST(gb_packed_fill(exec, &f->in, &g->packed, &g->m.config, 0, 0, &status));
     MUST(gb_rows_fill(exec, &f->cls, g->packed.starts, g->texts, &status));
-    MUST(gb_combination_fill(exec, &f->means, g->packed.starts, order, weights, &status));
+    MUST(gb_combination_fill_means(exec, &f->means, g->packed.starts, g->texts, &status));
 }
 
 static double output_differs(const golden *g, const forward *f, gb_exec *exec, uint64_t ticket,
