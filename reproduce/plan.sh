@@ -112,7 +112,7 @@ plan_sizes() # COLLECTION
 
 # In the place of step: prints a folder as the step would, and notes the cost where it was not noted
 # before. The folder's name stands for the whole command; beside it NAME.memory says how many bytes it
-# needs on the device and in memory.
+# needs on the device, in memory, and on the disk until it ends.
 plan_step() # COMMAND ARGUMENTS...
 {
     plan_name=$plan_dir/steps/$1-$(printf '%s' "$*" | cksum | tr ' ' -)
@@ -166,7 +166,7 @@ plan_training() # COMMAND ARGUMENTS...
         steps=$(((queries * $(plan_option epochs "$@") + batch - 1) / batch))
     fi
     ln -s "$(readlink -f "$(plan_option init "$@")")" "$plan_name"
-    with_words 'printf "%.0f 0\n", value["parameter_bytes"] + value["activation_bytes"]' >"$plan_name.memory"
+    with_words 'printf "%.0f 0 0\n", value["parameter_bytes"] + value["activation_bytes"]' >"$plan_name.memory"
     note_cost "$(with_words 'printf "train %.6g %.0f", steps * (value["flops"] + value["update_flops"]),
         value["parameter_bytes"] / 4' -v steps="$steps")"
     [ "$1" = finetune ] || [ -e "$plan_dir/training" ] || printf '%s\n' "$@" >"$plan_dir/training"
@@ -192,10 +192,12 @@ plan_encoding() # COMMAND ARGUMENTS...
         if (command == "mlm-loss") passages = value["sample"]
         search = 2 * passages * value["queries"] * value["width"]
         flops = passages * value["passage_flops"] + value["queries"] * value["query_flops"] + search
-        printf "%.6g %.0f %.0f", flops, value["queries"] * 5000, passages * value["width"] * 4' \
-        -v command="$1" -v sizes="$sizes")
-    printf '0 %s\n' "${encoding##* }" >"$plan_name.memory"
-    note_cost encode "${encoding% *}"
+        # A passage that was found takes 16 bytes in memory, of the search and of the run.
+        in_memory = value["queries"] * (value["width"] * 4 + depth * 16)
+        printf "%.6g %.0f 0 %.0f %.0f", flops, value["queries"] * 5000, in_memory, passages * value["width"] * 4' \
+        -v command="$1" -v sizes="$sizes" -v depth="$(plan_option depth "$@")")
+    printf '%s\n' "${encoding#* * }" >"$plan_name.memory"
+    note_cost encode "${encoding% * * *}"
     [ "$1 ${sizes%% *}" != 'evaluate 0' ] || [ -e "$plan_dir/evaluation" ] ||
         printf '%s\n' "${encoding%% *}" "$@" >"$plan_dir/evaluation"
 }
@@ -311,13 +313,14 @@ print_plan()
     function line(name,    text)
     {
         text = sprintf("%-14s %15s  device %s, memory %s, disk %s", name, duration(seconds[name]),
-            amount(device[name]), amount(memory[name]), amount(disk[name]))
+            amount(device[name]), amount(memory[name]), amount(disk[name] + jobs * passing[name]))
         if (download[name]) text = text ", download " amount(download[name])
         print text
     }
     function add(table, time, bytes) { seconds[table] += time / jobs; disk[table] += bytes }
-    function largest(table, on_device, in_memory)
+    function largest(table, on_device, in_memory, for_now)
     {
+        if (for_now > passing[table]) passing[table] = for_now
         if (on_device > device[table]) device[table] = on_device
         if (in_memory > memory[table]) memory[table] = in_memory
     }
@@ -326,7 +329,7 @@ print_plan()
         if ($2 == "train") add(table, $3 / rate + start, $4)
         if ($2 == "encode") add(table, $3 / rate + evaluation, $4)
         if ($2 == "host") add(table, $3 * $4, 0)
-        if ($2 == "memory") largest(table, $3, $4)
+        if ($2 == "memory") largest(table, $3, $4, $5)
         if ($2 == "data") wanted[table, $3] = 1
     }
     $1 == "-" { size[$3] = $4 * 1e6; next }

@@ -1,16 +1,12 @@
 /* gabbro encode: the step that writes vectors of a collection's passages or queries, all or a shard
  * of them. */
 #include "ranking.h"
+#include "vector_file.h"
 
-#include <gabbro/encoding.h>
 #include <gabbro/formats.h>
-#include <gabbro/npy.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char usage[] =
     "usage: gabbro encode --model MODEL --collection STEP --tokens STEP [options]\n\n"
@@ -21,8 +17,6 @@ static const char usage[] =
     "take one of several equal parts; a killed command goes on where it was. gabbro search reads "
     "the\n"
     "shards.\n";
-
-enum { CHUNK = 1024 }; /* texts between two places to go on from */
 
 typedef struct settings {
     const char *model, *collection, *tokens, *split; /* split NULL: passages */
@@ -55,91 +49,15 @@ static bool plan_job(job *j, const settings *o, const gb_collection *collection,
     return ok;
 }
 
-/* ---- what is kept while it works ---- */
-
-static bool write_at(int fd, const char *path, uint64_t offset, const void *bytes, size_t size,
-                     gb_status *status)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t put = GB_TRY_CALL(
-            pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done)));
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return gb_fail(status, GB_DATA, path, "free space on the disk, then run again",
-                           "cannot write: %s", strerror(errno));
-        done += (size_t)put;
-    }
-    return true;
-}
-
-/* Texts whose vectors are in the file, by resume/encoded. */
-static uint32_t encoded_before(const char *journal, int fd, const job *j, uint64_t row_bytes)
-{
-    char *text = gb_file_exists(journal) ? gb_read_file(journal, NULL, NULL) : NULL;
-    unsigned long count = text ? strtoul(text, NULL, 10) : 0;
-    free(text);
-    off_t size = lseek(fd, 0, SEEK_END);
-    bool there = count <= j->count && size >= 0 &&
-                 (uint64_t)size >= GB_NPY_HEADER + (uint64_t)count * row_bytes;
-    return there ? (uint32_t)count : 0;
-}
-
-static bool note_encoded(const char *journal, uint32_t count, gb_status *status)
-{
-    char text[16];
-    int length = snprintf(text, sizeof text, "%u\n", count);
-    return gb_write_file(journal, text, (size_t)length, status);
-}
-
-/* Encode from where it was to the end; the file is open. */
-static bool encode_rest(const job *j, gb_encoder *encoder, uint32_t width, int fd, const char *path,
-                        const char *journal, gb_status *status)
-{
-    uint64_t row_bytes = (uint64_t)width * sizeof(float);
-    char header[GB_NPY_HEADER];
-    uint32_t done = encoded_before(journal, fd, j, row_bytes);
-    float *vectors = gb_alloc(CHUNK, row_bytes, status);
-    gb_npy_header(j->count, width, header);
-    bool ok = vectors && write_at(fd, path, 0, header, sizeof header, status);
-    if (ok && done)
-        gb_log(GB_LOG_INFO, "%u of %u texts were encoded before", done, j->count);
-    gb_progress progress;
-    gb_progress_begin(&progress, "encode", "texts", j->count, done);
-    while (ok && done < j->count) {
-        uint32_t count = j->count - done < CHUNK ? j->count - done : CHUNK;
-        ok = gb_encoder_run(encoder, j->tokens, j->rows, j->first + done, count, NULL, vectors,
-                            status) &&
-             write_at(fd, path, GB_NPY_HEADER + done * row_bytes, vectors, count * row_bytes,
-                      status);
-        if (ok && GB_TRY_CALL(fdatasync(fd)))
-            ok = gb_fail(status, GB_DATA, path, "check the disk", "cannot write: %s",
-                         strerror(errno));
-        done += count;
-        ok = ok && note_encoded(journal, done, status);
-        gb_progress_update(&progress, done, NULL);
-    }
-    if (ok && GB_TRY_CALL(ftruncate(fd, (off_t)(GB_NPY_HEADER + j->count * row_bytes))))
-        ok = gb_fail(status, GB_DATA, path, NULL, "cannot write: %s", strerror(errno));
-    if (ok)
-        gb_progress_end(&progress, done, NULL);
-    free(vectors);
-    return ok;
-}
-
 static bool write_vectors(const step_run *run, const job *j, gb_encoder *encoder, uint32_t width,
                           gb_status *status)
 {
+    const vector_texts texts = {j->tokens, j->rows, j->first, j->count, "encode"};
     char *path = step_file(run, "vectors.npy", status);
     char *folder = path ? step_file(run, "resume", status) : NULL;
     char *journal = folder ? step_file(run, "resume/encoded", status) : NULL;
-    bool ok = journal && gb_make_dirs(folder, status);
-    int fd = ok ? GB_TRY_CALL(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) : -1;
-    if (ok && fd < 0)
-        ok = gb_fail(status, GB_DATA, path, NULL, "cannot open: %s", strerror(errno));
-    ok = ok && encode_rest(j, encoder, width, fd, path, journal, status);
-    if (fd >= 0 && close(fd) && ok)
-        ok = gb_fail(status, GB_DATA, path, NULL, "cannot write: %s", strerror(errno));
+    bool ok = journal && gb_make_dirs(folder, status) &&
+              vector_file_write(path, journal, &texts, encoder, width, status);
     free(path);
     free(folder);
     free(journal);

@@ -223,8 +223,8 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     ranking_dense dense = {0};
     bool fair, ok = collection && make_folders(step, status);
     if (ok && !o->bm25) {
-        gb_device *device = step_device(step, status);
-        ok = device && ranking_dense_open(&dense, device, o->model, o->tokens, status);
+        ok = step_device(step, status) &&
+             ranking_dense_open(&dense, step, "passages", o->model, o->tokens, status);
         if (ok)
             json_object_update_new(facts, step_device_facts(step));
     }

@@ -156,7 +156,7 @@ static bool rank(filter *f, const settings *o, step_run *run, gb_status *status)
     char *path = resume ? gb_path_join(status, resume, "queries.gbt") : NULL;
     bool ok = path && check_tokens(o, status) && gb_make_dirs(resume, status) &&
               step_device(run, status) &&
-              ranking_dense_open(&dense, run->device, o->retriever, o->tokens, status);
+              ranking_dense_open(&dense, run, "passages", o->retriever, o->tokens, status);
     if (ok) {
         uint32_t sep = gb_vocab_specials(dense.model.vocab).sep;
         queries = query_table(f, &dense.tokens, sep, path, status);

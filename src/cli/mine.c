@@ -22,12 +22,11 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
     gb_run run = {0};
     ranking_dense dense = {0};
     uint32_t *queries = NULL, count = 0;
-    gb_device *device = NULL;
     json_t *facts = NULL;
     bool ok = collection && ranking_queries(collection, split, NULL, &queries, &count, status);
     if (ok && model)
-        ok = (device = step_device(step, status)) &&
-             ranking_dense_open(&dense, device, model, tokens, status) &&
+        ok = step_device(step, status) &&
+             ranking_dense_open(&dense, step, "passages", model, tokens, status) &&
              ranking_dense_run(&dense, queries, count, depth, &run, status);
     else if (ok)
         ok = ranking_bm25(collection, queries, count, depth, &run, status);

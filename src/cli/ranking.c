@@ -1,4 +1,5 @@
 #include "ranking.h"
+#include "vector_file.h"
 
 #include <gabbro/formats.h>
 
@@ -48,17 +49,6 @@ bool ranking_queries(const gb_collection *collection, const char *split, gb_qrel
     return ok;
 }
 
-static bool encode(ranking_dense *dense, const gb_table *table, const uint32_t *rows,
-                   uint32_t count, uint32_t longest, const char *label, float **out,
-                   gb_status *status)
-{
-    gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
-    *out = gb_alloc((size_t)count * dense->model.config.hidden_size, sizeof **out, status);
-    return *out && gb_encode_sentences(dense->device, &dense->bert, dense->params, dense->values,
-                                       &dense->how, &specials, table, rows, count, longest, label,
-                                       *out, status);
-}
-
 bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *model_path,
                         const char *tokens_step, gb_status *status)
 {
@@ -80,13 +70,35 @@ bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *mod
     return ok;
 }
 
-bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *model_path,
-                        const char *tokens_step, gb_status *status)
+static bool encode_passages(ranking_dense *dense, const char *path, const char *journal,
+                            gb_status *status)
 {
-    if (!ranking_model_open(dense, device, model_path, tokens_step, status))
+    const vector_texts texts = {.tokens = dense->tokens.passages,
+                                .count = dense->passage_count,
+                                .label = "encode passages"};
+    gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
+    gb_encoder *encoder =
+        gb_encoder_create(dense->device, &dense->bert, dense->params, dense->values, &dense->how,
+                          &specials, dense->longest_passage, status);
+    bool ok = encoder && vector_file_write(path, journal, &texts, encoder,
+                                           dense->model.config.hidden_size, status);
+    gb_encoder_destroy(encoder);
+    return ok && (dense->passages = gb_npy_open(&path, 1, status));
+}
+
+bool ranking_dense_open(ranking_dense *dense, const step_run *step, const char *name,
+                        const char *model_path, const char *tokens_step, gb_status *status)
+{
+    if (!ranking_model_open(dense, step->device, model_path, tokens_step, status))
         return false;
-    bool ok = encode(dense, dense->tokens.passages, NULL, dense->passage_count,
-                     dense->longest_passage, "encode passages", &dense->passages, status);
+    char *folder = step_file(step, "resume", status);
+    char *path = folder ? gb_format(status, "%s/%s.npy", folder, name) : NULL;
+    char *journal = path ? gb_format(status, "%s/%s.encoded", folder, name) : NULL;
+    bool ok =
+        journal && gb_make_dirs(folder, status) && encode_passages(dense, path, journal, status);
+    free(folder);
+    free(path);
+    free(journal);
     if (!ok)
         ranking_dense_close(dense);
     return ok;
@@ -102,7 +114,7 @@ void ranking_dense_close(ranking_dense *dense)
     if (dense->model.folder)
         step_model_close(&dense->model);
     free(dense->values);
-    free(dense->passages);
+    gb_npy_close(dense->passages);
     *dense = (ranking_dense){0};
 }
 
@@ -111,16 +123,18 @@ bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t c
 {
     uint32_t k = depth < dense->passage_count ? depth : dense->passage_count;
     size_t cells = (size_t)count * k;
-    float *vectors = NULL, *scores = gb_alloc(cells, sizeof *scores, status);
+    uint32_t width = dense->model.config.hidden_size;
+    gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
+    float *vectors = gb_alloc((size_t)count * width, sizeof *vectors, status);
+    float *scores = gb_alloc(cells, sizeof *scores, status);
     uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
     gb_hit *hits = gb_alloc(k, sizeof *hits, status);
-    bool ok = scores && rows && hits &&
-              encode(dense, dense->tokens.queries, queries, count, dense->longest_query,
-                     "encode queries", &vectors, status);
-    uint32_t width = dense->model.config.hidden_size;
+    bool ok = vectors && scores && rows && hits &&
+              gb_encode_sentences(dense->device, &dense->bert, dense->params, dense->values,
+                                  &dense->how, &specials, dense->tokens.queries, queries, count,
+                                  dense->longest_query, "encode queries", vectors, status);
     gb_vectors query_vectors = {.rows = count, .width = width, .values = vectors};
-    gb_vectors passage_vectors = {
-        .rows = dense->passage_count, .width = width, .values = dense->passages};
+    gb_vectors passage_vectors = gb_npy_vectors(dense->passages);
     gb_search_params params = {.k = k};
     ok = ok &&
          gb_search(dense->device, &query_vectors, &passage_vectors, &params, rows, scores, status);

@@ -5,6 +5,7 @@
 
 #include "step.h"
 
+#include <gabbro/npy.h>
 #include <gabbro/retrieve.h>
 
 /* Index of "title text" of all passages, by Lucene's formula, k1 .9, b .4. */
@@ -27,14 +28,16 @@ typedef struct ranking_dense {
     gb_sentence_settings how;                /* its pooling */
     gb_tokens tokens;                        /* ids of the collection */
     uint32_t longest_query, longest_passage; /* tokens */
-    float *passages;                         /* [P, H] vectors, or NULL: only the model is open */
     uint32_t passage_count;                  /* P */
+    gb_npy *passages;                        /* their vectors, or NULL: only the model is open */
 } ranking_dense;
 /* The model and the tokens alone, without vectors. */
 bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *model_path,
                         const char *tokens_step, gb_status *status);
-bool ranking_dense_open(ranking_dense *dense, gb_device *device, const char *model_path,
-                        const char *tokens_step, gb_status *status);
+/* And encode the passages, into files of the step's resume folder that start with `name`: memory
+ * does not grow with the collection, and the step goes on there after a kill. */
+bool ranking_dense_open(ranking_dense *dense, const step_run *step, const char *name,
+                        const char *model_path, const char *tokens_step, gb_status *status);
 void ranking_dense_close(ranking_dense *dense);
 /* Exact inner-product search; lists are appended to run. */
 bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t count,

@@ -123,8 +123,11 @@ static bool add_point(points *p, const question *q, const ranking_dense *dense, 
     for (uint32_t i = 1; i < p->count; i++)
         if (p->passages[i] == passage)
             return true;
+    gb_vectors all = gb_npy_vectors(dense->passages);
+    const float *vector = all.read(all.context, passage, 1, status);
+    if (!vector)
+        return false;
     uint32_t at = p->count++;
-    const float *vector = dense->passages + (size_t)passage * width;
     double sum = 0;
     for (uint32_t k = 0; k < width; k++)
         sum += pow((double)vector[k] - (double)p->vectors[k], 2);
@@ -166,14 +169,16 @@ static bool collect(points *p, const question *q, ranking_dense *dense, const se
 }
 
 static bool map_model(gb_map *map, const settings *o, size_t index, const question *q,
-                      gb_device *device, gb_arena *arena, gb_status *status)
+                      const step_run *run, gb_arena *arena, gb_status *status)
 {
     ranking_dense dense = {0};
     points p = {0};
+    char name[32]; /* of this model's vectors */
+    snprintf(name, sizeof name, "passages-%zu", index);
     double *plane = NULL, *components = NULL, *shares = NULL;
     gb_tsne_params params = {o->perplexity, o->iterations, o->seed};
     bool ok =
-        ranking_dense_open(&dense, device, o->models.items[index], o->tokens, status) &&
+        ranking_dense_open(&dense, run, name, o->models.items[index], o->tokens, status) &&
         collect(&p, q, &dense, o, arena, status) &&
         (plane = gb_arena_alloc(arena, 2 * (size_t)p.count * sizeof *plane, status)) &&
         (components = gb_arena_alloc(arena, 3 * (size_t)p.count * sizeof *components, status)) &&
@@ -215,17 +220,16 @@ static bool run_step(step_run *run, const settings *o, gb_status *status)
 {
     question q = {.collection = step_collection_open(o->collection, status)};
     gb_arena *arena = gb_arena_create(1 << 20, status);
-    gb_device *device = q.collection && arena ? step_device(run, status) : NULL;
     gb_map maps[STEP_LIST_MOST] = {0};
     gb_text words = {0};
-    bool ok = device != NULL;
+    bool ok = q.collection && arena && step_device(run, status);
     if (ok) {
         q.split = split_of(q.collection, o);
         ok = gb_collection_qrels(q.collection, q.split, &q.qrels, status) &&
              choose_query(&q, o, status);
     }
     for (size_t m = 0; ok && m < o->models.count; m++)
-        ok = map_model(&maps[m], o, m, &q, device, arena, status);
+        ok = map_model(&maps[m], o, m, &q, run, arena, status);
     ok = ok && about(&q, o, &words, status) &&
          gb_map_write(maps, o->models.count, words.data, gb_step_path(run->step), status);
     if (ok) {

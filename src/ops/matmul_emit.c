@@ -11,7 +11,7 @@
 typedef struct cpu_tile {
     uint32_t rows, kstep; /* of a workgroup; depth of a step */
 } cpu_tile;
-static const cpu_tile cpu_texel = {16, 8}, cpu_buffer = {32, 4};
+static const cpu_tile cpu_texel = {16, 8}, cpu_buffer = {16, 4};
 
 /* Tiles of the shared-memory kernel, and small ones for small products. */
 typedef struct scalar_tile {

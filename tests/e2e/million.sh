@@ -1,7 +1,7 @@
 #!/bin/sh
 # Memory does not run away with the collection: a generated one of many short passages is imported,
 # tokenised, encoded and searched with a thousand queries under a limit of private memory. Encoded in
-# shards and searched, both killed on the way, it gives the vectors and the run of a quiet run.
+# shards, searched and evaluated, each killed on the way, it gives the vectors and runs of a quiet run.
 #   million.sh GABBRO PASSAGES MEGABYTES
 set -u
 . "$(dirname -- "$0")/../checks.sh"
@@ -75,6 +75,7 @@ limited "model" pretrain none --collection "$collection" --tokens "$tokens" --vo
     --steps 0 --layers 2 --hidden 32 --heads 2 --ffn 64
 model=$step
 limited "encoding and search" evaluate --model "$model" --collection "$collection" --tokens "$tokens"
+evaluated=$step
 expect "every query of the split that is kept for evaluation has its passages" found 500
 limited "BM25" bm25-run --collection "$collection" --split test --depth 100
 
@@ -125,6 +126,9 @@ killed search found search --queries "$queries" --passages "$1" --passages "$2" 
 limited "search of 3 shards" search --queries "$queries" --passages "$1" --passages "$2" \
     --passages "$3" --depth 100 --piece $((passages / 20 + 1))
 expect "three shards give the run of the whole" cmp "$run/run.trec" "$step/run.trec"
+killed evaluate passages.encoded evaluate --model "$model" --collection "$collection" --tokens "$tokens"
+limited "evaluation, killed before" evaluate --model "$model" --collection "$collection" --tokens "$tokens"
+expect "it gives the runs of the quiet one" diff -r "$evaluated/runs" "$step/runs"
 limited "merging" vectors --from "$1" --from "$2" --from "$3"
 expect "their vectors are those of the whole" cmp "$whole/vectors.npy" "$step/vectors.npy"
 expect "and their ids" cmp "$whole/ids.txt" "$step/ids.txt"

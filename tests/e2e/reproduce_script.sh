@@ -171,7 +171,7 @@ expect "it trains nothing but a sample" [ "$(grep -v -- --cost "$work/log" | cou
     grep -v -- --cost "$work/log" | grep -v 'pretrain none' | count '^pretrain' -)" = '0 6' ]
 run plan qac/table1 --scale paper --data "$work/nothing"
 expect "public collections need not be there" [ "$status" = 0 ]
-expect "but count in full: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 .* memory 0\.35 GB' "$work/stdout"
+expect "but count in full: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 .* memory 1\.6 GB' "$work/stdout"
 run qac/table1 --scale paper --data "$work/nothing" --out "$work/paper"
 expect "to be run they must be" [ "$status" = 3 ]
 expect "it says how" grep -q 'gabbro data fetch msmarco-passage-titles --to' "$work/stderr"
