@@ -454,11 +454,12 @@ few()
     )
 }
 
-# mine RETRIEVER: its run over the training queries
+# mine RETRIEVER: its run over the training queries. $spread: over ranks, which changes no result.
 mine()
 {
+    # shellcheck disable=SC2086 # a list of words
     step "mine, seed $seed" mine --model "$1" --collection "$collection" --tokens "$tokens" \
-        --split train --depth "$finetune_negative_depth"
+        --split train --depth "$finetune_negative_depth" $spread
 }
 
 # evaluate RETRIEVER | bm25: all measures on all evaluation splits
@@ -467,8 +468,9 @@ evaluate()
     if [ "$1" = bm25 ]; then
         step "evaluate bm25" evaluate --bm25 --collection "$collection" --depth "$search_depth"
     else
+        # shellcheck disable=SC2086 # a list of words
         step "evaluate, seed $seed" evaluate --model "$1" --collection "$collection" \
-            --tokens "$tokens" --depth "$search_depth"
+            --tokens "$tokens" --depth "$search_depth" $spread
     fi
 }
 
@@ -540,7 +542,7 @@ results_begin()
     # the table does not use are not in it, nor is the place of public collections, nor which rows are made.
     data_pattern=$(printf '%s' "$data_dir/" | sed 's/[][\\.*^$|]/\\&/g')
     recipe=$( (
-        seeds=42 only_rows='' step_flags='' rank_options=${rank_options:+--shares $shares}
+        seeds=42 only_rows='' step_flags='' spread='' rank_options=${rank_options:+--shares $shares}
         run_script yes
     ) | sed "s|$data_pattern||g" | cksum | tr ' ' -)
     [ "$dry_run" = no ] || return 0

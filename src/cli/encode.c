@@ -49,18 +49,13 @@ static bool plan_job(job *j, const settings *o, const gb_collection *collection,
     return ok;
 }
 
-static bool write_vectors(const step_run *run, const job *j, gb_encoder *encoder, uint32_t width,
+static bool write_vectors(step_run *run, const job *j, gb_encoder *encoder, uint32_t width,
                           gb_status *status)
 {
     const vector_texts texts = {j->tokens, j->rows, j->first, j->count, "encode"};
     char *path = step_file(run, "vectors.npy", status);
-    char *folder = path ? step_file(run, "resume", status) : NULL;
-    char *journal = folder ? step_file(run, "resume/encoded", status) : NULL;
-    bool ok = journal && gb_make_dirs(folder, status) &&
-              vector_file_write(path, journal, &texts, encoder, width, status);
+    bool ok = path && vector_file_write(run, path, "encoded", &texts, encoder, width, status);
     free(path);
-    free(folder);
-    free(journal);
     return ok;
 }
 
@@ -117,9 +112,10 @@ static bool make(step_run *run, const settings *o, gb_status *status)
                              : NULL;
     double start_s = gb_now_s();
     uint32_t width = model.model.config.hidden_size;
-    ok = encoder && write_vectors(run, &j, encoder, width, status) && write_ids(run, &j, status) &&
-         write_description(run, o, &j, width, status);
-    if (ok) {
+    ok = encoder && write_vectors(run, &j, encoder, width, status) &&
+         (!step_leads(run) ||
+          (write_ids(run, &j, status) && write_description(run, o, &j, width, status)));
+    if (ok && step_leads(run)) {
         json_t *facts = step_device_facts(run);
         json_object_set_new(facts, "texts", json_integer(j.count));
         gb_padding rows = gb_encoder_padding(encoder);
@@ -148,7 +144,7 @@ int gb_cli_encode(int argc, char **argv)
         {"shard-index", OPTION_U32, &o.shard, false, false, "which part, from 0 (0)"},
         {"shard-count", OPTION_U32, &o.shards, false, false, "parts in all (1)"},
         {0}};
-    step_run run = {.kind = "encode", .options = options};
+    step_run run = {.kind = "encode", .options = options, .divides = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
@@ -157,7 +153,7 @@ int gb_cli_encode(int argc, char **argv)
     if (ok && run.cost) {
         ranking_cost(o.collection, o.model, o.tokens, o.split, &status);
     } else if (ok && step_begin(&run, 1, true, NULL, &status)) {
-        if (gb_step_done(run.step))
+        if (step_there(&run))
             step_end(&run, NULL, &status);
         else
             make(&run, &o, &status);

@@ -153,12 +153,13 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
     snprintf(file, sizeof file, "runs/%s.trec", split);
     bool ok = ranking_queries(collection, split, &qrels, &queries, &count, status) &&
               (o->bm25 ? ranking_bm25(collection, queries, count, o->depth, &run, status)
-                       : ranking_dense_run(dense, queries, count, o->depth, &run, status)) &&
-              ranking_write(step, collection, &run, o->keep, file, status) &&
-              (!qrels.count || /* questions with answers alone */
-               (measure(step, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
-                measure(step, collection, split, &run, &qrels, FORM_TREC, metrics, status))) &&
-              measure_answers(step, collection, split, &run, metrics, status);
+                       : ranking_dense_run(dense, queries, count, o->depth, &run, status));
+    if (ok && step_leads(step))
+        ok = ranking_write(step, collection, &run, o->keep, file, status) &&
+             (!qrels.count || /* questions with answers alone */
+              (measure(step, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
+               measure(step, collection, split, &run, &qrels, FORM_TREC, metrics, status))) &&
+             measure_answers(step, collection, split, &run, metrics, status);
     if (ok && !strcmp(split, "dev"))
         diagnose(collection, &run, &qrels, facts);
     gb_run_free(&run);
@@ -221,7 +222,7 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     gb_collection *collection = step_collection_open(o->collection, status);
     json_t *metrics = json_object(), *facts = json_object();
     ranking_dense dense = {0};
-    bool fair, ok = collection && make_folders(step, status);
+    bool fair, ok = collection && (!step_leads(step) || make_folders(step, status));
     if (ok && !o->bm25) {
         ok = step_device(step, status) &&
              ranking_dense_open(&dense, step, "passages", o->model, o->tokens, status);
@@ -232,7 +233,9 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     for (char *split; ok && splits && (split = strsep(&rest, " "));)
         if (*split && (ok = fair_split(collection, split, &fair, status)) && fair)
             ok = evaluate_split(step, o, collection, &dense, split, metrics, facts, status);
-    ok = ok && splits && step_write_metrics(step, metrics, status) && step_end(step, facts, status);
+    ok = ok && splits &&
+         (!step_leads(step) ||
+          (step_write_metrics(step, metrics, status) && step_end(step, facts, status)));
     free(splits);
     ranking_dense_close(&dense);
     json_decref(metrics);
@@ -253,7 +256,7 @@ int gb_cli_evaluate(int argc, char **argv)
         {"depth", OPTION_U32, &o.depth, false, false, "passages a query that are measured (1000)"},
         {"keep", OPTION_U32, &o.keep, false, false, "of them written to runs/ (100)"},
         {0}};
-    step_run run = {.kind = "evaluate", .options = options};
+    step_run run = {.kind = "evaluate", .options = options, .divides = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
@@ -263,7 +266,7 @@ int gb_cli_evaluate(int argc, char **argv)
             gb_fail(&status, GB_USAGE, NULL, "see --help", "give --bm25, or --model with --tokens");
     bool begun =
         ok && !(run.cost && o.model) && step_begin(&run, 3, o.model != NULL, NULL, &status);
-    if (begun && gb_step_done(run.step))
+    if (begun && step_there(&run))
         step_end(&run, NULL, &status);
     else if (ok && run.cost && o.model)
         ranking_cost(o.collection, o.model, o.tokens, NULL, &status);

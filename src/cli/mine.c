@@ -30,8 +30,9 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
              ranking_dense_run(&dense, queries, count, depth, &run, status);
     else if (ok)
         ok = ranking_bm25(collection, queries, count, depth, &run, status);
-    ok = ok && ranking_write(step, collection, &run, depth, "run.trec", status) &&
-         (!model || (facts = step_device_facts(step))) && step_end(step, facts, status);
+    if (ok && step_leads(step))
+        ok = ranking_write(step, collection, &run, depth, "run.trec", status) &&
+             (!model || (facts = step_device_facts(step))) && step_end(step, facts, status);
     json_decref(facts);
     ranking_dense_close(&dense);
     gb_run_free(&run);
@@ -52,14 +53,14 @@ int gb_cli_mine(int argc, char **argv)
         {"split", OPTION_TEXT, &split, false, false, "queries to rank for (train)"},
         {"depth", OPTION_U32, &depth, false, false, "passages a query (200)"},
         {0}};
-    step_run run = {.kind = "mine", .options = options};
+    step_run run = {.kind = "mine", .options = options, .divides = true};
     int code;
     if (!step_parse(&run, argc, argv, mine_usage, NULL, &code, &status))
         return code;
     if (run.cost) {
         ranking_cost(collection, model, tokens, split, &status);
     } else if (step_begin(&run, 1, true, NULL, &status)) {
-        if (gb_step_done(run.step))
+        if (step_there(&run))
             step_end(&run, NULL, &status);
         else
             rank(&run, collection, model, tokens, split, depth, &status);

@@ -3,7 +3,7 @@
 
 #include <gabbro/formats.h>
 
-#include <gabbro/search.h>
+#include <gabbro/search_ranks.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *mod
     return ok;
 }
 
-static bool encode_passages(ranking_dense *dense, const char *path, const char *journal,
+static bool encode_passages(ranking_dense *dense, const char *path, const char *name,
                             gb_status *status)
 {
     const vector_texts texts = {.tokens = dense->tokens.passages,
@@ -80,25 +80,23 @@ static bool encode_passages(ranking_dense *dense, const char *path, const char *
     gb_encoder *encoder =
         gb_encoder_create(dense->device, &dense->bert, dense->params, dense->values, &dense->how,
                           &specials, dense->longest_passage, status);
-    bool ok = encoder && vector_file_write(path, journal, &texts, encoder,
+    bool ok = encoder && vector_file_write(dense->step, path, name, &texts, encoder,
                                            dense->model.config.hidden_size, status);
     gb_encoder_destroy(encoder);
     return ok && (dense->passages = gb_npy_open(&path, 1, status));
 }
 
-bool ranking_dense_open(ranking_dense *dense, const step_run *step, const char *name,
+bool ranking_dense_open(ranking_dense *dense, step_run *step, const char *name,
                         const char *model_path, const char *tokens_step, gb_status *status)
 {
     if (!ranking_model_open(dense, step->device, model_path, tokens_step, status))
         return false;
+    dense->step = step;
     char *folder = step_file(step, "resume", status);
     char *path = folder ? gb_format(status, "%s/%s.npy", folder, name) : NULL;
-    char *journal = path ? gb_format(status, "%s/%s.encoded", folder, name) : NULL;
-    bool ok =
-        journal && gb_make_dirs(folder, status) && encode_passages(dense, path, journal, status);
+    bool ok = path && gb_make_dirs(folder, status) && encode_passages(dense, path, name, status);
     free(folder);
     free(path);
-    free(journal);
     if (!ok)
         ranking_dense_close(dense);
     return ok;
@@ -136,8 +134,8 @@ bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t c
     gb_vectors query_vectors = {.rows = count, .width = width, .values = vectors};
     gb_vectors passage_vectors = gb_npy_vectors(dense->passages);
     gb_search_params params = {.k = k};
-    ok = ok &&
-         gb_search(dense->device, &query_vectors, &passage_vectors, &params, rows, scores, status);
+    ok = ok && gb_search_ranks(dense->step->ranks, dense->device, &query_vectors, &passage_vectors,
+                               &params, 0, NULL, rows, scores, status);
     for (uint32_t q = 0; ok && q < count; q++) {
         for (uint32_t i = 0; i < k; i++)
             hits[i] = (gb_hit){rows[(size_t)q * k + i], scores[(size_t)q * k + i]};

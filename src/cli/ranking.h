@@ -29,6 +29,7 @@ typedef struct ranking_dense {
     gb_tokens tokens;                        /* ids of the collection */
     uint32_t longest_query, longest_passage; /* tokens */
     uint32_t passage_count;                  /* P */
+    step_run *step;                          /* whose ranks share the work; not owned */
     gb_npy *passages;                        /* their vectors, or NULL: only the model is open */
 } ranking_dense;
 /* The model and the tokens alone, without vectors. */
@@ -36,7 +37,7 @@ bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *mod
                         const char *tokens_step, gb_status *status);
 /* And encode the passages, into files of the step's resume folder that start with `name`: memory
  * does not grow with the collection, and the step goes on there after a kill. */
-bool ranking_dense_open(ranking_dense *dense, const step_run *step, const char *name,
+bool ranking_dense_open(ranking_dense *dense, step_run *step, const char *name,
                         const char *model_path, const char *tokens_step, gb_status *status);
 void ranking_dense_close(ranking_dense *dense);
 /* Exact inner-product search; lists are appended to run. */

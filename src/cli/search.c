@@ -3,6 +3,7 @@
 
 #include <gabbro/ops.h>
 #include <gabbro/retrieve.h>
+#include <gabbro/search_ranks.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,15 +77,17 @@ static bool search(step_run *run, const settings *o, const vector_set *queries,
     uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
     float *scores = gb_alloc(cells, sizeof *scores, status);
     char *folder = step_file(run, "resume", status);
-    char *resume = folder ? step_file(run, "resume/found", status) : NULL;
+    char *resume = folder ? gb_format(status, "%s/found.%u-of-%u", folder,
+                                      gb_ranks_rank(run->ranks), gb_ranks_count(run->ranks))
+                          : NULL;
     gb_device *device = resume ? step_device(run, status) : NULL;
     gb_search_params params = {.k = k};
     double start_s = gb_now_s();
     bool ok = rows && scores && device && gb_make_dirs(folder, status) &&
-              gb_search_pieces(device, &queries->vectors, &passages->vectors, &params, o->piece,
-                               resume, rows, scores, status) &&
-              write_run(run, queries, passages, k, rows, scores, status);
-    if (ok) {
+              gb_search_ranks(run->ranks, device, &queries->vectors, &passages->vectors, &params,
+                              o->piece, resume, rows, scores, status) &&
+              (!step_leads(run) || write_run(run, queries, passages, k, rows, scores, status));
+    if (ok && step_leads(run)) {
         json_t *facts = step_device_facts(run);
         json_object_set_new(facts, "queries", json_integer(queries->vectors.rows));
         json_object_set_new(facts, "passages", json_integer(passages->vectors.rows));
@@ -122,14 +125,14 @@ int gb_cli_search(int argc, char **argv)
         {"piece", OPTION_U32, &o.piece, false, false,
          "passages between two places to go on from (131072); changes no result", true},
         {0}};
-    step_run run = {.kind = "search", .options = options};
+    step_run run = {.kind = "search", .options = options, .divides = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
     bool ok = (o.depth && o.piece) ||
               gb_fail(&status, GB_USAGE, NULL, NULL, "--depth and --piece are at least 1");
     if (ok && step_begin(&run, 1, true, NULL, &status)) {
-        if (gb_step_done(run.step))
+        if (step_there(&run))
             step_end(&run, NULL, &status);
         else
             make(&run, &o, &status);

@@ -49,12 +49,14 @@ static void print_help(const step_run *run, const char *usage)
     printf("  --%-22s %s\n", "quiet", "no progress");
     printf("  --%-22s %s\n", "no-wait", "exit with 76 while another process makes the step");
     printf("  --%-22s %s\n", "cost", "of steps that train or encode: print what it takes, and end");
-    if (!run->trains)
+    if (!run->trains && !run->divides)
         return;
     printf("\nSeveral devices or machines (docs/ranks.md); also under mpirun and srun:\n");
-    printf("  --%-22s %s\n", "ranks N", "processes that train together, started here by mpirun");
+    printf("  --%-22s %s\n", "ranks N", "processes that work together, started here by mpirun");
     printf("  --%-22s %s\n", "devices A,B",
            "theirs in turn, on each machine; one rank each without --ranks");
+    if (!run->trains)
+        return;
     printf("  --%-22s %s\n", "shares N",
            "of a batch, that ranks divide (8); results depend on it, not on ranks");
     printf("  --%-22s %s\n", "simulate-ranks N", "what N ranks do, in one process: the same bits");
@@ -87,10 +89,11 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
                                   {"cost", OPTION_FLAG, &run->cost, false, false, ""},
                                   {"help", OPTION_FLAG, &run->help, false, false, ""},
                                   {0}};
-    const step_option of_ranks[] = {
-        {"ranks", OPTION_U32, &run->how.count, false, false, ""},
+    const step_option of_ranks[] = {{"ranks", OPTION_U32, &run->how.count, false, false, ""},
+                                    {"devices", OPTION_TEXT, &run->how.devices, false, false, ""},
+                                    {0}};
+    const step_option of_shares[] = {
         {"simulate-ranks", OPTION_U32, &run->how.simulated, false, false, ""},
-        {"devices", OPTION_TEXT, &run->how.devices, false, false, ""},
         {"shares", OPTION_U32, &run->how.shares, false, false, ""},
         {0}};
     for (int i = 1; i < argc; i++) {
@@ -106,7 +109,8 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
         }
         const step_option *o = find_option(run->options, word + 2);
         o = o ? o : find_option(common, word + 2);
-        o = o || !run->trains ? o : find_option(of_ranks, word + 2);
+        o = o || !(run->trains || run->divides) ? o : find_option(of_ranks, word + 2);
+        o = o || !run->trains ? o : find_option(of_shares, word + 2);
         if (!o)
             return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: no option %s", argv[0], word);
         if (o->kind != OPTION_FLAG && i + 1 == argc)
@@ -167,7 +171,7 @@ bool step_parse(step_run *run, int argc, char **argv, const char *usage, const c
     if (run->quiet)
         gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
-    if (run->trains && !step_ranks_join(run, argv, status)) {
+    if ((run->trains || run->divides) && !step_ranks_join(run, argv, status)) {
         *exit_code = step_close(run, status);
         return false;
     }
@@ -296,7 +300,7 @@ int step_close(step_run *run, const gb_status *status)
 
 char *step_file(const step_run *run, const char *name, gb_status *status)
 {
-    return gb_path_join(status, gb_step_path(run->step), name);
+    return gb_path_join(status, run->folder ? run->folder : gb_step_path(run->step), name);
 }
 
 json_t *step_times(double seconds)

@@ -35,7 +35,7 @@ typedef struct step_option {
                               has its default, so that older steps keep their keys */
 } step_option;
 
-/* Options of a training by several ranks: --ranks, --simulate-ranks, --devices, --shares. */
+/* Options of several ranks: --ranks, --devices, and of a training --simulate-ranks and --shares. */
 typedef struct step_ranks {
     uint32_t count;      /* of processes to start; 0: as launched, else one */
     uint32_t simulated;  /* ranks that this process alone is */
@@ -56,11 +56,13 @@ typedef struct step_run {
     bool quiet, profile, help;  /* --quiet, --profile, --help */
     bool no_wait;               /* --no-wait */
     bool cost;                  /* --cost: say what the step takes, do nothing */
-    bool trains;                /* it can run as several ranks, see step_ranks.c */
+    bool trains;                /* it can run as several ranks that divide a batch */
+    bool divides;               /* as several ranks that divide its texts; see step_ranks.c */
     step_ranks how;             /* how many, and where */
     gb_ranks *ranks;            /* joined, or NULL */
     char *own_device;           /* of this rank, or NULL */
     bool there;                 /* of ranks: the step was there already */
+    char *folder;               /* of ranks but the first: the step's */
     bool with_rank_0;           /* of ranks: ends because rank 0 said why it cannot begin */
     gb_store *store;            /* open store */
     gb_step *step;              /* the step */
@@ -89,6 +91,8 @@ bool step_there(const step_run *run);
 /* Before the step begins: start the ranks, or join them where they were started, and settle the
  * number of shares and the own device. */
 bool step_ranks_join(step_run *run, char *const argv[], gb_status *status);
+/* Waits until all ranks have come here; alone at once. */
+bool step_ranks_wait(step_run *run, gb_status *status);
 /* Rank 0 began the step, or failed to: to all. */
 bool step_ranks_begun(step_run *run, const char *device, gb_status *status);
 /* The end of a rank, and where it failed of all of them. */
@@ -97,7 +101,7 @@ void step_ranks_close(step_run *run, const gb_status *status);
 bool step_end(step_run *run, const json_t *facts, gb_status *status);
 /* Close everything; exit code of status, which is printed. */
 int step_close(step_run *run, const gb_status *status);
-/* A path inside the step's folder; caller frees. */
+/* A path inside the step's folder, also for other ranks than the first; caller frees. */
 char *step_file(const step_run *run, const char *name, gb_status *status);
 /* metrics.json of the step: an object of measure -> number or {"value", ...}. */
 bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status);

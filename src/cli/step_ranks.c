@@ -1,6 +1,8 @@
-/* Steps that several ranks make together: rank 0 has the store, all of them train. */
+/* Steps that several ranks make together: rank 0 has the store, all of them train, encode, search.
+ */
 #include "step.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -89,9 +91,9 @@ bool step_ranks_join(step_run *run, char *const argv[], gb_status *status)
         return gb_fail(status, GB_USAGE, NULL, "leave --ranks out under a launcher",
                        "--ranks %u, but the launcher started %u processes", how->count, launched);
     uint32_t ranks = how->simulated ? how->simulated : launched > 1 ? launched : how->count;
-    if (ranks && !how->shares)
+    if (run->trains && ranks && !how->shares)
         how->shares = STEP_SHARES;
-    if (ranks > how->shares)
+    if (run->trains && ranks > how->shares)
         return gb_fail(status, GB_USAGE, NULL,
                        "give --shares of at least that number; it is part of the step's key",
                        "%u ranks cannot divide %u shares of a batch", ranks, how->shares);
@@ -104,8 +106,10 @@ bool step_ranks_join(step_run *run, char *const argv[], gb_status *status)
     gb_ranks_at(run->ranks, "%s", run->kind);
     if (!step_leads(run))
         gb_log_set_level(GB_LOG_WARN);
-    else if (run->ranks)
+    else if (run->ranks && run->trains)
         gb_log(GB_LOG_INFO, "%u ranks, %u shares of a batch", ranks, how->shares);
+    else if (run->ranks)
+        gb_log(GB_LOG_INFO, "%u ranks", ranks);
     return take_device(run, status);
 }
 
@@ -116,19 +120,30 @@ bool step_ranks_begun(step_run *run, const char *device, gb_status *status)
     struct {
         gb_code code; /* of rank 0 */
         bool there;   /* the step was */
-    } word = {status->code, run->step && gb_step_done(run->step)};
+        char folder[PATH_MAX];
+    } word = {status->code, run->step && gb_step_done(run->step), ""};
+    if (run->step)
+        snprintf(word.folder, sizeof word.folder, "%s", gb_step_path(run->step));
     gb_status lost = {0};
     if (!gb_ranks_broadcast(run->ranks, &word, sizeof word, &lost)) {
         *status = lost;
         return false;
     }
     run->there = word.there;
+    if (!step_leads(run) && !(run->folder = gb_strdup(word.folder, status)))
+        return false;
     if (word.code != GB_OK && !step_leads(run)) {
         run->with_rank_0 = true;
         return gb_fail(status, word.code, NULL, NULL, "rank 0 does not begin");
     }
     return word.code == GB_OK && (word.there || !device || /* bits are promised for one device */
                                   gb_ranks_agree(run->ranks, "the device", device, status));
+}
+
+bool step_ranks_wait(step_run *run, gb_status *status)
+{
+    bool nothing = false;
+    return gb_ranks_any(run->ranks, &nothing, status);
 }
 
 /* ---- the end ---- */
@@ -141,6 +156,7 @@ void step_ranks_close(step_run *run, const gb_status *status)
     bool together = run->with_rank_0 || (status->code == GB_INTERRUPTED && run->ranks &&
                                          strcmp(status->where, gb_ranks_name(run->ranks)) != 0);
     free(run->own_device);
+    free(run->folder);
     if (failed && launched && !together)
         sleep(AFTER_RANK_0_S);
     if (failed && (!launched || (run->ranks && !together))) {

@@ -169,7 +169,7 @@ static bool collect(points *p, const question *q, ranking_dense *dense, const se
 }
 
 static bool map_model(gb_map *map, const settings *o, size_t index, const question *q,
-                      const step_run *run, gb_arena *arena, gb_status *status)
+                      step_run *run, gb_arena *arena, gb_status *status)
 {
     ranking_dense dense = {0};
     points p = {0};

@@ -16,6 +16,7 @@ typedef struct vector_file {
     const char *path, *journal; /* see above */
     int fd;                     /* of path */
     uint64_t row_bytes;         /* of a vector */
+    uint64_t start, size;       /* bytes before the first of the texts; of the whole file */
 } vector_file;
 
 static bool write_at(const vector_file *f, uint64_t offset, const void *bytes, size_t size,
@@ -41,8 +42,7 @@ static uint32_t written_before(const vector_file *f, uint32_t total)
     unsigned long count = text ? strtoul(text, NULL, 10) : 0;
     free(text);
     off_t size = lseek(f->fd, 0, SEEK_END);
-    bool there =
-        count <= total && size >= 0 && (uint64_t)size >= GB_NPY_HEADER + count * f->row_bytes;
+    bool there = count <= total && size >= 0 && (uint64_t)size >= f->start + count * f->row_bytes;
     return there ? (uint32_t)count : 0;
 }
 
@@ -58,13 +58,11 @@ static bool keep(const vector_file *f, uint32_t count, gb_status *status)
 }
 
 static bool write_rest(const vector_file *f, const vector_texts *texts, gb_encoder *encoder,
-                       uint32_t width, gb_status *status)
+                       gb_status *status)
 {
-    char header[GB_NPY_HEADER];
     uint32_t done = written_before(f, texts->count);
     float *vectors = gb_alloc(CHUNK, f->row_bytes, status);
-    gb_npy_header(texts->count, width, header);
-    bool ok = vectors && write_at(f, 0, header, sizeof header, status);
+    bool ok = vectors != NULL;
     if (ok && done)
         gb_log(GB_LOG_INFO, "%u of %u texts were encoded before", done, texts->count);
     double kept_s = gb_now_s();
@@ -75,7 +73,7 @@ static bool write_rest(const vector_file *f, const vector_texts *texts, gb_encod
         ok =
             gb_encoder_run(encoder, texts->tokens, texts->rows, texts->first + done, count, NULL,
                            vectors, status) &&
-            write_at(f, GB_NPY_HEADER + done * f->row_bytes, vectors, count * f->row_bytes, status);
+            write_at(f, f->start + done * f->row_bytes, vectors, count * f->row_bytes, status);
         done += count;
         if (ok && (done == texts->count || gb_now_s() - kept_s >= kept_every)) {
             ok = keep(f, done, status);
@@ -83,8 +81,7 @@ static bool write_rest(const vector_file *f, const vector_texts *texts, gb_encod
         }
         gb_progress_update(&progress, done, NULL);
     }
-    uint64_t size = GB_NPY_HEADER + texts->count * f->row_bytes;
-    if (ok && GB_TRY_CALL(ftruncate(f->fd, (off_t)size)))
+    if (ok && GB_TRY_CALL(ftruncate(f->fd, (off_t)f->size)))
         ok = gb_fail(status, GB_DATA, f->path, NULL, "cannot write: %s", strerror(errno));
     if (ok)
         gb_progress_end(&progress, done, NULL);
@@ -92,16 +89,42 @@ static bool write_rest(const vector_file *f, const vector_texts *texts, gb_encod
     return ok;
 }
 
-bool vector_file_write(const char *path, const char *journal, const vector_texts *texts,
-                       gb_encoder *encoder, uint32_t width, gb_status *status)
+/* Of one rank: the rows `at`, at + 1 ... of the file. */
+static bool write_part(const char *path, const char *journal, const vector_texts *texts,
+                       uint32_t rows, uint32_t at, gb_encoder *encoder, uint32_t width,
+                       gb_status *status)
 {
-    vector_file f = {
-        .path = path, .journal = journal, .row_bytes = (uint64_t)width * sizeof(float)};
+    uint64_t row_bytes = (uint64_t)width * sizeof(float);
+    vector_file f = {.path = path,
+                     .journal = journal,
+                     .row_bytes = row_bytes,
+                     .start = GB_NPY_HEADER + at * row_bytes,
+                     .size = GB_NPY_HEADER + rows * row_bytes};
+    char header[GB_NPY_HEADER];
+    gb_npy_header(rows, width, header);
     f.fd = GB_TRY_CALL(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (f.fd < 0)
         return gb_fail(status, GB_DATA, path, NULL, "cannot open: %s", strerror(errno));
-    bool ok = write_rest(&f, texts, encoder, width, status);
+    bool ok =
+        write_at(&f, 0, header, sizeof header, status) && write_rest(&f, texts, encoder, status);
     if (close(f.fd) && ok)
         ok = gb_fail(status, GB_DATA, path, NULL, "cannot write: %s", strerror(errno));
+    return ok;
+}
+
+bool vector_file_write(step_run *run, const char *path, const char *name, const vector_texts *texts,
+                       gb_encoder *encoder, uint32_t width, gb_status *status)
+{
+    uint32_t rank = gb_ranks_rank(run->ranks), ranks = gb_ranks_count(run->ranks), at;
+    vector_texts part = *texts;
+    gb_ranks_range(rank, ranks, texts->count, &at, &part.count);
+    part.first += at;
+    char *folder = step_file(run, "resume", status);
+    char *journal = folder ? gb_format(status, "%s/%s.%u-of-%u", folder, name, rank, ranks) : NULL;
+    bool ok = journal && gb_make_dirs(folder, status) &&
+              write_part(path, journal, &part, texts->count, at, encoder, width, status) &&
+              step_ranks_wait(run, status);
+    free(folder);
+    free(journal);
     return ok;
 }

@@ -2,7 +2,7 @@
 #ifndef CLI_VECTOR_FILE_H
 #define CLI_VECTOR_FILE_H
 
-#include "cli.h"
+#include "step.h"
 
 #include <gabbro/encoding.h>
 
@@ -14,9 +14,11 @@ typedef struct vector_texts {
     const char *label;      /* of the progress line */
 } vector_texts;
 
-/* The texts' vectors as .npy (float32) [count, width] at `path`. How many are there is kept in the
- * file `journal`, from which the next call with the same texts and model goes on. */
-bool vector_file_write(const char *path, const char *journal, const vector_texts *texts,
+/* The texts' vectors as .npy [count, width] (float32) at `path`. Every rank encodes its part of
+ * them; the file is whole when they return. How far each is is kept in the step's resume folder, in
+ * files that start with `name`: the next call with the same texts, model and number of ranks goes
+ * on. */
+bool vector_file_write(step_run *run, const char *path, const char *name, const vector_texts *texts,
                        gb_encoder *encoder, uint32_t width, gb_status *status);
 
 #endif

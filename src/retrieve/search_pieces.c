@@ -1,47 +1,14 @@
 /* Search in pieces of the passages: what was found in one is merged with what was found before, and
  * kept, so that a killed search goes on behind the last piece. */
+#include "found.h"
+
 #include <gabbro/ops.h>
-#include <gabbro/search.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char magic[8] = {'G', 'A', 'B', 'F', 'I', 'N', 'D', '1'};
-
-/* Rows of all passages that are one piece. */
-typedef struct window {
-    const gb_vectors *all; /* passages */
-    uint32_t first;        /* row of the piece's first */
-} window;
-
-static const float *read_window(void *context, uint32_t first, uint32_t count, gb_status *status)
-{
-    const window *w = context;
-    return w->all->read(w->all->context, w->first + first, count, status);
-}
-
-static bool better(float a, float b)
-{
-    return !isnan(a) && (isnan(b) || a > b);
-}
-
-/* The best k of two falling lists into the first; among equal scores the first list's come first,
- * whose rows are lower. Rows of the second count from `base`. room [k]. */
-static void merge(uint32_t *rows, float *scores, const uint32_t *new_rows, const float *new_scores,
-                  uint32_t base, uint32_t k, uint32_t *room_rows, float *room_scores)
-{
-    for (uint32_t i = 0, a = 0, b = 0; i < k; i++) {
-        bool old =
-            new_rows[b] == GB_NO_ROW || (rows[a] != GB_NO_ROW && !better(new_scores[b], scores[a]));
-        room_rows[i] = old ? rows[a] : base + new_rows[b];
-        room_scores[i] = old ? scores[a] : new_scores[b];
-        a += old;
-        b += !old;
-    }
-    memcpy(rows, room_rows, k * sizeof *rows);
-    memcpy(scores, room_scores, k * sizeof *scores);
-}
 
 static bool keep(const char *resume, uint32_t seen, size_t cells, const uint32_t *rows,
                  const float *scores, gb_status *status)
@@ -86,20 +53,14 @@ static bool search_piece(gb_device *device, const gb_vectors *queries, const gb_
 {
     uint32_t k = params->k;
     size_t cells = (size_t)queries->rows * k;
-    window w = {.all = passages, .first = first};
-    gb_vectors piece = {.rows = count, .width = passages->width};
-    if (passages->values) {
-        piece.values = passages->values + (size_t)first * passages->width;
-    } else {
-        piece.read = read_window;
-        piece.context = &w;
-    }
+    found_window w;
+    gb_vectors piece = found_in(&w, passages, first, count);
     if (!gb_search(device, queries, &piece, params, room_rows, room_scores, status))
         return false;
     for (uint32_t q = 0; q < queries->rows; q++) {
         size_t at = (size_t)q * k;
-        merge(rows + at, scores + at, room_rows + at, room_scores + at, first, k, room_rows + cells,
-              room_scores + cells);
+        found_merge(rows + at, scores + at, room_rows + at, room_scores + at, first, k,
+                    room_rows + cells, room_scores + cells);
     }
     return true;
 }

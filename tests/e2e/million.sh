@@ -114,19 +114,19 @@ killed() # KIND NAME COMMAND...: with SIGKILL once resume/NAME is there
 
 GABBRO_STORE=$work/killed
 # shellcheck disable=SC2086
-killed encode encoded $encode --shard-index 1 --shard-count 3
+killed encode encoded.0-of-1 $encode --shard-index 1 --shard-count 3
 set --
 for shard in 2 0 1; do
     # shellcheck disable=SC2086
     limited "shard $shard of 3" $encode --shard-index $shard --shard-count 3
     set -- "$@" "$step"
 done
-killed search found search --queries "$queries" --passages "$1" --passages "$2" --passages "$3" \
+killed search found.0-of-1 search --queries "$queries" --passages "$1" --passages "$2" --passages "$3" \
     --depth 100 --piece $((passages / 20 + 1))
 limited "search of 3 shards" search --queries "$queries" --passages "$1" --passages "$2" \
     --passages "$3" --depth 100 --piece $((passages / 20 + 1))
 expect "three shards give the run of the whole" cmp "$run/run.trec" "$step/run.trec"
-killed evaluate passages.encoded evaluate --model "$model" --collection "$collection" --tokens "$tokens"
+killed evaluate passages.0-of-1 evaluate --model "$model" --collection "$collection" --tokens "$tokens"
 limited "evaluation, killed before" evaluate --model "$model" --collection "$collection" --tokens "$tokens"
 expect "it gives the runs of the quiet one" diff -r "$evaluated/runs" "$step/runs"
 limited "merging" vectors --from "$1" --from "$2" --from "$3"

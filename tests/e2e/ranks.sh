@@ -110,6 +110,23 @@ if [ -n "$full" ]; then
     compare_ranks "fine-tuning" "2 4" $finetune
 fi
 
+# divided WHAT COMMAND...: its texts or vectors by 2 ranks, as by one process
+divided()
+{
+    what=$1
+    shift
+    made alone "$@" || return
+    alone=$step
+    made together "$@" --ranks 2 && same_files "$what, 2 ranks" "$step" "$alone"
+}
+
+texts="--model $encoder --collection $collection --tokens $tokens"
+divided "vectors of queries" encode $texts --split train
+queries=$alone
+divided "vectors of passages" encode $texts
+divided "search" search --queries "$queries" --passages "$alone" --depth 9
+divided "mining" mine $texts --depth 9
+
 code=0
 "$GABBRO" $mlm --ranks 9 >step 2>said || code=$?
 expect "more ranks than shares are a wrong command ($code)" [ $code = 2 ]

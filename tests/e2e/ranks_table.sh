@@ -37,6 +37,7 @@ table one '' '--simulate-ranks 4'
 table two 'mpirun --oversubscribe -n 2' ''
 same "table1 under mpirun, 2 ranks" two
 expect "its trainings ran as 2 ranks" grep -q '^gabbro: 2 ranks' "$work/two.stderr"
+expect "and its evaluations" grep -q '^gabbro: 2 ranks$' "$work/two.stderr"
 table four '' '--ranks 4'
 same "table1, 4 ranks" four
 checks_end

@@ -16,7 +16,7 @@ breaches()
         of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room
         of_header["products"] = of_header["packed"] = "ops"
         of_header["padding"] = of_header["upload"] = "tape"
-        of_header["search"] = of_header["npy"] = "retrieve"
+        of_header["search"] = of_header["search_ranks"] = of_header["npy"] = "retrieve"
         of_header["language"] = of_header["encoding"] = "nn"
         of_header["unpack"] = "base"
         of_header["formats"] = "data"
