@@ -70,10 +70,9 @@ static bool write_rest(const vector_file *f, const vector_texts *texts, gb_encod
     gb_progress_begin(&progress, texts->label, "texts", texts->count, done);
     while (ok && done < texts->count) {
         uint32_t count = texts->count - done < CHUNK ? texts->count - done : CHUNK;
-        ok =
-            gb_encoder_run(encoder, texts->tokens, texts->rows, texts->first + done, count, NULL,
-                           vectors, status) &&
-            write_at(f, f->start + done * f->row_bytes, vectors, count * f->row_bytes, status);
+        ok = gb_encoder_run(encoder, texts->tokens, texts->rows, texts->first + done, count, NULL,
+                            vectors, status) &&
+             write_at(f, f->start + done * f->row_bytes, vectors, count * f->row_bytes, status);
         done += count;
         if (ok && (done == texts->count || gb_now_s() - kept_s >= kept_every)) {
             ok = keep(f, done, status);
