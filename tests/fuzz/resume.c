@@ -1,6 +1,7 @@
 /* What a killed search had found: taken up only where all of it can be true. */
 #include "fuzz.h"
 
+#include "../../src/retrieve/found.c"
 #include "../../src/retrieve/search_pieces.c"
 
 enum { QUERIES = 2, BEST = 2, PASSAGES = 5 };
