@@ -234,7 +234,8 @@ count_tables() # FOLDER TABLES
 # ---- how fast this device is ---------------------------------------------------------------------------
 
 # Arithmetic a second of a short training: the first one that was counted, its batch made so small that a
-# step takes seconds at most, repeated for some seconds. Prints that and the seconds to start one.
+# step takes seconds at most, repeated for some seconds. Prints that, the seconds to start one, the most memory
+# that it took, and what is counted of it as the device's.
 measure_training()
 {
     set --
@@ -255,7 +256,9 @@ measure_training()
         steps=${took##* }
         [ "$steps" != 0 ] || break
     done
-    printf '%s\n' "${took% *}"
+    peak=$(step_number peak_resident_bytes "$made")
+    printf '%s %s %s\n' "${took% *}" "${peak:-0}" \
+        "$(with_words 'printf "%.0f", value["parameter_bytes"] + value["activation_bytes"]')"
 }
 
 # Seconds of an evaluation beside its arithmetic: measures and files. Of a stand-in they are not known.
@@ -284,16 +287,18 @@ plan() # TABLES
     seeds=${seeds%% *} job=0
     say "counting what the tables take"
     count_tables "$plan_root" "$@"
-    rate='1 0' evaluation=0
+    rate='1 0 0 0' evaluation=0 program=0 on_host=0
     if [ -e "$plan_root/training" ]; then
-       say "measuring how fast the device is${LP_NUM_THREADS:+, $jobs steps at once}"
+        say "measuring how fast the device is${LP_NUM_THREADS:+, $jobs steps at once}"
         # The others only keep the device as busy as it will be.
         while [ $((job += 1)) -lt "$jobs" ]; do
             GABBRO_STORE=$plan_root/store.$job measure_training >/dev/null &
         done
         rate=$(measure_training) || exit
         wait
-       evaluation=$(measure_evaluation "${rate% *}") || exit
+        evaluation=$(measure_evaluation "${rate%% *}") || exit
+        [ "$("$gabbro" doctor --type 2>/dev/null || true)" != cpu ] || on_host=1
+        program=$(echo "$rate" | awk -v on_host="$on_host" '{ print $3 - (on_host ? $4 : 0) }')
     fi
     "$gabbro" data list 2>/dev/null | awk '{ print "- size", $1, $2 }' >>"$plan_root/costs"
     print_plan <"$plan_root/costs"
@@ -301,7 +306,10 @@ plan() # TABLES
 
 print_plan()
 {
-    awk -v jobs="$jobs" -v rate="${rate% *}" -v start="${rate#* }" -v evaluation="$evaluation" '
+    # shellcheck disable=SC2086 # words
+    set -- $rate
+    awk -v jobs="$jobs" -v rate="$1" -v start="$2" -v evaluation="$evaluation" -v program="$program" \
+        -v on_host="$on_host" '
     function amount(bytes) { return sprintf(bytes < 1e9 ? "%.2f GB" : "%.1f GB", bytes / 1e9) }
     function duration(time)
     {
@@ -313,7 +321,7 @@ print_plan()
     function line(name,    text)
     {
         text = sprintf("%-14s %15s  device %s, memory %s, disk %s", name, duration(seconds[name]),
-            amount(device[name]), amount(memory[name]), amount(disk[name] + jobs * passing[name]))
+            amount(device[name]), amount(jobs * memory[name]), amount(disk[name] + jobs * passing[name]))
         if (download[name]) text = text ", download " amount(download[name])
         print text
     }
@@ -322,6 +330,7 @@ print_plan()
     {
         if (for_now > passing[table]) passing[table] = for_now
         if (on_device > device[table]) device[table] = on_device
+        in_memory += program + on_host * on_device # a CPU device has the memory of the host
         if (in_memory > memory[table]) memory[table] = in_memory
     }
     function take(table)

@@ -166,12 +166,12 @@ expect "a collection of one's own, the extractive one" \
 run plan table1
 expect "a plan succeeds" [ "$status" = 0 ]
 expect "it multiplies: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 *3\.8 minutes' "$work/stdout"
-expect "it says what it needs" grep -q '^qac/table1 .* device 8\.0 GB, memory 0\.00 GB, disk 17\.0 GB' "$work/stdout"
+expect "it says what it needs" grep -q '^qac/table1 .* device 8\.0 GB, memory 0\.20 GB, disk 17\.0 GB' "$work/stdout"
 expect "it trains nothing but a sample" [ "$(grep -v -- --cost "$work/log" | count '^finetune' -) $(
     grep -v -- --cost "$work/log" | grep -v 'pretrain none' | count '^pretrain' -)" = '0 6' ]
 run plan qac/table1 --scale paper --data "$work/nothing"
 expect "public collections need not be there" [ "$status" = 0 ]
-expect "but count in full: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 .* memory 1\.6 GB' "$work/stdout"
+expect "but count in full: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 .* memory 1\.8 GB' "$work/stdout"
 run qac/table1 --scale paper --data "$work/nothing" --out "$work/paper"
 expect "to be run they must be" [ "$status" = 3 ]
 expect "it says how" grep -q 'gabbro data fetch msmarco-passage-titles --to' "$work/stderr"
