@@ -368,7 +368,7 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
 
 /* What a training takes. */
 typedef struct gb_train_cost {
-    double flops;              /* arithmetic of a step but for the update, mean */
+    double flops;              /* arithmetic of a step in one piece but for the update, mean */
     double update_flops;       /* of AdamW */
     uint64_t activation_bytes; /* activations and inputs on the device, of the largest batch */
     uint32_t texts;            /* of the last batch, as the task cuts it; 0: it cannot be cut */

@@ -168,46 +168,6 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
     return ok;
 }
 
-/* Queries of a split, ascending; none when there is no such split. free(*queries). */
-static bool split_queries(const gb_collection *collection, const char *split, uint32_t **queries,
-                          uint32_t *count, gb_status *status)
-{
-    *queries = NULL;
-    *count = 0;
-    return !gb_collection_has_split(collection, split) ||
-           ranking_queries(collection, split, NULL, queries, count, status);
-}
-
-/* Does the split hold all training queries? So it does where the training split was cut out of it;
- * measured on, it would show what was learnt by heart. */
-static bool holds_training(const gb_collection *collection, const char *split, bool *holds,
-                           gb_status *status)
-{
-    uint32_t *trained = NULL, *asked = NULL, trained_count, asked_count, found = 0;
-    bool ok = split_queries(collection, "train", &trained, &trained_count, status) &&
-              split_queries(collection, split, &asked, &asked_count, status);
-    for (uint32_t i = 0; ok && i < asked_count && found < trained_count; i++)
-        found += asked[i] == trained[found];
-    *holds = ok && trained_count && found == trained_count;
-    free(trained);
-    free(asked);
-    return ok;
-}
-
-/* A split that can judge a model. */
-static bool fair_split(const gb_collection *collection, const char *split, bool *fair,
-                       gb_status *status)
-{
-    bool held = false;
-    *fair = strcmp(split, "train") != 0;
-    if (*fair && !holds_training(collection, split, &held, status))
-        return false;
-    if (held)
-        gb_log(GB_LOG_INFO, "split %s is left out: it holds the training queries", split);
-    *fair = *fair && !held;
-    return true;
-}
-
 static bool make_folders(const step_run *step, gb_status *status)
 {
     char *runs = step_file(step, "runs", status), *values = step_file(step, "per-query", status);
@@ -231,7 +191,7 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     }
     char *splits = ok ? gb_strdup(collection->splits, status) : NULL, *rest = splits;
     for (char *split; ok && splits && (split = strsep(&rest, " "));)
-        if (*split && (ok = fair_split(collection, split, &fair, status)) && fair)
+        if (*split && (ok = ranking_judges(collection, split, &fair, status)) && fair)
             ok = evaluate_split(step, o, collection, &dense, split, metrics, facts, status);
     ok = ok && splits &&
          (!step_leads(step) ||

@@ -49,6 +49,45 @@ bool ranking_queries(const gb_collection *collection, const char *split, gb_qrel
     return ok;
 }
 
+/* Queries of a split, ascending; none when there is no such split. free(*queries). */
+static bool split_queries(const gb_collection *collection, const char *split, uint32_t **queries,
+                          uint32_t *count, gb_status *status)
+{
+    *queries = NULL;
+    *count = 0;
+    return !gb_collection_has_split(collection, split) ||
+           ranking_queries(collection, split, NULL, queries, count, status);
+}
+
+/* Does the split hold all training queries? So it does where the training split was cut out of it;
+ * measured on, it would show what was learnt by heart. */
+static bool holds_training(const gb_collection *collection, const char *split, bool *holds,
+                           gb_status *status)
+{
+    uint32_t *trained = NULL, *asked = NULL, trained_count, asked_count, found = 0;
+    bool ok = split_queries(collection, "train", &trained, &trained_count, status) &&
+              split_queries(collection, split, &asked, &asked_count, status);
+    for (uint32_t i = 0; ok && i < asked_count && found < trained_count; i++)
+        found += asked[i] == trained[found];
+    *holds = ok && trained_count && found == trained_count;
+    free(trained);
+    free(asked);
+    return ok;
+}
+
+bool ranking_judges(const gb_collection *collection, const char *split, bool *fair,
+                    gb_status *status)
+{
+    bool held = false;
+    *fair = strcmp(split, "train") != 0;
+    if (*fair && !holds_training(collection, split, &held, status))
+        return false;
+    if (held)
+        gb_log(GB_LOG_INFO, "split %s is left out: it holds the training queries", split);
+    *fair = *fair && !held;
+    return true;
+}
+
 bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *model_path,
                         const char *tokens_step, gb_status *status)
 {
@@ -148,7 +187,7 @@ bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t c
     return ok;
 }
 
-/* Queries of a split, or of all splits that measure. */
+/* Queries of a split, or of all that judge a model. */
 static bool count_queries(const gb_collection *collection, const char *wanted, uint32_t *count,
                           gb_status *status)
 {
@@ -156,7 +195,10 @@ static bool count_queries(const gb_collection *collection, const char *wanted, u
     bool ok = splits != NULL;
     for (char *split; ok && (split = strsep(&rest, " "));) {
         uint32_t *queries = NULL, found = 0;
-        if (!*split || (wanted ? strcmp(split, wanted) != 0 : !strcmp(split, "train")))
+        bool counts = *split && wanted && !strcmp(split, wanted);
+        if (*split && !wanted)
+            ok = ranking_judges(collection, split, &counts, status);
+        if (!ok || !counts)
             continue;
         ok = ranking_queries(collection, split, NULL, &queries, &found, status);
         *count += found;

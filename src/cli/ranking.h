@@ -14,6 +14,10 @@ gb_bm25 *ranking_index(const gb_collection *collection, gb_status *status);
  * (free(qrels->rows)). */
 bool ranking_queries(const gb_collection *collection, const char *split, gb_qrels *qrels,
                      uint32_t **queries, uint32_t *count, gb_status *status);
+/* Whether a split can judge a model: not the training split, nor one that holds all its queries, as
+ * there is where the training split was cut out of it. */
+bool ranking_judges(const gb_collection *collection, const char *split, bool *fair,
+                    gb_status *status);
 /* By that index. Lists are appended to run. */
 bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint32_t count,
                   uint32_t depth, gb_run *run, gb_status *status);
@@ -44,8 +48,8 @@ void ranking_dense_close(ranking_dense *dense);
 bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t count,
                        uint32_t depth, gb_run *run, gb_status *status);
 
-/* --cost: prints NAME=NUMBER words: texts of the collection, queries of the split (NULL: of all but
- * train), and the arithmetic of encoding one of each; width is that of the vectors. */
+/* --cost: prints NAME=NUMBER words: texts of the collection, queries of the split (NULL: of all
+ * that judge a model), and the arithmetic of encoding one of each; width is that of the vectors. */
 bool ranking_cost(const char *collection_step, const char *model_path, const char *tokens_step,
                   const char *split, gb_status *status);
 

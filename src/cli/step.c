@@ -366,8 +366,12 @@ bool step_train_cost(const gb_task *task, const gb_train_params *params, uint32_
     gb_train_cost cost;
     if (!gb_train_estimate(task, params, 2, &cost, status))
         return false;
-    double at_once =
-        params->micro_batch && cost.texts ? (double)params->micro_batch / cost.texts * part : batch;
+    double texts = (double)cost.texts * batch / part, at_once = batch;
+    bool cut = params->micro_batch && params->micro_batch < texts;
+    if (cut)
+        at_once *= params->micro_batch / texts;
+    if ((cut || params->shares) && task->cut.vectors)
+        cost.flops *= 4. / 3; /* vectors first, forward only */
     printf("steps=%u batch=%u part=%u flops=%.6g update_flops=%.6g activation_bytes=%.0f "
            "parameter_bytes=%llu\n",
            params->schedule.steps, batch, part, cost.flops * batch / part, cost.update_flops,

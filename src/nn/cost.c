@@ -69,8 +69,6 @@ bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint3
     cost->flops /= batches ? batches : 1;
     if (batches && task->cut.count)
         cost->texts = task->cut.count(task->self);
-    if ((params->micro_batch || params->shares) && task->cut.vectors)
-        cost->flops *= 4. / 3; /* vectors first, forward only */
     return add_update(params, cost, status);
 }
 

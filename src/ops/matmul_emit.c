@@ -4,8 +4,9 @@
 #include <gabbro/products.h>
 #include <gabbro/tiles.h>
 
-/* Tiles of the cpu kernel, rows x (lanes * 8) columns, measured best on lavapipe: with operands
- * read as texels, and from storage buffers. */
+/* Tiles of the cpu kernel, rows x (lanes * 8) columns, measured on lavapipe: best with operands
+ * read as texels; from storage buffers, {32, 4} is faster on Mesa 22.3, but slower on 25.0, where
+ * its compiler takes a minute for the products of a layer. */
 #define CPU_LANES 8
 #define CPU_COLS4 2
 typedef struct cpu_tile {
