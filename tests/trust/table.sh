@@ -104,7 +104,7 @@ all()
         apart fuzz 104
         awk -F '\t' -v OFS='\t' 'NR > 1 {
             print 105, "The longest fuzzing of each reader, recorded",
-                "reader of " $1 ", " $3 " damaged inputs in " $2 " s (" $4 ", source " $5 ")",
+                "reader of " $1 ", " $3 " damaged inputs in " $2 " s of a processor (" $4 ", source " $5 ")",
                 "no crash, leak or silent failure", 0, 0 }' "$here/../fuzz/longest.tsv"
     } | merge
     for suite in peers kills devices; do
