@@ -154,7 +154,7 @@ print(json.load(open(sys.argv[1]))["test:nDCG@10"]["value"])' "$step/metrics.jso
     echo "SciFact nDCG@10 of all-MiniLM-L6-v2, $tokens tokens: ours $ours, theirs $theirs"
     trust "all-MiniLM-L6-v2: SciFact nDCG@10, texts of $tokens tokens" \
         "sentence-transformers, pytrec_eval" \
-        "$(awk -v a="$ours" -v b="$theirs" 'BEGIN { if (a != "" && b != "") printf "%.2g", a > b ? a - b : b - a }')" \
+        "$(awk -v a="$ours" -v b="$theirs" 'BEGIN { if (a != "" && b != "") printf "%.2g", (a > b ? a - b : b - a) }')" \
         .001
 }
 
