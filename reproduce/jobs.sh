@@ -6,6 +6,12 @@
 
 JOBS_MOST=8 # at a gigabyte each
 
+# Whether the device in use is a CPU.
+on_cpu()
+{
+    [ "$("$gabbro" doctor --type 2>/dev/null || true)" = cpu ]
+}
+
 # $jobs: given, or a step for every core of a device that is the CPU: small kernels leave cores idle
 # when one step has them all. Not more than one where times are measured.
 choose_jobs()
@@ -13,7 +19,7 @@ choose_jobs()
     cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
     if [ "$jobs" = auto ]; then
         jobs=1
-        [ "$("$gabbro" doctor --type 2>/dev/null || true)" != cpu ] || jobs=$cores
+        ! on_cpu || jobs=$cores
         [ "$jobs" -le $JOBS_MOST ] || jobs=$JOBS_MOST
     fi
     [ "$jobs" -gt 1 ] || return 0

@@ -417,7 +417,7 @@ pretrain_step()
     # shellcheck disable=SC2086 # options are words
     case $objective in
     contriever) ;; # its queue wants a batch at once
-    *) set -- "$@" ${micro_batch:+--micro-batch "$micro_batch"} $rank_options ;;
+    *) set -- "$@" ${micro_batch:+--micro-batch "$micro_batch"} $spread $share_options ;;
     esac
     [ "$objective" != cotmae ] ||
         set -- "$@" --decoder "$cotmae_decoder" --decoder-layers "$cotmae_decoder_layers"
@@ -441,7 +441,7 @@ finetune()
         --negatives-per-query "$finetune_negatives_per_query" --depth "$finetune_negative_depth" \
         --learning-rate "$finetune_learning_rate" --weight-decay "$finetune_weight_decay" \
         --warmup "$warmup_ratio" --dropout "$dropout" --seed "$seed" ${finetune_options:-} \
-        ${finetune_micro_batch:+--micro-batch "$finetune_micro_batch"} $rank_options
+        ${finetune_micro_batch:+--micro-batch "$finetune_micro_batch"} $spread $share_options
 }
 
 # few ENCODER: a retriever trained with $number of the training queries, in as many steps as with all
@@ -542,7 +542,8 @@ results_begin()
     # the table does not use are not in it, nor is the place of public collections, nor which rows are made.
     data_pattern=$(printf '%s' "$data_dir/" | sed 's/[][\\.*^$|]/\\&/g')
     recipe=$( (
-        seeds=42 only_rows='' step_flags='' spread='' rank_options=${rank_options:+--shares $shares}
+        share_options=$spread$share_options # of either, results know the shares alone
+        seeds=42 only_rows='' step_flags='' spread='' share_options=${share_options:+--shares $shares}
         run_script yes
     ) | sed "s|$data_pattern||g" | cksum | tr ' ' -)
     [ "$dry_run" = no ] || return 0
@@ -563,17 +564,13 @@ write_results()
 # Every name in --rows must be one of the table's rows; else nothing would be made, silently.
 check_rows()
 {
-    keys=$tables_dir/rows/$(echo "$table" | tr / -).tsv
-    [ -n "$only_rows" ] && [ -f "$keys" ] || return 0
+    rows_file=$tables_dir/rows/$(echo "$table" | tr / -).tsv
+    [ -n "$only_rows" ] && [ -f "$rows_file" ] || return 0
+    keys=$(sed 1d "$rows_file" | cut -f 1 | grep -vx -e - | tr '\n' ' ')
     set -f
     for pattern in $(echo "$only_rows" | tr '|' ' '); do
-        sed 1d "$keys" | cut -f 1 | (
-            while read -r key; do
-                # shellcheck disable=SC2254 # a pattern
-                case $key in -) ;; $pattern) exit 0 ;; esac
-            done
-            exit 1
-        ) || fail 2 "$table has no row $pattern; it has: $(sed 1d "$keys" | cut -f 1 | grep -vx -e - | tr '\n' ' ')"
+        # shellcheck disable=SC2086 # words
+        (only_rows=$pattern && wanted $keys) || fail 2 "$table has no row $pattern; it has: $keys"
     done
     set +f
 }
@@ -659,8 +656,8 @@ page()
 results_end()
 {
     [ "$dry_run" = no ] || {
-        [ "$dry_run" != yes ] || echo "# recipe $recipe"
-        return 0
+        echo "# recipe $recipe"
+        return
     }
     if [ -n "$figure_folder" ]; then
         cp -- "$figure_folder"/*.* "$out/" || fail 3 "cannot write to the folder $out"

@@ -287,18 +287,20 @@ plan() # TABLES
     seeds=${seeds%% *} job=0
     say "counting what the tables take"
     count_tables "$plan_root" "$@"
-    rate='1 0 0 0' evaluation=0 program=0 on_host=0
+    rate=1 start=0 peak=0 counted=0 evaluation=0 on_host=0
     if [ -e "$plan_root/training" ]; then
         say "measuring how fast the device is${LP_NUM_THREADS:+, $jobs steps at once}"
         # The others only keep the device as busy as it will be.
         while [ $((job += 1)) -lt "$jobs" ]; do
             GABBRO_STORE=$plan_root/store.$job measure_training >/dev/null &
         done
-        rate=$(measure_training) || exit
+        measured=$(measure_training) || exit
         wait
-        evaluation=$(measure_evaluation "${rate%% *}") || exit
-        [ "$("$gabbro" doctor --type 2>/dev/null || true)" != cpu ] || on_host=1
-        program=$(echo "$rate" | awk -v on_host="$on_host" '{ print $3 - (on_host ? $4 : 0) }')
+        # shellcheck disable=SC2086 # words
+        set -- $measured
+        rate=$1 start=$2 peak=$3 counted=$4
+        evaluation=$(measure_evaluation "$rate") || exit
+        ! on_cpu || on_host=1
     fi
     "$gabbro" data list 2>/dev/null | awk '{ print "- size", $1, $2 }' >>"$plan_root/costs"
     print_plan <"$plan_root/costs"
@@ -306,10 +308,9 @@ plan() # TABLES
 
 print_plan()
 {
-    # shellcheck disable=SC2086 # words
-    set -- $rate
-    awk -v jobs="$jobs" -v rate="$1" -v start="$2" -v evaluation="$evaluation" -v program="$program" \
-        -v on_host="$on_host" '
+    awk -v jobs="$jobs" -v rate="$rate" -v start="$start" -v evaluation="$evaluation" -v peak="$peak" \
+        -v counted="$counted" -v on_host="$on_host" '
+    BEGIN { program = peak - on_host * counted }
     function amount(bytes) { return sprintf(bytes < 1e9 ? "%.2f GB" : "%.1f GB", bytes / 1e9) }
     function duration(time)
     {
