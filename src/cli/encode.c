@@ -106,10 +106,7 @@ static bool make(step_run *run, const settings *o, gb_status *status)
     gb_collection *collection = device ? step_collection_open(o->collection, status) : NULL;
     bool ok = collection && ranking_model_open(&model, device, o->model, o->tokens, status) &&
               plan_job(&j, o, collection, &model, status);
-    gb_special_ids specials = ok ? gb_vocab_specials(model.model.vocab) : (gb_special_ids){0};
-    gb_encoder *encoder = ok ? gb_encoder_create(device, &model.bert, model.params, model.values,
-                                                 &model.how, &specials, j.longest, status)
-                             : NULL;
+    gb_encoder *encoder = ok ? ranking_encoder(&model, j.longest, status) : NULL;
     double start_s = gb_now_s();
     uint32_t width = model.model.config.hidden_size;
     ok = encoder && write_vectors(run, &j, encoder, width, status) &&

@@ -154,14 +154,15 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
     bool ok = ranking_queries(collection, split, &qrels, &queries, &count, status) &&
               (o->bm25 ? ranking_bm25(collection, queries, count, o->depth, &run, status)
                        : ranking_dense_run(dense, queries, count, o->depth, &run, status));
-    if (ok && step_leads(step))
+    if (ok && step_leads(step)) {
         ok = ranking_write(step, collection, &run, o->keep, file, status) &&
              (!qrels.count || /* questions with answers alone */
               (measure(step, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
                measure(step, collection, split, &run, &qrels, FORM_TREC, metrics, status))) &&
              measure_answers(step, collection, split, &run, metrics, status);
-    if (ok && !strcmp(split, "dev"))
-        diagnose(collection, &run, &qrels, facts);
+        if (ok && !strcmp(split, "dev"))
+            diagnose(collection, &run, &qrels, facts);
+    }
     gb_run_free(&run);
     free(queries);
     free(qrels.rows);
@@ -230,7 +231,7 @@ int gb_cli_evaluate(int argc, char **argv)
         step_end(&run, NULL, &status);
     else if (ok && run.cost && o.model)
         ranking_cost(o.collection, o.model, o.tokens, NULL, &status);
-    else if (begun)
+    else if (begun && (o.model || step_leads(&run))) /* BM25 is not divided */
         evaluate(&run, &o, &status);
     return step_close(&run, &status);
 }

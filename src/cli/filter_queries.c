@@ -152,20 +152,17 @@ static bool rank(filter *f, const settings *o, step_run *run, gb_status *status)
 {
     ranking_dense dense = {0};
     gb_table *queries = NULL;
-    char *resume = step_file(run, "resume", status);
-    char *path = resume ? gb_path_join(status, resume, "queries.gbt") : NULL;
-    bool ok = path && check_tokens(o, status) && gb_make_dirs(resume, status) &&
-              step_device(run, status) &&
+    char *path = step_resume_file(run, "queries.gbt", status);
+    bool ok = path && check_tokens(o, status) && step_device(run, status) &&
               ranking_dense_open(&dense, run, "passages", o->retriever, o->tokens, status);
     if (ok) {
-        uint32_t sep = gb_vocab_specials(dense.model.vocab).sep;
+        uint32_t sep = dense.specials.sep;
         queries = query_table(f, &dense.tokens, sep, path, status);
         ok = queries && rank_all(f, &dense, queries, o->keep_if_ranked, status);
         ranking_dense_close(&dense);
     }
     gb_table_close(queries);
     free(path);
-    free(resume);
     return ok;
 }
 

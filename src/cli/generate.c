@@ -285,12 +285,9 @@ static void close_making(making *m)
 
 static bool open_journal(making *m, const step_run *run, gb_status *status)
 {
-    char *resume = step_file(run, "resume", status);
-    char *path = resume ? gb_path_join(status, resume, "made") : NULL;
-    bool ok = path && gb_make_dirs(resume, status) &&
-              (m->journal = gb_journal_open(path, m->end - m->first, status));
+    char *path = step_resume_file(run, "made", status);
+    bool ok = path && (m->journal = gb_journal_open(path, m->end - m->first, status));
     free(path);
-    free(resume);
     return ok;
 }
 

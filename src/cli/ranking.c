@@ -102,10 +102,28 @@ bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *mod
               gb_bert_add_projector(dense->params, &dense->bert,
                                     gb_folder_projector(dense->model.folder), status) &&
               (dense->values = step_model_values(dense->model.folder, dense->params, status));
-    if (ok)
+    if (ok) {
+        dense->specials = gb_vocab_specials(dense->model.vocab);
         dense->passage_count = (uint32_t)gb_table_count(dense->tokens.passages);
-    else
+    } else {
         ranking_dense_close(dense);
+    }
+    return ok;
+}
+
+gb_encoder *ranking_encoder(const ranking_dense *dense, uint32_t longest, gb_status *status)
+{
+    return gb_encoder_create(dense->device, &dense->bert, dense->params, dense->values, &dense->how,
+                             &dense->specials, longest, status);
+}
+
+bool ranking_encode_queries(const ranking_dense *dense, const uint32_t *queries, uint32_t count,
+                            float *vectors, gb_status *status)
+{
+    gb_encoder *encoder = ranking_encoder(dense, dense->longest_query, status);
+    bool ok = encoder && gb_encoder_run(encoder, dense->tokens.queries, queries, 0, count,
+                                        "encode queries", vectors, status);
+    gb_encoder_destroy(encoder);
     return ok;
 }
 
@@ -115,10 +133,7 @@ static bool encode_passages(ranking_dense *dense, const char *path, const char *
     const vector_texts texts = {.tokens = dense->tokens.passages,
                                 .count = dense->passage_count,
                                 .label = "encode passages"};
-    gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
-    gb_encoder *encoder =
-        gb_encoder_create(dense->device, &dense->bert, dense->params, dense->values, &dense->how,
-                          &specials, dense->longest_passage, status);
+    gb_encoder *encoder = ranking_encoder(dense, dense->longest_passage, status);
     bool ok = encoder && vector_file_write(dense->step, path, name, &texts, encoder,
                                            dense->model.config.hidden_size, status);
     gb_encoder_destroy(encoder);
@@ -131,10 +146,10 @@ bool ranking_dense_open(ranking_dense *dense, step_run *step, const char *name,
     if (!ranking_model_open(dense, step->device, model_path, tokens_step, status))
         return false;
     dense->step = step;
-    char *folder = step_file(step, "resume", status);
-    char *path = folder ? gb_format(status, "%s/%s.npy", folder, name) : NULL;
-    bool ok = path && gb_make_dirs(folder, status) && encode_passages(dense, path, name, status);
-    free(folder);
+    char *file = gb_format(status, "%s.npy", name);
+    char *path = file ? step_resume_file(step, file, status) : NULL;
+    bool ok = path && encode_passages(dense, path, name, status);
+    free(file);
     free(path);
     if (!ok)
         ranking_dense_close(dense);
@@ -161,15 +176,12 @@ bool ranking_dense_run(ranking_dense *dense, const uint32_t *queries, uint32_t c
     uint32_t k = depth < dense->passage_count ? depth : dense->passage_count;
     size_t cells = (size_t)count * k;
     uint32_t width = dense->model.config.hidden_size;
-    gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
     float *vectors = gb_alloc((size_t)count * width, sizeof *vectors, status);
     float *scores = gb_alloc(cells, sizeof *scores, status);
     uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
     gb_hit *hits = gb_alloc(k, sizeof *hits, status);
     bool ok = vectors && scores && rows && hits &&
-              gb_encode_sentences(dense->device, &dense->bert, dense->params, dense->values,
-                                  &dense->how, &specials, dense->tokens.queries, queries, count,
-                                  dense->longest_query, "encode queries", vectors, status);
+              ranking_encode_queries(dense, queries, count, vectors, status);
     gb_vectors query_vectors = {.rows = count, .width = width, .values = vectors};
     gb_vectors passage_vectors = gb_npy_vectors(dense->passages);
     gb_search_params params = {.k = k};

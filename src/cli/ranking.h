@@ -5,6 +5,7 @@
 
 #include "step.h"
 
+#include <gabbro/encoding.h>
 #include <gabbro/npy.h>
 #include <gabbro/retrieve.h>
 
@@ -30,6 +31,7 @@ typedef struct ranking_dense {
     gb_bert bert;                            /* its encoder */
     float *values;                           /* its parameters */
     gb_sentence_settings how;                /* its pooling */
+    gb_special_ids specials;                 /* of its vocabulary */
     gb_tokens tokens;                        /* ids of the collection */
     uint32_t longest_query, longest_passage; /* tokens */
     uint32_t passage_count;                  /* P */
@@ -39,6 +41,12 @@ typedef struct ranking_dense {
 /* The model and the tokens alone, without vectors. */
 bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *model_path,
                         const char *tokens_step, gb_status *status);
+/* What encodes passages or queries by it, of at most `longest` tokens; the retriever must outlive
+ * it. */
+gb_encoder *ranking_encoder(const ranking_dense *dense, uint32_t longest, gb_status *status);
+/* Vectors [count, H] of queries, in memory. */
+bool ranking_encode_queries(const ranking_dense *dense, const uint32_t *queries, uint32_t count,
+                            float *vectors, gb_status *status);
 /* And encode the passages, into files of the step's resume folder that start with `name`: memory
  * does not grow with the collection, and the step goes on there after a kill. */
 bool ranking_dense_open(ranking_dense *dense, step_run *step, const char *name,

@@ -76,14 +76,11 @@ static bool search(step_run *run, const settings *o, const vector_set *queries,
     size_t cells = (size_t)queries->vectors.rows * k;
     uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
     float *scores = gb_alloc(cells, sizeof *scores, status);
-    char *folder = step_file(run, "resume", status);
-    char *resume = folder ? gb_format(status, "%s/found.%u-of-%u", folder,
-                                      gb_ranks_rank(run->ranks), gb_ranks_count(run->ranks))
-                          : NULL;
+    char *resume = step_rank_file(run, "found", status);
     gb_device *device = resume ? step_device(run, status) : NULL;
     gb_search_params params = {.k = k};
     double start_s = gb_now_s();
-    bool ok = rows && scores && device && gb_make_dirs(folder, status) &&
+    bool ok = rows && scores && device &&
               gb_search_ranks(run->ranks, device, &queries->vectors, &passages->vectors, &params,
                               o->piece, resume, rows, scores, status) &&
               (!step_leads(run) || write_run(run, queries, passages, k, rows, scores, status));
@@ -97,7 +94,6 @@ static bool search(step_run *run, const settings *o, const vector_set *queries,
     }
     free(rows);
     free(scores);
-    free(folder);
     free(resume);
     return ok;
 }

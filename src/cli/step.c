@@ -38,6 +38,11 @@ static bool set_option(const step_option *option, const char *text, gb_status *s
     return true;
 }
 
+static bool takes_ranks(const step_run *run)
+{
+    return run->trains || run->divides;
+}
+
 static void print_help(const step_run *run, const char *usage)
 {
     printf("%s\n", usage);
@@ -49,7 +54,7 @@ static void print_help(const step_run *run, const char *usage)
     printf("  --%-22s %s\n", "quiet", "no progress");
     printf("  --%-22s %s\n", "no-wait", "exit with 76 while another process makes the step");
     printf("  --%-22s %s\n", "cost", "of steps that train or encode: print what it takes, and end");
-    if (!run->trains && !run->divides)
+    if (!takes_ranks(run))
         return;
     printf("\nSeveral devices or machines (docs/ranks.md); also under mpirun and srun:\n");
     printf("  --%-22s %s\n", "ranks N", "processes that work together, started here by mpirun");
@@ -109,7 +114,7 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
         }
         const step_option *o = find_option(run->options, word + 2);
         o = o ? o : find_option(common, word + 2);
-        o = o || !(run->trains || run->divides) ? o : find_option(of_ranks, word + 2);
+        o = o || !takes_ranks(run) ? o : find_option(of_ranks, word + 2);
         o = o || !run->trains ? o : find_option(of_shares, word + 2);
         if (!o)
             return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: no option %s", argv[0], word);
@@ -171,7 +176,7 @@ bool step_parse(step_run *run, int argc, char **argv, const char *usage, const c
     if (run->quiet)
         gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
-    if ((run->trains || run->divides) && !step_ranks_join(run, argv, status)) {
+    if (takes_ranks(run) && !step_ranks_join(run, argv, status)) {
         *exit_code = step_close(run, status);
         return false;
     }
@@ -301,6 +306,14 @@ int step_close(step_run *run, const gb_status *status)
 char *step_file(const step_run *run, const char *name, gb_status *status)
 {
     return gb_path_join(status, run->folder ? run->folder : gb_step_path(run->step), name);
+}
+
+char *step_resume_file(const step_run *run, const char *name, gb_status *status)
+{
+    char *folder = step_file(run, "resume", status);
+    char *path = folder && gb_make_dirs(folder, status) ? gb_path_join(status, folder, name) : NULL;
+    free(folder);
+    return path;
 }
 
 json_t *step_times(double seconds)

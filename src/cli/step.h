@@ -103,6 +103,9 @@ bool step_end(step_run *run, const json_t *facts, gb_status *status);
 int step_close(step_run *run, const gb_status *status);
 /* A path inside the step's folder, also for other ranks than the first; caller frees. */
 char *step_file(const step_run *run, const char *name, gb_status *status);
+/* A path inside its resume folder, which is made; and one of this rank alone. Caller frees. */
+char *step_resume_file(const step_run *run, const char *name, gb_status *status);
+char *step_rank_file(const step_run *run, const char *name, gb_status *status);
 /* metrics.json of the step: an object of measure -> number or {"value", ...}. */
 bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status);
 json_t *step_times(double seconds);

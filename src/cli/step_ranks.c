@@ -140,6 +140,15 @@ bool step_ranks_begun(step_run *run, const char *device, gb_status *status)
                                   gb_ranks_agree(run->ranks, "the device", device, status));
 }
 
+char *step_rank_file(const step_run *run, const char *name, gb_status *status)
+{
+    char *own = gb_format(status, "%s.%u-of-%u", name, gb_ranks_rank(run->ranks),
+                          gb_ranks_count(run->ranks));
+    char *path = own ? step_resume_file(run, own, status) : NULL;
+    free(own);
+    return path;
+}
+
 bool step_ranks_wait(step_run *run, gb_status *status)
 {
     bool nothing = false;

@@ -144,14 +144,11 @@ static bool collect(points *p, const question *q, ranking_dense *dense, const se
                     gb_arena *arena, gb_status *status)
 {
     uint32_t width = dense->model.config.hidden_size, relevant = 0;
-    gb_special_ids specials = gb_vocab_specials(dense->model.vocab);
     gb_run run = {0};
     for (size_t i = 0; i < q->qrels.count; i++)
         relevant += q->qrels.rows[i].query == q->query;
     bool ok = make_points(p, o->depth + relevant + 1, width, arena, status) &&
-              gb_encode_sentences(dense->device, &dense->bert, dense->params, dense->values,
-                                  &dense->how, &specials, dense->tokens.queries, &q->query, 1,
-                                  dense->longest_query, "encode query", p->vectors, status) &&
+              ranking_encode_queries(dense, &q->query, 1, p->vectors, status) &&
               ranking_dense_run(dense, &q->query, 1, o->depth, &run, status);
     if (ok) {
         p->ids[0] = id_at(q->collection->query_ids, q->query, arena, status);

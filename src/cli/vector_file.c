@@ -114,16 +114,15 @@ static bool write_part(const char *path, const char *journal, const vector_texts
 bool vector_file_write(step_run *run, const char *path, const char *name, const vector_texts *texts,
                        gb_encoder *encoder, uint32_t width, gb_status *status)
 {
-    uint32_t rank = gb_ranks_rank(run->ranks), ranks = gb_ranks_count(run->ranks), at;
+    uint32_t at;
     vector_texts part = *texts;
-    gb_ranks_range(rank, ranks, texts->count, &at, &part.count);
+    gb_ranks_range(gb_ranks_rank(run->ranks), gb_ranks_count(run->ranks), texts->count, &at,
+                   &part.count);
     part.first += at;
-    char *folder = step_file(run, "resume", status);
-    char *journal = folder ? gb_format(status, "%s/%s.%u-of-%u", folder, name, rank, ranks) : NULL;
-    bool ok = journal && gb_make_dirs(folder, status) &&
+    char *journal = step_rank_file(run, name, status);
+    bool ok = journal &&
               write_part(path, journal, &part, texts->count, at, encoder, width, status) &&
               step_ranks_wait(run, status);
-    free(folder);
     free(journal);
     return ok;
 }

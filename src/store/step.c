@@ -180,9 +180,8 @@ static json_t *times_of(const gb_step *step, const json_t *facts)
     json_object_set_new(times, "finished", json_string(date));
     json_object_set_new(times, "wall_s", json_real(gb_now_s() - step->start_s));
     json_object_set_new(times, "resumed", json_boolean(step->resumed));
-    struct rusage used;
-    if (!getrusage(RUSAGE_SELF,
-                   &used)) /* beside the times: it is no more the same twice than they are */
+    struct rusage used; /* beside the times: it is no more the same twice than they are */
+    if (!getrusage(RUSAGE_SELF, &used))
         json_object_set_new(times, "peak_resident_bytes",
                             json_integer((json_int_t)used.ru_maxrss * 1024));
     return times;
