@@ -84,12 +84,14 @@ typedef struct crew {
     uint32_t count;                   /* devices */
     trial *trials;                    /* to be made */
     size_t trial_count;               /* how many */
-    atomic_size_t next;               /* of them */
+    atomic_size_t taken;              /* of them, all together */
+    atomic_size_t from_end[2];        /* from the front, from the back */
 } crew;
 
 typedef struct hand {
     crew *crew;        /* whose */
     gb_device *device; /* one of its own */
+    bool back;         /* takes trials from the back */
     pthread_t thread;  /* unless it is the caller's */
     bool started;      /* thread runs */
 } hand;
@@ -120,15 +122,17 @@ static void crew_close(crew *c, selftest_report *report)
     }
 }
 
+/* Trials beside each other use the same kernels, which each device compiles for itself: so half of
+ * the hands begin at the other end. */
 static void *work(void *argument)
 {
     hand *h = argument;
-    for (;;) {
-        size_t t = atomic_fetch_add(&h->crew->next, 1);
-        if (t >= h->crew->trial_count)
-            return NULL;
-        make_trial(h->device, &h->crew->trials[t]);
+    crew *c = h->crew;
+    while (atomic_fetch_add(&c->taken, 1) < c->trial_count) {
+        size_t t = atomic_fetch_add(&c->from_end[h->back], 1);
+        make_trial(h->device, &c->trials[h->back ? c->trial_count - 1 - t : t]);
     }
+    return NULL;
 }
 
 /* Results do not depend on who makes which. */
@@ -137,9 +141,11 @@ static void make_trials(crew *c, trial *trials, size_t count, selftest_report *r
     hand hands[MOST_THREADS];
     c->trials = trials;
     c->trial_count = count;
-    atomic_store(&c->next, 0);
+    atomic_store(&c->taken, 0);
+    atomic_store(&c->from_end[0], 0);
+    atomic_store(&c->from_end[1], 0);
     for (uint32_t i = 0; i < c->count; i++)
-        hands[i] = (hand){.crew = c, .device = c->devices[i]};
+        hands[i] = (hand){.crew = c, .device = c->devices[i], .back = i % 2};
     for (uint32_t i = 1; i < c->count; i++)
         hands[i].started = pthread_create(&hands[i].thread, NULL, work, &hands[i]) == 0;
     work(&hands[0]);
