@@ -11,16 +11,28 @@ OPERAND(1, load_g)
 OPERAND_RW(2, load_m, store_m)
 OPERAND_RW(3, load_v, store_v)
 layout(set = 0, binding = 4) readonly buffer Norm { float norm[]; };
-// learning rate, 1 - beta1^t, sqrt(1 - beta2^t), largest norm (0: no clipping)
+// learning rate, 1 - beta1^t, sqrt(1 - beta2^t), largest norm (0: no clipping); SCALED: factor of the gradients
 layout(set = 0, binding = 5) readonly buffer Step { float step_values[]; };
 layout(push_constant) uniform Push { uint count; float beta1, beta2, eps, decay; };
+
+#ifdef SCALED
+#define NORM (norm[0] * step_values[4])
+#else
+#define NORM norm[0]
+#endif
 
 void main()
 {
     float lr = step_values[0], correction1 = step_values[1], correction2 = step_values[2];
     float largest = step_values[3];
     // torch.nn.utils.clip_grad_norm_: coefficient max / (norm + 1e-6), at most 1.
-    float clip = largest > 0.0 ? min(1.0, largest / (norm[0] + 1.0e-6)) : 1.0;
+    float clip = largest > 0.0 ? min(1.0, largest / (NORM + 1.0e-6)) : 1.0;
+#ifdef SCALED
+    clip *= step_values[4];
+    // No number: nothing is done. By its bits, because compilers may take all floats for numbers.
+    if ((floatBitsToUint(norm[0]) & 0x7f800000u) == 0x7f800000u)
+        return;
+#endif
     for (uint i = 0; i < PER_LANE; i++) {
         uint at = each_index(i);
         if (at >= count)

@@ -30,7 +30,7 @@ static void build(void *context, gb_tape *tape)
     shape *s = context;
     gb_status ignored = {0}; /* the tape remembers */
     if (s->what == ADAMW) {
-        s->step = gb_adamw_input(tape);
+        s->step = gb_adamw_input(tape, false);
         gb_adamw(tape, &adamw, s->step);
         return;
     }

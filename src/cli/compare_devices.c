@@ -114,7 +114,7 @@ static bool side_open(side *s, const trial *t, gb_status *status)
               gb_state_write(s->state, GB_ARENA_PARAMS, t->values, status) &&
               (s->adamw_tape = gb_tape_create(t->params, "adamw", status));
     if (ok) {
-        s->adamw_step = gb_adamw_input(s->adamw_tape);
+        s->adamw_step = gb_adamw_input(s->adamw_tape, false);
         gb_adamw(s->adamw_tape, &t->train.adamw, s->adamw_step);
         ok = (s->adamw = gb_exec_create(s->state, s->adamw_tape, status)) != NULL;
     }

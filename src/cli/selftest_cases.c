@@ -259,7 +259,7 @@ static gb_tensor build_adamw(check *c)
 {
     static const gb_adamw_params params = {.9f, .999f, 1e-8f, .01f};
     filled *f = &c->inputs[c->input_count++];
-    f->tensor = gb_adamw_input(c->tape);
+    f->tensor = gb_adamw_input(c->tape, false);
     gb_adamw_fill(&params, 1, .1f, 1, (float *)(void *)f->words);
     return gb_adamw(c->tape, &params, f->tensor);
 }

@@ -227,7 +227,7 @@ static bool hash_kernels(const step_run *run, char kernels[GB_HASH_SIZE], gb_sta
         return false;
     bool matrices = caps.precision != GB_FP32;
     snprintf(sets, sizeof sets, "%s%s%s", own, *own && matrices ? "," : "",
-             matrices ? "matrix" : "");
+             matrices ? "matrix,scaled" : "");
     gb_shaders_hash(sets, kernels);
     return true;
 }
@@ -369,6 +369,10 @@ json_t *step_train_times(const gb_train_result *result)
                               result->flops / result->seconds / 1e9);
     if (result->ranks_s > 0)
         json_object_set_new(times, "ranks_s", json_real(result->ranks_s));
+    if (result->loss_scale > 0) {
+        json_object_set_new(times, "loss_scale", json_real(result->loss_scale));
+        json_object_set_new(times, "skipped_steps", json_integer(result->skipped));
+    }
     step_say_padding(times, result->rows_used, result->rows_computed);
     return times;
 }

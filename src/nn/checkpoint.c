@@ -10,7 +10,7 @@ static const gb_arena_id kept[ARENAS] = {GB_ARENA_PARAMS, GB_ARENA_MOMENT1, GB_A
 
 typedef struct header {
     char magic[8];      /* MAGIC */
-    uint32_t version;   /* 1 */
+    uint32_t version;   /* 1; 2: with the scale of the loss */
     uint32_t next_step; /* first step not done */
     uint64_t floats;    /* of an arena */
 } header;
@@ -20,13 +20,26 @@ static size_t log_bytes(uint32_t steps)
     return sizeof(double) * GB_MAX_LOSSES * steps;
 }
 
-bool checkpoint_write(const char *dir, gb_state *state, const gb_params *params, uint32_t next_step,
-                      double (*log)[GB_MAX_LOSSES], gb_status *status)
+static uint32_t version_of(const loss_scale *scale)
 {
-    header head = {.version = 1, .next_step = next_step, .floats = gb_params_floats(params)};
+    return scale->factor > 0 ? 2 : 1;
+}
+
+/* Of all but the hash. */
+static size_t whole_bytes(const header *head)
+{
+    return sizeof *head + ARENAS * (size_t)head->floats * 4 + log_bytes(head->next_step) +
+           (head->version == 2 ? sizeof(loss_scale) : 0);
+}
+
+bool checkpoint_write(const char *dir, gb_state *state, const gb_params *params, uint32_t next_step,
+                      double (*log)[GB_MAX_LOSSES], const loss_scale *scale, gb_status *status)
+{
+    header head = {.version = version_of(scale),
+                   .next_step = next_step,
+                   .floats = gb_params_floats(params)};
     memcpy(head.magic, MAGIC, sizeof head.magic);
-    size_t arena_bytes = head.floats * 4,
-           bytes = sizeof head + ARENAS * arena_bytes + log_bytes(next_step);
+    size_t arena_bytes = head.floats * 4, bytes = whole_bytes(&head);
     char *all = gb_alloc(bytes + GB_HASH_SIZE, 1, status);
     char *path = all ? gb_path_join(status, dir, "checkpoint") : NULL;
     bool ok = path && gb_make_dirs(dir, status);
@@ -36,6 +49,8 @@ bool checkpoint_write(const char *dir, gb_state *state, const gb_params *params,
             ok = gb_state_read(state, kept[a], (float *)(all + sizeof head + a * arena_bytes),
                                status);
         memcpy(all + sizeof head + ARENAS * arena_bytes, log, log_bytes(next_step));
+        if (head.version == 2)
+            memcpy(all + bytes - sizeof *scale, scale, sizeof *scale);
         gb_hash_bytes(all, bytes, all + bytes);
     }
     ok = ok && gb_write_file(path, all, bytes + GB_HASH_SIZE, status);
@@ -45,14 +60,18 @@ bool checkpoint_write(const char *dir, gb_state *state, const gb_params *params,
 }
 
 /* NULL when the bytes are a whole checkpoint of this run, else what is wrong. */
-static const char *damage(const char *all, size_t length, const gb_params *params, uint32_t steps)
+static const char *damage(const char *all, size_t length, const gb_params *params, uint32_t steps,
+                          const loss_scale *scale)
 {
     const header *head = (const header *)all;
-    if (length < sizeof *head + GB_HASH_SIZE || memcmp(head->magic, MAGIC, 8) || head->version != 1)
+    if (length < sizeof *head + GB_HASH_SIZE || memcmp(head->magic, MAGIC, 8) ||
+        head->version < 1 || head->version > 2)
         return "not a checkpoint";
     if (head->floats != gb_params_floats(params) || head->next_step > steps)
         return "of another model";
-    size_t bytes = sizeof *head + ARENAS * head->floats * 4 + log_bytes(head->next_step);
+    if (head->version != version_of(scale))
+        return "of a training in other numbers";
+    size_t bytes = whole_bytes(head);
     char hash[GB_HASH_SIZE];
     if (length != bytes + GB_HASH_SIZE)
         return "cut short";
@@ -61,7 +80,8 @@ static const char *damage(const char *all, size_t length, const gb_params *param
 }
 
 bool checkpoint_read(const char *dir, gb_state *state, const gb_params *params, uint32_t steps,
-                     uint32_t *next_step, double (*log)[GB_MAX_LOSSES], gb_status *status)
+                     uint32_t *next_step, double (*log)[GB_MAX_LOSSES], loss_scale *scale,
+                     gb_status *status)
 {
     char *path = gb_path_join(status, dir, "checkpoint");
     if (!path)
@@ -73,7 +93,7 @@ bool checkpoint_read(const char *dir, gb_state *state, const gb_params *params, 
     size_t length;
     char *all = gb_read_file(path, &length, status);
     bool ok = all != NULL;
-    const char *wrong = ok ? damage(all, length, params, steps) : NULL;
+    const char *wrong = ok ? damage(all, length, params, steps, scale) : NULL;
     if (wrong) {
         gb_log(GB_LOG_WARN, "%s: checkpoint is %s; starting again", path, wrong);
     } else if (ok) {
@@ -83,6 +103,8 @@ bool checkpoint_read(const char *dir, gb_state *state, const gb_params *params, 
             ok = gb_state_write(state, kept[a],
                                 (const float *)(all + sizeof *head + a * arena_bytes), status);
         memcpy(log, all + sizeof *head + ARENAS * arena_bytes, log_bytes(head->next_step));
+        if (head->version == 2)
+            memcpy(scale, all + length - GB_HASH_SIZE - sizeof *scale, sizeof *scale);
         *next_step = head->next_step;
     }
     free(all);

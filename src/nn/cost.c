@@ -48,7 +48,7 @@ static bool add_update(const gb_train_params *params, gb_train_cost *cost, gb_st
     gb_tape *tape = gb_tape_create(params->params, "adamw", status);
     if (!tape)
         return false;
-    gb_tensor values = gb_adamw_input(tape);
+    gb_tensor values = gb_adamw_input(tape, false);
     gb_adamw(tape, &params->adamw, values);
     bool ok = add_program(tape, &cost->update_flops, &cost->activation_bytes, status);
     gb_tape_destroy(tape);

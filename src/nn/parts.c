@@ -31,7 +31,7 @@ static bool part_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
             return gb_backward_from(b->tape, net->vectors, b->gradient, status);
         gb_start_gradient(b->tape, net->vectors, b->gradient);
     }
-    return gb_backward(b->tape, b->losses[0], status);
+    return scale_backward(t, b, status);
 }
 
 static bool vectors_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
@@ -53,7 +53,7 @@ static bool compare_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb
     if (!gb_tape_ok(b->tape, status))
         return false;
     output_losses(t, b);
-    if (!gb_backward(b->tape, b->losses[0], status))
+    if (!scale_backward(t, b, status))
         return false;
     b->gradient = gb_tape_tensor(b->tape, b->vectors)->grad;
     gb_tape_output(b->tape, b->gradient);

@@ -134,7 +134,8 @@ bool shares_resume(trainer *t, uint32_t *next_step, gb_status *status)
     if (!*next_step)
         return true;
     float *values = gb_alloc(floats, sizeof *values, status);
-    bool ok = values && gb_ranks_broadcast(ranks, t->log, *next_step * sizeof *t->log, status);
+    bool ok = values && gb_ranks_broadcast(ranks, t->log, *next_step * sizeof *t->log, status) &&
+              gb_ranks_broadcast(ranks, &t->scale, sizeof t->scale, status);
     for (size_t i = 0; ok && i < sizeof kept / sizeof *kept; i++)
         ok = (gb_ranks_rank(ranks) || gb_state_read(t->state, kept[i], values, status)) &&
              gb_ranks_broadcast(ranks, values, floats * sizeof *values, status) &&

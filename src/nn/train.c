@@ -34,7 +34,7 @@ static bool whole_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
         return false;
     for (uint32_t l = 0; l < train_loss_count(t->task); l++)
         gb_tape_output(b->tape, b->losses[l]);
-    return gb_backward(b->tape, b->losses[0], status);
+    return scale_backward(t, b, status);
 }
 
 gb_net train_net(const gb_train_params *params, gb_tape *tape)
@@ -72,6 +72,7 @@ static bucket *bucket_add(trainer *t, bucket_kind kind, const gb_shape *shape, u
         return NULL;
     b->kind = kind;
     b->shape = *shape;
+    b->scale = GB_NO_TENSOR;
     if (!bucket_build(t, b, width, status)) {
         bucket_destroy(b);
         return NULL;
@@ -118,17 +119,19 @@ static bool update(trainer *t, uint32_t step, gb_status *status)
     float *values = gb_exec_input(t->adamw, t->adamw_step, status);
     if (!values)
         return false;
-    gb_adamw_fill(&t->params->adamw, step + 1, gb_schedule_at(&t->params->schedule, step),
-                  t->params->largest_norm, values);
+    gb_adamw_fill(&t->params->adamw, step + 1 - t->scale.skipped,
+                  gb_schedule_at(&t->params->schedule, step), t->params->largest_norm, values);
+    if (t->scale.factor > 0)
+        values[GB_ADAMW_UNSCALE] = 1 / t->scale.factor;
     t->flops += gb_exec_flops(t->adamw);
-    return gb_exec_run(t->adamw, NULL, status);
+    return gb_exec_run(t->adamw, t->scale.factor > 0 ? &t->updates[step % 2] : NULL, status);
 }
 
 bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool updated,
                gb_status *status)
 {
     pending now = {.bucket = b, .step = step, .losses = losses};
-    if (!gb_exec_run(b->exec, &now.ticket, status) || (updated && !update(t, step, status)))
+    if (!scale_fill(t, b, status) || !gb_exec_run(b->exec, &now.ticket, status) || (updated && !update(t, step, status)))
         return false;
     t->flops += gb_exec_flops(b->exec);
     /* Only now, with this run on its way, wait for the one before it. */
@@ -154,7 +157,7 @@ static bool do_step(trainer *t, uint32_t step, bool updated, gb_status *status)
     double start_s = gb_now_s();
     gb_ranks_at(t->params->ranks, "%s, step %u of %u", t->params->label, step + 1,
                 t->params->schedule.steps);
-    if (!t->task->sample(t->task->self, step, &shape, status))
+    if (!scale_follow(t, step, status) || !t->task->sample(t->task->self, step, &shape, status))
         return false;
     t->data_s += gb_now_s() - start_s;
     uint32_t most = t->params->micro_batch, shares = t->params->shares;
@@ -168,7 +171,7 @@ static bool save(trainer *t, uint32_t next_step, gb_status *status)
 {
     return !t->params->resume_dir || gb_ranks_rank(t->params->ranks) ||
            checkpoint_write(t->params->resume_dir, t->state, t->params->params, next_step, t->log,
-                            status);
+                            &t->scale, status);
 }
 
 static bool loop(trainer *t, uint32_t first, gb_status *status)
@@ -190,7 +193,8 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
         if (!shares_stop(t, &stop, status))
             return false;
         bool due = t->params->checkpoint_s > 0 && gb_now_s() - saved_s >= t->params->checkpoint_s;
-        if ((stop || due) && (!train_collect(t, status) || !save(t, step + 1, status)))
+        if ((stop || due) &&
+            (!train_collect(t, status) || !scale_collect(t, status) || !save(t, step + 1, status)))
             return false;
         if (due)
             saved_s = gb_now_s();
@@ -199,7 +203,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
                            "run the same command to resume", "stopped after step %u of %u",
                            step + 1, steps);
     }
-    if (!train_collect(t, status))
+    if (!train_collect(t, status) || !scale_collect(t, status))
         return false;
     char note[64] = "";
     if (steps)
@@ -213,6 +217,7 @@ static bool prepare(trainer *t, const float *values, gb_status *status)
     if (t->params->micro_batch && !t->task->cut.count)
         return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
                        "its batch cannot be cut into parts");
+    scale_start(t);
     t->step_s = gb_alloc(t->params->schedule.steps, sizeof *t->step_s, status);
     if (!t->step_s || !shares_prepare(t, status))
         return false;
@@ -222,8 +227,10 @@ static bool prepare(trainer *t, const float *values, gb_status *status)
     t->adamw_tape = gb_tape_create(t->params->params, "adamw", status);
     if (!t->adamw_tape)
         return false;
-    t->adamw_step = gb_adamw_input(t->adamw_tape);
-    gb_adamw(t->adamw_tape, &t->params->adamw, t->adamw_step);
+    t->adamw_step = gb_adamw_input(t->adamw_tape, t->scale.factor > 0);
+    t->norm = gb_adamw(t->adamw_tape, &t->params->adamw, t->adamw_step);
+    if (t->scale.factor > 0)
+        gb_tape_output(t->adamw_tape, t->norm);
     t->adamw = gb_exec_create(t->state, t->adamw_tape, status);
     return t->adamw != NULL;
 }
@@ -274,6 +281,8 @@ static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
     result->build_s = t->build_s;
     result->parts = t->parts ? t->parts : 1;
     result->ranks_s = t->ranks_s;
+    result->loss_scale = t->scale.factor;
+    result->skipped = t->scale.skipped + t->scale.left_out[0] + t->scale.left_out[1];
     result->arena_bytes = largest_arena(t);
     for (size_t i = 0; i < t->bucket_count; i++) {
         gb_padding rows = gb_exec_padding(t->buckets[i]->exec);
@@ -293,7 +302,7 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
     bool ok = t.log && prepare(&t, values, status);
     if (ok && params->resume_dir && !gb_ranks_rank(params->ranks))
         ok = checkpoint_read(params->resume_dir, t.state, params->params, steps,
-                             &result->resumed_at, t.log, status);
+                             &result->resumed_at, t.log, &t.scale, status);
     ok = ok && shares_resume(&t, &result->resumed_at, status);
     uint32_t resumed_at = result->resumed_at;
     ok = ok && loop(&t, resumed_at, status) &&
@@ -317,6 +326,8 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
     bool ok = log && prepare(&t, values, status) && do_step(&t, step, false, status) &&
               train_collect(&t, status) &&
               gb_state_read(t.state, GB_ARENA_GRADS, gradients, status);
+    for (uint64_t i = 0; ok && t.scale.factor > 0 && i < gb_params_floats(params->params); i++)
+        gradients[i] /= t.scale.factor;
     if (ok) {
         memcpy(losses, log[step], sizeof log[step]);
         *arena_bytes = largest_arena(&t);

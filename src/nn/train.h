@@ -22,6 +22,7 @@ typedef struct bucket {
     gb_tensor losses[GB_MAX_LOSSES]; /* outputs, or GB_NO_TENSOR */
     gb_tensor vectors;               /* output of BUCKET_VECTORS, input of BUCKET_COMPARE */
     gb_tensor gradient;              /* of them: output of BUCKET_COMPARE, input of BUCKET_PART */
+    gb_tensor scale;                 /* input: the factor of the loss, or GB_NO_TENSOR */
 } bucket;
 
 /* A run whose losses have not been read yet. */
@@ -49,6 +50,14 @@ typedef struct share_sums {
     size_t *ends;       /* [ranks] of bytes to gather */
 } share_sums;
 
+/* What the loss is multiplied with, see scale.c; part of a checkpoint. */
+typedef struct loss_scale {
+    float factor;         /* of the next step; 0: none */
+    uint32_t good;        /* steps in a row, since it changed */
+    uint32_t skipped;     /* steps so far that updated nothing */
+    uint32_t left_out[2]; /* whether of the last two steps, by step % 2, not counted yet */
+} loss_scale;
+
 typedef struct trainer {
     gb_device *device;             /* where */
     const gb_task *task;           /* what */
@@ -59,6 +68,9 @@ typedef struct trainer {
     gb_tape *adamw_tape;                       /* norm, clipping, update */
     gb_exec *adamw;                            /* recorded */
     gb_tensor adamw_step;                      /* its input */
+    gb_tensor norm;                            /* of the gradient: its output, with loss scaling */
+    uint64_t updates[2];                       /* runs of it, by step % 2, not looked at yet; 0: none */
+    loss_scale scale;                          /* of the loss */
     double (*log)[GB_MAX_LOSSES];              /* losses of every step */
     pending last;                              /* run in flight */
     double flops;                              /* done by this process */
@@ -88,6 +100,17 @@ bool train_collect(trainer *t, gb_status *status);
 bool parts_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb_status *status);
 /* Gradients of the drawn batch, in parts, into the arena. */
 bool parts_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status);
+
+/* Loss scaling, see scale.c. Without it each does nothing, or what is done without. */
+void scale_start(trainer *t);
+/* Before a step: its factor, from the steps up to the last but one. */
+bool scale_follow(trainer *t, uint32_t step, gb_status *status);
+/* Before a checkpoint, and at the end: what became of the last two. */
+bool scale_collect(trainer *t, gb_status *status);
+/* The factor into a bucket's inputs. */
+bool scale_fill(const trainer *t, const bucket *b, gb_status *status);
+/* The gradient of a bucket's loss. */
+bool scale_backward(const trainer *t, bucket *b, gb_status *status);
 
 /* Shares of a batch and the ranks that have them, see shares.c. Without shares each does nothing.
  */

@@ -89,7 +89,8 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     static const gb_access access[] = {GB_READ_WRITE, GB_READ, GB_READ_WRITE,
                                        GB_READ_WRITE, GB_READ, GB_READ};
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_P]);
-    gb_kernel kernel = kernel_of("adamw", NULL);
+    bool scaled = gb_tape_tensor(tape, node->in[IN_STEP])->cols > GB_ADAMW_UNSCALE;
+    gb_kernel kernel = kernel_of(scaled ? "adamw_scaled" : "adamw", NULL);
     ops_each_kernel(&kernel, &emitter->target, info);
     for (int i = IN_P; i <= IN_STEP; i++)
         bind(&kernel, i, node->in[i], access[i]);
@@ -107,8 +108,12 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
     double *v = gb_reference_f(ref, node->in[IN_V]);
     const double *g = gb_reference_f(ref, node->in[IN_G]);
     const double *step = gb_reference_f(ref, node->in[IN_STEP]);
-    double norm = *gb_reference_f(ref, node->in[IN_NORM]);
-    double clip = step[3] > 0 ? fmin(1, step[3] / (norm + 1e-6)) : 1;
+    bool scaled = gb_tape_tensor(tape, node->in[IN_STEP])->cols > GB_ADAMW_UNSCALE;
+    double unscale = scaled ? step[GB_ADAMW_UNSCALE] : 1;
+    double norm = *gb_reference_f(ref, node->in[IN_NORM]) * unscale;
+    if (scaled && !isfinite(norm))
+        return;
+    double clip = (step[3] > 0 ? fmin(1, step[3] / (norm + 1e-6)) : 1) * unscale;
     double beta1 = gb_bits_float(node->attr[ATTR_BETA1]),
            beta2 = gb_bits_float(node->attr[ATTR_BETA2]);
     double eps = gb_bits_float(node->attr[ATTR_EPS]), decay = gb_bits_float(node->attr[ATTR_DECAY]);
@@ -123,9 +128,9 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
 
 static const gb_op op = {"adamw", emit, NULL, reference};
 
-gb_tensor gb_adamw_input(gb_tape *tape)
+gb_tensor gb_adamw_input(gb_tape *tape, bool scaled)
 {
-    return gb_tape_input(tape, "adamw step", GB_F32, 1, 4);
+    return gb_tape_input(tape, "adamw step", GB_F32, 1, scaled ? GB_ADAMW_UNSCALE + 1 : 4);
 }
 
 void gb_adamw_fill(const gb_adamw_params *params, uint32_t step, float learning_rate,

@@ -18,7 +18,7 @@ extern char **environ;
 #define MOST_WORDS 40
 
 /* What a source is compiled for, beside the shader of its own name. */
-enum { TEXELS = 1, PARTS = 2 };
+enum { TEXELS = 1, PARTS = 2, SCALED = 4 };
 
 typedef struct compiler {
     const char *folder;            /* of the sources */
@@ -145,6 +145,8 @@ static bool compile(const compiler *c, const char *path, int variant, const char
         words[n++] = "-DTEXELS";
     if (variant & PARTS)
         words[n++] = "-DPARTS";
+    if (variant & SCALED)
+        words[n++] = "-DSCALED";
     words[n++] = "-I";
     words[n++] = c->folder;
     words[n++] = "-o";
@@ -212,19 +214,32 @@ static bool listed(const char *list, const char *name, size_t length)
 }
 
 /* Path of the source of a shader if the folder has it; *variant: what of it. In the set `parts`
- * NAME_part and NAME_part_texel come from NAME and NAME_texel. */
+ * NAME_part and NAME_part_texel come from NAME and NAME_texel, likewise in `scaled`. */
 static bool find_source(const char *folder, const gb_shader_binary *shader, char **path,
                         int *variant, gb_status *status)
 {
-    static const char suffix[] = "_texel", part[] = "_part";
-    const char *name = shader->name,
-               *of_part = strcmp(shader->set, "parts") ? NULL : strstr(name, part);
-    size_t length = of_part ? (size_t)(of_part - name) : strlen(name), cut = sizeof suffix - 1;
-    bool texels = length > cut && !strcmp(name + length - cut, suffix) &&
-                  listed(GABBRO_TEXEL_SHADERS, name, length - cut);
-    *variant = (texels ? TEXELS : 0) | (of_part ? PARTS : 0);
-    *path = gb_format(status, "%s/%.*s%s.comp", folder, (int)(length - (texels ? cut : 0)), name,
-                      of_part ? of_part + sizeof part - 1 : "");
+    static const struct {
+        const char *set, *suffix;
+        int variant;
+    } sets[] = {{"parts", "_part", PARTS}, {"scaled", "_scaled", SCALED}};
+    static const char texel[] = "_texel";
+    const char *name = shader->name, *end = name + strlen(name), *rest = end;
+    *variant = 0;
+    if ((size_t)(end - name) > strlen(texel) && !strcmp(end - strlen(texel), texel))
+        rest = end - strlen(texel);
+    size_t length = (size_t)(rest - name);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        const char *at = strcmp(shader->set, sets[i].set) ? NULL : strstr(name, sets[i].suffix);
+        if (at) {
+            length = (size_t)(at - name);
+            *variant = sets[i].variant;
+        }
+    }
+    if (*rest && listed(GABBRO_TEXEL_SHADERS, name, length)) {
+        *variant |= TEXELS;
+        rest = end;
+    }
+    *path = gb_format(status, "%s/%.*s%s.comp", folder, (int)length, name, rest);
     if (*path && !gb_file_exists(*path)) {
         free(*path);
         *path = NULL;

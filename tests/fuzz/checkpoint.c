@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gb_status status = {0};
     double log[STEPS][GB_MAX_LOSSES];
     uint32_t next_step = 0;
+    loss_scale scale = {.factor = size % 2 ? 2 : 0};
     char *bytes = malloc(size + GB_HASH_SIZE);
     if (!bytes)
         abort();
@@ -50,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     gb_log_set_level(GB_LOG_ERROR);
     fuzz_file("checkpoint", (const uint8_t *)bytes, length);
-    bool ok = checkpoint_read(fuzz_folder, NULL, NULL, STEPS, &next_step, log, &status);
+    bool ok = checkpoint_read(fuzz_folder, NULL, NULL, STEPS, &next_step, log, &scale, &status);
     fuzz_check(ok, &status);
     if (next_step > STEPS)
         abort();

@@ -12,6 +12,8 @@
 /* Float32 sums in another order, relative to the largest gradient of a parameter. */
 #define BOUND 1e-5
 #define STEP  2
+/* Operands rounded to 11 bits, over the layers of a model. */
+#define HALF_BOUND 4e-3
 
 /* Gradients and losses of a step. */
 typedef struct gradient {
@@ -20,24 +22,34 @@ typedef struct gradient {
     uint64_t arena_bytes;         /* of activations */
 } gradient;
 
+static gb_train_params plain_params(const model *m)
+{
+    return (gb_train_params){.params = m->params,
+                             .config = &m->config,
+                             .schedule = {GB_SCHEDULE_CONSTANT, .01f, 0, 0, 9},
+                             .adamw = {.9f, .999f, 1e-8f, .01f},
+                             .longest = m->longest,
+                             .label = "test"};
+}
+
+static gradient gradient_by(gb_device *device, const model *m, const gb_train_params *params)
+{
+    gb_status status = {0};
+    gradient g = {0};
+    MUST(g.values = gb_alloc(gb_params_floats(m->params), sizeof *g.values, &status));
+    MUST(gb_train_gradient(device, &m->task, params, m->values, STEP, g.values, g.losses,
+                           &g.arena_bytes, &status));
+    return g;
+}
+
 static gradient share_gradient(gb_device *device, const model *m, uint32_t shares, uint32_t micro,
                                bool recompute)
 {
-    gb_status status = {0};
-    gb_train_params params = {.params = m->params,
-                              .config = &m->config,
-                              .schedule = {GB_SCHEDULE_CONSTANT, .01f, 0, 0, 9},
-                              .adamw = {.9f, .999f, 1e-8f, .01f},
-                              .longest = m->longest,
-                              .label = "test",
-                              .micro_batch = micro,
-                              .recompute = recompute,
-                              .shares = shares};
-    gradient g = {0};
-    MUST(g.values = gb_alloc(gb_params_floats(m->params), sizeof *g.values, &status));
-    MUST(gb_train_gradient(device, &m->task, &params, m->values, STEP, g.values, g.losses,
-                           &g.arena_bytes, &status));
-    return g;
+    gb_train_params params = plain_params(m);
+    params.micro_batch = micro;
+    params.recompute = recompute;
+    params.shares = shares;
+    return gradient_by(device, m, &params);
 }
 
 static gradient make_gradient(gb_device *device, const model *m, uint32_t micro, bool recompute)
@@ -80,6 +92,17 @@ static void check_recomputing(gb_device *device, const model *m, uint32_t micro,
     free(again.values);
 }
 
+/* A power of two changes no bits. */
+static void check_scaling(gb_device *device, const model *m, uint32_t micro, const gradient *plain)
+{
+    gb_train_params params = plain_params(m);
+    params.micro_batch = micro;
+    params.loss_scale = 1024;
+    gradient scaled = gradient_by(device, m, &params);
+    expect_same_gradient(m, "a scaled loss", &scaled, plain);
+    free(scaled.values);
+}
+
 /* Parts of 1, 2 and 3 texts of the batch against all at once; some do not divide it. */
 static void check(gb_device *device, const model *m, const char *name)
 {
@@ -87,11 +110,14 @@ static void check(gb_device *device, const model *m, const char *name)
     uint32_t texts = m->task.cut.count(m->task.self);
     double worst = 0;
     check_recomputing(device, m, 0, &whole);
+    check_scaling(device, m, 0, &whole);
     for (uint32_t micro = 1; micro <= 3; micro++) {
         gradient parts = make_gradient(device, m, micro, false);
         worst = fmax(worst, worst_of(m, &parts, &whole));
-        if (micro == 2)
+        if (micro == 2) {
             check_recomputing(device, m, micro, &parts);
+            check_scaling(device, m, micro, &parts);
+        }
         free(parts.values);
     }
     gradient larger = make_gradient(device, m, texts + 1, false);
@@ -123,6 +149,43 @@ static void check_shares(gb_device *device, const model *m, const char *name)
     char what[100];
     snprintf(what, sizeof what, "%s in 2, 4, 8 shares of %u texts: gradients", name, texts);
     trust(what, "the whole batch, with dropout", worst, BOUND);
+}
+
+/* ---- operands of half floats ---- */
+
+/* Of the difference of two gradients, relative to the second. */
+static double apart(const model *m, const gradient *a, const gradient *b)
+{
+    double squares = 0, whole = 0;
+    for (uint64_t i = 0; i < gb_params_floats(m->params); i++) {
+        double difference = (double)a->values[i] - b->values[i];
+        squares += difference * difference;
+        whole += (double)b->values[i] * b->values[i];
+    }
+    return sqrt(squares / whole);
+}
+
+/* Gradients that would vanish in half floats do not with the scale that such products bring. */
+static void check_halves(gb_device *device, const model *m, const char *name)
+{
+    if (!gb_device_get_caps(device)->matrix.m)
+        cr_skip_test("skipped: the device has no cooperative matrices of half floats");
+    gb_train_params params = plain_params(m);
+    gradient whole = gradient_by(device, m, &params);
+    gb_device_use_precision(device, GB_FP16);
+    gradient scaled = gradient_by(device, m, &params);
+    params.loss_scale = 0x1p-14f;
+    gradient small = gradient_by(device, m, &params);
+    gb_device_use_precision(device, GB_FP32);
+    char what[100];
+    snprintf(what, sizeof what, "%s, products of half floats: norm of the gradient's difference",
+             name);
+    trust(what, "products of floats", apart(m, &scaled, &whole), HALF_BOUND);
+    cr_expect_gt(apart(m, &small, &whole), 4 * apart(m, &scaled, &whole),
+                 "without a scale nothing is lost: %g", apart(m, &small, &whole));
+    free(small.values);
+    free(scaled.values);
+    free(whole.values);
 }
 
 /* ---- pre-training ---- */
@@ -192,6 +255,11 @@ Test(micro, compared_texts, .timeout = 120)
 {
     CHECK(check, {"cocondenser"}, {"cocondenser", one_sided, "cocondenser, one-sided"}, {"costa"},
           {"ict"}, {"simcse"}, {"prop"}, {"bprop"});
+}
+
+Test(micro, half_floats, .timeout = 120)
+{
+    CHECK(check_halves, {"mlm"}, {"cocondenser"}, {"cotmae"});
 }
 
 Test(micro, shares_of_ranks, .timeout = 120)

@@ -21,6 +21,7 @@ typedef struct training {
     uint32_t at;            /* ... at this step */
     bool poisoned;          /* a parameter starts as NaN */
     const char *objective;  /* NULL: coCondenser */
+    float loss_scale;       /* at first; 0: none */
 } training;
 
 typedef struct outcome {
@@ -59,7 +60,8 @@ static outcome *train(const training *how)
                               .longest = TINY_LONGEST,
                               .label = "test",
                               .resume_dir = how->resume_dir,
-                              .checkpoint_s = how->checkpoint_s};
+                              .checkpoint_s = how->checkpoint_s,
+                              .loss_scale = how->loss_scale};
     gb_device *device = tiny_device();
     if (m.objective->prepare)
         MUST(m.objective->prepare(m.self, device, m.params, m.values, &status));
@@ -270,6 +272,51 @@ Test(training, takes_the_steps_of_adamw, .timeout = 60)
     scratch_leave(&s);
 }
 
+/* ---- the scale of the loss ---- */
+
+/* Squares of gradients times this are no numbers; some halvings later they are. */
+#define TOO_LARGE 0x1p+66f
+
+/* Powers of two change no bits. */
+Test(training, scaled_is_the_same, .timeout = 60)
+{
+    scratch s = scratch_enter();
+    training how = {.steps = STEPS, .rate = .01, .dropout = .1};
+    outcome *plain = train(&how);
+    how.loss_scale = 4096;
+    outcome *scaled = train(&how);
+    expect_same("a training with a scaled loss: values with other bits", plain, scaled, STEPS);
+    cr_expect_eq(scaled->result.skipped, 0);
+    cr_expect_eq(scaled->result.loss_scale, 4096);
+    free(plain);
+    free(scaled);
+    scratch_leave(&s);
+}
+
+Test(training, scale_is_looked_for, .timeout = 60)
+{
+    scratch s = scratch_enter();
+    training how = {.steps = 1, .rate = .01, .loss_scale = TOO_LARGE};
+    outcome *one = train(&how);
+    how.rate = 0;
+    outcome *still = train(&how);
+    how.steps = STEPS;
+    how.rate = .01;
+    outcome *all = train(&how);
+    cr_assert_eq(all->code, GB_OK, "%s", all->status.what);
+    cr_expect_eq(one->result.skipped, 1);
+    cr_expect_eq(memcmp(one->values, still->values, one->floats * sizeof *one->values), 0,
+                 "a step that is left out moved parameters");
+    cr_expect(all->result.skipped >= 3 && all->result.skipped < STEPS / 2, "%u steps left out",
+              all->result.skipped);
+    cr_expect_eq(all->result.loss_scale, ldexpf(TOO_LARGE, -(int)all->result.skipped));
+    cr_expect_lt(all->log[STEPS - 1][0], .98 * all->log[0][0], "nothing was learned");
+    free(one);
+    free(still);
+    free(all);
+    scratch_leave(&s);
+}
+
 /* ---- stopping and going on ---- */
 
 Test(training, goes_on_after_a_signal, .timeout = 60)
@@ -294,10 +341,14 @@ Test(training, goes_on_after_a_signal, .timeout = 60)
     scratch_leave(&s);
 }
 
-static void kill_and_resume(const char *objective)
+static void kill_and_resume(const char *objective, float loss_scale)
 {
     scratch s = scratch_enter();
-    training how = {.steps = STEPS, .rate = .01, .dropout = .1, .objective = objective};
+    training how = {.steps = STEPS,
+                    .rate = .01,
+                    .dropout = .1,
+                    .objective = objective,
+                    .loss_scale = loss_scale};
     outcome *whole = train(&how);
     how.resume_dir = "resume";
     how.checkpoint_s = 1e-9; /* after every step */
@@ -311,6 +362,8 @@ static void kill_and_resume(const char *objective)
     outcome *resumed = train(&how);
     cr_expect_eq(resumed->result.resumed_at, 7);
     expect_same("a training killed and resumed: values with other bits", whole, resumed, STEPS);
+    cr_expect_eq(resumed->result.skipped, whole->result.skipped);
+    cr_expect_eq(resumed->result.loss_scale, whole->result.loss_scale);
     free(whole);
     free(resumed);
     scratch_leave(&s);
@@ -318,19 +371,25 @@ static void kill_and_resume(const char *objective)
 
 Test(training, goes_on_after_a_kill, .timeout = 60)
 {
-    kill_and_resume(NULL);
+    kill_and_resume(NULL, 0);
+}
+
+/* In the steps that look for a scale of the loss. */
+Test(training, scaled_goes_on_after_a_kill, .timeout = 60)
+{
+    kill_and_resume(NULL, TOO_LARGE);
 }
 
 /* The queue and the encoder of keys live on the device between steps. */
 Test(training, contriever_goes_on_after_a_kill, .timeout = 60)
 {
-    kill_and_resume("contriever");
+    kill_and_resume("contriever", 0);
 }
 
 /* Draws of a model that no checkpoint holds. */
 Test(training, simlm_goes_on_after_a_kill, .timeout = 60)
 {
-    kill_and_resume("simlm");
+    kill_and_resume("simlm", 0);
 }
 
 /* What the process says on stderr while it trains. */

@@ -5,9 +5,11 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MUST(x) cr_assert((x), "%s: %s", status.where, status.what)
 #define STEPS   10
+#define SCALE   1024.f
 
 static const gb_adamw_params settings = {
     .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.1f};
@@ -32,23 +34,25 @@ typedef struct optimiser {
     gb_tensor step;    /* its input */
     gb_tensor norm;    /* its output */
     gb_state *state;   /* arenas */
+    bool scaled;       /* gradients are SCALE times what they are taken for */
     gb_exec *exec;     /* recorded */
     float *values;     /* one arena of the device, read back */
     double *p, *m, *v; /* the twin, laid out like the arenas */
     gb_reference *ref; /* the same tape in float64 */
 } optimiser;
 
-static optimiser optimiser_make(void)
+static optimiser optimiser_make(bool scaled)
 {
     gb_status status = {0};
-    optimiser o = {.device = test_device(), .params = gb_params_create(&status)};
+    optimiser o = {
+        .device = test_device(), .params = gb_params_create(&status), .scaled = scaled};
     MUST(o.params);
     for (size_t i = 0; i < PARAMS; i++)
         gb_params_add(o.params, list[i].name, list[i].rows, list[i].cols, list[i].decay,
                       GB_INIT_NORMAL, 1, &status);
     gb_params_freeze(o.params);
     MUST(o.tape = gb_tape_create(o.params, "adamw", &status));
-    o.step = gb_adamw_input(o.tape);
+    o.step = gb_adamw_input(o.tape, scaled);
     o.norm = gb_adamw(o.tape, &settings, o.step);
     gb_tape_output(o.tape, o.norm);
     MUST(o.state = gb_state_create(o.device, o.params, true, &status));
@@ -112,22 +116,28 @@ static double take_step(optimiser *o, const float *gradient, uint32_t t, float l
 {
     gb_status status = {0};
     uint64_t floats = gb_params_floats(o->params), ticket;
-    MUST(gb_state_write(o->state, GB_ARENA_GRADS, gradient, &status));
+    float *raised = malloc(floats * sizeof *raised), scale = o->scaled ? SCALE : 1;
+    for (uint64_t i = 0; i < floats; i++)
+        raised[i] = gradient[i] * scale;
+    MUST(gb_state_write(o->state, GB_ARENA_GRADS, raised, &status));
     float *input = gb_exec_input(o->exec, o->step, &status);
     MUST(input);
     gb_adamw_fill(&settings, t, lr, largest, input);
-    for (int i = 0; i < 4; i++)
+    if (o->scaled)
+        input[GB_ADAMW_UNSCALE] = 1 / scale;
+    for (int i = 0; i < (o->scaled ? 5 : 4); i++)
         gb_reference_f(o->ref, o->step)[i] = input[i];
     MUST(gb_exec_run(o->exec, &ticket, &status));
     const float *norm = gb_exec_output(o->exec, ticket, o->norm, &status);
     MUST(norm);
     for (uint64_t i = 0; i < floats; i++)
-        gb_reference_arena(o->ref, GB_ARENA_GRADS)[i] = gradient[i];
+        gb_reference_arena(o->ref, GB_ARENA_GRADS)[i] = raised[i];
+    free(raised);
     gb_reference_run(o->ref);
-    double wanted = twin_step(o, gradient, t, lr, largest);
+    double wanted = scale * twin_step(o, gradient, t, lr, largest);
     cr_expect_float_eq(*norm, wanted, 1e-6 * wanted, "norm %g, not %g", *norm, wanted);
     cr_expect_float_eq(*gb_reference_f(o->ref, o->norm), wanted, 1e-12 * wanted);
-    return *norm;
+    return *norm / scale;
 }
 
 /* Agreement to 3e-6 of the value plus `typical`, the size of what was added up to it. */
@@ -149,9 +159,9 @@ static void compare(optimiser *o, gb_arena_id arena, const double *wanted, doubl
 }
 
 /* Ten steps with gradients of changing size. */
-static void run_steps(float largest_norm, bool should_clip)
+static void run_steps(bool scaled, float largest_norm, bool should_clip)
 {
-    optimiser o = optimiser_make();
+    optimiser o = optimiser_make(scaled);
     uint64_t floats = gb_params_floats(o.params);
     float *gradient = calloc(floats, sizeof *gradient);
     for (uint32_t t = 1; t <= STEPS; t++) {
@@ -175,17 +185,55 @@ static void run_steps(float largest_norm, bool should_clip)
 
 Test(adamw, without_clipping)
 {
-    run_steps(0, false);
+    run_steps(false, 0, false);
+}
+
+Test(adamw, scaled)
+{
+    run_steps(true, 0, false);
+    run_steps(true, 0.5f, true);
+}
+
+/* Neither parameters nor moments move by a gradient that is no number anywhere. */
+Test(adamw, scaled_leaves_out_what_is_no_number)
+{
+    static const float bad[] = {INFINITY, -INFINITY, NAN, 3e38f};
+    gb_status status = {0};
+    optimiser o = optimiser_make(true);
+    uint64_t floats = gb_params_floats(o.params), ticket;
+    float *gradient = calloc(floats, sizeof *gradient), *before = calloc(floats, sizeof *before);
+    for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
+        for (uint64_t i = 0; i < floats; i++)
+            gradient[i] = o.p[i] == 0 ? 0 : .01f; /* padding starts at zero */
+        take_step(&o, gradient, (uint32_t)b + 1, .01f, 1);
+        gradient[gb_params_at(o.params, (uint32_t)b)->offset] = bad[b];
+        for (int a = GB_ARENA_PARAMS; a < GB_ARENA_COUNT; a++) {
+            if (a == GB_ARENA_GRADS)
+                continue;
+            MUST(gb_state_read(o.state, (gb_arena_id)a, before, &status));
+            MUST(gb_state_write(o.state, GB_ARENA_GRADS, gradient, &status));
+            MUST(gb_exec_input(o.exec, o.step, &status));
+            MUST(gb_exec_run(o.exec, &ticket, &status));
+            const float *norm = gb_exec_output(o.exec, ticket, o.norm, &status);
+            cr_assert(norm && !isfinite(*norm));
+            MUST(gb_state_read(o.state, (gb_arena_id)a, o.values, &status));
+            cr_expect_eq(memcmp(before, o.values, floats * sizeof *before), 0, "arena %d, %g", a,
+                         (double)bad[b]);
+        }
+    }
+    free(gradient);
+    free(before);
+    optimiser_free(&o);
 }
 
 Test(adamw, clipping_active)
 {
-    run_steps(0.5f, true);
+    run_steps(false, 0.5f, true);
 }
 
 Test(adamw, clipping_inactive)
 {
-    run_steps(1e6f, false);
+    run_steps(false, 1e6f, false);
 }
 
 /* With the same gradient every time, both moments are the gradient after correction, whatever the
@@ -193,7 +241,7 @@ Test(adamw, clipping_inactive)
 Test(adamw, constant_gradient_on_paper)
 {
     gb_status status = {0};
-    optimiser o = optimiser_make();
+    optimiser o = optimiser_make(false);
     uint64_t floats = gb_params_floats(o.params);
     float *gradient = calloc(floats, sizeof *gradient), *start = calloc(floats, sizeof *start);
     const double lr = 0.01f;
@@ -224,7 +272,7 @@ Test(adamw, constant_gradient_on_paper)
 Test(adamw, zero_gradient_only_decays)
 {
     gb_status status = {0};
-    optimiser o = optimiser_make();
+    optimiser o = optimiser_make(false);
     float *gradient = calloc(gb_params_floats(o.params), sizeof *gradient);
     double before_w = o.p[gb_params_at(o.params, 1)->offset];
     double before_norm = o.p[gb_params_at(o.params, 3)->offset];

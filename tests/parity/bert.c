@@ -506,7 +506,7 @@ static double walk(const golden *g, gb_device *device, const gb_train_params *ho
     MUST(gb_state_write(state, GB_ARENA_PARAMS, g->m.values, &status));
     gb_tape *tape = gb_tape_create(g->m.params, "adamw", &status);
     MUST(tape);
-    gb_tensor input = gb_adamw_input(tape);
+    gb_tensor input = gb_adamw_input(tape, false);
     gb_adamw(tape, &how->adamw, input);
     gb_exec *adamw = gb_exec_create(state, tape, &status);
     MUST(adamw);

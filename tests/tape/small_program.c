@@ -84,7 +84,7 @@ small_program small_program_make(bool training)
     p.step = p.norm = GB_NO_TENSOR;
     if (training) {
         MUST(gb_backward(p.tape, p.loss, &status));
-        p.step = gb_adamw_input(p.tape);
+        p.step = gb_adamw_input(p.tape, false);
         p.norm = gb_adamw(p.tape, &adamw, p.step);
         gb_tape_output(p.tape, p.norm);
     }

@@ -1,0 +1,79 @@
+/* Loss scaling (Micikevicius et al., 2018) for products in half floats, whose smallest value is 6e-8:
+ * gradients are made times a factor, and divided by it in the update. A step whose gradient is no
+ * number updates nothing and halves the factor; many good ones in a row double it. The factor of a
+ * step follows from the steps up to the last but one, whose updates are finished: the device never
+ * waits for the host, and a resumed run has the same factors. */
+#include "train.h"
+
+#include <math.h>
+
+#define FIRST_SCALE 65536.f
+#define LEAST_SCALE 0x1p-24f
+#define MOST_SCALE  0x1p+24f /* sums of squares of scaled gradients stay floats */
+#define GOOD_STEPS  2000     /* as torch.amp.GradScaler */
+
+void scale_start(trainer *t)
+{
+    bool halves = gb_device_get_caps(t->device)->precision == GB_FP16;
+    t->scale.factor = t->params->loss_scale > 0 ? t->params->loss_scale : halves ? FIRST_SCALE : 0;
+}
+
+/* Whether the update of a step was left out. */
+static bool read_outcome(trainer *t, uint32_t step, gb_status *status)
+{
+    uint64_t ticket = t->updates[step % 2];
+    if (!ticket)
+        return true;
+    const float *norm = gb_exec_output(t->adamw, ticket, t->norm, status);
+    if (!norm)
+        return false;
+    t->scale.left_out[step % 2] = !isfinite(*norm);
+    t->updates[step % 2] = 0;
+    return true;
+}
+
+bool scale_follow(trainer *t, uint32_t step, gb_status *status)
+{
+    loss_scale *s = &t->scale;
+    if (s->factor <= 0 || step < 2)
+        return true;
+    if (!read_outcome(t, step - 2, status))
+        return false;
+    if (!s->left_out[step % 2]) {
+        if (++s->good == GOOD_STEPS) {
+            s->factor = fminf(s->factor * 2, MOST_SCALE);
+            s->good = 0;
+        }
+        return true;
+    }
+    s->factor /= 2;
+    s->good = 0;
+    s->skipped++;
+    s->left_out[step % 2] = 0;
+    return s->factor >= LEAST_SCALE ||
+           gb_fail(status, GB_MISMATCH, t->params->label, "lower the learning rate",
+                   "the gradient is no number at step %u, however small it is made", step - 1);
+}
+
+bool scale_collect(trainer *t, gb_status *status)
+{
+    return t->scale.factor <= 0 || (read_outcome(t, 0, status) && read_outcome(t, 1, status));
+}
+
+bool scale_fill(const trainer *t, const bucket *b, gb_status *status)
+{
+    if (b->scale == GB_NO_TENSOR)
+        return true;
+    float *factor = gb_exec_input(b->exec, b->scale, status);
+    if (factor)
+        *factor = t->scale.factor;
+    return factor != NULL;
+}
+
+bool scale_backward(const trainer *t, bucket *b, gb_status *status)
+{
+    if (t->scale.factor <= 0)
+        return gb_backward(b->tape, b->losses[0], status);
+    b->scale = gb_tape_input(b->tape, "loss scale", GB_F32, 1, 1);
+    return gb_backward_from(b->tape, b->losses[0], b->scale, status);
+}
