@@ -249,13 +249,14 @@ typedef struct gb_adamw_params {
 } gb_adamw_params;
 /* Input f32 [1,4] of an optimiser tape: learning rate, 1 - beta1^t, sqrt(1 - beta2^t), largest
  * gradient norm (0: no clipping). Scaled: [1,5], then what the gradients are to be multiplied with
- * first, which gb_adamw_fill leaves alone; gradients whose norm is no number then change nothing. */
+ * first, which gb_adamw_fill leaves alone; gradients whose norm is no number then change nothing.
+ */
 #define GB_ADAMW_UNSCALE 4
 gb_tensor gb_adamw_input(gb_tape *tape, bool scaled);
 void gb_adamw_fill(const gb_adamw_params *params, uint32_t step, float learning_rate,
                    float largest_norm, float values[4]); /* step counts from 1 */
-/* Global gradient norm, clipping and one AdamW step over the whole arenas. Returns the norm [1,1] of
- * what the arena holds. */
+/* Global gradient norm, clipping and one AdamW step over the whole arenas. Returns the norm [1,1]
+ * of what the arena holds. */
 gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_values);
 
 /* ---- search

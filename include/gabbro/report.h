@@ -4,8 +4,7 @@
 #ifndef GABBRO_REPORT_H
 #define GABBRO_REPORT_H
 
-#include <gabbro/base.h>
-#include <jansson.h>
+#include <gabbro/store.h>
 
 /* ---- a table as data --------------------------------------------------------------------------
  */

@@ -7,6 +7,10 @@
 #include <gabbro/base.h>
 #include <jansson.h>
 
+/* How files of results are written (json_dumps): the same values give the same bytes, and are read
+ * back as they were. */
+#define GB_JSON_FILE (JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17))
+
 /* Layout of a store:
  *   <kind>-<key>/           a finished step: its files and run.json
  *   work/<kind>-<key>/      an unfinished one, kept so that it resumes

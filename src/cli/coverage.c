@@ -326,8 +326,7 @@ static json_t *coverage_json(const session *s, const settings *o)
 static bool write_json(const step_run *run, const session *s, const settings *o, gb_status *status)
 {
     json_t *root = coverage_json(s, o);
-    char *text =
-        root ? json_dumps(root, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = root ? json_dumps(root, GB_JSON_FILE) : NULL;
     char *path = step_file(run, "coverage.json", status);
     bool ok = path &&
               (text || gb_fail(status, GB_INTERNAL, NULL, "are all names UTF-8?",

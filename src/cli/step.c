@@ -513,7 +513,7 @@ void step_model_close(step_model *model)
 
 bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status)
 {
-    char *text = json_dumps(metrics, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    char *text = json_dumps(metrics, GB_JSON_FILE);
     char *path = step_file(run, "metrics.json", status);
     bool ok = path &&
               (text || (gb_memory_check("writing measures", status) &&

@@ -19,6 +19,12 @@ typedef struct vector_file {
     uint64_t start, size;       /* bytes before the first of the texts; of the whole file */
 } vector_file;
 
+static bool cannot_write(const char *path, gb_status *status)
+{
+    return gb_fail(status, GB_DATA, path, "free space on the disk, then run again",
+                   "cannot write: %s", strerror(errno));
+}
+
 static bool write_at(const vector_file *f, uint64_t offset, const void *bytes, size_t size,
                      gb_status *status)
 {
@@ -28,8 +34,7 @@ static bool write_at(const vector_file *f, uint64_t offset, const void *bytes, s
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return gb_fail(status, GB_DATA, f->path, "free space on the disk, then run again",
-                           "cannot write: %s", strerror(errno));
+            return cannot_write(f->path, status);
         done += (size_t)put;
     }
     return true;
@@ -52,8 +57,7 @@ static bool keep(const vector_file *f, uint32_t count, gb_status *status)
     char text[16];
     int length = snprintf(text, sizeof text, "%u\n", count);
     if (GB_TRY_CALL(fdatasync(f->fd)))
-        return gb_fail(status, GB_DATA, f->path, "check the disk", "cannot write: %s",
-                       strerror(errno));
+        return cannot_write(f->path, status);
     return gb_write_file(f->journal, text, (size_t)length, status);
 }
 
@@ -81,7 +85,7 @@ static bool write_rest(const vector_file *f, const vector_texts *texts, gb_encod
         gb_progress_update(&progress, done, NULL);
     }
     if (ok && GB_TRY_CALL(ftruncate(f->fd, (off_t)f->size)))
-        ok = gb_fail(status, GB_DATA, f->path, NULL, "cannot write: %s", strerror(errno));
+        ok = cannot_write(f->path, status);
     if (ok)
         gb_progress_end(&progress, done, NULL);
     free(vectors);
@@ -107,7 +111,7 @@ static bool write_part(const char *path, const char *journal, const vector_texts
     bool ok =
         write_at(&f, 0, header, sizeof header, status) && write_rest(&f, texts, encoder, status);
     if (close(f.fd) && ok)
-        ok = gb_fail(status, GB_DATA, path, NULL, "cannot write: %s", strerror(errno));
+        ok = cannot_write(path, status);
     return ok;
 }
 

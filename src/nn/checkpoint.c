@@ -35,9 +35,8 @@ static size_t whole_bytes(const header *head)
 bool checkpoint_write(const char *dir, gb_state *state, const gb_params *params, uint32_t next_step,
                       double (*log)[GB_MAX_LOSSES], const loss_scale *scale, gb_status *status)
 {
-    header head = {.version = version_of(scale),
-                   .next_step = next_step,
-                   .floats = gb_params_floats(params)};
+    header head = {
+        .version = version_of(scale), .next_step = next_step, .floats = gb_params_floats(params)};
     memcpy(head.magic, MAGIC, sizeof head.magic);
     size_t arena_bytes = head.floats * 4, bytes = whole_bytes(&head);
     char *all = gb_alloc(bytes + GB_HASH_SIZE, 1, status);

@@ -1,8 +1,8 @@
-/* Loss scaling (Micikevicius et al., 2018) for products in half floats, whose smallest value is 6e-8:
- * gradients are made times a factor, and divided by it in the update. A step whose gradient is no
- * number updates nothing and halves the factor; many good ones in a row double it. The factor of a
- * step follows from the steps up to the last but one, whose updates are finished: the device never
- * waits for the host, and a resumed run has the same factors. */
+/* Loss scaling (Micikevicius et al., 2018) for products in half floats, whose smallest value is
+ * 6e-8: gradients are made times a factor, and divided by it in the update. A step whose gradient
+ * is no number updates nothing and halves the factor; many good ones in a row double it. The factor
+ * of a step follows from the steps up to the last but one, whose updates are finished: the device
+ * never waits for the host, and a resumed run has the same factors. */
 #include "train.h"
 
 #include <math.h>

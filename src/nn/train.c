@@ -131,7 +131,8 @@ bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool update
                gb_status *status)
 {
     pending now = {.bucket = b, .step = step, .losses = losses};
-    if (!scale_fill(t, b, status) || !gb_exec_run(b->exec, &now.ticket, status) || (updated && !update(t, step, status)))
+    if (!scale_fill(t, b, status) || !gb_exec_run(b->exec, &now.ticket, status) ||
+        (updated && !update(t, step, status)))
         return false;
     t->flops += gb_exec_flops(b->exec);
     /* Only now, with this run on its way, wait for the one before it. */

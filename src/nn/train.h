@@ -65,19 +65,19 @@ typedef struct trainer {
     gb_state *state;               /* parameters, gradients, moments */
     bucket **buckets;              /* recorded shapes */
     size_t bucket_count, bucket_capacity;
-    gb_tape *adamw_tape;                       /* norm, clipping, update */
-    gb_exec *adamw;                            /* recorded */
-    gb_tensor adamw_step;                      /* its input */
-    gb_tensor norm;                            /* of the gradient: its output, with loss scaling */
-    uint64_t updates[2];                       /* runs of it, by step % 2, not looked at yet; 0: none */
-    loss_scale scale;                          /* of the loss */
-    double (*log)[GB_MAX_LOSSES];              /* losses of every step */
-    pending last;                              /* run in flight */
-    double flops;                              /* done by this process */
-    double data_s, build_s, ranks_s;           /* time spent on batches, programs and ranks */
-    double *step_s;                            /* [steps] of each since it started */
-    uint32_t parts;                            /* most parts of a batch so far */
-    float *vectors, *gradients;                /* of all texts of a batch, when it runs in parts */
+    gb_tape *adamw_tape;             /* norm, clipping, update */
+    gb_exec *adamw;                  /* recorded */
+    gb_tensor adamw_step;            /* its input */
+    gb_tensor norm;                  /* of the gradient: its output, with loss scaling */
+    uint64_t updates[2];             /* runs of it, by step % 2, not looked at yet; 0: none */
+    loss_scale scale;                /* of the loss */
+    double (*log)[GB_MAX_LOSSES];    /* losses of every step */
+    pending last;                    /* run in flight */
+    double flops;                    /* done by this process */
+    double data_s, build_s, ranks_s; /* time spent on batches, programs and ranks */
+    double *step_s;                  /* [steps] of each since it started */
+    uint32_t parts;                  /* most parts of a batch so far */
+    float *vectors, *gradients;      /* of all texts of a batch, when it runs in parts */
     size_t vector_capacity, gradient_capacity; /* allocated */
     part_cut *cuts;                            /* the parts of the drawn batch */
     size_t cut_capacity;                       /* allocated */

@@ -239,7 +239,7 @@ static void page_of(const curves *c, const char *svg, const char *listing, gb_te
 
 static bool write_json(const curves *c, const char *dir, gb_status *status)
 {
-    char *words = json_dumps(c->header, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    char *words = json_dumps(c->header, GB_JSON_FILE);
     gb_text text = {0};
     gb_text_printf(&text, "%s\n", words ? words : "");
     bool ok = words ? page_write(dir, "figure.json", &text, status)

@@ -188,8 +188,7 @@ bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status)
     json_t *root = report_json(report);
     if (root)
         add_words(report, root);
-    char *text =
-        root ? json_dumps(root, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = root ? json_dumps(root, GB_JSON_FILE) : NULL;
     json_decref(root);
     if (!text)
         return gb_fail(status, GB_INTERNAL, report->spec->name, "are all names valid UTF-8?",

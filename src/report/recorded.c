@@ -181,8 +181,7 @@ bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status
         ok = json_object_set_new(seeds, name, seed_to_json(report, &report->here.items[i])) == 0 ||
              gb_fail_memory(&own, "recording results");
     }
-    char *text =
-        ok ? json_dumps(root, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = ok ? json_dumps(root, GB_JSON_FILE) : NULL;
     gb_text out = {0};
     if (text)
         gb_text_printf(&out, "%s\n", text);

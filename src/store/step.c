@@ -216,8 +216,7 @@ bool gb_step_finish(gb_step *step, const json_t *facts, gb_status *status)
     if (!outputs)
         return false;
     json_t *run = run_of(step, facts, outputs);
-    char *text =
-        run ? json_dumps(run, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = run ? json_dumps(run, GB_JSON_FILE) : NULL;
     char *path = gb_path_join(status, step->work, RUN_FILE);
     bool ok = path && (text || gb_fail_memory(status, "writing run.json")) &&
               gb_write_file(path, text, strlen(text), status) && publish(step, status);

@@ -44,8 +44,7 @@ typedef struct optimiser {
 static optimiser optimiser_make(bool scaled)
 {
     gb_status status = {0};
-    optimiser o = {
-        .device = test_device(), .params = gb_params_create(&status), .scaled = scaled};
+    optimiser o = {.device = test_device(), .params = gb_params_create(&status), .scaled = scaled};
     MUST(o.params);
     for (size_t i = 0; i < PARAMS; i++)
         gb_params_add(o.params, list[i].name, list[i].rows, list[i].cols, list[i].decay,
