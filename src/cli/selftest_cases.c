@@ -255,13 +255,24 @@ static gb_tensor build_gather(check *c)
                           inverse->tensor);
 }
 
-static gb_tensor build_adamw(check *c)
+static gb_tensor update(check *c, bool scaled)
 {
     static const gb_adamw_params params = {.9f, .999f, 1e-8f, .01f};
     filled *f = &c->inputs[c->input_count++];
-    f->tensor = gb_adamw_input(c->tape, false);
+    f->tensor = gb_adamw_input(c->tape, scaled);
     gb_adamw_fill(&params, 1, .1f, 1, (float *)(void *)f->words);
+    f->words[GB_ADAMW_UNSCALE] = gb_float_bits(.125f);
     return gb_adamw(c->tape, &params, f->tensor);
+}
+
+static gb_tensor build_adamw(check *c)
+{
+    return update(c, false);
+}
+
+static gb_tensor build_adamw_scaled(check *c)
+{
+    return update(c, true);
 }
 
 static gb_tensor build_top_k(check *c)
@@ -312,7 +323,8 @@ static bool prepare(check *c, gb_device *device, gb_tensor (*build)(check *), gb
     for (int o = 0; o < 2; o++)
         if (c->outputs[o] != GB_NO_TENSOR)
             gb_tape_output(c->tape, c->outputs[o]);
-    bool differentiable = build != build_adamw && build != build_top_k;
+    bool differentiable =
+        build != build_adamw && build != build_adamw_scaled && build != build_top_k;
     return gb_tape_ok(c->tape, status) &&
            (!differentiable || gb_backward_from(c->tape, c->outputs[0],
                                                 build == build_softmax || build == build_vocabulary
@@ -424,6 +436,7 @@ static const struct {
                            {"combined rows", build_combined, false, true, false},
                            {"momentum, replaced rows", build_followed, false, true, false},
                            {"AdamW", build_adamw, true, false, false},
+                           {"AdamW of a scaled loss", build_adamw_scaled, true, false, false},
                            {"top-k", build_top_k, false, true, false}};
 
 const char *selftest_case_name(size_t i)
