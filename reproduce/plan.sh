@@ -169,7 +169,9 @@ plan_training() # COMMAND ARGUMENTS...
     with_words 'printf "%.0f 0 0\n", value["parameter_bytes"] + value["activation_bytes"]' >"$plan_name.memory"
     note_cost "$(with_words 'printf "train %.6g %.0f", steps * (value["flops"] + value["update_flops"]),
         value["parameter_bytes"] / 4' -v steps="$steps")"
-    [ "$1" = finetune ] || [ -e "$plan_dir/training" ] || printf '%s\n' "$@" >"$plan_dir/training"
+    measured=$plan_dir/training
+    [ "$1" != finetune ] || measured=$plan_dir/finetuning
+    [ -e "$measured" ] || printf '%s\n' "$@" >"$measured"
 }
 
 # Of mine, later steps find BM25's run.
@@ -233,6 +235,20 @@ count_tables() # FOLDER TABLES
 
 # ---- how fast this device is ---------------------------------------------------------------------------
 
+# So many steps of a training, by its command.
+short_training() # BATCH STEPS COMMAND ARGUMENTS...
+{
+    if [ "$3" = finetune ]; then # an epoch of one batch is a step
+        length="--train-queries $1 --epochs $2"
+    else
+        length="--steps $2"
+    fi
+    short_batch=$1
+    shift 2
+    # shellcheck disable=SC2086 # words
+    "$gabbro" "$@" --batch "$short_batch" $length --quiet
+}
+
 # Arithmetic a second of a short training: the first one that was counted, its batch made so small that a
 # step takes seconds at most, repeated for some seconds. Prints that, the seconds to start one, the most memory
 # that it took, and what is counted of it as the device's.
@@ -246,7 +262,7 @@ measure_training()
     count_cost "$@" --batch "$batch" || return
     flops=$(plan_number flops "$words") steps=1
     while :; do
-        made=$("$gabbro" "$@" --batch "$batch" --steps "$steps" --quiet) || return
+        made=$(short_training "$batch" "$steps" "$@") || return
         took=$(awk -v work="$(step_number work_s "$made")" -v build="$(step_number build_s "$made")" \
             -v wall="$(step_number wall_s "$made")" -v steps="$steps" -v flops="$flops" 'BEGIN {
                 seconds = work - build
@@ -261,7 +277,8 @@ measure_training()
         "$(with_words 'printf "%.0f", value["parameter_bytes"] + value["activation_bytes"]')"
 }
 
-# Seconds of an evaluation beside its arithmetic: measures and files. Of a stand-in they are not known.
+# Seconds of an evaluation beside its arithmetic: measures and files. Of a stand-in they are not known; where
+# the arithmetic alone takes long they are little.
 measure_evaluation() # RATE
 {
     [ -e "$plan_dir/evaluation" ] || {
@@ -273,6 +290,10 @@ measure_evaluation() # RATE
     while IFS= read -r word; do set -- "$@" "$word"; done <"$plan_dir/evaluation"
     flops=$1
     shift
+    if awk -v flops="$flops" -v rate="$rate" 'BEGIN { exit !(flops > 20 * rate) }'; then
+        echo 0
+        return
+    fi
     made=$("$gabbro" "$@" --quiet) || return
     awk -v wall="$(step_number wall_s "$made")" -v flops="$flops" -v rate="$rate" \
         'BEGIN { rest = wall - flops / rate; print (rest > 0 ? rest : 0) }'
@@ -288,6 +309,7 @@ plan() # TABLES
     say "counting what the tables take"
     count_tables "$plan_root" "$@"
     rate=1 start=0 peak=0 counted=0 evaluation=0 on_host=0
+    [ -e "$plan_root/training" ] || mv "$plan_root/finetuning" "$plan_root/training" 2>/dev/null
     if [ -e "$plan_root/training" ]; then
         say "measuring how fast the device is${LP_NUM_THREADS:+, $jobs steps at once}"
         # The others only keep the device as busy as it will be.

@@ -169,6 +169,10 @@ expect "it multiplies: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 *3\.8 m
 expect "it says what it needs" grep -q '^qac/table1 .* device 8\.0 GB, memory 0\.20 GB, disk 17\.0 GB' "$work/stdout"
 expect "it trains nothing but a sample" [ "$(grep -v -- --cost "$work/log" | count '^finetune' -) $(
     grep -v -- --cost "$work/log" | grep -v 'pretrain none' | count '^pretrain' -)" = '0 6' ]
+run plan table1 --init "$work/bert" --rows bm25,init,mlm-r1
+expect "rows that pre-train nothing are planned: $(head -n 1 "$work/stdout")" \
+    grep -q '^qac/table1 *[0-9.]* minutes' "$work/stdout"
+expect "by a fine-tuning" grep -q '^finetune .*--train-queries 8 --epochs' "$work/log"
 run plan qac/table1 --scale paper --data "$work/nothing"
 expect "public collections need not be there" [ "$status" = 0 ]
 expect "but count in full: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 .* memory 1\.8 GB' "$work/stdout"
