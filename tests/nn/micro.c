@@ -14,6 +14,8 @@
 #define STEP  2
 /* Operands rounded to 11 bits, over the layers of a model. */
 #define HALF_BOUND 4e-3
+/* Of the whole gradient, relative to its norm. */
+#define SHARES_BOUND 1e-6
 
 /* Gradients and losses of a step. */
 typedef struct gradient {
@@ -129,6 +131,22 @@ static void check(gb_device *device, const model *m, const char *name)
     trust(what, "the whole batch, with dropout", worst, BOUND);
 }
 
+/* Of the difference of two gradients, relative to the second. */
+static double apart(const model *m, const gradient *a, const gradient *b)
+{
+    double squares = 0, whole = 0;
+    for (uint32_t i = 0; i < gb_params_count(m->params); i++) {
+        const gb_param *p = gb_params_at(m->params, i);
+        for (uint32_t k = 0; k < p->rows * p->cols; k++) { /* padding holds anything */
+            uint64_t at = p->offset + (uint64_t)(k / p->cols) * p->ld + k % p->cols;
+            double difference = (double)a->values[at] - b->values[at];
+            squares += difference * difference;
+            whole += (double)b->values[at] * b->values[at];
+        }
+    }
+    return sqrt(squares / whole);
+}
+
 /* A batch in shares, as ranks have it: one share is the batch in parts; several, more than there
  * are texts among them, give its gradients. */
 static void check_shares(gb_device *device, const model *m, const char *name)
@@ -136,11 +154,12 @@ static void check_shares(gb_device *device, const model *m, const char *name)
     gradient whole = make_gradient(device, m, 0, false), parts = make_gradient(device, m, 2, false);
     gradient one = share_gradient(device, m, 1, 2, false);
     uint32_t texts = m->task.cut.count(m->task.self);
-    double worst = 0;
+    double worst = 0, norm = 0;
     expect_same_gradient(m, "one share", &one, &parts);
     for (uint32_t shares = 2; shares <= 8; shares *= 2) {
         gradient some = share_gradient(device, m, shares, shares == 4 ? 1 : 0, false);
         worst = fmax(worst, worst_of(m, &some, &whole));
+        norm = fmax(norm, apart(m, &some, &whole));
         free(some.values);
     }
     free(one.values);
@@ -149,21 +168,11 @@ static void check_shares(gb_device *device, const model *m, const char *name)
     char what[100];
     snprintf(what, sizeof what, "%s in 2, 4, 8 shares of %u texts: gradients", name, texts);
     trust(what, "the whole batch, with dropout", worst, BOUND);
+    snprintf(what, sizeof what, "%s in 2, 4, 8 shares: norm of the gradient's difference", name);
+    trust(what, "the whole batch, with dropout", norm, SHARES_BOUND);
 }
 
 /* ---- operands of half floats ---- */
-
-/* Of the difference of two gradients, relative to the second. */
-static double apart(const model *m, const gradient *a, const gradient *b)
-{
-    double squares = 0, whole = 0;
-    for (uint64_t i = 0; i < gb_params_floats(m->params); i++) {
-        double difference = (double)a->values[i] - b->values[i];
-        squares += difference * difference;
-        whole += (double)b->values[i] * b->values[i];
-    }
-    return sqrt(squares / whole);
-}
 
 /* Gradients that would vanish in half floats do not with the scale that such products bring. */
 static void check_halves(gb_device *device, const model *m, const char *name)
