@@ -219,6 +219,9 @@ plan_host() # COMMAND ARGUMENTS...
     times=1
     [ -z "$of" ] || [ "$1" = pretrain ] || times=$(plan_sizes "$of" | cut -d ' ' -f 4)
     note_cost host "$(step_number wall_s "$made")" "$times"
+    index=$(step_number index_bytes "$made") # of BM25
+    [ -z "$index" ] || awk -v bytes="$index" -v times="$times" 'BEGIN { printf "0 %.0f 0\n", bytes * times }' \
+        >"$plan_name.memory"
 }
 
 count_tables() # FOLDER TABLES

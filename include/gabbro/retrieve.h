@@ -303,6 +303,8 @@ bool gb_bm25_add(gb_bm25 *index, const char *text, size_t length, gb_status *sta
 bool gb_bm25_finish(gb_bm25 *index, gb_status *status);
 uint32_t gb_bm25_count(const gb_bm25 *index); /* texts */
 uint32_t gb_bm25_terms(const gb_bm25 *index); /* different terms */
+/* Of a finished one: bytes it took while it was built, but for the different terms. */
+uint64_t gb_bm25_text_bytes(const gb_bm25 *index);
 
 /* Scratch of one searching thread; many may share one finished index. */
 typedef struct gb_bm25_searcher gb_bm25_searcher;

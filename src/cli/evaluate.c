@@ -143,8 +143,8 @@ static void diagnose(const gb_collection *collection, const gb_run *run, const g
 }
 
 static bool evaluate_split(step_run *step, const settings *o, const gb_collection *collection,
-                           ranking_dense *dense, const char *split, json_t *metrics, json_t *facts,
-                           gb_status *status)
+                           const gb_bm25 *index, ranking_dense *dense, const char *split,
+                           json_t *metrics, json_t *facts, gb_status *status)
 {
     gb_qrels qrels = {0};
     gb_run run = {0};
@@ -152,7 +152,8 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
     char file[128];
     snprintf(file, sizeof file, "runs/%s.trec", split);
     bool ok = ranking_queries(collection, split, &qrels, &queries, &count, status) &&
-              (o->bm25 ? ranking_bm25(collection, queries, count, o->depth, &run, status)
+              (o->bm25 ? gb_bm25_run(index, queries, count, gb_collection_query, collection,
+                                     o->depth, 0, &run, status)
                        : ranking_dense_run(dense, queries, count, o->depth, &run, status));
     if (ok && step_leads(step)) {
         ok = ranking_write(step, collection, &run, o->keep, file, status) &&
@@ -183,22 +184,26 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
     gb_collection *collection = step_collection_open(o->collection, status);
     json_t *metrics = json_object(), *facts = json_object();
     ranking_dense dense = {0};
+    gb_bm25 *index = NULL;
     bool fair, ok = collection && (!step_leads(step) || make_folders(step, status));
     if (ok && !o->bm25) {
         ok = step_device(step, status) &&
              ranking_dense_open(&dense, step, "passages", o->model, o->tokens, status);
         if (ok)
             json_object_update_new(facts, step_device_facts(step));
+    } else if (ok && (ok = (index = ranking_index(collection, status)) != NULL)) {
+        ranking_index_facts(index, facts);
     }
     char *splits = ok ? gb_strdup(collection->splits, status) : NULL, *rest = splits;
     for (char *split; ok && splits && (split = strsep(&rest, " "));)
         if (*split && (ok = ranking_judges(collection, split, &fair, status)) && fair)
-            ok = evaluate_split(step, o, collection, &dense, split, metrics, facts, status);
+            ok = evaluate_split(step, o, collection, index, &dense, split, metrics, facts, status);
     ok = ok && splits &&
          (!step_leads(step) ||
           (step_write_metrics(step, metrics, status) && step_end(step, facts, status)));
     free(splits);
     ranking_dense_close(&dense);
+    gb_bm25_destroy(index);
     json_decref(metrics);
     json_decref(facts);
     gb_collection_close(collection);

@@ -21,20 +21,28 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
     gb_collection *collection = step_collection_open(collection_step, status);
     gb_run run = {0};
     ranking_dense dense = {0};
+    gb_bm25 *index = NULL;
     uint32_t *queries = NULL, count = 0;
-    json_t *facts = NULL;
+    json_t *facts = json_object();
     bool ok = collection && ranking_queries(collection, split, NULL, &queries, &count, status);
     if (ok && model)
         ok = step_device(step, status) &&
              ranking_dense_open(&dense, step, "passages", model, tokens, status) &&
              ranking_dense_run(&dense, queries, count, depth, &run, status);
     else if (ok)
-        ok = ranking_bm25(collection, queries, count, depth, &run, status);
+        ok = (index = ranking_index(collection, status)) &&
+             gb_bm25_run(index, queries, count, gb_collection_query, collection, depth, 0, &run,
+                         status);
+    if (ok && model)
+        json_object_update_new(facts, step_device_facts(step));
+    else if (ok)
+        ranking_index_facts(index, facts);
     if (ok && step_leads(step))
         ok = ranking_write(step, collection, &run, depth, "run.trec", status) &&
-             (!model || (facts = step_device_facts(step))) && step_end(step, facts, status);
+             step_end(step, facts, status);
     json_decref(facts);
     ranking_dense_close(&dense);
+    gb_bm25_destroy(index);
     gb_run_free(&run);
     free(queries);
     gb_collection_close(collection);

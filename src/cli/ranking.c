@@ -26,14 +26,9 @@ gb_bm25 *ranking_index(const gb_collection *collection, gb_status *status)
     return NULL;
 }
 
-bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint32_t count,
-                  uint32_t depth, gb_run *run, gb_status *status)
+void ranking_index_facts(const gb_bm25 *index, json_t *facts)
 {
-    gb_bm25 *index = ranking_index(collection, status);
-    bool ok = index && gb_bm25_run(index, queries, count, gb_collection_query, collection, depth, 0,
-                                   run, status);
-    gb_bm25_destroy(index);
-    return ok;
+    json_object_set_new(facts, "index_bytes", json_integer((json_int_t)gb_bm25_text_bytes(index)));
 }
 
 bool ranking_queries(const gb_collection *collection, const char *split, gb_qrels *qrels,

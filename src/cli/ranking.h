@@ -19,9 +19,8 @@ bool ranking_queries(const gb_collection *collection, const char *split, gb_qrel
  * there is where the training split was cut out of it. */
 bool ranking_judges(const gb_collection *collection, const char *split, bool *fair,
                     gb_status *status);
-/* By that index. Lists are appended to run. */
-bool ranking_bm25(const gb_collection *collection, const uint32_t *queries, uint32_t count,
-                  uint32_t depth, gb_run *run, gb_status *status);
+/* What it took, into the facts of its step. */
+void ranking_index_facts(const gb_bm25 *index, json_t *facts);
 
 /* A retriever with the vectors of a collection's passages. */
 typedef struct ranking_dense {

@@ -21,6 +21,7 @@ struct gb_bm25 {
     uint8_t *lengths;       /* [text_count] one-byte lengths */
     size_t length_capacity; /* bytes allocated */
     bool finished;          /* posting lists are built */
+    uint64_t text_bytes;    /* finished: memory that grew with the texts, at its most */
 
     gb_bm25_entry *log;       /* building: all entries, text after text */
     size_t log_count;         /* entries in use */

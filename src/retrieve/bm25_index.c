@@ -174,6 +174,9 @@ bool gb_bm25_finish(gb_bm25 *index, gb_status *status)
             index->counts[to] = (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
         }
     index->starts = starts;
+    index->text_bytes = index->log_capacity * sizeof *index->log +
+                        index->log_count * (sizeof *index->texts + sizeof *index->counts) +
+                        index->distinct_capacity * sizeof *index->distinct + index->length_capacity;
     /* Lucene computes in float; so do we, to have its ties. */
     float k1 = (float)index->params.k1, b = (float)index->params.b;
     float mean =
@@ -194,4 +197,9 @@ uint32_t gb_bm25_count(const gb_bm25 *index)
 uint32_t gb_bm25_terms(const gb_bm25 *index)
 {
     return index->term_count;
+}
+
+uint64_t gb_bm25_text_bytes(const gb_bm25 *index)
+{
+    return index->text_bytes;
 }

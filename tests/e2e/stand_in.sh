@@ -23,7 +23,9 @@ compare-devices)
     folder=$WORK/$1-$(printf '%s' "$*" | cksum | tr -d ' ')
     mkdir -p "$folder/collection/qrels" && echo page >"$folder/page.html"
     printf 'header\n1\n2\n' >"$folder/collection/qrels/train.tsv"
-    printf '{\n "steps": 12,\n "build_s": 1.0,\n "wall_s": 6.0,\n "work_s": 2.2,\n "peak_resident_bytes": 2e8\n}\n' >"$folder/run.json"
+    index=''
+    case "$*" in bm25-run* | *--bm25*) index=' "index_bytes": 50000,' ;; esac
+    printf '{\n%s\n "steps": 12,\n "build_s": 1.0,\n "wall_s": 6.0,\n "work_s": 2.2,\n "peak_resident_bytes": 2e8\n}\n' "$index" >"$folder/run.json"
     echo "$folder"
     ;;
 esac
