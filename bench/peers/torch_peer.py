@@ -1,7 +1,8 @@
 """The work of `gabbro bench` in PyTorch: torch_peer.py CASES.json OUT.json [options]
 
 CASES.json is what `gabbro bench --json` wrote. Texts are all equally long, as they are there, so no
-padding is computed. CoT-MAE and enhanced decoding are left out.
+padding is computed. Batches are drawn once, the masks of enhanced decoding too: ours are drawn anew for
+every step.
 """
 import argparse
 import math
@@ -15,11 +16,13 @@ from timing import Results, cases, measure
 FUSED_ATTENTION = hasattr(F, "scaled_dot_product_attention")
 
 
-def attention(q, k, v):
-    """[texts, heads, length, head_dim]"""
+def attention(q, k, v, seen=None):
+    """[texts, heads, length, head_dim]; seen [texts, 1, length, length]: what a row looks at"""
     if FUSED_ATTENTION:
-        return F.scaled_dot_product_attention(q, k, v)
+        return F.scaled_dot_product_attention(q, k, v, seen)
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    if seen is not None:
+        scores = scores.masked_fill(~seen, -math.inf)
     return scores.softmax(-1) @ v
 
 
@@ -35,17 +38,23 @@ class Layer(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(h, 1e-12), nn.LayerNorm(h, 1e-12)
         self.dropout = nn.Dropout(s.get("dropout", 0))
 
-    def forward(self, x):
+    def forward(self, x, states=None, seen=None):
+        """states: what keys and values are made of, if not x."""
         texts, length, h = x.shape
-        q, k, v = (t.view(texts, length, self.heads, -1).transpose(1, 2)
-                   for t in self.qkv(x).split(h, -1))
-        y = attention(q, k, v).transpose(1, 2).reshape(texts, length, h)
+        if states is None:
+            projected = self.qkv(x).split(h, -1)
+        else:
+            weights, biases = self.qkv.weight.split([h, 2 * h]), self.qkv.bias.split([h, 2 * h])
+            projected = (F.linear(x, weights[0], biases[0]),
+                         *F.linear(states, weights[1], biases[1]).split(h, -1))
+        q, k, v = (t.view(texts, length, self.heads, -1).transpose(1, 2) for t in projected)
+        y = attention(q, k, v, seen).transpose(1, 2).reshape(texts, length, h)
         x = self.norm1(x + self.dropout(self.out(y)))
         return self.norm2(x + self.dropout(self.down(F.gelu(self.up(x)))))
 
 
 class Bert(nn.Module):
-    """Encoder with a tied masked-LM head, and layers of a Condenser head."""
+    """Encoder with a tied masked-LM head, and layers of a Condenser head or a decoder."""
 
     def __init__(self, s, head_layers=0):
         super().__init__()
@@ -59,11 +68,14 @@ class Bert(nn.Module):
         self.transform, self.head_norm = nn.Linear(h, h), nn.LayerNorm(h, 1e-12)
         self.bias = nn.Parameter(torch.zeros(s["vocabulary"]))
 
+    def embed(self, ids):
+        places = torch.arange(ids.shape[1], device=ids.device)
+        return self.dropout(self.norm(self.word(ids) + self.position(places) +
+                                      self.token_type.weight[0]))
+
     def forward(self, ids):
         """States of the last layer, and of the middle one."""
-        places = torch.arange(ids.shape[1], device=ids.device)
-        x = self.dropout(self.norm(self.word(ids) + self.position(places) + self.token_type.weight[0]))
-        middle = x
+        x = middle = self.embed(ids)
         for i, layer in enumerate(self.layers):
             x = layer(x)
             if i + 1 == len(self.layers) // 2:
@@ -81,7 +93,9 @@ class Step:
     def __init__(self, s, options):
         self.s, self.options = s, options
         objective, device = s["objective"], options.device
-        self.model = Bert(s, (2 if s["layers"] > 2 else 1) if objective == "cocondenser" else 0)
+        head_layers = {"cocondenser": 2 if s["layers"] > 2 else 1, "cotmae": 1, "enhanced": 1}
+        self.model = Bert(s, head_layers.get(objective, 0))
+        self.decoder_norm = nn.LayerNorm(s["hidden"], 1e-12).to(device)
         self.model.to(device).train()
         self.run_model = torch.compile(self.model) if options.compile else self.model
         self.optimiser = torch.optim.AdamW(self.model.parameters(), 1e-5)
@@ -91,6 +105,13 @@ class Step:
             self.queries = self.ids(s["texts"], s["query_tokens"])
             texts = s["texts"] * (1 + s["negatives"])
         self.passages = self.ids(texts, s["longest"])
+        self.contexts = self.ids(texts, s["longest"])
+        length = s["longest"]
+        self.causal = torch.ones(length, length, dtype=torch.bool, device=device).tril()
+        if objective == "enhanced":
+            seen = torch.rand(texts, 1, length, length, device=device) > .5
+            self.seen = seen & ~torch.eye(length, dtype=torch.bool, device=device)
+            self.seen[..., 0] = True
         self.masked = torch.randperm(self.passages.numel(), device=device)
         self.masked = self.masked[:int(s["mask_ratio"] * self.passages.numel())]
 
@@ -101,6 +122,9 @@ class Step:
         logits = self.model.logits(states.flatten(0, 1)[self.masked])
         return F.cross_entropy(logits, self.passages.flatten()[self.masked])
 
+    def tokens_loss(self, states, ids):
+        return F.cross_entropy(self.model.logits(states.flatten(0, 1)), ids.flatten())
+
     def loss(self):
         states, middle = self.run_model(self.passages)
         cls = states[:, 0]
@@ -109,6 +133,16 @@ class Step:
             targets = torch.arange(len(queries), device=cls.device) * (1 + self.s["negatives"])
             return F.cross_entropy(queries @ cls.T, targets)
         loss = self.masked_lm(states)
+        if self.s["objective"] == "cotmae":
+            x = torch.cat([cls[:, None], self.model.embed(self.contexts)[:, 1:]], 1)
+            for layer in self.model.head:
+                x = layer(x, seen=self.causal)
+            loss = loss + self.tokens_loss(self.decoder_norm(x)[:, :-1], self.contexts[:, 1:])
+        if self.s["objective"] == "enhanced":
+            keys = torch.cat([cls[:, None], self.model.embed(self.passages)[:, 1:]], 1)
+            queries = cls[:, None] + self.model.position.weight[:keys.shape[1]]
+            x = self.model.head[0](queries, keys, self.seen)
+            loss = loss + self.tokens_loss(x[:, 1:-1], self.passages[:, 1:-1])
         if self.s["objective"] == "cocondenser":
             x = torch.cat([cls[:, None], middle[:, 1:]], 1)
             for layer in self.model.head:
@@ -253,8 +287,6 @@ def main():
     results = Results(peer, {"fused_attention": FUSED_ATTENTION, "repeats": options.repeats,
                              "seconds": options.seconds})
     for part, case, shape in cases(options.cases, PARTS):
-        if shape.get("objective") in ("cotmae", "enhanced"):
-            continue
         try:
             numbers = measure(PARTS[part](shape, options), wait, options.repeats, options.seconds)
         except (RuntimeError, MemoryError) as error:
