@@ -4,14 +4,13 @@ CASES.json is what `gabbro bench --json` wrote. Texts are all equally long, as t
 padding is computed. Batches are drawn once, the masks of enhanced decoding too: ours are drawn anew for
 every step.
 """
-import argparse
 import math
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from timing import Results, cases, measure
+from torch_run import run
 
 FUSED_ATTENTION = hasattr(F, "scaled_dot_product_attention")
 
@@ -264,35 +263,6 @@ PARTS = {"matmul": matmul, "attention": attend, "bandwidth": bandwidth, "loss": 
          "step": Step, "encode": encode, "search": search}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases")
-    parser.add_argument("out")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--compile", action="store_true", help="models through torch.compile")
-    parser.add_argument("--bf16", action="store_true", help="bfloat16: operands, or autocast")
-    parser.add_argument("--threads", type=int, help="of the CPU")
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=5)
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    options.kind = options.device.split(":")[0]
-    cuda = options.kind == "cuda"
-    wait = torch.cuda.synchronize if cuda else lambda: None
-    where = torch.cuda.get_device_name() if cuda else f"CPU, {torch.get_num_threads()} threads"
-    peer = (f'torch {torch.__version__} {"compiled" if options.compile else "eager"} '
-            f'{"bf16" if options.bf16 else "fp32"} on {where}')
-    results = Results(peer, {"fused_attention": FUSED_ATTENTION, "repeats": options.repeats,
-                             "seconds": options.seconds})
-    for part, case, shape in cases(options.cases, PARTS):
-        try:
-            numbers = measure(PARTS[part](shape, options), wait, options.repeats, options.seconds)
-        except (RuntimeError, MemoryError) as error:
-            numbers = {"not_run": str(error).split("\n", maxsplit=1)[0]}
-        results.add(part, case, numbers)
-    results.write(options.out)
-
-
-main()
+run(__doc__, lambda options: f'torch {torch.__version__} {"compiled" if options.compile else "eager"}',
+    PARTS, {"--compile": "models through torch.compile", "--bf16": "bfloat16: operands, or autocast"},
+    {"fused_attention": FUSED_ATTENTION})

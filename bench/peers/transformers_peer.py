@@ -3,12 +3,10 @@
 Models of the same sizes with random weights, as many texts at once, drawn by the same rule; no text ends
 early. Here a batch begins when the one before has ended; ours takes the next text as soon as one is done.
 """
-import argparse
-
 import torch
 import transformers
 
-from timing import Results, cases, measure
+from torch_run import run
 
 
 def t5(s):
@@ -45,32 +43,5 @@ def generate(s, options):
     return run
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases")
-    parser.add_argument("out")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--bf16", action="store_true", help="weights in bfloat16")
-    parser.add_argument("--threads", type=int, help="of the CPU")
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=5)
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    cuda = options.device.startswith("cuda")
-    wait = torch.cuda.synchronize if cuda else lambda: None
-    where = torch.cuda.get_device_name() if cuda else f"CPU, {torch.get_num_threads()} threads"
-    results = Results(f'transformers {transformers.__version__}, torch {torch.__version__} '
-                      f'{"bf16" if options.bf16 else "fp32"} on {where}',
-                      {"repeats": options.repeats, "seconds": options.seconds})
-    for part, case, shape in cases(options.cases, ("generate",)):
-        try:
-            numbers = measure(generate(shape, options), wait, options.repeats, options.seconds)
-        except (RuntimeError, MemoryError) as error:
-            numbers = {"not_run": str(error).split("\n", maxsplit=1)[0]}
-        results.add(part, case, numbers)
-    results.write(options.out)
-
-
-main()
+run(__doc__, lambda options: f"transformers {transformers.__version__}, torch {torch.__version__}",
+    {"generate": generate}, {"--bf16": "weights in bfloat16"})
