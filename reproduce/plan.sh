@@ -169,9 +169,9 @@ plan_training() # COMMAND ARGUMENTS...
     with_words 'printf "%.0f 0 0\n", value["parameter_bytes"] + value["activation_bytes"]' >"$plan_name.memory"
     note_cost "$(with_words 'printf "train %.6g %.0f", steps * (value["flops"] + value["update_flops"]),
         value["parameter_bytes"] / 4' -v steps="$steps")"
-    measured=$plan_dir/training
-    [ "$1" != finetune ] || measured=$plan_dir/finetuning
-    [ -e "$measured" ] || printf '%s\n' "$@" >"$measured"
+    noted=$plan_dir/training
+    [ "$1" != finetune ] || noted=$plan_dir/finetuning
+    [ -e "$noted" ] || printf '%s\n' "$@" >"$noted"
 }
 
 # Of mine, later steps find BM25's run.

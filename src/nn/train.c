@@ -124,7 +124,7 @@ static bool update(trainer *t, uint32_t step, gb_status *status)
     if (t->scale.factor > 0)
         values[GB_ADAMW_UNSCALE] = 1 / t->scale.factor;
     t->flops += gb_exec_flops(t->adamw);
-    return gb_exec_run(t->adamw, t->scale.factor > 0 ? &t->updates[step % 2] : NULL, status);
+    return gb_exec_run(t->adamw, &t->updates[step % 2], status);
 }
 
 bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool updated,

@@ -84,13 +84,17 @@ static void clear_padding(gb_tape *tape)
 enum { IN_P, IN_G, IN_M, IN_V, IN_NORM, IN_STEP };
 enum { ATTR_BETA1, ATTR_BETA2, ATTR_EPS, ATTR_DECAY };
 
+static bool is_scaled(const gb_tape *tape, const gb_node *node)
+{
+    return gb_tape_tensor(tape, node->in[IN_STEP])->cols > GB_ADAMW_UNSCALE;
+}
+
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     static const gb_access access[] = {GB_READ_WRITE, GB_READ, GB_READ_WRITE,
                                        GB_READ_WRITE, GB_READ, GB_READ};
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_P]);
-    bool scaled = gb_tape_tensor(tape, node->in[IN_STEP])->cols > GB_ADAMW_UNSCALE;
-    gb_kernel kernel = kernel_of(scaled ? "adamw_scaled" : "adamw", NULL);
+    gb_kernel kernel = kernel_of(is_scaled(tape, node) ? "adamw_scaled" : "adamw", NULL);
     ops_each_kernel(&kernel, &emitter->target, info);
     for (int i = IN_P; i <= IN_STEP; i++)
         bind(&kernel, i, node->in[i], access[i]);
@@ -108,7 +112,7 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
     double *v = gb_reference_f(ref, node->in[IN_V]);
     const double *g = gb_reference_f(ref, node->in[IN_G]);
     const double *step = gb_reference_f(ref, node->in[IN_STEP]);
-    bool scaled = gb_tape_tensor(tape, node->in[IN_STEP])->cols > GB_ADAMW_UNSCALE;
+    bool scaled = is_scaled(tape, node);
     double unscale = scaled ? step[GB_ADAMW_UNSCALE] : 1;
     double norm = *gb_reference_f(ref, node->in[IN_NORM]) * unscale;
     if (scaled && !isfinite(norm))

@@ -56,6 +56,7 @@ void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t ro
 void ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info)
 {
     uint32_t lanes = ops_lanes(target);
+    /* Shorter loops than 64 are unrolled by lavapipe's compiler, which then takes seconds. */
     uint32_t per_lane = target->profile == GB_PROFILE_CPU ? 64 : 4;
     uint32_t count4 = (uint32_t)((uint64_t)info->rows * info->ld / 4);
     spec(kernel, lanes);
