@@ -153,13 +153,19 @@ step_number()
     sed -n "s/^ *\"$1\": \([0-9.e+-]*\),\{0,1\}\$/\1/p" "$2/run.json" | head -n 1
 }
 
+# A set's name as part of a variable's.
+set_key_of() # SET
+{
+    printf '%s' "$1" | tr -- '-/' '__'
+}
+
 # use SET: work on this set of the world from here on (main, wikipedia, nq, beir-scifact ...):
 # $collection, $tokens. The vocabulary is that of main.
 use()
 {
     [ "$1" = main ] || [ -z "$own_collection" ] || fail 2 "$table needs sets that only the built-in world has"
     set_name=$1
-    set_key=$(printf '%s' "$1" | tr - _)
+    set_key=$(set_key_of "$1")
     eval "collection=\${collection_$set_key:-} tokens=\${tokens_$set_key:-}"
     [ -z "$tokens" ] || return 0
     collection=$(collection)
@@ -182,6 +188,8 @@ collection()
     elif [ -n "$public" ]; then
         public=$(public_folder "$public")
         [ ! -f "$public.queries.jsonl" ] || set -- --queries "$public.queries.jsonl"
+        # BEIR's sets only judge.
+        case $set_name in beir-*) set -- "$@" --keep-splits ;; esac
         step "collection $set_name" collection --from "$public" "$@" --queries-per-passage "$queries_per_passage"
     else
         [ "${set_name:=main}" = main ] || set -- --set "$set_name"
@@ -194,7 +202,7 @@ public_name() # SET
 {
     case $1 in
     beir-*) [ -z "$data_beir" ] || printf '%s\n' "$1" ;;
-    *) setting_of data "$(printf '%s' "$1" | tr - _)" '' ;;
+    *) setting_of data "$(set_key_of "$1")" '' ;;
     esac
 }
 
@@ -474,6 +482,26 @@ evaluate()
     fi
 }
 
+# evaluate_on SET RETRIEVER | bm25: $evaluation, on that set from here on. A set of several collections
+# (parts_SET: CQADupStack's forums) counts with the mean of theirs; its plan is that of one collection.
+evaluate_on()
+{
+    whole=$1 retriever=$2
+    parts=$(setting_of parts "$(set_key_of "$whole")" '')
+    if [ -z "$parts" ] || [ "$dry_run" = plan ]; then
+        use "$whole"
+        evaluation=$(evaluate "$retriever")
+        return
+    fi
+    set --
+    for part in $parts; do
+        use "$whole/$part"
+        evaluation=$(evaluate "$retriever")
+        set -- "$@" --of "$evaluation"
+    done
+    evaluation=$(step "mean of $whole, seed $seed" mean "$@")
+}
+
 # retrievers ENCODER: $first learns from BM25's negatives, $second from the mistakes of $first. Both
 # start from the encoder.
 retrievers()
@@ -612,8 +640,7 @@ row_on()
     wanted "$2" || return 0
     row_before=$set_name
     for row_set in $1; do
-        use "$row_set"
-        evaluation=$(evaluate "$3")
+        evaluate_on "$row_set" "$3"
         note_row "$2" "$evaluation" "$3" "$row_set"
     done
     use "$row_before"

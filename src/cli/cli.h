@@ -22,6 +22,7 @@ int gb_cli_mine(int argc, char **argv);
 int gb_cli_negatives(int argc, char **argv);
 int gb_cli_encode(int argc, char **argv);
 int gb_cli_search(int argc, char **argv);
+int gb_cli_mean(int argc, char **argv);
 int gb_cli_vectors(int argc, char **argv);
 int gb_cli_mlm_loss(int argc, char **argv);
 int gb_cli_pretrain(int argc, char **argv);

@@ -60,6 +60,8 @@ int gb_cli_collection(int argc, char **argv)
         {"set", OPTION_TEXT, &set, false, false, "set of the mini world, see above", true},
         {"drop-titles", OPTION_FLAG, &variant.drop_titles, false, false,
          "import passages without their titles", true},
+        {"keep-splits", OPTION_FLAG, &import.keep_splits, false, false,
+         "make no training split where there is none: the collection only judges", true},
         {"repair-encoding", OPTION_FLAG, &variant.repair_encoding, false, false,
          "turn back text that was encoded twice (MS MARCO has some; papers trained on it)", true},
         {0}};

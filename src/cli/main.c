@@ -34,6 +34,7 @@ static const struct {
     {"search", gb_cli_search, "rank passages by vectors, shard by shard"},
     {"vectors", gb_cli_vectors, "put shards of vectors together"},
     {"evaluate", gb_cli_evaluate, "rank passages for all evaluation splits and measure"},
+    {"mean", gb_cli_mean, "average evaluations, each counting alike"},
     {"coverage", gb_cli_coverage, "show which tokens of a text a model's [CLS] vector holds"},
     {"mlm-loss", gb_cli_mlm_loss, "measure an encoder's masked-LM loss on passages"},
     {"bm25", gb_cli_bm25, "index, search and measure with BM25"},

@@ -69,19 +69,12 @@ static place *place_of(curves *c, curve *on, double x, gb_status *status)
 
 static bool measure_of(const curves *c, const char *folder, double *value, gb_status *status)
 {
-    char *path = gb_path_join(status, folder, "metrics.json");
-    json_error_t error;
-    json_t *json = path ? json_load_file(path, 0, &error) : NULL;
-    const json_t *entry = json_object_get(json, c->measure);
-    const json_t *number = json_is_object(entry) ? json_object_get(entry, "value") : entry;
-    bool ok = json_is_number(number);
-    if (ok)
-        *value = json_number_value(number);
-    else if (path)
-        gb_fail(status, GB_DATA, path, "evaluate again", json ? "no measure %s" : "cannot read it",
-                c->measure);
-    json_decref(json);
-    free(path);
+    json_t *measures = gb_measures_read(folder, status);
+    bool ok = measures != NULL;
+    if (ok && !gb_measure_value(json_object_get(measures, c->measure), value))
+        ok = gb_fail(status, GB_DATA, folder, "evaluate again", "metrics.json has no number for %s",
+                     c->measure);
+    json_decref(measures);
     return ok;
 }
 

@@ -96,11 +96,10 @@ static json_t *read_run(reader *read, const char *folder)
 static bool add_metric(reader *read, result_cell *cell, const char *folder, const char *column,
                        const char *table_name, const json_t *metric)
 {
-    const json_t *value = json_is_object(metric) ? json_object_get(metric, "value") : metric;
     const char *file = json_string_value(json_object_get(metric, "per_query"));
     const char *name = json_string_value(json_object_get(metric, "name"));
     const char *colon = strchr(column, ':');
-    if (!json_is_number(value))
+    if (!gb_measure_value(metric, &cell->value))
         return gb_fail(read->status, GB_DATA, folder, "evaluate again",
                        "metrics.json has no number for %s", column);
     char *file_name = NULL;
@@ -109,7 +108,6 @@ static bool add_metric(reader *read, result_cell *cell, const char *folder, cons
         file = file_name;
         name = colon + 1;
     }
-    cell->value = json_number_value(value);
     cell->column = keep(read->arena, table_name, read->status);
     cell->queries.path = file ? resolve(read, folder, file) : NULL;
     cell->queries.name = name ? keep(read->arena, name, read->status) : NULL;
@@ -141,14 +139,8 @@ static bool add_metrics(reader *read, const result_row *row, const char *folder,
 
 static bool read_evaluation(reader *read, result_row *row, const char *folder, const char *set)
 {
-    char *path = gb_path_join(read->status, folder, "metrics.json");
-    json_error_t error;
-    size_t length = 0;
-    char *text = path ? gb_read_file(path, &length, read->status) : NULL;
-    json_t *metrics = text ? json_loadb(text, length, 0, &error) : NULL;
-    bool ok = text != NULL;
-    if (ok && !json_is_object(metrics))
-        ok = gb_fail(read->status, GB_DATA, path, "evaluate again", "no JSON object of measures");
+    json_t *metrics = gb_measures_read(folder, read->status);
+    bool ok = metrics != NULL;
     const char *slash = strrchr(folder, '/');
     if (ok && !row->step[0])
         ok = (row->step = keep(read->arena, slash ? slash + 1 : folder, read->status)) != NULL;
@@ -161,8 +153,6 @@ static bool read_evaluation(reader *read, result_row *row, const char *folder, c
     ok = ok && add_metrics(read, row, folder, set, metrics);
     json_decref(run);
     json_decref(metrics);
-    free(text);
-    free(path);
     return ok;
 }
 

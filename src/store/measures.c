@@ -1,0 +1,31 @@
+/* What a step measured: metrics.json in its folder. */
+#include "gabbro/store.h"
+
+#include <gabbro/base.h>
+
+#include <stdlib.h>
+
+json_t *gb_measures_read(const char *folder, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, "metrics.json");
+    size_t length = 0;
+    char *text = path ? gb_read_file(path, &length, status) : NULL;
+    json_t *measures = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    if (text && !json_is_object(measures)) {
+        gb_fail(status, GB_DATA, path, "evaluate again", "no JSON object of measures");
+        json_decref(measures);
+        measures = NULL;
+    }
+    free(text);
+    free(path);
+    return measures;
+}
+
+bool gb_measure_value(const json_t *measure, double *value)
+{
+    const json_t *number = json_is_object(measure) ? json_object_get(measure, "value") : measure;
+    if (!json_is_number(number))
+        return false;
+    *value = json_number_value(number);
+    return true;
+}

@@ -1,0 +1,72 @@
+#!/bin/sh
+# The sets of BEIR at scale paper: a made-up folder for each, CQADupStack's forums as twelve of them,
+# whose result is the mean of theirs.
+#   beir_sets.sh REPRODUCE GABBRO
+set -u
+. "$(dirname -- "$0")/../checks.sh"
+reproduce=$1
+GABBRO=$2
+LC_ALL=C
+export GABBRO LC_ALL
+work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-sets.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+# BEIR's files; of the queries, whose words are those of their passage, the first so many ask for another one.
+make_set() # FOLDER WRONG [QUERIES]
+{
+    mkdir -p "$work/data/$1/qrels"
+    awk -v folder="$work/data/$1" -v wrong="$2" -v queries="${3:-8}" 'BEGIN {
+        split("stone river ice rain sand peak wind moss lake fire dust salt clay iron root leaf", word)
+        for (i = 1; i <= 16; i++)
+            printf "{\"_id\": \"d%d\", \"title\": \"\", \"text\": \"the %s of %s\"}\n", i, word[i], word[i] >folder "/corpus.jsonl"
+        print "query-id\tcorpus-id\tscore" >folder "/qrels/test.tsv"
+        for (i = 1; i <= queries; i++) {
+            printf "{\"_id\": \"q%d\", \"text\": \"%s\"}\n", i, word[i] >folder "/queries.jsonl"
+            printf "q%d\td%d\t1\n", i, i + (i <= wrong ? 8 : 0) >folder "/qrels/test.tsv"
+        }
+    }'
+}
+
+scale=$(dirname -- "$reproduce")/scales/paper
+sets=$(sed -n 's/^beir_sets="\(.*\)"$/\1/p' "$scale")
+forums=$(sed -n 's/^parts_beir_cqadupstack="\([^"]*\)".*/\1/p' "$scale")
+make_set msmarco-passage-titles 0
+for set in $sets; do
+    [ "$set" = beir-cqadupstack ] || make_set "$set" 4
+done
+wrong=0
+for forum in $forums; do
+    make_set "beir-cqadupstack/$forum" $wrong $((wrong == 0 ? 4 : 8))
+    wrong=$(((wrong + 1) % 9))
+done
+expect "twelve forums" [ "$(echo "$forums" | wc -w)" = 12 ]
+mkdir "$work/bert"
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' the of >"$work/bert/vocab.txt"
+
+sh "$reproduce" llm/table3 --scale paper --rows bm25 --data "$work/data" --init "$work/bert" --store "$work/store" \
+    --set encoder_layers=1 --set encoder_hidden=16 --set encoder_heads=2 --set encoder_ffn=32 --out "$work/out" \
+    --quiet >"$work/stdout" 2>"$work/stderr" </dev/null
+status=$?
+[ $status = 0 ] || bad "llm/table3, BM25: ends with 0, not $status" "$work/stderr"
+value() # SET: nDCG@10 of BM25, in the table
+{
+    awk -F , -v column="$1:nDCG@10" '$3 == "bm25" && $7 == column { print $13 }' "$work/out/table.csv"
+}
+for set in $sets; do
+    [ "$set" = beir-cqadupstack ] || expect "$set: half of its queries find their passage" [ "$(value "$set")" = 50 ]
+done
+expect "a forum counts like every other, however few its queries" [ "$(value beir-cqadupstack)" = 59.375 ]
+expect "a set counts like every other" [ "$(value beir-average)" = 50.6696 ]
+
+mkdir "$work/a" "$work/b"
+echo '{"dev:x": 1, "test:x": {"value": 2}}' >"$work/a/metrics.json"
+echo '{"test:x": 4}' >"$work/b/metrics.json"
+mean=$("$GABBRO" mean --of "$work/a" --of "$work/b" --store "$work/store" --quiet)
+expect "the mean of what both measured, nothing else" [ "$(tr -d ' \n' <"$mean/metrics.json")" = '{"test:x":3.0}' ]
+echo '{"train:x": 4}' >"$work/b/metrics.json"
+"$GABBRO" mean --of "$work/a" --of "$work/b" --store "$work/store" --quiet 2>"$work/stderr" >"$work/stdout"
+status=$?
+expect "nothing in common is refused ($status)" [ $status = 3 ]
+expect "and it says so" grep -q 'no measure that all the evaluations have' "$work/stderr"
+checks_end
