@@ -473,12 +473,16 @@ mine()
 # evaluate RETRIEVER | bm25: all measures on all evaluation splits
 evaluate()
 {
-    if [ "$1" = bm25 ]; then
-        step "evaluate bm25" evaluate --bm25 --collection "$collection" --depth "$search_depth"
+    of=$1
+    set --
+    # In ArguAna and Quora a query is a passage too; MS MARCO's ids are numbers that mean nothing.
+    case $set_name in beir-*) [ -z "$data_beir" ] || set -- --drop-identical ;; esac
+    if [ "$of" = bm25 ]; then
+        step "evaluate bm25" evaluate --bm25 --collection "$collection" --depth "$search_depth" "$@"
     else
         # shellcheck disable=SC2086 # a list of words
-        step "evaluate, seed $seed" evaluate --model "$1" --collection "$collection" \
-            --tokens "$tokens" --depth "$search_depth" $spread
+        step "evaluate, seed $seed" evaluate --model "$of" --collection "$collection" \
+            --tokens "$tokens" --depth "$search_depth" $spread "$@"
     fi
 }
 

@@ -19,6 +19,8 @@ typedef struct settings {
     bool bm25;                               /* instead of a model */
     uint32_t depth;                          /* passages a query that are measured */
     uint32_t keep;                           /* of them written to runs/ */
+    bool
+        drop_identical; /* one passage more is found, and that with the query's id does not count */
 } settings;
 
 /* How lists are judged and queries averaged. */
@@ -45,9 +47,9 @@ static const column columns[] = {
 enum { ANSWER_DEPTH = 100 }; /* of the deepest Top@k */
 
 /* Measure one form of a split into metrics and a per-query file. */
-static bool measure(const step_run *step, const gb_collection *collection, const char *split,
-                    const gb_run *run, const gb_qrels *qrels, form how, json_t *metrics,
-                    gb_status *status)
+static bool measure(const step_run *step, const settings *o, const gb_collection *collection,
+                    const char *split, const gb_run *run, const gb_qrels *qrels, form how,
+                    json_t *metrics, gb_status *status)
 {
     gb_names *queries = gb_names_from_table(collection->query_ids, status);
     gb_names *passages = gb_names_from_table(collection->passage_ids, status);
@@ -55,6 +57,8 @@ static bool measure(const step_run *step, const gb_collection *collection, const
     gb_evaluation evaluation = {0};
     gb_eval_params params = how == FORM_TREC ? GB_EVAL_TREC : GB_EVAL_MSMARCO;
     params.complete = true;
+    params.drop_identical = o->drop_identical;
+    params.depth = o->depth;
     bool ok = queries && passages;
     for (size_t c = 0; ok && c < COLUMNS; c++)
         if (columns[c].form == how)
@@ -84,9 +88,9 @@ static bool measure(const step_run *step, const gb_collection *collection, const
 }
 
 /* Measure by answers where the collection has them for queries of the split. */
-static bool measure_answers(const step_run *step, const gb_collection *collection,
-                            const char *split, const gb_run *run, json_t *metrics,
-                            gb_status *status)
+static bool measure_answers(const step_run *step, const settings *o,
+                            const gb_collection *collection, const char *split, const gb_run *run,
+                            json_t *metrics, gb_status *status)
 {
     char *path = gb_path_join(status, collection->path, "answers.tsv");
     if (!path || !gb_file_exists(path)) {
@@ -100,7 +104,7 @@ static bool measure_answers(const step_run *step, const gb_collection *collectio
     bool ok =
         answers && gb_answers_qrels(answers, run, collection->texts, ANSWER_DEPTH, &held, status);
     if (ok && held.count)
-        ok = measure(step, collection, split, run, &held, FORM_ANSWERS, metrics, status);
+        ok = measure(step, o, collection, split, run, &held, FORM_ANSWERS, metrics, status);
     free(held.rows);
     gb_answers_destroy(answers);
     gb_names_destroy(queries);
@@ -148,19 +152,19 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
 {
     gb_qrels qrels = {0};
     gb_run run = {0};
-    uint32_t *queries = NULL, count = 0;
+    uint32_t *queries = NULL, count = 0, depth = o->depth + o->drop_identical;
     char file[128];
     snprintf(file, sizeof file, "runs/%s.trec", split);
     bool ok = ranking_queries(collection, split, &qrels, &queries, &count, status) &&
-              (o->bm25 ? gb_bm25_run(index, queries, count, gb_collection_query, collection,
-                                     o->depth, 0, &run, status)
-                       : ranking_dense_run(dense, queries, count, o->depth, &run, status));
+              (o->bm25 ? gb_bm25_run(index, queries, count, gb_collection_query, collection, depth,
+                                     0, &run, status)
+                       : ranking_dense_run(dense, queries, count, depth, &run, status));
     if (ok && step_leads(step)) {
         ok = ranking_write(step, collection, &run, o->keep, file, status) &&
              (!qrels.count || /* questions with answers alone */
-              (measure(step, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
-               measure(step, collection, split, &run, &qrels, FORM_TREC, metrics, status))) &&
-             measure_answers(step, collection, split, &run, metrics, status);
+              (measure(step, o, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
+               measure(step, o, collection, split, &run, &qrels, FORM_TREC, metrics, status))) &&
+             measure_answers(step, o, collection, split, &run, metrics, status);
         if (ok && !strcmp(split, "dev"))
             diagnose(collection, &run, &qrels, facts);
     }
@@ -221,6 +225,8 @@ int gb_cli_evaluate(int argc, char **argv)
         {"tokens", OPTION_TEXT, &o.tokens, false, true, "step of its tokens"},
         {"depth", OPTION_U32, &o.depth, false, false, "passages a query that are measured (1000)"},
         {"keep", OPTION_U32, &o.keep, false, false, "of them written to runs/ (100)"},
+        {"drop-identical", OPTION_FLAG, &o.drop_identical, false, false,
+         "do not count a passage whose id is the query's, as BEIR", true},
         {0}};
     step_run run = {.kind = "evaluate", .options = options, .divides = true};
     int code;
