@@ -188,8 +188,8 @@ collection()
     elif [ -n "$public" ]; then
         public=$(public_folder "$public")
         [ ! -f "$public.queries.jsonl" ] || set -- --queries "$public.queries.jsonl"
-        # BEIR's sets only judge.
-        case $set_name in beir-*) set -- "$@" --keep-splits ;; esac
+        # BEIR's sets only judge, articles are only read.
+        case $set_name in beir-* | wikipedia) set -- "$@" --keep-splits ;; esac
         step "collection $set_name" collection --from "$public" "$@" --queries-per-passage "$queries_per_passage"
     else
         [ "${set_name:=main}" = main ] || set -- --set "$set_name"
