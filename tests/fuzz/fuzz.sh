@@ -1,8 +1,8 @@
 #!/bin/sh
 # Feeds damaged files to every reader, as many at a time as there are processors, with libFuzzer and the
 # sanitizers.
-#   tests/fuzz/fuzz.sh SECONDS [TARGET...]    SECONDS of a processor for each target (names as in
-#                meson.build), however long that takes beside other work
+#   tests/fuzz/fuzz.sh SECONDS [[but] TARGET...]    SECONDS of a processor for each target (names as in
+#                meson.build), or for all but these, however long that takes beside other work
 #   FUZZ_JOBS    how many at a time
 #   FUZZ_RECORD  yes: write what found nothing into longest.tsv, if it ran at least as long as what is there
 # Needs clang with its runtime (Debian: clang libclang-rt-dev). An input that fails stays in
@@ -21,10 +21,13 @@ if ! printf 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n ?
     echo "skipped - fuzzing: no clang with libFuzzer (Debian: clang libclang-rt-dev)"
     exit 77
 fi
-if [ $# = 0 ]; then
+but=''
+if [ "${1:-but}" = but ]; then
+    but=" $* "
+    set --
     for source in "$root"/tests/fuzz/*.c; do
-        source=${source##*/}
-        set -- "$@" "${source%.c}"
+        source=${source##*/} source=${source%.c}
+        case $but in *" $source "*) ;; *) set -- "$@" "$source" ;; esac
     done
 fi
 
