@@ -171,7 +171,7 @@ use()
     collection=$(collection)
     [ -n "${vocabulary:-}" ] || vocabulary=$(vocabulary)
     tokens=$(tokens)
-    if [ -n "$writer" ] && [ "$set_name" = main ]; then
+    if [ -n "$writer" ] && [ "$set_name" = "${pretraining_set:-main}" ]; then
         plain_tokens=$tokens
         written=$(written_by "$generator_size" "$generator_queries")
         tokens=$(tokens "$written")
@@ -181,6 +181,10 @@ use()
 
 collection()
 {
+    if [ "$set_name" = spans ]; then
+        spans
+        return
+    fi
     public=$(public_name "$set_name")
     if [ -n "$own_collection" ]; then
         step "collection" collection --from "$own_collection" ${own_queries:+--queries "$own_queries"} \
@@ -190,11 +194,26 @@ collection()
         [ ! -f "$public.queries.jsonl" ] || set -- --queries "$public.queries.jsonl"
         # BEIR's sets only judge, articles are only read.
         case $set_name in beir-* | wikipedia) set -- "$@" --keep-splits ;; esac
+        words=$(setting_of "$set_key" span_words '')
+        [ -z "$words" ] || set -- "$@" --span-words "$words"
         step "collection $set_name" collection --from "$public" "$@" --queries-per-passage "$queries_per_passage"
     else
         [ "${set_name:=main}" = main ] || set -- --set "$set_name"
         step "collection $set_name" collection --world "$world_seed" "$@"
     fi
+}
+
+# The documents cut into spans, for pre-training where passages have no documents.
+spans()
+{
+    set_name=documents # for this step only: it runs in a shell of its own
+    whole=$(collection)
+    public=$(public_name documents)
+    public=$(public_folder "$public")
+    set --
+    [ ! -f "$public.spans.queries.jsonl" ] || set -- --queries "$public.spans.queries.jsonl"
+    step "spans of documents" collection --cut "$whole" --span-words "$spans_span_words" "$@" \
+        --queries-per-passage "$queries_per_passage"
 }
 
 # The public collection that a set is at this scale; nothing: a set of the built-in world.
@@ -360,7 +379,8 @@ pretrain_for()
         shift 3
         set -- "$objective" "$context" "$own" "$@"
     fi
-    [ "$set_name" != main ] || [ -z "$pretraining_set" ] || use "$pretraining_set"
+    # Other queries than main's own, which some tables compare, were written for main's passages.
+    [ "$set_name" != main ] || [ -z "$pretraining_set" ] || [ "$tokens" != "$tokens_main" ] || use "$pretraining_set"
     pretrain_step "$@" ${pretrain_schedule:+--schedule "$pretrain_schedule" --final-rate "$pretrain_final_rate"}
 }
 

@@ -216,6 +216,11 @@ plan_host() # COMMAND ARGUMENTS...
         note_cost data "${from##*/}"
         of=$plan_name
     fi
+    whole=$(plan_option cut "$@")
+    if [ -f "$whole.public" ]; then
+        cp "$whole.public" "$plan_name.public"
+        of=$plan_name
+    fi
     times=1
     [ -z "$of" ] || [ "$1" = pretrain ] || times=$(plan_sizes "$of" | cut -d ' ' -f 4)
     note_cost host "$(step_number wall_s "$made")" "$times"

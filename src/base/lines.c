@@ -106,6 +106,8 @@ bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, c
     va_start(args, fmt);
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
+    if (!lines)
+        return gb_fail(status, GB_DATA, NULL, hint, "%s", what);
     /* Of a long path the end says more, and the line number must stay. */
     size_t length = strlen(lines->path);
     size_t skip = length > 270 ? length - 270 : 0;

@@ -8,9 +8,10 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: gabbro collection --world SEED [--set NAME] | --from PATH [options]\n\n"
-    "Make a stored collection: a set of the mini world, or an import of a BEIR folder, MS MARCO "
-    "TSV\n"
+    "usage: gabbro collection --world SEED [--set NAME] | --from PATH | --cut STEP [options]\n\n"
+    "Make a stored collection: a set of the mini world, the passages of another one cut into "
+    "spans of\n"
+    "whole sentences, for pre-training alone, or an import of a BEIR folder, MS MARCO TSV\n"
     "files, a JSONL of documents, DPR's, Pyserini's, Tevatron's, FlagEmbedding's or RocketQA's "
     "files\n"
     "(docs/formats.md), plain, gzip or zstd, or all in a tar archive. Prints the step's folder.\n\n"
@@ -42,7 +43,7 @@ static uint32_t version_of(const char *world, const char *set)
 int gb_cli_collection(int argc, char **argv)
 {
     gb_status status = {0};
-    const char *from = NULL, *queries = NULL, *world = NULL, *set = "main";
+    const char *from = NULL, *queries = NULL, *world = NULL, *cut = NULL, *set = "main";
     gb_import_params import = GB_IMPORT_DEFAULTS;
     gb_import_variant variant = {0};
     const step_option options[] = {
@@ -60,6 +61,7 @@ int gb_cli_collection(int argc, char **argv)
         {"set", OPTION_TEXT, &set, false, false, "set of the mini world, see above", true},
         {"drop-titles", OPTION_FLAG, &variant.drop_titles, false, false,
          "import passages without their titles", true},
+        {"cut", OPTION_TEXT, &cut, false, true, "step of a collection to cut", true},
         {"keep-splits", OPTION_FLAG, &import.keep_splits, false, false,
          "make no training split where there is none: the collection only judges", true},
         {"repair-encoding", OPTION_FLAG, &variant.repair_encoding, false, false,
@@ -71,8 +73,9 @@ int gb_cli_collection(int argc, char **argv)
         return code;
     bool ok = true;
     uint64_t seed = 0; /* the step has it as it was typed */
-    if (!world == !from)
-        ok = gb_fail(&status, GB_USAGE, NULL, "see --help", "give either --world or --from");
+    if (!!world + !!from + !!cut != 1)
+        ok =
+            gb_fail(&status, GB_USAGE, NULL, "see --help", "give one of --world, --from and --cut");
     else if (world)
         ok = number_whole("--world", world, 0, UINT64_MAX, &seed, &status);
     ok = ok && check_set(world, set, &status) &&
@@ -80,11 +83,15 @@ int gb_cli_collection(int argc, char **argv)
     json_t *facts = NULL;
     if (ok && !gb_step_done(run.step)) {
         double start_s = gb_now_s();
-        import.path = from;
+        char *stored = cut ? gb_path_join(&status, cut, "collection") : NULL;
+        import.path = cut ? stored : from;
+        variant.cut = cut != NULL;
         import.queries = queries;
         char *out = step_file(&run, "collection", &status);
-        ok = out && (world ? gb_world_generate_set(seed, set, out, &status)
-                           : gb_collection_import_as(&import, &variant, out, &status));
+        ok = out && (!cut || stored) &&
+             (world ? gb_world_generate_set(seed, set, out, &status)
+                    : gb_collection_import_as(&import, &variant, out, &status));
+        free(stored);
         free(out);
         facts = json_pack("{s:o}", "times", step_times(gb_now_s() - start_s));
     }

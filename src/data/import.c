@@ -379,6 +379,8 @@ static bool find_archive(const char *folder, char **path, gb_status *status)
 static bool import_read(gb_import *import, gb_status *status)
 {
     const char *path = import->params->path;
+    if (import->variant.cut)
+        return gb_import_cut(import, status);
     if (!gb_dir_exists(path))
         return gb_import_is_tar(path) ? read_archive(import, path, NULL, status)
                                       : read_path(import, path, status);
@@ -536,6 +538,7 @@ bool gb_collection_import_as(const gb_import_params *params, const gb_import_var
         filled.queries_per_passage = 5;
     if (filled.span_words == 0)
         filled.span_words = 100;
+    filled.keep_splits |= variant->cut;
     gb_import import = {.params = &filled, .variant = *variant};
     import.dir = gb_draft_create(out_dir, "collection.json", status);
     if (!import.dir)

@@ -155,6 +155,22 @@ bool gb_import_training(gb_import *import, const char *path, bool *found, gb_sta
 bool gb_import_questions(gb_import *import, const char *folder, gb_status *status);
 /* queries.jsonl and qrels/ of a BEIR folder. */
 bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *status);
+/* Cuts texts into passages; zero-initialise but for `import`. */
+typedef struct gb_import_cutter {
+    gb_import *import;  /* that the spans go to */
+    gb_span *sentences; /* of the current text; kept from text to text, as all below */
+    size_t capacity;    /* allocated */
+    gb_text span;       /* text of the current span */
+    gb_text id;         /* its id */
+    uint32_t spans;     /* that the last text gave */
+} gb_import_cutter;
+/* Passages "<id>-0", "<id>-1" and so on of whole sentences, of params->span_words words each; none
+ * of a text without a sentence. */
+bool gb_import_cut_text(gb_import_cutter *cut, const gb_lines *lines, const char *id,
+                        const char *title, const char *text, uint32_t document, gb_status *status);
+void gb_import_cutter_free(gb_import_cutter *cut);
+/* The passages of the stored collection at params->path, cut; no queries, no judgements. */
+bool gb_import_cut(gb_import *import, gb_status *status);
 /* Give passages their documents by a documents.jsonl read after the corpus. */
 bool gb_import_structure(gb_import *import, const char *path, gb_status *status);
 /* Bring documents' passages together and number documents in their order; after commit of the

@@ -1,78 +1,9 @@
-/* Documents: JSONL of multi-passage documents, long texts cut into spans, and the structure that a
+/* Documents: JSONL of multi-passage documents or of long texts, and the structure that a
  * documents.jsonl gives to a corpus. */
 #include "data/import.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- cutting ------------------------------------------------------------------------------- */
-
-/* Buffers kept from text to text. */
-typedef struct cutter {
-    gb_import *import;  /* that the spans go to */
-    gb_span *sentences; /* of the current text */
-    size_t capacity;    /* allocated */
-    gb_text span;       /* text of the current span */
-    gb_text id;         /* its id */
-} cutter;
-
-static size_t count_words(const char *text, size_t length)
-{
-    size_t words = 0;
-    bool inside = false;
-    for (size_t i = 0; i < length; i++) {
-        bool space = strchr(" \t\r\n", text[i]) != NULL;
-        words += !space && !inside;
-        inside = !space;
-    }
-    return words;
-}
-
-/* Spans as CoT-MAE makes them: whole sentences until the wanted length is reached. A rest of less
- * than a quarter of it joins the span before. *end is one behind the last sentence of the span that
- * starts at `first`. */
-static size_t span_end(const char *text, const gb_span *sentences, size_t count, size_t first,
-                       size_t wanted)
-{
-    size_t words = 0, end = first;
-    while (end < count && words < wanted) {
-        words +=
-            count_words(text + sentences[end].start, sentences[end].end - sentences[end].start);
-        end++;
-    }
-    size_t rest = 0;
-    for (size_t i = end; i < count && rest * 4 < wanted; i++)
-        rest += count_words(text + sentences[i].start, sentences[i].end - sentences[i].start);
-    return rest * 4 < wanted ? count : end;
-}
-
-static bool cut_text(cutter *cut, const gb_lines *lines, const char *id, const char *title,
-                     const char *text, uint32_t document, gb_status *status)
-{
-    size_t count = 0;
-    if (!gb_sentences(text, strlen(text), &cut->sentences, &cut->capacity, &count, status))
-        return false;
-    if (count == 0)
-        return gb_lines_fail(lines, status, NULL, "document \"%.80s\" has no text", id);
-    unsigned number = 0;
-    for (size_t first = 0, end; first < count; first = end) {
-        end = span_end(text, cut->sentences, count, first, cut->import->params->span_words);
-        cut->span.length = cut->id.length = 0;
-        for (size_t i = first; i < end; i++) {
-            if (i > first)
-                gb_text_append(&cut->span, " ", 1);
-            gb_text_append(&cut->span, text + cut->sentences[i].start,
-                           cut->sentences[i].end - cut->sentences[i].start);
-        }
-        gb_text_printf(&cut->id, "%s-%u", id, number++);
-        if (cut->span.failed || cut->id.failed)
-            return gb_fail_memory(status, "cutting a text into spans");
-        if (!gb_import_passage(cut->import, lines, cut->id.data, title, cut->span.data, document,
-                               status))
-            return false;
-    }
-    return true;
-}
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -94,10 +25,10 @@ static bool read_given_passages(gb_import *import, const gb_lines *lines, const 
     return true;
 }
 
-/* ctx: a cutter. */
+/* ctx: a gb_import_cutter. */
 static bool take_document(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
-    cutter *cut = ctx;
+    gb_import_cutter *cut = ctx;
     char number[24];
     const char *id = gb_jsonl_id(lines, object, "id", "_id", number, status);
     const char *title = id ? gb_jsonl_string(lines, object, "title", true, status) : NULL;
@@ -108,16 +39,16 @@ static bool take_document(void *ctx, const gb_lines *lines, const json_t *object
     if (passages)
         return read_given_passages(cut->import, lines, title, passages, document, status);
     const char *text = gb_jsonl_string(lines, object, "text", false, status);
-    return text && cut_text(cut, lines, id, title, text, document, status);
+    if (!text || !gb_import_cut_text(cut, lines, id, title, text, document, status))
+        return false;
+    return cut->spans || gb_lines_fail(lines, status, NULL, "document \"%.80s\" has no text", id);
 }
 
 static bool read_documents(gb_import *import, const char *path, gb_status *status)
 {
-    cutter cut = {.import = import};
+    gb_import_cutter cut = {.import = import};
     bool ok = gb_jsonl_each(gb_import_open(import, path, status), take_document, &cut, status);
-    free(cut.sentences);
-    gb_text_free(&cut.span);
-    gb_text_free(&cut.id);
+    gb_import_cutter_free(&cut);
     return ok && gb_import_corpus_done(import, path, status);
 }
 

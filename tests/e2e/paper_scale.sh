@@ -14,15 +14,17 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 data=$work/data
 
-# Forty texts of words w1 to w60, in documents of four; the query of a text are two of its words.
+# Forty texts of sixty words, ten documents; the query of a text are two of its words.
 mkdir -p "$data/msmarco-passage-titles" "$data/msmarco-document" "$data/wikipedia" "$data/dpr-nq" "$data/dpr-triviaqa"
 awk -v data="$data" '
+function word(n) { return "w" substr("bdfgkl", 1 + int(n / 10), 1) substr("bdfgklmnpr", 1 + n % 10, 1) }
 function words(i, from, to,    out, k) {
-    for (k = from; k <= to; k++) out = out "w" 1 + (i * 7 + k * k) % 60 (k % 5 == 0 ? ". " : " ")
+    for (k = from; k <= to; k++) out = out (k % 5 == 1 ? "W" : "w") substr(word((i * 7 + k * k) % 60), 2) (k % 5 == 0 ? ". " : " ")
     return out
 }
-function title(i) { return "title w" i }
-function query(i) { return "w" 1 + (i * 7 + 1) % 60 " w" 1 + (i * 7 + 4) % 60 }
+function title(i) { return "title " word(i) }
+function answer(i) { return word((i * 7 + 1) % 60) }
+function query(i) { return answer(i) " " word((i * 7 + 4) % 60) }
 function split_of(i) { return i % 5 == 0 ? "dev" : "train" }
 function trec(year, i, grade) {
     print 9000 + i "\t" query(i) >passages "/msmarco-test" year "-queries.tsv"
@@ -38,8 +40,8 @@ BEGIN {
         print 1000 + i "\t" query(i) >passages "/" split_of(i) ".query.txt"
         print 1000 + i "\t0\t" i "\t1" >passages "/qrels." split_of(i) ".tsv"
         if (i % 4 == 0) {
-            print "D" i / 4 "\thttp://d" i "\t" title(i) "\t" words(i, 1, 80) >documents "/msmarco-docs.tsv"
-            printf "%s{\"id\": \"a%d\", \"text\": \"%s\"}\n", "", i, words(i, 1, 80) >data "/wikipedia/documents.jsonl"
+            print "D" i / 4 "\thttp://d" i "\t" title(i) "\t" words(i, 1, 400) >documents "/msmarco-docs.tsv"
+            printf "{\"id\": \"a%d\", \"text\": \"%s\"}\n", i, words(i, 1, 400) >data "/wikipedia/documents.jsonl"
             print 1000 + i "\t" query(i) >documents "/msmarco-doc" split_of(i) "-queries.tsv"
             print 1000 + i " 0 D" i / 4 " 1" >documents "/msmarco-doc" split_of(i) "-qrels.tsv"
         }
@@ -51,9 +53,9 @@ BEGIN {
             set = data (s ? "/dpr-triviaqa" : "/dpr-nq")
             if (i == 0) print "id\ttext\ttitle" >set "/psgs_w100.tsv"
             print i + 1 "\t\"" words(i, 1, 20) "\"\t" title(i) >set "/psgs_w100.tsv"
-            if (i % 5 == 0) { print query(i) "\t[\"w" 1 + (i * 7 + 1) % 60 "\"]" >set "/" (s ? "trivia" : "nq") "-test.qa.csv"; continue }
-            printf "%s{\"question\": \"%s\", \"answers\": [\"w%d\"], \"positive_ctxs\": [{\"title\": \"%s\", \"text\": \"%s\", \"passage_id\": \"%d\"}], \"negative_ctxs\": [], \"hard_negative_ctxs\": []}\n", \
-                (i == 1 ? "[" : ","), query(i), 1 + (i * 7 + 1) % 60, title(i), words(i, 1, 20), i + 1 \
+            if (i % 5 == 0) { print query(i) "\t[\"" answer(i) "\"]" >set "/" (s ? "trivia" : "nq") "-test.qa.csv"; continue }
+            printf "%s{\"question\": \"%s\", \"answers\": [\"%s\"], \"positive_ctxs\": [{\"title\": \"%s\", \"text\": \"%s\", \"passage_id\": \"%d\"}], \"negative_ctxs\": [], \"hard_negative_ctxs\": []}\n", \
+                (i == 1 ? "[" : ","), query(i), answer(i), title(i), words(i, 1, 20), i + 1 \
                 >set "/biencoder-" (s ? "trivia" : "nq") "-train.json"
         }
     }
@@ -82,7 +84,7 @@ run() # COMMAND...: prints the step's folder
 
 {
     printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' . title
-    awk 'BEGIN { for (i = 0; i <= 60; i++) print "w" i }'
+    awk 'BEGIN { for (i = 0; i < 60; i++) print "w" substr("bdfgkl", 1 + int(i / 10), 1) substr("bdfgklmnpr", 1 + i % 10, 1) }'
 } >"$work/vocab.txt"
 if ! { collection=$(run collection --from "$data/wikipedia") && vocabulary=$(run vocabulary --from "$work/vocab.txt") &&
     tokens=$(run tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 24 --query-tokens 8) &&
@@ -116,5 +118,12 @@ table qac/table1 bm25,cocondenser-query-r1,cotmae-query-r2
 expect "BM25 finds the passage of two of its words" [ "$(value qac/table1 bm25 msmarco-dev:MRR@10)" = 100 ]
 table bow/table3 bm25,bow
 expect "and an answer in it" [ "$(value bow/table3 bm25 nq:R@20)" = 100 ]
-table costa/table2 bm25,ict-i1
+table costa/table2 bm25,prop-i1
+table llm/table1 contrast-3b,contrast-13b
+expect "queries of two generators make two models" [ "$(sed -n 's/.*"model": "\([^"]\{1,\}\)".*/\1/p' \
+    "$work/llm-table1/results.jsonl" | sort -u | wc -l)" = 2 ]
+table qac/table5 spans,queries
+spans=$(grep -l '"source": "spans of a collection"' "$GABBRO_STORE"/collection-*/collection/collection.json)
+number() { sed -n "s/^  \"$1\": \([0-9]*\),\$/\1/p" "$spans"; }
+expect "documents of 400 words are four spans each" [ "$(number documents) $(number passages) $(number queries)" = '10 40 0' ]
 checks_end
