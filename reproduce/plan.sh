@@ -317,7 +317,8 @@ plan() # TABLES
     say "counting what the tables take"
     count_tables "$plan_root" "$@"
     rate=1 start=0 peak=0 counted=0 evaluation=0 on_host=0
-    [ -e "$plan_root/training" ] || mv "$plan_root/finetuning" "$plan_root/training" 2>/dev/null
+    [ -e "$plan_root/training" ] || [ ! -e "$plan_root/finetuning" ] ||
+        mv "$plan_root/finetuning" "$plan_root/training"
     if [ -e "$plan_root/training" ]; then
         say "measuring how fast the device is${LP_NUM_THREADS:+, $jobs steps at once}"
         # The others only keep the device as busy as it will be.
@@ -381,7 +382,8 @@ print_plan()
         }
         for (i = 1; i <= count; i++) line(order[i])
         line("all")
-        printf "A seed; each step is counted where it is first needed. This device: %.1f GFLOP/s in training.\n",
-            rate / 1e9
+        printf "A seed; each step is counted where it is first needed."
+        if (rate > 1) printf " This device: %.1f GFLOP/s in training.", rate / 1e9
+        printf "\n"
     }'
 }

@@ -173,6 +173,8 @@ run plan table1 --init "$work/bert" --rows bm25,init,mlm-r1
 expect "rows that pre-train nothing are planned: $(head -n 1 "$work/stdout")" \
     grep -q '^qac/table1 *[0-9.]* minutes' "$work/stdout"
 expect "by a fine-tuning" grep -q '^finetune .*--train-queries 8 --epochs' "$work/log"
+run plan qac/table5
+expect "and so is a table that trains nothing" [ "$status" = 0 ]
 run plan qac/table1 --scale paper --data "$work/nothing"
 expect "public collections need not be there" [ "$status" = 0 ]
 expect "but count in full, the index of BM25 takes most: $(head -n 1 "$work/stdout")" \
