@@ -75,6 +75,8 @@ bool results_pair(const per_query *a, const per_query *b, double **va, double **
  * GB_MOST_COLUMNS places. */
 enum { GB_MOST_COLUMNS = 64 };
 size_t columns_like(const gb_report *report, const char *pattern, size_t *found);
+/* Columns "gain:COLUMN": how far a row is above the table's first one that is obtained. */
+void fill_gains(const gb_report *report, const gb_seed_runs *runs);
 gb_seed_run *seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed, gb_status *status);
 const gb_seed_run *seed_run_find(const gb_seed_runs *runs, uint64_t seed);
 double run_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column);

@@ -113,6 +113,7 @@ bool recorded_read(gb_report *report, const char *tables_dir, gb_status *status)
         json_object_foreach(json_object_get(root, "seeds"), name, seed) ok =
             ok && add_seed(report, name, seed, &own);
     }
+    fill_gains(report, &report->recorded); /* older records are without */
     json_decref(root);
     free(path);
     if (!ok && status)

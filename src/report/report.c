@@ -100,27 +100,29 @@ static bool fits(const char *pattern, const char *name)
            (star ? strcmp(name + length - after, star + 1) == 0 : length == before);
 }
 
-static const char *mean_pattern(const gb_spec_column *column)
+/* What a column that is calculated from others is calculated from ("mean:", "gain:"), or NULL. */
+static const char *calculated(const gb_spec_column *column, const char *how)
 {
-    return strncmp(column->obtained, "mean:", 5) == 0 ? column->obtained + 5 : NULL;
+    return strncmp(column->obtained, how, 5) == 0 ? column->obtained + 5 : NULL;
 }
 
 size_t columns_like(const gb_report *report, const char *pattern, size_t *found)
 {
     size_t count = 0;
     for (size_t i = 0; i < report->column_count; i++)
-        if (!mean_pattern(&report->columns[i]) && report->columns[i].obtained[0] &&
+        if (!calculated(&report->columns[i], "mean:") &&
+            !calculated(&report->columns[i], "gain:") && report->columns[i].obtained[0] &&
             fits(pattern, report->columns[i].name))
             found[count++] = i;
     return count;
 }
 
 /* Columns "mean:PATTERN": the plain mean of the columns like it, where none of them is missing. */
-static void fill_means(const gb_report *report, gb_seed_runs *runs)
+static void fill_means(const gb_report *report, const gb_seed_runs *runs)
 {
     size_t like[GB_MOST_COLUMNS];
     for (size_t c = 0; c < report->column_count; c++) {
-        const char *pattern = mean_pattern(&report->columns[c]);
+        const char *pattern = calculated(&report->columns[c], "mean:");
         size_t count = pattern ? columns_like(report, pattern, like) : 0;
         for (size_t i = 0; i < runs->count && count; i++)
             for (size_t row = 0; row < report->spec->row_count; row++) {
@@ -129,6 +131,22 @@ static void fill_means(const gb_report *report, gb_seed_runs *runs)
                     sum += values[like[k]];
                 values[c] = sum / (double)count;
             }
+    }
+}
+
+void fill_gains(const gb_report *report, const gb_seed_runs *runs)
+{
+    size_t first = 0;
+    while (first < report->spec->row_count && report->spec->rows[first].role == GB_ROW_QUOTED)
+        first++;
+    for (size_t c = 0; c < report->column_count; c++) {
+        const char *name = calculated(&report->columns[c], "gain:");
+        size_t of = name ? column_of(report, name) : SIZE_MAX;
+        for (size_t i = 0; i < runs->count && of != SIZE_MAX; i++)
+            for (size_t row = first + 1; row < report->spec->row_count; row++)
+                runs->items[i].values[row * report->column_count + c] =
+                    run_value(report, &runs->items[i], row, of) -
+                    run_value(report, &runs->items[i], first, of);
     }
 }
 
@@ -158,6 +176,7 @@ static bool take_results(gb_report *report, const results *read, gb_status *stat
             run->values[cell->row * report->column_count + column] = cell->value;
     }
     fill_means(report, &report->here);
+    fill_gains(report, &report->here);
     return true;
 }
 

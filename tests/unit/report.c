@@ -123,7 +123,8 @@ Test(report, sets_means_and_wins)
                                        "b-one:n\tb-one/test:n\tone\tOne\n"
                                        "b-two:n\tb-two/test:n\ttwo\tTwo\n"
                                        "b-three:n\tb-three/test:n\tthree\tThree\n"
-                                       "b-average:n\tmean:b-*:n\tmean\tMean\n");
+                                       "b-average:n\tmean:b-*:n\tmean\tMean\n"
+                                       "b-average:n:gain\tgain:b-average:n\tgain\tGain\n");
     put("tables/claims.tsv",
         "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tstatement\n"
         "x-01\tx/table1\twins:2\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\twins two\n"
@@ -151,9 +152,12 @@ Test(report, sets_means_and_wins)
     gb_text_free(&text);
     gb_report *report = build("sets.jsonl");
     const double *values = report->here.items[0].values;
-    cr_expect_float_eq(values[1 * 6 + 5], .3, 1e-12, "mean of the span row");
-    cr_expect_float_eq(values[2 * 6 + 5], .8 / 3, 1e-12, "mean of the query row");
-    cr_expect(isnan(values[3 * 6 + 5]), "no mean where sets are missing");
+    cr_expect_float_eq(values[1 * 7 + 5], .3, 1e-12, "mean of the span row");
+    cr_expect_float_eq(values[2 * 7 + 5], .8 / 3, 1e-12, "mean of the query row");
+    cr_expect(isnan(values[3 * 7 + 5]), "no mean where sets are missing");
+    cr_expect(isnan(values[1 * 7 + 6]), "the first row that is obtained gains nothing");
+    cr_expect_float_eq(values[2 * 7 + 6], .8 / 3 - .3, 1e-12, "the query row above it");
+    cr_expect(isnan(values[3 * 7 + 6]), "no gain where the mean is missing");
     cr_expect_eq(report->judgements[0].mean, 0.5, "two wins are enough");
     cr_expect_eq(report->judgements[1].mean, -0.5, "two wins are not three");
     cr_expect_lt(report->judgements[2].mean, 0);
