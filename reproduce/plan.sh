@@ -333,7 +333,7 @@ plan() # TABLES
         evaluation=$(measure_evaluation "$rate") || exit
         ! on_cpu || on_host=1
     fi
-    "$gabbro" data list 2>/dev/null | awk '{ print "- size", $1, $2 }' >>"$plan_root/costs"
+    "$gabbro" data list 2>/dev/null | awk '{ print "- size", $1, $2, $3 }' >>"$plan_root/costs"
     print_plan <"$plan_root/costs"
 }
 
@@ -354,7 +354,7 @@ print_plan()
     {
         text = sprintf("%-14s %15s  device %s, memory %s, disk %s", name, duration(seconds[name]),
             amount(device[name]), amount(jobs * memory[name]), amount(disk[name] + jobs * passing[name]))
-        if (download[name]) text = text ", download " amount(download[name])
+        if (download[name]) text = text ", download " at_least[name] amount(download[name])
         print text
     }
     function add(table, time, bytes) { seconds[table] += time / jobs; disk[table] += bytes }
@@ -373,12 +373,13 @@ print_plan()
         if ($2 == "memory") largest(table, $3, $4, $5)
         if ($2 == "data") wanted[table, $3] = 1
     }
-    $1 == "-" { size[$3] = $4 * 1e6; next }
+    $1 == "-" { size[$3] = $4 * 1e6; more[$3] = $5 == "MB+"; next } # +: of some files nobody says it
     { take($1); take("all"); if (!seen[$1]++) order[++count] = $1 }
     END {
         for (pair in wanted) {
             split(pair, of, SUBSEP)
             download[of[1]] += size[of[2]]
+            if (more[of[2]]) at_least[of[1]] = "at least "
         }
         for (i = 1; i <= count; i++) line(order[i])
         line("all")
