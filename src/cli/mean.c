@@ -28,11 +28,8 @@ static bool add(json_t *sums, const char *folder, bool first, gb_status *status)
             break;
         if (!measure)
             json_object_del(sums, name);
-        else if (gb_measure_value(measure, &value))
+        else if ((ok = gb_measure_value(measure, folder, name, &value, status)))
             json_real_set(sum, json_real_value(sum) + value);
-        else
-            ok = gb_fail(status, GB_DATA, folder, "evaluate again",
-                         "metrics.json has no number for %s", name);
     }
     json_decref(measures);
     return ok;

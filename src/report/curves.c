@@ -70,10 +70,8 @@ static place *place_of(curves *c, curve *on, double x, gb_status *status)
 static bool measure_of(const curves *c, const char *folder, double *value, gb_status *status)
 {
     json_t *measures = gb_measures_read(folder, status);
-    bool ok = measures != NULL;
-    if (ok && !gb_measure_value(json_object_get(measures, c->measure), value))
-        ok = gb_fail(status, GB_DATA, folder, "evaluate again", "metrics.json has no number for %s",
-                     c->measure);
+    bool ok = measures && gb_measure_value(json_object_get(measures, c->measure), folder,
+                                           c->measure, value, status);
     json_decref(measures);
     return ok;
 }

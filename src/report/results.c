@@ -99,9 +99,8 @@ static bool add_metric(reader *read, result_cell *cell, const char *folder, cons
     const char *file = json_string_value(json_object_get(metric, "per_query"));
     const char *name = json_string_value(json_object_get(metric, "name"));
     const char *colon = strchr(column, ':');
-    if (!gb_measure_value(metric, &cell->value))
-        return gb_fail(read->status, GB_DATA, folder, "evaluate again",
-                       "metrics.json has no number for %s", column);
+    if (!gb_measure_value(metric, folder, column, &cell->value, read->status))
+        return false;
     char *file_name = NULL;
     if (!file && colon) {
         file_name = gb_format(read->status, "per-query/%.*s.tsv", (int)(colon - column), column);

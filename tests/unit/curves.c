@@ -70,7 +70,7 @@ Test(curves, damaged_results_name_the_line)
     gb_text_free(&lines);
     gb_status status = {0};
     cr_expect_not(gb_curves_write("r.jsonl", "out", &status));
-    cr_expect_str_eq(status.where, "e1");
+    cr_expect_str_eq(status.where, "e1/metrics.json");
     cr_expect_not(gb_file_exists("out/figure.svg"));
     scratch_leave(&s);
 }
