@@ -233,7 +233,8 @@ int gb_lines_next(gb_lines *lines, char **line, size_t *length, gb_status *statu
 int gb_lines_next_text(gb_lines *lines, char **line, size_t *length, gb_status *status);
 uint64_t gb_lines_number(const gb_lines *lines); /* 1-based number of the last line given */
 const char *gb_lines_path(const gb_lines *lines);
-/* Fail with "path:line" of the last line as the place. Returns false. */
+/* Fail with "path:line" of the last line as the place; without one where lines is NULL. Returns
+ * false. */
 bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void gb_lines_close(gb_lines *lines);

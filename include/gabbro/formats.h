@@ -9,7 +9,7 @@
 typedef struct gb_import_variant {
     bool drop_titles;     /* passages without their titles */
     bool repair_encoding; /* text that was encoded twice turned back */
-    bool cut; /* params->path is a stored collection; its passages cut into spans, nothing else of it */
+    bool cut;             /* spans of the stored collection at params->path, nothing else of it */
 } gb_import_variant;
 /* gb_collection_import of a variant. params->path may be any layout of docs/formats.md,
  * params->queries also docTTTTTquery's lines. */

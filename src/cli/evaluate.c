@@ -19,8 +19,7 @@ typedef struct settings {
     bool bm25;                               /* instead of a model */
     uint32_t depth;                          /* passages a query that are measured */
     uint32_t keep;                           /* of them written to runs/ */
-    bool
-        drop_identical; /* one passage more is found, and that with the query's id does not count */
+    bool drop_identical;                     /* a passage with the query's id does not count */
 } settings;
 
 /* How lists are judged and queries averaged. */
@@ -152,7 +151,8 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
 {
     gb_qrels qrels = {0};
     gb_run run = {0};
-    uint32_t *queries = NULL, count = 0, depth = o->depth + o->drop_identical;
+    uint32_t *queries = NULL, count = 0,
+             depth = o->depth + o->drop_identical; /* one may be dropped */
     char file[128];
     snprintf(file, sizeof file, "runs/%s.trec", split);
     bool ok = ranking_queries(collection, split, &qrels, &queries, &count, status) &&

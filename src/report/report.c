@@ -100,10 +100,11 @@ static bool fits(const char *pattern, const char *name)
            (star ? strcmp(name + length - after, star + 1) == 0 : length == before);
 }
 
-/* What a column that is calculated from others is calculated from ("mean:", "gain:"), or NULL. */
+/* From what a column is calculated by `how` ("mean:", "gain:"), or NULL. */
 static const char *calculated(const gb_spec_column *column, const char *how)
 {
-    return strncmp(column->obtained, how, 5) == 0 ? column->obtained + 5 : NULL;
+    size_t length = strlen(how);
+    return strncmp(column->obtained, how, length) == 0 ? column->obtained + length : NULL;
 }
 
 size_t columns_like(const gb_report *report, const char *pattern, size_t *found)

@@ -58,7 +58,7 @@ status=$?
 [ $status = 0 ] || bad "llm/table3, BM25: ends with 0, not $status" "$work/stderr"
 value() # SET: nDCG@10 of BM25, in the table
 {
-    awk -F , -v column="$1:nDCG@10" '$3 == "bm25" && $7 == column { print $13 }' "$work/out/table.csv"
+    table_value "$work/out/table.csv" bm25 "$1:nDCG@10"
 }
 for set in $sets; do
     case $set in beir-cqadupstack | beir-arguana) continue ;; esac

@@ -83,8 +83,9 @@ run() # COMMAND...: prints the step's folder
 }
 
 {
-    printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' . title
-    awk 'BEGIN { for (i = 0; i < 60; i++) print "w" substr("bdfgkl", 1 + int(i / 10), 1) substr("bdfgklmnpr", 1 + i % 10, 1) }'
+    printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' .
+    cut -f 2 "$data/msmarco-passage-titles/para.txt" "$data/msmarco-passage-titles/para.title.txt" |
+        tr -s 'W. ' 'w\n\n' | sort -u | grep .
 } >"$work/vocab.txt"
 if ! { collection=$(run collection --from "$data/wikipedia") && vocabulary=$(run vocabulary --from "$work/vocab.txt") &&
     tokens=$(run tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 24 --query-tokens 8) &&
@@ -109,15 +110,10 @@ table() # TABLE ROWS
     done
 }
 
-value() # TABLE ROW COLUMN
-{
-    awk -F , -v row="$2" -v column="$3" '{ gsub(/"[^"]*"/, "quoted") } $3 == row && $7 == column { print $13 }' "$work/$(echo "$1" | tr / -)/table.csv"
-}
-
 table qac/table1 bm25,cocondenser-query-r1,cotmae-query-r2
-expect "BM25 finds the passage of two of its words" [ "$(value qac/table1 bm25 msmarco-dev:MRR@10)" = 100 ]
+expect "BM25 finds the passage of two of its words" [ "$(table_value "$work/qac-table1/table.csv" bm25 msmarco-dev:MRR@10)" = 100 ]
 table bow/table3 bm25,bow
-expect "and an answer in it" [ "$(value bow/table3 bm25 nq:R@20)" = 100 ]
+expect "and an answer in it" [ "$(table_value "$work/bow-table3/table.csv" bm25 nq:R@20)" = 100 ]
 table costa/table2 bm25,prop-i1
 table llm/table1 contrast-3b,contrast-13b
 expect "queries of two generators make two models" [ "$(sed -n 's/.*"model": "\([^"]\{1,\}\)".*/\1/p' \
