@@ -261,5 +261,6 @@ void gb_progress_begin(gb_progress *progress, const char *label, const char *uni
                        uint64_t done);
 void gb_progress_update(gb_progress *progress, uint64_t done, const char *note); /* note may be NULL */
 void gb_progress_end(gb_progress *progress, uint64_t done, const char *note);
+void gb_progress_clear(const gb_progress *progress); /* instead of an end: leaves a terminal as it was */
 
 #endif

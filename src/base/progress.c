@@ -81,3 +81,9 @@ void gb_progress_end(gb_progress *progress, uint64_t done, const char *note)
     if (gb_log_get_level() >= GB_LOG_INFO)
         show(progress, done, note, true);
 }
+
+void gb_progress_clear(const gb_progress *progress)
+{
+    if (gb_log_get_level() >= GB_LOG_INFO && progress->terminal)
+        fputs("\r\033[K", stderr);
+}

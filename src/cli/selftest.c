@@ -86,6 +86,8 @@ typedef struct crew {
     size_t trial_count;               /* how many */
     atomic_size_t taken;              /* of them, all together */
     atomic_size_t from_end[2];        /* from the front, from the back */
+    atomic_size_t made;               /* and ended */
+    gb_progress progress;             /* shown by the first device's thread */
 } crew;
 
 typedef struct hand {
@@ -131,6 +133,9 @@ static void *work(void *argument)
     while (atomic_fetch_add(&c->taken, 1) < c->trial_count) {
         size_t t = atomic_fetch_add(&c->from_end[h->back], 1);
         make_trial(h->device, &c->trials[h->back ? c->trial_count - 1 - t : t]);
+        size_t made = atomic_fetch_add(&c->made, 1) + 1;
+        if (h->device == c->devices[0])
+            gb_progress_update(&c->progress, made, NULL);
     }
     return NULL;
 }
@@ -141,17 +146,20 @@ static void make_trials(crew *c, trial *trials, size_t count, selftest_report *r
     hand hands[MOST_THREADS];
     c->trials = trials;
     c->trial_count = count;
+    atomic_store(&c->made, 0);
     atomic_store(&c->taken, 0);
     atomic_store(&c->from_end[0], 0);
     atomic_store(&c->from_end[1], 0);
     for (uint32_t i = 0; i < c->count; i++)
         hands[i] = (hand){.crew = c, .device = c->devices[i], .back = i % 2};
+    gb_progress_begin(&c->progress, "self-test", "programs", count, 0);
     for (uint32_t i = 1; i < c->count; i++)
         hands[i].started = pthread_create(&hands[i].thread, NULL, work, &hands[i]) == 0;
     work(&hands[0]);
     for (uint32_t i = 1; i < c->count; i++)
         if (hands[i].started)
             pthread_join(hands[i].thread, NULL);
+    gb_progress_clear(&c->progress);
     for (size_t t = 0; t < count; t++)
         report->worst[trials[t].i][trials[t].column] = take_trial(&trials[t], report);
 }
