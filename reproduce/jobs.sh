@@ -24,6 +24,7 @@ choose_jobs()
     fi
     [ "$jobs" -gt 1 ] || return 0
     # Threads of Mesa's CPU driver; results do not depend on them.
+    lone_threads=${LP_NUM_THREADS:-$cores}
     : "${LP_NUM_THREADS:=$(((cores + jobs - 1) / jobs))}"
     export LP_NUM_THREADS
 }
@@ -111,7 +112,11 @@ run_step() # COMMAND ARGUMENTS...
     kill -0 $$ 2>/dev/null && [ ! -e "$jobs_dir/stop" ] || exit 75
     started=$(date +%s) code=0
     # shellcheck disable=SC2086 # flags are words
-    "$gabbro" "$@" $step_flags >"$jobs_dir/folder.$worker" &
+    (
+        # Nobody else has a step: it has all cores.
+        [ "$jobs" = 1 ] || ls "$jobs_dir"/process.* >/dev/null 2>&1 || LP_NUM_THREADS=$lone_threads
+        exec "$gabbro" "$@" $step_flags
+    ) >"$jobs_dir/folder.$worker" &
     echo $! >"$jobs_dir/process.$worker"
     wait $! || code=$?
     rm -f "$jobs_dir/process.$worker"

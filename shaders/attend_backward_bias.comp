@@ -3,10 +3,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+#define KEPT
 #include "common/attend.glsl"
 
-layout(set = 0, binding = 4) readonly buffer DOut { vec4 dout[]; };
-layout(set = 0, binding = 5) readonly buffer LseDelta { float lse_delta[]; };
+OPERAND(4, dout)
 layout(set = 0, binding = 6) writeonly buffer DBias { float dbias[]; };
 
 void main()
@@ -33,13 +33,12 @@ void main()
             uint key = (span.z + j) * kv_ld4 + head / share * HEAD4;
             vec4 dot_s = vec4(0.0), dot_p = vec4(0.0);
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-                dot_s += q[at_q + d] * scale * kv[key + k_col4 + d];
-                dot_p += dout[at_o + d] * kv[key + v_col4 + d];
+                dot_s += q(at_q + d) * scale * kv(key + k_col4 + d);
+                dot_p += dout(at_o + d) * kv(key + v_col4 + d);
             }
-            float score = (dot_s.x + dot_s.y) + (dot_s.z + dot_s.w) + bias[r * bias_ld + head];
+            float score = (dot_s.x + dot_s.y) + (dot_s.z + dot_s.w) + bias_at(r, head);
             float dp = (dot_p.x + dot_p.y) + (dot_p.z + dot_p.w);
-            sum += exp(score - lse_delta[row * lse_ld + head]) *
-                   (dp - lse_delta[row * lse_ld + heads + head]);
+            sum += exp(score - kept(row, head)) * (dp - kept(row, heads + head));
         }
     }
     dbias[lane] = sum;

@@ -3,10 +3,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+#define KEPT
 #include "common/attend.glsl"
 
-layout(set = 0, binding = 4) readonly buffer DOut { vec4 dout[]; };
-layout(set = 0, binding = 5) readonly buffer LseDelta { float lse_delta[]; };
+OPERAND(4, dout)
 layout(set = 0, binding = 6) writeonly buffer DKV { vec4 dkv[]; };
 
 void main()
@@ -24,8 +24,8 @@ void main()
     uint first = CAUSAL && j > place ? j - place : 0;
     vec4 key[HEAD4], value[HEAD4], acc_k[HEAD4], acc_v[HEAD4];
     [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-        key[d] = kv[at + k_col4 + d] * scale;
-        value[d] = kv[at + v_col4 + d];
+        key[d] = kv(at + k_col4 + d) * scale;
+        value[d] = kv(at + v_col4 + d);
         acc_k[d] = acc_v[d] = vec4(0.0);
     }
     for (uint head = kv_head * share; head < (kv_head + 1) * share; head++)
@@ -35,16 +35,16 @@ void main()
             uint at_o = row * out_ld4 + head * HEAD4;
             vec4 dot_s = vec4(0.0), dot_p = vec4(0.0);
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-                dot_s += key[d] * q[at_q + d];
-                dot_p += value[d] * dout[at_o + d];
+                dot_s += key[d] * q(at_q + d);
+                dot_p += value[d] * dout(at_o + d);
             }
             float score = (dot_s.x + dot_s.y) + (dot_s.z + dot_s.w) + bias_of(place + i, j, head);
-            float p = exp(score - lse_delta[row * lse_ld + head]);
+            float p = exp(score - kept(row, head));
             float dp = (dot_p.x + dot_p.y) + (dot_p.z + dot_p.w);
-            float ds = p * (dp - lse_delta[row * lse_ld + heads + head]) * scale;
+            float ds = p * (dp - kept(row, heads + head)) * scale;
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-                acc_v[d] += p * dout[at_o + d];
-                acc_k[d] += ds * q[at_q + d];
+                acc_v[d] += p * dout(at_o + d);
+                acc_k[d] += ds * q(at_q + d);
             }
         }
     [[unroll]] for (uint d = 0; d < HEAD4; d++) {

@@ -5,8 +5,8 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "common/attend.glsl"
 
-layout(set = 0, binding = 4) readonly buffer Out { vec4 result[]; };
-layout(set = 0, binding = 5) readonly buffer DOut { vec4 dout[]; };
+OPERAND(4, result)
+OPERAND(5, dout)
 layout(set = 0, binding = 6) buffer LseDelta { float lse_delta[]; };
 layout(set = 0, binding = 7) writeonly buffer DQ { vec4 dq[]; };
 
@@ -25,9 +25,9 @@ void main()
     vec4 query[HEAD4], grad[HEAD4], acc[HEAD4];
     vec4 dots = vec4(0.0);
     [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-        query[d] = q[row * q_ld4 + q_col4 + head * HEAD4 + d] * scale;
-        grad[d] = dout[row * out_ld4 + head * HEAD4 + d];
-        dots += grad[d] * result[row * out_ld4 + head * HEAD4 + d];
+        query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d) * scale;
+        grad[d] = dout(row * out_ld4 + head * HEAD4 + d);
+        dots += grad[d] * result(row * out_ld4 + head * HEAD4 + d);
         acc[d] = vec4(0.0);
     }
     float delta = (dots.x + dots.y) + (dots.z + dots.w);
@@ -36,14 +36,14 @@ void main()
         uint key = (span.z + j) * kv_ld4 + head / share * HEAD4;
         vec4 dot_s = vec4(0.0), dot_p = vec4(0.0);
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-            dot_s += query[d] * kv[key + k_col4 + d];
-            dot_p += grad[d] * kv[key + v_col4 + d];
+            dot_s += query[d] * kv(key + k_col4 + d);
+            dot_p += grad[d] * kv(key + v_col4 + d);
         }
         float score = (dot_s.x + dot_s.y) + (dot_s.z + dot_s.w) + bias_of(place, j, head);
         float dp = (dot_p.x + dot_p.y) + (dot_p.z + dot_p.w);
         float ds = exp(score - row_lse) * (dp - delta) * scale;
         [[unroll]] for (uint d = 0; d < HEAD4; d++)
-            acc[d] += ds * kv[key + k_col4 + d];
+            acc[d] += ds * kv(key + k_col4 + d);
     }
     lse_delta[row * lse_ld + heads + head] = delta;
     [[unroll]] for (uint d = 0; d < HEAD4; d++)

@@ -22,7 +22,7 @@ void main()
     uint end = CAUSAL ? min(span.w, place + 1) : span.w;
     vec4 query[HEAD4], acc[HEAD4];
     [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-        query[d] = q[row * q_ld4 + q_col4 + head * HEAD4 + d] * scale;
+        query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d) * scale;
         acc[d] = vec4(0.0);
     }
     float top = -3.0e38, sum = 0.0;
@@ -30,13 +30,13 @@ void main()
         uint key = (span.z + j) * kv_ld4 + head / share * HEAD4;
         vec4 dots = vec4(0.0);
         [[unroll]] for (uint d = 0; d < HEAD4; d++)
-            dots += query[d] * kv[key + k_col4 + d];
+            dots += query[d] * kv(key + k_col4 + d);
         float score = (dots.x + dots.y) + (dots.z + dots.w) + bias_of(place, j, head);
         float higher = max(top, score);
         float shrink = exp(top - higher), p = exp(score - higher);
         sum = sum * shrink + p;
         [[unroll]] for (uint d = 0; d < HEAD4; d++)
-            acc[d] = acc[d] * shrink + p * kv[key + v_col4 + d];
+            acc[d] = acc[d] * shrink + p * kv(key + v_col4 + d);
         top = higher;
     }
     // A row that sees nothing gives zero.

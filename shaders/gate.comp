@@ -3,13 +3,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
+#include "common/operand.glsl"
 #include "common/gelu.glsl"
 
 layout(constant_id = 2) const uint ACT = 0; // 0 ReLU, 1 GELU, 2 GELU by tanh, 3 SiLU
 layout(constant_id = 3) const bool GATED = false;
 layout(constant_id = 4) const bool BACKWARD = false;
-layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
-layout(set = 0, binding = 1) readonly buffer DY { vec4 dy[]; };
+OPERAND(0, x)
+OPERAND(1, dy)
 layout(set = 0, binding = 2) writeonly buffer Y { vec4 y[]; }; // y, or dx
 layout(push_constant) uniform Push { uint count, ld4; }; // of y, or of dy
 
@@ -51,13 +52,13 @@ void main()
         if (at >= count)
             return;
         uint g = GATED ? at + at / ld4 * ld4 : at;
-        vec4 up = GATED ? x[g + ld4] : vec4(1.0);
+        vec4 up = GATED ? x(g + ld4) : vec4(1.0);
         if (!BACKWARD) {
-            y[at] = act(x[g]) * up;
+            y[at] = act(x(g)) * up;
             continue;
         }
-        y[g] = dy[at] * up * act_grad(x[g]);
+        y[g] = dy(at) * up * act_grad(x(g));
         if (GATED)
-            y[g + ld4] = dy[at] * act(x[g]);
+            y[g + ld4] = dy(at) * act(x(g));
     }
 }

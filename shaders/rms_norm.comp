@@ -4,15 +4,16 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/operand.glsl"
 
 layout(constant_id = 2) const bool BACKWARD = false;
 layout(constant_id = 3) const bool HAS_RESIDUAL = false; // another gradient of x to add
-layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
-layout(set = 0, binding = 1) readonly buffer Gamma { vec4 gamma[]; };
+OPERAND(0, x)
+OPERAND(1, gamma)
 layout(set = 0, binding = 2) buffer Stats { vec4 stats[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; }; // y, or dx
-layout(set = 0, binding = 4) readonly buffer DY { vec4 dy[]; };
-layout(set = 0, binding = 5) readonly buffer Residual { vec4 residual[]; };
+OPERAND(4, dy)
+OPERAND(5, residual)
 layout(push_constant) uniform Push { uint rows, cols, ld4; float eps; };
 
 // Columns beyond `cols` are padding.
@@ -30,18 +31,18 @@ void main()
     uint base = row * ld4;
     float sum = 0.0;
     for (uint c = row_lane(); c < ld4; c += LANES_PER_ROW)
-        sum += inside_sum(x[base + c] * (BACKWARD ? dy[base + c] * gamma[c] : x[base + c]), c);
+        sum += inside_sum(x(base + c) * (BACKWARD ? dy(base + c) * gamma(c) : x(base + c)), c);
     float mean = row_sum(sum) / float(cols);
     float r = BACKWARD ? stats[row].y : 1.0 / sqrt(mean + eps);
     if (!live)
         return;
     for (uint c = row_lane(); c < ld4; c += LANES_PER_ROW) {
         if (!BACKWARD) {
-            y[base + c] = x[base + c] * r * gamma[c];
+            y[base + c] = x(base + c) * r * gamma(c);
             continue;
         }
-        vec4 d = r * (dy[base + c] * gamma[c] - x[base + c] * (r * r * mean));
-        y[base + c] = HAS_RESIDUAL ? d + residual[base + c] : d;
+        vec4 d = r * (dy(base + c) * gamma(c) - x(base + c) * (r * r * mean));
+        y[base + c] = HAS_RESIDUAL ? d + residual(base + c) : d;
     }
     if (!BACKWARD && row_lane() == 0)
         stats[row] = vec4(0.0, r, 0.0, 0.0);

@@ -7,8 +7,8 @@
 enum { IN_X, IN_DY };
 enum { ATTR_ACT, ATTR_GATED };
 
-static bool emit_act(gb_emitter *emitter, const gb_node *node, const gb_tensor_info *info,
-                     gb_status *status)
+static bool emit_act(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                     const gb_tensor_info *info, gb_status *status)
 {
     gb_kernel kernel = kernel_of("gate", NULL);
     ops_each_kernel(&kernel, &emitter->target, info);
@@ -18,6 +18,7 @@ static bool emit_act(gb_emitter *emitter, const gb_node *node, const gb_tensor_i
     bind(&kernel, 0, node->in[IN_X], GB_READ);
     bind(&kernel, 1, node->in[IN_DY], GB_READ);
     bind(&kernel, 2, node->out[0], GB_WRITE);
+    gb_use_texels(&emitter->target, tape, &kernel, 3);
     push_u32(&kernel, info->ld / 4);
     kernel.flops = 12.0 * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
@@ -26,13 +27,13 @@ static bool emit_act(gb_emitter *emitter, const gb_node *node, const gb_tensor_i
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    return emit_act(emitter, node, gb_tape_tensor(tape, node->out[0]), status);
+    return emit_act(emitter, tape, node, gb_tape_tensor(tape, node->out[0]), status);
 }
 
 static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                       gb_status *status)
 {
-    return emit_act(emitter, node, gb_tape_tensor(tape, node->in[IN_DY]), status);
+    return emit_act(emitter, tape, node, gb_tape_tensor(tape, node->in[IN_DY]), status);
 }
 
 /* The activation at v, and its derivative. */

@@ -8,8 +8,9 @@ enum { OUT_Y, OUT_STATS };
 enum { GRAD_DX, GRAD_GAMMA, GRAD_UNUSED };
 enum { ATTR_EPS };
 
-static bool emit_rows(gb_emitter *emitter, const gb_node *node, const gb_tensor_info *info,
-                      gb_tensor y, gb_tensor stats, bool backward, gb_status *status)
+static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
+                      const gb_tensor_info *info, gb_tensor y, gb_tensor stats, bool backward,
+                      gb_status *status)
 {
     gb_kernel kernel = kernel_of("rms_norm", NULL);
     ops_row_kernel(&kernel, &emitter->target, info->rows);
@@ -21,6 +22,7 @@ static bool emit_rows(gb_emitter *emitter, const gb_node *node, const gb_tensor_
     bind(&kernel, 3, y, GB_WRITE);
     bind(&kernel, 4, node->in[IN_DY], GB_READ);
     bind(&kernel, 5, node->in[IN_RESIDUAL], GB_READ);
+    gb_use_texels(&emitter->target, tape, &kernel, 0x33);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld / 4);
@@ -32,7 +34,7 @@ static bool emit_rows(gb_emitter *emitter, const gb_node *node, const gb_tensor_
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    return emit_rows(emitter, node, gb_tape_tensor(tape, node->in[IN_X]), node->out[OUT_Y],
+    return emit_rows(emitter, tape, node, gb_tape_tensor(tape, node->in[IN_X]), node->out[OUT_Y],
                      node->out[OUT_STATS], false, status);
 }
 
@@ -62,8 +64,9 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     gb_tensor dx = node->out[GRAD_DX];
     const gb_tensor in[] = {node->in[IN_X], node->in[IN_STATS], node->in[IN_DY]};
     /* The sums of a layer norm with mean 0; those of its other parameter are left aside. */
-    return (dx == GB_NO_TENSOR || emit_rows(emitter, node, gb_tape_tensor(tape, node->in[IN_X]), dx,
-                                            node->in[IN_STATS], true, status)) &&
+    return (dx == GB_NO_TENSOR ||
+            emit_rows(emitter, tape, node, gb_tape_tensor(tape, node->in[IN_X]), dx,
+                      node->in[IN_STATS], true, status)) &&
            (node->out[GRAD_GAMMA] == GB_NO_TENSOR ||
             ops_emit_norm_params(emitter, tape, "rms_norm_params", in, node->out[GRAD_GAMMA],
                                  node->out[GRAD_UNUSED], status));
