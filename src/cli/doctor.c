@@ -18,9 +18,9 @@ static const char help[] =
     "List the devices, describe the chosen one and check every variant of every\n"
     "kernel on it. Variants that are wrong are avoided from then on; what was\n"
     "found is kept for each driver beside the pipeline cache. --quick: only what\n"
-    "programs use, not what stands in for it. --type: only print\n"
-    "what the chosen one is: discrete, integrated, virtual, cpu or other. --list:\n"
-    "only list the devices, one a line.\n"
+    "most programs use, not what stands in for it. --type: only print what the\n"
+    "chosen one is: discrete, integrated, virtual, cpu or other. --list: only\n"
+    "list the devices, one a line.\n"
     "Exit code 0: the device gives right numbers, 1: it does not and is refused\n"
     "from now on, or the validation layer spoke, 4: no device.\n";
 
@@ -126,6 +126,8 @@ static void print_table(const selftest_report *report)
     }
     printf("\n");
     for (size_t i = 0; i < SELFTEST_CASES; i++) {
+        if (report->worst[i][SELFTEST_USED] < 0)
+            continue;
         printf("  %-32s", selftest_case_name(i));
         for (int c = 0; c < SELFTEST_COLUMNS; c++)
             if (tried[c])

@@ -218,13 +218,15 @@ static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all, selft
 }
 
 /* What programs use, and which variants are to blame for what is wrong of it: those to avoid. */
-static uint32_t test_used(crew *c, bool blaming, uint32_t given, selftest_report *report)
+static uint32_t test_used(crew *c, bool blaming, bool all, uint32_t given, selftest_report *report)
 {
     uint32_t avoid = given;
     trial trials[SELFTEST_CASES];
+    size_t count = 0;
     for (size_t i = 0; i < SELFTEST_CASES; i++)
-        trials[i] = (trial){.i = i, .avoid = avoid};
-    make_trials(c, trials, SELFTEST_CASES, report);
+        if (all || !selftest_case_seldom(i))
+            trials[count++] = (trial){.i = i, .avoid = avoid};
+    make_trials(c, trials, count, report);
     for (size_t i = 0; blaming && i < SELFTEST_CASES; i++)
         if (!(report->worst[i][SELFTEST_USED] <= SELFTEST_TOLERANCE) &&
             (avoid == given || !(try_case(c->devices[0], i, avoid, report) <= SELFTEST_TOLERANCE)))
@@ -239,7 +241,7 @@ static void test_instead(crew *c, bool more, bool instead, uint32_t avoid, selft
     trial trials[SELFTEST_CASES * 3];
     size_t count = 0;
     for (size_t i = 0; i < SELFTEST_CASES; i++) {
-        if (more)
+        if (more && !(report->worst[i][SELFTEST_USED] < 0))
             trials[count++] = (trial){.i = i, .avoid = avoid};
         if (instead && (avoid | GB_QUIRK_NO_TEXELS) != avoid &&
             selftest_case_in(i, SELFTEST_BUFFERS))
@@ -266,7 +268,7 @@ bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_statu
     gb_device_use_precision(device, GB_FP32);
     crew c;
     crew_open(&c, device);
-    avoid = test_used(&c, cpu, given, report);
+    avoid = test_used(&c, cpu, all, given, report);
     test_instead(&c, avoid != given, all && cpu, avoid, report);
     crew_close(&c, report);
     for (size_t i = 0; i < SELFTEST_CASES; i++)

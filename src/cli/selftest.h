@@ -5,7 +5,7 @@
 
 #include <gabbro/vk.h>
 
-#define SELFTEST_CASES     23
+#define SELFTEST_CASES     29
 #define SELFTEST_TOLERANCE 2e-5 /* of a tensor's largest value; sums this short are near 1e-6 */
 #define SELFTEST_HALVES    2e-3 /* the same with operands rounded to half floats, 5e-4 each */
 
@@ -22,6 +22,7 @@ typedef enum selftest_column {
 /* One program of kernels, forward and gradient, with the kernels that the device has now: largest
  * difference from float64, of the tensor's largest value. */
 const char *selftest_case_name(size_t i);
+bool selftest_case_seldom(size_t i); /* few programs use it */
 /* Whether a column tries it: another case may have the same code. */
 bool selftest_case_in(size_t i, selftest_column column);
 bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status);
@@ -37,7 +38,8 @@ typedef struct selftest_report {
 } selftest_report;
 
 /* Test what programs will use, find out which variants are to blame for what is wrong, and avoid
- * them on this device. `all`: the next best variants too. The result is kept. */
+ * them on this device. `all`: the next best variants too, and what few programs use. The result is
+ * kept. */
 bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_status *status);
 /* What a variant is, and what stands in for it; static. */
 void selftest_variant(uint32_t bit, const char **what, const char **instead);

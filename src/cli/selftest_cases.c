@@ -2,6 +2,7 @@
 #include "selftest.h"
 
 #include <gabbro/ops.h>
+#include <gabbro/packed.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,11 +16,12 @@
 #define TEXTS  3
 #define BEST   5
 #define INPUTS 8
+#define HEAD   (WIDTH / HEADS)
 
 /* An input and its words. */
 typedef struct filled {
-    gb_tensor tensor;                 /* which */
-    uint32_t words[2 * ROWS + WORDS]; /* u32, or floats by bits */
+    gb_tensor tensor;            /* which */
+    uint32_t words[ROWS * HEAD]; /* u32, or floats by bits */
 } filled;
 
 /* A small program being checked. */
@@ -284,6 +286,101 @@ static gb_tensor build_top_k(check *c)
     return values;
 }
 
+/* ---- layers of language models ---- */
+
+/* Texts of both lists of rows, those of the keys as long or not. */
+static gb_tensor spans(check *c, bool same)
+{
+    static const uint32_t starts[2][TEXTS + 1] = {{0, 9, 10, ROWS}, {0, 20, 27, ROWS}};
+    filled *f = input(c, "spans", GB_U32, TEXTS, 4);
+    for (uint32_t t = 0; t < TEXTS; t++)
+        for (uint32_t side = 0; side < 2; side++) {
+            const uint32_t *at = &starts[side && !same][t];
+            f->words[4 * t + 2 * side] = at[0];
+            f->words[4 * t + 2 * side + 1] = at[1] - at[0];
+        }
+    return f->tensor;
+}
+
+/* T5's: over other rows, with a bias by distance. */
+static gb_tensor build_attend(check *c)
+{
+    gb_attend_params params = {.heads = HEADS,
+                               .kv_heads = HEADS,
+                               .head_dim = HEAD,
+                               .scale = 1,
+                               .bias = gb_scale(c->tape, operand(c, "by distance"), 2),
+                               .longest_q = ROWS,
+                               .longest_k = ROWS};
+    return gb_attend(c->tape, spans(c, false), operand(c, "x"), 0, operand(c, "kv"), 0, WIDTH,
+                     &params);
+}
+
+/* LLaMA's: causal, positions by turning, heads that share their keys. */
+static gb_tensor build_rotary(check *c)
+{
+    gb_attend_params params = {.heads = HEADS,
+                               .kv_heads = 1,
+                               .head_dim = HEAD,
+                               .scale = .25f,
+                               .causal = true,
+                               .bias = GB_NO_TENSOR,
+                               .longest_q = ROWS,
+                               .longest_k = ROWS};
+    filled *turns = input(c, "turns", GB_F32, ROWS, HEAD);
+    for (uint32_t r = 0; r < ROWS; r++) {
+        float row[HEAD];
+        gb_rotary_fill(10000, HEAD, r, row);
+        for (uint32_t i = 0; i < HEAD; i++)
+            turns->words[r * HEAD + i] = gb_float_bits(row[i]);
+    }
+    gb_tensor qkv = gb_rotary(c->tape, operand(c, "kv"), turns->tensor, HEAD, WIDTH + HEAD);
+    return gb_attend(c->tape, spans(c, true), qkv, 0, qkv, WIDTH, WIDTH + HEAD, &params);
+}
+
+static gb_tensor build_gate(check *c)
+{
+    gb_tensor x = gb_gate(c->tape, operand(c, "kv"), GB_ACT_SILU, true);
+    return gb_rms_norm(c->tape, x, operand(c, "gamma"), 1e-6f);
+}
+
+/* Rows of a matrix of few bits, times a matrix of few bits. */
+static gb_tensor build_packed(check *c, gb_packing packing)
+{
+    enum { OUT = 16, TAKEN = 18 };
+    uint32_t cols = gb_packed_cols(packing, WIDTH);
+    filled *weight = input(c, "weight", GB_U32, OUT, cols),
+           *index = input(c, "index", GB_U32, 1, TAKEN);
+    uint32_t ld = gb_tape_tensor(c->tape, weight->tensor)->ld;
+    for (uint32_t r = 0; r < OUT; r++) {
+        float row[WIDTH];
+        for (uint32_t i = 0; i < WIDTH; i++)
+            row[i] = (float)((r * WIDTH + i) * 37 % 101) / 50 - 1;
+        gb_pack_row(packing, row, WIDTH, weight->words + (size_t)r * ld);
+    }
+    for (uint32_t i = 0; i < TAKEN; i++)
+        index->words[i] = i % 7 == 6 ? GB_NO_ROW : i * 5 % OUT;
+    gb_tensor x = gb_packed_look_up(c->tape, weight->tensor, packing, WIDTH, index->tensor);
+    return gb_packed_linear(c->tape, x, weight->tensor, packing, GB_NO_TENSOR);
+}
+
+static gb_tensor build_fp16(check *c)
+{
+    return build_packed(c, GB_PACKED_F16);
+}
+
+static gb_tensor build_bf16(check *c)
+{
+    return build_packed(c, GB_PACKED_BF16);
+}
+
+static gb_tensor build_q8(check *c)
+{
+    return build_packed(c, GB_PACKED_Q8);
+}
+
+/* ---- one case ---- */
+
 /* Largest difference from the reference, relative to the largest value of the tensor. */
 static double error_of(const float *got, const double *want, uint32_t rows, uint32_t cols,
                        uint32_t ld)
@@ -305,11 +402,21 @@ static bool prepare(check *c, gb_device *device, gb_tensor (*build)(check *), gb
     static const struct {
         const char *name;
         uint32_t rows, cols;
-    } operands[] = {{"x", ROWS, WIDTH},       {"y", ROWS, WIDTH},          {"square", WIDTH, WIDTH},
-                    {"w", WORDS, WIDTH},      {"gamma", 1, WIDTH},         {"beta", 1, WIDTH},
-                    {"qkv", ROWS, 3 * WIDTH}, {"positions", WORDS, WIDTH}, {"types", 2, WIDTH},
-                    {"word bias", 1, WORDS},  {"weights", ROWS, 1},        {"long", LONG, WIDTH},
-                    {"by word", ROWS, WORDS}};
+    } operands[] = {{"x", ROWS, WIDTH},
+                    {"y", ROWS, WIDTH},
+                    {"square", WIDTH, WIDTH},
+                    {"w", WORDS, WIDTH},
+                    {"gamma", 1, WIDTH},
+                    {"beta", 1, WIDTH},
+                    {"qkv", ROWS, 3 * WIDTH},
+                    {"positions", WORDS, WIDTH},
+                    {"types", 2, WIDTH},
+                    {"word bias", 1, WORDS},
+                    {"weights", ROWS, 1},
+                    {"long", LONG, WIDTH},
+                    {"by word", ROWS, WORDS},
+                    {"kv", ROWS, 2 * WIDTH},
+                    {"by distance", 2 * ROWS + 1, HEADS}};
     c->outputs[1] = GB_NO_TENSOR;
     if (!(c->params = gb_params_create(status)))
         return false;
@@ -323,8 +430,9 @@ static bool prepare(check *c, gb_device *device, gb_tensor (*build)(check *), gb
     for (int o = 0; o < 2; o++)
         if (c->outputs[o] != GB_NO_TENSOR)
             gb_tape_output(c->tape, c->outputs[o]);
-    bool differentiable =
-        build != build_adamw && build != build_adamw_scaled && build != build_top_k;
+    bool differentiable = build != build_adamw && build != build_adamw_scaled &&
+                          build != build_top_k && build != build_fp16 && build != build_bf16 &&
+                          build != build_q8;
     return gb_tape_ok(c->tape, status) &&
            (!differentiable || gb_backward_from(c->tape, c->outputs[0],
                                                 build == build_softmax || build == build_vocabulary
@@ -410,38 +518,51 @@ static bool compare(check *c, float *values, double *worst, gb_status *status)
 /* ---- all of them ---- */
 
 /* Compiling is what takes long on a CPU. Stand-ins are tried where no other case has their code,
- * and with all cases once they are in use. */
+ * and with all cases once they are in use; what few programs use, not at a driver's first use. */
 static const struct {
     const char *name;             /* for people */
     gb_tensor (*build)(check *);  /* builds the program */
     bool buffers, plain, product; /* tried in these columns too */
-} cases[SELFTEST_CASES] = {{"matmul nn", build_nn, false, false, true},
-                           {"matmul nt", build_nt, false, false, true},
-                           {"matmul tn", build_tn, false, false, true},
-                           {"matmul of several tiles", build_wide, false, true, true},
-                           {"matmul in parts", build_split, false, false, true},
-                           {"linear with bias, GELU, residual", build_layer, true, true, true},
-                           {"layer norm", build_norm, true, true, false},
-                           {"attention", build_attention, true, true, false},
-                           {"embedding", build_embed, true, true, false},
-                           {"softmax loss", build_softmax, true, true, false},
-                           {"vocabulary loss", build_vocabulary, false, false, true},
-                           {"loss against sets", build_set, true, true, false},
-                           {"preference loss", build_preference, false, true, false},
-                           {"draws from a softmax", build_sampled, false, true, false},
-                           {"normalised rows, tanh", build_normalized, false, true, false},
-                           {"attention and dropout of a part", build_part, true, true, false},
-                           {"dropout", build_dropout, false, false, false},
-                           {"gathered rows", build_gather, false, true, false},
-                           {"combined rows", build_combined, false, true, false},
-                           {"momentum, replaced rows", build_followed, false, true, false},
-                           {"AdamW", build_adamw, true, false, false},
-                           {"AdamW of a scaled loss", build_adamw_scaled, true, false, false},
-                           {"top-k", build_top_k, false, true, false}};
+    bool seldom;                  /* used */
+} cases[SELFTEST_CASES] = {
+    {"matmul nn", build_nn, false, false, true, false},
+    {"matmul nt", build_nt, false, false, true, false},
+    {"matmul tn", build_tn, false, false, true, false},
+    {"matmul of several tiles", build_wide, false, true, true, false},
+    {"matmul in parts", build_split, false, false, true, false},
+    {"linear with bias, GELU, residual", build_layer, true, true, true, false},
+    {"layer norm", build_norm, true, true, false, false},
+    {"attention", build_attention, true, true, false, false},
+    {"embedding", build_embed, true, true, false, false},
+    {"softmax loss", build_softmax, true, true, false, false},
+    {"vocabulary loss", build_vocabulary, false, false, true, false},
+    {"loss against sets", build_set, true, true, false, false},
+    {"preference loss", build_preference, false, true, false, false},
+    {"draws from a softmax", build_sampled, false, true, false, false},
+    {"normalised rows, tanh", build_normalized, false, true, false, false},
+    {"attention and dropout of a part", build_part, true, true, false, false},
+    {"dropout", build_dropout, false, false, false, false},
+    {"gathered rows", build_gather, false, true, false, false},
+    {"combined rows", build_combined, false, true, false, false},
+    {"momentum, replaced rows", build_followed, false, true, false, false},
+    {"AdamW", build_adamw, true, false, false, false},
+    {"AdamW of a scaled loss", build_adamw_scaled, true, false, false, false},
+    {"top-k", build_top_k, false, true, false, false},
+    {"attention, bias by distance", build_attend, true, false, false, false},
+    {"rotary positions, shared keys", build_rotary, true, false, false, false},
+    {"gate, RMS norm", build_gate, true, true, false, false},
+    {"weights of fp16", build_fp16, false, false, false, true},
+    {"weights of bf16", build_bf16, false, false, false, true},
+    {"weights of q8", build_q8, false, false, false, true}};
 
 const char *selftest_case_name(size_t i)
 {
     return cases[i].name;
+}
+
+bool selftest_case_seldom(size_t i)
+{
+    return cases[i].seldom;
 }
 
 bool selftest_case_in(size_t i, selftest_column column)
