@@ -80,7 +80,7 @@ typedef struct gb_language_rows {
     gb_tensor turns;    /* LLaMA: f32 [rows, head_dim] */
     gb_tensor buckets;  /* T5: u32 [1, 2 longest - 1], bucket of each distance */
     gb_order by_bucket; /* distances of each bucket, when gradients are wanted */
-    gb_tensor pick;     /* with a cache: u32 [1, rows of the cache], the row that comes there */
+    gb_tensor kept_at;  /* with a cache: u32 [1, rows], where each row goes there, or GB_NO_ROW */
     uint32_t rows;      /* of the program */
     uint32_t sequences; /* of the program */
     uint32_t longest;   /* most keys of a sequence */
@@ -90,16 +90,16 @@ typedef struct gb_language_rows {
 gb_language_rows gb_language_rows_declare(gb_tape *tape, const gb_language *lm, bool encoder,
                                           uint32_t rows, uint32_t sequences, uint32_t longest,
                                           bool gradients);
-/* Rows for the next run: ids[rows], positions[rows] (LLaMA; else NULL), spans[sequences][4], pick
- * (with a cache; else NULL). */
+/* Rows for the next run: ids[rows], positions[rows] (LLaMA; else NULL), spans[sequences][4],
+ * kept_at[rows] (with a cache; else NULL). */
 bool gb_language_rows_fill(gb_exec *exec, const gb_language_rows *in, const gb_language *lm,
                            const uint32_t *ids, const uint32_t *positions, const uint32_t *spans,
-                           const uint32_t *pick, gb_status *status);
+                           const uint32_t *kept_at, gb_status *status);
 /* States of the encoder [rows, H], after its last norm. */
 gb_tensor gb_language_encode(gb_tape *tape, const gb_language *lm, const gb_language_rows *in);
-/* Keys and values of the encoder's rows for every layer of the decoder, into the cache: pick u32
- * [1, encoded * cached_encoded]. */
-void gb_language_keep(gb_tape *tape, const gb_language *lm, gb_tensor encoded, gb_tensor pick);
+/* Keys and values of the encoder's rows for every layer of the decoder, into the cache: kept_at
+ * u32 [1, rows], or GB_NO_ROW. */
+void gb_language_keep(gb_tape *tape, const gb_language *lm, gb_tensor encoded, gb_tensor kept_at);
 /* States of the decoder [rows, H], after its last norm. T5: cross_spans u32 [sequences, 4] over
  * rows of `encoded`, or of the cache when that is GB_NO_TENSOR, at most longest_encoded keys each.
  * With a cache in the model, in->spans count its rows. */

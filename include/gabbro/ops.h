@@ -136,6 +136,10 @@ gb_tensor gb_look_up(gb_tape *tape, gb_tensor table, gb_tensor index, gb_order b
 /* table[n] = pick[n] is a row of rows ? rows[pick[n]] : table[n], in place, in a parameter that the
  * program does not train. pick u32 [1, rows of table]. */
 void gb_replace_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor pick);
+/* table[place[n]] = rows[n], in place, in a parameter that the program does not train, at the cost
+ * of these rows alone. place u32 [1, rows of rows], no row of the table twice; GB_NO_ROW: nowhere.
+ */
+void gb_put_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor place);
 
 /* Lists of rows with weights: entry v is rows order[starts[v]..starts[v + 1]). */
 typedef struct gb_lists {

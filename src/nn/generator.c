@@ -33,7 +33,7 @@ void gb_generator_destroy(gb_generator *g)
     free(g->ids);
     free(g->places);
     free(g->spans);
-    free(g->pick);
+    free(g->kept_at);
     free(g);
 }
 
@@ -64,7 +64,7 @@ static bool build_encoder(gb_generator *g, gb_status *status)
     if (!p->tape)
         return false;
     p->in = gb_language_rows_declare(p->tape, lm, true, g->rows, g->at_once, g->longest, false);
-    p->keep = gb_tape_input(p->tape, "keep", GB_U32, 1, lm->encoded * lm->cached_encoded);
+    p->keep = gb_tape_input(p->tape, "keep", GB_U32, 1, g->rows);
     gb_language_keep(p->tape, lm, gb_language_encode(p->tape, lm, &p->in), p->keep);
     return record(g, p, status);
 }
@@ -149,12 +149,11 @@ static bool create(gb_generator *g, gb_device *device, const char *folder,
     bool encoder = lm->config.layers > 0;
     size_t rows = slots > g->longest ? slots : g->longest; /* of any program */
     rows = encoder && g->rows > rows ? g->rows : rows;
-    size_t cached = (size_t)slots * lm->cached, encoded = (size_t)lm->encoded * lm->cached_encoded;
     g->ids = gb_alloc(rows, sizeof *g->ids, status);
     g->places = gb_alloc(rows, sizeof *g->places, status);
     g->spans = gb_alloc((size_t)(slots + g->at_once) * 4, sizeof *g->spans, status);
-    g->pick = gb_alloc(cached > encoded ? cached : encoded, sizeof *g->pick, status);
-    return g->ids && g->places && g->spans && g->pick && load(g, device, folder, status) &&
+    g->kept_at = gb_alloc(rows, sizeof *g->kept_at, status);
+    return g->ids && g->places && g->spans && g->kept_at && load(g, device, folder, status) &&
            (!encoder || build_encoder(g, status)) && build_decoder(g, &g->step, 0, status);
 }
 
@@ -224,14 +223,14 @@ bool generator_encode(gb_generator *g, const generator_prompt *prompts, uint32_t
     uint32_t *keep = gb_exec_input(p->exec, p->keep, status), used = 0;
     if (!keep)
         return false;
-    memset(keep, 0xff, sizeof *keep * lm->encoded * lm->cached_encoded);
+    memset(keep, 0xff, sizeof *keep * g->rows);
     for (uint32_t s = 0; s < g->at_once; s++) {
         uint32_t start = s < count ? prompts[s].start : 0,
                  length = s < count ? prompts[s].length : 0;
         const uint32_t span[] = {start, length, start, length};
         memcpy(g->spans + (size_t)s * 4, span, sizeof span);
         for (uint32_t i = 0; i < length; i++)
-            keep[prompts[s].place * lm->cached_encoded + i] = start + i;
+            keep[start + i] = prompts[s].place * lm->cached_encoded + i;
         used += length;
     }
     memset(g->ids + used, 0, sizeof *g->ids * (g->rows - used));
@@ -267,16 +266,17 @@ bool generator_prompt_run(gb_generator *g, const uint32_t *ids, uint32_t count, 
     last[0] = count - 1;
     memset(g->ids, 0, sizeof *g->ids * p->in.rows);
     memset(g->places, 0, sizeof *g->places * p->in.rows);
-    memset(g->pick, 0xff, sizeof *g->pick * lm->slots * lm->cached);
+    memset(g->kept_at, 0xff, sizeof *g->kept_at * p->in.rows);
     for (uint32_t i = 0; i < count; i++) {
         g->ids[i] = ids[i];
         g->places[i] = i;
-        g->pick[slot * lm->cached + i] = i;
+        g->kept_at[i] = slot * lm->cached + i;
     }
     const uint32_t span[] = {0, count, slot * lm->cached, count};
     g->counts.prompt_runs++;
     g->counts.prompt_tokens += count;
-    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, g->places, span, g->pick, status) &&
+    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, g->places, span, g->kept_at,
+                                 status) &&
            run(p, logits, status);
 }
 
@@ -288,7 +288,6 @@ bool generator_step(gb_generator *g, const generator_slot *slots, const float **
     uint32_t *cross = lm->config.layers ? gb_exec_input(p->exec, p->cross, status) : NULL;
     if (lm->config.layers && !cross)
         return false;
-    memset(g->pick, 0xff, sizeof *g->pick * lm->slots * lm->cached);
     for (uint32_t s = 0; s < lm->slots; s++) {
         const generator_slot *t = &slots[s];
         const uint32_t span[] = {s, t->live, s * lm->cached, t->live ? t->at + 1 : 0};
@@ -297,13 +296,12 @@ bool generator_step(gb_generator *g, const generator_slot *slots, const float **
         memcpy(g->spans + (size_t)s * 4, span, sizeof span);
         if (cross)
             memcpy(cross + (size_t)s * 4, over, sizeof over);
-        if (t->live)
-            g->pick[s * lm->cached + t->at] = s;
+        g->kept_at[s] = t->live ? s * lm->cached + t->at : GB_NO_ROW;
         g->ids[s] = t->live ? t->token : 0;
         g->places[s] = t->live ? t->at : 0;
     }
     g->counts.steps++;
-    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, g->places, g->spans, g->pick,
+    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, g->places, g->spans, g->kept_at,
                                  status) &&
            run(p, logits, status);
 }

@@ -31,7 +31,7 @@ struct gb_generator {
     uint32_t *ids;                                /* of a program's rows */
     uint32_t *places;                             /* likewise */
     uint32_t *spans;                              /* of its sequences */
-    uint32_t *pick;                               /* of the rows of a cache */
+    uint32_t *kept_at;                            /* likewise: places in a cache */
     gb_generator_counts counts;                   /* done so far */
 };
 

@@ -29,7 +29,7 @@ gb_language_rows gb_language_rows_declare(gb_tape *tape, const gb_language *lm, 
                            .spans = gb_tape_input(tape, "spans", GB_U32, sequences, 4),
                            .turns = GB_NO_TENSOR,
                            .buckets = GB_NO_TENSOR,
-                           .pick = GB_NO_TENSOR,
+                           .kept_at = GB_NO_TENSOR,
                            .rows = rows,
                            .sequences = sequences,
                            .longest = longest,
@@ -41,7 +41,7 @@ gb_language_rows gb_language_rows_declare(gb_tape *tape, const gb_language *lm, 
         in.turns = gb_tape_input(tape, "turns", GB_F32, rows, c->head_dim);
     }
     if (lm->slots && !encoder)
-        in.pick = gb_tape_input(tape, "pick", GB_U32, 1, lm->slots * lm->cached);
+        in.kept_at = gb_tape_input(tape, "kept at", GB_U32, 1, rows);
     return in;
 }
 
@@ -77,12 +77,12 @@ static bool fill_places(gb_exec *exec, const gb_language_rows *in, const gb_lang
 
 bool gb_language_rows_fill(gb_exec *exec, const gb_language_rows *in, const gb_language *lm,
                            const uint32_t *ids, const uint32_t *positions, const uint32_t *spans,
-                           const uint32_t *pick, gb_status *status)
+                           const uint32_t *kept_at, gb_status *status)
 {
     return fill_words(exec, in->ids, ids, in->rows, status) &&
            gb_order_fill(exec, &in->by_id, ids, in->rows, lm->config.vocab_size, status) &&
            fill_words(exec, in->spans, spans, (size_t)in->sequences * 4, status) &&
-           fill_words(exec, in->pick, pick, (size_t)lm->slots * lm->cached, status) &&
+           fill_words(exec, in->kept_at, kept_at, in->rows, status) &&
            fill_places(exec, in, lm, positions, status);
 }
 
@@ -146,9 +146,9 @@ static gb_tensor self_attention(const stack *s, const gb_language_layer *layer, 
         q = gb_rotary(s->tape, q, s->in->turns, c->head_dim, c->heads * c->head_dim);
         kv = gb_rotary(s->tape, kv, s->in->turns, c->head_dim, c->kv_heads * c->head_dim);
     }
-    if (s->in->pick != GB_NO_TENSOR) {
+    if (s->in->kept_at != GB_NO_TENSOR) {
         gb_tensor cache = gb_untrained_param(s->tape, s->lm->self_cache[index]);
-        gb_replace_rows(s->tape, cache, kv, s->in->pick);
+        gb_put_rows(s->tape, cache, kv, s->in->kept_at);
         kv = cache;
     }
     return attended(s, s->in->spans, q, kv, false, layer->o, x);
@@ -197,11 +197,11 @@ gb_tensor gb_language_encode(gb_tape *tape, const gb_language *lm, const gb_lang
     return normed(&s, x, lm->encoder_norm);
 }
 
-void gb_language_keep(gb_tape *tape, const gb_language *lm, gb_tensor encoded, gb_tensor pick)
+void gb_language_keep(gb_tape *tape, const gb_language *lm, gb_tensor encoded, gb_tensor kept_at)
 {
     for (uint32_t l = 0; l < lm->config.decoder_layers; l++) {
         gb_tensor kv = linear(tape, lm, encoded, lm->decoder[l].cross_kv, GB_NO_TENSOR);
-        gb_replace_rows(tape, gb_untrained_param(tape, lm->cross_cache[l]), kv, pick);
+        gb_put_rows(tape, gb_untrained_param(tape, lm->cross_cache[l]), kv, kept_at);
     }
 }
 

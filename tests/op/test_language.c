@@ -199,6 +199,28 @@ Test(language, misuse)
     program_free(&p);
 }
 
+/* Only the rows that have a place go into the table. */
+Test(language, put_rows)
+{
+    static const uint32_t tables[][2] = {{9, 8}, {40, 33}, {7, 5}};
+    const uint32_t places[8] = {6, GB_NO_ROW, 0, 3, GB_NO_ROW};
+    for (uint32_t i = 0; i < 3; i++) {
+        program p = program_make();
+        program_param(&p, "x", 5, tables[i][1]);
+        program_param(&p, "table", tables[i][0], tables[i][1]);
+        program_freeze(&p);
+        gb_tensor table = gb_untrained_param(p.tape, gb_params_find(p.params, "table"));
+        gb_tensor at = gb_tape_input(p.tape, "place", GB_U32, 1, 5);
+        gb_tensor x = program_operand(&p, "x");
+        gb_tensor rows = gb_tape_input(p.tape, "rows", GB_F32, 5, tables[i][1]);
+        gb_put_rows(p.tape, table, rows, at);
+        gb_tensor y = gb_add(p.tape, gb_gather_rows(p.tape, table, at, GB_NO_TENSOR), x);
+        input_values inputs[] = {{at, places, NULL}};
+        check_program(&p, y, inputs, 1, 4 * EPS);
+        program_free(&p);
+    }
+}
+
 /* Values of T5Attention._relative_position_bucket of transformers. */
 Test(language, distance_buckets)
 {
