@@ -5,11 +5,12 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "common/rows.glsl"
+#include "common/operand.glsl"
 #include "common/packed.glsl"
 
 const uint ROWS = 8;
 layout(constant_id = 3) const bool HAS_RESIDUAL = false;
-layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
+OPERAND(0, x)
 layout(set = 0, binding = 2) readonly buffer Residual { float residual[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { float y[]; };
 layout(push_constant) uniform Push { uint rows, columns, k4, ldx4, ldw, ldy; };
@@ -29,7 +30,7 @@ void main()
     for (uint c = row_lane(); c < k4; c += LANES_PER_ROW) {
         vec4 w = widen(column * ldw, c);
         [[unroll]] for (uint r = 0; r < ROWS; r++)
-            sum[r] += dot(w, x[from[r] + c]);
+            sum[r] += dot(w, x(from[r] + c));
     }
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
         float total = row_sum(sum[r]);

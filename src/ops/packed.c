@@ -133,6 +133,7 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind(&kernel, 1, node->in[IN_WEIGHT], GB_READ);
     bind(&kernel, 2, node->in[IN_RESIDUAL], GB_READ);
     bind(&kernel, 3, node->out[0], GB_WRITE);
+    gb_use_texels(&emitter->target, tape, &kernel, 1);
     push_u32(&kernel, x->rows);
     push_u32(&kernel, w->rows);
     push_u32(&kernel, x->cols / 4);
