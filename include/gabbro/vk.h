@@ -6,7 +6,7 @@
  *
  * Environment (each has a default that needs no thought):
  *   GABBRO_DEVICE=index|name|uuid|cpu   which device, when the caller does not say
- *   GABBRO_PROFILE=cpu|scalar|matrix    which kernels, instead of what suits the device
+ *   GABBRO_PROFILE=cpu|scalar|matrix|matrix-bf16    which kernels, instead of what suits the device
  *   GABBRO_LIMITS=min                   pretend to be the smallest device the Vulkan spec allows
  *   GABBRO_QUIRKS=flag,-flag            force known-bug workarounds on or off (quirks.c)
  *   GABBRO_VALIDATION=1|sync            run under the Khronos validation layer
@@ -61,14 +61,19 @@ const char *gb_kernel_profile_name(gb_kernel_profile profile);
 typedef enum gb_precision {
     GB_FP32, /* floats, as they are stored */
     GB_FP16, /* rounded to half floats on their way into cooperative matrices */
+    GB_BF16, /* the same to bfloat16: the range of floats, 8 bits of precision */
 } gb_precision;
 
-/* Cooperative matrices of half floats with sums of floats: A [m,k], B [k,n], C [m,n]. */
+/* "fp32", "fp16", "bf16"; static. */
+const char *gb_precision_name(gb_precision precision);
+
+/* Cooperative matrices of 16-bit floats with sums of floats: A [m,k], B [k,n], C [m,n]. */
 typedef struct gb_matrix {
     uint32_t m, n, k; /* sizes; 0: there are none */
     uint32_t lanes;   /* of the subgroup that holds them together */
     bool khr;         /* of VK_KHR_cooperative_matrix, else of NV's extension */
     bool khr_source;  /* there is a kernel compiled for KHR's */
+    bool bfloat16;    /* of bfloat16, else of half floats */
 } gb_matrix;
 
 /* Subgroup operations usable in compute shaders (bits of gb_device_caps.subgroup_ops). */
@@ -92,11 +97,12 @@ enum {
     GB_QUIRK_NO_SHUFFLE_ATTENTION = 256, /* attention by shuffles: every lane reads for itself */
     GB_QUIRK_NO_SHUFFLE_NORM = 512,      /* layer norm by shuffles: by rows */
     GB_QUIRK_NO_MATRIX_KHR = 1024, /* products by KHR's matrices: NV's form of them, rewritten */
+    GB_QUIRK_NO_BFLOAT16 = 2048,   /* products by matrices of bfloat16: products of floats */
 };
 #define GB_QUIRK_SHUFFLES                                                                          \
     (GB_QUIRK_NO_SHUFFLE_MATMUL | GB_QUIRK_NO_SHUFFLE_ATTENTION | GB_QUIRK_NO_SHUFFLE_NORM)
 #define GB_QUIRK_VARIANTS (GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_SHUFFLES)
-#define GB_QUIRK_MATRICES (GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_MATRIX_KHR)
+#define GB_QUIRK_MATRICES (GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_MATRIX_KHR | GB_QUIRK_NO_BFLOAT16)
 #define GB_QUIRK_TESTED   (GB_QUIRK_VARIANTS | GB_QUIRK_MATRICES) /* what the self-test may find */
 
 /* What a device is and can do, after GABBRO_LIMITS, GABBRO_QUIRKS and GABBRO_PROFILE. */
@@ -135,12 +141,16 @@ typedef struct gb_device_caps {
     bool int64;                    /* 64-bit integers */
     bool matrix_khr;               /* VK_KHR_cooperative_matrix is there */
     bool matrix_nv;                /* VK_NV_cooperative_matrix is there */
-    gb_matrix matrix;              /* those that products can use */
+    gb_matrix matrix;              /* of half floats, those that products can use */
+    gb_matrix matrix_bf16;         /* of bfloat16 */
     gb_precision precision;        /* of the operands of products: GB_FP32 unless asked for */
     bool subgroup_control;         /* pipelines can ask for a subgroup size */
     bool usable;                   /* has everything this program needs */
     char reason[200];              /* why not usable, or empty */
 } gb_device_caps;
+
+/* The matrices that products in a precision use; m is 0 where there are none. */
+gb_matrix gb_matrix_of(const gb_device_caps *caps, gb_precision precision);
 
 /* Bits of a quirk as text ("no_matrix,small_submits" or "none") into buffer. */
 void gb_quirks_text(uint32_t quirks, char *buffer, size_t size);
@@ -206,7 +216,8 @@ bool gb_selftest_store(const gb_device_caps *caps, uint32_t wrong, const char *r
                        gb_status *status);
 /* The same of cooperative matrices, GB_QUIRK_MATRICES bits, which are tested where they are asked
  * for. A device whose products have operands of GB_FP32 is known without. */
-bool gb_selftest_store_matrices(const gb_device_caps *caps, uint32_t wrong, gb_status *status);
+bool gb_selftest_store_matrices(const gb_device_caps *caps, gb_precision precision, uint32_t wrong,
+                                gb_status *status);
 
 /* ---- memory --------------------------------------------------------------------------------- */
 

@@ -1,18 +1,20 @@
 // Matrix product by cooperative matrices: C[M,N] = op(A) * op(B), all forms and epilogues of matmul_interface.glsl.
 // Included by one file for each extension, which defines
-//   MATRIX_A, MATRIX_B, MATRIX_C                  types of LM x LK and LK x LN half floats, LM x LN floats
+//   MATRIX_A, MATRIX_B, MATRIX_C                  types of LM x LK and LK x LN 16-bit floats, LM x LN floats
 //   LOAD_ROWS(matrix, array, at, stride)          rows of the matrix lie one after the other in memory
 //   LOAD_COLUMNS(matrix, array, at, stride)       its columns do
 //   STORE_ROWS(matrix, array, at, stride), MULTIPLY_ADD(a, b, c)
 //
 // One workgroup = SM x SN subgroups = one C tile of BM x BN; a subgroup keeps FM x FN matrices of sums. Each step of
-// BK is rounded to half floats on its way into shared memory, in the order it has in memory: whether rows or
+// BK is rounded to 16 bits on its way into shared memory, in the order it has in memory: whether rows or
 // columns of a matrix are contiguous there is told when it is loaded, so no form needs a transpose. The next
 // step's values are fetched before the arithmetic of this one. Sums are floats; they pass through shared memory
 // one matrix at a time, so that edges and epilogues are those of any other kernel.
 //
 // LM, LN, LK: one of the sizes that the device lists, multiples of 4. BK a multiple of LK, BM, BN, BK of 4.
-// Needs whole subgroups of LANES lanes. Half floats end at 65504: larger operands become infinite.
+// Needs whole subgroups of LANES lanes. Half floats end at 65504: larger operands become infinite. With -DBFLOAT16
+// operands are bfloat16, which have the range of floats; older compilers do not know that type, so the matrices are
+// of half floats here and get their type when the pipeline is made (src/vk/spirv_matrix.c).
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -37,7 +39,7 @@ const uint B_COUNT = BN * BK / 4;
 const uint A_LOADS = (A_COUNT + THREADS - 1) / THREADS;
 const uint B_LOADS = (B_COUNT + THREADS - 1) / THREADS;
 
-// Tiles in shared memory: lines as in memory (along K, or along M or N), uvec2s of four half floats. Two of
+// Tiles in shared memory: lines as in memory (along K, or along M or N), uvec2s of four 16-bit floats. Two of
 // padding keep lines on 16 bytes and spread them over the banks.
 const uint K_LINE = BK / 4 + 2;
 const uint A_LINE = FORM == FORM_TN ? BM / 4 + 2 : K_LINE;
@@ -51,9 +53,12 @@ shared uvec2 a_tile[A_WORDS];
 shared uvec2 b_tile[B_WORDS];
 shared float c_patch[SM * SN * LM * LN]; // a matrix of each subgroup
 
-uvec2 halves(vec4 v) {
-	return uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw));
-}
+#ifdef BFLOAT16
+#include "bfloat16.glsl"
+#define TO_16_BITS(v) to_bfloat16(v)
+#else
+#define TO_16_BITS(v) uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw))
+#endif
 
 // Zero where k (and the three after it) reach beyond K: padding may be NaN, so a factor 0 would not do.
 vec4 mask_k(vec4 v, uint k) {
@@ -110,12 +115,12 @@ void main() {
 		[[unroll]] for (uint g = 0; g < A_LOADS; g++) {
 			const uint i = g * THREADS + thread;
 			if (i < A_COUNT)
-				a_tile[place(i, FORM == FORM_TN ? BM / 4 : BK / 4)] = halves(a_next[g]);
+				a_tile[place(i, FORM == FORM_TN ? BM / 4 : BK / 4)] = TO_16_BITS(a_next[g]);
 		}
 		[[unroll]] for (uint g = 0; g < B_LOADS; g++) {
 			const uint i = g * THREADS + thread;
 			if (i < B_COUNT)
-				b_tile[place(i, FORM == FORM_NT ? BK / 4 : BN / 4)] = halves(b_next[g]);
+				b_tile[place(i, FORM == FORM_NT ? BK / 4 : BN / 4)] = TO_16_BITS(b_next[g]);
 		}
 		barrier();
 

@@ -1,5 +1,6 @@
 /* Products: squares, and the forward products, gradients and weight gradients of a BERT layer; with
- * operands rounded to half floats too where the device has cooperative matrices for them. */
+ * operands rounded to half floats and bfloat16 too where the device has cooperative matrices for
+ * them. */
 #include "bench.h"
 
 #include <dlfcn.h>
@@ -94,9 +95,9 @@ static bool blas_product(const bench *b, const shape *s, bench_times *times, gb_
 
 /* ---- cases ---- */
 
-static bool halves(const bench *b)
+static gb_precision precision_of(const bench *b)
 {
-    return b->device && gb_device_get_caps(b->device)->precision == GB_FP16;
+    return b->device ? gb_device_get_caps(b->device)->precision : GB_FP32;
 }
 
 static bool measure(bench *b, void *context, bench_times *times, gb_status *status)
@@ -105,22 +106,26 @@ static bool measure(bench *b, void *context, bench_times *times, gb_status *stat
     bench_program program = {
         .declare = declare, .build = build, .context = context, .times = times_in_run(s)};
     return bench_program_measure(b, &program, times, status) &&
-           (!b->sgemm || halves(b) || blas_product(b, s, times, status));
+           (!b->sgemm || precision_of(b) != GB_FP32 || blas_product(b, s, times, status));
 }
 
 static bool run(bench *b, const bench_size *size, const char *what, shape s, gb_status *status)
 {
     char name[80];
-    const char *precision = halves(b) ? " fp16" : "";
+    const char *precision = gb_precision_name(precision_of(b)), *shown = precision;
+    if (precision_of(b) == GB_FP32)
+        shown = "";
+    const char *space = *shown ? " " : "";
     if (size)
-        snprintf(name, sizeof name, "%s %s %s%s", size->name, what, form_name(s.form), precision);
+        snprintf(name, sizeof name, "%s %s %s%s%s", size->name, what, form_name(s.form), space,
+                 shown);
     else
-        snprintf(name, sizeof name, "square %u %s%s", s.m, form_name(s.form), precision);
+        snprintf(name, sizeof name, "square %u %s%s%s", s.m, form_name(s.form), space, shown);
     bench_case c = {.name = name,
                     .size = size,
-                    .shape = json_pack("{s:s, s:i, s:i, s:i, s:s}", "form", form_name(s.form), "m",
-                                       (int)s.m, "n", (int)s.n, "k", (int)s.k, "precision",
-                                       halves(b) ? "fp16" : "fp32"),
+                    .shape =
+                        json_pack("{s:s, s:i, s:i, s:i, s:s}", "form", form_name(s.form), "m",
+                                  (int)s.m, "n", (int)s.n, "k", (int)s.k, "precision", precision),
                     .flops = flops_of(&s),
                     .bytes = 4.0 * ((double)s.m * s.k + (double)s.k * s.n + (double)s.m * s.n)};
     return bench_run_case(b, &c, measure, &s, status);
@@ -164,13 +169,15 @@ static bool all(bench *b, gb_status *status)
 
 bool bench_matmul(bench *b, gb_status *status)
 {
-    if (!all(b, status))
-        return false;
-    if (!b->device || !gb_device_get_caps(b->device)->matrix.m)
-        return true;
-    gb_precision own = gb_device_get_caps(b->device)->precision;
-    gb_device_use_precision(b->device, GB_FP16);
-    bool ok = own == GB_FP16 || all(b, status);
-    gb_device_use_precision(b->device, own);
+    gb_precision own = precision_of(b);
+    bool ok = all(b, status);
+    for (int p = GB_FP16; ok && b->device && p <= GB_BF16; p++) {
+        gb_precision other = (gb_precision)p;
+        if (other == own || !gb_matrix_of(gb_device_get_caps(b->device), other).m)
+            continue;
+        gb_device_use_precision(b->device, other);
+        ok = all(b, status);
+        gb_device_use_precision(b->device, own);
+    }
     return ok;
 }

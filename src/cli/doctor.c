@@ -92,6 +92,9 @@ static void describe(const gb_device *device)
         printf("             %u x %u x %u of half floats, by %s%s\n", c->matrix.m, c->matrix.n,
                c->matrix.k, c->matrix.khr ? "KHR's extension" : "NV's extension",
                c->matrix.khr && !c->matrix.khr_source ? ", rewritten from NV's form" : "");
+    if (c->matrix_bf16.m)
+        printf("             %u x %u x %u of bfloat16, by KHR's extension\n", c->matrix_bf16.m,
+               c->matrix_bf16.n, c->matrix_bf16.k);
     printf("Validation   %s\n", gb_device_validating(device) ? "on" : "layer not installed");
     printf("glslc        khr_coopmat %d, nv_coopmat %d, bfloat16 %d, float16 %d, int64 %d, "
            "subgroup_arithmetic %d\n",
@@ -113,8 +116,8 @@ static void print_error(double worst, double tolerance)
 
 static void print_table(const selftest_report *report)
 {
-    static const char *const titles[SELFTEST_COLUMNS] = {"in use", "buffers", "next best",
-                                                         "matrices", "NV form"};
+    static const char *const titles[SELFTEST_COLUMNS] = {"in use",   "buffers", "next best",
+                                                         "matrices", "NV form", "bfloat16"};
     bool tried[SELFTEST_COLUMNS];
     printf("%-34s", "Kernels, forward and gradient");
     for (int c = 0; c < SELFTEST_COLUMNS; c++) {
@@ -131,8 +134,7 @@ static void print_table(const selftest_report *report)
         printf("  %-32s", selftest_case_name(i));
         for (int c = 0; c < SELFTEST_COLUMNS; c++)
             if (tried[c])
-                print_error(report->worst[i][c],
-                            c >= SELFTEST_MATRICES ? SELFTEST_HALVES : SELFTEST_TOLERANCE);
+                print_error(report->worst[i][c], selftest_tolerance((selftest_column)c));
         printf("\n");
     }
 }
@@ -149,6 +151,8 @@ static bool self_test(gb_device *device, bool all)
            SELFTEST_TOLERANCE, report.seconds);
     if (!(report.worst[0][SELFTEST_MATRICES] < 0)) /* the first case is a product */
         printf("  matrices round operands to half floats: right up to %.0e\n", SELFTEST_HALVES);
+    if (!(report.worst[0][SELFTEST_BFLOAT16] < 0))
+        printf("  and to bfloat16: right up to %.0e\n", SELFTEST_BFLOATS);
     for (uint32_t bit = 1; bit && bit <= report.wrong; bit <<= 1)
         if (report.wrong & bit) {
             const char *what, *instead;

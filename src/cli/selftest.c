@@ -23,9 +23,17 @@ static const struct {
     /* only where they are asked for: */
     {GB_QUIRK_NO_MATRIX_KHR, "products by KHR's matrices", "NV's form of them"},
     {GB_QUIRK_NO_MATRIX, "products by cooperative matrices", "products of floats"},
+    {GB_QUIRK_NO_BFLOAT16, "products by matrices of bfloat16", "products of floats"},
 };
 #define VARIANTS     (sizeof variants / sizeof *variants)
-#define CPU_VARIANTS (VARIANTS - 2)
+#define CPU_VARIANTS (VARIANTS - 3)
+
+double selftest_tolerance(selftest_column column)
+{
+    return column == SELFTEST_BFLOAT16   ? SELFTEST_BFLOATS
+           : column >= SELFTEST_MATRICES ? SELFTEST_HALVES
+                                         : SELFTEST_TOLERANCE;
+}
 
 void selftest_variant(uint32_t bit, const char **what, const char **instead)
 {
@@ -194,12 +202,12 @@ static bool matrices_right(gb_device *device, uint32_t avoid, selftest_column co
                            selftest_report *report)
 {
     bool right = true;
-    gb_device_use_precision(device, GB_FP16);
+    gb_device_use_precision(device, column == SELFTEST_BFLOAT16 ? GB_BF16 : GB_FP16);
     for (size_t i = 0; i < SELFTEST_CASES; i++) {
         if (!selftest_case_in(i, column))
             continue;
         report->worst[i][column] = try_case(device, i, avoid, report);
-        right = right && report->worst[i][column] <= SELFTEST_HALVES;
+        right = right && report->worst[i][column] <= selftest_tolerance(column);
     }
     gb_device_use_precision(device, GB_FP32);
     return right;
@@ -274,9 +282,12 @@ bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_statu
     for (size_t i = 0; i < SELFTEST_CASES; i++)
         if (!(report->worst[i][SELFTEST_USED] <= SELFTEST_TOLERANCE))
             refuse(report, i);
-    bool matrices = caps->matrix.m && (all || precision != GB_FP32);
-    if (matrices)
+    bool halves = caps->matrix.m && (all || precision == GB_FP16);
+    bool bfloats = caps->matrix_bf16.m && (all || precision == GB_BF16);
+    if (halves)
         avoid |= test_matrices(device, avoid, all, report);
+    if (bfloats && !matrices_right(device, avoid, SELFTEST_BFLOAT16, report))
+        avoid |= GB_QUIRK_NO_BFLOAT16;
     gb_device_avoid(device, avoid);
     gb_device_use_precision(device, precision);
     report->wrong = avoid & ~given;
@@ -285,7 +296,8 @@ bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_statu
         return true;
     return gb_selftest_store(caps, report->wrong, report->refused[0] ? report->refused : NULL,
                              status) &&
-           (!matrices || gb_selftest_store_matrices(caps, report->wrong, status));
+           (!halves || gb_selftest_store_matrices(caps, GB_FP16, report->wrong, status)) &&
+           (!bfloats || gb_selftest_store_matrices(caps, GB_BF16, report->wrong, status));
 }
 
 static void warn(const gb_device_caps *caps, const selftest_report *report)

@@ -6,8 +6,9 @@
 #include <gabbro/vk.h>
 
 #define SELFTEST_CASES     29
-#define SELFTEST_TOLERANCE 2e-5 /* of a tensor's largest value; sums this short are near 1e-6 */
-#define SELFTEST_HALVES    2e-3 /* the same with operands rounded to half floats, 5e-4 each */
+#define SELFTEST_TOLERANCE 2e-5  /* of a tensor's largest value; sums this short are near 1e-6 */
+#define SELFTEST_HALVES    2e-3  /* the same with operands rounded to half floats, 5e-4 each */
+#define SELFTEST_BFLOATS   16e-3 /* to bfloat16, 4e-3 each */
 
 /* Sets of kernels that are tried. */
 typedef enum selftest_column {
@@ -16,8 +17,12 @@ typedef enum selftest_column {
     SELFTEST_PLAIN,    /* next best of everything */
     SELFTEST_MATRICES, /* products by cooperative matrices, where the device has them */
     SELFTEST_NV_FORM,  /* by the next best of those */
+    SELFTEST_BFLOAT16, /* by those of bfloat16 */
     SELFTEST_COLUMNS
 } selftest_column;
+
+/* Largest difference that is right; static. */
+double selftest_tolerance(selftest_column column);
 
 /* One program of kernels, forward and gradient, with the kernels that the device has now: largest
  * difference from float64, of the tensor's largest value. */

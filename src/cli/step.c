@@ -225,9 +225,9 @@ static bool hash_kernels(const step_run *run, char kernels[GB_HASH_SIZE], gb_sta
     const char *own = run->shader_set ? run->shader_set : "";
     if (!gb_device_find(&params, &caps, status))
         return false;
-    bool matrices = caps.precision != GB_FP32;
-    snprintf(sets, sizeof sets, "%s%s%s", own, *own && matrices ? "," : "",
-             matrices ? "matrix,scaled" : "");
+    static const char *const of_precision[] = {"", "matrix,scaled", "bfloat16"};
+    const char *matrices = of_precision[caps.precision];
+    snprintf(sets, sizeof sets, "%s%s%s", own, *own && *matrices ? "," : "", matrices);
     gb_shaders_hash(sets, kernels);
     return true;
 }

@@ -210,7 +210,8 @@ static matrix_tile matrix_tile_of(const gb_matrix *matrix, const matmul_call *ca
 
 static bool has_matrices(const gb_target *target)
 {
-    return target->matrix.m && !(target->avoid & GB_QUIRK_NO_MATRIX);
+    uint32_t wrong = target->matrix.bfloat16 ? GB_QUIRK_NO_BFLOAT16 : GB_QUIRK_NO_MATRIX;
+    return target->matrix.m && !(target->avoid & wrong);
 }
 
 static tiling matrix_kernel(const gb_target *target, gb_kernel *kernel, const matmul_call *call,
@@ -224,7 +225,9 @@ static tiling matrix_kernel(const gb_target *target, gb_kernel *kernel, const ma
     own_m += !own_m;
     own_n += !own_n;
     bool khr = matrix->khr_source && !(target->avoid & GB_QUIRK_NO_MATRIX_KHR);
-    kernel->shader = khr ? "matmul_matrix_khr" : "matmul_matrix";
+    kernel->shader = matrix->bfloat16 ? "matmul_matrix_bfloat16"
+                     : khr            ? "matmul_matrix_khr"
+                                      : "matmul_matrix";
     spec(kernel, groups_m * groups_n * matrix->lanes);
     push_flags(kernel, call, epilogue, call->k % tile.depth != 0);
     spec(kernel, matrix->m);

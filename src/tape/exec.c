@@ -48,7 +48,7 @@ gb_target gb_target_of(const gb_device *device)
                                : 0,
                        .avoid = caps->quirks & GB_QUIRK_TESTED,
                        .tiles = gb_device_tiles(device),
-                       .matrix = caps->precision == GB_FP16 ? caps->matrix : (gb_matrix){0}};
+                       .matrix = gb_matrix_of(caps, caps->precision)};
 }
 
 static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)

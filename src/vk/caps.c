@@ -15,6 +15,12 @@ const char *gb_kernel_profile_name(gb_kernel_profile profile)
     return names[profile];
 }
 
+const char *gb_precision_name(gb_precision precision)
+{
+    static const char *const names[] = {"fp32", "fp16", "bf16"};
+    return names[precision];
+}
+
 /* ---- extensions ----------------------------------------------------------------------------- */
 
 /* Extensions that may be enabled, each with the version that made it core. */
@@ -28,6 +34,7 @@ static const struct extension {
     {VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, 0},
     {VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, 0},
     {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, 0},
+    {VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, 0},
     {VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2},
     {"VK_KHR_portability_subset", 0}, /* must be enabled where it is listed */
 };
@@ -114,6 +121,9 @@ void gb_features_chain(gb_adapter *adapter)
     if (enabled(adapter, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME))
         tail = append(tail, &f->matrix_khr,
                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
+    if (enabled(adapter, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME))
+        tail = append(tail, &f->bfloat16,
+                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR);
     bool matrices = enabled(adapter, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME) ||
                     enabled(adapter, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
     if (matrices &&
@@ -142,6 +152,7 @@ static void read_features(gb_adapter *adapter)
     f->storage16.storagePushConstant16 = VK_FALSE;
     f->storage16.storageInputOutput16 = VK_FALSE;
     f->float16.shaderInt8 = VK_FALSE;
+    f->bfloat16.shaderBFloat16DotProduct = VK_FALSE;
     f->matrix_nv.cooperativeMatrixRobustBufferAccess = VK_FALSE;
     f->matrix_khr.cooperativeMatrixRobustBufferAccess = VK_FALSE;
     /* With the model on, atomics of the other shaders need the device's scope too. */
@@ -376,17 +387,18 @@ static bool choose_profile(gb_device_caps *caps, gb_status *status)
     caps->profile = caps->type == GB_DEVICE_CPU ? GB_PROFILE_CPU : GB_PROFILE_SCALAR;
     if (!wish)
         return true;
-    if (strcmp(wish, "matrix") == 0) {
-        if (caps->matrix.m) {
+    bool bf16 = strcmp(wish, "matrix-bf16") == 0;
+    if (bf16 || strcmp(wish, "matrix") == 0) {
+        if (bf16 ? caps->matrix_bf16.m : caps->matrix.m) {
             caps->profile = GB_PROFILE_MATRIX;
-            caps->precision = GB_FP16;
+            caps->precision = bf16 ? GB_BF16 : GB_FP16;
         }
     } else if (strcmp(wish, "scalar") == 0) {
         caps->profile = GB_PROFILE_SCALAR;
     } else if (strcmp(wish, "cpu") == 0) {
         caps->profile = GB_PROFILE_CPU;
     } else {
-        return gb_fail(status, GB_USAGE, "GABBRO_PROFILE", "use cpu, scalar or matrix",
+        return gb_fail(status, GB_USAGE, "GABBRO_PROFILE", "use cpu, scalar, matrix or matrix-bf16",
                        "unknown kernel profile '%s'", wish);
     }
     return true;

@@ -81,10 +81,13 @@ static void log_choice(const gb_device *device, bool quiet)
     gb_log_level level = quiet ? GB_LOG_DEBUG : GB_LOG_INFO;
     gb_log(level, "device: %s (%s), %s, %s kernels%s%s", caps->name,
            gb_device_type_name(caps->type), caps->driver, gb_kernel_profile_name(caps->profile),
-           caps->precision == GB_FP16 ? ", products in fp16" : "",
+           caps->precision == GB_FP16   ? ", products in fp16"
+           : caps->precision == GB_BF16 ? ", products in bf16"
+                                        : "",
            gb_env("GABBRO_LIMITS") ? ", smallest limits" : "");
     const char *wish = gb_env("GABBRO_PROFILE");
-    if (wish && strcmp(wish, gb_kernel_profile_name(caps->profile)) != 0)
+    if (wish && strncmp(wish, gb_kernel_profile_name(caps->profile),
+                        strlen(gb_kernel_profile_name(caps->profile))) != 0)
         gb_log(GB_LOG_WARN, "device: no %s kernels on %s, using %s ones", wish, caps->name,
                gb_kernel_profile_name(caps->profile));
     for (uint32_t bit = 1; bit && bit <= caps->quirks; bit <<= 1) {

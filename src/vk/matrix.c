@@ -9,7 +9,7 @@
 /* What a device lists, in either extension's words. */
 typedef struct offer {
     uint32_t m, n, k; /* sizes */
-    bool fits;        /* half floats, sums of floats, of a subgroup */
+    bool fits;        /* operands as wished, sums of floats, of a subgroup */
 } offer;
 
 /* The largest that fits; the first of equals. */
@@ -25,12 +25,15 @@ static void take(gb_matrix *matrix, const offer *o)
 }
 
 static bool fits(VkComponentTypeNV a, VkComponentTypeNV b, VkComponentTypeNV c,
-                 VkComponentTypeNV result, VkScopeNV scope)
+                 VkComponentTypeNV result, VkScopeNV scope, bool bfloat16)
 {
-    return a == VK_COMPONENT_TYPE_FLOAT16_NV && b == a && c == VK_COMPONENT_TYPE_FLOAT32_NV &&
-           result == c && scope == VK_SCOPE_SUBGROUP_NV;
+    VkComponentTypeNV wish =
+        bfloat16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_NV;
+    return a == wish && b == a && c == VK_COMPONENT_TYPE_FLOAT32_NV && result == c &&
+           scope == VK_SCOPE_SUBGROUP_NV;
 }
 
+/* The best of half floats, or of bfloat16. */
 static bool read_khr(const gb_instance *instance, VkPhysicalDevice handle, gb_matrix *matrix,
                      gb_status *status)
 {
@@ -54,7 +57,7 @@ static bool read_khr(const gb_instance *instance, VkPhysicalDevice handle, gb_ma
         offer o = {p->MSize, p->NSize, p->KSize,
                    fits((VkComponentTypeNV)p->AType, (VkComponentTypeNV)p->BType,
                         (VkComponentTypeNV)p->CType, (VkComponentTypeNV)p->ResultType,
-                        (VkScopeNV)p->scope)};
+                        (VkScopeNV)p->scope, matrix->bfloat16)};
         take(matrix, &o);
     }
     free(all);
@@ -82,7 +85,7 @@ static bool read_nv(const gb_instance *instance, VkPhysicalDevice handle, gb_mat
     for (uint32_t i = 0; ok && i < count; i++) {
         const VkCooperativeMatrixPropertiesNV *p = &all[i];
         offer o = {p->MSize, p->NSize, p->KSize,
-                   fits(p->AType, p->BType, p->CType, p->DType, p->scope)};
+                   fits(p->AType, p->BType, p->CType, p->DType, p->scope, false)};
         take(matrix, &o);
     }
     free(all);
@@ -94,15 +97,34 @@ void gb_device_use_precision(gb_device *device, gb_precision precision)
     device->adapter.caps.precision = precision;
 }
 
+gb_matrix gb_matrix_of(const gb_device_caps *caps, gb_precision precision)
+{
+    return precision == GB_FP16   ? caps->matrix
+           : precision == GB_BF16 ? caps->matrix_bf16
+                                  : (gb_matrix){0};
+}
+
+/* Halves by either extension, bfloat16 by KHR's alone: NV's does not know it. */
 bool gb_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status *status)
 {
     gb_device_caps *caps = &adapter->caps;
-    gb_matrix found = {0};
+    gb_matrix found = {0}, bfloat = {.bfloat16 = true};
     bool same_lanes = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
-    bool possible = caps->fp16 && same_lanes && adapter->features.memory_model.vulkanMemoryModel &&
+    bool possible = same_lanes && adapter->features.memory_model.vulkanMemoryModel &&
                     caps->subgroup_size <= caps->max_workgroup;
-    caps->matrix = found;
-    if (!possible)
+    bool bfloat_possible = possible && caps->matrix_khr && !(caps->quirks & GB_QUIRK_NO_BFLOAT16) &&
+                           adapter->features.bfloat16.shaderBFloat16Type &&
+                           adapter->features.bfloat16.shaderBFloat16CooperativeMatrix;
+    caps->matrix = caps->matrix_bf16 = (gb_matrix){0};
+    if (bfloat_possible && gb_shader_find("matmul_matrix_bfloat16")) {
+        if (!read_khr(instance, adapter->handle, &bfloat, status))
+            return false;
+        bfloat.khr = true;
+        bfloat.lanes = caps->subgroup_size;
+        if (bfloat.m)
+            caps->matrix_bf16 = bfloat;
+    }
+    if (!possible || !caps->fp16)
         return true;
     if (caps->matrix_khr && !read_khr(instance, adapter->handle, &found, status))
         return false;

@@ -91,9 +91,12 @@ static bool create_module(gb_device *device, const gb_shader_binary *shader, con
 {
     uint32_t *rewritten = NULL;
     size_t count = shader->word_count;
-    if (device->adapter.caps.matrix.khr &&
+    const gb_device_caps *caps = &device->adapter.caps;
+    bool bfloat16 = strcmp(shader->set, "bfloat16") == 0;
+    if ((bfloat16 ? caps->matrix_bf16.khr : caps->matrix.khr) &&
         gb_spirv_has_nv_matrices(shader->words, shader->word_count) &&
-        !(rewritten = gb_spirv_khr_matrices(shader->words, shader->word_count, &count, status)))
+        !(rewritten =
+              gb_spirv_khr_matrices(shader->words, shader->word_count, bfloat16, &count, status)))
         return false;
     VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                      .codeSize = 4 * count,

@@ -51,15 +51,28 @@ typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKH
     VkPhysicalDevice, uint32_t *, VkCooperativeMatrixPropertiesKHR *);
 #endif
 
+#ifndef VK_KHR_shader_bfloat16 /* what headers older than 1.4.311 lack */
+#define VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME                          "VK_KHR_shader_bfloat16"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR ((VkStructureType)1000141000)
+#define VK_COMPONENT_TYPE_BFLOAT16_KHR                                 ((VkComponentTypeNV)1000141000)
+typedef struct VkPhysicalDeviceShaderBfloat16FeaturesKHR {
+    VkStructureType sType;                    /* ..._FEATURES_KHR */
+    void *pNext;                              /* chain */
+    VkBool32 shaderBFloat16Type;              /* there is the type */
+    VkBool32 shaderBFloat16DotProduct;        /* dot products of it */
+    VkBool32 shaderBFloat16CooperativeMatrix; /* matrices of it */
+} VkPhysicalDeviceShaderBfloat16FeaturesKHR;
+#endif
+
 typedef struct gb_adapter gb_adapter;
 typedef struct gb_instance gb_instance;
 /* The size of matrices that products use on an adapter, from those that it lists, into its caps. */
 bool gb_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status *status);
 /* Whether a module has matrices of SPV_NV_cooperative_matrix, and the same module with those of
- * SPV_KHR_cooperative_matrix; caller frees. */
+ * SPV_KHR_cooperative_matrix, its half floats as bfloat16 if wanted; caller frees. */
 bool gb_spirv_has_nv_matrices(const uint32_t *words, size_t count);
-uint32_t *gb_spirv_khr_matrices(const uint32_t *words, size_t count, size_t *out_count,
-                                gb_status *status);
+uint32_t *gb_spirv_khr_matrices(const uint32_t *words, size_t count, bool bfloat16,
+                                size_t *out_count, gb_status *status);
 
 /* ---- instance (instance.c) ------------------------------------------------------------------ */
 
@@ -87,7 +100,8 @@ typedef struct gb_features {
     VkPhysicalDeviceSubgroupSizeControlFeatures subgroup;    /* choice of subgroup size */
     VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv;   /* older tensor-core interface */
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_khr; /* the one of all vendors */
-    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;  /* what both of them stand on */
+    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16;      /* matrices of bfloat16 */
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;  /* what all of them stand on */
 } gb_features;
 
 #define GB_MAX_EXTENSIONS 12

@@ -46,6 +46,7 @@ static const struct flag {
     {GB_QUIRK_NO_SHUFFLE_ATTENTION, "no_shuffle_attention"},
     {GB_QUIRK_NO_SHUFFLE_NORM, "no_shuffle_norm"},
     {GB_QUIRK_NO_MATRIX_KHR, "no_matrix_khr"},
+    {GB_QUIRK_NO_BFLOAT16, "no_bfloat16"},
 };
 #define FLAG_COUNT (sizeof flags / sizeof flags[0])
 

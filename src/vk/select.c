@@ -135,16 +135,17 @@ bool gb_device_find(const gb_device_params *params, gb_device_caps *caps, gb_sta
 char *gb_device_identity(const gb_device_params *params, gb_status *status)
 {
     gb_device_caps caps;
-    char quirks[256];
+    char quirks[256], precision[16] = "";
     if (!gb_device_find(params, &caps, status))
         return NULL;
     gb_quirks_text(caps.quirks, quirks, sizeof quirks);
     uint32_t tiles = gb_tiles_chosen(&caps);
     char tuned[32] = "";
+    if (caps.precision != GB_FP32)
+        snprintf(precision, sizeof precision, " | %s", gb_precision_name(caps.precision));
     if (tiles)
         snprintf(tuned, sizeof tuned, " | tiles 0x%05x", tiles);
     return gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s%s%s", caps.name,
                      caps.driver, caps.driver_version, gb_kernel_profile_name(caps.profile), quirks,
-                     gb_env("GABBRO_LIMITS") ? " | limits min" : "", tuned,
-                     caps.precision == GB_FP16 ? " | fp16" : "");
+                     gb_env("GABBRO_LIMITS") ? " | limits min" : "", tuned, precision);
 }

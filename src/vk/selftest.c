@@ -12,7 +12,12 @@ static bool asked(const char *word)
     return wish && !strcmp(wish, word);
 }
 
-static const char of_matrices[] = "selftest-matrix";
+static const char of_halves[] = "selftest-matrix", of_bfloats[] = "selftest-bfloat16";
+
+static const char *of_matrices(gb_precision precision)
+{
+    return precision == GB_BF16 ? of_bfloats : of_halves;
+}
 
 static const char *of_kernels(void)
 {
@@ -79,7 +84,8 @@ static bool known(const gb_device_caps *caps, const char *kind)
 
 bool gb_selftest_known(const gb_device_caps *caps)
 {
-    return known(caps, of_kernels()) && (caps->precision == GB_FP32 || known(caps, of_matrices));
+    return known(caps, of_kernels()) &&
+           (caps->precision == GB_FP32 || known(caps, of_matrices(caps->precision)));
 }
 
 /* What a record says is wrong, of the bits it is about. */
@@ -98,7 +104,8 @@ static uint32_t wrong_of(const gb_device_caps *caps, const char *kind, uint32_t 
 uint32_t gb_selftest_quirks(const gb_device_caps *caps)
 {
     return wrong_of(caps, of_kernels(), GB_QUIRK_VARIANTS) |
-           wrong_of(caps, of_matrices, GB_QUIRK_MATRICES);
+           wrong_of(caps, of_halves, GB_QUIRK_MATRICES) |
+           wrong_of(caps, of_bfloats, GB_QUIRK_MATRICES);
 }
 
 bool gb_selftest_passed(const gb_device_caps *caps, gb_status *status)
@@ -137,10 +144,12 @@ bool gb_selftest_store(const gb_device_caps *caps, uint32_t wrong, const char *r
     return store(caps, of_kernels(), (wrong & GB_QUIRK_VARIANTS) | before, refused, status);
 }
 
-bool gb_selftest_store_matrices(const gb_device_caps *caps, uint32_t wrong, gb_status *status)
+bool gb_selftest_store_matrices(const gb_device_caps *caps, gb_precision precision, uint32_t wrong,
+                                gb_status *status)
 {
-    uint32_t before = wrong_of(caps, of_matrices, GB_QUIRK_MATRICES);
-    return store(caps, of_matrices, (wrong & GB_QUIRK_MATRICES) | before, NULL, status);
+    const char *kind = of_matrices(precision);
+    uint32_t before = wrong_of(caps, kind, GB_QUIRK_MATRICES);
+    return store(caps, kind, (wrong & GB_QUIRK_MATRICES) | before, NULL, status);
 }
 
 void gb_device_avoid(gb_device *device, uint32_t variants)

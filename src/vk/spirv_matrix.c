@@ -1,7 +1,9 @@
 /* Cooperative matrices of SPV_NV_cooperative_matrix, which older compilers write, as those of
  * SPV_KHR_cooperative_matrix, which more devices have. The instructions correspond one to one;
  * KHR's types also say whether a matrix is A, B or C of a product, which is read off the products,
- * and its loads and stores name the layout by a number instead of a bool. */
+ * and its loads and stores name the layout by a number instead of a bool. Matrices of half floats
+ * become matrices of bfloat16 (SPV_KHR_bfloat16) where those are wanted: their memory holds words
+ * of bits in our kernel, so that nothing else of it knows the type. */
 #include "vk/private.h"
 
 #include <stdlib.h>
@@ -11,6 +13,7 @@ enum {
     OP_EXTENSION = 10,
     OP_CAPABILITY = 17,
     OP_TYPE_INT = 21,
+    OP_TYPE_FLOAT = 22,
     OP_CONSTANT_TRUE = 41,
     OP_CONSTANT_FALSE = 42,
     OP_CONSTANT = 43,
@@ -23,6 +26,10 @@ enum {
     NV_MULTIPLY_ADD = 5361,
     NV_LENGTH = 5362,
     KHR_TYPE = 4456,
+    CAPABILITY_FLOAT16 = 9,
+    CAPABILITY_BFLOAT16 = 5116,
+    CAPABILITY_BFLOAT16_MATRIX = 5118,
+    ENCODING_BFLOAT16 = 0, /* of a type of 16 bits */
     CAPABILITY_NV = 5357,
     CAPABILITY_KHR = 6022,
     HEADER_WORDS = 5,
@@ -31,6 +38,8 @@ enum {
 
 static const char nv_name[28] = "SPV_NV_cooperative_matrix";
 static const char khr_name[28] = "SPV_KHR_cooperative_matrix"; /* as many words */
+static const char bfloat16_name[20] = "SPV_KHR_bfloat16";
+#define BFLOAT16_WORDS (1 + 2 + 1 + sizeof bfloat16_name / 4) /* that a module grows by */
 
 enum { USE_A = 1, USE_B, USE_C, USES = USE_C }; /* of a matrix in a product, KHR's numbers + 1 */
 enum { ROWS, COLUMNS, UNKNOWN };                /* layouts */
@@ -43,13 +52,16 @@ typedef struct known {
 } known;
 
 typedef struct rewriting {
-    known *ids;         /* by id */
-    uint32_t bound;     /* ids of the given module */
-    uint32_t uint_type; /* id of uint */
-    uint32_t *out;      /* new module */
-    size_t used;        /* words of it */
-    bool placed;        /* the new constants 0, 1, 2 are in it, ids bound.. */
-    const char *wrong;  /* why it cannot be done */
+    known *ids;          /* by id */
+    uint32_t bound;      /* ids of the given module */
+    uint32_t uint_type;  /* id of uint */
+    uint32_t half_type;  /* id of half floats */
+    bool bfloat16;       /* make them bfloat16 */
+    bool capable, named; /* the capabilities of that are in the new module, the extension is */
+    uint32_t *out;       /* new module */
+    size_t used;         /* words of it */
+    bool placed;         /* the new constants 0, 1, 2 are in it, ids bound.. */
+    const char *wrong;   /* why it cannot be done */
 } rewriting;
 
 static known *at_id(rewriting *r, uint32_t id)
@@ -75,6 +87,10 @@ static void learn(rewriting *r, const uint32_t *w, uint32_t opcode, uint32_t len
                  opcode == NV_MULTIPLY_ADD;
     if (opcode == OP_TYPE_INT && length == 4 && w[2] == 32 && !w[3])
         r->uint_type = w[1];
+    else if (opcode == OP_TYPE_FLOAT && length == 3 && w[2] == 16)
+        r->half_type = w[1];
+    else if (opcode == OP_CONSTANT && r->bfloat16 && w[1] == r->half_type)
+        r->wrong = "there are constants of half floats";
     else if ((opcode == OP_CONSTANT_TRUE || opcode == OP_CONSTANT_FALSE) && length == 3)
         at_id(r, w[2])->layout = opcode == OP_CONSTANT_TRUE ? COLUMNS : ROWS;
     else if (typed && length > 3)
@@ -124,12 +140,29 @@ static void rewrite_access(rewriting *r, uint32_t *w, uint32_t stride_at)
     w[stride_at] = r->bound + layout;
 }
 
+/* What bfloat16 asks for goes where half floats asked for theirs; the name before other names. */
+static void add_bfloat16(rewriting *r, const uint32_t *w, uint32_t opcode)
+{
+    if (opcode == OP_CAPABILITY && w[1] == CAPABILITY_FLOAT16) {
+        put(r, 2u << 16 | OP_CAPABILITY);
+        put(r, CAPABILITY_BFLOAT16_MATRIX);
+        r->capable = true;
+    } else if (opcode == OP_EXTENSION && !r->named) {
+        put(r, (uint32_t)(1 + sizeof bfloat16_name / 4) << 16 | OP_EXTENSION);
+        memcpy(r->out + r->used, bfloat16_name, sizeof bfloat16_name);
+        r->used += sizeof bfloat16_name / 4;
+        r->named = true;
+    }
+}
+
 static void rewrite(rewriting *r, const uint32_t *w, uint32_t opcode, uint32_t length)
 {
     if (opcode == NV_TYPE && length == 6) {
         rewrite_type(r, w);
         return;
     }
+    if (r->bfloat16)
+        add_bfloat16(r, w, opcode);
     uint32_t *own = r->out + r->used;
     memcpy(own, w, length * sizeof *w);
     r->used += length;
@@ -141,7 +174,12 @@ static void rewrite(rewriting *r, const uint32_t *w, uint32_t opcode, uint32_t l
         rewrite_access(r, own, 3);
     else if (opcode == OP_CAPABILITY && w[1] == CAPABILITY_NV)
         own[1] = CAPABILITY_KHR;
-    else if (opcode == OP_EXTENSION && length == 8 && !memcmp(w + 1, nv_name, sizeof nv_name - 2))
+    else if (r->bfloat16 && opcode == OP_CAPABILITY && w[1] == CAPABILITY_FLOAT16)
+        own[1] = CAPABILITY_BFLOAT16;
+    else if (r->bfloat16 && opcode == OP_TYPE_FLOAT && w[1] == r->half_type) {
+        own[0] = 4u << 16 | OP_TYPE_FLOAT;
+        put(r, ENCODING_BFLOAT16);
+    } else if (opcode == OP_EXTENSION && length == 8 && !memcmp(w + 1, nv_name, sizeof nv_name - 2))
         memcpy(own + 1, khr_name, sizeof khr_name);
 }
 
@@ -167,13 +205,14 @@ bool gb_spirv_has_nv_matrices(const uint32_t *words, size_t count)
     return false;
 }
 
-uint32_t *gb_spirv_khr_matrices(const uint32_t *words, size_t count, size_t *out_count,
-                                gb_status *status)
+uint32_t *gb_spirv_khr_matrices(const uint32_t *words, size_t count, bool bfloat16,
+                                size_t *out_count, gb_status *status)
 {
-    rewriting r = {.bound = count > HEADER_WORDS ? words[BOUND] : 0};
+    rewriting r = {.bound = count > HEADER_WORDS ? words[BOUND] : 0, .bfloat16 = bfloat16};
     /* A type grows by a word, the constants are 12. */
     r.ids = gb_alloc((size_t)r.bound + 1, sizeof *r.ids, status);
-    r.out = r.ids ? gb_alloc(count + count / 6 + 4 * USES, sizeof *r.out, status) : NULL;
+    r.out = r.ids ? gb_alloc(count + count / 6 + 4 * USES + BFLOAT16_WORDS, sizeof *r.out, status)
+                  : NULL;
     if (!r.out) {
         free(r.ids);
         return NULL;
@@ -186,6 +225,10 @@ uint32_t *gb_spirv_khr_matrices(const uint32_t *words, size_t count, size_t *out
     bool ok = r.bound && each(&r, words, count, learn) && each(&r, words, count, learn_use) &&
               each(&r, words, count, rewrite);
     free(r.ids);
+    if (ok && bfloat16 && !(r.capable && r.named && r.half_type)) {
+        r.wrong = "there are no half floats";
+        ok = false;
+    }
     if (ok) {
         *out_count = r.used;
         return r.out;

@@ -172,7 +172,7 @@ static void check_shares(gb_device *device, const model *m, const char *name)
     trust(what, "the whole batch, with dropout", norm, SHARES_BOUND);
 }
 
-/* ---- operands of half floats ---- */
+/* ---- operands of 16-bit floats ---- */
 
 /* Gradients that would vanish in half floats do not with the scale that such products bring. */
 static void check_halves(gb_device *device, const model *m, const char *name)
@@ -194,6 +194,24 @@ static void check_halves(gb_device *device, const model *m, const char *name)
                  "without a scale nothing is lost: %g", apart(m, &small, &whole));
     free(small.values);
     free(scaled.values);
+    free(whole.values);
+}
+
+/* With bfloat16 nothing vanishes, and no scale is brought. */
+static void check_bfloats(gb_device *device, const model *m, const char *name)
+{
+    if (!gb_device_get_caps(device)->matrix_bf16.m)
+        cr_skip_test("skipped: the device has no cooperative matrices of bfloat16");
+    gb_train_params params = plain_params(m);
+    gradient whole = gradient_by(device, m, &params);
+    gb_device_use_precision(device, GB_BF16);
+    gradient rounded = gradient_by(device, m, &params);
+    gb_device_use_precision(device, GB_FP32);
+    char what[100];
+    snprintf(what, sizeof what, "%s, products of bfloat16: norm of the gradient's difference",
+             name);
+    trust(what, "products of floats", apart(m, &rounded, &whole), 8 * HALF_BOUND);
+    free(rounded.values);
     free(whole.values);
 }
 
@@ -269,6 +287,11 @@ Test(micro, compared_texts, .timeout = 120)
 Test(micro, half_floats, .timeout = 120)
 {
     CHECK(check_halves, {"mlm"}, {"cocondenser"}, {"cotmae"});
+}
+
+Test(micro, bfloat16, .timeout = 120)
+{
+    CHECK(check_bfloats, {"mlm"}, {"cocondenser"}, {"cotmae"});
 }
 
 Test(micro, shares_of_ranks, .timeout = 120)

@@ -57,21 +57,21 @@ static bool padding(const gb_tensor_info *info, size_t i)
     return i % info->ld >= info->cols;
 }
 
-/* To multiples of 1/32: half floats hold them, and 5/4 of them, exactly. */
-static void coarsen(float *values, size_t count)
+/* To multiples that a precision holds exactly, and 5/4 of them. */
+static void coarsen(float *values, size_t count, gb_precision precision)
 {
-    for (size_t i = 0; i < count; i++)
-        values[i] = rintf(values[i] * 32) / 32;
+    float steps = precision == GB_BF16 ? 8 : 32;
+    for (size_t i = 0; i < count && precision != GB_FP32; i++)
+        values[i] = rintf(values[i] * steps) / steps;
 }
 
 /* Random values in the padding too: they must not reach a result. */
-static void fill_random(float *values, size_t count, uint32_t seed, bool coarse)
+static void fill_random(float *values, size_t count, uint32_t seed, gb_precision precision)
 {
     gb_rng rng = gb_rng_make(seed, GB_RNG_TEST, 0, 0);
     for (size_t i = 0; i < count; i++)
         values[i] = (float)(gb_rng_normal(&rng) * 0.7);
-    if (coarse)
-        coarsen(values, count);
+    coarsen(values, count, precision);
 }
 
 typedef struct sides {
@@ -92,7 +92,7 @@ static void set_input(program *p, sides *s, gb_tensor t, const input_values *val
         return;
     }
     float *f = malloc((count ? count : 1) * 4);
-    fill_random(f, count, 100 + (uint32_t)t, p->halves);
+    fill_random(f, count, 100 + (uint32_t)t, p->precision);
     if (values && values->f)
         memcpy(f, values->f, count * 4);
     for (size_t i = 0; i < count; i++) {
@@ -210,8 +210,7 @@ void check_program(program *p, gb_tensor y, const input_values *inputs, size_t i
     MUST(gb_backward_from(p->tape, out, dy, &p->status));
 
     gb_device *device = test_device();
-    if (p->halves)
-        gb_device_use_precision(device, GB_FP16);
+    gb_device_use_precision(device, p->precision);
     gb_state *state = gb_state_create(device, p->params, true, &p->status);
     MUST(state);
     sides s = {.exec = gb_exec_create(state, p->tape, &p->status)};
@@ -222,8 +221,7 @@ void check_program(program *p, gb_tensor y, const input_values *inputs, size_t i
     uint64_t floats = gb_params_floats(p->params);
     float *values = malloc((floats + 1) * 4);
     gb_params_init(p->params, p->seed, values);
-    if (p->halves)
-        coarsen(values, floats);
+    coarsen(values, floats, p->precision);
     for (uint64_t i = 0; i < floats; i++)
         gb_reference_arena(s.ref, GB_ARENA_PARAMS)[i] = values[i];
     MUST(gb_state_write(state, GB_ARENA_PARAMS, values, &p->status));

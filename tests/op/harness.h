@@ -7,11 +7,11 @@
 
 /* A program under test. */
 typedef struct program {
-    gb_params *params; /* operands that take gradients */
-    gb_tape *tape;     /* the program */
-    gb_status status;  /* of the last failure */
-    uint32_t seed;     /* of the random values */
-    bool halves;       /* products in fp16; values are drawn that half floats hold exactly */
+    gb_params *params;      /* operands that take gradients */
+    gb_tape *tape;          /* the program */
+    gb_status status;       /* of the last failure */
+    uint32_t seed;          /* of the random values */
+    gb_precision precision; /* of products; values are drawn that it holds exactly */
 } program;
 
 program program_make(void);

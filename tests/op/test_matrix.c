@@ -1,38 +1,45 @@
 /* Products by cooperative matrices, in all forms and with all epilogues, over sizes beside and
- * beyond their tiles, against the float64 reference. Operands are half floats to begin with, so
+ * beyond their tiles, against the float64 reference. Operands are 16-bit floats to begin with, so
  * that sums of floats are all that may differ; where gradients pass a GELU they are not, and the
  * bound is that of rounding them. */
 #include "harness.h"
 
 #include <criterion/criterion.h>
 
-#define EXACT   (64 * 6e-8)
-#define ROUNDED (1.0 / 1024) /* twice the rounding of one half float */
+#define EXACT (64 * 6e-8)
 
-static bool has_matrices(void)
+/* Twice the rounding of one operand. */
+static double rounded(gb_precision precision)
 {
-    gb_device *device = test_device();
-    gb_matrix matrix = gb_device_get_caps(device)->matrix;
-    gb_device_close(device);
-    return matrix.m != 0;
+    return precision == GB_BF16 ? 1.0 / 128 : 1.0 / 1024;
 }
 
-#define NEED_MATRICES                                                                              \
-    do {                                                                                           \
-        if (!has_matrices())                                                                       \
-            cr_skip_test("skipped: the device has no cooperative matrices of half floats");        \
-    } while (0)
+/* In each precision that the device has matrices for. */
+static void each_precision(void (*check)(gb_precision precision))
+{
+    gb_device *device = test_device();
+    gb_device_caps caps = *gb_device_get_caps(device);
+    bool found = false;
+    gb_device_close(device);
+    for (int p = GB_FP16; p <= GB_BF16; p++)
+        if (gb_matrix_of(&caps, (gb_precision)p).m) {
+            check((gb_precision)p);
+            found = true;
+        }
+    if (!found)
+        cr_skip_test("skipped: the device has no cooperative matrices of 16-bit floats");
+}
 
-static program halves(void)
+static program of_precision(gb_precision precision)
 {
     program p = program_make();
-    p.halves = true;
+    p.precision = precision;
     return p;
 }
 
-static void product_case(gb_form form, uint32_t m, uint32_t n, uint32_t k)
+static void product_case(gb_precision precision, gb_form form, uint32_t m, uint32_t n, uint32_t k)
 {
-    program p = halves();
+    program p = of_precision(precision);
     program_param(&p, "a", form == GB_TN ? k : m, form == GB_TN ? m : k);
     program_param(&p, "b", form == GB_NT ? n : k, form == GB_NT ? k : n);
     program_freeze(&p);
@@ -42,9 +49,9 @@ static void product_case(gb_form form, uint32_t m, uint32_t n, uint32_t k)
 }
 
 /* Bias and residual, and a GELU before the residual: its gradient is a rounded operand. */
-static void layer_case(uint32_t m, uint32_t n, uint32_t k, bool gelu)
+static void layer_case(gb_precision precision, uint32_t m, uint32_t n, uint32_t k, bool gelu)
 {
-    program p = halves();
+    program p = of_precision(precision);
     program_param(&p, "a", m, k);
     program_param(&p, "b", n, k);
     program_param(&p, "bias", 1, n);
@@ -52,7 +59,7 @@ static void layer_case(uint32_t m, uint32_t n, uint32_t k, bool gelu)
     program_freeze(&p);
     gb_tensor y = gb_linear(p.tape, program_operand(&p, "a"), program_operand(&p, "b"),
                             program_operand(&p, "bias"), gelu, program_operand(&p, "residual"));
-    check_program(&p, y, NULL, 0, gelu ? ROUNDED : EXACT);
+    check_program(&p, y, NULL, 0, gelu ? rounded(precision) : EXACT);
     program_free(&p);
 }
 
@@ -60,27 +67,30 @@ typedef struct shape {
     uint32_t m, n, k;
 } shape;
 
-Test(matrix, products, .timeout = 1000)
+static void products(gb_precision precision)
 {
-    NEED_MATRICES;
     static const shape shapes[] = {{1, 1, 1},    {3, 5, 7},     {17, 65, 33},   {32, 64, 32},
                                    {0, 8, 8},    {8, 8, 0},     {100, 136, 40}, {65, 129, 95},
                                    {1, 128, 64}, {40, 64, 1100}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const shape *s = &shapes[i];
-        product_case(GB_NN, s->m, s->n, s->k);
-        product_case(GB_NT, s->m, s->n, s->k);
-        product_case(GB_TN, s->m, s->n, s->k);
-        layer_case(s->m, s->n, s->k, false);
-        layer_case(s->m, s->n, s->k, true);
+        product_case(precision, GB_NN, s->m, s->n, s->k);
+        product_case(precision, GB_NT, s->m, s->n, s->k);
+        product_case(precision, GB_TN, s->m, s->n, s->k);
+        layer_case(precision, s->m, s->n, s->k, false);
+        layer_case(precision, s->m, s->n, s->k, true);
     }
 }
 
-/* The gradient of a GELU inside a product, and products that add to older gradients. */
-Test(matrix, layer_chain, .timeout = 1000)
+Test(matrix, products, .timeout = 1000)
 {
-    NEED_MATRICES;
-    program p = halves();
+    each_precision(products);
+}
+
+/* The gradient of a GELU inside a product, and products that add to older gradients. */
+static void layer_chain(gb_precision precision)
+{
+    program p = of_precision(precision);
     program_param(&p, "x", 37, 24);
     program_param(&p, "w1", 40, 24);
     program_param(&p, "b1", 1, 40);
@@ -92,15 +102,19 @@ Test(matrix, layer_chain, .timeout = 1000)
         gb_linear(p.tape, h, program_operand(&p, "w2"), GB_NO_TENSOR, false, GB_NO_TENSOR);
     y = gb_linear(p.tape, gb_matmul(p.tape, GB_NT, y, y), gb_matmul(p.tape, GB_NT, x, x),
                   GB_NO_TENSOR, false, gb_matmul(p.tape, GB_NT, x, y));
-    check_program(&p, y, NULL, 0, 8 * ROUNDED);
+    check_program(&p, y, NULL, 0, 8 * rounded(precision));
     program_free(&p);
 }
 
-/* The residual of a product may be an older gradient. */
-Test(matrix, adds_to_gradients_exactly, .timeout = 1000)
+Test(matrix, layer_chain, .timeout = 1000)
 {
-    NEED_MATRICES;
-    program p = halves();
+    each_precision(layer_chain);
+}
+
+/* The residual of a product may be an older gradient. */
+static void adds_to_gradients(gb_precision precision)
+{
+    program p = of_precision(precision);
     program_param(&p, "x", 37, 24);
     program_param(&p, "w1", 24, 24);
     program_param(&p, "w2", 24, 24);
@@ -110,4 +124,9 @@ Test(matrix, adds_to_gradients_exactly, .timeout = 1000)
     gb_tensor two = gb_matmul(p.tape, GB_NN, x, program_operand(&p, "w2"));
     check_program(&p, gb_add(p.tape, one, two), NULL, 0, EXACT);
     program_free(&p);
+}
+
+Test(matrix, adds_to_gradients_exactly, .timeout = 1000)
+{
+    each_precision(adds_to_gradients);
 }

@@ -88,9 +88,14 @@ Test(selftest, matrices_are_known_where_they_are_asked_for)
     cr_expect(gb_selftest_known(&caps));
     cr_expect_not(gb_selftest_known(&asked));
     cr_assert(gb_selftest_store(&asked, GB_QUIRK_NO_LANE_ROWS, NULL, &status));
-    cr_assert(gb_selftest_store_matrices(&asked, GB_QUIRK_NO_MATRIX, &status));
+    cr_assert(gb_selftest_store_matrices(&asked, GB_FP16, GB_QUIRK_NO_MATRIX, &status));
     cr_expect(gb_selftest_known(&asked));
-    uint32_t all = GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_NO_MATRIX;
+    asked.precision = GB_BF16;
+    cr_expect_not(gb_selftest_known(&asked), "half floats tell nothing of bfloat16");
+    cr_assert(gb_selftest_store_matrices(&asked, GB_BF16, GB_QUIRK_NO_BFLOAT16, &status));
+    cr_expect(gb_selftest_known(&asked));
+    uint32_t all =
+        GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_BFLOAT16;
     cr_expect_eq(quirks_of(&caps), all, "nothing that was found before is forgotten");
     cr_expect(gb_selftest_passed(&asked, &status), "products of floats are left");
     scratch_leave(&s);

@@ -1,11 +1,22 @@
-/* Cooperative matrices of NV's extension rewritten to KHR's: of our own kernel, instruction by
- * instruction, and of modules that cannot be rewritten. Needs no device. */
+/* Cooperative matrices of NV's extension rewritten to KHR's, and of half floats to bfloat16: of our
+ * own kernel, instruction by instruction, and of modules that cannot be rewritten. Needs no device.
+ */
 #include "vk/private.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { CAPABILITY = 17, NV_TYPE = 5358, KHR_TYPE = 4456, KHR_LOAD, KHR_STORE, KHR_MULTIPLY };
+enum {
+    EXTENSION = 10,
+    CAPABILITY = 17,
+    TYPE_FLOAT = 22,
+    NV_TYPE = 5358,
+    KHR_TYPE = 4456,
+    KHR_LOAD,
+    KHR_STORE,
+    KHR_MULTIPLY
+};
 
 static const gb_shader_binary *kernel(void)
 {
@@ -31,7 +42,8 @@ Test(spirv_matrix, every_instruction_has_its_counterpart)
     gb_status status = {0};
     size_t count;
     cr_assert(gb_spirv_has_nv_matrices(shader->words, shader->word_count));
-    uint32_t *words = gb_spirv_khr_matrices(shader->words, shader->word_count, &count, &status);
+    uint32_t *words =
+        gb_spirv_khr_matrices(shader->words, shader->word_count, false, &count, &status);
     cr_assert(words, "%s", status.what);
     cr_expect_not(gb_spirv_has_nv_matrices(words, count));
     for (uint32_t i = 0; i < 5; i++) {
@@ -59,7 +71,8 @@ Test(spirv_matrix, types_have_the_uses_of_their_products)
     const gb_shader_binary *shader = kernel();
     gb_status status = {0};
     size_t count;
-    uint32_t *words = gb_spirv_khr_matrices(shader->words, shader->word_count, &count, &status);
+    uint32_t *words =
+        gb_spirv_khr_matrices(shader->words, shader->word_count, false, &count, &status);
     cr_assert(words, "%s", status.what);
     uint32_t sums = word_of(words, count, KHR_MULTIPLY, 1), bound = shader->words[3], seen = 0;
     for (size_t i = 5; i < count; i += words[i] >> 16)
@@ -82,13 +95,93 @@ Test(spirv_matrix, what_cannot_be_rewritten_is_refused)
     size_t count, bytes = 4 * shader->word_count;
     uint32_t *own = malloc(bytes);
     memcpy(own, shader->words, bytes);
-    cr_expect_null(gb_spirv_khr_matrices(own, 6, &count, &status), "cut in an instruction");
+    cr_expect_null(gb_spirv_khr_matrices(own, 6, false, &count, &status), "cut in an instruction");
     cr_expect_eq(status.code, GB_INTERNAL);
     /* Without its product nobody knows what a type is for. */
     for (size_t i = 5; i < shader->word_count; i += own[i] >> 16)
         if ((own[i] & 0xffff) == NV_TYPE + 3)
             own[i] = (own[i] & 0xffff0000) | 1;
-    cr_expect_null(gb_spirv_khr_matrices(own, shader->word_count, &count, &status));
+    cr_expect_null(gb_spirv_khr_matrices(own, shader->word_count, false, &count, &status));
     cr_expect(strstr(status.what, "no product"), "%s", status.what);
     free(own);
+}
+
+/* ---- bfloat16 ---- */
+
+/* Our kernel with its half floats as bfloat16; caller frees. */
+static uint32_t *of_bfloat16(const gb_shader_binary **shader, size_t *count)
+{
+    gb_status status = {0};
+    kernel(); /* where there is no kernel of half floats there is none of bfloat16 */
+    *shader = gb_shader_find("matmul_matrix_bfloat16");
+    cr_assert(*shader);
+    uint32_t *words =
+        gb_spirv_khr_matrices((*shader)->words, (*shader)->word_count, true, count, &status);
+    cr_assert(words, "%s", status.what);
+    return words;
+}
+
+/* Whether an instruction of one operand and more has that one first. */
+static bool has(const uint32_t *words, size_t count, uint32_t opcode, uint32_t operand)
+{
+    for (size_t i = 5; i < count; i += words[i] >> 16)
+        if ((words[i] & 0xffff) == opcode && words[i + 1] == operand)
+            return true;
+    return false;
+}
+
+Test(spirv_matrix, half_floats_become_bfloat16)
+{
+    const gb_shader_binary *shader;
+    size_t count;
+    uint32_t *words = of_bfloat16(&shader, &count), sixteen = 0;
+    cr_expect(has(words, count, CAPABILITY, 5116), "the type");
+    cr_expect(has(words, count, CAPABILITY, 5118), "matrices of it");
+    cr_expect_not(has(words, count, CAPABILITY, 9), "half floats are not asked for");
+    cr_expect(has(words, count, EXTENSION, 0x5f565053), "SPV_");
+    for (size_t i = 5; i < count; i += words[i] >> 16)
+        if ((words[i] & 0xffff) == TYPE_FLOAT && words[i + 2] == 16) {
+            cr_expect_eq(words[i] >> 16, 4, "with an encoding");
+            cr_expect_eq(words[i + 3], 0, "of bfloat16");
+            sixteen = words[i + 1];
+        }
+    for (size_t i = 5; i < count; i += words[i] >> 16)
+        if ((words[i] & 0xffff) == KHR_TYPE && words[i + 6] - shader->words[3] < 2) /* A, B */
+            cr_expect_eq(words[i + 2], sixteen);
+    cr_expect_eq(count, shader->word_count + 3 + 3 * 4 + 2 + 6 + 1,
+                 "three types grow, three constants; a capability, a name, a type grows");
+    free(words);
+}
+
+Test(spirv_matrix, a_module_without_half_floats_cannot_have_bfloat16)
+{
+    const gb_shader_binary *shader = gb_shader_find("matmul_scalar");
+    gb_status status = {0};
+    size_t count;
+    cr_expect_null(gb_spirv_khr_matrices(shader->words, shader->word_count, true, &count, &status));
+    cr_expect(strstr(status.what, "no half floats"), "%s", status.what);
+}
+
+/* By spirv-val, where there is one that knows the extension. */
+Test(spirv_matrix, bfloat16_is_valid)
+{
+    const gb_shader_binary *shader;
+    size_t count;
+    uint32_t *words = of_bfloat16(&shader, &count);
+    char path[] = "/tmp/gabbro-spirv-XXXXXX", command[200], said[2000] = "";
+    int file = mkstemp(path);
+    cr_assert(file >= 0 && write(file, words, 4 * count) == (ssize_t)(4 * count));
+    close(file);
+    free(words);
+    snprintf(command, sizeof command, "spirv-val --target-env vulkan1.3 %s 2>&1", path);
+    FILE *run = popen(command, "r");
+    cr_assert(run);
+    said[fread(said, 1, sizeof said - 1, run)] = '\0';
+    int code = pclose(run);
+    unlink(path);
+    if (code == 127 << 8)
+        cr_skip_test("skipped: no spirv-val");
+    if (strstr(said, "Invalid capability operand"))
+        cr_skip_test("skipped: this spirv-val does not know SPV_KHR_bfloat16");
+    cr_expect_eq(code, 0, "%s", said);
 }

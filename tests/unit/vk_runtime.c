@@ -2,6 +2,7 @@
  * layer where it is installed. Each test runs in a process of its own, so it may set variables. */
 #include "vk/private.h"
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -500,4 +501,72 @@ Test(vk_runtime, every_call_may_fail, .timeout = 180)
     }
     cr_assert_gt(n, 40);
     cr_assert(done);
+}
+
+/* ---- rounding to bfloat16 ---- */
+
+/* The nearest, of two as near the even one; by arithmetic, where the shader works on bits. */
+static uint32_t nearest_bfloat16(float value)
+{
+    uint32_t bits, down, up;
+    memcpy(&bits, &value, 4);
+    down = bits & 0xffff0000;
+    up = down + 0x10000; /* away from zero; infinity behind the largest */
+    float low, high;
+    memcpy(&low, &down, 4);
+    memcpy(&high, &up, 4);
+    /* What lies behind the largest bfloat16 is as far away as a bfloat16 would be. */
+    double to_high = isinf(high) ? copysign(0x1p128, (double)value) - value : (double)high - value;
+    double to_low = (double)value - low;
+    if (isinf(value) || fabs(to_low) < fabs(to_high))
+        return down >> 16;
+    return fabs(to_high) < fabs(to_low) || (down >> 16 & 1) ? up >> 16 : down >> 16;
+}
+
+enum { ROUNDED = 1 << 14 }; /* floats that are rounded, four a lane */
+
+Test(vk_runtime, floats_are_rounded_to_bfloat16)
+{
+    static const uint32_t special[] = {0,          0x80000000, 1,          0x8000,     0x8001,
+                                       0x18000,    0x7f7fffff, 0x7f7f7fff, 0x7f7f8000, 0x7f800000,
+                                       0xff800000, 0x7f800001, 0x7fffffff, 0xffffffff, 0x3f808000,
+                                       0x3f818000, 0x3f80ffff, 0x3f7fffff, 0xbf808001, 0x007fffff};
+    static float from[ROUNDED];
+    static uint16_t to[ROUNDED];
+    gb_status status = {0};
+    gb_rng rng = gb_rng_make(7, GB_RNG_TEST, 0, 0);
+    for (size_t i = 0; i < ROUNDED; i++) {
+        uint32_t bits = i < sizeof special / 4 ? special[i] : gb_rng_u32(&rng);
+        if (i % 4 == 3 && i >= sizeof special / 4)
+            bits = (bits & 0xffff0000) | 0x8000; /* halfway */
+        memcpy(&from[i], &bits, 4);
+    }
+    gb_device *device = open_device(false);
+    gb_buffer *buffer = gb_buffer_create(device, GB_BUFFER_DEVICE, 6 * ROUNDED, "test", &status);
+    CHECK(buffer);
+    gb_item item = {.kind = GB_ITEM_DISPATCH,
+                    .label = "round",
+                    .bind = {{buffer, 0, 4 * ROUNDED}, {buffer, 4 * ROUNDED, 2 * ROUNDED}},
+                    .push_bytes = 4,
+                    .grid = {ROUNDED / 4 / 64, 1, 1}};
+    memcpy(item.push, &(uint32_t){ROUNDED / 4}, 4);
+    CHECK(item.pipeline = gb_pipeline_get(device, "test_rounding", NULL, 0, &status));
+    gb_program *program = gb_program_create(device, &item, 1, &status);
+    CHECK(program);
+    CHECK(gb_upload(device, buffer, 0, from, sizeof from, &status));
+    CHECK(gb_program_submit(program, &status) != 0);
+    CHECK(gb_download(device, buffer, 4 * ROUNDED, to, sizeof to, &status));
+    for (size_t i = 0; i < ROUNDED; i++) {
+        uint32_t bits;
+        memcpy(&bits, &from[i], 4);
+        if (isnan(from[i])) {
+            cr_expect((to[i] & 0x7f80) == 0x7f80 && (to[i] & 0x7f), "%08x is no number", bits);
+            cr_expect_eq(to[i] >> 15, bits >> 31);
+        } else {
+            cr_expect_eq(to[i], nearest_bfloat16(from[i]), "%08x becomes %04x", bits, to[i]);
+        }
+    }
+    gb_program_destroy(program);
+    gb_buffer_destroy(buffer);
+    close_device(device);
 }
