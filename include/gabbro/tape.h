@@ -166,9 +166,9 @@ void gb_tape_dump(const gb_tape *tape, gb_text *out);
  */
 
 typedef struct gb_plan {
-    uint64_t arena_bytes;  /* activations and scratch */
-    uint64_t input_bytes;  /* the input block */
-    uint64_t temp_bytes;   /* what the temps would take without sharing */
+    uint64_t arena_bytes; /* activations and scratch */
+    uint64_t input_bytes; /* the input block */
+    uint64_t temp_bytes;  /* what the temps would take without sharing */
 } gb_plan;
 /* Place every temp and output in one arena by liveness (largest first, lowest free place), the
  * inputs one after the other in a block of their own. `align` is a power of two. */
@@ -251,7 +251,10 @@ bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status 
 bool gb_state_clear(gb_state *state, gb_arena_id arena, gb_status *status);
 
 /* A tape recorded for a device. Two slots of inputs and outputs, so that the host prepares step
- * t+1 while the device runs step t. */
+ * t+1 while the device runs step t. All of a state run one after the other and share the memory of
+ * their activations, as much as the largest of them needs; nothing in it outlives a run. Destroy
+ * them before their state. For tests, GABBRO_POISON=1 fills that memory with NaN before every run.
+ */
 typedef struct gb_exec gb_exec;
 gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status);
 void gb_exec_destroy(gb_exec *exec);

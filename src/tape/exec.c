@@ -19,8 +19,8 @@ typedef struct output_place {
 struct gb_exec {
     gb_state *state;            /* not owned */
     gb_tape *tape;              /* not owned */
+    gb_exec *next;              /* of the state's programs */
     gb_plan plan;               /* sizes of the blocks */
-    gb_buffer *temps;           /* activations and scratch */
     gb_buffer *inputs;          /* input block on the device */
     gb_buffer *upload[SLOTS];   /* input blocks on the host */
     gb_buffer *download[SLOTS]; /* output blocks on the host */
@@ -56,7 +56,7 @@ static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
     tensor_place place = place_of(exec->tape, tensor);
     if (!place.bytes)
         return (gb_binding){0};
-    const gb_buffer *buffer = place.space == SPACE_TEMP ? exec->temps
+    const gb_buffer *buffer = place.space == SPACE_TEMP ? exec->state->activations
                               : place.space == SPACE_INPUT
                                   ? exec->inputs
                                   : exec->state->arenas[place.space - SPACE_ARENA0];
@@ -125,18 +125,22 @@ static bool record_main(gb_exec *exec, const gb_emitter *emitter, gb_status *sta
     return exec->main != NULL;
 }
 
-static bool record_copies(gb_exec *exec, uint32_t slot, gb_status *status)
+static bool record_up(gb_exec *exec, uint32_t slot, gb_status *status)
+{
+    if (!exec->plan.input_bytes)
+        return true;
+    gb_item up = {.kind = GB_ITEM_COPY,
+                  .label = "upload inputs",
+                  .bytes = 2.0 * (double)exec->plan.input_bytes};
+    up.bind[0] = (gb_binding){exec->upload[slot], 0, exec->plan.input_bytes};
+    up.bind[1] = (gb_binding){exec->inputs, 0, exec->plan.input_bytes};
+    exec->up[slot] = gb_program_create(exec->state->device, &up, 1, status);
+    return exec->up[slot] != NULL;
+}
+
+static bool record_down(gb_exec *exec, uint32_t slot, gb_status *status)
 {
     gb_device *device = exec->state->device;
-    if (exec->plan.input_bytes) {
-        gb_item up = {.kind = GB_ITEM_COPY,
-                      .label = "upload inputs",
-                      .bytes = 2.0 * (double)exec->plan.input_bytes};
-        up.bind[0] = (gb_binding){exec->upload[slot], 0, exec->plan.input_bytes};
-        up.bind[1] = (gb_binding){exec->inputs, 0, exec->plan.input_bytes};
-        if (!(exec->up[slot] = gb_program_create(device, &up, 1, status)))
-            return false;
-    }
     if (!exec->output_count)
         return true;
     gb_item *items = gb_alloc(exec->output_count, sizeof *items, status);
@@ -178,13 +182,8 @@ static bool create_buffers(gb_exec *exec, gb_status *status)
 {
     gb_device *device = exec->state->device;
     const gb_plan *plan = &exec->plan;
-    exec->temps =
-        gb_buffer_create(device, GB_BUFFER_DEVICE, plan->arena_bytes ? plan->arena_bytes : 256,
-                         "activations", status);
-    exec->inputs = exec->temps ? gb_buffer_create(device, GB_BUFFER_DEVICE,
-                                                  plan->input_bytes ? plan->input_bytes : 256,
-                                                  "inputs", status)
-                               : NULL;
+    exec->inputs = gb_buffer_create(device, GB_BUFFER_DEVICE,
+                                    plan->input_bytes ? plan->input_bytes : 256, "inputs", status);
     if (!exec->inputs)
         return false;
     for (int s = 0; s < SLOTS; s++) {
@@ -204,6 +203,65 @@ static bool create_buffers(gb_exec *exec, gb_status *status)
     return true;
 }
 
+/* What refers to the activations: they are about to move. Waits for its last run. */
+static void forget(gb_exec *exec)
+{
+    gb_program_destroy(exec->main);
+    exec->main = NULL;
+    for (int s = 0; s < SLOTS; s++) {
+        gb_program_destroy(exec->down[s]);
+        exec->down[s] = NULL;
+    }
+}
+
+/* Activations of that size at least. A larger block takes the place of the one before, so that all
+ * programs together take what the largest of them does; the others are recorded again when they
+ * run.
+ */
+static bool grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
+{
+    bytes = bytes ? bytes : 256;
+    if (state->activation_bytes >= bytes)
+        return true;
+    for (gb_exec *e = state->execs; e; e = e->next)
+        forget(e);
+    gb_program_destroy(state->poison);
+    state->poison = NULL;
+    gb_buffer_destroy(state->activations);
+    state->activation_bytes = 0;
+    state->activations =
+        gb_buffer_create(state->device, GB_BUFFER_DEVICE, bytes, "activations", status);
+    if (!state->activations)
+        return false;
+    state->activation_bytes = bytes;
+    if (!getenv("GABBRO_POISON"))
+        return true;
+    gb_item item = {.kind = GB_ITEM_FILL,
+                    .label = "poison",
+                    .bind = {{state->activations, 0, bytes}},
+                    .fill = UINT32_MAX};
+    state->poison = gb_program_create(state->device, &item, 1, status);
+    return state->poison != NULL;
+}
+
+/* Everything that refers to the activations. */
+static bool record(gb_exec *exec, gb_status *status)
+{
+    const char *barriers = getenv("GABBRO_BARRIERS");
+    bool full = barriers && !strcmp(barriers, "full");
+    gb_emitter emitter = {.target = gb_target_of(exec->state->device)};
+    exec->flops = 0;
+    bool ok = grow_activations(exec->state, exec->plan.arena_bytes, status) &&
+              gb_emit_tape(&emitter, exec->tape, full, status) &&
+              record_main(exec, &emitter, status);
+    for (uint32_t s = 0; ok && s < SLOTS; s++)
+        ok = record_down(exec, s, status);
+    free(emitter.kernels);
+    if (!ok)
+        forget(exec);
+    return ok;
+}
+
 gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status)
 {
     if (!gb_tape_ok(tape, status))
@@ -213,15 +271,12 @@ gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status)
         return NULL;
     exec->state = state;
     exec->tape = tape;
-    const char *barriers = getenv("GABBRO_BARRIERS");
-    bool full = barriers && !strcmp(barriers, "full");
-    gb_emitter emitter = {.target = gb_target_of(state->device)};
+    exec->next = state->execs;
+    state->execs = exec;
     bool ok = gb_plan_memory(tape, GB_ALIGNMENT, &exec->plan, status) &&
-              place_outputs(exec, status) && create_buffers(exec, status) &&
-              gb_emit_tape(&emitter, tape, full, status) && record_main(exec, &emitter, status);
+              place_outputs(exec, status) && create_buffers(exec, status) && record(exec, status);
     for (uint32_t s = 0; ok && s < SLOTS; s++)
-        ok = record_copies(exec, s, status);
-    free(emitter.kernels);
+        ok = record_up(exec, s, status);
     if (!ok) {
         gb_exec_destroy(exec);
         return NULL;
@@ -233,17 +288,17 @@ void gb_exec_destroy(gb_exec *exec)
 {
     if (!exec)
         return;
+    gb_exec **link = &exec->state->execs;
+    while (*link != exec)
+        link = &(*link)->next;
+    *link = exec->next;
+    forget(exec);
     for (int s = 0; s < SLOTS; s++) {
         gb_program_destroy(exec->up[s]);
-        gb_program_destroy(exec->down[s]);
-    }
-    gb_program_destroy(exec->main);
-    for (int s = 0; s < SLOTS; s++) {
         gb_buffer_destroy(exec->upload[s]);
         gb_buffer_destroy(exec->download[s]);
     }
     gb_buffer_destroy(exec->inputs);
-    gb_buffer_destroy(exec->temps);
     free(exec->outputs);
     free(exec);
 }
@@ -280,6 +335,10 @@ void *gb_exec_input(gb_exec *exec, gb_tensor input, gb_status *status)
 bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status)
 {
     uint32_t slot = exec->slot;
+    if (!exec->main && !record(exec, status))
+        return false;
+    if (exec->state->poison && !gb_program_submit(exec->state->poison, status))
+        return false;
     /* The output block of this slot must not be overwritten while an older run still writes it;
      * runs are ordered on the device, so only the host must have been able to read it. */
     if (exec->up[slot] && !gb_program_submit(exec->up[slot], status))

@@ -9,6 +9,10 @@ struct gb_state {
     const gb_params *params;           /* not owned */
     gb_buffer *arenas[GB_ARENA_COUNT]; /* only parameters when not training */
     gb_program *clear[GB_ARENA_COUNT]; /* sets an arena to zeros; made when first asked for */
+    gb_buffer *activations;            /* and scratch: of whichever program runs; may be NULL */
+    uint64_t activation_bytes;         /* size of that */
+    gb_program *poison;                /* sets them to NaN, for tests; else NULL */
+    gb_exec *execs;                    /* programs that use them, linked by their `next` */
 };
 
 #endif

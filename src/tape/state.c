@@ -33,6 +33,8 @@ void gb_state_destroy(gb_state *state)
 {
     if (!state)
         return;
+    gb_program_destroy(state->poison);
+    gb_buffer_destroy(state->activations);
     for (int a = 0; a < GB_ARENA_COUNT; a++) {
         gb_program_destroy(state->clear[a]);
         gb_buffer_destroy(state->arenas[a]);

@@ -3,6 +3,7 @@
 #include "small_program.h"
 
 #include "../parity/trust.h"
+#include "tape/exec.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -28,10 +29,74 @@ static float read_scalar(gb_exec *exec, uint64_t ticket, gb_tensor tensor)
     return *value;
 }
 
-/* `ahead`: outputs are read one step late, as in training. */
-static outcome train(bool ahead)
+/* How a training runs. */
+typedef enum manner {
+    PLAIN,  /* each step is read before the next */
+    AHEAD,  /* outputs are read one step late, as in training */
+    BESIDE, /* as that, and other programs of the same state run between the steps */
+} manner;
+
+/* ---- another program: y = x + 2 x, of any size ---- */
+
+#define OTHER_COLS 64
+
+typedef struct other {
+    gb_tape *tape;
+    gb_exec *exec;
+    gb_tensor x, y;
+    uint32_t rows;
+} other;
+
+static other other_make(gb_state *state, const gb_params *params, uint32_t rows)
 {
     gb_status status = {0};
+    other o = {.rows = rows, .tape = gb_tape_create(params, "other", &status)};
+    MUST(o.tape);
+    o.x = gb_tape_input(o.tape, "x", GB_F32, rows, OTHER_COLS);
+    o.y = gb_add(o.tape, o.x, gb_scale(o.tape, o.x, 2));
+    gb_tape_output(o.tape, o.y);
+    MUST(o.exec = gb_exec_create(state, o.tape, &status));
+    cr_expect_geq(state->activation_bytes, gb_exec_arena_bytes(o.exec));
+    return o;
+}
+
+static void other_run(other *o)
+{
+    gb_status status = {0};
+    uint64_t ticket;
+    float *x = gb_exec_input(o->exec, o->x, &status);
+    MUST(x);
+    for (uint32_t i = 0; i < o->rows * OTHER_COLS; i++)
+        x[i] = (float)(i % 1000);
+    MUST(gb_exec_run(o->exec, &ticket, &status));
+    const float *y = gb_exec_output(o->exec, ticket, o->y, &status);
+    MUST(y);
+    for (uint32_t i = 0; i < o->rows * OTHER_COLS; i++)
+        cr_assert_eq(y[i], 3 * (float)(i % 1000), "value %u is %g", i, y[i]);
+}
+
+static void other_free(other *o)
+{
+    gb_exec_destroy(o->exec);
+    gb_tape_destroy(o->tape);
+}
+
+/* Some smaller, some larger than all before it; all of them take what the largest does. */
+static void run_others(other *others, uint32_t step, gb_state *state, const gb_params *params)
+{
+    static const uint32_t rows[STEPS] = {8, 2000, 16, 4000, 30, 5000};
+    others[step] = other_make(state, params, rows[step]);
+    for (uint32_t i = 0; i <= step; i++)
+        other_run(&others[i]);
+    if (step == STEPS - 1)
+        cr_expect_eq(state->activation_bytes, gb_exec_arena_bytes(others[step].exec));
+}
+
+static outcome train(manner how)
+{
+    gb_status status = {0};
+    bool ahead = how != PLAIN;
+    other others[STEPS] = {0};
     gb_device_params device_params = {.validation = true, .quiet = true};
     gb_device *device = gb_device_open(&device_params, &status);
     MUST(device);
@@ -49,6 +114,8 @@ static outcome train(bool ahead)
         if (step < STEPS) {
             small_program_fill(&p, exec, step + 1);
             MUST(gb_exec_run(exec, &tickets[step], &status));
+            if (how == BESIDE)
+                run_others(others, step, state, p.params);
         }
         uint32_t done = ahead ? step - 1 : step;
         if (ahead && step == 0)
@@ -59,6 +126,8 @@ static outcome train(bool ahead)
     for (int a = 0; a < GB_ARENA_COUNT; a++)
         MUST(gb_state_read(state, (gb_arena_id)a, out.arenas[a], &status));
     cr_expect_eq(gb_device_validation_count(device), 0, "the validation layer spoke");
+    for (uint32_t i = 0; how == BESIDE && i < STEPS; i++)
+        other_free(&others[i]);
     gb_exec_destroy(exec);
     gb_state_destroy(state);
     small_program_free(&p);
@@ -89,7 +158,7 @@ static void outcome_free(outcome *o)
 
 Test(replay, twice_the_same_bits)
 {
-    outcome a = train(false), b = train(false);
+    outcome a = train(PLAIN), b = train(PLAIN);
     expect_same("run twice: values with other bits", &a, &b);
     cr_expect_lt(a.loss[STEPS - 1], a.loss[0], "it learns: %g, then %g", a.loss[0],
                  a.loss[STEPS - 1]);
@@ -99,8 +168,23 @@ Test(replay, twice_the_same_bits)
 
 Test(replay, host_one_step_ahead)
 {
-    outcome a = train(false), b = train(true);
+    outcome a = train(PLAIN), b = train(AHEAD);
     expect_same("host a step ahead: values with other bits", &a, &b);
+    outcome_free(&a);
+    outcome_free(&b);
+}
+
+/* Programs of a state share the memory of their activations, which may move between two runs, and
+ * keep nothing in it from one run to the next. */
+Test(replay, beside_programs_of_other_sizes)
+{
+    outcome a = train(PLAIN), b = train(BESIDE);
+    expect_same("beside programs of other sizes: values with other bits", &a, &b);
+    outcome_free(&b);
+    setenv("GABBRO_POISON", "1", 1);
+    b = train(BESIDE);
+    unsetenv("GABBRO_POISON");
+    expect_same("in memory full of NaN: values with other bits", &a, &b);
     outcome_free(&a);
     outcome_free(&b);
 }
@@ -108,9 +192,9 @@ Test(replay, host_one_step_ahead)
 Test(replay, few_barriers_or_all)
 {
     unsetenv("GABBRO_BARRIERS");
-    outcome few = train(true);
+    outcome few = train(AHEAD);
     setenv("GABBRO_BARRIERS", "full", 1);
-    outcome full = train(true);
+    outcome full = train(AHEAD);
     unsetenv("GABBRO_BARRIERS");
     expect_same("fewest barriers against all: values with other bits", &few, &full);
     outcome_free(&few);
@@ -120,7 +204,7 @@ Test(replay, few_barriers_or_all)
 /* The gradient's norm is that of the parameters, not of what lies between their rows. */
 Test(replay, norm_without_padding)
 {
-    outcome o = train(false);
+    outcome o = train(PLAIN);
     small_program p = small_program_make(true);
     double squares = 0;
     for (uint32_t i = 0; i < gb_params_count(p.params); i++) {
