@@ -29,6 +29,7 @@ fi
 record=$WORK/results/gpu-check.json
 expect 'the device tests ran' grep -q '"check": "device tests", "status": 0,' "$record"
 expect 'the record has the bench' grep -q '"bench": {' "$record"
+expect 'products by matrices are tried' grep -q '"check": "steps with GABBRO_PROFILE=matrix-bf16"' "$record"
 if command -v python3 >/dev/null; then
     expect 'the record is JSON' python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$record"
 fi
