@@ -59,10 +59,24 @@ run_script() # DRY_RUN
 
 # ---- how far ---------------------------------------------------------------------------------------
 
-# Steps of a kind take about as long as each other.
+# Steps of a kind take about as long as each other. Of each kind how many there are, and how many texts their
+# trainings see together: a step of pre-training with a context has two for each of its batch.
 step_kinds() # reads commands
 {
-    sort -u | awk '{ print ($1 == "pretrain" ? $1 "-" $2 : $1) }' | sort | uniq -c
+    sort -u | awk '
+    {
+        kind = $1 == "pretrain" ? $1 "-" $2 : $1
+        steps = batch = 0
+        sides = 1
+        for (i = 3; i < NF; i++) {
+            if ($i == "--steps") steps = $(i + 1)
+            if ($i == "--batch") batch = $(i + 1)
+            if ($i == "--context" && $(i + 1) != "none") sides = 2
+        }
+        count[kind]++
+        texts[kind] += steps * batch * sides
+    }
+    END { for (kind in count) print count[kind], kind, texts[kind] }'
 }
 
 count_steps() # TABLES
@@ -80,11 +94,12 @@ step_done() # FOLDER COMMAND [OBJECTIVE]...
     printf '%s %s %s\n' "$kind" "$(step_number wall_s "$1")" "${1##*/}" >>"$jobs_dir/done"
 }
 
-# "37 of 861 steps, about 110 minutes left": kinds that were not made yet count as the mean of the others
+# "37 of 861 steps, about 110 minutes left". Kinds of training that were not made yet count by their texts, as those
+# that were, other kinds as the mean of all.
 how_far()
 {
     awk -v jobs="$jobs" '
-    NR == FNR { total[$2] = $1; steps += $1; next }
+    NR == FNR { total[$2] = $1; steps += $1; texts[$2] = $3 / $1; next }
     {
         if ($3 in seen) next
         seen[$3] = 1
@@ -94,10 +109,18 @@ how_far()
         all_seconds += $2
     }
     END {
+        for (kind in done)
+            if (texts[kind]) {
+                of_texts += seconds[kind]
+                seen_texts += done[kind] * texts[kind]
+            }
         for (kind in total) {
             left = total[kind] - done[kind]
-            if (left > 0 && count)
-                rest += left * (done[kind] ? seconds[kind] / done[kind] : all_seconds / count)
+            if (left <= 0 || !count) continue
+            if (done[kind]) each = seconds[kind] / done[kind]
+            else if (texts[kind] && seen_texts) each = texts[kind] * of_texts / seen_texts
+            else each = all_seconds / count
+            rest += left * each
         }
         printf "%d of %d steps", count, steps
         if (count) printf ", about %d minutes left", rest / jobs / 60 + .5
