@@ -31,6 +31,16 @@ static const scalar_tile scalar_others[GB_OTHER_TILES] = {{64, 32, 32, 16, 4, 4}
                                                           {128, 128, 64, 16, 8, 8},
                                                           {256, 128, 128, 16, 8, 8}};
 
+/* Tiles of the kernel of cooperative matrices: of a workgroup, and its subgroups each way. */
+typedef struct matrix_tile {
+    uint32_t rows, columns, depth, groups_m, groups_n;
+} matrix_tile;
+static const matrix_tile matrix_others[GB_OTHER_TILES] = {{64, 64, 64, 2, 2},
+                                                          {128, 64, 32, 2, 2},
+                                                          {128, 128, 32, 2, 2},
+                                                          {128, 128, 32, 4, 2},
+                                                          {128, 128, 64, 4, 2}};
+
 uint32_t gb_tile_class(gb_form form, uint32_t k)
 {
     return (uint32_t)form * 2 + (k >= GB_TILE_DEPTH);
@@ -42,10 +52,34 @@ static bool has_cpu_kernel(gb_kernel_profile profile, uint32_t avoided)
     return profile == GB_PROFILE_CPU && !(avoided & GB_QUIRK_NO_SHUFFLE_MATMUL);
 }
 
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Whether a tile has whole matrices, and the device room for what the shader shares: operands as
+ * they lie in memory, each line padded by 16 bytes, and a matrix of sums of each subgroup. Few
+ * lanes are a CPU driver's, see matrix_tile_of. */
+static bool matrix_tile_fits(const gb_matrix *matrix, const matrix_tile *t, uint32_t invocations,
+                             uint32_t shared_bytes)
+{
+    uint32_t groups = t->groups_m * t->groups_n;
+    uint32_t bytes = 2 * t->depth * (t->rows + t->columns) +
+                     16 * (larger(t->rows, t->depth) + larger(t->columns, t->depth)) +
+                     4 * groups * matrix->m * matrix->n;
+    return matrix->lanes >= 16 && !(t->rows % (t->groups_m * matrix->m)) &&
+           !(t->columns % (t->groups_n * matrix->n)) && !(t->depth % matrix->k) &&
+           groups * matrix->lanes <= invocations && bytes <= shared_bytes;
+}
+
 bool gb_tile_fits(const gb_device_caps *caps, uint32_t tile)
 {
+    gb_matrix matrix = gb_matrix_of(caps, caps->precision);
     if (!tile || tile > GB_OTHER_TILES)
         return !tile;
+    if (matrix.m)
+        return matrix_tile_fits(&matrix, &matrix_others[tile - 1], caps->max_workgroup,
+                                caps->max_shared_bytes);
     const scalar_tile *t = &scalar_others[tile - 1];
     return has_cpu_kernel(caps->profile, caps->quirks) ||
            (t->lanes <= caps->max_workgroup &&
@@ -56,8 +90,12 @@ void gb_tile_text(const gb_device_caps *caps, uint32_t tile, char *text, size_t 
 {
     const scalar_tile *s = &scalar_others[tile ? tile - 1 : 0];
     const cpu_tile *c = &cpu_others[tile ? tile - 1 : 0];
+    const matrix_tile *x = &matrix_others[tile ? tile - 1 : 0];
     if (!tile)
         snprintf(text, size, "its own");
+    else if (gb_matrix_of(caps, caps->precision).m)
+        snprintf(text, size, "%u x %u, depth %u, %u x %u", x->rows, x->columns, x->depth,
+                 x->groups_m, x->groups_n);
     else if (has_cpu_kernel(caps->profile, caps->quirks))
         snprintf(text, size, "%u x %u, depth %u", c->rows, CPU_LANES * CPU_COLS4 * 4, c->kstep);
     else
@@ -195,51 +233,54 @@ static tiling scalar_kernel(const gb_target *target, gb_kernel *kernel, const ma
     return (tiling){t->bm, t->bn, t->bk};
 }
 
-/* Tile of the kernel of cooperative matrices each way, and its depth. */
-typedef struct matrix_tile {
-    uint32_t size, depth; /* rows and columns; along k */
-} matrix_tile;
-
-/* CPU drivers spell every multiplication of a matrix out, and compile all that is unrolled. */
-static matrix_tile matrix_tile_of(const gb_matrix *matrix, const matmul_call *call)
-{
-    if (matrix->lanes < 16)
-        return (matrix_tile){32, matrix->k};
-    return call->m <= 32 || call->n <= 32 ? (matrix_tile){32, 32} : (matrix_tile){64, 32};
-}
-
 static bool has_matrices(const gb_target *target)
 {
     uint32_t wrong = target->matrix.bfloat16 ? GB_QUIRK_NO_BFLOAT16 : GB_QUIRK_NO_MATRIX;
     return target->matrix.m && !(target->avoid & wrong);
 }
 
+/* CPU drivers spell every multiplication of a matrix out, and compile all that is unrolled. */
+static matrix_tile matrix_tile_of(const gb_target *target, const matmul_call *call)
+{
+    const gb_matrix *matrix = &target->matrix;
+    uint32_t most = target->max_invocations / matrix->lanes, other = tuned(target, call);
+    uint32_t groups_m = most >= 4 ? 2 : 1, groups_n = most >= 2 ? 2 : 1;
+    bool small = call->m <= 32 || call->n <= 32;
+    if (!small && other < GB_OTHER_TILES &&
+        matrix_tile_fits(matrix, &matrix_others[other], target->max_invocations, UINT32_MAX))
+        return matrix_others[other];
+    if (matrix->lanes < 16)
+        return (matrix_tile){32, 32, matrix->k, groups_m, groups_n};
+    return small ? (matrix_tile){32, 32, 32, groups_m, groups_n}
+                 : (matrix_tile){64, 64, 32, groups_m, groups_n};
+}
+
 static tiling matrix_kernel(const gb_target *target, gb_kernel *kernel, const matmul_call *call,
                             bool epilogue)
 {
     const gb_matrix *matrix = &target->matrix;
-    uint32_t most = target->max_invocations / matrix->lanes; /* subgroups */
-    uint32_t groups_m = most >= 4 ? 2 : 1, groups_n = most >= 2 ? 2 : 1;
-    matrix_tile tile = matrix_tile_of(matrix, call);
-    uint32_t own_m = tile.size / (groups_m * matrix->m), own_n = tile.size / (groups_n * matrix->n);
+    matrix_tile tile = matrix_tile_of(target, call);
+    uint32_t own_m = tile.rows / (tile.groups_m * matrix->m);
+    uint32_t own_n = tile.columns / (tile.groups_n * matrix->n);
     own_m += !own_m;
     own_n += !own_n;
     bool khr = matrix->khr_source && !(target->avoid & GB_QUIRK_NO_MATRIX_KHR);
     kernel->shader = matrix->bfloat16 ? "matmul_matrix_bfloat16"
                      : khr            ? "matmul_matrix_khr"
                                       : "matmul_matrix";
-    spec(kernel, groups_m * groups_n * matrix->lanes);
+    spec(kernel, tile.groups_m * tile.groups_n * matrix->lanes);
     push_flags(kernel, call, epilogue, call->k % tile.depth != 0);
     spec(kernel, matrix->m);
     spec(kernel, matrix->n);
     spec(kernel, matrix->k);
     spec(kernel, own_m);
     spec(kernel, own_n);
-    spec(kernel, groups_m);
-    spec(kernel, groups_n);
+    spec(kernel, tile.groups_m);
+    spec(kernel, tile.groups_n);
     spec(kernel, tile.depth);
     spec(kernel, matrix->lanes);
-    return (tiling){groups_m * own_m * matrix->m, groups_n * own_n * matrix->n, tile.depth};
+    return (tiling){tile.groups_m * own_m * matrix->m, tile.groups_n * own_n * matrix->n,
+                    tile.depth};
 }
 
 /* Few tiles keep the few cores of a CPU busy: there a split is rarely worth its second pass. */

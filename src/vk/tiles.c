@@ -1,6 +1,7 @@
 /* The tiles that `gabbro tune` found fastest, kept for each driver and set of shaders: a text file
- * of three lines (what it is for, the device, "tiles NUMBER"), beside the pipeline cache. One that
- * is for something else, or damaged, counts as none. */
+ * of three lines (what it is for, the device, "tiles NUMBER"), beside the pipeline cache, and one
+ * for each precision of cooperative matrices. One that is for something else, or damaged, counts as
+ * none. */
 #include "vk/private.h"
 #include "gabbro/tiles.h"
 
@@ -9,12 +10,19 @@
 
 #define MOST (1u << GB_TILE_CLASSES * GB_TILE_BITS)
 
+static char *choice_path(const gb_device_caps *caps)
+{
+    static const char *const kinds[] = {"tiles", "tiles-fp16", "tiles-bf16"};
+    return gb_cache_path(caps, kinds[caps->precision], "txt");
+}
+
 /* Hash of everything that the choice depends on. */
 static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
 {
     char kernels[GB_HASH_SIZE];
     gb_text text = {0};
-    gb_shaders_hash(NULL, kernels);
+    static const char *const sets[] = {NULL, "matrix", "bfloat16"};
+    gb_shaders_hash(sets[caps->precision], kernels);
     gb_text_printf(&text, "1 %s %s %x %s %s", caps->name, caps->driver, caps->driver_version,
                    gb_kernel_profile_name(caps->profile), kernels);
     gb_hash_bytes(text.data ? text.data : "", text.length, key);
@@ -24,7 +32,7 @@ static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
 /* The stored choice; *known: whether there is one. */
 static uint32_t read_choice(const gb_device_caps *caps, bool *known)
 {
-    char key[GB_HASH_SIZE], *path = gb_cache_path(caps, "tiles", "txt"), *text = NULL;
+    char key[GB_HASH_SIZE], *path = choice_path(caps), *text = NULL;
     if (path && gb_file_exists(path))
         text = gb_read_file(path, NULL, NULL);
     free(path);
@@ -66,7 +74,7 @@ uint32_t gb_tiles_chosen(const gb_device_caps *caps)
 
 bool gb_tiles_store(const gb_device_caps *caps, uint32_t tiles, gb_status *status)
 {
-    char key[GB_HASH_SIZE], *path = gb_cache_path(caps, "tiles", "txt");
+    char key[GB_HASH_SIZE], *path = choice_path(caps);
     if (!path)
         return gb_fail(status, GB_DATA, NULL, "set HOME or XDG_CACHE_HOME",
                        "there is no folder to keep the choice in");
