@@ -24,7 +24,9 @@ static const char help[] =
     "  step        whole training steps of six objectives\n"
     "  encode      vectors of texts\n"
     "  search      exact search of vectors\n"
-    "  generate    texts by language models with random weights\n\n"
+    "  generate    texts by language models with random weights\n"
+    "  growth      steps of 1,024 to 65,536 tokens, searches in 10,000 to 640,000\n"
+    "              passages: rates that stay mean that cost grows as it should\n\n"
     "  --size LIST       mini, small, base (mini,small on a CPU device, else all)\n"
     "  --only TEXT       cases whose name contains it\n"
     "  --texts N         texts of a training step, instead of the size's\n"
@@ -44,10 +46,10 @@ static const char help[] =
 static const struct {
     const char *name;                         /* as typed */
     bool (*run)(bench *b, gb_status *status); /* all its cases */
-} parts[] = {{"matmul", bench_matmul},       {"attention", bench_attention},
-             {"bandwidth", bench_bandwidth}, {"loss", bench_loss},
-             {"step", bench_step},           {"encode", bench_encode},
-             {"search", bench_search},       {"generate", bench_generate}};
+} parts[] = {
+    {"matmul", bench_matmul}, {"attention", bench_attention}, {"bandwidth", bench_bandwidth},
+    {"loss", bench_loss},     {"step", bench_step},           {"encode", bench_encode},
+    {"search", bench_search}, {"generate", bench_generate},   {"growth", bench_growth}};
 #define PARTS (sizeof parts / sizeof *parts)
 
 const bench_size bench_sizes[BENCH_SIZES] = {

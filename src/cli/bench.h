@@ -118,6 +118,10 @@ bool bench_texts_make(bench_texts *texts, const bench_size *size, uint32_t passa
 void bench_texts_free(bench_texts *texts);
 gb_bert_config bench_config(const bench_size *size);
 
+/* One case of a size, changed or not: a step of masked LM; a search. */
+bool bench_masked_lm(bench *b, const bench_size *size, const char *name, gb_status *status);
+bool bench_search_in(bench *b, const bench_size *size, const char *name, gb_status *status);
+
 /* ---- parts: one file each ---- */
 
 bool bench_matmul(bench *b, gb_status *status);
@@ -125,6 +129,7 @@ bool bench_attention(bench *b, gb_status *status);
 bool bench_bandwidth(bench *b, gb_status *status);
 bool bench_loss(bench *b, gb_status *status);
 bool bench_step(bench *b, gb_status *status);
+bool bench_growth(bench *b, gb_status *status);
 bool bench_encode(bench *b, gb_status *status);
 bool bench_search(bench *b, gb_status *status);
 bool bench_generate(bench *b, gb_status *status);

@@ -55,23 +55,26 @@ static bool measure(bench *b, void *context, bench_times *times, gb_status *stat
     return ok;
 }
 
+bool bench_search_in(bench *b, const bench_size *size, const char *name, gb_status *status)
+{
+    session s = {.size = size};
+    bench_case c = {.name = name,
+                    .size = size,
+                    .shape = json_pack("{s:i, s:i, s:i, s:i}", "queries", (int)size->search_queries,
+                                       "passages", (int)size->search_texts, "width",
+                                       (int)size->hidden, "best", BEST),
+                    .expected = 2.0 * size->search_queries * size->search_texts * size->hidden,
+                    .whole = true};
+    return bench_run_case(b, &c, measure, &s, status);
+}
+
 bool bench_search(bench *b, gb_status *status)
 {
     for (size_t i = 0; i < BENCH_SIZES; i++) {
         const bench_size *z = &bench_sizes[i];
-        session s = {.size = z};
         char name[80];
         snprintf(name, sizeof name, "%s %u in %u", z->name, z->search_queries, z->search_texts);
-        if (!b->sizes[i])
-            continue;
-        bench_case c = {.name = name,
-                        .size = z,
-                        .shape = json_pack("{s:i, s:i, s:i, s:i}", "queries",
-                                           (int)z->search_queries, "passages", (int)z->search_texts,
-                                           "width", (int)z->hidden, "best", BEST),
-                        .expected = 2.0 * z->search_queries * z->search_texts * z->hidden,
-                        .whole = true};
-        if (!bench_run_case(b, &c, measure, &s, status))
+        if (b->sizes[i] && !bench_search_in(b, z, name, status))
             return false;
     }
     return true;

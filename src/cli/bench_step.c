@@ -245,12 +245,11 @@ static double foreseen_flops(const session *s)
     return 6 * tokens * (z->layers * layer + s->what->mask_ratio * h * z->vocabulary);
 }
 
-static bool run(bench *b, const bench_size *size, const step_case *what, gb_status *status)
+static bool run(bench *b, const bench_size *size, const step_case *what, const char *name,
+                gb_status *status)
 {
-    char name[80];
     session s = {.bench = b, .size = size, .what = what};
     s.texts = b->texts ? b->texts : what->objective ? size->texts : size->queries;
-    snprintf(name, sizeof name, "%s %s", size->name, what->name);
     bench_case c = {.name = name,
                     .size = size,
                     .shape = json_pack(
@@ -266,11 +265,19 @@ static bool run(bench *b, const bench_size *size, const step_case *what, gb_stat
     return bench_run_case(b, &c, measure, &s, status);
 }
 
+bool bench_masked_lm(bench *b, const bench_size *size, const char *name, gb_status *status)
+{
+    return run(b, size, &cases[0], name, status);
+}
+
 bool bench_step(bench *b, gb_status *status)
 {
     for (size_t i = 0; i < BENCH_SIZES; i++)
-        for (size_t c = 0; b->sizes[i] && c < sizeof cases / sizeof *cases; c++)
-            if (!run(b, &bench_sizes[i], &cases[c], status))
+        for (size_t c = 0; b->sizes[i] && c < sizeof cases / sizeof *cases; c++) {
+            char name[80];
+            snprintf(name, sizeof name, "%s %s", bench_sizes[i].name, cases[c].name);
+            if (!run(b, &bench_sizes[i], &cases[c], name, status))
                 return false;
+        }
     return true;
 }

@@ -12,7 +12,7 @@ trap 'rm -rf "$WORK"' EXIT
 # What is there, without a device.
 "$gabbro" bench --dry-run --size mini,base --json "$WORK/dry.json" >"$WORK/out" 2>&1
 expect 'a dry run lists the cases' grep -q '^base fine-tuning  *[0-9.]* GFLOP$' "$WORK/out"
-for part in matmul attention bandwidth loss step encode search generate; do
+for part in matmul attention bandwidth loss step encode search generate growth; do
     expect "of the part $part" grep -q "\"part\": \"$part\"" "$WORK/dry.json"
 done
 expect 'and of the sizes asked for alone' [ "$(grep -c '^small ' "$WORK/out")" = 0 ]
