@@ -79,11 +79,10 @@ static void log_choice(const gb_device *device, bool quiet)
 {
     const gb_device_caps *caps = &device->adapter.caps;
     gb_log_level level = quiet ? GB_LOG_DEBUG : GB_LOG_INFO;
-    gb_log(level, "device: %s (%s), %s, %s kernels%s%s", caps->name,
+    bool rounds = caps->precision != GB_FP32;
+    gb_log(level, "device: %s (%s), %s, %s kernels%s%s%s", caps->name,
            gb_device_type_name(caps->type), caps->driver, gb_kernel_profile_name(caps->profile),
-           caps->precision == GB_FP16   ? ", products in fp16"
-           : caps->precision == GB_BF16 ? ", products in bf16"
-                                        : "",
+           rounds ? ", products in " : "", rounds ? gb_precision_name(caps->precision) : "",
            gb_env("GABBRO_LIMITS") ? ", smallest limits" : "");
     const char *wish = gb_env("GABBRO_PROFILE");
     if (wish && strncmp(wish, gb_kernel_profile_name(caps->profile),
