@@ -133,11 +133,12 @@ how_far()
 run_step() # COMMAND ARGUMENTS...
 {
     kill -0 $$ 2>/dev/null && [ ! -e "$jobs_dir/stop" ] || exit 75
-    started=$(date +%s) code=0
+    started=$(date +%s) code=0 all_cores=no
+    # Where nobody else has a step. Asked before this one is noted below.
+    [ "$jobs" = 1 ] || ls "$jobs_dir"/process.* >/dev/null 2>&1 || all_cores=yes
     # shellcheck disable=SC2086 # flags are words
     (
-        # Nobody else has a step: it has all cores.
-        [ "$jobs" = 1 ] || ls "$jobs_dir"/process.* >/dev/null 2>&1 || LP_NUM_THREADS=$lone_threads
+        [ $all_cores = no ] || LP_NUM_THREADS=$lone_threads
         exec "$gabbro" "$@" $step_flags
     ) >"$jobs_dir/folder.$worker" &
     echo $! >"$jobs_dir/process.$worker"
