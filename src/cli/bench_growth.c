@@ -4,23 +4,30 @@
 
 static const uint32_t tokens[] = {1024, 4096, 16384, 65536},
                       passages[] = {10000, 40000, 160000, 640000};
-#define TIMES (sizeof tokens / sizeof *tokens)
+
+static bool grow(bench *b, const bench_size *given, gb_status *status)
+{
+    bench_size size = *given;
+    char name[80];
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        size.texts = tokens[i] / size.longest;
+        snprintf(name, sizeof name, "%s masked LM, %u tokens", size.name, tokens[i]);
+        if (!bench_masked_lm(b, &size, name, status))
+            return false;
+    }
+    for (size_t i = 0; i < sizeof passages / sizeof *passages; i++) {
+        size.search_texts = passages[i];
+        snprintf(name, sizeof name, "%s search in %u", size.name, passages[i]);
+        if (!bench_search_in(b, &size, name, status))
+            return false;
+    }
+    return true;
+}
 
 bool bench_growth(bench *b, gb_status *status)
 {
     for (size_t i = 0; i < BENCH_SIZES; i++)
-        for (size_t t = 0; b->sizes[i] && t < 2 * TIMES; t++) {
-            bench_size size = bench_sizes[i];
-            bool step = t < TIMES;
-            char name[80];
-            size.texts = tokens[t % TIMES] / size.longest;
-            size.search_texts = passages[t % TIMES];
-            if (step)
-                snprintf(name, sizeof name, "%s masked LM, %u tokens", size.name, tokens[t]);
-            else
-                snprintf(name, sizeof name, "%s search in %u", size.name, size.search_texts);
-            if (!(step ? bench_masked_lm : bench_search_in)(b, &size, name, status))
-                return false;
-        }
+        if (b->sizes[i] && !grow(b, &bench_sizes[i], status))
+            return false;
     return true;
 }

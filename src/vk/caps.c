@@ -389,9 +389,10 @@ static bool choose_profile(gb_device_caps *caps, gb_status *status)
         return true;
     bool bf16 = strcmp(wish, "matrix-bf16") == 0;
     if (bf16 || strcmp(wish, "matrix") == 0) {
-        if (bf16 ? caps->matrix_bf16.m : caps->matrix.m) {
+        gb_precision precision = bf16 ? GB_BF16 : GB_FP16;
+        if (gb_matrix_of(caps, precision).m) {
             caps->profile = GB_PROFILE_MATRIX;
-            caps->precision = bf16 ? GB_BF16 : GB_FP16;
+            caps->precision = precision;
         }
     } else if (strcmp(wish, "scalar") == 0) {
         caps->profile = GB_PROFILE_SCALAR;

@@ -80,15 +80,15 @@ static void log_choice(const gb_device *device, bool quiet)
     const gb_device_caps *caps = &device->adapter.caps;
     gb_log_level level = quiet ? GB_LOG_DEBUG : GB_LOG_INFO;
     bool rounds = caps->precision != GB_FP32;
+    const char *profile = gb_kernel_profile_name(caps->profile);
     gb_log(level, "device: %s (%s), %s, %s kernels%s%s%s", caps->name,
-           gb_device_type_name(caps->type), caps->driver, gb_kernel_profile_name(caps->profile),
-           rounds ? ", products in " : "", rounds ? gb_precision_name(caps->precision) : "",
+           gb_device_type_name(caps->type), caps->driver, profile, rounds ? ", products in " : "",
+           rounds ? gb_precision_name(caps->precision) : "",
            gb_env("GABBRO_LIMITS") ? ", smallest limits" : "");
     const char *wish = gb_env("GABBRO_PROFILE");
-    if (wish && strncmp(wish, gb_kernel_profile_name(caps->profile),
-                        strlen(gb_kernel_profile_name(caps->profile))) != 0)
+    if (wish && strncmp(wish, profile, strlen(profile)) != 0) /* matrix-bf16 is matrix */
         gb_log(GB_LOG_WARN, "device: no %s kernels on %s, using %s ones", wish, caps->name,
-               gb_kernel_profile_name(caps->profile));
+               profile);
     for (uint32_t bit = 1; bit && bit <= caps->quirks; bit <<= 1) {
         char name[64];
         gb_quirks_text(bit, name, sizeof name);

@@ -174,6 +174,25 @@ static void check_shares(gb_device *device, const model *m, const char *name)
 
 /* ---- operands of 16-bit floats ---- */
 
+/* The gradient with operands of a precision. */
+static gradient gradient_in(gb_device *device, const model *m, const gb_train_params *params,
+                            gb_precision precision)
+{
+    gb_device_use_precision(device, precision);
+    gradient g = gradient_by(device, m, params);
+    gb_device_use_precision(device, GB_FP32);
+    return g;
+}
+
+static void trust_rounded(const model *m, const char *name, const char *operands,
+                          const gradient *rounded, const gradient *whole, double bound)
+{
+    char what[100];
+    snprintf(what, sizeof what, "%s, products of %s: norm of the gradient's difference", name,
+             operands);
+    trust(what, "products of floats", apart(m, rounded, whole), bound);
+}
+
 /* Gradients that would vanish in half floats do not with the scale that such products bring. */
 static void check_halves(gb_device *device, const model *m, const char *name)
 {
@@ -181,15 +200,10 @@ static void check_halves(gb_device *device, const model *m, const char *name)
         cr_skip_test("skipped: the device has no cooperative matrices of half floats");
     gb_train_params params = plain_params(m);
     gradient whole = gradient_by(device, m, &params);
-    gb_device_use_precision(device, GB_FP16);
-    gradient scaled = gradient_by(device, m, &params);
+    gradient scaled = gradient_in(device, m, &params, GB_FP16);
     params.loss_scale = 0x1p-14f;
-    gradient small = gradient_by(device, m, &params);
-    gb_device_use_precision(device, GB_FP32);
-    char what[100];
-    snprintf(what, sizeof what, "%s, products of half floats: norm of the gradient's difference",
-             name);
-    trust(what, "products of floats", apart(m, &scaled, &whole), HALF_BOUND);
+    gradient small = gradient_in(device, m, &params, GB_FP16);
+    trust_rounded(m, name, "half floats", &scaled, &whole, HALF_BOUND);
     cr_expect_gt(apart(m, &small, &whole), 4 * apart(m, &scaled, &whole),
                  "without a scale nothing is lost: %g", apart(m, &small, &whole));
     free(small.values);
@@ -204,13 +218,8 @@ static void check_bfloats(gb_device *device, const model *m, const char *name)
         cr_skip_test("skipped: the device has no cooperative matrices of bfloat16");
     gb_train_params params = plain_params(m);
     gradient whole = gradient_by(device, m, &params);
-    gb_device_use_precision(device, GB_BF16);
-    gradient rounded = gradient_by(device, m, &params);
-    gb_device_use_precision(device, GB_FP32);
-    char what[100];
-    snprintf(what, sizeof what, "%s, products of bfloat16: norm of the gradient's difference",
-             name);
-    trust(what, "products of floats", apart(m, &rounded, &whole), 8 * HALF_BOUND);
+    gradient rounded = gradient_in(device, m, &params, GB_BF16);
+    trust_rounded(m, name, "bfloat16", &rounded, &whole, 8 * HALF_BOUND);
     free(rounded.values);
     free(whole.values);
 }
