@@ -258,8 +258,9 @@ short_training() # BATCH STEPS COMMAND ARGUMENTS...
 }
 
 # Arithmetic a second of a short training: the first one that was counted, its batch made so small that a
-# step takes seconds at most, repeated for some seconds. Prints that, the seconds to start one, the most memory
-# that it took, and what is counted of it as the device's.
+# step takes seconds at most, repeated for some seconds. It counts when another went before it: kernels that
+# this machine has never run are compiled in their first step. Prints that, the seconds to start one, the most
+# memory that it took, and what is counted of it as the device's.
 measure_training()
 {
     set --
@@ -268,7 +269,7 @@ measure_training()
     batch=$(with_words 'fit = int(5e10 / value["flops"] * value["batch"])
         print fit < 1 ? 1 : fit < value["part"] ? fit : value["part"]')
     count_cost "$@" --batch "$batch" || return
-    flops=$(plan_number flops "$words") steps=1
+    flops=$(plan_number flops "$words") steps=1 warm=no
     while :; do
         made=$(short_training "$batch" "$steps" "$@") || return
         took=$(awk -v work="$(step_number work_s "$made")" -v build="$(step_number build_s "$made")" \
@@ -277,8 +278,13 @@ measure_training()
                 printf "%.6g %.3f %d\n", flops * steps / seconds, wall - seconds,
                     (seconds >= 5 || steps > 2000 ? 0 : 1 + steps * (seconds > .5 ? 6 / seconds : 12))
             }')
-        steps=${took##* }
-        [ "$steps" != 0 ] || break
+        if [ "${took##* }" != 0 ]; then
+            steps=${took##* } warm=no
+        elif [ "$warm" = no ]; then
+            steps=$((steps + 1)) warm=yes # as many again would be the step that is there
+        else
+            break
+        fi
     done
     peak=$(step_number peak_resident_bytes "$made")
     printf '%s %s %s\n' "${took% *}" "${peak:-0}" \

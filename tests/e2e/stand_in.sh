@@ -1,6 +1,7 @@
 #!/bin/sh
 # A stand-in for gabbro in tests of scripts. It logs its arguments in $WORK/log and prints a folder named by
-# them, or what it takes; it fails at the step $FAIL_AT.
+# them, or what it takes; it fails at the step $FAIL_AT. Where $COMPILES names a file, the first training after
+# it was removed takes 40 seconds more.
 [ "$1" = doctor ] || printf '%s\n' "$*" >>"$WORK/log"
 case "$1 $*" in
 *--cost*)
@@ -21,11 +22,18 @@ compare-devices)
     ;;
 *)
     folder=$WORK/$1-$(printf '%s' "$*" | cksum | tr -d ' ')
+    [ ! -e "$folder/run.json" ] || exec echo "$folder"
     mkdir -p "$folder/collection/qrels" && echo page >"$folder/page.html"
     printf 'header\n1\n2\n' >"$folder/collection/qrels/train.tsv"
     index=''
     case "$*" in bm25-run* | *--bm25*) index=' "index_bytes": 50000,' ;; esac
-    printf '{\n%s\n "steps": 12,\n "build_s": 1.0,\n "wall_s": 6.0,\n "work_s": 2.2,\n "peak_resident_bytes": 2e8\n}\n' "$index" >"$folder/run.json"
+    work_s=2.2
+    if [ "$1 $2" = "pretrain mlm" ] && [ -n "${COMPILES:-}" ] && [ ! -e "$COMPILES" ]; then
+        : >"$COMPILES"
+        work_s=42.2
+    fi
+    printf '{\n%s\n "steps": 12,\n "build_s": 1.0,\n "wall_s": 6.0,\n "work_s": %s,\n "peak_resident_bytes": 2e8\n}\n' \
+        "$index" "$work_s" >"$folder/run.json"
     echo "$folder"
     ;;
 esac
