@@ -89,9 +89,12 @@ count_steps() # TABLES
 
 step_done() # FOLDER COMMAND [OBJECTIVE]...
 {
-    kind=$2
+    kind=$2 done_folder=${1##*/} wall=$(step_number wall_s "$1")
     [ "$2" != pretrain ] || kind=$2-$3
-    printf '%s %s %s\n' "$kind" "$(step_number wall_s "$1")" "${1##*/}" >>"$jobs_dir/done"
+    shift
+    done_command=$*
+    done_command=$(printf '%s' "${done_command% --no-wait}" | cksum | tr ' ' -)
+    printf '%s %s %s %s\n' "$kind" "$wall" "$done_command" "$done_folder" >>"$jobs_dir/done"
 }
 
 # "37 of 861 steps, about 110 minutes left". Kinds of training that were not made yet count by their texts, as those
