@@ -224,6 +224,11 @@ gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs
  * embeddings). */
 gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle);
+/* The same of these rows alone [wanted->count, H], where nothing is dropped: the last layer
+ * computes nothing else behind its attention. The bits are those of the rows gathered from all
+ * states. */
+gb_tensor gb_bert_encode_rows(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
+                              const gb_rows_inputs *wanted);
 /* Vectors of texts from pooled states [texts, H]: projected where bert has a projector, of length 1
  * with `normalize`. */
 gb_tensor gb_sentence_vectors(gb_net *net, const gb_bert *bert, bool normalize, gb_tensor pooled);
@@ -393,7 +398,8 @@ bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, 
                const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
                uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status);
 
-/* Arithmetic of encoding rows of a table (NULL: the first `count`). */
+/* Arithmetic of encoding rows of a table (NULL: the first `count`), each to the state of its first
+ * token. */
 double gb_encode_flops(const gb_bert_config *config, const gb_table *tokens, const uint32_t *rows,
                        uint32_t count, uint32_t longest);
 

@@ -60,9 +60,8 @@ static bool build(measurement *m, gb_status *status)
     m->rows = gb_rows_declare(&net, most, m->most_rows);
     m->labels = gb_tape_input(m->tape, "labels", GB_U32, most, 1);
     m->weights = gb_tape_input(m->tape, "label weights", GB_F32, most, 1);
-    gb_tensor h = gb_bert_encode(&net, &m->bert, &m->in, 0, NULL);
-    m->loss =
-        gb_bert_mlm_loss(&net, &m->bert, gb_rows_gather(&net, h, &m->rows), m->labels, m->weights);
+    gb_tensor h = gb_bert_encode_rows(&net, &m->bert, &m->in, &m->rows);
+    m->loss = gb_bert_mlm_loss(&net, &m->bert, h, m->labels, m->weights);
     gb_tape_output(m->tape, m->loss);
     m->exec = gb_exec_create(m->state, m->tape, status);
     return m->exec != NULL;

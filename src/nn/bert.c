@@ -187,14 +187,25 @@ gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed
                       block->norm2_weight, block->norm2_bias);
 }
 
-gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                         gb_tensor x)
+/* wanted: rows whose states are asked for; NULL: all. */
+static gb_tensor block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                             gb_tensor x, const gb_rows_inputs *wanted)
 {
     uint32_t first = gb_tape_node_count(net->tape);
     gb_tensor a = layer_attend(net, block, in, x, GB_MASK_NONE, 0);
+    if (wanted) {
+        a = gb_rows_gather(net, a, wanted);
+        x = gb_rows_gather(net, x, wanted);
+    }
     x = layer_norm(net, layer_project(net, in, a, block->out_weight, block->out_bias, x),
                    block->norm1_weight, block->norm1_bias);
     return layer_end(net, first, layer_feed_forward(net, block, in, x));
+}
+
+gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                         gb_tensor x)
+{
+    return block_apply(net, block, in, x, NULL);
 }
 
 gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in)
@@ -215,6 +226,15 @@ gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_input
     }
     if (middle && middle_layer >= bert->config.layers)
         *middle = x;
+    return x;
+}
+
+gb_tensor gb_bert_encode_rows(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
+                              const gb_rows_inputs *wanted)
+{
+    gb_tensor x = gb_bert_embed(net, bert, in);
+    for (uint32_t l = 0; l < bert->config.layers; l++)
+        x = block_apply(net, &bert->blocks[l], in, x, l + 1 == bert->config.layers ? wanted : NULL);
     return x;
 }
 

@@ -80,9 +80,10 @@ double gb_encode_flops(const gb_bert_config *config, const gb_table *tokens, con
         size_t length;
         gb_table_row(tokens, rows ? rows[i] : i, &length);
         double n = length + 2 > longest ? longest : (double)length + 2;
-        flops += 2 * n * (4 * h * h + 2 * h * f) + 4 * n * n * h; /* a layer */
+        double layer = 2 * n * (4 * h * h + 2 * h * f) + 4 * n * n * h;
+        flops += config->layers * layer - 2 * (n - 1) * (h * h + 2 * h * f);
     }
-    return flops * config->layers;
+    return flops;
 }
 
 double gb_generate_flops(const gb_language_config *c, double prompt, double made)

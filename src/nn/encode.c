@@ -36,10 +36,12 @@ static bool build(encoder *e, const gb_params *params, gb_status *status)
         .tape = e->tape, .eps = (float)e->bert->config.layer_norm_eps, .longest = e->longest};
     uint32_t rows = BATCH_ROWS > e->longest ? BATCH_ROWS : gb_bucket_rows(e->longest);
     e->in = gb_packed_declare(&net, &e->bert->config, rows, BATCH_SEQUENCES);
-    gb_tensor h = gb_bert_encode(&net, e->bert, &e->in, 0, NULL);
     e->pooling = gb_pooling_declare(&net, e->how->pooling, BATCH_SEQUENCES, rows, e->longest);
-    e->vectors = gb_sentence_vectors(&net, e->bert, e->how->normalize,
-                                     gb_pooling_apply(&net, h, &e->pooling));
+    gb_tensor pooled =
+        e->pooling.mean
+            ? gb_pooling_apply(&net, gb_bert_encode(&net, e->bert, &e->in, 0, NULL), &e->pooling)
+            : gb_bert_encode_rows(&net, e->bert, &e->in, &e->pooling.cls);
+    e->vectors = gb_sentence_vectors(&net, e->bert, e->how->normalize, pooled);
     gb_tape_output(e->tape, e->vectors);
     e->exec = gb_exec_create(e->state, e->tape, status);
     return e->exec != NULL;

@@ -61,9 +61,8 @@ static bool program_build(const simlm *s, program *p, gb_status *status)
         .tape = p->tape, .eps = (float)s->bert.config.layer_norm_eps, .longest = params->longest};
     p->in = gb_packed_declare(&net, &s->bert.config, p->rows, params->batch);
     p->masked = gb_rows_declare(&net, p->draws, p->rows);
-    gb_tensor h = gb_bert_encode(&net, &s->bert, &p->in, 0, NULL);
-    p->drawn =
-        gb_bert_mlm_sample(&net, &s->bert, gb_rows_gather(&net, h, &p->masked), p->in.sequences);
+    gb_tensor h = gb_bert_encode_rows(&net, &s->bert, &p->in, &p->masked);
+    p->drawn = gb_bert_mlm_sample(&net, &s->bert, h, p->in.sequences);
     gb_tape_output(p->tape, p->drawn);
     p->exec = gb_exec_create(s->state, p->tape, status);
     return p->exec != NULL;
