@@ -89,12 +89,12 @@ count_steps() # TABLES
 
 step_done() # FOLDER COMMAND [OBJECTIVE]...
 {
-    kind=$2 done_folder=${1##*/} wall=$(step_number wall_s "$1")
-    [ "$2" != pretrain ] || kind=$2-$3
+    done_folder=$1
     shift
-    done_command=$*
-    done_command=$(printf '%s' "${done_command% --no-wait}" | cksum | tr ' ' -)
-    printf '%s %s %s %s\n' "$kind" "$wall" "$done_command" "$done_folder" >>"$jobs_dir/done"
+    kind=$1
+    [ "$1" != pretrain ] || kind=$1-$2
+    printf '%s %s %s %s\n' "$kind" "$(step_number wall_s "$done_folder")" "$(printf '%s' "$*" | checksum)" \
+        "${done_folder##*/}" >>"$jobs_dir/done"
 }
 
 # "37 of 861 steps, about 110 minutes left". Kinds of training that were not made yet count by their texts, as those
@@ -139,10 +139,12 @@ run_step() # COMMAND ARGUMENTS...
     started=$(date +%s) code=0 all_cores=no
     # Where nobody else has a step. Asked before this one is noted below.
     [ "$jobs" = 1 ] || ls "$jobs_dir"/process.* >/dev/null 2>&1 || all_cores=yes
+    no_wait=''
+    [ "$dry_run" != ahead ] || no_wait=--no-wait # what another makes can be had later
     # shellcheck disable=SC2086 # flags are words
     (
         [ $all_cores = no ] || LP_NUM_THREADS=$lone_threads
-        exec "$gabbro" "$@" $step_flags
+        exec "$gabbro" "$@" $no_wait $step_flags
     ) >"$jobs_dir/folder.$worker" &
     echo $! >"$jobs_dir/process.$worker"
     wait $! || code=$?
@@ -163,7 +165,7 @@ step_ahead() # WHAT COMMAND ARGUMENTS...
         return
         ;;
     esac
-    run_step "$@" --no-wait 2>"$jobs_dir/said.$worker"
+    run_step "$@" 2>"$jobs_dir/said.$worker"
     case $code in
     0)
         # Progress of several steps would mix.

@@ -112,6 +112,12 @@ settings_json()
 
 # ---- running --------------------------------------------------------------------------------------
 
+# Of what it reads, in one word.
+checksum()
+{
+    cksum | tr ' ' -
+}
+
 # step WHAT COMMAND...: run `gabbro COMMAND...`, print the step's folder.
 step()
 {
@@ -132,7 +138,7 @@ step()
         ;;
     count)
         printf '%s\n' "$*" >&3
-        printf '<%s>\n' "$(printf '%s' "$*" | cksum | tr ' ' -)"
+        printf '<%s>\n' "$(printf '%s' "$*" | checksum)"
         return
         ;;
     yes)
@@ -597,7 +603,7 @@ results_begin()
         share_options=$spread$share_options # of either, results know the shares alone
         seeds=42 only_rows='' step_flags='' spread='' share_options=${share_options:+--shares $shares}
         run_script yes
-    ) | sed "s|$data_pattern||g" | cksum | tr ' ' -)
+    ) | sed "s|$data_pattern||g" | checksum)
     [ "$dry_run" = no ] || return 0
     results_rows=''
     results_draft=$out/.results.$$

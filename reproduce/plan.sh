@@ -115,7 +115,7 @@ plan_sizes() # COLLECTION
 # needs on the device, in memory, and on the disk until it ends.
 plan_step() # COMMAND ARGUMENTS...
 {
-    plan_name=$plan_dir/steps/$1-$(printf '%s' "$*" | cksum | tr ' ' -)
+    plan_name=$plan_dir/steps/$1-$(printf '%s' "$*" | checksum)
     [ -e "$plan_name" ] || {
         case "$1 $2" in
         'pretrain none' | 'evaluate --bm25') plan_host "$@" ;;
@@ -138,7 +138,7 @@ note_cost() # KIND NUMBERS...
 count_cost() # COMMAND ARGUMENTS...
 {
     kind=$plan_dir/kinds/$(printf '%s' "$*" |
-        sed 's/ --\(init\|model\|negatives\|seed\|learning-rate\) [^ ]*//g' | cksum | tr ' ' -)
+        sed 's/ --\(init\|model\|negatives\|seed\|learning-rate\) [^ ]*//g' | checksum)
     if [ ! -e "$kind" ]; then
         "$gabbro" "$@" --cost --quiet >"$kind.$job" || return
         mv "$kind.$job" "$kind"

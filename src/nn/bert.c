@@ -215,27 +215,32 @@ gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs
     return drop(net, layer_norm(net, x, bert->norm_weight, bert->norm_bias), in);
 }
 
+/* wanted: rows of the last layer that are asked for; NULL: all. */
+static gb_tensor encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
+                        uint32_t middle_layer, gb_tensor *middle, const gb_rows_inputs *wanted)
+{
+    uint32_t layers = bert->config.layers;
+    gb_tensor x = gb_bert_embed(net, bert, in);
+    for (uint32_t l = 0; l < layers; l++) {
+        if (middle && l == middle_layer)
+            *middle = x;
+        x = block_apply(net, &bert->blocks[l], in, x, l + 1 == layers ? wanted : NULL);
+    }
+    if (middle && middle_layer >= layers)
+        *middle = x;
+    return x;
+}
+
 gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle)
 {
-    gb_tensor x = gb_bert_embed(net, bert, in);
-    for (uint32_t l = 0; l < bert->config.layers; l++) {
-        if (middle && l == middle_layer)
-            *middle = x;
-        x = gb_block_apply(net, &bert->blocks[l], in, x);
-    }
-    if (middle && middle_layer >= bert->config.layers)
-        *middle = x;
-    return x;
+    return encode(net, bert, in, middle_layer, middle, NULL);
 }
 
 gb_tensor gb_bert_encode_rows(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
                               const gb_rows_inputs *wanted)
 {
-    gb_tensor x = gb_bert_embed(net, bert, in);
-    for (uint32_t l = 0; l < bert->config.layers; l++)
-        x = block_apply(net, &bert->blocks[l], in, x, l + 1 == bert->config.layers ? wanted : NULL);
-    return x;
+    return encode(net, bert, in, 0, NULL, wanted);
 }
 
 #define CHUNK_LOGITS (16u << 20)

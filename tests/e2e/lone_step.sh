@@ -17,7 +17,7 @@ echo "${LP_NUM_THREADS:-unset}"
 END
 chmod +x "$WORK/gabbro"
 # shellcheck disable=SC2034 # read by run_step
-jobs_dir=$WORK worker=0 step_flags='' jobs=2 lone_threads=6 LP_NUM_THREADS=3
+jobs_dir=$WORK worker=0 dry_run=no step_flags='' jobs=2 lone_threads=6 LP_NUM_THREADS=3
 gabbro=$WORK/gabbro
 export LP_NUM_THREADS
 : >"$WORK/done"
