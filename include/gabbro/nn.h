@@ -39,17 +39,6 @@ bool gb_packed_part(const gb_packed *whole, uint32_t first, uint32_t count, gb_p
  * power of two, so that few buckets serve all batches. */
 uint32_t gb_bucket_rows(uint32_t rows);
 
-/* The inputs of one packed batch on a tape. */
-typedef struct gb_packed_inputs {
-    gb_tensor ids;        /* u32 [1, rows] */
-    gb_tensor positions;  /* u32 [1, rows] */
-    gb_tensor sequences;  /* see gb_sequences_input; those behind count are padding */
-    gb_order by_id;       /* rows of each vocabulary entry */
-    gb_order by_position; /* rows of each position */
-    uint32_t rows;        /* of the bucket */
-    uint32_t count;       /* sequences without the padding one */
-} gb_packed_inputs;
-
 /* Rows of a batch picked by the host, e.g. the labelled ones. */
 typedef struct gb_rows_inputs {
     gb_tensor index;   /* u32 [1, count]: row of the batch, or GB_NO_ROW */
@@ -57,6 +46,18 @@ typedef struct gb_rows_inputs {
     uint32_t count;    /* rows picked at most */
     uint32_t rows;     /* rows of the batch */
 } gb_rows_inputs;
+
+/* The inputs of one packed batch on a tape. */
+typedef struct gb_packed_inputs {
+    gb_tensor ids;        /* u32 [1, rows] */
+    gb_tensor positions;  /* u32 [1, rows] */
+    gb_tensor sequences;  /* see gb_sequences_input; those behind count are padding */
+    gb_order by_id;       /* rows of each vocabulary entry */
+    gb_order by_position; /* rows of each position */
+    gb_rows_inputs read;  /* rows whose last states are read; count 0: all, see gb_read_rows */
+    uint32_t rows;        /* of the bucket */
+    uint32_t count;       /* sequences without the padding one */
+} gb_packed_inputs;
 
 /* ---- building a model on a tape
  * --------------------------------------------------------------------- */
@@ -93,6 +94,26 @@ bool gb_rows_fill_at(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *pi
 /* Rows [first, first + count of in). */
 bool gb_rows_fill_range(gb_exec *exec, const gb_rows_inputs *in, uint32_t first, gb_status *status);
 gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in);
+
+/* Rows of a batch whose last states something reads, ascending. Even and odd rows take turns, with
+ * one more row where two of a kind would meet: the cpu kernel adds up even and odd rows apart for
+ * the gradient of a bias, so leaving out rows that have none changes no bit. Zero-initialise. */
+typedef struct gb_read_rows {
+    uint32_t *rows;  /* [count] */
+    uint32_t count;  /* rows */
+    size_t capacity; /* of the array */
+} gb_read_rows;
+void gb_read_rows_free(gb_read_rows *list);
+/* The rows of two ascending lists. */
+bool gb_read_rows_list(gb_read_rows *list, const uint32_t *a, uint32_t a_count, const uint32_t *b,
+                       uint32_t b_count, gb_status *status);
+/* What is declared for a list in a batch of `rows`: its bucket, or all rows where few are left out.
+ */
+uint32_t gb_read_rows_bucket(const gb_read_rows *list, uint32_t rows);
+/* Declare in->read; nothing where the bucket is all rows. */
+void gb_read_rows_declare(gb_net *net, gb_packed_inputs *in, uint32_t bucket);
+bool gb_read_rows_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_read_rows *list,
+                       gb_status *status);
 
 /* What makes one vector of each text of a batch. */
 typedef struct gb_pooling_inputs {
@@ -140,6 +161,10 @@ bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_confi
 /* Post-norm layer of BERT: x = LN(x + Attention(x)); x = LN(x + FFN(x)). */
 gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                          gb_tensor x);
+/* The same as the last layer: in->read alone is computed behind the attention where it is declared,
+ * and other rows mean nothing. */
+gb_tensor gb_block_apply_last(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                              gb_tensor x);
 /* Pre-norm layer of GPT-2 with a causal mask; window 0: all earlier tokens, else the last `window`
  * tokens, itself among them, and always token 0. */
 gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
@@ -220,8 +245,8 @@ bool gb_bert_start_projector(const gb_folder *folder, const gb_params *params, c
 void gb_bert_free(gb_bert *bert);
 /* Embeddings: LN(word + position + type), then dropout. */
 gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in);
-/* Last layer's states. middle (may be NULL) gets the output of layer `middle_layer` (0: the
- * embeddings). */
+/* Last layer's states, where in->read is declared of those rows alone. middle (may be NULL) gets
+ * the output of layer `middle_layer` (0: the embeddings). */
 gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle);
 /* The same of these rows alone [wanted->count, H], where nothing is dropped: the last layer

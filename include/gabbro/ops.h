@@ -128,6 +128,8 @@ gb_tensor gb_gather_rows(gb_tape *tape, gb_tensor x, gb_tensor index, gb_tensor 
 /* y[n] = pick[n] is a row of b ? b[pick[n]] : a[n]. pick u32 [1, rows of a], inverse u32 [1, rows
  * of b]. Puts the [CLS] vectors into slot 0 of a decoder's input. */
 gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse);
+/* y[n] = a[n] + (pick[n] is a row of b ? b[pick[n]] : 0), with pick and inverse as above. */
+gb_tensor gb_add_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse);
 /* y[r] = table[index[r]] (+ addend[r]): rows may be taken any number of times; table and addend may
  * be parameters or activations, addend GB_NO_TENSOR. index u32 [1,R] (GB_NO_ROW: zero); by_index
  * lists the r of each row of the table (gb_fill_order of index). */

@@ -13,6 +13,7 @@ typedef struct finetune {
     gb_epochs order;            /* of the queries */
     gb_packed packed;           /* queries, then passages */
     gb_packed part;             /* some of them */
+    gb_read_rows read;          /* first rows of what runs now */
     bool in_part;               /* they run now, not the whole batch */
     uint32_t *pool;             /* scratch: a shuffled pool */
     size_t pool_capacity;
@@ -75,6 +76,26 @@ static bool add_passages(finetune *f, const gb_training_query *q, uint32_t epoch
     return true;
 }
 
+/* Rows, and those that are read of the last states: the first of each text where vectors are made
+ * of them. */
+static bool size_of(finetune *f, const gb_packed *texts, gb_shape *shape, gb_status *status)
+{
+    uint32_t rows = shape->size[0] = shape->size[1] = gb_bucket_rows(texts->rows);
+    if (f->params.pooling == GB_POOLING_MEAN)
+        return true;
+    bool ok = gb_read_rows_list(&f->read, texts->starts, texts->count, NULL, 0, status);
+    shape->size[1] = gb_read_rows_bucket(&f->read, rows);
+    return ok;
+}
+
+static gb_packed_inputs declare(const finetune *f, gb_net *net, const gb_shape *shape,
+                                uint32_t texts)
+{
+    gb_packed_inputs in = gb_packed_declare(net, &f->bert->config, shape->size[0], texts);
+    gb_read_rows_declare(net, &in, shape->size[1]);
+    return in;
+}
+
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     finetune *f = self;
@@ -90,9 +111,8 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         if (!add_passages(f, q, epoch, status))
             return false;
     }
-    shape->size[0] = gb_bucket_rows(f->packed.rows);
     f->in_part = false;
-    return true;
+    return size_of(f, &f->packed, shape, status);
 }
 
 /* ---- parts: texts, queries and passages alike ---- */
@@ -109,9 +129,8 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
     finetune *f = self;
     if (!gb_packed_part(&f->packed, first, texts, &f->part, status))
         return false;
-    shape->size[0] = gb_bucket_rows(f->part.rows);
     f->in_part = true;
-    return true;
+    return size_of(f, &f->part, shape, status);
 }
 
 /* ---- the program ---- */
@@ -134,7 +153,7 @@ static gb_tensor loss_of(const finetune *f, gb_net *net, const graph *g, gb_tens
 static void build_part(const finetune *f, gb_net *net, const gb_shape *shape, graph *g,
                        gb_tensor losses[GB_MAX_LOSSES])
 {
-    g->in = gb_packed_declare(net, &f->bert->config, shape->size[0], shape->texts);
+    g->in = declare(f, net, shape, shape->texts);
     g->queries =
         gb_pooling_declare(net, f->params.pooling, shape->texts, shape->size[0], longest_text(f));
     gb_tensor h = gb_bert_encode(net, f->bert, &g->in, 0, NULL);
@@ -169,7 +188,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
         build_part(f, net, shape, g, losses);
         return;
     }
-    g->in = gb_packed_declare(net, &f->bert->config, shape->size[0], queries + passages);
+    g->in = declare(f, net, shape, queries + passages);
     uint32_t rows = shape->size[0], longest = longest_text(f);
     g->queries = gb_pooling_declare(net, f->params.pooling, queries, rows, longest);
     g->passages = gb_pooling_declare(net, f->params.pooling, passages, rows, longest);
@@ -210,7 +229,8 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     const graph *g = graph_;
     const gb_packed *texts = f->in_part ? &f->part : &f->packed;
     uint32_t queries = f->params.batch;
-    if (!gb_packed_fill(exec, &g->in, texts, &f->bert->config, f->params.seed, step, status))
+    if (!gb_packed_fill(exec, &g->in, texts, &f->bert->config, f->params.seed, step, status) ||
+        !gb_read_rows_fill(exec, &g->in, &f->read, status))
         return false;
     if (f->in_part)
         return gb_pooling_fill(exec, &g->queries, texts->starts, texts->count, status);
@@ -257,6 +277,7 @@ void gb_finetune_destroy(void *self)
         return;
     gb_packed_free(&f->packed);
     gb_packed_free(&f->part);
+    gb_read_rows_free(&f->read);
     gb_epochs_free(&f->order);
     free(f->pool);
     free(f);

@@ -178,34 +178,67 @@ gb_tensor layer_end(gb_net *net, uint32_t first, gb_tensor x)
     return x;
 }
 
-gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                             gb_tensor x)
+/* Rows of x that are read, all of them without `read`. */
+static gb_tensor pick(gb_net *net, gb_tensor x, const gb_rows_inputs *read)
 {
-    gb_tensor up = gb_linear(net->tape, x, p(net, block->up_weight), p(net, block->up_bias), true,
-                             GB_NO_TENSOR);
-    return layer_norm(net, layer_project(net, in, up, block->down_weight, block->down_bias, x),
+    return read ? gb_rows_gather(net, x, read) : x;
+}
+
+/* layer_project of such rows, added to all rows: layer norms and dropout see the whole batch, so
+ * that the sums of their gradients and what is dropped are those without `read`. */
+static gb_tensor project(gb_net *net, const gb_packed_inputs *in, const gb_rows_inputs *read,
+                         gb_tensor x, uint32_t weight, uint32_t bias, gb_tensor residual)
+{
+    if (!read)
+        return layer_project(net, in, x, weight, bias, residual);
+    gb_tensor y = gb_linear(net->tape, x, p(net, weight), p(net, bias), false, GB_NO_TENSOR);
+    if (net->dropout <= 0)
+        return gb_add_rows(net->tape, residual, y, read->inverse, read->index);
+    return layer_add(net, in, gb_gather_rows(net->tape, y, read->inverse, read->index), residual);
+}
+
+static gb_tensor feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                              const gb_rows_inputs *read, gb_tensor x)
+{
+    gb_tensor up = gb_linear(net->tape, pick(net, x, read), p(net, block->up_weight),
+                             p(net, block->up_bias), true, GB_NO_TENSOR);
+    return layer_norm(net, project(net, in, read, up, block->down_weight, block->down_bias, x),
                       block->norm2_weight, block->norm2_bias);
 }
 
-/* wanted: rows whose states are asked for; NULL: all. */
+gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                             gb_tensor x)
+{
+    return feed_forward(net, block, in, NULL, x);
+}
+
+/* What follows on attention a over x. */
+static gb_tensor block_rest(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                            const gb_rows_inputs *read, gb_tensor a, gb_tensor x)
+{
+    x = project(net, in, read, pick(net, a, read), block->out_weight, block->out_bias, x);
+    x = layer_norm(net, x, block->norm1_weight, block->norm1_bias);
+    return feed_forward(net, block, in, read, x);
+}
+
 static gb_tensor block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                             gb_tensor x, const gb_rows_inputs *wanted)
+                             const gb_rows_inputs *read, gb_tensor x)
 {
     uint32_t first = gb_tape_node_count(net->tape);
     gb_tensor a = layer_attend(net, block, in, x, GB_MASK_NONE, 0);
-    if (wanted) {
-        a = gb_rows_gather(net, a, wanted);
-        x = gb_rows_gather(net, x, wanted);
-    }
-    x = layer_norm(net, layer_project(net, in, a, block->out_weight, block->out_bias, x),
-                   block->norm1_weight, block->norm1_bias);
-    return layer_end(net, first, layer_feed_forward(net, block, in, x));
+    return layer_end(net, first, block_rest(net, block, in, read, a, x));
 }
 
 gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                          gb_tensor x)
 {
-    return block_apply(net, block, in, x, NULL);
+    return block_apply(net, block, in, NULL, x);
+}
+
+gb_tensor gb_block_apply_last(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+                              gb_tensor x)
+{
+    return block_apply(net, block, in, in->read.count ? &in->read : NULL, x);
 }
 
 gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in)
@@ -215,32 +248,38 @@ gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs
     return drop(net, layer_norm(net, x, bert->norm_weight, bert->norm_bias), in);
 }
 
-/* wanted: rows of the last layer that are asked for; NULL: all. */
-static gb_tensor encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
-                        uint32_t middle_layer, gb_tensor *middle, const gb_rows_inputs *wanted)
+/* Input of the last layer; middle as in gb_bert_encode, if it is not behind it. */
+static gb_tensor encode_before_last(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
+                                    uint32_t middle_layer, gb_tensor *middle)
 {
-    uint32_t layers = bert->config.layers;
     gb_tensor x = gb_bert_embed(net, bert, in);
-    for (uint32_t l = 0; l < layers; l++) {
+    for (uint32_t l = 0; l < bert->config.layers; l++) {
         if (middle && l == middle_layer)
             *middle = x;
-        x = block_apply(net, &bert->blocks[l], in, x, l + 1 == layers ? wanted : NULL);
+        if (l + 1 < bert->config.layers)
+            x = gb_block_apply(net, &bert->blocks[l], in, x);
     }
-    if (middle && middle_layer >= layers)
-        *middle = x;
     return x;
 }
 
 gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle)
 {
-    return encode(net, bert, in, middle_layer, middle, NULL);
+    const gb_block *last = &bert->blocks[bert->config.layers - 1];
+    gb_tensor x = encode_before_last(net, bert, in, middle_layer, middle);
+    if (middle && middle_layer >= bert->config.layers) /* all of it is read */
+        return *middle = gb_block_apply(net, last, in, x);
+    return gb_block_apply_last(net, last, in, x);
 }
 
 gb_tensor gb_bert_encode_rows(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
                               const gb_rows_inputs *wanted)
 {
-    return encode(net, bert, in, 0, NULL, wanted);
+    const gb_block *last = &bert->blocks[bert->config.layers - 1];
+    gb_tensor x = encode_before_last(net, bert, in, 0, NULL);
+    gb_tensor a = layer_attend(net, last, in, x, GB_MASK_NONE, 0);
+    return block_rest(net, last, in, NULL, gb_rows_gather(net, a, wanted),
+                      gb_rows_gather(net, x, wanted));
 }
 
 #define CHUNK_LOGITS (16u << 20)

@@ -96,7 +96,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     bow *b = self;
     graph *g = graph_;
     uint32_t batch = texts_of(shape, b->params.batch);
-    g->in = gb_packed_declare(net, &b->bert->config, shape->size[0], batch);
+    g->in = texts_declare(net, b->bert, shape, batch);
     g->labels = labelled_declare(net, shape->size[1], shape->size[0], 0);
     g->cls = gb_rows_declare(net, batch, shape->size[0]);
     g->sets = gb_tape_input(net->tape, "sets of ids", GB_U32, batch, b->words);
@@ -121,7 +121,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     bow *b = self;
     const graph *g = graph_;
     const gb_packed *texts = b->now.packed;
-    if (!gb_packed_fill(exec, &g->in, texts, &b->bert->config, b->params.seed, step, status) ||
+    if (!texts_fill(exec, &g->in, &b->now, b->bert, b->params.seed, step, status) ||
         !labelled_fill(exec, &g->labels, b->now.labelled, NULL, status) ||
         !gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status))
         return false;

@@ -77,7 +77,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     cocondenser *c = self;
     graph *g = graph_;
     uint32_t texts = 2 * texts_of(shape, c->params.batch), rows = shape->size[0];
-    g->in = gb_packed_declare(net, &c->bert->config, rows, texts);
+    g->in = texts_declare(net, c->bert, shape, texts);
     g->cls = gb_rows_declare(net, texts, rows);
     g->labels = labelled_declare(net, shape->size[1], rows, rows);
     if (!shape->texts)
@@ -136,7 +136,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     cocondenser *c = self;
     const graph *g = graph_;
     const gb_packed *texts = c->now.packed;
-    return gb_packed_fill(exec, &g->in, texts, &c->bert->config, c->params.seed, step, status) &&
+    return texts_fill(exec, &g->in, &c->now, c->bert, c->params.seed, step, status) &&
            gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status) &&
            labelled_fill(exec, &g->labels, c->now.labelled, c->now.labelled, status) &&
            (texts != &c->packed || fill_compare(self, exec, graph_, status));

@@ -334,21 +334,36 @@ bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows
 
 /* ---- parts of a batch ---- */
 
-void texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled)
+static bool list_read(texts_now *now, gb_shape *shape, gb_status *status)
+{
+    const labelled_rows *labelled = now->labelled;
+    uint32_t rows = shape->size[SHAPE_READ] = gb_bucket_rows(now->packed->rows);
+    if (now->all_read)
+        return true;
+    bool ok =
+        gb_read_rows_list(&now->read, now->packed->starts, now->packed->count,
+                          labelled ? labelled->rows : NULL, labelled ? labelled->count : 0, status);
+    shape->size[SHAPE_READ] = gb_read_rows_bucket(&now->read, rows);
+    return ok;
+}
+
+bool texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
+                 gb_shape *shape, gb_status *status)
 {
     now->packed = packed;
     now->labelled = labelled;
     now->first = 0;
+    return list_read(now, shape, status);
 }
 
 bool texts_drawn(texts_now *now, const gb_packed *packed, labelled_rows *labelled, uint32_t heads,
                  gb_shape *shape, gb_status *status)
 {
-    texts_whole(now, packed, labelled);
-    shape->size[0] = gb_bucket_rows(packed->rows);
+    shape->size[SHAPE_ROWS] = gb_bucket_rows(packed->rows);
     if (labelled)
-        shape->size[1] = gb_bucket_rows(heads * packed->labelled);
-    return !labelled || labelled_rows_of(labelled, packed, status);
+        shape->size[SHAPE_LABELLED] = gb_bucket_rows(heads * packed->labelled);
+    return (!labelled || labelled_rows_of(labelled, packed, status)) &&
+           texts_whole(now, packed, labelled, shape, status);
 }
 
 /* First of the rows in order that is not before `row`. */
@@ -386,16 +401,32 @@ bool texts_part(texts_now *now, const gb_packed *packed, const labelled_rows *la
     if (!gb_packed_part(packed, first, count, &now->part, status) ||
         (labelled && !labelled_part(now, labelled, status)))
         return false;
-    shape->size[0] = gb_bucket_rows(now->packed->rows);
+    shape->size[SHAPE_ROWS] = gb_bucket_rows(now->packed->rows);
     if (labelled)
-        shape->size[1] = gb_bucket_rows(heads * now->labelled->count);
-    return true;
+        shape->size[SHAPE_LABELLED] = gb_bucket_rows(heads * now->labelled->count);
+    return list_read(now, shape, status);
 }
 
 void texts_free(texts_now *now)
 {
     gb_packed_free(&now->part);
     labelled_rows_free(&now->part_labelled);
+    gb_read_rows_free(&now->read);
+}
+
+gb_packed_inputs texts_declare(gb_net *net, const gb_bert *bert, const gb_shape *shape,
+                               uint32_t texts)
+{
+    gb_packed_inputs in = gb_packed_declare(net, &bert->config, shape->size[SHAPE_ROWS], texts);
+    gb_read_rows_declare(net, &in, shape->size[SHAPE_READ]);
+    return in;
+}
+
+bool texts_fill(gb_exec *exec, const gb_packed_inputs *in, const texts_now *now,
+                const gb_bert *bert, uint64_t seed, uint32_t step, gb_status *status)
+{
+    return gb_packed_fill(exec, in, now->packed, &bert->config, seed, step, status) &&
+           gb_read_rows_fill(exec, in, &now->read, status);
 }
 
 uint32_t texts_of(const gb_shape *shape, uint32_t batch)

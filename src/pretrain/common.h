@@ -108,17 +108,24 @@ bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows
 
 /* ---- parts of a batch, see gb_cut ---- */
 
+/* Sizes of a shape: rows, rows with labels, and last rows that are read. */
+enum { SHAPE_ROWS = 0, SHAPE_LABELLED = 1, SHAPE_READ = GB_SHAPE_SIZES - 1 };
+
 /* The texts that run now: all that were drawn, or a part of them. Zero-initialise. */
 typedef struct texts_now {
     const gb_packed *packed;       /* texts */
     const labelled_rows *labelled; /* their rows with labels, or NULL */
+    gb_read_rows read;             /* those and first rows: their last states are read */
+    bool all_read;                 /* the last states of all rows are */
     gb_packed part;                /* a copy of some */
     labelled_rows part_labelled;   /* their rows with labels */
     uint32_t first;                /* text of the whole batch that is the first one here */
 } texts_now;
-void texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled);
+/* All of a batch: shape gets the bucket of the rows that are read. */
+bool texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
+                 gb_shape *shape, gb_status *status);
 /* All of a batch that was just drawn, its masked rows listed in `labelled` (NULL: none are). shape
- * gets the buckets of its rows and of `heads` times its labelled rows. */
+ * gets the buckets of its rows, of those that are read and of `heads` times its labelled rows. */
 bool texts_drawn(texts_now *now, const gb_packed *packed, labelled_rows *labelled, uint32_t heads,
                  gb_shape *shape, gb_status *status);
 /* Sequences [first, first + count) of the batch; labelled may be NULL. shape as
@@ -126,6 +133,11 @@ bool texts_drawn(texts_now *now, const gb_packed *packed, labelled_rows *labelle
 bool texts_part(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
                 uint32_t first, uint32_t count, uint32_t heads, gb_shape *shape, gb_status *status);
 void texts_free(texts_now *now);
+/* Declare the texts; of the last states only first rows and rows with labels are read. */
+gb_packed_inputs texts_declare(gb_net *net, const gb_bert *bert, const gb_shape *shape,
+                               uint32_t texts);
+bool texts_fill(gb_exec *exec, const gb_packed_inputs *in, const texts_now *now,
+                const gb_bert *bert, uint64_t seed, uint32_t step, gb_status *status);
 /* Texts that a program is built for: of a part, or all of the batch. */
 uint32_t texts_of(const gb_shape *shape, uint32_t batch);
 

@@ -36,7 +36,8 @@ void condenser_head_apply(gb_net *net, const condenser_head *head, const gb_bert
     *cls = gb_rows_gather(net, *h, cls_rows);
     *x = gb_merge_rows(net->tape, middle, *cls, cls_rows->inverse, cls_rows->index);
     for (uint32_t l = 0; l < head->count; l++)
-        *x = gb_block_apply(net, &head->layers[l], in, *x);
+        *x = l + 1 < head->count ? gb_block_apply(net, &head->layers[l], in, *x)
+                                 : gb_block_apply_last(net, &head->layers[l], in, *x);
 }
 
 /* ---- the objective ---- */
@@ -91,7 +92,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     condenser *c = self;
     graph *g = graph_;
     uint32_t batch = texts_of(shape, c->params.batch), rows = shape->size[0];
-    g->in = gb_packed_declare(net, &c->bert->config, rows, batch);
+    g->in = texts_declare(net, c->bert, shape, batch);
     g->cls = gb_rows_declare(net, batch, rows);
     g->labels = labelled_declare(net, shape->size[1], rows, rows);
     gb_tensor h, cls, x;
@@ -104,7 +105,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     condenser *c = self;
     const graph *g = graph_;
     const gb_packed *texts = c->now.packed;
-    return gb_packed_fill(exec, &g->in, texts, &c->bert->config, c->params.seed, step, status) &&
+    return texts_fill(exec, &g->in, &c->now, c->bert, c->params.seed, step, status) &&
            gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status) &&
            labelled_fill(exec, &g->labels, c->now.labelled, c->now.labelled, status);
 }

@@ -39,7 +39,7 @@ void masked_part_build(gb_net *net, const gb_bert *bert, const gb_shape *shape,
                        gb_tensor losses[GB_MAX_LOSSES])
 {
     uint32_t texts = shape->texts, rows = shape->size[0];
-    *in = gb_packed_declare(net, &bert->config, rows, texts);
+    *in = texts_declare(net, bert, shape, texts);
     *labels = labelled_declare(net, shape->size[1], rows, 0);
     *first = gb_rows_declare(net, texts, rows);
     gb_tensor h = gb_bert_encode(net, bert, in, 0, NULL);

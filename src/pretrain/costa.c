@@ -325,6 +325,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     c->params = *params;
     c->data = *data;
     c->bert = bert;
+    c->now.all_read = true; /* by spans */
     for (uint32_t level = 0; level < LEVELS; level++)
         c->levels += params->granularities >> level & 1;
     bool ok = (c->levels && params->spans) ||

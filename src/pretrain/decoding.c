@@ -130,13 +130,24 @@ const decoder_kind decoder_causal = {
 
 /* ---- the task ---- */
 
-void decoding_whole(decoding *d, gb_shape *shape)
+/* The encoder's rows, the decoder's, rows with a loss of both, and the encoder's that are read. */
+static void size_of(const decoding *d, uint32_t read, gb_shape *shape)
 {
-    shape->size[0] = gb_bucket_rows(d->passages.rows);
-    shape->size[1] = gb_bucket_rows(d->contexts.rows);
-    shape->size[2] = gb_bucket_rows(d->masked.count + d->targets.count);
-    texts_whole(&d->now[0], &d->passages, &d->masked);
-    texts_whole(&d->now[1], &d->contexts, &d->targets);
+    const texts_now *now = d->now;
+    shape->size[0] = gb_bucket_rows(now[0].packed->rows);
+    shape->size[1] = gb_bucket_rows(now[1].packed->rows);
+    shape->size[2] = gb_bucket_rows(now[0].labelled->count + now[1].labelled->count);
+    shape->size[SHAPE_READ] = read;
+}
+
+bool decoding_whole(decoding *d, gb_shape *shape, gb_status *status)
+{
+    gb_shape of[2] = {0};
+    if (!texts_whole(&d->now[0], &d->passages, &d->masked, &of[0], status) ||
+        !texts_whole(&d->now[1], &d->contexts, &d->targets, &of[1], status))
+        return false;
+    size_of(d, of[0].size[SHAPE_READ], shape);
+    return true;
 }
 
 static uint32_t count(const void *self)
@@ -148,12 +159,11 @@ static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shap
                       gb_status *status)
 {
     decoding *d = self;
-    if (!texts_part(&d->now[0], &d->passages, &d->masked, first, texts, 1, shape, status) ||
-        !texts_part(&d->now[1], &d->contexts, &d->targets, first, texts, 1, shape, status))
+    gb_shape of[2] = {0};
+    if (!texts_part(&d->now[0], &d->passages, &d->masked, first, texts, 1, &of[0], status) ||
+        !texts_part(&d->now[1], &d->contexts, &d->targets, first, texts, 1, &of[1], status))
         return false;
-    shape->size[0] = gb_bucket_rows(d->now[0].packed->rows);
-    shape->size[1] = gb_bucket_rows(d->now[1].packed->rows);
-    shape->size[2] = gb_bucket_rows(d->now[0].labelled->count + d->now[1].labelled->count);
+    size_of(d, of[0].size[SHAPE_READ], shape);
     return true;
 }
 
@@ -173,8 +183,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     }
     if (!labelled_rows_of(&d->masked, &d->passages, status) || !d->decoder->find_targets(d, status))
         return false;
-    decoding_whole(d, shape);
-    return true;
+    return decoding_whole(d, shape, status);
 }
 
 static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
@@ -184,7 +193,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     decoding_graph *g = graph_;
     uint32_t batch = texts_of(shape, d->params.batch), rows = shape->size[0];
     uint32_t context_rows = shape->size[1];
-    g->in = gb_packed_declare(net, &d->bert->config, rows, batch);
+    g->in = texts_declare(net, d->bert, shape, batch);
     g->context = gb_packed_declare(net, &d->bert->config, context_rows, batch);
     g->cls = gb_rows_declare(net, batch, rows);
     g->slot = gb_rows_declare(net, batch, context_rows);
@@ -200,7 +209,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     const decoding_graph *g = graph_;
     const gb_bert_config *config = &d->bert->config;
     const gb_packed *passages = d->now[0].packed, *contexts = d->now[1].packed;
-    return gb_packed_fill(exec, &g->in, passages, config, d->params.seed, step, status) &&
+    return texts_fill(exec, &g->in, &d->now[0], d->bert, d->params.seed, step, status) &&
            gb_packed_fill(exec, &g->context, contexts, config, d->params.seed, step, status) &&
            gb_rows_fill(exec, &g->cls, passages->starts, passages->count, status) &&
            gb_rows_fill(exec, &g->slot, contexts->starts, contexts->count, status) &&
@@ -236,6 +245,7 @@ void *decoding_create(const gb_pretrain_params *params, const gb_pretrain_data *
     d->data = *data;
     d->bert = bert;
     d->decoder = kind;
+    d->now[1].all_read = true;
     if (!d->params.decoder_layers)
         d->params.decoder_layers = kind->layers;
     d->own = kind->create(d, model, status);

@@ -57,7 +57,7 @@ void *decoding_create(const gb_pretrain_params *params, const gb_pretrain_data *
                       gb_task *task, gb_status *status);
 void decoding_destroy(void *self);
 /* At the end of sample: the whole batch runs, as long as no part is selected. */
-void decoding_whole(decoding *d, gb_shape *shape);
+bool decoding_whole(decoding *d, gb_shape *shape, gb_status *status);
 
 /* ---- for decoders ---- */
 

@@ -100,7 +100,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
         masked_part_build(net, t->bert, shape, &g->in, &g->labels, &g->sides.first, losses);
         return;
     }
-    g->in = gb_packed_declare(net, &t->bert->config, rows, 2 * batch);
+    g->in = texts_declare(net, t->bert, shape, 2 * batch);
     g->labels = labelled_declare(net, shape->size[1], rows, 0);
     g->sides = side_declare(net, batch, rows);
     gb_tensor h = gb_bert_encode(net, t->bert, &g->in, 0, NULL);
@@ -129,7 +129,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     ict *t = self;
     const graph *g = graph_;
     const gb_packed *texts = t->now.packed;
-    if (!gb_packed_fill(exec, &g->in, texts, &t->bert->config, t->params.seed, step, status) ||
+    if (!texts_fill(exec, &g->in, &t->now, t->bert, t->params.seed, step, status) ||
         !labelled_fill(exec, &g->labels, t->now.labelled, NULL, status))
         return false;
     if (texts != &t->packed)

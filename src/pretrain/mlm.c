@@ -50,8 +50,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
 {
     mlm *m = self;
     graph *g = graph_;
-    g->in =
-        gb_packed_declare(net, &m->bert->config, shape->size[0], texts_of(shape, m->params.batch));
+    g->in = texts_declare(net, m->bert, shape, texts_of(shape, m->params.batch));
     g->labels = labelled_declare(net, shape->size[1], shape->size[0], 0);
     gb_tensor h = gb_bert_encode(net, m->bert, &g->in, 0, NULL);
     losses[0] = labelled_loss(net, m->bert, &g->labels, h, GB_NO_TENSOR);
@@ -61,8 +60,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
 {
     mlm *m = self;
     const graph *g = graph_;
-    return gb_packed_fill(exec, &g->in, m->now.packed, &m->bert->config, m->params.seed, step,
-                          status) &&
+    return texts_fill(exec, &g->in, &m->now, m->bert, m->params.seed, step, status) &&
            labelled_fill(exec, &g->labels, m->now.labelled, NULL, status);
 }
 

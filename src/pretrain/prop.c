@@ -132,7 +132,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
         masked_part_build(net, p->bert, shape, &g->in, &g->labels, &g->passages, losses);
         return;
     }
-    g->in = gb_packed_declare(net, &p->bert->config, rows, 3 * batch);
+    g->in = texts_declare(net, p->bert, shape, 3 * batch);
     g->labels = labelled_declare(net, shape->size[1], rows, 0);
     g->passages = gb_rows_declare(net, batch, rows);
     g->sets = gb_rows_declare(net, 2 * batch, rows);
@@ -189,7 +189,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     const graph *g = graph_;
     const gb_packed *texts = p->now.packed;
     uint32_t batch = p->params.batch;
-    if (!gb_packed_fill(exec, &g->in, texts, &p->bert->config, p->params.seed, step, status) ||
+    if (!texts_fill(exec, &g->in, &p->now, p->bert, p->params.seed, step, status) ||
         !labelled_fill(exec, &g->labels, p->now.labelled, NULL, status))
         return false;
     if (texts != &p->packed)

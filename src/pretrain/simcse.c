@@ -75,13 +75,13 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     graph *g = graph_;
     uint32_t batch = s->params.batch, rows = shape->size[0];
     if (shape->texts) {
-        g->in = gb_packed_declare(net, &s->bert->config, rows, shape->texts);
+        g->in = texts_declare(net, s->bert, shape, shape->texts);
         g->sides.first = gb_rows_declare(net, shape->texts, rows);
         net->vectors = view(s, net, gb_bert_encode(net, s->bert, &g->in, 0, NULL), &g->sides.first);
         losses[0] = GB_NO_TENSOR;
         return;
     }
-    g->in = gb_packed_declare(net, &s->bert->config, rows, 2 * batch);
+    g->in = texts_declare(net, s->bert, shape, 2 * batch);
     g->sides = side_declare(net, batch, rows);
     gb_tensor h = gb_bert_encode(net, s->bert, &g->in, 0, NULL);
     losses[0] = pair_loss(net, &g->sides.pairs, view(s, net, h, &g->sides.first),
@@ -108,7 +108,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     simcse *s = self;
     const graph *g = graph_;
     const gb_packed *texts = s->now.packed;
-    if (!gb_packed_fill(exec, &g->in, texts, &s->bert->config, s->params.seed, step, status))
+    if (!texts_fill(exec, &g->in, &s->now, s->bert, s->params.seed, step, status))
         return false;
     if (texts != &s->packed)
         return gb_rows_fill(exec, &g->sides.first, texts->starts, texts->count, status);

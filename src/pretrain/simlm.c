@@ -207,8 +207,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
             !replace(s, packed[side], rows[side], 2 * step + side, status) ||
             !labelled_rows_all(rows[side], packed[side], status))
             return false;
-    decoding_whole(d, shape);
-    return true;
+    return decoding_whole(d, shape, status);
 }
 
 static uint32_t count(const void *self)

@@ -374,8 +374,8 @@ static void batch_hash(const tiny *t, gb_device *device, const char *objective, 
     gb_text all = {0};
     for (gb_tensor tensor = 0; tensor < (gb_tensor)gb_tape_tensor_count(p.tape); tensor++) {
         const gb_tensor_info *info = gb_tape_tensor(p.tape, tensor);
-        if (info->role != GB_ROLE_INPUT)
-            continue;
+        if (info->role != GB_ROLE_INPUT || strstr(info->name, "rows read"))
+            continue; /* which rows are read follows from the others */
         gb_text_printf(&all, "%s", info->name);
         for (size_t i = 0; i < (size_t)info->rows * info->ld; i++)
             if (info->type == GB_U32)

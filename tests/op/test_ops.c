@@ -272,6 +272,9 @@ Test(ops, rows)
     gb_tensor merged = gb_merge_rows(p.tape, x, v, tn, ti);
     gb_tensor y =
         gb_add(p.tape, gb_gather_rows(p.tape, x, ti, tn), gb_gather_rows(p.tape, merged, ti, tn));
+    /* Rows added to some of x, which has other gradients before and after. */
+    gb_tensor added = gb_add_rows(p.tape, x, gb_add_rows(p.tape, v, x, ti, tn), tn, ti);
+    y = gb_add(p.tape, y, gb_gather_rows(p.tape, added, ti, tn));
     input_values inputs[] = {{ti, index, NULL}, {tn, inverse, NULL}};
     check_program(&p, y, inputs, 2, 16 * EPS);
     program_free(&p);

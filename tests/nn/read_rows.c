@@ -1,0 +1,129 @@
+/* The last layer computes only rows whose states are read: nothing of a training changes by that.
+ */
+#include "tiny.h"
+
+#include <stdlib.h>
+
+#define READ (GB_SHAPE_SIZES - 1) /* size of a shape: last rows that are read */
+
+/* ---- the list ---- */
+
+static void expect_list(const uint32_t *a, uint32_t a_count, const uint32_t *b, uint32_t b_count,
+                        const uint32_t *wanted, uint32_t count)
+{
+    gb_status status = {0};
+    gb_read_rows list = {0};
+    for (int round = 0; round < 2; round++) /* a list is made anew each time */
+        MUST(gb_read_rows_list(&list, a, a_count, b, b_count, &status));
+    cr_assert_eq(list.count, count);
+    for (uint32_t i = 0; i < count; i++)
+        cr_expect_eq(list.rows[i], wanted[i], "row %u is %u, not %u", i, list.rows[i], wanted[i]);
+    gb_read_rows_free(&list);
+}
+
+Test(read_rows, even_and_odd_take_turns)
+{
+    expect_list(NULL, 0, NULL, 0, NULL, 0);
+    expect_list((uint32_t[]){5}, 1, NULL, 0, (uint32_t[]){5}, 1);
+    expect_list((uint32_t[]){0, 8, 11}, 3, (uint32_t[]){2, 3, 8, 10}, 4,
+                (uint32_t[]){0, 1, 2, 3, 8, 9, 10, 11}, 8);
+    expect_list((uint32_t[]){1, 3}, 2, (uint32_t[]){4, 8, 9}, 3, (uint32_t[]){1, 2, 3, 4, 7, 8, 9},
+                7);
+}
+
+/* ---- trainings ---- */
+
+typedef struct read_case {
+    const char *objective;                        /* by name */
+    void (*change)(gb_pretrain_params *settings); /* what differs from tiny_settings */
+    bool drops;                                   /* it needs dropout */
+} read_case;
+
+static void masked(gb_pretrain_params *s)
+{
+    s->decoder = GB_DECODER_MASKED;
+}
+
+static void late_middle(gb_pretrain_params *s)
+{
+    s->skip_from = 2; /* the last layer's states are the head's input: all are read */
+}
+
+/* A task as it would be if all rows were read. */
+static bool sample_all(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+{
+    const gb_task *inner = self;
+    bool ok = inner->sample(inner->self, step, shape, status);
+    shape->size[READ] = shape->size[0];
+    return ok;
+}
+
+static void build_inner(void *self, gb_net *net, const gb_shape *shape, void *graph,
+                        gb_tensor losses[GB_MAX_LOSSES])
+{
+    const gb_task *inner = self;
+    inner->build(inner->self, net, shape, graph, losses);
+}
+
+static bool fill_inner(void *self, gb_exec *exec, const void *graph, uint32_t step,
+                       gb_status *status)
+{
+    const gb_task *inner = self;
+    return inner->fill(inner->self, exec, graph, step, status);
+}
+
+/* Whether gradients of biases are added up by the product's kernel. */
+static bool keeps_bits(const gb_device_caps *caps)
+{
+    return caps->profile == GB_PROFILE_CPU && !(caps->quirks & GB_QUIRK_NO_SHUFFLE_MATMUL) &&
+           !getenv("GABBRO_LIMITS");
+}
+
+static void check_case(const tiny *t, gb_device *device, const read_case *c, double dropout)
+{
+    gb_bert_config config = tiny_config(t, 16, 32, dropout);
+    gb_pretrain_params settings = tiny_settings();
+    settings.batch = 14;
+    settings.mask_ratio = .15;
+    if (c->change)
+        c->change(&settings);
+    model m;
+    model_make(&m, t, &config, c->objective, &settings);
+    pass some = pass_make(&m, device, 2, 0);
+    cr_expect_lt(some.shape.size[READ], some.shape.size[0], "%s computes all rows", c->objective);
+    gb_task inner = m.task;
+    m.task.self = &inner;
+    m.task.sample = sample_all;
+    m.task.build = build_inner;
+    m.task.fill = fill_inner;
+    pass all = pass_make(&m, device, 2, 0);
+    for (int l = 0; l < GB_MAX_LOSSES && m.task.loss_names[l]; l++)
+        cr_expect_eq(some.loss[l], all.loss[l], "%s: %s is %.9g, not %.9g", c->objective,
+                     m.task.loss_names[l], some.loss[l], all.loss[l]);
+    if (keeps_bits(gb_device_get_caps(device)))
+        expect_same_values(m.params, some.gradients, all.gradients);
+    gb_reference_run(some.reference);
+    double worst = worst_gradient(m.params, some.gradients,
+                                  gb_reference_arena(some.reference, GB_ARENA_GRADS));
+    cr_expect_leq(worst, 1e-5, "%s: gradients differ by %g", c->objective, worst);
+    pass_free(&some);
+    pass_free(&all);
+    model_free(&m);
+}
+
+Test(read_rows, gradients_are_those_of_all_rows, .timeout = 120)
+{
+    static const read_case cases[] = {
+        {"mlm", NULL},    {"condenser", NULL}, {"cocondenser", NULL}, {"cocondenser", late_middle},
+        {"cotmae", NULL}, {"cotmae", masked},  {"enhanced", NULL},    {"autoencoding", NULL},
+        {"bow", NULL},    {"ict", NULL},       {"prop", NULL},        {"simcse", NULL, true}};
+    scratch s = scratch_enter();
+    tiny t = tiny_make();
+    gb_device *device = tiny_device();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int drop = cases[i].drops; drop < 2; drop++)
+            check_case(&t, device, &cases[i], drop ? .1 : 0);
+    tiny_device_close(device);
+    tiny_free(&t);
+    scratch_leave(&s);
+}
