@@ -8,7 +8,9 @@
 
 OPERAND(1, q)
 OPERAND(2, kv)
+#ifndef PICKED
 layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
+#endif
 OPERAND(4, dout)
 layout(set = 0, binding = 5) readonly buffer LseDelta { float lse_delta[]; };
 layout(set = 0, binding = 6) writeonly buffer Out { vec4 dkv[]; };
@@ -20,24 +22,25 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
+    FIND_QUERIES
     for (uint first = 0; first < length; first += LANES) {
         uint j = first + lane;
-        uint row = start + min(j, length - 1);
+        uint key_row = start + min(j, length - 1);
         vec4 key[HEAD4], value[HEAD4], acc_k[HEAD4], acc_v[HEAD4];
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-            key[d] = kv(row * kv_ld4 + k_col4 + head * HEAD4 + d) * scale;
-            value[d] = kv(row * kv_ld4 + v_col4 + head * HEAD4 + d);
+            key[d] = kv(key_row * kv_ld4 + k_col4 + head * HEAD4 + d) * scale;
+            value[d] = kv(key_row * kv_ld4 + v_col4 + head * HEAD4 + d);
             acc_k[d] = acc_v[d] = vec4(0.0);
         }
-        for (uint block = 0; block < length; block += LANES) {
-            uint other = start + min(block + lane, length - 1);
+        for (uint block = 0; block < queries; block += LANES) {
+            FIND_ROW(block + lane)
             vec4 query[HEAD4], grad[HEAD4];
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-                query[d] = q(other * q_ld4 + q_col4 + head * HEAD4 + d);
-                grad[d] = dout(other * out_ld4 + head * HEAD4 + d);
+                query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d);
+                grad[d] = dout(place * out_ld4 + head * HEAD4 + d);
             }
-            float lse = lse_delta[other * lse_ld + head];
-            float delta = lse_delta[other * lse_ld + heads + head];
+            float lse = lse_delta[place * lse_ld + head];
+            float delta = lse_delta[place * lse_ld + heads + head];
             [[unroll]] for (uint t = 0; t < LANES; t++) {
                 uint i = block + t;
                 vec4 dot_s = vec4(0.0), dot_p = vec4(0.0), qt[HEAD4], gt[HEAD4];
@@ -47,13 +50,17 @@ void main()
                     dot_s += key[d] * qt[d];
                     dot_p += value[d] * gt[d];
                 }
-                bool seen = i < length && visible(i, j);
+                bool seen = i < queries && visible(i, j);
                 if (MASK == 3) {
                     uint word = bits[(start + min(i, length - 1)) * mask_ld + min(j, length - 1) / 32];
                     seen = seen && ((word >> (j & 31u)) & 1u) != 0u;
                 }
                 float p = seen ? exp(sum4(dot_s) - subgroupShuffle(lse, t)) : 0.0;
+#ifdef PICKED
+                float kept = DROPOUT ? keep(subgroupShuffle(row, t), j, head) : 1.0;
+#else
                 float kept = DROPOUT ? keep(start + i, j, head) : 1.0;
+#endif
                 float ds = p * (sum4(dot_p) * kept - subgroupShuffle(delta, t)) * scale;
                 [[unroll]] for (uint d = 0; d < HEAD4; d++) {
                     acc_v[d] += p * kept * gt[d];
@@ -63,8 +70,8 @@ void main()
         }
         if (j < length) {
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-                dkv[row * dkv_ld4 + dk_col4 + head * HEAD4 + d] = acc_k[d];
-                dkv[row * dkv_ld4 + dv_col4 + head * HEAD4 + d] = acc_v[d];
+                dkv[key_row * dkv_ld4 + dk_col4 + head * HEAD4 + d] = acc_k[d];
+                dkv[key_row * dkv_ld4 + dv_col4 + head * HEAD4 + d] = acc_v[d];
             }
         }
     }

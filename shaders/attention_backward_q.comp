@@ -7,7 +7,9 @@
 
 layout(set = 0, binding = 1) readonly buffer Q { vec4 q[]; };
 layout(set = 0, binding = 2) readonly buffer KV { vec4 kv[]; };
+#ifndef PICKED
 layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
+#endif
 layout(set = 0, binding = 4) readonly buffer Out { vec4 result[]; };
 layout(set = 0, binding = 5) readonly buffer DOut { vec4 dout[]; };
 layout(set = 0, binding = 6) buffer LseDelta { float lse_delta[]; }; // lse, then delta [rows, heads]
@@ -20,21 +22,28 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    for (uint first = strip0 * gl_WorkGroupSize.x; first < length;
+    FIND_QUERIES
+#ifdef PICKED
+    for (uint i = strip0 * gl_WorkGroupSize.x + gl_LocalInvocationID.x; i < length; i += strips * gl_WorkGroupSize.x)
+        if (place_of(start + i) == 0xffffffffu)
+            [[unroll]] for (uint d = 0; d < HEAD4; d++)
+                dq[(start + i) * dq_ld4 + dq_col4 + head * HEAD4 + d] = vec4(0.0);
+#endif
+    for (uint first = strip0 * gl_WorkGroupSize.x; first < queries;
          first += strips * gl_WorkGroupSize.x) {
         uint i = first + gl_LocalInvocationID.x;
-        bool live = i < length;
-        uint row = start + min(i, length - 1);
+        bool live = i < queries;
+        FIND_ROW(i)
         vec4 query[HEAD4], grad[HEAD4], acc[HEAD4];
         vec4 dots = vec4(0.0);
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
             query[d] = q[row * q_ld4 + q_col4 + head * HEAD4 + d] * scale;
-            grad[d] = dout[row * out_ld4 + head * HEAD4 + d];
-            dots += grad[d] * result[row * out_ld4 + head * HEAD4 + d];
+            grad[d] = dout[place * out_ld4 + head * HEAD4 + d];
+            dots += grad[d] * result[place * out_ld4 + head * HEAD4 + d];
             acc[d] = vec4(0.0);
         }
         float delta = (dots.x + dots.y) + (dots.z + dots.w);
-        float row_lse = lse_delta[row * lse_ld + head];
+        float row_lse = lse_delta[place * lse_ld + head];
         for (uint j = 0; j < length; j++) {
             uint key = (start + j) * kv_ld4 + head * HEAD4;
             vec4 dot_s = vec4(0.0), dot_p = vec4(0.0);
@@ -54,7 +63,11 @@ void main()
                 acc[d] += ds * kv[key + k_col4 + d];
         }
         if (live) {
-            lse_delta[row * lse_ld + heads + head] = delta;
+            lse_delta[place * lse_ld + heads + head] = delta;
+#ifdef PICKED
+            if (place_of(row) != place)
+                continue; // what only fills the list up
+#endif
             [[unroll]] for (uint d = 0; d < HEAD4; d++)
                 dq[row * dq_ld4 + dq_col4 + head * HEAD4 + d] = acc[d];
         }

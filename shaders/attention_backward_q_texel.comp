@@ -8,7 +8,9 @@
 
 OPERAND(1, q)
 OPERAND(2, kv)
+#ifndef PICKED
 layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
+#endif
 OPERAND(4, result)
 OPERAND(5, dout)
 layout(set = 0, binding = 6) buffer LseDelta { float lse_delta[]; }; // lse, then delta [rows, heads]
@@ -21,19 +23,26 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    for (uint first = 0; first < length; first += LANES) {
+    FIND_QUERIES
+#ifdef PICKED
+    for (uint i = lane; i < length; i += LANES)
+        if (place_of(start + i) == 0xffffffffu)
+            [[unroll]] for (uint d = 0; d < HEAD4; d++)
+                dq[(start + i) * dq_ld4 + dq_col4 + head * HEAD4 + d] = vec4(0.0);
+#endif
+    for (uint first = 0; first < queries; first += LANES) {
         uint i = first + lane;
-        uint row = start + min(i, length - 1);
+        FIND_ROW(i)
         vec4 query[HEAD4], grad[HEAD4], acc[HEAD4];
         vec4 dots = vec4(0.0);
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
             query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d) * scale;
-            grad[d] = dout(row * out_ld4 + head * HEAD4 + d);
-            dots += grad[d] * result(row * out_ld4 + head * HEAD4 + d);
+            grad[d] = dout(place * out_ld4 + head * HEAD4 + d);
+            dots += grad[d] * result(place * out_ld4 + head * HEAD4 + d);
             acc[d] = vec4(0.0);
         }
         float delta = sum4(dots);
-        float row_lse = lse_delta[row * lse_ld + head];
+        float row_lse = lse_delta[place * lse_ld + head];
         for (uint block = 0; block < length; block += LANES) {
             uint key = (start + min(block + lane, length - 1)) * kv_ld4 + head * HEAD4;
             vec4 k[HEAD4], v[HEAD4];
@@ -61,8 +70,12 @@ void main()
                     acc[d] += ds * kt[d];
             }
         }
-        if (i < length) {
-            lse_delta[row * lse_ld + heads + head] = delta;
+        if (i < queries) {
+            lse_delta[place * lse_ld + heads + head] = delta;
+#ifdef PICKED
+            if (place_of(row) != place)
+                continue; // what only fills the list up
+#endif
             [[unroll]] for (uint d = 0; d < HEAD4; d++)
                 dq[row * dq_ld4 + dq_col4 + head * HEAD4 + d] = acc[d];
         }

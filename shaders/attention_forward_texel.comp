@@ -8,7 +8,9 @@
 
 OPERAND(1, q)
 OPERAND(2, kv)
+#ifndef PICKED
 layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
+#endif
 layout(set = 0, binding = 4) writeonly buffer Out { vec4 result[]; };
 layout(set = 0, binding = 5) writeonly buffer Lse { float lse[]; };
 
@@ -19,9 +21,10 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    for (uint first = 0; first < length; first += LANES) {
+    FIND_QUERIES
+    for (uint first = 0; first < queries; first += LANES) {
         uint i = first + lane;
-        uint row = start + min(i, length - 1);
+        FIND_ROW(i)
         vec4 query[HEAD4], acc[HEAD4];
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
             query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d) * scale;
@@ -63,12 +66,12 @@ void main()
             }
             top = higher;
         }
-        if (i < length) {
+        if (i < queries) {
             // A row that sees nothing gives zero.
             float inverse = sum > 0.0 ? 1.0 / sum : 0.0;
             [[unroll]] for (uint d = 0; d < HEAD4; d++)
-                result[row * out_ld4 + head * HEAD4 + d] = acc[d] * inverse;
-            lse[row * lse_ld + head] = sum > 0.0 ? top + log(sum) : 3.0e38;
+                result[place * out_ld4 + head * HEAD4 + d] = acc[d] * inverse;
+            lse[place * lse_ld + head] = sum > 0.0 ? top + log(sum) : 3.0e38;
         }
     }
 }

@@ -39,6 +39,11 @@ bool gb_packed_part(const gb_packed *whole, uint32_t first, uint32_t count, gb_p
  * power of two, so that few buckets serve all batches. */
 uint32_t gb_bucket_rows(uint32_t rows);
 
+/* The padding behind a batch is cut into sequences: attention takes the square of each one's
+ * length.
+ */
+#define GB_PAD_SEQUENCES 16
+
 /* Rows of a batch picked by the host, e.g. the labelled ones. */
 typedef struct gb_rows_inputs {
     gb_tensor index;   /* u32 [1, count]: row of the batch, or GB_NO_ROW */
@@ -55,8 +60,9 @@ typedef struct gb_packed_inputs {
     gb_order by_id;       /* rows of each vocabulary entry */
     gb_order by_position; /* rows of each position */
     gb_rows_inputs read;  /* rows whose last states are read; count 0: all, see gb_read_rows */
-    uint32_t rows;        /* of the bucket */
-    uint32_t count;       /* sequences without the padding one */
+    gb_tensor read_by_sequence; /* the same for attention (gb_picked_input) */
+    uint32_t rows;              /* of the bucket */
+    uint32_t count;             /* sequences without the padding one */
 } gb_packed_inputs;
 
 /* ---- building a model on a tape
@@ -112,8 +118,8 @@ bool gb_read_rows_list(gb_read_rows *list, const uint32_t *a, uint32_t a_count, 
 uint32_t gb_read_rows_bucket(const gb_read_rows *list, uint32_t rows);
 /* Declare in->read; nothing where the bucket is all rows. */
 void gb_read_rows_declare(gb_net *net, gb_packed_inputs *in, uint32_t bucket);
-bool gb_read_rows_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_read_rows *list,
-                       gb_status *status);
+bool gb_read_rows_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
+                       const gb_read_rows *list, gb_status *status);
 
 /* What makes one vector of each text of a batch. */
 typedef struct gb_pooling_inputs {
@@ -161,7 +167,7 @@ bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_confi
 /* Post-norm layer of BERT: x = LN(x + Attention(x)); x = LN(x + FFN(x)). */
 gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                          gb_tensor x);
-/* The same as the last layer: in->read alone is computed behind the attention where it is declared,
+/* The same as the last layer: where in->read is declared, those rows alone attend and are computed,
  * and other rows mean nothing. */
 gb_tensor gb_block_apply_last(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                               gb_tensor x);

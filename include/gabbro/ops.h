@@ -62,10 +62,17 @@ typedef struct gb_attention_params {
     float dropout;     /* of attention probabilities; 0 none */
     uint32_t site;     /* number of this dropout in the model */
     bool part;         /* dropout as in the whole batch, see gb_dropout_part */
+    uint32_t places;  /* not 0: only so many rows are queries; GB_MASK_NONE, dropout as with part */
+    gb_tensor picked; /* which: gb_picked_input */
 } gb_attention_params;
+/* Rows that are queries, each in a place: u32 starts[sequences + 1] of the places of each sequence,
+ * then row[places], ascending in a sequence, then place[rows of q], GB_NO_ROW for no query. What
+ * only fills the list up has a row whose place is another or none: a query without a gradient. */
+gb_tensor gb_picked_input(gb_tape *tape, const char *name, gb_tensor sequences, uint32_t places,
+                          uint32_t rows);
 /* Multi-head scaled dot-product attention within sequences. q [N, ...] at column q_col, k and v in
- * kv at k_col and v_col, each `width` columns wide; result [N, width]. q and kv may be one tensor.
- */
+ * kv at k_col and v_col, each `width` columns wide; result [N, width], or [places, width] of the
+ * rows that are picked, with the bits of those rows. q and kv may be one tensor. */
 gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col,
                        gb_tensor kv, uint32_t k_col, uint32_t v_col, uint32_t width,
                        const gb_attention_params *params);

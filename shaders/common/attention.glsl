@@ -10,7 +10,7 @@ layout(constant_id = 3) const bool DROPOUT = false;
 #include "philox.glsl"
 
 // The host's list of sequences: seed low, seed high, step, first row, then offsets[sequences + 1].
-// First row: PARTS alone reads it, where row 0 stands in the whole batch whose draws are made again.
+// First row: PARTS and PICKED alone read it, where row 0 stands in the whole batch whose draws are made again.
 layout(set = 0, binding = 0) readonly buffer Sequences { uint sequence_words[]; };
 
 layout(push_constant) uniform Push {
@@ -25,12 +25,33 @@ layout(push_constant) uniform Push {
     uint site, threshold; // DROPOUT: stream and threshold of the keep draw
     float keep_scale;     // 1 / (1 - p)
     uint dq_ld4, dq_col4, dkv_ld4, dk_col4, dv_col4;
+#ifdef PICKED
+    uint places; // of the batch
+#endif
 };
 
 uint sequence_start(uint s)
 {
     return sequence_words[4 + s];
 }
+
+// Places of the queries: with PICKED only some rows are queries, and output, log-sum-exp and their
+// gradients have a row for each of them. Otherwise place and row are the same.
+#ifdef PICKED
+// starts[sequences + 1] of each one's places, row[place], place[row] or ~0.
+layout(set = 0, binding = 3) readonly buffer Picked { uint bits[]; };
+#define FIND_QUERIES uint own = bits[s], queries = bits[s + 1] - own;
+#define FIND_ROW(i) uint place = own + min(i, queries - 1), row = row_of(place);
+uint row_of(uint place) { return bits[sequences + 1 + place]; }
+uint place_of(uint row) { return bits[sequences + 1 + places + row]; }
+#else
+#define FIND_QUERIES
+#define FIND_ROW(i) uint row = start + min(i, length - 1);
+#define own start
+#define queries length
+#define place row
+#define row_of(at) (at)
+#endif
 
 // Query i may look at key j (row numbers inside the sequence).
 bool visible(uint i, uint j)
@@ -45,7 +66,7 @@ bool visible(uint i, uint j)
 // Factor of the attention probability: 1/(1-p) or 0.
 float keep(uint row, uint j, uint head)
 {
-#ifdef PARTS
+#if defined(PARTS) || defined(PICKED)
     row += sequence_words[3];
 #endif
     uvec4 bits = philox(uvec4(row, (head << 16) | (j >> 2), sequence_words[2], (site << 4) | 7u),

@@ -241,6 +241,29 @@ static gb_tensor build_part(check *c)
     return gb_dropout_part(c->tape, y, .3f, 1, sequences);
 }
 
+/* Every third row is a query; the last text has a place more, which is nobody's. */
+static gb_tensor build_picked(check *c)
+{
+    enum { PLACES = (ROWS + 2) / 3 + 1 };
+    gb_tensor sequences = lengths(c), qkv = operand(c, "qkv");
+    const uint32_t *starts = c->inputs[c->input_count - 1].words + GB_SEQUENCES_HEADER;
+    filled *f = &c->inputs[c->input_count++];
+    uint32_t *rows = f->words + TEXTS + 1, *places = rows + PLACES;
+    f->tensor = gb_picked_input(c->tape, "picked", sequences, PLACES, ROWS);
+    for (uint32_t s = 0; s <= TEXTS; s++)
+        f->words[s] = s < TEXTS ? (starts[s] + 2) / 3 : PLACES;
+    for (uint32_t r = 0; r < ROWS; r++)
+        places[r] = r % 3 ? GB_NO_ROW : r / 3;
+    for (uint32_t i = 0; i < PLACES; i++)
+        rows[i] = 3 * i < ROWS ? 3 * i : 1;
+    gb_attention_params params = {.heads = HEADS,
+                                  .bits = GB_NO_TENSOR,
+                                  .longest = ROWS,
+                                  .places = PLACES,
+                                  .picked = f->tensor};
+    return gb_attention(c->tape, sequences, qkv, 0, qkv, WIDTH, 2 * WIDTH, WIDTH, &params);
+}
+
 static gb_tensor build_dropout(check *c)
 {
     return gb_dropout(c->tape, gb_scale(c->tape, operand(c, "x"), 2), .3f, 1, lengths(c));
@@ -541,6 +564,7 @@ static const struct {
     {"draws from a softmax", build_sampled, false, true, false, false},
     {"normalised rows, tanh", build_normalized, false, true, false, false},
     {"attention and dropout of a part", build_part, true, true, false, false},
+    {"attention of some rows", build_picked, true, true, false, false},
     {"dropout", build_dropout, false, false, false, false},
     {"gathered rows", build_gather, false, true, false, false},
     {"combined rows", build_combined, false, true, false, false},

@@ -230,7 +230,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     const gb_packed *texts = f->in_part ? &f->part : &f->packed;
     uint32_t queries = f->params.batch;
     if (!gb_packed_fill(exec, &g->in, texts, &f->bert->config, f->params.seed, step, status) ||
-        !gb_read_rows_fill(exec, &g->in, &f->read, status))
+        !gb_read_rows_fill(exec, &g->in, texts, &f->read, status))
         return false;
     if (f->in_part)
         return gb_pooling_fill(exec, &g->queries, texts->starts, texts->count, status);

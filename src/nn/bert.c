@@ -149,8 +149,9 @@ gb_tensor layer_project(gb_net *net, const gb_packed_inputs *in, gb_tensor x, ui
     return layer_add(net, in, y, residual);
 }
 
-gb_tensor layer_attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
-                       gb_mask_kind mask, uint32_t window)
+/* read: only the rows in->read attend. */
+static gb_tensor attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
+                        gb_mask_kind mask, uint32_t window, bool read)
 {
     uint32_t h = block->hidden;
     gb_tensor qkv = gb_linear(net->tape, x, p(net, block->qkv_weight), p(net, block->qkv_bias),
@@ -162,8 +163,16 @@ gb_tensor layer_attend(gb_net *net, const gb_block *block, const gb_packed_input
                                   .longest = net->longest,
                                   .dropout = net->attention_dropout,
                                   .site = net->attention_dropout > 0 ? ++net->sites : 0,
-                                  .part = net->part};
+                                  .part = net->part,
+                                  .places = read ? in->read.count : 0,
+                                  .picked = in->read_by_sequence};
     return gb_attention(net->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
+}
+
+gb_tensor layer_attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
+                       gb_mask_kind mask, uint32_t window)
+{
+    return attend(net, block, in, x, mask, window, false);
 }
 
 gb_tensor layer_norm(gb_net *net, gb_tensor x, uint32_t weight, uint32_t bias)
@@ -178,14 +187,9 @@ gb_tensor layer_end(gb_net *net, uint32_t first, gb_tensor x)
     return x;
 }
 
-/* Rows of x that are read, all of them without `read`. */
-static gb_tensor pick(gb_net *net, gb_tensor x, const gb_rows_inputs *read)
-{
-    return read ? gb_rows_gather(net, x, read) : x;
-}
-
-/* layer_project of such rows, added to all rows: layer norms and dropout see the whole batch, so
- * that the sums of their gradients and what is dropped are those without `read`. */
+/* layer_project of rows that are read (NULL: of all), added to all rows: layer norms and dropout
+ * see the whole batch, so that the sums of their gradients and what is dropped are those without
+ * `read`. */
 static gb_tensor project(gb_net *net, const gb_packed_inputs *in, const gb_rows_inputs *read,
                          gb_tensor x, uint32_t weight, uint32_t bias, gb_tensor residual)
 {
@@ -200,8 +204,9 @@ static gb_tensor project(gb_net *net, const gb_packed_inputs *in, const gb_rows_
 static gb_tensor feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                               const gb_rows_inputs *read, gb_tensor x)
 {
-    gb_tensor up = gb_linear(net->tape, pick(net, x, read), p(net, block->up_weight),
-                             p(net, block->up_bias), true, GB_NO_TENSOR);
+    gb_tensor own = read ? gb_rows_gather(net, x, read) : x;
+    gb_tensor up = gb_linear(net->tape, own, p(net, block->up_weight), p(net, block->up_bias), true,
+                             GB_NO_TENSOR);
     return layer_norm(net, project(net, in, read, up, block->down_weight, block->down_bias, x),
                       block->norm2_weight, block->norm2_bias);
 }
@@ -212,11 +217,11 @@ gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed
     return feed_forward(net, block, in, NULL, x);
 }
 
-/* What follows on attention a over x. */
+/* What follows on attention a, of the rows that are read, over x. */
 static gb_tensor block_rest(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                             const gb_rows_inputs *read, gb_tensor a, gb_tensor x)
 {
-    x = project(net, in, read, pick(net, a, read), block->out_weight, block->out_bias, x);
+    x = project(net, in, read, a, block->out_weight, block->out_bias, x);
     x = layer_norm(net, x, block->norm1_weight, block->norm1_bias);
     return feed_forward(net, block, in, read, x);
 }
@@ -225,7 +230,7 @@ static gb_tensor block_apply(gb_net *net, const gb_block *block, const gb_packed
                              const gb_rows_inputs *read, gb_tensor x)
 {
     uint32_t first = gb_tape_node_count(net->tape);
-    gb_tensor a = layer_attend(net, block, in, x, GB_MASK_NONE, 0);
+    gb_tensor a = attend(net, block, in, x, GB_MASK_NONE, 0, read != NULL);
     return layer_end(net, first, block_rest(net, block, in, read, a, x));
 }
 

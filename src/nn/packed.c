@@ -93,9 +93,6 @@ uint32_t gb_bucket_rows(uint32_t rows)
     return (rows + step - 1) / step * step;
 }
 
-/* The padding is cut into sequences: attention takes the square of each one's length. */
-#define PAD_SEQUENCES 16
-
 gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
                                    uint32_t count)
 {
@@ -103,7 +100,7 @@ gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, ui
     return (gb_packed_inputs){
         .ids = gb_tape_input(tape, "ids", GB_U32, 1, rows),
         .positions = gb_tape_input(tape, "positions", GB_U32, 1, rows),
-        .sequences = gb_sequences_input(tape, "sequences", count + PAD_SEQUENCES),
+        .sequences = gb_sequences_input(tape, "sequences", count + GB_PAD_SEQUENCES),
         .by_id = gb_order_input(tape, "rows by id", config->vocab_size, rows),
         .by_position = gb_order_input(tape, "rows by position", config->max_positions, rows),
         .rows = rows,
@@ -151,9 +148,9 @@ bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *
     for (uint32_t s = packed->count + 1; s <= in->count; s++)
         sequences[GB_SEQUENCES_HEADER + s] = packed->rows;
     uint64_t padding = in->rows - packed->rows;
-    for (uint32_t s = 1; s <= PAD_SEQUENCES; s++)
+    for (uint32_t s = 1; s <= GB_PAD_SEQUENCES; s++)
         sequences[GB_SEQUENCES_HEADER + in->count + s] =
-            packed->rows + (uint32_t)(padding * s / PAD_SEQUENCES);
+            packed->rows + (uint32_t)(padding * s / GB_PAD_SEQUENCES);
     gb_exec_note_rows(exec, packed->rows, in->rows);
     return gb_order_fill(exec, &in->by_id, packed->ids, packed->rows, config->vocab_size, status) &&
            gb_order_fill(exec, &in->by_position, packed->positions, packed->rows,

@@ -49,10 +49,40 @@ void gb_read_rows_declare(gb_net *net, gb_packed_inputs *in, uint32_t bucket)
         .inverse = gb_tape_input(net->tape, "place of rows read", GB_U32, 1, in->rows),
         .count = bucket,
         .rows = in->rows};
+    in->read_by_sequence =
+        gb_picked_input(net->tape, "rows read by sequence", in->sequences, bucket, in->rows);
 }
 
-bool gb_read_rows_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_read_rows *list,
-                       gb_status *status)
+/* The places behind the list belong to the padding's sequences, with a row that none of them has
+ * for its own: see gb_picked_input. */
+static void fill_picked(const gb_packed_inputs *in, const gb_packed *packed,
+                        const gb_read_rows *list, uint32_t *picked)
 {
-    return !in->read.count || gb_rows_fill(exec, &in->read, list->rows, list->count, status);
+    uint32_t sequences = in->count + GB_PAD_SEQUENCES, *rows = picked + sequences + 1;
+    uint32_t *places = rows + in->read.count, at = 0, rest = in->read.count - list->count;
+    for (uint32_t s = 0; s < in->count; s++) {
+        picked[s] = at;
+        while (s < packed->count && at < list->count && list->rows[at] < packed->starts[s + 1])
+            at++;
+    }
+    for (uint64_t s = 0; s <= GB_PAD_SEQUENCES; s++)
+        picked[in->count + s] = list->count + (uint32_t)(rest * s / GB_PAD_SEQUENCES);
+    for (uint32_t r = 0; r < in->rows; r++)
+        places[r] = GB_NO_ROW;
+    for (uint32_t i = 0; i < in->read.count; i++)
+        rows[i] = i < list->count ? list->rows[i] : in->rows - 1;
+    for (uint32_t i = 0; i < list->count; i++)
+        places[list->rows[i]] = i;
+}
+
+bool gb_read_rows_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
+                       const gb_read_rows *list, gb_status *status)
+{
+    if (!in->read.count)
+        return true;
+    uint32_t *picked = gb_exec_input(exec, in->read_by_sequence, status);
+    if (!picked || !gb_rows_fill(exec, &in->read, list->rows, list->count, status))
+        return false;
+    fill_picked(in, packed, list, picked);
+    return true;
 }

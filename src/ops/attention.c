@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { IN_SEQUENCES, IN_Q, IN_KV, IN_BITS, IN_OUT, IN_DOUT, IN_LSE };
+enum { IN_SEQUENCES, IN_Q, IN_KV, IN_BITS, IN_OUT, IN_DOUT, IN_LSE, IN_PICKED };
 enum { OUT_Y, OUT_LSE };
 enum {
     ATTR_HEADS,
@@ -22,7 +22,25 @@ enum {
 
 enum { PUSH_SEQUENCES, PUSH_HEADS, PUSH_STRIPS }; /* of attention.glsl */
 
-#define SHADER(node, name) ((node)->attr[ATTR_PART] ? name "_part" : name)
+#define SHADER(node, name)                                                                         \
+    ((node)->in[IN_PICKED] != GB_NO_TENSOR ? name "_picked"                                        \
+     : (node)->attr[ATTR_PART]             ? name "_part"                                          \
+                                           : name)
+
+/* Binding 3: which row sees what, or which rows are queries. */
+static void bind_bits(gb_kernel *kernel, const gb_node *node)
+{
+    gb_tensor picked = node->in[IN_PICKED];
+    bind(kernel, 3, picked != GB_NO_TENSOR ? picked : node->in[IN_BITS], GB_READ);
+}
+
+/* Rows of the output. */
+static uint32_t places_of(const gb_tape *tape, const gb_node *node)
+{
+    return gb_tape_tensor(tape,
+                          node->in[IN_LSE] != GB_NO_TENSOR ? node->in[IN_LSE] : node->out[OUT_LSE])
+        ->rows;
+}
 
 /* What the three kernels share; emit_kernel sets the number of strips. */
 static gb_kernel attention_kernel(const char *shader, const gb_target *target, const gb_tape *tape,
@@ -42,6 +60,7 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
     spec(&kernel, head_dim / 4);
     spec(&kernel, node->attr[ATTR_MASK]);
     spec(&kernel, p > 0);
+    uint32_t places = places_of(tape, node);
     uint32_t push[] = {sequences,
                        heads,
                        1, /* strips */
@@ -65,10 +84,12 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
                        node->attr[ATTR_V_COL] / 4};
     for (size_t i = 0; i < sizeof push / sizeof *push; i++)
         push_u32(&kernel, push[i]);
+    if (node->in[IN_PICKED] != GB_NO_TENSOR)
+        push_u32(&kernel, places);
     /* An upper bound: all sequences as long as the mean. */
     double mean = sequences ? (double)q->rows / sequences : 0;
-    kernel.flops = 4.0 * q->rows * mean * width;
-    kernel.bytes = 16.0 * q->rows * width;
+    kernel.flops = 4.0 * places * mean * width;
+    kernel.bytes = 8.0 * (q->rows + places) * width;
     return kernel;
 }
 
@@ -107,7 +128,7 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     bind(&kernel, 1, node->in[IN_Q], GB_READ);
     bind(&kernel, 2, node->in[IN_KV], GB_READ);
-    bind(&kernel, 3, node->in[IN_BITS], GB_READ);
+    bind_bits(&kernel, node);
     bind(&kernel, 4, node->out[OUT_Y], GB_WRITE);
     bind(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
     return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2, status);
@@ -123,7 +144,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     bind(&kernel, 1, node->in[IN_Q], GB_READ);
     bind(&kernel, 2, node->in[IN_KV], GB_READ);
-    bind(&kernel, 3, node->in[IN_BITS], GB_READ);
+    bind_bits(&kernel, node);
     bind(&kernel, 4, node->in[IN_OUT], GB_READ);
     bind(&kernel, 5, node->in[IN_DOUT], GB_READ);
     bind(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
@@ -135,7 +156,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     bind(&kernel, 1, node->in[IN_Q], GB_READ);
     bind(&kernel, 2, node->in[IN_KV], GB_READ);
-    bind(&kernel, 3, node->in[IN_BITS], GB_READ);
+    bind_bits(&kernel, node);
     bind(&kernel, 4, node->in[IN_DOUT], GB_READ);
     bind(&kernel, 5, node->in[IN_LSE], GB_READ);
     bind(&kernel, 6, dkv, GB_WRITE);
@@ -146,10 +167,14 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
 
 /* Everything about one (sequence, head) that both directions need. */
 typedef struct head_view {
-    const double *q, *kv;         /* first row of the sequence */
+    const double *q;              /* first row of the batch */
+    const double *kv;             /* first row of the sequence */
     uint32_t q_ld, kv_ld;         /* row strides */
     uint32_t q_col, k_col, v_col; /* first column of the head */
     uint32_t start, length;       /* rows of the sequence */
+    uint32_t place, queries;      /* first place and number of its queries */
+    const uint32_t *rows;         /* [queries], NULL: all rows of the sequence */
+    const uint32_t *places;       /* of all rows of the batch, beside rows */
     uint32_t head, head_dim;      /* which head, its width */
 } head_view;
 
@@ -174,7 +199,8 @@ static double keep_factor(const gb_node *node, const uint32_t *sequences, uint32
     float p = gb_bits_float(node->attr[ATTR_DROPOUT]);
     if (p <= 0)
         return 1;
-    uint32_t before = node->attr[ATTR_PART] ? sequences[3] : 0;
+    bool part = node->attr[ATTR_PART] || node->in[IN_PICKED] != GB_NO_TENSOR;
+    uint32_t before = part ? sequences[3] : 0;
     uint32_t counter[4] = {before + row, head << 16 | j >> 2, sequences[2],
                            node->attr[ATTR_SITE] << 4 | GB_RNG_DROPOUT};
     uint32_t bits[4];
@@ -196,17 +222,34 @@ static head_view view_of(gb_reference *ref, const gb_tape *tape, const gb_node *
                       .length = starts[s + 1] - starts[s],
                       .head = head,
                       .head_dim = head_dim};
-    view.q = gb_reference_f(ref, node->in[IN_Q]) + (size_t)view.start * view.q_ld;
+    view.place = view.start;
+    view.queries = view.length;
+    if (node->in[IN_PICKED] != GB_NO_TENSOR) {
+        const uint32_t *picked = gb_reference_u(ref, node->in[IN_PICKED]);
+        uint32_t count =
+            gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+        view.place = picked[s];
+        view.queries = picked[s + 1] - picked[s];
+        view.rows = picked + count + 1 + picked[s];
+        view.places = picked + count + 1 + places_of(tape, node);
+    }
+    view.q = gb_reference_f(ref, node->in[IN_Q]);
     view.kv = gb_reference_f(ref, node->in[IN_KV]) + (size_t)view.start * view.kv_ld;
     return view;
 }
 
-static double score(const head_view *v, uint32_t i, uint32_t j)
+/* Row of the batch of query i of the sequence. */
+static uint32_t row_of(const head_view *v, uint32_t i)
+{
+    return v->rows ? v->rows[i] : v->start + i;
+}
+
+static double score(const head_view *v, uint32_t row, uint32_t j)
 {
     double dot = 0;
     for (uint32_t d = 0; d < v->head_dim; d++)
         dot +=
-            v->q[(size_t)i * v->q_ld + v->q_col + d] * v->kv[(size_t)j * v->kv_ld + v->k_col + d];
+            v->q[(size_t)row * v->q_ld + v->q_col + d] * v->kv[(size_t)j * v->kv_ld + v->k_col + d];
     return dot / sqrt(v->head_dim);
 }
 
@@ -217,26 +260,28 @@ static void reference_row(gb_reference *ref, const gb_tape *tape, const gb_node 
     const uint32_t *bits =
         node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
     uint32_t bits_ld = bits ? gb_tape_tensor(tape, node->in[IN_BITS])->ld : 0;
-    uint32_t width = node->attr[ATTR_WIDTH], row = v->start + i;
+    uint32_t width = node->attr[ATTR_WIDTH], row = row_of(v, i), place = v->place + i;
     uint32_t lse_ld = gb_tape_tensor(tape, node->out[OUT_LSE])->ld;
     double top = -INFINITY, sum = 0;
     for (uint32_t j = 0; j < v->length; j++)
         if (sees(node, bits, bits_ld, row, i, j))
-            top = fmax(top, score(v, i, j));
+            top = fmax(top, score(v, row, j));
     for (uint32_t j = 0; j < v->length; j++)
         if (sees(node, bits, bits_ld, row, i, j))
-            sum += exp(score(v, i, j) - top);
-    double *y = gb_reference_f(ref, node->out[OUT_Y]) + (size_t)row * width + v->head * v->head_dim;
+            sum += exp(score(v, row, j) - top);
+    double *y =
+        gb_reference_f(ref, node->out[OUT_Y]) + (size_t)place * width + v->head * v->head_dim;
     for (uint32_t d = 0; d < v->head_dim; d++)
         y[d] = 0;
     for (uint32_t j = 0; j < v->length; j++) {
         if (!sees(node, bits, bits_ld, row, i, j))
             continue;
-        double p = exp(score(v, i, j) - top) / sum * keep_factor(node, sequences, row, j, v->head);
+        double p =
+            exp(score(v, row, j) - top) / sum * keep_factor(node, sequences, row, j, v->head);
         for (uint32_t d = 0; d < v->head_dim; d++)
             y[d] += p * v->kv[(size_t)j * v->kv_ld + v->v_col + d];
     }
-    gb_reference_f(ref, node->out[OUT_LSE])[(size_t)row * lse_ld + v->head] =
+    gb_reference_f(ref, node->out[OUT_LSE])[(size_t)place * lse_ld + v->head] =
         sum > 0 ? top + log(sum) : 3.0e38;
 }
 
@@ -246,7 +291,7 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
     for (uint32_t s = 0; s < count; s++)
         for (uint32_t h = 0; h < node->attr[ATTR_HEADS]; h++) {
             head_view view = view_of(ref, tape, node, s, h);
-            for (uint32_t i = 0; i < view.length; i++)
+            for (uint32_t i = 0; i < view.queries; i++)
                 reference_row(ref, tape, node, &view, i);
         }
 }
@@ -256,20 +301,21 @@ static void reference_pair(gb_reference *ref, const gb_node *node, const head_vi
                            uint32_t j, double lse, double delta)
 {
     const uint32_t *sequences = gb_reference_u(ref, node->in[IN_SEQUENCES]);
-    uint32_t width = node->attr[ATTR_WIDTH], row = v->start + i;
-    const double *dout =
-        gb_reference_f(ref, node->in[IN_DOUT]) + (size_t)row * width + v->head * v->head_dim;
+    uint32_t width = node->attr[ATTR_WIDTH], row = row_of(v, i);
+    const double *dout = gb_reference_f(ref, node->in[IN_DOUT]) + (size_t)(v->place + i) * width +
+                         v->head * v->head_dim;
     double *dq = gb_reference_f(ref, node->out[0]) + (size_t)row * v->q_ld + v->q_col;
     double *dkv = gb_reference_f(ref, node->out[1] == GB_NO_TENSOR ? node->out[0] : node->out[1]) +
                   (size_t)(v->start + j) * v->kv_ld;
-    double p = exp(score(v, i, j) - lse), kept = keep_factor(node, sequences, row, j, v->head),
+    double p = exp(score(v, row, j) - lse), kept = keep_factor(node, sequences, row, j, v->head),
            dp = 0;
     for (uint32_t d = 0; d < v->head_dim; d++)
         dp += dout[d] * v->kv[(size_t)j * v->kv_ld + v->v_col + d];
     double ds = p * (dp * kept - delta) / sqrt(v->head_dim);
+    bool own = !v->rows || v->places[row] == v->place + i;
     for (uint32_t d = 0; d < v->head_dim; d++) {
-        dq[d] += ds * v->kv[(size_t)j * v->kv_ld + v->k_col + d];
-        dkv[v->k_col + d] += ds * v->q[(size_t)i * v->q_ld + v->q_col + d];
+        dq[d] += own ? ds * v->kv[(size_t)j * v->kv_ld + v->k_col + d] : 0;
+        dkv[v->k_col + d] += ds * v->q[(size_t)row * v->q_ld + v->q_col + d];
         dkv[v->v_col + d] += p * kept * dout[d];
     }
 }
@@ -290,18 +336,18 @@ static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node
             gb_reference_f(ref, node->out[o])[e] = 0;
     for (uint32_t sh = 0; sh < count * heads; sh++) {
         head_view v = view_of(ref, tape, node, sh / heads, sh % heads);
-        for (uint32_t i = 0; i < v.length; i++) {
-            size_t at = (size_t)(v.start + i) * width + v.head * v.head_dim;
+        for (uint32_t i = 0; i < v.queries; i++) {
+            size_t at = (size_t)(v.place + i) * width + v.head * v.head_dim;
             const double *out = gb_reference_f(ref, node->in[IN_OUT]) + at;
             const double *dout = gb_reference_f(ref, node->in[IN_DOUT]) + at;
             double *lse =
-                gb_reference_f(ref, node->in[IN_LSE]) + (size_t)(v.start + i) * lse_info->ld;
+                gb_reference_f(ref, node->in[IN_LSE]) + (size_t)(v.place + i) * lse_info->ld;
             double delta = 0;
             for (uint32_t d = 0; d < v.head_dim; d++)
                 delta += out[d] * dout[d];
             lse[heads + v.head] = delta;
             for (uint32_t j = 0; j < v.length; j++)
-                if (sees(node, bits, bits_ld, v.start + i, i, j))
+                if (sees(node, bits, bits_ld, row_of(&v, i), i, j))
                     reference_pair(ref, node, &v, i, j, lse[v.head], delta);
         }
     }
@@ -336,6 +382,15 @@ gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences
     return gb_tape_input(tape, name, GB_U32, 1, GB_SEQUENCES_HEADER + sequences + 1);
 }
 
+gb_tensor gb_picked_input(gb_tape *tape, const char *name, gb_tensor sequences, uint32_t places,
+                          uint32_t rows)
+{
+    if (!gb_tape_ok(tape, NULL))
+        return GB_NO_TENSOR;
+    uint32_t starts = gb_tape_tensor(tape, sequences)->cols - GB_SEQUENCES_HEADER;
+    return gb_tape_input(tape, name, GB_U32, 1, starts + places + rows);
+}
+
 gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col,
                        gb_tensor kv, uint32_t k_col, uint32_t v_col, uint32_t width,
                        const gb_attention_params *params)
@@ -348,8 +403,11 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
         v_col + width > ki.ld || qi.rows != ki.rows)
         gb_tape_fail(tape, "attention of width %u with %u heads on [%u,%u] and [%u,%u]", width,
                      params->heads, qi.rows, qi.cols, ki.rows, ki.cols);
+    if (params->places && params->mask != GB_MASK_NONE)
+        gb_tape_fail(tape, "attention of some rows knows no mask");
     gb_node node = node_of(&op);
     node.in[IN_SEQUENCES] = sequences;
+    node.in[IN_PICKED] = params->places ? params->picked : GB_NO_TENSOR;
     node.in[IN_Q] = q;
     node.in[IN_KV] = kv;
     node.in[IN_BITS] = params->mask == GB_MASK_BITS ? params->bits : GB_NO_TENSOR;
@@ -366,8 +424,9 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
                        params->part && params->dropout > 0};
     for (size_t i = 0; i < sizeof attr / sizeof *attr; i++)
         node.attr[i] = attr[i];
-    node.out[OUT_Y] = gb_tape_temp(tape, "attended", GB_F32, qi.rows, width);
-    node.out[OUT_LSE] = gb_tape_temp(tape, "lse", GB_F32, qi.rows, 2 * params->heads);
+    uint32_t places = params->places ? params->places : qi.rows;
+    node.out[OUT_Y] = gb_tape_temp(tape, "attended", GB_F32, places, width);
+    node.out[OUT_LSE] = gb_tape_temp(tape, "lse", GB_F32, places, 2 * params->heads);
     gb_tape_append(tape, &node);
     return node.out[OUT_Y];
 }

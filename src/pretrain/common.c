@@ -426,7 +426,7 @@ bool texts_fill(gb_exec *exec, const gb_packed_inputs *in, const texts_now *now,
                 const gb_bert *bert, uint64_t seed, uint32_t step, gb_status *status)
 {
     return gb_packed_fill(exec, in, now->packed, &bert->config, seed, step, status) &&
-           gb_read_rows_fill(exec, in, &now->read, status);
+           gb_read_rows_fill(exec, in, now->packed, &now->read, status);
 }
 
 uint32_t texts_of(const gb_shape *shape, uint32_t batch)

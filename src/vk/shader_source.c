@@ -18,7 +18,7 @@ extern char **environ;
 #define MOST_WORDS 40
 
 /* What a source is compiled for, beside the shader of its own name. */
-enum { TEXELS = 1, PARTS = 2, SCALED = 4, BFLOAT16 = 8 };
+enum { TEXELS = 1, PARTS = 2, SCALED = 4, BFLOAT16 = 8, PICKED = 16 };
 
 typedef struct compiler {
     const char *folder;            /* of the sources */
@@ -147,6 +147,8 @@ static bool compile(const compiler *c, const char *path, int variant, const char
         words[n++] = "-DPARTS";
     if (variant & SCALED)
         words[n++] = "-DSCALED";
+    if (variant & PICKED)
+        words[n++] = "-DPICKED";
     if (variant & BFLOAT16)
         words[n++] = "-DBFLOAT16";
     words[n++] = "-I";
@@ -216,7 +218,7 @@ static bool listed(const char *list, const char *name, size_t length)
 }
 
 /* Path of the source of a shader if the folder has it; *variant: what of it. In the set `parts`
- * NAME_part and NAME_part_texel come from NAME and NAME_texel, likewise in `scaled` and `bfloat16`.
+ * NAME_part and NAME_part_texel come from NAME and NAME_texel, likewise in the other sets.
  */
 static bool find_source(const char *folder, const gb_shader_binary *shader, char **path,
                         int *variant, gb_status *status)
@@ -225,6 +227,7 @@ static bool find_source(const char *folder, const gb_shader_binary *shader, char
         const char *set, *suffix;
         int variant;
     } sets[] = {{"parts", "_part", PARTS},
+                {"picked", "_picked", PICKED},
                 {"scaled", "_scaled", SCALED},
                 {"bfloat16", "_bfloat16", BFLOAT16}};
     static const char texel[] = "_texel";

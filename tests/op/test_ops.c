@@ -194,6 +194,45 @@ Test(ops, attention, .timeout = 100)
     }
 }
 
+/* Queries are some rows: all of the first text, some of others, none of the last; the places that
+ * fill up belong to an empty text, as those behind a batch may. */
+static void run_picked(float dropout)
+{
+    enum { ROWS = 50, TEXTS = 5, PLACES = 17, HEADS = 2, WIDTH = 16 };
+    static const uint32_t rows[PLACES] = {0,  1,  2,  3,  7,  8,  11, 12, 13,
+                                          30, 31, 32, 33, 34, 49, 49, 49};
+    uint32_t words[] = {123, 456, 7, 90, 0, 3, 11, 30, 50, 50};
+    uint32_t picked[TEXTS + 1 + PLACES + ROWS] = {0, 3, 6, 9, 14, 17};
+    uint32_t *places = picked + TEXTS + 1 + PLACES;
+    memcpy(picked + TEXTS + 1, rows, sizeof rows);
+    for (uint32_t r = 0; r < ROWS; r++)
+        places[r] = GB_NO_ROW;
+    for (uint32_t i = 0; i < 14; i++)
+        places[rows[i]] = i;
+    program p = program_make();
+    program_param(&p, "qkv", ROWS, 3 * WIDTH);
+    program_freeze(&p);
+    gb_tensor seq = gb_sequences_input(p.tape, "sequences", TEXTS);
+    gb_tensor which = gb_picked_input(p.tape, "picked", seq, PLACES, ROWS);
+    gb_attention_params params = {.heads = HEADS,
+                                  .longest = 20,
+                                  .dropout = dropout,
+                                  .site = 3,
+                                  .places = PLACES,
+                                  .picked = which};
+    gb_tensor qkv = gb_scale(p.tape, program_operand(&p, "qkv"), 1.25f);
+    gb_tensor y = gb_attention(p.tape, seq, qkv, 0, qkv, WIDTH, 2 * WIDTH, WIDTH, &params);
+    input_values inputs[] = {{seq, words, NULL}, {which, picked, NULL}};
+    check_program(&p, y, inputs, 2, 400 * EPS);
+    program_free(&p);
+}
+
+Test(ops, attention_of_some_rows, .timeout = 60)
+{
+    run_picked(0);
+    run_picked(.3f);
+}
+
 /* Rows of one text that see all of its values, which are 1, give 1, each of them: loops of a CPU
  * driver end early, and silently, where one lane walks too many rows. */
 static void run_long_attention(uint32_t rows, uint32_t width)
