@@ -39,9 +39,7 @@ bool gb_packed_part(const gb_packed *whole, uint32_t first, uint32_t count, gb_p
  * power of two, so that few buckets serve all batches. */
 uint32_t gb_bucket_rows(uint32_t rows);
 
-/* The padding behind a batch is cut into sequences: attention takes the square of each one's
- * length.
- */
+/* The padding behind a batch is cut into so many: attention takes the square of each's length. */
 #define GB_PAD_SEQUENCES 16
 
 /* Rows of a batch picked by the host, e.g. the labelled ones. */

@@ -34,6 +34,11 @@ static void bind_bits(gb_kernel *kernel, const gb_node *node)
     bind(kernel, 3, picked != GB_NO_TENSOR ? picked : node->in[IN_BITS], GB_READ);
 }
 
+static uint32_t sequences_of(const gb_tape *tape, const gb_node *node)
+{
+    return gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+}
+
 /* Rows of the output. */
 static uint32_t places_of(const gb_tape *tape, const gb_node *node)
 {
@@ -48,8 +53,7 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
 {
     uint32_t heads = node->attr[ATTR_HEADS], width = node->attr[ATTR_WIDTH];
     uint32_t head_dim = width / heads, lanes = ops_lanes(target);
-    uint32_t sequences =
-        gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+    uint32_t sequences = sequences_of(tape, node);
     const gb_tensor_info *q = gb_tape_tensor(tape, node->in[IN_Q]);
     const gb_tensor_info *kv = gb_tape_tensor(tape, node->in[IN_KV]);
     const gb_tensor_info *bits =
@@ -226,8 +230,7 @@ static head_view view_of(gb_reference *ref, const gb_tape *tape, const gb_node *
     view.queries = view.length;
     if (node->in[IN_PICKED] != GB_NO_TENSOR) {
         const uint32_t *picked = gb_reference_u(ref, node->in[IN_PICKED]);
-        uint32_t count =
-            gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+        uint32_t count = sequences_of(tape, node);
         view.place = picked[s];
         view.queries = picked[s + 1] - picked[s];
         view.rows = picked + count + 1 + picked[s];
@@ -287,7 +290,7 @@ static void reference_row(gb_reference *ref, const gb_tape *tape, const gb_node 
 
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    uint32_t count = gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+    uint32_t count = sequences_of(tape, node);
     for (uint32_t s = 0; s < count; s++)
         for (uint32_t h = 0; h < node->attr[ATTR_HEADS]; h++) {
             head_view view = view_of(ref, tape, node, s, h);
@@ -322,7 +325,7 @@ static void reference_pair(gb_reference *ref, const gb_node *node, const head_vi
 
 static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    uint32_t count = gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
+    uint32_t count = sequences_of(tape, node);
     const uint32_t *bits =
         node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
     uint32_t bits_ld = bits ? gb_tape_tensor(tape, node->in[IN_BITS])->ld : 0;

@@ -49,27 +49,13 @@ static void late_middle(gb_pretrain_params *s)
     s->skip_from = 2; /* the last layer's states are the head's input: all are read */
 }
 
-/* A task as it would be if all rows were read. */
+/* The batch as it would be if all rows were read. */
 static bool sample_all(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
-    const gb_task *inner = self;
-    bool ok = inner->sample(inner->self, step, shape, status);
+    const watched *w = self;
+    bool ok = w->inner.sample(w->inner.self, step, shape, status);
     shape->size[READ] = shape->size[0];
     return ok;
-}
-
-static void build_inner(void *self, gb_net *net, const gb_shape *shape, void *graph,
-                        gb_tensor losses[GB_MAX_LOSSES])
-{
-    const gb_task *inner = self;
-    inner->build(inner->self, net, shape, graph, losses);
-}
-
-static bool fill_inner(void *self, gb_exec *exec, const void *graph, uint32_t step,
-                       gb_status *status)
-{
-    const gb_task *inner = self;
-    return inner->fill(inner->self, exec, graph, step, status);
 }
 
 /* Whether gradients of biases are added up by the product's kernel. */
@@ -91,11 +77,9 @@ static void check_case(const tiny *t, gb_device *device, const read_case *c, dou
     model_make(&m, t, &config, c->objective, &settings);
     pass some = pass_make(&m, device, 2, 0);
     cr_expect_lt(some.shape.size[READ], some.shape.size[0], "%s computes all rows", c->objective);
-    gb_task inner = m.task;
-    m.task.self = &inner;
+    watched w = {.inner = m.task};
+    m.task = watched_task(&w);
     m.task.sample = sample_all;
-    m.task.build = build_inner;
-    m.task.fill = fill_inner;
     pass all = pass_make(&m, device, 2, 0);
     for (int l = 0; l < GB_MAX_LOSSES && m.task.loss_names[l]; l++)
         cr_expect_eq(some.loss[l], all.loss[l], "%s: %s is %.9g, not %.9g", c->objective,
