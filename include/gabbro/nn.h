@@ -59,6 +59,7 @@ typedef struct gb_packed_inputs {
     gb_order by_position; /* rows of each position */
     gb_rows_inputs read;  /* rows whose last states are read; count 0: all, see gb_read_rows */
     gb_tensor read_by_sequence; /* the same for attention (gb_picked_input) */
+    gb_tensor read_by_block;    /* the same for layer norms (gb_row_blocks_input) */
     uint32_t rows;              /* of the bucket */
     uint32_t count;             /* sequences without the padding one */
 } gb_packed_inputs;

@@ -39,6 +39,15 @@ gb_tensor gb_embed(gb_tape *tape, gb_tensor ids, gb_tensor positions, gb_order b
                    gb_order by_position, gb_tensor word, gb_tensor position, gb_tensor type);
 /* (x - mean) / sqrt(var + eps) * gamma + beta over rows of x [N,H]; gamma, beta [1,H]. */
 gb_tensor gb_layer_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta, float eps);
+/* Of some rows of a batch of `rows`, x [places, H]: the gradients of gamma and beta are added up in
+ * the blocks that the whole batch has, so they have its bits if the other rows have no gradient. */
+gb_tensor gb_layer_norm_picked(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta,
+                               float eps, gb_tensor blocks);
+/* Those blocks: u32 [1, blocks + 1], the first place of each and the end. */
+gb_tensor gb_row_blocks_input(gb_tape *tape, const char *name, uint32_t rows);
+/* From the rows in the places, ascending; places behind them are the last block's. */
+void gb_row_blocks_fill(const uint32_t *picked, uint32_t count, uint32_t places, uint32_t rows,
+                        uint32_t *blocks);
 
 typedef enum gb_mask_kind {
     GB_MASK_NONE,
@@ -135,8 +144,6 @@ gb_tensor gb_gather_rows(gb_tape *tape, gb_tensor x, gb_tensor index, gb_tensor 
 /* y[n] = pick[n] is a row of b ? b[pick[n]] : a[n]. pick u32 [1, rows of a], inverse u32 [1, rows
  * of b]. Puts the [CLS] vectors into slot 0 of a decoder's input. */
 gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse);
-/* y[n] = a[n] + (pick[n] is a row of b ? b[pick[n]] : 0), with pick and inverse as above. */
-gb_tensor gb_add_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse);
 /* y[r] = table[index[r]] (+ addend[r]): rows may be taken any number of times; table and addend may
  * be parameters or activations, addend GB_NO_TENSOR. index u32 [1,R] (GB_NO_ROW: zero); by_index
  * lists the r of each row of the table (gb_fill_order of index). */

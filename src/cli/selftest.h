@@ -5,7 +5,7 @@
 
 #include <gabbro/vk.h>
 
-#define SELFTEST_CASES     30
+#define SELFTEST_CASES     31
 #define SELFTEST_TOLERANCE 2e-5  /* of a tensor's largest value; sums this short are near 1e-6 */
 #define SELFTEST_HALVES    2e-3  /* the same with operands rounded to half floats, 5e-4 each */
 #define SELFTEST_BFLOATS   16e-3 /* to bfloat16, 4e-3 each */

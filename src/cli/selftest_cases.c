@@ -112,6 +112,19 @@ static gb_tensor build_norm(check *c)
                          operand(c, "beta"), 1e-5f);
 }
 
+/* Every third row of a batch. */
+static gb_tensor build_norm_picked(check *c)
+{
+    uint32_t rows[ROWS];
+    for (uint32_t r = 0; r < ROWS; r++)
+        rows[r] = 3 * r;
+    filled *f = &c->inputs[c->input_count++];
+    f->tensor = gb_row_blocks_input(c->tape, "blocks", 3 * ROWS);
+    gb_row_blocks_fill(rows, ROWS - 1, ROWS, 3 * ROWS, f->words);
+    return gb_layer_norm_picked(c->tape, gb_scale(c->tape, operand(c, "x"), 2), operand(c, "gamma"),
+                                operand(c, "beta"), 1e-5f, f->tensor);
+}
+
 static gb_tensor build_attention(check *c)
 {
     gb_attention_params params = {.heads = HEADS, .bits = GB_NO_TENSOR, .longest = ROWS};
@@ -555,6 +568,7 @@ static const struct {
     {"matmul in parts", build_split, false, false, true, false},
     {"linear with bias, GELU, residual", build_layer, true, true, true, false},
     {"layer norm", build_norm, true, true, false, false},
+    {"layer norm of some rows", build_norm_picked, true, true, false, false},
     {"attention", build_attention, true, true, false, false},
     {"embedding", build_embed, true, true, false, false},
     {"softmax loss", build_softmax, true, true, false, false},

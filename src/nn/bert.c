@@ -187,28 +187,33 @@ gb_tensor layer_end(gb_net *net, uint32_t first, gb_tensor x)
     return x;
 }
 
-/* layer_project of rows that are read (NULL: of all), added to all rows: layer norms and dropout
- * see the whole batch, so that the sums of their gradients and what is dropped are those without
- * `read`. */
+/* layer_project of the rows that are read (NULL: of all). What is dropped goes by the row of the
+ * batch. */
 static gb_tensor project(gb_net *net, const gb_packed_inputs *in, const gb_rows_inputs *read,
                          gb_tensor x, uint32_t weight, uint32_t bias, gb_tensor residual)
 {
-    if (!read)
+    if (!read || net->dropout <= 0)
         return layer_project(net, in, x, weight, bias, residual);
     gb_tensor y = gb_linear(net->tape, x, p(net, weight), p(net, bias), false, GB_NO_TENSOR);
-    if (net->dropout <= 0)
-        return gb_add_rows(net->tape, residual, y, read->inverse, read->index);
-    return layer_add(net, in, gb_gather_rows(net->tape, y, read->inverse, read->index), residual);
+    y = drop(net, gb_gather_rows(net->tape, y, read->inverse, read->index), in);
+    return gb_add(net->tape, gb_rows_gather(net, y, read), residual);
+}
+
+static gb_tensor norm(gb_net *net, const gb_packed_inputs *in, const gb_rows_inputs *read,
+                      gb_tensor x, uint32_t weight, uint32_t bias)
+{
+    return read ? gb_layer_norm_picked(net->tape, x, p(net, weight), p(net, bias), net->eps,
+                                       in->read_by_block)
+                : layer_norm(net, x, weight, bias);
 }
 
 static gb_tensor feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                               const gb_rows_inputs *read, gb_tensor x)
 {
-    gb_tensor own = read ? gb_rows_gather(net, x, read) : x;
-    gb_tensor up = gb_linear(net->tape, own, p(net, block->up_weight), p(net, block->up_bias), true,
+    gb_tensor up = gb_linear(net->tape, x, p(net, block->up_weight), p(net, block->up_bias), true,
                              GB_NO_TENSOR);
-    return layer_norm(net, project(net, in, read, up, block->down_weight, block->down_bias, x),
-                      block->norm2_weight, block->norm2_bias);
+    return norm(net, in, read, project(net, in, read, up, block->down_weight, block->down_bias, x),
+                block->norm2_weight, block->norm2_bias);
 }
 
 gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
@@ -217,12 +222,12 @@ gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed
     return feed_forward(net, block, in, NULL, x);
 }
 
-/* What follows on attention a, of the rows that are read, over x. */
+/* What follows on attention a, over x, both of the rows that are read (NULL: of all). */
 static gb_tensor block_rest(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                             const gb_rows_inputs *read, gb_tensor a, gb_tensor x)
 {
     x = project(net, in, read, a, block->out_weight, block->out_bias, x);
-    x = layer_norm(net, x, block->norm1_weight, block->norm1_bias);
+    x = norm(net, in, read, x, block->norm1_weight, block->norm1_bias);
     return feed_forward(net, block, in, read, x);
 }
 
@@ -231,7 +236,10 @@ static gb_tensor block_apply(gb_net *net, const gb_block *block, const gb_packed
 {
     uint32_t first = gb_tape_node_count(net->tape);
     gb_tensor a = attend(net, block, in, x, GB_MASK_NONE, 0, read != NULL);
-    return layer_end(net, first, block_rest(net, block, in, read, a, x));
+    x = block_rest(net, block, in, read, a, read ? gb_rows_gather(net, x, read) : x);
+    if (read) /* the others have zeros */
+        x = gb_gather_rows(net->tape, x, read->inverse, read->index);
+    return layer_end(net, first, x);
 }
 
 gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,

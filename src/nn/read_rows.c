@@ -51,6 +51,7 @@ void gb_read_rows_declare(gb_net *net, gb_packed_inputs *in, uint32_t bucket)
         .rows = in->rows};
     in->read_by_sequence =
         gb_picked_input(net->tape, "rows read by sequence", in->sequences, bucket, in->rows);
+    in->read_by_block = gb_row_blocks_input(net->tape, "rows read by block", in->rows);
 }
 
 /* The places behind the list belong to the padding's sequences, with a row that none of them has
@@ -81,8 +82,10 @@ bool gb_read_rows_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packe
     if (!in->read.count)
         return true;
     uint32_t *picked = gb_exec_input(exec, in->read_by_sequence, status);
-    if (!picked || !gb_rows_fill(exec, &in->read, list->rows, list->count, status))
+    uint32_t *blocks = gb_exec_input(exec, in->read_by_block, status);
+    if (!picked || !blocks || !gb_rows_fill(exec, &in->read, list->rows, list->count, status))
         return false;
     fill_picked(in, packed, list, picked);
+    gb_row_blocks_fill(list->rows, list->count, in->read.count, in->rows, blocks);
     return true;
 }

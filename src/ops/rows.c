@@ -72,8 +72,7 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     gb_tensor dy = grad_of(tape, node->out[0]);
     gb_tensor x = node->in[IN_X], other = node->in[IN_OTHER];
-    bool add = node->attr[ATTR_MODE] == ADD;
-    if (node->attr[ATTR_MODE] == MASK)
+    if (node->attr[ATTR_MODE] != CHOOSE)
         return gb_fail(status, GB_INTERNAL, "gather_rows", NULL, "a gradient has no gradient");
     if (wants_grad(tape, x)) {
         /* The older gradient of x rides along as the addend. */
@@ -82,10 +81,8 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
         set_grad(tape, x, dx);
     }
     if (wants_grad(tape, other))
-        give_grad(
-            tape, other,
-            add ? dy
-                : append(tape, "d kept", x, node->in[IN_INDEX], dy, node->in[IN_INVERSE], MASK));
+        give_grad(tape, other,
+                  append(tape, "d kept", x, node->in[IN_INDEX], dy, node->in[IN_INVERSE], MASK));
     return true;
 }
 
@@ -97,11 +94,6 @@ gb_tensor gb_gather_rows(gb_tape *tape, gb_tensor x, gb_tensor index, gb_tensor 
 gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse)
 {
     return append(tape, "merged", b, pick, a, inverse, CHOOSE);
-}
-
-gb_tensor gb_add_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse)
-{
-    return append(tape, "rows added", b, pick, a, inverse, ADD);
 }
 
 static bool look_up_backward(gb_tape *tape, const gb_node *node, gb_status *status)

@@ -78,6 +78,29 @@ static void norm_case(uint32_t rows, uint32_t cols)
     program_free(&p);
 }
 
+/* Of 8 rows of a batch of `rows`, in places of which the last two only fill up. */
+static void some_norm_case(uint32_t rows, uint32_t cols, const uint32_t *wanted)
+{
+    enum { COUNT = 8, PLACES = 10 };
+    uint32_t picked[COUNT], starts[11], blocks = (rows + 63) / 64;
+    for (uint32_t i = 0; i < COUNT; i++)
+        picked[i] = i * (rows - 1) / (COUNT - 1);
+    gb_row_blocks_fill(picked, COUNT, PLACES, rows, starts);
+    cr_assert_arr_eq(starts, wanted, (blocks + 1) * sizeof *starts);
+    program p = program_make();
+    program_param(&p, "x", PLACES, cols);
+    program_param(&p, "gamma", 1, cols);
+    program_param(&p, "beta", 1, cols);
+    program_freeze(&p);
+    gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 2);
+    gb_tensor in = gb_row_blocks_input(p.tape, "blocks", rows);
+    gb_tensor y = gb_layer_norm_picked(p.tape, x, program_operand(&p, "gamma"),
+                                       program_operand(&p, "beta"), 1e-5f, in);
+    input_values inputs[] = {{in, starts, NULL}};
+    check_program(&p, gb_add(p.tape, x, y), inputs, 1, 200 * EPS); /* x has another gradient */
+    program_free(&p);
+}
+
 Test(ops, layer_norm)
 {
     norm_case(1, 4);
@@ -85,6 +108,9 @@ Test(ops, layer_norm)
     norm_case(9, 64);
     norm_case(130, 128);
     norm_case(0, 8);
+    some_norm_case(64, 33, (uint32_t[]){0, 10});        /* one block */
+    some_norm_case(130, 64, (uint32_t[]){0, 3, 5, 10}); /* of 44 rows: 0 18 36 | 55 73 | ... */
+    some_norm_case(640, 16, (uint32_t[]){0, 1, 2, 3, 3, 4, 5, 5, 6, 7, 10}); /* two are empty */
 }
 
 /* ---- embedding ---- */
@@ -311,9 +337,6 @@ Test(ops, rows)
     gb_tensor merged = gb_merge_rows(p.tape, x, v, tn, ti);
     gb_tensor y =
         gb_add(p.tape, gb_gather_rows(p.tape, x, ti, tn), gb_gather_rows(p.tape, merged, ti, tn));
-    /* Rows added to some of x, which has other gradients before and after. */
-    gb_tensor added = gb_add_rows(p.tape, x, gb_add_rows(p.tape, v, x, ti, tn), tn, ti);
-    y = gb_add(p.tape, y, gb_gather_rows(p.tape, added, ti, tn));
     input_values inputs[] = {{ti, index, NULL}, {tn, inverse, NULL}};
     check_program(&p, y, inputs, 2, 16 * EPS);
     program_free(&p);
