@@ -97,30 +97,46 @@ typedef enum gb_verdict {
 
 #define GB_MIN_SEEDS 3 /* fewer decide nothing */
 
+/* What a claim compares: "above B, C and D" holds if each of its differences is positive. */
+typedef struct gb_claim_rule {
+    size_t comparisons; /* differences; 0: no rule for this kind of claim */
+    bool any;           /* one positive difference is enough */
+    bool or_equal;      /* it holds with differences of 0 too: "at least equal", "never falls" */
+} gb_claim_rule;
+#define GB_MOST_SIDES       64                  /* rows of a claim */
+#define GB_MOST_COMPARISONS (2 * GB_MOST_SIDES) /* of a claim */
+/* Of a claim of some kind about `sides` rows. */
+gb_claim_rule gb_claim_rule_of(const char *kind, size_t sides);
+/* The differences for one set of values, positive where the claim holds: values[0] is left, the
+ * others the rights. Returns how many; 0 for a kind that one column cannot decide (wins:N). */
+size_t gb_claim_differences(const char *kind, const double *values, size_t sides,
+                            bool lower_is_better, double differences[GB_MOST_COMPARISONS]);
+
 /* Verdict over seeds. Differences are positive in the claimed direction. */
 typedef struct gb_judgement {
     gb_verdict verdict;  /* see above */
     char reason[160];    /* why it was not judged, or "" */
-    size_t seeds;        /* differences */
-    double mean;         /* of the differences; NAN without any */
-    double sd;           /* n - 1 in the denominator; NAN for one */
-    double low, high;    /* 95% t-interval of the mean; NAN for one */
+    size_t seeds;        /* differences of each comparison */
+    size_t comparisons;  /* of the claim */
+    size_t shown;        /* the one with the least mean difference */
+    double mean;         /* that mean; NAN without any */
+    double sd;           /* of those differences, n - 1 in the denominator; NAN for one */
+    double low, high;    /* see gb_judge; NAN for one */
     uint32_t more_seeds; /* undecided: further seeds that would probably decide; 0: no telling */
     size_t unconverged;  /* seeds in which a row of the claim did not converge */
     double query_p;      /* paired t-test over the queries of the run's first seed; NAN: none */
     size_t queries;      /* of that test */
 } gb_judgement;
-/* Judges n differences. more_seeds is the number with which a test at 5% finds such a difference
- * with probability .8 (gb_seeds_needed), less the seeds there are. or_equal: an interval that
- * begins at 0 supports too. */
-bool gb_judge(const double *differences, size_t n, bool or_equal, gb_judgement *judgement,
-              gb_status *status);
-/* Whether a claim of the kind holds with a margin of 0: "at least equal", "never falls". */
-bool gb_claim_or_equal(const char *kind);
-
-/* By how much a claim of the given kind holds for one set of values: values[0] is left, the others
- * the rights. Positive: it holds. NAN for a kind that one column cannot decide (wins:N). */
-double gb_claim_margin(const char *kind, const double *values, size_t count, bool lower_is_better);
+/* Judges differences[c * stride + seed] of n seeds. A claim of several comparisons is about the
+ * least of their mean differences, which lies between `low` and `high` in 95% of cases: low is that
+ * of the 95% t-interval of each seed's least difference (whose mean is not above it), high the
+ * lowest upper end of the comparisons' own intervals, so wide that all hold their means
+ * (Bonferroni; of one comparison it is its t-interval). Where one comparison is enough, the same of
+ * the opposite claim. or_equal: an interval that begins at 0 supports too. more_seeds is the number
+ * with which a test finds such a difference with probability .8 (gb_seeds_needed), less the seeds
+ * there are. */
+bool gb_judge(const double *differences, size_t stride, size_t n, const gb_claim_rule *rule,
+              gb_judgement *judgement, gb_status *status);
 /* Losses and times; every other measure is better when higher. */
 bool gb_lower_is_better(const char *column);
 

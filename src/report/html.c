@@ -147,6 +147,7 @@ static void claims(const gb_report *report, gb_text *out)
                         "<th class=\"left\">statement</th><th>paper</th><th>mean</th>"
                         "<th>95%% interval</th><th>seeds</th><th class=\"left\">verdict</th>"
                         "<th>p over queries</th></tr></thead>\n<tbody>\n");
+    gb_text which = {0};
     for (size_t i = 0; i < report->spec->claim_count; i++) {
         const gb_claim *claim = &report->spec->claims[i];
         const gb_judgement *judgement = &report->judgements[i];
@@ -159,6 +160,9 @@ static void claims(const gb_report *report, gb_text *out)
         gb_text_printf(out, "</td><td>");
         if (judgement->seeds)
             difference_text(out, "", judgement->mean, digits, "");
+        which.length = 0;
+        comparison_text(report, i, &which);
+        page_escaped(out, text_words(&which, out));
         gb_text_printf(out, "</td><td>");
         if (judgement->seeds > 1) {
             difference_text(out, "", judgement->low, digits, " to ");
@@ -174,6 +178,7 @@ static void claims(const gb_report *report, gb_text *out)
             gb_text_printf(out, "%.2g", judgement->query_p);
         gb_text_printf(out, "</td></tr>\n");
     }
+    gb_text_free(&which);
     gb_text_printf(out, "</tbody></table></div>\n");
 }
 

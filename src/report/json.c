@@ -95,6 +95,10 @@ static json_t *claim_json(const gb_report *report, size_t index)
         j->reason, "seeds", (json_int_t)j->seeds, "mean", number(j->mean), "sd", number(j->sd),
         "low", number(j->low), "high", number(j->high), "more_seeds", (int)j->more_seeds,
         "not_converged", (json_int_t)j->unconverged);
+    gb_text which = {0};
+    comparison_text(report, index, &which);
+    json_object_set_new(out, "shown", json_stringn(which.data ? which.data : "", which.length));
+    gb_text_free(&which);
     const gb_spec_row *left = &report->spec->rows[claim->sides[0]];
     json_object_set_new(out, "left_group", json_string(left->group));
     json_object_set_new(out, "left_label", json_string(left->label));

@@ -119,6 +119,7 @@ static void claims(const gb_report *report, gb_text *out)
     gb_text_printf(out,
                    "\n## Claims\n\n| claim | statement | paper | mean | 95%% interval | seeds | "
                    "verdict | p over queries |\n|---|---|---|---|---|---|---|---|\n");
+    gb_text which = {0};
     for (size_t i = 0; i < report->spec->claim_count; i++) {
         const gb_claim *claim = &report->spec->claims[i];
         const gb_judgement *judgement = &report->judgements[i];
@@ -131,6 +132,9 @@ static void claims(const gb_report *report, gb_text *out)
         gb_text_printf(out, " | ");
         if (judgement->seeds)
             difference_text(out, "", judgement->mean, digits, "");
+        which.length = 0;
+        comparison_text(report, i, &which);
+        escaped(out, text_words(&which, out));
         gb_text_printf(out, " | ");
         if (judgement->seeds > 1) {
             difference_text(out, "", judgement->low, digits, " to ");
@@ -146,6 +150,7 @@ static void claims(const gb_report *report, gb_text *out)
             gb_text_printf(out, "%.2g", judgement->query_p);
         gb_text_printf(out, " |\n");
     }
+    gb_text_free(&which);
 }
 
 static void deviations(const gb_report *report, gb_text *out)

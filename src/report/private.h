@@ -115,6 +115,8 @@ void verdict_text(const gb_judgement *judgement, gb_text *out);
 /* Text, signed difference, text; a difference that rounds to zero has no sign. */
 void difference_text(gb_text *out, const char *before, double difference, int decimals,
                      const char *behind);
+/* Which of a claim's differences its judgement shows, " (least of 5: ICT)"; nothing of one alone. */
+void comparison_text(const gb_report *report, size_t claim, gb_text *out);
 /* Digits to show for the differences of a claim. */
 int claim_decimals(const gb_report *report, const gb_claim *claim);
 /* What the report is about: the table's title, or whose collection its systems ran on. */

@@ -296,10 +296,9 @@ static const char *not_judgeable(const gb_report *report, const gb_claim *claim,
         return "this is not the paper's collection";
     if (!claim->holds)
         return "the paper's own numbers do not satisfy it";
-    double zeros[64] = {0};
     if (column == SIZE_MAX
             ? !wins_needed(claim)
-            : claim->count > 64 || isnan(gb_claim_margin(claim->kind, zeros, claim->count, false)))
+            : wins_needed(claim) || !gb_claim_rule_of(claim->kind, claim->count).comparisons)
         return "no rule for this kind of claim";
     bool paper_scale = strcmp(report->scale, "paper") == 0;
     for (size_t i = 0; i < claim->count; i++)
@@ -308,14 +307,29 @@ static const char *not_judgeable(const gb_report *report, const gb_claim *claim,
     return NULL;
 }
 
-/* One difference a seed: the recorded seeds, then those of this run that are not recorded. Times of
- * two machines are not mixed: the larger set of seeds, this run's if they are equal. */
-static size_t claim_differences(const gb_report *report, const gb_claim *claim, size_t column,
-                                double *differences, size_t *unconverged)
+/* The differences of one seed; 0: a value is missing. */
+static size_t seed_differences(const gb_report *report, const gb_claim *claim, size_t column,
+                               const gb_seed_run *run, double differences[GB_MOST_COMPARISONS])
 {
-    size_t count = 0;
-    double values[64];
-    bool lower = gb_lower_is_better(claim->column);
+    double values[GB_MOST_SIDES];
+    if (column == SIZE_MAX) {
+        differences[0] = wins_margin(report, claim, run);
+        return !isnan(differences[0]);
+    }
+    return claim_values(report, claim, column, run, values)
+               ? gb_claim_differences(claim->kind, values, claim->count,
+                                      gb_lower_is_better(claim->column), differences)
+               : 0;
+}
+
+/* The differences [comparison * stride + seed], of the recorded seeds, then of those of this run
+ * that are not recorded; returns the number of seeds. Times of two machines are not mixed: the
+ * larger set of seeds, this run's if they are equal. */
+static size_t claim_differences(const gb_report *report, const gb_claim *claim, size_t column,
+                                double *differences, size_t stride, size_t *unconverged)
+{
+    size_t seeds = 0;
+    double one[GB_MOST_COMPARISONS];
     bool times = strncmp(claim->column, "efficiency:", 11) == 0;
     int only = times ? report->here.count >= report->recorded.count : -1;
     for (int part = 0; part < 2; part++) {
@@ -326,18 +340,14 @@ static size_t claim_differences(const gb_report *report, const gb_claim *claim, 
             const gb_seed_run *run = &runs->items[i];
             if (part && !times && seed_run_find(&report->recorded, run->seed))
                 continue;
-            double margin = NAN;
-            if (column == SIZE_MAX)
-                margin = wins_margin(report, claim, run);
-            else if (claim_values(report, claim, column, run, values))
-                margin = gb_claim_margin(claim->kind, values, claim->count, lower);
-            if (isnan(margin))
-                continue;
-            differences[count++] = margin;
-            *unconverged += !claim_converged(claim, run);
+            size_t comparisons = seed_differences(report, claim, column, run, one);
+            for (size_t c = 0; c < comparisons; c++)
+                differences[c * stride + seeds] = one[c];
+            seeds += comparisons > 0;
+            *unconverged += comparisons > 0 && !claim_converged(claim, run);
         }
     }
-    return count;
+    return seeds;
 }
 
 /* Where the per-query values of a row lie for the run's first seed. */
@@ -415,8 +425,8 @@ static bool judge_claims(gb_report *report, const results *read, gb_status *stat
     const gb_table_spec *spec = report->spec;
     report->judgements =
         gb_arena_alloc(report->arena, spec->claim_count * sizeof *report->judgements + 1, status);
-    double *differences =
-        gb_alloc(report->recorded.count + report->here.count, sizeof *differences, status);
+    size_t stride = report->recorded.count + report->here.count;
+    double *differences = gb_alloc(GB_MOST_COMPARISONS * stride, sizeof *differences, status);
     bool ok = report->judgements && differences;
     for (size_t i = 0; ok && i < spec->claim_count; i++) {
         const gb_claim *claim = &spec->claims[i];
@@ -424,11 +434,13 @@ static bool judge_claims(gb_report *report, const results *read, gb_status *stat
         size_t column = spec_column(spec, claim->column), seeds = 0;
         const char *why = not_judgeable(report, claim, column);
         if (!why) {
-            seeds = claim_differences(report, claim, column, differences, &judgement->unconverged);
+            seeds = claim_differences(report, claim, column, differences, stride,
+                                      &judgement->unconverged);
             if (seeds == 0)
                 why = "no seed has all of its rows";
         }
-        ok = gb_judge(differences, seeds, gb_claim_or_equal(claim->kind), judgement, status);
+        gb_claim_rule rule = gb_claim_rule_of(claim->kind, claim->count);
+        ok = gb_judge(differences, stride, seeds, &rule, judgement, status);
         if (why) {
             judgement->verdict = GB_NOT_JUDGED;
             snprintf(judgement->reason, sizeof judgement->reason, "%s", why);

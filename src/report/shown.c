@@ -155,6 +155,18 @@ void verdict_text(const gb_judgement *judgement, gb_text *out)
                        judgement->more_seeds == 1 ? "" : "s");
 }
 
+void comparison_text(const gb_report *report, size_t claim, gb_text *out)
+{
+    const gb_claim *c = &report->spec->claims[claim];
+    const gb_judgement *j = &report->judgements[claim];
+    if (j->comparisons < 2 || !j->seeds || c->count < 3)
+        return;
+    size_t rights = c->count - 1, right = 1 + j->shown * rights / j->comparisons;
+    gb_text_printf(out, " (%s of %zu: %s)",
+                   gb_claim_rule_of(c->kind, c->count).any ? "greatest" : "least", rights,
+                   report->spec->rows[c->sides[right]].label);
+}
+
 void difference_text(gb_text *out, const char *before, double difference, int decimals,
                      const char *behind)
 {
@@ -204,7 +216,8 @@ size_t reading_lines(const gb_report *report, const char *lines[8])
                          "what is judged.";
     lines[count++] =
         "A claim is judged over seeds: per seed the difference in the claimed direction, then its "
-        "mean and 95% t-interval. Supported: the interval lies above zero (begins there, where the "
+        "mean and 95% t-interval; of several differences the least mean and an interval for it. "
+        "Supported: the interval lies above zero (begins there, where the "
         "claim is \"at least equal\" or \"never falls\"). Contradicted: below. Undecided: it holds "
         "zero, or there are fewer than three seeds; the number of further "
         "seeds is what a test at 5% needs to find such a difference 4 times in 5.";

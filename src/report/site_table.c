@@ -196,12 +196,14 @@ static void rows(const site_table *table, gb_text *out)
 
 /* ---- claims ---- */
 
-static void signed_cell(const json_t *claim, const char *name, int digits, gb_text *out)
+static void signed_cell(const json_t *claim, const char *name, int digits, const char *behind,
+                        gb_text *out)
 {
     double value = json_real_of(claim, name);
     gb_text_printf(out, "<td>");
     if (!isnan(value))
         gb_text_printf(out, "%+.*f", digits, value);
+    page_escaped(out, behind);
     gb_text_printf(out, "</td>");
 }
 
@@ -214,8 +216,8 @@ static void claim_line(const json_t *claim, size_t index, gb_text *out)
     page_escaped(out, json_text(claim, "claim"));
     gb_text_printf(out, "</td>");
     page_element(out, "td", "left", json_text(claim, "statement"));
-    signed_cell(claim, "printed_delta", 1, out);
-    signed_cell(claim, "mean", 2, out);
+    signed_cell(claim, "printed_delta", 1, "", out);
+    signed_cell(claim, "mean", 2, json_text(claim, "shown"), out);
     gb_text_printf(out, "<td>");
     if (!isnan(json_real_of(claim, "low")))
         gb_text_printf(out, "%+.2f to %+.2f", json_real_of(claim, "low"),
@@ -307,8 +309,9 @@ static bool claims(const site_table *table, gb_text *out, gb_status *status)
                         "</thead>\n<tbody>\n");
     json_array_foreach(all, i, claim) claim_line(claim, i, out);
     gb_text_printf(
-        out, "</tbody></table></div>\n<p class=\"dim\">Judged over seeds: supported when "
-             "the 95%% interval lies above zero (begins there, where the claim is &ldquo;at "
+        out, "</tbody></table></div>\n<p class=\"dim\">Judged over seeds, of several differences "
+             "by the least mean and an interval for it: supported when the 95%% interval lies "
+             "above zero (begins there, where the claim is &ldquo;at "
              "least equal&rdquo; or &ldquo;never falls&rdquo;), contradicted below, undecided "
              "when it holds zero or there are fewer than three seeds. p is a paired t-test over "
              "the queries of one seed; it decides nothing.</p>\n");

@@ -174,7 +174,9 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
     if (judgement->verdict != GB_NOT_JUDGED) {
         if (!isnan(claim->printed_delta))
             difference_text(&line, "paper ", claim->printed_delta, digits, "; ");
-        difference_text(&line, "mean ", judgement->mean, digits, " over ");
+        difference_text(&line, "mean ", judgement->mean, digits, "");
+        comparison_text(report, index, &line);
+        gb_text_printf(&line, " over ");
         gb_text_printf(&line, "%zu seed%s", judgement->seeds, judgement->seeds == 1 ? "" : "s");
         if (judgement->seeds > 1) {
             difference_text(&line, ", 95% interval ", judgement->low, digits, " to ");

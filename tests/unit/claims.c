@@ -7,12 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gb_judgement judge(const double *differences, size_t n)
+/* Of differences[comparison * n + seed]. */
+static gb_judgement judge_rule(const double *differences, size_t n, gb_claim_rule rule)
 {
     gb_judgement judgement = {0};
     gb_status status = {0};
-    cr_assert(gb_judge(differences, n, false, &judgement, &status), "%s", status.what);
+    cr_assert(gb_judge(differences, n, n, &rule, &judgement, &status), "%s", status.what);
     return judgement;
+}
+
+static gb_judgement judge(const double *differences, size_t n)
+{
+    return judge_rule(differences, n, (gb_claim_rule){.comparisons = 1});
 }
 
 Test(judge, interval_over_seeds)
@@ -32,14 +38,12 @@ Test(judge, equal_in_every_seed_is_at_least_equal)
     static const char *const kinds[] = {"ge", "order", "near:0.1", "gt", "best", "lt"};
     static const double equal[3], last_below[3] = {0, 0, -.1};
     for (size_t i = 0; i < 6; i++) {
-        gb_judgement j = {0};
-        gb_status status = {0};
-        bool or_equal = gb_claim_or_equal(kinds[i]);
-        cr_expect_eq(or_equal, i < 3, "%s", kinds[i]);
-        cr_assert(gb_judge(equal, 3, or_equal, &j, &status));
-        cr_expect_eq(j.verdict, or_equal ? GB_SUPPORTED : GB_UNDECIDED, "%s", kinds[i]);
-        cr_assert(gb_judge(last_below, 3, or_equal, &j, &status));
-        cr_expect_eq(j.verdict, GB_UNDECIDED, "%s", kinds[i]);
+        gb_claim_rule rule = gb_claim_rule_of(kinds[i], 2);
+        cr_expect_eq(rule.or_equal, i < 3, "%s", kinds[i]);
+        rule.comparisons = 1;
+        cr_expect_eq(judge_rule(equal, 3, rule).verdict,
+                     rule.or_equal ? GB_SUPPORTED : GB_UNDECIDED, "%s", kinds[i]);
+        cr_expect_eq(judge_rule(last_below, 3, rule).verdict, GB_UNDECIDED, "%s", kinds[i]);
     }
 }
 
@@ -83,22 +87,71 @@ Test(judge, undecided_always_asks_for_more)
     cr_expect_geq(j.more_seeds, 1);
 }
 
+/* Two systems as good as each other in the mean, each the worse one in every other seed: the least
+ * difference of a seed is always -1, which says nothing against the claim. */
+static const double in_turns[] = {1, -1, 1, -1, 1, -1, -1, 1, -1, 1, -1, 1};
+
+Test(judge, noise_of_several_comparisons_contradicts_nothing)
+{
+    gb_judgement j = judge_rule(in_turns, 6, (gb_claim_rule){.comparisons = 2, .or_equal = true});
+    cr_expect_eq(j.verdict, GB_UNDECIDED);
+    cr_expect_float_eq(j.mean, 0, 1e-12);
+    cr_expect_float_eq(j.low, -1, 1e-12);
+    /* t(.9875, 5) = 3.163381, sd 1.095445: half width 1.414707. */
+    cr_expect_float_eq(j.high, 1.414707, 1e-5);
+    cr_expect_eq(judge_rule(in_turns, 6, (gb_claim_rule){.comparisons = 2, .any = true}).verdict,
+                 GB_UNDECIDED, "nor does it support that one of them is positive");
+}
+
+Test(judge, several_comparisons)
+{
+    gb_claim_rule both = {.comparisons = 2}, one = {.comparisons = 2, .any = true};
+    const double good[] = {3, 4, 5, 1, 2, 1}, one_bad[] = {3, 4, 5, -1, -1.1, -1.2},
+                 bad[] = {-1, -1.1, -1.2, -3, -4, -5};
+    gb_judgement j = judge_rule(good, 3, both);
+    cr_expect_eq(j.verdict, GB_UNDECIDED); /* 1, 2, 1 is not sure to be positive */
+    cr_expect_eq(j.shown, 1);
+    cr_expect_float_eq(j.mean, 4.0 / 3, 1e-12);
+    cr_expect_eq(judge_rule(one_bad, 3, both).verdict, GB_CONTRADICTED);
+    cr_expect_eq(judge_rule(one_bad, 3, one).verdict, GB_SUPPORTED);
+    j = judge_rule(bad, 3, one);
+    cr_expect_eq(j.verdict, GB_CONTRADICTED);
+    cr_expect_eq(j.shown, 0, "the greatest");
+    cr_expect(j.low < j.mean && j.mean < j.high && j.high < 0, "%g %g %g", j.low, j.mean, j.high);
+    cr_expect_eq(judge_rule((double[]){3, 3.1, 3.2, 1, 1.1, 1.2}, 3, both).verdict, GB_SUPPORTED);
+}
+
+/* What decides for one set of values: the least difference, or the greatest. */
+static double margin(const char *kind, const double *values, size_t count, bool lower_is_better)
+{
+    double all[GB_MOST_COMPARISONS], best = NAN;
+    size_t n = gb_claim_differences(kind, values, count, lower_is_better, all);
+    gb_claim_rule rule = gb_claim_rule_of(kind, count);
+    if (strncmp(kind, "wins:", 5) != 0)
+        cr_expect_eq(rule.comparisons, n, "%s", kind);
+    for (size_t i = 0; i < n; i++)
+        best = rule.any ? fmax(best, all[i]) : fmin(best, all[i]);
+    return best;
+}
+
 Test(margin, kinds)
 {
     const double v[] = {5, 3, 4};
-    cr_expect_float_eq(gb_claim_margin("gt", v, 3, false), 1, 0);
-    cr_expect_float_eq(gb_claim_margin("ge", v, 3, false), 1, 0);
-    cr_expect_float_eq(gb_claim_margin("best", v, 3, false), 1, 0);
-    cr_expect_float_eq(gb_claim_margin("best", v, 3, true), -2, 0, "the lowest loss is best");
-    cr_expect_float_eq(gb_claim_margin("lt", v, 3, false), -2, 0);
-    cr_expect_float_eq(gb_claim_margin("lt", (double[]){2, 3}, 2, true), 1, 0);
-    cr_expect_float_eq(gb_claim_margin("order", (double[]){1, 2, 4}, 3, false), 1, 0);
-    cr_expect_float_eq(gb_claim_margin("order", v, 3, false), -2, 0);
-    cr_expect_float_eq(gb_claim_margin("not-order", v, 3, false), 2, 0);
-    cr_expect_float_eq(gb_claim_margin("not-order", (double[]){1, 2, 4}, 3, false), -1, 0);
-    cr_expect_float_eq(gb_claim_margin("near:0.5", (double[]){1, 1.2}, 2, false), 0.3, 1e-12);
-    cr_expect(isnan(gb_claim_margin("wins:9", v, 2, false)));
-    cr_expect(isnan(gb_claim_margin("gt", (double[]){1, NAN}, 2, false)));
+    cr_expect_float_eq(margin("gt", v, 3, false), 1, 0);
+    cr_expect_float_eq(margin("ge", v, 3, false), 1, 0);
+    cr_expect_float_eq(margin("best", v, 3, false), 1, 0);
+    cr_expect_float_eq(margin("best", v, 3, true), -2, 0, "the lowest loss is best");
+    cr_expect_float_eq(margin("lt", v, 3, false), -2, 0);
+    cr_expect_float_eq(margin("lt", (double[]){2, 3}, 2, true), 1, 0);
+    cr_expect_float_eq(margin("order", (double[]){1, 2, 4}, 3, false), 1, 0);
+    cr_expect_float_eq(margin("order", v, 3, false), -2, 0);
+    cr_expect_float_eq(margin("not-order", v, 3, false), 2, 0);
+    cr_expect_float_eq(margin("not-order", (double[]){1, 2, 4}, 3, false), -1, 0);
+    cr_expect_float_eq(margin("near:0.5", (double[]){1, 1.2}, 2, false), 0.3, 1e-12);
+    cr_expect(isnan(margin("wins:9", v, 2, false)));
+    double all[GB_MOST_COMPARISONS];
+    cr_expect_eq(gb_claim_differences("gt", (double[]){1, NAN}, 2, false, all), 1);
+    cr_expect(isnan(all[0]));
     cr_expect(gb_lower_is_better("mlm-eval-msmarco:MLM-loss"));
     cr_expect(!gb_lower_is_better("msmarco-dev:MRR@10"));
 }
@@ -204,12 +257,12 @@ static bool holds(const cells *all, char *const *f)
         cr_expect(!isnan(values[count]), "%s: no cell of %s in %s", f[0], at, f[3]);
         at = end ? end + 3 : NULL;
     }
-    double margin = gb_claim_margin(f[2], values, count, gb_lower_is_better(f[3]));
+    double least = margin(f[2], values, count, gb_lower_is_better(f[3]));
     bool tie_counts = strcmp(f[2], "ge") == 0 || strcmp(f[2], "order") == 0;
     if (f[6][0] && count == 2) /* the delta that the text states, rounding of two cells allowed */
         cr_expect_lt(fabs(fabs(values[0] - values[1]) - strtod(f[6], NULL)), 0.11, "%s: %s", f[0],
                      f[6]);
-    return tie_counts ? margin > -1e-9 : margin > 1e-9;
+    return tie_counts ? least > -1e-9 : least > 1e-9;
 }
 
 Test(data, claims_agree_with_the_published_cells)
