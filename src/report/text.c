@@ -168,7 +168,7 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
     gb_text line = {0};
     verdict_text(judgement, &line);
     gb_text_printf(&line, ": %s", claim->statement);
-    gb_text_printf(out, "%-8s", claim->id);
+    gb_text_printf(out, "%-7s ", claim->id);
     wrap(out, 8, 8, text_words(&line, out));
     line.length = 0;
     if (judgement->verdict != GB_NOT_JUDGED) {
