@@ -144,7 +144,7 @@ static bool each_column(loader *load)
 static bool set_unit(loader *load, gb_spec_column *column, const char *unit, int decimals)
 {
     column->scale = strncmp(unit, "percent", 7) == 0 ? 100 : 1; /* "percent points" */
-    int wanted = strcmp(unit, "seconds") == 0 ? 6 : decimals;   /* here batches take microseconds */
+    int wanted = strcmp(unit, "seconds") == 0 ? 6 : decimals; /* here batches take microseconds */
     if (wanted > column->decimals)
         column->decimals = wanted;
     return decimals <= 9 ||

@@ -176,8 +176,8 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
             difference_text(&line, "paper ", claim->printed_delta, digits, "; ");
         difference_text(&line, "mean ", judgement->mean, digits, "");
         comparison_text(report, index, &line);
-        gb_text_printf(&line, " over ");
-        gb_text_printf(&line, "%zu seed%s", judgement->seeds, judgement->seeds == 1 ? "" : "s");
+        gb_text_printf(&line, " over %zu seed%s", judgement->seeds,
+                       judgement->seeds == 1 ? "" : "s");
         if (judgement->seeds > 1) {
             difference_text(&line, ", 95% interval ", judgement->low, digits, " to ");
             difference_text(&line, "", judgement->high, digits, "");
