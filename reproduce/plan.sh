@@ -117,8 +117,9 @@ plan_step() # COMMAND ARGUMENTS...
 {
     plan_name=$plan_dir/steps/$1-$(printf '%s' "$*" | checksum)
     [ -e "$plan_name" ] || {
-        case "$1 $2" in
-        'pretrain none' | 'evaluate --bm25') plan_host "$@" ;;
+        case "$1 $2 ${3-}" in
+        'pretrain none '* | 'evaluate --bm25 '*) plan_host "$@" ;;
+        'pretrain '*' --in-turns-with') plan_turns "$@" ;;
         'pretrain '* | 'finetune '*) plan_training "$@" ;;
         'mlm-loss '* | 'mine '* | 'evaluate '*) plan_encoding "$@" ;;
         'efficiency '*) ln -s "$plan_dir" "$plan_name" ;; # it reads what a training noted
@@ -172,6 +173,20 @@ plan_training() # COMMAND ARGUMENTS...
     noted=$plan_dir/training
     [ "$1" != finetune ] || noted=$plan_dir/finetuning
     [ -e "$noted" ] || printf '%s\n' "$@" >"$noted"
+}
+
+# All of them in one process, nothing to be found by later steps.
+plan_turns() # pretrain OBJECTIVE --in-turns-with OBJECTIVES OPTIONS...
+{
+    turns=$plan_name objectives="$2 $(echo "$4" | tr , ' ')"
+    shift 4
+    for objective in $objectives; do
+        plan_name=$turns-$objective
+        plan_training pretrain "$objective" "$@" || return
+    done
+    plan_name=$turns
+    cat "$turns"-*.memory | awk '{ sum += $1 } END { printf "%.0f 0 0\n", sum }' >"$turns.memory"
+    ln -s "$plan_dir" "$turns"
 }
 
 # Of mine, later steps find BM25's run.

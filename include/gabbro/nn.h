@@ -407,6 +407,22 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
                        const float *values, uint32_t step, float *gradients,
                        double losses[GB_MAX_LOSSES], uint64_t *arena_bytes, gb_status *status);
 
+/* One of several trainings that are compared, each as for gb_train. */
+typedef struct gb_training {
+    const gb_task *task;           /* what */
+    const gb_train_params *params; /* how; all with the same number of steps, no ranks */
+    const float *values;           /* from where; stay as they are */
+} gb_training;
+typedef struct gb_step_time {
+    double data_s; /* drawing and masking the batch */
+    double step_s; /* that, the device's work and waiting for it; recording programs left out */
+} gb_step_time;
+/* A step of each of `count` trainings in turn, waited for before the next begins, so that all meet
+ * the machine in the same state: times [steps][count]. The first steps compile kernels. Nothing is
+ * kept of the models. */
+bool gb_train_in_turns(gb_device *device, const gb_training *trainings, uint32_t count,
+                       gb_step_time *times, gb_status *status);
+
 /* What a training takes. */
 typedef struct gb_train_cost {
     double flops;              /* arithmetic of a step in one piece but for the update, mean */

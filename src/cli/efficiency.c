@@ -1,83 +1,159 @@
-/* gabbro efficiency: the step that reads the cost of training from finished pre-trainings. */
-#include "step.h"
+/* gabbro efficiency: the step that reads the cost of training from steps timed in turns. */
+#include "in_turns.h"
 
 #include <gabbro/store.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char usage[] =
-    "usage: gabbro efficiency --of STEP [--baseline STEP]\n\n"
-    "What a pre-training cost, from its own record: time to draw and mask a batch, samples a "
-    "second\n"
-    "(of the median step; starting and recording programs left out), and against a baseline the\n"
-    "share of speed lost and the time a step takes beyond it, data apart. Both must have run\n"
-    "undisturbed on one device, without being resumed. Prints the step's folder: metrics.json.\n";
+    "usage: gabbro efficiency --of STEP --objective NAME\n\n"
+    "What a pre-training costs, from the times of `gabbro pretrain --in-turns-with`: seconds to "
+    "draw\n"
+    "and mask a batch, and against the first objective of that step the share of speed lost and "
+    "the\n"
+    "time a step takes beyond it, data apart: medians over the steps, each compared with the "
+    "first\n"
+    "objective's of the same turn. Samples a second are those of the first objective's median "
+    "step,\n"
+    "less that share. The machine must have been quiet. Prints the step's folder: metrics.json.\n";
 
-/* Of one pre-training, a step. */
-typedef struct cost {
-    double data_s;        /* drawing and masking the batch */
-    double rest_s;        /* the device's work and waiting for it */
-    double samples_per_s; /* passages, or pairs */
-} cost;
+/* Times of an objective's steps. */
+typedef struct turn_times {
+    size_t steps;   /* how many */
+    double *data_s; /* [steps] drawing and masking */
+    double *step_s; /* [steps] all of it */
+} turn_times;
 
-static bool read_cost(const char *folder, cost *out, gb_status *status)
+static double *read_numbers(const json_t *times, const char *name, size_t *count, gb_status *status)
 {
-    json_t *run = gb_step_read(folder, status);
-    const json_t *times = json_object_get(run, "times");
-    double steps = (double)json_integer_value(json_object_get(times, "steps"));
-    double batch =
-        (double)json_integer_value(json_object_get(json_object_get(run, "settings"), "batch"));
-    double step_s = json_number_value(json_object_get(times, "step_s"));
-    double data_s = json_number_value(json_object_get(times, "data_s"));
-    bool whole = !json_is_true(json_object_get(times, "resumed"));
-    json_decref(run);
-    if (!run)
-        return false;
-    if (!(steps > 0 && batch > 0 && step_s > data_s / steps))
-        return gb_fail(status, GB_DATA, folder, "give a finished pre-training",
-                       "no time of a training step in its record");
-    if (!whole)
-        return gb_fail(status, GB_DATA, folder, "remove the step and run it in one go",
-                       "the training was resumed: its times are those of a part");
-    out->data_s = data_s / steps;
-    out->rest_s = step_s - out->data_s;
-    out->samples_per_s = batch / step_s;
-    return true;
+    const json_t *list = json_object_get(times, name);
+    *count = json_array_size(list);
+    double *numbers = gb_alloc(*count, sizeof *numbers, status);
+    for (size_t i = 0; numbers && i < *count; i++)
+        numbers[i] = json_number_value(json_array_get(list, i));
+    return numbers;
 }
 
-static bool write_costs(const step_run *run, const cost *of, const cost *baseline,
-                        gb_status *status)
+static bool read_times(const json_t *all, const char *path, const char *objective, turn_times *out,
+                       gb_status *status)
 {
-    json_t *json = json_pack("{s:f, s:f}", "efficiency:data_s", of->data_s,
-                             "efficiency:samples_per_s", of->samples_per_s);
-    if (baseline) {
-        json_object_set_new(json, "efficiency:decoder_s", json_real(of->rest_s - baseline->rest_s));
-        json_object_set_new(json, "efficiency:degeneration",
-                            json_real(1 - of->samples_per_s / baseline->samples_per_s));
+    const json_t *times = json_object_get(all, objective);
+    size_t data = 0;
+    out->data_s = read_numbers(times, "data_s", &data, status);
+    out->step_s = read_numbers(times, "step_s", &out->steps, status);
+    if (!out->data_s || !out->step_s)
+        return false;
+    for (size_t i = 0; i < out->steps; i++)
+        data = out->step_s[i] > 0 ? data : 0;
+    return (out->steps && data == out->steps) ||
+           gb_fail(status, GB_DATA, path, "give a step of pretrain --in-turns-with",
+                   "no times of the steps of %s", objective);
+}
+
+static void free_times(turn_times *times)
+{
+    free(times->data_s);
+    free(times->step_s);
+}
+
+static double median(double *values, size_t n)
+{
+    gb_sort_doubles(values, n);
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+/* Medians over steps; scratch [steps]. */
+static double data_time(const turn_times *of, double *scratch)
+{
+    memcpy(scratch, of->data_s, of->steps * sizeof *scratch);
+    return median(scratch, of->steps);
+}
+
+static double step_time(const turn_times *of, double *scratch)
+{
+    memcpy(scratch, of->step_s, of->steps * sizeof *scratch);
+    return median(scratch, of->steps);
+}
+
+static double time_beyond(const turn_times *of, const turn_times *first, double *scratch)
+{
+    for (size_t i = 0; i < of->steps; i++)
+        scratch[i] = of->step_s[i] - of->data_s[i] - (first->step_s[i] - first->data_s[i]);
+    return median(scratch, of->steps);
+}
+
+static double speed_lost(const turn_times *of, const turn_times *first, double *scratch)
+{
+    for (size_t i = 0; i < of->steps; i++)
+        scratch[i] = 1 - first->step_s[i] / of->step_s[i];
+    return median(scratch, of->steps);
+}
+
+/* first: NULL for the first objective itself */
+static bool write_costs(const step_run *run, const turn_times *of, const turn_times *first,
+                        double batch, gb_status *status)
+{
+    double *scratch = gb_alloc(of->steps, sizeof *scratch, status);
+    if (!scratch)
+        return false;
+    double lost = first ? speed_lost(of, first, scratch) : 0;
+    double first_per_s = batch / step_time(first ? first : of, scratch);
+    json_t *json = json_pack("{s:f, s:f}", "efficiency:data_s", data_time(of, scratch),
+                             "efficiency:samples_per_s", (1 - lost) * first_per_s);
+    if (first) {
+        json_object_set_new(json, "efficiency:degeneration", json_real(lost));
+        json_object_set_new(json, "efficiency:decoder_s",
+                            json_real(time_beyond(of, first, scratch)));
     }
     bool ok = step_write_metrics(run, json, status);
     json_decref(json);
+    free(scratch);
+    return ok;
+}
+
+static bool measure_costs(const step_run *run, const char *folder, const char *objective,
+                          gb_status *status)
+{
+    json_t *record = gb_step_read(folder, status);
+    if (!record)
+        return false;
+    const json_t *settings = json_object_get(record, "settings");
+    const char *first = json_string_value(json_object_get(settings, "objective"));
+    double batch = json_number_value(json_object_get(settings, "batch"));
+    bool itself = first && !strcmp(first, objective);
+    char *path = gb_path_join(status, folder, IN_TURNS_FILE);
+    json_t *all = path ? json_load_file(path, 0, NULL) : NULL;
+    turn_times times[2] = {{0}, {0}};
+    bool ok = path && read_times(all, path, objective, &times[0], status) &&
+              (itself || read_times(all, path, first ? first : "", &times[1], status));
+    if (ok && !itself && times[0].steps != times[1].steps)
+        ok = gb_fail(status, GB_DATA, path, "make the step anew", "%s has %zu steps, %s %zu",
+                     objective, times[0].steps, first, times[1].steps);
+    ok = ok && write_costs(run, &times[0], itself ? NULL : &times[1], batch, status);
+    for (int i = 0; i < 2; i++)
+        free_times(&times[i]);
+    json_decref(all);
+    json_decref(record);
+    free(path);
     return ok;
 }
 
 int gb_cli_efficiency(int argc, char **argv)
 {
     gb_status status = {0};
-    const char *of = NULL, *baseline = NULL;
+    const char *of = NULL, *objective = NULL;
     const step_option options[] = {
-        {"of", OPTION_TEXT, &of, true, true, "step of a pre-training"},
-        {"baseline", OPTION_TEXT, &baseline, false, true, "the pre-training it is compared with"},
+        {"of", OPTION_TEXT, &of, true, true, "step of pretrain --in-turns-with"},
+        {"objective", OPTION_TEXT, &objective, true, false, "one of its objectives"},
         {0}};
     step_run run = {.kind = "efficiency", .options = options};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
-    bool ok = step_begin(&run, 1, false, NULL, &status);
-    cost costs[2];
+    bool ok = step_begin(&run, 2, false, NULL, &status);
     if (ok && !gb_step_done(run.step))
-        ok = read_cost(of, &costs[0], &status) &&
-             (!baseline || read_cost(baseline, &costs[1], &status)) &&
-             write_costs(&run, &costs[0], baseline ? &costs[1] : NULL, &status);
+        ok = measure_costs(&run, of, objective, &status);
     if (ok)
         step_end(&run, NULL, &status);
     return step_close(&run, &status);

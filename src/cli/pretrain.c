@@ -1,5 +1,6 @@
 /* gabbro pretrain: the step that makes an encoder: fresh, or trained by an objective. */
 #include "compare.h"
+#include "in_turns.h"
 #include "step.h"
 
 #include <gabbro/pretrain.h>
@@ -229,8 +230,8 @@ typedef struct borrower {
     void *self;    /* its data */
 } borrower;
 
-static bool lend(session *s, const settings *o, const char *name, const borrower *to,
-                 gb_status *status)
+static bool lend(const step_run *run, session *s, const settings *o, const char *name,
+                 const borrower *to, gb_status *status)
 {
     if (!s->objective || !o->steps)
         return gb_fail(status, GB_USAGE, NULL, NULL, "pretrain %s trains nothing", name);
@@ -244,6 +245,7 @@ static bool lend(session *s, const settings *o, const char *name, const borrower
                .task = s->task,
                .train = train_params(s, o)};
     t.train.label = name;
+    step_memory_apply(&o->memory, run, &t.train);
     return to->use(to->self, &t, status);
 }
 
@@ -277,7 +279,7 @@ static bool run_pretrain(step_run *run, settings *o, const char *name, const bor
         o->params.batch = STEP_COST_PART;
     bool ok = open_inputs(&s, o, status) && make_config(&s, o, status) &&
               make_objective(&s, o, name, status) &&
-              (to          ? lend(&s, o, name, to, status)
+              (to          ? lend(run, &s, o, name, to, status)
                : run->cost ? estimate(run, &s, o, name, batch, status)
                            : make(run, &s, o, name, status));
     if (s.objective)
@@ -432,7 +434,7 @@ static int pretrain(int argc, char **argv, const borrower *to)
                              .bow_weight_final = GB_OPEN_RATIO,
                              .contrast_weight = GB_OPEN_RATIO,
                              .momentum = GB_OPEN_RATIO}};
-    const char *name = NULL;
+    const char *name = NULL, *others = NULL;
     const step_option options[] = {
         {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
         {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
@@ -510,10 +512,15 @@ static int pretrain(int argc, char **argv, const borrower *to)
          true},
         {"recompute", OPTION_TEXT, &o.memory.recompute, false, false,
          "none, or layers: computed again for their gradient instead of kept (none)", true},
+        {"in-turns-with", OPTION_TEXT, &others, false, false,
+         "train no model: time the steps of this objective and of others (bow,enhanced) with the "
+         "same "
+         "options, in turns; see efficiency",
+         true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
     step_run run = {.kind = "pretrain", .options = options, .trains = true};
-    int code;
+    int code = GB_OK;
     if (!step_parse(&run, argc, argv, usage, &name, &code, &status))
         return code;
     const gb_objective *objective = name ? gb_objective_find(name) : NULL;
@@ -527,9 +534,12 @@ static int pretrain(int argc, char **argv, const borrower *to)
                           &status));
     if (ok && !to && !run.cost && step_there(&run))
         step_end(&run, NULL, &status);
+    else if (ok && others && !to && !run.cost)
+        code = in_turns(&run, argc, argv, name, others, &status);
     else if (ok)
         run_pretrain(&run, &o, name, to, &status);
-    return step_close(&run, &status);
+    int closed = step_close(&run, &status);
+    return closed ? closed : code;
 }
 
 int gb_cli_pretrain(int argc, char **argv)

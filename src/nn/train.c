@@ -150,8 +150,7 @@ static bool whole_step(trainer *t, const gb_shape *shape, uint32_t step, bool up
            train_run(t, b, step, t->log[step], updated, status);
 }
 
-/* Gradients of a step's batch, and the update by them. */
-static bool do_step(trainer *t, uint32_t step, bool updated, gb_status *status)
+bool train_step(trainer *t, uint32_t step, bool updated, gb_status *status)
 {
     const gb_cut *cut = &t->task->cut;
     gb_shape shape = {0};
@@ -183,7 +182,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
     double saved_s = gb_now_s();
     for (uint32_t step = first; step < steps; step++) {
         double start_s = gb_now_s(), built_s = t->build_s;
-        if (!do_step(t, step, true, status))
+        if (!train_step(t, step, true, status))
             return false;
         t->step_s[step - first] = gb_now_s() - start_s - (t->build_s - built_s);
         char note[64] = "";
@@ -213,7 +212,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
     return true;
 }
 
-static bool prepare(trainer *t, const float *values, gb_status *status)
+bool train_prepare(trainer *t, const float *values, gb_status *status)
 {
     if (t->params->micro_batch && !t->task->cut.count)
         return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
@@ -236,7 +235,7 @@ static bool prepare(trainer *t, const float *values, gb_status *status)
     return t->adamw != NULL;
 }
 
-static void trainer_free(trainer *t)
+void train_free(trainer *t)
 {
     for (size_t i = 0; i < t->bucket_count; i++)
         bucket_destroy(t->buckets[i]);
@@ -300,7 +299,7 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
     uint32_t steps = params->schedule.steps;
     double(*own_log)[GB_MAX_LOSSES] = log ? NULL : gb_alloc(steps, sizeof *own_log, status);
     trainer t = {.device = device, .task = task, .params = params, .log = log ? log : own_log};
-    bool ok = t.log && prepare(&t, values, status);
+    bool ok = t.log && train_prepare(&t, values, status);
     if (ok && params->resume_dir && !gb_ranks_rank(params->ranks))
         ok = checkpoint_read(params->resume_dir, t.state, params->params, steps,
                              &result->resumed_at, t.log, &t.scale, status);
@@ -313,7 +312,7 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
         summarise(&t, steps, result);
     result->resumed_at = resumed_at;
     result->seconds = gb_now_s() - start_s;
-    trainer_free(&t);
+    train_free(&t);
     free(own_log);
     return ok;
 }
@@ -324,7 +323,7 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
 {
     double(*log)[GB_MAX_LOSSES] = gb_alloc((size_t)step + 1, sizeof *log, status);
     trainer t = {.device = device, .task = task, .params = params, .log = log};
-    bool ok = log && prepare(&t, values, status) && do_step(&t, step, false, status) &&
+    bool ok = log && train_prepare(&t, values, status) && train_step(&t, step, false, status) &&
               train_collect(&t, status) &&
               gb_state_read(t.state, GB_ARENA_GRADS, gradients, status);
     for (uint64_t i = 0; ok && t.scale.factor > 0 && i < gb_params_floats(params->params); i++)
@@ -333,7 +332,7 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
         memcpy(losses, log[step], sizeof log[step]);
         *arena_bytes = largest_arena(&t);
     }
-    trainer_free(&t);
+    train_free(&t);
     free(log);
     return ok;
 }

@@ -90,6 +90,12 @@ gb_net train_net(const gb_train_params *params, gb_tape *tape);
 /* The bucket of a kind and shape, built when it is new. width: of vectors, for BUCKET_COMPARE. */
 bucket *train_bucket(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
                      gb_status *status);
+/* Parameters, gradients and AdamW's program on the device; what to do is set. train_free: also
+ * after a failure. */
+bool train_prepare(trainer *t, const float *values, gb_status *status);
+void train_free(trainer *t);
+/* Gradients of a step's batch, and with `updated` the update by them. */
+bool train_step(trainer *t, uint32_t step, bool updated, gb_status *status);
 /* Submit a run of a filled bucket (updated: and the update), and read the losses of the run before
  * it. losses: where those of this one will be added. */
 bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool updated,
