@@ -143,7 +143,13 @@ step()
         ;;
     yes)
         printf 'gabbro %s%s\n' "$*" "$step_flags" >&3
-        printf '<%s>\n' "$what" | tr -d ',' | tr ' ' '-'
+        (
+            IFS=' ,'
+            # shellcheck disable=SC2086 # words
+            set -- $what
+            IFS=-
+            printf '<%s>\n' "$*"
+        )
         return
         ;;
     esac

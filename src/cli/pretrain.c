@@ -399,7 +399,6 @@ static bool check_words(settings *o, const char *name, gb_status *status)
                        "simlm needs a --generator");
     if (objective && !o->params.batch)
         return gb_fail(status, GB_USAGE, NULL, NULL, "--batch is at least 1");
-    gb_pretrain_settle(name, &o->params);
     return true;
 }
 
@@ -526,15 +525,22 @@ static int pretrain(int argc, char **argv, const borrower *to)
     const gb_objective *objective = name ? gb_objective_find(name) : NULL;
     char sets[STEP_SETS];
     run.shader_set = sets;
+    bool makes_step = !to && !run.cost, turns = makes_step && others;
     bool ok = check_words(&o, name, &status) &&
               step_memory_check(&o.memory, &run, o.dropout > 0,
-                                objective ? objective->shader_set : NULL, sets, &status) &&
-              (to || run.cost ||
-               step_begin(&run, 1, strcmp(name, "none") != 0, json_pack("{s:s}", "objective", name),
-                          &status));
-    if (ok && !to && !run.cost && step_there(&run))
+                                objective ? objective->shader_set : NULL, sets, &status);
+    /* What was not said stays open in turns: each objective settles it for itself. */
+    run.said_alone = turns;
+    if (ok && !turns)
+        gb_pretrain_settle(name, &o.params);
+    if (ok && makes_step)
+        ok = step_begin(
+            &run, 1, strcmp(name, "none") != 0,
+            json_pack("{s:s, s:I}", "objective", name, "batch", (json_int_t)o.params.batch),
+            &status);
+    if (ok && makes_step && step_there(&run))
         step_end(&run, NULL, &status);
-    else if (ok && others && !to && !run.cost)
+    else if (ok && turns)
         code = in_turns(&run, argc, argv, name, others, &status);
     else if (ok)
         run_pretrain(&run, &o, name, to, &status);

@@ -161,7 +161,7 @@ bool step_parse(step_run *run, int argc, char **argv, const char *usage, const c
 {
     run->defaults = json_object();
     for (const step_option *o = run->options; o->name; o++)
-        if (o->later && !o->step)
+        if (!o->step)
             json_object_set_new(run->defaults, o->name, setting_of(o));
     if (!parse(run, argc, argv, operand, status)) {
         *exit_code = step_close(run, status);
@@ -241,7 +241,8 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
     for (const step_option *o = run->options; ok && o->name; o++) {
         if (o->step)
             ok = add_input(inputs, o, status);
-        else if (!json_object_get(settings, o->name) && !(o->later && has_default(run, o)))
+        else if (!json_object_get(settings, o->name) &&
+                 !((o->later || run->said_alone) && has_default(run, o)))
             ok = json_object_set_new(settings, o->name, setting_of(o)) == 0;
     }
     if (ok && run->how.shares)

@@ -56,6 +56,7 @@ typedef struct step_run {
     bool quiet, profile, help;  /* --quiet, --profile, --help */
     bool no_wait;               /* --no-wait */
     bool cost;                  /* --cost: say what the step takes, do nothing */
+    bool said_alone;            /* options with their defaults are no part of the step's key */
     bool trains;                /* it can run as several ranks that divide a batch */
     bool divides;               /* as several ranks that divide its texts; see step_ranks.c */
     step_ranks how;             /* how many, and where */

@@ -85,7 +85,7 @@ static void enter(void)
                         "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"),
               "losses.tsv", losses.data, trained);
     gb_text_free(&losses);
-    make_step(store, "evaluate", json_pack("{s:i}", "depth", 1000),
+    make_step(store, "evaluate", json_pack("{s:i, s:s}", "depth", 1000, "objective", "bow"),
               json_pack("{s:s, s:[s]}", "model", trained, "others", trained), "metrics.json", "{}",
               measured);
     gb_store_close(store);
@@ -252,10 +252,12 @@ Test(site, row_page_tells_all)
     cr_expect(strstr(text, "--words 'it'\\''s two'\n"));
     cr_expect_not(strstr(text, "--off") || strstr(text, "--nothing"));
     cr_expect_not(strstr(text, "--prompt-name"), "what is no option is not printed");
-    snprintf(wanted, sizeof wanted,
-             "# -&gt; %s\ngabbro evaluate \\\n    --model &quot;$GABBRO_STORE&quot;/%s \\\n"
-             "    --others &quot;$GABBRO_STORE&quot;/%s \\\n    --depth 1000\n# -&gt; %s\n",
-             trained, trained, trained, measured);
+    snprintf(
+        wanted, sizeof wanted,
+        "# -&gt; %s\ngabbro evaluate \\\n    --model &quot;$GABBRO_STORE&quot;/%s \\\n"
+        "    --others &quot;$GABBRO_STORE&quot;/%s \\\n    --depth 1000 \\\n    --objective bow\n"
+        "# -&gt; %s\n",
+        trained, trained, trained, measured);
     cr_expect(strstr(text, wanted), "%s", wanted);
     gb_hash_bytes("{}", 2, hash);
     cr_expect(strstr(text, hash), "hash of the output");
