@@ -8,15 +8,12 @@
 
 static const char usage[] =
     "usage: gabbro efficiency --of STEP --objective NAME\n\n"
-    "What a pre-training costs, from the times of `gabbro pretrain --in-turns-with`: seconds to "
-    "draw\n"
-    "and mask a batch, and against the first objective of that step the share of speed lost and "
-    "the\n"
-    "time a step takes beyond it, data apart: medians over the steps, each compared with the "
-    "first\n"
-    "objective's of the same turn. Samples a second are those of the first objective's median "
-    "step,\n"
-    "less that share. The machine must have been quiet. Prints the step's folder: metrics.json.\n";
+    "What a pre-training costs, from the times of `gabbro pretrain --in-turns-with`: seconds to\n"
+    "draw and mask a batch, and against the first objective of that step the share of speed lost\n"
+    "and the time a step takes beyond it, data apart: medians over the steps, each compared with\n"
+    "the first objective's of the same turn. Samples a second are those of the first objective's\n"
+    "median step, less that share. The machine must have been quiet. Prints the step's folder:\n"
+    "metrics.json.\n";
 
 /* Times of an objective's steps. */
 typedef struct turn_times {
@@ -64,16 +61,10 @@ static double median(double *values, size_t n)
 }
 
 /* Medians over steps; scratch [steps]. */
-static double data_time(const turn_times *of, double *scratch)
+static double median_of(const double *values, size_t n, double *scratch)
 {
-    memcpy(scratch, of->data_s, of->steps * sizeof *scratch);
-    return median(scratch, of->steps);
-}
-
-static double step_time(const turn_times *of, double *scratch)
-{
-    memcpy(scratch, of->step_s, of->steps * sizeof *scratch);
-    return median(scratch, of->steps);
+    memcpy(scratch, values, n * sizeof *scratch);
+    return median(scratch, n);
 }
 
 static double time_beyond(const turn_times *of, const turn_times *first, double *scratch)
@@ -98,9 +89,10 @@ static bool write_costs(const step_run *run, const turn_times *of, const turn_ti
     if (!scratch)
         return false;
     double lost = first ? speed_lost(of, first, scratch) : 0;
-    double first_per_s = batch / step_time(first ? first : of, scratch);
-    json_t *json = json_pack("{s:f, s:f}", "efficiency:data_s", data_time(of, scratch),
-                             "efficiency:samples_per_s", (1 - lost) * first_per_s);
+    double first_per_s = batch / median_of((first ? first : of)->step_s, of->steps, scratch);
+    json_t *json =
+        json_pack("{s:f, s:f}", "efficiency:data_s", median_of(of->data_s, of->steps, scratch),
+                  "efficiency:samples_per_s", (1 - lost) * first_per_s);
     if (first) {
         json_object_set_new(json, "efficiency:degeneration", json_real(lost));
         json_object_set_new(json, "efficiency:decoder_s",

@@ -513,8 +513,7 @@ static int pretrain(int argc, char **argv, const borrower *to)
          "none, or layers: computed again for their gradient instead of kept (none)", true},
         {"in-turns-with", OPTION_TEXT, &others, false, false,
          "train no model: time the steps of this objective and of others (bow,enhanced) with the "
-         "same "
-         "options, in turns; see efficiency",
+         "same options, in turns; see efficiency",
          true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
