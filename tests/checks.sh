@@ -41,6 +41,25 @@ trust() # WHAT AGAINST WORST BOUND
         awk -v worst="$3" -v bound="$4" 'BEGIN { exit !(worst != "" && worst + 0 <= bound + 0) }'
 }
 
+# Sets $gabbro and enters $work, a folder of this test's own that is gone at its end, with a store in it.
+enter_work() # NAME GABBRO
+{
+    gabbro=$(readlink -f "$2")
+    LC_ALL=C
+    export LC_ALL
+    work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-$1.XXXXXX") || exit 1
+    trap 'rm -rf "$work"' EXIT
+    trap 'exit 1' INT TERM
+    cd "$work" || exit 1
+    GABBRO_STORE=$work/store
+    export GABBRO_STORE
+}
+
+made() # COMMAND...: of $gabbro; prints the step's folder, or ends the shell it is called in
+{
+    "$gabbro" "$@" --quiet 2>"$work/log" || { bad "$*" "$work/log" >&2 && exit 1; }
+}
+
 # Ends the test where GABBRO cannot start ranks; otherwise lets root start them, as in a container.
 need_ranks() # GABBRO
 {

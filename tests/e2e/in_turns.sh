@@ -2,21 +2,9 @@
 # Steps of several pre-trainings timed in turns, and what a table reads from them.
 #   in_turns.sh GABBRO
 set -u
+# shellcheck source=tests/checks.sh
 . "$(dirname -- "$0")/../checks.sh"
-gabbro=$(readlink -f "$1")
-LC_ALL=C
-export LC_ALL
-work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-turns.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
-cd "$work" || exit 1
-GABBRO_STORE=$work/store
-export GABBRO_STORE
-
-made() # COMMAND...: prints the step's folder
-{
-    "$gabbro" "$@" --quiet 2>log || { bad "$*" log >&2 && exit 1; }
-}
+enter_work turns "$1"
 
 refused() # WHAT STATUS TEXT COMMAND...: says so, once
 {

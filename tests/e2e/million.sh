@@ -4,20 +4,14 @@
 # shards, searched and evaluated, each killed on the way, it gives the vectors and runs of a quiet run.
 #   million.sh GABBRO PASSAGES MEGABYTES
 set -u
+# shellcheck source=tests/checks.sh
 . "$(dirname -- "$0")/../checks.sh"
-gabbro=$(readlink -f "$1") passages=$2 limit=$3
-LC_ALL=C
-export LC_ALL
-work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-million.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
-cd "$work" || exit 1
+passages=$2 limit=$3
+enter_work million "$1"
 if ! command -v prlimit >/dev/null; then
     skipped "memory: needs prlimit (Debian: util-linux)"
     exit 77
 fi
-GABBRO_STORE=$work/store
-export GABBRO_STORE
 unset GABBRO_VALIDATION # its layer keeps what it sees
 
 pause=0.02 # between two looks at a process

@@ -3,9 +3,10 @@
 # BERT in the place of the published ones; few steps. A row has all of its values.
 #   paper_scale.sh REPRODUCE GABBRO
 set -u
+# shellcheck source=tests/checks.sh
 . "$(dirname -- "$0")/../checks.sh"
 reproduce=$1
-GABBRO=$2
+GABBRO=$2 gabbro=$2
 unset GABBRO_VALIDATION # tiny_table.sh runs the same commands under it
 LC_ALL=C
 export GABBRO LC_ALL
@@ -77,19 +78,14 @@ sed -E 's/^([a-z_]*_steps)=[0-9]+/\1=3/; s/^([a-z_]*batch_(pairs|passages|querie
     s/^encoder_heads=[0-9]+/encoder_heads=2/; s/^encoder_ffn=[0-9]+/encoder_ffn=32/' "$scale" >"$work/scale"
 cp "$work/scale" "$scale"
 
-run() # COMMAND...: prints the step's folder
-{
-    "$GABBRO" "$@" --quiet 2>"$work/log" || { bad "$*" "$work/log" >&2 && exit 1; }
-}
-
 {
     printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' .
     cut -f 2 "$data/msmarco-passage-titles/para.txt" "$data/msmarco-passage-titles/para.title.txt" |
         tr -s 'W. ' 'w\n\n' | sort -u | grep .
 } >"$work/vocab.txt"
-if ! { collection=$(run collection --from "$data/wikipedia") && vocabulary=$(run vocabulary --from "$work/vocab.txt") &&
-    tokens=$(run tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 24 --query-tokens 8) &&
-    bert=$(run pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --layers 1 \
+if ! { collection=$(made collection --from "$data/wikipedia") && vocabulary=$(made vocabulary --from "$work/vocab.txt") &&
+    tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 24 --query-tokens 8) &&
+    bert=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --layers 1 \
         --hidden 16 --heads 2 --ffn 32 --steps 0); }; then
     checks_end
     exit 1

@@ -3,21 +3,9 @@
 # run is the one of gabbro mine; negatives from a file go into fine-tuning.
 #   vectors.sh GABBRO
 set -u
+# shellcheck source=tests/checks.sh
 . "$(dirname -- "$0")/../checks.sh"
-gabbro=$(readlink -f "$1")
-LC_ALL=C
-export LC_ALL
-work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-vectors.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
-cd "$work" || exit 1
-GABBRO_STORE=$work/store
-export GABBRO_STORE
-
-run() # COMMAND...: prints the step's folder
-{
-    "$gabbro" "$@" --quiet 2>log || { bad "$*" log >&2 && exit 1; }
-}
+enter_work vectors "$1"
 
 refused() # WHAT TEXT COMMAND...: ends with 3 or 2 and says so
 {
@@ -41,15 +29,15 @@ awk 'BEGIN {
         printf "q%d\td%d\t1\n", i, i >"beir/qrels/train.tsv"
     }
 }' >beir/corpus.jsonl
-collection=$(run collection --from beir)
-vocabulary=$(run vocabulary --collection "$collection" --size 100)
-tokens=$(run tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 8 \
+collection=$(made collection --from beir)
+vocabulary=$(made vocabulary --collection "$collection" --size 100)
+tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 8 \
     --query-tokens 8)
-model=$(run pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
+model=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
     --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16)
 set -- --model "$model" --collection "$collection" --tokens "$tokens"
-queries=$(run encode "$@" --split train)
-mined=$(run mine "$@" --split train --depth 50)
+queries=$(made encode "$@" --split train)
+mined=$(made mine "$@" --split train --depth 50)
 asked() # COMMAND...: queries that its --cost speaks of
 {
     "$gabbro" "$@" --cost | sed 's/.* queries=\([0-9]*\) .*/\1/'
@@ -60,34 +48,34 @@ for count in 1 3 7; do
     passages=
     shard=0
     while [ $shard -lt $count ]; do
-        passages="--passages $(run encode "$@" --shard-index $shard --shard-count $count) $passages"
+        passages="--passages $(made encode "$@" --shard-index $shard --shard-count $count) $passages"
         shard=$((shard + 1))
     done
     # shellcheck disable=SC2086 # a list of words
-    found=$(run search --queries "$queries" $passages --depth 50 --piece 64)
+    found=$(made search --queries "$queries" $passages --depth 50 --piece 64)
     expect "$count shards give the run of mine" cmp "$mined/run.trec" "$found/run.trec"
 done
 # Rows of tokens: 200 passages of two words, [CLS] and [SEP], and what fills the batches up.
-expect "the rows of texts are counted" grep -q '"rows_used": 800' "$(run encode "$@")/run.json"
-shard=$(run encode "$@" --shard-index 1 --shard-count 3)
+expect "the rows of texts are counted" grep -q '"rows_used": 800' "$(made encode "$@")/run.json"
+shard=$(made encode "$@" --shard-index 1 --shard-count 3)
 refused "one shard of three" "are missing" search --queries "$queries" --passages "$shard"
 refused "a shard twice" "there twice" search --queries "$queries" --passages "$shard" \
-    --passages "$shard" --passages "$(run encode "$@" --shard-index 0 --shard-count 3)"
+    --passages "$shard" --passages "$(made encode "$@" --shard-index 0 --shard-count 3)"
 
 # Vectors of somebody else: a folder of two files.
-whole=$(run encode "$@")
+whole=$(made encode "$@")
 mkdir own
 cp "$whole/vectors.npy" "$whole/ids.txt" own/
-found=$(run search --queries "$queries" --passages own --depth 50)
+found=$(made search --queries "$queries" --passages own --depth 50)
 expect "vectors.npy and ids.txt alone do" cmp "$mined/run.trec" "$found/run.trec"
 sed -i '$d' own/ids.txt
 refused "an id too few" "199 ids of 200 vectors" search --queries "$queries" --passages own
 
 # Negatives of a file in the place of a mined run.
 awk '{ printf "%s\t%s\t%s\n", $1, "d" substr($1, 2), $3 }' "$mined/run.trec" >triples.tsv
-negatives=$(run negatives --collection "$collection" --from triples.tsv)
+negatives=$(made negatives --collection "$collection" --from triples.tsv)
 expect "as many lines of negatives as triples" [ "$(wc -l <"$negatives/run.trec")" = 450 ]
-tuned=$(run finetune --init "$model" --collection "$collection" --tokens "$tokens" \
+tuned=$(made finetune --init "$model" --collection "$collection" --tokens "$tokens" \
     --negatives "$negatives" --epochs 1 --batch 4 --negatives-per-query 1)
 expect "a retriever is trained with them" [ -f "$tuned/model/model.safetensors" ]
 expect "and those of a training" grep -q '"rows_computed": [1-9]' "$tuned/run.json"
