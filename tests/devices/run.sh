@@ -169,11 +169,13 @@ if [ "$wanted" = list ]; then
     cut -f 1,3 "$found"
     exit 0
 fi
-some=no
-: >"$build/meson-logs/devices.txt"
+some=no here=$PWD
+cd "$build" || exit 2 # as Meson does: tests leave files
+: >meson-logs/devices.txt
 while IFS="$(printf '\t')" read -r entry kind path <&3; do
     chosen "$entry" || continue
     some=yes
+    case $path in /*) ;; *) path=$here/$path ;; esac
     if [ "$kind" = debian ]; then
         run_debian "$entry" "$path"
         continue
