@@ -1,7 +1,7 @@
 #!/bin/sh
 # The whole way from nothing to the main table, on the mini world with a model and training too small
 # to learn anything: every step, the store and the report are the real ones.
-#   tiny_table.sh REPRODUCE GABBRO
+#   tiny_table.sh REPRODUCE GABBRO [kills]   kills: a second run, killed on the way, gives the same table
 set -u
 . "$(dirname -- "$0")/../checks.sh"
 reproduce=$1
@@ -126,6 +126,11 @@ expect "all links resolve" links_resolve
 expect "every row has its page" [ "$(find "$work/site/qac-table1.mini" -name '*.html' | wc -l)" = 13 ]
 expect "the commands behind a value are those of its steps" \
     commands_give_the_steps "$work/site/qac-table1.mini/cotmae-query-r2.html"
+
+[ "${3:-}" = kills ] || {
+    checks_end
+    exit
+}
 
 # ---- from an empty store, killed on the way -------------------------------------------------------
 # As soon as a training has found its device, all processes of the run are killed: they are a group
