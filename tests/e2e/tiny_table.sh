@@ -5,7 +5,7 @@
 set -u
 . "$(dirname -- "$0")/../checks.sh"
 reproduce=$1
-GABBRO=$2
+GABBRO=$2 kills=${3:-no}
 export GABBRO
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-table.XXXXXX") || exit 1
 TMPDIR=$work
@@ -127,7 +127,7 @@ expect "every row has its page" [ "$(find "$work/site/qac-table1.mini" -name '*.
 expect "the commands behind a value are those of its steps" \
     commands_give_the_steps "$work/site/qac-table1.mini/cotmae-query-r2.html"
 
-[ "${3:-}" = kills ] || {
+[ "$kills" = kills ] || {
     checks_end
     exit
 }
