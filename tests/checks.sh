@@ -74,13 +74,13 @@ need_ranks() # GABBRO
     exit
 }
 
-# The last line and the status of a test.
 # What a row obtained here in a column of a table.csv.
 table_value() # TABLE.CSV ROW COLUMN
 {
     awk -F , -v row="$2" -v column="$3" '{ gsub(/"[^"]*"/, "quoted") } $3 == row && $7 == column { print $13 }' "$1"
 }
 
+# The last line and the status of a test.
 checks_end()
 {
     echo "$checks_good ok, $checks_bad not ok, $checks_skipped skipped"

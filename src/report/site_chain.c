@@ -123,7 +123,7 @@ void chain_command(const chain_step *step, gb_text *out)
     }
     const char *kind = json_text(step->run, "kind"), *name;
     json_t *settings = json_object_get(step->run, "settings"), *value, *one;
-    gb_text_append(out, "gabbro ", 7);
+    gb_text_printf(out, "gabbro ");
     word(out, !strcmp(kind, "tokens") ? "tokenize" : kind);
     const char *operand = !strcmp(kind, "pretrain") ? json_text(settings, "objective") : "";
     if (*operand) {
