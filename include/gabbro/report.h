@@ -43,15 +43,42 @@ typedef struct gb_cell {
     const char *note;   /* why */
 } gb_cell;
 
+/* What a claim says of its rows: see docs/verdicts.md. */
+typedef enum gb_claim_kind {
+    GB_CLAIM_ABOVE,     /* "gt": every left above every right */
+    GB_CLAIM_BELOW,     /* "lt": every left below every right */
+    GB_CLAIM_BEST,      /* "best": as "gt", or "lt" where lower is better */
+    GB_CLAIM_NOT_BELOW, /* "ge:E": no left below a right by E or more */
+    GB_CLAIM_NEAR,      /* "near:E": every left and right differ by less than E */
+    GB_CLAIM_RISING,    /* "order:E": left, right, right ... never falls by E or more */
+    GB_CLAIM_FALLING,   /* "not-order": it falls somewhere */
+    GB_CLAIM_PAIRS,     /* "each": the first left above the first right, the second ... */
+    GB_CLAIM_MEANS,     /* "mean": the mean of the lefts above the mean of the rights */
+    GB_CLAIM_WINS,      /* "wins:N": left above right in N of the columns, or more */
+} gb_claim_kind;
+
+typedef struct gb_claim_rule {
+    gb_claim_kind kind; /* see above */
+    double margin;      /* E, in the column's unit, or as a share of the right value */
+    bool relative;      /* a share: "near:2.4%" has a margin of .024 */
+    uint32_t wins;      /* N of "wins:N" */
+} gb_claim_rule;
+/* False for a text that is no kind of claim. */
+bool gb_claim_rule_parse(const char *text, gb_claim_rule *rule);
+
 typedef struct gb_claim {
     const char *id;        /* "qac-02" */
-    const char *kind;      /* gt, ge, lt, best, order, not-order, near:E, wins:N */
-    const char *column;    /* published column */
+    const char *kind;      /* "gt", "near:2.4%", "wins:13" ... */
+    gb_claim_rule rule;    /* the same, read */
+    const char *column;    /* published column, or a pattern of several ("beir-*") */
     const char *statement; /* in words */
-    size_t *sides;         /* [count] rows of the spec: left, then every right */
-    size_t count;          /* left and rights */
+    const char *given;     /* "assumption: WHY", "construction: WHY", or "" */
+    const char *where;     /* place of the sentence in the paper */
+    size_t *sides;         /* [count] rows of the spec: the lefts, then the rights */
+    size_t lefts;          /* of them left */
+    size_t count;          /* lefts and rights */
     double printed_delta;  /* difference that the paper states, NAN when it does not */
-    bool holds;            /* the paper's own cells satisfy it */
+    bool holds;            /* the paper's own cells satisfy it, or it has none to ask */
 } gb_claim;
 
 typedef struct gb_deviation {
@@ -97,46 +124,57 @@ typedef enum gb_verdict {
 
 #define GB_MIN_SEEDS 3 /* fewer decide nothing */
 
-/* What a claim compares: "above B, C and D" holds if each of its differences is positive. */
-typedef struct gb_claim_rule {
-    size_t comparisons; /* differences; 0: no rule for this kind of claim */
-    bool any;           /* one positive difference is enough */
-    bool or_equal;      /* it holds with differences of 0 too: "at least equal", "never falls" */
-} gb_claim_rule;
-#define GB_MOST_SIDES       64                  /* rows of a claim */
-#define GB_MOST_COMPARISONS (2 * GB_MOST_SIDES) /* of a claim */
-/* Of a claim of some kind about `sides` rows. */
-gb_claim_rule gb_claim_rule_of(const char *kind, size_t sides);
-/* The differences for one set of values, positive where the claim holds: values[0] is left, the
- * others the rights. Returns how many; 0 for a kind that one column cannot decide (wins:N). */
-size_t gb_claim_differences(const char *kind, const double *values, size_t sides,
-                            bool lower_is_better, double differences[GB_MOST_COMPARISONS]);
+/* One difference that a claim is about: the mean of some sides less the mean of others. */
+typedef struct gb_comparison {
+    size_t above, above_count; /* first side expected above, and how many stand together */
+    size_t below, below_count; /* the same of those expected below */
+    size_t right;              /* the side that a relative margin is a share of */
+} gb_comparison;
+/* The comparisons of a rule about `count` sides, the first `lefts` of them left, within one column.
+ * Returns how many; `out` (NULL: count alone) has room for that many. */
+size_t gb_claim_comparisons(const gb_claim_rule *rule, size_t lefts, size_t count,
+                            bool lower_is_better, gb_comparison *out);
+/* How many of so many comparisons must hold: one of "falls somewhere", N of "wins:N", else all. */
+size_t gb_claim_needs(const gb_claim_rule *rule, size_t comparisons);
+/* Its difference for the sides' values, positive as claimed; `margin` gets what it may fall short
+ * by. */
+double gb_comparison_difference(const gb_comparison *comparison, const gb_claim_rule *rule,
+                                const double *values, double *margin);
 
 /* Verdict over seeds. Differences are positive in the claimed direction. */
 typedef struct gb_judgement {
-    gb_verdict verdict;  /* see above */
-    char reason[160];    /* why it was not judged, or "" */
-    size_t seeds;        /* differences of each comparison */
-    size_t comparisons;  /* of the claim */
-    size_t shown;        /* the one with the least mean difference */
-    double mean;         /* that mean; NAN without any */
-    double sd;           /* of those differences, n - 1 in the denominator; NAN for one */
-    double low, high;    /* see gb_judge; NAN for one */
-    uint32_t more_seeds; /* undecided: further seeds that would probably decide; 0: no telling */
-    size_t unconverged;  /* seeds in which a row of the claim did not converge */
-    double query_p;      /* paired t-test over the queries of the run's first seed; NAN: none */
-    size_t queries;      /* of that test */
+    gb_verdict verdict;   /* see above */
+    const char *reason;   /* why it was not judged, or "" */
+    const char *left_out; /* rows and columns that were not compared, and why, or "" */
+    const char *weak;     /* rows that did not converge, or "" */
+    const char *shown_as; /* the comparison shown, "SEED", or "" where there is one alone */
+    size_t seeds;         /* differences of each comparison */
+    size_t comparisons;   /* of the claim */
+    size_t needed;        /* of them must hold */
+    size_t shown;         /* the one that decides: the `needed`th by its mean, greatest first */
+    double margin;        /* by which that one may fall short; 0: it must be above */
+    double mean;          /* its mean difference; NAN without any */
+    double sd;            /* of those differences, n - 1 in the denominator; NAN for one */
+    double low, high;     /* see gb_judge; NAN for one */
+    uint32_t more_seeds;  /* undecided: further seeds that would probably decide; 0: no telling */
+    size_t unconverged;   /* seeds in which a row of the claim did not converge */
+    double query_p;       /* paired t-test over the queries of the run's first seed; NAN: none */
+    size_t queries;       /* of that test */
 } gb_judgement;
-/* Judges differences[c * stride + seed] of n seeds. A claim of several comparisons is about the
- * least of their mean differences, which lies between `low` and `high` in 95% of cases: low is that
- * of the 95% t-interval of each seed's least difference (whose mean is not above it), high the
- * lowest upper end of the comparisons' own intervals, so wide that all hold their means
- * (Bonferroni; of one comparison it is its t-interval). Where one comparison is enough, the same of
- * the opposite claim. or_equal: an interval that begins at 0 supports too. more_seeds is the number
- * with which a test finds such a difference with probability .8 (gb_seeds_needed), less the seeds
- * there are. */
-bool gb_judge(const double *differences, size_t stride, size_t n, const gb_claim_rule *rule,
+/* Judges "at least `needed` of the comparisons' means are above zero" from differences
+ * [c * stride + seed] of n seeds, margins already added. `low` is the needed-th greatest lower end
+ * of the comparisons' t-intervals, `high` the needed-th greatest upper end; supported where low >
+ * 0, contradicted where high < 0. Each of the two is wrong in at most 2.5% of cases (Bonferroni
+ * over the comparisons of which one must err: a lower end has probability .025 / (comparisons -
+ * needed + 1) of lying above its mean, an upper end .025 / needed of lying below; where all must
+ * hold the lower ends are those of plain 95% intervals, an intersection-union test). */
+bool gb_judge(const double *differences, size_t stride, size_t n, size_t comparisons, size_t needed,
               gb_judgement *judgement, gb_status *status);
+/* Fills more_seeds: with so many more a t-test finds differences like these with probability .8
+ * (gb_seeds_needed), in as many comparisons as decide the claim. */
+bool gb_judge_more_seeds(const double *differences, size_t stride, size_t n,
+                         gb_judgement *judgement, gb_status *status);
+#define GB_MOST_SIDES 64 /* rows of a claim */
 /* Losses and times; every other measure is better when higher. */
 bool gb_lower_is_better(const char *column);
 
@@ -224,6 +262,7 @@ typedef struct gb_report {
     json_t *times;               /* passed on, owned; NULL: none */
     gb_spec_column *columns;     /* [column_count] shown; the spec's, or made from the results */
     size_t column_count;         /* columns shown */
+    double *chance;              /* [column_count] what a random order scores; NAN: not known */
     gb_seed_runs here;           /* this run, items owned by the arena */
     gb_seed_runs recorded;       /* recorded results, when they fit this run */
     char recorded_note[240];     /* why there are none, or "" */

@@ -109,7 +109,7 @@ static void row_html(const gb_report *report, size_t index, gb_text *out)
     gb_text_printf(out, "<td class=\"first left\">");
     bool any = false;
     for (size_t i = 0; i < report->spec->claim_count && !report->own_collection; i++) {
-        if (report->spec->claims[i].sides[0] != index)
+        if (!claim_has_left(&report->spec->claims[i], index))
             continue;
         char before[40];
         snprintf(before, sizeof before, "%.30s ", report->spec->claims[i].id);
@@ -161,18 +161,22 @@ static void claims(const gb_report *report, gb_text *out)
         if (judgement->seeds)
             difference_text(out, "", judgement->mean, digits, "");
         which.length = 0;
-        comparison_text(report, i, &which);
+        comparison_text(judgement, &which);
         page_escaped(out, text_words(&which, out));
         gb_text_printf(out, "</td><td>");
         if (judgement->seeds > 1) {
             difference_text(out, "", judgement->low, digits, " to ");
             difference_text(out, "", judgement->high, digits, "");
         }
-        gb_text_printf(out, "</td><td>%zu", judgement->seeds);
-        if (judgement->unconverged)
-            gb_text_printf(out, " (%zu not converged)", judgement->unconverged);
-        gb_text_printf(out, "</td><td class=\"left\">");
+        if (judgement->margin > 0)
+            gb_text_printf(out, ", margin %.*f", digits, judgement->margin);
+        gb_text_printf(out, "</td><td>%zu</td><td class=\"left\">", judgement->seeds);
         verdict_html(judgement, "", out);
+        which.length = 0;
+        caution_text(claim, judgement, &which);
+        if (which.length)
+            gb_text_printf(out, "<br>");
+        page_element(out, "span", "dim", text_words(&which, out));
         gb_text_printf(out, "</td><td class=\"dim\">");
         if (!isnan(judgement->query_p))
             gb_text_printf(out, "%.2g", judgement->query_p);

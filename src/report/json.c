@@ -96,12 +96,18 @@ static json_t *claim_json(const gb_report *report, size_t index)
         "low", number(j->low), "high", number(j->high), "more_seeds", (int)j->more_seeds,
         "not_converged", (json_int_t)j->unconverged);
     gb_text which = {0};
-    comparison_text(report, index, &which);
+    comparison_text(j, &which);
     json_object_set_new(out, "shown", json_stringn(which.data ? which.data : "", which.length));
+    which.length = 0;
+    caution_text(claim, j, &which);
+    json_object_set_new(out, "caution", json_stringn(which.data ? which.data : "", which.length));
     gb_text_free(&which);
-    const gb_spec_row *left = &report->spec->rows[claim->sides[0]];
-    json_object_set_new(out, "left_group", json_string(left->group));
-    json_object_set_new(out, "left_label", json_string(left->label));
+    json_object_set_new(out, "margin", json_real(j->margin));
+    json_object_set_new(out, "where", json_string(claim->where));
+    json_t *left = json_array();
+    for (size_t i = 0; i < claim->lefts; i++)
+        json_array_append_new(left, json_string(report->spec->rows[claim->sides[i]].published));
+    json_object_set_new(out, "left", left);
     if (!isnan(j->query_p))
         json_object_set_new(
             out, "over_queries",

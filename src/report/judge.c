@@ -1,4 +1,4 @@
-/* Verdicts: the seed is the random unit. */
+/* Verdicts: the seed is the random unit. docs/verdicts.md says the rules to readers. */
 #include "gabbro/retrieve.h"
 #include "private.h"
 
@@ -6,148 +6,146 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ERROR_RATE .05 /* of a verdict */
+#define ERROR_RATE .05 /* of a verdict, half of it on each side */
 
-/* For each seed the least of its differences, or of their negatives. */
-static double *least_of_seeds(const double *differences, size_t stride, size_t n,
-                              const gb_claim_rule *rule, gb_status *status)
+static int greatest_first(const void *a, const void *b)
 {
-    double *least = gb_alloc(n, sizeof *least, status), sign = rule->any ? -1 : 1;
-    for (size_t s = 0; least && s < n; s++) {
-        least[s] = INFINITY;
-        for (size_t c = 0; c < rule->comparisons; c++)
-            least[s] = fmin(least[s], sign * differences[c * stride + s]);
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The which-th greatest, from 1; sorts the values. */
+static double greatest(double *values, size_t count, size_t which)
+{
+    qsort(values, count, sizeof *values, greatest_first);
+    return values[which - 1];
+}
+
+/* The comparison with the needed-th greatest mean. */
+static size_t deciding(const gb_summary *all, size_t count, size_t needed)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t before = 0;
+        for (size_t k = 0; k < count; k++)
+            before += all[k].mean > all[i].mean || (all[k].mean == all[i].mean && k < i);
+        if (before + 1 == needed)
+            return i;
     }
-    return least;
+    return 0;
 }
 
-/* Upper end of a t-interval, so wide that with `comparisons` of them all hold their means. */
-static double upper_end(const gb_summary *s, double mean, size_t comparisons)
+/* Two-sided error of a lower end, and of an upper end. */
+static double support_error(const gb_judgement *j)
 {
-    double tail = ERROR_RATE / 2 / (double)comparisons;
-    return s->n < 2 ? NAN
-                    : mean + gb_t_quantile(1 - tail, (double)s->n - 1) * s->sd / sqrt((double)s->n);
+    return ERROR_RATE / (double)(j->comparisons - j->needed + 1);
 }
 
-static uint32_t further_seeds(const gb_judgement *j, const gb_summary *least)
+static double contradiction_error(const gb_judgement *j)
 {
-    uint32_t n = (uint32_t)j->seeds, needed = GB_MIN_SEEDS;
-    double against = ERROR_RATE / (double)j->comparisons;
-    if (n >= 2 && least->mean > 0)
-        needed = gb_seeds_needed(least->mean, least->sd, ERROR_RATE, 0.8);
-    else if (n >= 2)
-        needed = gb_seeds_needed(j->mean, j->sd, j->mean < 0 ? against : ERROR_RATE, 0.8);
-    if (n < GB_MIN_SEEDS && needed < GB_MIN_SEEDS && j->mean != 0)
-        needed = GB_MIN_SEEDS; /* whatever two seeds say */
-    /* The deviation is an estimate: there may be enough already, and still no verdict. */
-    return !needed ? 0 : needed > n ? needed - n : 1;
+    return ERROR_RATE / (double)j->needed;
 }
 
-/* The mirror image, for a claim whose opposite was judged. */
-static void mirror(gb_judgement *j)
+static void ends(const gb_summary *all, double *place, gb_judgement *j)
 {
-    double low = j->low;
-    j->mean = -j->mean;
-    j->low = -j->high;
-    j->high = -low;
-    if (j->verdict != GB_UNDECIDED)
-        j->verdict = j->verdict == GB_SUPPORTED ? GB_CONTRADICTED : GB_SUPPORTED;
+    double df = (double)j->seeds - 1, root = sqrt((double)j->seeds);
+    double below = gb_t_quantile(1 - support_error(j) / 2, df) / root;
+    double above = gb_t_quantile(1 - contradiction_error(j) / 2, df) / root;
+    for (size_t i = 0; i < j->comparisons; i++)
+        place[i] = all[i].mean - below * all[i].sd;
+    j->low = greatest(place, j->comparisons, j->needed);
+    for (size_t i = 0; i < j->comparisons; i++)
+        place[i] = all[i].mean + above * all[i].sd;
+    j->high = greatest(place, j->comparisons, j->needed);
 }
 
-/* As if each comparison had to hold. */
-static bool judge_all(const double *differences, size_t stride, const gb_claim_rule *rule,
-                      const gb_summary *least, gb_judgement *j, gb_status *status)
+static gb_summary *summaries(const double *differences, size_t stride, size_t n, size_t count,
+                             gb_status *status)
 {
-    j->low = least->low;
-    for (size_t c = 0; c < rule->comparisons; c++) {
-        gb_summary s;
-        if (!gb_summarise(differences + c * stride, least->n, &s, status))
-            return false;
-        double mean = rule->any ? -s.mean : s.mean;
-        if (c == 0 || mean < j->mean) {
-            j->mean = mean;
-            j->sd = s.sd;
-            j->shown = c;
-        }
-        j->high = fmin(j->high, upper_end(&s, mean, rule->comparisons)); /* NAN at first */
-    }
-    if (j->seeds >= GB_MIN_SEEDS && (j->low > 0 || (rule->or_equal && j->low == 0)))
-        j->verdict = GB_SUPPORTED;
-    else if (j->seeds >= GB_MIN_SEEDS && j->high < 0)
-        j->verdict = GB_CONTRADICTED;
-    else
-        j->more_seeds = further_seeds(j, least);
-    return true;
+    gb_summary *all = gb_alloc(count, sizeof *all, status);
+    bool ok = all != NULL;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = gb_summarise(differences + i * stride, n, &all[i], status);
+    if (!ok)
+        free(all);
+    return ok ? all : NULL;
 }
 
-bool gb_judge(const double *differences, size_t stride, size_t n, const gb_claim_rule *rule,
+bool gb_judge(const double *differences, size_t stride, size_t n, size_t comparisons, size_t needed,
               gb_judgement *judgement, gb_status *status)
 {
-    judgement->seeds = n;
-    judgement->comparisons = rule->comparisons;
-    judgement->shown = 0;
-    judgement->mean = judgement->sd = judgement->low = judgement->high = NAN;
-    judgement->verdict = GB_UNDECIDED;
-    judgement->more_seeds = n ? 0 : GB_MIN_SEEDS;
-    if (n == 0)
+    *judgement = (gb_judgement){.verdict = GB_UNDECIDED,
+                                .reason = "",
+                                .left_out = "",
+                                .weak = "",
+                                .shown_as = "",
+                                .seeds = n,
+                                .comparisons = comparisons,
+                                .needed = needed,
+                                .mean = NAN,
+                                .sd = NAN,
+                                .low = NAN,
+                                .high = NAN,
+                                .more_seeds = n ? 0 : GB_MIN_SEEDS,
+                                .query_p = NAN};
+    if (n == 0 || comparisons == 0)
         return true;
-    gb_summary summary;
-    double *least = least_of_seeds(differences, stride, n, rule, status);
-    bool ok = least && gb_summarise(least, n, &summary, status) &&
-              judge_all(differences, stride, rule, &summary, judgement, status);
-    free(least);
-    if (ok && rule->any)
-        mirror(judgement);
+    gb_summary *all = summaries(differences, stride, n, comparisons, status);
+    double *place = all ? gb_alloc(comparisons, sizeof *place, status) : NULL;
+    if (place) {
+        judgement->shown = deciding(all, comparisons, needed);
+        judgement->mean = all[judgement->shown].mean;
+        judgement->sd = all[judgement->shown].sd;
+        if (n > 1)
+            ends(all, place, judgement);
+        if (n >= GB_MIN_SEEDS && judgement->low > 0)
+            judgement->verdict = GB_SUPPORTED;
+        else if (n >= GB_MIN_SEEDS && judgement->high < 0)
+            judgement->verdict = GB_CONTRADICTED;
+    }
+    bool ok = place != NULL;
+    free(place);
+    free(all);
     return ok;
 }
 
-/* ---- what claims compare ---- */
-
-static bool is(const char *kind, const char *name)
+/* Seeds with which `which` comparisons of the sign are found, or 0. */
+static uint32_t seeds_for(const gb_summary *all, size_t count, int sign, double error, size_t which,
+                          double *place)
 {
-    return strcmp(kind, name) == 0;
-}
-
-size_t gb_claim_differences(const char *kind, const double *values, size_t sides,
-                            bool lower_is_better, double differences[GB_MOST_COMPARISONS])
-{
-    double above = is(kind, "gt") || is(kind, "ge") ? 1 : is(kind, "lt") ? -1 : 0;
-    double rise = is(kind, "order") ? 1 : is(kind, "not-order") ? -1 : 0;
-    bool near = strncmp(kind, "near:", 5) == 0;
-    double tolerance = near ? strtod(kind + 5, NULL) : 0;
-    size_t n = 0;
-    if (is(kind, "best")) /* which means good, "gt" means a greater number */
-        above = lower_is_better ? -1 : 1;
-    for (size_t i = 1; i < sides; i++) {
-        double one = values[0] - values[i];
-        if (above != 0)
-            differences[n++] = above * one;
-        else if (rise != 0)
-            differences[n++] = rise * (values[i] - values[i - 1]);
-        else if (near) {
-            differences[n++] = tolerance - one;
-            differences[n++] = tolerance + one;
-        }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t needed =
+            sign * all[i].mean > 0 ? gb_seeds_needed(all[i].mean, all[i].sd, error, 0.8) : 0;
+        place[i] = needed ? -(double)needed : -INFINITY; /* the fewest first */
     }
-    return n;
+    double seeds = -greatest(place, count, which);
+    return isfinite(seeds) ? (uint32_t)seeds : 0;
 }
 
-gb_claim_rule gb_claim_rule_of(const char *kind, size_t sides)
+bool gb_judge_more_seeds(const double *differences, size_t stride, size_t n,
+                         gb_judgement *judgement, gb_status *status)
 {
-    double zeros[GB_MOST_SIDES] = {0}, differences[GB_MOST_COMPARISONS];
-    gb_claim_rule rule = {.any = is(kind, "not-order"),
-                          .or_equal = is(kind, "ge") || is(kind, "order") ||
-                                      strncmp(kind, "near:", 5) == 0};
-    if (strncmp(kind, "wins:", 5) == 0)
-        rule.comparisons = 1; /* how many columns more than it asks for */
-    else if (sides <= GB_MOST_SIDES)
-        rule.comparisons = gb_claim_differences(kind, zeros, sides, false, differences);
-    return rule;
-}
-
-bool gb_lower_is_better(const char *column)
-{
-    return strstr(column, "loss") != NULL || strstr(column, "time") != NULL;
+    gb_judgement *j = judgement;
+    if (j->verdict != GB_UNDECIDED || n == 0 || j->comparisons == 0)
+        return true;
+    uint32_t needed = GB_MIN_SEEDS;
+    if (n >= 2) {
+        gb_summary *all = summaries(differences, stride, n, j->comparisons, status);
+        double *place = all ? gb_alloc(j->comparisons, sizeof *place, status) : NULL;
+        if (place && j->mean > 0)
+            needed = seeds_for(all, j->comparisons, 1, support_error(j), j->needed, place);
+        else if (place)
+            needed = seeds_for(all, j->comparisons, -1, contradiction_error(j),
+                               j->comparisons - j->needed + 1, place);
+        free(place);
+        free(all);
+        if (!place)
+            return false;
+    }
+    if (needed && needed < GB_MIN_SEEDS)
+        needed = GB_MIN_SEEDS; /* whatever two seeds say */
+    /* The deviation is an estimate: there may be enough already, and still no verdict. */
+    j->more_seeds = !needed ? 0 : needed > n ? needed - (uint32_t)n : 1;
+    return true;
 }
 
 gb_cell_verdict gb_judge_cell(double published, int decimals, double mean, double sd, size_t n,

@@ -50,12 +50,12 @@ static void cell_markdown(const gb_report *report, size_t row, size_t column, gb
         gb_text_printf(out, " %s", verdict);
 }
 
-/* Claims whose left side is the row, with their verdicts. */
+/* Claims that the row is on the left side of, with their verdicts. */
 static void row_claims(const gb_report *report, size_t row, gb_text *out)
 {
     bool any = false;
     for (size_t i = 0; i < report->spec->claim_count && !report->own_collection; i++) {
-        if (report->spec->claims[i].sides[0] != row)
+        if (!claim_has_left(&report->spec->claims[i], row))
             continue;
         gb_text_printf(out, "%s%s ", any ? "; " : "", report->spec->claims[i].id);
         verdict_text(&report->judgements[i], out);
@@ -133,18 +133,22 @@ static void claims(const gb_report *report, gb_text *out)
         if (judgement->seeds)
             difference_text(out, "", judgement->mean, digits, "");
         which.length = 0;
-        comparison_text(report, i, &which);
+        comparison_text(judgement, &which);
         escaped(out, text_words(&which, out));
         gb_text_printf(out, " | ");
         if (judgement->seeds > 1) {
             difference_text(out, "", judgement->low, digits, " to ");
             difference_text(out, "", judgement->high, digits, "");
         }
-        gb_text_printf(out, " | %zu", judgement->seeds);
-        if (judgement->unconverged)
-            gb_text_printf(out, " (%zu not converged)", judgement->unconverged);
-        gb_text_printf(out, " | ");
+        if (judgement->margin > 0)
+            gb_text_printf(out, ", margin %.*f", digits, judgement->margin);
+        gb_text_printf(out, " | %zu | ", judgement->seeds);
         verdict_text(judgement, out);
+        which.length = 0;
+        caution_text(claim, judgement, &which);
+        if (which.length)
+            gb_text_printf(out, "; ");
+        escaped(out, text_words(&which, out));
         gb_text_printf(out, " | ");
         if (!isnan(judgement->query_p))
             gb_text_printf(out, "%.2g", judgement->query_p);

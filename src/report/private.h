@@ -42,6 +42,7 @@ typedef struct result_cell {
     const char *column; /* name as in the results */
     uint64_t seed;      /* of training */
     double value;       /* fraction */
+    double chance;      /* what a random order scores there, fraction; NAN: not known */
     per_query queries;  /* path NULL: none */
 } result_cell;
 
@@ -71,15 +72,15 @@ void results_free(results *read);
 bool results_pair(const per_query *a, const per_query *b, double **va, double **vb, size_t *count,
                   gb_status *status);
 
-/* Columns that a pattern "beir-*:nDCG@10" names, but for means of others; found has
- * GB_MOST_COLUMNS places. */
 enum { GB_MOST_COLUMNS = 64 };
-size_t columns_like(const gb_report *report, const char *pattern, size_t *found);
+/* Whether a pattern "beir-*:nDCG@10" (fnmatch) names a column that is no mean or gain of others. */
+bool column_like(const gb_spec_column *column, const char *pattern);
 /* Columns "gain:COLUMN": how far a row is above the table's first one that is obtained. */
 void fill_gains(const gb_report *report, const gb_seed_runs *runs);
 gb_seed_run *seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed, gb_status *status);
 const gb_seed_run *seed_run_find(const gb_seed_runs *runs, uint64_t seed);
 double run_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column);
+bool claims_judge(gb_report *report, gb_status *status); /* fills report->judgements */
 bool recorded_read(gb_report *report, const char *tables_dir, gb_status *status);
 
 /* ---- what the forms share ---------------------------------------------------------------------
@@ -115,8 +116,13 @@ void verdict_text(const gb_judgement *judgement, gb_text *out);
 /* Text, signed difference, text; a difference that rounds to zero has no sign. */
 void difference_text(gb_text *out, const char *before, double difference, int decimals,
                      const char *behind);
-/* Which of a claim's differences its judgement shows, " (least of 5: ICT)"; nothing of one alone. */
-void comparison_text(const gb_report *report, size_t claim, gb_text *out);
+bool claim_has_left(const gb_claim *claim, size_t row);
+/* Which of a claim's differences its judgement shows, " (least of 5: ICT)"; nothing of one alone.
+ */
+void comparison_text(const gb_judgement *judgement, gb_text *out);
+/* What one must know of a verdict: "not compared: ...; did not converge: ...; given: ...", or "".
+ */
+void caution_text(const gb_claim *claim, const gb_judgement *judgement, gb_text *out);
 /* Digits to show for the differences of a claim. */
 int claim_decimals(const gb_report *report, const gb_claim *claim);
 /* What the report is about: the table's title, or whose collection its systems ran on. */

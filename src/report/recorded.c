@@ -114,6 +114,11 @@ bool recorded_read(gb_report *report, const char *tables_dir, gb_status *status)
             ok && add_seed(report, name, seed, &own);
     }
     fill_gains(report, &report->recorded); /* older records are without */
+    for (size_t c = 0; ok && !why && c < report->column_count; c++) {
+        json_t *chance = json_object_get(json_object_get(root, "chance"), report->columns[c].name);
+        if (json_is_number(chance) && isnan(report->chance[c]))
+            report->chance[c] = json_number_value(chance);
+    }
     json_decref(root);
     free(path);
     if (!ok && status)
@@ -149,6 +154,19 @@ static json_t *seed_to_json(const gb_report *report, const gb_seed_run *run)
                      "kernels", run->kernels, "rows", rows);
 }
 
+/* What a random order scores, by column; what is not known now stays as it was recorded. */
+static void set_chance(const gb_report *report, json_t *root)
+{
+    for (size_t c = 0; c < report->column_count; c++) {
+        if (isnan(report->chance[c]))
+            continue;
+        if (!json_object_get(root, "chance"))
+            json_object_set_new(root, "chance", json_object());
+        json_object_set_new(json_object_get(root, "chance"), report->columns[c].name,
+                            json_real(report->chance[c]));
+    }
+}
+
 static json_t *fresh_root(const gb_report *report)
 {
     json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:{}}", "format", 1, "table", report->spec->name,
@@ -175,6 +193,8 @@ bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status
         ok = gb_fail(&own, GB_DATA, path, "remove the file to start anew", "not recorded: %s", why);
     if (ok && !root)
         root = fresh_root(report);
+    if (ok)
+        set_chance(report, root);
     json_t *seeds = json_object_get(root, "seeds");
     for (size_t i = 0; ok && i < report->here.count; i++) {
         char name[24];

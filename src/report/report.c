@@ -2,6 +2,7 @@
 #include "gabbro/retrieve.h"
 #include "private.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,16 +91,6 @@ static bool own_columns(gb_report *report, const results *read, gb_status *statu
     return true;
 }
 
-/* Whether a column's name fits "prefix*suffix". */
-static bool fits(const char *pattern, const char *name)
-{
-    const char *star = strchr(pattern, '*');
-    size_t before = star ? (size_t)(star - pattern) : strlen(pattern);
-    size_t after = star ? strlen(star + 1) : 0, length = strlen(name);
-    return strncmp(pattern, name, before) == 0 && length >= before + after &&
-           (star ? strcmp(name + length - after, star + 1) == 0 : length == before);
-}
-
 /* From what a column is calculated by `how` ("mean:", "gain:"), or NULL. */
 static const char *calculated(const gb_spec_column *column, const char *how)
 {
@@ -107,15 +98,27 @@ static const char *calculated(const gb_spec_column *column, const char *how)
     return strncmp(column->obtained, how, length) == 0 ? column->obtained + length : NULL;
 }
 
-size_t columns_like(const gb_report *report, const char *pattern, size_t *found)
+bool column_like(const gb_spec_column *column, const char *pattern)
+{
+    return column->obtained[0] && !calculated(column, "mean:") && !calculated(column, "gain:") &&
+           fnmatch(pattern, column->name, 0) == 0;
+}
+
+static size_t columns_like(const gb_report *report, const char *pattern, size_t *found)
 {
     size_t count = 0;
     for (size_t i = 0; i < report->column_count; i++)
-        if (!calculated(&report->columns[i], "mean:") &&
-            !calculated(&report->columns[i], "gain:") && report->columns[i].obtained[0] &&
-            fits(pattern, report->columns[i].name))
+        if (column_like(&report->columns[i], pattern))
             found[count++] = i;
     return count;
+}
+
+static double mean_of(const double *values, const size_t *which, size_t count)
+{
+    double sum = 0;
+    for (size_t k = 0; k < count; k++)
+        sum += values[which[k]];
+    return sum / (double)count;
 }
 
 /* Columns "mean:PATTERN": the plain mean of the columns like it, where none of them is missing. */
@@ -127,11 +130,11 @@ static void fill_means(const gb_report *report, const gb_seed_runs *runs)
         size_t count = pattern ? columns_like(report, pattern, like) : 0;
         for (size_t i = 0; i < runs->count && count; i++)
             for (size_t row = 0; row < report->spec->row_count; row++) {
-                double *values = runs->items[i].values + row * report->column_count, sum = 0;
-                for (size_t k = 0; k < count; k++)
-                    sum += values[like[k]];
-                values[c] = sum / (double)count;
+                double *values = runs->items[i].values + row * report->column_count;
+                values[c] = mean_of(values, like, count);
             }
+        if (count)
+            report->chance[c] = mean_of(report->chance, like, count);
     }
 }
 
@@ -173,8 +176,11 @@ static bool take_results(gb_report *report, const results *read, gb_status *stat
         gb_seed_run *run = seed_run_get(report, &report->here, cell->seed, status);
         if (!run)
             return false;
-        if (column != SIZE_MAX)
-            run->values[cell->row * report->column_count + column] = cell->value;
+        if (column == SIZE_MAX)
+            continue;
+        run->values[cell->row * report->column_count + column] = cell->value;
+        if (!isnan(cell->chance))
+            report->chance[column] = cell->chance;
     }
     fill_means(report, &report->here);
     fill_gains(report, &report->here);
@@ -239,116 +245,8 @@ static bool take_header(gb_report *report, const results *read, gb_status *statu
     return describe_collection(report, collection ? collection : "", status);
 }
 
-/* ---- claims -----------------------------------------------------------------------------------
+/* ---- over queries ------------------------------------------------------------------------------
  */
-
-/* "wins:N": left is above right in N of the columns like the claim's, or more. The margin is the
- * number of wins beyond N - 1/2, so that it is never 0. */
-static int wins_needed(const gb_claim *claim)
-{
-    return strncmp(claim->kind, "wins:", 5) == 0 ? atoi(claim->kind + 5) : 0;
-}
-
-/* NAN when a value is missing. */
-static double wins_margin(const gb_report *report, const gb_claim *claim, const gb_seed_run *run)
-{
-    size_t like[GB_MOST_COLUMNS], count = columns_like(report, claim->column, like);
-    int wins = 0;
-    for (size_t i = 0; i < count; i++) {
-        double left = run_value(report, run, claim->sides[0], like[i]);
-        double right = run_value(report, run, claim->sides[1], like[i]);
-        if (isnan(left) || isnan(right))
-            return NAN;
-        wins += left > right;
-    }
-    return count ? wins - wins_needed(claim) + 0.5 : NAN;
-}
-
-/* Values of the claim's rows for one seed, in the unit shown. Rows that are only quoted count with
- * their published value, at paper scale. False when one is missing. */
-static bool claim_values(const gb_report *report, const gb_claim *claim, size_t column,
-                         const gb_seed_run *run, double *values)
-{
-    for (size_t i = 0; i < claim->count; i++) {
-        size_t row = claim->sides[i];
-        const gb_cell *cell = &report->spec->cells[row * report->spec->column_count + column];
-        if (report->spec->rows[row].role == GB_ROW_QUOTED)
-            values[i] = cell->present ? cell->value : NAN;
-        else
-            values[i] = run_value(report, run, row, column) * report->columns[column].scale;
-        if (isnan(values[i]))
-            return false;
-    }
-    return true;
-}
-
-static bool claim_converged(const gb_claim *claim, const gb_seed_run *run)
-{
-    for (size_t i = 0; i < claim->count; i++)
-        if (run->converged[claim->sides[i]] == 0)
-            return false;
-    return true;
-}
-
-static const char *not_judgeable(const gb_report *report, const gb_claim *claim, size_t column)
-{
-    if (report->own_collection)
-        return "this is not the paper's collection";
-    if (!claim->holds)
-        return "the paper's own numbers do not satisfy it";
-    if (column == SIZE_MAX
-            ? !wins_needed(claim)
-            : wins_needed(claim) || !gb_claim_rule_of(claim->kind, claim->count).comparisons)
-        return "no rule for this kind of claim";
-    bool paper_scale = strcmp(report->scale, "paper") == 0;
-    for (size_t i = 0; i < claim->count; i++)
-        if (report->spec->rows[claim->sides[i]].role == GB_ROW_QUOTED && !paper_scale)
-            return "compares with a quoted number";
-    return NULL;
-}
-
-/* The differences of one seed; 0: a value is missing. */
-static size_t seed_differences(const gb_report *report, const gb_claim *claim, size_t column,
-                               const gb_seed_run *run, double differences[GB_MOST_COMPARISONS])
-{
-    double values[GB_MOST_SIDES];
-    if (column == SIZE_MAX) {
-        differences[0] = wins_margin(report, claim, run);
-        return !isnan(differences[0]);
-    }
-    return claim_values(report, claim, column, run, values)
-               ? gb_claim_differences(claim->kind, values, claim->count,
-                                      gb_lower_is_better(claim->column), differences)
-               : 0;
-}
-
-/* The differences [comparison * stride + seed], of the recorded seeds, then of those of this run
- * that are not recorded; returns the number of seeds. Times of two machines are not mixed: the
- * larger set of seeds, this run's if they are equal. */
-static size_t claim_differences(const gb_report *report, const gb_claim *claim, size_t column,
-                                double *differences, size_t stride, size_t *unconverged)
-{
-    size_t seeds = 0;
-    double one[GB_MOST_COMPARISONS];
-    bool times = strncmp(claim->column, "efficiency:", 11) == 0;
-    int only = times ? report->here.count >= report->recorded.count : -1;
-    for (int part = 0; part < 2; part++) {
-        const gb_seed_runs *runs = part ? &report->here : &report->recorded;
-        if (times && part != only)
-            continue;
-        for (size_t i = 0; i < runs->count; i++) {
-            const gb_seed_run *run = &runs->items[i];
-            if (part && !times && seed_run_find(&report->recorded, run->seed))
-                continue;
-            size_t comparisons = seed_differences(report, claim, column, run, one);
-            for (size_t c = 0; c < comparisons; c++)
-                differences[c * stride + seeds] = one[c];
-            seeds += comparisons > 0;
-            *unconverged += comparisons > 0 && !claim_converged(claim, run);
-        }
-    }
-    return seeds;
-}
 
 /* Where the per-query values of a row lie for the run's first seed. */
 static const per_query *queries_of(const gb_report *report, const results *read, size_t row,
@@ -383,18 +281,21 @@ static bool query_test(const gb_report *report, const results *read, size_t left
     return ok;
 }
 
-/* Of a claim about two rows; informative only. */
-static bool claim_query_test(const gb_report *report, const results *read, const gb_claim *claim,
-                             size_t column, gb_judgement *judgement, gb_status *status)
+/* Of claims about two rows in one column; informative only. */
+static bool claims_over_queries(gb_report *report, const results *read, gb_status *status)
 {
-    gb_against test;
-    if (claim->count != 2 || column == SIZE_MAX || report->here.count == 0)
-        return true;
-    if (!query_test(report, read, claim->sides[0], claim->sides[1], column, &test, status))
-        return false;
-    judgement->query_p = test.p;
-    judgement->queries = test.queries;
-    return true;
+    bool ok = true;
+    for (size_t i = 0; ok && i < report->spec->claim_count && !report->own_collection; i++) {
+        const gb_claim *claim = &report->spec->claims[i];
+        size_t column = spec_column(report->spec, claim->column);
+        gb_against test;
+        if (claim->count != 2 || column == SIZE_MAX || report->here.count == 0)
+            continue;
+        ok = query_test(report, read, claim->sides[0], claim->sides[1], column, &test, status);
+        report->judgements[i].query_p = test.p;
+        report->judgements[i].queries = test.queries;
+    }
+    return ok;
 }
 
 /* Every row against the encoder of --init, where the run has a row of it. */
@@ -420,39 +321,6 @@ static bool compare_with_init(gb_report *report, const results *read, gb_status 
     return ok;
 }
 
-static bool judge_claims(gb_report *report, const results *read, gb_status *status)
-{
-    const gb_table_spec *spec = report->spec;
-    report->judgements =
-        gb_arena_alloc(report->arena, spec->claim_count * sizeof *report->judgements + 1, status);
-    size_t stride = report->recorded.count + report->here.count;
-    double *differences = gb_alloc(GB_MOST_COMPARISONS * stride, sizeof *differences, status);
-    bool ok = report->judgements && differences;
-    for (size_t i = 0; ok && i < spec->claim_count; i++) {
-        const gb_claim *claim = &spec->claims[i];
-        gb_judgement *judgement = &report->judgements[i];
-        size_t column = spec_column(spec, claim->column), seeds = 0;
-        const char *why = not_judgeable(report, claim, column);
-        if (!why) {
-            seeds = claim_differences(report, claim, column, differences, stride,
-                                      &judgement->unconverged);
-            if (seeds == 0)
-                why = "no seed has all of its rows";
-        }
-        gb_claim_rule rule = gb_claim_rule_of(claim->kind, claim->count);
-        ok = gb_judge(differences, stride, seeds, &rule, judgement, status);
-        if (why) {
-            judgement->verdict = GB_NOT_JUDGED;
-            snprintf(judgement->reason, sizeof judgement->reason, "%s", why);
-        }
-        judgement->query_p = NAN;
-        ok = ok && (report->own_collection ||
-                    claim_query_test(report, read, claim, column, judgement, status));
-    }
-    free(differences);
-    return ok;
-}
-
 /* ---- all of it --------------------------------------------------------------------------------
  */
 
@@ -471,9 +339,13 @@ static bool build(gb_report *report, const gb_report_params *params, results *re
         if (!own_columns(report, read, status))
             return false;
     }
-    return take_results(report, read, status) &&
-           recorded_read(report, params->tables_dir, status) &&
-           judge_claims(report, read, status) && compare_with_init(report, read, status);
+    report->chance =
+        gb_arena_alloc(report->arena, report->column_count * sizeof *report->chance + 1, status);
+    for (size_t c = 0; report->chance && c < report->column_count; c++)
+        report->chance[c] = NAN;
+    return report->chance && take_results(report, read, status) &&
+           recorded_read(report, params->tables_dir, status) && claims_judge(report, status) &&
+           claims_over_queries(report, read, status) && compare_with_init(report, read, status);
 }
 
 gb_report *gb_report_build(const gb_report_params *params, gb_status *status)

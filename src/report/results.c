@@ -101,6 +101,8 @@ static bool add_metric(reader *read, result_cell *cell, const char *folder, cons
     const char *colon = strchr(column, ':');
     if (!gb_measure_value(metric, folder, column, &cell->value, read->status))
         return false;
+    const json_t *chance = json_object_get(metric, "chance");
+    cell->chance = json_is_number(chance) ? json_number_value(chance) : NAN;
     char *file_name = NULL;
     if (!file && colon) {
         file_name = gb_format(read->status, "per-query/%.*s.tsv", (int)(colon - column), column);
@@ -183,7 +185,11 @@ static bool read_value_line(reader *read, result_row *row, const json_t *line)
     const char *step = json_string_value(json_object_get(line, "step"));
     if (!column || !json_is_number(value))
         return bad_line(read, "a row needs \"evaluation\", or \"column\" and \"value\"");
-    result_cell cell = {.row = row->row, .seed = row->seed, .value = json_number_value(value)};
+    const json_t *chance = json_object_get(line, "chance");
+    result_cell cell = {.row = row->row,
+                        .seed = row->seed,
+                        .value = json_number_value(value),
+                        .chance = json_is_number(chance) ? json_number_value(chance) : NAN};
     if (step && !(row->step = keep(read->arena, step, read->status)))
         return false;
     return (cell.column = keep(read->arena, column, read->status)) &&

@@ -155,16 +155,30 @@ void verdict_text(const gb_judgement *judgement, gb_text *out)
                        judgement->more_seeds == 1 ? "" : "s");
 }
 
-void comparison_text(const gb_report *report, size_t claim, gb_text *out)
+void comparison_text(const gb_judgement *judgement, gb_text *out)
 {
-    const gb_claim *c = &report->spec->claims[claim];
-    const gb_judgement *j = &report->judgements[claim];
-    if (j->comparisons < 2 || !j->seeds || c->count < 3)
+    const gb_judgement *j = judgement;
+    if (j->comparisons < 2 || !j->seeds)
         return;
-    size_t rights = c->count - 1, right = 1 + j->shown * rights / j->comparisons;
-    gb_text_printf(out, " (%s of %zu: %s)",
-                   gb_claim_rule_of(c->kind, c->count).any ? "greatest" : "least", rights,
-                   report->spec->rows[c->sides[right]].label);
+    if (j->needed == j->comparisons)
+        gb_text_printf(out, " (least of %zu", j->comparisons);
+    else if (j->needed == 1)
+        gb_text_printf(out, " (greatest of %zu", j->comparisons);
+    else
+        gb_text_printf(out, " (number %zu of %zu, the greatest first", j->needed, j->comparisons);
+    gb_text_printf(out, "%s%s)", j->shown_as[0] ? ": " : "", j->shown_as);
+}
+
+void caution_text(const gb_claim *claim, const gb_judgement *judgement, gb_text *out)
+{
+    const struct {
+        const char *before, *text; /* words, and what they introduce, or "" */
+    } all[] = {{"not compared: ", judgement->left_out},
+               {"did not converge: ", judgement->weak},
+               {"", judgement->verdict == GB_NOT_JUDGED ? "" : claim->given}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].text[0])
+            gb_text_printf(out, "%s%s%s", out->length ? "; " : "", all[i].before, all[i].text);
 }
 
 void difference_text(gb_text *out, const char *before, double difference, int decimals,
@@ -216,11 +230,11 @@ size_t reading_lines(const gb_report *report, const char *lines[8])
                          "what is judged.";
     lines[count++] =
         "A claim is judged over seeds: per seed the difference in the claimed direction, then its "
-        "mean and 95% t-interval; of several differences the least mean and an interval for it. "
-        "Supported: the interval lies above zero (begins there, where the "
-        "claim is \"at least equal\" or \"never falls\"). Contradicted: below. Undecided: it holds "
-        "zero, or there are fewer than three seeds; the number of further "
-        "seeds is what a test at 5% needs to find such a difference 4 times in 5.";
+        "mean and 95% t-interval. Supported: the interval lies above zero (above minus the margin, "
+        "where the claim is \"not below\", \"never falls\" or \"the same\"). Contradicted: below. "
+        "Undecided: neither, or fewer than three seeds; the number of further seeds is what a test "
+        "at 5% needs to find such a difference 4 times in 5. Rows at chance and columns at their "
+        "ceiling are not compared. docs/verdicts.md says each rule and how often it errs.";
     lines[count++] = UNCONVERGED_LINE;
     lines[count++] = "p is a paired t-test over the queries of one seed. It knows nothing of other "
                      "seeds and decides nothing.";

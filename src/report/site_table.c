@@ -128,7 +128,17 @@ static const char *verdict_class(const char *verdict)
     return !strcmp(verdict, "not judged") ? "dim" : verdict;
 }
 
-/* Claims whose left side is the row. */
+static bool is_left(const json_t *claim, const char *published)
+{
+    size_t i;
+    json_t *left;
+    json_array_foreach(json_object_get(claim, "left"), i,
+                       left) if (json_is_string(left) &&
+                                 !strcmp(json_string_value(left), published)) return true;
+    return false;
+}
+
+/* Claims that the row is on the left side of. */
 static void row_verdicts(const site_table *table, const json_t *row, gb_text *out)
 {
     size_t i;
@@ -136,9 +146,7 @@ static void row_verdicts(const site_table *table, const json_t *row, gb_text *ou
     bool any = false;
     json_array_foreach(json_object_get(table->root, "claims"), i, claim)
     {
-        if (!*json_text(row, "label") ||
-            strcmp(json_text(claim, "left_label"), json_text(row, "label")) ||
-            strcmp(json_text(claim, "left_group"), json_text(row, "group")))
+        if (!is_left(claim, json_text(row, "published_row")))
             continue;
         const char *verdict = json_text(claim, "verdict");
         gb_text_printf(out, "%s<a class=\"%s\" href=\"#claim-%zu\">", any ? "<br>" : "",
@@ -232,7 +240,12 @@ static void claim_line(const json_t *claim, size_t index, gb_text *out)
     } else if (!strcmp(verdict, "undecided") && more > 0) {
         gb_text_printf(out, " (needs %.0f more seed%s)", more, more > 1 ? "s" : "");
     }
-    gb_text_printf(out, "</span></td><td class=\"dim\">");
+    gb_text_printf(out, "</span>");
+    if (*json_text(claim, "caution")) {
+        gb_text_printf(out, "<br>");
+        page_element(out, "span", "dim", json_text(claim, "caution"));
+    }
+    gb_text_printf(out, "</td><td class=\"dim\">");
     if (!isnan(p))
         gb_text_printf(out, "%.2g", p);
     gb_text_printf(out, "</td></tr>\n");
@@ -310,10 +323,11 @@ static bool claims(const site_table *table, gb_text *out, gb_status *status)
     json_array_foreach(all, i, claim) claim_line(claim, i, out);
     gb_text_printf(
         out, "</tbody></table></div>\n<p class=\"dim\">Judged over seeds, of several differences "
-             "by the least mean and an interval for it: supported when the 95%% interval lies "
-             "above zero (begins there, where the claim is &ldquo;at "
-             "least equal&rdquo; or &ldquo;never falls&rdquo;), contradicted below, undecided "
-             "when it holds zero or there are fewer than three seeds. p is a paired t-test over "
+             "by the one that decides: supported when its 95%% interval lies above zero (above "
+             "minus the margin, where the claim is &ldquo;not below&rdquo;, &ldquo;never "
+             "falls&rdquo; or &ldquo;the same&rdquo;), contradicted below, undecided when neither "
+             "or there are fewer than three seeds. Rows at chance and columns at their ceiling are "
+             "not compared. p is a paired t-test over "
              "the queries of one seed; it decides nothing.</p>\n");
     return ok;
 }

@@ -144,7 +144,7 @@ static bool each_column(loader *load)
 static bool set_unit(loader *load, gb_spec_column *column, const char *unit, int decimals)
 {
     column->scale = strncmp(unit, "percent", 7) == 0 ? 100 : 1; /* "percent points" */
-    int wanted = strcmp(unit, "seconds") == 0 ? 6 : decimals; /* here batches take microseconds */
+    int wanted = strcmp(unit, "seconds") == 0 ? 6 : decimals;   /* here batches take microseconds */
     if (wanted > column->decimals)
         column->decimals = wanted;
     return decimals <= 9 ||
@@ -182,27 +182,40 @@ static bool each_cell(loader *load)
            (cell->note = field(load, 8));
 }
 
-/* Rows of "left" and "right ; right ...". */
-static bool claim_sides(loader *load, gb_claim *claim, const char *left, const char *right)
+static size_t names_in(const char *list)
 {
-    gb_table_spec *spec = load->spec;
-    claim->count = 2;
-    for (const char *at = right; (at = strstr(at, " ; ")); at += 3)
-        claim->count++;
-    claim->sides = gb_arena_alloc(spec->arena, claim->count * sizeof *claim->sides, load->status);
-    if (!claim->sides)
-        return false;
-    const char *at = left;
-    for (size_t i = 0; i < claim->count; i++) {
-        const char *end = i ? strstr(at, " ; ") : NULL;
+    size_t count = 1;
+    for (const char *at = list; (at = strstr(at, " ; ")); at += 3)
+        count++;
+    return count;
+}
+
+/* Rows of "name ; name ...". */
+static bool rows_named(loader *load, const char *list, size_t *rows)
+{
+    for (const char *at = list; at; rows++) {
+        const char *end = strstr(at, " ; ");
         size_t length = end ? (size_t)(end - at) : strlen(at);
-        claim->sides[i] = published_row(spec, at, length);
-        if (claim->sides[i] == SIZE_MAX)
+        *rows = published_row(load->spec, at, length);
+        if (*rows == SIZE_MAX)
             return gb_lines_fail(load->file.lines, load->status, NULL,
                                  "the table has no row \"%.*s\"", (int)length, at);
-        at = i == 0 ? right : end ? end + 3 : at;
+        at = end ? end + 3 : NULL;
     }
     return true;
+}
+
+static bool claim_sides(loader *load, gb_claim *claim, const char *left, const char *right)
+{
+    claim->lefts = names_in(left);
+    claim->count = claim->lefts + names_in(right);
+    if (claim->count > GB_MOST_SIDES)
+        return gb_lines_fail(load->file.lines, load->status, NULL, "more than %d rows in a claim",
+                             GB_MOST_SIDES);
+    claim->sides =
+        gb_arena_alloc(load->spec->arena, claim->count * sizeof *claim->sides, load->status);
+    return claim->sides && rows_named(load, left, claim->sides) &&
+           rows_named(load, right, claim->sides + claim->lefts);
 }
 
 static bool each_claim(loader *load)
@@ -217,9 +230,13 @@ static bool each_claim(loader *load)
     spec->claims = claims;
     gb_claim *claim = &claims[spec->claim_count];
     claim->printed_delta = f[6][0] ? strtod(f[6], NULL) : NAN;
-    claim->holds = strcmp(f[7], "yes") == 0;
+    claim->holds = strcmp(f[7], "no") != 0; /* "text": there is no cell to ask */
+    if (!gb_claim_rule_parse(f[2], &claim->rule))
+        return gb_lines_fail(load->file.lines, load->status, "see tables/README.md",
+                             "unknown kind of claim \"%s\"", f[2]);
     bool ok = (claim->id = field(load, 0)) && (claim->kind = field(load, 2)) &&
-              (claim->column = field(load, 3)) && (claim->statement = field(load, 8)) &&
+              (claim->column = field(load, 3)) && (claim->given = field(load, 8)) &&
+              (claim->where = field(load, 9)) && (claim->statement = field(load, 10)) &&
               claim_sides(load, claim, f[4], f[5]);
     spec->claim_count += ok;
     return ok;
@@ -257,8 +274,9 @@ static bool load_all(loader *load, const char *dir)
     static const char *const columns[] = {"column", "obtained", "header", "label"};
     static const char *const cells[] = {"row",   "group",  "column", "value", "unit",
                                         "marks", "source", "status", "note"};
-    static const char *const claims[] = {"id",    "table",         "kind",  "column",   "left",
-                                         "right", "printed_delta", "holds", "statement"};
+    static const char *const claims[] = {"id",    "table", "kind",          "column",
+                                         "left",  "right", "printed_delta", "holds",
+                                         "given", "where", "statement"};
     static const char *const deviations[] = {"id",    "tables", "scales", "topic",
                                              "paper", "here",   "why"};
     gb_table_spec *spec = load->spec;
@@ -280,7 +298,7 @@ static bool load_all(loader *load, const char *dir)
     return spec->cells &&
            load_file(load, table_path(dir, "published", spec->name, ".tsv", status), cells, 9,
                      each_cell) &&
-           load_file(load, gb_path_join(status, dir, "claims.tsv"), claims, 9, each_claim) &&
+           load_file(load, gb_path_join(status, dir, "claims.tsv"), claims, 11, each_claim) &&
            load_file(load, gb_path_join(status, dir, "deviations.tsv"), deviations, 7,
                      each_deviation);
 }

@@ -175,18 +175,24 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
         if (!isnan(claim->printed_delta))
             difference_text(&line, "paper ", claim->printed_delta, digits, "; ");
         difference_text(&line, "mean ", judgement->mean, digits, "");
-        comparison_text(report, index, &line);
+        comparison_text(judgement, &line);
         gb_text_printf(&line, " over %zu seed%s", judgement->seeds,
                        judgement->seeds == 1 ? "" : "s");
         if (judgement->seeds > 1) {
             difference_text(&line, ", 95% interval ", judgement->low, digits, " to ");
             difference_text(&line, "", judgement->high, digits, "");
         }
-        if (judgement->unconverged)
-            gb_text_printf(&line, ", not converged in %zu", judgement->unconverged);
+        if (judgement->margin > 0)
+            gb_text_printf(&line, ", margin %.*f", digits, judgement->margin);
         if (!isnan(judgement->query_p))
             gb_text_printf(&line, "; over queries of seed %llu: p = %.2g",
                            (unsigned long long)report->here.items[0].seed, judgement->query_p);
+        gb_text_printf(out, "        ");
+        wrap(out, 8, 8, text_words(&line, out));
+    }
+    line.length = 0;
+    caution_text(claim, judgement, &line);
+    if (line.length) {
         gb_text_printf(out, "        ");
         wrap(out, 8, 8, text_words(&line, out));
     }

@@ -53,23 +53,35 @@ double gb_t_two_tailed(double t, double df)
     return gb_incomplete_beta(df / 2, 0.5, df / (df + t * t));
 }
 
+static double t_density(double t, double df)
+{
+    int sign;
+    double log_top = lgamma_r((df + 1) / 2, &sign) - lgamma_r(df / 2, &sign);
+    return exp(log_top - (df + 1) / 2 * log1p(t * t / df)) / sqrt(df * M_PI);
+}
+
+/* Newton's method within a bracket that shrinks; where a step leaves it, its middle is taken. */
 double gb_t_quantile(double p, double df)
 {
     if (p < 0.5)
         return -gb_t_quantile(1 - p, df);
     double tails = 2 * (1 - p), low = 0, high = 1;
-    while (gb_t_two_tailed(high, df) > tails && high < 1e300)
+    while (gb_t_two_tailed(high, df) > tails && high < 1e300) {
+        low = high;
         high *= 2;
-    for (int i = 0; i < 200 && low < high; i++) {
-        double middle = low + (high - low) / 2;
-        if (middle == low || middle == high)
-            break;
-        if (gb_t_two_tailed(middle, df) > tails)
-            low = middle;
-        else
-            high = middle;
     }
-    return high;
+    double t = low + (high - low) / 2;
+    for (int i = 0; i < 200; i++) {
+        double excess = gb_t_two_tailed(t, df) - tails;
+        *(excess > 0 ? &low : &high) = t;
+        double next = t + excess / (2 * t_density(t, df));
+        if (!(next > low && next < high))
+            next = low + (high - low) / 2;
+        if (next == t || fabs(next - t) < 1e-15 * t)
+            return next;
+        t = next;
+    }
+    return t;
 }
 
 /* z with P(Z <= z) = p of the standard normal distribution, by bisection. */

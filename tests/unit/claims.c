@@ -1,24 +1,28 @@
-/* Verdicts: margins of claims, the seed as unit, cells at paper scale; and the data files: every
+/* Verdicts: kinds of claims, the seed as unit, cells at paper scale; and the data files: every
  * claim against the published cells. */
 #include "gabbro/report.h"
 
 #include <criterion/criterion.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of differences[comparison * n + seed]. */
-static gb_judgement judge_rule(const double *differences, size_t n, gb_claim_rule rule)
+/* Of differences[comparison * n + seed]; `needed` of the comparisons must hold. */
+static gb_judgement judge_some(const double *differences, size_t n, size_t comparisons,
+                               size_t needed)
 {
     gb_judgement judgement = {0};
     gb_status status = {0};
-    cr_assert(gb_judge(differences, n, n, &rule, &judgement, &status), "%s", status.what);
+    cr_assert(gb_judge(differences, n, n, comparisons, needed, &judgement, &status), "%s",
+              status.what);
+    cr_assert(gb_judge_more_seeds(differences, n, n, &judgement, &status), "%s", status.what);
     return judgement;
 }
 
 static gb_judgement judge(const double *differences, size_t n)
 {
-    return judge_rule(differences, n, (gb_claim_rule){.comparisons = 1});
+    return judge_some(differences, n, 1, 1);
 }
 
 Test(judge, interval_over_seeds)
@@ -31,20 +35,6 @@ Test(judge, interval_over_seeds)
     cr_expect_float_eq(j.high, 3.9632432, 1e-6);
     cr_expect_eq(j.verdict, GB_SUPPORTED);
     cr_expect_eq(judge((double[]){0, -1, -2, -3, -4}, 5).verdict, GB_CONTRADICTED);
-}
-
-Test(judge, equal_in_every_seed_is_at_least_equal)
-{
-    static const char *const kinds[] = {"ge", "order", "near:0.1", "gt", "best", "lt"};
-    static const double equal[3], last_below[3] = {0, 0, -.1};
-    for (size_t i = 0; i < 6; i++) {
-        gb_claim_rule rule = gb_claim_rule_of(kinds[i], 2);
-        cr_expect_eq(rule.or_equal, i < 3, "%s", kinds[i]);
-        rule.comparisons = 1;
-        cr_expect_eq(judge_rule(equal, 3, rule).verdict,
-                     rule.or_equal ? GB_SUPPORTED : GB_UNDECIDED, "%s", kinds[i]);
-        cr_expect_eq(judge_rule(last_below, 3, rule).verdict, GB_UNDECIDED, "%s", kinds[i]);
-    }
 }
 
 Test(judge, the_study_of_three_seeds_is_undecided)
@@ -87,73 +77,123 @@ Test(judge, undecided_always_asks_for_more)
     cr_expect_geq(j.more_seeds, 1);
 }
 
-/* Two systems as good as each other in the mean, each the worse one in every other seed: the least
- * difference of a seed is always -1, which says nothing against the claim. */
+/* Two systems as good as each other in the mean, each the worse one in every other seed. */
 static const double in_turns[] = {1, -1, 1, -1, 1, -1, -1, 1, -1, 1, -1, 1};
 
 Test(judge, noise_of_several_comparisons_contradicts_nothing)
 {
-    gb_judgement j = judge_rule(in_turns, 6, (gb_claim_rule){.comparisons = 2, .or_equal = true});
+    gb_judgement j = judge_some(in_turns, 6, 2, 2);
     cr_expect_eq(j.verdict, GB_UNDECIDED);
     cr_expect_float_eq(j.mean, 0, 1e-12);
-    cr_expect_float_eq(j.low, -1, 1e-12);
-    /* t(.9875, 5) = 3.163381, sd 1.095445: half width 1.414707. */
+    /* t(.975, 5) = 2.570582, t(.9875, 5) = 3.163381, sd 1.095445. */
+    cr_expect_float_eq(j.low, -1.149598, 1e-5);
     cr_expect_float_eq(j.high, 1.414707, 1e-5);
-    cr_expect_eq(judge_rule(in_turns, 6, (gb_claim_rule){.comparisons = 2, .any = true}).verdict,
-                 GB_UNDECIDED, "nor does it support that one of them is positive");
+    j = judge_some(in_turns, 6, 2, 1);
+    cr_expect_eq(j.verdict, GB_UNDECIDED, "nor does it support that one of them is positive");
+    cr_expect_float_eq(j.low, -1.414707, 1e-5, "one of two may err");
+    cr_expect_float_eq(j.high, 1.149598, 1e-5);
 }
 
 Test(judge, several_comparisons)
 {
-    gb_claim_rule both = {.comparisons = 2}, one = {.comparisons = 2, .any = true};
     const double good[] = {3, 4, 5, 1, 2, 1}, one_bad[] = {3, 4, 5, -1, -1.1, -1.2},
                  bad[] = {-1, -1.1, -1.2, -3, -4, -5};
-    gb_judgement j = judge_rule(good, 3, both);
+    gb_judgement j = judge_some(good, 3, 2, 2);
     cr_expect_eq(j.verdict, GB_UNDECIDED); /* 1, 2, 1 is not sure to be positive */
     cr_expect_eq(j.shown, 1);
     cr_expect_float_eq(j.mean, 4.0 / 3, 1e-12);
-    cr_expect_eq(judge_rule(one_bad, 3, both).verdict, GB_CONTRADICTED);
-    cr_expect_eq(judge_rule(one_bad, 3, one).verdict, GB_SUPPORTED);
-    j = judge_rule(bad, 3, one);
+    cr_expect_eq(judge_some(one_bad, 3, 2, 2).verdict, GB_CONTRADICTED);
+    j = judge_some(one_bad, 3, 2, 1);
+    cr_expect_eq(j.verdict, GB_SUPPORTED, "one is enough");
+    cr_expect_eq(j.shown, 0);
+    j = judge_some(bad, 3, 2, 1);
     cr_expect_eq(j.verdict, GB_CONTRADICTED);
     cr_expect_eq(j.shown, 0, "the greatest");
     cr_expect(j.low < j.mean && j.mean < j.high && j.high < 0, "%g %g %g", j.low, j.mean, j.high);
-    cr_expect_eq(judge_rule((double[]){3, 3.1, 3.2, 1, 1.1, 1.2}, 3, both).verdict, GB_SUPPORTED);
+    cr_expect_eq(judge_some((double[]){3, 3.1, 3.2, 1, 1.1, 1.2}, 3, 2, 2).verdict, GB_SUPPORTED);
 }
 
-/* What decides for one set of values: the least difference, or the greatest. */
-static double margin(const char *kind, const double *values, size_t count, bool lower_is_better)
+/* "wins:13" of 14 sets: eight, six, six, five and twelve wins in five seeds are noise where no
+ * set's interval lies below zero. */
+Test(judge, wins_are_counted_by_sets_that_are_sure)
 {
-    double all[GB_MOST_COMPARISONS], best = NAN;
-    size_t n = gb_claim_differences(kind, values, count, lower_is_better, all);
-    gb_claim_rule rule = gb_claim_rule_of(kind, count);
-    if (strncmp(kind, "wins:", 5) != 0)
-        cr_expect_eq(rule.comparisons, n, "%s", kind);
-    for (size_t i = 0; i < n; i++)
-        best = rule.any ? fmax(best, all[i]) : fmin(best, all[i]);
-    return best;
+    double d[14 * 5];
+    for (size_t set = 0; set < 14; set++)
+        for (size_t seed = 0; seed < 5; seed++)
+            d[set * 5 + seed] = 1 + ((set + seed) % 2 ? 3 : -3); /* about half are wins */
+    cr_expect_eq(judge_some(d, 5, 14, 13).verdict, GB_UNDECIDED);
+    for (size_t i = 0; i < 12 * 5; i++)
+        d[i] = 5 + (double)(i % 3);
+    cr_expect_eq(judge_some(d, 5, 14, 13).verdict, GB_UNDECIDED, "twelve sure wins of thirteen");
+    for (size_t i = 12 * 5; i < 13 * 5; i++)
+        d[i] = 5 + (double)(i % 3);
+    cr_expect_eq(judge_some(d, 5, 14, 13).verdict, GB_SUPPORTED, "thirteen, and one open");
+    for (size_t i = 0; i < 2 * 5; i++)
+        d[i] = -5 - (double)(i % 3);
+    cr_expect_eq(judge_some(d, 5, 14, 13).verdict, GB_CONTRADICTED, "two sure losses");
 }
 
-Test(margin, kinds)
+/* ---- kinds ---- */
+
+/* What decides for one set of values: the needed-th greatest difference with its margin. */
+static double margin_of(const char *kind, const double *values, size_t lefts, size_t count,
+                        bool lower_is_better)
+{
+    gb_claim_rule rule;
+    cr_assert(gb_claim_rule_parse(kind, &rule), "%s", kind);
+    size_t n = gb_claim_comparisons(&rule, lefts, count, lower_is_better, NULL);
+    gb_comparison *all = calloc(n + 1, sizeof *all);
+    double *d = calloc(n + 1, sizeof *d), margin;
+    cr_assert_eq(gb_claim_comparisons(&rule, lefts, count, lower_is_better, all), n);
+    for (size_t i = 0; i < n; i++)
+        d[i] = gb_comparison_difference(&all[i], &rule, values, &margin) + margin;
+    gb_sort_doubles(d, n);
+    size_t needed = gb_claim_needs(&rule, n);
+    double decides = n >= needed && n ? d[n - needed] : NAN;
+    free(all);
+    free(d);
+    return decides;
+}
+
+Test(kind, what_is_compared)
 {
     const double v[] = {5, 3, 4};
-    cr_expect_float_eq(margin("gt", v, 3, false), 1, 0);
-    cr_expect_float_eq(margin("ge", v, 3, false), 1, 0);
-    cr_expect_float_eq(margin("best", v, 3, false), 1, 0);
-    cr_expect_float_eq(margin("best", v, 3, true), -2, 0, "the lowest loss is best");
-    cr_expect_float_eq(margin("lt", v, 3, false), -2, 0);
-    cr_expect_float_eq(margin("lt", (double[]){2, 3}, 2, true), 1, 0);
-    cr_expect_float_eq(margin("order", (double[]){1, 2, 4}, 3, false), 1, 0);
-    cr_expect_float_eq(margin("order", v, 3, false), -2, 0);
-    cr_expect_float_eq(margin("not-order", v, 3, false), 2, 0);
-    cr_expect_float_eq(margin("not-order", (double[]){1, 2, 4}, 3, false), -1, 0);
-    cr_expect_float_eq(margin("near:0.5", (double[]){1, 1.2}, 2, false), 0.3, 1e-12);
-    cr_expect(isnan(margin("wins:9", v, 2, false)));
-    double all[GB_MOST_COMPARISONS];
-    cr_expect_eq(gb_claim_differences("gt", (double[]){1, NAN}, 2, false, all), 1);
-    cr_expect(isnan(all[0]));
+    cr_expect_float_eq(margin_of("gt", v, 1, 3, false), 1, 0);
+    cr_expect_float_eq(margin_of("best", v, 1, 3, false), 1, 0);
+    cr_expect_float_eq(margin_of("best", v, 1, 3, true), -2, 0, "the lowest loss is best");
+    cr_expect_float_eq(margin_of("lt", v, 1, 3, false), -2, 0);
+    cr_expect_float_eq(margin_of("lt", (double[]){2, 3}, 1, 2, true), 1, 0);
+    cr_expect_float_eq(margin_of("ge:1", (double[]){3, 3.5}, 1, 2, false), .5, 1e-12);
+    cr_expect_float_eq(margin_of("ge:1", (double[]){3, 4.5}, 1, 2, false), -.5, 1e-12);
+    cr_expect_float_eq(margin_of("ge:10%", (double[]){.38, .4}, 1, 2, false), .02, 1e-12);
+    cr_expect_float_eq(margin_of("order:0", (double[]){1, 2, 4}, 1, 3, false), 1, 0);
+    cr_expect_float_eq(margin_of("order:0.5", v, 1, 3, false), -1.5, 0);
+    cr_expect_float_eq(margin_of("not-order", v, 1, 3, false), 2, 0, "one fall is enough");
+    cr_expect_float_eq(margin_of("not-order", (double[]){1, 2, 4}, 1, 3, false), -1, 0);
+    cr_expect_float_eq(margin_of("near:0.5", (double[]){1, 1.2}, 1, 2, false), 0.3, 1e-12);
+    cr_expect_float_eq(margin_of("near:2.4%", (double[]){.51, .5}, 1, 2, false), .002, 1e-12);
+    cr_expect_float_eq(margin_of("each", (double[]){5, 7, 4, 3}, 2, 4, false), 1, 0);
+    cr_expect_float_eq(margin_of("mean", (double[]){5, 7, 4, 3}, 2, 4, false), 2.5, 0);
+    cr_expect_float_eq(margin_of("gt", (double[]){5, 7, 4, 6}, 2, 4, false), -1, 0,
+                       "each left above each right");
+    cr_expect(isnan(margin_of("each", v, 1, 3, false)), "one left, two rights");
+    cr_expect(isnan(margin_of("gt", (double[]){1, NAN}, 1, 2, false)));
     cr_expect(gb_lower_is_better("mlm-eval-msmarco:MLM-loss"));
     cr_expect(!gb_lower_is_better("msmarco-dev:MRR@10"));
+}
+
+Test(kind, texts)
+{
+    gb_claim_rule rule;
+    static const char *const wrong[] = {"",       "ge",      "order", "near:",  "near:x", "gt:1",
+                                        "wins:0", "wins:2x", "ge:-1", "ge:1%%", "beats",  "best "};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_expect(!gb_claim_rule_parse(wrong[i], &rule), "\"%s\"", wrong[i]);
+    cr_expect(gb_claim_rule_parse("near:2.4%", &rule));
+    cr_expect(rule.kind == GB_CLAIM_NEAR && rule.relative);
+    cr_expect_float_eq(rule.margin, .024, 1e-12);
+    cr_expect(gb_claim_rule_parse("wins:13", &rule));
+    cr_expect_eq(gb_claim_needs(&rule, 14), 13);
 }
 
 Test(cell, tolerance_comes_from_the_seeds)
@@ -230,39 +270,62 @@ static double cell_of(const cells *all, const char *row, size_t length, const ch
     return at == GB_MAP_NONE ? NAN : all->values[at];
 }
 
-/* "wins:N": on how many columns of the sets is left above right? */
-static int count_wins(const cells *all, const char *left, const char *right)
+/* Values of "row ; row ..." in a column, behind `values`; NAN where there is none. */
+static size_t values_of(const cells *all, const char *rows, const char *column, double *values)
 {
-    int wins = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        const char *tab = strchr(all->keys[i], '\t');
-        size_t length = strlen(left);
-        if ((size_t)(tab - all->keys[i]) == length && strncmp(all->keys[i], left, length) == 0 &&
-            strncmp(tab + 1, "beir-average", 12) != 0)
-            wins += all->values[i] > cell_of(all, right, strlen(right), tab + 1);
-    }
-    return wins;
-}
-
-static bool holds(const cells *all, char *const *f)
-{
-    if (strncmp(f[2], "wins:", 5) == 0)
-        return count_wins(all, f[4], f[5]) >= atoi(f[2] + 5);
-    double values[32];
-    size_t count = 1;
-    values[0] = cell_of(all, f[4], strlen(f[4]), f[3]);
-    for (const char *at = f[5]; at; count++) {
+    size_t count = 0;
+    for (const char *at = rows; at; count++) {
         const char *end = strstr(at, " ; ");
-        values[count] = cell_of(all, at, end ? (size_t)(end - at) : strlen(at), f[3]);
-        cr_expect(!isnan(values[count]), "%s: no cell of %s in %s", f[0], at, f[3]);
+        values[count] = cell_of(all, at, end ? (size_t)(end - at) : strlen(at), column);
         at = end ? end + 3 : NULL;
     }
-    double least = margin(f[2], values, count, gb_lower_is_better(f[3]));
-    bool tie_counts = strcmp(f[2], "ge") == 0 || strcmp(f[2], "order") == 0;
-    if (f[6][0] && count == 2) /* the delta that the text states, rounding of two cells allowed */
-        cr_expect_lt(fabs(fabs(values[0] - values[1]) - strtod(f[6], NULL)), 0.11, "%s: %s", f[0],
-                     f[6]);
-    return tie_counts ? least > -1e-9 : least > 1e-9;
+    return count;
+}
+
+/* "wins:N", and kinds of several columns: the columns of the first left row that fit. */
+static size_t columns_of(const cells *all, char *const *f, const char *columns[64])
+{
+    size_t count = 0, length = strcspn(f[4], ";");
+    length -= f[4][length] ? 1 : 0; /* the blank before it */
+    for (size_t i = 0; i < all->count; i++) {
+        const char *tab = strchr(all->keys[i], '\t');
+        if ((size_t)(tab - all->keys[i]) == length && strncmp(all->keys[i], f[4], length) == 0 &&
+            fnmatch(f[3], tab + 1, 0) == 0 &&
+            (strncmp(tab + 1, "beir-average", 12) != 0 || strcmp(tab + 1, f[3]) == 0))
+            columns[count++] = tab + 1;
+    }
+    return count;
+}
+
+/* By the published cells: how many columns have the claim, and in how many it holds. A margin plays
+ * no part, but for "near". */
+static bool holds(const cells *all, char *const *f)
+{
+    const char *columns[64];
+    size_t count = columns_of(all, f, columns), wins = 0;
+    cr_expect_gt(count, 0, "%s: no column %s", f[0], f[3]);
+    const char *colon = strchr(f[2], ':');
+    bool near = strncmp(f[2], "near", 4) == 0, wants = strncmp(f[2], "wins", 4) == 0;
+    bool tie_counts = strncmp(f[2], "ge", 2) == 0 || strncmp(f[2], "order", 5) == 0;
+    char kind[16];
+    snprintf(kind, sizeof kind, "%.*s%s", (int)strcspn(f[2], ":"), f[2],
+             near || wants ? colon
+             : colon       ? ":0"
+                           : "");
+    for (size_t c = 0; c < count; c++) {
+        double values[GB_MOST_SIDES];
+        size_t lefts = values_of(all, f[4], columns[c], values);
+        size_t sides = lefts + values_of(all, f[5], columns[c], values + lefts);
+        for (size_t i = 0; i < sides; i++)
+            cr_expect(!isnan(values[i]), "%s: side %zu has no cell in %s", f[0], i, columns[c]);
+        double least =
+            margin_of(wants ? "gt" : kind, values, lefts, sides, gb_lower_is_better(columns[c]));
+        if (f[6][0] && sides == 2) /* the delta that the text states, rounding of two cells */
+            cr_expect_lt(fabs(fabs(values[0] - values[1]) - strtod(f[6], NULL)), 0.11, "%s: %s",
+                         f[0], f[6]);
+        wins += tie_counts ? least > -1e-9 : least > 1e-9;
+    }
+    return wins >= (wants ? strtoul(colon + 1, NULL, 10) : count);
 }
 
 Test(data, claims_agree_with_the_published_cells)
@@ -285,7 +348,10 @@ Test(data, claims_agree_with_the_published_cells)
             snprintf(table, sizeof table, "%s", f[1]);
             read_cells(table, &all);
         }
-        cr_expect_eq(holds(&all, f), strcmp(f[7], "yes") == 0, "%s says holds = %s", f[0], f[7]);
+        cr_expect(f[9][0], "%s does not say where the paper says it", f[0]);
+        if (strcmp(f[7], "text") != 0)
+            cr_expect_eq(holds(&all, f), strcmp(f[7], "yes") == 0, "%s says holds = %s", f[0],
+                         f[7]);
     }
     gb_map_destroy(all.places);
     gb_lines_close(lines);

@@ -27,7 +27,9 @@ Test(report, text_of_one_seed)
         "Claims of the paper (differences in the table's unit, positive in the claimed direction)\n"
         "x-01    undecided (needs 2 more seeds): queries beat spans\n"
         "        paper +0.6; mean +10.0 over 1 seed\n"
-        "x-02    not judged (compares with a quoted number): queries are best\n"
+        "x-02    undecided (needs 2 more seeds): queries are best\n"
+        "        mean +10.0 over 1 seed\n"
+        "        not compared: only quoted: Old\n"
         "x-03    not judged (the paper's own numbers do not satisfy it): spans find more\n"
         "\n"
         "Device: lavapipe, 22.3, kernels abc\n"
@@ -58,6 +60,7 @@ Test(report, recorded_seeds_decide)
     cr_expect(strstr(text, "not converged: 1/3 recorded"), "%s", text);
     cr_expect(strstr(text, "95% interval +7.5 to +12.5"), "%s", text);
     cr_expect(strstr(text, "3 values equal the recorded run"), "%s", text);
+    cr_expect(strstr(text, "did not converge: Span in 1 of 3 seeds"), "%s", text);
     free(text);
     gb_report_free(report);
 
@@ -81,8 +84,8 @@ Test(report, times_do_not_mix)
         "Span\tG\tefficiency:s\t1\tseconds\t\tPaper Table 1\tok\t\n"
         "Query\tG\tefficiency:s\t2\tseconds\t\tPaper Table 1\tok\t\n");
     put("tables/claims.tsv",
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tstatement\n"
-        "x-01\tx/table1\tgt\tefficiency:s\tQuery @ G\tSpan @ G\t\tyes\tqueries take longer\n");
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tgt\tefficiency:s\tQuery @ G\tSpan @ G\t\tyes\t\t-\tqueries take longer\n");
     gb_status status = {0};
     put_results("three.jsonl", 42, 44, "{}");
     cr_assert(record("three.jsonl", &status), "%s", status.what);
@@ -126,10 +129,10 @@ Test(report, sets_means_and_wins)
                                        "b-average:n\tmean:b-*:n\tmean\tMean\n"
                                        "b-average:n:gain\tgain:b-average:n\tgain\tGain\n");
     put("tables/claims.tsv",
-        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tstatement\n"
-        "x-01\tx/table1\twins:2\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\twins two\n"
-        "x-02\tx/table1\twins:3\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\twins three\n"
-        "x-03\tx/table1\tgt\tb-average:n\tQuery @ G\tSpan @ G\t\tyes\tis better\n");
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\twins:2\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\twins two\n"
+        "x-02\tx/table1\twins:3\tb-*:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\twins three\n"
+        "x-03\tx/table1\tgt\tb-average:n\tQuery @ G\tSpan @ G\t\tyes\t\t-\tis better\n");
     static const char *const sets[] = {"b-one", "b-two", "b-three"};
     static const double span[] = {.2, .3, .4}, query[] = {.3, .4, .1};
     gb_text text = {0};
@@ -158,9 +161,100 @@ Test(report, sets_means_and_wins)
     cr_expect(isnan(values[1 * 7 + 6]), "the first row that is obtained gains nothing");
     cr_expect_float_eq(values[2 * 7 + 6], .8 / 3 - .3, 1e-12, "the query row above it");
     cr_expect(isnan(values[3 * 7 + 6]), "no gain where the mean is missing");
-    cr_expect_eq(report->judgements[0].mean, 0.5, "two wins are enough");
-    cr_expect_eq(report->judgements[1].mean, -0.5, "two wins are not three");
+    cr_expect_float_eq(report->judgements[0].mean, 10, 1e-9, "the second of three");
+    cr_expect_str_eq(report->judgements[0].shown_as, "two", "which rounding puts behind \"one\"");
+    cr_expect_float_eq(report->judgements[1].mean, -30, 1e-9, "all three: the least");
+    cr_expect_str_eq(report->judgements[1].shown_as, "three");
     cr_expect_lt(report->judgements[2].mean, 0);
+    gb_report_free(report);
+}
+
+/* Three seeds of two rows in one column of two; JSON of what a random order scores, or "". */
+static void put_pair(const char *column, const double *span, const double *query,
+                     const char *chance)
+{
+    gb_text text = {0};
+    gb_text_printf(&text, "{\"table\": \"x/table1\", \"collection\": \"w\"}\n");
+    for (int i = 0; i < 6; i++)
+        gb_text_printf(
+            &text, "{\"row\": \"%s\", \"seed\": %d, \"column\": \"%s\", \"value\": %g%s}\n",
+            i % 2 ? "query" : "span", i / 2, column, (i % 2 ? query : span)[i / 2], chance);
+    put("pair.jsonl", text.data);
+    gb_text_free(&text);
+}
+
+/* What x-01 becomes: of a row that scores what a random order would, nothing can be said. */
+Test(report, rows_at_chance_are_not_opponents)
+{
+    const double span[] = {.021, .019, .02}, query[] = {.3, .31, .32};
+    put_pair("set:MRR@10", span, query, ", \"chance\": 0.0015");
+    gb_report *report = build("pair.jsonl");
+    cr_expect_eq(report->judgements[0].verdict, GB_NOT_JUDGED);
+    cr_expect_str_eq(report->judgements[0].reason, "at chance: Span");
+    gb_report_free(report);
+    put_pair("set:MRR@10", (double[]){.03, .02, .025}, query, ", \"chance\": 0.0015");
+    report = build("pair.jsonl");
+    cr_expect_eq(report->judgements[0].verdict, GB_SUPPORTED, "more than two points above it");
+    gb_report_free(report);
+    put_pair("set:MRR@10", span, query, "");
+    report = build("pair.jsonl");
+    cr_expect_eq(report->judgements[0].verdict, GB_SUPPORTED, "not known here");
+    gb_report_free(report);
+}
+
+/* What a random order scores comes back with the records. */
+Test(report, chance_is_recorded)
+{
+    const double span[] = {.021, .019, .02}, query[] = {.3, .31, .32};
+    gb_status status = {0};
+    put_pair("set:MRR@10", span, query, ", \"chance\": 0.0015");
+    cr_assert(record("pair.jsonl", &status), "%s", status.what);
+    put_pair("set:MRR@10", span, query, "");
+    gb_report *report = build("pair.jsonl");
+    cr_expect_str_eq(report->judgements[0].reason, "at chance: Span");
+    gb_report_free(report);
+}
+
+Test(report, columns_at_their_ceiling_decide_nothing)
+{
+    put("tables/claims.tsv",
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tge:1\tset:R@50\tQuery @ G\tSpan @ G\t\tyes\t\t-\tno fewer\n");
+    const double span[] = {1, .99, .98}, query[] = {.9996, 1, .99}, lower[] = {.9, 1, .9};
+    put_pair("set:R@50", span, query, "");
+    gb_report *report = build("pair.jsonl");
+    cr_expect_eq(report->judgements[0].verdict, GB_NOT_JUDGED);
+    cr_expect_str_eq(report->judgements[0].reason, "at its ceiling: R@50");
+    gb_report_free(report);
+    put_pair("set:R@50", lower, query, "");
+    report = build("pair.jsonl");
+    cr_expect_eq(report->judgements[0].verdict, GB_NOT_JUDGED, "half of six");
+    gb_report_free(report);
+    put_pair("set:R@50", (double[]){.9, .91, .9}, (double[]){.98, 1, .99}, "");
+    report = build("pair.jsonl");
+    cr_expect_eq(report->judgements[0].verdict, GB_SUPPORTED);
+    gb_report_free(report);
+}
+
+Test(report, margins_are_shown_beside_the_difference)
+{
+    put("tables/claims.tsv",
+        "id\ttable\tkind\tcolumn\tleft\tright\tprinted_delta\tholds\tgiven\twhere\tstatement\n"
+        "x-01\tx/table1\tge:1\tset:MRR@10\tQuery @ G\tSpan @ G\t\tyes\tassumption: D23\t-"
+        "\tno lower\n"
+        "x-02\tx/table1\tnear:10%\tset:MRR@10\tQuery @ G\tSpan @ G\t\tyes\t\t-\tthe same\n"
+        "x-03\tx/table1\tgt\tset:MRR@10\tQuery @ G\tSpan @ G\t\tyes\tconstruction: calibrated"
+        "\t-\tabove\n");
+    const double span[] = {.302, .302, .301}, query[] = {.3, .301, .299};
+    put_pair("set:MRR@10", span, query, "");
+    gb_report *report = build("pair.jsonl");
+    char *text = text_of(report);
+    cr_expect(strstr(text, "x-01    supported: no lower\n        mean -0.2 over 3 seeds, 95% "
+                           "interval -0.3 to 0.0, margin 1.0\n        assumption: D23\n"),
+              "%s", text);
+    cr_expect(strstr(text, "x-02    supported: the same"), "%s", text);
+    cr_expect(strstr(text, "x-03    not judged (construction: calibrated): above"), "%s", text);
+    free(text);
     gb_report_free(report);
 }
 

@@ -1,0 +1,548 @@
+/* What claims compare: their kinds, the rows and columns that can be compared, and the differences
+ * of every seed. */
+#include "private.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- kinds ---- */
+
+/* E of "ge:E": a number, or a share "2.4%". */
+static bool read_margin(const char *text, gb_claim_rule *rule)
+{
+    char *end;
+    rule->margin = strtod(text, &end);
+    rule->relative = *end == '%';
+    if (rule->relative) {
+        rule->margin /= 100;
+        end++;
+    }
+    return end != text && !*end && rule->margin >= 0;
+}
+
+bool gb_claim_rule_parse(const char *text, gb_claim_rule *rule)
+{
+    static const struct {
+        const char *name;   /* "ge:" takes a margin, "wins:" a number */
+        gb_claim_kind kind; /* its meaning */
+    } kinds[] = {{"gt", GB_CLAIM_ABOVE},   {"lt", GB_CLAIM_BELOW},
+                 {"best", GB_CLAIM_BEST},  {"ge:", GB_CLAIM_NOT_BELOW},
+                 {"near:", GB_CLAIM_NEAR}, {"order:", GB_CLAIM_RISING},
+                 {"each", GB_CLAIM_PAIRS}, {"not-order", GB_CLAIM_FALLING},
+                 {"mean", GB_CLAIM_MEANS}, {"wins:", GB_CLAIM_WINS}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t length = strlen(kinds[i].name);
+        bool more = kinds[i].name[length - 1] == ':';
+        if (strncmp(text, kinds[i].name, length) != 0 || (!more && text[length]))
+            continue;
+        *rule = (gb_claim_rule){.kind = kinds[i].kind};
+        if (!more)
+            return true;
+        if (kinds[i].kind != GB_CLAIM_WINS)
+            return read_margin(text + length, rule);
+        char *end;
+        rule->wins = (uint32_t)strtoul(text + length, &end, 10);
+        return !*end && rule->wins > 0;
+    }
+    return false;
+}
+
+/* Comparisons of every left with every right; `swapped` expects the rights above. */
+static size_t all_pairs(size_t lefts, size_t count, bool swapped, gb_comparison *out)
+{
+    size_t n = 0;
+    for (size_t l = 0; l < lefts; l++)
+        for (size_t r = lefts; r < count; r++, n++)
+            if (out)
+                out[n] = swapped ? (gb_comparison){r, 1, l, 1, r} : (gb_comparison){l, 1, r, 1, r};
+    return n;
+}
+
+/* From each side to the next, rising or falling. */
+static size_t steps(size_t count, bool falling, gb_comparison *out)
+{
+    for (size_t i = 0; out && i + 1 < count; i++)
+        out[i] = falling ? (gb_comparison){i, 1, i + 1, 1, i + 1}
+                         : (gb_comparison){i + 1, 1, i, 1, i + 1};
+    return count ? count - 1 : 0;
+}
+
+size_t gb_claim_comparisons(const gb_claim_rule *rule, size_t lefts, size_t count,
+                            bool lower_is_better, gb_comparison *out)
+{
+    size_t rights = count - lefts;
+    if (!lefts || !rights)
+        return 0;
+    switch (rule->kind) {
+    case GB_CLAIM_BELOW:
+        return all_pairs(lefts, count, true, out);
+    case GB_CLAIM_BEST:
+        return all_pairs(lefts, count, lower_is_better, out);
+    case GB_CLAIM_RISING:
+        return steps(count, false, out);
+    case GB_CLAIM_FALLING:
+        return steps(count, true, out);
+    case GB_CLAIM_NEAR: {
+        size_t n = all_pairs(lefts, count, false, out);
+        return n + all_pairs(lefts, count, true, out ? out + n : NULL);
+    }
+    case GB_CLAIM_PAIRS:
+        if (rights != lefts)
+            return 0;
+        for (size_t i = 0; out && i < lefts; i++)
+            out[i] = (gb_comparison){i, 1, lefts + i, 1, lefts + i};
+        return lefts;
+    case GB_CLAIM_MEANS:
+        if (out)
+            *out = (gb_comparison){0, lefts, lefts, rights, lefts};
+        return 1;
+    default:
+        return all_pairs(lefts, count, false, out);
+    }
+}
+
+size_t gb_claim_needs(const gb_claim_rule *rule, size_t comparisons)
+{
+    if (rule->kind == GB_CLAIM_FALLING)
+        return 1;
+    return rule->kind == GB_CLAIM_WINS ? rule->wins : comparisons;
+}
+
+static double mean_of(const double *values, size_t first, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[first + i];
+    return sum / (double)count;
+}
+
+double gb_comparison_difference(const gb_comparison *comparison, const gb_claim_rule *rule,
+                                const double *values, double *margin)
+{
+    *margin = rule->margin * (rule->relative ? fabs(values[comparison->right]) : 1);
+    return mean_of(values, comparison->above, comparison->above_count) -
+           mean_of(values, comparison->below, comparison->below_count);
+}
+
+bool claim_has_left(const gb_claim *claim, size_t row)
+{
+    for (size_t i = 0; i < claim->lefts; i++)
+        if (claim->sides[i] == row)
+            return true;
+    return false;
+}
+
+bool gb_lower_is_better(const char *column)
+{
+    return strstr(column, "loss") != NULL || strstr(column, "time") != NULL;
+}
+
+/* ---- what can be compared ---- */
+
+/* A column of a claim with those of its rows that can be compared there. */
+typedef struct part {
+    size_t column;              /* of the spec */
+    size_t *rows;               /* [count] the lefts that remain, then the rights */
+    size_t lefts, count;        /* of them */
+    gb_comparison *comparisons; /* [comparison_count] of sides of rows */
+    size_t comparison_count;    /* 0: nothing to compare */
+    bool at_ceiling;            /* why */
+} part;
+
+/* Why a row is left out, in some column. */
+enum { QUOTED = 1, AT_CHANCE = 2, MISSING = 4 };
+
+typedef struct side {
+    uint32_t left_out;    /* reasons */
+    uint32_t unconverged; /* seeds in which it did not converge */
+    uint32_t trained;     /* seeds in which that is known */
+} side;
+
+/* A claim while it is judged. */
+typedef struct question {
+    const gb_report *report; /* what is judged */
+    const gb_claim *claim;   /* which claim */
+    part *parts;             /* [part_count] a column each */
+    size_t part_count;       /* columns */
+    size_t comparison_count; /* of all parts */
+    double *differences;     /* [comparison_count, stride], margins added */
+    double *margins;         /* [comparison_count] sums of margins over the seeds */
+    size_t stride;           /* seeds that there may be */
+    size_t seeds;            /* that have all values */
+    side *rows;              /* [rows of the spec] what is known of each */
+} question;
+
+/* Values of different machines' clocks are not mixed: the larger set of seeds, this run's if they
+ * are equal. */
+static bool takes_run(const question *q, bool here, const gb_seed_run *run)
+{
+    const gb_report *report = q->report;
+    if (strncmp(q->claim->column, "efficiency:", 11) == 0)
+        return here == (report->here.count >= report->recorded.count);
+    return !here || !seed_run_find(&report->recorded, run->seed);
+}
+
+/* Calls each(q, run, of) for the recorded seeds, then for those of this run that are not recorded.
+ */
+static void each_seed(question *q, void (*each)(question *, const gb_seed_run *, void *), void *of)
+{
+    for (int here = 0; here < 2; here++) {
+        const gb_seed_runs *runs = here ? &q->report->here : &q->report->recorded;
+        for (size_t i = 0; i < runs->count; i++)
+            if (takes_run(q, here, &runs->items[i]))
+                each(q, &runs->items[i], of);
+    }
+}
+
+/* What the seeds have of a row in a column. */
+typedef struct found {
+    size_t row, column; /* which */
+    double sum;         /* of the values, fractions */
+    size_t count;       /* values */
+    size_t near_one;    /* of them at 99.5% of the greatest possible value, or above */
+} found;
+
+#define CEILING .995
+
+static void add_found(question *q, const gb_seed_run *run, void *of)
+{
+    found *f = of;
+    double value = run_value(q->report, run, f->row, f->column);
+    if (isnan(value))
+        return;
+    f->sum += value;
+    f->count++;
+    f->near_one += value >= CEILING;
+}
+
+static found find(question *q, size_t row, size_t column)
+{
+    found f = {.row = row, .column = column};
+    each_seed(q, add_found, &f);
+    return f;
+}
+
+/* Losses, times and gains have no greatest value. */
+static bool has_ceiling(const gb_spec_column *column)
+{
+    return !gb_lower_is_better(column->name) && strncmp(column->name, "efficiency:", 11) != 0 &&
+           strncmp(column->obtained, "gain:", 5) != 0;
+}
+
+/* Two points above what a random order would score tell nothing of a system. */
+static bool at_chance(const gb_report *report, const found *f)
+{
+    double chance = report->chance[f->column];
+    return f->count && !isnan(chance) && f->sum / (double)f->count <= chance + .02;
+}
+
+/* Whether a row can be compared in the column; else the reason is noted. */
+static bool comparable(question *q, size_t row, size_t column)
+{
+    const gb_table_spec *spec = q->report->spec;
+    bool quoted = spec->rows[row].role == GB_ROW_QUOTED;
+    found f = find(q, row, column);
+    if (!f.count && quoted && strcmp(q->report->scale, "paper") == 0)
+        return spec->cells[row * spec->column_count + column].present;
+    if (!f.count)
+        q->rows[row].left_out |= quoted ? QUOTED : MISSING;
+    else if (at_chance(q->report, &f))
+        q->rows[row].left_out |= AT_CHANCE;
+    else
+        return true;
+    return false;
+}
+
+/* At least half of the values that would be compared are as good as 1. */
+static bool at_its_ceiling(question *q, const part *p)
+{
+    if (!has_ceiling(&q->report->columns[p->column]))
+        return false;
+    size_t near_one = 0, values = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        found f = find(q, p->rows[i], p->column);
+        near_one += f.near_one;
+        values += f.count;
+    }
+    return values && 2 * near_one >= values;
+}
+
+/* The rows of one column; of pairs both or none remain. */
+static bool fill_part(question *q, part *p, gb_status *status)
+{
+    const gb_claim *claim = q->claim;
+    bool pairs = claim->rule.kind == GB_CLAIM_PAIRS;
+    bool *keeps = gb_alloc(claim->count, sizeof *keeps, status);
+    p->rows = gb_arena_alloc(q->report->arena, claim->count * sizeof *p->rows, status);
+    if (!keeps || !p->rows) {
+        free(keeps);
+        return false;
+    }
+    for (size_t i = 0; i < claim->count; i++)
+        keeps[i] = comparable(q, claim->sides[i], p->column);
+    for (size_t i = 0; i < claim->count; i++) {
+        size_t other = i < claim->lefts ? i + claim->lefts : i - claim->lefts;
+        if (!keeps[i] || (pairs && !keeps[other]))
+            continue;
+        p->rows[p->count++] = claim->sides[i];
+        p->lefts += i < claim->lefts;
+    }
+    free(keeps);
+    p->at_ceiling = at_its_ceiling(q, p);
+    if (p->at_ceiling)
+        p->count = p->lefts = 0;
+    bool lower = gb_lower_is_better(q->report->columns[p->column].name);
+    p->comparison_count = gb_claim_comparisons(&claim->rule, p->lefts, p->count, lower, NULL);
+    p->comparisons =
+        gb_arena_alloc(q->report->arena, p->comparison_count * sizeof *p->comparisons + 1, status);
+    if (p->comparisons)
+        gb_claim_comparisons(&claim->rule, p->lefts, p->count, lower, p->comparisons);
+    q->comparison_count += p->comparison_count;
+    return p->comparisons != NULL;
+}
+
+static bool fill_parts(question *q, gb_status *status)
+{
+    const gb_report *report = q->report;
+    q->parts = gb_arena_alloc(report->arena, report->column_count * sizeof *q->parts + 1, status);
+    bool ok = q->parts != NULL;
+    for (size_t c = 0; ok && c < report->column_count; c++) {
+        const gb_spec_column *column = &report->columns[c];
+        if (strcmp(q->claim->column, column->name) != 0 && !column_like(column, q->claim->column))
+            continue;
+        part *p = &q->parts[q->part_count++];
+        *p = (part){.column = c};
+        ok = fill_part(q, p, status);
+    }
+    return ok;
+}
+
+/* ---- differences ---- */
+
+/* Value of a row for one seed in the unit shown. A row that is only quoted counts with its
+ * published value (at paper scale alone is it compared at all). */
+static double side_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column)
+{
+    double value = run_value(report, run, row, column) * report->columns[column].scale;
+    const gb_cell *cell = &report->spec->cells[row * report->spec->column_count + column];
+    bool quoted = report->spec->rows[row].role == GB_ROW_QUOTED;
+    return isnan(value) && quoted && cell->present ? cell->value : value;
+}
+
+static bool has_all(const question *q, const gb_seed_run *run)
+{
+    for (size_t p = 0; p < q->part_count; p++)
+        for (size_t i = 0; i < q->parts[p].count; i++)
+            if (isnan(side_value(q->report, run, q->parts[p].rows[i], q->parts[p].column)))
+                return false;
+    return true;
+}
+
+/* Counts rows that did not converge; returns whether there is one. */
+static bool count_unconverged(question *q, const gb_seed_run *run)
+{
+    bool any = false;
+    const part *p = q->parts;
+    while (p < q->parts + q->part_count && !p->comparison_count)
+        p++; /* the rows of all columns are the same but for those left out */
+    for (size_t i = 0; p < q->parts + q->part_count && i < p->count; i++) {
+        int8_t converged = run->converged[p->rows[i]];
+        q->rows[p->rows[i]].trained += converged >= 0;
+        q->rows[p->rows[i]].unconverged += converged == 0;
+        any = any || converged == 0;
+    }
+    return any;
+}
+
+static void add_seed(question *q, const gb_seed_run *run, void *of)
+{
+    gb_judgement *judgement = of;
+    if (!has_all(q, run))
+        return;
+    size_t at = 0;
+    for (size_t p = 0; p < q->part_count; p++) {
+        const part *one = &q->parts[p];
+        double values[GB_MOST_SIDES], margin;
+        for (size_t i = 0; i < one->count; i++)
+            values[i] = side_value(q->report, run, one->rows[i], one->column);
+        for (size_t c = 0; c < one->comparison_count; c++, at++) {
+            double difference =
+                gb_comparison_difference(&one->comparisons[c], &q->claim->rule, values, &margin);
+            q->differences[at * q->stride + q->seeds] = difference + margin;
+            q->margins[at] += margin;
+        }
+    }
+    q->seeds++;
+    judgement->unconverged += count_unconverged(q, run);
+}
+
+/* ---- in words ---- */
+
+/* Keeps what was written, and frees it. */
+static const char *kept_text(const question *q, gb_text *text, gb_status *status)
+{
+    const char *kept = keep(q->report->arena, text->length ? text->data : "", status);
+    gb_text_free(text);
+    return kept;
+}
+
+/* "SEED", or a column where rows are compared in several; of the comparison that decides. */
+static const char *shown_label(const question *q, const gb_judgement *j, gb_status *status)
+{
+    if (j->comparisons < 2 || !j->seeds)
+        return "";
+    size_t at = j->shown;
+    const part *p = q->parts;
+    for (; at >= p->comparison_count; p++)
+        at -= p->comparison_count;
+    const gb_spec_row *rows = q->report->spec->rows;
+    const gb_comparison *c = &p->comparisons[at];
+    const char *header = q->part_count > 1 ? q->report->columns[p->column].header : "";
+    bool several = p->count > 2;
+    gb_text text = {0};
+    gb_text_printf(&text, "%s%s%s", header, *header && several ? ", " : "",
+                   several ? rows[p->rows[c->right]].label : "");
+    return kept_text(q, &text, status);
+}
+
+/* Rows of the claim that did not converge, "COSTA in 3 of 5 seeds". */
+static const char *weak_rows(const question *q, gb_status *status)
+{
+    gb_text text = {0};
+    for (size_t i = 0; i < q->claim->count; i++) {
+        const side *row = &q->rows[q->claim->sides[i]];
+        if (row->unconverged)
+            gb_text_printf(&text, "%s%s in %u of %u seeds", text.length ? "; " : "",
+                           q->report->spec->rows[q->claim->sides[i]].label, row->unconverged,
+                           row->trained);
+    }
+    return kept_text(q, &text, status);
+}
+
+/* The next name of a list, the first after `words`. */
+static void add_name(gb_text *out, size_t named, const char *words, const char *name)
+{
+    if (named)
+        gb_text_printf(out, "; %s", name);
+    else
+        gb_text_printf(out, "%s%s%s", out->length ? ". " : "", words, name);
+}
+
+/* Labels of the rows that are left out for a reason. */
+static void add_left_out(const question *q, uint32_t reason, const char *words, gb_text *out)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < q->claim->count; i++)
+        if (q->rows[q->claim->sides[i]].left_out & reason)
+            add_name(out, named++, words, q->report->spec->rows[q->claim->sides[i]].label);
+}
+
+/* "only quoted: A; B. at chance: C. at its ceiling: R@1k" */
+static const char *left_out(const question *q, gb_status *status)
+{
+    gb_text text = {0};
+    add_left_out(q, QUOTED, "only quoted: ", &text);
+    add_left_out(q, MISSING, "no result of: ", &text);
+    add_left_out(q, AT_CHANCE, "at chance: ", &text);
+    size_t named = 0;
+    for (size_t i = 0; i < q->part_count; i++)
+        if (q->parts[i].at_ceiling)
+            add_name(&text, named++,
+                     "at its ceiling: ", q->report->columns[q->parts[i].column].header);
+    return kept_text(q, &text, status);
+}
+
+/* Why a claim is not judged whatever the results are, or NULL. */
+static const char *not_judgeable(const gb_report *report, const gb_claim *claim)
+{
+    if (report->own_collection)
+        return "this is not the paper's collection";
+    if (!claim->holds)
+        return "the paper's own numbers do not satisfy it";
+    if (strncmp(claim->given, "construction: ", 14) == 0 &&
+        strcmp(report->collection_kind, "world") == 0)
+        return keep(report->arena, claim->given, NULL);
+    return NULL;
+}
+
+/* Why it cannot be judged by these results, or NULL. */
+static const char *nothing_to_compare(const question *q, const gb_judgement *j)
+{
+    if (!q->part_count)
+        return "the table does not have its column";
+    if (!q->comparison_count)
+        return j->left_out[0] ? j->left_out : "nothing to compare";
+    if (q->claim->rule.kind == GB_CLAIM_WINS && q->comparison_count < q->claim->rule.wins)
+        return j->left_out[0] ? j->left_out : "columns are missing";
+    return q->seeds ? NULL : "no seed has all of its rows";
+}
+
+/* ---- judging ---- */
+
+static void question_free(question *q)
+{
+    free(q->differences);
+    free(q->margins);
+    free(q->rows);
+}
+
+static bool judge_differences(question *q, gb_judgement *j, gb_status *status)
+{
+    size_t unconverged = j->unconverged;
+    size_t needed = gb_claim_needs(&q->claim->rule, q->comparison_count);
+    if (!gb_judge(q->differences, q->stride, q->seeds, q->comparison_count, needed, j, status) ||
+        !gb_judge_more_seeds(q->differences, q->stride, q->seeds, j, status))
+        return false;
+    j->unconverged = unconverged;
+    if (!q->seeds)
+        return true;
+    /* Shown without the margin. */
+    j->margin = q->margins[j->shown] / (double)q->seeds;
+    j->mean -= j->margin;
+    j->low -= j->margin;
+    j->high -= j->margin;
+    return true;
+}
+
+static bool judge(question *q, gb_judgement *j, gb_status *status)
+{
+    *j = (gb_judgement){.reason = "", .left_out = "", .weak = "", .shown_as = ""};
+    const char *why = not_judgeable(q->report, q->claim);
+    q->rows = gb_alloc(q->report->spec->row_count, sizeof *q->rows, status);
+    if (!q->rows || (!why && !fill_parts(q, status)))
+        return false;
+    q->stride = q->report->recorded.count + q->report->here.count;
+    q->differences = gb_alloc(q->comparison_count * q->stride, sizeof *q->differences, status);
+    q->margins = gb_alloc(q->comparison_count, sizeof *q->margins, status);
+    if (!q->differences || !q->margins)
+        return false;
+    if (!why && q->comparison_count)
+        each_seed(q, add_seed, j);
+    if (!judge_differences(q, j, status) || !(j->left_out = left_out(q, status)) ||
+        !(j->weak = weak_rows(q, status)) || !(j->shown_as = shown_label(q, j, status)))
+        return false;
+    if (!why)
+        why = nothing_to_compare(q, j);
+    if (!why)
+        return true;
+    j->verdict = GB_NOT_JUDGED;
+    if (why == j->left_out)
+        j->left_out = ""; /* said once */
+    return (j->reason = keep(q->report->arena, why, status)) != NULL;
+}
+
+bool claims_judge(gb_report *report, gb_status *status)
+{
+    const gb_table_spec *spec = report->spec;
+    report->judgements =
+        gb_arena_alloc(report->arena, spec->claim_count * sizeof *report->judgements + 1, status);
+    bool ok = report->judgements != NULL;
+    for (size_t i = 0; ok && i < spec->claim_count; i++) {
+        question q = {.report = report, .claim = &spec->claims[i]};
+        ok = judge(&q, &report->judgements[i], status);
+        question_free(&q);
+    }
+    return ok;
+}
