@@ -251,6 +251,10 @@ bool gb_bootstrap(const double *values, size_t n, uint32_t rounds, uint64_t seed
 /* Holm's step-down adjusted p values (Scand. J. Statist. 6, 1979), in the order given. */
 bool gb_holm(const double *p, size_t n, double *adjusted, gb_status *status);
 
+/* Arithmetic mean and deviation (n - 1 in the denominator; NAN for n = 1) of a[i] - b[i], or of
+ * a[i] where b is NULL; n >= 1. */
+void gb_moments(const double *a, const double *b, size_t n, double *mean, double *sd);
+
 typedef struct gb_summary {
     size_t n;    /* values */
     double mean; /* arithmetic mean */

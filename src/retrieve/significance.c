@@ -98,7 +98,7 @@ static double normal_quantile(double p)
     return (low + high) / 2;
 }
 
-static void moments(const double *a, const double *b, size_t n, double *mean, double *sd)
+void gb_moments(const double *a, const double *b, size_t n, double *mean, double *sd)
 {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++)
@@ -117,7 +117,7 @@ bool gb_ttest_paired(const double *a, const double *b, size_t n, gb_ttest *test,
         return gb_fail(status, GB_DATA, NULL, "evaluate more queries or seeds",
                        "a paired t-test needs two pairs, not %zu", n);
     gb_ttest out = {.n = n};
-    moments(a, b, n, &out.mean, &out.sd);
+    gb_moments(a, b, n, &out.mean, &out.sd);
     if (out.sd > 0)
         out.t = out.mean / (out.sd / sqrt(n));
     else
@@ -132,7 +132,7 @@ bool gb_summarise(const double *values, size_t n, gb_summary *summary, gb_status
     if (n == 0)
         return gb_fail(status, GB_DATA, NULL, NULL, "no values to summarise");
     gb_summary out = {.n = n, .low = NAN, .high = NAN};
-    moments(values, NULL, n, &out.mean, &out.sd);
+    gb_moments(values, NULL, n, &out.mean, &out.sd);
     if (n > 1) {
         double half = gb_t_quantile(0.975, n - 1.0) * out.sd / sqrt(n);
         out.low = out.mean - half;
