@@ -191,8 +191,11 @@ void difference_text(gb_text *out, const char *before, double difference, int de
 
 int claim_decimals(const gb_report *report, const gb_claim *claim)
 {
-    size_t column = spec_column(report->spec, claim->column);
-    return column < report->column_count ? report->columns[column].decimals : 1;
+    for (size_t c = 0; c < report->column_count; c++)
+        if (strcmp(claim->column, report->columns[c].name) == 0 ||
+            column_like(&report->columns[c], claim->column))
+            return report->columns[c].decimals;
+    return 1;
 }
 
 void title_text(const gb_report *report, gb_text *out)

@@ -344,7 +344,8 @@ static bool front_page(const site_content *content, const char *out_dir, gb_stat
     gb_text_printf(&out,
                    "<p>Claims of the papers: <b class=\"supported\">%zu supported</b>, "
                    "<b class=\"contradicted\">%zu contradicted</b>, <b class=\"undecided\">%zu "
-                   "undecided</b>, %zu not judged. A table leads to its rows, and every value to "
+                   "undecided</b>, %zu not judged (<a href=\"claims.html\">all of them, and how "
+                   "they are judged</a>). A table leads to its rows, and every value to "
                    "the commands that made it.</p>\n",
                    counts[0], counts[1], counts[2], counts[3]);
     gb_text_printf(&out, "<div class=\"wide\"><table>\n<thead><tr><th>table</th>");
@@ -422,7 +423,8 @@ bool gb_site_write(const gb_site_params *params, const char *out, gb_status *sta
         ok = write_table(&all.tables[i], out, status);
     for (size_t i = 0; ok && i < all.figure_count; i++)
         ok = copy_figure(&all.figures[i], out, status);
-    ok = ok && front_page(&all, out, status);
+    ok = ok && site_claims_page(all.tables, all.table_count, out, status) &&
+         front_page(&all, out, status);
     for (size_t i = 0; i < all.table_count; i++) {
         json_decref(all.tables[i].root);
         gb_store_close(all.tables[i].store);

@@ -41,6 +41,11 @@ void site_begin(gb_text *out, const char *title, const char *up, const char *tab
 
 /* Pages of a table; false after a failure. */
 bool site_table_page(const site_table *table, const char *out, gb_status *status);
+/* claims.html: all claims of all tables. */
+bool site_claims_page(const site_table *tables, size_t count, const char *out_dir,
+                      gb_status *status);
+/* A claim's verdict with its reason and what one must know of it, for a cell. */
+void site_verdict(const json_t *claim, gb_text *out);
 bool site_row_page(const site_table *table, const json_t *row, const char *out, gb_status *status);
 /* curves/<step>.svg of a step with losses.tsv; *drawn tells whether there is one. */
 bool site_curve(const chain_step *step, const char *out, bool *drawn, gb_status *status);

@@ -215,24 +215,11 @@ static void signed_cell(const json_t *claim, const char *name, int digits, const
     gb_text_printf(out, "</td>");
 }
 
-static void claim_line(const json_t *claim, size_t index, gb_text *out)
+void site_verdict(const json_t *claim, gb_text *out)
 {
     const char *verdict = json_text(claim, "verdict"), *reason = json_text(claim, "reason");
     double more = json_real_of(claim, "more_seeds");
-    double p = json_real_of(json_object_get(claim, "over_queries"), "p");
-    gb_text_printf(out, "<tr id=\"claim-%zu\"><td>", index);
-    page_escaped(out, json_text(claim, "claim"));
-    gb_text_printf(out, "</td>");
-    page_element(out, "td", "left", json_text(claim, "statement"));
-    signed_cell(claim, "printed_delta", 1, "", out);
-    signed_cell(claim, "mean", 2, json_text(claim, "shown"), out);
-    gb_text_printf(out, "<td>");
-    if (!isnan(json_real_of(claim, "low")))
-        gb_text_printf(out, "%+.2f to %+.2f", json_real_of(claim, "low"),
-                       json_real_of(claim, "high"));
-    gb_text_printf(out, "</td><td>%lld</td><td class=\"left\"><span class=\"%s\">%s",
-                   (long long)json_integer_value(json_object_get(claim, "seeds")),
-                   verdict_class(verdict), verdict);
+    gb_text_printf(out, "<span class=\"%s\">%s", verdict_class(verdict), verdict);
     if (*reason) {
         gb_text_printf(out, " (");
         page_escaped(out, reason);
@@ -245,6 +232,24 @@ static void claim_line(const json_t *claim, size_t index, gb_text *out)
         gb_text_printf(out, "<br>");
         page_element(out, "span", "dim", json_text(claim, "caution"));
     }
+}
+
+static void claim_line(const json_t *claim, size_t index, gb_text *out)
+{
+    double p = json_real_of(json_object_get(claim, "over_queries"), "p");
+    gb_text_printf(out, "<tr id=\"claim-%zu\"><td>", index);
+    page_escaped(out, json_text(claim, "claim"));
+    gb_text_printf(out, "</td>");
+    page_element(out, "td", "left", json_text(claim, "statement"));
+    signed_cell(claim, "printed_delta", 1, "", out);
+    signed_cell(claim, "mean", 2, json_text(claim, "shown"), out);
+    gb_text_printf(out, "<td>");
+    if (!isnan(json_real_of(claim, "low")))
+        gb_text_printf(out, "%+.2f to %+.2f", json_real_of(claim, "low"),
+                       json_real_of(claim, "high"));
+    gb_text_printf(out, "</td><td>%lld</td><td class=\"left\">",
+                   (long long)json_integer_value(json_object_get(claim, "seeds")));
+    site_verdict(claim, out);
     gb_text_printf(out, "</td><td class=\"dim\">");
     if (!isnan(p))
         gb_text_printf(out, "%.2g", p);

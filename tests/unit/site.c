@@ -46,7 +46,8 @@ static const char table_json[] =
     " \"rows\": [\n"
     "  {\"row\": \"\", \"label\": \"Old <1>\", \"group\": \"G\", \"cells\":\n"
     "   {\"dev:MRR@10\": {\"published\": 38.2}}, \"steps\": {}},\n"
-    "  {\"row\": \"span/r1\", \"published_row\": \"Span @ G\", \"label\": \"Span & co\", \"group\": \"G\", \"cells\": "
+    "  {\"row\": \"span/r1\", \"published_row\": \"Span @ G\", \"label\": \"Span & co\", "
+    "\"group\": \"G\", \"cells\": "
     "{\"dev:MRR@10\":\n"
     "   {\"published\": 38.8, \"recorded\": {\"mean\": 31, \"sd\": 2, \"low\": 29, \"high\": 33,\n"
     "    \"seeds\": 3}, \"here\": {\"42\": 0.25, \"43\": 0.35}, \"against_recorded\": "
@@ -56,7 +57,8 @@ static const char table_json[] =
     " \"claims\": [\n"
     "  {\"claim\": \"x-1\", \"verdict\": \"supported\", \"statement\": \"a > b\", \"mean\": 2,\n"
     "   \"low\": 1, \"high\": 3, \"seeds\": 3, \"printed_delta\": 0.6, \"reason\": \"\",\n"
-    "   \"left\": [\"Span @ G\"],\n"
+    "   \"left\": [\"Span @ G\"], \"kind\": \"ge:1\", \"column\": \"dev:MRR@10\",\n"
+    "   \"where\": \"4.2\", \"margin\": 1, \"caution\": \"not compared: only quoted: Old <1>\",\n"
     "   \"over_queries\": {\"p\": 0.03, \"queries\": 9}},\n"
     "  {\"claim\": \"x-2\", \"verdict\": \"undecided\", \"statement\": \"c\", \"mean\": 1, "
     "\"low\": null,\n"
@@ -169,8 +171,10 @@ Test(site, every_link_resolves)
 {
     static const char *const folders[] = {"in", "fig", "in"}; /* the same table twice */
     write_site(folders, 3);
-    /* Front: two tables and a figure. */
-    cr_expect_eq(check_links("index.html"), 3);
+    /* Front: the claims, two tables and a figure. */
+    cr_expect_eq(check_links("index.html"), 4);
+    /* Home, and three claims of each table. */
+    cr_expect_eq(check_links("claims.html"), 7);
     cr_expect(gb_file_exists("site/figures/fig/curve.svg"));
     static const char *const tables[] = {"qac-table1.mini.html", "qac-table1.mini-2.html"};
     for (size_t i = 0; i < 2; i++)
@@ -196,7 +200,7 @@ Test(site, figures_of_one_name)
     put("other/fig/coverage.html", "<html><title>Others</title></html>");
     static const char *const folders[] = {"fig", "other/fig"};
     write_site(folders, 2);
-    cr_expect_eq(check_links("index.html"), 2);
+    cr_expect_eq(check_links("index.html"), 3);
     char *first = read_page("figures/fig/coverage.html");
     char *second = read_page("figures/fig-2/coverage.html");
     cr_expect(strstr(first, "Tokens") && strstr(second, "Others"));
@@ -210,10 +214,31 @@ Test(site, front_page_counts)
     write_site(folders, 2);
     char *text = read_page("index.html");
     cr_expect(strstr(text, "1 supported</b>") && strstr(text, "0 contradicted</b>") &&
-              strstr(text, "1 undecided</b>") && strstr(text, "1 not judged."));
+              strstr(text, "1 undecided</b>") &&
+              strstr(text, "1 not judged (<a href=\"claims.html\">"));
     cr_expect(strstr(text, ">Query-as-context pre-training</td>"));
     cr_expect(strstr(text, ">One &amp; only</a>"));
     cr_expect(strstr(text, "<a href=\"figures/fig/coverage.html\">Tokens &amp; co</a>"));
+    free(text);
+}
+
+Test(site, claims_page)
+{
+    static const char *const folders[] = {"in"};
+    write_site(folders, 1);
+    char *text = read_page("claims.html");
+    static const char *const wanted[] = {
+        "<tr><td><a href=\"qac-table1.mini.html#claim-0\">x-1</a></td><td class=\"left\">a &gt; "
+        "b</td>"
+        "<td class=\"left dim\">4.2</td><td class=\"left\"><code>ge:1</code> dev:MRR@10</td>"
+        "<td>+2.00</td><td>+1.00 to +3.00, margin 1.00</td><td>3</td><td class=\"left\">"
+        "<span class=\"supported\">supported</span><br>"
+        "<span class=\"dim\">not compared: only quoted: Old &lt;1&gt;</span></td></tr>",
+        "undecided (needs 4 more seeds)",
+        "not judged (quoted)",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        cr_expect(strstr(text, wanted[i]), "%s", wanted[i]);
     free(text);
 }
 

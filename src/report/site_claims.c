@@ -1,0 +1,102 @@
+/* The site's page of all claims: what each paper says, how it is judged, and the verdict. */
+#include "page.h"
+#include "site.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What the kinds say; `starts` is the beginning of claims' "kind". docs/verdicts.md says more. */
+static const struct {
+    const char *starts, *says;
+} kinds[] = {
+    {"gt", "every left row is above every right row"},
+    {"lt", "every left row is below every right row"},
+    {"best", "the left row is better than every right row"},
+    {"ge:", "no left row is below a right row by the margin or more"},
+    {"order:", "from row to row the value never falls by the margin or more"},
+    {"not-order", "from row to row the value falls somewhere"},
+    {"near:", "the rows differ by less than the margin (two one-sided tests)"},
+    {"each", "of several pairs of rows each left one is above its right one"},
+    {"mean", "the mean of the left rows is above the mean of the right rows"},
+    {"wins:",
+     "the left row is above the right row on at least so many sets; a set counts where its "
+     "own interval is sure"},
+};
+
+static void rules(gb_text *out)
+{
+    gb_text_printf(
+        out,
+        "<p>A claim is judged over seeds. It is <b class=\"supported\">supported</b> where the "
+        "95%% "
+        "interval of the difference that decides lies above zero, <b class=\"contradicted\">"
+        "contradicted</b> where it lies below, <b class=\"undecided\">undecided</b> otherwise and "
+        "with fewer than three seeds. Rows that are only quoted, rows at chance and columns at "
+        "their ceiling are not compared; the line in grey names them, and rows that did not "
+        "converge.</p>\n<details><summary>Kinds of claims</summary>\n<table><tbody>\n");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        gb_text_printf(out, "<tr><td><code>%s</code></td><td class=\"left\">%s</td></tr>\n",
+                       kinds[i].starts, kinds[i].says);
+    gb_text_printf(out, "</tbody></table></details>\n");
+}
+
+static void interval(const json_t *claim, gb_text *out)
+{
+    double mean = json_real_of(claim, "mean"), low = json_real_of(claim, "low");
+    double margin = json_real_of(claim, "margin");
+    gb_text_printf(out, "<td>");
+    if (!isnan(mean))
+        gb_text_printf(out, "%+.2f", mean);
+    gb_text_printf(out, "</td><td>");
+    if (!isnan(low))
+        gb_text_printf(out, "%+.2f to %+.2f", low, json_real_of(claim, "high"));
+    if (margin > 0)
+        gb_text_printf(out, ", margin %.2f", margin);
+    gb_text_printf(out, "</td>");
+}
+
+static void claim_row(const site_table *table, const json_t *claim, size_t index, gb_text *out)
+{
+    gb_text_printf(out, "<tr><td><a href=\"%s.html#claim-%zu\">", table->slug, index);
+    page_escaped(out, json_text(claim, "claim"));
+    gb_text_printf(out, "</a></td>");
+    page_element(out, "td", "left", json_text(claim, "statement"));
+    page_element(out, "td", "left dim", json_text(claim, "where"));
+    gb_text_printf(out, "<td class=\"left\"><code>");
+    page_escaped(out, json_text(claim, "kind"));
+    gb_text_printf(out, "</code> ");
+    page_escaped(out, json_text(claim, "column"));
+    gb_text_printf(out, "</td>");
+    interval(claim, out);
+    gb_text_printf(out, "<td>%lld</td><td class=\"left\">",
+                   (long long)json_integer_value(json_object_get(claim, "seeds")));
+    site_verdict(claim, out);
+    gb_text_printf(out, "</td></tr>\n");
+}
+
+bool site_claims_page(const site_table *tables, size_t count, const char *out_dir,
+                      gb_status *status)
+{
+    gb_text out = {0};
+    site_begin(&out, "What the papers claim", "", NULL, "");
+    rules(&out);
+    gb_text_printf(&out, "<div class=\"wide\"><table>\n<thead><tr><th>claim</th><th class=\"left\">"
+                         "statement</th><th class=\"left\">in the paper</th><th class=\"left\">"
+                         "kind</th><th>mean</th><th>95%% interval</th><th>seeds</th>"
+                         "<th class=\"left\">verdict</th></tr></thead>\n<tbody>\n");
+    for (size_t t = 0; t < count; t++) {
+        json_t *claims = json_object_get(tables[t].root, "claims"), *claim;
+        size_t i;
+        if (!json_array_size(claims))
+            continue;
+        gb_text_printf(&out, "<tr class=\"group\"><td colspan=\"8\">");
+        page_escaped(&out, json_text(tables[t].root, "title"));
+        gb_text_printf(&out, "</td></tr>\n");
+        json_array_foreach(claims, i, claim) claim_row(&tables[t], claim, i, &out);
+    }
+    gb_text_printf(&out, "</tbody></table></div>\n");
+    page_end(&out);
+    bool ok = page_write(out_dir, "claims.html", &out, status);
+    gb_text_free(&out);
+    return ok;
+}
