@@ -303,6 +303,8 @@ typedef struct gb_schedule {
     uint32_t steps;     /* in all */
 } gb_schedule;
 float gb_schedule_at(const gb_schedule *schedule, uint32_t step); /* step counts from 0 */
+/* "linear", "cosine" or "constant"; a failure names the option --schedule. */
+bool gb_decay_kind_find(const char *name, gb_decay_kind *kind, gb_status *status);
 
 /* Size of a batch on the tape; what tapes are recorded for. */
 #define GB_SHAPE_SIZES 6

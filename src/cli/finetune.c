@@ -26,6 +26,9 @@ typedef struct settings {
     step_list negatives;                       /* steps of runs */
     uint32_t epochs, train_queries, depth;     /* of the training set */
     double rate, warmup, decay, dropout, clip; /* optimiser */
+    const char *schedule;                      /* of the rate after the warm-up, by name */
+    gb_decay_kind decay_kind;                  /* the same */
+    double final_rate;                         /* share of the rate that a cosine ends at */
     double temperature;                        /* of scores; 0: by the kind of vectors */
     step_memory memory;                        /* parts of the batch, layers computed again */
     gb_finetune_params params;                 /* of the task */
@@ -131,15 +134,16 @@ static bool save_model(const step_run *run, const session *s, uint32_t longest, 
 static gb_train_params train_params(const session *s, const settings *o, uint32_t batch)
 {
     uint32_t steps = (uint32_t)(((uint64_t)o->epochs * s->set.count + batch - 1) / batch);
-    return (gb_train_params){
-        .params = s->params,
-        .config = &s->config,
-        .schedule = {GB_SCHEDULE_LINEAR, (float)o->rate, 0, (uint32_t)(o->warmup * steps), steps},
-        .adamw = {.9f, .999f, 1e-8f, (float)o->decay},
-        .largest_norm = (float)o->clip,
-        .longest = o->params.longest_passage > o->params.longest_query ? o->params.longest_passage
-                                                                       : o->params.longest_query,
-        .label = "finetune"};
+    return (gb_train_params){.params = s->params,
+                             .config = &s->config,
+                             .schedule = {o->decay_kind, (float)o->rate, (float)o->final_rate,
+                                          (uint32_t)(o->warmup * steps), steps},
+                             .adamw = {.9f, .999f, 1e-8f, (float)o->decay},
+                             .largest_norm = (float)o->clip,
+                             .longest = o->params.longest_passage > o->params.longest_query
+                                            ? o->params.longest_passage
+                                            : o->params.longest_query,
+                             .label = "finetune"};
 }
 
 static bool train(step_run *run, session *s, const settings *o, json_t *facts, gb_status *status)
@@ -219,6 +223,7 @@ int gb_cli_finetune(int argc, char **argv)
 {
     gb_status status = {0};
     settings o = {.projector = "none",
+                  .schedule = "linear",
                   .epochs = 3,
                   .depth = 200,
                   .rate = 2e-5,
@@ -239,8 +244,11 @@ int gb_cli_finetune(int argc, char **argv)
         {"batch", OPTION_U32, &o.params.batch, false, false, "queries of a step (8)"},
         {"negatives-per-query", OPTION_U32, &o.params.negatives, false, false, "hard ones (15)"},
         {"learning-rate", OPTION_REAL, &o.rate, false, false, "peak (2e-5)"},
-        {"warmup", OPTION_RATIO, &o.warmup, false, false,
-         "share of the steps (.1), then linear to 0"},
+        {"warmup", OPTION_RATIO, &o.warmup, false, false, "share of the steps (.1)"},
+        {"schedule", OPTION_TEXT, &o.schedule, false, false,
+         "after the warm-up: linear to 0, cosine, constant (linear)", true},
+        {"final-rate", OPTION_RATIO, &o.final_rate, false, false,
+         "share of the learning rate that a cosine ends at (0)", true},
         {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (0)"},
         {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
         {"dropout", OPTION_RATIO, &o.dropout, false, false, "of states and attention (.1)"},
@@ -263,6 +271,7 @@ int gb_cli_finetune(int argc, char **argv)
     bool ok = o.params.batch > 0 || gb_fail(&status, GB_USAGE, NULL, NULL, "--batch is at least 1");
     if (ok && !gb_projector_find(o.projector, &o.projector_kind))
         ok = gb_fail(&status, GB_USAGE, NULL, NULL, "--projector is none, linear or nonlinear");
+    ok = ok && gb_decay_kind_find(o.schedule, &o.decay_kind, &status);
     const char *set = o.projector_kind == GB_PROJECTOR_NONLINEAR ? "contrast" : NULL;
     char sets[STEP_SETS];
     run.shader_set = sets;

@@ -325,24 +325,19 @@ static bool choose_words(settings *o, gb_status *status)
         [GB_DECODER_CAUSAL] = "causal", [GB_DECODER_MASKED] = "masked", NULL};
     static const char *const contrasts[] = {
         [GB_CONTRAST_SYMMETRIC] = "symmetric", [GB_CONTRAST_ONE_SIDED] = "one-sided", NULL};
-    static const char *const schedules[] = {[GB_SCHEDULE_LINEAR] = "linear",
-                                            [GB_SCHEDULE_COSINE] = "cosine",
-                                            [GB_SCHEDULE_CONSTANT] = "constant",
-                                            NULL};
     static const char *const masks[] = {
         [GB_MASKS_NESTED] = "nested", [GB_MASKS_INDEPENDENT] = "independent", NULL};
-    int context, decoder, contrast, schedule, decoder_masks;
+    int context, decoder, contrast, decoder_masks;
     if (!choose("context", o->context, contexts, &context, status) ||
         !choose("decoder", o->decoder, decoders, &decoder, status) ||
         !choose("contrast", o->contrast, contrasts, &contrast, status) ||
-        !choose("schedule", o->schedule, schedules, &schedule, status) ||
+        !gb_decay_kind_find(o->schedule, &o->decay_kind, status) ||
         !choose("decoder-masks", o->decoder_masks, masks, &decoder_masks, status))
         return false;
     o->params.decoder_masks = (gb_masks)decoder_masks;
     o->params.context = (gb_context)context;
     o->params.decoder = (gb_decoder)decoder;
     o->params.contrast = (gb_contrast)contrast;
-    o->decay_kind = (gb_decay_kind)schedule;
     return true;
 }
 
