@@ -62,7 +62,7 @@ load_scale()
     [ -n "$own_collection" ] || setting_names | grep -qx 'world_seed\|data_main' ||
         fail 2 "scale $scale is for a collection of your own: --collection DIR"
     # What not every scale has.
-    initial_encoder='' pretraining_set='' pretrain_schedule='' micro_batch='' finetune_micro_batch='' data_beir=''
+    initial_encoder='' pretraining_set='' pretrain_schedule='' finetune_schedule='' finetune_warmup_ratio='' micro_batch='' finetune_micro_batch='' data_beir=''
     generator_epochs='' generator_prompt=''
     # shellcheck source=/dev/null # one of the scales
     . "$here/scales/$scale"
@@ -74,6 +74,9 @@ load_scale()
         esac
         eval "$name=\$value"
     done
+    # What BERT and its further pre-training read, as against the passages that are searched.
+    general_set=wikipedia
+    [ -z "$own_collection" ] || general_set=main
     [ -z "$own_collection" ] || load_prefixed own
     [ -z "$own_init" ] || initial_encoder=$own_init
 }
@@ -355,9 +358,9 @@ random_encoder()
         --ffn "$encoder_ffn" --init-std "$encoder_init_std" --steps 0 --seed "$seed"
 }
 
-# begin_seed: $random, and $mlm, trained from it by masked LM on main, where all other pre-training of
-# a seed starts. A failed step ends a script only where its folder is assigned to a variable: never
-# write one $( ) into another.
+# begin_seed [SET]: $random, and $mlm, trained from it by masked LM on that set (main), where all other
+# pre-training of a seed starts; the set at hand is then main. A failed step ends a script only where its
+# folder is assigned to a variable: never write one $( ) into another.
 begin_seed()
 {
     use main
@@ -367,7 +370,9 @@ begin_seed()
         return
     fi
     steps=$mlm_steps batch=$mlm_batch_passages rate=$mlm_learning_rate mask=$mlm_mask_ratio
+    use "${1:-main}"
     mlm=$(pretrain_step mlm none "$random")
+    use main
 }
 
 # A published encoder to start from.
@@ -424,6 +429,36 @@ steps_here() # OBJECTIVE
     if [ "$set_name" = wikipedia ]; then echo "$article_steps"; else setting_of "$1" context_steps "$context_steps"; fi
 }
 
+# other_system NAME: $encoder, a system of another paper as that paper trained it, as far as it goes here: its
+# published weights where the scale names their folder (NAME_model, unless it is "train"), else from $mlm. The
+# set stays main.
+other_system()
+{
+    encoder=$(setting_of "$1" model train)
+    if [ "$encoder" != train ]; then
+        encoder=$(initial_model "$encoder")
+        return
+    fi
+    case $1 in
+    condenser | seed | costa)
+        use "$general_set"
+        encoder=$(pretrain "$1" none "$mlm")
+        ;;
+    cocondenser) # begins as a Condenser, which no row of coCondenser trained here does
+        use "$general_set"
+        encoder=$(pretrain condenser none "$mlm")
+        use main
+        encoder=$(pretrain cocondenser span "$encoder")
+        ;;
+    cotmae) # 1,200,000 steps of 1,024 are half as many spans again as 50,000 of 16,384
+        encoder=$(pretrain_for $(($(steps_here cotmae) * 3 / 2)) cotmae span "$mlm")
+        ;;
+    retromae) encoder=$(pretrain enhanced none "$mlm") ;;
+    *) encoder=$(pretrain "$1" none "$mlm") ;;
+    esac
+    use main
+}
+
 # pretrain_scheme SCHEME ENCODER [CONTEXT [MASK_RATIO]]: one of the schemes that the bag-of-word paper
 # compares; plain masked LM is the same pre-training without anything beside it.
 pretrain_scheme()
@@ -453,6 +488,7 @@ pretrain_step()
     case $objective in
     condenser | cocondenser) set -- "$@" --head-layers "$condenser_head_layers" ;;
     contriever) set -- "$@" --queue "$contriever_queue" --momentum "$contriever_momentum" ;;
+    simlm) set -- "$@" --generator "$mlm" ;;
     esac
     # shellcheck disable=SC2086 # options are words
     case $objective in
@@ -476,11 +512,13 @@ finetune()
     done
     # shellcheck disable=SC2086 # options are words
     step "finetune, negatives $negatives, seed $seed" finetune --init "$encoder" --tokens "$tokens" \
-        --collection "$collection" "$@" --epochs "$finetune_epochs" \
+        --collection "$collection" "$@" --epochs "$(setting_of "$set_key" finetune_epochs "$finetune_epochs")" \
         --train-queries "$finetune_train_queries" --batch "$finetune_batch_queries" \
         --negatives-per-query "$finetune_negatives_per_query" --depth "$finetune_negative_depth" \
-        --learning-rate "$finetune_learning_rate" --weight-decay "$finetune_weight_decay" \
-        --warmup "$warmup_ratio" --dropout "$dropout" --seed "$seed" ${finetune_options:-} \
+        --learning-rate "$(setting_of "$set_key" finetune_learning_rate "$finetune_learning_rate")" \
+        --weight-decay "$finetune_weight_decay" --warmup "${finetune_warmup_ratio:-$warmup_ratio}" --dropout "$dropout" \
+        ${finetune_schedule:+--schedule "$finetune_schedule" --final-rate "$finetune_final_rate"} \
+        --seed "$seed" ${finetune_options:-} \
         ${finetune_micro_batch:+--micro-batch "$finetune_micro_batch"} $spread $share_options
 }
 
@@ -547,6 +585,24 @@ retrievers()
     second=$(finetune "$1" "$mined" "$bm25")
 }
 
+# hard_negatives: $hard and $hard_too, the runs that all rows of a table learn from: the public file of hard
+# negatives where the scale has it, else BM25's and those that $mlm finds once it is fine-tuned
+hard_negatives()
+{
+    hard_too=''
+    file=$(setting_of data hard_negatives '')
+    if [ -n "$file" ] && [ "$dry_run" = plan ]; then
+        hard=$bm25
+    elif [ -n "$file" ]; then
+        file=$(public_folder "$file")
+        hard=$(step "hard negatives" negatives --collection "$collection" --from "$file")
+    else
+        first=$(finetune "$mlm" "$bm25")
+        hard=$(mine "$first")
+        hard_too=$bm25
+    fi
+}
+
 # retriever_rows NAME ENCODER: rows NAME-r1 and NAME-r2
 retriever_rows()
 {
@@ -563,9 +619,17 @@ costa_encoder()
 {
     task=$1
     shift
-    encoder=$mlm
-    [ "$task" != bert ] || return 0
-    use wikipedia
+    case $task in
+    bert)
+        encoder=$mlm
+        return
+        ;;
+    seed)
+        other_system seed
+        return
+        ;;
+    esac
+    use "$general_set"
     encoder=$(pretrain "$task" none "$mlm" "$@")
     use main
 }
@@ -578,15 +642,18 @@ costa_retrievers()
     second=$(finetune "$first" "$mined")
 }
 
-# costa_ablation KEY [OPTIONS]: a row for COSTA with 3 spans, temperature 1 unless options differ
+# costa_ablation KEY [OPTIONS]: a row for COSTA with 3 spans of a granularity and the ablations'
+# temperature unless options differ, pre-trained half as long as elsewhere
 costa_ablation()
 {
     key=$1
     shift
     wanted "$key" || return 0
     case " $* " in *' --spans '*) ;; *) set -- "$@" --spans 3 ;; esac
-    case " $* " in *' --temperature '*) ;; *) set -- "$@" --temperature 1 ;; esac
-    costa_encoder costa "$@"
+    case " $* " in *' --temperature '*) ;; *) set -- "$@" --temperature "$costa_ablation_temperature" ;; esac
+    use "$general_set"
+    encoder=$(pretrain_for $(($(steps_here costa) / 2)) costa none "$mlm" "$@")
+    use main
     first=$(finetune "$encoder" "$bm25")
     row "$key" "$first"
 }
@@ -607,7 +674,7 @@ results_begin()
     data_pattern=$(printf '%s' "$data_dir/" | sed 's/[][\\.*^$|]/\\&/g')
     recipe=$( (
         share_options=$spread$share_options # of either, results know the shares alone
-        seeds=42 only_rows='' step_flags='' spread='' share_options=${share_options:+--shares $shares}
+        seeds=42 only_rows='' everything=no step_flags='' spread='' share_options=${share_options:+--shares $shares}
         run_script yes
     ) | sed "s|$data_pattern||g" | checksum)
     [ "$dry_run" = no ] || return 0
@@ -647,6 +714,12 @@ wanted()
         eval "case \$wanted_key in $only_rows) return 0 ;; esac"
     done
     return 1
+}
+
+# asked KEY...: the same of rows that a plain run leaves out: --rows names them, or asks for all
+asked()
+{
+    [ "$everything" = yes ] || { [ -n "$only_rows" ] && wanted "$@"; }
 }
 
 # row KEY RETRIEVER | bm25: evaluate, and note the row for the report. Not within a pipe or $( ):
