@@ -522,14 +522,36 @@ finetune()
         ${finetune_micro_batch:+--micro-batch "$finetune_micro_batch"} $spread $share_options
 }
 
-# few ENCODER: a retriever trained with $number of the training queries, in as many steps as with all
+# few ENCODER [BATCH RATE]: a retriever trained with $number of the training queries, in as many steps as
+# with all
 few()
 {
     (
         finetune_epochs=$((finetune_epochs * few_queries_most / number))
         finetune_train_queries=$number
+        finetune_batch_queries=${2:-${few_batches%% *}}
+        finetune_learning_rate=${3:-${few_learning_rates%% *}}
         finetune "$1" "$bm25"
     )
+}
+
+# few_samples ENCODER: $evaluation, the mean over three samples of so many queries, batches and rates
+few_samples()
+{
+    few_encoder=$1 few_seed=$seed
+    set --
+    for sample in 1 2 3; do
+        seed=$((few_seed * 10 + sample)) # of fine-tuning: it draws the sample
+        for batch in $few_batches; do
+            for rate in $few_learning_rates; do
+                first=$(few "$few_encoder" "$batch" "$rate")
+                evaluation=$(evaluate "$first")
+                set -- "$@" --of "$evaluation"
+            done
+        done
+    done
+    seed=$few_seed
+    evaluation=$(step "mean of samples of $number queries, seed $seed" mean "$@")
 }
 
 # mine RETRIEVER: its run over the training queries. $spread: over ranks, which changes no result.
@@ -761,23 +783,28 @@ figure()
     figure_title=$1 figure_x=$2 figure_measure=$3 figure_y=$4
 }
 
-# point SERIES X RETRIEVER, level SERIES RETRIEVER (a dashed line)
+# point SERIES X RETRIEVER [ROW], level SERIES RETRIEVER [ROW] (a dashed line); ROW: it is one of the
+# figure's table too, where the figure has claims
 point()
 {
-    figure_line "$1" ", \"x\": $2" "$3"
+    evaluation=$(evaluate "$3")
+    figure_line "$1" ", \"x\": $2" "$evaluation" "${4:-}" "$3"
 }
 
 level()
 {
-    figure_line "$1" "" "$2"
+    evaluation=$(evaluate "$2")
+    figure_line "$1" "" "$evaluation" "${3:-}" "$2"
 }
 
-figure_line()
+figure_line() # SERIES REST EVALUATION [ROW [RETRIEVER | bm25]]
 {
-    evaluation=$(evaluate "$3")
     [ "$dry_run" = no ] || return 0
-    results_rows="$results_rows$(printf '{"series": "%s", "seed": %s%s, "evaluation": "%s"}' "$1" "$seed" \
-        "$2" "$(json_text "$evaluation")")
+    noted_model=${5:-}
+    [ "$noted_model" != bm25 ] || noted_model=''
+    results_rows="$results_rows$(printf '{"series": "%s", "seed": %s%s, "evaluation": "%s"%s}' "$1" "$seed" \
+        "$2" "$(json_text "$3")" \
+        "${4:+, \"row\": \"$4\", \"model\": \"$(json_text "$noted_model")\"}")
 "
 }
 
@@ -797,32 +824,27 @@ results_end()
     }
     if [ -n "$figure_folder" ]; then
         cp -- "$figure_folder"/*.* "$out/" || fail 3 "cannot write to the folder $out"
-        rm -f "$out/run.json"
+        rm -f "$out/run.json" "$out/metrics.json"
         printf '%s/%s\n' "$out" "$figure_page"
-        return
-    fi
-    if [ -n "$figure_title" ]; then
-        results_all=$(
-            printf '{"figure": "%s", "scale": "%s", "title": "%s", "x": "%s", "log_x": true, ' \
-                "$table" "$scale" "$figure_title" "$figure_x"
-            printf '"measure": "%s", "y": "%s", "recipe": "%s", "settings": %s, "times": {"wall_s": %s}}\n' \
-                "$figure_measure" "$figure_y" "$recipe" "$(settings_json)" $(($(date +%s) - results_start))
-            printf '%s' "$results_rows"
-        )
-        write_results
-        "$gabbro" curves --results "$out/results.jsonl" --out "$out"
-        return
+        [ -n "$results_rows" ] || return 0
     fi
     kind=world
     [ -z "$own_collection" ] || kind=own
     results_all=$(
         printf '{"table": "%s", "scale": "%s", "collection_kind": "%s", "collection": "%s", ' \
             "$table" "$scale" "$kind" "$(json_text "$collection")"
+        [ -z "$figure_title" ] ||
+            printf '"figure": "%s", "title": "%s", "x": "%s", "log_x": true, "measure": "%s", "y": "%s", ' \
+                "$table" "$figure_title" "$figure_x" "$figure_measure" "$figure_y"
         printf '"recipe": "%s", "settings": %s, "times": {"wall_s": %s}}\n' "$recipe" "$(settings_json)" \
             $(($(date +%s) - results_start))
         printf '%s' "$results_rows"
     )
     write_results
+    if [ -n "$figure_title" ]; then
+        "$gabbro" curves --results "$out/results.jsonl" --out "$out" || return
+        case $results_rows in *'"row": '*) ;; *) return 0 ;; esac
+    fi
     set -- report --table "$table" --scale "$scale" --results "$out/results.jsonl" --out "$out"
     [ -z "$tables_dir" ] || set -- "$@" --tables "$tables_dir"
     [ "$record" = no ] || set -- "$@" --record

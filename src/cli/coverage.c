@@ -338,6 +338,24 @@ static bool write_json(const step_run *run, const session *s, const settings *o,
     return ok;
 }
 
+/* Of one model, so that its evaluation can be a row of a table. */
+static bool write_metrics(const step_run *run, const session *s, const settings *o,
+                          gb_status *status)
+{
+    static const uint32_t cuts[] = {10, 20, 50, 100};
+    json_t *metrics = json_object();
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "coverage@%u", cuts[i]);
+        if (cuts[i] <= o->depth)
+            json_object_set_new(metrics, name,
+                                json_real(gb_coverage_at(s->coverage[0], reading_of(o), cuts[i])));
+    }
+    bool ok = step_write_metrics(run, metrics, status);
+    json_decref(metrics);
+    return ok;
+}
+
 static bool make_view(const session *s, const settings *o, gb_arena *arena, gb_text *words,
                       const char *names[STEP_LIST_MOST], gb_coverage_view *view, gb_status *status)
 {
@@ -370,7 +388,8 @@ static bool run_step(step_run *run, const settings *o, gb_status *status)
     bool ok = arena && device && table && count_all(&s, o, device, table, status) &&
               make_view(&s, o, arena, &words, names, &view, status) &&
               gb_coverage_write(&view, gb_step_path(run->step), status) &&
-              write_json(run, &s, o, status);
+              write_json(run, &s, o, status) &&
+              (o->models.count > 1 || write_metrics(run, &s, o, status));
     if (ok) {
         json_t *facts = step_device_facts(run);
         json_object_set_new(facts, "texts", json_integer(gb_coverage_texts(s.coverage[0])));
@@ -468,7 +487,7 @@ int gb_cli_coverage(int argc, char **argv)
         print_text(&run, &o, &status);
         return step_close(&run, &status);
     }
-    ok = ok && step_begin(&run, 1, true, extra, &status);
+    ok = ok && step_begin(&run, 2, true, extra, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);
     else if (ok)

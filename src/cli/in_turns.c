@@ -1,5 +1,5 @@
-/* `gabbro pretrain --in-turns-with`: what a step of several objectives takes, a step each in turn.
- */
+/* `gabbro pretrain --in-turns-with`: what a step of several objectives takes, or of one with
+ * several contexts ("cocondenser:query"), a step each in turn. */
 #include "compare.h"
 #include "in_turns.h"
 
@@ -14,8 +14,10 @@ typedef struct turns {
     step_run *run;                    /* whose device and folder it is */
     int argc;                         /* the command */
     char **argv;                      /* its words [argc] */
-    char **objective;                 /* the one of them that is replaced */
-    const char *names[IN_TURNS_MOST]; /* of the objectives */
+    char **objective, **context;      /* those of them that are replaced; context may be NULL */
+    const char *names[IN_TURNS_MOST]; /* "OBJECTIVE" or "OBJECTIVE:CONTEXT" */
+    char words[IN_TURNS_MOST][32];    /* the objectives alone */
+    char *first_context;              /* of the command */
     gb_training all[IN_TURNS_MOST];   /* of them, those that are there */
     uint32_t count, there;            /* objectives, and trainings */
     int code;                         /* of what failed; why is printed */
@@ -75,6 +77,21 @@ static void ask(turns *t)
         t->code = code;
 }
 
+/* Puts a name's objective and context into the command. */
+static bool choose(turns *t, uint32_t which, gb_status *status)
+{
+    const char *name = t->names[which], *colon = strchr(name, ':');
+    int length = colon ? (int)(colon - name) : (int)strlen(name);
+    if (colon && !t->context)
+        return gb_fail(status, GB_USAGE, "--in-turns-with", "give --context too",
+                       "\"%s\" replaces a context that the command does not have", name);
+    snprintf(t->words[which], sizeof t->words[which], "%.*s", length, name);
+    *t->objective = t->words[which];
+    if (t->context)
+        *t->context = colon ? (char *)colon + 1 : t->first_context;
+    return true;
+}
+
 /* One more training is there: ask for the next, or measure. */
 static bool take(void *self, trial *lent, gb_status *status)
 {
@@ -82,7 +99,8 @@ static bool take(void *self, trial *lent, gb_status *status)
     t->all[t->there++] = (gb_training){&lent->task, &lent->train, lent->values};
     if (t->there == t->count)
         return measure(t, status);
-    *t->objective = (char *)t->names[t->there];
+    if (!choose(t, t->there, status))
+        return false;
     ask(t);
     return true;
 }
@@ -118,6 +136,10 @@ int in_turns(step_run *run, int argc, char **argv, const char *first, const char
         t.argv[i] = argv[i];
         if (argv[i] == first)
             t.objective = &t.argv[i];
+        if (i && !strcmp(argv[i - 1], "--context")) {
+            t.context = &t.argv[i];
+            t.first_context = argv[i];
+        }
     }
     if (ok)
         ask(&t);

@@ -400,10 +400,13 @@ static const char *shown_label(const question *q, const gb_judgement *j, gb_stat
     const gb_spec_row *rows = q->report->spec->rows;
     const gb_comparison *c = &p->comparisons[at];
     const char *header = q->part_count > 1 ? q->report->columns[p->column].header : "";
-    bool several = p->count > 2;
+    /* The side that is not the same in all comparisons. */
+    gb_claim_kind kind = q->claim->rule.kind;
+    bool by_left = p->lefts > 1 && (p->count == p->lefts + 1 || kind == GB_CLAIM_PAIRS);
+    size_t left = c->above == c->right ? c->below : c->above;
+    const char *row = p->count > 2 ? rows[p->rows[by_left ? left : c->right]].label : "";
     gb_text text = {0};
-    gb_text_printf(&text, "%s%s%s", header, *header && several ? ", " : "",
-                   several ? rows[p->rows[c->right]].label : "");
+    gb_text_printf(&text, "%s%s%s", header, *header && *row ? ", " : "", row);
     return kept_text(q, &text, status);
 }
 

@@ -135,7 +135,8 @@ static bool each_column(loader *load)
     gb_spec_column *column = &columns[spec->column_count];
     bool ok = (column->name = field(load, 0)) && (column->obtained = field(load, 1)) &&
               (column->header = field(load, 2)) && (column->label = field(load, 3));
-    column->scale = 100; /* until a published cell says otherwise */
+    /* Until a published cell says otherwise. */
+    column->scale = ok && strncmp(column->name, "efficiency:", 11) == 0 ? 1 : 100;
     column->decimals = 1;
     spec->column_count += ok;
     return ok;
@@ -316,6 +317,8 @@ gb_table_spec *gb_table_spec_load(const char *tables_dir, const char *name, gb_s
         gb_table_spec_free(spec);
         return NULL;
     }
+    if (!spec->source[0])
+        spec->source = "without numbers in the paper";
     return spec;
 }
 

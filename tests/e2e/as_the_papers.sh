@@ -63,6 +63,10 @@ recipe bow/table1 --scale paper
 has 10 "3 epochs at 2e-5 on MS MARCO, by cosine to a tenth" '^gabbro finetune' '--epochs 3 ' \
     '--learning-rate 0.00002 ' '--warmup 0.053 ' '--schedule cosine --final-rate 0.1 '
 
+recipe bow/fig2
+has 5 "five schemes on the articles" '^gabbro pretrain [^n]' "$articles" '--steps 1200'
+has 7 "the coverage of six models, a row each, and all of them on a page" '^gabbro coverage'
+
 # ---- COSTA ----------------------------------------------------------------------------------------
 recipe costa/table2 --rows costa-i1
 has 2 "documents begin where both stages of passages end" '^gabbro finetune' '<collection-documents>' \
@@ -83,6 +87,14 @@ has 2 "fine-tuned with few queries" '^gabbro finetune' '--train-queries 250 '
 has 1 "SEED beside COSTA" '^gabbro tsne' '--model SEED=' '--model COSTA='
 has 0 "no other" '^gabbro tsne' 'BERT'
 
+recipe costa/fig4
+has 24 "two systems, four numbers of queries, three samples" '^gabbro finetune'
+has 8 "whose mean is shown" '^gabbro mean' '--of.*--of.*--of'
+recipe costa/fig4 --scale paper
+has 144 "each with three batches and two rates" '^gabbro finetune'
+has 48 "4 queries" '^gabbro finetune' '--batch 4 '
+has 72 "at 1e-5" '^gabbro finetune' '--learning-rate 0.00001 '
+
 # ---- query-as-context -----------------------------------------------------------------------------
 recipe qac/table2
 has 1 "negatives are mined once, for all rows" '^gabbro mine'
@@ -101,6 +113,9 @@ has 1 "coCondenser as its paper began it, from a Condenser" '^gabbro pretrain co
 has 1 "CoT-MAE with half as many spans again" '^gabbro pretrain cotmae' '--steps 3600 '
 recipe qac/table1 --rows retromae
 has 1 "a system that is asked for alone" '^gabbro pretrain' 'enhanced '
+
+recipe qac/speed
+has 1 "spans and queries in turn" '^gabbro pretrain cocondenser' '--context span' '--in-turns-with cocondenser:query'
 
 # ---- document expansion ---------------------------------------------------------------------------
 recipe llm/table2

@@ -61,6 +61,12 @@ expect "share of speed lost ($(measure degeneration))" [ "$(measure degeneration
 cost=$(made efficiency --of "$times" --objective mlm)
 expect "the first objective is compared with none" [ "$(measure data_s | wc -l) $(measure degeneration | wc -l)" = '1 0' ]
 
+times=$(made pretrain cocondenser "$@" --context span --head-layers 1 --in-turns-with cocondenser:query)
+cost=$(made efficiency --of "$times" --objective cocondenser:query)
+expect "one objective with two contexts" [ "$(measure degeneration | wc -l)" = 1 ]
+refused "a context where the command has none" 2 'a context that the command does not have' \
+    pretrain mlm "$@" --in-turns-with cocondenser:query
+times=$(made pretrain mlm "$@" --in-turns-with bow,enhanced)
 refused "an objective that was not timed" 3 'no times of the steps of cotmae' efficiency --of "$times" --objective cotmae
 model=$(made pretrain mlm "$@")
 expect "a model beside it is trained as ever" [ -f "$model/model/model.safetensors" ]
