@@ -177,6 +177,8 @@ bool gb_judge_more_seeds(const double *differences, size_t stride, size_t n,
 #define GB_MOST_SIDES 64 /* rows of a claim */
 /* Losses and times; every other measure is better when higher. */
 bool gb_lower_is_better(const char *column);
+/* Whether a column's greatest possible value is 1: not of losses, times and gains. */
+bool gb_has_ceiling(const char *column);
 
 /* A row against the encoder it was trained from, over the queries of the run's first seed, in one
  * column. */
@@ -303,5 +305,29 @@ typedef struct gb_site_params {
  * nothing needs scripts or a server. Folders of figures (a coverage.html, tsne.html or figure.html)
  * are copied. */
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status);
+
+/* ---- noise ------------------------------------------------------------------------------------
+ */
+
+enum { GB_NOISE_COLUMNS = 64 };
+
+/* One column over all trained rows of a table, whoever they are; fractions. */
+typedef struct gb_noise_column {
+    char name[96];          /* "msmarco-dev:MRR@10" */
+    size_t values;          /* rows and seeds */
+    double least, greatest; /* mean of a row over its seeds */
+    double sd;              /* between seeds of a row, over all rows; NAN where all have one seed */
+    size_t at_ceiling;      /* values of .995 or more */
+    size_t at_floor;        /* values of no more than two points above what a random order scores */
+} gb_noise_column;
+
+typedef struct gb_noise {
+    size_t rows;                               /* that are trained */
+    size_t runs, converged;                    /* of them, a row and seed each */
+    gb_noise_column columns[GB_NOISE_COLUMNS]; /* [column_count] shares only */
+    size_t column_count;                       /* columns */
+} gb_noise;
+/* Of the run in a folder's table.json: what a choice of world and settings may look at. */
+bool gb_noise_read(const char *folder, gb_noise *noise, gb_status *status);
 
 #endif

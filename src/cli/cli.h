@@ -29,6 +29,7 @@ int gb_cli_pretrain(int argc, char **argv);
 int gb_cli_queries(int argc, char **argv);
 int gb_cli_relatedness(int argc, char **argv);
 int gb_cli_report(int argc, char **argv);
+int gb_cli_noise(int argc, char **argv);
 int gb_cli_site(int argc, char **argv);
 int gb_cli_store(int argc, char **argv);
 int gb_cli_tokenize(int argc, char **argv);

@@ -41,6 +41,7 @@ static const struct {
     {"eval", gb_cli_eval, "measure a run file as trec_eval does"},
     {"report", gb_cli_report, "print a paper's table beside what was obtained"},
     {"tsne", gb_cli_tsne, "draw a query and its candidates as models see them"},
+    {"noise", gb_cli_noise, "how noisy a table is between seeds, whoever wins in it"},
     {"site", gb_cli_site, "write results as a static site"},
     {"doctor", gb_cli_doctor, "look at the devices and check every kind of kernel"},
     {"determinism", gb_cli_determinism, "show that a training repeats itself bit for bit"},

@@ -139,6 +139,13 @@ bool gb_lower_is_better(const char *column)
     return strstr(column, "loss") != NULL || strstr(column, "time") != NULL;
 }
 
+bool gb_has_ceiling(const char *column)
+{
+    size_t length = strlen(column);
+    bool gain = length > 5 && strcmp(column + length - 5, ":gain") == 0;
+    return !gb_lower_is_better(column) && strncmp(column, "efficiency:", 11) != 0 && !gain;
+}
+
 /* ---- what can be compared ---- */
 
 /* A column of a claim with those of its rows that can be compared there. */
@@ -224,13 +231,6 @@ static found find(question *q, size_t row, size_t column)
     return f;
 }
 
-/* Losses, times and gains have no greatest value. */
-static bool has_ceiling(const gb_spec_column *column)
-{
-    return !gb_lower_is_better(column->name) && strncmp(column->name, "efficiency:", 11) != 0 &&
-           strncmp(column->obtained, "gain:", 5) != 0;
-}
-
 /* Two points above what a random order would score tell nothing of a system. */
 static bool at_chance(const gb_report *report, const found *f)
 {
@@ -258,7 +258,7 @@ static bool comparable(question *q, size_t row, size_t column)
 /* At least half of the values that would be compared are as good as 1. */
 static bool at_its_ceiling(question *q, const part *p)
 {
-    if (!has_ceiling(&q->report->columns[p->column]))
+    if (!gb_has_ceiling(q->report->columns[p->column].name))
         return false;
     size_t near_one = 0, values = 0;
     for (size_t i = 0; i < p->count; i++) {

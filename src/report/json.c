@@ -138,9 +138,10 @@ static json_t *columns_json(const gb_report *report)
     for (size_t c = 0; c < report->column_count; c++) {
         const gb_spec_column *column = &report->columns[c];
         json_array_append_new(
-            out, json_pack("{s:s, s:s, s:s, s:f, s:i}", "column", column->name, "header",
+            out, json_pack("{s:s, s:s, s:s, s:f, s:i, s:o}", "column", column->name, "header",
                            report->own_collection ? column->name : column->header, "label",
-                           column->label, "scale", column->scale, "decimals", column->decimals));
+                           column->label, "scale", column->scale, "decimals", column->decimals,
+                           "chance", number(report->chance[c])));
     }
     return out;
 }
