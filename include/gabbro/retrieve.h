@@ -117,6 +117,9 @@ typedef struct gb_judged {
 
 /* Value of one query. parameter: the cut-off rank, a recall level, or 0. */
 typedef double gb_measure_fn(const gb_judged *query, double parameter);
+/* Expected value of one query over all orders of `passages` passages, each as likely. Of `query`,
+ * retrieved is the number of ranks that would be looked at, at most `passages`; grades is NULL. */
+typedef double gb_chance_fn(const gb_judged *query, double parameter, uint64_t passages);
 
 typedef enum gb_parameter_kind {
     GB_PARAMETER_NONE,
@@ -134,6 +137,7 @@ typedef enum gb_total {
 typedef struct gb_measure {
     const char *name;       /* trec_eval's name where it has the measure, e.g. "ndcg_cut" */
     gb_measure_fn *value;   /* per-query function, in src/retrieve/measures/ */
+    gb_chance_fn *chance;   /* what a random order has, beside it; NULL: not known here */
     gb_parameter_kind kind; /* what the parameter is */
     const char *parameters; /* default parameters, "5,10,15", or NULL */
     char separator;         /* between name and parameter when printed: '_' or '@' */
@@ -165,7 +169,9 @@ bool gb_metrics_add(gb_metrics *metrics, const char *text, gb_status *status);
 /* "ndcg_cut_10", "MRR@10", "iprec_at_recall_0.10". */
 void gb_metric_name(const gb_metric *metric, char name[GB_METRIC_NAME]);
 #define GB_METRIC_LABEL 64
-/* The name for tables, with the relevance level where it matters: "recall_1000(rel>=2)". */
+/* The name for tables and files, with the relevance level where it is not 1 and matters, in the
+ * form of ir-measures: "recall(rel=2)_1000", "MRR(rel=2)@10". What `eval` prints has trec_eval's
+ * own names. */
 void gb_metric_label(const gb_metric *metric, int32_t level, char label[GB_METRIC_LABEL]);
 
 /* Order of hits with equal scores. */
@@ -186,6 +192,7 @@ typedef struct gb_eval_params {
                             else over the queries that are both judged and in the run */
     bool drop_identical; /* a passage whose id equals the query's is removed before ranking */
     bool judged_only;    /* unjudged passages are removed before ranking (trec_eval -J) */
+    uint32_t passages;   /* of the collection, all of them, for `chances`; 0: not asked for */
 } gb_eval_params;
 /* The three forms of the field, never mixed: each gives other numbers. */
 #define GB_EVAL_TREC    ((gb_eval_params){.level = 1})
@@ -200,6 +207,8 @@ typedef struct gb_evaluation {
     size_t query_count;       /* number of evaluated queries */
     double *values;           /* [metric_count, query_count] */
     double *totals;           /* [metric_count] mean, sum or geometric mean over the queries */
+    double *chances;          /* [metric_count] mean that a random order of the collection has in
+                                 expectation; NAN where not asked for or not known */
     gb_eval_params params;    /* as evaluated */
     uint32_t judged_queries;  /* queries with judgements */
     uint32_t missing_queries; /* of them those not in the run */
@@ -217,7 +226,8 @@ void gb_evaluation_free(gb_evaluation *evaluation);
 /* Per-query values of a metric, [query_count], or NULL when it was not measured. */
 const double *gb_evaluation_values(const gb_evaluation *evaluation, const char *name);
 double gb_evaluation_total(const gb_evaluation *evaluation, const char *name); /* NAN when absent */
-/* Write all per-query values as TSV: header "query", metric names; one line a query; 17 digits. */
+double gb_evaluation_chance(const gb_evaluation *evaluation, const char *name); /* the same */
+/* Write all per-query values as TSV: header "query", metric labels; one line a query; 17 digits. */
 bool gb_evaluation_write(const gb_evaluation *evaluation, const gb_names *queries, const char *path,
                          gb_status *status);
 

@@ -3,6 +3,7 @@
 
 #include <gabbro/formats.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,11 @@ static const char usage[] =
     "Rank passages for the queries of every split but train, and measure; a split that holds all\n"
     "training queries is left out. Top@k, of a collection with answers.tsv, is the share of "
     "queries\n"
-    "with an answer in the text of one of the first k passages. Prints the step's folder:\n"
-    "metrics.json, per-query/, runs/.\n";
+    "with an answer in the text of one of the first k passages. A passage is relevant from grade "
+    "1\n"
+    "on; where judgements have higher grades, R(rel=2)@1000 and its like count from grade 2 on.\n"
+    "Beside each value stands what a random order of all passages has in expectation. Prints the\n"
+    "step's folder: metrics.json, per-query/, runs/.\n";
 
 typedef struct settings {
     const char *model, *collection, *tokens; /* steps */
@@ -45,44 +49,97 @@ static const column columns[] = {
 #define COLUMNS (sizeof columns / sizeof *columns)
 enum { ANSWER_DEPTH = 100 }; /* of the deepest Top@k */
 
-/* Measure one form of a split into metrics and a per-query file. */
+/* Of a split: what is measured in one form at one relevance level. */
+typedef struct sheet {
+    const char *split;     /* its name */
+    const gb_qrels *qrels; /* its judgements */
+    form how;              /* lists are judged */
+    int32_t level;         /* smallest relevant grade; above 1 it is part of names */
+} sheet;
+
+/* Does the level change what the column says? nDCG takes all grades. */
+static bool listed(const sheet *of, const column *shown)
+{
+    return shown->form == of->how && (of->level == 1 || strcmp(shown->name, "nDCG@10"));
+}
+
+/* "dl19:R@1000", "dl19:R(rel=2)@1000" -> value, what a random order has in expectation, and where
+ * the values of queries are. */
+static bool add_measure(const sheet *of, const column *shown, const gb_evaluation *evaluation,
+                        const char *file, json_t *metrics, gb_status *status)
+{
+    char key[128], level[24] = "", label[GB_METRIC_LABEL];
+    int stem = (int)strcspn(shown->name, "@");
+    gb_metrics metric = {0};
+    if (!gb_metrics_add(&metric, shown->metric, status))
+        return false;
+    if (of->level != 1)
+        snprintf(level, sizeof level, "(rel=%d)", (int)of->level);
+    snprintf(key, sizeof key, "%s:%.*s%s%s", of->split, stem, shown->name, level,
+             shown->name + stem);
+    gb_metric_label(&metric.items[0], of->level, label);
+    json_t *measure =
+        json_pack("{s:f, s:s, s:s}", "value", gb_evaluation_total(evaluation, shown->metric),
+                  "per_query", file, "name", label);
+    double chance = gb_evaluation_chance(evaluation, shown->metric);
+    if (measure && !isnan(chance))
+        json_object_set_new(measure, "chance", json_real(chance));
+    json_object_set_new(metrics, key, measure);
+    free(metric.items);
+    return true;
+}
+
+/* Measure a sheet into metrics and a per-query file. */
 static bool measure(const step_run *step, const settings *o, const gb_collection *collection,
-                    const char *split, const gb_run *run, const gb_qrels *qrels, form how,
-                    json_t *metrics, gb_status *status)
+                    const sheet *of, const gb_run *run, json_t *metrics, gb_status *status)
 {
     gb_names *queries = gb_names_from_table(collection->query_ids, status);
     gb_names *passages = gb_names_from_table(collection->passage_ids, status);
     gb_metrics wanted = {0};
     gb_evaluation evaluation = {0};
-    gb_eval_params params = how == FORM_TREC ? GB_EVAL_TREC : GB_EVAL_MSMARCO;
+    gb_eval_params params = of->how == FORM_TREC ? GB_EVAL_TREC : GB_EVAL_MSMARCO;
+    params.level = of->level;
     params.complete = true;
     params.drop_identical = o->drop_identical;
     params.depth = o->depth;
+    if (of->how != FORM_ANSWERS) /* which passages hold an answer is known of ranked ones alone */
+        params.passages = collection->passages;
     bool ok = queries && passages;
     for (size_t c = 0; ok && c < COLUMNS; c++)
-        if (columns[c].form == how)
+        if (listed(of, &columns[c]))
             ok = gb_metrics_add(&wanted, columns[c].metric, status);
     char file[128];
-    snprintf(file, sizeof file, "per-query/%s.%s.tsv", split, form_names[how]);
+    snprintf(file, sizeof file, "per-query/%s.%s%s.tsv", of->split, form_names[of->how],
+             of->level == 1 ? "" : ".rel2");
     char *path = ok ? step_file(step, file, status) : NULL;
     ok = path &&
-         gb_evaluate(run, qrels, queries, passages, &params, &wanted, &evaluation, status) &&
+         gb_evaluate(run, of->qrels, queries, passages, &params, &wanted, &evaluation, status) &&
          gb_evaluation_write(&evaluation, queries, path, status);
-    for (size_t c = 0; ok && c < COLUMNS; c++) {
-        if (columns[c].form != how)
-            continue;
-        char key[128];
-        snprintf(key, sizeof key, "%s:%s", split, columns[c].name);
-        json_object_set_new(metrics, key,
-                            json_pack("{s:f, s:s, s:s}", "value",
-                                      gb_evaluation_total(&evaluation, columns[c].metric),
-                                      "per_query", file, "name", columns[c].metric));
-    }
+    for (size_t c = 0; ok && c < COLUMNS; c++)
+        if (listed(of, &columns[c]))
+            ok = add_measure(of, &columns[c], &evaluation, file, metrics, status);
     free(path);
     gb_evaluation_free(&evaluation);
     free(wanted.items);
     gb_names_destroy(passages);
     gb_names_destroy(queries);
+    return ok;
+}
+
+/* Measure by judgements: grade 1 is relevant, and where grades go on (TREC's topics), also from
+ * grade 2 on, which papers about those mean by recall. */
+static bool measure_judged(const step_run *step, const settings *o, const gb_collection *collection,
+                           const char *split, const gb_qrels *qrels, const gb_run *run,
+                           json_t *metrics, gb_status *status)
+{
+    int32_t highest = 0;
+    for (size_t i = 0; i < qrels->count; i++)
+        highest = qrels->rows[i].grade > highest ? qrels->rows[i].grade : highest;
+    bool ok = true;
+    for (int32_t level = 1; ok && level <= (highest > 1 ? 2 : 1); level++)
+        for (form how = FORM_MSMARCO; ok && how <= FORM_TREC; how++)
+            ok = measure(step, o, collection, &(sheet){split, qrels, how, level}, run, metrics,
+                         status);
     return ok;
 }
 
@@ -103,7 +160,8 @@ static bool measure_answers(const step_run *step, const settings *o,
     bool ok =
         answers && gb_answers_qrels(answers, run, collection->texts, ANSWER_DEPTH, &held, status);
     if (ok && held.count)
-        ok = measure(step, o, collection, split, run, &held, FORM_ANSWERS, metrics, status);
+        ok = measure(step, o, collection, &(sheet){split, &held, FORM_ANSWERS, 1}, run, metrics,
+                     status);
     free(held.rows);
     gb_answers_destroy(answers);
     gb_names_destroy(queries);
@@ -162,8 +220,7 @@ static bool evaluate_split(step_run *step, const settings *o, const gb_collectio
     if (ok && step_leads(step)) {
         ok = ranking_write(step, collection, &run, o->keep, file, status) &&
              (!qrels.count || /* questions with answers alone */
-              (measure(step, o, collection, split, &run, &qrels, FORM_MSMARCO, metrics, status) &&
-               measure(step, o, collection, split, &run, &qrels, FORM_TREC, metrics, status))) &&
+              measure_judged(step, o, collection, split, &qrels, &run, metrics, status)) &&
              measure_answers(step, o, collection, split, &run, metrics, status);
         if (ok && !strcmp(split, "dev"))
             diagnose(collection, &run, &qrels, facts);
@@ -237,7 +294,7 @@ int gb_cli_evaluate(int argc, char **argv)
         ok =
             gb_fail(&status, GB_USAGE, NULL, "see --help", "give --bm25, or --model with --tokens");
     bool begun =
-        ok && !(run.cost && o.model) && step_begin(&run, 3, o.model != NULL, NULL, &status);
+        ok && !(run.cost && o.model) && step_begin(&run, 4, o.model != NULL, NULL, &status);
     if (begun && step_there(&run))
         step_end(&run, NULL, &status);
     else if (ok && run.cost && o.model)

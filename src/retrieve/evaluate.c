@@ -111,6 +111,21 @@ static uint32_t rank_list(evaluator *e, const gb_run_list *list, const gb_qrel *
     return kept;
 }
 
+/* Add what a random order of the collection has for one query, its judgements as they are. */
+static void add_chances(evaluator *e, gb_judged query)
+{
+    const gb_eval_params *params = e->params;
+    query.grades = NULL;
+    query.retrieved =
+        params->depth && params->depth < params->passages ? params->depth : params->passages;
+    for (size_t m = 0; params->passages && m < e->out->metric_count; m++) {
+        const gb_metric *metric = &e->out->metrics[m];
+        if (metric->measure->chance)
+            e->out->chances[m] +=
+                metric->measure->chance(&query, metric->parameter, params->passages);
+    }
+}
+
 /* All metrics of one query into column `column` of the values. */
 static void measure_query(evaluator *e, const gb_run_list *list, const gb_qrel *rows, size_t count,
                           size_t column, size_t columns)
@@ -128,6 +143,7 @@ static void measure_query(evaluator *e, const gb_run_list *list, const gb_qrel *
         const gb_metric *metric = &e->out->metrics[m];
         e->out->values[m * columns + column] = metric->measure->value(&query, metric->parameter);
     }
+    add_chances(e, query);
 }
 
 static double total(const gb_evaluation *evaluation, size_t metric)
@@ -194,7 +210,8 @@ static bool evaluate_sorted(evaluator *e, const gb_qrels *qrels, const gb_run_li
     out->metrics = gb_alloc(metrics->count, sizeof *out->metrics, status);
     out->queries = gb_alloc(out->query_count, sizeof *out->queries, status);
     out->totals = gb_alloc(metrics->count, sizeof *out->totals, status);
-    if (!out->metrics || !out->queries || !out->totals)
+    out->chances = gb_alloc(metrics->count, sizeof *out->chances, status);
+    if (!out->metrics || !out->queries || !out->totals || !out->chances)
         return false;
     if (metrics->count)
         memcpy(out->metrics, metrics->items, metrics->count * sizeof *out->metrics);
@@ -202,8 +219,11 @@ static bool evaluate_sorted(evaluator *e, const gb_qrels *qrels, const gb_run_li
     if (!out->values)
         return false;
     walk(e, qrels, lists); /* measures */
-    for (size_t m = 0; m < out->metric_count; m++)
+    for (size_t m = 0; m < out->metric_count; m++) {
         out->totals[m] = total(out, m);
+        bool known = out->params.passages && out->metrics[m].measure->chance;
+        out->chances[m] = known ? out->chances[m] / (double)out->query_count : NAN;
+    }
     return true;
 }
 
@@ -252,6 +272,7 @@ void gb_evaluation_free(gb_evaluation *evaluation)
     free(evaluation->queries);
     free(evaluation->values);
     free(evaluation->totals);
+    free(evaluation->chances);
     *evaluation = (gb_evaluation){0};
 }
 
@@ -278,6 +299,12 @@ double gb_evaluation_total(const gb_evaluation *evaluation, const char *name)
     return m == SIZE_MAX ? NAN : evaluation->totals[m];
 }
 
+double gb_evaluation_chance(const gb_evaluation *evaluation, const char *name)
+{
+    size_t m = find_metric(evaluation, name);
+    return m == SIZE_MAX ? NAN : evaluation->chances[m];
+}
+
 bool gb_evaluation_write(const gb_evaluation *evaluation, const gb_names *queries, const char *path,
                          gb_status *status)
 {
@@ -287,9 +314,9 @@ bool gb_evaluation_write(const gb_evaluation *evaluation, const gb_names *querie
     FILE *out = gb_out_stream(file);
     fputs("query", out);
     for (size_t m = 0; m < evaluation->metric_count; m++) {
-        char name[GB_METRIC_NAME];
-        gb_metric_name(&evaluation->metrics[m], name);
-        fprintf(out, "\t%s", name);
+        char label[GB_METRIC_LABEL];
+        gb_metric_label(&evaluation->metrics[m], evaluation->params.level, label);
+        fprintf(out, "\t%s", label);
     }
     fputc('\n', out);
     for (size_t q = 0; q < evaluation->query_count; q++) {

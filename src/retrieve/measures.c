@@ -27,22 +27,26 @@ static const gb_measure measures[] = {
     {"bpref", gb_measure_bpref, .official = true, .help = "binary preference"},
     {"recip_rank", gb_measure_recip_rank, .official = true,
      .help = "reciprocal rank of the first relevant passage, whole list"},
-    {"iprec_at_recall", gb_measure_iprec_at_recall, GB_PARAMETER_RECALL,
+    {"iprec_at_recall", gb_measure_iprec_at_recall, NULL, GB_PARAMETER_RECALL,
      "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1", '_', .official = true,
      .help = "interpolated precision at a level of recall"},
-    {"P", gb_measure_p, GB_PARAMETER_CUT, CUTS, '_', .official = true, .help = "precision at k"},
-    {"recall", gb_measure_recall, GB_PARAMETER_CUT, CUTS, '_',
+    {"P", gb_measure_p, NULL, GB_PARAMETER_CUT, CUTS, '_', .official = true,
+     .help = "precision at k"},
+    {"recall", gb_measure_recall, gb_chance_recall, GB_PARAMETER_CUT, CUTS, '_',
      .help = "share of the relevant passages in the top k (not Hit@k)"},
-    {"ndcg", gb_measure_ndcg, .all_grades = true, .help = "nDCG of the whole list, gain = grade"},
-    {"ndcg_cut", gb_measure_ndcg_cut, GB_PARAMETER_CUT, CUTS, '_', .all_grades = true,
-     .help = "nDCG at k"},
-    {"map_cut", gb_measure_map_cut, GB_PARAMETER_CUT, CUTS, '_', .help = "average precision at k"},
-    {"success", gb_measure_hit, GB_PARAMETER_CUT, "1,5,10", '_',
+    {"ndcg", gb_measure_ndcg, gb_chance_ndcg, .all_grades = true,
+     .help = "nDCG of the whole list, gain = grade"},
+    {"ndcg_cut", gb_measure_ndcg_cut, gb_chance_ndcg_cut, GB_PARAMETER_CUT, CUTS, '_',
+     .all_grades = true, .help = "nDCG at k"},
+    {"map_cut", gb_measure_map_cut, NULL, GB_PARAMETER_CUT, CUTS, '_',
+     .help = "average precision at k"},
+    {"success", gb_measure_hit, gb_chance_hit, GB_PARAMETER_CUT, "1,5,10", '_',
      .help = "share of queries with a relevant passage in the top k"},
-    {"MRR", gb_measure_mrr, GB_PARAMETER_CUT, "10", '@', .help = "MS MARCO's reciprocal rank at k"},
-    {"Hit", gb_measure_hit, GB_PARAMETER_CUT, "1,50,1000", '@',
+    {"MRR", gb_measure_mrr, gb_chance_mrr, GB_PARAMETER_CUT, "10", '@',
+     .help = "MS MARCO's reciprocal rank at k"},
+    {"Hit", gb_measure_hit, gb_chance_hit, GB_PARAMETER_CUT, "1,50,1000", '@',
      .help = "as success; the R@k of MS MARCO papers"},
-    {"Judged", gb_measure_judged, GB_PARAMETER_CUT, "10", '@', .all_grades = true,
+    {"Judged", gb_measure_judged, NULL, GB_PARAMETER_CUT, "10", '@', .all_grades = true,
      .help = "share of the top k with a judgement"},
 };
 
@@ -152,9 +156,10 @@ void gb_metric_name(const gb_metric *metric, char name[GB_METRIC_NAME])
 void gb_metric_label(const gb_metric *metric, int32_t level, char label[GB_METRIC_LABEL])
 {
     char name[GB_METRIC_NAME];
+    int length = (int)strlen(metric->measure->name);
     gb_metric_name(metric, name);
     if (level == 1 || metric->measure->all_grades)
         snprintf(label, GB_METRIC_LABEL, "%s", name);
     else
-        snprintf(label, GB_METRIC_LABEL, "%s(rel>=%d)", name, (int)level);
+        snprintf(label, GB_METRIC_LABEL, "%.*s(rel=%d)%s", length, name, (int)level, name + length);
 }

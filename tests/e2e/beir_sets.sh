@@ -69,10 +69,11 @@ expect "beir-arguana: a query is not its own answer" [ "$(value beir-arguana)" =
 expect "a set counts like every other" [ "$(value beir-average)" = 54.2411 ]
 
 mkdir "$work/a" "$work/b"
-echo '{"dev:x": 1, "test:x": {"value": 2}}' >"$work/a/metrics.json"
-echo '{"test:x": 4}' >"$work/b/metrics.json"
+echo '{"dev:x": 1, "test:x": {"value": 2}, "test:y": {"value": 2, "chance": 1}}' >"$work/a/metrics.json"
+echo '{"test:x": {"value": 4, "chance": 1}, "test:y": {"value": 4, "chance": 0}}' >"$work/b/metrics.json"
 mean=$("$GABBRO" mean --of "$work/a" --of "$work/b" --store "$work/store" --quiet)
-expect "the mean of what both measured, nothing else" [ "$(tr -d ' \n' <"$mean/metrics.json")" = '{"test:x":3.0}' ]
+expect "the mean of what both measured, nothing else" [ "$(tr -d ' \n' <"$mean/metrics.json")" = \
+    '{"test:x":{"value":3.0},"test:y":{"chance":0.5,"value":3.0}}' ]
 echo '{"train:x": 4}' >"$work/b/metrics.json"
 "$GABBRO" mean --of "$work/a" --of "$work/b" --store "$work/store" --quiet 2>"$work/stderr" >"$work/stdout"
 status=$?

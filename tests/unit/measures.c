@@ -69,6 +69,95 @@ Test(measures, by_hand)
     }
 }
 
+/* ---- what a random order has in expectation
+ * --------------------------------------------------------------------------- */
+
+static double chance_of(gb_judged query, const char *name, uint64_t passages)
+{
+    gb_metrics metrics = {0};
+    cr_assert(gb_metrics_add(&metrics, name, NULL));
+    query.grades = NULL;
+    query.retrieved = (uint32_t)passages;
+    double value = metrics.items[0].measure->chance(&query, metrics.items[0].parameter, passages);
+    free(metrics.items);
+    return value;
+}
+
+Test(measures, chance_by_hand)
+{
+    const gb_judged one = {.ideal = ideal, .judged = 1, .relevant = 1, .level = 1};
+    const gb_judged two = {.ideal = ideal, .judged = 2, .relevant = 2, .level = 1}; /* 3, 2 */
+    const gb_judged none = {.ideal = ideal + 4, .judged = 2, .level = 1};
+    const double n = 8841823; /* MS MARCO's passages */
+    const struct {
+        const gb_judged *query; /* judgements */
+        const char *name;       /* metric */
+        uint64_t passages;      /* N */
+        double value;           /* expected */
+    } cases[] = {
+        {&one, "MRR@10", 4, (1 + 1. / 2 + 1. / 3 + 1. / 4) / 4}, /* each rank as likely */
+        {&one, "MRR@2", 4, (1 + 1. / 2) / 4},
+        {&one, "Hit@3", 4, 3. / 4},
+        {&one, "Hit@1000", 4, 1},
+        {&one, "recall.3", 4, 3. / 4},
+        {&one, "recall.1000", 4, 1},
+        {&two, "Hit@1", 4, 1. / 2},
+        {&two, "success.1", 4, 1. / 2},
+        {&two, "Hit@2", 4, 5. / 6}, /* one of six pairs has neither */
+        {&two, "Hit@3", 4, 1},
+        {&two, "MRR@10", 4, 1. / 2 + 1. / 3 / 2 + 1. / 6 / 3},
+        {&two, "recall.2", 4, 1. / 2},
+        {&two, "MRR@10", 2, 1},                                    /* all passages are relevant */
+        {&two, "Hit@10", 8841823, (20 * n - 110) / (n * (n - 1))}, /* nothing cancels */
+        {&one, "ndcg_cut.1", 4, 1. / 4},
+        {&two, "ndcg_cut.1", 5, 5. / 5 / 3},
+        {&two, "ndcg_cut.2", 5, 5. / 5 * (1 + 1 / log2(3)) / (3 + 2 / log2(3))},
+        {&two, "ndcg", 2, 5. / 2 * (1 + 1 / log2(3)) / (3 + 2 / log2(3))},
+        {&none, "MRR@10", 4, 0},
+        {&none, "Hit@10", 4, 0},
+        {&none, "recall.10", 4, 0},
+        {&none, "ndcg_cut.10", 4, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double value = chance_of(*cases[i].query, cases[i].name, cases[i].passages);
+        cr_expect(fabs(value - cases[i].value) <= 1e-12 * cases[i].value, "%s of %llu: %.17g",
+                  cases[i].name, (unsigned long long)cases[i].passages, value);
+    }
+}
+
+/* Against shuffles: 40,000 of them put the mean within 5 of its standard errors. */
+Test(measures, chance_is_the_mean_of_random_orders)
+{
+    static const char *const names[] = {"MRR@10", "Hit@3", "recall.5", "ndcg_cut.10", "ndcg"};
+    enum { PASSAGES = 30, ROUNDS = 40000, NAMES = sizeof names / sizeof *names };
+    for (int32_t level = 1; level <= 2; level++) {
+        double sums[NAMES] = {0}, squares[NAMES] = {0};
+        gb_judged query = {
+            .ideal = ideal, .judged = 6, .relevant = level == 1 ? 4 : 2, .level = level};
+        for (uint32_t round = 0; round < ROUNDS; round++) {
+            gb_rng rng = gb_rng_make(42, GB_RNG_TEST, round, (uint32_t)level);
+            uint32_t order[PASSAGES];
+            int32_t drawn[PASSAGES];
+            gb_rng_order(&rng, order, PASSAGES);
+            for (uint32_t i = 0; i < PASSAGES; i++)
+                drawn[i] = order[i] < 6 ? ideal[order[i]] : U;
+            query.grades = drawn;
+            query.retrieved = PASSAGES;
+            for (size_t m = 0; m < NAMES; m++) {
+                double value = value_of(&query, names[m]);
+                sums[m] += value;
+                squares[m] += value * value;
+            }
+        }
+        for (size_t m = 0; m < NAMES; m++) {
+            double mean = sums[m] / ROUNDS, chance = chance_of(query, names[m], PASSAGES);
+            double error = sqrt((squares[m] / ROUNDS - mean * mean) / ROUNDS);
+            cr_expect(fabs(mean - chance) < 5 * error, "%s level %d: %.6f, shuffles %.6f +- %.6f",
+                      names[m], (int)level, chance, mean, error);
+        }
+    }
+}
+
 Test(measures, first_relevant_beyond_the_cut)
 {
     gb_judged query = {grades, 6, ideal, 6, 1, 3}; /* only grade 3 is relevant: rank 6 */
@@ -352,10 +441,49 @@ Test(measures, labels)
     gb_metric_label(&metrics.items[0], 1, label);
     cr_expect_str_eq(label, "recall_1000");
     gb_metric_label(&metrics.items[0], 2, label);
-    cr_expect_str_eq(label, "recall_1000(rel>=2)");
+    cr_expect_str_eq(label, "recall(rel=2)_1000");
     gb_metric_label(&metrics.items[1], 2, label);
     cr_expect_str_eq(label, "ndcg_cut_10");
     free(metrics.items);
+}
+
+/* Over the judged queries, those that are not in the run too, and no deeper than the lists. */
+Test(measures, chance_is_averaged_as_values_are)
+{
+    scene s = open_scene(form_qrels, form_run, GB_RUN_TREC);
+    gb_eval_params params = GB_EVAL_MSMARCO;
+    evaluate(&s, params, "MRR@10");
+    cr_expect(isnan(gb_evaluation_chance(&s.evaluation, "MRR@10")), "the collection is not known");
+    params.passages = 4;
+    evaluate(&s, params, "MRR@10");
+    cr_expect_float_eq(gb_evaluation_chance(&s.evaluation, "MRR@10"),
+                       (1 + 1. / 2 + 1. / 3 + 1. / 4) / 4, 1e-15);
+    cr_expect(isnan(gb_evaluation_chance(&s.evaluation, "Hit@1")), "not measured");
+    params.depth = 2;
+    evaluate(&s, params, "MRR@10");
+    cr_expect_float_eq(gb_evaluation_chance(&s.evaluation, "MRR@10"), (1 + 1. / 2) / 4, 1e-15);
+    params.level = 2; /* nothing is relevant */
+    evaluate(&s, params, "MRR@10");
+    cr_expect_eq(gb_evaluation_chance(&s.evaluation, "MRR@10"), 0);
+    evaluate(&s, params, "map");
+    cr_expect(isnan(gb_evaluation_chance(&s.evaluation, "map")), "no formula is known here");
+    close_scene(&s);
+}
+
+/* The file that the report reads names the level, too. */
+Test(measures, values_are_written_with_their_level)
+{
+    scene s = open_scene(form_qrels, form_run, GB_RUN_TREC);
+    gb_eval_params params = GB_EVAL_TREC;
+    params.level = 2;
+    evaluate(&s, params, "MRR@10");
+    gb_status status = {0};
+    cr_assert(gb_evaluation_write(&s.evaluation, s.queries, help_path("values"), &status), "%s",
+              status.what);
+    char *text = gb_read_file(help_path("values"), NULL, NULL);
+    cr_expect_eq(strncmp(text, "query\tMRR(rel=2)@10\n", 20), 0, "%s", text);
+    free(text);
+    close_scene(&s);
 }
 
 Test(measures, values_are_written)

@@ -6,3 +6,14 @@ double gb_measure_hit(const gb_judged *query, double cut)
 {
     return gb_first_relevant(query, gb_ranks(query, cut)) != 0;
 }
+
+/* 1 - C(N - R, k) / C(N, k) (hypergeometric), summed over the rank of the first relevant passage so
+ * that nothing cancels where it is small. */
+double gb_chance_hit(const gb_judged *query, double cut, uint64_t passages)
+{
+    double sum = 0, none = 1;
+    uint32_t ranks = gb_ranks(query, cut);
+    for (uint32_t rank = 1; rank <= ranks; rank++)
+        sum += gb_chance_first(query, passages, rank, &none);
+    return sum;
+}

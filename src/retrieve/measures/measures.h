@@ -19,6 +19,9 @@ gb_measure_fn gb_measure_hit;
 gb_measure_fn gb_measure_mrr;
 gb_measure_fn gb_measure_judged;
 
+/* What a random order has in expectation. */
+gb_chance_fn gb_chance_recall, gb_chance_ndcg, gb_chance_ndcg_cut, gb_chance_hit, gb_chance_mrr;
+
 /* Number of ranks to look at: min(cut, retrieved). */
 static inline uint32_t gb_ranks(const gb_judged *query, double cut)
 {
@@ -41,6 +44,18 @@ static inline uint32_t gb_first_relevant(const gb_judged *query, uint32_t ranks)
         if (query->grades[i] >= query->level)
             return i + 1;
     return 0;
+}
+
+/* Probability that, drawing `passages` passages without replacement, the relevant ones come first
+ * at `rank` (from 1): R / (N - rank + 1) of *none, the probability that no earlier rank has one. To
+ * be asked rank by rank, with *none 1 at first. */
+static inline double gb_chance_first(const gb_judged *query, uint64_t passages, uint32_t rank,
+                                     double *none)
+{
+    double share = query->relevant / ((double)passages - rank + 1);
+    double here = share < 1 ? *none * share : *none;
+    *none -= here;
+    return here;
 }
 
 #endif

@@ -7,3 +7,14 @@ double gb_measure_mrr(const gb_judged *query, double cut)
     uint32_t rank = gb_first_relevant(query, gb_ranks(query, cut));
     return rank ? 1.0 / rank : 0;
 }
+
+/* Sum over the first k ranks of 1 / rank times the probability that the first relevant passage
+ * stands there (negative hypergeometric). */
+double gb_chance_mrr(const gb_judged *query, double cut, uint64_t passages)
+{
+    double sum = 0, none = 1;
+    uint32_t ranks = gb_ranks(query, cut);
+    for (uint32_t rank = 1; rank <= ranks; rank++)
+        sum += gb_chance_first(query, passages, rank, &none) / rank;
+    return sum;
+}

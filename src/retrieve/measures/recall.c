@@ -8,3 +8,9 @@ double gb_measure_recall(const gb_judged *query, double cut)
         return 0;
     return (double)gb_relevant_in(query, gb_ranks(query, cut)) / query->relevant;
 }
+
+/* k / N: each relevant passage is among the first k of N as likely as any other. */
+double gb_chance_recall(const gb_judged *query, double cut, uint64_t passages)
+{
+    return query->relevant ? gb_ranks(query, cut) / (double)passages : 0;
+}
