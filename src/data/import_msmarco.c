@@ -130,32 +130,111 @@ static const name_form *recognise(const char *name, bool dev_is_small, char spli
     return NULL;
 }
 
-/* Read the queries, or else the judgements, of all splits. */
+/* A file of judgements, and how far it fits the collection. */
+typedef struct judged_file {
+    const char *name; /* in the folder */
+    char split[80];   /* that it judges */
+    uint64_t lines;   /* judgements */
+    uint64_t known;   /* of them those of passages that the collection has */
+} judged_file;
+
+static bool count_known(const gb_import *import, const char *path, judged_file *file,
+                        gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    gb_qrel_line line;
+    int got = lines ? 1 : -1;
+    while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1) {
+        file->lines++;
+        file->known +=
+            gb_map_get(import->passage_map, line.passage, strlen(line.passage)) != GB_MAP_NONE;
+    }
+    gb_lines_close(lines);
+    return got == 0;
+}
+
+/* TREC judges passages and documents for the same topics, and both files lie where they were
+ * fetched: of several for a split, that is read of which the collection has the most. */
+static bool read_judgements(gb_import *import, const char *folder, judged_file *files, size_t count,
+                            gb_status *status)
+{
+    size_t best = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && count > 1 && i < count; i++) {
+        char *path = gb_path_join(status, folder, files[i].name);
+        ok = path && count_known(import, path, &files[i], status);
+        free(path);
+        if (files[i].known > files[best].known)
+            best = i;
+    }
+    for (size_t i = 0; ok && i < count; i++)
+        if (i != best)
+            gb_import_note(import,
+                           "%s is left out: the collection has the passages of %llu of its %llu "
+                           "judgements, and of %llu of the %llu of %s, which is read",
+                           files[i].name, (unsigned long long)files[i].known,
+                           (unsigned long long)files[i].lines,
+                           (unsigned long long)files[best].known,
+                           (unsigned long long)files[best].lines, files[best].name);
+    char *path = ok ? gb_path_join(status, folder, files[best].name) : NULL;
+    ok = path && gb_import_qrels(import, path, files[best].split, status);
+    free(path);
+    return ok;
+}
+
+/* Bring the other files of the split of `first` behind it, their order kept; where they end. */
+static size_t of_same_split(judged_file *files, size_t count, size_t first)
+{
+    size_t same = first + 1;
+    for (size_t i = first + 1; i < count; i++)
+        if (!strcmp(files[i].split, files[first].split)) {
+            judged_file file = files[i];
+            memmove(files + same + 1, files + same, (i - same) * sizeof *files);
+            files[same++] = file;
+        }
+    return same;
+}
+
+static bool read_all_judgements(gb_import *import, const char *folder, judged_file *files,
+                                size_t count, gb_status *status)
+{
+    bool ok = true;
+    for (size_t first = 0, end; ok && first < count; first = end) {
+        end = of_same_split(files, count, first);
+        ok = read_judgements(import, folder, files + first, end - first, status);
+    }
+    return ok;
+}
+
+/* Read the queries of all splits, then their judgements. */
 static bool read_splits(gb_import *import, const char *folder, const gb_import_names *list,
-                        bool judgements, gb_status *status)
+                        gb_status *status)
 {
     bool small = false, ok = true;
+    judged_file *judged = gb_alloc(list->count, sizeof *judged, status);
+    size_t count = 0;
     for (size_t i = 0; i < list->count; i++)
         small = small || strncmp(list->names[i], "queries.dev.small.tsv", 21) == 0;
-    for (size_t i = 0; i < list->count && ok; i++) {
-        char split[80];
-        const name_form *form = recognise(list->names[i], small, split);
-        if (!form || form->judgements != judgements)
+    for (size_t i = 0; judged && ok && i < list->count; i++) {
+        judged_file file = {.name = list->names[i]};
+        const name_form *form = recognise(file.name, small, file.split);
+        if (form && form->judgements)
+            judged[count++] = file;
+        if (!form || form->judgements)
             continue;
-        char *path = gb_path_join(status, folder, list->names[i]);
-        ok = path && (judgements ? gb_import_qrels(import, path, split, status)
-                                 : read_queries(import, path, status));
+        char *path = gb_path_join(status, folder, file.name);
+        ok = path && read_queries(import, path, status);
         free(path);
     }
+    ok = judged && ok && read_all_judgements(import, folder, judged, count, status);
+    free(judged);
     return ok;
 }
 
 bool gb_import_msmarco_splits(gb_import *import, const char *folder, gb_status *status)
 {
     gb_import_names list = {0};
-    bool ok = gb_import_list(folder, &list, status) &&
-              read_splits(import, folder, &list, false, status) &&
-              read_splits(import, folder, &list, true, status);
+    bool ok = gb_import_list(folder, &list, status) && read_splits(import, folder, &list, status);
     gb_import_names_free(&list);
     return ok;
 }

@@ -192,6 +192,58 @@ Test(collection, msmarco_documents)
     scratch_leave(&s);
 }
 
+/* TREC's judgements of a year as they are fetched: of passages and of documents, for one split. */
+static void write_both_judgements(const char *folder)
+{
+    char name[80];
+    for (int year = 2019; year <= 2020; year++) {
+        snprintf(name, sizeof name, "%s/msmarco-test%d-queries.tsv", folder, year);
+        scratch_write(name, year == 2019 ? "30\tboth\n" : "31\tmore\n");
+        snprintf(name, sizeof name, "%s/%dqrels-pass.txt", folder, year);
+        scratch_write(name, year == 2019 ? "30 Q0 0 3\n30 Q0 1 1\n" : "31 Q0 1 2\n");
+        snprintf(name, sizeof name, "%s/%dqrels-docs.txt", folder, year);
+        scratch_write(name, year == 2019 ? "30 Q0 D1 3\n" : "31 Q0 D1 2\n31 Q0 D2 0\n");
+    }
+}
+
+static void expect_judged(const gb_collection *c, size_t dl19, size_t dl20, const char *left_out)
+{
+    gb_qrels qrels = {0};
+    cr_assert(gb_collection_qrels(c, "dl19", &qrels, NULL));
+    cr_expect_eq(qrels.count, dl19);
+    free(qrels.rows);
+    cr_assert(gb_collection_qrels(c, "dl20", &qrels, NULL));
+    cr_expect_eq(qrels.count, dl20);
+    free(qrels.rows);
+    char *json = gb_read_file("out/collection.json", NULL, NULL);
+    cr_expect_not_null(strstr(json, left_out), "%s", json);
+    free(json);
+}
+
+Test(collection, judgements_of_passages_beside_those_of_documents)
+{
+    scratch s = scratch_enter();
+    scratch_write("m/collection.tsv", "0\tThe first passage.\n1\tThe second one.\n");
+    write_both_judgements("m");
+    gb_collection *c = import("m", "out");
+    expect_judged(c, 2, 1,
+                  "2019qrels-docs.txt is left out: the collection has the passages of 0 of its 1 "
+                  "judgements, and of 2 of the 2 of 2019qrels-pass.txt, which is read");
+    gb_collection_close(c);
+    scratch_write("d/msmarco-docs.tsv", "D1\thttp://a\tOne\tThe first.\nD2\thttp://b\t\tNext.\n");
+    write_both_judgements("d");
+    c = import("d", "out");
+    expect_judged(c, 1, 2, "2020qrels-pass.txt is left out: ");
+    gb_collection_close(c);
+    scratch_write("r/para.txt", "0\tThe Elbe.\n1\tDark.\n");
+    scratch_write("r/para.title.txt", "1\tBasalt\n");
+    write_both_judgements("r");
+    c = import("r", "out");
+    expect_judged(c, 2, 1, "2020qrels-docs.txt is left out: ");
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
 Test(collection, jsonl_documents)
 {
     scratch s = scratch_enter();
