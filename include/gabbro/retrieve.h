@@ -58,9 +58,10 @@ bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count,
 const gb_run_list *gb_run_find(const gb_run *run, uint32_t query);
 
 typedef enum gb_run_format {
-    GB_RUN_AUTO,    /* told from the first line: 5 or more fields TREC; 3 fields with a positive
-                       integer at the end MS MARCO, else scores */
-    GB_RUN_TREC,    /* qid Q0 docno rank score tag; the rank is ignored */
+    GB_RUN_AUTO, /* told from the file: lines of 5 or more fields TREC; 3 fields MS MARCO where the
+                    third counts from 1 for every query, without gaps and repetitions, else
+                    scores, and a line of the log says which */
+    GB_RUN_TREC, /* qid Q0 docno rank score tag; the rank is ignored */
     GB_RUN_RANKED,  /* the same line, but the rank column alone decides the order */
     GB_RUN_MSMARCO, /* qid pid rank; ranks without a passage stay empty (GB_NO_PASSAGE) */
     GB_RUN_SCORES,  /* qid pid score (Tevatron's ranking file) */

@@ -30,7 +30,8 @@ static const char usage[] =
     "  --ties ORDER   equal scores: trec (docno descending, default), asc (docno ascending),\n"
     "                 input (as in the file), rank (the rank column decides everything),\n"
     "                 best, worst (bounds over all orders)\n"
-    "  --format F     of RUN: auto (default), trec, msmarco, scores\n"
+    "  --format F     of RUN: auto (default), trec, msmarco, scores; auto takes a third column of\n"
+    "                 three for ranks where it counts from 1 for every query, else for scores\n"
     "  --float        scores in single precision, as trec_eval up to 9.0.8 kept them\n"
     "  --drop-identical  drop a passage whose id is the query's, as BEIR does\n"
     "  --msmarco      print the block of the MS MARCO script (RUN is then in its format)\n"
@@ -425,6 +426,9 @@ static bool run_eval(const options *o, inputs *in, gb_status *status)
     if (ok && evaluation.tied_queries)
         gb_log(GB_LOG_INFO, "%u of %zu queries have equal scores within the first 10 ranks",
                evaluation.tied_queries, evaluation.query_count);
+    if (ok && evaluation.ignored_queries)
+        gb_log(GB_LOG_INFO, "%u queries of the run have no judgements and are not measured",
+               evaluation.ignored_queries);
     if (ok && evaluation.missing_queries && !o->params.complete)
         gb_log(GB_LOG_WARN, "%u judged queries are not in the run and not in the averages (-c)",
                evaluation.missing_queries);

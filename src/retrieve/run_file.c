@@ -19,7 +19,9 @@ typedef struct entry {
 /* A file being read. */
 typedef struct reader {
     const char *path;     /* file */
-    gb_run_format format; /* settled after the first line */
+    gb_run_format format; /* settled after the first line, but for `columns` */
+    bool columns;         /* three columns of no given format: read as scores until all are known */
+    bool whole;           /* and all third columns so far are whole numbers */
     gb_names *queries;    /* ids of queries */
     gb_names *passages;   /* ids of passages */
     entry *entries;       /* lines in file order */
@@ -35,16 +37,6 @@ static bool fail_at(const reader *r, uint64_t line, gb_status *status, const cha
     snprintf(where, sizeof where, "%.250s:%llu", r->path, (unsigned long long)line);
     return gb_fail(status, GB_DATA, where, hint, "%s \"%.*s\"", what,
                    (int)(length < 80 ? length : 80), name);
-}
-
-static gb_run_format guess_format(const gb_field *fields, size_t count)
-{
-    int64_t rank;
-    if (count >= 5)
-        return GB_RUN_TREC;
-    if (count == 3 && gb_parse_int(fields[2].text, &rank) && rank >= 1)
-        return GB_RUN_MSMARCO;
-    return GB_RUN_SCORES;
 }
 
 static bool parse_value(const reader *r, const gb_lines *lines, const gb_field *fields,
@@ -70,8 +62,10 @@ static bool parse_value(const reader *r, const gb_lines *lines, const gb_field *
 static bool parse_line(reader *r, const gb_lines *lines, const gb_field *fields, size_t count,
                        gb_status *status)
 {
-    if (r->format == GB_RUN_AUTO)
-        r->format = guess_format(fields, count);
+    if (r->format == GB_RUN_AUTO) {
+        r->columns = r->whole = count < 5;
+        r->format = r->columns ? GB_RUN_SCORES : GB_RUN_TREC;
+    }
     bool trec = r->format == GB_RUN_TREC || r->format == GB_RUN_RANKED;
     if (trec ? count < 6 : count != 3)
         return gb_lines_fail(lines, status,
@@ -80,6 +74,8 @@ static bool parse_line(reader *r, const gb_lines *lines, const gb_field *fields,
                              "%zu fields instead of %d", count, trec ? 6 : 3);
     const gb_field *passage = &fields[trec ? 2 : 1];
     entry e = {.line = gb_lines_number(lines)};
+    int64_t whole;
+    r->whole = r->whole && gb_parse_int(fields[2].text, &whole);
     if (!parse_value(r, lines, fields, &e.score, status) ||
         !gb_names_row(r->queries, fields[0].text, fields[0].length, &e.query, status) ||
         !gb_names_row(r->passages, passage->text, passage->length, &e.passage, status))
@@ -178,8 +174,45 @@ static bool add_list(const reader *r, entry *list, size_t count, gb_hit *hits, g
     return gb_run_add(run, list[0].query, hits, n, status);
 }
 
+/* Do the numbers of a list count from 1 to its length? `seen`, [lines], has the list's number where
+ * one was met. */
+static bool counts_from_one(const entry *list, size_t count, size_t *seen, size_t number)
+{
+    for (size_t i = 0; i < count; i++) {
+        double rank = list[i].score;
+        if (rank < 1 || rank > (double)count || seen[(size_t)rank - 1] == number)
+            return false;
+        seen[(size_t)rank - 1] = number;
+    }
+    return true;
+}
+
+/* Are three columns ranks or scores? Ranks where every list of the file counts from 1 without gaps
+ * and repetitions. ends[i]: where list i ends in entries. */
+static bool settle_columns(reader *r, entry *entries, const size_t *ends, size_t lists,
+                           gb_status *status)
+{
+    size_t *seen = gb_alloc(r->count, sizeof *seen, status);
+    bool ranks = seen && r->whole;
+    for (size_t i = 0; ranks && i < lists; i++) {
+        size_t first = i ? ends[i - 1] : 0;
+        ranks = counts_from_one(entries + first, ends[i] - first, seen, i + 1);
+    }
+    for (size_t i = 0; ranks && i < r->count; i++)
+        entries[i].score = -entries[i].score;
+    if (ranks)
+        r->format = GB_RUN_MSMARCO;
+    if (seen)
+        gb_log(GB_LOG_INFO, "%s: the third column is read as %s (--format decides)", r->path,
+               ranks ? "ranks: it counts from 1 for every query"
+                     : "scores: it does not count from 1 for every query");
+    bool ok = seen != NULL;
+    free(seen);
+    return ok;
+}
+
 /* Group the lines by query, queries in the order of their first lines. */
-static bool group(const reader *r, gb_run *run, gb_status *status)
+static bool group(reader *r, gb_run *run, gb_status *status)
 {
     uint32_t rows = gb_names_count(r->queries), lists = 0;
     uint32_t *list_of = gb_alloc(rows, sizeof *list_of, status); /* list number + 1, or 0 */
@@ -200,8 +233,10 @@ static bool group(const reader *r, gb_run *run, gb_status *status)
     }
     for (size_t i = 0; ok && i < r->count; i++)
         sorted[starts[list_of[r->entries[i].query] - 1]++] = r->entries[i];
-    ok = ok && (hits = gb_alloc(largest, sizeof *hits, status));
-    for (uint32_t i = 0; ok && i < lists; i++) { /* starts[i] is now the end of list i */
+    /* starts[i] is now the end of list i */
+    ok = ok && (!r->columns || settle_columns(r, sorted, starts, lists, status)) &&
+         (hits = gb_alloc(largest, sizeof *hits, status));
+    for (uint32_t i = 0; ok && i < lists; i++) {
         size_t first = i ? starts[i - 1] : 0;
         ok = add_list(r, sorted + first, starts[i] - first, hits, run, status);
     }

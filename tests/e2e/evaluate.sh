@@ -54,4 +54,19 @@ expect "values of queries say their level" \
 expect "Hit@1 by chance" same "$(measured 'dl19:Hit@1' chance)" .25
 expect "Hit@1 by chance from grade 2 on" same "$(measured 'dl19:Hit(rel=2)@1' chance)" .1
 expect "recall of all by chance" same "$(measured 'dl19:R(rel=2)@50' chance)" .5
+
+# ---- runs of three columns: Tevatron's scores and MS MARCO's ranks ----------------------------------
+printf 'q1 0 d2 1\n' >qrels
+printf 'q1\td1\t187\nq1\td2\t90\n' >scores
+printf 'q1\td2\t2\nq1\td1\t1\n' >ranks
+first() # ARGUMENTS...: the reciprocal rank
+{
+    "$gabbro" eval -m recip_rank "$@" 2>log | awk '{ print $3 }'
+}
+expect "whole numbers that are no ranks are scores" [ "$(first qrels scores)" = 0.5000 ]
+expect "and it is said" [ "$(grep -c 'scores: the third column is read as scores' log)" = 1 ]
+expect "ranks are ranks" [ "$(first qrels ranks)" = 0.5000 ]
+expect "and it is said" [ "$(grep -c 'ranks: the third column is read as ranks' log)" = 1 ]
+expect "--format decides" [ "$(first --format scores qrels ranks)" = 1.0000 ]
+expect "and nothing is said" [ ! -s log ]
 checks_end

@@ -141,7 +141,7 @@ Test(runs, rank_column_decides)
 Test(runs, ms_marco_lines)
 {
     scene s = open_scene();
-    cr_assert(read_run(&s, GB_RUN_AUTO, "7\t30\t4\n7\t10\t1\n5\t10\t1\n"));
+    cr_assert(read_run(&s, GB_RUN_MSMARCO, "7\t30\t4\n7\t10\t1\n5\t10\t1\n"));
     cr_expect_str_eq(show(&s), "7:10=-1 -=-2 -=-3 30=-4; 5:10=-1");
     close_scene(&s);
 }
@@ -152,6 +152,27 @@ Test(runs, score_lines)
     cr_assert(read_run(&s, GB_RUN_AUTO, "7\t30\t0.25\n7\t10\t3\n"));
     cr_expect_str_eq(show(&s), "7:30=0.25 10=3");
     close_scene(&s);
+}
+
+/* Three columns of whole numbers are ranks only where each query's count from 1. */
+Test(runs, ranks_are_told_from_scores)
+{
+    static const char *const cases[][2] = {
+        {"7\t30\t2\n5\t10\t1\n7\t10\t1\n", "7:10=-1 30=-2; 5:10=-1"},
+        {"q1\td1\t187\nq1\td2\t90\n", "q1:d1=187 d2=90"},
+        {"7\t30\t1\n7\t10\t3\n", "7:30=1 10=3"},                 /* a gap */
+        {"7\t30\t1\n7\t10\t1\n", "7:30=1 10=1"},                 /* a repetition */
+        {"7\t30\t1\n7\t10\t2\n5\t9\t2\n", "7:30=1 10=2; 5:9=2"}, /* in one query alone */
+        {"7\t30\t0\n7\t10\t1\n", "7:30=0 10=1"},
+        {"7\t30\t1\n7\t10\t2.0\n", "7:30=1 10=2"},
+        {"7\t30\t99999\n", "7:30=99999"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scene s = open_scene();
+        cr_assert(read_run(&s, GB_RUN_AUTO, cases[i][0]), "case %zu", i);
+        cr_expect_str_eq(show(&s), cases[i][1], "case %zu", i);
+        close_scene(&s);
+    }
 }
 
 Test(runs, find_a_list)
