@@ -84,6 +84,16 @@ void site_slug(const char *text, char *slug, size_t size)
     slug[length] = '\0';
 }
 
+void site_row_slug(const json_t *row, char *slug, size_t size)
+{
+    const char *column;
+    json_t *cell;
+    bool any = false;
+    json_object_foreach(json_object_get(row, "cells"), column, cell) any =
+        any || json_object_get(cell, "here") || json_object_get(cell, "recorded");
+    site_slug(any ? json_text(row, "row") : "", slug, size);
+}
+
 void site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
                 const char *table_title)
 {
@@ -370,9 +380,12 @@ static bool write_table(const site_table *table, const char *out, gb_status *sta
     bool ok = folder && gb_make_dirs(folder, status) && site_table_page(table, out, status);
     size_t i;
     json_t *row;
-    json_array_foreach(json_object_get(table->root, "rows"), i,
-                       row) if (ok && *json_text(row, "row")) ok =
-        site_row_page(table, row, out, status);
+    char slug[96];
+    json_array_foreach(json_object_get(table->root, "rows"), i, row)
+    {
+        site_row_slug(row, slug, sizeof slug);
+        ok = ok && (!*slug || site_row_page(table, row, out, status));
+    }
     free(folder);
     return ok;
 }

@@ -95,7 +95,7 @@ static void cell(const site_table *table, const json_t *row, size_t index, gb_te
     int digits = (int)json_integer_value(json_object_get(column, "decimals"));
     double published = json_real_of(one, "published"), scale = json_real_of(column, "scale");
     char link[256] = "", slug[96];
-    site_slug(json_text(row, "row"), slug, sizeof slug);
+    site_row_slug(row, slug, sizeof slug);
     if (*slug)
         snprintf(link, sizeof link, "<a href=\"%s/%s.html#column-%zu\">", table->slug, slug, index);
     if (!is_own(table)) {
@@ -185,7 +185,7 @@ static void rows(const site_table *table, gb_text *out)
         }
         group = json_text(row, "group");
         char slug[96];
-        site_slug(json_text(row, "row"), slug, sizeof slug);
+        site_row_slug(row, slug, sizeof slug);
         gb_text_printf(out, "<tr><td>");
         if (*slug)
             gb_text_printf(out, "<a href=\"%s/%s.html\">", table->slug, slug);

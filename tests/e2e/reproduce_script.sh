@@ -121,7 +121,7 @@ expect "prints the commands" [ "$(count '^gabbro finetune' "$work/stdout")" = 12
 cat >"$work/lister" <<'END'
 #!/bin/sh
 [ "$1 $2" != 'report --list' ] || {
-    printf 'qac/table1 yes One\nqac/table3 yes Three\nqac/table9 no Nine\n'
+    printf 'qac/table1 yes One\nqac/table3 yes Three\nqac/table9 no Nine\nllm/fig3 yes Figure\nbow/fig2 yes Tokens\n'
     exit 0
 }
 exec "$WORK/gabbro" "$@"
@@ -129,16 +129,17 @@ END
 chmod +x "$work/lister"
 GABBRO=$work/lister
 run all --out "$work/all" --quiet
-expect "all tables run" [ "$status $(count '^report --table' "$work/log")" = '0 2' ]
-expect "and all figures" [ "$(count '^curves --results' "$work/log") $(ls "$work"/all/*/page.html | wc -l)" = '3 2' ]
+expect "all tables run, figures with claims among them" [ "$status $(count '^report --table' "$work/log")" = '0 4' ]
+expect "and all other figures" [ "$(count '^curves --results' "$work/log") $(ls "$work"/all/*/page.html | wc -l)" = '1 2' ]
+expect "with rows that a plain run leaves out" grep -q '^{"row": "retromae", ' "$work/all/qac-table1/results.jsonl"
 expect "each in its folder" [ "$(cat "$work"/all/qac-table[13]/results.jsonl | grep -c "^.\"table\"")" = 2 ]
 expect "a line for the paper" [ "$(grep '^qac ' "$work/stdout")" = 'qac    0 supported, 0 contradicted, 0 undecided, 0 not judged' ]
 FAIL_AT=mine FAIL_WITH=4
 export FAIL_AT FAIL_WITH
 run all --out "$work/all"
 expect "a failed table does not stop the others" \
-    [ "$status $(count '^coverage' "$work/log") $(count '^curves' "$work/log")" = '1 1 2' ]
-expect "failures are named" grep -q 'failed: qac/table1 qac/table3 costa/fig3 llm/fig3$' "$work/stderr"
+    [ "$status $(count '^coverage' "$work/log") $(count '^tsne' "$work/log")" = '1 7 1' ]
+expect "failures are named" grep -q 'failed: qac/table1 qac/table3 llm/fig3$' "$work/stderr"
 FAIL_WITH=75
 run all --out "$work/all"
 expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1' ]
