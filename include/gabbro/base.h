@@ -220,11 +220,13 @@ bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like 
 /* Put the folder `draft` at path, on the same file system. Of a folder that stands there nothing is
  * removed before the new one is in its place; where two names cannot be exchanged there is a moment
  * without either. On failure path is as it was; the draft is removed where nothing stood at path,
- * else it stays, for it may have been long work, and the hint names it. */
+ * else it stays, for it may have been long work, and the hint names it. Once the new folder stands
+ * there it is no failure that the former cannot be removed: a warning names what is left of it. */
 bool gb_place_folder(const char *draft, const char *path, gb_status *status);
 
 /* Line reader over plain or gzip files (told apart by content), for TSV, JSONL, qrels. Lines have
- * no end-of-line; "\r\n" is accepted. A file cut inside gzip data is an error. */
+ * no end-of-line; "\r\n" is accepted, and UTF-8's byte order mark before the first. A file cut inside
+ * gzip data is an error. */
 typedef struct gb_lines gb_lines;
 gb_lines *gb_lines_open(const char *path, gb_status *status);
 /* 1: a line (valid until the next call), 0: end, -1: error in status. */

@@ -322,19 +322,21 @@ static bool fail_kept(const char *draft, const char *path, int error, gb_status 
     return gb_fail(status, GB_DATA, path, hint, "cannot write: %s", strerror(error));
 }
 
-/* What stood there before; its removal fails like any other. */
-static bool remove_former(const char *path, gb_status *status)
+/* What stood there before: the new one is in its place, whether this can go or not. */
+static void remove_former(const char *path, const char *of)
 {
-    if (gb_remove_tree(path, status))
-        return true;
-    gb_remove_tree(path, NULL); /* what else can go */
-    return false;
+    gb_status why = {0};
+    if (!gb_remove_tree(path, NULL) && !gb_remove_tree(path, &why)) /* again: what else can go */
+        gb_log(GB_LOG_WARN, "%s is new, but what stood there is left as %s: %s: %s", of, path,
+               why.where, why.what);
 }
 
 static bool exchange(const char *draft, const char *path, gb_status *status)
 {
-    if (GB_TRY_CALL(renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_EXCHANGE)) == 0)
-        return remove_former(draft, status);
+    if (GB_TRY_CALL(renameat2(AT_FDCWD, draft, AT_FDCWD, path, RENAME_EXCHANGE)) == 0) {
+        remove_former(draft, path);
+        return true;
+    }
     char *former = gb_format(status, "%s.old", draft);
     if (!former)
         return false;
@@ -344,7 +346,8 @@ static bool exchange(const char *draft, const char *path, gb_status *status)
         if (rename(former, path) != 0)
             gb_log(GB_LOG_ERROR, "what stood there is now %s", former);
     }
-    ok = ok && remove_former(former, status);
+    if (ok)
+        remove_former(former, path);
     free(former);
     return ok;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { READ_BYTES = 1 << 17 };
+enum { MARK = 3 }; /* bytes of UTF-8's byte order mark */
 
 struct gb_lines {
     gb_unpack *file; /* the source */
@@ -64,6 +65,12 @@ int gb_lines_next(gb_lines *lines, char **line, size_t *length, gb_status *statu
             lines->start += newline ? size + 1 : size;
             if (newline && size > 0 && from[size - 1] == '\r')
                 size--;
+            if (lines->number == 0 && size >= MARK && memcmp(from, "\xef\xbb\xbf", MARK) == 0) {
+                from += MARK;
+                size -= MARK;
+                if (!newline && size == 0)
+                    return 0;
+            }
             from[size] = '\0';
             lines->number++;
             *line = from;

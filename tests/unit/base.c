@@ -265,6 +265,24 @@ Test(lines, plain_and_gzip_read_alike)
     expect_lines(in_folder("plain"), (const char *const[]){"a"}, (const size_t[]){1}, 1);
 }
 
+/* As editors on Windows write them. Elsewhere than at the beginning the bytes are text. */
+Test(lines, a_byte_order_mark_is_no_text)
+{
+    static const char bytes[] = "\xef\xbb\xbfone\r\n\xef\xbb\xbftwo\n";
+    static const char *const want[] = {"one", "\xef\xbb\xbftwo"};
+    static const size_t lengths[] = {3, 6};
+    cr_assert(gb_write_file(in_folder("plain"), bytes, sizeof bytes - 1, NULL));
+    expect_lines(in_folder("plain"), want, lengths, 2);
+    write_gzip(in_folder("packed"), bytes, sizeof bytes - 1, 0);
+    expect_lines(in_folder("packed"), want, lengths, 2);
+    cr_assert(gb_write_file(in_folder("marked"), "\xef\xbb\xbf", 3, NULL));
+    expect_lines(in_folder("marked"), NULL, NULL, 0);
+    cr_assert(gb_write_file(in_folder("marked"), "\xef\xbb\xbf\n", 4, NULL));
+    expect_lines(in_folder("marked"), (const char *const[]){""}, (const size_t[]){0}, 1);
+    cr_assert(gb_write_file(in_folder("part"), "\xef\xbb", 2, NULL));
+    expect_lines(in_folder("part"), (const char *const[]){"\xef\xbb"}, (const size_t[]){2}, 1);
+}
+
 Test(lines, very_long_lines_work)
 {
     const size_t size = 3000000;
@@ -524,4 +542,37 @@ Test(status, signals_ask_to_stop)
     cr_expect_not(gb_interrupted());
     kill(getpid(), SIGTERM);
     cr_expect(gb_interrupted());
+}
+
+/* Whichever call fails: done and the new folder is there, or failed and the former still is. */
+Test(files, a_folder_is_placed_or_not)
+{
+    uint32_t failed = 0, done = 0;
+    for (uint64_t at = 1; at < 200; at++) {
+        gb_status status = {0};
+        cr_assert(gb_make_dirs(in_folder("draft"), NULL) && gb_make_dirs(in_folder("place"), NULL));
+        cr_assert(gb_write_file(in_folder("draft/text"), "new", 3, NULL) &&
+                  gb_write_file(in_folder("place/text"), "former", 6, NULL));
+        char *draft = gb_strdup(in_folder("draft"), NULL),
+             *place = gb_strdup(in_folder("place"), NULL);
+        gb_fault_arm(at);
+        bool ok = gb_place_folder(draft, place, &status);
+        bool through = gb_fault_left() > 0; /* no call failed */
+        gb_fault_arm(0);
+        size_t length;
+        char *text = gb_read_file(in_folder("place/text"), &length, NULL);
+        cr_assert_not_null(text, "call %llu", (unsigned long long)at);
+        cr_expect_eq(ok, !strncmp(text, "new", 3), "call %llu: %s", (unsigned long long)at, text);
+        cr_expect_eq(ok, status.code == GB_OK);
+        failed += !ok;
+        done += ok;
+        free(text), free(draft), free(place);
+        cr_assert(gb_remove_tree(in_folder("place"), NULL));
+        gb_remove_tree(in_folder("draft"), NULL);
+        gb_remove_tree(in_folder("draft.old"), NULL);
+        if (through)
+            break;
+    }
+    cr_expect(done > 2, "%u done", done); /* also where the former was hard to remove */
+    (void)failed;
 }
