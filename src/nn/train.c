@@ -198,7 +198,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
             return false;
         if (due)
             saved_s = gb_now_s();
-        if (stop)
+        if (stop && step + 1 < steps) /* a finished training is not stopped */
             return gb_fail(status, GB_INTERRUPTED, t->params->label,
                            "run the same command to resume", "stopped after step %u of %u",
                            step + 1, steps);
