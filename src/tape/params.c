@@ -46,6 +46,11 @@ uint32_t gb_params_add(gb_params *params, const char *name, uint32_t rows, uint3
         gb_fail(status, GB_INTERNAL, name, NULL, "parameter added twice or after the layout");
         return UINT32_MAX;
     }
+    if (strlen(name) >= sizeof params->items->name) {
+        gb_fail(status, GB_INTERNAL, name, NULL, "the name of a parameter has more than %zu bytes",
+                sizeof params->items->name - 1);
+        return UINT32_MAX;
+    }
     if (!gb_grow(&params->items, &params->capacity, params->count + 1, sizeof *params->items,
                  status))
         return UINT32_MAX;

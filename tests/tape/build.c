@@ -146,3 +146,21 @@ Test(build, inputs_and_views_out_of_range)
     cr_expect_not(gb_tape_ok(tape, NULL), "an input is no output");
     gb_tape_destroy(tape);
 }
+
+/* A name that was cut would be found by the map and not by the folder. */
+Test(build, a_parameter_name_that_is_too_long_is_refused)
+{
+    gb_status status = {0};
+    gb_params *params = gb_params_create(&status);
+    MUST(params);
+    char name[sizeof(gb_param){0}.name + 1];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0'; /* one byte more than there is room for */
+    cr_expect_eq(gb_params_add(params, name, 1, 1, false, GB_INIT_ZEROS, 0, &status), UINT32_MAX);
+    cr_expect_eq(status.code, GB_INTERNAL);
+    cr_expect_eq(gb_params_count(params), 0);
+    name[sizeof name - 2] = '\0';
+    cr_expect_eq(gb_params_add(params, name, 1, 1, false, GB_INIT_ZEROS, 0, &status), 0);
+    cr_expect_str_eq(gb_params_at(params, 0)->name, name);
+    gb_params_destroy(params);
+}
