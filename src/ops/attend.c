@@ -57,7 +57,7 @@ static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tap
     for (size_t i = 0; i < sizeof push / sizeof *push; i++)
         push_u32(kernel, push[i]);
     gb_grid(target, sequences * heads * strips, kernel->grid);
-    /* An upper bound: all sequences of keys as long as the mean. */
+    /* As if all sequences of keys were as long as the mean: lengths are not known here. */
     double mean = sequences ? (double)kv->rows / sequences : 0;
     kernel->flops = 4.0 * q->rows * mean * attr[ATTR_HEADS] * attr[ATTR_HEAD_DIM];
     kernel->bytes = 16.0 * q->rows * attr[ATTR_HEADS] * attr[ATTR_HEAD_DIM];

@@ -90,7 +90,8 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
         push_u32(&kernel, push[i]);
     if (node->in[IN_PICKED] != GB_NO_TENSOR)
         push_u32(&kernel, places);
-    /* An upper bound: all sequences as long as the mean. */
+    /* A lower bound, as lengths are not known here: rows of unequal sequences meet more keys (the
+     * mean of squares is at least the square of the mean). */
     double mean = sequences ? (double)q->rows / sequences : 0;
     kernel.flops = 4.0 * places * mean * width;
     kernel.bytes = 8.0 * (q->rows + places) * width;
