@@ -31,6 +31,13 @@ bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_
                           size_t run_count, uint32_t depth, uint32_t most, uint64_t seed,
                           gb_status *status);
 void gb_training_set_free(gb_training_set *set);
+/* `count` negatives of a query in an epoch, a function of the seed: epoch e takes the next window
+ * of the shuffled pool; behind a pool that is too small, passages drawn from the whole collection
+ * (of `passages`), none of them a positive. pool: scratch [negative_count]. GB_DATA where all
+ * passages are positives. */
+bool gb_training_negatives(const gb_training_set *set, const gb_training_query *query,
+                           uint64_t seed, uint32_t epoch, uint32_t count, uint32_t passages,
+                           uint32_t *pool, uint32_t *negatives, gb_status *status);
 
 typedef struct gb_finetune_params {
     uint32_t batch;                          /* queries of a step */
@@ -44,9 +51,7 @@ typedef struct gb_finetune_params {
 
 /* InfoNCE over all passages of the batch (Karpukhin et al., 2020): scores q . p of the pooled
  * vectors, projected where bert has a projector, the target of query i is passage i
- * * (1 + negatives). Negatives rotate: epoch e takes the next window of the query's shuffled pool;
- * a pool that is too small is filled up with passages drawn from the whole collection. self is
- * freed by gb_finetune_destroy. */
+ * * (1 + negatives), the others by gb_training_negatives. self is freed by gb_finetune_destroy. */
 void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set *set,
                          const gb_tokens *tokens, const gb_vocab *vocab, const gb_bert *bert,
                          gb_task *task, gb_status *status);

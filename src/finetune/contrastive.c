@@ -15,7 +15,7 @@ typedef struct finetune {
     gb_packed part;             /* some of them */
     gb_read_rows read;          /* first rows of what runs now */
     bool in_part;               /* they run now, not the whole batch */
-    uint32_t *pool;             /* scratch: a shuffled pool */
+    uint32_t *pool;             /* scratch: a shuffled pool, then what is drawn of it */
     size_t pool_capacity;
 } finetune;
 
@@ -58,22 +58,17 @@ static bool add_passages(finetune *f, const gb_training_query *q, uint32_t epoch
     const gb_tokens *tokens = f->tokens;
     uint32_t longest = f->params.longest_passage;
     uint32_t positive = f->set->passages[q->positive_first + epoch % q->positive_count];
+    uint32_t count = f->params.negatives, room = q->negative_count + count;
     if (!add_text(f, tokens->passages, positive, longest, status) ||
-        !gb_grow(&f->pool, &f->pool_capacity, q->negative_count + 1, sizeof *f->pool, status))
+        !gb_grow(&f->pool, &f->pool_capacity, room + 1, sizeof *f->pool, status))
         return false;
-    memcpy(f->pool, f->set->passages + q->negative_first, sizeof *f->pool * q->negative_count);
-    gb_rng shuffle = gb_rng_make(f->params.seed, GB_RNG_NEGATIVE, 0, q->query);
-    gb_rng_shuffle(&shuffle, f->pool, q->negative_count);
-    gb_rng random = gb_rng_make(f->params.seed, GB_RNG_NEGATIVE, 1 + epoch, q->query);
-    for (uint32_t n = 0; n < f->params.negatives; n++) {
-        uint64_t at = (uint64_t)epoch * f->params.negatives + n;
-        uint32_t passage = n < q->negative_count
-                               ? f->pool[at % q->negative_count]
-                               : gb_rng_below(&random, (uint32_t)gb_table_count(tokens->passages));
-        if (!add_text(f, tokens->passages, passage, longest, status))
-            return false;
-    }
-    return true;
+    uint32_t *drawn = f->pool + q->negative_count;
+    bool ok =
+        gb_training_negatives(f->set, q, f->params.seed, epoch, count,
+                              (uint32_t)gb_table_count(tokens->passages), f->pool, drawn, status);
+    for (uint32_t n = 0; ok && n < count; n++)
+        ok = add_text(f, tokens->passages, drawn[n], longest, status);
+    return ok;
 }
 
 /* Rows, and those that are read of the last states: the first of each text where vectors are made

@@ -96,3 +96,40 @@ bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_
         gb_training_set_free(set);
     return ok;
 }
+
+static bool is_positive(const gb_training_set *set, const gb_training_query *query,
+                        uint32_t passage)
+{
+    const uint32_t *positives = set->passages + query->positive_first;
+    for (uint32_t i = 0; i < query->positive_count; i++)
+        if (positives[i] == passage)
+            return true;
+    return false;
+}
+
+bool gb_training_negatives(const gb_training_set *set, const gb_training_query *query,
+                           uint64_t seed, uint32_t epoch, uint32_t count, uint32_t passages,
+                           uint32_t *pool, uint32_t *negatives, gb_status *status)
+{
+    uint32_t size = query->negative_count;
+    if (size)
+        memcpy(pool, set->passages + query->negative_first, sizeof *pool * size);
+    gb_rng shuffle = gb_rng_make(seed, GB_RNG_NEGATIVE, 0, query->query);
+    gb_rng_shuffle(&shuffle, pool, size);
+    gb_rng random = gb_rng_make(seed, GB_RNG_NEGATIVE, 1 + epoch, query->query);
+    if (count > size && query->positive_count >= passages)
+        return gb_fail(status, GB_DATA, NULL, "judge fewer passages relevant, or add others",
+                       "every passage of the collection is a positive of one training query: "
+                       "there is no negative");
+    for (uint32_t n = 0; n < count; n++) {
+        uint64_t at = (uint64_t)epoch * count + n;
+        if (n < size) {
+            negatives[n] = pool[at % size];
+            continue;
+        }
+        do
+            negatives[n] = gb_rng_below(&random, passages);
+        while (is_positive(set, query, negatives[n]));
+    }
+    return true;
+}
