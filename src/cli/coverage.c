@@ -138,7 +138,7 @@ static void close_texts(texts *t)
 static uint32_t longest_of(const settings *o, const projector *p)
 {
     uint32_t most = p->model.config.max_positions;
-    uint32_t made = o->tokens ? step_setting_u32(o->tokens, "passage-tokens", 512) : most;
+    uint32_t made = o->tokens ? step_setting_u32(o->tokens, "passage-tokens") : most;
     return made < most ? made : most;
 }
 

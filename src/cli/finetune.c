@@ -90,8 +90,8 @@ static bool open_inputs(session *s, const settings *o, gb_status *status)
 
 static bool make_model(session *s, settings *o, gb_status *status)
 {
-    o->params.longest_passage = step_setting_u32(o->tokens, "passage-tokens", 512);
-    o->params.longest_query = step_setting_u32(o->tokens, "query-tokens", 512);
+    o->params.longest_passage = step_setting_u32(o->tokens, "passage-tokens");
+    o->params.longest_query = step_setting_u32(o->tokens, "query-tokens");
     o->params.pooling = s->how.pooling;
     o->params.normalize = s->how.normalize;
     o->params.temperature =

@@ -176,7 +176,7 @@ static bool open_texts(measurement *m, gb_status *status)
 static bool open_model(measurement *m, gb_device *device, gb_status *status)
 {
     const gb_bert_config *config = &m->model.config;
-    m->longest = step_setting_u32(m->o->tokens, "passage-tokens", 512);
+    m->longest = step_setting_u32(m->o->tokens, "passage-tokens");
     if (!gb_folder_has_head(m->model.folder))
         return gb_fail(status, GB_DATA, m->o->model, "give an encoder, not a retriever",
                        "the model has no masked-LM head");
@@ -246,7 +246,7 @@ static bool estimate(const settings *o, gb_status *status)
               step_tokens_open(o->tokens, &tokens, status);
     if (ok) {
         uint32_t count = (uint32_t)gb_table_count(tokens.passages);
-        uint32_t longest = step_setting_u32(o->tokens, "passage-tokens", 512);
+        uint32_t longest = step_setting_u32(o->tokens, "passage-tokens");
         double flops = gb_encode_flops(&model.config, tokens.passages, NULL, count, longest);
         printf("sample=%u passages=0 queries=0 passage_flops=%.6g query_flops=0 width=0\n",
                o->passages, count ? flops / count : 0);

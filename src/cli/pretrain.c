@@ -84,7 +84,7 @@ static bool open_inputs(session *s, const settings *o, gb_status *status)
 
 static bool make_config(session *s, settings *o, gb_status *status)
 {
-    uint32_t longest = step_setting_u32(o->tokens, "passage-tokens", 512);
+    uint32_t longest = step_setting_u32(o->tokens, "passage-tokens");
     o->params.longest = longest;
     if (s->has_init) {
         s->config = s->init.config;

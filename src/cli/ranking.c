@@ -87,8 +87,8 @@ bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *mod
                         const char *tokens_step, gb_status *status)
 {
     *dense = (ranking_dense){.device = device};
-    dense->longest_passage = step_setting_u32(tokens_step, "passage-tokens", 512);
-    dense->longest_query = step_setting_u32(tokens_step, "query-tokens", 512);
+    dense->longest_passage = step_setting_u32(tokens_step, "passage-tokens");
+    dense->longest_query = step_setting_u32(tokens_step, "query-tokens");
     bool ok = step_model_open(&dense->model, model_path, tokens_step, status) &&
               gb_folder_sentence(dense->model.folder, &dense->how, status) &&
               step_tokens_open(tokens_step, &dense->tokens, status) &&
@@ -228,11 +228,10 @@ bool ranking_cost(const char *collection_step, const char *model_path, const cha
     if (ok) {
         uint32_t passages = (uint32_t)gb_table_count(tokens.passages);
         uint32_t queries = (uint32_t)gb_table_count(tokens.queries);
-        double passage_flops =
-            gb_encode_flops(&model.config, tokens.passages, NULL, passages,
-                            step_setting_u32(tokens_step, "passage-tokens", 512));
+        double passage_flops = gb_encode_flops(&model.config, tokens.passages, NULL, passages,
+                                               step_setting_u32(tokens_step, "passage-tokens"));
         double query_flops = gb_encode_flops(&model.config, tokens.queries, NULL, queries,
-                                             step_setting_u32(tokens_step, "query-tokens", 512));
+                                             step_setting_u32(tokens_step, "query-tokens"));
         printf("passages=%u queries=%u passage_flops=%.6g query_flops=%.6g width=%u\n", passages,
                asked, passages ? passage_flops / passages : 0, queries ? query_flops / queries : 0,
                model.config.hidden_size);

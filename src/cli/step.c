@@ -232,10 +232,20 @@ static bool hash_kernels(const step_run *run, char kernels[GB_HASH_SIZE], gb_sta
     return true;
 }
 
+static bool add_setting(json_t *settings, const step_option *o, gb_status *status)
+{
+    const char *text = o->kind == OPTION_TEXT ? *(const char **)o->value : NULL;
+    if (text && !gb_utf8_valid(text, strlen(text)))
+        return gb_fail(status, GB_USAGE, NULL, "give it in UTF-8", "--%s is no valid UTF-8",
+                       o->name);
+    return json_object_set_new(settings, o->name, setting_of(o)) == 0 ||
+           gb_fail_memory(status, "noting settings");
+}
+
 bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, gb_status *status)
 {
     json_t *settings = extra ? extra : json_object(), *inputs = json_object();
-    bool ok = settings && inputs;
+    bool ok = (settings && inputs) || gb_fail_memory(status, "noting settings");
     if (ok && run->cost)
         ok = gb_fail(status, GB_USAGE, NULL, NULL, "%s has no --cost", run->kind);
     for (const step_option *o = run->options; ok && o->name; o++) {
@@ -243,10 +253,11 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
             ok = add_input(inputs, o, status);
         else if (!json_object_get(settings, o->name) &&
                  !((o->later || run->said_alone) && has_default(run, o)))
-            ok = json_object_set_new(settings, o->name, setting_of(o)) == 0;
+            ok = add_setting(settings, o, status);
     }
     if (ok && run->how.shares)
-        ok = json_object_set_new(settings, "shares", json_integer(run->how.shares)) == 0;
+        ok = json_object_set_new(settings, "shares", json_integer(run->how.shares)) == 0 ||
+             gb_fail_memory(status, "noting settings");
     char kernels[GB_HASH_SIZE], *device = NULL;
     if (ok && on_device) {
         gb_device_params params = {.select = run->device_name};
@@ -265,7 +276,7 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
                              .no_wait = run->no_wait};
         ok = (run->step = gb_step_begin(run->store, &desc, status)) != NULL;
     }
-    ok = step_ranks_begun(run, device, status);
+    ok = step_ranks_begun(run, device, status) && ok;
     json_decref(settings);
     json_decref(inputs);
     free(device);
@@ -405,11 +416,11 @@ json_t *step_device_facts(step_run *run)
                      gb_kernel_profile_name(caps->profile));
 }
 
-uint32_t step_setting_u32(const char *dir, const char *name, uint32_t otherwise)
+uint32_t step_setting_u32(const char *dir, const char *name)
 {
     json_t *run = gb_step_read(dir, NULL);
     const json_t *value = json_object_get(json_object_get(run, "settings"), name);
-    uint32_t found = json_is_integer(value) ? (uint32_t)json_integer_value(value) : otherwise;
+    uint32_t found = json_is_integer(value) ? (uint32_t)json_integer_value(value) : 0;
     json_decref(run);
     return found;
 }
@@ -454,8 +465,8 @@ static bool check_tokens(const step_model *model, const char *path, const char *
         return gb_fail(status, GB_DATA, path,
                        "tokenize with the model's own: gabbro vocabulary --from MODEL/vocab.txt",
                        "the tokens were made with another vocabulary than the model's");
-    uint32_t passage = step_setting_u32(tokens_step, "passage-tokens", 0);
-    uint32_t query = step_setting_u32(tokens_step, "query-tokens", 0);
+    uint32_t passage = step_setting_u32(tokens_step, "passage-tokens");
+    uint32_t query = step_setting_u32(tokens_step, "query-tokens");
     uint32_t longest = passage > query ? passage : query;
     if (longest > model->config.max_positions)
         return gb_fail(status, GB_DATA, path, "tokenize with fewer tokens a passage",
@@ -538,6 +549,9 @@ gb_collection *step_collection_open(const char *step, gb_status *status)
 
 bool step_tokens_open(const char *step, gb_tokens *tokens, gb_status *status)
 {
+    if (!step_setting_u32(step, "passage-tokens") || !step_setting_u32(step, "query-tokens"))
+        return gb_fail(status, GB_DATA, step, "give the folder that gabbro tokenize printed",
+                       "no run.json that says how long tokenised texts may be");
     char *path = gb_path_join(status, step, "tokens");
     bool ok = path && gb_tokens_open(path, tokens, status);
     free(path);

@@ -129,8 +129,8 @@ void step_memory_facts(const step_memory *memory, const gb_train_result *result,
 json_t *step_train_times(const gb_train_result *result);
 json_t *step_device_facts(step_run *run); /* object with driver, profile */
 
-/* A setting of the step in `dir` as a number, `otherwise` if it has none. */
-uint32_t step_setting_u32(const char *dir, const char *name, uint32_t otherwise);
+/* A setting of the step in `dir` as a number, 0 if it has none. */
+uint32_t step_setting_u32(const char *dir, const char *name);
 
 /* A model from a step's folder (its model/) or a Hugging Face folder. */
 typedef struct step_model {

@@ -83,8 +83,8 @@ static bool make_model(session *s, settings *o, gb_status *status)
 {
     gb_language_config config = config_of(s, o);
     gb_language_cache none = {0};
-    o->params.longest_passage = step_setting_u32(o->tokens, "passage-tokens", 512);
-    o->params.longest_query = step_setting_u32(o->tokens, "query-tokens", 512);
+    o->params.longest_passage = step_setting_u32(o->tokens, "passage-tokens");
+    o->params.longest_query = step_setting_u32(o->tokens, "query-tokens");
     s->params = gb_params_create(status);
     if (!s->params || !gb_language_declare(s->params, &config, &none, &s->lm, status))
         return false;

@@ -220,6 +220,12 @@ fault 2 "SimCSE without dropout" 'needs dropout' gabbro pretrain simcse $small -
 for command in bm25 eval report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done
+fault 2 "an option that is no UTF-8" '--split is no valid UTF-8' \
+    gabbro bm25-run --collection "$collection" --split "$(printf '\377')"
+cp -r "$tokens" unsaid
+rm unsaid/run.json
+fault 3 "tokens that do not say how long texts are" 'unsaid: .*gabbro tokenize' \
+    gabbro finetune --init "$encoder" --collection "$collection" --tokens unsaid --negatives "$bm25"
 fault 2 "an unknown table" 'table99' sh "$reproduce" table99
 
 # ---- the device -----------------------------------------------------------------------------------
