@@ -458,6 +458,9 @@ static bool run_bm25(session *s, const options *o, gb_status *status)
               (stored ? index_collection(s, o->collection, status)
                       : index_folder(s, o->collection, status)) &&
               gb_bm25_finish(s->index, status);
+    if (ok && !gb_bm25_count(s->index))
+        ok = gb_fail(status, GB_DATA, o->collection, "check that it was fetched whole",
+                     "the collection has no passages");
     if (ok) {
         gb_progress_end(&s->progress, gb_bm25_count(s->index), NULL);
         printf("collection   %s: %u passages, title + \" \" + text\n", o->collection,

@@ -71,7 +71,9 @@ static bool say_splits(comparison *c, const gb_collection *collection, gb_status
         }
         json_int_t unknown = json_integer_value(json_object_get(counts, "skipped_unknown"));
         if (unknown) {
-            printf("%-28s %12lld  of ids that are not there\n", what, (long long)unknown);
+            json_int_t queries = json_integer_value(json_object_get(counts, "skipped_queries"));
+            printf("%-28s %12lld  left out: %lld of passages, %lld of queries that are not there\n",
+                   what, (long long)unknown, (long long)(unknown - queries), (long long)queries);
             c->wrong++;
         }
     }

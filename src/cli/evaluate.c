@@ -126,6 +126,22 @@ static bool measure(const step_run *step, const settings *o, const gb_collection
     return ok;
 }
 
+/* What was judged and could not be imported is in no denominator: recall is too high by it. */
+static void say_left_out(const gb_collection *collection, const char *split)
+{
+    char *path = gb_path_join(NULL, collection->path, "collection.json");
+    json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
+    const json_t *counts = json_object_get(json_object_get(json, "splits"), split);
+    json_int_t left_out = json_integer_value(json_object_get(counts, "skipped_unknown"));
+    if (left_out)
+        gb_log(GB_LOG_WARN,
+               "split %s: %lld judgements of passages or queries that the collection does not have "
+               "count for nothing",
+               split, (long long)left_out);
+    json_decref(json);
+    free(path);
+}
+
 /* Measure by judgements: grade 1 is relevant, and where grades go on (TREC's topics), also from
  * grade 2 on, which papers about those mean by recall. */
 static bool measure_judged(const step_run *step, const settings *o, const gb_collection *collection,
@@ -135,6 +151,7 @@ static bool measure_judged(const step_run *step, const settings *o, const gb_col
     int32_t highest = 0;
     for (size_t i = 0; i < qrels->count; i++)
         highest = qrels->rows[i].grade > highest ? qrels->rows[i].grade : highest;
+    say_left_out(collection, split);
     bool ok = true;
     for (int32_t level = 1; ok && level <= (highest > 1 ? 2 : 1); level++)
         for (form how = FORM_MSMARCO; ok && how <= FORM_TREC; how++)

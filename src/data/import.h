@@ -78,6 +78,7 @@ typedef struct gb_qrels_counts {
     uint64_t judgements; /* written */
     uint64_t relevant;   /* of grade 1 and more */
     uint64_t skipped;    /* of unknown ids */
+    uint64_t no_query;   /* of them those whose query is not known */
     uint64_t repeated;   /* said twice in the same words */
     uint32_t queries;    /* different queries */
     int32_t highest;     /* grade */

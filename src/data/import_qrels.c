@@ -12,6 +12,8 @@ void gb_import_split_done(gb_import *import, const char *split, const gb_qrels_c
     json_object_set_new(json, "relevant", json_integer((json_int_t)counts->relevant));
     json_object_set_new(json, "highest_grade", json_integer(counts->highest));
     json_object_set_new(json, "skipped_unknown", json_integer((json_int_t)counts->skipped));
+    if (counts->skipped)
+        json_object_set_new(json, "skipped_queries", json_integer((json_int_t)counts->no_query));
     json_object_set_new(json, "repeated", json_integer((json_int_t)counts->repeated));
     json_object_set_new(import->splits, split, json);
 }
@@ -53,6 +55,7 @@ bool gb_import_judge(gb_import *import, const gb_lines *lines, gb_import_judging
         gb_map_get(import->passage_map, line->passage, strlen(line->passage)) != GB_MAP_NONE;
     if (!query || !passage) {
         counts->skipped++;
+        counts->no_query += !query;
         if (import->params->skip_unknown_qrels)
             return true;
         return gb_lines_fail(lines, status, "fix the line, or let unknown ids be skipped",
@@ -90,8 +93,12 @@ bool gb_import_judge_close(gb_import *import, gb_import_judging *judging, bool o
         counts->queries = (uint32_t)gb_map_count(judging->queries);
         gb_import_split_done(import, judging->split, counts);
         if (counts->skipped)
-            gb_import_note(import, "split %s: %llu judgements of unknown ids skipped",
-                           judging->split, (unsigned long long)counts->skipped);
+            gb_import_note(import,
+                           "split %s: %llu judgements left out, %llu of passages and %llu of "
+                           "queries that the collection does not have",
+                           judging->split, (unsigned long long)counts->skipped,
+                           (unsigned long long)(counts->skipped - counts->no_query),
+                           (unsigned long long)counts->no_query);
     }
     gb_map_destroy(judging->pairs);
     gb_map_destroy(judging->queries);

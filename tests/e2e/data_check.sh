@@ -39,7 +39,7 @@ expect "and is said beside the official one" grep -q '^passages  *2  should be 3
 printf 'q\tz\t1\n' >>stones/qrels/test.tsv
 check stones
 expect "a judgement of an unknown id ends with 1 ($status)" [ "$status" = 1 ]
-expect "and is counted" grep -q '^judgements.test  *1  of ids that are not there' said
+expect "and is counted" grep -q '^judgements.test  *1  left out: 1 of passages, 0 of queries that are not there' said
 check stones/corpus.jsonl.gz
 expect "a missing file ends with 3 ($status)" [ "$status" = 3 ]
 check

@@ -107,8 +107,26 @@ broken
 sed '4s/d2/d999/' beir/qrels/train.tsv >broken/qrels/train.tsv
 fault 3 "qrels naming an unknown passage" 'broken/qrels/train.tsv:4: .*unknown passage "d999"' \
     gabbro collection --from broken
-expect "unknown ids are skipped when asked for" \
-    test -d "$(gabbro collection --from broken --skip-unknown-qrels 2>/dev/null)"
+partly=$("$GABBRO" collection --from broken --skip-unknown-qrels 2>said)
+expect "unknown ids are skipped when asked for" test -d "$partly"
+expect "and it is said how many" \
+    grep -q 'split train: 1 judgements left out, 1 of passages and 0 of queries' said
+broken
+sed '3s/d31/d999/; 4s/q32/q999/' beir/qrels/test.tsv >broken/qrels/test.tsv
+partly=$(gabbro collection --from broken --skip-unknown-qrels 2>/dev/null)
+gabbro evaluate --bm25 --collection "$partly" >/dev/null 2>said
+expect "an evaluation says so, too" grep -q 'split test: 2 judgements of passages or queries' said
+broken
+: >broken/corpus.jsonl
+fault 3 "a corpus without passages" 'corpus.jsonl: the collection has no passages' \
+    gabbro collection --from broken
+fault 3 "a corpus without passages, BM25" 'broken: the collection has no passages' \
+    "$GABBRO" bm25 --collection broken
+broken
+for file in corpus.jsonl queries.jsonl qrels/train.tsv qrels/test.tsv; do
+    printf '\357\273\277' | cat - beir/$file >broken/$file
+done
+expect "byte order marks are no part of ids" test -d "$(gabbro collection --from broken)"
 broken
 sed '2s/q0/q999/' beir/qrels/train.tsv >broken/qrels/train.tsv
 fault 3 "qrels naming an unknown query" 'broken/qrels/train.tsv:2: .*unknown query "q999"' \
