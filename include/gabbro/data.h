@@ -255,12 +255,18 @@ const char *gb_world_set_name(uint32_t index); /* 0: "main"; NULL behind the las
 
 /* ---- tokenised collections ----------------------------------------------------------------- */
 
+/* How texts become rows of ids. */
+typedef struct gb_tokenize_params {
+    uint32_t max_passage, max_query;          /* tokens, [CLS] and [SEP] included */
+    const char *query_prompt, *passage_prompt; /* put before every query (generated ones too) and
+                                                  before title and text of a passage; NULL: nothing */
+} gb_tokenize_params;
 /* passages.ids.gbt, queries.ids.gbt, generated.ids.gbt (row = passage; queries separated by the
  * [SEP] id) in out_dir; ids without specials, passages cut at max_passage - 2 and queries at
  * max_query - 2 ids. Prints share of truncated texts and of [UNK]. Uses threads; same result with
  * any number. */
 bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer *tokenizer,
-                            const gb_vocab *vocab, uint32_t max_passage, uint32_t max_query,
+                            const gb_vocab *vocab, const gb_tokenize_params *params,
                             const char *out_dir, gb_status *status);
 
 typedef struct gb_tokens {

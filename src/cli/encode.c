@@ -82,10 +82,12 @@ static bool write_description(const step_run *run, const settings *o, const job 
     if (!gb_identity(o->model, model, status) || !gb_identity(o->tokens, tokens, status))
         return false;
     char *texts = gb_format(status, "%s %s", o->split ? o->split : "passages", tokens);
+    char *encoder = gb_format(status, "%s%s%s", model, run->pooling ? " pooling " : "",
+                              run->pooling ? run->pooling : "");
     char *path = step_file(run, "vectors.json", status);
-    json_t *json = texts && path
-                       ? json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "model", model, "texts", texts,
-                                   "first", (int)j->first, "rows", (int)j->count, "total",
+    json_t *json = texts && encoder && path
+                       ? json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "model", encoder, "texts",
+                                   texts, "first", (int)j->first, "rows", (int)j->count, "total",
                                    (int)j->total, "width", (int)width)
                        : NULL;
     char *text = json ? json_dumps(json, JSON_INDENT(1)) : NULL;
@@ -95,6 +97,7 @@ static bool write_description(const step_run *run, const settings *o, const job 
     free(text);
     free(path);
     free(texts);
+    free(encoder);
     return ok;
 }
 
@@ -104,7 +107,7 @@ static bool make(step_run *run, const settings *o, gb_status *status)
     job j = {0};
     gb_device *device = step_device(run, status);
     gb_collection *collection = device ? step_collection_open(o->collection, status) : NULL;
-    bool ok = collection && ranking_model_open(&model, device, o->model, o->tokens, status) &&
+    bool ok = collection && ranking_model_open(&model, run, o->model, o->tokens, status) &&
               plan_job(&j, o, collection, &model, status);
     gb_encoder *encoder = ok ? ranking_encoder(&model, j.longest, status) : NULL;
     double start_s = gb_now_s();
@@ -141,7 +144,7 @@ int gb_cli_encode(int argc, char **argv)
         {"shard-index", OPTION_U32, &o.shard, false, false, "which part, from 0 (0)"},
         {"shard-count", OPTION_U32, &o.shards, false, false, "parts in all (1)"},
         {0}};
-    step_run run = {.kind = "encode", .options = options, .divides = true};
+    step_run run = {.kind = "encode", .options = options, .encodes = true, .divides = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;

@@ -302,7 +302,7 @@ int gb_cli_evaluate(int argc, char **argv)
         {"drop-identical", OPTION_FLAG, &o.drop_identical, false, false,
          "do not count a passage whose id is the query's, as BEIR", true},
         {0}};
-    step_run run = {.kind = "evaluate", .options = options, .divides = true};
+    step_run run = {.kind = "evaluate", .options = options, .encodes = true, .divides = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;

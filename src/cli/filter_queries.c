@@ -260,7 +260,7 @@ int gb_cli_filter_queries(int argc, char **argv)
         {"retriever", OPTION_TEXT, &o.retriever, false, true, "that ranks: step or model folder"},
         {"tokens", OPTION_TEXT, &o.tokens, false, true, "step of tokens of the queries"},
         {0}};
-    step_run run = {.kind = "filter-queries", .options = options};
+    step_run run = {.kind = "filter-queries", .options = options, .encodes = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;

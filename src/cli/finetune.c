@@ -43,6 +43,7 @@ typedef struct session {
     gb_training_set set;       /* queries */
     gb_bert_config config;     /* of the encoder, with this dropout */
     gb_sentence_settings how;  /* of the encoder: pooling and lengths */
+    gb_text_prompts before;    /* of the tokens, and so of the retriever */
     gb_params *params;         /* of the encoder */
     gb_bert bert;              /* encoder */
     void *self;                /* the task's data */
@@ -80,12 +81,12 @@ static bool make_set(session *s, const settings *o, gb_status *status)
     return ok;
 }
 
-static bool open_inputs(session *s, const settings *o, gb_status *status)
+static bool open_inputs(session *s, const step_run *run, const settings *o, gb_status *status)
 {
     return (s->collection = step_collection_open(o->collection, status)) &&
            (s->has_tokens = step_tokens_open(o->tokens, &s->tokens, status)) &&
            (s->has_init = step_model_open(&s->init, o->init, o->tokens, status)) &&
-           gb_folder_sentence(s->init.folder, &s->how, status);
+           step_sentence(run, s->init.folder, o->tokens, &s->how, &s->before, status);
 }
 
 static bool make_model(session *s, settings *o, gb_status *status)
@@ -115,6 +116,8 @@ static bool save_model(const step_run *run, const session *s, uint32_t longest, 
     bool projected = s->bert.projector.kind != GB_PROJECTOR_NONE;
     gb_sentence_settings how = s->how;
     how.max_length = longest;
+    how.query_prompt = s->before.query;
+    how.passage_prompt = s->before.passage;
     char what[200];
     snprintf(what, sizeof what, "A dense passage retriever (%s%s %s) fine-tuned by gabbro.",
              how.pooling == GB_POOLING_MEAN ? "mean of the tokens" : "CLS",
@@ -182,7 +185,7 @@ static bool estimate(const step_run *run, session *s, settings *o, gb_status *st
     uint32_t batch = o->params.batch;
     if (batch > STEP_COST_PART)
         o->params.batch = STEP_COST_PART;
-    if (!open_inputs(s, o, status) || !make_set(s, o, status) || !make_model(s, o, status))
+    if (!open_inputs(s, run, o, status) || !make_set(s, o, status) || !make_model(s, o, status))
         return false;
     gb_train_params params = train_params(s, o, batch);
     step_memory_apply(&o->memory, run, &params);
@@ -192,8 +195,8 @@ static bool estimate(const step_run *run, session *s, settings *o, gb_status *st
 static bool make(step_run *run, session *s, settings *o, gb_status *status)
 {
     json_t *facts = json_object();
-    bool ok = open_inputs(s, o, status) && make_set(s, o, status) && make_model(s, o, status) &&
-              train(run, s, o, facts, status) &&
+    bool ok = open_inputs(s, run, o, status) && make_set(s, o, status) &&
+              make_model(s, o, status) && train(run, s, o, facts, status) &&
               (!step_leads(run) || save_model(run, s, o->params.longest_passage, status)) &&
               step_end(run, facts, status);
     json_decref(facts);
@@ -208,6 +211,7 @@ static void run_finetune(step_run *run, settings *o, gb_status *status)
     else
         make(run, &s, o, status);
     gb_finetune_destroy(s.self);
+    gb_text_prompts_free(&s.before);
     gb_training_set_free(&s.set);
     gb_bert_free(&s.bert);
     gb_params_destroy(s.params);
@@ -264,7 +268,7 @@ int gb_cli_finetune(int argc, char **argv)
          "none, or layers: computed again for their gradient instead of kept (none)", true},
         {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
         {0}};
-    step_run run = {.kind = "finetune", .options = options, .trains = true};
+    step_run run = {.kind = "finetune", .options = options, .encodes = true, .trains = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;

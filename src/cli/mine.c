@@ -61,7 +61,7 @@ int gb_cli_mine(int argc, char **argv)
         {"split", OPTION_TEXT, &split, false, false, "queries to rank for (train)"},
         {"depth", OPTION_U32, &depth, false, false, "passages a query (200)"},
         {0}};
-    step_run run = {.kind = "mine", .options = options, .divides = true};
+    step_run run = {.kind = "mine", .options = options, .encodes = true, .divides = true};
     int code;
     if (!step_parse(&run, argc, argv, mine_usage, NULL, &code, &status))
         return code;

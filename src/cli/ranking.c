@@ -83,20 +83,22 @@ bool ranking_judges(const gb_collection *collection, const char *split, bool *fa
     return true;
 }
 
-bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *model_path,
+bool ranking_model_open(ranking_dense *dense, step_run *step, const char *model_path,
                         const char *tokens_step, gb_status *status)
 {
-    *dense = (ranking_dense){.device = device};
+    gb_text_prompts before = {0};
+    *dense = (ranking_dense){.device = step->device, .step = step};
     dense->longest_passage = step_setting_u32(tokens_step, "passage-tokens");
     dense->longest_query = step_setting_u32(tokens_step, "query-tokens");
     bool ok = step_model_open(&dense->model, model_path, tokens_step, status) &&
-              gb_folder_sentence(dense->model.folder, &dense->how, status) &&
+              step_sentence(step, dense->model.folder, tokens_step, &dense->how, &before, status) &&
               step_tokens_open(tokens_step, &dense->tokens, status) &&
               (dense->params = gb_params_create(status)) &&
               gb_bert_declare(dense->params, &dense->model.config, false, &dense->bert, status) &&
               gb_bert_add_projector(dense->params, &dense->bert,
                                     gb_folder_projector(dense->model.folder), status) &&
               (dense->values = step_model_values(dense->model.folder, dense->params, status));
+    gb_text_prompts_free(&before); /* in the tokens */
     if (ok) {
         dense->specials = gb_vocab_specials(dense->model.vocab);
         dense->passage_count = (uint32_t)gb_table_count(dense->tokens.passages);
@@ -138,9 +140,8 @@ static bool encode_passages(ranking_dense *dense, const char *path, const char *
 bool ranking_dense_open(ranking_dense *dense, step_run *step, const char *name,
                         const char *model_path, const char *tokens_step, gb_status *status)
 {
-    if (!ranking_model_open(dense, step->device, model_path, tokens_step, status))
+    if (!ranking_model_open(dense, step, model_path, tokens_step, status))
         return false;
-    dense->step = step;
     char *file = gb_format(status, "%s.npy", name);
     char *path = file ? step_resume_file(step, file, status) : NULL;
     bool ok = path && encode_passages(dense, path, name, status);

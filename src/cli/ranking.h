@@ -37,8 +37,8 @@ typedef struct ranking_dense {
     step_run *step;                          /* whose ranks share the work; not owned */
     gb_npy *passages;                        /* their vectors, or NULL: only the model is open */
 } ranking_dense;
-/* The model and the tokens alone, without vectors. */
-bool ranking_model_open(ranking_dense *dense, gb_device *device, const char *model_path,
+/* The model and the tokens alone, without vectors, for the device of the step. */
+bool ranking_model_open(ranking_dense *dense, step_run *step, const char *model_path,
                         const char *tokens_step, gb_status *status);
 /* What encodes passages or queries by it, of at most `longest` tokens; the retriever must outlive
  * it. */

@@ -48,6 +48,9 @@ static void print_help(const step_run *run, const char *usage)
     printf("%s\n", usage);
     for (const step_option *o = run->options; o->name; o++)
         printf("  --%-22s %s%s\n", o->name, o->help, o->required ? " (needed)" : "");
+    if (run->encodes)
+        printf("  --%-22s %s\n", "pooling KIND",
+               "vectors by cls or mean (as the model's folder says)");
     printf("  --%-22s %s\n", "store DIR", "run store (default $GABBRO_STORE)");
     printf("  --%-22s %s\n", "device NAME", "index, name, UUID or cpu (default $GABBRO_DEVICE)");
     printf("  --%-22s %s\n", "profile", "print the device time of every kernel");
@@ -94,6 +97,8 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
                                   {"cost", OPTION_FLAG, &run->cost, false, false, ""},
                                   {"help", OPTION_FLAG, &run->help, false, false, ""},
                                   {0}};
+    const step_option of_encoders[] = {{"pooling", OPTION_TEXT, &run->pooling, false, false, ""},
+                                       {0}};
     const step_option of_ranks[] = {{"ranks", OPTION_U32, &run->how.count, false, false, ""},
                                     {"devices", OPTION_TEXT, &run->how.devices, false, false, ""},
                                     {0}};
@@ -114,6 +119,7 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
         }
         const step_option *o = find_option(run->options, word + 2);
         o = o ? o : find_option(common, word + 2);
+        o = o || !run->encodes ? o : find_option(of_encoders, word + 2);
         o = o || !takes_ranks(run) ? o : find_option(of_ranks, word + 2);
         o = o || !run->trains ? o : find_option(of_shares, word + 2);
         if (!o)
@@ -124,6 +130,9 @@ static bool parse(step_run *run, int argc, char **argv, const char **operand, gb
         if (!set_option(o, o->kind == OPTION_FLAG ? "" : argv[++i], status))
             return false;
     }
+    if (run->pooling && strcmp(run->pooling, "cls") && strcmp(run->pooling, "mean"))
+        return gb_fail(status, GB_USAGE, NULL, "cls or mean", "%s: unknown --pooling %.40s",
+                       argv[0], run->pooling);
     for (const step_option *o = run->options; o->name && !run->help; o++)
         if (missing(o))
             return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: --%s is needed", argv[0],
@@ -255,6 +264,9 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
                  !((o->later || run->said_alone) && has_default(run, o)))
             ok = add_setting(settings, o, status);
     }
+    if (ok && run->pooling)
+        ok = json_object_set_new(settings, "pooling", json_string(run->pooling)) == 0 ||
+             gb_fail_memory(status, "noting settings");
     if (ok && run->how.shares)
         ok = json_object_set_new(settings, "shares", json_integer(run->how.shares)) == 0 ||
              gb_fail_memory(status, "noting settings");

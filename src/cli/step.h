@@ -58,6 +58,8 @@ typedef struct step_run {
     bool cost;                  /* --cost: say what the step takes, do nothing */
     bool said_alone;            /* options with their defaults are no part of the step's key */
     bool trains;                /* it can run as several ranks that divide a batch */
+    bool encodes;               /* texts by a sentence encoder: it takes --pooling */
+    const char *pooling;        /* --pooling: cls or mean, NULL: as the folder says */
     bool divides;               /* as several ranks that divide its texts; see step_ranks.c */
     step_ranks how;             /* how many, and where */
     gb_ranks *ranks;            /* joined, or NULL */
@@ -107,6 +109,12 @@ char *step_file(const step_run *run, const char *name, gb_status *status);
 /* A path inside its resume folder, which is made; and one of this rank alone. Caller frees. */
 char *step_resume_file(const step_run *run, const char *name, gb_status *status);
 char *step_rank_file(const step_run *run, const char *name, gb_status *status);
+/* How the encoder in `folder` makes vectors of the texts of a step of tokens: as its folder says, but
+ * for --pooling. A folder that says nothing of pooling is named in the log. `before` gets the prompts
+ * that the tokens were made with (gb_text_prompts_free); GB_DATA where the folder wants a prompt and the
+ * tokens' step says nothing of one. */
+bool step_sentence(const step_run *run, const gb_folder *folder, const char *tokens_step,
+                   gb_sentence_settings *how, gb_text_prompts *before, gb_status *status);
 /* metrics.json of the step: an object of measure -> number or {"value", ...}. */
 bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status);
 json_t *step_times(double seconds);

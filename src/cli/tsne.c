@@ -257,7 +257,7 @@ int gb_cli_tsne(int argc, char **argv)
         {"iterations", OPTION_U32, &o.iterations, false, false, "of t-SNE (1000)"},
         {"seed", OPTION_U64, &o.seed, false, false, "of the draw and of t-SNE (42)"},
         {0}};
-    step_run run = {.kind = "tsne", .options = options};
+    step_run run = {.kind = "tsne", .options = options, .encodes = true};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;

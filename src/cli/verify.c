@@ -94,6 +94,19 @@ static void say_sentence(const gb_sentence_settings *s)
            s->normalize ? ", scaled to length 1" : "", s->max_length);
 }
 
+static bool say_prompts(const gb_folder *folder, gb_status *status)
+{
+    gb_text_prompts prompts;
+    if (!gb_folder_prompts(folder, &prompts, status))
+        return false;
+    if (prompts.query)
+        printf("  %-12s queries begin with \"%s\"\n", "prompts", prompts.query);
+    if (prompts.passage)
+        printf("  %-12s passages begin with \"%s\"\n", "prompts", prompts.passage);
+    gb_text_prompts_free(&prompts);
+    return true;
+}
+
 static bool check_tokenizer(const forward_model *m, tokenizing *t, gb_status *status)
 {
     if (!tokenizing_open(t, m->folder, status))
@@ -188,6 +201,7 @@ static bool verify(const options *o, bool *held, gb_status *status)
     }
     if (ok)
         say_sentence(&m.sentence);
+    ok = ok && say_prompts(m.folder, status);
     ok = ok && (device = gb_device_open(&params, status)) &&
          (state = forward_state(&m, device, status));
     if (ok)

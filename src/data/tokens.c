@@ -26,7 +26,8 @@ typedef struct token_job {
     const gb_tokenizer *tokenizer;
     gb_special_ids specials;
     token_kind kind;
-    size_t limit; /* ids kept of a text */
+    size_t limit;       /* ids kept of a text */
+    const char *prompt; /* put before every text, or NULL */
 } token_job;
 
 /* A worker's slice of the current block. */
@@ -37,6 +38,7 @@ typedef struct slice {
     size_t *row_end;     /* [rows] end of each row in ids */
     size_t row_space;    /* capacity of row_end */
     gb_text text;        /* scratch */
+    gb_text prompted;    /* scratch: a text with its prompt */
     token_counts counts; /* over all blocks */
     gb_status status;    /* of this worker */
     bool ok;             /* the slice is complete */
@@ -48,6 +50,15 @@ static bool add_text(slice *s, const char *text, size_t length)
 {
     const token_job *job = s->job;
     size_t start = s->ids.count;
+    if (job->prompt) {
+        s->prompted.length = 0;
+        gb_text_printf(&s->prompted, "%s", job->prompt);
+        gb_text_append(&s->prompted, text, length);
+        if (s->prompted.failed)
+            return gb_fail_memory(&s->status, "tokenising");
+        text = s->prompted.data ? s->prompted.data : "";
+        length = s->prompted.length;
+    }
     if (!gb_tokenize(job->tokenizer, text, length, &s->ids, &s->status))
         return false;
     uint32_t *ids = s->ids.data + start;
@@ -213,22 +224,25 @@ static bool tokenize_table(const token_job *job, const char *label, uint32_t row
         free(slices[t].ids.data);
         free(slices[t].row_end);
         gb_text_free(&slices[t].text);
+        gb_text_free(&slices[t].prompted);
     }
     free(slices);
     free(path);
     return ok;
 }
 
-static bool tokenize_all(const gb_collection *collection, token_job *job, size_t max_passage,
-                         size_t max_query, const char *out_dir, unsigned threads, json_t *json,
-                         gb_status *status)
+static bool tokenize_all(const gb_collection *collection, token_job *job,
+                         const gb_tokenize_params *params, const char *out_dir, unsigned threads,
+                         json_t *json, gb_status *status)
 {
     job->kind = TOKENS_PASSAGES;
-    job->limit = max_passage - SPECIALS;
+    job->limit = params->max_passage - SPECIALS;
+    job->prompt = params->passage_prompt;
     if (!tokenize_table(job, "passages", collection->passages, out_dir, threads, json, status))
         return false;
     job->kind = TOKENS_QUERIES;
-    job->limit = max_query - SPECIALS;
+    job->limit = params->max_query - SPECIALS;
+    job->prompt = params->query_prompt;
     uint32_t queries = (uint32_t)gb_table_count(collection->queries);
     if (!tokenize_table(job, "queries", queries, out_dir, threads, json, status))
         return false;
@@ -238,12 +252,13 @@ static bool tokenize_all(const gb_collection *collection, token_job *job, size_t
 }
 
 bool gb_collection_tokenize_with(const gb_collection *collection, const gb_tokenizer *tokenizer,
-                                 const gb_vocab *vocab, uint32_t max_passage, uint32_t max_query,
+                                 const gb_vocab *vocab, const gb_tokenize_params *params,
                                  const char *out_dir, unsigned threads, gb_status *status)
 {
-    if (max_passage <= SPECIALS || max_query <= SPECIALS)
+    if (params->max_passage <= SPECIALS || params->max_query <= SPECIALS)
         return gb_fail(status, GB_USAGE, NULL, "lengths count [CLS] and [SEP]",
-                       "maximum lengths %u and %u leave no room for text", max_passage, max_query);
+                       "maximum lengths %u and %u leave no room for text", params->max_passage,
+                       params->max_query);
     if (threads < 1 || threads > MAX_THREADS)
         threads = threads < 1 ? 1 : MAX_THREADS;
     token_job job = {
@@ -253,10 +268,9 @@ bool gb_collection_tokenize_with(const gb_collection *collection, const gb_token
     bool ok = path && gb_make_dirs(out_dir, status);
     if (ok) {
         json_object_set_new(json, "vocabulary", json_integer(gb_vocab_size(vocab)));
-        json_object_set_new(json, "max_passage", json_integer(max_passage));
-        json_object_set_new(json, "max_query", json_integer(max_query));
-        ok = tokenize_all(collection, &job, max_passage, max_query, out_dir, threads, json,
-                          status) &&
+        json_object_set_new(json, "max_passage", json_integer(params->max_passage));
+        json_object_set_new(json, "max_query", json_integer(params->max_query));
+        ok = tokenize_all(collection, &job, params, out_dir, threads, json, status) &&
              gb_json_save(path, json, status);
     }
     json_decref(json);
@@ -265,12 +279,12 @@ bool gb_collection_tokenize_with(const gb_collection *collection, const gb_token
 }
 
 bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer *tokenizer,
-                            const gb_vocab *vocab, uint32_t max_passage, uint32_t max_query,
+                            const gb_vocab *vocab, const gb_tokenize_params *params,
                             const char *out_dir, gb_status *status)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return gb_collection_tokenize_with(collection, tokenizer, vocab, max_passage, max_query,
-                                       out_dir, cores > 0 ? (unsigned)cores : 1, status);
+    return gb_collection_tokenize_with(collection, tokenizer, vocab, params, out_dir,
+                                       cores > 0 ? (unsigned)cores : 1, status);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

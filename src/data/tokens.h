@@ -6,7 +6,7 @@
 
 /* gb_collection_tokenize with `threads` workers. */
 bool gb_collection_tokenize_with(const gb_collection *collection, const gb_tokenizer *tokenizer,
-                                 const gb_vocab *vocab, uint32_t max_passage, uint32_t max_query,
+                                 const gb_vocab *vocab, const gb_tokenize_params *params,
                                  const char *out_dir, unsigned threads, gb_status *status);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #define TRANSFORMER_SETTINGS "sentence_bert_config.json"
+#define PROMPT_SETTINGS      "config_sentence_transformers.json"
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -37,6 +38,16 @@ static json_t *modules_of(const gb_sentence_settings *how)
     return list;
 }
 
+static json_t *prompts_of(const gb_sentence_settings *how)
+{
+    json_t *prompts = json_object();
+    if (how->query_prompt)
+        json_object_set_new(prompts, "query", json_string(how->query_prompt));
+    if (how->passage_prompt)
+        json_object_set_new(prompts, "document", json_string(how->passage_prompt));
+    return prompts;
+}
+
 static bool save(const char *dir, const char *name, json_t *json, gb_status *status)
 {
     char *path = gb_path_join(status, dir, name);
@@ -61,9 +72,9 @@ bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_s
         save(dir, TRANSFORMER_SETTINGS,
              json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0),
              status) &&
-        save(dir, "config_sentence_transformers.json",
-             json_pack("{s:{}, s:n, s:s}", "prompts", "default_prompt_name", "similarity_fn_name",
-                       how->normalize ? "cosine" : "dot"),
+        save(dir, PROMPT_SETTINGS,
+             json_pack("{s:o, s:n, s:s}", "prompts", prompts_of(how), "default_prompt_name",
+                       "similarity_fn_name", how->normalize ? "cosine" : "dot"),
              status);
     free(pooling);
     return ok;
@@ -144,7 +155,10 @@ static bool read_module(const gb_folder *folder, const json_t *module, const cha
     }
     char *path;
     json_t *json = load(gb_folder_path(folder), sub, "config.json", &path, status);
-    bool ok = json && read_pooling(json, path, &settings->pooling, status);
+    bool with_prompt = true;
+    bool ok = json && read_pooling(json, path, &settings->pooling, status) &&
+              folder_json_bool(json, "include_prompt", path, &with_prompt, status);
+    settings->prompt_left_out = !with_prompt && settings->pooling == GB_POOLING_MEAN;
     json_decref(json);
     free(path);
     return ok;
@@ -201,4 +215,57 @@ bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings,
     if (ok)
         *settings = read;
     return ok;
+}
+
+/* Copy the first of the named prompts that is there and not empty; none is no failure. */
+static bool take_prompt(const json_t *prompts, const char *const *names, const char *path,
+                        char **prompt, gb_status *status)
+{
+    const char *text = NULL;
+    for (; *names && !text; names++)
+        if (!folder_json_string(prompts, *names, path, &text, status))
+            return false;
+    return !text || !*text || (*prompt = gb_strdup(text, status)) != NULL;
+}
+
+static bool read_prompts(const json_t *json, const char *path, gb_text_prompts *read,
+                         gb_status *status)
+{
+    const json_t *prompts = json_object_get(json, "prompts");
+    const char *otherwise = NULL;
+    if (!folder_json_string(json, "default_prompt_name", path, &otherwise, status))
+        return false;
+    if (prompts && !json_is_null(prompts) && !json_is_object(prompts))
+        return gb_fail(status, GB_DATA, path, "correct the file", "\"prompts\" is no JSON object");
+    if (otherwise && !json_object_get(prompts, otherwise))
+        return gb_fail(status, GB_DATA, path, "correct the file",
+                       "\"default_prompt_name\" is \"%.60s\", which is not among the prompts",
+                       otherwise);
+    const char *const of_query[] = {"query", otherwise, NULL};
+    const char *const of_passage[] = {"document", "passage", "corpus", otherwise, NULL};
+    return take_prompt(prompts, of_query, path, &read->query, status) &&
+           take_prompt(prompts, of_passage, path, &read->passage, status);
+}
+
+bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_status *status)
+{
+    *prompts = (gb_text_prompts){0};
+    char *path = gb_path_join(status, gb_folder_path(folder), PROMPT_SETTINGS);
+    bool ok = path != NULL;
+    if (ok && gb_file_exists(path)) {
+        json_t *json = folder_json_load(path, status);
+        ok = json && read_prompts(json, path, prompts, status);
+        json_decref(json);
+    }
+    free(path);
+    if (!ok)
+        gb_text_prompts_free(prompts);
+    return ok;
+}
+
+void gb_text_prompts_free(gb_text_prompts *prompts)
+{
+    free(prompts->query);
+    free(prompts->passage);
+    *prompts = (gb_text_prompts){0};
 }

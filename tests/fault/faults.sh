@@ -206,6 +206,36 @@ for at in $(seq 4 4 1200); do printf '\377\377\177\177'; done |
     dd of=huge/model.safetensors bs=4 seek=$((size / 4 - 300)) conv=notrunc 2>/dev/null
 fault 3 "a loss that is not finite" "not finite" \
     gabbro mlm-loss --model huge $data --vocabulary "$vocabulary"
+cp -r "$encoder/model" asks
+echo '{"prompts": {"query": "query: ", "passage": "passage: "}, "default_prompt_name": null}' \
+    >asks/config_sentence_transformers.json
+for command in "evaluate --model asks" "encode --model asks" "mine --model asks" \
+    "finetune --init asks --negatives $bm25"; do
+    fault 3 "a model with prompts, ${command%% *}" "asks: the model wants .query: . .*--query-prompt 'query: '" \
+        gabbro $command $data
+done
+asked=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 24 \
+    --query-tokens 12 --query-prompt 'query: ' --passage-prompt 'passage: ')
+unasked=$(gabbro tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 24 \
+    --query-tokens 12 --query-prompt '' --passage-prompt '')
+with=$(gabbro encode --model asks --collection "$collection" --tokens "$asked" 2>with.said)
+without=$(gabbro encode --model asks --collection "$collection" --tokens "$unasked" 2>without.said)
+plain=$(gabbro encode --model "$encoder" $data)
+expect "with its prompts a model encodes, and says nothing" [ -s "$with/vectors.npy" ] && [ ! -s with.said ]
+expect "prompts change the vectors" [ "$(cmp -s "$with/vectors.npy" "$plain/vectors.npy" || echo other)" = other ]
+expect "without them on purpose nothing is put before a text" cmp "$without/vectors.npy" "$plain/vectors.npy"
+expect "and it is said" [ "$(grep -c 'the model wants "passage: " before a passage; the tokens have ""' without.said)" = 1 ]
+tuned=$(gabbro finetune --init asks --collection "$collection" --tokens "$asked" --negatives "$bm25" --epochs 1)
+expect "a fine-tuned model keeps the prompts" \
+    grep -q '"query": "query: "' "$tuned/model/config_sentence_transformers.json"
+cp -r "$encoder/model" silent
+rm silent/modules.json
+said=$(gabbro encode --model silent $data 2>&1 >stdout | grep -c '^gabbro: warning: silent: no modules.json .*--pooling decides')
+expect "a folder that says nothing of pooling is named" [ "$said" = 1 ]
+expect "and taken for one of [CLS]" cmp "$(cat stdout)/vectors.npy" "$plain/vectors.npy"
+mean=$(gabbro encode --model silent --pooling mean $data 2>said)
+expect "--pooling decides" [ ! -s said ] && ! cmp -s "$mean/vectors.npy" "$plain/vectors.npy"
+fault 2 "an unknown pooling" 'unknown --pooling max' gabbro encode --model silent --pooling max $data
 fault 3 "no run to take negatives from" "run.trec" \
     gabbro finetune --init "$encoder" $data --negatives "$encoder"
 

@@ -295,8 +295,9 @@ static bool collection_run(void *self, gb_status *status)
     gb_tokenizer *tokenizer =
         collection ? gb_tokenizer_create(x->vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
     gb_tokens tokens = {0};
+    const gb_tokenize_params lengths = {.max_passage = 40, .max_query = 16};
     ok = tokenizer &&
-         gb_collection_tokenize(collection, tokenizer, x->vocab, 40, 16, "out/tokens", status);
+         gb_collection_tokenize(collection, tokenizer, x->vocab, &lengths, "out/tokens", status);
     if (ok && gb_tokens_open("out/tokens", &tokens, status))
         gb_tokens_close(&tokens);
     else

@@ -73,7 +73,8 @@ tiny tiny_make(void)
     t.vocab = train_vocab(t.collection);
     gb_tokenizer *tokenizer = gb_tokenizer_create(t.vocab, GB_TOKENIZER_DEFAULTS, &status);
     MUST(tokenizer);
-    MUST(gb_collection_tokenize(t.collection, tokenizer, t.vocab, 40, 16, "tokens", &status));
+    const gb_tokenize_params lengths = {.max_passage = 40, .max_query = 16};
+    MUST(gb_collection_tokenize(t.collection, tokenizer, t.vocab, &lengths, "tokens", &status));
     gb_tokenizer_destroy(tokenizer);
     MUST(gb_tokens_open("tokens", &t.tokens, &status));
     return t;

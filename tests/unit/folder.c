@@ -173,6 +173,56 @@ Test(folder, values_that_are_not_finite_are_not_read)
 
 /* ---- tokenizer and sentence files ---- */
 
+/* As sentence-transformers' encode_query and encode_document choose them. */
+Test(folder, prompts)
+{
+    static const struct {
+        const char *file;            /* config_sentence_transformers.json */
+        const char *query, *passage; /* prompts, NULL: none */
+    } cases[] = {
+        {"{}", NULL, NULL},
+        {"{\"prompts\": {}, \"default_prompt_name\": null}", NULL, NULL},
+        {"{\"prompts\": {\"query\": \"\", \"document\": \"\"}}", NULL, NULL},
+        {"{\"prompts\": {\"query\": \"query: \", \"passage\": \"passage: \"}}",
+         "query: ", "passage: "},
+        {"{\"prompts\": {\"query\": \"find: \"}}", "find: ", NULL},
+        {"{\"prompts\": {\"sts\": \"compare: \"}}", NULL, NULL},
+        {"{\"prompts\": {\"any\": \"a: \"}, \"default_prompt_name\": \"any\"}", "a: ", "a: "},
+        {"{\"prompts\": {\"document\": \"\", \"query\": \"q: \"}, \"default_prompt_name\": "
+         "\"query\"}",
+         "q: ", NULL},
+    };
+    static const char *const damaged[][2] = {
+        {"{\"prompts\": []}", "no JSON object"},
+        {"{\"prompts\": {\"query\": 1}}", "is not a string"},
+        {"{\"default_prompt_name\": \"x\"}", "not among the prompts"},
+    };
+    model m;
+    make_model(&m, false);
+    gb_status status = {0};
+    cr_assert(gb_folder_write(at("m"), &m.params, NULL));
+    gb_folder *folder = gb_folder_open(at("m"), &status);
+    gb_text_prompts prompts;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spill(at("m/config_sentence_transformers.json"), cases[i].file);
+        cr_assert(gb_folder_prompts(folder, &prompts, &status), "%s", status.what);
+        const char *const wanted[] = {cases[i].query, cases[i].passage}, *const got[] = {
+                                                                             prompts.query,
+                                                                             prompts.passage};
+        for (int k = 0; k < 2; k++)
+            cr_expect(wanted[k] ? got[k] && !strcmp(wanted[k], got[k]) : !got[k], "case %zu: %s", i,
+                      got[k] ? got[k] : "none");
+        gb_text_prompts_free(&prompts);
+    }
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        spill(at("m/config_sentence_transformers.json"), damaged[i][0]);
+        cr_expect_not(gb_folder_prompts(folder, &prompts, &status));
+        cr_expect_not_null(strstr(status.what, damaged[i][1]), "%s", status.what);
+    }
+    gb_folder_close(folder);
+    drop_model(&m);
+}
+
 Test(folder, sentence_settings)
 {
     model m;

@@ -54,8 +54,8 @@ Test(folder_write, pooling_and_length_are_stated)
 {
     model m;
     make_model(&m, false);
-    m.params.sentence =
-        (gb_sentence_settings){.pooling = GB_POOLING_MEAN, .normalize = true, .max_length = 7};
+    m.params.sentence = (gb_sentence_settings){
+        .pooling = GB_POOLING_MEAN, .normalize = true, .max_length = 7, .query_prompt = "query: "};
     gb_status status = {0};
     cr_assert(gb_folder_write(at("model"), &m.params, &status), "%s", status.what);
     gb_folder *folder = gb_folder_open(at("model"), &status);
@@ -64,6 +64,11 @@ Test(folder_write, pooling_and_length_are_stated)
     cr_assert(gb_folder_sentence(folder, &sentence, &status), "%s", status.what);
     cr_expect_eq(sentence.pooling, GB_POOLING_MEAN);
     cr_expect(sentence.normalize && sentence.max_length == 7);
+    gb_text_prompts prompts;
+    cr_assert(gb_folder_prompts(folder, &prompts, &status), "%s", status.what);
+    cr_expect_str_eq(prompts.query, "query: ");
+    cr_expect_null(prompts.passage);
+    gb_text_prompts_free(&prompts);
     gb_folder_close(folder);
     drop_model(&m);
 }

@@ -64,7 +64,8 @@ Test(tokens, passages_queries_and_generated)
         "{\"id\":\"c\",\"query\":\"green\"}\n");
     tools t = open_tools("out");
     gb_status status = {0};
-    cr_assert(gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, 6, 5, "tok", &status),
+    const gb_tokenize_params lengths = {.max_passage = 6, .max_query = 5};
+    cr_assert(gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, &lengths, "tok", &status),
               "%s", status.what);
     gb_tokens tokens;
     cr_assert(gb_tokens_open("tok", &tokens, &status), "%s", status.what);
@@ -87,12 +88,27 @@ Test(tokens, passages_queries_and_generated)
     cr_expect_not(gb_tokens_generated(&tokens, SEP, 0, 3, &ids, &length));
     cr_expect_not(gb_tokens_generated(&tokens, SEP, 1, 0, &ids, &length));
     gb_tokens_close(&tokens);
+    /* prompts are text before the text, and count as it does */
+    const gb_tokenize_params prompted = {6, 5, "green ", "blue: "};
+    cr_assert(
+        gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, &prompted, "prompted", &status),
+        "%s", status.what);
+    cr_assert(gb_tokens_open("prompted", &tokens, &status), "%s", status.what);
+    ids = gb_table_row(tokens.passages, 0, &length);
+    expect_ids(ids, length, (uint32_t[]){BLUE, UNK, RED, DER}, 4);
+    ids = gb_table_row(tokens.queries, 0, &length);
+    expect_ids(ids, length, (uint32_t[]){GREEN, GREEN, UNK}, 3);
+    cr_assert(gb_tokens_generated(&tokens, SEP, 2, 0, &ids, &length));
+    expect_ids(ids, length, (uint32_t[]){GREEN, GREEN}, 2);
+    gb_tokens_close(&tokens);
     json_t *json = gb_json_load("tok/tokens.json", NULL), *passages;
     passages = json_object_get(json, "passages");
     cr_expect_eq(json_integer_value(json_object_get(passages, "truncated")), 1);
     cr_expect_eq(json_integer_value(json_object_get(passages, "longest")), 5);
     json_decref(json);
-    cr_expect_not(gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, 2, 5, "no", &status));
+    const gb_tokenize_params no_room = {.max_passage = 2, .max_query = 5};
+    cr_expect_not(
+        gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, &no_room, "no", &status));
     cr_expect_eq(status.code, GB_USAGE);
     cr_expect_not(gb_dir_exists("no"));
     close_tools(&t);
@@ -123,7 +139,8 @@ Test(tokens, number_of_threads_changes_nothing)
     tools t = open_tools("out");
     char first[GB_HASH_SIZE], hash[GB_HASH_SIZE];
     for (unsigned threads = 1; threads <= 3; threads++) {
-        cr_assert(gb_collection_tokenize_with(t.collection, t.tokenizer, t.vocab, 5, 4, "tok",
+        const gb_tokenize_params few = {.max_passage = 5, .max_query = 4};
+        cr_assert(gb_collection_tokenize_with(t.collection, t.tokenizer, t.vocab, &few, "tok",
                                               threads, NULL));
         cr_assert(gb_hash_tree("tok", threads == 1 ? first : hash, NULL));
         if (threads > 1)
@@ -138,7 +155,8 @@ Test(tokens, damaged_tables_are_refused)
     scratch s = scratch_enter();
     make_collection("{\"_id\":\"a\",\"text\":\"red\"}\n", "{\"id\":\"a\",\"query\":\"red\"}\n");
     tools t = open_tools("out");
-    cr_assert(gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, 6, 5, "tok", NULL));
+    const gb_tokenize_params lengths = {.max_passage = 6, .max_query = 5};
+    cr_assert(gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, &lengths, "tok", NULL));
     gb_table_writer *writer = gb_table_writer_open("tok/generated.ids.gbt", 4, NULL);
     cr_assert(gb_table_writer_commit(writer, NULL)); /* no row for the passage */
     gb_tokens tokens;

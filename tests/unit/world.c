@@ -196,7 +196,8 @@ Test(world, vocabulary_covers_it_with_names_in_two_pieces)
     gb_vocab *vocab = gb_vocab_load("a/vocab.txt", NULL);
     gb_tokenizer *tokenizer = gb_tokenizer_create(vocab, GB_TOKENIZER_DEFAULTS, NULL);
     gb_status status = {0};
-    cr_assert(gb_collection_tokenize(c, tokenizer, vocab, 44, 16, "tok", &status), "%s",
+    const gb_tokenize_params lengths = {.max_passage = 44, .max_query = 16};
+    cr_assert(gb_collection_tokenize(c, tokenizer, vocab, &lengths, "tok", &status), "%s",
               status.what);
     json_t *json = gb_json_load("tok/tokens.json", NULL);
     static const char *const labels[] = {"passages", "queries", "generated"};

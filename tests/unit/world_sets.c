@@ -75,7 +75,8 @@ Test(world_sets, are_covered_by_mains_vocabulary_without_sharing_its_names)
         snprintf(path, sizeof path, "%s/vocab.txt", set);
         cr_assert(gb_hash_file(path, same, NULL));
         cr_expect_str_eq(same, vocabulary, "%s has another vocabulary", set);
-        cr_assert(gb_collection_tokenize(c, tokenizer, vocab, 48, 24, "tok", NULL));
+        const gb_tokenize_params lengths = {.max_passage = 48, .max_query = 24};
+        cr_assert(gb_collection_tokenize(c, tokenizer, vocab, &lengths, "tok", NULL));
         json_t *json = gb_json_load("tok/tokens.json", NULL), *counts;
         const char *label;
         json_object_foreach(json, label, counts) if (json_is_object(counts)) cr_expect_eq(
