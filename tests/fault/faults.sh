@@ -248,7 +248,7 @@ fault 2 "a world whose seed is none" '"abc"' gabbro collection --world abc
 fault 2 "steps that are no number" '"5x"' "$GABBRO" compare-devices 0 1 --steps 5x
 fault 2 "an unknown objective" '"elm"' gabbro pretrain elm $data --vocabulary "$vocabulary"
 fault 2 "a needed option left out" '--collection' gabbro pretrain mlm
-fault 2 "an unknown schedule" 'linear, cosine, constant' gabbro $mlm --schedule steep
+fault 2 "an unknown schedule" 'linear, cosine or constant' gabbro $mlm --schedule steep
 fault 2 "an unknown context" 'mixed-step' gabbro $mlm --context mixed
 fault 2 "no context to decode" 'needs a --context' \
     gabbro pretrain bottleneck $data --vocabulary "$vocabulary"
