@@ -1,5 +1,5 @@
 /* Folders that appear at once. */
-#include <gabbro/data.h>
+#include "data/draft.h"
 
 #include <dirent.h>
 #include <errno.h>

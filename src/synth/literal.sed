@@ -1,4 +1,0 @@
-# A text file becomes a C string literal, a line each.
-s/["\\]/\\&/g
-s/^/"/
-s/$/\\n"/
