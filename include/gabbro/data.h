@@ -74,8 +74,8 @@ typedef struct gb_collection {
     char *generator;          /* who generated them: "mini-world t5-like", "extractive", ... */
     char *splits;             /* space separated names of qrels files */
     gb_table *document_rows;  /* backing of `document` */
-    gb_table *passage_truth;  /* mini world only, else NULL: see gb_collection_truth */
-    gb_table *query_truth;    /* mini world only, else NULL */
+    gb_table *passage_truth;  /* of collections that were made, else NULL: see gb_collection_truth */
+    gb_table *query_truth;    /* the same */
 } gb_collection;
 gb_collection *gb_collection_open(const char *path, gb_status *status);
 void gb_collection_close(gb_collection *collection);
@@ -111,13 +111,13 @@ bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_st
 bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint64_t seed,
                          const char *out_dir, gb_status *status);
 
-/* What the mini world knows about its passages and queries (passages.truth.gbt, queries.truth.gbt:
- * one row of u32 each), for diagnostics such as "right entity at rank 1". */
+/* What is known about passages and queries of a collection that was made (passages.truth.gbt,
+ * queries.truth.gbt: one row of u32 each), for diagnostics such as "right entity at rank 1". */
 typedef enum gb_truth {
-    GB_TRUTH_PASSAGE_ENTITY,  /* main entity of a passage */
-    GB_TRUTH_PASSAGE_CLUSTER, /* the pair of attributes a passage states */
-    GB_TRUTH_QUERY_ENTITY,    /* entity a query is about */
-    GB_TRUTH_QUERY_FACT,      /* entity * attributes + attribute asked for */
+    GB_TRUTH_PASSAGE_ENTITY, /* main entity of a passage */
+    GB_TRUTH_PASSAGE_FACT,   /* the first fact that it states */
+    GB_TRUTH_QUERY_ENTITY,   /* entity a query is about */
+    GB_TRUTH_QUERY_FACT,     /* fact that it asks for */
 } gb_truth;
 /* GB_MAP_NONE where the collection has no such knowledge or row is out of range. */
 uint32_t gb_collection_truth(const gb_collection *collection, gb_truth what, uint32_t row);
@@ -146,23 +146,38 @@ typedef struct gb_import_params {
  * collection.json notes what was done. Writes out_dir at once when
  * all went well; an existing collection there is replaced, any other non-empty folder refused. */
 bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status);
+/* An empty folder beside `target`, to be filled and then given to gb_place_folder. Refuses a
+ * `target` that exists, is not empty and has no file `mark` (so nobody's work is deleted). NULL and
+ * status on failure; the caller frees the path. */
+char *gb_draft_create(const char *target, const char *mark, gb_status *status);
 
 /* ---- generated queries beside a collection ------------------------------------------------- */
 
+/* One who knows what the passages of a collection state (gabbro/synth.h has one). */
+typedef struct gb_query_oracle {
+    void *ctx; /* passed on */
+    /* Whether a query is about its passage. */
+    bool (*is_about)(const void *ctx, uint32_t passage, const char *query, size_t length);
+    /* Writes generated.gbt into dir by a generator of its own; per_passage 0: its default. *known is
+     * false, and nothing is written, where it has none of that name. */
+    bool (*write)(void *ctx, const char *generator, uint32_t per_passage, const char *dir,
+                  bool *known, gb_status *status);
+} gb_query_oracle;
 /* Who writes queries for the passages of a collection. */
 typedef struct gb_queries_params {
-    const char *generator; /* world-t5, world-3b, world-7b, world-13b (src/data/world_generators.c;
-                              only of the mini world), extractive; or NULL */
+    const char *generator; /* extractive, or one of the oracle's: world-t5, world-3b, world-7b,
+                              world-13b (src/synth/generated.c); or NULL */
     const char *from;      /* JSONL of {"id", "queries": [...]} or {"id", "query"}; or NULL */
     const char *writer;    /* who wrote the file, for queries.json; NULL: its name */
     uint32_t per_passage;  /* kept of each passage; 0: what the source gives */
     uint32_t passages;     /* give queries to so many passages, chosen by seed; 0: all */
     uint64_t seed;         /* of that choice and of the extractive generator; default 42 */
+    const gb_query_oracle *oracle; /* or NULL */
 } gb_queries_params;
 #define GB_QUERIES_DEFAULTS ((gb_queries_params){.seed = 42})
 /* Writes out_dir/generated.gbt (one row a passage, as in a collection; empty for passages that were
- * not chosen) and queries.json (generator, counts; in the mini world the share of queries that are
- * about their passage, read from their text). With a growing number of passages the chosen ones
+ * not chosen) and queries.json (generator, counts; with an oracle the share of queries that are
+ * about their passage). With a growing number of passages the chosen ones
  * stay chosen. out_dir must exist; on failure what was written there is of no use. */
 bool gb_queries_make(const gb_collection *collection, const gb_queries_params *params,
                      const char *out_dir, gb_status *status);
@@ -227,32 +242,6 @@ typedef struct gb_pair {
  * document or one of its generated queries. */
 bool gb_pairs_draw(const gb_collection *collection, gb_pair_kind kind, uint64_t seed,
                    uint32_t count, gb_pair *pairs, gb_status *status);
-/* What the mini world knows of pairs: two passages are related when they have the same entity, a
- * query when it asks for a fact that the passage states. *known is false elsewhere. */
-bool gb_pairs_known(const gb_collection *collection, const gb_pair *pairs, uint32_t count,
-                    bool *related, bool *known, gb_status *status);
-
-/* ---- the mini world ------------------------------------------------------------------------ */
-
-/* Everything that defines the world (src/data/world.h). Calibrated on the papers' facts about data,
- * before any model is trained, and then left alone. */
-typedef struct gb_world_params gb_world_params;
-/* Writes the world as a collection folder (splits train, dev, dl19, dl20; truth tables; vocab.txt,
- * a WordPiece vocabulary in which names are two pieces and other words one) plus, beside it, the
- * same data as a BEIR folder (out_dir/beir: corpus.jsonl, queries.jsonl, qrels/) for people and
- * other tools, and world.json with the measured facts (share of same-entity pairs, about-rate of
- * queries, lengths ...). */
-#define GB_WORLD_VERSION 1 /* raised whenever the same seed would give another world */
-bool gb_world_generate(uint64_t world_seed, const char *out_dir, gb_status *status);
-/* Other sets of the same language (src/data/world_sets.c): "wikipedia" (no questions),
- * "documents" (main's documents whole; splits train, dev, dl19), "nq" and "triviaqa" (answers.tsv;
- * splits train, test), "beir-<set>" (split test). No generated queries and no BEIR folder; vocab.txt
- * is main's, and covers them. "main" is gb_world_generate. */
-#define GB_WORLD_SETS_VERSION 1 /* raised whenever a set but main would come out otherwise */
-bool gb_world_generate_set(uint64_t world_seed, const char *set, const char *out_dir,
-                           gb_status *status);
-const char *gb_world_set_name(uint32_t index); /* 0: "main"; NULL behind the last */
-
 /* ---- tokenised collections ----------------------------------------------------------------- */
 
 /* How texts become rows of ids. */

@@ -3,6 +3,7 @@
 #include "number.h"
 
 #include <gabbro/formats.h>
+#include <gabbro/synth.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,19 +26,17 @@ static bool check_set(const char *world, const char *set, gb_status *status)
 {
     if (!world && strcmp(set, "main") != 0)
         return gb_fail(status, GB_USAGE, NULL, "see --help", "--set is of the mini world");
-    for (uint32_t i = 0; gb_world_set_name(i); i++)
-        if (!strcmp(set, gb_world_set_name(i)))
+    for (uint32_t i = 0; gb_synth_set_name(i); i++)
+        if (!strcmp(set, gb_synth_set_name(i)))
             return true;
     return gb_fail(status, GB_USAGE, NULL, "see --help", "the mini world has no set \"%.60s\"",
                    set);
 }
 
-/* Versions of the step: main's is that of the world. */
-static uint32_t version_of(const char *world, const char *set)
+/* Versions of the step: a set's is that of the world. */
+static uint32_t version_of(const char *world)
 {
-    if (!world)
-        return 1;
-    return strcmp(set, "main") ? GB_WORLD_VERSION * 1000 + GB_WORLD_SETS_VERSION : GB_WORLD_VERSION;
+    return world ? GB_WORLD_VERSION : 1;
 }
 
 int gb_cli_collection(int argc, char **argv)
@@ -79,7 +78,7 @@ int gb_cli_collection(int argc, char **argv)
     else if (world)
         ok = number_whole("--world", world, 0, UINT64_MAX, &seed, &status);
     ok = ok && check_set(world, set, &status) &&
-         step_begin(&run, version_of(world, set), false, NULL, &status);
+         step_begin(&run, version_of(world), false, NULL, &status);
     json_t *facts = NULL;
     if (ok && !gb_step_done(run.step)) {
         double start_s = gb_now_s();
@@ -89,7 +88,7 @@ int gb_cli_collection(int argc, char **argv)
         import.queries = queries;
         char *out = step_file(&run, "collection", &status);
         ok = out && (!cut || stored) &&
-             (world ? gb_world_generate_set(seed, set, out, &status)
+             (world ? gb_synth_generate(seed, set, out, &status)
                     : gb_collection_import_as(&import, &variant, out, &status));
         free(stored);
         free(out);

@@ -1,6 +1,8 @@
 /* gabbro queries: the step that generates queries for the passages of a collection. */
 #include "step.h"
 
+#include <gabbro/synth.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +52,12 @@ int gb_cli_queries(int argc, char **argv)
     json_t *facts = NULL;
     if (ok && !gb_step_done(run.step)) {
         gb_collection *collection = step_collection_open(collection_step, &status);
-        ok = collection && gb_queries_make(collection, &params, gb_step_path(run.step), &status);
+        gb_synth *world = NULL;
+        ok = collection && gb_synth_of_collection(collection, &world, &status);
+        gb_query_oracle oracle = gb_synth_oracle(world);
+        params.oracle = world ? &oracle : NULL;
+        ok = ok && gb_queries_make(collection, &params, gb_step_path(run.step), &status);
+        gb_synth_destroy(world);
         if (ok)
             facts = read_facts(gb_step_path(run.step));
         gb_collection_close(collection);

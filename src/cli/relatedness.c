@@ -1,6 +1,8 @@
 /* gabbro relatedness: the step that tells how often contexts are related to their passages. */
 #include "ranking.h"
 
+#include <gabbro/synth.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,18 +86,22 @@ static bool work(step_run *run, const settings *o, gb_pair_kind kind, json_t *fa
 {
     gb_collection *collection = step_collection_open(o->collection, status);
     gb_pair *pairs = gb_alloc(o->pairs, sizeof *pairs, status);
-    bool *related = gb_alloc(o->pairs, sizeof *related, status), known = false;
+    bool *related = gb_alloc(o->pairs, sizeof *related, status);
+    gb_synth *world = NULL;
     bool ok = collection && pairs && related &&
               (!o->queries || gb_collection_use_queries(collection, o->queries, status)) &&
               gb_pairs_draw(collection, kind, o->seed, o->pairs, pairs, status) &&
-              gb_pairs_known(collection, pairs, o->pairs, related, &known, status) &&
-              (known || judge_by_bm25(collection, pairs, o->pairs, related, status));
+              gb_synth_of_collection(collection, &world, status) &&
+              (world || judge_by_bm25(collection, pairs, o->pairs, related, status));
+    for (uint32_t i = 0; i < o->pairs && ok && world; i++)
+        related[i] = gb_synth_related(world, &pairs[i]);
     uint32_t sum = 0;
     for (uint32_t i = 0; i < o->pairs && ok; i++)
         sum += related[i];
     ok = ok && write_pairs(run, collection, pairs, related, o->pairs, status) &&
          write_rate(run, (double)sum / o->pairs, o->pairs, status);
-    json_object_set_new(facts, "judge", json_string(known ? "mini world" : "BM25, first ten"));
+    json_object_set_new(facts, "judge", json_string(world ? "mini world" : "BM25, first ten"));
+    gb_synth_destroy(world);
     gb_collection_close(collection);
     free(pairs);
     free(related);

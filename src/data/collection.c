@@ -171,12 +171,12 @@ void gb_collection_passage(const gb_collection *collection, uint32_t passage, gb
 
 uint32_t gb_collection_truth(const gb_collection *collection, gb_truth what, uint32_t row)
 {
-    bool passage = what == GB_TRUTH_PASSAGE_ENTITY || what == GB_TRUTH_PASSAGE_CLUSTER;
+    bool passage = what == GB_TRUTH_PASSAGE_ENTITY || what == GB_TRUTH_PASSAGE_FACT;
     const gb_table *table = passage ? collection->passage_truth : collection->query_truth;
     if (!table || row >= gb_table_count(table))
         return GB_MAP_NONE;
     size_t length;
     const uint32_t *values = gb_table_row(table, row, &length);
-    size_t field = what == GB_TRUTH_PASSAGE_CLUSTER || what == GB_TRUTH_QUERY_FACT;
+    size_t field = what == GB_TRUTH_PASSAGE_FACT || what == GB_TRUTH_QUERY_FACT;
     return field < length ? values[field] : GB_MAP_NONE;
 }

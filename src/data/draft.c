@@ -1,5 +1,5 @@
 /* Folders that appear at once. */
-#include "data/draft.h"
+#include <gabbro/data.h>
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* Import of a collection: the sink that readers fill, and the order of the work. */
 #include "data/import.h"
-#include "data/draft.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,20 +1,19 @@
-/* Generated queries of a stored collection, beside it: by a generator of the mini world, by the
- * extractive generator, or from a file. */
+/* Generated queries of a stored collection, beside it: by an oracle's generator, by the extractive
+ * generator, or from a file. */
 #include "data/import.h"
 #include "data/json.h"
-#include "data/world.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORLD_DEFAULT = 20, EXTRACT_DEFAULT = 5 };
+enum { EXTRACT_DEFAULT = 5 };
 
 /* What is done with a table of all queries. */
 typedef struct selection {
     const gb_collection *collection;
     bool *chosen;                          /* [passages] has queries, or NULL: all */
     uint32_t most;                         /* queries kept of a passage; 0: all */
-    world_reader read;                     /* of the mini world; read.w NULL elsewhere */
+    const gb_query_oracle *oracle;         /* or NULL */
     uint64_t queries;                      /* kept */
     uint64_t about;                        /* of them about their passage */
     uint32_t fewest, most_of_one, without; /* of the chosen passages */
@@ -43,8 +42,8 @@ static size_t take_row(selection *s, uint32_t passage, const char *row, size_t l
     while (at < length && (s->most == 0 || kept < s->most)) {
         const char *end = memchr(row + at, '\n', length - at);
         size_t size = end ? (size_t)(end - row) - at : length - at;
-        if (s->read.w)
-            s->about += gb_world_is_about(&s->read, passage, row + at, size);
+        if (s->oracle)
+            s->about += s->oracle->is_about(s->oracle->ctx, passage, row + at, size);
         at += size + (end != NULL);
         kept++;
     }
@@ -76,20 +75,6 @@ static bool select_rows(selection *s, const char *all_dir, const char *out_dir, 
 
 /* ---- the three sources --------------------------------------------------------------------- */
 
-static bool from_world(world *w, uint32_t generator, uint32_t per_passage, const char *dir,
-                       gb_status *status)
-{
-    uint32_t own = gb_world_defaults().generated, count = per_passage ? per_passage : WORLD_DEFAULT;
-    if (generator == 0 && count > own)
-        return gb_fail(status, GB_USAGE, NULL, NULL, "world-t5 has written %u queries a passage",
-                       own);
-    if (generator != 0 && !gb_world_regenerate(w, generator, count, status))
-        return false;
-    gb_table_writer *writer = gb_table_writer_open_in(dir, "generated.gbt", 1, status);
-    return gb_table_writer_end(writer, writer && gb_world_generated_rows(w, writer, status),
-                               status);
-}
-
 static bool from_file(const gb_collection *collection, const char *path, const char *dir,
                       gb_status *status)
 {
@@ -102,17 +87,8 @@ static bool from_file(const gb_collection *collection, const char *path, const c
     return ok;
 }
 
-/* Number of a generator of the mini world, GB_MAP_NONE when it is none. */
-static uint32_t world_generator_number(const char *name)
-{
-    for (uint32_t i = 0; gb_world_generator(i); i++)
-        if (!strcmp(name, gb_world_generator(i)->name))
-            return i;
-    return GB_MAP_NONE;
-}
-
-static bool write_all(const gb_collection *collection, const gb_queries_params *params, world *w,
-                      bool is_world, const char *dir, gb_status *status)
+static bool write_all(const gb_collection *collection, const gb_queries_params *params,
+                      const char *dir, gb_status *status)
 {
     if (params->from)
         return from_file(collection, params->from, dir, status);
@@ -121,16 +97,15 @@ static bool write_all(const gb_collection *collection, const gb_queries_params *
         return gb_generated_extract(collection->path, dir,
                                     params->per_passage ? params->per_passage : EXTRACT_DEFAULT,
                                     params->seed, &counts, status);
-    uint32_t generator = world_generator_number(params->generator);
-    if (generator == GB_MAP_NONE)
-        return gb_fail(status, GB_USAGE, NULL,
-                       "world-t5, world-3b, world-7b, world-13b or extractive",
-                       "no generator \"%.60s\"", params->generator);
-    if (!is_world)
-        return gb_fail(status, GB_USAGE, collection->path,
-                       "take --generator extractive or --from FILE.jsonl",
-                       "generator %s knows only the mini world's set main", params->generator);
-    return from_world(w, generator, params->per_passage, dir, status);
+    bool known = false;
+    if (params->oracle &&
+        !params->oracle->write(params->oracle->ctx, params->generator, params->per_passage, dir,
+                               &known, status))
+        return false;
+    return known || gb_fail(status, GB_USAGE, collection->path,
+                            "take --generator extractive or --from FILE.jsonl; the set main of the "
+                            "mini world has world-t5, world-3b, world-7b and world-13b",
+                            "the collection has no generator \"%.60s\"", params->generator);
 }
 
 /* ---- description --------------------------------------------------------------------------- */
@@ -154,7 +129,7 @@ static bool describe(const selection *s, const gb_queries_params *params, const 
         json, "passages_chosen",
         json_integer(params->passages ? params->passages : s->collection->passages));
     json_object_set_new(json, "passages_without", json_integer(s->without));
-    if (s->read.w && s->queries)
+    if (s->oracle && s->queries)
         json_object_set_new(json, "about_their_passage",
                             json_real((double)s->about / (double)s->queries));
     return gb_json_save_in(out_dir, "queries.json", json, status);
@@ -165,23 +140,16 @@ bool gb_queries_make(const gb_collection *collection, const gb_queries_params *p
 {
     if (!params->generator == !params->from)
         return gb_fail(status, GB_USAGE, NULL, NULL, "queries come from a generator or a file");
-    selection s = {.collection = collection, .most = params->per_passage};
-    world w = {0};
-    bool is_world = false;
+    selection s = {.collection = collection, .oracle = params->oracle, .most = params->per_passage};
     char *all = gb_path_join(status, out_dir, "all");
     bool ok = all && gb_make_dirs(all, status) &&
               choose_passages(&s, params->passages, params->seed, status) &&
-              gb_world_of_collection(&w, collection, &is_world, status) &&
-              (!is_world || gb_world_reader_open(&s.read, &w, status)) &&
-              write_all(collection, params, &w, is_world, all, status) &&
+              write_all(collection, params, all, status) &&
               select_rows(&s, all, out_dir, status) && describe(&s, params, out_dir, status);
     if (ok && s.queries == 0)
         ok = gb_fail(status, GB_DATA, collection->path, NULL, "no passage got a query");
     if (all)
         ok = gb_remove_tree(all, ok ? status : NULL) && ok;
-    gb_world_reader_close(&s.read);
-    if (is_world)
-        gb_world_free(&w);
     free(s.chosen);
     free(all);
     return ok;

@@ -1,7 +1,5 @@
-/* How often a context is related to its passage: pairs drawn as contextual pre-training draws them,
- * and the mini world's own knowledge of them. */
+/* How often a context is related to its passage: pairs drawn as contextual pre-training draws them. */
 #include "data/import.h"
-#include "data/world.h"
 
 enum { TRIES = 1000 };
 
@@ -61,24 +59,4 @@ bool gb_pairs_draw(const gb_collection *collection, gb_pair_kind kind, uint64_t 
                                                     : "a generated query");
     }
     return true;
-}
-
-bool gb_pairs_known(const gb_collection *collection, const gb_pair *pairs, uint32_t count,
-                    bool *related, bool *known, gb_status *status)
-{
-    world w = {0};
-    world_reader reader = {0};
-    if (!gb_world_of_collection(&w, collection, known, status))
-        return false;
-    bool ok = !*known || gb_world_reader_open(&reader, &w, status);
-    for (uint32_t i = 0; i < count && ok && *known; i++) {
-        const gb_pair *pair = &pairs[i];
-        related[i] = pair->other == GB_MAP_NONE
-                         ? gb_world_is_about(&reader, pair->passage, pair->text, pair->length)
-                         : w.passages[pair->passage].entity == w.passages[pair->other].entity;
-    }
-    gb_world_reader_close(&reader);
-    if (*known)
-        gb_world_free(&w);
-    return ok;
 }

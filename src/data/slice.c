@@ -1,5 +1,4 @@
 /* A part of a collection as a BEIR folder: all that was judged, and some of the rest. */
-#include "data/draft.h"
 #include "data/json.h"
 #include "gabbro/data.h"
 

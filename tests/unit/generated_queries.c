@@ -1,13 +1,13 @@
 /* Data room: generated queries beside a collection. */
-#include "data/json.h"
-#include "data/world.h"
-#include "gabbro/data.h"
+#include "gabbro/synth.h"
 #include "scratch.h"
+
+#include <jansson.h>
 
 static gb_collection *open_world(uint64_t seed, const char *folder)
 {
     gb_status status = {0};
-    cr_assert(gb_world_generate(seed, folder, &status), "%s", status.what);
+    cr_assert(gb_synth_generate(seed, "main", folder, &status), "%s", status.what);
     gb_collection *collection = gb_collection_open(folder, &status);
     cr_assert_not_null(collection, "%s", status.what);
     return collection;
@@ -16,14 +16,19 @@ static gb_collection *open_world(uint64_t seed, const char *folder)
 static void make(const gb_collection *collection, gb_queries_params params, const char *dir)
 {
     gb_status status = {0};
+    gb_synth *world = NULL;
+    cr_assert(gb_synth_of_collection(collection, &world, &status), "%s", status.what);
+    gb_query_oracle oracle = gb_synth_oracle(world);
+    params.oracle = world ? &oracle : NULL;
     cr_assert(gb_make_dirs(dir, &status));
     cr_assert(gb_queries_make(collection, &params, dir, &status), "%s: %s", status.where,
               status.what);
+    gb_synth_destroy(world);
 }
 
 static double number(const char *path, const char *key)
 {
-    json_t *json = gb_json_load(path, NULL);
+    json_t *json = json_load_file(path, 0, NULL);
     cr_assert(json_is_number(json_object_get(json, key)), "%s has no %s", path, key);
     double value = json_number_value(json_object_get(json, key));
     json_decref(json);
@@ -150,13 +155,19 @@ Test(generated_queries, refuse_what_they_cannot_do)
     cr_expect_eq(status.code, GB_USAGE);
     params.generator = "extractive";
     cr_expect(gb_queries_make(c, &params, "q", NULL));
-    params.generator = "world-99b";
+    gb_synth *world = NULL;
+    cr_assert(gb_synth_of_collection(w, &world, NULL));
+    gb_query_oracle oracle = gb_synth_oracle(world);
+    params = (gb_queries_params){.generator = "world-99b", .oracle = &oracle};
     cr_expect_not(gb_queries_make(w, &params, "q", &status));
-    params = (gb_queries_params){.generator = "world-t5", .per_passage = 21};
+    params = (gb_queries_params){
+        .generator = "world-t5", .per_passage = 21, .oracle = &oracle};
     cr_expect_not(gb_queries_make(w, &params, "q", &status));
-    params = (gb_queries_params){.generator = "world-t5", .passages = w->passages + 1};
+    params = (gb_queries_params){
+        .generator = "world-t5", .passages = w->passages + 1, .oracle = &oracle};
     cr_expect_not(gb_queries_make(w, &params, "q", &status));
     cr_expect_eq(status.code, GB_USAGE);
+    gb_synth_destroy(world);
     gb_collection_close(c);
     gb_collection_close(w);
     scratch_leave(&s);

@@ -10,7 +10,7 @@ breaches()
 {
     (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
     BEGIN {
-        count = split("base ranks store text folder vk data tape ops nn retrieve pretrain finetune " \
+        count = split("base ranks store text folder vk data synth tape ops nn retrieve pretrain finetune " \
                       "report fetch cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
         of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room

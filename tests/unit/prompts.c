@@ -2,6 +2,8 @@
 #include "gabbro/data.h"
 #include "scratch.h"
 
+#include <gabbro/synth.h>
+
 #include <string.h>
 
 static gb_template read_prompt(const char *text)
@@ -127,7 +129,7 @@ Test(prompts, fill)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
-    cr_assert(gb_world_generate(1, "a", &status), "%s", status.what);
+    cr_assert(gb_synth_generate(1, "main", "a", &status), "%s", status.what);
     gb_collection *c = gb_collection_open("a", &status);
     cr_assert_not_null(c);
     gb_template t = {.text = (char *)"{x} [{title}] [{text}] end"};

@@ -1,5 +1,5 @@
 /* Pairs of passages and contexts: where they are drawn, and what the mini world knows of them. */
-#include "gabbro/data.h"
+#include "gabbro/synth.h"
 #include "scratch.h"
 
 enum { MANY = 2000 };
@@ -7,7 +7,7 @@ enum { MANY = 2000 };
 static gb_collection *open_world(void)
 {
     gb_status status = {0};
-    cr_assert(gb_world_generate(1, "world", &status), "%s", status.what);
+    cr_assert(gb_synth_generate(1, "main", "world", &status), "%s", status.what);
     gb_collection *c = gb_collection_open("world", &status);
     cr_assert_not_null(c, "%s", status.what);
     return c;
@@ -16,15 +16,14 @@ static gb_collection *open_world(void)
 static double rate(const gb_collection *c, gb_pair_kind kind, uint64_t seed)
 {
     static gb_pair pairs[MANY];
-    static bool related[MANY];
-    bool known = false;
-    memset(related, 0, sizeof related);
+    gb_synth *world = NULL;
     cr_assert(gb_pairs_draw(c, kind, seed, MANY, pairs, NULL));
-    cr_assert(gb_pairs_known(c, pairs, MANY, related, &known, NULL));
-    cr_assert(known);
+    cr_assert(gb_synth_of_collection(c, &world, NULL));
+    cr_assert_not_null(world);
     double sum = 0;
     for (int i = 0; i < MANY; i++)
-        sum += related[i];
+        sum += gb_synth_related(world, &pairs[i]);
+    gb_synth_destroy(world);
     return sum / MANY;
 }
 
@@ -74,11 +73,9 @@ Test(relatedness, nothing_is_known_of_other_collections)
     params.keep_splits = true;
     cr_assert(gb_collection_import(&params, "out", NULL));
     gb_collection *c = gb_collection_open("out", NULL);
-    gb_pair pair;
-    bool related, known = true;
-    cr_assert(gb_pairs_draw(c, GB_PAIR_SPAN, 1, 1, &pair, NULL));
-    cr_assert(gb_pairs_known(c, &pair, 1, &related, &known, NULL));
-    cr_expect_not(known);
+    gb_synth *world = NULL;
+    cr_assert(gb_synth_of_collection(c, &world, NULL));
+    cr_expect_null(world);
     gb_collection_close(c);
     scratch_leave(&s);
 }
