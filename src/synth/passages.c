@@ -11,7 +11,7 @@ static const double OWN_THEME = 0.75;  /* details of the theme of the entity */
 static const double preference[] = {0.5, 0.3, 0.2}; /* of wordings */
 static const double SAME_VALUE = 0.6;  /* a value with two wordings takes the first */
 
-/* How a sentence speaks of its entity. */
+/* How a sentence speaks of its entity: "the Tesket Wort", "the Tesket herb", "the herb", "it". */
 typedef enum mention { MENTION_FULL, MENTION_BRIEF, MENTION_NOUN, MENTION_PRONOUN } mention;
 
 /* A text being written, sentence by sentence. */
@@ -21,6 +21,7 @@ typedef struct entry {
     gb_rng rng;                     /* of the text */
     bool named;                     /* some sentence has named the entity */
     bool last_own;                  /* the last sentence is about it */
+    bool last_named;                /* and names it */
     gb_text sentence[MOST_SENTENCES]; /* without stop */
     gb_text detail[MOST_SENTENCES];   /* hung on it, or empty */
     uint32_t of[MOST_SENTENCES];      /* entity that it is about */
@@ -29,7 +30,17 @@ typedef struct entry {
 
 /* ---- subjects -------------------------------------------------------------------------------- */
 
-static mention choose_mention(entry *t)
+/* Whether a sentence sounds right with "it" in the place of the name: "at it people play" does not. */
+static bool takes_pronoun(const char *pattern)
+{
+    static const char *const stiff[] = {"at {O}", "of {O}", "from {O}", "near {O}"};
+    for (size_t i = 0; i < sizeof stiff / sizeof *stiff; i++)
+        if (strstr(pattern, stiff[i]))
+            return false;
+    return true;
+}
+
+static mention choose_mention(entry *t, const char *pattern)
 {
     double at = gb_rng_uniform(&t->rng);
     bool person = gb_world_kind(t->w, t->entity)->person;
@@ -40,11 +51,12 @@ static mention choose_mention(entry *t)
                             : MENTION_NOUN;
     if (!t->named)
         return at < 0.5 ? MENTION_FULL : at < 0.7 ? MENTION_BRIEF : MENTION_NOUN;
-    if (at < 0.15)
+    bool again = t->last_own && t->last_named; /* one does not say a name twice in a row */
+    if (at < (again ? 0.04 : 0.20))
         return MENTION_FULL;
-    if (at < 0.27)
+    if (at < (again ? 0.10 : 0.34))
         return MENTION_BRIEF;
-    return at < 0.60 || !t->last_own ? MENTION_NOUN : MENTION_PRONOUN;
+    return at < 0.55 || !t->last_own || !takes_pronoun(pattern) ? MENTION_NOUN : MENTION_PRONOUN;
 }
 
 /* Fill subject, object and owner; their text lies in `room`. */
@@ -56,6 +68,7 @@ static void speak_of(entry *t, mention how, gb_text *room, world_slots *s)
         s->subject = e->she ? "she" : e->he ? "he" : "it";
         s->object = e->she ? "her" : e->he ? "him" : "it";
         s->owner = e->she ? "her" : e->he ? "his" : "its";
+        t->last_named = false;
         return;
     }
     const char *noun = gb_world_noun(t->w, &t->rng, e->kind);
@@ -68,7 +81,8 @@ static void speak_of(entry *t, mention how, gb_text *room, world_slots *s)
     else
         gb_text_printf(room, "%s %s", t->count || person ? "the" : "this", noun);
     s->subject = s->object = room->failed ? "" : room->data;
-    t->named = t->named || how == MENTION_FULL || how == MENTION_BRIEF;
+    t->last_named = how == MENTION_FULL || how == MENTION_BRIEF;
+    t->named = t->named || t->last_named;
 }
 
 /* ---- sentences ------------------------------------------------------------------------------- */
@@ -121,7 +135,7 @@ static void add_intro(entry *t)
     s.owner = t->w->entities[t->entity].she ? "her" : "his"; /* only people's have one */
     put(&s, gb_world_any(&t->rng, patterns), &t->sentence[t->count]);
     t->of[t->count++] = t->entity;
-    t->named = t->last_own = true;
+    t->named = t->last_own = t->last_named = true;
 }
 
 static void add_fact(entry *t, uint32_t fact, uint32_t *wording)
@@ -129,9 +143,9 @@ static void add_fact(entry *t, uint32_t fact, uint32_t *wording)
     const lexicon_attribute *a = gb_world_attribute(t->w, fact);
     world_slots s = slots_of(t, t->entity);
     gb_text room = {0};
-    speak_of(t, choose_mention(t), &room, &s);
-    choose_value(gb_world_value(t->w, fact), &t->rng, &s);
     *wording = gb_world_pick(&t->rng, preference, LEXICON_WORDINGS);
+    speak_of(t, choose_mention(t, a->passages[*wording]), &room, &s);
+    choose_value(gb_world_value(t->w, fact), &t->rng, &s);
     put(&s, a->passages[*wording], &t->sentence[t->count]);
     add_detail(t);
     t->of[t->count++] = t->entity;

@@ -131,11 +131,11 @@ static void check_pronouns(const world *w, const world_passage *p)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t length = strlen(words[i]);
         for (const char *at = p->text; (at = strstr(at, words[i])); at += length) {
+            if (!strncmp(at, "It is to ", 9) || !strncmp(at, "It takes ", 9))
+                continue; /* "it is to the nun that we owe the Tesket Wort": stands for nothing */
             const char *name = strstr(p->text, e->brief);
             cr_expect(name && name < at, "no name before \"%s\": %s", words[i], p->text);
-            cr_expect(!person == (i < 2) || !strncmp(at, "It is to ", 9) ||
-                          !strncmp(at, "It takes ", 9),
-                      "%s", p->text);
+            cr_expect_eq(person, i >= 2, "%s", p->text);
         }
     }
 }
