@@ -631,8 +631,8 @@ retriever_rows()
     wanted "$1-r1" "$1-r2" || return 0
     second=''
     if wanted "$1-r2"; then retrievers "$2"; else first=$(finetune "$2" "$bm25"); fi
-    row "$1-r1" "$first"
-    row "$1-r2" "$second"
+    row "$1-r1" "$first" "$2"
+    row "$1-r2" "$second" "$2"
 }
 
 # costa_encoder TASK [OPTIONS]: $encoder, pre-trained from $mlm on the long articles by a task of the
@@ -677,7 +677,7 @@ costa_ablation()
     encoder=$(pretrain_for $(($(steps_here costa) / 2)) costa none "$mlm" "$@")
     use main
     first=$(finetune "$encoder" "$bm25")
-    row "$key" "$first"
+    row "$key" "$first" "$encoder"
 }
 
 # ---- results --------------------------------------------------------------------------------------
@@ -744,13 +744,23 @@ asked()
     [ "$everything" = yes ] || { [ -n "$only_rows" ] && wanted "$@"; }
 }
 
-# row KEY RETRIEVER | bm25: evaluate, and note the row for the report. Not within a pipe or $( ):
-# the rows are in a variable.
+# row KEY RETRIEVER | bm25 [ENCODER]: evaluate, and note the row for the report; with ENCODER also what
+# that found before it was fine-tuned, a column of our own. Not within a pipe or $( ): the rows are in a
+# variable.
 row()
 {
     wanted "$1" || return 0
     evaluation=$(evaluate "$2")
     note_row "$1" "$evaluation" "$2"
+    [ -z "${3:-}" ] || row_before "$1" "$3"
+}
+
+# row_before KEY ENCODER [SET]
+row_before()
+{
+    wanted "$1" || return 0
+    evaluation=$(evaluate "$2")
+    note_row "$1" "$evaluation" '' "before${3:+/$3}"
 }
 
 # note_row KEY EVALUATION [RETRIEVER | bm25 [SET]]
@@ -765,7 +775,7 @@ note_row()
 "
 }
 
-# row_on SETS KEY RETRIEVER | bm25: the same for other sets of the world.
+# row_on SETS KEY RETRIEVER | bm25 [ENCODER]: the same for other sets of the world.
 row_on()
 {
     wanted "$2" || return 0
@@ -773,6 +783,7 @@ row_on()
     for row_set in $1; do
         evaluate_on "$row_set" "$3"
         note_row "$2" "$evaluation" "$3" "$row_set"
+        [ -z "${4:-}" ] || row_before "$2" "$4" "$row_set"
     done
     use "$row_before"
 }

@@ -50,7 +50,6 @@ typedef struct result_row {
     size_t row;       /* of the spec */
     uint64_t seed;    /* of training */
     int8_t converged; /* 1, 0, -1 */
-    double place;     /* of the positives inside their entity, 0 where nothing is known */
     const char *step; /* evaluation step */
 } result_row;
 

@@ -43,7 +43,7 @@ static result_row *get_row(reader *read, size_t row, uint64_t seed)
                  read->status))
         return NULL;
     result_row *fresh = &out->rows[out->row_count++];
-    *fresh = (result_row){.row = row, .seed = seed, .converged = -1, .step = "", .place = 0};
+    *fresh = (result_row){.row = row, .seed = seed, .converged = -1, .step = ""};
     return fresh;
 }
 
@@ -148,18 +148,11 @@ static bool read_evaluation(reader *read, result_row *row, const char *folder, c
     gb_status before = *read->status;
     json_t *run = ok ? read_run(read, folder) : NULL;
     ok = ok && (run || read->status->code == before.code) && note_device(read, run);
-    const json_t *place = json_object_get(json_object_get(run, "facts"), "place_inside_entity");
-    if (!set && json_is_number(place))
-        row->place = json_number_value(place);
     ok = ok && add_metrics(read, row, folder, set, metrics);
     json_decref(run);
     json_decref(metrics);
     return ok;
 }
-
-/* A retriever whose positives lie no better than this among the passages of their entity (0 first,
- * 1 last, about .5 by chance) knows names but not what is asked, however low its loss. */
-#define PLATEAU_PLACE 0.15
 
 static bool read_model(reader *read, result_row *row, const char *folder)
 {
@@ -169,7 +162,7 @@ static bool read_model(reader *read, result_row *row, const char *folder)
         return read->status->code == before.code;
     const json_t *converged = json_object_get(json_object_get(run, "facts"), "converged");
     if (json_is_boolean(converged))
-        row->converged = json_is_true(converged) && !(row->place > PLATEAU_PLACE);
+        row->converged = json_is_true(converged);
     json_decref(run);
     return true;
 }

@@ -7,9 +7,7 @@
 #include <string.h>
 
 #define UNCONVERGED_LINE                                                                           \
-    "Did not converge: at the end of fine-tuning the loss was still high, or the retriever finds " \
-    "the "                                                                                         \
-    "right subject but not the passage about what was asked; such a row says little."
+    "Did not converge: at the end of fine-tuning the loss was still high; such a row says little."
 
 /* Mean and deviation over seeds of a cell, in the unit shown. */
 static size_t moments(const gb_report *report, const gb_seed_runs *runs, size_t row, size_t column,

@@ -405,39 +405,6 @@ static char *make_step(gb_store *store, const char *kind, int seed, const char *
     return path;
 }
 
-/* A low loss is not enough: the retriever must find the passage within its subject. */
-Test(report, the_plateau_is_not_convergence)
-{
-    char *store_path = gb_path_join(NULL, root, "store");
-    gb_store *store = gb_store_open(store_path, NULL);
-    json_t *good = json_pack("{s:b}", "converged", 1);
-    char *model = make_step(store, "finetune", 42, NULL, NULL, good);
-    static const double places[] = {0.02, 0.23};
-    static const char *const rows[] = {"span", "query"};
-    gb_text lines = {0};
-    gb_text_printf(&lines, "{\"table\": \"x/table1\", \"collection\": \"w\"}\n");
-    for (int i = 0; i < 2; i++) {
-        json_t *facts = json_pack("{s:f}", "place_inside_entity", places[i]);
-        char *evaluation = make_step(store, "evaluate", i, "{\"dev:MRR@10\": 0.3}", NULL, facts);
-        gb_text_printf(&lines,
-                       "{\"row\": \"%s\", \"seed\": 42, \"evaluation\": \"%s\", \"model\": "
-                       "\"%s\"}\n",
-                       rows[i], evaluation, model);
-        json_decref(facts);
-        free(evaluation);
-    }
-    put("steps.jsonl", lines.data);
-    gb_report *report = build("steps.jsonl");
-    cr_expect_eq(report->here.items[0].converged[1], 1);
-    cr_expect_eq(report->here.items[0].converged[2], 0);
-    gb_report_free(report);
-    gb_text_free(&lines);
-    json_decref(good);
-    gb_store_close(store);
-    free(store_path);
-    free(model);
-}
-
 Test(report, rows_from_the_folders_of_steps)
 {
     char *store_path = gb_path_join(NULL, root, "store");
