@@ -14,7 +14,7 @@
  *   passages.truth.gbt  entity of a passage, then the facts that it states
  *   queries.truth.gbt   entity and fact that a query asks for
  * Sets: "main" (splits train, dev, dl19, dl20; generated queries), "wikipedia" (no questions),
- * "documents" (main's documents whole; train, dev, dl19), "nq" and "triviaqa" (answers.tsv; train,
+ * "documents" (main's documents whole; train, dev, dl19, dl20), "nq" and "triviaqa" (answers.tsv; train,
  * test), "beir-<set>" (test). Only main has generated queries. A folder appears whole; an existing
  * collection there is replaced, any other non-empty folder refused. */
 bool gb_synth_generate(uint64_t seed, const char *set, const char *out_dir, gb_status *status);

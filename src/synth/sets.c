@@ -58,7 +58,7 @@ static const world_set sets[] = {
      QUESTIONS, 0, 120, "two hops: two positives, the second entity is not named"},
     {"beir-fiqa", TASK_FACT, "bank gadget machine", 28, 12, 15, 2.6, 2, 3, 1, 1, .40, 0, 0, 44, false, false, false,
      QUESTIONS, 0, 120, "questions to a forum about finance, answers of some length"},
-    {"beir-signal1m", TASK_ENTITY, NEWS, 25, 12, 16, 3.05, 2, 2, 1, 1, .20, 0, 0, 44, false, false, false,
+    {"beir-signal1m", TASK_ENTITY, NEWS, 25, 12, 16, 2.8, 2, 2, 1, 1, .20, 0, 0, 44, false, false, false,
      BOTH, 0, 80, "headlines, short messages, twenty positives"},
     {"beir-trec-news", TASK_GRADED, NEWS, 16, 12, 16, 7.0, 5, 5, 1, 1, .30, 0, .30, 70, false, false, false,
      BOTH, 0, 60, "background of an article, long texts, twenty positives, graded"},
