@@ -42,7 +42,7 @@ breaches()
                 breach("room " room " comes before " other ", yet includes " name)
         } else if (own && split(name, part, "/") > 1 && part[1] in place) {
             if (part[1] != room) breach(name " is private to room " part[1])
-        } else if (own && system("test -f " folder "/" name) && name !~ /^shader_config\.h$/)
+        } else if (own && system("test -f " folder "/" name) && name !~ /^(shader_config|[a-z]+\.txt)\.h$/)
             breach(name " is not in " folder)
         else if (own && name ~ /\.\./) breach(name " leaves its folder")
     }')
