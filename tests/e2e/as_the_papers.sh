@@ -110,7 +110,7 @@ for system in seed costa simlm enhanced; do
     has 1 "with --rows all $system is" "^gabbro pretrain $system "
 done
 has 1 "coCondenser as its paper began it, from a Condenser" '^gabbro pretrain cocondenser' '--init <pretrain-condenser-'
-has 1 "CoT-MAE with half as many spans again" '^gabbro pretrain cotmae' '--steps 3600 '
+has 1 "CoT-MAE with half as many spans again" '^gabbro pretrain cotmae' '--steps 2700 '
 has 0 "no text is longer than an encoder of the table takes" '^gabbro tokenize' '--passage-tokens \(49\|[5-9][0-9]\|[0-9]\{3,\}\) '
 recipe qac/table1 --rows retromae
 has 1 "a system that is asked for alone" '^gabbro pretrain' 'enhanced '
