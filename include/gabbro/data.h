@@ -6,6 +6,8 @@
 #include <gabbro/base.h>
 #include <gabbro/text.h>
 
+#include <stdio.h>
+
 /* ---- tables: memory-mapped arrays of byte strings ----------------------------------------- */
 
 /* On disk: "GABTABLE", u32 version 1, u32 element bytes, u64 count, u64 offsets[count + 1] in
@@ -110,6 +112,19 @@ bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_st
  * once; an existing BEIR folder there is replaced, any other non-empty folder refused. */
 bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint64_t seed,
                          const char *out_dir, gb_status *status);
+
+/* What gb_collection_show prints of a collection, in numbers. */
+typedef struct gb_collection_sample {
+    uint32_t documents; /* evenly spread over the collection */
+    uint32_t queries;   /* generated ones of a passage, the first */
+    uint32_t topics;    /* questions of a split with several grades */
+} gb_collection_sample;
+#define GB_COLLECTION_SAMPLE ((gb_collection_sample){.documents = 10, .queries = 5, .topics = 2})
+/* Print documents as Markdown: passages, the questions that each answers (of a split with several
+ * grades those of grade 2 and above) and its generated queries; then questions of the splits with
+ * several grades and what was judged for them. */
+bool gb_collection_show(const gb_collection *collection, const gb_collection_sample *how, FILE *out,
+                        gb_status *status);
 
 /* What is known about passages and queries of a collection that was made (passages.truth.gbt,
  * queries.truth.gbt: one row of u32 each), for diagnostics such as "right entity at rank 1". */

@@ -217,10 +217,9 @@ const char *gb_cell_verdict_text(gb_cell_verdict verdict); /* "[OK]", "[HIGH]", 
  * An evaluation's metrics.json maps columns to a number or to {"value", "queries", "per_query":
  * "<file in the folder>", "name": "<column of that file>"}; for a plain number the file is
  * per-query/<set>.tsv and the name the measure. Whether training converged is "converged" in the
- * facts of the model's run.json, unless the evaluation's fact "place_inside_entity" says that it
- * sits on the plateau. An evaluation on another set of the world has "set": its columns are then
- * named
- * "<set>/<column>". Paths may be relative to the results file. Values are fractions.
+ * facts of the model's run.json. An evaluation on another set of the world has "set": its columns
+ * are then named "<set>/<column>"; set "before" is what the encoder of the row has before any
+ * fine-tuning. Paths may be relative to the results file. Values are fractions.
  * "device", "driver" and "kernels" may stand in the first line; else they come from the run.json of
  * the evaluations. */
 

@@ -13,6 +13,7 @@ static const char help[] =
     "  check    a collection as its files are, beside the official counts\n"
     "  list     what can be fetched, with sizes and terms\n"
     "  fetch    fetch a collection or a model: resumed, compared with its sums\n"
+    "  show     some documents of a collection with all that is asked about them\n"
     "  slice    a part of a collection: all that was judged, and some others\n";
 
 bool data_manifest(const char *given, gb_manifest *manifest, gb_status *status)
@@ -91,7 +92,8 @@ int gb_cli_data(int argc, char **argv)
         const char *name;                  /* as typed */
         int (*run)(int argc, char **argv); /* returns the exit code */
     } commands[] = {
-        {"check", data_check}, {"fetch", data_fetch}, {"list", data_list}, {"slice", data_slice}};
+        {"check", data_check}, {"fetch", data_fetch}, {"list", data_list}, {"show", data_show},
+        {"slice", data_slice}};
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
         fputs(help, stdout);
         return GB_OK;
@@ -101,6 +103,6 @@ int gb_cli_data(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
     gb_status status = {0};
     gb_fail(&status, GB_USAGE, NULL, "see gabbro data --help",
-            "data needs one of check, fetch, list, slice");
+            "data needs one of check, fetch, list, show, slice");
     return data_exit(false, &status);
 }

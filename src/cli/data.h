@@ -7,6 +7,7 @@
 int data_check(int argc, char **argv);
 int data_fetch(int argc, char **argv);
 int data_list(int argc, char **argv);
+int data_show(int argc, char **argv);
 int data_slice(int argc, char **argv);
 
 /* Import a collection as its files are (no queries or splits made, unknown ids counted) into a

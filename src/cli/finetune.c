@@ -12,8 +12,8 @@ static const char usage[] =
     "runs (of bm25-run, mine, negatives or search). Prints the step's folder; the retriever is in "
     "its model/.\n";
 
-/* A mean loss of the last steps above this is marked as not converged: training was cut off while it
- * still learned. In nats a query; chance is the logarithm of the candidates, 3.47 of 32. */
+/* A mean loss over the last tenth of the steps above this is marked as not converged: training was
+ * cut off while it still learned. In nats a query; chance is the logarithm of the candidates, 3.47 of 32. */
 #define CONVERGED_LOSS 0.3
 
 /* Of vectors of length 1, whose scores lie within [-1, 1]: sentence-transformers' scale of 20. */

@@ -1,9 +1,10 @@
 #!/bin/sh
-# gabbro data check and slice: what is said of a collection and of official counts; a part of it.
-#   data_check.sh GABBRO
+# gabbro data check, slice and show: what is said of a collection and of official counts; a part of it;
+# some of it, for reading. data_check.sh GABBRO
 set -u
 . "$(dirname -- "$0")/../checks.sh"
 gabbro=$(readlink -f "$1")
+entries=$(readlink -f "$(dirname -- "$0")/../../docs/mini-world-entries.md")
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-data-check.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -80,6 +81,20 @@ slice many
 expect "no place to write ends with 2 ($status)" [ "$status" = 2 ]
 slice many --to x --others none
 expect "no number ends with 2 ($status)" [ "$status" = 2 ]
+
+# For reading.
+printf '{"id": "p7", "queries": ["what is p7", "which one is seven"]}\n' >generated.jsonl
+"$gabbro" data show many --documents 3 >said 2>&1
+expect "documents are shown ($?)" [ "$(grep -c '^## Document' said)" = 3 ]
+"$gabbro" data show many --documents 100 >said 2>&1
+expect "with what they answer" grep -q '^- asked: \*one\* (train)$' said
+expect "and topics with their judgements" grep -q '^- grade 2: \*\*p50\*\* text' said
+step=$("$gabbro" collection --from many --queries generated.jsonl --store store --quiet 2>said)
+"$gabbro" data show "$step" --documents 100 --queries 1 >said 2>&1
+expect "a step's collection too, with generated queries" grep -q '^- generated: \*what is p7\*$' said
+"$gabbro" data show "$("$gabbro" collection --world 1 --store store --quiet)" >said
+expect "the page of entries is what the mini world has" [ "$(sed -n '/^## Document 0$/,$p' "$entries")" = "$(cat said)" ]
+
 # Stopped while it reads: what was imported goes.
 seq 1 200000 | sed 's/.*/{"_id": "p&", "title": "", "text": "text & of very many"}/' >many/corpus.jsonl
 "$gabbro" data check many >said 2>&1 &
