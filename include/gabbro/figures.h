@@ -15,18 +15,23 @@ typedef enum gb_coverage_reading {
     GB_COVERAGE_SET,      /* distinct tokens of T among the top k, of all distinct tokens of T */
     GB_COVERAGE_MULTISET, /* the same, every token as often as it occurs in T */
     GB_COVERAGE_OF_TOP,   /* share of the top k that T has */
+    GB_COVERAGE_RARE,     /* as the first, of the rare tokens of T alone: ours, not the paper's */
+    GB_COVERAGE_READINGS
 } gb_coverage_reading;
-const char *gb_coverage_reading_name(gb_coverage_reading reading); /* "set", "multiset", "top" */
+/* "set", "multiset", "top", "rare" */
+const char *gb_coverage_reading_name(gb_coverage_reading reading);
 
 typedef struct gb_coverage gb_coverage; /* means over texts for k = 1..depth, one model */
-gb_coverage *gb_coverage_create(const gb_vocab *vocab, uint32_t depth, gb_status *status);
+/* rare: [size of the vocabulary] which tokens are, borrowed; or NULL, and that reading is NAN. */
+gb_coverage *gb_coverage_create(const gb_vocab *vocab, uint32_t depth, const bool *rare,
+                                gb_status *status);
 void gb_coverage_destroy(gb_coverage *coverage);
 /* Adds a text: its ids [length] and the model's best ids, best first [depth]; ids below the size of
  * the vocabulary. A text with no tokens but special ones is left out. */
 void gb_coverage_add(gb_coverage *coverage, const uint32_t *top, const uint32_t *ids,
                      size_t length);
 uint32_t gb_coverage_texts(const gb_coverage *coverage); /* texts that counted */
-/* Mean over the texts at k, 1..depth; NAN without any text. */
+/* Mean over the texts (over those with rare tokens) at k, 1..depth; NAN without any. */
 double gb_coverage_at(const gb_coverage *coverage, gb_coverage_reading reading, uint32_t k);
 
 /* A text to look at. */
@@ -48,9 +53,10 @@ typedef struct gb_coverage_view {
     uint32_t depth;                     /* K */
     const gb_coverage *const *coverage; /* [model_count] means */
     gb_coverage_reading reading;        /* of the curve */
-    const char *about;                  /* how it was made, sentences */
-    const gb_coverage_text *texts;      /* shown */
-    size_t text_count;                  /* texts shown */
+    const gb_coverage *frequent;   /* a list of the most frequent tokens for all texts, or NULL */
+    const char *about;             /* how it was made, sentences */
+    const gb_coverage_text *texts; /* shown */
+    size_t text_count;             /* texts shown */
     /* [model_count][GB_COVERAGE_VARIANTS] other projections (NULL where there is none), or NULL */
     const gb_coverage *const (*variants)[GB_COVERAGE_VARIANTS];
 } gb_coverage_view;
@@ -91,11 +97,14 @@ bool gb_tsne(const float *x, uint32_t count, uint32_t width, const gb_tsne_param
 
 /* A query (point 0) and its candidates as one model sees them. Nothing is copied. */
 typedef struct gb_map {
-    const char *model;      /* name */
-    uint32_t count;         /* points */
-    const char *const *ids; /* [count] of the query, then of the passages */
+    const char *model;        /* name */
+    uint32_t count;           /* points */
+    const char *const *ids;   /* [count] of the query, then of the passages */
+    const char *const *texts; /* [count] the same, to be read */
     const uint32_t *ranks; /* [count] rank of a passage, from 1; 0: the query, or not in the list */
-    const int32_t *grades; /* [count] judged relevance; above 0: relevant */
+    const int32_t *grades; /* [count] judged relevance */
+    int32_t relevant;      /* grade from which a passage answers the query; lower ones above 0 are
+                              about the same thing */
     const double *distances;  /* [count] from the query, in the model's space */
     const double *plane;      /* [count, 2] t-SNE */
     const double *components; /* [count, 3] principal components */

@@ -48,6 +48,8 @@ typedef struct session {
     char vocab_hash[GB_HASH_SIZE];                               /* its hash */
     uint32_t *top[STEP_LIST_MOST];                               /* [count, depth] of every model */
     gb_coverage *coverage[STEP_LIST_MOST];                       /* means */
+    gb_coverage *frequent;                                       /* of one list for all, or NULL */
+    bool *rare;                                                  /* [V] tokens, or NULL */
     gb_coverage *variants[STEP_LIST_MOST][GB_COVERAGE_VARIANTS]; /* other projections */
 } session;
 
@@ -159,13 +161,54 @@ static bool same_vocabulary(session *s, projector *p, const char *path, gb_statu
                    "the model has another vocabulary than the first");
 }
 
+/* Which tokens are rare, and how far one list of the most frequent would come. */
+static bool count_frequent(session *s, const settings *o, gb_status *status)
+{
+    enum { RARE = 100 }; /* a passage in so many has it at most */
+    const texts *t = &s->texts;
+    uint32_t size = gb_vocab_size(s->vocab);
+    uint64_t passages = gb_table_count(t->table);
+    uint64_t *having = gb_alloc(size, sizeof *having, status); /* passages that have a token */
+    uint64_t *last = gb_alloc(size, sizeof *last, status);     /* of them, counted from 1 */
+    uint32_t *top = gb_alloc(o->depth, sizeof *top, status);
+    bool ok = having && last && top && (s->rare = gb_alloc(size, sizeof *s->rare, status));
+    for (uint64_t row = 0; ok && row < passages; row++) {
+        size_t length;
+        const uint32_t *ids = gb_table_row(t->table, row, &length);
+        for (size_t i = 0; i < length; i++)
+            if (ids[i] < size && !gb_vocab_is_special(s->vocab, ids[i]) &&
+                last[ids[i]] != row + 1) {
+                last[ids[i]] = row + 1;
+                having[ids[i]]++;
+            }
+    }
+    for (uint32_t id = 0; ok && id < size; id++)
+        s->rare[id] = having[id] * RARE <= passages;
+    for (uint32_t k = 0; ok && k < o->depth; k++) {
+        for (uint32_t id = 0; id < size; id++)
+            if (having[id] > having[top[k]])
+                top[k] = id;
+        having[top[k]] = 0;
+    }
+    ok = ok && (s->frequent = gb_coverage_create(s->vocab, o->depth, s->rare, status));
+    for (uint32_t i = 0; ok && i < t->count; i++) {
+        size_t length;
+        const uint32_t *ids = gb_table_row(t->table, t->rows[i], &length);
+        gb_coverage_add(s->frequent, top, ids, length);
+    }
+    free(having);
+    free(last);
+    free(top);
+    return ok;
+}
+
 /* Best tokens of all texts by a head, and how many of them the texts have. */
 static bool project(const session *s, const settings *o, const projector *head, bool full,
                     const float *vectors, uint32_t width, gb_device *device, uint32_t *top,
                     gb_coverage **coverage, gb_status *status)
 {
     const texts *t = &s->texts;
-    *coverage = gb_coverage_create(s->vocab, o->depth, status);
+    *coverage = gb_coverage_create(s->vocab, o->depth, s->rare, status);
     if (!*coverage ||
         !projector_top(head, full, device, vectors, t->count, width, o->depth, top, status))
         return false;
@@ -229,6 +272,7 @@ static bool count_all(session *s, const settings *o, gb_device *device, const ch
             same_vocabulary(s, &p, o->models.items[m], status) &&
             (s->texts.table || (o->collection ? open_collection(&s->texts, o, status)
                                               : open_own(&s->texts, o, &p.model, table, status))) &&
+            (s->frequent || !o->collection || count_frequent(s, o, status)) &&
             count_model(s, o, m, &head, &p, device, status);
         projector_close(&p);
     }
@@ -244,6 +288,8 @@ static void close_session(session *s)
             gb_coverage_destroy(s->variants[m][v]);
         free(s->top[m]);
     }
+    gb_coverage_destroy(s->frequent);
+    free(s->rare);
     gb_vocab_destroy(s->vocab);
     close_texts(&s->texts);
 }
@@ -253,7 +299,7 @@ static void close_session(session *s)
 static gb_coverage_reading reading_of(const settings *o)
 {
     gb_coverage_reading reading = GB_COVERAGE_SET;
-    while (reading < GB_COVERAGE_OF_TOP && strcmp(gb_coverage_reading_name(reading), o->reading))
+    while (reading < GB_COVERAGE_RARE && strcmp(gb_coverage_reading_name(reading), o->reading))
         reading++;
     return reading;
 }
@@ -308,7 +354,7 @@ static json_t *coverage_json(const session *s, const settings *o)
     json_t *models = json_object();
     for (size_t m = 0; m < o->models.count; m++) {
         json_t *one = json_object();
-        for (int r = GB_COVERAGE_SET; r <= GB_COVERAGE_OF_TOP; r++) {
+        for (int r = 0; r < (s->rare ? GB_COVERAGE_READINGS : GB_COVERAGE_RARE); r++) {
             json_t *values = json_array();
             gb_coverage_reading reading = (gb_coverage_reading)r;
             for (uint32_t k = 1; k <= o->depth; k++)
@@ -369,6 +415,7 @@ static bool make_view(const session *s, const settings *o, gb_arena *arena, gb_t
                                .depth = o->depth,
                                .coverage = (const gb_coverage *const *)s->coverage,
                                .reading = reading_of(o),
+                               .frequent = s->frequent,
                                .about = about(s, o, words)};
     if (o->variants)
         view->variants = (const gb_coverage *const(*)[GB_COVERAGE_VARIANTS])s->variants;
@@ -441,8 +488,11 @@ static bool check(settings *o, gb_status *status)
         return gb_fail(status, GB_USAGE, NULL, "plain or full", "no projection \"%s\"",
                        o->projection);
     if (strcmp(gb_coverage_reading_name(reading_of(o)), o->reading))
-        return gb_fail(status, GB_USAGE, NULL, "set, multiset or top", "no reading \"%s\"",
+        return gb_fail(status, GB_USAGE, NULL, "set, multiset, top or rare", "no reading \"%s\"",
                        o->reading);
+    if (!strcmp(o->reading, "rare") && !o->collection)
+        return gb_fail(status, GB_USAGE, NULL, "give --collection and --tokens",
+                       "which tokens are rare is known of a collection only");
     if (!o->depth)
         return gb_fail(status, GB_USAGE, NULL, NULL, "--k must be at least 1");
     return true;
@@ -468,7 +518,7 @@ int gb_cli_coverage(int argc, char **argv)
         {"projection", OPTION_TEXT, &o.projection, false, false,
          "plain (E^T) or full head (plain)"},
         {"reading", OPTION_TEXT, &o.reading, false, false,
-         "of the curve: set, multiset, top (set)"},
+         "of the curve: set, multiset, top, rare (set)"},
         {"k", OPTION_U32, &o.depth, false, false, "most best tokens (100)"},
         {"passages", OPTION_U32, &o.passages, false, false, "passages drawn; 0: all (1000)"},
         {"show", OPTION_U32, &o.show, false, false, "texts shown in the page (12)"},
@@ -487,7 +537,7 @@ int gb_cli_coverage(int argc, char **argv)
         print_text(&run, &o, &status);
         return step_close(&run, &status);
     }
-    ok = ok && step_begin(&run, 2, true, extra, &status);
+    ok = ok && step_begin(&run, 3, true, extra, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);
     else if (ok)

@@ -85,6 +85,16 @@ static int32_t grade_of(const question *q, uint32_t passage)
     return 0;
 }
 
+/* From which grade on a passage answers: 2 where the query has such grades, as TREC counts. */
+static int32_t relevant_grade(const question *q)
+{
+    int32_t highest = 0;
+    for (size_t i = 0; i < q->qrels.count; i++)
+        if (q->qrels.rows[i].query == q->query && q->qrels.rows[i].grade > highest)
+            highest = q->qrels.rows[i].grade;
+    return highest > 1 ? 2 : 1;
+}
+
 /* ---- one model ---- */
 
 /* What a gb_map points to, in the arena. */
@@ -92,6 +102,7 @@ typedef struct points {
     uint32_t count;     /* points so far, the query among them */
     uint32_t *passages; /* of the points behind the query */
     const char **ids;   /* shown */
+    const char **texts; /* the same, to be read */
     uint32_t *ranks;    /* from 1; 0: none */
     int32_t *grades;    /* judged */
     double *distances;  /* from the query */
@@ -110,6 +121,7 @@ static bool make_points(points *p, uint32_t most, uint32_t width, gb_arena *aren
 {
     return (p->passages = gb_arena_alloc(arena, most * sizeof *p->passages, status)) &&
            (p->ids = gb_arena_alloc(arena, most * sizeof *p->ids, status)) &&
+           (p->texts = gb_arena_alloc(arena, most * sizeof *p->texts, status)) &&
            (p->ranks = gb_arena_alloc(arena, most * sizeof *p->ranks, status)) &&
            (p->grades = gb_arena_alloc(arena, most * sizeof *p->grades, status)) &&
            (p->distances = gb_arena_alloc(arena, most * sizeof *p->distances, status)) &&
@@ -136,7 +148,12 @@ static bool add_point(points *p, const question *q, const ranking_dense *dense, 
     p->ranks[at] = rank;
     p->grades[at] = grade_of(q, passage);
     p->distances[at] = sqrt(sum);
-    return (p->ids[at] = id_at(q->collection->passage_ids, passage, arena, status)) != NULL;
+    gb_text text = {0};
+    gb_collection_passage(q->collection, passage, &text);
+    p->texts[at] = text.failed ? NULL : gb_arena_strdup(arena, text.data, text.length, status);
+    gb_text_free(&text);
+    return p->texts[at] &&
+           (p->ids[at] = id_at(q->collection->passage_ids, passage, arena, status)) != NULL;
 }
 
 /* The query, the model's best passages, and, if wanted, the relevant ones not among them. */
@@ -152,8 +169,9 @@ static bool collect(points *p, const question *q, ranking_dense *dense, const se
               ranking_dense_run(dense, &q->query, 1, o->depth, &run, status);
     if (ok) {
         p->ids[0] = id_at(q->collection->query_ids, q->query, arena, status);
+        p->texts[0] = id_at(q->collection->queries, q->query, arena, status);
         p->count = 1;
-        ok = p->ids[0] != NULL;
+        ok = p->ids[0] && p->texts[0];
     }
     const gb_run_list *list = ok ? gb_run_find(&run, q->query) : NULL;
     for (uint32_t h = 0; ok && list && h < list->count; h++)
@@ -186,6 +204,8 @@ static bool map_model(gb_map *map, const settings *o, size_t index, const questi
     map->model = o->names[index];
     map->count = p.count;
     map->ids = p.ids;
+    map->texts = p.texts;
+    map->relevant = relevant_grade(q);
     map->ranks = p.ranks;
     map->grades = p.grades;
     map->distances = p.distances;
@@ -267,7 +287,7 @@ int gb_cli_tsne(int argc, char **argv)
         ok = gb_fail(&status, GB_USAGE, NULL, NULL, "--depth must be at least 3");
         json_decref(extra);
     }
-    ok = ok && step_begin(&run, 1, true, extra, &status);
+    ok = ok && step_begin(&run, 2, true, extra, &status);
     if (ok && gb_step_done(run.step))
         step_end(&run, NULL, &status);
     else if (ok)

@@ -3,6 +3,7 @@
 #include "page.h"
 #include "plot.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,15 +51,39 @@ static const char script[] =
 
 /* ---- curves ---- */
 
+static const char frequent_name[] = "most frequent tokens";
+
+/* The models, and behind them, where it was counted, the list that is the same for all texts. */
+static size_t curve_count(const gb_coverage_view *view)
+{
+    return view->model_count + (view->frequent != NULL);
+}
+
+static const gb_coverage *curve_at(const gb_coverage_view *view, size_t index)
+{
+    return index < view->model_count ? view->coverage[index] : view->frequent;
+}
+
+static const char *curve_name(const gb_coverage_view *view, size_t index)
+{
+    return index < view->model_count ? view->models[index] : frequent_name;
+}
+
+static bool has_rare(const gb_coverage_view *view)
+{
+    return !isnan(gb_coverage_at(view->coverage[0], GB_COVERAGE_RARE, 1));
+}
+
 /* Values of all curves; one block, free() it. */
 static double *curve_values(const gb_coverage_view *view, gb_status *status)
 {
-    double *values = gb_alloc((view->model_count + 1) * view->depth, sizeof *values, status);
+    size_t count = curve_count(view);
+    double *values = gb_alloc((count + 1) * view->depth, sizeof *values, status);
     for (uint32_t k = 0; values && k < view->depth; k++) {
         values[k] = k + 1;
-        for (size_t m = 0; m < view->model_count; m++)
+        for (size_t m = 0; m < count; m++)
             values[(m + 1) * view->depth + k] =
-                gb_coverage_at(view->coverage[m], view->reading, k + 1);
+                gb_coverage_at(curve_at(view, m), view->reading, k + 1);
     }
     return values;
 }
@@ -68,22 +93,25 @@ static bool curves(const gb_coverage_view *view, const char *folder, gb_text *in
 {
     static const char *const labels[] = {"share of the text's distinct tokens in the top k",
                                          "share of the text's tokens in the top k",
-                                         "share of the top k that the text has"};
+                                         "share of the top k that the text has",
+                                         "share of the text's rare tokens in the top k"};
     double *values = curve_values(view, status);
-    gb_series *series = gb_alloc(view->model_count, sizeof *series, status);
-    for (size_t m = 0; values && series && m < view->model_count; m++)
-        series[m] = (gb_series){.label = view->models[m],
-                                .x = values,
-                                .y = values + (m + 1) * view->depth,
-                                .count = view->depth,
-                                .line = true,
-                                .dashed = m >= GB_PLOT_COLORS,
-                                .color = (int)(m % GB_PLOT_COLORS)};
+    size_t count = curve_count(view);
+    gb_series *series = gb_alloc(count, sizeof *series, status);
+    for (size_t m = 0; values && series && m < count; m++)
+        series[m] =
+            (gb_series){.label = curve_name(view, m),
+                        .x = values,
+                        .y = values + (m + 1) * view->depth,
+                        .count = view->depth,
+                        .line = true,
+                        .dashed = m >= GB_PLOT_COLORS || m >= view->model_count,
+                        .color = m < view->model_count ? (int)(m % GB_PLOT_COLORS) : GB_PLOT_GREY};
     gb_plot plot = {.title = "Token coverage of [CLS]",
                     .x_label = "k, best tokens of the projected vector",
                     .y_label = labels[view->reading],
                     .series = series,
-                    .series_count = view->model_count};
+                    .series_count = count};
     gb_figure figure = {.plots = &plot,
                         .count = 1,
                         .width = 620,
@@ -97,13 +125,17 @@ static bool curves(const gb_coverage_view *view, const char *folder, gb_text *in
 
 static void coverage_tsv(const gb_coverage_view *view, gb_text *out)
 {
-    gb_text_printf(out, "model\tk\tset\tmultiset\ttop\n");
-    for (size_t m = 0; m < view->model_count; m++)
+    int readings = has_rare(view) ? GB_COVERAGE_READINGS : GB_COVERAGE_RARE;
+    gb_text_printf(out, "model\tk");
+    for (int r = 0; r < readings; r++)
+        gb_text_printf(out, "\t%s", gb_coverage_reading_name((gb_coverage_reading)r));
+    gb_text_printf(out, "\n");
+    for (size_t m = 0; m < curve_count(view); m++)
         for (uint32_t k = 1; k <= view->depth; k++) {
-            gb_text_printf(out, "%s\t%u", view->models[m], k);
-            for (int r = GB_COVERAGE_SET; r <= GB_COVERAGE_OF_TOP; r++)
+            gb_text_printf(out, "%s\t%u", curve_name(view, m), k);
+            for (int r = 0; r < readings; r++)
                 gb_text_printf(out, "\t%.17g",
-                               gb_coverage_at(view->coverage[m], (gb_coverage_reading)r, k));
+                               gb_coverage_at(curve_at(view, m), (gb_coverage_reading)r, k));
             gb_text_printf(out, "\n");
         }
 }
@@ -227,17 +259,19 @@ static void numbers_html(const gb_coverage_view *view, gb_text *out)
     for (size_t i = 0; i < 8 && wanted[i] <= view->depth; i++)
         gb_text_printf(out, "<th>k = %u</th>", wanted[i]);
     gb_text_printf(out, "</tr></thead>\n<tbody>\n");
-    for (size_t m = 0; m < view->model_count; m++)
-        for (int r = GB_COVERAGE_SET; r <= GB_COVERAGE_OF_TOP; r++) {
+    int readings = has_rare(view) ? GB_COVERAGE_READINGS : GB_COVERAGE_RARE;
+    for (size_t m = 0; m < curve_count(view); m++)
+        for (int r = 0; r < readings; r++) {
             static const char *const names[] = {"of the text's distinct tokens",
-                                                "of all tokens of the text", "of the top k"};
+                                                "of all tokens of the text", "of the top k",
+                                                "of the text's rare tokens"};
             gb_text_printf(out, "<tr>");
-            page_element(out, "td", NULL, r ? "" : view->models[m]);
+            page_element(out, "td", NULL, r ? "" : curve_name(view, m));
             page_element(out, "td", "left", names[r]);
             for (size_t i = 0; i < 8 && wanted[i] <= view->depth; i++)
                 gb_text_printf(
                     out, "<td>%.1f%%</td>",
-                    100 * gb_coverage_at(view->coverage[m], (gb_coverage_reading)r, wanted[i]));
+                    100 * gb_coverage_at(curve_at(view, m), (gb_coverage_reading)r, wanted[i]));
             gb_text_printf(out, "</tr>\n");
         }
     gb_text_printf(out, "</tbody></table></div>\n");
@@ -278,6 +312,14 @@ static void coverage_html(const gb_coverage_view *view, const char *svg, gb_text
     gb_text_printf(out, "\n");
     page_element(out, "p", NULL, view->about);
     gb_text_printf(out, "\n<figure>%s</figure>\n", svg);
+    if (view->frequent)
+        page_element(
+            out, "p", NULL,
+            "Who knows nothing of a text can still name the words that most texts have: the "
+            "dashed curve is one list, the most frequent tokens of the collection, held "
+            "against every text. Below it a vector says less of its text than that list. "
+            "Rare tokens are those that at most one passage in a hundred has: names, and "
+            "most of what is told of them.");
     numbers_html(view, out);
     if (view->variants)
         variants_html(view, out);

@@ -9,6 +9,7 @@
 
 enum { FRAMES = 72, STRIP = 5, TILT = 20 }; /* of the view that turns; degrees */
 enum { SPACE = 400 };                       /* pixels of the view */
+enum { FIRST = 10 };                        /* candidates listed */
 
 static const char style[] =
     "figure{margin:1em 0;overflow-x:auto}figure "
@@ -17,6 +18,9 @@ static const char style[] =
     ".space{display:flex;flex-wrap:wrap;gap:1em}.space figure{margin:0}.space svg{border:1px solid "
     "var(--line)}\n"
     "figcaption{font-weight:600}#tools{display:none;gap:1em;align-items:center}\n"
+    ".models{display:grid;grid-template-columns:repeat(auto-fit,minmax(20em,1fr));gap:1.5em}\n"
+    "li.other{color:var(--dim)}li.relevant b{color:#b34700}li.related b{color:#8a6d00}\n"
+    "@media (prefers-color-scheme:dark){li.relevant b{color:#ff9d5c}li.related b{color:#e6c15a}}\n"
     ".scripted #tools{display:flex}@media print{#tools{display:none!important}}\n";
 
 static const char script[] =
@@ -37,12 +41,29 @@ static const char script[] =
 /* ---- plots ---- */
 
 /* What a point is. */
-typedef enum point_kind { OTHER, RELEVANT, QUERY, KINDS } point_kind;
-static const char *const kind_names[KINDS] = {"other candidate", "relevant", "query"};
+typedef enum point_kind { OTHER, RELATED, RELEVANT, QUERY, KINDS } point_kind;
+static const char *const kind_names[KINDS] = {"other candidate", "of a lower grade", "relevant",
+                                              "query"};
 
 static point_kind kind_of(const gb_map *map, uint32_t i)
 {
-    return i == 0 ? QUERY : map->grades[i] > 0 ? RELEVANT : OTHER;
+    if (i == 0)
+        return QUERY;
+    return map->grades[i] <= 0 ? OTHER : map->grades[i] < map->relevant ? RELATED : RELEVANT;
+}
+
+/* What stands beside a point: "rank 3, relevant: Lanfield Keep is ...". */
+static const char *label_of(const gb_map *map, uint32_t i, gb_arena *arena, gb_status *status)
+{
+    gb_text text = {0};
+    if (map->ranks[i])
+        gb_text_printf(&text, "rank %u, ", map->ranks[i]);
+    gb_text_printf(&text, "%s %s: %s", kind_names[kind_of(map, i)], map->ids[i], map->texts[i]);
+    char *label = text.failed ? NULL : gb_arena_strdup(arena, text.data, text.length, status);
+    if (text.failed)
+        gb_fail_memory(status, "drawing candidates");
+    gb_text_free(&text);
+    return label;
 }
 
 /* Room for the points of a panel by kind. */
@@ -55,9 +76,10 @@ typedef struct panel {
 static bool panel_make(panel *p, const gb_map *map, const double *x, const double *y, size_t stride,
                        gb_arena *arena, gb_status *status)
 {
-    static const gb_mark marks[KINDS] = {GB_MARK_CIRCLE, GB_MARK_TRIANGLE, GB_MARK_STAR};
-    static const int colors[KINDS] = {GB_PLOT_GREY, 1, 0};
-    static const double sizes[KINDS] = {2.4, 4, 5};
+    static const gb_mark marks[KINDS] = {GB_MARK_CIRCLE, GB_MARK_CIRCLE, GB_MARK_TRIANGLE,
+                                         GB_MARK_STAR};
+    static const int colors[KINDS] = {GB_PLOT_GREY, 4, 1, 0};
+    static const double sizes[KINDS] = {2.4, 3, 4, 5};
     size_t n = map->count;
     p->x = gb_arena_alloc(arena, KINDS * n * sizeof *p->x, status);
     p->y = gb_arena_alloc(arena, KINDS * n * sizeof *p->y, status);
@@ -77,7 +99,9 @@ static bool panel_make(panel *p, const gb_map *map, const double *x, const doubl
         size_t at = (size_t)k * n + p->s[k].count++;
         p->x[at] = x[i * stride];
         p->y[at] = y[i * stride];
-        p->names[at] = map->ids[i];
+        p->names[at] = label_of(map, i, arena, status);
+        if (!p->names[at])
+            return false;
     }
     return true;
 }
@@ -195,11 +219,12 @@ static bool space_html(const gb_map *map, gb_arena *arena, gb_text *out, gb_stat
 {
     static const char *const shapes[KINDS] = {
         "<circle r=\"4\" fill=\"#8c8c8c\" stroke=\"#fff\">",
+        "<circle r=\"5\" fill=\"#1a1a1a\" stroke=\"#fff\">",
         "<path d=\"M0-8L7 5L-7 5Z\" fill=\"#d55e00\" stroke=\"#fff\">",
         "<path d=\"M0-10L2.6-3.6L9.5-3.1L4.2 1.4L5.9 8.1L0 4.4L-5.9 8.1L-4.2 "
         "1.4L-9.5-3.1L-2.6-3.6Z\" "
         "fill=\"#0072b2\" stroke=\"#fff\">"};
-    static const char *const ends[KINDS] = {"</circle>", "</path>", "</path>"};
+    static const char *const ends[KINDS] = {"</circle>", "</circle>", "</path>", "</path>"};
     const double *at = turned(map, 0, arena, status);
     if (!at)
         return false;
@@ -217,8 +242,11 @@ static bool space_html(const gb_map *map, gb_arena *arena, gb_text *out, gb_stat
         point_kind kind = kind_of(map, i);
         gb_text_printf(out, "<g data-p=\"%u\" transform=\"translate(%.0f %.0f)\">%s<title>", i,
                        pixel(at[i]), pixel(-at[map->count + i]), shapes[kind]);
-        page_escaped(out, map->ids[i]);
-        gb_text_printf(out, ", %s</title>%s</g>\n", kind_names[kind], ends[kind]);
+        const char *label = label_of(map, i, arena, status);
+        if (!label)
+            return false;
+        page_escaped(out, label);
+        gb_text_printf(out, "</title>%s</g>\n", ends[kind]);
     }
     gb_text_printf(out, "</svg></figure>\n");
     return true;
@@ -258,6 +286,30 @@ static void numbers_html(const gb_map *maps, size_t count, gb_text *out)
     gb_text_printf(out, "</tbody></table></div>\n");
 }
 
+/* What each model finds first, to be read. */
+static void first_html(const gb_map *maps, size_t count, gb_text *out)
+{
+    gb_text_printf(out, "<h2>Found first</h2>\n<div class=\"models\">\n");
+    for (size_t m = 0; m < count; m++) {
+        gb_text_printf(out, "<section>");
+        page_element(out, "h3", NULL, maps[m].model);
+        gb_text_printf(out, "<ol>\n");
+        for (uint32_t i = 1; i < maps[m].count && maps[m].ranks[i] && i <= FIRST; i++) {
+            point_kind kind = kind_of(&maps[m], i);
+            gb_text_printf(out, "<li class=\"%s\">",
+                           kind == RELEVANT  ? "relevant"
+                           : kind == RELATED ? "related"
+                                             : "other");
+            page_escaped(out, maps[m].texts[i]);
+            if (maps[m].grades[i] > 0)
+                gb_text_printf(out, " <b>(%s, grade %d)</b>", kind_names[kind], maps[m].grades[i]);
+            gb_text_printf(out, "</li>\n");
+        }
+        gb_text_printf(out, "</ol></section>\n");
+    }
+    gb_text_printf(out, "</div>\n");
+}
+
 static void table_tsv(const gb_map *maps, size_t count, gb_text *out)
 {
     gb_text_printf(out, "model\tid\tkind\trank\tgrade\tdistance\ttsne_x\ttsne_y\tpc1\tpc2\tpc3\n");
@@ -279,7 +331,8 @@ static bool page(const gb_map *maps, size_t count, const char *about, const char
     page_element(out, "h1", NULL, "A query and its candidates");
     page_element(out, "p", NULL, about);
     numbers_html(maps, count, out);
-    gb_text_printf(out, "<h2>t-SNE</h2>\n");
+    first_html(maps, count, out);
+    gb_text_printf(out, "<h2>t-SNE</h2>\n<p>Rest on a point to read it.</p>\n");
     bool ok = planes(maps, count, true, folder, arena, out, status);
     gb_text_printf(out, "<h2>Principal components</h2>\n");
     ok = ok && planes(maps, count, false, folder, arena, out, status);

@@ -49,7 +49,9 @@ covered=$(coverage $sampled)
 for file in coverage.html coverage.tsv coverage.json curve.svg curve.png tokens.svg tokens.png; do
     expect "coverage writes $file" [ -s "$covered/$file" ]
 done
-expect "a line a model and k" [ "$(wc -l <"$covered/coverage.tsv")" = 61 ]
+expect "a line a model and k, and of the most frequent tokens" [ "$(wc -l <"$covered/coverage.tsv")" = 91 ]
+expect "one list of them holds no rare token here" \
+    [ "$(awk -F '\t' '$1 == "most frequent tokens" && $2 == 30 { print $6 }' "$covered/coverage.tsv")" = 0 ]
 expect "three texts are shown" [ "$(grep -c '<article' "$covered/coverage.html")" = 3 ]
 # shellcheck disable=SC2086
 expect "a finished step is found again" [ "$(coverage $sampled)" = "$covered" ]
@@ -64,7 +66,7 @@ expect "another projection gives another curve" \
 both=$(coverage --collection "$collection" --tokens "$tokens" --passages 40 --k 30 --reference "$first" \
     --projection full --variants)
 expect "four projections a model are given" [ "$(wc -l <"$both/variants.tsv")" = 241 ]
-expect "the one of the curve among them" [ "$(sed 1d "$both/coverage.tsv" >"$work/curve"
+expect "the one of the curve among them" [ "$(sed -e 1d -e '/^most frequent/d' "$both/coverage.tsv" | cut -f 1-5 >"$work/curve"
     grep 'full, reference' "$both/variants.tsv" | cut -f 1,3- | cmp - "$work/curve" && echo same)" = same ]
 expect "a model's own head is its reference" [ "$(grep '^First' "$both/variants.tsv" |
     sed -n 's/full, own/X/p; s/full, reference/X/p' | sort | uniq -d | wc -l)" = 30 ]

@@ -31,7 +31,7 @@ TestSuite(coverage, .init = enter, .fini = leave);
 
 Test(coverage, by_hand)
 {
-    gb_coverage *c = gb_coverage_create(vocab, 4, NULL);
+    gb_coverage *c = gb_coverage_create(vocab, 4, NULL, NULL);
     cr_expect(isnan(gb_coverage_at(c, GB_COVERAGE_SET, 1)));
     /* T = {a 3 times, b, ##b}; [UNK] is no part of it. */
     const uint32_t ids[] = {A, B, A, UNK, BB, A}, top[] = {CLS, A, D, BB};
@@ -57,6 +57,20 @@ Test(coverage, by_hand)
     gb_coverage_destroy(NULL);
 }
 
+Test(coverage, rare_tokens)
+{
+    const bool rare[V] = {[B] = true, [BB] = true};
+    gb_coverage *c = gb_coverage_create(vocab, 3, rare, NULL);
+    const uint32_t ids[] = {A, B, BB, B}, common[] = {A, D}, top[] = {A, D, B};
+    gb_coverage_add(c, top, ids, 4);
+    gb_coverage_add(c, top, common, 2); /* has none, and does not count */
+    static const double wanted[] = {0, 0, 1 / 2.};
+    for (uint32_t k = 1; k <= 3; k++)
+        cr_expect_float_eq(gb_coverage_at(c, GB_COVERAGE_RARE, k), wanted[k - 1], 1e-15);
+    cr_expect_eq(gb_coverage_texts(c), 2);
+    gb_coverage_destroy(c);
+}
+
 /* The definition, one text, one k. */
 static double brute(const uint32_t *top, uint32_t k, const uint32_t *ids, size_t length,
                     gb_coverage_reading reading)
@@ -79,7 +93,7 @@ static double brute(const uint32_t *top, uint32_t k, const uint32_t *ids, size_t
 Test(coverage, by_brute_force)
 {
     enum { TEXTS = 50, DEPTH = 9 };
-    gb_coverage *c = gb_coverage_create(vocab, DEPTH, NULL);
+    gb_coverage *c = gb_coverage_create(vocab, DEPTH, NULL, NULL);
     double sums[3][DEPTH] = {0};
     uint32_t counted = 0;
     for (uint32_t t = 0; t < TEXTS; t++) {
@@ -122,8 +136,8 @@ static const char *const models[] = {"One & only", "two"};
 
 static void make_scene(scene *s)
 {
-    s->one = gb_coverage_create(vocab, 3, NULL);
-    s->two = gb_coverage_create(vocab, 3, NULL);
+    s->one = gb_coverage_create(vocab, 3, NULL, NULL);
+    s->two = gb_coverage_create(vocab, 3, NULL, NULL);
     gb_coverage_add(s->one, top_one, text_ids, 5);
     gb_coverage_add(s->two, top_two, text_ids, 5);
     s->both[0] = s->one;
