@@ -2,8 +2,8 @@
  * a part (bench_<part>.c), over one way to measure (bench_measure.c). */
 #include "bench.h"
 #include "cli.h"
-#include "number.h"
-#include "tune.h"
+#include <gabbro/options.h>
+#include <gabbro/diag.h>
 
 #include <bench_version.h>
 #include <gabbro/tiles.h>
@@ -247,7 +247,7 @@ static bool open_bench(bench *b, const char *device, double *load, gb_status *st
     gb_device_params params = {.select = device, .quiet = true};
     if (getloadavg(load, 1) != 1)
         *load = 0;
-    if (!device_ensure(device, status) || !(b->device = gb_device_open(&params, status)) ||
+    if (!gb_device_ready(device, status) || !(b->device = gb_device_open(&params, status)) ||
         !bench_ceiling_measure(b, status))
         return false;
     const gb_device_caps *caps = gb_device_get_caps(b->device);
@@ -343,11 +343,11 @@ static bool read_options(bench *b, settings *o, int argc, char **argv)
         else if (option == 'r')
             b->dry = true;
         else if (option == 'n')
-            ok = number_whole_u32("--repeats", optarg, 1, 10000, &b->repeats, &status);
+            ok = gb_parse_u32("--repeats", optarg, 1, 10000, &b->repeats, &status);
         else if (option == 't')
-            ok = number_whole_u32("--texts", optarg, 2, 4096, &b->texts, &status);
+            ok = gb_parse_u32("--texts", optarg, 2, 4096, &b->texts, &status);
         else if (option == 's')
-            ok = number_real("--seconds", optarg, 1e-3, 1e6, &b->seconds, &status);
+            ok = gb_parse_real("--seconds", optarg, 1e-3, 1e6, &b->seconds, &status);
         if (status.code)
             gb_status_print(&status);
         else if (!ok)

@@ -1,6 +1,6 @@
 /* gabbro bm25: index a collection, search its queries, measure. */
 #include "cli.h"
-#include "number.h"
+#include <gabbro/options.h>
 #include "ranking.h"
 
 #include <getopt.h>
@@ -142,16 +142,16 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
         o->qrels = value;
         return true;
     case OPT_K1:
-        return number_real("--k1", value, 0, 1e30, &o->k1, status);
+        return gb_parse_real("--k1", value, 0, 1e30, &o->k1, status);
     case OPT_B:
-        return number_real("--b", value, 0, 1, &o->b, status);
+        return gb_parse_real("--b", value, 0, 1, &o->b, status);
     case OPT_VOCAB:
         o->vocab = value;
         return true;
     case OPT_DEPTH:
-        return number_whole_u32("--depth", value, 1, INT32_MAX, &o->depth, status);
+        return gb_parse_u32("--depth", value, 1, INT32_MAX, &o->depth, status);
     case OPT_LEVEL:
-        return number_whole_u32("--level", value, 1, INT32_MAX, &o->level, status);
+        return gb_parse_u32("--level", value, 1, INT32_MAX, &o->level, status);
     case OPT_IDENTICAL:
         o->drop_identical = true;
         return true;
@@ -163,7 +163,7 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
     case OPT_TAG:
         return parse_tag(value, &o->tag, status);
     case OPT_THREADS:
-        return number_whole_u32("--threads", value, 1, INT32_MAX, &o->threads, status);
+        return gb_parse_u32("--threads", value, 1, INT32_MAX, &o->threads, status);
     default:
         return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help",
                        "unknown or incomplete option %s", value);

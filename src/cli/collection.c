@@ -1,6 +1,9 @@
 /* gabbro collection: the step that makes a stored collection. */
-#include "step.h"
-#include "number.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
+#include <gabbro/options.h>
 
 #include <gabbro/formats.h>
 #include <gabbro/synth.h>
@@ -76,7 +79,7 @@ int gb_cli_collection(int argc, char **argv)
         ok =
             gb_fail(&status, GB_USAGE, NULL, "see --help", "give one of --world, --from and --cut");
     else if (world)
-        ok = number_whole("--world", world, 0, UINT64_MAX, &seed, &status);
+        ok = gb_parse_u64("--world", world, 0, UINT64_MAX, &seed, &status);
     ok = ok && check_set(world, set, &status) &&
          step_begin(&run, version_of(world), false, NULL, &status);
     json_t *facts = NULL;

@@ -1,7 +1,7 @@
 /* gabbro compare-devices: the same training on two devices, tensor by tensor. */
 #include "cli.h"
 #include "compare.h"
-#include "number.h"
+#include <gabbro/options.h>
 
 #include <getopt.h>
 #include <math.h>
@@ -392,7 +392,7 @@ int gb_cli_compare_devices(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
         names = names || option == 'n';
         tables = tables || option == 't';
-        if (option == 's' && !number_whole_u32("--steps", optarg, 1, 10000, &c.steps, &status)) {
+        if (option == 's' && !gb_parse_u32("--steps", optarg, 1, 10000, &c.steps, &status)) {
             gb_status_print(&status);
             return GB_USAGE;
         }

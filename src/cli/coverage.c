@@ -73,8 +73,8 @@ static bool sample_rows(texts *t, uint32_t all, uint32_t wanted, uint64_t seed, 
 
 static bool open_collection(texts *t, const settings *o, gb_status *status)
 {
-    bool ok = (t->collection = step_collection_open(o->collection, status)) &&
-              step_tokens_open(o->tokens, &t->tokens, status);
+    bool ok = (t->collection = gb_open_collection(o->collection, status)) &&
+              gb_open_tokens(o->tokens, &t->tokens, status);
     t->table = t->tokens.passages;
     if (ok && gb_table_count(t->table) != t->collection->passages)
         return gb_fail(status, GB_DATA, o->tokens, "take the tokens of that collection",
@@ -92,7 +92,7 @@ static bool add_text(gb_table_writer *writer, const gb_tokenizer *tokenizer, con
 }
 
 /* Tokenise one text, or the lines of a file, into the table at `path`. */
-static bool make_table(const settings *o, const step_model *model, const char *path,
+static bool make_table(const settings *o, const gb_model_input *model, const char *path,
                        gb_status *status)
 {
     gb_tokenizer *tokenizer = gb_tokenizer_create(model->vocab, model->tokenizer, status);
@@ -115,7 +115,7 @@ static bool make_table(const settings *o, const step_model *model, const char *p
     return ok;
 }
 
-static bool open_own(texts *t, const settings *o, const step_model *model, const char *path,
+static bool open_own(texts *t, const settings *o, const gb_model_input *model, const char *path,
                      gb_status *status)
 {
     if (!make_table(o, model, path, status) || !(t->own = gb_table_open(path, 4, status)))
@@ -140,7 +140,7 @@ static void close_texts(texts *t)
 static uint32_t longest_of(const settings *o, const projector *p)
 {
     uint32_t most = p->model.config.max_positions;
-    uint32_t made = o->tokens ? step_setting_u32(o->tokens, "passage-tokens") : most;
+    uint32_t made = o->tokens ? gb_step_setting_u32(o->tokens, "passage-tokens") : most;
     return made < most ? made : most;
 }
 
@@ -148,7 +148,7 @@ static uint32_t longest_of(const settings *o, const projector *p)
 static bool same_vocabulary(session *s, projector *p, const char *path, gb_status *status)
 {
     char hash[GB_HASH_SIZE];
-    if (!step_vocab_hash(p->model.vocab, hash, status))
+    if (!gb_vocab_hash(p->model.vocab, hash, status))
         return false;
     if (!s->vocab) {
         memcpy(s->vocab_hash, hash, sizeof hash);

@@ -1,6 +1,9 @@
 /* gabbro data check: a collection as its files are, beside the official counts. */
 #include "data.h"
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/data.h>
 

@@ -1,6 +1,6 @@
 /* gabbro data fetch: an entry of the manifest, file by file. */
 #include "data.h"
-#include "number.h"
+#include <gabbro/options.h>
 
 #include <dirent.h>
 #include <getopt.h>
@@ -290,11 +290,11 @@ static int set_option(fetch_options *o, int option, gb_status *status)
         gb_log_set_level(GB_LOG_WARN);
         return 1;
     case 'r':
-        return number_whole_u32("--tries", optarg, 1, 1000, &o->params.tries, status) ? 1 : -1;
+        return gb_parse_u32("--tries", optarg, 1, 1000, &o->params.tries, status) ? 1 : -1;
     case 'w':
-        return number_real("--wait", optarg, 0, 3600, &o->params.wait_s, status) ? 1 : -1;
+        return gb_parse_real("--wait", optarg, 0, 3600, &o->params.wait_s, status) ? 1 : -1;
     case 's':
-        return number_real("--stall", optarg, 1, 3600, &o->params.stall_s, status) ? 1 : -1;
+        return gb_parse_real("--stall", optarg, 1, 3600, &o->params.stall_s, status) ? 1 : -1;
     default:
         return 0;
     }

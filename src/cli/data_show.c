@@ -1,7 +1,7 @@
 /* gabbro data show: some documents of a collection with all that is asked about them, for reading.
  */
 #include "data.h"
-#include "number.h"
+#include <gabbro/options.h>
 
 #include <gabbro/data.h>
 
@@ -38,13 +38,13 @@ static bool parse(int argc, char **argv, show_options *o, bool *over, gb_status 
     for (int option; ok && (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         switch (option) {
         case 'd':
-            ok = number_whole_u32("--documents", optarg, 0, UINT32_MAX, &o->how.documents, status);
+            ok = gb_parse_u32("--documents", optarg, 0, UINT32_MAX, &o->how.documents, status);
             break;
         case 'q':
-            ok = number_whole_u32("--queries", optarg, 0, UINT32_MAX, &o->how.queries, status);
+            ok = gb_parse_u32("--queries", optarg, 0, UINT32_MAX, &o->how.queries, status);
             break;
         case 't':
-            ok = number_whole_u32("--topics", optarg, 0, UINT32_MAX, &o->how.topics, status);
+            ok = gb_parse_u32("--topics", optarg, 0, UINT32_MAX, &o->how.topics, status);
             break;
         case 'h':
             *over = true;

@@ -1,6 +1,6 @@
 /* gabbro data slice: a part of a collection that a small device can train on. */
 #include "data.h"
-#include "number.h"
+#include <gabbro/options.h>
 
 #include <gabbro/data.h>
 
@@ -40,10 +40,10 @@ static bool parse(int argc, char **argv, slice_options *o, bool *over, gb_status
             o->to = optarg;
             break;
         case 'o':
-            ok = number_whole_u32("--others", optarg, 0, UINT32_MAX, &o->others, status);
+            ok = gb_parse_u32("--others", optarg, 0, UINT32_MAX, &o->others, status);
             break;
         case 's':
-            ok = number_whole("--seed", optarg, 0, UINT64_MAX, &o->seed, status);
+            ok = gb_parse_u64("--seed", optarg, 0, UINT64_MAX, &o->seed, status);
             break;
         case 'h':
             *over = true;

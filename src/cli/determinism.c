@@ -1,8 +1,8 @@
 /* gabbro determinism: that this device and driver give the same bits again, shown on a small
  * training. */
 #include "cli.h"
-#include "number.h"
-#include "tune.h"
+#include <gabbro/options.h>
+#include <gabbro/diag.h>
 #include "trial.h"
 
 #include <getopt.h>
@@ -344,7 +344,7 @@ static int run(settings *o)
     } else {
         gb_device_params params = {.select = o->device};
         char *identity =
-            device_ensure(o->device, &status) ? gb_device_identity(&params, &status) : NULL;
+            gb_device_ready(o->device, &status) ? gb_device_identity(&params, &status) : NULL;
         if (identity)
             printf("%s\n", identity);
         if (identity && show(o, &equal, &status) && !equal)
@@ -380,12 +380,12 @@ int gb_cli_determinism(int argc, char **argv)
         else if (option == 'f')
             o.folder = optarg;
         else if (option == 'r')
-            ok = ok && number_whole_u32("--replays", optarg, 2, 100000, &o.replays, &status);
+            ok = ok && gb_parse_u32("--replays", optarg, 2, 100000, &o.replays, &status);
         else if (option == 's')
-            ok = ok && number_whole_u32("--steps", optarg, 3, 100000, &o.steps, &status);
+            ok = ok && gb_parse_u32("--steps", optarg, 3, 100000, &o.steps, &status);
         else
             ok = ok && option == 'k' &&
-                 number_whole_u32("--kill-at", optarg, 0, 100000, &o.kill_at, &status);
+                 gb_parse_u32("--kill-at", optarg, 0, 100000, &o.kill_at, &status);
     }
     if (status.code) {
         gb_status_print(&status);

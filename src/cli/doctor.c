@@ -1,7 +1,7 @@
 /* gabbro doctor: what the devices are and can do, and whether their kernels compute what the
  * float64 reference computes. */
 #include "cli.h"
-#include "selftest.h"
+#include <gabbro/diag.h>
 
 #include <gabbro/tape.h>
 #include <shader_config.h>

@@ -106,7 +106,7 @@ static bool make(step_run *run, const settings *o, gb_status *status)
     ranking_dense model = {0};
     job j = {0};
     gb_device *device = step_device(run, status);
-    gb_collection *collection = device ? step_collection_open(o->collection, status) : NULL;
+    gb_collection *collection = device ? gb_open_collection(o->collection, status) : NULL;
     bool ok = collection && ranking_model_open(&model, run, o->model, o->tokens, status) &&
               plan_job(&j, o, collection, &model, status);
     gb_encoder *encoder = ok ? ranking_encoder(&model, j.longest, status) : NULL;

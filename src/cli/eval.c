@@ -1,6 +1,6 @@
 /* gabbro eval: judge a run as trec_eval, as the MS MARCO script, or against another run. */
 #include "cli.h"
-#include "number.h"
+#include <gabbro/options.h>
 #include <gabbro/retrieve.h>
 
 #include <getopt.h>
@@ -178,13 +178,13 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
     case 'm':
         return add_measure(o, value, status);
     case 'l':
-        ok = number_whole_u32("-l", value, 0, INT32_MAX, &number, status);
+        ok = gb_parse_u32("-l", value, 0, INT32_MAX, &number, status);
         o->params.level = (int32_t)number;
         return ok;
     case 'M':
-        return number_whole_u32("-M", value, 1, INT32_MAX, &o->params.depth, status);
+        return gb_parse_u32("-M", value, 1, INT32_MAX, &o->params.depth, status);
     case 'N':
-        return number_whole_u32("-N", value, 0, INT32_MAX, &number, status);
+        return gb_parse_u32("-N", value, 0, INT32_MAX, &number, status);
     case 'R':
     case 'T':
         return strcmp(value, option == 'R' ? "qrels" : "trec_results") == 0 ||
@@ -207,7 +207,7 @@ static bool parse_option(options *o, int option, const char *value, gb_status *s
         o->compare = value;
         break;
     case OPT_SEED:
-        return number_whole("--seed", value, 0, UINT64_MAX, &o->seed, status);
+        return gb_parse_u64("--seed", value, 0, UINT64_MAX, &o->seed, status);
     case OPT_VALUES:
         o->values = value;
         break;

@@ -259,7 +259,7 @@ static bool make_folders(const step_run *step, gb_status *status)
 
 static bool evaluate(step_run *step, const settings *o, gb_status *status)
 {
-    gb_collection *collection = step_collection_open(o->collection, status);
+    gb_collection *collection = gb_open_collection(o->collection, status);
     json_t *metrics = json_object(), *facts = json_object();
     ranking_dense dense = {0};
     gb_bm25 *index = NULL;

@@ -229,7 +229,7 @@ static bool write(filter *f, const settings *o, step_run *run, gb_status *status
 
 static bool filter_all(const settings *o, step_run *run, gb_status *status)
 {
-    filter f = {.collection = step_collection_open(o->collection, status)};
+    filter f = {.collection = gb_open_collection(o->collection, status)};
     bool ok = f.collection && gb_collection_use_queries(f.collection, o->queries, status) &&
               list_queries(&f, o->unique, status) &&
               (!o->keep_if_ranked || rank(&f, o, run, status)) && write(&f, o, run, status);

@@ -1,5 +1,8 @@
 /* gabbro finetune: the step that makes a retriever from an encoder. */
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/finetune.h>
 
@@ -13,7 +16,8 @@ static const char usage[] =
     "its model/.\n";
 
 /* A mean loss over the last tenth of the steps above this is marked as not converged: training was
- * cut off while it still learned. In nats a query; chance is the logarithm of the candidates, 3.47 of 32. */
+ * cut off while it still learned. In nats a query; chance is the logarithm of the candidates, 3.47
+ * of 32. */
 #define CONVERGED_LOSS 0.3
 
 /* Of vectors of length 1, whose scores lie within [-1, 1]: sentence-transformers' scale of 20. */
@@ -38,7 +42,7 @@ typedef struct session {
     gb_collection *collection; /* judgements */
     gb_tokens tokens;          /* ids */
     bool has_tokens;           /* tokens are open */
-    step_model init;           /* encoder */
+    gb_model_input init;       /* encoder */
     bool has_init;             /* init is open */
     gb_training_set set;       /* queries */
     gb_bert_config config;     /* of the encoder, with this dropout */
@@ -83,16 +87,16 @@ static bool make_set(session *s, const settings *o, gb_status *status)
 
 static bool open_inputs(session *s, const step_run *run, const settings *o, gb_status *status)
 {
-    return (s->collection = step_collection_open(o->collection, status)) &&
-           (s->has_tokens = step_tokens_open(o->tokens, &s->tokens, status)) &&
-           (s->has_init = step_model_open(&s->init, o->init, o->tokens, status)) &&
-           step_sentence(run, s->init.folder, o->tokens, &s->how, &s->before, status);
+    return (s->collection = gb_open_collection(o->collection, status)) &&
+           (s->has_tokens = gb_open_tokens(o->tokens, &s->tokens, status)) &&
+           (s->has_init = gb_model_input_open(&s->init, o->init, o->tokens, status)) &&
+           gb_model_sentence(s->init.folder, o->tokens, run->pooling, &s->how, &s->before, status);
 }
 
 static bool make_model(session *s, settings *o, gb_status *status)
 {
-    o->params.longest_passage = step_setting_u32(o->tokens, "passage-tokens");
-    o->params.longest_query = step_setting_u32(o->tokens, "query-tokens");
+    o->params.longest_passage = gb_step_setting_u32(o->tokens, "passage-tokens");
+    o->params.longest_query = gb_step_setting_u32(o->tokens, "query-tokens");
     o->params.pooling = s->how.pooling;
     o->params.normalize = s->how.normalize;
     o->params.temperature =
@@ -102,7 +106,7 @@ static bool make_model(session *s, settings *o, gb_status *status)
     s->params = gb_params_create(status);
     if (!s->params || !gb_bert_declare(s->params, &s->config, false, &s->bert, status) ||
         !gb_bert_add_projector(s->params, &s->bert, o->projector_kind, status) ||
-        !(s->values = step_model_values(s->init.folder, s->params, status)) ||
+        !(s->values = gb_model_input_values(s->init.folder, s->params, status)) ||
         !gb_bert_start_projector(s->init.folder, s->params, &s->bert, o->params.seed, s->values,
                                  status))
         return false;
@@ -217,7 +221,7 @@ static void run_finetune(step_run *run, settings *o, gb_status *status)
     gb_params_destroy(s.params);
     free(s.values);
     if (s.has_init)
-        step_model_close(&s.init);
+        gb_model_input_close(&s.init);
     if (s.has_tokens)
         gb_tokens_close(&s.tokens);
     gb_collection_close(s.collection);

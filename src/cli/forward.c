@@ -1,5 +1,6 @@
 #include "forward.h"
-#include "step.h"
+
+#include <gabbro/artifact.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 bool forward_model_open(forward_model *model, const char *path, gb_status *status)
 {
     *model = (forward_model){0};
-    char *folder = step_model_folder(path, status);
+    char *folder = gb_find_model_folder(path, status);
     model->folder = folder ? gb_folder_open(folder, status) : NULL;
     free(folder);
     bool ok = model->folder && gb_folder_sentence(model->folder, &model->sentence, status) &&
@@ -21,7 +22,7 @@ bool forward_model_open(forward_model *model, const char *path, gb_status *statu
                              &model->bert, status) &&
              gb_bert_add_projector(model->params, &model->bert, gb_folder_projector(model->folder),
                                    status) &&
-             (model->values = step_model_values(model->folder, model->params, status));
+             (model->values = gb_model_input_values(model->folder, model->params, status));
     }
     if (!ok)
         forward_model_close(model);

@@ -1,6 +1,9 @@
 /* gabbro generate: the step in which a language model writes queries for the passages of a
  * collection. */
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/language.h>
 
@@ -256,9 +259,9 @@ static bool open_making(making *m, const settings *o, gb_status *status)
 {
     m->o = o;
     m->calls = m->prompt.list ? (o->queries + m->prompt.list - 1) / m->prompt.list : o->queries;
-    m->folder = step_model_folder(o->model, status);
+    m->folder = gb_find_model_folder(o->model, status);
     m->coder = m->folder ? gb_coder_open(m->folder, status) : NULL;
-    m->collection = m->coder ? step_collection_open(o->collection, status) : NULL;
+    m->collection = m->coder ? gb_open_collection(o->collection, status) : NULL;
     if (!m->collection)
         return false;
     uint64_t passages = m->collection->passages;

@@ -3,7 +3,10 @@
 #ifndef CLI_IN_TURNS_H
 #define CLI_IN_TURNS_H
 
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #define IN_TURNS_MOST 16           /* objectives at once */
 #define IN_TURNS_FILE "turns.json" /* objective -> {"data_s": [steps], "step_s": [steps]} */

@@ -1,5 +1,8 @@
 /* gabbro mean: the step that averages evaluations. */
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/store.h>
 

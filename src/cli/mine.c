@@ -18,7 +18,7 @@ static const char bm25_usage[] =
 static bool rank(step_run *step, const char *collection_step, const char *model, const char *tokens,
                  const char *split, uint32_t depth, gb_status *status)
 {
-    gb_collection *collection = step_collection_open(collection_step, status);
+    gb_collection *collection = gb_open_collection(collection_step, status);
     gb_run run = {0};
     ranking_dense dense = {0};
     gb_bm25 *index = NULL;

@@ -1,5 +1,8 @@
 /* gabbro mlm-loss: the step that measures an encoder's masked-LM loss on passages. */
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +28,7 @@ typedef struct settings {
 /* A model being measured. */
 typedef struct measurement {
     const settings *o;           /* settings */
-    step_model model;            /* encoder with head */
+    gb_model_input model;        /* encoder with head */
     gb_vocab *vocab;             /* for masking */
     gb_tokens tokens;            /* passages */
     gb_params *params;           /* of the model */
@@ -163,10 +166,9 @@ static bool open_texts(measurement *m, gb_status *status)
 {
     const settings *o = m->o;
     char mine[GB_HASH_SIZE], its[GB_HASH_SIZE];
-    bool ok = step_tokens_open(o->tokens, &m->tokens, status) &&
-              (m->vocab = step_vocabulary_open(o->vocabulary, status)) &&
-              step_vocab_hash(m->vocab, mine, status) &&
-              step_vocab_hash(m->model.vocab, its, status);
+    bool ok = gb_open_tokens(o->tokens, &m->tokens, status) &&
+              (m->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
+              gb_vocab_hash(m->vocab, mine, status) && gb_vocab_hash(m->model.vocab, its, status);
     if (ok && strcmp(mine, its))
         ok = gb_fail(status, GB_DATA, o->vocabulary, "take the vocabulary of the model",
                      "the model has another vocabulary");
@@ -176,7 +178,7 @@ static bool open_texts(measurement *m, gb_status *status)
 static bool open_model(measurement *m, gb_device *device, gb_status *status)
 {
     const gb_bert_config *config = &m->model.config;
-    m->longest = step_setting_u32(m->o->tokens, "passage-tokens");
+    m->longest = gb_step_setting_u32(m->o->tokens, "passage-tokens");
     if (!gb_folder_has_head(m->model.folder))
         return gb_fail(status, GB_DATA, m->o->model, "give an encoder, not a retriever",
                        "the model has no masked-LM head");
@@ -190,7 +192,7 @@ static bool open_model(measurement *m, gb_device *device, gb_status *status)
     m->ids = gb_alloc(m->longest, sizeof *m->ids, status);
     m->id_labels = gb_alloc(m->longest, sizeof *m->id_labels, status);
     return m->ids && m->id_labels &&
-           (m->values = step_model_values(m->model.folder, m->params, status)) &&
+           (m->values = gb_model_input_values(m->model.folder, m->params, status)) &&
            (m->state = gb_state_create(device, m->params, false, status)) &&
            gb_state_write(m->state, GB_ARENA_PARAMS, m->values, status) && build(m, status) &&
            (m->picked = gb_alloc(m->rows.count, sizeof *m->picked, status));
@@ -207,7 +209,7 @@ static void close_measurement(measurement *m)
     gb_vocab_destroy(m->vocab);
     gb_tokens_close(&m->tokens);
     if (m->model.folder)
-        step_model_close(&m->model);
+        gb_model_input_close(&m->model);
     free(m->values);
     free(m->ids);
     free(m->id_labels);
@@ -220,7 +222,7 @@ static void run_mlm_loss(step_run *run, const settings *o, gb_status *status)
     double start_s = gb_now_s();
     uint32_t passages;
     gb_device *device = step_device(run, status);
-    if (device && step_model_open(&m.model, o->model, o->tokens, status) &&
+    if (device && gb_model_input_open(&m.model, o->model, o->tokens, status) &&
         open_texts(&m, status) && open_model(&m, device, status) &&
         measure(&m, &passages, status)) {
         json_t *metrics = json_pack("{s:{s:f}}", "mlm:loss", "value", m.sum / (double)m.masked);
@@ -240,13 +242,13 @@ static void run_mlm_loss(step_run *run, const settings *o, gb_status *status)
  * counts as encoding: it runs for few of the tokens. */
 static bool estimate(const settings *o, gb_status *status)
 {
-    step_model model = {0};
+    gb_model_input model = {0};
     gb_tokens tokens = {0};
-    bool ok = step_model_open(&model, o->model, o->tokens, status) &&
-              step_tokens_open(o->tokens, &tokens, status);
+    bool ok = gb_model_input_open(&model, o->model, o->tokens, status) &&
+              gb_open_tokens(o->tokens, &tokens, status);
     if (ok) {
         uint32_t count = (uint32_t)gb_table_count(tokens.passages);
-        uint32_t longest = step_setting_u32(o->tokens, "passage-tokens");
+        uint32_t longest = gb_step_setting_u32(o->tokens, "passage-tokens");
         double flops = gb_encode_flops(&model.config, tokens.passages, NULL, count, longest);
         printf("sample=%u passages=0 queries=0 passage_flops=%.6g query_flops=0 width=0\n",
                o->passages, count ? flops / count : 0);
@@ -254,7 +256,7 @@ static bool estimate(const settings *o, gb_status *status)
     if (tokens.passages)
         gb_tokens_close(&tokens);
     if (model.folder)
-        step_model_close(&model);
+        gb_model_input_close(&model);
     return ok;
 }
 

@@ -39,7 +39,7 @@ static bool make(step_run *step, const char *collection_step, const gb_negatives
                  gb_status *status)
 {
     gb_run run = {0};
-    gb_collection *collection = step_collection_open(collection_step, status);
+    gb_collection *collection = gb_open_collection(collection_step, status);
     gb_negatives *negatives = collection ? gb_negatives_read(collection, params, status) : NULL;
     bool ok = negatives && add_lists(negatives, collection, &run, status) &&
               ranking_write(step, collection, &run, UINT32_MAX, "run.trec", status);

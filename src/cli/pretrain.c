@@ -1,7 +1,10 @@
 /* gabbro pretrain: the step that makes an encoder: fresh, or trained by an objective. */
 #include "compare.h"
 #include "in_turns.h"
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/pretrain.h>
 
@@ -57,9 +60,9 @@ typedef struct session {
     gb_tokens tokens;              /* ids */
     bool has_tokens;               /* tokens are open */
     gb_vocab *vocab;               /* words */
-    step_model init;               /* model to start from */
+    gb_model_input init;           /* model to start from */
     bool has_init;                 /* init is open */
-    step_model generator;          /* masked LM of simlm */
+    gb_model_input generator;      /* masked LM of simlm */
     bool has_generator;            /* generator is open */
     gb_bert_config config;         /* of the encoder */
     gb_params *params;             /* encoder, head, extras */
@@ -72,19 +75,19 @@ typedef struct session {
 
 static bool open_inputs(session *s, const settings *o, gb_status *status)
 {
-    bool ok = (s->collection = step_collection_open(o->collection, status)) &&
-              (s->has_tokens = step_tokens_open(o->tokens, &s->tokens, status)) &&
-              (s->vocab = step_vocabulary_open(o->vocabulary, status));
+    bool ok = (s->collection = gb_open_collection(o->collection, status)) &&
+              (s->has_tokens = gb_open_tokens(o->tokens, &s->tokens, status)) &&
+              (s->vocab = gb_open_vocabulary(o->vocabulary, status));
     if (ok && o->init)
-        ok = s->has_init = step_model_open(&s->init, o->init, o->tokens, status);
+        ok = s->has_init = gb_model_input_open(&s->init, o->init, o->tokens, status);
     if (ok && o->generator)
-        ok = s->has_generator = step_model_open(&s->generator, o->generator, o->tokens, status);
+        ok = s->has_generator = gb_model_input_open(&s->generator, o->generator, o->tokens, status);
     return ok;
 }
 
 static bool make_config(session *s, settings *o, gb_status *status)
 {
-    uint32_t longest = step_setting_u32(o->tokens, "passage-tokens");
+    uint32_t longest = gb_step_setting_u32(o->tokens, "passage-tokens");
     o->params.longest = longest;
     if (s->has_init) {
         s->config = s->init.config;
@@ -288,9 +291,9 @@ static bool run_pretrain(step_run *run, settings *o, const char *name, const bor
     gb_params_destroy(s.params);
     free(s.values);
     if (s.has_init)
-        step_model_close(&s.init);
+        gb_model_input_close(&s.init);
     if (s.has_generator)
-        step_model_close(&s.generator);
+        gb_model_input_close(&s.generator);
     gb_vocab_destroy(s.vocab);
     if (s.has_tokens)
         gb_tokens_close(&s.tokens);

@@ -10,12 +10,12 @@
 bool projector_open(projector *p, const char *path, const char *tokens_step, gb_status *status)
 {
     *p = (projector){0};
-    if (!step_model_open(&p->model, path, tokens_step, status))
+    if (!gb_model_input_open(&p->model, path, tokens_step, status))
         return false;
     p->has_head = gb_folder_has_head(p->model.folder);
     if ((p->params = gb_params_create(status)) &&
         gb_bert_declare(p->params, &p->model.config, p->has_head, &p->bert, status) &&
-        (p->values = step_model_values(p->model.folder, p->params, status)))
+        (p->values = gb_model_input_values(p->model.folder, p->params, status)))
         return true;
     projector_close(p);
     return false;
@@ -27,7 +27,7 @@ void projector_close(projector *p)
         gb_bert_free(&p->bert);
     gb_params_destroy(p->params);
     if (p->model.folder)
-        step_model_close(&p->model);
+        gb_model_input_close(&p->model);
     free(p->values);
     *p = (projector){0};
 }

@@ -3,14 +3,17 @@
 #ifndef CLI_PROJECTOR_H
 #define CLI_PROJECTOR_H
 
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 typedef struct projector {
-    step_model model;  /* its folder */
-    gb_params *params; /* of encoder and head */
-    gb_bert bert;      /* both */
-    float *values;     /* parameters */
-    bool has_head;     /* the folder has the head */
+    gb_model_input model; /* its folder */
+    gb_params *params;    /* of encoder and head */
+    gb_bert bert;         /* both */
+    float *values;        /* parameters */
+    bool has_head;        /* the folder has the head */
 } projector;
 /* path: step or model folder; tokens_step: ids it will read, NULL: text of one's own. */
 bool projector_open(projector *p, const char *path, const char *tokens_step, gb_status *status);

@@ -1,5 +1,8 @@
 /* gabbro queries: the step that generates queries for the passages of a collection. */
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/synth.h>
 
@@ -51,7 +54,7 @@ int gb_cli_queries(int argc, char **argv)
     ok = ok && step_begin(&run, 1, false, NULL, &status);
     json_t *facts = NULL;
     if (ok && !gb_step_done(run.step)) {
-        gb_collection *collection = step_collection_open(collection_step, &status);
+        gb_collection *collection = gb_open_collection(collection_step, &status);
         gb_synth *world = NULL;
         ok = collection && gb_synth_of_collection(collection, &world, &status);
         gb_query_oracle oracle = gb_synth_oracle(world);

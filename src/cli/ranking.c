@@ -88,16 +88,17 @@ bool ranking_model_open(ranking_dense *dense, step_run *step, const char *model_
 {
     gb_text_prompts before = {0};
     *dense = (ranking_dense){.device = step->device, .step = step};
-    dense->longest_passage = step_setting_u32(tokens_step, "passage-tokens");
-    dense->longest_query = step_setting_u32(tokens_step, "query-tokens");
-    bool ok = step_model_open(&dense->model, model_path, tokens_step, status) &&
-              step_sentence(step, dense->model.folder, tokens_step, &dense->how, &before, status) &&
-              step_tokens_open(tokens_step, &dense->tokens, status) &&
+    dense->longest_passage = gb_step_setting_u32(tokens_step, "passage-tokens");
+    dense->longest_query = gb_step_setting_u32(tokens_step, "query-tokens");
+    bool ok = gb_model_input_open(&dense->model, model_path, tokens_step, status) &&
+              gb_model_sentence(dense->model.folder, tokens_step, step->pooling, &dense->how,
+                                &before, status) &&
+              gb_open_tokens(tokens_step, &dense->tokens, status) &&
               (dense->params = gb_params_create(status)) &&
               gb_bert_declare(dense->params, &dense->model.config, false, &dense->bert, status) &&
               gb_bert_add_projector(dense->params, &dense->bert,
                                     gb_folder_projector(dense->model.folder), status) &&
-              (dense->values = step_model_values(dense->model.folder, dense->params, status));
+              (dense->values = gb_model_input_values(dense->model.folder, dense->params, status));
     gb_text_prompts_free(&before); /* in the tokens */
     if (ok) {
         dense->specials = gb_vocab_specials(dense->model.vocab);
@@ -160,7 +161,7 @@ void ranking_dense_close(ranking_dense *dense)
         gb_bert_free(&dense->bert);
     gb_params_destroy(dense->params);
     if (dense->model.folder)
-        step_model_close(&dense->model);
+        gb_model_input_close(&dense->model);
     free(dense->values);
     gb_npy_close(dense->passages);
     *dense = (ranking_dense){0};
@@ -219,20 +220,20 @@ static bool count_queries(const gb_collection *collection, const char *wanted, u
 bool ranking_cost(const char *collection_step, const char *model_path, const char *tokens_step,
                   const char *split, gb_status *status)
 {
-    step_model model = {0};
+    gb_model_input model = {0};
     gb_tokens tokens = {0};
     uint32_t asked = 0;
-    gb_collection *collection = step_collection_open(collection_step, status);
+    gb_collection *collection = gb_open_collection(collection_step, status);
     bool ok = collection && count_queries(collection, split, &asked, status) &&
-              step_model_open(&model, model_path, tokens_step, status) &&
-              step_tokens_open(tokens_step, &tokens, status);
+              gb_model_input_open(&model, model_path, tokens_step, status) &&
+              gb_open_tokens(tokens_step, &tokens, status);
     if (ok) {
         uint32_t passages = (uint32_t)gb_table_count(tokens.passages);
         uint32_t queries = (uint32_t)gb_table_count(tokens.queries);
         double passage_flops = gb_encode_flops(&model.config, tokens.passages, NULL, passages,
-                                               step_setting_u32(tokens_step, "passage-tokens"));
+                                               gb_step_setting_u32(tokens_step, "passage-tokens"));
         double query_flops = gb_encode_flops(&model.config, tokens.queries, NULL, queries,
-                                             step_setting_u32(tokens_step, "query-tokens"));
+                                             gb_step_setting_u32(tokens_step, "query-tokens"));
         printf("passages=%u queries=%u passage_flops=%.6g query_flops=%.6g width=%u\n", passages,
                asked, passages ? passage_flops / passages : 0, queries ? query_flops / queries : 0,
                model.config.hidden_size);
@@ -240,7 +241,7 @@ bool ranking_cost(const char *collection_step, const char *model_path, const cha
     if (tokens.passages)
         gb_tokens_close(&tokens);
     if (model.folder)
-        step_model_close(&model);
+        gb_model_input_close(&model);
     gb_collection_close(collection);
     return ok;
 }

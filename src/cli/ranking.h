@@ -3,7 +3,10 @@
 #ifndef CLI_RANKING_H
 #define CLI_RANKING_H
 
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/encoding.h>
 #include <gabbro/npy.h>
@@ -25,7 +28,7 @@ void ranking_index_facts(const gb_bm25 *index, json_t *facts);
 /* A retriever with the vectors of a collection's passages. */
 typedef struct ranking_dense {
     gb_device *device;                       /* not owned */
-    step_model model;                        /* the retriever */
+    gb_model_input model;                    /* the retriever */
     gb_params *params;                       /* of its encoder */
     gb_bert bert;                            /* its encoder */
     float *values;                           /* its parameters */

@@ -84,7 +84,7 @@ static bool write_rate(const step_run *run, double rate, uint32_t count, gb_stat
 static bool work(step_run *run, const settings *o, gb_pair_kind kind, json_t *facts,
                  gb_status *status)
 {
-    gb_collection *collection = step_collection_open(o->collection, status);
+    gb_collection *collection = gb_open_collection(o->collection, status);
     gb_pair *pairs = gb_alloc(o->pairs, sizeof *pairs, status);
     bool *related = gb_alloc(o->pairs, sizeof *related, status);
     gb_synth *world = NULL;

@@ -1,5 +1,8 @@
 /* gabbro tokenize: the step that turns a collection's texts into token ids. */
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <stdlib.h>
 
@@ -14,16 +17,16 @@ static bool tokenize(const step_run *run, const char *collection_step, const cha
                      gb_status *status)
 {
     char *out = step_file(run, "tokens", status);
-    gb_collection *collection = out ? step_collection_open(collection_step, status) : NULL;
+    gb_collection *collection = out ? gb_open_collection(collection_step, status) : NULL;
     bool have = collection &&
                 (!generated_step || gb_collection_use_queries(collection, generated_step, status));
-    gb_vocab *vocab = have ? step_vocabulary_open(vocabulary_step, status) : NULL;
+    gb_vocab *vocab = have ? gb_open_vocabulary(vocabulary_step, status) : NULL;
     gb_tokenizer *tokenizer =
         vocab ? gb_tokenizer_create(vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
     bool ok = tokenizer && gb_make_dirs(out, status) &&
               gb_collection_tokenize(collection, tokenizer, vocab, params, out, status);
     char hash[GB_HASH_SIZE];
-    ok = ok && step_vocab_hash(vocab, hash, status);
+    ok = ok && gb_vocab_hash(vocab, hash, status);
     if (ok)
         *facts = json_pack("{s:s}", "vocabulary", hash);
     gb_tokenizer_destroy(tokenizer);

@@ -1,5 +1,8 @@
 /* gabbro train-generator: the step that makes a generator of queries from a collection. */
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/finetune.h>
 
@@ -42,10 +45,10 @@ static const gb_bert_config no_dropout = {0};
 static bool open_inputs(session *s, const settings *o, gb_status *status)
 {
     bool same = true;
-    bool ok = (s->collection = step_collection_open(o->collection, status)) &&
-              (s->has_tokens = step_tokens_open(o->tokens, &s->tokens, status)) &&
-              (s->vocab = step_vocabulary_open(o->vocabulary, status)) &&
-              step_tokens_are_of(s->vocab, o->tokens, &same, status);
+    bool ok = (s->collection = gb_open_collection(o->collection, status)) &&
+              (s->has_tokens = gb_open_tokens(o->tokens, &s->tokens, status)) &&
+              (s->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
+              gb_tokens_match(s->vocab, o->tokens, &same, status);
     if (ok && !same)
         ok = gb_fail(status, GB_DATA, o->vocabulary,
                      "give the one that the texts were tokenized with",
@@ -83,8 +86,8 @@ static bool make_model(session *s, settings *o, gb_status *status)
 {
     gb_language_config config = config_of(s, o);
     gb_language_cache none = {0};
-    o->params.longest_passage = step_setting_u32(o->tokens, "passage-tokens");
-    o->params.longest_query = step_setting_u32(o->tokens, "query-tokens");
+    o->params.longest_passage = gb_step_setting_u32(o->tokens, "passage-tokens");
+    o->params.longest_query = gb_step_setting_u32(o->tokens, "query-tokens");
     s->params = gb_params_create(status);
     if (!s->params || !gb_language_declare(s->params, &config, &none, &s->lm, status))
         return false;

@@ -235,7 +235,7 @@ static bool about(const question *q, const settings *o, gb_text *out, gb_status 
 
 static bool run_step(step_run *run, const settings *o, gb_status *status)
 {
-    question q = {.collection = step_collection_open(o->collection, status)};
+    question q = {.collection = gb_open_collection(o->collection, status)};
     gb_arena *arena = gb_arena_create(1 << 20, status);
     gb_map maps[STEP_LIST_MOST] = {0};
     gb_text words = {0};

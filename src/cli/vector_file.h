@@ -2,7 +2,10 @@
 #ifndef CLI_VECTOR_FILE_H
 #define CLI_VECTOR_FILE_H
 
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/encoding.h>
 

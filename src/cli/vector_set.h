@@ -2,7 +2,10 @@
 #ifndef CLI_VECTOR_SET_H
 #define CLI_VECTOR_SET_H
 
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <gabbro/npy.h>
 

@@ -1,5 +1,8 @@
 /* gabbro vocabulary: the step that takes or trains a WordPiece vocabulary. */
-#include "step.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 
 #include <stdlib.h>
 #include <string.h>

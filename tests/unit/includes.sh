@@ -10,8 +10,9 @@ breaches()
 {
     (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
     BEGIN {
-        count = split("base ranks store text folder vk data synth tape ops nn retrieve pretrain finetune " \
-                      "report fetch cli", rooms)
+        count = split("base options ranks store rows stats text folder vk data eval synth tape ops nn artifact diag " \
+                      "experiment retrieve querygen objectives pretrain finetune train bench report figures fetch " \
+                      "reproduce cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
         of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room
         of_header["products"] = of_header["packed"] = "ops"

@@ -1,9 +1,13 @@
-/* The self-test: every kernel variant of a device against float64, what is wrong avoided from then
- * on. The result is kept for each driver (gb_selftest_store). */
-#ifndef CLI_SELFTEST_H
-#define CLI_SELFTEST_H
+/* Diagnosis module: is the device right (self-test, determinism, comparison with another), and
+ * which tiles suit it. */
+#ifndef GABBRO_DIAG_H
+#define GABBRO_DIAG_H
 
 #include <gabbro/vk.h>
+
+#include <stdio.h>
+
+/* ---- self-test: every kernel variant against float64, what is wrong avoided from then on ---- */
 
 #define SELFTEST_CASES     31
 #define SELFTEST_TOLERANCE 2e-5  /* of a tensor's largest value; sums this short are near 1e-6 */
@@ -51,5 +55,23 @@ void selftest_variant(uint32_t bit, const char **what, const char **instead);
 /* The self-test of the device that `select` names (may be NULL), unless its driver was tested
  * before; says what it finds wrong. *caps: what the device is. False if it could not be opened. */
 bool selftest_ensure(const char *select, gb_device_caps *caps, gb_status *status);
+
+/* ---- tiles ---- */
+
+/* How gb_tune measures. */
+typedef struct gb_tune_params {
+    const char *select; /* device by index, name or UUID; NULL: the best */
+    double seconds;     /* most of each measurement */
+    bool dry_run;       /* keep nothing */
+    bool forget;        /* go back to the kernels' own tiles, measure nothing */
+    FILE *out;          /* where it says what it finds; NULL: nowhere */
+} gb_tune_params;
+/* Which tiles products are fastest with on this device and driver, kept for it in the user's cache.
+ */
+bool gb_tune(const gb_tune_params *params, gb_status *status);
+/* What a device is made ready with before its first use: the self-test and, where products use a
+ * kept choice of tiles, the choice, of the device that `select` names (may be NULL); nothing where
+ * its driver was seen before. False if the device could not be opened or the user stopped it. */
+bool gb_device_ready(const char *select, gb_status *status);
 
 #endif

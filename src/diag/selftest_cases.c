@@ -1,5 +1,5 @@
 /* The programs of the self-test: small ones, each run on the device and in float64. */
-#include "selftest.h"
+#include <gabbro/diag.h>
 
 #include <gabbro/ops.h>
 #include <gabbro/packed.h>

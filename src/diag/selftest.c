@@ -1,5 +1,5 @@
 /* Which kernel variants are to blame, and that a new driver is tested once. */
-#include "selftest.h"
+#include <gabbro/diag.h>
 
 #include <math.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* Steps that several ranks make together: rank 0 has the store, all of them train, encode, search.
  */
-#include "step.h"
+#include <gabbro/experiment.h>
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
-/* What the sub-commands that run a step share: options, the store, the device, models. */
-#ifndef CLI_STEP_H
-#define CLI_STEP_H
-
-#include "cli.h"
+/* What the commands that run a step share: options, the store, the device, ranks. */
+#ifndef GABBRO_EXPERIMENT_H
+#define GABBRO_EXPERIMENT_H
 
 #include <gabbro/nn.h>
 #include <gabbro/store.h>
@@ -109,12 +107,6 @@ char *step_file(const step_run *run, const char *name, gb_status *status);
 /* A path inside its resume folder, which is made; and one of this rank alone. Caller frees. */
 char *step_resume_file(const step_run *run, const char *name, gb_status *status);
 char *step_rank_file(const step_run *run, const char *name, gb_status *status);
-/* How the encoder in `folder` makes vectors of the texts of a step of tokens: as its folder says, but
- * for --pooling. A folder that says nothing of pooling is named in the log. `before` gets the prompts
- * that the tokens were made with (gb_text_prompts_free); GB_DATA where the folder wants a prompt and the
- * tokens' step says nothing of one. */
-bool step_sentence(const step_run *run, const gb_folder *folder, const char *tokens_step,
-                   gb_sentence_settings *how, gb_text_prompts *before, gb_status *status);
 /* metrics.json of the step: an object of measure -> number or {"value", ...}. */
 bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status);
 json_t *step_times(double seconds);
@@ -136,35 +128,5 @@ void step_memory_facts(const step_memory *memory, const gb_train_result *result,
 /* Of a training: steps of this process, time for batches and for programs, GFLOP/s. */
 json_t *step_train_times(const gb_train_result *result);
 json_t *step_device_facts(step_run *run); /* object with driver, profile */
-
-/* A setting of the step in `dir` as a number, 0 if it has none. */
-uint32_t step_setting_u32(const char *dir, const char *name);
-
-/* A model from a step's folder (its model/) or a Hugging Face folder. */
-typedef struct step_model {
-    gb_folder *folder;             /* open */
-    gb_vocab *vocab;               /* of the folder */
-    gb_tokenizer_params tokenizer; /* of the folder */
-    gb_bert_config config;         /* of the folder */
-} step_model;
-/* tokens_step: what it will read; refused when that was made with another vocabulary or casing.
- * NULL: text of one's own. */
-bool step_model_open(step_model *model, const char *path, const char *tokens_step,
-                     gb_status *status);
-/* The model's folder in a step, or a model folder itself; caller frees. */
-char *step_model_folder(const char *path, gb_status *status);
-/* Freezes the declared parameters and reads the folder's values of them; free(). */
-float *step_model_values(const gb_folder *folder, gb_params *params, gb_status *status);
-/* What is in the folders of steps. Close with gb_collection_close, gb_tokens_close and
- * gb_vocab_destroy. */
-gb_collection *step_collection_open(const char *step, gb_status *status);
-bool step_tokens_open(const char *step, gb_tokens *tokens, gb_status *status);
-gb_vocab *step_vocabulary_open(const char *step, gb_status *status);
-/* Hash of the list of tokens: what a tokens step notes as fact "vocabulary". */
-bool step_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status);
-/* Whether tokens were made with this vocabulary; those of steps that do not say are. */
-bool step_tokens_are_of(const gb_vocab *vocab, const char *tokens_step, bool *same,
-                        gb_status *status);
-void step_model_close(step_model *model);
 
 #endif

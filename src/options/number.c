@@ -1,9 +1,9 @@
-#include "number.h"
+#include <gabbro/options.h>
 
 #include <errno.h>
 #include <stdlib.h>
 
-bool number_whole(const char *option, const char *text, uint64_t least, uint64_t most,
+bool gb_parse_u64(const char *option, const char *text, uint64_t least, uint64_t most,
                   uint64_t *value, gb_status *status)
 {
     char *end;
@@ -17,18 +17,18 @@ bool number_whole(const char *option, const char *text, uint64_t least, uint64_t
     return true;
 }
 
-bool number_whole_u32(const char *option, const char *text, uint32_t least, uint32_t most,
-                      uint32_t *value, gb_status *status)
+bool gb_parse_u32(const char *option, const char *text, uint32_t least, uint32_t most,
+                  uint32_t *value, gb_status *status)
 {
     uint64_t number = 0;
-    if (!number_whole(option, text, least, most, &number, status))
+    if (!gb_parse_u64(option, text, least, most, &number, status))
         return false;
     *value = (uint32_t)number;
     return true;
 }
 
-bool number_real(const char *option, const char *text, double least, double most, double *value,
-                 gb_status *status)
+bool gb_parse_real(const char *option, const char *text, double least, double most, double *value,
+                   gb_status *status)
 {
     char *end;
     errno = 0;

@@ -1,5 +1,6 @@
 /* How an encoder makes vectors: pooling, and the prompts that its texts were tokenised with. */
-#include "step.h"
+#include <gabbro/artifact.h>
+#include <gabbro/store.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +52,14 @@ static bool check_prompts(const gb_folder *folder, const char *tokens_step, gb_t
     return ok;
 }
 
-bool step_sentence(const step_run *run, const gb_folder *folder, const char *tokens_step,
-                   gb_sentence_settings *how, gb_text_prompts *before, gb_status *status)
+bool gb_model_sentence(const gb_folder *folder, const char *tokens_step, const char *pooling,
+                       gb_sentence_settings *how, gb_text_prompts *before, gb_status *status)
 {
     *before = (gb_text_prompts){0};
     bool ok = gb_folder_sentence(folder, how, status) &&
               check_prompts(folder, tokens_step, before, status);
-    if (ok && run->pooling) {
-        how->pooling = strcmp(run->pooling, "mean") ? GB_POOLING_CLS : GB_POOLING_MEAN;
+    if (ok && pooling) {
+        how->pooling = strcmp(pooling, "mean") ? GB_POOLING_CLS : GB_POOLING_MEAN;
         how->prompt_left_out = false;
     }
     if (ok && how->prompt_left_out && (before->query || before->passage))
