@@ -34,7 +34,7 @@ for file in config.json model.safetensors vocab.txt tokenizer.json tokenizer_con
     expect "the generator's folder has $file" [ -s "$model/$file" ]
 done
 queries=$(echo "$work"/store/generate-*)
-expect "there is a line a passage" [ "$(wc -l <"$queries/queries.jsonl")" = 1999 ]
+expect "there is a line a passage" [ "$(wc -l <"$queries/queries.jsonl")" = 3192 ]
 expect "related queries are the generator's" \
     [ "$(grep -l '"queries": "generate-' "$work"/store/relatedness-*/run.json | wc -l)" = 2 ]
 expect "the table has both rows" [ "$(grep -c '"42": [0-9]' "$work/out/table.json")" = 2 ]

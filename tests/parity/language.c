@@ -361,7 +361,7 @@ static void refill(const char *name)
 {
     gb_device *device = tiny_device();
     many waited, other;
-    gb_generator_counts most = make_many(device, name, 5, true, &waited), least;
+    gb_generator_counts most = make_many(device, name, 5, true, &waited), least = {0};
     for (uint32_t p = 0; p < PASSAGES; p++)
         for (uint32_t q = 0; q < QUERIES; q++)
             cr_expect(waited.counts[p][q], "text %u of %u was not made", q, p);

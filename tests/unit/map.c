@@ -8,6 +8,7 @@
 
 enum { N = 5 };
 static const char *const ids[N] = {"q<1>", "p1", "p2", "p3", "p4"};
+static const char *const texts[N] = {"what is <it>?", "A bell.", "A <bell>.", "A lid.", "A rope."};
 static const uint32_t ranks[N] = {0, 1, 2, 3, 0};
 static const int32_t grades[N] = {0, 0, 2, 0, 1};
 static const double distances[N] = {0, 4, 1, 2, 3};
@@ -24,6 +25,8 @@ Test(map, files)
         maps[m] = (gb_map){.model = m ? "B" : "A & co",
                            .count = N,
                            .ids = ids,
+                           .texts = texts,
+                           .relevant = 2,
                            .ranks = ranks,
                            .grades = grades,
                            .distances = distances,
@@ -41,9 +44,11 @@ Test(map, files)
     xml_check_alone(html);
     cr_expect_not(strstr(html, "src=") || strstr(html, "<link"), "the page needs no other file");
     cr_expect(strstr(html, "<td>A &amp; co</td>"));
-    /* Distance to the relevant ones 2, to the others 3; the best relevant one at rank 2. */
-    cr_expect(strstr(html, "<td>4</td><td>2</td><td>2</td><td>2.000</td><td>3.000</td><td>0.667"));
-    cr_expect(strstr(html, "<title>q&lt;1&gt;, query</title>"));
+    /* Distance to the relevant one 1, to those without a grade 3; the relevant one at rank 2. */
+    cr_expect(strstr(html, "<td>4</td><td>1</td><td>2</td><td>1.000</td><td>3.000</td><td>0.333"));
+    cr_expect(strstr(html, "<title>query q&lt;1&gt;: what is &lt;it&gt;?</title>"));
+    cr_expect(
+        strstr(html, "<li class=\"relevant\">A &lt;bell&gt;. <b>(relevant, grade 2)</b></li>"));
     cr_expect(strstr(tsv, "\nB\tp2\trelevant\t2\t2\t1\t-1\t1\t-1\t0\t0\n"));
     /* The first frame is what stands in the page; there are 72, of 5 points each. */
     double x[N], y[N], depth[N];
