@@ -104,6 +104,9 @@ typedef struct gb_text {
 void gb_text_append(gb_text *text, const char *bytes, size_t length);
 void gb_text_printf(gb_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void gb_text_free(gb_text *text);
+/* The bytes of a text that goes into `out`, "" where it is empty. Where memory was short for it, out
+ * has failed too. */
+const char *gb_text_words(const gb_text *part, gb_text *out);
 /* The shortest decimal that reads back as value, into digits; returned. */
 const char *gb_shortest(double value, char digits[40]);
 
@@ -215,6 +218,7 @@ bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on
 void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
 bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status);
 bool gb_text_write(const gb_text *text, const char *path, gb_status *status); /* GB_MEMORY if it failed */
+bool gb_text_write_in(const gb_text *text, const char *folder, const char *name, gb_status *status);
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
 /* Put the folder `draft` at path, on the same file system. Of a folder that stands there nothing is

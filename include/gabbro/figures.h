@@ -1,5 +1,6 @@
-/* What figures of the papers show: token coverage of [CLS] vectors, projections of vectors to the
- * plane and to space. Stands on base and text. */
+/* Figures module: what the figures of the papers show, as drawings, tables and pages: the tokens
+ * that [CLS] vectors cover, queries and their candidates in the plane and in space, and measures
+ * against a number. */
 #ifndef GABBRO_FIGURES_H
 #define GABBRO_FIGURES_H
 
@@ -71,8 +72,7 @@ bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_stat
 /* The texts on a terminal: best tokens of every model, hits as [token] or, with colors, green. */
 void gb_coverage_terminal(const gb_coverage_view *view, bool colors, gb_text *out);
 
-/* ---- projections ------------------------------------------------------------------------------
- */
+/* ---- scatter plots -------------------------------------------------------------------------- */
 
 /* The first `dims` principal components of x [count, width] (rows): scores into out [count, dims],
  * by falling variance; the sign is such that the largest score by absolute value is positive.
@@ -96,7 +96,7 @@ bool gb_tsne(const float *x, uint32_t count, uint32_t width, const gb_tsne_param
              double *out, double *divergence, gb_status *status);
 
 /* A query (point 0) and its candidates as one model sees them. Nothing is copied. */
-typedef struct gb_map {
+typedef struct gb_scatter {
     const char *model;        /* name */
     uint32_t count;           /* points */
     const char *const *ids;   /* [count] of the query, then of the passages */
@@ -110,15 +110,14 @@ typedef struct gb_map {
     const double *components; /* [count, 3] principal components */
     const double *shares;     /* [3] of the variance */
     double divergence;        /* of the t-SNE */
-} gb_map;
+} gb_scatter;
 
 /* tsne.svg, pca.svg, turning.svg (and .png) with a panel a model; tsne.tsv; tsne.html with all of
  * them and a view of the components in space that turns. about: how it was made, sentences. */
-bool gb_map_write(const gb_map *maps, size_t count, const char *about, const char *folder,
-                  gb_status *status);
+bool gb_scatter_write(const gb_scatter *scatters, size_t count, const char *about,
+                      const char *folder, gb_status *status);
 
-/* ---- a measure against a number ---------------------------------------------------------------
- */
+/* ---- a measure against a number ------------------------------------------------------------- */
 
 /* Draws the results of a figure's script: JSON lines. The first says what is shown,
  *   {"figure": "llm/fig3", "title": ..., "x": "<label>", "log_x": true, "measure": "dev:MRR@10",

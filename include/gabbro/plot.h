@@ -1,10 +1,12 @@
-/* Plots: lines with error bars or bands, dashed baselines, marked points in the plane, and a view of
- * points in space that turns; as SVG and PNG by cairo, coordinates by cglm. Stands on base only. The
- * same plot gives the same bytes with the same cairo and fonts. */
+/* Plot module: lines with error bars or bands, dashed baselines, marked points in the plane, and a
+ * view of points in space that turns; as SVG and PNG by cairo, coordinates by cglm. The same plot
+ * gives the same bytes with the same cairo and fonts. */
 #ifndef GABBRO_PLOT_H
 #define GABBRO_PLOT_H
 
 #include <gabbro/base.h>
+
+#include <cairo.h>
 
 typedef enum gb_mark {
     GB_MARK_NONE,
@@ -55,7 +57,7 @@ typedef struct gb_plot {
     size_t baseline_count;        /* how many */
     gb_range x, y;                /* shown */
     bool log_x;                   /* decades; x must be above 0 */
-    bool bare;                    /* no ticks, one scale for x and y: positions mean nothing alone */
+    bool bare; /* no ticks, one scale for x and y: positions mean nothing alone */
 } gb_plot;
 
 /* Panels side by side, `columns` a row, all of one size. */
@@ -74,6 +76,27 @@ bool gb_figure_svg(const gb_figure *figure, const char *prefix, gb_text *out, gb
 /* The same as a file of its own. */
 bool gb_figure_write_svg(const gb_figure *figure, const char *path, gb_status *status);
 bool gb_figure_write_png(const gb_figure *figure, const char *path, gb_status *status);
+/* Writes folder/NAME.svg and folder/NAME.png and, unless inlined is NULL, appends the element with
+ * ids NAME-... */
+bool gb_figure_files(const gb_figure *figure, const char *folder, const char *name,
+                     gb_text *inlined, gb_status *status);
+
+/* Draws a whole page; hoverable points are appended to `hover` as SVG, unless it is NULL. */
+typedef void gb_plot_paint(cairo_t *cr, const void *self, gb_text *hover);
+/* A drawing of one's own. */
+typedef struct gb_plot_page {
+    gb_plot_paint *paint; /* draws it */
+    const void *self;     /* what paint is given */
+    double width, height; /* pt */
+    const char *alt;      /* one sentence for who cannot see it */
+} gb_plot_page;
+/* The same files of a drawing of one's own. */
+bool gb_plot_page_files(const gb_plot_page *page, const char *folder, const char *name,
+                        gb_text *inlined, gb_status *status);
+/* Makes texts as wide on every machine; a page that is painted has it already. */
+void gb_plot_fonts(cairo_t *cr);
+void gb_plot_font(cairo_t *cr, double size, bool bold);
+double gb_plot_width(cairo_t *cr, const char *text); /* of text in the current font, pt */
 
 /* Where data lie on the page: pixels of a box [left, top, width, height] from data in x and y. The
  * matrix is column-major as cglm's mat4; page = matrix * (x, y, 0, 1), y upwards in the data. */

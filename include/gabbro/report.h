@@ -1,4 +1,4 @@
-/* Report room: published numbers and claims as data, results of runs, recorded results of many
+/* Report module: published numbers and claims as data, results of runs, recorded results of many
  * seeds, verdicts, the table in several forms, and the site. Stands on base, store and retrieve
  * (significance). The data files are described in tables/README.md. */
 #ifndef GABBRO_REPORT_H

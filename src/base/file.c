@@ -304,6 +304,14 @@ bool gb_text_write(const gb_text *text, const char *path, gb_status *status)
            gb_write_file(path, text->data, text->length, status);
 }
 
+bool gb_text_write_in(const gb_text *text, const char *folder, const char *name, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    bool ok = path && gb_text_write(text, path, status);
+    free(path);
+    return ok;
+}
+
 bool gb_copy_file(const char *from, const char *to, gb_status *status)
 {
     size_t length;

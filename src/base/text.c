@@ -57,6 +57,12 @@ void gb_text_printf(gb_text *text, const char *fmt, ...)
     text->length += (size_t)length;
 }
 
+const char *gb_text_words(const gb_text *part, gb_text *out)
+{
+    out->failed = out->failed || part->failed;
+    return part->failed || !part->data ? "" : part->data;
+}
+
 void gb_text_free(gb_text *text)
 {
     if (!text)

@@ -97,7 +97,7 @@ static int32_t relevant_grade(const question *q)
 
 /* ---- one model ---- */
 
-/* What a gb_map points to, in the arena. */
+/* What a gb_scatter points to, in the arena. */
 typedef struct points {
     uint32_t count;     /* points so far, the query among them */
     uint32_t *passages; /* of the points behind the query */
@@ -183,8 +183,8 @@ static bool collect(points *p, const question *q, ranking_dense *dense, const se
     return ok;
 }
 
-static bool map_model(gb_map *map, const settings *o, size_t index, const question *q,
-                      step_run *run, gb_arena *arena, gb_status *status)
+static bool scatter_model(gb_scatter *scatter, const settings *o, size_t index, const question *q,
+                          step_run *run, gb_arena *arena, gb_status *status)
 {
     ranking_dense dense = {0};
     points p = {0};
@@ -199,19 +199,19 @@ static bool map_model(gb_map *map, const settings *o, size_t index, const questi
         (components = gb_arena_alloc(arena, 3 * (size_t)p.count * sizeof *components, status)) &&
         (shares = gb_arena_alloc(arena, 3 * sizeof *shares, status)) &&
         gb_tsne(p.vectors, p.count, dense.model.config.hidden_size, &params, plane,
-                &map->divergence, status) &&
+                &scatter->divergence, status) &&
         gb_pca(p.vectors, p.count, dense.model.config.hidden_size, 3, components, shares, status);
-    map->model = o->names[index];
-    map->count = p.count;
-    map->ids = p.ids;
-    map->texts = p.texts;
-    map->relevant = relevant_grade(q);
-    map->ranks = p.ranks;
-    map->grades = p.grades;
-    map->distances = p.distances;
-    map->plane = plane;
-    map->components = components;
-    map->shares = shares;
+    scatter->model = o->names[index];
+    scatter->count = p.count;
+    scatter->ids = p.ids;
+    scatter->texts = p.texts;
+    scatter->relevant = relevant_grade(q);
+    scatter->ranks = p.ranks;
+    scatter->grades = p.grades;
+    scatter->distances = p.distances;
+    scatter->plane = plane;
+    scatter->components = components;
+    scatter->shares = shares;
     ranking_dense_close(&dense);
     return ok;
 }
@@ -237,7 +237,7 @@ static bool run_step(step_run *run, const settings *o, gb_status *status)
 {
     question q = {.collection = gb_open_collection(o->collection, status)};
     gb_arena *arena = gb_arena_create(1 << 20, status);
-    gb_map maps[STEP_LIST_MOST] = {0};
+    gb_scatter scatters[STEP_LIST_MOST] = {0};
     gb_text words = {0};
     bool ok = q.collection && arena && step_device(run, status);
     if (ok) {
@@ -246,9 +246,9 @@ static bool run_step(step_run *run, const settings *o, gb_status *status)
              choose_query(&q, o, status);
     }
     for (size_t m = 0; ok && m < o->models.count; m++)
-        ok = map_model(&maps[m], o, m, &q, run, arena, status);
+        ok = scatter_model(&scatters[m], o, m, &q, run, arena, status);
     ok = ok && about(&q, o, &words, status) &&
-         gb_map_write(maps, o->models.count, words.data, gb_step_path(run->step), status);
+         gb_scatter_write(scatters, o->models.count, words.data, gb_step_path(run->step), status);
     if (ok) {
         json_t *facts = step_device_facts(run);
         ok = step_end(run, facts, status);

@@ -1,5 +1,5 @@
 /* table.csv and table.tex: the cells for other programs. */
-#include "page.h"
+#include "gabbro/page.h"
 #include "private.h"
 
 #include <math.h>
@@ -139,7 +139,7 @@ void gb_report_latex(const gb_report *report, gb_text *out)
 {
     gb_text title = {0};
     title_text(report, &title);
-    gb_text_printf(out, "%% %s (%s, scale %s)\n", text_words(&title, out), report->spec->name,
+    gb_text_printf(out, "%% %s (%s, scale %s)\n", gb_text_words(&title, out), report->spec->name,
                    report->scale);
     gb_text_free(&title);
     head_tex(report, out);

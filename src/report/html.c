@@ -1,5 +1,5 @@
 /* table.html: one file, no scripts, light and dark, printable. */
-#include "page.h"
+#include "gabbro/page.h"
 #include "private.h"
 
 #include <math.h>
@@ -9,14 +9,14 @@ static void head(const gb_report *report, gb_text *out)
 {
     gb_text title = {0}, line = {0};
     title_text(report, &title);
-    const char *words = text_words(&title, out);
-    page_begin(out, words, "");
-    page_element(out, "h1", NULL, words);
+    const char *words = gb_text_words(&title, out);
+    gb_page_begin(out, words, "");
+    gb_page_element(out, "h1", NULL, words);
     origin_text(report, &line);
     device_text(report, " Device: ", ".", &line);
-    page_element(out, "p", NULL, text_words(&line, out));
+    gb_page_element(out, "p", NULL, gb_text_words(&line, out));
     if (report->notes[0])
-        page_element(out, "p", NULL, report->notes);
+        gb_page_element(out, "p", NULL, report->notes);
     gb_text_free(&title);
     gb_text_free(&line);
 }
@@ -27,9 +27,9 @@ static void table_head(const gb_report *report, gb_text *out)
     gb_text_printf(out, "\n<div class=\"wide\"><table>\n<thead><tr><th rowspan=\"2\">system</th>");
     for (size_t c = 0; c < report->column_count; c++) {
         gb_text_printf(out, "<th class=\"first\" colspan=\"%d\" title=\"", own ? 1 : 3);
-        page_escaped(out, report->columns[c].label);
+        gb_page_escaped(out, report->columns[c].label);
         gb_text_printf(out, "\">");
-        page_escaped(out, own ? report->columns[c].name : report->columns[c].header);
+        gb_page_escaped(out, own ? report->columns[c].name : report->columns[c].header);
         gb_text_printf(out, "</th>");
     }
     gb_text_printf(out, "<th class=\"first left\" rowspan=\"2\">verdict</th></tr>\n<tr>");
@@ -52,7 +52,7 @@ static void cell_html(const gb_report *report, size_t row, size_t column, gb_tex
         gb_text_printf(out, "<td class=\"first published\"");
         if (cell.published && cell.published->note[0]) {
             gb_text_printf(out, " title=\"");
-            page_escaped(out, cell.published->note);
+            gb_page_escaped(out, cell.published->note);
             gb_text_printf(out, "\"");
         }
         gb_text_printf(out, ">");
@@ -90,7 +90,7 @@ static void verdict_html(const gb_judgement *judgement, const char *before, gb_t
     gb_text text = {0};
     gb_text_printf(&text, "%s", before);
     verdict_text(judgement, &text);
-    page_element(out, "span", verdict_class(judgement), text_words(&text, out));
+    gb_page_element(out, "span", verdict_class(judgement), gb_text_words(&text, out));
     gb_text_free(&text);
 }
 
@@ -99,9 +99,9 @@ static void row_html(const gb_report *report, size_t index, gb_text *out)
     gb_text note = {0};
     row_note(report, index, &note);
     gb_text_printf(out, "<tr><td>");
-    page_escaped(out, report->spec->rows[index].label);
+    gb_page_escaped(out, report->spec->rows[index].label);
     if (note.length)
-        gb_text_printf(out, " <span class=\"undecided\">(%s)</span>", text_words(&note, out));
+        gb_text_printf(out, " <span class=\"undecided\">(%s)</span>", gb_text_words(&note, out));
     gb_text_free(&note);
     gb_text_printf(out, "</td>");
     for (size_t c = 0; c < report->column_count; c++)
@@ -130,7 +130,7 @@ static void table(const gb_report *report, gb_text *out)
         if (strcmp(group, report->spec->rows[r].group) != 0) {
             gb_text_printf(out, "<tr class=\"group\"><td colspan=\"%zu\">",
                            report->column_count * (report->own_collection ? 1 : 3) + 2);
-            page_escaped(out, report->spec->rows[r].group);
+            gb_page_escaped(out, report->spec->rows[r].group);
             gb_text_printf(out, "</td></tr>\n");
         }
         group = report->spec->rows[r].group;
@@ -153,7 +153,7 @@ static void claims(const gb_report *report, gb_text *out)
         const gb_judgement *judgement = &report->judgements[i];
         int digits = claim_decimals(report, claim);
         gb_text_printf(out, "<tr><td>%s</td>", claim->id);
-        page_element(out, "td", "left", claim->statement);
+        gb_page_element(out, "td", "left", claim->statement);
         gb_text_printf(out, "<td>");
         if (!isnan(claim->printed_delta))
             difference_text(out, "", claim->printed_delta, digits, "");
@@ -162,7 +162,7 @@ static void claims(const gb_report *report, gb_text *out)
             difference_text(out, "", judgement->mean, digits, "");
         which.length = 0;
         comparison_text(judgement, &which);
-        page_escaped(out, text_words(&which, out));
+        gb_page_escaped(out, gb_text_words(&which, out));
         gb_text_printf(out, "</td><td>");
         if (judgement->seeds > 1) {
             difference_text(out, "", judgement->low, digits, " to ");
@@ -176,7 +176,7 @@ static void claims(const gb_report *report, gb_text *out)
         caution_text(claim, judgement, &which);
         if (which.length)
             gb_text_printf(out, "<br>");
-        page_element(out, "span", "dim", text_words(&which, out));
+        gb_page_element(out, "span", "dim", gb_text_words(&which, out));
         gb_text_printf(out, "</td><td class=\"dim\">");
         if (!isnan(judgement->query_p))
             gb_text_printf(out, "%.2g", judgement->query_p);
@@ -199,7 +199,7 @@ static void deviations(const gb_report *report, gb_text *out)
         const char *const cells[] = {one->id, one->topic, one->paper, one->here, one->why};
         gb_text_printf(out, "<tr>");
         for (size_t j = 0; j < 5; j++)
-            page_element(out, "td", "left", cells[j]);
+            gb_page_element(out, "td", "left", cells[j]);
         gb_text_printf(out, "</tr>\n");
     }
     gb_text_printf(out, "</tbody></table></div>\n");
@@ -215,9 +215,9 @@ void gb_report_html(const gb_report *report, gb_text *out)
     const char *lines[8];
     size_t count = reading_lines(report, lines);
     for (size_t i = 0; i < count; i++) {
-        page_element(out, "li", NULL, lines[i]);
+        gb_page_element(out, "li", NULL, lines[i]);
         gb_text_append(out, "\n", 1);
     }
     gb_text_printf(out, "</ul>\n");
-    page_end(out);
+    gb_page_end(out);
 }

@@ -1,6 +1,6 @@
 /* table.json, and all files together. */
 #include "gabbro/retrieve.h"
-#include "page.h"
+#include "gabbro/page.h"
 #include "private.h"
 
 #include <math.h>
@@ -217,11 +217,11 @@ bool gb_report_write(const gb_report *report, const char *folder, gb_status *sta
     gb_report_csv(report, &csv);
     gb_report_latex(report, &latex);
     bool ok = gb_report_json(report, &json, status) && gb_make_dirs(folder, status) &&
-              page_write(folder, "table.md", &markdown, status) &&
-              page_write(folder, "table.html", &html, status) &&
-              page_write(folder, "table.csv", &csv, status) &&
-              page_write(folder, "table.tex", &latex, status) &&
-              page_write(folder, "table.json", &json, status);
+              gb_text_write_in(&markdown, folder, "table.md", status) &&
+              gb_text_write_in(&html, folder, "table.html", status) &&
+              gb_text_write_in(&csv, folder, "table.csv", status) &&
+              gb_text_write_in(&latex, folder, "table.tex", status) &&
+              gb_text_write_in(&json, folder, "table.json", status);
     gb_text_free(&markdown);
     gb_text_free(&html);
     gb_text_free(&json);

@@ -1,5 +1,5 @@
 /* table.md */
-#include "page.h"
+#include "gabbro/page.h"
 #include "private.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ static void table(const gb_report *report, gb_text *out)
         gb_text note = {0};
         row_note(report, r, &note);
         if (note.length)
-            gb_text_printf(out, " (%s)", text_words(&note, out));
+            gb_text_printf(out, " (%s)", gb_text_words(&note, out));
         gb_text_free(&note);
         gb_text_printf(out, " |");
         for (size_t c = 0; c < report->column_count; c++) {
@@ -134,7 +134,7 @@ static void claims(const gb_report *report, gb_text *out)
             difference_text(out, "", judgement->mean, digits, "");
         which.length = 0;
         comparison_text(judgement, &which);
-        escaped(out, text_words(&which, out));
+        escaped(out, gb_text_words(&which, out));
         gb_text_printf(out, " | ");
         if (judgement->seeds > 1) {
             difference_text(out, "", judgement->low, digits, " to ");
@@ -148,7 +148,7 @@ static void claims(const gb_report *report, gb_text *out)
         caution_text(claim, judgement, &which);
         if (which.length)
             gb_text_printf(out, "; ");
-        escaped(out, text_words(&which, out));
+        escaped(out, gb_text_words(&which, out));
         gb_text_printf(out, " | ");
         if (!isnan(judgement->query_p))
             gb_text_printf(out, "%.2g", judgement->query_p);

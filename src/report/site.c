@@ -1,6 +1,6 @@
 /* The static site: reading the result folders, the front page, copies of figures. */
 #include "site.h"
-#include "page.h"
+#include "gabbro/page.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -97,17 +97,17 @@ void site_row_slug(const json_t *row, char *slug, size_t size)
 void site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
                 const char *table_title)
 {
-    page_begin(out, title, style);
+    gb_page_begin(out, title, style);
     if (*up || table_slug || table_title) {
         gb_text_printf(out, "<nav><a href=\"%sindex.html\">All tables</a>", up);
         if (table_slug) {
             gb_text_printf(out, " / <a href=\"%s%s.html\">", up, table_slug);
-            page_escaped(out, table_title);
+            gb_page_escaped(out, table_title);
             gb_text_printf(out, "</a>");
         }
         gb_text_printf(out, "</nav>\n");
     }
-    page_element(out, "h1", NULL, title);
+    gb_page_element(out, "h1", NULL, title);
     gb_text_append(out, "\n", 1);
 }
 
@@ -304,11 +304,11 @@ static void table_line(const site_table *table, gb_text *out)
     size_t counts[VERDICTS] = {0};
     count_claims(table->root, counts);
     gb_text_printf(out, "<tr><td><a href=\"%s.html\">", table->slug);
-    page_escaped(out, json_text(table->root, "title"));
+    gb_page_escaped(out, json_text(table->root, "title"));
     gb_text_printf(out, "</a> <span class=\"dim\">");
-    page_escaped(out, json_text(table->root, "table"));
+    gb_page_escaped(out, json_text(table->root, "table"));
     gb_text_printf(out, ", ");
-    page_escaped(out, json_text(table->root, "scale"));
+    gb_page_escaped(out, json_text(table->root, "scale"));
     gb_text_printf(out, "</span></td>");
     count_cells(counts, out);
     gb_text_printf(out, "</tr>\n");
@@ -331,7 +331,7 @@ static void paper_lines(const site_table *tables, size_t count, size_t first, gb
             count_claims(tables[i].root, counts);
     }
     gb_text_printf(out, "<tr class=\"group\"><td>");
-    page_escaped(out, paper_title(paper));
+    gb_page_escaped(out, paper_title(paper));
     gb_text_printf(out, "</td>");
     count_cells(counts, out);
     gb_text_printf(out, "</tr>\n");
@@ -366,8 +366,8 @@ static bool front_page(const site_content *content, const char *out_dir, gb_stat
         paper_lines(tables, count, i, &out);
     gb_text_printf(&out, "</tbody></table></div>\n");
     figure_list(content, &out);
-    page_end(&out);
-    bool ok = page_write(out_dir, "index.html", &out, status);
+    gb_page_end(&out);
+    bool ok = gb_text_write_in(&out, out_dir, "index.html", status);
     gb_text_free(&out);
     return ok;
 }

@@ -1,5 +1,5 @@
 /* The site's page of all claims: what each paper says, how it is judged, and the verdict. */
-#include "page.h"
+#include "gabbro/page.h"
 #include "site.h"
 
 #include <math.h>
@@ -58,14 +58,14 @@ static void interval(const json_t *claim, gb_text *out)
 static void claim_row(const site_table *table, const json_t *claim, size_t index, gb_text *out)
 {
     gb_text_printf(out, "<tr><td><a href=\"%s.html#claim-%zu\">", table->slug, index);
-    page_escaped(out, json_text(claim, "claim"));
+    gb_page_escaped(out, json_text(claim, "claim"));
     gb_text_printf(out, "</a></td>");
-    page_element(out, "td", "left", json_text(claim, "statement"));
-    page_element(out, "td", "left dim", json_text(claim, "where"));
+    gb_page_element(out, "td", "left", json_text(claim, "statement"));
+    gb_page_element(out, "td", "left dim", json_text(claim, "where"));
     gb_text_printf(out, "<td class=\"left\"><code>");
-    page_escaped(out, json_text(claim, "kind"));
+    gb_page_escaped(out, json_text(claim, "kind"));
     gb_text_printf(out, "</code> ");
-    page_escaped(out, json_text(claim, "column"));
+    gb_page_escaped(out, json_text(claim, "column"));
     gb_text_printf(out, "</td>");
     interval(claim, out);
     gb_text_printf(out, "<td>%lld</td><td class=\"left\">",
@@ -90,13 +90,13 @@ bool site_claims_page(const site_table *tables, size_t count, const char *out_di
         if (!json_array_size(claims))
             continue;
         gb_text_printf(&out, "<tr class=\"group\"><td colspan=\"8\">");
-        page_escaped(&out, json_text(tables[t].root, "title"));
+        gb_page_escaped(&out, json_text(tables[t].root, "title"));
         gb_text_printf(&out, "</td></tr>\n");
         json_array_foreach(claims, i, claim) claim_row(&tables[t], claim, i, &out);
     }
     gb_text_printf(&out, "</tbody></table></div>\n");
-    page_end(&out);
-    bool ok = page_write(out_dir, "claims.html", &out, status);
+    gb_page_end(&out);
+    bool ok = gb_text_write_in(&out, out_dir, "claims.html", status);
     gb_text_free(&out);
     return ok;
 }

@@ -1,5 +1,5 @@
 /* The page of a row: where each of its values came from. */
-#include "page.h"
+#include "gabbro/page.h"
 #include "site.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static void value_line(const json_t *column, const json_t *row, size_t index, gb
     double scale = json_real_of(column, "scale"), sd;
     double obtained = recorded ? mean : site_here(here, scale, &sd);
     gb_text_printf(out, "<tr id=\"column-%zu\">", index);
-    page_element(out, "td", NULL, json_text(column, "label"));
+    gb_page_element(out, "td", NULL, json_text(column, "label"));
     number_cell(out, "", digits, published);
     number_cell(out, "", digits + 1, mean);
     number_cell(out, "", digits + 1, json_real_of(recorded, "sd"));
@@ -86,8 +86,8 @@ static void pairs(const char *heading, const json_t *object, gb_text *out)
                          : json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS | JSON_COMPACT |
                                                  JSON_REAL_PRECISION(9));
         gb_text_printf(out, "<tr>");
-        page_element(out, "td", NULL, name);
-        page_element(out, "td", "left", text ? text : json_string_value(value));
+        gb_page_element(out, "td", NULL, name);
+        gb_page_element(out, "td", "left", text ? text : json_string_value(value));
         gb_text_printf(out, "</tr>\n");
         free(text);
     }
@@ -103,10 +103,10 @@ static void outputs(const json_t *run, gb_text *out)
     json_object_foreach(json_object_get(run, "outputs"), name, one)
     {
         gb_text_printf(out, "<tr>");
-        page_element(out, "td", NULL, name);
+        gb_page_element(out, "td", NULL, name);
         gb_text_printf(out, "<td>%lld</td>",
                        (long long)json_integer_value(json_object_get(one, "bytes")));
-        page_element(out, "td", "left hash", json_text(one, "sha256"));
+        gb_page_element(out, "td", "left hash", json_text(one, "sha256"));
         gb_text_printf(out, "</tr>\n");
     }
     gb_text_printf(out, "</tbody></table>\n");
@@ -122,7 +122,7 @@ static void step_details(const chain_step *step, gb_text *out)
     }
     const json_t *times = json_object_get(run, "times");
     gb_text_printf(out, " <span class=\"dim\">%.1f s, finished ", json_real_of(times, "wall_s"));
-    page_escaped(out, json_text(times, "finished"));
+    gb_page_escaped(out, json_text(times, "finished"));
     gb_text_printf(out, "</span></summary>\n");
     const char *const names[] = {"device", "kernels", "program"};
     gb_text_printf(out, "<table><tbody>\n");
@@ -130,7 +130,7 @@ static void step_details(const chain_step *step, gb_text *out)
         if (!*json_text(run, names[i]))
             continue;
         gb_text_printf(out, "<tr><td>%s</td>", names[i]);
-        page_element(out, "td", i == 1 ? "left hash" : "left", json_text(run, names[i]));
+        gb_page_element(out, "td", i == 1 ? "left hash" : "left", json_text(run, names[i]));
         gb_text_printf(out, "</tr>\n");
     }
     gb_text_printf(out, "</tbody></table>\n");
@@ -149,7 +149,7 @@ static void commands(const chain *all, gb_text *out)
         chain_command(&all->steps[i], &text);
         gb_text_printf(&text, "\n# -> %s\n", all->steps[i].name);
     }
-    page_element(out, "pre", NULL, text_words(&text, out));
+    gb_page_element(out, "pre", NULL, gb_text_words(&text, out));
     gb_text_append(out, "\n", 1);
     gb_text_free(&text);
 }
@@ -207,7 +207,7 @@ bool site_row_page(const site_table *table, const json_t *row, const char *out_d
     snprintf(name, sizeof name, "%s/%s.html", table->slug, slug);
     site_begin(&out, json_text(row, "label"), "../", table->slug, json_text(table->root, "title"));
     if (*json_text(row, "group"))
-        page_element(&out, "p", "dim", json_text(row, "group"));
+        gb_page_element(&out, "p", "dim", json_text(row, "group"));
     values(table, row, &out);
     gb_text_printf(&out, "<h2>How it was made</h2>\n<p>Run in this order, with the store in "
                          "<code>$GABBRO_STORE</code>, the commands give these values again; a "
@@ -222,8 +222,8 @@ bool site_row_page(const site_table *table, const json_t *row, const char *out_d
     if (first)
         gb_text_printf(&out, "<p>No step of this row was run here; its values are recorded ones."
                              "</p>\n");
-    page_end(&out);
-    ok = ok && page_write(out_dir, name, &out, status);
+    gb_page_end(&out);
+    ok = ok && gb_text_write_in(&out, out_dir, name, status);
     gb_text_free(&out);
     return ok;
 }

@@ -1,6 +1,6 @@
 /* The page of a table: its cells, claims with a plot, deviations, files. */
 #include "gabbro/plot.h"
-#include "page.h"
+#include "gabbro/page.h"
 #include "site.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void intro(const site_table *table, gb_text *out)
                        json_text(device, "driver"), json_text(device, "kernels"));
     if (*json_text(root, "recorded_note"))
         gb_text_printf(&line, " No recorded results: %s.", json_text(root, "recorded_note"));
-    page_element(out, "p", NULL, text_words(&line, out));
+    gb_page_element(out, "p", NULL, gb_text_words(&line, out));
     gb_text_free(&line);
     gb_text_printf(out, "\n<p>Every value leads to how it was made.");
     if (!is_own(table))
@@ -57,9 +57,9 @@ static void head(const site_table *table, gb_text *out)
         "<div class=\"wide\"><table class=\"main\">\n<thead><tr><th rowspan=\"2\">system</th>");
     for (size_t c = 0; c < column_count(table); c++) {
         gb_text_printf(out, "<th class=\"first\" colspan=\"%d\" title=\"", own ? 1 : 3);
-        page_escaped(out, json_text(column_at(table, c), "label"));
+        gb_page_escaped(out, json_text(column_at(table, c), "label"));
         gb_text_printf(out, "\">");
-        page_escaped(out, json_text(column_at(table, c), "header"));
+        gb_page_escaped(out, json_text(column_at(table, c), "header"));
         gb_text_printf(out, "</th>");
     }
     gb_text_printf(out, "<th class=\"first left\" rowspan=\"2\">verdict</th></tr>\n<tr>");
@@ -100,7 +100,7 @@ static void cell(const site_table *table, const json_t *row, size_t index, gb_te
         snprintf(link, sizeof link, "<a href=\"%s/%s.html#column-%zu\">", table->slug, slug, index);
     if (!is_own(table)) {
         gb_text_printf(out, "<td class=\"first published\" title=\"");
-        page_escaped(out, json_text(one, "note"));
+        gb_page_escaped(out, json_text(one, "note"));
         gb_text_printf(out, "\">");
         if (!isnan(published))
             gb_text_printf(out, "%.*f", digits, published);
@@ -151,7 +151,7 @@ static void row_verdicts(const site_table *table, const json_t *row, gb_text *ou
         const char *verdict = json_text(claim, "verdict");
         gb_text_printf(out, "%s<a class=\"%s\" href=\"#claim-%zu\">", any ? "<br>" : "",
                        verdict_class(verdict), i);
-        page_escaped(out, json_text(claim, "claim"));
+        gb_page_escaped(out, json_text(claim, "claim"));
         gb_text_printf(out, " %s</a>", verdict);
         any = true;
     }
@@ -180,7 +180,7 @@ static void rows(const site_table *table, gb_text *out)
         if (strcmp(group, json_text(row, "group"))) {
             gb_text_printf(out, "<tr class=\"group\"><td colspan=\"%zu\">",
                            column_count(table) * (is_own(table) ? 1 : 3) + 2);
-            page_escaped(out, json_text(row, "group"));
+            gb_page_escaped(out, json_text(row, "group"));
             gb_text_printf(out, "</td></tr>\n");
         }
         group = json_text(row, "group");
@@ -189,7 +189,7 @@ static void rows(const site_table *table, gb_text *out)
         gb_text_printf(out, "<tr><td>");
         if (*slug)
             gb_text_printf(out, "<a href=\"%s/%s.html\">", table->slug, slug);
-        page_escaped(out, json_text(row, "label"));
+        gb_page_escaped(out, json_text(row, "label"));
         gb_text_printf(out, "%s", *slug ? "</a>" : "");
         unconverged(row, out);
         gb_text_printf(out, "</td>");
@@ -211,7 +211,7 @@ static void signed_cell(const json_t *claim, const char *name, int digits, const
     gb_text_printf(out, "<td>");
     if (!isnan(value))
         gb_text_printf(out, "%+.*f", digits, value);
-    page_escaped(out, behind);
+    gb_page_escaped(out, behind);
     gb_text_printf(out, "</td>");
 }
 
@@ -222,7 +222,7 @@ void site_verdict(const json_t *claim, gb_text *out)
     gb_text_printf(out, "<span class=\"%s\">%s", verdict_class(verdict), verdict);
     if (*reason) {
         gb_text_printf(out, " (");
-        page_escaped(out, reason);
+        gb_page_escaped(out, reason);
         gb_text_printf(out, ")");
     } else if (!strcmp(verdict, "undecided") && more > 0) {
         gb_text_printf(out, " (needs %.0f more seed%s)", more, more > 1 ? "s" : "");
@@ -230,7 +230,7 @@ void site_verdict(const json_t *claim, gb_text *out)
     gb_text_printf(out, "</span>");
     if (*json_text(claim, "caution")) {
         gb_text_printf(out, "<br>");
-        page_element(out, "span", "dim", json_text(claim, "caution"));
+        gb_page_element(out, "span", "dim", json_text(claim, "caution"));
     }
 }
 
@@ -238,9 +238,9 @@ static void claim_line(const json_t *claim, size_t index, gb_text *out)
 {
     double p = json_real_of(json_object_get(claim, "over_queries"), "p");
     gb_text_printf(out, "<tr id=\"claim-%zu\"><td>", index);
-    page_escaped(out, json_text(claim, "claim"));
+    gb_page_escaped(out, json_text(claim, "claim"));
     gb_text_printf(out, "</td>");
-    page_element(out, "td", "left", json_text(claim, "statement"));
+    gb_page_element(out, "td", "left", json_text(claim, "statement"));
     signed_cell(claim, "printed_delta", 1, "", out);
     signed_cell(claim, "mean", 2, json_text(claim, "shown"), out);
     gb_text_printf(out, "<td>");
@@ -352,7 +352,7 @@ static void deviations(const site_table *table, gb_text *out)
     {
         gb_text_printf(out, "<tr>");
         for (size_t j = 0; j < 5; j++)
-            page_element(out, "td", "left", json_text(one, names[j]));
+            gb_page_element(out, "td", "left", json_text(one, names[j]));
         gb_text_printf(out, "</tr>\n");
     }
     gb_text_printf(out, "</tbody></table></div>\n");
@@ -391,8 +391,8 @@ bool site_table_page(const site_table *table, const char *out_dir, gb_status *st
     bool ok = claims(table, &out, status);
     deviations(table, &out);
     ok = ok && files(table, out_dir, &out, status);
-    page_end(&out);
-    ok = ok && page_write(out_dir, name, &out, status);
+    gb_page_end(&out);
+    ok = ok && gb_text_write_in(&out, out_dir, name, status);
     gb_text_free(&out);
     return ok;
 }

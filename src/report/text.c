@@ -1,5 +1,5 @@
 /* The table on a terminal. */
-#include "page.h"
+#include "gabbro/page.h"
 #include "private.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ static void header(const gb_report *report, gb_text *out)
     } else {
         gb_text_printf(&line, ", recorded: none (%s)", report->recorded_note);
     }
-    paragraph(out, "Scale", text_words(&line, out));
+    paragraph(out, "Scale", gb_text_words(&line, out));
     if (report->notes[0])
         paragraph(out, "Collection", report->notes);
     gb_text_free(&line);
@@ -118,7 +118,7 @@ static bool row_line(const gb_report *report, size_t row, line_kind kind, const 
     while (line.length && line.data[line.length - 1] == ' ')
         line.length--;
     if (any)
-        gb_text_printf(out, "%.*s\n", (int)line.length, text_words(&line, out));
+        gb_text_printf(out, "%.*s\n", (int)line.length, gb_text_words(&line, out));
     gb_text_free(&line);
     return any;
 }
@@ -132,14 +132,14 @@ static void row_text(const gb_report *report, size_t row, gb_text *out)
     for (line_kind kind = PUBLISHED; kind <= VERDICT; kind++) {
         /* The label stands on the first line, a note on the last with obtained values. */
         bool last = kind == HERE;
-        const char *text = text_words(!labelled ? &label : last ? &note : &(gb_text){0}, out);
+        const char *text = gb_text_words(!labelled ? &label : last ? &note : &(gb_text){0}, out);
         gb_text shifted = {0};
         gb_text_printf(&shifted, "%s%s", labelled && text[0] ? "    " : "", text);
         bool first = !labelled;
-        if (row_line(report, row, kind, text_words(&shifted, out), out))
+        if (row_line(report, row, kind, gb_text_words(&shifted, out), out))
             labelled = true;
         if (first && labelled && last && note.length) /* no line but this one */
-            gb_text_printf(out, "    %s\n", text_words(&note, out));
+            gb_text_printf(out, "    %s\n", gb_text_words(&note, out));
         gb_text_free(&shifted);
     }
     gb_text_free(&label);
@@ -169,7 +169,7 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
     verdict_text(judgement, &line);
     gb_text_printf(&line, ": %s", claim->statement);
     gb_text_printf(out, "%-7s ", claim->id);
-    wrap(out, 8, 8, text_words(&line, out));
+    wrap(out, 8, 8, gb_text_words(&line, out));
     line.length = 0;
     if (judgement->verdict != GB_NOT_JUDGED) {
         if (!isnan(claim->printed_delta))
@@ -188,13 +188,13 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
             gb_text_printf(&line, "; over queries of seed %llu: p = %.2g",
                            (unsigned long long)report->here.items[0].seed, judgement->query_p);
         gb_text_printf(out, "        ");
-        wrap(out, 8, 8, text_words(&line, out));
+        wrap(out, 8, 8, gb_text_words(&line, out));
     }
     line.length = 0;
     caution_text(claim, judgement, &line);
     if (line.length) {
         gb_text_printf(out, "        ");
-        wrap(out, 8, 8, text_words(&line, out));
+        wrap(out, 8, 8, gb_text_words(&line, out));
     }
     gb_text_free(&line);
 }
@@ -215,7 +215,7 @@ static void footer(const gb_report *report, gb_text *out)
     gb_text_append(out, "\n", 1);
     device_text(report, "", "", &line);
     if (line.length)
-        paragraph(out, "Device", text_words(&line, out));
+        paragraph(out, "Device", gb_text_words(&line, out));
     compared all = compare_all(report);
     if (all.equal + all.within + all.beyond) {
         line.length = 0;
@@ -223,7 +223,7 @@ static void footer(const gb_report *report, gb_text *out)
                        "%zu values equal the recorded run of this seed (=), %zu lie within the "
                        "spread of the recorded seeds (~), %zu outside (!)",
                        all.equal, all.within, all.beyond);
-        paragraph(out, "Against the records", text_words(&line, out));
+        paragraph(out, "Against the records", gb_text_words(&line, out));
     }
     line.length = 0;
     for (size_t i = 0; i < report->spec->deviation_count; i++)
@@ -231,7 +231,7 @@ static void footer(const gb_report *report, gb_text *out)
             gb_text_printf(&line, "%s%s %s", line.length ? ", " : "",
                            report->spec->deviations[i].id, report->spec->deviations[i].topic);
     if (line.length)
-        paragraph(out, "Deviations from the paper (table.md says more)", text_words(&line, out));
+        paragraph(out, "Deviations from the paper (table.md says more)", gb_text_words(&line, out));
     gb_text_append(out, "\n", 1);
     const char *lines[8];
     size_t count = reading_lines(report, lines);

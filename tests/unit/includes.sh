@@ -11,8 +11,8 @@ breaches()
     (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
     BEGIN {
         count = split("base options ranks store rows stats text folder vk data eval synth tape ops nn artifact diag " \
-                      "experiment retrieve querygen objectives pretrain finetune train bench report figures fetch " \
-                      "reproduce cli", rooms)
+                      "experiment retrieve querygen objectives pretrain finetune train bench page plot report " \
+                      "figures fetch reproduce cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
         of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room
         of_header["products"] = of_header["packed"] = "ops"
@@ -21,7 +21,6 @@ breaches()
         of_header["language"] = of_header["encoding"] = "nn"
         of_header["unpack"] = "base"
         of_header["formats"] = "data"
-        of_header["plot"] = of_header["figures"] = "report"
     }
     function room_of(header) { return header in of_header ? of_header[header] : header }
     function breach(why) { printf "%s:%d: %s\n", FILENAME, FNR, why }

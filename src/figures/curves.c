@@ -1,9 +1,9 @@
 /* Figures of measures against a number: reading points, means over seeds, the files. */
 #include "gabbro/figures.h"
 #include "gabbro/retrieve.h"
-#include "private.h"
-#include "page.h"
-#include "plot.h"
+#include "gabbro/store.h"
+#include "gabbro/page.h"
+#include "gabbro/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static curve *curve_of(curves *c, const char *name, gb_status *status)
         return NULL;
     }
     curve *fresh = &c->all[c->count];
-    fresh->name = keep(c->arena, name, status);
+    fresh->name = gb_arena_strdup(c->arena, name, strlen(name), status);
     c->count += fresh->name != NULL;
     return fresh->name ? fresh : NULL;
 }
@@ -97,7 +97,8 @@ static bool read_point(curves *c, const json_t *line, gb_status *status)
 
 static const char *word(curves *c, const char *name, gb_status *status)
 {
-    return keep(c->arena, json_string_value(json_object_get(c->header, name)), status);
+    const char *text = json_string_value(json_object_get(c->header, name));
+    return gb_arena_strdup(c->arena, text ? text : "", text ? strlen(text) : 0, status);
 }
 
 static bool read_header(curves *c, json_t *line, gb_status *status)
@@ -198,7 +199,7 @@ static bool draw(const curves *c, const numbers *n, const char *dir, gb_text *pa
                     .baseline_count = dashed,
                     .log_x = json_is_true(json_object_get(c->header, "log_x"))};
     gb_figure figure = {.plots = &plot, .count = 1, .alt = c->title};
-    return figure_files(&figure, dir, "figure", page, status);
+    return gb_figure_files(&figure, dir, "figure", page, status);
 }
 
 static void table(const curves *c, const numbers *n, gb_text *out)
@@ -218,14 +219,15 @@ static void table(const curves *c, const numbers *n, gb_text *out)
 
 static void page_of(const curves *c, const char *svg, const char *listing, gb_text *out)
 {
-    page_begin(out, c->title, "");
-    page_element(out, "h1", NULL, c->title);
+    gb_page_begin(out, c->title, "");
+    gb_page_element(out, "h1", NULL, c->title);
     gb_text_printf(out, "%s\n", svg);
-    page_element(out, "p", NULL,
-                 "Means over seeds with 95% t-intervals; dashed: levels to compare with. The paper "
-                 "prints no values for this figure.");
-    page_element(out, "pre", NULL, listing);
-    page_end(out);
+    gb_page_element(
+        out, "p", NULL,
+        "Means over seeds with 95% t-intervals; dashed: levels to compare with. The paper "
+        "prints no values for this figure.");
+    gb_page_element(out, "pre", NULL, listing);
+    gb_page_end(out);
 }
 
 static bool write_json(const curves *c, const char *dir, gb_status *status)
@@ -233,7 +235,7 @@ static bool write_json(const curves *c, const char *dir, gb_status *status)
     char *words = json_dumps(c->header, GB_JSON_FILE);
     gb_text text = {0};
     gb_text_printf(&text, "%s\n", words ? words : "");
-    bool ok = words ? page_write(dir, "figure.json", &text, status)
+    bool ok = words ? gb_text_write_in(&text, dir, "figure.json", status)
                     : gb_fail_memory(status, "writing a figure");
     free(words);
     gb_text_free(&text);
@@ -248,9 +250,9 @@ static bool write_files(const curves *c, const char *dir, gb_status *status)
         n && gb_make_dirs(dir, status) && count_up(c, n, status) && draw(c, n, dir, &svg, status);
     if (ok) {
         table(c, n, &listing);
-        page_of(c, svg.data, text_words(&listing, &page), &page);
-        ok = page_write(dir, "figure.tsv", &listing, status) &&
-             page_write(dir, "figure.html", &page, status) && write_json(c, dir, status);
+        page_of(c, svg.data, gb_text_words(&listing, &page), &page);
+        ok = gb_text_write_in(&listing, dir, "figure.tsv", status) &&
+             gb_text_write_in(&page, dir, "figure.html", status) && write_json(c, dir, status);
     }
     gb_text_free(&svg);
     gb_text_free(&listing);

@@ -16,25 +16,25 @@ static const double plane[2 * N] = {0, 0, 1, 1, -1, 1, 1, -1, -1, -1};
 static const double components[3 * N] = {0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1, 0};
 static const double shares[3] = {.5, .25, .125};
 
-Test(map, files)
+Test(scatter, files)
 {
     scratch here = scratch_enter();
     gb_status status = {0};
-    gb_map maps[2];
+    gb_scatter scatters[2];
     for (int m = 0; m < 2; m++)
-        maps[m] = (gb_map){.model = m ? "B" : "A & co",
-                           .count = N,
-                           .ids = ids,
-                           .texts = texts,
-                           .relevant = 2,
-                           .ranks = ranks,
-                           .grades = grades,
-                           .distances = distances,
-                           .plane = plane,
-                           .components = components,
-                           .shares = shares,
-                           .divergence = .5};
-    cr_assert(gb_map_write(maps, 2, "about <this>", ".", &status), "%s", status.what);
+        scatters[m] = (gb_scatter){.model = m ? "B" : "A & co",
+                                   .count = N,
+                                   .ids = ids,
+                                   .texts = texts,
+                                   .relevant = 2,
+                                   .ranks = ranks,
+                                   .grades = grades,
+                                   .distances = distances,
+                                   .plane = plane,
+                                   .components = components,
+                                   .shares = shares,
+                                   .divergence = .5};
+    cr_assert(gb_scatter_write(scatters, 2, "about <this>", ".", &status), "%s", status.what);
     static const char *const files[] = {"tsne.svg", "tsne.png",    "pca.svg",
                                         "pca.png",  "turning.svg", "turning.png"};
     for (size_t i = 0; i < 6; i++)

@@ -1,6 +1,6 @@
-/* Ranges and ticks. */
-#ifndef GABBRO_REPORT_PLOT_AXES_H
-#define GABBRO_REPORT_PLOT_AXES_H
+/* Ranges and ticks of the axes of a panel. */
+#ifndef PLOT_AXES_H
+#define PLOT_AXES_H
 
 #include "gabbro/plot.h"
 

@@ -1,19 +1,10 @@
 /* Figures as SVG and PNG. */
-#include "page.h"
-#include "plot.h"
+#include "gabbro/page.h"
+#include "private.h"
 
 #include <cairo-svg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef __SANITIZE_ADDRESS__
-/* fontconfig keeps its settings for later figures behind pointers that leak checkers do not see. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libfontconfig\n";
-}
-#endif
 
 /* Sizes of a figure in pt. */
 typedef struct layout {
@@ -23,7 +14,7 @@ typedef struct layout {
     double page[2];       /* of the whole */
 } layout;
 
-void plot_fonts(cairo_t *cr)
+void gb_plot_fonts(cairo_t *cr)
 {
     /* Widths must not depend on the hinting of a screen. */
     cairo_font_options_t *options = cairo_font_options_create();
@@ -51,7 +42,7 @@ static layout measure(const gb_figure *figure)
     l.page[0] = l.width * (double)l.columns;
     cairo_surface_t *nowhere = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, NULL);
     cairo_t *cr = cairo_create(nowhere);
-    plot_fonts(cr);
+    gb_plot_fonts(cr);
     l.legend = figure->no_legend ? 0 : plot_legend(cr, figure, 0, l.page[0], false);
     cairo_destroy(cr);
     cairo_surface_destroy(nowhere);
@@ -78,9 +69,9 @@ static void paint_figure(cairo_t *cr, const void *self, gb_text *hover)
         plot_legend(cr, p->figure, l->height * (double)l->rows, l->page[0], true);
 }
 
-static void draw(cairo_t *cr, const plot_page *page, gb_text *hover)
+static void draw(cairo_t *cr, const gb_plot_page *page, gb_text *hover)
 {
-    plot_fonts(cr);
+    gb_plot_fonts(cr);
     cairo_set_source_rgb(cr, 1, 1, 1);
     cairo_paint(cr);
     page->paint(cr, page->self, hover);
@@ -93,10 +84,10 @@ static const char *alt_text(const gb_figure *figure)
     return figure->count && figure->plots[0].title ? figure->plots[0].title : "figure";
 }
 
-static plot_page page_of(const gb_figure *figure, painting *p)
+static gb_plot_page page_of(const gb_figure *figure, painting *p)
 {
     *p = (painting){.figure = figure, .l = measure(figure)};
-    return (plot_page){paint_figure, p, p->l.page[0], p->l.page[1], alt_text(figure)};
+    return (gb_plot_page){paint_figure, p, p->l.page[0], p->l.page[1], alt_text(figure)};
 }
 
 static cairo_status_t take(void *closure, const unsigned char *data, unsigned length)
@@ -156,7 +147,7 @@ static void rewrite(const char *svg, const char *prefix, const char *alt, const 
         if (head && stop >= head) { /* the first thing inside is the title */
             gb_text_append(out, at, (size_t)(head - at));
             gb_text_printf(out, "\n<title id=\"%s-alt\">", prefix);
-            page_escaped(out, alt);
+            gb_page_escaped(out, alt);
             gb_text_printf(out, "</title>");
             at = head;
             head = NULL;
@@ -170,7 +161,7 @@ static void rewrite(const char *svg, const char *prefix, const char *alt, const 
     gb_text_printf(out, "</svg>\n");
 }
 
-bool plot_page_svg(const plot_page *page, const char *prefix, gb_text *out, gb_status *status)
+static bool page_svg(const gb_plot_page *page, const char *prefix, gb_text *out, gb_status *status)
 {
     gb_text svg = {0}, hover = {0};
     cairo_surface_t *surface =
@@ -191,17 +182,17 @@ bool plot_page_svg(const plot_page *page, const char *prefix, gb_text *out, gb_s
     return ok;
 }
 
-bool plot_page_write_svg(const plot_page *page, const char *path, gb_status *status)
+static bool page_write_svg(const gb_plot_page *page, const char *path, gb_status *status)
 {
     gb_text text = {0};
     gb_text_printf(&text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    bool ok = plot_page_svg(page, "figure", &text, status) &&
+    bool ok = page_svg(page, "figure", &text, status) &&
               gb_write_file(path, text.data, text.length, status);
     gb_text_free(&text);
     return ok;
 }
 
-bool plot_page_write_png(const plot_page *page, const char *path, gb_status *status)
+static bool page_write_png(const gb_plot_page *page, const char *path, gb_status *status)
 {
     enum { SCALE = 2 }; /* pixels a pt */
     cairo_surface_t *surface = cairo_image_surface_create(
@@ -220,44 +211,44 @@ bool plot_page_write_png(const plot_page *page, const char *path, gb_status *sta
     return ok;
 }
 
-bool plot_page_files(const plot_page *page, const char *folder, const char *name, gb_text *inlined,
-                     gb_status *status)
+bool gb_plot_page_files(const gb_plot_page *page, const char *folder, const char *name,
+                        gb_text *inlined, gb_status *status)
 {
     char *svg = gb_format(status, "%s/%s.svg", folder, name);
     char *png = gb_format(status, "%s/%s.png", folder, name);
-    bool ok = svg && png && plot_page_write_svg(page, svg, status) &&
-              plot_page_write_png(page, png, status) &&
-              (!inlined || plot_page_svg(page, name, inlined, status));
+    bool ok = svg && png && page_write_svg(page, svg, status) &&
+              page_write_png(page, png, status) &&
+              (!inlined || page_svg(page, name, inlined, status));
     free(svg);
     free(png);
     return ok;
 }
 
-bool figure_files(const gb_figure *figure, const char *folder, const char *name, gb_text *inlined,
-                  gb_status *status)
+bool gb_figure_files(const gb_figure *figure, const char *folder, const char *name,
+                     gb_text *inlined, gb_status *status)
 {
     painting p;
-    plot_page page = page_of(figure, &p);
-    return plot_page_files(&page, folder, name, inlined, status);
+    gb_plot_page page = page_of(figure, &p);
+    return gb_plot_page_files(&page, folder, name, inlined, status);
 }
 
 bool gb_figure_svg(const gb_figure *figure, const char *prefix, gb_text *out, gb_status *status)
 {
     painting p;
-    plot_page page = page_of(figure, &p);
-    return plot_page_svg(&page, prefix, out, status);
+    gb_plot_page page = page_of(figure, &p);
+    return page_svg(&page, prefix, out, status);
 }
 
 bool gb_figure_write_svg(const gb_figure *figure, const char *path, gb_status *status)
 {
     painting p;
-    plot_page page = page_of(figure, &p);
-    return plot_page_write_svg(&page, path, status);
+    gb_plot_page page = page_of(figure, &p);
+    return page_write_svg(&page, path, status);
 }
 
 bool gb_figure_write_png(const gb_figure *figure, const char *path, gb_status *status)
 {
     painting p;
-    plot_page page = page_of(figure, &p);
-    return plot_page_write_png(&page, path, status);
+    gb_plot_page page = page_of(figure, &p);
+    return page_write_png(&page, path, status);
 }

@@ -1,6 +1,6 @@
 /* What the page, the terminal and the drawing of token coverage share. */
-#ifndef GABBRO_REPORT_COVERAGE_H
-#define GABBRO_REPORT_COVERAGE_H
+#ifndef FIGURES_COVERAGE_H
+#define FIGURES_COVERAGE_H
 
 #include "gabbro/figures.h"
 

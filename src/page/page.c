@@ -1,7 +1,5 @@
-/* What all HTML pages share: head and style, escaping. */
-#include "page.h"
+#include "gabbro/page.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char style[] =
@@ -24,7 +22,7 @@ static const char style[] =
     "@media print{body{max-width:none;margin:0;font-size:10px}table{font-size:8px}"
     ".wide{overflow:visible}tr{break-inside:avoid}}\n";
 
-void page_escaped(gb_text *out, const char *text)
+void gb_page_escaped(gb_text *out, const char *text)
 {
     for (; *text; text++) {
         const char *entity = *text == '&'   ? "&amp;"
@@ -39,39 +37,25 @@ void page_escaped(gb_text *out, const char *text)
     }
 }
 
-void page_element(gb_text *out, const char *tag, const char *class, const char *text)
+void gb_page_element(gb_text *out, const char *tag, const char *class, const char *text)
 {
     if (class)
         gb_text_printf(out, "<%s class=\"%s\">", tag, class);
     else
         gb_text_printf(out, "<%s>", tag);
-    page_escaped(out, text);
+    gb_page_escaped(out, text);
     gb_text_printf(out, "</%s>", tag);
 }
 
-void page_begin(gb_text *out, const char *title, const char *more_style)
+void gb_page_begin(gb_text *out, const char *title, const char *more_style)
 {
     gb_text_printf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                         "<meta name=\"viewport\" content=\"width=device-width\">\n");
-    page_element(out, "title", NULL, title);
+    gb_page_element(out, "title", NULL, title);
     gb_text_printf(out, "\n<style>\n%s%s</style>\n</head>\n<body>\n", style, more_style);
 }
 
-bool page_write(const char *folder, const char *name, const gb_text *text, gb_status *status)
-{
-    char *path = gb_path_join(status, folder, name);
-    bool ok = path && gb_text_write(text, path, status);
-    free(path);
-    return ok;
-}
-
-const char *text_words(const gb_text *part, gb_text *out)
-{
-    out->failed = out->failed || part->failed;
-    return part->failed || !part->data ? "" : part->data;
-}
-
-void page_end(gb_text *out)
+void gb_page_end(gb_text *out)
 {
     gb_text_printf(out, "</body>\n</html>\n");
 }

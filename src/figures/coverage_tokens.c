@@ -1,7 +1,7 @@
 /* Token coverage of one text as a drawing: the text, and each model's best tokens as hits and
  * misses. */
 #include "coverage.h"
-#include "plot.h"
+#include "gabbro/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,14 +20,14 @@ static double draw_text(cairo_t *cr, const gb_coverage_view *view, double y, boo
 {
     const gb_coverage_text *text = &view->texts[0];
     double x = MARGIN, right = page_width(view) - MARGIN;
-    plot_font(cr, 11, false);
+    gb_plot_font(cr, 11, false);
     cairo_set_source_rgb(cr, .1, .1, .1);
     for (size_t i = 0; i < text->length && i <= MOST_TEXT; i++) {
         bool inside = i && gb_vocab_is_continuation(view->vocab, text->ids[i]);
         const char *token = gb_vocab_token(view->vocab, text->ids[i]) + (inside ? 2 : 0);
         if (i == MOST_TEXT)
             token = "...";
-        double width = plot_width(cr, token), space = i && !inside ? 3.5 : 0;
+        double width = gb_plot_width(cr, token), space = i && !inside ? 3.5 : 0;
         if (x + space + width > right && x > MARGIN) {
             x = MARGIN;
             y += 15;
@@ -44,8 +44,8 @@ static double draw_text(cairo_t *cr, const gb_coverage_view *view, double y, boo
 
 static void draw_token(cairo_t *cr, const char *token, bool hit, double x, double y)
 {
-    plot_font(cr, 11, hit);
-    double width = fmin(plot_width(cr, token), COLUMN - 26) + 10;
+    gb_plot_font(cr, 11, hit);
+    double width = fmin(gb_plot_width(cr, token), COLUMN - 26) + 10;
     cairo_rectangle(cr, x, y - 12, width, LINE - 3);
     if (hit) {
         cairo_set_source_rgb(cr, .72, .89, .77);
@@ -74,11 +74,11 @@ static void draw_model(cairo_t *cr, const gb_coverage_view *view, size_t model, 
     cairo_rectangle(cr, x - 1, y - 20, COLUMN - 8, 4000);
     cairo_clip(cr);
     cairo_set_source_rgb(cr, .1, .1, .1);
-    plot_font(cr, 11, true);
+    gb_plot_font(cr, 11, true);
     cairo_move_to(cr, x, y);
     cairo_show_text(cr, view->models[model]);
     snprintf(count, sizeof count, "%u of %u are hits", hits, coverage_listed(view));
-    plot_font(cr, 10, false);
+    gb_plot_font(cr, 10, false);
     cairo_move_to(cr, x, y + 15);
     cairo_show_text(cr, count);
     for (uint32_t k = 0; k < coverage_listed(view); k++)
@@ -91,7 +91,7 @@ static void paint(cairo_t *cr, const void *self, gb_text *hover)
 {
     const gb_coverage_view *view = self;
     (void)hover;
-    plot_font(cr, 12, true);
+    gb_plot_font(cr, 12, true);
     cairo_set_source_rgb(cr, .1, .1, .1);
     cairo_move_to(cr, MARGIN, 22);
     cairo_show_text(cr, view->texts[0].name);
@@ -104,7 +104,7 @@ static double page_height(const gb_coverage_view *view)
 {
     cairo_surface_t *nowhere = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, NULL);
     cairo_t *cr = cairo_create(nowhere);
-    plot_fonts(cr);
+    gb_plot_fonts(cr);
     double y = draw_text(cr, view, 42, false);
     cairo_destroy(cr);
     cairo_surface_destroy(nowhere);
@@ -115,7 +115,8 @@ bool coverage_tokens(const gb_coverage_view *view, const char *folder, gb_status
 {
     if (!view->text_count)
         return true;
-    plot_page page = {paint, view, page_width(view), page_height(view),
-                      "Best tokens of each model for one text, those that the text has are filled"};
-    return plot_page_files(&page, folder, "tokens", NULL, status);
+    gb_plot_page page = {
+        paint, view, page_width(view), page_height(view),
+        "Best tokens of each model for one text, those that the text has are filled"};
+    return gb_plot_page_files(&page, folder, "tokens", NULL, status);
 }

@@ -1,7 +1,7 @@
 /* Drawing of a panel and of the legend. */
-#include "plot.h"
-#include "page.h"
-#include "plot_axes.h"
+#include "private.h"
+#include "gabbro/page.h"
+#include "axes.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct panel {
     gb_text *hover;      /* or NULL */
 } panel;
 
-void plot_color(cairo_t *cr, int color, double alpha)
+static void set_color(cairo_t *cr, int color, double alpha)
 {
     static const double grey[] = {.55, .55, .55};
     const double *c = color >= 0 && color < GB_PLOT_COLORS ? colors[color] : grey;
@@ -36,14 +36,14 @@ static void ink(cairo_t *cr, double dark)
     cairo_set_source_rgb(cr, 1 - dark, 1 - dark, 1 - dark);
 }
 
-void plot_font(cairo_t *cr, double size, bool bold)
+void gb_plot_font(cairo_t *cr, double size, bool bold)
 {
     cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
                            bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(cr, size);
 }
 
-double plot_width(cairo_t *cr, const char *text)
+double gb_plot_width(cairo_t *cr, const char *text)
 {
     cairo_text_extents_t extents;
     cairo_text_extents(cr, text, &extents);
@@ -53,12 +53,12 @@ double plot_width(cairo_t *cr, const char *text)
 /* Anchored at x by `align` (0 left, .5 middle, 1 right) on the baseline y. */
 static void write_text(cairo_t *cr, double x, double y, double align, const char *text)
 {
-    cairo_move_to(cr, x - align * plot_width(cr, text), y);
+    cairo_move_to(cr, x - align * gb_plot_width(cr, text), y);
     cairo_show_text(cr, text);
     cairo_new_path(cr);
 }
 
-void plot_mark(cairo_t *cr, gb_mark mark, double x, double y, double size)
+static void draw_mark(cairo_t *cr, gb_mark mark, double x, double y, double size)
 {
     static const int corners[] = {0, 0, 4, 3, 4, 10};
     if (mark == GB_MARK_NONE)
@@ -81,7 +81,7 @@ void plot_mark(cairo_t *cr, gb_mark mark, double x, double y, double size)
     cairo_stroke(cr);
 }
 
-void plot_dash(cairo_t *cr, const gb_series *series)
+static void set_dash(cairo_t *cr, const gb_series *series)
 {
     static const double dashes[] = {5, 3};
     cairo_set_dash(cr, dashes, series->dashed ? 2 : 0, 0);
@@ -135,10 +135,10 @@ static double tick_width(const panel *p)
 {
     tick ticks[MOST_TICKS];
     double widest = 0;
-    plot_font(p->cr, SMALL, false);
+    gb_plot_font(p->cr, SMALL, false);
     size_t count = axes_ticks(p->y, false, (size_t)(p->box[3] / 40) + 1, ticks);
     for (size_t i = 0; i < count; i++)
-        widest = fmax(widest, plot_width(p->cr, ticks[i].label));
+        widest = fmax(widest, gb_plot_width(p->cr, ticks[i].label));
     return widest;
 }
 
@@ -170,11 +170,11 @@ static void axes(const panel *p, const double box[4])
     double middle = p->box[0] + p->box[2] / 2;
     ink(cr, .9);
     if (p->plot->title) {
-        plot_font(cr, LARGE, true);
+        gb_plot_font(cr, LARGE, true);
         write_text(cr, p->plot->bare ? middle : p->box[0], box[1] + 17, p->plot->bare ? .5 : 0,
                    p->plot->title);
     }
-    plot_font(cr, NORMAL, false);
+    gb_plot_font(cr, NORMAL, false);
     if (p->plot->x_label)
         write_text(cr, middle, box[1] + box[3] - 7, .5, p->plot->x_label);
     if (p->plot->y_label) {
@@ -185,7 +185,7 @@ static void axes(const panel *p, const double box[4])
         cairo_restore(cr);
     }
     cairo_set_line_width(cr, .8);
-    plot_font(cr, SMALL, false);
+    gb_plot_font(cr, SMALL, false);
     if (!p->plot->bare) {
         ticks_y(p);
         ticks_x(p);
@@ -208,14 +208,14 @@ static void interval_band(const panel *p, const gb_series *series)
         if (place(p, series->x[i], series->low[i], &x, &y))
             cairo_line_to(p->cr, x, y);
     cairo_close_path(p->cr);
-    plot_color(p->cr, series->color, .18);
+    set_color(p->cr, series->color, .18);
     cairo_fill(p->cr);
 }
 
 static void interval_bars(const panel *p, const gb_series *series)
 {
     double x, low, high;
-    plot_color(p->cr, series->color, 1);
+    set_color(p->cr, series->color, 1);
     cairo_set_line_width(p->cr, 1.1);
     for (size_t i = 0; i < series->count; i++) {
         if (!place(p, series->x[i], series->low[i], &x, &low) ||
@@ -244,10 +244,10 @@ static void join(const panel *p, const gb_series *series)
             cairo_move_to(p->cr, x, y);
         down = there;
     }
-    plot_color(p->cr, series->color, 1);
+    set_color(p->cr, series->color, 1);
     cairo_set_line_width(p->cr, 1.7);
     cairo_set_line_join(p->cr, CAIRO_LINE_JOIN_ROUND);
-    plot_dash(p->cr, series);
+    set_dash(p->cr, series);
     cairo_stroke(p->cr);
     cairo_set_dash(p->cr, NULL, 0, 0);
 }
@@ -256,10 +256,10 @@ static void hover_point(const panel *p, const gb_series *series, size_t i, doubl
 {
     gb_text_printf(p->hover, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\"><title>", x, y);
     if (series->label)
-        page_escaped(p->hover, series->label);
+        gb_page_escaped(p->hover, series->label);
     if (series->names) {
         gb_text_printf(p->hover, series->label ? ": " : "");
-        page_escaped(p->hover, series->names[i]);
+        gb_page_escaped(p->hover, series->names[i]);
     } else {
         gb_text_printf(p->hover, "%s%.6g: %.4g", series->label ? ", " : "", series->x[i],
                        series->y[i]);
@@ -279,8 +279,8 @@ static void draw_series(const panel *p, const gb_series *series)
     for (size_t i = 0; i < series->count; i++) {
         if (!place(p, series->x[i], series->y[i], &x, &y))
             continue;
-        plot_color(p->cr, series->color, 1);
-        plot_mark(p->cr, series->mark, x, y, series->size > 0 ? series->size : 3.5);
+        set_color(p->cr, series->color, 1);
+        draw_mark(p->cr, series->mark, x, y, series->size > 0 ? series->size : 3.5);
         if (p->hover)
             hover_point(p, series, i, x, y);
     }
@@ -290,9 +290,9 @@ static void draw_baseline(const panel *p, const gb_baseline *baseline)
 {
     static const gb_series dashed = {.dashed = true};
     double y = (double)p->matrix[1][1] * baseline->value + (double)p->matrix[3][1];
-    plot_color(p->cr, baseline->color, 1);
+    set_color(p->cr, baseline->color, 1);
     cairo_set_line_width(p->cr, 1.3);
-    plot_dash(p->cr, &dashed);
+    set_dash(p->cr, &dashed);
     cairo_move_to(p->cr, p->box[0], y);
     cairo_line_to(p->cr, p->box[0] + p->box[2], y);
     cairo_stroke(p->cr);
@@ -319,19 +319,19 @@ void plot_draw(cairo_t *cr, const gb_plot *plot, const double box[4], gb_text *h
 /* A line of the legend at (x, y); returns its width. */
 static double legend_entry(cairo_t *cr, const gb_series *series, double x, double y, bool draw)
 {
-    double width = 26 + plot_width(cr, series->label) + 18;
+    double width = 26 + gb_plot_width(cr, series->label) + 18;
     if (!draw)
         return width;
-    plot_color(cr, series->color, 1);
+    set_color(cr, series->color, 1);
     if (series->line) {
         cairo_set_line_width(cr, 1.7);
-        plot_dash(cr, series);
+        set_dash(cr, series);
         cairo_move_to(cr, x, y - 4);
         cairo_line_to(cr, x + 20, y - 4);
         cairo_stroke(cr);
         cairo_set_dash(cr, NULL, 0, 0);
     }
-    plot_mark(cr, series->mark, x + 10, y - 4, 4);
+    draw_mark(cr, series->mark, x + 10, y - 4, 4);
     ink(cr, .85);
     write_text(cr, x + 26, y, 0, series->label);
     return width;
@@ -356,7 +356,7 @@ double plot_legend(cairo_t *cr, const gb_figure *figure, double top, double widt
 {
     double x = 14, y = top + 14;
     bool any = false;
-    plot_font(cr, NORMAL, false);
+    gb_plot_font(cr, NORMAL, false);
     for (size_t p = 0; p < figure->count; p++) {
         const gb_plot *plot = &figure->plots[p];
         for (size_t i = 0; i < plot->series_count + (p ? 0 : plot->baseline_count); i++) {

@@ -1,5 +1,5 @@
 /* Ranges, matrices and ticks of plots. */
-#include "plot_axes.h"
+#include "axes.h"
 
 #include <cglm/cglm.h>
 #include <math.h>

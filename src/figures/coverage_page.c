@@ -1,7 +1,7 @@
 /* Token coverage: curves, tables, the page and the terminal. */
 #include "coverage.h"
-#include "page.h"
-#include "plot.h"
+#include "gabbro/page.h"
+#include "gabbro/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -117,7 +117,7 @@ static bool curves(const gb_coverage_view *view, const char *folder, gb_text *in
                         .width = 620,
                         .height = 400,
                         .alt = "Share of tokens recovered over k, a curve for each model"};
-    bool ok = values && series && figure_files(&figure, folder, "curve", inlined, status);
+    bool ok = values && series && gb_figure_files(&figure, folder, "curve", inlined, status);
     free(series);
     free(values);
     return ok;
@@ -223,7 +223,7 @@ static void words_html(const gb_coverage_view *view, const gb_coverage_text *tex
         if (rank)
             gb_text_printf(out, " data-r=\"%u\" title=\"number %u\"", rank, rank);
         gb_text_printf(out, ">");
-        page_escaped(out, gb_vocab_token(view->vocab, id) + (inside ? 2 : 0));
+        gb_page_escaped(out, gb_vocab_token(view->vocab, id) + (inside ? 2 : 0));
         gb_text_printf(out, "</span>");
     }
     gb_text_printf(out, "</p>\n");
@@ -233,19 +233,19 @@ static void text_html(const gb_coverage_view *view, size_t index, gb_text *out)
 {
     const gb_coverage_text *text = &view->texts[index];
     gb_text_printf(out, "<article id=\"text-%zu\" tabindex=\"0\">\n<h3>", index + 1);
-    page_escaped(out, text->name);
+    gb_page_escaped(out, text->name);
     gb_text_printf(out, "</h3>\n<div class=\"models\">\n");
     for (size_t m = 0; m < view->model_count; m++) {
         uint32_t hits, all = distinct(view, text, text->top[m], coverage_listed(view), &hits);
         gb_text_printf(out, "<section>\n<h4>");
-        page_escaped(out, view->models[m]);
+        gb_page_escaped(out, view->models[m]);
         gb_text_printf(out, "</h4>\n<p class=\"ratio dim\">%u of %u tokens in the top %u</p>\n",
                        hits, all, coverage_listed(view));
         words_html(view, text, text->top[m], out);
         gb_text_printf(out, "<ol>\n");
         for (uint32_t k = 0; k < coverage_listed(view); k++)
-            page_element(out, "li", coverage_has(view, text, text->top[m][k]) ? "hit" : "miss",
-                         gb_vocab_token(view->vocab, text->top[m][k]));
+            gb_page_element(out, "li", coverage_has(view, text, text->top[m][k]) ? "hit" : "miss",
+                            gb_vocab_token(view->vocab, text->top[m][k]));
         gb_text_printf(out, "\n</ol>\n</section>\n");
     }
     gb_text_printf(out, "</div>\n</article>\n");
@@ -266,8 +266,8 @@ static void numbers_html(const gb_coverage_view *view, gb_text *out)
                                                 "of all tokens of the text", "of the top k",
                                                 "of the text's rare tokens"};
             gb_text_printf(out, "<tr>");
-            page_element(out, "td", NULL, r ? "" : curve_name(view, m));
-            page_element(out, "td", "left", names[r]);
+            gb_page_element(out, "td", NULL, r ? "" : curve_name(view, m));
+            gb_page_element(out, "td", "left", names[r]);
             for (size_t i = 0; i < 8 && wanted[i] <= view->depth; i++)
                 gb_text_printf(
                     out, "<td>%.1f%%</td>",
@@ -288,11 +288,11 @@ static void variants_html(const gb_coverage_view *view, gb_text *out)
                    "<tr><th>model</th>",
                    k);
     for (size_t v = 0; v < GB_COVERAGE_VARIANTS; v++)
-        page_element(out, "th", NULL, gb_coverage_variant_name(v));
+        gb_page_element(out, "th", NULL, gb_coverage_variant_name(v));
     gb_text_printf(out, "</tr></thead>\n<tbody>\n");
     for (size_t m = 0; m < view->model_count; m++) {
         gb_text_printf(out, "<tr>");
-        page_element(out, "td", NULL, view->models[m]);
+        gb_page_element(out, "td", NULL, view->models[m]);
         for (size_t v = 0; v < GB_COVERAGE_VARIANTS; v++) {
             gb_text_printf(out, "<td>");
             if (view->variants[m][v])
@@ -307,13 +307,13 @@ static void variants_html(const gb_coverage_view *view, gb_text *out)
 
 static void coverage_html(const gb_coverage_view *view, const char *svg, gb_text *out)
 {
-    page_begin(out, "Token coverage", style);
-    page_element(out, "h1", NULL, "Token coverage");
+    gb_page_begin(out, "Token coverage", style);
+    gb_page_element(out, "h1", NULL, "Token coverage");
     gb_text_printf(out, "\n");
-    page_element(out, "p", NULL, view->about);
+    gb_page_element(out, "p", NULL, view->about);
     gb_text_printf(out, "\n<figure>%s</figure>\n", svg);
     if (view->frequent)
-        page_element(
+        gb_page_element(
             out, "p", NULL,
             "Who knows nothing of a text can still name the words that most texts have: the "
             "dashed curve is one list, the most frequent tokens of the collection, held "
@@ -337,7 +337,7 @@ static void coverage_html(const gb_coverage_view *view, const char *svg, gb_text
     for (size_t i = 0; i < view->text_count; i++)
         text_html(view, i, out);
     gb_text_printf(out, "<script>\n%s</script>\n", script);
-    page_end(out);
+    gb_page_end(out);
 }
 
 bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_status *status)
@@ -347,13 +347,13 @@ bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_stat
     if (ok) {
         coverage_html(view, svg.data, &html);
         coverage_tsv(view, &tsv);
-        ok = page_write(folder, "coverage.html", &html, status) &&
-             page_write(folder, "coverage.tsv", &tsv, status);
+        ok = gb_text_write_in(&html, folder, "coverage.html", status) &&
+             gb_text_write_in(&tsv, folder, "coverage.tsv", status);
     }
     if (ok && view->variants) {
         tsv.length = 0;
         variants_tsv(view, &tsv);
-        ok = page_write(folder, "variants.tsv", &tsv, status);
+        ok = gb_text_write_in(&tsv, folder, "variants.tsv", status);
     }
     gb_text_free(&svg);
     gb_text_free(&html);
