@@ -1,0 +1,190 @@
+/* Reading a command line by the tables of a command. */
+#include "private.h"
+
+#include <string.h>
+
+/* A command line being read. */
+typedef struct reading {
+    const gb_command *command;     /* of it */
+    const gb_option_table *tables; /* its options */
+    int argc;                      /* words */
+    char **argv;                   /* the words [argc] */
+    int at;                        /* word being read */
+    bool only_help;                /* look for --help, change nothing, refuse nothing */
+    bool help;                     /* --help was met, at `at` */
+    gb_words *operands;            /* words that are no options, or NULL */
+} reading;
+
+static bool refuse(const reading *r, const char *hint, const char *what, const char *word,
+                   gb_status *status)
+{
+    return r->only_help ||
+           gb_fail(status, GB_USAGE, NULL, hint, "%s: %s %s", r->command->name, what, word);
+}
+
+static bool no_option(const reading *r, const char *word, const char *name, gb_status *status)
+{
+    options_nearest nearest = {.word = name};
+    const gb_option *option;
+    for (options_walk walk = {0}; (option = options_next(&walk, r->tables));)
+        if (!(option->flags & GB_OPTION_HIDDEN))
+            options_compare(&nearest, option->name);
+    char hint[120] = "see --help";
+    if (nearest.name)
+        snprintf(hint, sizeof hint, "did you mean --%s? See --help", nearest.name);
+    return refuse(r, hint, "no option", word, status);
+}
+
+static bool set(const reading *r, const gb_option *option, const char *typed, const char *text,
+                gb_status *status)
+{
+    return r->only_help || options_set(option, typed, text, status);
+}
+
+/* The word behind an option: its value. */
+static bool set_next(reading *r, const gb_option *option, const char *typed, gb_status *status)
+{
+    if (r->at + 1 == r->argc)
+        return r->only_help || gb_fail(status, GB_USAGE, NULL, "see --help", "%s: %s needs a value",
+                                       r->command->name, typed);
+    return set(r, option, typed, r->argv[++r->at], status);
+}
+
+static bool read_long(reading *r, gb_status *status)
+{
+    char typed[80];
+    const char *word = r->argv[r->at], *equals = strchr(word, '=');
+    int length = equals ? (int)(equals - word) : (int)strlen(word);
+    snprintf(typed, sizeof typed, "%.*s", length, word);
+    if (!strcmp(word, "--help")) {
+        r->help = true;
+        return true;
+    }
+    const gb_option *option =
+        length < (int)sizeof typed ? gb_option_find(r->tables, typed + 2) : NULL;
+    if (!option)
+        return no_option(r, word, typed + 2, status);
+    if (option->kind == GB_OPTION_FLAG)
+        return equals ? refuse(r, "see --help", "no value is taken by", typed, status)
+                      : set(r, option, typed, "", status);
+    return equals ? set(r, option, typed, equals + 1, status) : set_next(r, option, typed, status);
+}
+
+static const gb_option *find_letter(const reading *r, char letter)
+{
+    const gb_option *option;
+    for (options_walk walk = {0}; (option = options_next(&walk, r->tables));)
+        if (option->letter == letter)
+            return option;
+    return NULL;
+}
+
+/* "-q", "-qn", "-l2", "-l 2". */
+static bool read_letters(reading *r, gb_status *status)
+{
+    for (const char *letter = r->argv[r->at] + 1; *letter; letter++) {
+        char typed[3] = {'-', *letter, '\0'};
+        const gb_option *option = find_letter(r, *letter);
+        if (!option && *letter == 'h') {
+            r->help = true;
+            return true;
+        }
+        if (!option)
+            return no_option(r, r->argv[r->at], r->argv[r->at] + 1, status);
+        if (option->kind != GB_OPTION_FLAG)
+            return letter[1] ? set(r, option, typed, letter + 1, status)
+                             : set_next(r, option, typed, status);
+        if (!set(r, option, typed, "", status))
+            return false;
+    }
+    return true;
+}
+
+static bool read_operand(const reading *r, const char *word, gb_status *status)
+{
+    if (r->only_help)
+        return true;
+    if (!r->operands || r->operands->count == r->command->operands_max ||
+        r->operands->count == GB_WORDS_MAX)
+        return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: unexpected \"%.100s\"",
+                       r->command->name, word);
+    r->operands->items[r->operands->count++] = word;
+    return true;
+}
+
+/* Up to --help. */
+static bool read_words(reading *r, gb_status *status)
+{
+    bool only_operands = false, ok = true;
+    for (r->at = 1; ok && r->at < r->argc; r->at++) {
+        const char *word = r->argv[r->at];
+        if (only_operands || word[0] != '-' || !word[1])
+            ok = read_operand(r, word, status);
+        else if (!strcmp(word, "--"))
+            only_operands = true;
+        else
+            ok = word[1] == '-' ? read_long(r, status) : read_letters(r, status);
+        if (r->help)
+            return true;
+    }
+    return ok;
+}
+
+/* What must be given. */
+static bool check(const reading *r, gb_status *status)
+{
+    const gb_command *command = r->command;
+    const gb_option *option;
+    for (options_walk walk = {0}; (option = options_next(&walk, r->tables));)
+        if (options_missing(option))
+            return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: --%s is needed",
+                           command->name, option->name);
+    return !command->operands_min || r->operands->count >= command->operands_min ||
+           gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs %s", command->name,
+                   command->needs ? command->needs : command->operands);
+}
+
+static bool print_help(const reading *r, gb_status *status)
+{
+    gb_text text = {0};
+    char **behind = r->argv + r->at;
+    int count = r->argc - r->at;
+    if (options_asked("--json", count, behind))
+        options_json(&text, r->command, r->tables);
+    else if (options_asked("--man", count, behind))
+        options_man(&text, r->command, r->tables);
+    else if (options_asked("--completion", count, behind))
+        options_completion(&text, r->command, r->tables);
+    else
+        options_text(&text, r->command, r->tables);
+    return options_print(&text, stdout, status);
+}
+
+/* The help shows the variables' first values, so it is looked for before any is changed. */
+gb_parsed gb_command_parse(const gb_command *command, const gb_option_table *tables, int argc,
+                           char **argv, gb_words *operands, gb_status *status)
+{
+    reading r = {.command = command,
+                 .tables = tables,
+                 .argc = argc,
+                 .argv = argv,
+                 .only_help = true,
+                 .operands = operands};
+    read_words(&r, NULL);
+    if (r.help)
+        return print_help(&r, status) ? GB_PARSED_HELP : GB_PARSED_BAD;
+    r.only_help = false;
+    return read_words(&r, status) && check(&r, status) ? GB_PARSED_RUN : GB_PARSED_BAD;
+}
+
+bool gb_command_begin(const gb_command *command, const gb_option *options, int argc, char **argv,
+                      gb_words *operands, int *code)
+{
+    gb_status status = {0};
+    const gb_option_table tables[] = {{NULL, options}, {0}};
+    gb_parsed parsed = gb_command_parse(command, tables, argc, argv, operands, &status);
+    if (parsed == GB_PARSED_BAD)
+        gb_status_print(&status);
+    *code = (int)status.code;
+    return parsed == GB_PARSED_RUN;
+}

@@ -1,0 +1,207 @@
+/* Values of options: from text, into words, as JSON. */
+#include "private.h"
+
+#include <string.h>
+
+static bool choose(const gb_option *option, const char *typed, const char *text, gb_status *status)
+{
+    gb_text known = {0};
+    for (uint32_t i = 0; option->words[i]; i++) {
+        if (!strcmp(text, option->words[i])) {
+            *(uint32_t *)option->value = i;
+            gb_text_free(&known);
+            return true;
+        }
+        gb_text_printf(&known, "%s%s", i ? ", " : "", option->words[i]);
+    }
+    gb_fail(status, GB_USAGE, NULL, NULL, "%s \"%.40s\" is none of: %s", typed, text,
+            known.failed ? "" : known.data);
+    gb_text_free(&known);
+    return false;
+}
+
+bool options_set(const gb_option *option, const char *typed, const char *text, gb_status *status)
+{
+    bool bounded = option->least != 0 || option->most != 0;
+    double least = option->least, most = option->most;
+    gb_words *list;
+    switch (option->kind) {
+    case GB_OPTION_TEXT:
+        *(const char **)option->value = text;
+        return true;
+    case GB_OPTION_U32:
+        return gb_parse_u32(typed, text, (uint32_t)least, most > 0 ? (uint32_t)most : UINT32_MAX,
+                            option->value, status);
+    case GB_OPTION_U64:
+        return gb_parse_u64(typed, text, (uint64_t)least, most > 0 ? (uint64_t)most : UINT64_MAX,
+                            option->value, status);
+    case GB_OPTION_REAL:
+        return gb_parse_real(typed, text, least, bounded ? most : 1e30, option->value, status);
+    case GB_OPTION_RATIO:
+        return gb_parse_real(typed, text, least, bounded ? most : 1, option->value, status);
+    case GB_OPTION_LIST:
+        list = option->value;
+        if (list->count == GB_WORDS_MAX)
+            return gb_fail(status, GB_USAGE, NULL, NULL, "%s is given more than %d times", typed,
+                           GB_WORDS_MAX);
+        list->items[list->count++] = text;
+        return true;
+    case GB_OPTION_CHOICE:
+        return choose(option, typed, text, status);
+    case GB_OPTION_FLAG:
+        break;
+    }
+    *(bool *)option->value = true;
+    return true;
+}
+
+bool options_missing(const gb_option *option)
+{
+    if (!(option->flags & GB_OPTION_REQUIRED))
+        return false;
+    return option->kind == GB_OPTION_LIST ? ((const gb_words *)option->value)->count == 0
+                                          : !*(const char **)option->value;
+}
+
+const char *options_placeholder(const gb_option *option)
+{
+    static const char *const of_kind[] = {
+        [GB_OPTION_TEXT] = "TEXT", [GB_OPTION_U32] = "N",      [GB_OPTION_U64] = "N",
+        [GB_OPTION_REAL] = "X",    [GB_OPTION_RATIO] = "X",    [GB_OPTION_FLAG] = NULL,
+        [GB_OPTION_LIST] = "TEXT", [GB_OPTION_CHOICE] = "WORD"};
+    return option->placeholder ? option->placeholder : of_kind[option->kind];
+}
+
+/* ---- JSON ---- */
+
+static json_t *text_value(const gb_option *option, const char *text, gb_status *status)
+{
+    if (!text)
+        return json_null();
+    if (!gb_utf8_valid(text, strlen(text))) {
+        gb_fail(status, GB_USAGE, NULL, "give it in UTF-8", "--%s is no valid UTF-8", option->name);
+        return NULL;
+    }
+    return json_string(text);
+}
+
+static json_t *list_value(const gb_option *option, gb_status *status)
+{
+    const gb_words *list = option->value;
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < list->count; i++) {
+        json_t *item = text_value(option, list->items[i], status);
+        if (!item || json_array_append_new(array, item)) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static json_t *value_of(const gb_option *option, gb_status *status)
+{
+    const void *value = option->value;
+    uint32_t number;
+    uint64_t large;
+    double real;
+    switch (option->kind) {
+    case GB_OPTION_TEXT:
+        return text_value(option, *(const char *const *)value, status);
+    case GB_OPTION_LIST:
+        return list_value(option, status);
+    case GB_OPTION_FLAG:
+        return json_boolean(*(const bool *)value);
+    case GB_OPTION_U32:
+        number = *(const uint32_t *)value;
+        return number == GB_OPEN ? json_null() : json_integer(number);
+    case GB_OPTION_CHOICE:
+        number = *(const uint32_t *)value;
+        return number == GB_OPEN ? json_null() : json_string(option->words[number]);
+    case GB_OPTION_U64:
+        large = *(const uint64_t *)value;
+        return json_integer((json_int_t)large);
+    case GB_OPTION_REAL:
+    case GB_OPTION_RATIO:
+        break;
+    }
+    real = *(const double *)value;
+    return real < 0 ? json_null() : json_real(real);
+}
+
+json_t *gb_option_value(const gb_option *option, gb_status *status)
+{
+    gb_status refused = {0};
+    json_t *value = value_of(option, &refused);
+    if (value)
+        return value;
+    if (refused.code == GB_OK)
+        gb_fail_memory(&refused, "noting an option");
+    if (status)
+        *status = refused;
+    return NULL;
+}
+
+/* ---- words ---- */
+
+/* The default in words, or "" where there is none to tell. */
+static void show(const gb_option *option, char shown[40])
+{
+    const void *value = option->value;
+    const char *text = NULL;
+    shown[0] = '\0';
+    if (option->kind == GB_OPTION_TEXT)
+        text = *(const char *const *)value;
+    else if (option->kind == GB_OPTION_CHOICE && *(const uint32_t *)value != GB_OPEN)
+        text = option->words[*(const uint32_t *)value];
+    else if (option->kind == GB_OPTION_U32 && *(const uint32_t *)value != GB_OPEN)
+        snprintf(shown, 40, "%u", *(const uint32_t *)value);
+    else if (option->kind == GB_OPTION_U64)
+        snprintf(shown, 40, "%llu", (unsigned long long)*(const uint64_t *)value);
+    else if ((option->kind == GB_OPTION_REAL || option->kind == GB_OPTION_RATIO) &&
+             *(const double *)value >= 0)
+        snprintf(shown, 40, "%.10g", *(const double *)value);
+    if (text)
+        snprintf(shown, 40, "%s", text);
+}
+
+void options_explain(gb_text *text, const gb_option *option)
+{
+    char shown[40];
+    gb_text_printf(text, "%s", option->help);
+    for (size_t i = 0; option->kind == GB_OPTION_CHOICE && option->words[i]; i++)
+        gb_text_printf(text, "%s%s",
+                       i == 0                 ? ": "
+                       : option->words[i + 1] ? ", "
+                                              : " or ",
+                       option->words[i]);
+    show(option, shown);
+    if (option->flags & GB_OPTION_REQUIRED)
+        gb_text_printf(text, " (required)");
+    else if (*shown)
+        gb_text_printf(text, " (default %s)", shown);
+}
+
+/* ---- tables ---- */
+
+const gb_option *options_next(options_walk *walk, const gb_option_table *tables)
+{
+    if (!walk->table) {
+        walk->table = tables;
+        walk->option = tables->options;
+    } else {
+        walk->option++;
+    }
+    while (walk->option && !walk->option->name)
+        walk->option = (++walk->table)->options;
+    return walk->option;
+}
+
+const gb_option *gb_option_find(const gb_option_table *tables, const char *name)
+{
+    const gb_option *option;
+    for (options_walk walk = {0}; (option = options_next(&walk, tables));)
+        if (!strcmp(option->name, name))
+            return option;
+    return NULL;
+}
