@@ -3,6 +3,7 @@
 #ifndef GABBRO_ARTIFACT_H
 #define GABBRO_ARTIFACT_H
 
+#include <gabbro/data.h>
 #include <gabbro/folder.h>
 #include <gabbro/nn.h>
 

@@ -1,39 +1,13 @@
-/* Data room: collections and their readers, the mini world, spans, pairs, masking.
- * Stands on base and text. */
+/* Data module: collections of passages and queries, their readers, and their tokens. Stands on
+ * base, rows and text. */
 #ifndef GABBRO_DATA_H
 #define GABBRO_DATA_H
 
 #include <gabbro/base.h>
+#include <gabbro/rows.h>
 #include <gabbro/text.h>
 
 #include <stdio.h>
-
-/* ---- tables: memory-mapped arrays of byte strings ----------------------------------------- */
-
-/* On disk: "GABTABLE", u32 version 1, u32 element bytes, u64 count, u64 offsets[count + 1] in
- * bytes, then the bytes (little endian). Texts have element size 1, token ids 4. Memory does not
- * grow with the file. */
-typedef struct gb_table gb_table;
-gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *status);
-gb_table *gb_table_open_in(const char *folder, const char *name, uint32_t element_bytes,
-                           gb_status *status);
-void gb_table_close(gb_table *table);
-uint64_t gb_table_count(const gb_table *table);
-/* Row `row` and its length in elements. row must be < count. Not NUL-terminated. */
-const void *gb_table_row(const gb_table *table, uint64_t row, size_t *length);
-/* Numbers of the rows by their bytes. NULL and status on failure. */
-gb_map *gb_table_map(const gb_table *table, gb_status *status);
-
-typedef struct gb_table_writer gb_table_writer;
-gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, gb_status *status);
-gb_table_writer *gb_table_writer_open_in(const char *folder, const char *name,
-                                         uint32_t element_bytes, gb_status *status);
-bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length,
-                         gb_status *status);
-bool gb_table_writer_commit(gb_table_writer *writer, gb_status *status); /* atomic; frees */
-void gb_table_writer_abandon(gb_table_writer *writer);                   /* frees; NULL ok */
-/* Commit where ok, else abandon. Whether the table stands. */
-bool gb_table_writer_end(gb_table_writer *writer, bool ok, gb_status *status);
 
 /* ---- collections -------------------------------------------------------------------------- */
 
@@ -76,8 +50,8 @@ typedef struct gb_collection {
     char *generator;          /* who generated them: "mini-world t5-like", "extractive", ... */
     char *splits;             /* space separated names of qrels files */
     gb_table *document_rows;  /* backing of `document` */
-    gb_table *passage_truth;  /* of collections that were made, else NULL: see gb_collection_truth */
-    gb_table *query_truth;    /* the same */
+    gb_table *passage_truth; /* of collections that were made, else NULL: see gb_collection_truth */
+    gb_table *query_truth;   /* the same */
 } gb_collection;
 gb_collection *gb_collection_open(const char *path, gb_status *status);
 void gb_collection_close(gb_collection *collection);
@@ -107,9 +81,10 @@ typedef struct gb_check {
 } gb_check;
 bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_status *status);
 
-/* Write a part as a BEIR folder (with documents.jsonl where a document has several passages): judged
- * queries, judged passages, and `others` more, chosen by the seed; all splits stay whole. Appears at
- * once; an existing BEIR folder there is replaced, any other non-empty folder refused. */
+/* Write a part as a BEIR folder (with documents.jsonl where a document has several passages):
+ * judged queries, judged passages, and `others` more, chosen by the seed; all splits stay whole.
+ * Appears at once; an existing BEIR folder there is replaced, any other non-empty folder refused.
+ */
 bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint64_t seed,
                          const char *out_dir, gb_status *status);
 
@@ -173,8 +148,8 @@ typedef struct gb_query_oracle {
     void *ctx; /* passed on */
     /* Whether a query is about its passage. */
     bool (*is_about)(const void *ctx, uint32_t passage, const char *query, size_t length);
-    /* Writes generated.gbt into dir by a generator of its own; per_passage 0: its default. *known is
-     * false, and nothing is written, where it has none of that name. */
+    /* Writes generated.gbt into dir by a generator of its own; per_passage 0: its default. *known
+     * is false, and nothing is written, where it has none of that name. */
     bool (*write)(void *ctx, const char *generator, uint32_t per_passage, const char *dir,
                   bool *known, gb_status *status);
 } gb_query_oracle;
@@ -202,7 +177,8 @@ bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_st
 
 /* ---- prompts of language models ------------------------------------------------------------ */
 
-/* A prompt to be filled, and the settings that go with it (prompts/README.md has the file's form). */
+/* A prompt to be filled, and the settings that go with it (prompts/README.md has the file's form).
+ */
 typedef struct gb_template {
     char *name;             /* the file's */
     char *text;             /* with {passage}, {title}, {text} */
@@ -261,9 +237,10 @@ bool gb_pairs_draw(const gb_collection *collection, gb_pair_kind kind, uint64_t 
 
 /* How texts become rows of ids. */
 typedef struct gb_tokenize_params {
-    uint32_t max_passage, max_query;          /* tokens, [CLS] and [SEP] included */
-    const char *query_prompt, *passage_prompt; /* put before every query (generated ones too) and
-                                                  before title and text of a passage; NULL: nothing */
+    uint32_t max_passage, max_query; /* tokens, [CLS] and [SEP] included */
+    const char *query_prompt,
+        *passage_prompt; /* put before every query (generated ones too) and
+                            before title and text of a passage; NULL: nothing */
 } gb_tokenize_params;
 /* passages.ids.gbt, queries.ids.gbt, generated.ids.gbt (row = passage; queries separated by the
  * [SEP] id) in out_dir; ids without specials, passages cut at max_passage - 2 and queries at
@@ -286,19 +263,40 @@ bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage
                          const uint32_t **ids, size_t *length);
 uint32_t gb_tokens_generated_count(const gb_tokens *tokens, uint32_t sep, uint32_t passage);
 
-/* ---- masking ------------------------------------------------------------------------------- */
+/* ---- layouts of other kits (docs/formats.md lists them) ---- */
 
-#define GB_IGNORE (-1) /* label of a position without loss */
+/* A variant of a collection, noted in collection.json. */
+typedef struct gb_import_variant {
+    bool drop_titles;     /* passages without their titles */
+    bool repair_encoding; /* text that was encoded twice turned back */
+    bool cut;             /* spans of the stored collection at params->path, nothing else of it */
+} gb_import_variant;
+/* gb_collection_import of a variant. params->path may be any layout of docs/formats.md,
+ * params->queries also docTTTTTquery's lines. */
+bool gb_collection_import_as(const gb_import_params *params, const gb_import_variant *variant,
+                             const char *out_dir, gb_status *status);
 
-typedef struct gb_mask_params {
-    double ratio;        /* share of tokens to mask */
-    bool count_specials; /* budget from the length with (true) or without [CLS], [SEP] */
-    bool all_mask;       /* always [MASK] instead of 80/10/10 */
-} gb_mask_params;
-/* Whole-word masking of ids[0..length) (no specials inside): fills masked (the model's input) and
- * labels (original id or GB_IGNORE). Group shuffle, budget by banker's rounding, groups that would
- * overshoot are skipped, 80% [MASK] / 10% random id / 10% unchanged per token. */
-void gb_mask_words(const gb_vocab *vocab, const gb_mask_params *params, const uint32_t *ids,
-                   size_t length, gb_rng *rng, uint32_t *masked, int32_t *labels);
+/* Queries of a split: those that `qrels` (of the split) judges, and those of questions/<split>.txt
+ * of the collection (one id a line), which have answers alone. Rows, ascending and without repeats;
+ * free(*queries). */
+bool gb_collection_split_queries(const gb_collection *collection, const char *split,
+                                 const gb_qrels *qrels, uint32_t **queries, uint32_t *count,
+                                 gb_status *status);
+
+typedef struct gb_negatives_params {
+    const char *path;   /* training file, triples or mined negatives (src/data/training.h) */
+    uint32_t per_query; /* a seeded sample of so many where there are more; 0: all */
+    uint64_t seed;      /* of that sample */
+    bool skip_unknown;  /* leave out queries and passages that the collection does not have */
+} gb_negatives_params;
+/* Passages that a file names as negatives of a collection's queries. */
+typedef struct gb_negatives gb_negatives;
+/* Queries and passages are found by their ids, or by their texts where the file gives none. */
+gb_negatives *gb_negatives_read(const gb_collection *collection, const gb_negatives_params *params,
+                                gb_status *status);
+void gb_negatives_destroy(gb_negatives *negatives); /* NULL ok */
+/* Rows of the negatives of a query, in the file's order; *count may be 0. */
+const uint32_t *gb_negatives_of(const gb_negatives *negatives, uint32_t query, uint32_t *count);
+uint64_t gb_negatives_skipped(const gb_negatives *negatives); /* unknown queries and passages */
 
 #endif

@@ -3,9 +3,9 @@
 #ifndef GABBRO_FINETUNE_H
 #define GABBRO_FINETUNE_H
 
+#include <gabbro/eval.h>
 #include <gabbro/language.h>
 #include <gabbro/nn.h>
-#include <gabbro/retrieve.h>
 
 /* One training query. */
 typedef struct gb_training_query {

@@ -3,10 +3,11 @@
 #ifndef GABBRO_NN_H
 #define GABBRO_NN_H
 
-#include <gabbro/data.h>
 #include <gabbro/folder.h>
 #include <gabbro/ops.h>
 #include <gabbro/ranks.h>
+#include <gabbro/rows.h>
+#include <gabbro/text.h>
 
 /* ---- packed batches
  * ------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #ifndef GABBRO_PRETRAIN_H
 #define GABBRO_PRETRAIN_H
 
+#include <gabbro/data.h>
 #include <gabbro/nn.h>
 
 /* What a passage is paired with. */

@@ -1,288 +1,15 @@
-/* Retrieve room: names, runs and judgements, measures, significance, BM25.
- * Stands on base, text and data. */
+/* Retrieve module: finds passages for queries, by BM25 or by the inner products of vectors. */
 #ifndef GABBRO_RETRIEVE_H
 #define GABBRO_RETRIEVE_H
 
 #include <gabbro/base.h>
-#include <gabbro/data.h>
+#include <gabbro/eval.h>
+#include <gabbro/ranks.h>
+#include <gabbro/rows.h>
 #include <gabbro/text.h>
+#include <gabbro/vk.h>
 
-/* ---- names: the external ids of rows ----------------------------------------------------------
- */
-
-/* Queries and passages are rows (uint32) everywhere; names give their external ids, which files
- * carry and by which trec_eval breaks ties. */
-typedef struct gb_names gb_names;
-gb_names *gb_names_create(gb_status *status); /* empty; grows as names are met */
-/* The ids of a stored table (row = row); fixed. The table must outlive the names. */
-gb_names *gb_names_from_table(const gb_table *table, gb_status *status);
-void gb_names_destroy(gb_names *names);
-uint32_t gb_names_count(const gb_names *names);
-/* Id of `row` (< count); not NUL-terminated. */
-const char *gb_names_get(const gb_names *names, uint32_t row, size_t *length);
-/* Row of an id. Growing names add an unknown id; fixed ones answer GB_MAP_NONE. False only when
- * out of memory. Not thread-safe. */
-bool gb_names_row(gb_names *names, const char *id, size_t length, uint32_t *row, gb_status *status);
-int gb_names_compare(const gb_names *names, uint32_t a, uint32_t b); /* byte order, like strcmp */
-
-/* ---- runs -------------------------------------------------------------------------------------
- */
-
-#define GB_NO_PASSAGE UINT32_MAX /* an empty rank of an MS MARCO run; never relevant */
-
-typedef struct gb_hit {
-    uint32_t passage; /* row, or GB_NO_PASSAGE */
-    double score;     /* higher is better */
-} gb_hit;
-
-/* The list of one query, in the order of the search or of the file. */
-typedef struct gb_run_list {
-    uint32_t query; /* row */
-    uint32_t count; /* hits in the list */
-    size_t first;   /* index of its first hit in gb_run.hits */
-} gb_run_list;
-
-/* Ranked lists of some queries. Zero-initialise; free with gb_run_free. */
-typedef struct gb_run {
-    gb_hit *hits;         /* the hits of all lists, list after list */
-    size_t hit_count;     /* hits in use */
-    size_t hit_capacity;  /* hits allocated */
-    gb_run_list *lists;   /* one a query, no query twice */
-    size_t list_count;    /* lists in use */
-    size_t list_capacity; /* lists allocated */
-} gb_run;
-void gb_run_free(gb_run *run);
-/* Append the list of a query that the run does not have yet (not checked); hits are copied. */
-bool gb_run_add(gb_run *run, uint32_t query, const gb_hit *hits, uint32_t count, gb_status *status);
-/* List of a query, or NULL. Quick when lists were added by ascending query, else a scan. */
-const gb_run_list *gb_run_find(const gb_run *run, uint32_t query);
-
-typedef enum gb_run_format {
-    GB_RUN_AUTO, /* told from the file: lines of 5 or more fields TREC; 3 fields MS MARCO where the
-                    third counts from 1 for every query, without gaps and repetitions, else
-                    scores, and a line of the log says which */
-    GB_RUN_TREC, /* qid Q0 docno rank score tag; the rank is ignored */
-    GB_RUN_RANKED,  /* the same line, but the rank column alone decides the order */
-    GB_RUN_MSMARCO, /* qid pid rank; ranks without a passage stay empty (GB_NO_PASSAGE) */
-    GB_RUN_SCORES,  /* qid pid score (Tevatron's ranking file) */
-} gb_run_format;
-/* Read a run (plain or gzip; blank lines and lines starting with '#' are skipped). Lists come in
- * the order in which the file first names their queries, hits in file order; where ranks decide,
- * hits come by rank with score = -rank. Unknown ids of fixed names, a passage twice for a query
- * and unreadable numbers are errors with file:line. tag (may be NULL) gets the run's tag, to be
- * freed by the caller. */
-bool gb_run_read(const char *path, gb_run_format format, gb_names *queries, gb_names *passages,
-                 gb_run *run, char **tag, gb_status *status);
-/* Write a run atomically; rank = place in the list, scores with enough digits to read back the
- * same value. GB_RUN_AUTO writes TREC. */
-bool gb_run_write(const gb_run *run, gb_run_format format, const gb_names *queries,
-                  const gb_names *passages, const char *tag, const char *path, gb_status *status);
-
-/* Read judgements in any of three layouts, told apart by their fields: TREC (qid iter docno rel),
- * MS MARCO (qid 0 pid 1), BEIR (query-id corpus-id score with a header line). Rows sorted by
- * (query, passage). A repeated line counts once; contradicting ones are an error. */
-bool gb_qrels_read(const char *path, gb_names *queries, gb_names *passages, gb_qrels *qrels,
-                   gb_status *status);
-
-/* ---- answers ----------------------------------------------------------------------------------
- */
-
-/* Answer strings of questions: answers.tsv of a collection, "query-id<TAB>answer<TAB>answer...". */
-typedef struct gb_answers gb_answers;
-/* An unknown query and a line without answers are errors with file:line. */
-gb_answers *gb_answers_read(const char *path, gb_names *queries, gb_status *status);
-void gb_answers_destroy(gb_answers *answers);
-/* Does a text hold an answer of the query, by DPR's rule (src/retrieve/answers.c)? Never where the
- * query has none. False only on failure. */
-bool gb_answers_hold(const gb_answers *answers, uint32_t query, const char *text, size_t length,
-                     bool *held, gb_status *status);
-/* Judgements of the first `depth` passages of each query of a run that has answers: 1 those that
- * hold one, else 0. Top@k of question answering papers is Hit@k with them. Owned: free(rows). */
-bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_table *texts,
-                      uint32_t depth, gb_qrels *qrels, gb_status *status);
-
-/* ---- measures ---------------------------------------------------------------------------------
- */
-
-#define GB_UNJUDGED INT32_MIN /* grade of a passage without judgement */
-
-/* What a measure sees of one query: grades by rank, after sorting and cutting. */
-typedef struct gb_judged {
-    const int32_t *grades; /* [retrieved] grade of rank i + 1, or GB_UNJUDGED */
-    uint32_t retrieved;    /* number of ranks */
-    const int32_t *ideal;  /* [judged] all judged grades >= 0 of the query, descending */
-    uint32_t judged;       /* number of judged passages */
-    uint32_t relevant;     /* of them with grade >= level */
-    int32_t level;         /* smallest relevant grade */
-} gb_judged;
-
-/* Value of one query. parameter: the cut-off rank, a recall level, or 0. */
-typedef double gb_measure_fn(const gb_judged *query, double parameter);
-/* Expected value of one query over all orders of `passages` passages, each as likely. Of `query`,
- * retrieved is the number of ranks that would be looked at, at most `passages`; grades is NULL. */
-typedef double gb_chance_fn(const gb_judged *query, double parameter, uint64_t passages);
-
-typedef enum gb_parameter_kind {
-    GB_PARAMETER_NONE,
-    GB_PARAMETER_CUT,    /* a rank >= 1 */
-    GB_PARAMETER_RECALL, /* a level of recall, 0 to 1 */
-} gb_parameter_kind;
-
-typedef enum gb_total {
-    GB_TOTAL_MEAN,
-    GB_TOTAL_SUM,
-    GB_TOTAL_GEOMETRIC, /* exp of the mean log, values below 1e-5 taken as 1e-5 */
-} gb_total;
-
-/* One line of the registry (src/retrieve/measures.c). */
-typedef struct gb_measure {
-    const char *name;       /* trec_eval's name where it has the measure, e.g. "ndcg_cut" */
-    gb_measure_fn *value;   /* per-query function, in src/retrieve/measures/ */
-    gb_chance_fn *chance;   /* what a random order has, beside it; NULL: not known here */
-    gb_parameter_kind kind; /* what the parameter is */
-    const char *parameters; /* default parameters, "5,10,15", or NULL */
-    char separator;         /* between name and parameter when printed: '_' or '@' */
-    gb_total total;         /* how queries are put together */
-    bool integer;           /* printed without decimals */
-    bool summary_only;      /* has no line per query */
-    bool official;          /* in trec_eval's default output */
-    bool all_grades;        /* the relevance level plays no part, as in nDCG */
-    const char *help;       /* one line */
-} gb_measure;
-const gb_measure *gb_measure_at(size_t index); /* NULL behind the last; trec_eval's print order */
-
-/* A measure with its parameter, e.g. ndcg_cut at 10. */
-typedef struct gb_metric {
-    const gb_measure *measure; /* registry line */
-    double parameter;          /* rank, recall level, or 0 */
-} gb_metric;
-
-/* Growable set of metrics in registry order. Zero-initialise; free(metrics.items). */
-typedef struct gb_metrics {
-    gb_metric *items; /* metrics */
-    size_t count;     /* metrics in use */
-    size_t capacity;  /* metrics allocated */
-} gb_metrics;
-/* Add what `text` names: "map", "ndcg_cut.10,100", "ndcg_cut_10", "MRR@10", "P" (default
- * cut-offs), "official" or "all". Already present ones are not repeated. */
-bool gb_metrics_add(gb_metrics *metrics, const char *text, gb_status *status);
-#define GB_METRIC_NAME 40
-/* "ndcg_cut_10", "MRR@10", "iprec_at_recall_0.10". */
-void gb_metric_name(const gb_metric *metric, char name[GB_METRIC_NAME]);
-#define GB_METRIC_LABEL 64
-/* The name for tables and files, with the relevance level where it is not 1 and matters, in the
- * form of ir-measures: "recall(rel=2)_1000", "MRR(rel=2)@10". What `eval` prints has trec_eval's
- * own names. */
-void gb_metric_label(const gb_metric *metric, int32_t level, char label[GB_METRIC_LABEL]);
-
-/* Order of hits with equal scores. */
-typedef enum gb_ties {
-    GB_TIES_TREC,      /* docno descending in byte order, as trec_eval sorts */
-    GB_TIES_ASCENDING, /* docno ascending */
-    GB_TIES_INPUT,     /* as in the list */
-    GB_TIES_BEST,      /* higher grades first: the upper bound over all orders */
-    GB_TIES_WORST,     /* lower grades first: the lower bound */
-} gb_ties;
-
-typedef struct gb_eval_params {
-    int32_t level;       /* smallest relevant grade; default 1. No effect on nDCG */
-    uint32_t depth;      /* only this many first ranks count (trec_eval -M); 0 = all */
-    gb_ties ties;        /* order of equal scores */
-    bool keep_order;     /* the list's order is the ranking; scores are not looked at */
-    bool complete;       /* average over all judged queries, missing ones count 0 (trec_eval -c);
-                            else over the queries that are both judged and in the run */
-    bool drop_identical; /* a passage whose id equals the query's is removed before ranking */
-    bool judged_only;    /* unjudged passages are removed before ranking (trec_eval -J) */
-    uint32_t passages;   /* of the collection, all of them, for `chances`; 0: not asked for */
-} gb_eval_params;
-/* The three forms of the field, never mixed: each gives other numbers. */
-#define GB_EVAL_TREC    ((gb_eval_params){.level = 1})
-#define GB_EVAL_MSMARCO ((gb_eval_params){.level = 1, .keep_order = true, .complete = true})
-#define GB_EVAL_BEIR    ((gb_eval_params){.level = 1, .drop_identical = true})
-
-/* Values of all metrics for all evaluated queries. Owned: gb_evaluation_free. */
-typedef struct gb_evaluation {
-    gb_metric *metrics;       /* [metric_count] what was measured */
-    size_t metric_count;      /* number of metrics */
-    uint32_t *queries;        /* [query_count] rows of the evaluated queries, ascending */
-    size_t query_count;       /* number of evaluated queries */
-    double *values;           /* [metric_count, query_count] */
-    double *totals;           /* [metric_count] mean, sum or geometric mean over the queries */
-    double *chances;          /* [metric_count] mean that a random order of the collection has in
-                                 expectation; NAN where not asked for or not known */
-    gb_eval_params params;    /* as evaluated */
-    uint32_t judged_queries;  /* queries with judgements */
-    uint32_t missing_queries; /* of them those not in the run */
-    uint32_t ignored_queries; /* queries of the run without judgements */
-    uint32_t tied_queries;    /* evaluated queries where equal scores touch the first 10 ranks */
-    uint64_t identical;       /* passages removed because their id was the query's */
-} gb_evaluation;
-/* passage names decide ties, both names the identical ids; they may be NULL when params need
- * neither. A run without any judged query or with a score that is no number is an error (GB_DATA).
- */
-bool gb_evaluate(const gb_run *run, const gb_qrels *qrels, const gb_names *queries,
-                 const gb_names *passages, const gb_eval_params *params, const gb_metrics *metrics,
-                 gb_evaluation *evaluation, gb_status *status);
-void gb_evaluation_free(gb_evaluation *evaluation);
-/* Per-query values of a metric, [query_count], or NULL when it was not measured. */
-const double *gb_evaluation_values(const gb_evaluation *evaluation, const char *name);
-double gb_evaluation_total(const gb_evaluation *evaluation, const char *name); /* NAN when absent */
-double gb_evaluation_chance(const gb_evaluation *evaluation, const char *name); /* the same */
-/* Write all per-query values as TSV: header "query", metric labels; one line a query; 17 digits. */
-bool gb_evaluation_write(const gb_evaluation *evaluation, const gb_names *queries, const char *path,
-                         gb_status *status);
-
-/* ---- significance -----------------------------------------------------------------------------
- */
-
-/* Regularised incomplete beta function I_x(a, b), a, b > 0, 0 <= x <= 1. Continued fraction
- * DLMF 8.17.22 by the modified Lentz method, with the symmetry 8.17.4. */
-double gb_incomplete_beta(double a, double b, double x);
-double gb_t_two_tailed(double t, double df); /* P(|T| >= |t|) of Student's t, df > 0 */
-double gb_t_quantile(double p, double df);   /* t with P(T <= t) = p, 0 < p < 1 */
-
-typedef struct gb_ttest {
-    size_t n;    /* pairs */
-    double mean; /* of a - b */
-    double sd;   /* of a - b, n - 1 in the denominator */
-    double t;    /* mean / (sd / sqrt n); +-INFINITY or 0 when sd is 0 */
-    double p;    /* two-tailed, df = n - 1 */
-} gb_ttest;
-/* Paired t-test over values of the same queries (or seeds) in the same order, n >= 2. */
-bool gb_ttest_paired(const double *a, const double *b, size_t n, gb_ttest *test, gb_status *status);
-
-/* Fisher's paired randomisation test, two-tailed: p = (1 + count of |permuted mean| >= |mean|) /
- * (1 + rounds); signs drawn from seed (GB_RNG_TEST, round). All 2^n sign patterns are taken
- * instead, without the 1s, when they are no more than rounds. n >= 1, rounds >= 1. */
-bool gb_randomisation(const double *a, const double *b, size_t n, uint32_t rounds, uint64_t seed,
-                      double *p, gb_status *status);
-/* Percentile bootstrap interval of the mean: `level` (e.g. 0.95) between *low and *high. */
-bool gb_bootstrap(const double *values, size_t n, uint32_t rounds, uint64_t seed, double level,
-                  double *low, double *high, gb_status *status);
-/* Holm's step-down adjusted p values (Scand. J. Statist. 6, 1979), in the order given. */
-bool gb_holm(const double *p, size_t n, double *adjusted, gb_status *status);
-
-/* Arithmetic mean and deviation (n - 1 in the denominator; NAN for n = 1) of a[i] - b[i], or of
- * a[i] where b is NULL; n >= 1. */
-void gb_moments(const double *a, const double *b, size_t n, double *mean, double *sd);
-
-typedef struct gb_summary {
-    size_t n;    /* values */
-    double mean; /* arithmetic mean */
-    double sd;   /* n - 1 in the denominator; NAN for n = 1 */
-    double low;  /* 95% t-interval of the mean; NAN for n = 1 */
-    double high; /* its other end */
-} gb_summary;
-/* Summary of the values of n >= 1 seeds. */
-bool gb_summarise(const double *values, size_t n, gb_summary *summary, gb_status *status);
-/* Number of pairs (seeds) with which a paired two-sided t-test at `alpha` finds a difference of
- * `mean` with deviation `sd` with probability `power`: smallest n >= 2 with
- * n >= ((t(1 - alpha/2, n-1) + t(power, n-1)) sd / mean)^2. 0 when mean is 0 or n would pass
- * 1,000,000. */
-uint32_t gb_seeds_needed(double mean, double sd, double alpha, double power);
-
-/* ---- BM25 -------------------------------------------------------------------------------------
- */
+/* ---- BM25 ---- */
 
 typedef bool gb_term_fn(void *ctx, const char *bytes, size_t length);
 /* Where terms come from. State is opened once by the index and once by each searcher, so that it
@@ -329,8 +56,6 @@ void gb_bm25_searcher_destroy(gb_bm25_searcher *searcher);
  * query term are not given. hits has room for k; *count gets their number. */
 bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, uint32_t k,
                     gb_hit *hits, uint32_t *count, gb_status *status);
-/* Text of a query row; not NUL-terminated. */
-typedef const char *gb_query_fn(const void *ctx, uint32_t query, size_t *length);
 /* Search many queries with `threads` threads (0: as many as processors); the lists are appended to
  * run in the order given. Same result with any number of threads. Stops with GB_INTERRUPTED when a
  * signal asks for it. */
@@ -342,29 +67,44 @@ bool gb_bm25_run(const gb_bm25 *index, const uint32_t *queries, size_t count, gb
 uint8_t gb_length_to_byte(uint32_t length);
 uint32_t gb_byte_to_length(uint8_t byte);
 
-/* ---- texts of queries and corpora, streamed from files -----------------------------------------
+/* ---- exact search of vectors ---- */
+
+typedef struct gb_search_params {
+    uint32_t k;             /* results wanted of each query */
+    uint32_t query_block;   /* queries scored at once, rounded up to 64 or 512; 0: chosen */
+    uint32_t passage_block; /* passages scored at once; 0: chosen */
+    const char *label;      /* of the progress line; NULL: "search" */
+    bool quiet;             /* no progress line */
+} gb_search_params;
+
+/* The k passages with the largest inner products of every query, in falling order; among equal
+ * scores the lower row comes first, and NaN is below every number. rows, scores [queries * k] are
+ * the caller's; where there are fewer than k passages, rows end with UINT32_MAX and scores with
+ * -INFINITY. Products are float32 sums in an order that depends on the device's kernels alone, so
+ * the result is the same for all block sizes, bit for bit.
+ *
+ * Memory beyond the results is bounded whatever the number of vectors: no operand and no block of
+ * scores above 64 MiB and 32 MiB on the device, some 300 MiB together.
+ *
+ * Fails with GB_USAGE for vectors of different widths or wider than 16384, with GB_INTERRUPTED
+ * after a signal, and with what `read` or the device say. */
+bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+               const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status);
+/* The same in pieces of `piece` passages; after each of them what was found is kept in the file
+ * `resume` (NULL: nowhere), from which the next call with the same vectors goes on. The result does
+ * not depend on the pieces. */
+bool gb_search_pieces(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+                      const gb_search_params *params, uint32_t piece, const char *resume,
+                      uint32_t *rows, float *scores, gb_status *status);
+/* How many queries share one reading of the passages. */
+uint32_t gb_search_group(const gb_vectors *queries, const gb_vectors *passages,
+                         const gb_search_params *params);
+/* As gb_search_pieces of one process, to the bit: every rank reads and searches its part of the
+ * passages, then all of them get the best of all. piece 0: each part in one piece. resume: of this
+ * rank alone, or NULL. ranks NULL: alone. Beyond the results a rank needs 64 MiB for the exchange.
  */
-
-/* Called for each text of a file; fields are NUL-terminated and valid during the call. Returning
- * false stops the reading, which then fails with what the function left in status. */
-typedef bool gb_text_fn(void *ctx, const char *id, const char *title, const char *text,
-                        gb_status *status);
-/* JSON lines {"_id" or "id", "title" (optional), "text" or "contents"}, plain or gzip. */
-bool gb_read_jsonl(const char *path, gb_text_fn *each, void *ctx, gb_status *status);
-/* Query texts, plain or gzip: JSON lines as above, "qid<TAB>text" lines, or TREC topics of the form
- * <DOC> <DOCNO> 1 </DOCNO> text </DOC>; told apart by the first character of the file. */
-bool gb_read_queries(const char *path, gb_text_fn *each, void *ctx, gb_status *status);
-
-/* Query texts held in memory. Zero-initialise; free with gb_topics_free. */
-typedef struct gb_topics {
-    gb_names *names; /* ids; row = order in the file */
-    gb_text texts;   /* all texts, one behind the other */
-    size_t *starts;  /* [count + 1] where the text of a row starts */
-    size_t capacity; /* starts allocated */
-} gb_topics;
-bool gb_topics_read(const char *path, gb_topics *topics,
-                    gb_status *status); /* by gb_read_queries */
-const char *gb_topics_text(const void *topics, uint32_t row, size_t *length); /* a gb_query_fn */
-void gb_topics_free(gb_topics *topics);
+bool gb_search_ranks(gb_ranks *ranks, gb_device *device, const gb_vectors *queries,
+                     const gb_vectors *passages, const gb_search_params *params, uint32_t piece,
+                     const char *resume, uint32_t *rows, float *scores, gb_status *status);
 
 #endif

@@ -78,13 +78,6 @@ json_t *gb_step_read(const char *path, gb_status *status);
 /* Reads every output again and compares its hash. */
 bool gb_step_verify(const char *path, gb_status *status);
 
-/* metrics.json of a folder: measure -> a number, or {"value": number, ...}. NULL and GB_DATA when it is
- * not there or is no such object. Caller: json_decref. */
-json_t *gb_measures_read(const char *folder, gb_status *status);
-/* The number of one of them, called `name`, into *value; GB_DATA when it has none or is NULL. */
-bool gb_measure_value(const json_t *measure, const char *folder, const char *name, double *value,
-                      gb_status *status);
-
 /* Calls each(ctx, name, path, run) for the finished steps in order of their names; damaged ones are
  * passed with run NULL. Stops when it returns false. */
 typedef bool gb_store_each_fn(void *ctx, const char *name, const char *path, const json_t *run,

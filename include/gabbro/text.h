@@ -54,8 +54,8 @@ bool gb_tokenize(const gb_tokenizer *tokenizer, const char *text, size_t length,
                  gb_status *status);
 /* The words before WordPiece (after clean-up, lower-casing, accent stripping and splitting at
  * punctuation), calling word(ctx, bytes, length) for each; stops when it returns false. Used by
- * vocabulary training. Returns false on failure, and also when word() returned false; status is then
- * as word() left it. */
+ * vocabulary training. Returns false on failure, and also when word() returned false; status is
+ * then as word() left it. */
 bool gb_pretokenize(gb_tokenizer_params params, const char *text, size_t length,
                     bool (*word)(void *ctx, const char *bytes, size_t length), void *ctx,
                     gb_status *status);
@@ -98,10 +98,10 @@ bool gb_pieces_decode(const gb_pieces *pieces, const uint32_t *ids, size_t count
 
 /* Counts words, then learns WordPiece units by merging the most frequent pair (as Hugging Face's
  * BertWordPieceTrainer does), ties broken by the pair's text so that the result is deterministic:
- * it does not depend on the order of the texts. Order of the tokens: [PAD] [UNK] [CLS] [SEP] [MASK],
- * single characters, those inside words as "##c", merges. The result has fewer tokens than wanted
- * when no pair is frequent enough. Words too long for the tokenizer, or with a character outside
- * the alphabet, would be [UNK] anyway and teach nothing. */
+ * it does not depend on the order of the texts. Order of the tokens: [PAD] [UNK] [CLS] [SEP]
+ * [MASK], single characters, those inside words as "##c", merges. The result has fewer tokens than
+ * wanted when no pair is frequent enough. Words too long for the tokenizer, or with a character
+ * outside the alphabet, would be [UNK] anyway and teach nothing. */
 typedef struct gb_vocab_trainer gb_vocab_trainer;
 typedef struct gb_vocab_trainer_params {
     uint32_t size;         /* wanted number of tokens, specials included; 0: default 30522 */
@@ -109,8 +109,7 @@ typedef struct gb_vocab_trainer_params {
     uint32_t max_alphabet; /* single characters kept, most frequent first; 0: default 1000 */
     gb_tokenizer_params tokenizer; /* how text becomes words */
 } gb_vocab_trainer_params;
-#define GB_VOCAB_TRAINER_DEFAULTS                                                                  \
-    ((gb_vocab_trainer_params){30522, 2, 1000, GB_TOKENIZER_DEFAULTS})
+#define GB_VOCAB_TRAINER_DEFAULTS ((gb_vocab_trainer_params){30522, 2, 1000, GB_TOKENIZER_DEFAULTS})
 gb_vocab_trainer *gb_vocab_trainer_create(gb_vocab_trainer_params params, gb_status *status);
 bool gb_vocab_trainer_add(gb_vocab_trainer *trainer, const char *text, size_t length,
                           gb_status *status);
@@ -138,5 +137,20 @@ bool gb_analyze(gb_analyzer *analyzer, const char *text, size_t length,
                 bool (*term)(void *ctx, const char *bytes, size_t length), void *ctx,
                 gb_status *status);
 bool gb_is_stop_word(const char *word, size_t length); /* Lucene's list, lower case */
+
+/* ---- masking ------------------------------------------------------------------------------- */
+
+#define GB_IGNORE (-1) /* label of a position without loss */
+
+typedef struct gb_mask_params {
+    double ratio;        /* share of tokens to mask */
+    bool count_specials; /* budget from the length with (true) or without [CLS], [SEP] */
+    bool all_mask;       /* always [MASK] instead of 80/10/10 */
+} gb_mask_params;
+/* Whole-word masking of ids[0..length) (no specials inside): fills masked (the model's input) and
+ * labels (original id or GB_IGNORE). Group shuffle, budget by banker's rounding, groups that would
+ * overshoot are skipped, 80% [MASK] / 10% random id / 10% unchanged per token. */
+void gb_mask_words(const gb_vocab *vocab, const gb_mask_params *params, const uint32_t *ids,
+                   size_t length, gb_rng *rng, uint32_t *masked, int32_t *labels);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
+#include <gabbro/data.h>
 #include <gabbro/nn.h>
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* Exact search of vectors in the host's memory, results on the host. */
 #include "bench.h"
 
-#include <gabbro/search.h>
+#include <gabbro/retrieve.h>
 
 #include <stdlib.h>
 

@@ -4,8 +4,6 @@
 #include <gabbro/artifact.h>
 #include <gabbro/experiment.h>
 #include <gabbro/options.h>
-
-#include <gabbro/formats.h>
 #include <gabbro/synth.h>
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "ranking.h"
 #include "vector_file.h"
 
-#include <gabbro/formats.h>
+#include <gabbro/data.h>
 
 #include <stdlib.h>
 #include <string.h>

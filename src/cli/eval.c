@@ -1,7 +1,8 @@
 /* gabbro eval: judge a run as trec_eval, as the MS MARCO script, or against another run. */
 #include "cli.h"
+#include <gabbro/eval.h>
 #include <gabbro/options.h>
-#include <gabbro/retrieve.h>
+#include <gabbro/stats.h>
 
 #include <getopt.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* gabbro evaluate: the step that ranks passages for every evaluation split and measures. */
 #include "ranking.h"
 
-#include <gabbro/formats.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

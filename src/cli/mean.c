@@ -1,10 +1,8 @@
 /* gabbro mean: the step that averages evaluations. */
 #include "cli.h"
 
-#include <gabbro/artifact.h>
+#include <gabbro/eval.h>
 #include <gabbro/experiment.h>
-
-#include <gabbro/store.h>
 
 static const char usage[] =
     "usage: gabbro mean --of EVALUATION --of EVALUATION [--of ...]\n\n"

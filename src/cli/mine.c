@@ -2,7 +2,7 @@
  * hard negatives are taken. */
 #include "ranking.h"
 
-#include <gabbro/formats.h>
+#include <gabbro/retrieve.h>
 
 #include <stdlib.h>
 

@@ -1,8 +1,6 @@
 /* gabbro negatives: the step that makes a run for gabbro finetune out of a file of negatives. */
 #include "ranking.h"
 
-#include <gabbro/formats.h>
-
 #include <stdlib.h>
 
 static const char usage[] =

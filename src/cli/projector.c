@@ -1,6 +1,6 @@
 #include "projector.h"
 
-#include <gabbro/search.h>
+#include <gabbro/retrieve.h>
 
 #include <ctype.h>
 #include <math.h>

@@ -1,9 +1,7 @@
 #include "ranking.h"
 #include "vector_file.h"
 
-#include <gabbro/formats.h>
-
-#include <gabbro/search_ranks.h>
+#include <gabbro/retrieve.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include <gabbro/experiment.h>
 
 #include <gabbro/encoding.h>
-#include <gabbro/npy.h>
 #include <gabbro/retrieve.h>
 
 /* Index of "title text" of all passages, by Lucene's formula, k1 .9, b .4. */

@@ -3,7 +3,6 @@
 
 #include <gabbro/ops.h>
 #include <gabbro/retrieve.h>
-#include <gabbro/search_ranks.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "vector_file.h"
 
-#include <gabbro/npy.h>
+#include <gabbro/rows.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <gabbro/artifact.h>
 #include <gabbro/experiment.h>
 
-#include <gabbro/npy.h>
+#include <gabbro/rows.h>
 
 /* Several folders as one: shards of gabbro encode in the order of their texts, whatever the order
  * they are named in; other folders as they are named. */

@@ -4,7 +4,7 @@
 
 #include "data/json.h"
 #include "data/qrels.h"
-#include "gabbro/formats.h"
+#include <gabbro/data.h>
 
 /* A collection being made in a draft folder. */
 typedef struct gb_import {

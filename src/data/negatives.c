@@ -1,6 +1,6 @@
 /* Negatives that a file names, found again in a collection. */
 #include "data/training.h"
-#include "gabbro/formats.h"
+#include <gabbro/data.h>
 
 #include <stdlib.h>
 #include <string.h>

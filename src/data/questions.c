@@ -1,5 +1,5 @@
 /* Queries of a split, judged or with answers alone. */
-#include "gabbro/formats.h"
+#include <gabbro/data.h>
 
 #include <stdlib.h>
 #include <string.h>

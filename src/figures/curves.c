@@ -1,9 +1,10 @@
 /* Figures of measures against a number: reading points, means over seeds, the files. */
 #include "gabbro/figures.h"
-#include "gabbro/retrieve.h"
-#include "gabbro/store.h"
-#include "gabbro/page.h"
-#include "gabbro/plot.h"
+#include <gabbro/eval.h>
+#include <gabbro/page.h>
+#include <gabbro/plot.h>
+#include <gabbro/store.h>
+#include <gabbro/stats.h>
 
 #include <math.h>
 #include <stdlib.h>

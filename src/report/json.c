@@ -1,7 +1,8 @@
 /* table.json, and all files together. */
-#include "gabbro/retrieve.h"
-#include "gabbro/page.h"
 #include "private.h"
+
+#include <gabbro/page.h>
+#include <gabbro/stats.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Verdicts: the seed is the random unit. docs/verdicts.md says the rules to readers. */
-#include "gabbro/retrieve.h"
 #include "private.h"
+
+#include <gabbro/stats.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Putting a report together: columns, seeds, verdicts, and what the four forms share. */
-#include "gabbro/retrieve.h"
 #include "private.h"
+
+#include <gabbro/stats.h>
 
 #include <fnmatch.h>
 #include <math.h>

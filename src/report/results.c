@@ -1,6 +1,7 @@
 /* Reading a results file and the folders it points to. */
-#include "gabbro/store.h"
 #include "private.h"
+
+#include <gabbro/eval.h>
 
 #include <math.h>
 #include <stdlib.h>

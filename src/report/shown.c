@@ -1,6 +1,7 @@
 /* What the four forms of a table share. */
-#include "gabbro/retrieve.h"
 #include "private.h"
+
+#include <gabbro/stats.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
-/* Inside of the BM25 index, shared by building and searching. Private to the room. */
-#ifndef GABBRO_RETRIEVE_BM25_H
-#define GABBRO_RETRIEVE_BM25_H
+/* Inside of the BM25 index, shared by building and searching. Private to the module. */
+#ifndef RETRIEVE_BM25_H
+#define RETRIEVE_BM25_H
 
 #include <gabbro/retrieve.h>
 
 /* One (term, text) pair while building; the texts' entries follow each other. */
-typedef struct gb_bm25_entry {
+typedef struct bm25_entry {
     uint32_t term;  /* number of the term */
     uint32_t count; /* occurrences in the text */
-} gb_bm25_entry;
+} bm25_entry;
 
 struct gb_bm25 {
     gb_bm25_params params;  /* as created */
@@ -23,7 +23,7 @@ struct gb_bm25 {
     bool finished;          /* posting lists are built */
     uint64_t text_bytes;    /* finished: memory that grew with the texts, at its most */
 
-    gb_bm25_entry *log;       /* building: all entries, text after text */
+    bm25_entry *log;          /* building: all entries, text after text */
     size_t log_count;         /* entries in use */
     size_t log_capacity;      /* entries allocated */
     uint32_t *distinct;       /* building: [text_count] entries of each text */

@@ -118,7 +118,7 @@ static bool add_term(void *ctx, const char *bytes, size_t length)
         if (!gb_grow(&index->log, &index->log_capacity, index->log_count + 1, sizeof *index->log,
                      text->status))
             return false;
-        index->log[index->log_count++] = (gb_bm25_entry){term, 1};
+        index->log[index->log_count++] = (bm25_entry){term, 1};
         index->place[term] = index->log_count;
     }
     text->length++;

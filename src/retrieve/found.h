@@ -2,7 +2,7 @@
 #ifndef RETRIEVE_FOUND_H
 #define RETRIEVE_FOUND_H
 
-#include <gabbro/search.h>
+#include <gabbro/retrieve.h>
 
 /* The rows first, first + 1 ... of all passages as vectors of their own; window: room that must
  * outlive them. */

@@ -1,7 +1,7 @@
 /* Exact inner-product search: passages stream through the device in blocks, a group of queries
  * stays there; each block's best are picked on the device and merged on the host. */
 #include <gabbro/ops.h>
-#include <gabbro/search.h>
+#include <gabbro/retrieve.h>
 
 #include <math.h>
 #include <stdlib.h>

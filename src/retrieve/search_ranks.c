@@ -1,6 +1,6 @@
 #include "found.h"
 
-#include <gabbro/search_ranks.h>
+#include <gabbro/retrieve.h>
 
 #include <stdlib.h>
 #include <string.h>

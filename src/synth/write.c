@@ -2,7 +2,7 @@
  * other; what only the world knows lies beside in files of its own. */
 #include "synth/world.h"
 
-#include <gabbro/formats.h>
+#include <gabbro/data.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,7 +177,7 @@ static bool query_truth(const world *w, gb_table_writer *writer, gb_status *stat
 static bool write_truth(const world *w, const char *folder, gb_status *status)
 {
     const struct {
-        const char *name;                                                     /* file */
+        const char *name;                                                         /* file */
         bool (*rows)(const world *w, gb_table_writer *writer, gb_status *status); /* its rows */
     } tables[] = {{"passages.truth.gbt", passage_truth}, {"queries.truth.gbt", query_truth}};
     bool ok = true;
@@ -221,8 +221,10 @@ static bool amend(const world *w, const char *folder, gb_status *status)
     char *path = gb_path_join(status, folder, "collection.json");
     char *extracted = gb_path_join(status, folder, "generated.gbt");
     json_t *json = path && extracted ? json_load_file(path, 0, NULL) : NULL;
-    snprintf(note, sizeof note, "an invented set; scores say nothing about collections of real "
-             "text. It stands for: %s", w->set->trait);
+    snprintf(note, sizeof note,
+             "an invented set; scores say nothing about collections of real "
+             "text. It stands for: %s",
+             w->set->trait);
     bool ok = json && gb_memory_check("describing the collection", status);
     if (ok) {
         json_array_append_new(json_object_get(json, "notes"), json_string(note));
@@ -281,8 +283,8 @@ bool gb_synth_generate(uint64_t seed, const char *set, const char *out_dir, gb_s
                        "the mini world has no set \"%.60s\"", set);
     char *draft = gb_draft_create(out_dir, "world.json", status);
     char *folder = draft ? gb_path_join(status, draft, "collection") : NULL;
-    world *w = folder ? gb_world_make(gb_world_set_at(number), streams_of(number), seed, status)
-                      : NULL;
+    world *w =
+        folder ? gb_world_make(gb_world_set_at(number), streams_of(number), seed, status) : NULL;
     bool ok = w && write_all(w, draft, folder, status) && gb_place_folder(folder, out_dir, status);
     gb_synth_destroy(w);
     if (draft)

@@ -4,8 +4,7 @@
 
 #include "fuzz.h"
 
-#include <gabbro/formats.h>
-#include <gabbro/retrieve.h>
+#include <gabbro/eval.h>
 
 static inline void fuzz_import_path(const char *from, gb_import_variant variant)
 {

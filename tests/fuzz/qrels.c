@@ -1,7 +1,7 @@
 /* Judgements in all layouts. */
 #include "fuzz.h"
 
-#include <gabbro/retrieve.h>
+#include <gabbro/eval.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

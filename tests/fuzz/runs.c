@@ -1,7 +1,7 @@
 /* Runs in all layouts; one that was read can be written and measured. */
 #include "fuzz.h"
 
-#include <gabbro/retrieve.h>
+#include <gabbro/eval.h>
 
 static void use(const gb_run *run, gb_names *queries, gb_names *passages)
 {

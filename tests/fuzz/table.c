@@ -1,7 +1,7 @@
 /* The memory-mapped tables of texts and token ids. */
 #include "fuzz.h"
 
-#include <gabbro/data.h>
+#include <gabbro/rows.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "../../src/cli/vector_set.c"
-#include "../../src/retrieve/npy.c"
+#include "../../src/rows/npy.c"
 
 static const char *const names[] = {"ids.txt", "vectors.json", NULL};
 

@@ -6,7 +6,7 @@
 
 #include <dirent.h>
 #include <gabbro/folder.h>
-#include <gabbro/search.h>
+#include <gabbro/retrieve.h>
 #include <jansson.h>
 
 #define MANY 100000 /* calls of a job at most */

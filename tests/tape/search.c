@@ -1,6 +1,6 @@
 /* Exact search against a plain double loop: ties, block borders, widths, nothing to search. */
 #include <gabbro/ops.h>
-#include <gabbro/search.h>
+#include <gabbro/retrieve.h>
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Retrieve room: answers of questions, by DPR's rule. */
 #include "scratch.h"
 
-#include <gabbro/retrieve.h>
+#include <gabbro/eval.h>
 
 /* Whether `text` holds one of `answers` (separated by tabs). */
 static bool held(const char *answers, const char *text)

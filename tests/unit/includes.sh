@@ -17,10 +17,8 @@ breaches()
         of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room
         of_header["products"] = of_header["packed"] = "ops"
         of_header["padding"] = of_header["upload"] = "tape"
-        of_header["search"] = of_header["search_ranks"] = of_header["npy"] = "retrieve"
         of_header["language"] = of_header["encoding"] = "nn"
         of_header["unpack"] = "base"
-        of_header["formats"] = "data"
     }
     function room_of(header) { return header in of_header ? of_header[header] : header }
     function breach(why) { printf "%s:%d: %s\n", FILENAME, FNR, why }
@@ -77,11 +75,11 @@ expect good src/ops/a.c '#include <gabbro/tape.h>'
 expect good src/ops/a.c '#include "ops.h"'
 expect good src/ops/a.c '#include "ops/ops.h"'
 expect good src/retrieve/a.c '#include <gabbro/ops.h>'
-expect good include/gabbro/search.h '#include <gabbro/tape.h>'
+expect good include/gabbro/retrieve.h '#include <gabbro/tape.h>'
 expect good src/tape/a.c '#include <stdlib.h>'
 expect bad src/tape/a.c '#include <gabbro/ops.h>'
 expect bad src/tape/a.c '  #  include "gabbro/ops.h"'
-expect bad src/ops/a.c '#include <gabbro/search.h>'
+expect bad src/ops/a.c '#include <gabbro/retrieve.h>'
 expect bad src/ops/a.c '#include "tape/tape.h"'
 expect bad src/ops/a.c '#include "../tape/tape.h"'
 expect bad src/ops/a.c '#include <gabbro/unknown.h>'

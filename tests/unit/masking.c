@@ -1,5 +1,5 @@
-/* Data room: whole-word masking. */
-#include "gabbro/data.h"
+/* Whole-word masking. */
+#include <gabbro/text.h>
 #include "scratch.h"
 
 enum { WORD = 5, PIECE = 6, WORDS = 40, PIECES = 40 };

@@ -1,5 +1,5 @@
 /* Vectors in NumPy's files. */
-#include <gabbro/npy.h>
+#include <gabbro/rows.h>
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Distribution of t, tests, intervals. Reference numbers: SciPy 1.17.1, statsmodels. */
-#include <gabbro/retrieve.h>
+#include <gabbro/stats.h>
 
 #include <criterion/criterion.h>
 #include <math.h>

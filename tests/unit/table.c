@@ -1,5 +1,5 @@
-/* Data room: memory-mapped tables. */
-#include "gabbro/data.h"
+/* Memory-mapped tables. */
+#include <gabbro/rows.h>
 #include "scratch.h"
 
 static void write_table(const char *path, uint32_t element_bytes)

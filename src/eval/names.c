@@ -1,0 +1,98 @@
+/* External ids of rows: a growing list, or a view of a stored table. */
+#include <gabbro/eval.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gb_names {
+    const gb_table *table; /* ids of a fixed list; NULL: growing */
+    gb_text bytes;         /* ids of a growing list, one behind the other */
+    size_t *starts;        /* [count + 1] where an id starts in bytes */
+    size_t capacity;       /* starts allocated */
+    uint32_t count;        /* rows */
+    gb_map *rows;          /* id -> row; a fixed list builds it at its first look-up */
+};
+
+static gb_names *names_create(const gb_table *table, gb_status *status)
+{
+    gb_names *names = gb_alloc(1, sizeof *names, status);
+    if (!names)
+        return NULL;
+    names->table = table;
+    if (table) {
+        names->count = (uint32_t)gb_table_count(table);
+        return names;
+    }
+    names->rows = gb_map_create(status);
+    if (!names->rows || !gb_grow(&names->starts, &names->capacity, 1, sizeof(size_t), status)) {
+        gb_names_destroy(names);
+        return NULL;
+    }
+    names->starts[0] = 0;
+    return names;
+}
+
+gb_names *gb_names_create(gb_status *status)
+{
+    return names_create(NULL, status);
+}
+
+gb_names *gb_names_from_table(const gb_table *table, gb_status *status)
+{
+    return names_create(table, status);
+}
+
+void gb_names_destroy(gb_names *names)
+{
+    if (!names)
+        return;
+    gb_map_destroy(names->rows);
+    gb_text_free(&names->bytes);
+    free(names->starts);
+    free(names);
+}
+
+uint32_t gb_names_count(const gb_names *names)
+{
+    return names->count;
+}
+
+const char *gb_names_get(const gb_names *names, uint32_t row, size_t *length)
+{
+    if (names->table)
+        return gb_table_row(names->table, row, length);
+    *length = names->starts[row + 1] - names->starts[row];
+    /* An empty id as the only one leaves bytes.data NULL. */
+    return names->bytes.data ? names->bytes.data + names->starts[row] : "";
+}
+
+bool gb_names_row(gb_names *names, const char *id, size_t length, uint32_t *row, gb_status *status)
+{
+    if (!names->rows && !(names->rows = gb_table_map(names->table, status)))
+        return false;
+    *row = gb_map_get(names->rows, id, length);
+    if (*row != GB_MAP_NONE || names->table)
+        return true;
+    if (names->count >= GB_NO_PASSAGE - 1)
+        return gb_fail(status, GB_DATA, NULL, NULL, "more than %u different ids", names->count);
+    if (!gb_grow(&names->starts, &names->capacity, (size_t)names->count + 2, sizeof(size_t),
+                 status))
+        return false;
+    gb_text_append(&names->bytes, id, length);
+    if (names->bytes.failed)
+        return gb_fail_memory(status, "reading ids");
+    if (!gb_map_set(names->rows, id, length, names->count, status))
+        return false;
+    *row = names->count++;
+    names->starts[names->count] = names->bytes.length;
+    return true;
+}
+
+int gb_names_compare(const gb_names *names, uint32_t a, uint32_t b)
+{
+    size_t length_a, length_b;
+    const char *id_a = gb_names_get(names, a, &length_a);
+    const char *id_b = gb_names_get(names, b, &length_b);
+    int order = memcmp(id_a, id_b, length_a < length_b ? length_a : length_b);
+    return order ? order : (length_a > length_b) - (length_a < length_b);
+}

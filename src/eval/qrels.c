@@ -1,0 +1,120 @@
+/* Judgements from TREC, MS MARCO and BEIR files. */
+#include <gabbro/eval.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fields.h"
+
+/* A judgement with its place, for messages about contradicting lines. */
+typedef struct judgement {
+    gb_qrel qrel;  /* rows and grade */
+    uint64_t line; /* 1-based line of the file */
+} judgement;
+
+static int by_query_passage_line(const void *a, const void *b)
+{
+    const judgement *x = a, *y = b;
+    if (x->qrel.query != y->qrel.query)
+        return x->qrel.query < y->qrel.query ? -1 : 1;
+    if (x->qrel.passage != y->qrel.passage)
+        return x->qrel.passage < y->qrel.passage ? -1 : 1;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+static bool parse_line(const gb_lines *lines, const eval_field *fields, size_t count,
+                       gb_names *queries, gb_names *passages, gb_qrel *qrel, gb_status *status)
+{
+    const eval_field *passage = &fields[count - 2], *grade = &fields[count - 1];
+    int64_t value;
+    if (!eval_parse_int(grade->text, &value) || value < INT16_MIN || value > INT16_MAX)
+        return gb_lines_fail(lines, status, "the last field is the grade, a small integer",
+                             "grade \"%.40s\" is not a small integer", grade->text);
+    if (!gb_names_row(queries, fields[0].text, fields[0].length, &qrel->query, status) ||
+        !gb_names_row(passages, passage->text, passage->length, &qrel->passage, status))
+        return false;
+    if (qrel->query == GB_MAP_NONE || qrel->passage == GB_MAP_NONE)
+        return gb_lines_fail(lines, status, "judgements and collection must belong together",
+                             "unknown %s \"%.80s\"",
+                             qrel->query == GB_MAP_NONE ? "query" : "passage",
+                             qrel->query == GB_MAP_NONE ? fields[0].text : passage->text);
+    qrel->grade = (int32_t)value;
+    return true;
+}
+
+/* Sort, drop repetitions, refuse contradictions. */
+static bool finish(judgement *rows, size_t count, const char *path, gb_qrels *qrels,
+                   gb_status *status)
+{
+    if (count == 0)
+        return gb_fail(status, GB_DATA, path, NULL, "no judgements in the file");
+    qsort(rows, count, sizeof *rows, by_query_passage_line);
+    gb_qrel *out = gb_alloc(count, sizeof *out, status);
+    if (!out)
+        return false;
+    size_t kept = 0, repeated = 0;
+    for (size_t i = 0; i < count; i++) {
+        const gb_qrel *last = kept ? &out[kept - 1] : NULL;
+        if (!last || last->query != rows[i].qrel.query || last->passage != rows[i].qrel.passage) {
+            out[kept++] = rows[i].qrel;
+            continue;
+        }
+        if (last->grade != rows[i].qrel.grade) {
+            char where[300];
+            snprintf(where, sizeof where, "%.250s:%llu", path, (unsigned long long)rows[i].line);
+            free(out);
+            return gb_fail(status, GB_DATA, where, "keep one of the two lines",
+                           "judged twice with different grades (first on line %llu)",
+                           (unsigned long long)rows[i - 1].line);
+        }
+        repeated++;
+    }
+    if (repeated)
+        gb_log(GB_LOG_WARN, "%s: %zu repeated judgements counted once", path, repeated);
+    *qrels = (gb_qrels){.rows = out, .count = kept};
+    return true;
+}
+
+bool gb_qrels_read(const char *path, gb_names *queries, gb_names *passages, gb_qrels *qrels,
+                   gb_status *status)
+{
+    gb_lines *lines = gb_lines_open(path, status);
+    if (!lines)
+        return false;
+    judgement *rows = NULL;
+    size_t count = 0, capacity = 0, length, width = 0;
+    char *line;
+    int got;
+    bool ok = true;
+    while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1) {
+        eval_field fields[EVAL_MAX_FIELDS];
+        size_t n = eval_split_fields(line, length, fields);
+        int64_t ignored;
+        if (n == 0)
+            continue;
+        if (width == 0) {
+            width = n;
+            /* BEIR's header line: query-id corpus-id score. */
+            if (n == 3 && !eval_parse_int(fields[2].text, &ignored))
+                continue;
+        }
+        if ((n != 3 && n != 4) || n != width) {
+            ok =
+                gb_lines_fail(lines, status,
+                              "lines are \"qid iter docno grade\", or \"query-id corpus-id score\"",
+                              "%zu fields instead of %s", n,
+                              width == 3   ? "3"
+                              : width == 4 ? "4"
+                                           : "3 or 4");
+            break;
+        }
+        ok = gb_grow(&rows, &capacity, count + 1, sizeof *rows, status) &&
+             parse_line(lines, fields, n, queries, passages, &rows[count].qrel, status);
+        if (ok)
+            rows[count++].line = gb_lines_number(lines);
+    }
+    ok = ok && got == 0 && finish(rows, count, path, qrels, status);
+    gb_lines_close(lines);
+    free(rows);
+    return ok;
+}

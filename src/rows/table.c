@@ -1,0 +1,276 @@
+/* Tables: memory-mapped arrays of byte strings. The writer spools the bytes to an unlinked file
+ * beside its target, because the offsets stand before them and their number is known last. */
+#include <gabbro/rows.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tables are mapped as they lie on disk");
+
+typedef struct table_header {
+    char magic[8];          /* "GABTABLE" */
+    uint32_t version;       /* TABLE_VERSION */
+    uint32_t element_bytes; /* bytes of one element of a row */
+    uint64_t count;         /* number of rows */
+} table_header;
+
+enum { TABLE_VERSION = 1, COPY_BYTES = 1 << 16 };
+static const char table_magic[8] = {'G', 'A', 'B', 'T', 'A', 'B', 'L', 'E'};
+static const char table_hint[] =
+    "make it again: it was cut off, changed or is another kind of file";
+
+struct gb_table {
+    void *map;               /* the whole file */
+    size_t map_bytes;        /* its size */
+    const uint64_t *offsets; /* [count + 1], bytes from the start of data */
+    const char *data;        /* first byte of row 0 */
+    uint64_t count;          /* rows */
+    uint32_t element_bytes;  /* bytes of one element */
+};
+
+/* Everything a damaged file could make us read out of bounds is refused here, once. */
+static bool table_check(gb_table *table, const char *path, uint32_t element_bytes,
+                        gb_status *status)
+{
+    table_header header;
+    if (table->map_bytes < sizeof header)
+        return gb_fail(status, GB_DATA, path, table_hint, "table shorter than its header");
+    memcpy(&header, table->map, sizeof header);
+    if (memcmp(header.magic, table_magic, sizeof table_magic) != 0)
+        return gb_fail(status, GB_DATA, path, table_hint, "not a table");
+    if (header.version != TABLE_VERSION)
+        return gb_fail(status, GB_DATA, path, table_hint,
+                       "table of version %u, this program reads %d", header.version, TABLE_VERSION);
+    if (header.element_bytes != element_bytes)
+        return gb_fail(status, GB_DATA, path, table_hint, "table of %u-byte elements, expected %u",
+                       header.element_bytes, element_bytes);
+    uint64_t room = (table->map_bytes - sizeof header) / sizeof(uint64_t);
+    if (header.count >= room)
+        return gb_fail(status, GB_DATA, path, table_hint, "table cut off inside its offsets");
+    table->count = header.count;
+    table->element_bytes = element_bytes;
+    table->offsets = (const uint64_t *)((const char *)table->map + sizeof header);
+    table->data = (const char *)(table->offsets + header.count + 1);
+    uint64_t data_bytes = table->map_bytes - sizeof header - (header.count + 1) * sizeof(uint64_t);
+    if (table->offsets[0] != 0 || table->offsets[header.count] != data_bytes)
+        return gb_fail(
+            status, GB_DATA, path, table_hint, "table of %llu data bytes, its offsets tell of %llu",
+            (unsigned long long)data_bytes, (unsigned long long)table->offsets[header.count]);
+    for (uint64_t i = 0; i < header.count; i++) {
+        if (table->offsets[i + 1] < table->offsets[i] || table->offsets[i + 1] % element_bytes)
+            return gb_fail(status, GB_DATA, path, table_hint,
+                           "table with wrong offsets at row %llu", (unsigned long long)i);
+    }
+    return true;
+}
+
+gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *status)
+{
+    gb_table *table = gb_alloc(1, sizeof *table, status);
+    if (!table)
+        return NULL;
+    struct stat info;
+    int fd = GB_TRY_CALL(open(path, O_RDONLY | O_CLOEXEC));
+    if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        gb_fail(status, GB_DATA, path, "check the path", "cannot open table: %s",
+                fd < 0 ? strerror(errno) : "not a regular file");
+        if (fd >= 0)
+            close(fd);
+        free(table);
+        return NULL;
+    }
+    table->map_bytes = (size_t)info.st_size;
+    if (table->map_bytes)
+        table->map = gb_fault(GB_FAULT_FILE)
+                         ? (errno = EIO, MAP_FAILED)
+                         : mmap(NULL, table->map_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    if (table->map == MAP_FAILED) {
+        gb_fail(status, GB_DATA, path, NULL, "cannot map table: %s", strerror(errno));
+        free(table);
+        return NULL;
+    }
+    if (!table_check(table, path, element_bytes, status)) {
+        gb_table_close(table);
+        return NULL;
+    }
+    return table;
+}
+
+gb_table *gb_table_open_in(const char *folder, const char *name, uint32_t element_bytes,
+                           gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    gb_table *table = path ? gb_table_open(path, element_bytes, status) : NULL;
+    free(path);
+    return table;
+}
+
+void gb_table_close(gb_table *table)
+{
+    if (!table)
+        return;
+    if (table->map)
+        munmap(table->map, table->map_bytes);
+    free(table);
+}
+
+uint64_t gb_table_count(const gb_table *table)
+{
+    return table->count;
+}
+
+const void *gb_table_row(const gb_table *table, uint64_t row, size_t *length)
+{
+    uint64_t start = table->offsets[row];
+    *length = (size_t)((table->offsets[row + 1] - start) / table->element_bytes);
+    return table->data + start;
+}
+
+gb_map *gb_table_map(const gb_table *table, gb_status *status)
+{
+    gb_map *rows = gb_map_create(status);
+    for (uint64_t row = 0; rows && row < table->count; row++) {
+        size_t length;
+        const void *bytes = gb_table_row(table, row, &length);
+        if (!gb_map_set(rows, bytes, length * table->element_bytes, (uint32_t)row, status)) {
+            gb_map_destroy(rows);
+            return NULL;
+        }
+    }
+    return rows;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+struct gb_table_writer {
+    char *path;             /* where the table will lie */
+    FILE *spool;            /* the data bytes so far; has no name */
+    uint64_t *offsets;      /* [count + 1] */
+    size_t capacity;        /* offsets allocated */
+    uint64_t count;         /* rows so far */
+    uint32_t element_bytes; /* bytes of one element */
+};
+
+gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, gb_status *status)
+{
+    gb_table_writer *writer = gb_alloc(1, sizeof *writer, status);
+    if (!writer)
+        return NULL;
+    writer->element_bytes = element_bytes;
+    writer->path = gb_strdup(path, status);
+    char *spool = gb_format(status, "%s.spool-XXXXXX", path);
+    if (!writer->path || !spool ||
+        !gb_grow(&writer->offsets, &writer->capacity, 1024, sizeof *writer->offsets, status)) {
+        free(spool);
+        gb_table_writer_abandon(writer);
+        return NULL;
+    }
+    writer->offsets[0] = 0;
+    int fd = GB_TRY_CALL(mkstemp(spool));
+    if (fd >= 0)
+        unlink(spool);
+    free(spool);
+    writer->spool = fd < 0 ? NULL : fdopen(fd, "w+b");
+    if (!writer->spool) {
+        gb_fail(status, GB_DATA, path, "check that the folder exists and may be written",
+                "cannot write table: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        gb_table_writer_abandon(writer);
+        return NULL;
+    }
+    return writer;
+}
+
+gb_table_writer *gb_table_writer_open_in(const char *folder, const char *name,
+                                         uint32_t element_bytes, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    gb_table_writer *writer = path ? gb_table_writer_open(path, element_bytes, status) : NULL;
+    free(path);
+    return writer;
+}
+
+bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length, gb_status *status)
+{
+    if (gb_interrupted()) /* long work on collections passes here */
+        return gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
+    if (!gb_grow(&writer->offsets, &writer->capacity, writer->count + 2, sizeof *writer->offsets,
+                 status))
+        return false;
+    size_t bytes = length * writer->element_bytes;
+    if (bytes && (GB_TRY_CALL(0) != 0 || fwrite(row, 1, bytes, writer->spool) != bytes))
+        return gb_fail(status, GB_DATA, writer->path, "free some space", "cannot write table: %s",
+                       strerror(errno));
+    writer->offsets[writer->count + 1] = writer->offsets[writer->count] + bytes;
+    writer->count++;
+    return true;
+}
+
+static bool writer_copy(gb_table_writer *writer, FILE *target, gb_status *status)
+{
+    char *buffer = gb_alloc(COPY_BYTES, 1, status);
+    if (!buffer)
+        return false;
+    errno = 0;
+    uint64_t copied = 0;
+    if (GB_TRY_CALL(fflush(writer->spool)) == 0 && fseeko(writer->spool, 0, SEEK_SET) == 0) {
+        size_t got;
+        while ((got = fread(buffer, 1, COPY_BYTES, writer->spool)) > 0) {
+            fwrite(buffer, 1, got, target); /* checked at commit */
+            copied += got;
+        }
+    }
+    free(buffer);
+    if (copied != writer->offsets[writer->count])
+        return gb_fail(status, GB_DATA, writer->path, "free some space", "cannot write table: %s",
+                       errno ? strerror(errno) : "bytes lost on the way");
+    return true;
+}
+
+bool gb_table_writer_commit(gb_table_writer *writer, gb_status *status)
+{
+    gb_out *out = gb_out_open(writer->path, status);
+    if (!out) {
+        gb_table_writer_abandon(writer);
+        return false;
+    }
+    table_header header = {
+        .version = TABLE_VERSION, .element_bytes = writer->element_bytes, .count = writer->count};
+    memcpy(header.magic, table_magic, sizeof table_magic);
+    FILE *stream = gb_out_stream(out);
+    fwrite(&header, sizeof header, 1, stream);
+    fwrite(writer->offsets, sizeof *writer->offsets, writer->count + 1, stream);
+    bool ok = writer_copy(writer, stream, status);
+    gb_table_writer_abandon(writer);
+    if (!ok) {
+        gb_out_abandon(out);
+        return false;
+    }
+    return gb_out_commit(out, status);
+}
+
+void gb_table_writer_abandon(gb_table_writer *writer)
+{
+    if (!writer)
+        return;
+    if (writer->spool)
+        fclose(writer->spool);
+    free(writer->offsets);
+    free(writer->path);
+    free(writer);
+}
+
+bool gb_table_writer_end(gb_table_writer *writer, bool ok, gb_status *status)
+{
+    if (ok)
+        return gb_table_writer_commit(writer, status);
+    gb_table_writer_abandon(writer);
+    return false;
+}
