@@ -1,5 +1,5 @@
-/* Diagnosis module: is the device right (self-test, determinism, comparison with another), and
- * which tiles suit it. */
+/* Diagnosis module: what a device is, whether its kernels are right (self-test), and which tiles
+ * suit it. */
 #ifndef GABBRO_DIAG_H
 #define GABBRO_DIAG_H
 
@@ -7,54 +7,49 @@
 
 #include <stdio.h>
 
+/* ---- devices, described for people ---- */
+
+/* A line for each device; the one of that UUID is marked. */
+bool gb_devices_print(const char *chosen_uuid, FILE *out, gb_status *status);
+/* Of those that can be used, one a line: "INDEX: NAME, DRIVER". */
+bool gb_devices_print_names(FILE *out, gb_status *status);
+/* What a device is and can do, and what the shader compiler of the build could. */
+void gb_device_print(const gb_device *device, FILE *out);
+
 /* ---- self-test: every kernel variant against float64, what is wrong avoided from then on ---- */
 
-#define SELFTEST_CASES     31
-#define SELFTEST_TOLERANCE 2e-5  /* of a tensor's largest value; sums this short are near 1e-6 */
-#define SELFTEST_HALVES    2e-3  /* the same with operands rounded to half floats, 5e-4 each */
-#define SELFTEST_BFLOATS   16e-3 /* to bfloat16, 4e-3 each */
-
 /* Sets of kernels that are tried. */
-typedef enum selftest_column {
-    SELFTEST_USED,     /* what programs will use */
-    SELFTEST_BUFFERS,  /* operands from storage buffers */
-    SELFTEST_PLAIN,    /* next best of everything */
-    SELFTEST_MATRICES, /* products by cooperative matrices, where the device has them */
-    SELFTEST_NV_FORM,  /* by the next best of those */
-    SELFTEST_BFLOAT16, /* by those of bfloat16 */
-    SELFTEST_COLUMNS
-} selftest_column;
+typedef enum gb_selftest_column {
+    GB_SELFTEST_USED,     /* what programs will use */
+    GB_SELFTEST_BUFFERS,  /* operands from storage buffers */
+    GB_SELFTEST_PLAIN,    /* next best of everything */
+    GB_SELFTEST_MATRICES, /* products by cooperative matrices, where the device has them */
+    GB_SELFTEST_NV_FORM,  /* by the next best of those */
+    GB_SELFTEST_BFLOAT16, /* by those of bfloat16 */
+    GB_SELFTEST_COLUMNS
+} gb_selftest_column;
 
-/* Largest difference that is right; static. */
-double selftest_tolerance(selftest_column column);
-
-/* One program of kernels, forward and gradient, with the kernels that the device has now: largest
- * difference from float64, of the tensor's largest value. */
-const char *selftest_case_name(size_t i);
-bool selftest_case_seldom(size_t i); /* few programs use it */
-/* Whether a column tries it: another case may have the same code. */
-bool selftest_case_in(size_t i, selftest_column column);
-bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status);
-
-typedef struct selftest_report {
-    uint32_t wrong;                                 /* GB_QUIRK_TESTED bits found wrong */
-    double worst[SELFTEST_CASES][SELFTEST_COLUMNS]; /* < 0: not tried; NAN: did not run */
-    uint32_t failed;                                /* cases that did not run */
-    char refused[400];                              /* cases with no right kernel; may be empty */
-    char why[200];                                  /* first message of a case that did not run */
-    uint32_t spoken; /* messages of the validation layer of helping devices */
-    double seconds;  /* taken */
-} selftest_report;
+/* What the self-test found. Zero-initialise; free with gb_selftest_free. */
+typedef struct gb_selftest_report {
+    uint32_t wrong; /* GB_QUIRK_TESTED bits found wrong */
+    /* Of each case and set of kernels: the largest difference from float64, relative to the
+     * tensor's largest value; below 0: not tried, NAN: did not run. */
+    double (*worst)[GB_SELFTEST_COLUMNS];
+    uint32_t failed;   /* cases that did not run */
+    char refused[400]; /* cases with no right kernel; may be empty */
+    char why[200];     /* first message of a case that did not run */
+    uint32_t messages; /* of the validation layer, on the devices that helped */
+    double seconds;    /* taken */
+} gb_selftest_report;
 
 /* Test what programs will use, find out which variants are to blame for what is wrong, and avoid
  * them on this device. `all`: the next best variants too, and what few programs use. The result is
- * kept. */
-bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_status *status);
-/* What a variant is, and what stands in for it; static. */
-void selftest_variant(uint32_t bit, const char **what, const char **instead);
-/* The self-test of the device that `select` names (may be NULL), unless its driver was tested
- * before; says what it finds wrong. *caps: what the device is. False if it could not be opened. */
-bool selftest_ensure(const char *select, gb_device_caps *caps, gb_status *status);
+ * kept for the device's driver. False: there was no memory for a test, or the result was not kept.
+ */
+bool gb_selftest_run(gb_device *device, bool all, gb_selftest_report *report, gb_status *status);
+void gb_selftest_free(gb_selftest_report *report);
+/* Print a report of a device; whether the device can be used. */
+bool gb_selftest_print(const gb_selftest_report *report, const gb_device *device, FILE *out);
 
 /* ---- tiles ---- */
 

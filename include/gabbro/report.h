@@ -6,6 +6,8 @@
 
 #include <gabbro/store.h>
 
+#include <stdio.h>
+
 /* ---- a table as data --------------------------------------------------------------------------
  */
 
@@ -304,6 +306,12 @@ typedef struct gb_site_params {
  * nothing needs scripts or a server. Folders of figures (a coverage.html, tsne.html or figure.html)
  * are copied. */
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status);
+
+/* ---- two runs of a table ---- */
+
+/* Print the cells of two folders of gb_report_write side by side, with their differences and where
+ * B's lie among the recorded results. GB_USAGE where they are of two tables. */
+bool gb_compare_tables(const char *a, const char *b, FILE *out, gb_status *status);
 
 /* ---- noise ------------------------------------------------------------------------------------
  */

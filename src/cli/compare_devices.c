@@ -1,7 +1,9 @@
 /* gabbro compare-devices: the same training on two devices, tensor by tensor. */
 #include "cli.h"
-#include "compare.h"
+#include "pretrain.h"
+#include <gabbro/compare.h>
 #include <gabbro/options.h>
+#include <gabbro/report.h>
 
 #include <getopt.h>
 #include <math.h>
@@ -26,356 +28,44 @@ static const char help[] =
     "Exit code 0: the first step differs by rounding alone (2e-5 of a tensor's\n"
     "largest value), 1: by more, 4: no such device.\n";
 
-#define ROUNDING      2e-5
-#define MOST_SETTINGS 8
+#define ROUNDING 2e-5 /* of a tensor's largest value */
 
-/* One of the two devices. */
-typedef struct side {
-    char *select;                  /* device; settings behind it */
-    char *settings[MOST_SETTINGS]; /* NAME=VALUE */
-    char *before[MOST_SETTINGS];   /* what the environment had, or NULL */
-    size_t setting_count;          /* how many */
-    gb_device *device;             /* open */
-    gb_state *state;               /* parameters, gradients, moments */
-    gb_tape *adamw_tape;           /* update */
-    gb_tensor adamw_step;          /* its input */
-    gb_exec *adamw;                /* recorded */
-    trial_pass pass;               /* step being compared */
-    gb_exec *exec;                 /* recorded */
-    uint64_t ticket;               /* its run */
-    bool *written;                 /* tensors that a kernel of this device writes */
-    float *values;                 /* one arena */
-} side;
-
-/* The largest difference seen in a step, or the first one. */
-typedef struct difference {
-    double size;     /* of the tensor's largest value */
-    uint32_t values; /* that differ */
-    uint64_t of;     /* values compared */
-    char where[160]; /* tensor */
-} difference;
-
-/* ---- settings of a side ---- */
-
-static bool side_parse(side *s, const char *text, gb_status *status)
-{
-    s->select = gb_strdup(text, status);
-    if (!s->select)
-        return false;
-    char *at = strchr(s->select, ',');
-    while (at) {
-        *at++ = '\0';
-        if (s->setting_count == MOST_SETTINGS || !strchr(at, '='))
-            return gb_fail(status, GB_USAGE, NULL, "see gabbro compare-devices --help",
-                           "%s: settings are NAME=VALUE, at most %d", text, MOST_SETTINGS);
-        s->settings[s->setting_count++] = at;
-        at = strchr(at, ',');
-    }
-    return true;
-}
-
-/* The environment with the side's settings, and as it was. */
-static void side_enter(side *s)
-{
-    for (size_t i = 0; i < s->setting_count; i++) {
-        char *value = strchr(s->settings[i], '=');
-        *value = '\0';
-        const char *before = getenv(s->settings[i]);
-        s->before[i] = before ? gb_strdup(before, NULL) : NULL;
-        setenv(s->settings[i], value + 1, 1);
-        *value = '=';
-    }
-}
-
-static void side_leave(side *s)
-{
-    for (size_t i = s->setting_count; i-- > 0;) {
-        char *value = strchr(s->settings[i], '=');
-        *value = '\0';
-        if (s->before[i])
-            setenv(s->settings[i], s->before[i], 1);
-        else
-            unsetenv(s->settings[i]);
-        *value = '=';
-        free(s->before[i]);
-        s->before[i] = NULL;
-    }
-}
-
-/* ---- a side's training ---- */
-
-static bool side_open(side *s, const trial *t, gb_status *status)
-{
-    gb_device_params params = {.select = s->select, .quiet = true};
-    side_enter(s);
-    bool ok = (s->values = gb_alloc(gb_params_floats(t->params), sizeof *s->values, status)) &&
-              (s->device = gb_device_open(&params, status)) &&
-              (s->state = gb_state_create(s->device, t->params, true, status)) &&
-              gb_state_write(s->state, GB_ARENA_PARAMS, t->values, status) &&
-              (s->adamw_tape = gb_tape_create(t->params, "adamw", status));
-    if (ok) {
-        s->adamw_step = gb_adamw_input(s->adamw_tape, false);
-        gb_adamw(s->adamw_tape, &t->train.adamw, s->adamw_step);
-        ok = (s->adamw = gb_exec_create(s->state, s->adamw_tape, status)) != NULL;
-    }
-    side_leave(s);
-    return ok;
-}
-
-static void side_end_step(side *s)
-{
-    gb_exec_destroy(s->exec);
-    trial_pass_free(&s->pass);
-    free(s->written);
-    s->exec = NULL;
-    s->written = NULL;
-}
-
-static void side_release(side *s)
-{
-    side_end_step(s);
-    gb_exec_destroy(s->adamw);
-    gb_tape_destroy(s->adamw_tape);
-    gb_state_destroy(s->state);
-    gb_device_close(s->device);
-    free(s->values);
-}
-
-/* Scratch that this device's kernels have no use for holds anything. */
-static bool find_written(side *s, gb_status *status)
-{
-    gb_emitter emitter = {.target = gb_target_of(s->device)};
-    s->written = gb_alloc(gb_tape_tensor_count(s->pass.tape), sizeof *s->written, status);
-    bool ok = s->written && gb_emit_tape(&emitter, s->pass.tape, false, status);
-    for (size_t k = 0; ok && k < emitter.count; k++)
-        for (int b = 0; b < GB_KERNEL_BINDINGS; b++)
-            if (emitter.kernels[k].access[b] & GB_WRITE) {
-                uint32_t row0;
-                s->written[gb_tape_root(s->pass.tape, emitter.kernels[k].bind[b], &row0)] = true;
-            }
-    free(emitter.kernels);
-    return ok;
-}
-
-static bool side_step(side *s, trial *t, uint32_t step, gb_status *status)
-{
-    side_enter(s);
-    bool ok = trial_pass_make(&s->pass, t, step, true, status) &&
-              (s->exec = gb_exec_create(s->state, s->pass.tape, status)) &&
-              find_written(s, status) &&
-              t->task.fill(t->task.self, s->exec, s->pass.graph, step, status) &&
-              gb_exec_run(s->exec, &s->ticket, status);
-    float *values = ok ? gb_exec_input(s->adamw, s->adamw_step, status) : NULL;
-    if (values)
-        gb_adamw_fill(&t->train.adamw, step + 1, gb_schedule_at(&t->train.schedule, step),
-                      t->train.largest_norm, values);
-    uint64_t ticket;
-    ok = values && gb_exec_run(s->adamw, &ticket, status) && gb_exec_wait(s->adamw, ticket, status);
-    side_leave(s);
-    return ok;
-}
-
-/* ---- comparing ---- */
-
-static difference differ(const float *a, const float *b, uint32_t rows, uint32_t cols, uint32_t ld)
-{
-    difference d = {.of = (uint64_t)rows * cols};
-    double scale = 1e-4, worst = 0;
-    for (uint32_t r = 0; r < rows; r++)
-        for (uint32_t c = 0; c < cols; c++) {
-            size_t at = (size_t)r * ld + c;
-            double gap = fabs((double)a[at] - b[at]);
-            if (!memcmp(&a[at], &b[at], sizeof *a))
-                continue;
-            d.values++;
-            worst = gap <= worst ? worst : isnan(gap) ? INFINITY : gap;
-        }
-    for (uint32_t r = 0; r < rows; r++)
-        for (uint32_t c = 0; c < cols; c++)
-            if (isfinite(a[(size_t)r * ld + c]))
-                scale = fmax(scale, fabsf(a[(size_t)r * ld + c]));
-    d.size = worst / scale;
-    return d;
-}
-
-static void note(difference *first, difference *worst, const difference *now)
-{
-    if (now->values && !first->values)
-        *first = *now;
-    if (now->size > worst->size)
-        *worst = *now;
-}
-
-static bool compare_tensors(side *a, side *b, difference *first, difference *worst,
-                            gb_status *status)
-{
-    gb_tape *tape = a->pass.tape;
-    for (uint32_t node = 0; node < gb_tape_node_count(tape); node++)
-        for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(tape); t++) {
-            const gb_tensor_info *info = gb_tape_tensor(tape, t);
-            if (info->producer != (int32_t)node || info->role != GB_ROLE_OUTPUT ||
-                info->type != GB_F32 || !a->written[t] || !b->written[t])
-                continue;
-            const float *va = gb_exec_output(a->exec, a->ticket, t, status);
-            const float *vb = va ? gb_exec_output(b->exec, b->ticket, t, status) : NULL;
-            if (!vb)
-                return false;
-            difference d = differ(va, vb, info->rows, info->cols, info->ld);
-            snprintf(d.where, sizeof d.where, "node %u, %s: %s [%u, %u]", node,
-                     gb_tape_node_at(tape, node)->op->name, info->name, info->rows, info->cols);
-            note(first, worst, &d);
-        }
-    return true;
-}
-
-static bool compare_arena(side *a, side *b, const gb_params *params, gb_arena_id arena,
-                          difference *first, difference *worst, gb_status *status)
-{
-    static const char *const names[] = {"parameter", "gradient", "first moment", "second moment"};
-    if (!gb_state_read(a->state, arena, a->values, status) ||
-        !gb_state_read(b->state, arena, b->values, status))
-        return false;
-    for (uint32_t i = 0; i < gb_params_count(params); i++) {
-        const gb_param *p = gb_params_at(params, i);
-        difference d =
-            differ(a->values + p->offset, b->values + p->offset, p->rows, p->cols, p->ld);
-        snprintf(d.where, sizeof d.where, "%s %s [%u, %u]", names[arena], p->name, p->rows,
-                 p->cols);
-        note(first, worst, &d);
-    }
-    return true;
-}
-
-static bool compare_step(side *a, side *b, const trial *t, difference *first, difference *worst,
-                         difference *parameters, gb_status *status)
-{
-    difference own = {0};
-    *worst = *parameters = own;
-    return compare_tensors(a, b, first, worst, status) &&
-           compare_arena(a, b, t->params, GB_ARENA_GRADS, first, worst, status) &&
-           compare_arena(a, b, t->params, GB_ARENA_MOMENT1, first, worst, status) &&
-           compare_arena(a, b, t->params, GB_ARENA_MOMENT2, first, worst, status) &&
-           compare_arena(a, b, t->params, GB_ARENA_PARAMS, first, parameters, status);
-}
-
-static void print_side(const char *letter, const side *s)
-{
-    const gb_device_caps *caps = gb_device_get_caps(s->device);
-    char quirks[256];
-    gb_quirks_text(caps->quirks, quirks, sizeof quirks);
-    printf("%s  %s, %s, %s kernels, quirks %s\n", letter, caps->name, caps->driver,
-           gb_kernel_profile_name(caps->profile), quirks);
-}
-
-static void print_first(const difference *first, uint32_t step)
-{
-    if (!first->values)
-        printf("No bit differs.\n");
-    else
-        printf("They part at step %u, %s: %u of %llu values, by %.1e of the largest\n", step,
-               first->where, first->values, (unsigned long long)first->of, first->size);
-}
-
-/* *worst_first: largest difference of a tensor of the first step, before any parameter differed. */
-static bool compare(side *a, side *b, trial *t, uint32_t steps, double *worst_first,
-                    gb_status *status)
-{
-    difference first = {0}, worst, parameters;
-    uint32_t first_step = 0;
-    print_side("A", a);
-    print_side("B", b);
-    printf("%4s  %-12s  %-12s  %-10s  %-10s  %s\n", "step", "loss A", "loss B", "parameters",
-           "tensors", "the worst of them");
-    for (uint32_t step = 0; step < steps; step++) {
-        const float *la = NULL, *lb = NULL;
-        bool parted = first.values;
-        if (!side_step(a, t, step, status) || !side_step(b, t, step, status) ||
-            !compare_step(a, b, t, &first, &worst, &parameters, status) ||
-            !(la = gb_exec_output(a->exec, a->ticket, a->pass.loss, status)) ||
-            !(lb = gb_exec_output(b->exec, b->ticket, b->pass.loss, status)))
-            return false;
-        printf("%4u  %-12.8g  %-12.8g  %-10.1e  %-10.1e  %s\n", step + 1, (double)*la, (double)*lb,
-               parameters.size, worst.size, worst.size > 0 ? worst.where : "");
-        if (!parted && first.values)
-            first_step = step + 1;
-        if (step == 0)
-            *worst_first = worst.size;
-        side_end_step(a);
-        side_end_step(b);
-    }
-    print_first(&first, first_step);
-    return true;
-}
-
-/* ---- the command ---- */
-
-/* What is compared. */
+/* What is compared, and how far it is apart. */
 typedef struct comparison {
-    side a, b;          /* devices */
-    uint32_t steps;     /* at most */
-    double worst_first; /* see compare */
+    gb_compare_devices_params params; /* devices and steps */
+    double worst;                     /* in the first step */
 } comparison;
 
-static bool run_trial(void *self, trial *t, gb_status *status)
+static bool compare_training(void *self, const gb_training *training, gb_status *status)
 {
     comparison *c = self;
-    uint32_t steps = c->steps < t->train.schedule.steps ? c->steps : t->train.schedule.steps;
-    bool ok = side_open(&c->a, t, status) && side_open(&c->b, t, status) &&
-              compare(&c->a, &c->b, t, steps, &c->worst_first, status);
-    side_release(&c->a);
-    side_release(&c->b);
-    return ok;
+    return gb_compare_devices(&c->params, training, &c->worst, status);
 }
 
-static int run_small(comparison *c)
+static int exit_code(const gb_status *status)
 {
+    if (status->code)
+        gb_status_print(status);
+    return (int)status->code;
+}
+
+/* argv: a command to pretrain, or nothing. */
+static int compare(const gb_compare_devices_params *params, int argc, char **argv)
+{
+    comparison c = {*params, INFINITY};
     gb_status status = {0};
-    trial t;
-    bool ok = trial_make(&t, c->steps, &status) && run_trial(c, &t, &status);
-    trial_free(&t);
-    if (!ok)
-        gb_status_print(&status);
-    return (int)status.code;
-}
-
-/* As steps are keyed. */
-static bool print_name(side *s, gb_status *status)
-{
-    gb_device_params params = {.select = s->select};
-    side_enter(s);
-    char *identity = gb_device_identity(&params, status);
-    side_leave(s);
-    if (identity)
-        printf("%s\n", identity);
-    free(identity);
-    return identity != NULL;
-}
-
-/* Behind the options: A, B and perhaps a command. */
-static int run(comparison *c, int argc, char **argv, bool names)
-{
-    gb_status status = {0};
-    bool ok = side_parse(&c->a, argv[0], &status) && side_parse(&c->b, argv[1], &status);
-    if (ok && names)
-        ok = print_name(&c->a, &status) && print_name(&c->b, &status);
-    if (!ok)
-        gb_status_print(&status);
-    if (!ok || names)
-        return (int)status.code;
-    int code = argc > 2 ? pretrain_trial(argc - 2, argv + 2, run_trial, c) : run_small(c);
-    if (code == GB_OK && !(c->worst_first <= ROUNDING)) {
+    int code = 0;
+    if (argc) {
+        code = pretrain_open(argc, argv, compare_training, &c);
+    } else {
+        compare_training(&c, NULL, &status);
+        code = exit_code(&status);
+    }
+    if (code == GB_OK && !(c.worst <= ROUNDING)) {
         printf("The first step differs by more than rounding (%.0e).\n", ROUNDING);
         code = 1;
     }
     return code;
-}
-
-static int run_tables(char **folders)
-{
-    gb_status status = {0};
-    if (!compare_tables(folders[0], folders[1], &status))
-        gb_status_print(&status);
-    return (int)status.code;
 }
 
 int gb_cli_compare_devices(int argc, char **argv)
@@ -385,14 +75,14 @@ int gb_cli_compare_devices(int argc, char **argv)
                                                  {"tables", no_argument, NULL, 't'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {0}};
-    comparison c = {.steps = 10, .worst_first = INFINITY};
+    gb_compare_devices_params params = {.steps = 10, .out = stdout};
     gb_status status = {0};
     bool names = false, tables = false;
     int option;
     while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
         names = names || option == 'n';
         tables = tables || option == 't';
-        if (option == 's' && !gb_parse_u32("--steps", optarg, 1, 10000, &c.steps, &status)) {
+        if (option == 's' && !gb_parse_u32("--steps", optarg, 1, 10000, &params.steps, &status)) {
             gb_status_print(&status);
             return GB_USAGE;
         }
@@ -408,10 +98,13 @@ int gb_cli_compare_devices(int argc, char **argv)
         return GB_USAGE;
     }
     gb_log_set_level(GB_LOG_WARN);
+    params.devices[0] = argv[optind];
+    params.devices[1] = argv[optind + 1];
+    if (!names && !tables)
+        return compare(&params, words - 2, argv + optind + 2);
     if (tables)
-        return run_tables(argv + optind);
-    int code = run(&c, words, argv + optind, names);
-    free(c.a.select);
-    free(c.b.select);
-    return code;
+        gb_compare_tables(argv[optind], argv[optind + 1], stdout, &status);
+    else
+        gb_compare_device_names(&params, &status);
+    return exit_code(&status);
 }

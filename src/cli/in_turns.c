@@ -1,7 +1,7 @@
 /* `gabbro pretrain --in-turns-with`: what a step of several objectives takes, or of one with
  * several contexts ("cocondenser:query"), a step each in turn. */
-#include "compare.h"
 #include "in_turns.h"
+#include "pretrain.h"
 
 #include <gabbro/store.h>
 
@@ -69,10 +69,10 @@ static bool measure(turns *t, gb_status *status)
     return ok;
 }
 
-static bool take(void *self, trial *lent, gb_status *status);
+static bool take(void *self, const gb_training *lent, gb_status *status);
 static void ask(turns *t)
 {
-    int code = pretrain_trial(t->argc, t->argv, take, t);
+    int code = pretrain_open(t->argc, t->argv, take, t);
     if (!t->code)
         t->code = code;
 }
@@ -93,10 +93,10 @@ static bool choose(turns *t, uint32_t which, gb_status *status)
 }
 
 /* One more training is there: ask for the next, or measure. */
-static bool take(void *self, trial *lent, gb_status *status)
+static bool take(void *self, const gb_training *lent, gb_status *status)
 {
     turns *t = self;
-    t->all[t->there++] = (gb_training){&lent->task, &lent->train, lent->values};
+    t->all[t->there++] = *lent;
     if (t->there == t->count)
         return measure(t, status);
     if (!choose(t, t->there, status))

@@ -1,5 +1,5 @@
 /* gabbro pretrain: the step that makes an encoder: fresh, or trained by an objective. */
-#include "compare.h"
+#include "pretrain.h"
 #include "in_turns.h"
 #include "cli.h"
 
@@ -227,10 +227,10 @@ static bool train(step_run *run, session *s, const settings *o, const char *name
     return ok;
 }
 
-/* The training for somebody else; see compare.h. */
+/* The training for somebody else; see pretrain.h. */
 typedef struct borrower {
-    trial_use use; /* takes it */
-    void *self;    /* its data */
+    training_use use; /* takes it */
+    void *self;       /* its data */
 } borrower;
 
 static bool lend(const step_run *run, session *s, const settings *o, const char *name,
@@ -241,15 +241,11 @@ static bool lend(const step_run *run, session *s, const settings *o, const char 
     if (s->objective->prepare)
         return gb_fail(status, GB_USAGE, NULL, "take another objective",
                        "%s keeps a part of itself on one device", name);
-    trial t = {.config = s->config,
-               .params = s->params,
-               .values = s->values,
-               .kill_at = UINT32_MAX,
-               .task = s->task,
-               .train = train_params(s, o)};
-    t.train.label = name;
-    step_memory_apply(&o->memory, run, &t.train);
-    return to->use(to->self, &t, status);
+    gb_train_params params = train_params(s, o);
+    params.label = name;
+    step_memory_apply(&o->memory, run, &params);
+    gb_training training = {&s->task, &params, s->values};
+    return to->use(to->self, &training, status);
 }
 
 static bool make(step_run *run, session *s, const settings *o, const char *name, gb_status *status)
@@ -550,7 +546,7 @@ int gb_cli_pretrain(int argc, char **argv)
     return pretrain(argc, argv, NULL);
 }
 
-int pretrain_trial(int argc, char **argv, trial_use use, void *self)
+int pretrain_open(int argc, char **argv, training_use use, void *self)
 {
     return pretrain(argc, argv, &(borrower){use, self});
 }

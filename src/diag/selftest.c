@@ -1,5 +1,5 @@
 /* Which kernel variants are to blame, and that a new driver is tested once. */
-#include <gabbro/diag.h>
+#include "selftest.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -20,19 +20,21 @@ static const struct {
     {GB_QUIRK_NO_SHUFFLE_MATMUL, "products by shuffles", "shared memory"},
     {GB_QUIRK_NO_TEXELS, "operands as texels", "storage buffers"},
     {GB_QUIRK_NO_LANE_ROWS, "a row for each lane", "a row for each workgroup"},
-    /* only where they are asked for: */
     {GB_QUIRK_NO_MATRIX_KHR, "products by KHR's matrices", "NV's form of them"},
     {GB_QUIRK_NO_MATRIX, "products by cooperative matrices", "products of floats"},
     {GB_QUIRK_NO_BFLOAT16, "products by matrices of bfloat16", "products of floats"},
 };
-#define VARIANTS     (sizeof variants / sizeof *variants)
-#define CPU_VARIANTS (VARIANTS - 3)
+#define VARIANTS (sizeof variants / sizeof *variants)
 
-double selftest_tolerance(selftest_column column)
+#define TOLERANCE         2e-5  /* sums this short are near 1e-6 */
+#define TOLERANCE_HALVES  2e-3  /* operands rounded to half floats, 5e-4 each */
+#define TOLERANCE_BFLOATS 16e-3 /* to bfloat16, 4e-3 each */
+
+double selftest_tolerance(gb_selftest_column column)
 {
-    return column == SELFTEST_BFLOAT16   ? SELFTEST_BFLOATS
-           : column >= SELFTEST_MATRICES ? SELFTEST_HALVES
-                                         : SELFTEST_TOLERANCE;
+    return column == GB_SELFTEST_BFLOAT16   ? TOLERANCE_BFLOATS
+           : column >= GB_SELFTEST_MATRICES ? TOLERANCE_HALVES
+                                            : TOLERANCE;
 }
 
 void selftest_variant(uint32_t bit, const char **what, const char **instead)
@@ -47,11 +49,11 @@ void selftest_variant(uint32_t bit, const char **what, const char **instead)
 
 /* One case with some variants avoided. */
 typedef struct trial {
-    size_t i;               /* case */
-    selftest_column column; /* of the report */
-    uint32_t avoid;         /* variants */
-    double worst;           /* result; NAN if it did not run */
-    char why[200];          /* its message then */
+    size_t i;                  /* case */
+    gb_selftest_column column; /* of the report */
+    uint32_t avoid;            /* variants */
+    double worst;              /* result; NAN if it did not run */
+    char why[200];             /* its message then */
 } trial;
 
 static void make_trial(gb_device *device, trial *t)
@@ -68,34 +70,34 @@ static void make_trial(gb_device *device, trial *t)
     }
 }
 
-static double take_trial(const trial *t, selftest_report *report)
+static double take_trial(const trial *t, gb_selftest_report *report)
 {
     if (isnan(t->worst) && !report->why[0])
         memcpy(report->why, t->why, sizeof report->why);
     return t->worst;
 }
 
-static double try_case(gb_device *device, size_t i, uint32_t avoid, selftest_report *report)
+static double try_case(gb_device *device, size_t i, uint32_t avoid, gb_selftest_report *report)
 {
     trial t = {.i = i, .avoid = avoid};
     make_trial(device, &t);
     return take_trial(&t, report);
 }
 
-/* ---- many trials: most of their time is the driver's compiler, so each thread has a device ----
- */
+/* ---- many trials ---- */
 
-#define MOST_THREADS 8
+/* Most of their time is the driver's compiler, so each thread has a device. */
+#define MAX_THREADS 8
 
 typedef struct crew {
-    gb_device *devices[MOST_THREADS]; /* the first is not its own */
-    uint32_t count;                   /* devices */
-    trial *trials;                    /* to be made */
-    size_t trial_count;               /* how many */
-    atomic_size_t taken;              /* of them, all together */
-    atomic_size_t from_end[2];        /* from the front, from the back */
-    atomic_size_t made;               /* and ended */
-    gb_progress progress;             /* shown by the first device's thread */
+    gb_device *devices[MAX_THREADS]; /* the first is not its own */
+    uint32_t count;                  /* devices */
+    trial *trials;                   /* to be made, up to one for a case and column */
+    size_t trial_count;              /* how many */
+    atomic_size_t taken;             /* of them, all together */
+    atomic_size_t from_end[2];       /* from the front, from the back */
+    atomic_size_t made;              /* and ended */
+    gb_progress progress;            /* shown by the first device's thread */
 } crew;
 
 typedef struct hand {
@@ -106,30 +108,39 @@ typedef struct hand {
     bool started;      /* thread runs */
 } hand;
 
-static void crew_open(crew *c, gb_device *device)
+static bool crew_open(crew *c, gb_device *device, gb_status *status)
 {
     gb_device_params params = {.select = gb_device_get_caps(device)->uuid,
                                .validation = gb_device_validating(device),
                                .quiet = true};
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    gb_precision precision = gb_device_get_caps(device)->precision;
     *c = (crew){.devices = {device}, .count = 1};
-    while (c->count < MOST_THREADS && c->count < online) {
+    c->trials = gb_alloc(selftest_case_count() * GB_SELFTEST_COLUMNS, sizeof *c->trials, status);
+    if (!c->trials)
+        return false;
+    while (c->count < MAX_THREADS && c->count < online) {
         gb_status ignored = {0}; /* fewer do it too */
         gb_device *another = gb_device_open(&params, &ignored);
         if (!another)
             break;
-        gb_device_use_precision(another, precision);
+        gb_device_use_precision(another, GB_FP32);
         c->devices[c->count++] = another;
     }
+    return true;
 }
 
-static void crew_close(crew *c, selftest_report *report)
+static void crew_close(crew *c, gb_selftest_report *report)
 {
     for (uint32_t d = 1; d < c->count; d++) {
-        report->spoken += gb_device_validation_count(c->devices[d]);
+        report->messages += gb_device_validation_count(c->devices[d]);
         gb_device_close(c->devices[d]);
     }
+    free(c->trials);
+}
+
+static void crew_add(crew *c, trial t)
+{
+    c->trials[c->trial_count++] = t;
 }
 
 /* Trials beside each other use the same kernels, which each device compiles for itself: so half of
@@ -148,12 +159,11 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Results do not depend on who makes which. */
-static void make_trials(crew *c, trial *trials, size_t count, selftest_report *report)
+/* All that were added; results do not depend on who makes which. */
+static void make_trials(crew *c, gb_selftest_report *report)
 {
-    hand hands[MOST_THREADS];
-    c->trials = trials;
-    c->trial_count = count;
+    hand hands[MAX_THREADS];
+    size_t count = c->trial_count;
     atomic_store(&c->made, 0);
     atomic_store(&c->taken, 0);
     atomic_store(&c->from_end[0], 0);
@@ -169,26 +179,26 @@ static void make_trials(crew *c, trial *trials, size_t count, selftest_report *r
             pthread_join(hands[i].thread, NULL);
     gb_progress_clear(&c->progress);
     for (size_t t = 0; t < count; t++)
-        report->worst[trials[t].i][trials[t].column] = take_trial(&trials[t], report);
+        report->worst[c->trials[t].i][c->trials[t].column] = take_trial(&c->trials[t], report);
+    c->trial_count = 0;
 }
 
 /* ---- what is to blame ---- */
 
 /* The variants without which a wrong case is right; 0 if there are none. */
-static uint32_t blame(gb_device *device, size_t i, uint32_t avoid, selftest_report *report)
+static uint32_t blame(gb_device *device, size_t i, uint32_t avoid, gb_selftest_report *report)
 {
-    for (size_t v = 0; v < CPU_VARIANTS; v++)
-        if (!(avoid & variants[v].bit) &&
-            try_case(device, i, avoid | variants[v].bit, report) <= SELFTEST_TOLERANCE)
+    for (size_t v = 0; v < VARIANTS; v++)
+        if ((variants[v].bit & GB_QUIRK_VARIANTS & ~avoid) &&
+            try_case(device, i, avoid | variants[v].bit, report) <= TOLERANCE)
             return variants[v].bit;
-    return try_case(device, i, GB_QUIRK_VARIANTS, report) <= SELFTEST_TOLERANCE
-               ? GB_QUIRK_VARIANTS & ~avoid
-               : 0;
+    return try_case(device, i, GB_QUIRK_VARIANTS, report) <= TOLERANCE ? GB_QUIRK_VARIANTS & ~avoid
+                                                                       : 0;
 }
 
-static void refuse(selftest_report *report, size_t i)
+static void refuse(gb_selftest_report *report, size_t i)
 {
-    if (isnan(report->worst[i][SELFTEST_USED])) {
+    if (isnan(report->worst[i][GB_SELFTEST_USED])) {
         report->failed++;
         return;
     }
@@ -198,12 +208,12 @@ static void refuse(selftest_report *report, size_t i)
 }
 
 /* All products by the form of matrices that `avoid` leaves. */
-static bool matrices_right(gb_device *device, uint32_t avoid, selftest_column column,
-                           selftest_report *report)
+static bool matrices_right(gb_device *device, uint32_t avoid, gb_selftest_column column,
+                           gb_selftest_report *report)
 {
     bool right = true;
-    gb_device_use_precision(device, column == SELFTEST_BFLOAT16 ? GB_BF16 : GB_FP16);
-    for (size_t i = 0; i < SELFTEST_CASES; i++) {
+    gb_device_use_precision(device, column == GB_SELFTEST_BFLOAT16 ? GB_BF16 : GB_FP16);
+    for (size_t i = 0; i < selftest_case_count(); i++) {
         if (!selftest_case_in(i, column))
             continue;
         report->worst[i][column] = try_case(device, i, avoid, report);
@@ -215,78 +225,98 @@ static bool matrices_right(gb_device *device, uint32_t avoid, selftest_column co
 
 /* Cooperative matrices are used only where they are asked for, so a device on which they are wrong
  * is not refused: what is left then are products of floats. */
-static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all, selftest_report *report)
+static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all,
+                              gb_selftest_report *report)
 {
     const gb_device_caps *caps = gb_device_get_caps(device);
     bool khr = caps->matrix.khr_source && !(caps->quirks & GB_QUIRK_NO_MATRIX_KHR);
-    bool right = matrices_right(device, avoid, SELFTEST_MATRICES, report);
-    bool other = khr && (all || !right) && gb_shader_find("matmul_matrix") &&
-                 matrices_right(device, avoid | GB_QUIRK_NO_MATRIX_KHR, SELFTEST_NV_FORM, report);
+    bool right = matrices_right(device, avoid, GB_SELFTEST_MATRICES, report);
+    bool other =
+        khr && (all || !right) && gb_shader_find("matmul_matrix") &&
+        matrices_right(device, avoid | GB_QUIRK_NO_MATRIX_KHR, GB_SELFTEST_NV_FORM, report);
     return right ? 0 : other ? GB_QUIRK_NO_MATRIX_KHR : GB_QUIRK_NO_MATRIX;
 }
 
 /* What programs use, and which variants are to blame for what is wrong of it: those to avoid. */
-static uint32_t test_used(crew *c, bool blaming, bool all, uint32_t given, selftest_report *report)
+static uint32_t test_used(crew *c, bool blaming, bool all, uint32_t given,
+                          gb_selftest_report *report)
 {
+    gb_device *device = c->devices[0];
     uint32_t avoid = given;
-    trial trials[SELFTEST_CASES];
-    size_t count = 0;
-    for (size_t i = 0; i < SELFTEST_CASES; i++)
+    for (size_t i = 0; i < selftest_case_count(); i++)
         if (all || !selftest_case_seldom(i))
-            trials[count++] = (trial){.i = i, .avoid = avoid};
-    make_trials(c, trials, count, report);
-    for (size_t i = 0; blaming && i < SELFTEST_CASES; i++)
-        if (!(report->worst[i][SELFTEST_USED] <= SELFTEST_TOLERANCE) &&
-            (avoid == given || !(try_case(c->devices[0], i, avoid, report) <= SELFTEST_TOLERANCE)))
-            avoid |= blame(c->devices[0], i, avoid, report);
+            crew_add(c, (trial){.i = i, .avoid = avoid});
+    make_trials(c, report);
+    for (size_t i = 0; blaming && i < selftest_case_count(); i++)
+        if (!(report->worst[i][GB_SELFTEST_USED] <= TOLERANCE) &&
+            (avoid == given || !(try_case(device, i, avoid, report) <= TOLERANCE)))
+            avoid |= blame(device, i, avoid, report);
     return avoid;
 }
 
 /* The same with all that is avoided together, if that is `more` than at first, and, if wanted, what
  * stands in for the variants. */
-static void test_instead(crew *c, bool more, bool instead, uint32_t avoid, selftest_report *report)
+static void test_instead(crew *c, bool more, bool instead, uint32_t avoid,
+                         gb_selftest_report *report)
 {
-    trial trials[SELFTEST_CASES * 3];
-    size_t count = 0;
-    for (size_t i = 0; i < SELFTEST_CASES; i++) {
-        if (more && !(report->worst[i][SELFTEST_USED] < 0))
-            trials[count++] = (trial){.i = i, .avoid = avoid};
-        if (instead && (avoid | GB_QUIRK_NO_TEXELS) != avoid &&
-            selftest_case_in(i, SELFTEST_BUFFERS))
-            trials[count++] =
-                (trial){.i = i, .column = SELFTEST_BUFFERS, .avoid = avoid | GB_QUIRK_NO_TEXELS};
-        if (instead && (avoid & GB_QUIRK_VARIANTS) != GB_QUIRK_VARIANTS &&
-            selftest_case_in(i, SELFTEST_PLAIN))
-            trials[count++] = (trial){.i = i, .column = SELFTEST_PLAIN, .avoid = GB_QUIRK_VARIANTS};
+    uint32_t buffers = avoid | GB_QUIRK_NO_TEXELS, plain = GB_QUIRK_VARIANTS;
+    for (size_t i = 0; i < selftest_case_count(); i++) {
+        if (more && !(report->worst[i][GB_SELFTEST_USED] < 0))
+            crew_add(c, (trial){i, GB_SELFTEST_USED, avoid});
+        if (instead && buffers != avoid && selftest_case_in(i, GB_SELFTEST_BUFFERS))
+            crew_add(c, (trial){i, GB_SELFTEST_BUFFERS, buffers});
+        if (instead && (avoid & plain) != plain && selftest_case_in(i, GB_SELFTEST_PLAIN))
+            crew_add(c, (trial){i, GB_SELFTEST_PLAIN, plain});
     }
-    make_trials(c, trials, count, report);
+    make_trials(c, report);
 }
 
-bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_status *status)
+/* All kernels of 32-bit floats; what must be avoided. */
+static uint32_t test_kernels(crew *c, bool all, uint32_t given, gb_selftest_report *report)
+{
+    /* Only these kernels have variants. */
+    bool cpu = gb_device_get_caps(c->devices[0])->profile == GB_PROFILE_CPU;
+    uint32_t avoid = test_used(c, cpu, all, given, report);
+    test_instead(c, avoid != given, all && cpu, avoid, report);
+    for (size_t i = 0; i < selftest_case_count(); i++)
+        if (!(report->worst[i][GB_SELFTEST_USED] <= TOLERANCE))
+            refuse(report, i);
+    return avoid;
+}
+
+static bool report_begin(gb_selftest_report *report, gb_status *status)
+{
+    size_t count = selftest_case_count();
+    *report = (gb_selftest_report){.worst = gb_alloc(count, sizeof *report->worst, status)};
+    for (size_t i = 0; report->worst && i < count; i++)
+        for (int column = 0; column < GB_SELFTEST_COLUMNS; column++)
+            report->worst[i][column] = -1;
+    return report->worst != NULL;
+}
+
+void gb_selftest_free(gb_selftest_report *report)
+{
+    free(report->worst);
+    report->worst = NULL;
+}
+
+bool gb_selftest_run(gb_device *device, bool all, gb_selftest_report *report, gb_status *status)
 {
     const gb_device_caps *caps = gb_device_get_caps(device);
-    uint32_t given = caps->quirks & GB_QUIRK_TESTED, avoid;
+    uint32_t given = caps->quirks & GB_QUIRK_TESTED;
     gb_precision precision = caps->precision;
-    bool cpu = caps->profile == GB_PROFILE_CPU; /* only it has variants */
     double start_s = gb_now_s();
-    *report = (selftest_report){0};
-    for (size_t i = 0; i < SELFTEST_CASES; i++)
-        for (int column = 0; column < SELFTEST_COLUMNS; column++)
-            report->worst[i][column] = -1;
+    crew c = {0};
+    if (!report_begin(report, status) || !crew_open(&c, device, status))
+        return false;
     gb_device_use_precision(device, GB_FP32);
-    crew c;
-    crew_open(&c, device);
-    avoid = test_used(&c, cpu, all, given, report);
-    test_instead(&c, avoid != given, all && cpu, avoid, report);
+    uint32_t avoid = test_kernels(&c, all, given, report);
     crew_close(&c, report);
-    for (size_t i = 0; i < SELFTEST_CASES; i++)
-        if (!(report->worst[i][SELFTEST_USED] <= SELFTEST_TOLERANCE))
-            refuse(report, i);
     bool halves = caps->matrix.m && (all || precision == GB_FP16);
     bool bfloats = caps->matrix_bf16.m && (all || precision == GB_BF16);
     if (halves)
         avoid |= test_matrices(device, avoid, all, report);
-    if (bfloats && !matrices_right(device, avoid, SELFTEST_BFLOAT16, report))
+    if (bfloats && !matrices_right(device, avoid, GB_SELFTEST_BFLOAT16, report))
         avoid |= GB_QUIRK_NO_BFLOAT16;
     gb_device_avoid(device, avoid);
     gb_device_use_precision(device, precision);
@@ -300,7 +330,7 @@ bool selftest_run(gb_device *device, bool all, selftest_report *report, gb_statu
            (!bfloats || gb_selftest_store_matrices(caps, GB_BF16, report->wrong, status));
 }
 
-static void warn(const gb_device_caps *caps, const selftest_report *report)
+static void warn(const gb_device_caps *caps, const gb_selftest_report *report)
 {
     for (size_t v = 0; v < VARIANTS; v++)
         if (report->wrong & variants[v].bit)
@@ -311,7 +341,7 @@ static void warn(const gb_device_caps *caps, const selftest_report *report)
 bool selftest_ensure(const char *select, gb_device_caps *caps, gb_status *status)
 {
     gb_device_params params = {.select = select, .quiet = true};
-    selftest_report report;
+    gb_selftest_report report;
     gb_status unkept = {0};
     if (!gb_device_find(&params, caps, status))
         return false;
@@ -321,9 +351,10 @@ bool selftest_ensure(const char *select, gb_device_caps *caps, gb_status *status
     if (!device)
         return false;
     gb_log(GB_LOG_DEBUG, "first use of this driver: its kernels are tested");
-    if (!selftest_run(device, false, &report, &unkept))
+    if (!gb_selftest_run(device, false, &report, &unkept))
         gb_log(GB_LOG_DEBUG, "what the self-test found was not kept: %s", unkept.what);
     warn(caps, &report);
+    gb_selftest_free(&report);
     gb_device_close(device);
     return true;
 }

@@ -1,6 +1,7 @@
 /* Which tiles products are fastest with on a device and driver; and what a device is made ready
  * with. */
-#include <gabbro/diag.h>
+#include "selftest.h"
+
 #include <gabbro/products.h>
 #include <gabbro/tiles.h>
 
@@ -226,10 +227,11 @@ static bool tune_class(const tuner *t, uint32_t class, uint32_t *tiles, gb_statu
 /* The self-test with the choice: all operations that products are part of. */
 static bool choice_is_right(const tuner *t, uint32_t tiles)
 {
-    static const selftest_column columns[] = {SELFTEST_USED, SELFTEST_MATRICES, SELFTEST_BFLOAT16};
-    selftest_column column = columns[gb_device_get_caps(t->device)->precision];
+    static const gb_selftest_column columns[] = {GB_SELFTEST_USED, GB_SELFTEST_MATRICES,
+                                                 GB_SELFTEST_BFLOAT16};
+    gb_selftest_column column = columns[gb_device_get_caps(t->device)->precision];
     gb_device_use_tiles(t->device, tiles);
-    for (size_t i = 0; i < SELFTEST_CASES; i++) {
+    for (size_t i = 0; i < selftest_case_count(); i++) {
         gb_status status = {0};
         double worst = 0;
         if (selftest_case_in(i, column) && (!selftest_case_run(t->device, i, &worst, &status) ||

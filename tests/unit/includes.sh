@@ -11,7 +11,7 @@ breaches()
     (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
     BEGIN {
         count = split("base options ranks store rows stats text folder vk data eval synth tape ops nn artifact diag " \
-                      "experiment retrieve querygen objectives pretrain finetune train bench page plot report " \
+                      "experiment retrieve querygen objectives pretrain finetune train compare bench page plot report " \
                       "figures fetch reproduce cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
         of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room

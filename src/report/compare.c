@@ -1,7 +1,5 @@
 /* A table that was made on two devices, cell beside cell. */
-#include "compare.h"
-
-#include <gabbro/base.h>
+#include <gabbro/report.h>
 
 #include <jansson.h>
 #include <math.h>
@@ -10,6 +8,7 @@
 
 /* What became of the cells. */
 typedef struct counts {
+    FILE *out;        /* where they are told */
     size_t cells;     /* of both */
     size_t equal;     /* to the last bit */
     size_t beyond;    /* B lies outside the recorded spread */
@@ -87,12 +86,12 @@ static void print_cell(const json_t *row, const json_t *column, const char *seed
         c->worst = gap;
         memcpy(c->where, where, sizeof where);
     }
-    printf("%-56s %8.*f %8.*f  ", where, decimals, a * scale, decimals, b * scale);
+    fprintf(c->out, "%-56s %8.*f %8.*f  ", where, decimals, a * scale, decimals, b * scale);
     if (a == b)
-        printf("%10s", "same bits");
+        fprintf(c->out, "%10s", "same bits");
     else
-        printf("%+10.*f", decimals + 2, gap);
-    printf("  %s\n", mark);
+        fprintf(c->out, "%+10.*f", decimals + 2, gap);
+    fprintf(c->out, "  %s\n", mark);
 }
 
 static void compare_cell(const json_t *row, const json_t *column, const json_t *a, const json_t *b,
@@ -133,31 +132,31 @@ static size_t numbers_of(const json_t *table)
 
 static void print_counts(const counts *c)
 {
-    printf("%zu cells: %zu with the same bits", c->cells, c->equal);
+    fprintf(c->out, "%zu cells: %zu with the same bits", c->cells, c->equal);
     if (c->equal < c->cells)
-        printf(", the others differ by up to %.3g (%s)", fabs(c->worst), c->where);
+        fprintf(c->out, ", the others differ by up to %.3g (%s)", fabs(c->worst), c->where);
     if (c->unsettled < c->cells)
-        printf("; %zu of B outside the recorded spread", c->beyond);
+        fprintf(c->out, "; %zu of B outside the recorded spread", c->beyond);
     else
-        printf("; nothing is recorded for these settings");
+        fprintf(c->out, "; nothing is recorded for these settings");
     if (c->only_one)
-        printf("; %zu more on one device only", c->only_one);
-    printf(".\n");
+        fprintf(c->out, "; %zu more on one device only", c->only_one);
+    fprintf(c->out, ".\n");
 }
 
-bool compare_tables(const char *a, const char *b, gb_status *status)
+bool gb_compare_tables(const char *a, const char *b, FILE *out, gb_status *status)
 {
     json_t *ta = read_table(a, status), *tb = ta ? read_table(b, status) : NULL;
     bool ok = tb != NULL;
     if (ok && strcmp(text_of(ta, "table"), text_of(tb, "table")))
         ok = gb_fail(status, GB_USAGE, b, NULL, "this is table %s, the other is %s",
                      text_of(tb, "table"), text_of(ta, "table"));
-    counts c = {0};
+    counts c = {.out = out};
     size_t i, k;
     const json_t *row, *column;
     if (ok)
-        printf("%-56s %8s %8s  %10s  %s\n", text_of(ta, "table"), "A", "B", "B - A",
-               "B and the recorded spread");
+        fprintf(out, "%-56s %8s %8s  %10s  %s\n", text_of(ta, "table"), "A", "B", "B - A",
+                "B and the recorded spread");
     json_array_foreach(ok ? json_object_get(ta, "rows") : NULL, i, row)
     {
         const json_t *other = row_of(tb, text_of(row, "row"));

@@ -1,4 +1,5 @@
-#include "golden.h"
+/* Numbers that another program computed with a model, and the texts they are of. */
+#include "verify.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,9 +56,8 @@ typedef struct comparison {
 typedef struct golden {
     const char *path;            /* file */
     gb_safetensors *file;        /* open */
-    const forward_model *model;  /* borrowed */
-    const tokenizing *t;         /* borrowed */
-    gb_state *state;             /* borrowed */
+    verification *v;             /* borrowed */
+    const forward_model *model;  /* of it */
     const gb_stored *text, *ids; /* there, or NULL */
     uint64_t texts;              /* how many */
     uint32_t longest;            /* tokens of a text at most */
@@ -149,7 +149,7 @@ static int32_t id_at(const golden *g, uint64_t text, uint32_t column)
 /* Append text number g->done + packed->count, by its ids in the file. */
 static bool add_ids(golden *g, gb_packed *packed, gb_status *status)
 {
-    gb_special_ids specials = gb_vocab_specials(g->t->vocab);
+    gb_special_ids specials = gb_vocab_specials(g->v->tokens.vocab);
     uint64_t text = g->done + packed->count;
     uint32_t length = 0, *ids = gb_alloc(g->longest, sizeof *ids, status);
     if (!ids)
@@ -173,7 +173,7 @@ static bool add_text(golden *g, gb_packed *packed, gb_status *status)
     uint64_t text = g->done + packed->count;
     const char *end =
         memchr(g->at, '\n', (size_t)((const char *)g->text->data + g->text->bytes - g->at));
-    if (!tokenizing_add(g->t, packed, g->at, (size_t)(end - g->at), g->longest, status))
+    if (!tokenizing_add(&g->v->tokens, packed, g->at, (size_t)(end - g->at), g->longest, status))
         return false;
     g->at = end + 1;
     if (!g->ids)
@@ -235,7 +235,7 @@ static bool run_batches(golden *g, gb_status *status)
         forward f = {0};
         uint64_t ticket;
         ok = next_batch(g, &packed, status) &&
-             forward_make(&f, g->model, g->state, packed.rows, packed.count, g->longest, logits,
+             forward_make(&f, g->model, g->v->state, packed.rows, packed.count, g->longest, logits,
                           status) &&
              forward_run(&f, &packed, &ticket, status) &&
              compare_batch(g, &f, &packed, ticket, status);
@@ -247,17 +247,17 @@ static bool run_batches(golden *g, gb_status *status)
     return ok;
 }
 
-static bool report(const golden *g, const verify_report *r, double bound)
+static void report(const golden *g)
 {
-    bool held = true;
+    static const char *const names[] = {"[CLS] vectors", "mean vectors", "sentence vectors",
+                                        "masked-LM logits"};
     uint32_t layers = g->model->config.layers;
-    double states = 0;
+    double states = 0, bound = g->v->params->bound;
     bool any = false;
-    printf("  %-12s %s: %llu texts, %llu tokens\n", "golden", g->path, (unsigned long long)g->texts,
-           (unsigned long long)g->tokens);
+    fprintf(g->v->params->out, "  %-12s %s: %llu texts, %llu tokens\n", "golden", g->path,
+            (unsigned long long)g->texts, (unsigned long long)g->tokens);
     if (g->text && g->ids)
-        held = verify_measured(r, "texts with other tokens", "golden numbers", (double)g->other_ids,
-                               0);
+        verify_measured(g->v, "texts with other tokens", "golden numbers", (double)g->other_ids, 0);
     for (uint32_t i = 0; i < g->count; i++) {
         const comparison *k = &g->kinds[i];
         double worst = k->difference > 0 ? k->difference / k->largest : 0;
@@ -267,29 +267,20 @@ static bool report(const golden *g, const verify_report *r, double bound)
         if (i <= layers)
             states = fmax(states, worst);
         else if (i + 1 < g->count || g->model->bert.head)
-            held = verify_measured(r,
-                                   i == layers + 1   ? "[CLS] vectors"
-                                   : i == layers + 2 ? "mean vectors"
-                                   : i == layers + 3 ? "sentence vectors"
-                                                     : "masked-LM logits",
-                                   "golden numbers", worst, bound) &&
-                   held;
+            verify_measured(g->v, names[i - layers - 1], "golden numbers", worst, bound);
     }
     if (any)
-        held = verify_measured(r, "states of every layer", "golden numbers", states, bound) && held;
-    return held;
+        verify_measured(g->v, "states of every layer", "golden numbers", states, bound);
 }
 
-bool golden_compare(const char *path, const verify_report *r, const forward_model *model,
-                    const tokenizing *t, gb_state *state, double bound, bool *held,
-                    gb_status *status)
+bool golden_compare(verification *v, const char *path, gb_status *status)
 {
-    golden g = {.path = path, .model = model, .t = t, .state = state};
+    golden g = {.path = path, .v = v, .model = &v->model};
     gb_arena *arena = gb_arena_create(1 << 12, status);
     bool ok = arena && (g.file = gb_safetensors_open(path, status)) && find_texts(&g, status) &&
               find_kinds(&g, arena, status) && run_batches(&g, status);
     if (ok)
-        *held = report(&g, r, bound) && *held;
+        report(&g);
     for (uint32_t i = 0; g.kinds && i < g.count; i++)
         free(g.kinds[i].values);
     free(g.kinds);
