@@ -4,8 +4,63 @@
 #ifndef GABBRO_FIGURES_H
 #define GABBRO_FIGURES_H
 
+#include <gabbro/artifact.h>
 #include <gabbro/plot.h>
+#include <gabbro/store.h>
 #include <gabbro/text.h>
+
+/* ---- models that are shown ---- */
+
+/* Cuts "NAME=MODEL" into its name and the path behind the '=', which *item points to afterwards.
+ * Without a '=' the name is the last part of the path. Names are printable and without tabs; others
+ * fail with GB_USAGE. */
+#define GB_MODEL_NAME 64
+bool gb_model_name(const char **item, char name[GB_MODEL_NAME], gb_status *status);
+/* The same for a list of `count`; no name may come twice. Returns what an artifact adds to its
+ * settings, {"names": [...]}, or NULL. */
+json_t *gb_model_names(const char **items, size_t count, char (*names)[GB_MODEL_NAME],
+                       gb_status *status);
+
+/* ---- vocabulary projection ---- */
+
+/* An encoder and its masked-LM head, which projects the [CLS] vector of a text to the vocabulary.
+ */
+typedef struct gb_vocab_projection {
+    gb_model_input model; /* its folder */
+    gb_params *params;    /* of encoder and head */
+    gb_bert bert;         /* both */
+    float *values;        /* parameters */
+    bool has_head;        /* the folder has the head */
+} gb_vocab_projection;
+/* path: artifact or model folder; tokens: artifact of the ids it will read, NULL: text of one's
+ * own. */
+bool gb_vocab_projection_open(gb_vocab_projection *p, const char *path, const char *tokens,
+                              gb_status *status);
+void gb_vocab_projection_close(gb_vocab_projection *p);
+
+/* Texts to encode. */
+typedef struct gb_projected_texts {
+    const gb_table *table; /* ids */
+    const uint32_t *rows;  /* [count] of the table, or NULL: the first ones */
+    uint32_t count;        /* texts */
+    uint32_t max_length;   /* tokens of a text with [CLS] and [SEP]; longer ones are cut */
+} gb_projected_texts;
+/* Their [CLS] vectors [count, H]; free(*out). */
+bool gb_vocab_projection_encode(const gb_vocab_projection *p, gb_device *device,
+                                const gb_projected_texts *texts, float **out, gb_status *status);
+
+/* Vectors to project. */
+typedef struct gb_projected_vectors {
+    const float *values;   /* [count, width] */
+    uint32_t count, width; /* vectors; floats of each */
+    bool full;             /* transform, GELU, LN, E^T and bias; else the bare E^T */
+} gb_projected_vectors;
+/* The `depth` tokens with the largest logits of every vector, best first, among equal ones the
+ * lower id: top [count, depth]. Fails with GB_USAGE where the head is missing or of another width.
+ */
+bool gb_vocab_projection_top(const gb_vocab_projection *head, gb_device *device,
+                             const gb_projected_vectors *vectors, uint32_t depth, uint32_t *top,
+                             gb_status *status);
 
 /* ---- token coverage ---------------------------------------------------------------------------
  * BoW prediction, Algorithm 1: a text's vector is projected to the vocabulary; of its k best
@@ -71,6 +126,38 @@ const char *gb_coverage_variant_name(size_t variant); /* "plain, own" ... */
 bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_status *status);
 /* The texts on a terminal: best tokens of every model, hits as [token] or, with colors, green. */
 void gb_coverage_terminal(const gb_coverage_view *view, bool colors, gb_text *out);
+
+/* What is to be counted. Nothing is copied. */
+typedef struct gb_coverage_params {
+    const char *const *models;          /* [model_count] artifacts or model folders */
+    const char (*names)[GB_MODEL_NAME]; /* [model_count] how they are called */
+    size_t model_count;                 /* at least 1 */
+    const char *collection, *tokens;    /* artifacts of passages to draw from, or both NULL: */
+    const char *texts, *text;           /* a file of texts, one a line, or one text */
+    const char *reference;              /* model whose head projects for all; NULL: each its own */
+    bool full;                          /* by the whole masked-LM head, not the bare embeddings */
+    gb_coverage_reading reading;        /* of the curve; GB_COVERAGE_RARE of a collection only */
+    uint32_t depth;                     /* k at most, at least 1 */
+    uint32_t passages;                  /* drawn of a collection; 0: all */
+    uint32_t show;                      /* texts shown in the page; one text is always shown */
+    uint64_t seed;                      /* of the draw */
+    bool variants;                      /* the other ways to project too */
+} gb_coverage_params;
+
+/* Token coverage of several models, counted. */
+typedef struct gb_coverage_study gb_coverage_study;
+/* Encodes the texts with every model on the device and counts. The params must outlive the study.
+ * table: a file that it may write, where the ids of texts of one's own are kept; it must stay as
+ * long. Models must have one vocabulary (GB_USAGE), and a text must have a token (GB_DATA). */
+gb_coverage_study *gb_coverage_study_create(const gb_coverage_params *params, gb_device *device,
+                                            const char *table, gb_status *status);
+void gb_coverage_study_destroy(gb_coverage_study *study);
+const gb_coverage_view *gb_coverage_study_view(const gb_coverage_study *study);
+/* All files of gb_coverage_write, and coverage.json with the values. */
+bool gb_coverage_study_write(const gb_coverage_study *study, const char *folder, gb_status *status);
+/* Coverage at 10, 20, 50 and 100 of the first model, so that it can be a row of a table: an object
+ * of measure -> number; NULL without memory. */
+json_t *gb_coverage_study_metrics(const gb_coverage_study *study);
 
 /* ---- scatter plots -------------------------------------------------------------------------- */
 

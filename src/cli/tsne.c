@@ -1,6 +1,6 @@
 /* gabbro tsne: a query and its best candidates as models see them, in the plane and in space
  * (COSTA, Figure 3). */
-#include "projector.h"
+#include "cli.h"
 #include "ranking.h"
 
 #include <gabbro/figures.h>
@@ -18,14 +18,14 @@ static const char usage[] =
     "pca.svg, turning.svg (and .png), tsne.tsv.\n";
 
 typedef struct settings {
-    step_list models;                       /* paths, once the names are cut off */
-    char names[STEP_LIST_MOST][MODEL_NAME]; /* of the models */
-    const char *collection, *tokens;        /* steps */
-    const char *split, *query;              /* split; id of the query, or NULL */
-    uint32_t depth, iterations;             /* candidates; of t-SNE */
-    double perplexity;                      /* of t-SNE */
-    uint64_t seed;                          /* of the draw and of t-SNE */
-    bool missed;                            /* show relevant passages that were not found too */
+    step_list models;                          /* paths, once the names are cut off */
+    char names[STEP_LIST_MOST][GB_MODEL_NAME]; /* of the models */
+    const char *collection, *tokens;           /* steps */
+    const char *split, *query;                 /* split; id of the query, or NULL */
+    uint32_t depth, iterations;                /* candidates; of t-SNE */
+    double perplexity;                         /* of t-SNE */
+    uint64_t seed;                             /* of the draw and of t-SNE */
+    bool missed;                               /* show relevant passages that were not found too */
 } settings;
 
 /* The query and what is judged for it. */
@@ -281,7 +281,7 @@ int gb_cli_tsne(int argc, char **argv)
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
-    json_t *extra = model_names(&o.models, o.names, &status);
+    json_t *extra = gb_model_names(o.models.items, o.models.count, o.names, &status);
     bool ok = extra != NULL;
     if (ok && o.depth < 3) {
         ok = gb_fail(&status, GB_USAGE, NULL, NULL, "--depth must be at least 3");

@@ -1,4 +1,4 @@
-/* What the page, the terminal and the drawing of token coverage share. */
+/* What the files of token coverage share. */
 #ifndef FIGURES_COVERAGE_H
 #define FIGURES_COVERAGE_H
 
@@ -10,5 +10,20 @@ bool coverage_has(const gb_coverage_view *view, const gb_coverage_text *text, ui
 uint32_t coverage_listed(const gb_coverage_view *view); /* best tokens listed */
 /* tokens.svg, tokens.png: the first text, and the best tokens of every model, hits marked. */
 bool coverage_tokens(const gb_coverage_view *view, const char *folder, gb_status *status);
+
+/* Texts to count. */
+typedef struct coverage_texts {
+    gb_collection *collection; /* NULL: texts of one's own */
+    gb_tokens tokens;          /* of the collection */
+    gb_table *own;             /* ids of one's own texts */
+    const gb_table *table;     /* ids: either of them; NULL: not open */
+    uint32_t *rows;            /* [count] of the table */
+    uint32_t count;            /* texts */
+} coverage_texts;
+/* Opens what the params name. Texts of one's own are tokenized as `model` wants it into the file
+ * `table`. Close after a failure too. */
+bool coverage_texts_open(coverage_texts *t, const gb_coverage_params *params,
+                         const gb_model_input *model, const char *table, gb_status *status);
+void coverage_texts_close(coverage_texts *t);
 
 #endif

@@ -3,17 +3,17 @@
 
 #include "naive.h"
 
-#include "../../src/cli/projector.h"
+#include "gabbro/figures.h"
 
 #include <math.h>
 
 enum { TEXTS = 7, WIDTH = 16, DEPTH = 6 };
 
 typedef struct scene {
-    tiny t;            /* vocabulary and texts */
-    model m;           /* the model in the folder "m" */
-    projector p;       /* the same, as the commands open it */
-    gb_device *device; /* where */
+    tiny t;                /* vocabulary and texts */
+    model m;               /* the model in the folder "m" */
+    gb_vocab_projection p; /* the same, as the commands open it */
+    gb_device *device;     /* where */
 } scene;
 
 static void open_scene(scene *s, bool head)
@@ -40,13 +40,13 @@ static void open_scene(scene *s, bool head)
         gb_bert_free(&bert);
         gb_params_destroy(params);
     }
-    MUST(projector_open(&s->p, "m", NULL, &status));
+    MUST(gb_vocab_projection_open(&s->p, "m", NULL, &status));
     s->device = tiny_device();
 }
 
 static void close_scene(scene *s)
 {
-    projector_close(&s->p);
+    gb_vocab_projection_close(&s->p);
     tiny_device_close(s->device);
     model_free(&s->m);
     tiny_free(&s->t);
@@ -97,9 +97,11 @@ static void check(bool full)
     cr_assert_geq(gb_table_count(s.t.tokens.passages), TEXTS);
     float *vectors = NULL;
     double *logits = calloc(tokens, sizeof *logits);
-    MUST(projector_encode(&s.p, s.device, s.t.tokens.passages, NULL, TEXTS, TINY_LONGEST, &vectors,
-                          &status));
-    MUST(projector_top(&s.p, full, s.device, vectors, TEXTS, WIDTH, DEPTH, top, &status));
+    gb_projected_texts texts = {
+        .table = s.t.tokens.passages, .count = TEXTS, .max_length = TINY_LONGEST};
+    MUST(gb_vocab_projection_encode(&s.p, s.device, &texts, &vectors, &status));
+    gb_projected_vectors given = {vectors, TEXTS, WIDTH, full};
+    MUST(gb_vocab_projection_top(&s.p, s.device, &given, DEPTH, top, &status));
     for (uint32_t i = 0; i < TEXTS; i++) {
         naive_logits(&s, i, full, logits);
         expect_best(logits, tokens, top + i * DEPTH);
@@ -110,17 +112,17 @@ static void check(bool full)
     scratch_leave(&here);
 }
 
-Test(projection, bare_embeddings, .timeout = 100)
+Test(vocab_projection, bare_embeddings, .timeout = 100)
 {
     check(false);
 }
 
-Test(projection, full_head, .timeout = 100)
+Test(vocab_projection, full_head, .timeout = 100)
 {
     check(true);
 }
 
-Test(projection, refusals, .timeout = 100)
+Test(vocab_projection, refusals, .timeout = 100)
 {
     scratch here = scratch_enter();
     scene s;
@@ -128,35 +130,38 @@ Test(projection, refusals, .timeout = 100)
     float vector[WIDTH + 1] = {1};
     uint32_t top[DEPTH];
     gb_status status = {0};
-    cr_expect_not(projector_top(&s.p, true, s.device, vector, 1, WIDTH, DEPTH, top, &status));
+    gb_projected_vectors given = {vector, 1, WIDTH, true};
+    cr_expect_not(gb_vocab_projection_top(&s.p, s.device, &given, DEPTH, top, &status));
     cr_expect(status.code == GB_USAGE && strstr(status.what, "no masked-LM head"));
     status = (gb_status){0};
-    cr_expect_not(projector_top(&s.p, false, s.device, vector, 1, WIDTH + 1, DEPTH, top, &status));
+    given = (gb_projected_vectors){vector, 1, WIDTH + 1, false};
+    cr_expect_not(gb_vocab_projection_top(&s.p, s.device, &given, DEPTH, top, &status));
     cr_expect(status.code == GB_USAGE && strstr(status.what, "17"));
     status = (gb_status){0};
-    cr_expect_not(projector_top(&s.p, false, s.device, vector, 1, WIDTH, 1 << 20, top, &status));
+    given.width = WIDTH;
+    cr_expect_not(gb_vocab_projection_top(&s.p, s.device, &given, 1 << 20, top, &status));
     cr_expect_eq(status.code, GB_USAGE);
     close_scene(&s);
     scratch_leave(&here);
 }
 
-Test(projection, names_of_models)
+Test(vocab_projection, names_of_models)
 {
     gb_status status = {0};
-    char name[MODEL_NAME];
+    char name[GB_MODEL_NAME];
     const char *item = "Plain MLM=/a/b=c";
-    cr_assert(model_name(&item, name, &status));
+    cr_assert(gb_model_name(&item, name, &status));
     cr_expect_str_eq(name, "Plain MLM");
     cr_expect_str_eq(item, "/a/b=c");
     item = "/a/pretrain-12/";
-    cr_assert(model_name(&item, name, &status));
+    cr_assert(gb_model_name(&item, name, &status));
     cr_expect_str_eq(name, "pretrain-12");
     cr_expect_str_eq(item, "/a/pretrain-12/");
     static const char *const bad[] = {"=x", "a=", "", "/", "a\tb=x", "\xff=x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         status = (gb_status){0};
         item = bad[i];
-        cr_expect_not(model_name(&item, name, &status), "%s", bad[i]);
+        cr_expect_not(gb_model_name(&item, name, &status), "%s", bad[i]);
         cr_expect_eq(status.code, GB_USAGE);
     }
 }
