@@ -77,6 +77,9 @@ void *gb_alloc(size_t count, size_t size, gb_status *status);
 bool gb_grow(void *array, size_t *capacity, size_t need, size_t size, gb_status *status);
 void gb_sort_doubles(double *values, size_t count); /* ascending; no NaN among them */
 char *gb_strdup(const char *text, gb_status *status);
+/* Walks through the words of a list such as "a,b": gives the word that *list points to and its
+ * length, and moves *list behind the separator. NULL at the end; "a," has one word. */
+const char *gb_next_word(const char **list, char separator, size_t *length);
 /* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs): after
  * one failure gb_memory_check fails, so that no value with a hole in it is written by gb_out_commit
  * or becomes a key. */

@@ -117,3 +117,14 @@ bool gb_utf8_valid(const char *bytes, size_t length)
     }
     return true;
 }
+
+const char *gb_next_word(const char **list, char separator, size_t *length)
+{
+    const char *word = *list;
+    if (!*word)
+        return NULL;
+    const char *end = strchr(word, separator);
+    *length = end ? (size_t)(end - word) : strlen(word);
+    *list = end ? end + 1 : word + *length;
+    return word;
+}

@@ -178,6 +178,18 @@ Test(text, grows_and_formats)
     gb_text_free(&text);
 }
 
+Test(text, words_of_a_list)
+{
+    const char *list = "a,,bcd,", *word;
+    char got[40] = "";
+    size_t length;
+    while ((word = gb_next_word(&list, ',', &length)))
+        snprintf(got + strlen(got), sizeof got - strlen(got), "<%.*s>", (int)length, word);
+    cr_expect_str_eq(got, "<a><><bcd>");
+    list = "";
+    cr_expect_null(gb_next_word(&list, ',', &length));
+}
+
 Test(text, utf8_is_strict)
 {
     static const char *const good[] = {"", "plain", "\u00e9\u0800\uffff", "\U00010000\U0010ffff",

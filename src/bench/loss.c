@@ -1,6 +1,6 @@
 /* Losses with their gradients: vocabulary heads of masked LM and of bags of words, and the
  * contrastive loss over the texts of a batch. */
-#include "bench.h"
+#include "private.h"
 
 typedef enum kind { MASKED_LM, BAG_OF_WORDS, CONTRASTIVE } kind;
 
@@ -92,7 +92,7 @@ bool bench_loss(bench *b, gb_status *status)
                                 json_pack("{s:s, s:i, s:i, s:i}", "loss", keys[what], "rows",
                                           (int)s.rows, "cols", (int)s.cols, "width", (int)s.width),
                             .expected = 6.0 * s.rows * s.cols * s.width};
-            if (!bench_run_case(b, &c, measure, &s, status))
+            if (!bench_case_run(b, &c, measure, &s, status))
                 return false;
         }
     return true;

@@ -1,5 +1,5 @@
 /* Measuring: warm-up, repeated runs, wall time and, in runs of their own, the device's. */
-#include "bench.h"
+#include "private.h"
 
 #include <math.h>
 #include <stdlib.h>

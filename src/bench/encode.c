@@ -1,5 +1,5 @@
 /* Vectors of texts, from ids to numbers on the host: recording the program is part of it. */
-#include "bench.h"
+#include "private.h"
 
 #include <stdlib.h>
 
@@ -69,7 +69,7 @@ bool bench_encode(bench *b, gb_status *status)
                                            (int)z->longest),
                         .expected = 2.0 * z->encoded * z->longest * z->layers * layer,
                         .whole = true};
-        if (!bench_run_case(b, &c, measure, &s, status))
+        if (!bench_case_run(b, &c, measure, &s, status))
             return false;
     }
     return true;

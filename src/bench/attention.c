@@ -1,5 +1,5 @@
 /* Attention within texts of one length: forward, and forward with its gradient. */
-#include "bench.h"
+#include "private.h"
 
 typedef struct shape {
     const bench_size *size; /* heads and width */
@@ -66,7 +66,7 @@ static bool run(bench *b, const bench_size *size, uint32_t length, bool gradient
                                        (int)length, "heads", (int)size->heads, "width",
                                        (int)size->hidden, "gradient", gradient),
                     .expected = gradient ? 3.5 * forward : forward};
-    return bench_run_case(b, &c, measure, &s, status);
+    return bench_case_run(b, &c, measure, &s, status);
 }
 
 bool bench_attention(bench *b, gb_status *status)

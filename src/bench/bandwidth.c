@@ -1,5 +1,5 @@
 /* Work that memory limits: layer norm, AdamW, copies by a kernel. */
-#include "bench.h"
+#include "private.h"
 
 typedef enum kind { NORM, NORM_GRADIENT, ADAMW, SCALE } kind;
 
@@ -97,7 +97,7 @@ static bool run(bench *b, const bench_size *size, kind what, gb_status *status)
                     .shape = json_pack("{s:s, s:i, s:i}", "work", works[what].key, "rows",
                                        (int)s.rows, "cols", (int)s.cols),
                     .bytes = 4 * works[what].per_number * s.rows * s.cols};
-    return bench_run_case(b, &c, measure, &s, status);
+    return bench_case_run(b, &c, measure, &s, status);
 }
 
 bool bench_bandwidth(bench *b, gb_status *status)

@@ -1,6 +1,6 @@
 /* Whether cost grows as it should: steps of more and more tokens, searches in more and more
  * passages. Rates that stay where they are mean that it does. */
-#include "bench.h"
+#include "private.h"
 
 static const uint32_t tokens[] = {1024, 4096, 16384, 65536},
                       passages[] = {10000, 40000, 160000, 640000};

@@ -1,5 +1,5 @@
 /* Texts of random ids for the parts that train and encode: what matters is how long they are. */
-#include "bench.h"
+#include "private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
-/* What the parts of `gabbro bench` share: sizes, cases, and one way to measure. */
-#ifndef CLI_BENCH_H
-#define CLI_BENCH_H
+/* What the parts share: sizes, cases, and one way to measure. */
+#ifndef BENCH_PRIVATE_H
+#define BENCH_PRIVATE_H
 
-#include <gabbro/data.h>
-#include <gabbro/nn.h>
+#include "gabbro/bench.h"
+#include "gabbro/data.h"
+#include "gabbro/nn.h"
 
 #include <jansson.h>
 
@@ -38,6 +39,8 @@ typedef struct bench {
     uint32_t texts;          /* --texts: of a step, instead of the size's; 0: as there */
     const char *only;        /* cases whose name contains it; NULL: all */
     bool dry;                /* list the cases only */
+    FILE *out;               /* the table */
+    double load;             /* of the host before the start */
     void (*sgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int,
                   float, float *, int); /* of OpenBLAS, or NULL */
     void *blas;                         /* its library */
@@ -73,7 +76,7 @@ typedef struct bench_case {
 typedef bool bench_fn(bench *b, void *context, bench_times *times, gb_status *status);
 /* Measure a case and print and note its row. A case that cannot run (memory, limits) or would take
  * too long is noted with the reason, and true returned. */
-bool bench_run_case(bench *b, const bench_case *c, bench_fn *measure, void *context,
+bool bench_case_run(bench *b, const bench_case *c, bench_fn *measure, void *context,
                     gb_status *status);
 /* False when neither the repeats nor the seconds are used up; `start_s` of the first timed run. */
 bool bench_enough(const bench *b, uint32_t runs, double start_s);
@@ -104,6 +107,7 @@ bool bench_call_measure(bench *b, bench_call *run, void *context, bench_times *t
 json_t *bench_variants(const gb_device *device);
 bool bench_ceiling_measure(bench *b, gb_status *status);
 bool bench_blas_open(bench *b, gb_status *status);
+void bench_blas_close(bench *b);
 
 /* ---- texts without meaning ---- */
 

@@ -1,7 +1,7 @@
 /* Products: squares, and the forward products, gradients and weight gradients of a BERT layer; with
  * operands rounded to half floats and bfloat16 too where the device has cooperative matrices for
  * them. */
-#include "bench.h"
+#include "private.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -58,6 +58,12 @@ bool bench_blas_open(bench *b, gb_status *status)
     *(void **)&b->sgemm = dlsym(b->blas, "cblas_sgemm");
     return b->sgemm ||
            gb_fail(status, GB_USAGE, "--peer openblas", hint, "the library has no cblas_sgemm");
+}
+
+void bench_blas_close(bench *b)
+{
+    if (b->blas)
+        dlclose(b->blas);
 }
 
 static bool blas_product(const bench *b, const shape *s, bench_times *times, gb_status *status)
@@ -128,7 +134,7 @@ static bool run(bench *b, const bench_size *size, const char *what, shape s, gb_
                                   (int)s.m, "n", (int)s.n, "k", (int)s.k, "precision", precision),
                     .flops = flops_of(&s),
                     .bytes = 4.0 * ((double)s.m * s.k + (double)s.k * s.n + (double)s.m * s.n)};
-    return bench_run_case(b, &c, measure, &s, status);
+    return bench_case_run(b, &c, measure, &s, status);
 }
 
 /* Of a layer with T tokens: y = x W^T (NT), dx = dy W (NN), dW = dy^T x (TN). */

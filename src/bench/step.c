@@ -1,10 +1,10 @@
 /* Whole training steps, by the training loop itself: batches drawn and masked, programs run, AdamW.
  * A step begins when its batch is drawn; with the device busy, the time from one such moment to the
  * next is what a step takes. */
-#include "bench.h"
+#include "private.h"
 
-#include <gabbro/finetune.h>
-#include <gabbro/pretrain.h>
+#include "gabbro/finetune.h"
+#include "gabbro/pretrain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -262,7 +262,7 @@ static bool run(bench *b, const bench_size *size, const step_case *what, const c
                         "dropout", size->dropout),
                     .expected = foreseen_flops(&s),
                     .whole = true};
-    return bench_run_case(b, &c, measure, &s, status);
+    return bench_case_run(b, &c, measure, &s, status);
 }
 
 bool bench_masked_lm(bench *b, const bench_size *size, const char *name, gb_status *status)

@@ -1,7 +1,7 @@
 /* Exact search of vectors in the host's memory, results on the host. */
-#include "bench.h"
+#include "private.h"
 
-#include <gabbro/retrieve.h>
+#include "gabbro/retrieve.h"
 
 #include <stdlib.h>
 
@@ -65,7 +65,7 @@ bool bench_search_in(bench *b, const bench_size *size, const char *name, gb_stat
                                        (int)size->hidden, "best", BEST),
                     .expected = 2.0 * size->search_queries * size->search_texts * size->hidden,
                     .whole = true};
-    return bench_run_case(b, &c, measure, &s, status);
+    return bench_case_run(b, &c, measure, &s, status);
 }
 
 bool bench_search(bench *b, gb_status *status)

@@ -1,8 +1,8 @@
 /* Texts made by language models with random weights: T5 with as many layers on both sides, LLaMA.
  */
-#include "bench.h"
+#include "private.h"
 
-#include <gabbro/language.h>
+#include "gabbro/language.h"
 #include <string.h>
 
 enum { SLOTS = 16, TEXTS = 32, NEW = 16, LONGEST = 64 };
@@ -92,13 +92,13 @@ static bool run_case(bench *b, const bench_size *z, gb_language_kind kind, gb_st
                                        LONGEST, "new", NEW, "at_once", SLOTS),
                     .flops = TEXTS * gb_generate_flops(&s.config, LONGEST, NEW),
                     .whole = true};
-    if (!bench_run_case(b, &c, measure, &s, status))
+    if (!bench_case_run(b, &c, measure, &s, status))
         return false;
     if (s.seconds > 0) {
         double rate = TEXTS * NEW / s.seconds;
         json_t *row = json_array_get(b->results, json_array_size(b->results) - 1);
         json_object_set_new(row, "tokens_per_s", json_real(rate));
-        printf("%-34s %10.1f tokens/s\n", "", rate);
+        fprintf(b->out, "%-34s %10.1f tokens/s\n", "", rate);
     }
     return true;
 }
