@@ -352,7 +352,7 @@ typedef struct gb_task {
 } gb_task;
 
 typedef struct gb_train_params {
-    const gb_params *params;      /* parameters; all of them are updated */
+    const gb_params *params;      /* parameters */
     const gb_bert_config *config; /* dropout and norms */
     gb_schedule schedule;         /* learning rate and number of steps */
     gb_adamw_params adamw;        /* betas, eps, decay */
@@ -403,7 +403,7 @@ typedef struct gb_train_result {
 bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *params, float *values,
               double (*log)[GB_MAX_LOSSES], gb_train_result *result, gb_status *status);
 
-/* Gradients [gb_params_floats] and losses of the batch of one step at these values, without the
+/* Gradients (GB_ARENA_GRADS) and losses of the batch of one step at these values, without the
  * update: what parts of a batch and layers computed twice are compared by. *arena_bytes:
  * activations on the device, of the largest program. */
 bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_params *params,

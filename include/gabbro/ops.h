@@ -149,11 +149,11 @@ gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick,
  * lists the r of each row of the table (gb_fill_order of index). */
 gb_tensor gb_look_up(gb_tape *tape, gb_tensor table, gb_tensor index, gb_order by_index,
                      gb_tensor addend);
-/* table[n] = pick[n] is a row of rows ? rows[pick[n]] : table[n], in place, in a parameter that the
- * program does not train. pick u32 [1, rows of table]. */
+/* table[n] = pick[n] is a row of rows ? rows[pick[n]] : table[n], in place, in a parameter that is
+ * not trained. pick u32 [1, rows of table]. */
 void gb_replace_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor pick);
-/* table[place[n]] = rows[n], in place, in a parameter that the program does not train, at the cost
- * of these rows alone. place u32 [1, rows of rows], no row of the table twice; GB_NO_ROW: nowhere.
+/* table[place[n]] = rows[n], in place, in a parameter that is not trained, at the cost of these
+ * rows alone. place u32 [1, rows of rows], no row of the table twice; GB_NO_ROW: nowhere.
  */
 void gb_put_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor place);
 
@@ -239,10 +239,6 @@ gb_tensor gb_vocabulary_sample(gb_tape *tape, gb_tensor h, gb_tensor table, gb_t
 /* ---- parameters that are not trained
  * ---------------------------------------------------------------------- */
 
-/* A parameter that this program reads, and may write, but takes no gradient of: to be asked for
- * before the model is built from it. Declared without decay its gradient stays zero, so AdamW
- * leaves it alone; checkpoints hold it like any other. */
-gb_tensor gb_untrained_param(gb_tape *tape, uint32_t param);
 /* target = m * target + (1 - m) * source, in place: target an untrained parameter, momentum f32
  * [1,1] holds m. Exactly source with m = 0. */
 void gb_follow(gb_tape *tape, gb_tensor target, gb_tensor source, gb_tensor momentum);

@@ -12,34 +12,75 @@
 /* ---- parameters -------------------------------------------------------------------------------
  */
 
+/* What a parameter is. Matrices decay when they are trained, vectors do not, as in the released
+ * recipes. */
+typedef enum gb_param_kind {
+    GB_PARAM_MATRIX, /* weights [rows, cols] */
+    GB_PARAM_VECTOR, /* a bias or a scale [1, cols] */
+    GB_PARAM_STATE,  /* what a program keeps from run to run, e.g. a cache: it is not trained, lies
+                        in checkpoints of a training, and model files do not have it */
+} gb_param_kind;
+
 typedef enum gb_init { GB_INIT_ZEROS, GB_INIT_ONES, GB_INIT_NORMAL } gb_init;
 
-/* One trained matrix and its place in the parameter arena. */
+/* How a parameter is declared. */
+typedef struct gb_param_spec {
+    const char *name;    /* unique, e.g. "encoder.0.attention.qkv.weight" */
+    gb_param_kind kind;  /* what it is */
+    uint32_t rows, cols; /* size; a vector has one row */
+    bool untrained;      /* a matrix or vector that is read alone, as of a frozen model */
+    gb_init init;        /* how it starts */
+    float init_std;      /* for GB_INIT_NORMAL */
+} gb_param_spec;
+
+/* A declared parameter and its place in the parameter arena. */
 typedef struct gb_param {
-    char name[96];   /* unique, e.g. "encoder.0.attention.qkv.weight" */
-    uint32_t rows;   /* rows */
-    uint32_t cols;   /* columns */
-    uint32_t ld;     /* floats from row to row, multiple of 4 */
-    uint64_t offset; /* first float in the parameter arena (same in gradients and moments) */
-    bool decay;      /* weight decay applies (not for biases and layer norms) */
-    gb_init init;    /* how it starts */
-    float init_std;  /* for GB_INIT_NORMAL */
+    char name[96];      /* as in its gb_param_spec */
+    gb_param_kind kind; /* what it is */
+    uint32_t rows;      /* rows */
+    uint32_t cols;      /* columns */
+    uint32_t ld;        /* floats from row to row, multiple of 4 */
+    uint64_t offset;    /* first float in the parameter arena; of a trained one also in those of
+                           gradients and moments */
+    bool trained;       /* it has a gradient and moments */
+    bool decays;        /* AdamW's weight decay applies to it */
+    gb_init init;       /* how it starts */
+    float init_std;     /* for GB_INIT_NORMAL */
 } gb_param;
 
-/* The list of parameters of a model: decayed ones first in the arena, then the others, so that
- * AdamW runs over two windows. Shared by every tape of the model. */
+/* Arrays of all parameters, one behind the other, and of what training keeps of each. */
+typedef enum gb_arena_id {
+    GB_ARENA_PARAMS,
+    GB_ARENA_GRADS,
+    GB_ARENA_MOMENT1,
+    GB_ARENA_MOMENT2,
+    GB_ARENA_COUNT
+} gb_arena_id;
+
+/* The list of parameters of a model, shared by every tape of the model. In the arena those that
+ * decay come first, then the others that are trained, then those that are not, so that AdamW runs
+ * over two windows, and gradients and moments end where training does. */
 typedef struct gb_params gb_params;
 gb_params *gb_params_create(gb_status *status);
 void gb_params_destroy(gb_params *params);
 /* Index of the new parameter, or UINT32_MAX with status. Not after gb_params_freeze. */
-uint32_t gb_params_add(gb_params *params, const char *name, uint32_t rows, uint32_t cols,
-                       bool decay, gb_init init, float init_std, gb_status *status);
+uint32_t gb_params_add(gb_params *params, const gb_param_spec *spec, gb_status *status);
+/* The same for a trained matrix of N(0, std), a trained vector [1, cols], and a state of N(0, std),
+ * which with std 0 begins as zeros. */
+uint32_t gb_params_add_matrix(gb_params *params, const char *name, uint32_t rows, uint32_t cols,
+                              float std, gb_status *status);
+uint32_t gb_params_add_vector(gb_params *params, const char *name, uint32_t cols, gb_init init,
+                              gb_status *status);
+uint32_t gb_params_add_state(gb_params *params, const char *name, uint32_t rows, uint32_t cols,
+                             float std, gb_status *status);
 void gb_params_freeze(gb_params *params); /* lays out the arena */
 uint32_t gb_params_count(const gb_params *params);
 const gb_param *gb_params_at(const gb_params *params, uint32_t index);
 uint32_t gb_params_find(const gb_params *params, const char *name); /* UINT32_MAX if absent */
-uint64_t gb_params_floats(const gb_params *params);                 /* arena size in floats */
-uint64_t gb_params_decayed_floats(const gb_params *params);         /* size of the decayed window */
+uint64_t gb_params_floats(const gb_params *params); /* size of GB_ARENA_PARAMS in floats */
+/* Size of any arena in floats. */
+uint64_t gb_params_arena_floats(const gb_params *params, gb_arena_id arena);
+uint64_t gb_params_decayed_floats(const gb_params *params); /* of the window that decays */
 /* Initial values into values[gb_params_floats]: N(0, std) by Philox keyed by (seed, parameter name)
  * so that adding a head does not change the encoder; padding is zero. */
 void gb_params_init(const gb_params *params, uint64_t seed, float *values);
@@ -61,14 +102,6 @@ typedef enum gb_role {
     GB_ROLE_STATE,  /* whole arenas (parameters, gradients, moments), for the optimiser */
     GB_ROLE_VIEW,   /* rows of another tensor */
 } gb_role;
-
-typedef enum gb_arena_id {
-    GB_ARENA_PARAMS,
-    GB_ARENA_GRADS,
-    GB_ARENA_MOMENT1,
-    GB_ARENA_MOMENT2,
-    GB_ARENA_COUNT
-} gb_arena_id;
 
 typedef struct gb_tensor_info {
     char name[48];        /* for dumps and messages */
@@ -130,7 +163,7 @@ const gb_params *gb_tape_params(const gb_tape *tape);
 gb_tensor gb_tape_input(gb_tape *tape, const char *name, gb_type type, uint32_t rows,
                         uint32_t cols);
 gb_tensor gb_tape_param(gb_tape *tape, uint32_t param);
-gb_tensor gb_tape_grad_arena(gb_tape *tape, uint32_t param); /* gradient slot of a parameter */
+gb_tensor gb_tape_grad_arena(gb_tape *tape, uint32_t param); /* gradient slot of a trained one */
 gb_tensor gb_tape_state(gb_tape *tape, gb_arena_id arena, uint64_t first, uint64_t floats);
 gb_tensor gb_tape_temp(gb_tape *tape, const char *name, gb_type type, uint32_t rows, uint32_t cols);
 gb_tensor gb_tape_view(gb_tape *tape, gb_tensor base, uint32_t row0, uint32_t rows);
@@ -240,11 +273,12 @@ bool gb_hazard_check(const gb_tape *tape, const gb_kernel *kernels, size_t count
 /* ---- running on Vulkan --------------------------------------------------------------------------
  */
 
-/* Parameters, gradients and moments on the device. One per model being trained. */
+/* Parameters on the device, and when they are trained their gradients and moments. */
 typedef struct gb_state gb_state;
 gb_state *gb_state_create(gb_device *device, const gb_params *params, bool training,
                           gb_status *status); /* training false: parameters only */
 void gb_state_destroy(gb_state *state);
+/* A whole arena, from or to the host. */
 bool gb_state_write(gb_state *state, gb_arena_id arena, const float *values, gb_status *status);
 bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status *status);
 /* Set an arena to zeros, behind all runs submitted so far; does not wait. */
@@ -274,9 +308,10 @@ bool gb_exec_wait(gb_exec *exec, uint64_t ticket, gb_status *status);
 /* Float64 interpreter of the same tape. Tensors have the device's layout, [rows, ld]. */
 gb_reference *gb_reference_create(const gb_tape *tape, gb_status *status);
 void gb_reference_destroy(gb_reference *reference);
-double *gb_reference_f(gb_reference *reference, gb_tensor tensor);      /* float tensors */
-uint32_t *gb_reference_u(gb_reference *reference, gb_tensor tensor);    /* uint tensors */
-double *gb_reference_arena(gb_reference *reference, gb_arena_id arena); /* gb_params_floats */
+double *gb_reference_f(gb_reference *reference, gb_tensor tensor);   /* float tensors */
+uint32_t *gb_reference_u(gb_reference *reference, gb_tensor tensor); /* uint tensors */
+/* Its gb_params_arena_floats values. */
+double *gb_reference_arena(gb_reference *reference, gb_arena_id arena);
 void gb_reference_run(gb_reference *reference);
 void gb_reference_run_nodes(gb_reference *reference, uint32_t first, uint32_t end);
 

@@ -12,9 +12,8 @@ static bool declare(void *context, gb_params *params, gb_status *status)
 {
     const shape *s = context;
     uint32_t rows = s->length * s->texts, width = s->size->hidden;
-    return gb_params_add(params, "qkv", rows, 3 * width, true, GB_INIT_NORMAL, 1, status) !=
-               UINT32_MAX &&
-           gb_params_add(params, "dy", rows, width, true, GB_INIT_NORMAL, 1, status) != UINT32_MAX;
+    return gb_params_add_matrix(params, "qkv", rows, 3 * width, 1, status) != UINT32_MAX &&
+           gb_params_add_state(params, "dy", rows, width, 1, status) != UINT32_MAX;
 }
 
 static void build(void *context, gb_tape *tape)
@@ -23,7 +22,7 @@ static void build(void *context, gb_tape *tape)
     uint32_t width = s->size->hidden;
     gb_status ignored = {0}; /* the tape remembers */
     s->sequences = gb_sequences_input(tape, "sequences", s->texts);
-    gb_tensor x = bench_activation(tape, 0), dy = gb_untrained_param(tape, 1);
+    gb_tensor x = bench_activation(tape, 0), dy = gb_tape_param(tape, 1);
     gb_tensor y = gb_attention(tape, s->sequences, x, 0, x, width, 2 * width, width,
                                &(gb_attention_params){.heads = s->size->heads,
                                                       .mask = GB_MASK_NONE,

@@ -14,13 +14,13 @@ typedef struct shape {
 static bool declare(void *context, gb_params *params, gb_status *status)
 {
     const shape *s = context;
-    if (gb_params_add(params, "x", s->rows, s->cols, true, GB_INIT_ONES, 1, status) == UINT32_MAX)
+    const gb_param_spec x = {.name = "x", .rows = s->rows, .cols = s->cols, .init = GB_INIT_ONES};
+    if (gb_params_add(params, &x, status) == UINT32_MAX)
         return false;
     if (s->what != NORM && s->what != NORM_GRADIENT)
         return true;
-    return gb_params_add(params, "gamma", 1, s->cols, false, GB_INIT_ONES, 1, status) !=
-               UINT32_MAX &&
-           gb_params_add(params, "beta", 1, s->cols, false, GB_INIT_ONES, 1, status) != UINT32_MAX;
+    return gb_params_add_vector(params, "gamma", s->cols, GB_INIT_ONES, status) != UINT32_MAX &&
+           gb_params_add_vector(params, "beta", s->cols, GB_INIT_ONES, status) != UINT32_MAX;
 }
 
 static const gb_adamw_params adamw = {.9f, .999f, 1e-8f, .01f};

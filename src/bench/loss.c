@@ -15,11 +15,9 @@ typedef struct shape {
 static bool declare(void *context, gb_params *params, gb_status *status)
 {
     const shape *s = context;
-    return gb_params_add(params, "h", s->rows, s->width, true, GB_INIT_NORMAL, .1f, status) !=
-               UINT32_MAX &&
-           gb_params_add(params, "table", s->cols, s->width, true, GB_INIT_NORMAL, .1f, status) !=
-               UINT32_MAX &&
-           gb_params_add(params, "bias", 1, s->cols, false, GB_INIT_ZEROS, 0, status) != UINT32_MAX;
+    return gb_params_add_matrix(params, "h", s->rows, s->width, .1f, status) != UINT32_MAX &&
+           gb_params_add_matrix(params, "table", s->cols, s->width, .1f, status) != UINT32_MAX &&
+           gb_params_add_vector(params, "bias", s->cols, GB_INIT_ZEROS, status) != UINT32_MAX;
 }
 
 static void build(void *context, gb_tape *tape)

@@ -32,10 +32,10 @@ static bool declare(void *context, gb_params *params, gb_status *status)
 {
     const shape *s = context;
     bool tn = s->form == GB_TN, nt = s->form == GB_NT;
-    return gb_params_add(params, "a", tn ? s->k : s->m, tn ? s->m : s->k, true, GB_INIT_NORMAL, 1,
-                         status) != UINT32_MAX &&
-           gb_params_add(params, "b", nt ? s->n : s->k, nt ? s->k : s->n, true, GB_INIT_NORMAL, 1,
-                         status) != UINT32_MAX;
+    return gb_params_add_matrix(params, "a", tn ? s->k : s->m, tn ? s->m : s->k, 1, status) !=
+               UINT32_MAX &&
+           gb_params_add_matrix(params, "b", nt ? s->n : s->k, nt ? s->k : s->n, 1, status) !=
+               UINT32_MAX;
 }
 
 static void build(void *context, gb_tape *tape)

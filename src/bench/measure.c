@@ -232,8 +232,8 @@ typedef struct square {
 static bool square_declare(void *context, gb_params *params, gb_status *status)
 {
     const square *s = context;
-    return gb_params_add(params, "a", s->n, s->n, true, GB_INIT_NORMAL, 1, status) != UINT32_MAX &&
-           gb_params_add(params, "b", s->n, s->n, true, GB_INIT_NORMAL, 1, status) != UINT32_MAX;
+    return gb_params_add_matrix(params, "a", s->n, s->n, 1, status) != UINT32_MAX &&
+           gb_params_add_matrix(params, "b", s->n, s->n, 1, status) != UINT32_MAX;
 }
 
 static void square_build(void *context, gb_tape *tape)

@@ -220,6 +220,8 @@ static bool compare_arena(side *a, side *b, const gb_params *params, gb_arena_id
         return false;
     for (uint32_t i = 0; i < gb_params_count(params); i++) {
         const gb_param *p = gb_params_at(params, i);
+        if (arena != GB_ARENA_PARAMS && !p->trained)
+            continue;
         difference d =
             differ(a->values + p->offset, b->values + p->offset, p->rows, p->cols, p->ld);
         snprintf(d.where, sizeof d.where, "%s %s [%u, %u]", names[arena], p->name, p->rows,

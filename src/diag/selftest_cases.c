@@ -203,7 +203,7 @@ static gb_tensor build_combined(check *c)
 /* A copy that follows with momentum, and then takes a row. */
 static gb_tensor build_followed(check *c)
 {
-    gb_tensor y = gb_untrained_param(c->tape, gb_params_find(c->params, "y"));
+    gb_tensor y = operand(c, "kept");
     filled *momentum = input(c, "momentum", GB_F32, 1, 1),
            *pick = input(c, "pick", GB_U32, 1, CHECK_ROWS);
     momentum->words[0] = gb_float_bits(.75f);

@@ -82,10 +82,8 @@ static bool product_open(product *p, const tuner *t, const shape *s, bool output
     *p = (product){.params = gb_params_create(status)};
     if (!p->params)
         return false;
-    gb_params_add(p->params, "a", tn ? s->k : s->m, tn ? s->m : s->k, true, GB_INIT_NORMAL, 1,
-                  status);
-    gb_params_add(p->params, "b", nt ? s->n : s->k, nt ? s->k : s->n, true, GB_INIT_NORMAL, 1,
-                  status);
+    gb_params_add_matrix(p->params, "a", tn ? s->k : s->m, tn ? s->m : s->k, 1, status);
+    gb_params_add_matrix(p->params, "b", nt ? s->n : s->k, nt ? s->k : s->n, 1, status);
     gb_params_freeze(p->params);
     float *values = gb_alloc(gb_params_floats(p->params), sizeof *values, status);
     if (values)

@@ -16,7 +16,14 @@ bool layer_param(gb_params *params, const char *prefix, const char *name, uint32
     bool weight = strstr(full, ".weight") != NULL, norm = strstr(full, "LayerNorm") != NULL;
     bool vector = norm || !weight;
     gb_init init = !vector ? GB_INIT_NORMAL : weight ? GB_INIT_ONES : GB_INIT_ZEROS;
-    *index = gb_params_add(params, full, rows, cols, !vector, init, std, status);
+    *index = gb_params_add(params,
+                           &(gb_param_spec){.name = full,
+                                            .kind = vector ? GB_PARAM_VECTOR : GB_PARAM_MATRIX,
+                                            .rows = rows,
+                                            .cols = cols,
+                                            .init = init,
+                                            .init_std = std},
+                           status);
     return *index != UINT32_MAX;
 }
 

@@ -12,7 +12,7 @@ typedef struct header {
     char magic[8];      /* MAGIC */
     uint32_t version;   /* 1; 2: with the scale of the loss */
     uint32_t next_step; /* first step not done */
-    uint64_t floats;    /* of an arena */
+    uint64_t floats;    /* of the parameters */
 } header;
 
 static size_t log_bytes(uint32_t steps)
@@ -25,10 +25,23 @@ static uint32_t version_of(const loss_scale *scale)
     return scale->factor > 0 ? 2 : 1;
 }
 
-/* Of all but the hash. */
-static size_t whole_bytes(const header *head)
+static size_t arena_bytes(const gb_params *params, int a)
 {
-    return sizeof *head + ARENAS * (size_t)head->floats * 4 + log_bytes(head->next_step) +
+    return gb_params_arena_floats(params, kept[a]) * sizeof(float);
+}
+
+static size_t arenas_bytes(const gb_params *params)
+{
+    size_t bytes = 0;
+    for (int a = 0; a < ARENAS; a++)
+        bytes += arena_bytes(params, a);
+    return bytes;
+}
+
+/* Of all but the hash. */
+static size_t whole_bytes(const header *head, const gb_params *params)
+{
+    return sizeof *head + arenas_bytes(params) + log_bytes(head->next_step) +
            (head->version == 2 ? sizeof(loss_scale) : 0);
 }
 
@@ -38,16 +51,16 @@ bool checkpoint_write(const char *dir, gb_state *state, const gb_params *params,
     header head = {
         .version = version_of(scale), .next_step = next_step, .floats = gb_params_floats(params)};
     memcpy(head.magic, MAGIC, sizeof head.magic);
-    size_t arena_bytes = head.floats * 4, bytes = whole_bytes(&head);
+    size_t bytes = whole_bytes(&head, params);
     char *all = gb_alloc(bytes + GB_HASH_SIZE, 1, status);
     char *path = all ? gb_path_join(status, dir, "checkpoint") : NULL;
     bool ok = path && gb_make_dirs(dir, status);
     if (ok) {
+        char *at = all + sizeof head;
         memcpy(all, &head, sizeof head);
-        for (int a = 0; ok && a < ARENAS; a++)
-            ok = gb_state_read(state, kept[a], (float *)(all + sizeof head + a * arena_bytes),
-                               status);
-        memcpy(all + sizeof head + ARENAS * arena_bytes, log, log_bytes(next_step));
+        for (int a = 0; ok && a < ARENAS; at += arena_bytes(params, a++))
+            ok = gb_state_read(state, kept[a], (float *)at, status);
+        memcpy(all + sizeof head + arenas_bytes(params), log, log_bytes(next_step));
         if (head.version == 2)
             memcpy(all + bytes - sizeof *scale, scale, sizeof *scale);
         gb_hash_bytes(all, bytes, all + bytes);
@@ -70,7 +83,7 @@ static const char *damage(const char *all, size_t length, const gb_params *param
         return "of another model";
     if (head->version != version_of(scale))
         return "of a training in other numbers";
-    size_t bytes = whole_bytes(head);
+    size_t bytes = whole_bytes(head, params);
     char hash[GB_HASH_SIZE];
     if (length != bytes + GB_HASH_SIZE)
         return "cut short";
@@ -97,11 +110,10 @@ bool checkpoint_read(const char *dir, gb_state *state, const gb_params *params, 
         gb_log(GB_LOG_WARN, "%s: checkpoint is %s; starting again", path, wrong);
     } else if (ok) {
         const header *head = (const header *)all;
-        size_t arena_bytes = head->floats * 4;
-        for (int a = 0; ok && a < ARENAS; a++)
-            ok = gb_state_write(state, kept[a],
-                                (const float *)(all + sizeof *head + a * arena_bytes), status);
-        memcpy(log, all + sizeof *head + ARENAS * arena_bytes, log_bytes(head->next_step));
+        const char *at = all + sizeof *head;
+        for (int a = 0; ok && a < ARENAS; at += arena_bytes(params, a++))
+            ok = gb_state_write(state, kept[a], (const float *)at, status);
+        memcpy(log, all + sizeof *head + arenas_bytes(params), log_bytes(head->next_step));
         if (head->version == 2)
             memcpy(scale, all + length - GB_HASH_SIZE - sizeof *scale, sizeof *scale);
         *next_step = head->next_step;

@@ -58,8 +58,10 @@ static bool add_update(const gb_train_params *params, gb_train_cost *cost, gb_st
 bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint32_t batches,
                        gb_train_cost *cost, gb_status *status)
 {
-    *cost = (gb_train_cost){.parameter_bytes =
-                                GB_ARENA_COUNT * sizeof(float) * gb_params_floats(params->params)};
+    *cost = (gb_train_cost){0};
+    for (int a = 0; a < GB_ARENA_COUNT; a++)
+        cost->parameter_bytes +=
+            sizeof(float) * gb_params_arena_floats(params->params, (gb_arena_id)a);
     for (uint32_t b = 0; b < batches; b++) {
         gb_shape shape = {0};
         if (!task->sample(task->self, b, &shape, status) ||

@@ -93,7 +93,7 @@ static gb_tensor linear(gb_tape *tape, const gb_language *lm, gb_tensor x, uint3
                         gb_tensor residual)
 {
     return lm->packing
-               ? gb_packed_linear(tape, x, gb_untrained_param(tape, weight), lm->packing, residual)
+               ? gb_packed_linear(tape, x, gb_tape_param(tape, weight), lm->packing, residual)
                : gb_linear(tape, x, p(tape, weight), GB_NO_TENSOR, false, residual);
 }
 
@@ -147,7 +147,7 @@ static gb_tensor self_attention(const stack *s, const gb_language_layer *layer, 
         kv = gb_rotary(s->tape, kv, s->in->turns, c->head_dim, c->kv_heads * c->head_dim);
     }
     if (s->in->kept_at != GB_NO_TENSOR) {
-        gb_tensor cache = gb_untrained_param(s->tape, s->lm->self_cache[index]);
+        gb_tensor cache = gb_tape_param(s->tape, s->lm->self_cache[index]);
         gb_put_rows(s->tape, cache, kv, s->in->kept_at);
         kv = cache;
     }
@@ -158,9 +158,8 @@ static gb_tensor cross_attention(const stack *s, const gb_language_layer *layer,
                                  gb_tensor x)
 {
     gb_tensor q = product(s, normed(s, x, layer->cross_norm), layer->cross_q);
-    gb_tensor kv = s->encoded == GB_NO_TENSOR
-                       ? gb_untrained_param(s->tape, s->lm->cross_cache[index])
-                       : product(s, s->encoded, layer->cross_kv);
+    gb_tensor kv = s->encoded == GB_NO_TENSOR ? gb_tape_param(s->tape, s->lm->cross_cache[index])
+                                              : product(s, s->encoded, layer->cross_kv);
     return attended(s, s->cross_spans, q, kv, true, layer->cross_o, x);
 }
 
@@ -183,7 +182,7 @@ static gb_tensor begin(stack *s, uint32_t bias)
                                                           s->in->by_bucket, GB_NO_TENSOR);
     const gb_language *lm = s->lm;
     return lm->packing
-               ? gb_packed_look_up(s->tape, gb_untrained_param(s->tape, lm->word), lm->packing,
+               ? gb_packed_look_up(s->tape, gb_tape_param(s->tape, lm->word), lm->packing,
                                    lm->config.hidden_size, s->in->ids)
                : gb_look_up(s->tape, p(s->tape, lm->word), s->in->ids, s->in->by_id, GB_NO_TENSOR);
 }
@@ -201,7 +200,7 @@ void gb_language_keep(gb_tape *tape, const gb_language *lm, gb_tensor encoded, g
 {
     for (uint32_t l = 0; l < lm->config.decoder_layers; l++) {
         gb_tensor kv = linear(tape, lm, encoded, lm->decoder[l].cross_kv, GB_NO_TENSOR);
-        gb_put_rows(tape, gb_untrained_param(tape, lm->cross_cache[l]), kv, kept_at);
+        gb_put_rows(tape, gb_tape_param(tape, lm->cross_cache[l]), kv, kept_at);
     }
 }
 

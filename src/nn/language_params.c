@@ -79,9 +79,15 @@ static bool add(const declaring *d, const char *prefix, const char *name, uint32
     bool norm = strstr(name, "norm") != NULL;
     bool packed = d->lm->packing && !norm && !strstr(name, "relative_attention_bias");
     uint32_t words = packed ? gb_packed_cols(d->lm->packing, cols) : cols;
-    *index =
-        gb_params_add(d->params, full, rows, words, !norm, norm ? GB_INIT_ONES : GB_INIT_NORMAL,
-                      (float)init_std(d->config, name, cols), d->status);
+    *index = gb_params_add(d->params,
+                           &(gb_param_spec){.name = full,
+                                            .kind = norm ? GB_PARAM_VECTOR : GB_PARAM_MATRIX,
+                                            .rows = rows,
+                                            .cols = words,
+                                            .untrained = packed,
+                                            .init = norm ? GB_INIT_ONES : GB_INIT_NORMAL,
+                                            .init_std = (float)init_std(d->config, name, cols)},
+                           d->status);
     return *index != UINT32_MAX && set_width(d->lm, *index, packed ? cols : 0, d->status);
 }
 
@@ -154,8 +160,7 @@ static bool add_cache(const declaring *d, const gb_language_cache *cache, gb_lan
             snprintf(name, sizeof name, LANGUAGE_CACHE "%s.%u", cross ? "cross" : "self", l);
             uint32_t *index = cross ? &lm->cross_cache[l] : &lm->self_cache[l];
             uint32_t rows = cross ? lm->encoded * lm->cached_encoded : lm->slots * lm->cached;
-            *index =
-                gb_params_add(d->params, name, rows, width, false, GB_INIT_ZEROS, 0, d->status);
+            *index = gb_params_add_state(d->params, name, rows, width, 0, d->status);
             if (*index == UINT32_MAX)
                 return false;
         }

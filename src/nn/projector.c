@@ -25,10 +25,10 @@ bool gb_projector_declare(gb_params *params, const char *prefix, gb_projector_ki
     if (kind == GB_PROJECTOR_NONE)
         return true;
     snprintf(name, sizeof name, "%s.weight", prefix);
-    projector->weight = gb_params_add(params, name, h, h, true, GB_INIT_NORMAL,
-                                      (float)config->initializer_range, status);
+    projector->weight =
+        gb_params_add_matrix(params, name, h, h, (float)config->initializer_range, status);
     snprintf(name, sizeof name, "%s.bias", prefix);
-    projector->bias = gb_params_add(params, name, 1, h, false, GB_INIT_ZEROS, 0, status);
+    projector->bias = gb_params_add_vector(params, name, h, GB_INIT_ZEROS, status);
     return projector->weight != UINT32_MAX && projector->bias != UINT32_MAX;
 }
 

@@ -71,7 +71,7 @@ bool shares_vectors(trainer *t, size_t text_bytes, gb_status *status)
 bool shares_take(trainer *t, gb_status *status)
 {
     share_sums *sums = &t->sums;
-    uint64_t floats = gb_params_floats(t->params->params);
+    uint64_t floats = gb_params_arena_floats(t->params->params, GB_ARENA_GRADS);
     if (t->params->shares < 2)
         return true;
     uint32_t at = sums->count++;
@@ -99,7 +99,7 @@ static bool add_losses(trainer *t, uint32_t step, uint32_t parts, gb_status *sta
 bool shares_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
 {
     share_sums *sums = &t->sums;
-    uint64_t floats = gb_params_floats(t->params->params);
+    uint64_t floats = gb_params_arena_floats(t->params->params, GB_ARENA_GRADS);
     if (t->params->ranks && !add_losses(t, step, parts, status))
         return false;
     if (t->params->shares < 2)
@@ -126,20 +126,22 @@ bool shares_resume(trainer *t, uint32_t *next_step, gb_status *status)
 {
     static const gb_arena_id kept[] = {GB_ARENA_PARAMS, GB_ARENA_MOMENT1, GB_ARENA_MOMENT2};
     gb_ranks *ranks = t->params->ranks;
-    uint64_t floats = gb_params_floats(t->params->params);
+    const gb_params *params = t->params->params;
     if (!ranks)
         return true;
     if (!gb_ranks_broadcast(ranks, next_step, sizeof *next_step, status))
         return false;
     if (!*next_step)
         return true;
-    float *values = gb_alloc(floats, sizeof *values, status);
+    float *values = gb_alloc(gb_params_floats(params), sizeof *values, status);
     bool ok = values && gb_ranks_broadcast(ranks, t->log, *next_step * sizeof *t->log, status) &&
               gb_ranks_broadcast(ranks, &t->scale, sizeof t->scale, status);
-    for (size_t i = 0; ok && i < sizeof kept / sizeof *kept; i++)
+    for (size_t i = 0; ok && i < sizeof kept / sizeof *kept; i++) {
+        size_t bytes = gb_params_arena_floats(params, kept[i]) * sizeof *values;
         ok = (gb_ranks_rank(ranks) || gb_state_read(t->state, kept[i], values, status)) &&
-             gb_ranks_broadcast(ranks, values, floats * sizeof *values, status) &&
+             gb_ranks_broadcast(ranks, values, bytes, status) &&
              (!gb_ranks_rank(ranks) || gb_state_write(t->state, kept[i], values, status));
+    }
     free(values);
     return ok;
 }

@@ -321,12 +321,13 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
                        const float *values, uint32_t step, float *gradients,
                        double losses[GB_MAX_LOSSES], uint64_t *arena_bytes, gb_status *status)
 {
+    uint64_t floats = gb_params_arena_floats(params->params, GB_ARENA_GRADS);
     double(*log)[GB_MAX_LOSSES] = gb_alloc((size_t)step + 1, sizeof *log, status);
     trainer t = {.device = device, .task = task, .params = params, .log = log};
     bool ok = log && train_prepare(&t, values, status) && train_step(&t, step, false, status) &&
               train_collect(&t, status) &&
               gb_state_read(t.state, GB_ARENA_GRADS, gradients, status);
-    for (uint64_t i = 0; ok && t.scale.factor > 0 && i < gb_params_floats(params->params); i++)
+    for (uint64_t i = 0; ok && t.scale.factor > 0 && i < floats; i++)
         gradients[i] /= t.scale.factor;
     if (ok) {
         memcpy(losses, log[step], sizeof log[step]);

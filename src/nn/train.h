@@ -42,8 +42,8 @@ typedef struct part_cut {
 
 /* What a batch in shares needs on the host, see shares.c. Zero without shares. */
 typedef struct share_sums {
-    float **terms;  /* [capacity] of [gb_params_floats], NULL until needed: gradients of shares */
-    uint32_t count; /* those of this step so far; on rank 0 their sum, one */
+    float **terms;      /* [capacity] gradients of shares, each GB_ARENA_GRADS; NULL until needed */
+    uint32_t count;     /* those of this step so far; on rank 0 their sum, one */
     uint32_t capacity;  /* allocated */
     uint32_t *part_end; /* [ranks] parts of each rank end here */
     uint32_t *text_end; /* [ranks] and its texts */

@@ -71,7 +71,7 @@ static void clear_padding(gb_tape *tape)
     const gb_params *params = gb_tape_params(tape);
     for (uint32_t i = 0; i < gb_params_count(params); i++) {
         const gb_param *param = gb_params_at(params, i);
-        if (param->ld == param->cols || !param->rows)
+        if (!param->trained || param->ld == param->cols || !param->rows)
             continue;
         gb_node node = node_of(&op_clear);
         node.in[0] = node.out[0] = gb_tape_grad_arena(tape, i);
@@ -166,7 +166,7 @@ static gb_tensor norm_of(gb_tape *tape, uint64_t floats)
 
 gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_values)
 {
-    uint64_t floats = gb_params_floats(gb_tape_params(tape));
+    uint64_t floats = gb_params_arena_floats(gb_tape_params(tape), GB_ARENA_GRADS);
     uint64_t decayed = gb_params_decayed_floats(gb_tape_params(tape));
     clear_padding(tape);
     gb_tensor norm = norm_of(tape, floats);

@@ -29,14 +29,6 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
 
 static const gb_op op = {"momentum", emit, NULL, reference};
 
-gb_tensor gb_untrained_param(gb_tape *tape, uint32_t param)
-{
-    gb_tensor tensor = gb_tape_param(tape, param);
-    if (tensor != GB_NO_TENSOR)
-        gb_tape_info(tape, tensor)->needs_grad = false;
-    return tensor;
-}
-
 void gb_follow(gb_tape *tape, gb_tensor target, gb_tensor source, gb_tensor momentum)
 {
     if (!gb_tape_ok(tape, NULL))

@@ -113,9 +113,8 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     g->weights = gb_tape_input(tape, "query weights", GB_F32, batch, 1);
     g->excluded = gb_tape_input(tape, "excluded", GB_U32, batch, (ring + 31) / 32);
     for (uint32_t i = c->first; i < c->first + c->copied; i++)
-        gb_follow(tape, gb_untrained_param(tape, i + c->moved), gb_tape_param(tape, i),
-                  g->momentum);
-    gb_tensor keys = gb_untrained_param(tape, c->ring);
+        gb_follow(tape, gb_tape_param(tape, i + c->moved), gb_tape_param(tape, i), g->momentum);
+    gb_tensor keys = gb_tape_param(tape, c->ring);
     gb_tensor q = vectors(net, c->bert, g, 0);
     gb_replace_rows(tape, keys, vectors(net, &c->keys, g, 1), g->pick);
     gb_tensor scores =
@@ -179,8 +178,7 @@ static bool declare_copy(contriever *c, gb_params *model, gb_status *status)
         gb_param param = *gb_params_at(model, c->first + i);
         char name[128];
         snprintf(name, sizeof name, "momentum.%s", param.name);
-        if (gb_params_add(model, name, param.rows, param.cols, false, GB_INIT_ZEROS, 0, status) ==
-            UINT32_MAX)
+        if (gb_params_add_state(model, name, param.rows, param.cols, 0, status) == UINT32_MAX)
             return false;
     }
     return true;
@@ -234,9 +232,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     uint32_t h = bert->config.hidden_size;
     bool ok = declare_copy(c, model, status) && make_keys(c, status);
     /* Before keys come in the queue holds random vectors of about length 1, as in MoCo. */
-    ok =
-        ok && (c->ring = gb_params_add(model, "contriever.queue", ring_rows(c), h, false,
-                                       GB_INIT_NORMAL, (float)(1 / sqrt(h)), status)) != UINT32_MAX;
+    ok = ok && (c->ring = gb_params_add_state(model, "contriever.queue", ring_rows(c), h,
+                                              (float)(1 / sqrt(h)), status)) != UINT32_MAX;
     if (!ok || !row_order_passages(&c->order, data, params, status)) {
         destroy(c);
         return NULL;

@@ -82,9 +82,9 @@ static void *create_causal(const decoding *d, gb_params *model, gb_status *statu
     if (!layers)
         return NULL;
     layers->norm_weight =
-        gb_params_add(model, "decoder.LayerNorm.weight", 1, hidden, false, GB_INIT_ONES, 0, status);
+        gb_params_add_vector(model, "decoder.LayerNorm.weight", hidden, GB_INIT_ONES, status);
     layers->norm_bias =
-        gb_params_add(model, "decoder.LayerNorm.bias", 1, hidden, false, GB_INIT_ZEROS, 0, status);
+        gb_params_add_vector(model, "decoder.LayerNorm.bias", hidden, GB_INIT_ZEROS, status);
     if (layers->norm_weight != UINT32_MAX && layers->norm_bias != UINT32_MAX)
         return layers;
     destroy_layers(layers);

@@ -184,8 +184,8 @@ static bool searcher_make(searcher *s, gb_device *device, const gb_vectors *quer
     uint32_t rows = s->size.queries * s->size.count;
     s->ld = round_up(queries->width, 4);
     s->params = gb_params_create(status);
-    if (!s->params || gb_params_add(s->params, "queries", rows, queries->width, false,
-                                    GB_INIT_ZEROS, 0, status) == UINT32_MAX)
+    if (!s->params ||
+        gb_params_add_state(s->params, "queries", rows, queries->width, 0, status) == UINT32_MAX)
         return false;
     gb_params_freeze(s->params);
     s->group = gb_alloc(gb_params_floats(s->params), sizeof *s->group, status);

@@ -9,7 +9,8 @@ struct gb_params {
     uint32_t count;   /* how many */
     size_t capacity;  /* allocated */
     gb_map *names;    /* name -> index */
-    uint64_t decayed; /* floats of the decayed window */
+    uint64_t decayed; /* floats of the window that decays */
+    uint64_t trained; /* floats of all that is trained */
     uint64_t floats;  /* floats of the arena */
     bool frozen;      /* laid out */
 };
@@ -39,52 +40,90 @@ void gb_params_destroy(gb_params *params)
     free(params);
 }
 
-uint32_t gb_params_add(gb_params *params, const char *name, uint32_t rows, uint32_t cols,
-                       bool decay, gb_init init, float init_std, gb_status *status)
+static bool check(const gb_params *params, const gb_param_spec *spec, gb_status *status)
 {
-    if (params->frozen || gb_params_find(params, name) != UINT32_MAX) {
-        gb_fail(status, GB_INTERNAL, name, NULL, "parameter added twice or after the layout");
-        return UINT32_MAX;
-    }
-    if (strlen(name) >= sizeof params->items->name) {
-        gb_fail(status, GB_INTERNAL, name, NULL, "the name of a parameter has more than %zu bytes",
-                sizeof params->items->name - 1);
-        return UINT32_MAX;
-    }
-    if (!gb_grow(&params->items, &params->capacity, params->count + 1, sizeof *params->items,
-                 status))
+    const size_t most = sizeof params->items->name - 1;
+    if (params->frozen || gb_params_find(params, spec->name) != UINT32_MAX)
+        return gb_fail(status, GB_INTERNAL, spec->name, NULL,
+                       "parameter added twice or after the layout");
+    if (strlen(spec->name) > most)
+        return gb_fail(status, GB_INTERNAL, spec->name, NULL,
+                       "the name of a parameter has more than %zu bytes", most);
+    if (spec->kind == GB_PARAM_VECTOR && spec->rows != 1)
+        return gb_fail(status, GB_INTERNAL, spec->name, NULL, "a vector of %u rows", spec->rows);
+    return true;
+}
+
+uint32_t gb_params_add(gb_params *params, const gb_param_spec *spec, gb_status *status)
+{
+    if (!check(params, spec, status) || !gb_grow(&params->items, &params->capacity,
+                                                 params->count + 1, sizeof *params->items, status))
         return UINT32_MAX;
     gb_param *param = &params->items[params->count];
-    *param = (gb_param){.rows = rows,
-                        .cols = cols,
-                        .ld = (cols + 3) & ~3u,
-                        .decay = decay,
-                        .init = init,
-                        .init_std = init_std};
-    snprintf(param->name, sizeof param->name, "%s", name);
-    if (!gb_map_set(params->names, name, strlen(name), params->count, status))
+    bool trained = spec->kind != GB_PARAM_STATE && !spec->untrained;
+    *param = (gb_param){.kind = spec->kind,
+                        .rows = spec->rows,
+                        .cols = spec->cols,
+                        .ld = (spec->cols + 3) & ~3u,
+                        .trained = trained,
+                        .decays = trained && spec->kind == GB_PARAM_MATRIX,
+                        .init = spec->init,
+                        .init_std = spec->init_std};
+    snprintf(param->name, sizeof param->name, "%s", spec->name);
+    if (!gb_map_set(params->names, spec->name, strlen(spec->name), params->count, status))
         return UINT32_MAX;
     return params->count++;
+}
+
+uint32_t gb_params_add_matrix(gb_params *params, const char *name, uint32_t rows, uint32_t cols,
+                              float std, gb_status *status)
+{
+    const gb_param_spec spec = {
+        .name = name, .rows = rows, .cols = cols, .init = GB_INIT_NORMAL, .init_std = std};
+    return gb_params_add(params, &spec, status);
+}
+
+uint32_t gb_params_add_vector(gb_params *params, const char *name, uint32_t cols, gb_init init,
+                              gb_status *status)
+{
+    const gb_param_spec spec = {
+        .name = name, .kind = GB_PARAM_VECTOR, .rows = 1, .cols = cols, .init = init};
+    return gb_params_add(params, &spec, status);
+}
+
+uint32_t gb_params_add_state(gb_params *params, const char *name, uint32_t rows, uint32_t cols,
+                             float std, gb_status *status)
+{
+    const gb_param_spec spec = {.name = name,
+                                .kind = GB_PARAM_STATE,
+                                .rows = rows,
+                                .cols = cols,
+                                .init = std > 0 ? GB_INIT_NORMAL : GB_INIT_ZEROS,
+                                .init_std = std};
+    return gb_params_add(params, &spec, status);
+}
+
+/* Place the parameters that are trained and decay as said, from `offset` on; returns the end. */
+static uint64_t place(gb_params *params, bool trained, bool decays, uint64_t offset)
+{
+    for (uint32_t i = 0; i < params->count; i++) {
+        gb_param *param = &params->items[i];
+        if (param->trained != trained || param->decays != decays)
+            continue;
+        param->offset = offset;
+        offset += (uint64_t)param->rows * param->ld;
+        offset = (offset + PARAM_ALIGN_FLOATS - 1) / PARAM_ALIGN_FLOATS * PARAM_ALIGN_FLOATS;
+    }
+    return offset;
 }
 
 void gb_params_freeze(gb_params *params)
 {
     if (params->frozen)
         return;
-    uint64_t offset = 0;
-    for (int decay = 1; decay >= 0; decay--) {
-        for (uint32_t i = 0; i < params->count; i++) {
-            gb_param *param = &params->items[i];
-            if (param->decay != (decay == 1))
-                continue;
-            param->offset = offset;
-            offset += (uint64_t)param->rows * param->ld;
-            offset = (offset + PARAM_ALIGN_FLOATS - 1) / PARAM_ALIGN_FLOATS * PARAM_ALIGN_FLOATS;
-        }
-        if (decay)
-            params->decayed = offset;
-    }
-    params->floats = offset;
+    params->decayed = place(params, true, true, 0);
+    params->trained = place(params, true, false, params->decayed);
+    params->floats = place(params, false, false, params->trained);
     params->frozen = true;
 }
 
@@ -106,6 +145,11 @@ uint32_t gb_params_find(const gb_params *params, const char *name)
 uint64_t gb_params_floats(const gb_params *params)
 {
     return params->floats;
+}
+
+uint64_t gb_params_arena_floats(const gb_params *params, gb_arena_id arena)
+{
+    return arena == GB_ARENA_PARAMS ? params->floats : params->trained;
 }
 
 uint64_t gb_params_decayed_floats(const gb_params *params)

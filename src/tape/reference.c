@@ -27,9 +27,10 @@ gb_reference *gb_reference_create(const gb_tape *tape, gb_status *status)
         if (ok && info->is_constant)
             ((double *)reference->data[t])[0] = info->constant;
     }
-    uint64_t floats = tape->params ? gb_params_floats(tape->params) : 0;
-    for (int a = 0; ok && a < GB_ARENA_COUNT; a++)
+    for (int a = 0; ok && a < GB_ARENA_COUNT; a++) {
+        uint64_t floats = tape->params ? gb_params_arena_floats(tape->params, (gb_arena_id)a) : 0;
         ok = (reference->arenas[a] = gb_alloc(floats, sizeof(double), status)) != NULL;
+    }
     if (!ok) {
         gb_reference_destroy(reference);
         return NULL;

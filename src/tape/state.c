@@ -4,6 +4,11 @@
 #include <gabbro/upload.h>
 #include <stdlib.h>
 
+static uint64_t arena_bytes(const gb_params *params, gb_arena_id arena)
+{
+    return gb_params_arena_floats(params, arena) * sizeof(float);
+}
+
 gb_state *gb_state_create(gb_device *device, const gb_params *params, bool training,
                           gb_status *status)
 {
@@ -14,9 +19,9 @@ gb_state *gb_state_create(gb_device *device, const gb_params *params, bool train
         return NULL;
     state->device = device;
     state->params = params;
-    uint64_t bytes = gb_params_floats(params) * 4;
     bool ok = true;
     for (int a = 0; ok && a < (training ? GB_ARENA_COUNT : 1); a++) {
+        uint64_t bytes = arena_bytes(params, (gb_arena_id)a);
         state->arenas[a] =
             gb_buffer_create(device, GB_BUFFER_DEVICE, bytes ? bytes : 256, names[a], status);
         /* Gradient rows that no kernel writes must read as zero. */
@@ -45,7 +50,7 @@ void gb_state_destroy(gb_state *state)
 bool gb_state_write(gb_state *state, gb_arena_id arena, const float *values, gb_status *status)
 {
     return gb_upload(state->device, state->arenas[arena], 0, values,
-                     gb_params_floats(state->params) * 4, status);
+                     arena_bytes(state->params, arena), status);
 }
 
 bool gb_state_write_part(gb_state *state, uint64_t first, uint64_t count, const void *values,
@@ -58,12 +63,12 @@ bool gb_state_write_part(gb_state *state, uint64_t first, uint64_t count, const 
 bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status *status)
 {
     return gb_download(state->device, state->arenas[arena], 0, values,
-                       gb_params_floats(state->params) * 4, status);
+                       arena_bytes(state->params, arena), status);
 }
 
 bool gb_state_clear(gb_state *state, gb_arena_id arena, gb_status *status)
 {
-    uint64_t bytes = gb_params_floats(state->params) * 4;
+    uint64_t bytes = arena_bytes(state->params, arena);
     gb_item item = {.kind = GB_ITEM_FILL,
                     .barrier_before = true,
                     .label = "clear",

@@ -114,7 +114,7 @@ gb_tensor gb_tape_param(gb_tape *tape, uint32_t param)
     const gb_param *p = gb_params_at(tape->params, param);
     gb_tensor_info info = blank(p->name, GB_F32, GB_ROLE_PARAM, p->rows, p->cols);
     info.param = param;
-    info.needs_grad = true;
+    info.needs_grad = p->trained;
     return tape->of_param[param] = add_tensor(tape, &info);
 }
 
@@ -123,6 +123,10 @@ gb_tensor gb_tape_grad_arena(gb_tape *tape, uint32_t param)
     if (tape->grad_of_param[param] != GB_NO_TENSOR)
         return tape->grad_of_param[param];
     const gb_param *p = gb_params_at(tape->params, param);
+    if (!p->trained) {
+        gb_tape_fail(tape, "%s is not trained: it has no gradient", p->name);
+        return GB_NO_TENSOR;
+    }
     gb_tensor_info info = blank(p->name, GB_F32, GB_ROLE_GRAD, p->rows, p->cols);
     info.param = param;
     return tape->grad_of_param[param] = add_tensor(tape, &info);

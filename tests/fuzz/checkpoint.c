@@ -13,6 +13,12 @@ uint64_t gb_params_floats(const gb_params *params)
     return FLOATS;
 }
 
+uint64_t gb_params_arena_floats(const gb_params *params, gb_arena_id arena)
+{
+    (void)arena;
+    return gb_params_floats(params);
+}
+
 bool gb_state_write(gb_state *state, gb_arena_id arena, const float *values, gb_status *status)
 {
     volatile unsigned char sum = 0; /* every byte is looked at */

@@ -16,7 +16,7 @@
 
 /* ---- the collection ---- */
 
-#define TINY_LONGEST 24 /* tokens of a sequence; one passage is longer */
+#define TINY_LONGEST  24 /* tokens of a sequence; one passage is longer */
 #define TINY_SENTENCE (&(const gb_sentence_settings){.max_length = TINY_LONGEST})
 
 typedef struct tiny {
@@ -74,7 +74,7 @@ typedef struct pass {
     gb_shape shape;                  /* of the batch */
     void *graph;                     /* the task's record of inputs */
     double loss[GB_MAX_LOSSES];      /* of the device */
-    float *gradients;                /* [gb_params_floats] of the device */
+    float *gradients;                /* GB_ARENA_GRADS of the device */
 } pass;
 /* larger: added to every size of the shape: rows and labels that only fill up. */
 pass pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger);

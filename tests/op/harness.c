@@ -35,8 +35,14 @@ void program_free(program *p)
 
 uint32_t program_param(program *p, const char *name, uint32_t rows, uint32_t cols)
 {
-    uint32_t index =
-        gb_params_add(p->params, name, rows, cols, true, GB_INIT_NORMAL, 0.7f, &p->status);
+    uint32_t index = gb_params_add_matrix(p->params, name, rows, cols, 0.7f, &p->status);
+    MUST(index != UINT32_MAX);
+    return index;
+}
+
+uint32_t program_state(program *p, const char *name, uint32_t rows, uint32_t cols)
+{
+    uint32_t index = gb_params_add_state(p->params, name, rows, cols, 0.7f, &p->status);
     MUST(index != UINT32_MAX);
     return index;
 }
@@ -149,7 +155,7 @@ static void check_differences(program *p, gb_reference *ref, gb_tensor y, gb_ten
     double *params = gb_reference_arena(ref, GB_ARENA_PARAMS);
     for (uint32_t i = 0; i < gb_params_count(p->params); i++) {
         const gb_param *param = gb_params_at(p->params, i);
-        for (int sample = 0; sample < 4 && param->rows && param->cols; sample++) {
+        for (int sample = 0; param->trained && sample < 4 && param->rows && param->cols; sample++) {
             uint64_t at = param->offset + (uint64_t)gb_rng_below(&rng, param->rows) * param->ld +
                           gb_rng_below(&rng, param->cols);
             double gradient = gb_reference_arena(ref, GB_ARENA_GRADS)[at], h = 1e-4, d[4];
@@ -174,10 +180,12 @@ static double check_values(program *p, sides *s, gb_tensor y, uint64_t ticket, g
         MUST(got);
         worst = compare("value of", info, got, gb_reference_f(s->ref, y), tolerance);
     }
-    float *grads = malloc((gb_params_floats(p->params) + 1) * 4);
+    float *grads = malloc((gb_params_arena_floats(p->params, GB_ARENA_GRADS) + 1) * 4);
     MUST(gb_state_read(state, GB_ARENA_GRADS, grads, &p->status));
     for (uint32_t i = 0; i < gb_params_count(p->params); i++) {
         const gb_param *param = gb_params_at(p->params, i);
+        if (!param->trained)
+            continue;
         gb_tensor_info shape = {.rows = param->rows, .cols = param->cols, .ld = param->ld};
         snprintf(shape.name, sizeof shape.name, "%.47s", param->name);
         worst = fmax(worst, compare("gradient of", &shape, grads + param->offset,

@@ -18,6 +18,8 @@ program program_make(void);
 void program_free(program *p);
 /* A random operand with a gradient. */
 uint32_t program_param(program *p, const char *name, uint32_t rows, uint32_t cols);
+/* The same for a parameter that is not trained. */
+uint32_t program_state(program *p, const char *name, uint32_t rows, uint32_t cols);
 void program_freeze(program *p); /* after the last param: creates the tape */
 gb_tensor program_operand(program *p, const char *name);
 

@@ -207,9 +207,9 @@ Test(language, put_rows)
     for (uint32_t i = 0; i < 3; i++) {
         program p = program_make();
         program_param(&p, "x", 5, tables[i][1]);
-        program_param(&p, "table", tables[i][0], tables[i][1]);
+        program_state(&p, "table", tables[i][0], tables[i][1]);
         program_freeze(&p);
-        gb_tensor table = gb_untrained_param(p.tape, gb_params_find(p.params, "table"));
+        gb_tensor table = program_operand(&p, "table");
         gb_tensor at = gb_tape_input(p.tape, "place", GB_U32, 1, 5);
         gb_tensor x = program_operand(&p, "x");
         gb_tensor rows = gb_tape_input(p.tape, "rows", GB_F32, 5, tables[i][1]);

@@ -12,9 +12,9 @@ static gb_params *two_layers(void)
     gb_status status = {0};
     gb_params *params = gb_params_create(&status);
     MUST(params);
-    gb_params_add(params, "b", 1, 6, false, GB_INIT_ZEROS, 0, &status);
-    gb_params_add(params, "w1", 6, 5, true, GB_INIT_NORMAL, 0.5f, &status);
-    gb_params_add(params, "w2", 3, 6, true, GB_INIT_NORMAL, 0.5f, &status);
+    gb_params_add_vector(params, "b", 6, GB_INIT_ZEROS, &status);
+    gb_params_add_matrix(params, "w1", 6, 5, 0.5f, &status);
+    gb_params_add_matrix(params, "w2", 3, 6, 0.5f, &status);
     gb_params_freeze(params);
     return params;
 }
@@ -72,7 +72,36 @@ Test(build, decayed_parameters_come_first)
     cr_expect_eq(gb_params_find(params, "w2"), 2);
     cr_expect_eq(gb_params_find(params, "w"), UINT32_MAX);
     gb_status status = {0};
-    cr_expect_eq(gb_params_add(params, "late", 1, 1, true, GB_INIT_ZEROS, 0, &status), UINT32_MAX);
+    cr_expect_eq(gb_params_add_matrix(params, "late", 1, 1, 0, &status), UINT32_MAX);
+    gb_params_destroy(params);
+}
+
+/* What is not trained has no gradient and no moments: it lies behind all that has. */
+Test(build, parameters_that_are_not_trained_come_last)
+{
+    gb_status status = {0};
+    gb_params *params = gb_params_create(&status);
+    MUST(params);
+    uint32_t queue = gb_params_add_state(params, "queue", 3, 4, 0, &status);
+    const gb_param_spec frozen = {.name = "frozen", .rows = 2, .cols = 4, .untrained = true};
+    gb_params_add(params, &frozen, &status);
+    uint32_t w = gb_params_add_matrix(params, "w", 6, 5, 1, &status);
+    gb_params_freeze(params);
+    cr_expect_eq(gb_params_at(params, w)->offset, 0);
+    cr_expect_eq(gb_params_at(params, queue)->offset, 64);
+    cr_expect_eq(gb_params_at(params, queue + 1)->offset, 128);
+    cr_expect_eq(gb_params_floats(params), 192);
+    cr_expect_eq(gb_params_arena_floats(params, GB_ARENA_PARAMS), 192);
+    for (int a = GB_ARENA_GRADS; a < GB_ARENA_COUNT; a++)
+        cr_expect_eq(gb_params_arena_floats(params, (gb_arena_id)a), 64);
+    gb_tape *tape = gb_tape_create(params, "state", &status);
+    MUST(tape);
+    cr_expect(gb_tape_tensor(tape, gb_tape_param(tape, w))->needs_grad);
+    cr_expect_not(gb_tape_tensor(tape, gb_tape_param(tape, queue))->needs_grad);
+    cr_expect_not(gb_tape_tensor(tape, gb_tape_param(tape, queue + 1))->needs_grad);
+    cr_expect_eq(gb_tape_grad_arena(tape, queue), GB_NO_TENSOR);
+    cr_expect_not(gb_tape_ok(tape, NULL));
+    gb_tape_destroy(tape);
     gb_params_destroy(params);
 }
 
@@ -82,10 +111,10 @@ Test(build, values_depend_on_the_name_alone)
     gb_status status = {0};
     gb_params *small = two_layers(), *large = gb_params_create(&status);
     MUST(large);
-    gb_params_add(large, "head", 9, 9, true, GB_INIT_NORMAL, 1, &status);
-    gb_params_add(large, "w2", 3, 6, true, GB_INIT_NORMAL, 0.5f, &status);
-    gb_params_add(large, "norm", 1, 7, false, GB_INIT_ONES, 0, &status);
-    cr_expect_eq(gb_params_add(large, "w2", 1, 1, true, GB_INIT_ZEROS, 0, &status), UINT32_MAX);
+    gb_params_add_matrix(large, "head", 9, 9, 1, &status);
+    gb_params_add_matrix(large, "w2", 3, 6, 0.5f, &status);
+    gb_params_add_vector(large, "norm", 7, GB_INIT_ONES, &status);
+    cr_expect_eq(gb_params_add_matrix(large, "w2", 1, 1, 0, &status), UINT32_MAX);
     gb_params_freeze(large);
     float a[192], b[512];
     cr_assert_leq(gb_params_floats(large), 512);
@@ -156,11 +185,11 @@ Test(build, a_parameter_name_that_is_too_long_is_refused)
     char name[sizeof(gb_param){0}.name + 1];
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0'; /* one byte more than there is room for */
-    cr_expect_eq(gb_params_add(params, name, 1, 1, false, GB_INIT_ZEROS, 0, &status), UINT32_MAX);
+    cr_expect_eq(gb_params_add_vector(params, name, 1, GB_INIT_ZEROS, &status), UINT32_MAX);
     cr_expect_eq(status.code, GB_INTERNAL);
     cr_expect_eq(gb_params_count(params), 0);
     name[sizeof name - 2] = '\0';
-    cr_expect_eq(gb_params_add(params, name, 1, 1, false, GB_INIT_ZEROS, 0, &status), 0);
+    cr_expect_eq(gb_params_add_vector(params, name, 1, GB_INIT_ZEROS, &status), 0);
     cr_expect_str_eq(gb_params_at(params, 0)->name, name);
     gb_params_destroy(params);
 }

@@ -58,8 +58,13 @@ small_program small_program_make(bool training)
     MUST(p.params);
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
         gb_init init = strcmp(weights[i].name, "gamma") ? GB_INIT_NORMAL : GB_INIT_ONES;
-        MUST(gb_params_add(p.params, weights[i].name, weights[i].rows, weights[i].cols,
-                           weights[i].decay, init, 0.2f, &status) != UINT32_MAX);
+        const gb_param_spec spec = {.name = weights[i].name,
+                                    .kind = weights[i].decay ? GB_PARAM_MATRIX : GB_PARAM_VECTOR,
+                                    .rows = weights[i].rows,
+                                    .cols = weights[i].cols,
+                                    .init = init,
+                                    .init_std = 0.2f};
+        MUST(gb_params_add(p.params, &spec, &status) != UINT32_MAX);
     }
     gb_params_freeze(p.params);
     MUST(p.tape = gb_tape_create(p.params, "small", &status));
