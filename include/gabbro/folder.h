@@ -14,6 +14,7 @@ typedef struct gb_weight {
     uint64_t rows;     /* first dimension */
     uint64_t cols;     /* second dimension; 0: a vector [rows] */
     const float *data; /* rows * cols values (rows for a vector); not owned */
+    uint64_t stride;   /* values from row to row of a matrix; 0: cols */
 } gb_weight;
 
 /* A tensor as it lies in a file. */
@@ -212,10 +213,10 @@ typedef enum gb_pooling {
 
 /* What the sentence-transformers files of a folder say. */
 typedef struct gb_sentence_settings {
-    gb_pooling pooling;  /* from 1_Pooling/config.json */
-    bool normalize;      /* vectors are scaled to length 1 */
-    uint32_t max_length; /* longest input in tokens, specials included; at most max_positions */
-    bool prompt_left_out;                      /* the mean is over the tokens behind a prompt */
+    gb_pooling pooling;   /* from 1_Pooling/config.json */
+    bool normalize;       /* vectors are scaled to length 1 */
+    uint32_t max_length;  /* longest input in tokens, specials included; at most max_positions */
+    bool prompt_left_out; /* the mean is over the tokens behind a prompt */
     const char *query_prompt, *passage_prompt; /* to be written; read by gb_folder_prompts */
 } gb_sentence_settings;
 /* Read modules.json and the files it names; without it, pooling is GB_POOLING_UNSTATED. GB_DATA on
@@ -226,10 +227,10 @@ bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings,
 typedef struct gb_text_prompts {
     char *query, *passage; /* or NULL: none */
 } gb_text_prompts;
-/* Those that sentence-transformers takes where none is named: of config_sentence_transformers.json the
- * prompt "query", and the first of "document", "passage" and "corpus", else default_prompt_name. None
- * where the file or the prompt is absent or empty. GB_DATA on a damaged file, or a default that is not
- * among the prompts. */
+/* Those that sentence-transformers takes where none is named: of config_sentence_transformers.json
+ * the prompt "query", and the first of "document", "passage" and "corpus", else
+ * default_prompt_name. None where the file or the prompt is absent or empty. GB_DATA on a damaged
+ * file, or a default that is not among the prompts. */
 bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_status *status);
 void gb_text_prompts_free(gb_text_prompts *prompts);
 

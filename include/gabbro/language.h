@@ -30,15 +30,13 @@ typedef struct gb_language {
     uint32_t cached, cached_encoded;     /* most rows of a text in it, and of its encoder's */
     uint32_t *self_cache, *cross_cache;  /* [decoder_layers] parameters [texts * rows, 2K] */
     gb_packing packing;                  /* of its matrices, but for norms and biases */
-    uint32_t *widths;                    /* [width_count] columns of a parameter that is packed, or 0 */
-    size_t width_count, width_capacity;  /* parameters up to its last one, and room */
 } gb_language;
 
 /* What a model with a cache of keys and values is declared with; all 0: none. */
 typedef struct gb_language_cache {
-    uint32_t slots;   /* texts at a time */
-    uint32_t longest; /* rows of the decoder for each */
-    uint32_t encoded; /* rows of the encoder for each (T5) */
+    uint32_t slots;         /* texts at a time */
+    uint32_t longest;       /* rows of the decoder for each */
+    uint32_t encoded;       /* rows of the encoder for each (T5) */
     uint32_t encoded_texts; /* texts of the encoder, which may wait for a slot or serve several;
                                0: slots */
     gb_packing packing;     /* how matrices are kept; without gradients unless GB_PACKED_NOT */

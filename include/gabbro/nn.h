@@ -161,9 +161,13 @@ typedef struct gb_block {
     uint32_t norm2_weight, norm2_bias; /* [1, H] */
     uint32_t hidden, heads;            /* H; heads */
 } gb_block;
-/* Declare the parameters under `prefix` (e.g. "bert.encoder.layer.0"). std 0: the config's. */
+/* Declare the parameters of a layer that is no part of the encoder, under `prefix` (e.g.
+ * "decoder.layer.0"). */
 bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
                       gb_block *block, gb_status *status);
+/* Give the parameters of one layer the values of another's. */
+void gb_block_copy(const gb_params *params, const gb_block *from, const gb_block *to,
+                   float *values);
 /* Post-norm layer of BERT: x = LN(x + Attention(x)); x = LN(x + FFN(x)). */
 gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
                          gb_tensor x);
@@ -238,6 +242,11 @@ typedef struct gb_bert {
 } gb_bert;
 bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head, gb_bert *bert,
                      gb_status *status);
+/* Declare the encoder once more as a state that starts with zeros, its names behind `front` (e.g.
+ * "momentum."). Parameter i of the copy, from copy->word on, is of the same kind and size as
+ * parameter i of the encoder, from bert->word on. gb_bert_free after use. */
+bool gb_bert_declare_copy(gb_params *params, const char *front, const gb_bert *bert, gb_bert *copy,
+                          gb_status *status);
 /* Add the projector of a retriever: "retriever.linear" or "retriever.nonlinear". */
 bool gb_bert_add_projector(gb_params *params, gb_bert *bert, gb_projector_kind kind,
                            gb_status *status);

@@ -23,19 +23,38 @@ typedef enum gb_param_kind {
 
 typedef enum gb_init { GB_INIT_ZEROS, GB_INIT_ONES, GB_INIT_NORMAL } gb_init;
 
+/* Which file of a model folder has a parameter; none has a state. */
+typedef enum gb_param_file {
+    GB_FILE_ASIDE,    /* that of parameters which other programs do not know; it may lack it */
+    GB_FILE_OPTIONAL, /* that of the model, which may lack it */
+    GB_FILE_REQUIRED, /* that of the model */
+} gb_param_file;
+
+/* Tensors of a model's file that are one parameter here: equal shares of its rows or, of a vector,
+ * of its columns. */
+typedef struct gb_param_parts {
+    const char *whole;    /* in the parameter's name, e.g. "qkv" */
+    const char *names[3]; /* in theirs in its place: "query", "key", "value" */
+    uint32_t count;       /* of the tensors */
+} gb_param_parts;
+
 /* How a parameter is declared. */
 typedef struct gb_param_spec {
-    const char *name;    /* unique, e.g. "encoder.0.attention.qkv.weight" */
+    const char *name;    /* unique; files call it the same. With parts it has a star where they
+                            differ: "encoder.0.attention.*.weight" */
     gb_param_kind kind;  /* what it is */
     uint32_t rows, cols; /* size; a vector has one row */
     bool untrained;      /* a matrix or vector that is read alone, as of a frozen model */
     gb_init init;        /* how it starts */
     float init_std;      /* for GB_INIT_NORMAL */
+    gb_param_file file;  /* where a model folder has it */
+    uint32_t file_cols;  /* columns there, if they are packed into fewer here; 0: cols */
+    const gb_param_parts *parts; /* what it is there; must outlive the list. NULL: one tensor */
 } gb_param_spec;
 
 /* A declared parameter and its place in the parameter arena. */
 typedef struct gb_param {
-    char name[96];      /* as in its gb_param_spec */
+    char name[96];      /* unique, e.g. "encoder.0.attention.qkv.weight" */
     gb_param_kind kind; /* what it is */
     uint32_t rows;      /* rows */
     uint32_t cols;      /* columns */
@@ -46,6 +65,10 @@ typedef struct gb_param {
     bool decays;        /* AdamW's weight decay applies to it */
     gb_init init;       /* how it starts */
     float init_std;     /* for GB_INIT_NORMAL */
+    gb_param_file file; /* where a model folder has it */
+    uint32_t file_cols; /* columns there */
+    const gb_param_parts *parts; /* tensors that it is there, or NULL: one of its name */
+    uint32_t parts_at;           /* place of parts->whole in the name, in bytes */
 } gb_param;
 
 /* Arrays of all parameters, one behind the other, and of what training keeps of each. */

@@ -30,13 +30,39 @@ const gb_weight **folder_sorted_weights(const gb_weight *weights, size_t count, 
     return sorted;
 }
 
+/* ---- runs of values that lie together: the whole tensor, or each of its rows ---- */
+
+static bool is_strided(const gb_weight *weight)
+{
+    return weight->cols && weight->stride && weight->stride != weight->cols;
+}
+
+static uint64_t runs_of(const gb_weight *weight)
+{
+    return is_strided(weight) ? weight->rows : 1;
+}
+
+static uint64_t run_length(const gb_weight *weight)
+{
+    return is_strided(weight) ? weight->cols : weight->rows * (weight->cols ? weight->cols : 1);
+}
+
+static const float *run_at(const gb_weight *weight, uint64_t run)
+{
+    return run ? weight->data + run * weight->stride : weight->data;
+}
+
 bool folder_check_finite(const gb_weight *weight, const char *path, gb_status *status)
 {
-    uint64_t count = weight->rows * (weight->cols ? weight->cols : 1);
-    uint64_t bad = folder_first_unfinite(weight->data, count);
-    return bad == count ||
-           gb_fail(status, GB_DATA, path, "the training diverged; the model is not written",
-                   "tensor %s is not finite at value %llu", weight->name, (unsigned long long)bad);
+    for (uint64_t run = 0; run < runs_of(weight); run++) {
+        uint64_t length = run_length(weight);
+        uint64_t bad = folder_first_unfinite(run_at(weight, run), length);
+        if (bad < length)
+            return gb_fail(status, GB_DATA, path, "the training diverged; the model is not written",
+                           "tensor %s is not finite at value %llu", weight->name,
+                           (unsigned long long)(run * length + bad));
+    }
+    return true;
 }
 
 static bool weight_bytes(const gb_weight *weight, uint64_t *bytes)
@@ -97,11 +123,10 @@ static bool write_all(const char *path, const gb_text *header, const gb_weight *
     uint64_t length = header->length;
     fwrite(&length, sizeof length, 1, stream);
     fwrite(header->data, 1, header->length, stream);
-    for (size_t i = 0; i < count && !ferror(stream); i++) {
-        uint64_t bytes;
-        if (weight_bytes(weights[i], &bytes) && bytes)
-            fwrite(weights[i]->data, 1, bytes, stream);
-    }
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t run = 0; run < runs_of(weights[i]) && !ferror(stream); run++)
+            if (run_length(weights[i]))
+                fwrite(run_at(weights[i], run), sizeof(float), run_length(weights[i]), stream);
     return gb_out_commit(out, status);
 }
 

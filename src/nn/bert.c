@@ -6,120 +6,154 @@
 
 /* ---- parameters ---- */
 
-bool layer_param(gb_params *params, const char *prefix, const char *name, uint32_t rows,
-                 uint32_t cols, float std, uint32_t *index, gb_status *status)
+static bool declare(const layer_scope *scope, const layer_entry *entry, gb_status *status)
 {
-    char full[96];
-    snprintf(full, sizeof full, "%s%s%s", prefix, *prefix ? "." : "", name);
-    /* Biases and layer norms are not decayed, embeddings are (as in the released recipes), also
-     * where there is one token type. */
-    bool weight = strstr(full, ".weight") != NULL, norm = strstr(full, "LayerNorm") != NULL;
-    bool vector = norm || !weight;
-    gb_init init = !vector ? GB_INIT_NORMAL : weight ? GB_INIT_ONES : GB_INIT_ZEROS;
-    *index = gb_params_add(params,
-                           &(gb_param_spec){.name = full,
-                                            .kind = vector ? GB_PARAM_VECTOR : GB_PARAM_MATRIX,
-                                            .rows = rows,
-                                            .cols = cols,
-                                            .init = init,
-                                            .init_std = std},
-                           status);
-    return *index != UINT32_MAX;
+    char name[200];
+    bool vector = entry->kind != LAYER_WEIGHT;
+    snprintf(name, sizeof name, "%s.%s", scope->prefix, entry->name);
+    gb_param_spec spec = {.name = name,
+                          .kind = vector ? GB_PARAM_VECTOR : GB_PARAM_MATRIX,
+                          .rows = entry->rows,
+                          .cols = entry->cols,
+                          .init = entry->kind == LAYER_WEIGHT  ? GB_INIT_NORMAL
+                                  : entry->kind == LAYER_SCALE ? GB_INIT_ONES
+                                                               : GB_INIT_ZEROS,
+                          .init_std = (float)scope->config->initializer_range,
+                          .file = scope->file,
+                          .parts = entry->parts};
+    if (scope->copy) {
+        spec.kind = GB_PARAM_STATE;
+        spec.init = GB_INIT_ZEROS;
+    }
+    *entry->index = gb_params_add(scope->params, &spec, status);
+    return *entry->index != UINT32_MAX;
 }
 
-bool layer_params(gb_params *params, const char *prefix, const layer_entry *list, size_t count,
-                  float std, gb_status *status)
+bool layer_declare(const layer_scope *scope, const layer_entry *list, size_t count,
+                   gb_status *status)
 {
     for (size_t i = 0; i < count; i++)
-        if (!layer_param(params, prefix, list[i].name, list[i].rows, list[i].cols, std,
-                         list[i].index, status))
+        if (!declare(scope, &list[i], status))
             return false;
     return true;
 }
 
-bool layer_rest_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
-                        gb_block *block, gb_status *status)
+bool layer_declare_rest(const layer_scope *scope, gb_block *block, gb_status *status)
 {
-    uint32_t h = config->hidden_size, f = config->intermediate_size;
+    uint32_t h = scope->config->hidden_size, f = scope->config->intermediate_size;
     block->hidden = h;
-    block->heads = config->heads;
+    block->heads = scope->config->heads;
     const layer_entry list[] = {
-        {"attention.output.dense.weight", h, h, &block->out_weight},
-        {"attention.output.dense.bias", 1, h, &block->out_bias},
-        {"attention.output.LayerNorm.weight", 1, h, &block->norm1_weight},
-        {"attention.output.LayerNorm.bias", 1, h, &block->norm1_bias},
-        {"intermediate.dense.weight", f, h, &block->up_weight},
-        {"intermediate.dense.bias", 1, f, &block->up_bias},
-        {"output.dense.weight", h, f, &block->down_weight},
-        {"output.dense.bias", 1, h, &block->down_bias},
-        {"output.LayerNorm.weight", 1, h, &block->norm2_weight},
-        {"output.LayerNorm.bias", 1, h, &block->norm2_bias},
+        {"attention.output.dense.weight", LAYER_WEIGHT, h, h, &block->out_weight},
+        {"attention.output.dense.bias", LAYER_BIAS, 1, h, &block->out_bias},
+        {"attention.output.LayerNorm.weight", LAYER_SCALE, 1, h, &block->norm1_weight},
+        {"attention.output.LayerNorm.bias", LAYER_BIAS, 1, h, &block->norm1_bias},
+        {"intermediate.dense.weight", LAYER_WEIGHT, f, h, &block->up_weight},
+        {"intermediate.dense.bias", LAYER_BIAS, 1, f, &block->up_bias},
+        {"output.dense.weight", LAYER_WEIGHT, h, f, &block->down_weight},
+        {"output.dense.bias", LAYER_BIAS, 1, h, &block->down_bias},
+        {"output.LayerNorm.weight", LAYER_SCALE, 1, h, &block->norm2_weight},
+        {"output.LayerNorm.bias", LAYER_BIAS, 1, h, &block->norm2_bias},
     };
-    return layer_params(params, prefix, list, sizeof list / sizeof *list,
-                        (float)config->initializer_range, status);
+    return layer_declare(scope, list, sizeof list / sizeof *list, status);
+}
+
+bool layer_declare_block(const layer_scope *scope, gb_block *block, gb_status *status)
+{
+    static const gb_param_parts qkv = {"qkv", {"query", "key", "value"}, 3};
+    uint32_t h = scope->config->hidden_size;
+    const layer_entry list[] = {
+        {"attention.self.*.weight", LAYER_WEIGHT, 3 * h, h, &block->qkv_weight, &qkv},
+        {"attention.self.*.bias", LAYER_BIAS, 1, 3 * h, &block->qkv_bias, &qkv},
+    };
+    return layer_declare(scope, list, sizeof list / sizeof *list, status) &&
+           layer_declare_rest(scope, block, status);
 }
 
 bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
                       gb_block *block, gb_status *status)
 {
+    const layer_scope scope = {.params = params, .prefix = prefix, .config = config};
+    return layer_declare_block(&scope, block, status);
+}
+
+void gb_block_copy(const gb_params *params, const gb_block *from, const gb_block *to, float *values)
+{
+    /* The parameters of a block are declared one behind the other. */
+    for (uint32_t i = 0; from->qkv_weight + i <= from->norm2_bias; i++) {
+        const gb_param *source = gb_params_at(params, from->qkv_weight + i);
+        const gb_param *target = gb_params_at(params, to->qkv_weight + i);
+        memcpy(values + target->offset, values + source->offset,
+               sizeof *values * source->rows * source->ld);
+    }
+}
+
+static bool declare_embeddings(const layer_scope *scope, gb_bert *bert, gb_status *status)
+{
+    const gb_bert_config *config = scope->config;
     uint32_t h = config->hidden_size;
     const layer_entry list[] = {
-        {"attention.self.qkv.weight", 3 * h, h, &block->qkv_weight},
-        {"attention.self.qkv.bias", 1, 3 * h, &block->qkv_bias},
+        {"word_embeddings.weight", LAYER_WEIGHT, config->vocab_size, h, &bert->word},
+        {"position_embeddings.weight", LAYER_WEIGHT, config->max_positions, h, &bert->position},
+        {"token_type_embeddings.weight", LAYER_WEIGHT, config->type_vocab_size, h, &bert->type},
+        {"LayerNorm.weight", LAYER_SCALE, 1, h, &bert->norm_weight},
+        {"LayerNorm.bias", LAYER_BIAS, 1, h, &bert->norm_bias},
     };
-    return layer_params(params, prefix, list, sizeof list / sizeof *list,
-                        (float)config->initializer_range, status) &&
-           layer_rest_declare(params, prefix, config, block, status);
+    return layer_declare(scope, list, sizeof list / sizeof *list, status);
 }
 
-static bool declare_embeddings(gb_params *params, const gb_bert_config *config, gb_bert *bert,
-                               gb_status *status)
+static bool declare_head(const layer_scope *scope, gb_bert *bert, gb_status *status)
 {
-    uint32_t h = config->hidden_size;
-    float std = (float)config->initializer_range;
-    const char *at = "bert.embeddings";
-    return layer_param(params, at, "word_embeddings.weight", config->vocab_size, h, std,
-                       &bert->word, status) &&
-           layer_param(params, at, "position_embeddings.weight", config->max_positions, h, std,
-                       &bert->position, status) &&
-           layer_param(params, at, "token_type_embeddings.weight", config->type_vocab_size, h, std,
-                       &bert->type, status) &&
-           layer_param(params, at, "LayerNorm.weight", 1, h, 0, &bert->norm_weight, status) &&
-           layer_param(params, at, "LayerNorm.bias", 1, h, 0, &bert->norm_bias, status);
+    uint32_t h = scope->config->hidden_size;
+    const layer_entry list[] = {
+        {"transform.dense.weight", LAYER_WEIGHT, h, h, &bert->transform_weight},
+        {"transform.dense.bias", LAYER_BIAS, 1, h, &bert->transform_bias},
+        {"transform.LayerNorm.weight", LAYER_SCALE, 1, h, &bert->head_norm_weight},
+        {"transform.LayerNorm.bias", LAYER_BIAS, 1, h, &bert->head_norm_bias},
+        {"bias", LAYER_BIAS, 1, scope->config->vocab_size, &bert->head_bias},
+    };
+    return layer_declare(scope, list, sizeof list / sizeof *list, status);
 }
 
-static bool declare_head(gb_params *params, const gb_bert_config *config, gb_bert *bert,
-                         gb_status *status)
+/* The encoder, its names behind `front`. */
+static bool declare_encoder(layer_scope scope, const char *front, gb_bert *bert, gb_status *status)
 {
-    uint32_t h = config->hidden_size;
-    float std = (float)config->initializer_range;
-    const char *at = "cls.predictions";
-    return layer_param(params, at, "transform.dense.weight", h, h, std, &bert->transform_weight,
-                       status) &&
-           layer_param(params, at, "transform.dense.bias", 1, h, 0, &bert->transform_bias,
-                       status) &&
-           layer_param(params, at, "transform.LayerNorm.weight", 1, h, 0, &bert->head_norm_weight,
-                       status) &&
-           layer_param(params, at, "transform.LayerNorm.bias", 1, h, 0, &bert->head_norm_bias,
-                       status) &&
-           layer_param(params, at, "bias", 1, config->vocab_size, 0, &bert->head_bias, status);
+    char prefix[100];
+    uint32_t layers = scope.config->layers;
+    bert->blocks = gb_alloc(layers, sizeof *bert->blocks, status);
+    scope.prefix = prefix;
+    snprintf(prefix, sizeof prefix, "%sbert.embeddings", front);
+    bool ok = bert->blocks && declare_embeddings(&scope, bert, status);
+    for (uint32_t l = 0; ok && l < layers; l++) {
+        snprintf(prefix, sizeof prefix, "%sbert.encoder.layer.%u", front, l);
+        ok = layer_declare_block(&scope, &bert->blocks[l], status);
+    }
+    return ok;
 }
 
 bool gb_bert_declare(gb_params *params, const gb_bert_config *config, bool head, gb_bert *bert,
                      gb_status *status)
 {
     *bert = (gb_bert){.config = *config, .head = head};
-    bert->blocks = gb_alloc(config->layers, sizeof *bert->blocks, status);
-    bool ok = bert->blocks && declare_embeddings(params, config, bert, status);
-    for (uint32_t l = 0; ok && l < config->layers; l++) {
-        char prefix[64];
-        snprintf(prefix, sizeof prefix, "bert.encoder.layer.%u", l);
-        ok = gb_block_declare(params, prefix, config, &bert->blocks[l], status);
-    }
-    ok = ok && (!head || declare_head(params, config, bert, status));
+    const layer_scope encoder = {.params = params, .config = config, .file = GB_FILE_REQUIRED};
+    const layer_scope of_head = {
+        .params = params, .prefix = "cls.predictions", .config = config, .file = GB_FILE_OPTIONAL};
+    bool ok = declare_encoder(encoder, "", bert, status) &&
+              (!head || declare_head(&of_head, bert, status));
     if (!ok)
         gb_bert_free(bert);
     return ok;
+}
+
+bool gb_bert_declare_copy(gb_params *params, const char *front, const gb_bert *bert, gb_bert *copy,
+                          gb_status *status)
+{
+    *copy = (gb_bert){.config = bert->config};
+    const layer_scope scope = {.params = params, .config = &copy->config, .copy = true};
+    if (declare_encoder(scope, front, copy, status))
+        return true;
+    gb_bert_free(copy);
+    return false;
 }
 
 void gb_bert_free(gb_bert *bert)

@@ -26,15 +26,16 @@ bool gb_query_block_declare(gb_params *params, const char *prefix, const gb_bert
                             gb_query_block *block, gb_status *status)
 {
     uint32_t h = config->hidden_size;
+    static const gb_param_parts kv = {"kv", {"key", "value"}, 2};
+    const layer_scope scope = {.params = params, .prefix = prefix, .config = config};
     const layer_entry list[] = {
-        {"attention.self.query.weight", h, h, &block->query_weight},
-        {"attention.self.query.bias", 1, h, &block->query_bias},
-        {"attention.self.kv.weight", 2 * h, h, &block->kv_weight},
-        {"attention.self.kv.bias", 1, 2 * h, &block->kv_bias},
+        {"attention.self.query.weight", LAYER_WEIGHT, h, h, &block->query_weight},
+        {"attention.self.query.bias", LAYER_BIAS, 1, h, &block->query_bias},
+        {"attention.self.*.weight", LAYER_WEIGHT, 2 * h, h, &block->kv_weight, &kv},
+        {"attention.self.*.bias", LAYER_BIAS, 1, 2 * h, &block->kv_bias, &kv},
     };
-    return layer_params(params, prefix, list, sizeof list / sizeof *list,
-                        (float)config->initializer_range, status) &&
-           layer_rest_declare(params, prefix, config, &block->rest, status);
+    return layer_declare(&scope, list, sizeof list / sizeof *list, status) &&
+           layer_declare_rest(&scope, &block->rest, status);
 }
 
 gb_tensor gb_query_block_apply(gb_net *net, const gb_query_block *block, const gb_packed_inputs *in,
@@ -65,17 +66,17 @@ bool gb_memory_block_declare(gb_params *params, const char *prefix, const gb_ber
                              gb_memory_block *block, gb_status *status)
 {
     uint32_t h = config->hidden_size;
+    const layer_scope scope = {.params = params, .prefix = prefix, .config = config};
     const layer_entry list[] = {
-        {"crossattention.self.value.weight", h, h, &block->value_weight},
-        {"crossattention.self.value.bias", 1, h, &block->value_bias},
-        {"crossattention.output.dense.weight", h, h, &block->out_weight},
-        {"crossattention.output.dense.bias", 1, h, &block->out_bias},
-        {"crossattention.output.LayerNorm.weight", 1, h, &block->norm_weight},
-        {"crossattention.output.LayerNorm.bias", 1, h, &block->norm_bias},
+        {"crossattention.self.value.weight", LAYER_WEIGHT, h, h, &block->value_weight},
+        {"crossattention.self.value.bias", LAYER_BIAS, 1, h, &block->value_bias},
+        {"crossattention.output.dense.weight", LAYER_WEIGHT, h, h, &block->out_weight},
+        {"crossattention.output.dense.bias", LAYER_BIAS, 1, h, &block->out_bias},
+        {"crossattention.output.LayerNorm.weight", LAYER_SCALE, 1, h, &block->norm_weight},
+        {"crossattention.output.LayerNorm.bias", LAYER_BIAS, 1, h, &block->norm_bias},
     };
-    return gb_block_declare(params, prefix, config, &block->self, status) &&
-           layer_params(params, prefix, list, sizeof list / sizeof *list,
-                        (float)config->initializer_range, status);
+    return layer_declare_block(&scope, &block->self, status) &&
+           layer_declare(&scope, list, sizeof list / sizeof *list, status);
 }
 
 gb_tensor gb_memory_block_apply(gb_net *net, const gb_memory_block *block,

@@ -1,42 +1,55 @@
 /* Parameters of T5 and LLaMA, by the names of Hugging Face folders, and what they take. */
-#include "nn/language.h"
+#include <gabbro/language.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A matrix that files have in one or in two tensors. */
+typedef struct matrix_name {
+    const char *name;            /* behind the prefix of its layer; with parts it has a star */
+    const gb_param_parts *parts; /* or NULL */
+} matrix_name;
+
 /* Names of a layer's parameters behind its prefix; NULL: it has none. */
 typedef struct layer_names {
-    const char *norm1, *q, *kv, *o;                        /* as in gb_language_layer */
-    const char *cross_norm, *cross_q, *cross_kv, *cross_o; /* cross attention */
-    const char *norm2, *up, *down;                         /* feed-forward */
+    const char *norm1, *cross_norm, *norm2; /* as in gb_language_layer */
+    matrix_name q, kv, o;                   /* self-attention */
+    matrix_name cross_q, cross_kv, cross_o; /* cross attention */
+    matrix_name up, gated_up, down;         /* feed-forward, without and with a gate */
 } layer_names;
 
+static const gb_param_parts t5_kv = {"kv", {"k", "v"}, 2}, t5_up = {"wi_01", {"wi_0", "wi_1"}, 2};
+static const gb_param_parts llama_kv = {"kv_proj", {"k_proj", "v_proj"}, 2},
+                            llama_up = {"gate_up_proj", {"gate_proj", "up_proj"}, 2};
+
 static const layer_names t5_encoder = {.norm1 = "layer.0.layer_norm.weight",
-                                       .q = "layer.0.SelfAttention.q.weight",
-                                       .kv = "layer.0.SelfAttention.kv.weight",
-                                       .o = "layer.0.SelfAttention.o.weight",
+                                       .q = {"layer.0.SelfAttention.q.weight"},
+                                       .kv = {"layer.0.SelfAttention.*.weight", &t5_kv},
+                                       .o = {"layer.0.SelfAttention.o.weight"},
                                        .norm2 = "layer.1.layer_norm.weight",
-                                       .up = "layer.1.DenseReluDense.wi",
-                                       .down = "layer.1.DenseReluDense.wo.weight"};
+                                       .up = {"layer.1.DenseReluDense.wi.weight"},
+                                       .gated_up = {"layer.1.DenseReluDense.*.weight", &t5_up},
+                                       .down = {"layer.1.DenseReluDense.wo.weight"}};
 static const layer_names t5_decoder = {.norm1 = "layer.0.layer_norm.weight",
-                                       .q = "layer.0.SelfAttention.q.weight",
-                                       .kv = "layer.0.SelfAttention.kv.weight",
-                                       .o = "layer.0.SelfAttention.o.weight",
+                                       .q = {"layer.0.SelfAttention.q.weight"},
+                                       .kv = {"layer.0.SelfAttention.*.weight", &t5_kv},
+                                       .o = {"layer.0.SelfAttention.o.weight"},
                                        .cross_norm = "layer.1.layer_norm.weight",
-                                       .cross_q = "layer.1.EncDecAttention.q.weight",
-                                       .cross_kv = "layer.1.EncDecAttention.kv.weight",
-                                       .cross_o = "layer.1.EncDecAttention.o.weight",
+                                       .cross_q = {"layer.1.EncDecAttention.q.weight"},
+                                       .cross_kv = {"layer.1.EncDecAttention.*.weight", &t5_kv},
+                                       .cross_o = {"layer.1.EncDecAttention.o.weight"},
                                        .norm2 = "layer.2.layer_norm.weight",
-                                       .up = "layer.2.DenseReluDense.wi",
-                                       .down = "layer.2.DenseReluDense.wo.weight"};
+                                       .up = {"layer.2.DenseReluDense.wi.weight"},
+                                       .gated_up = {"layer.2.DenseReluDense.*.weight", &t5_up},
+                                       .down = {"layer.2.DenseReluDense.wo.weight"}};
 static const layer_names llama = {.norm1 = "input_layernorm.weight",
-                                  .q = "self_attn.q_proj.weight",
-                                  .kv = "self_attn.kv_proj.weight",
-                                  .o = "self_attn.o_proj.weight",
+                                  .q = {"self_attn.q_proj.weight"},
+                                  .kv = {"self_attn.*.weight", &llama_kv},
+                                  .o = {"self_attn.o_proj.weight"},
                                   .norm2 = "post_attention_layernorm.weight",
-                                  .up = "mlp.gate_up_proj",
-                                  .down = "mlp.down_proj.weight"};
+                                  .gated_up = {"mlp.*.weight", &llama_up},
+                                  .down = {"mlp.down_proj.weight"}};
 
 /* ---- declaring ---- */
 
@@ -48,47 +61,38 @@ typedef struct declaring {
     gb_status *status;                /* of a failure */
 } declaring;
 
-/* Columns of parameter `index`: its own, or, when it is packed, those it stands for. */
-static bool set_width(gb_language *lm, uint32_t index, uint32_t width, gb_status *status)
-{
-    if (!gb_grow(&lm->widths, &lm->width_capacity, index + 1, sizeof *lm->widths, status))
-        return false;
-    while (lm->width_count < index + 1)
-        lm->widths[lm->width_count++] = 0;
-    lm->widths[index] = width;
-    return true;
-}
-
-/* Standard deviation of fresh values. T5's are those of its authors: its scores are not scaled, so
- * that queries begin small, and its embeddings begin large. */
-static double init_std(const gb_language_config *c, const char *name, uint32_t cols)
-{
-    bool t5 = c->kind == GB_LANGUAGE_T5;
-    if (t5 && (strstr(name, "shared.") || strstr(name, "lm_head.")))
-        return 1;
-    if (t5 && strstr(name, "relative_attention_bias"))
-        return 1 / sqrt(c->hidden_size);
-    return (t5 && strstr(name, ".q.") ? 1 / sqrt(c->head_dim) : 1) / sqrt(cols);
-}
-
-static bool add(const declaring *d, const char *prefix, const char *name, uint32_t rows,
-                uint32_t cols, uint32_t *index)
+/* `rest` says what the parameter is beside its name, "<prefix><name>". */
+static bool add(const declaring *d, const char *prefix, const char *name, gb_param_spec rest,
+                uint32_t *index)
 {
     char full[GB_WEIGHT_NAME];
     snprintf(full, sizeof full, "%s%s", prefix, name);
-    bool norm = strstr(name, "norm") != NULL;
-    bool packed = d->lm->packing && !norm && !strstr(name, "relative_attention_bias");
-    uint32_t words = packed ? gb_packed_cols(d->lm->packing, cols) : cols;
-    *index = gb_params_add(d->params,
-                           &(gb_param_spec){.name = full,
-                                            .kind = norm ? GB_PARAM_VECTOR : GB_PARAM_MATRIX,
-                                            .rows = rows,
-                                            .cols = words,
-                                            .untrained = packed,
-                                            .init = norm ? GB_INIT_ONES : GB_INIT_NORMAL,
-                                            .init_std = (float)init_std(d->config, name, cols)},
-                           d->status);
-    return *index != UINT32_MAX && set_width(d->lm, *index, packed ? cols : 0, d->status);
+    rest.name = full;
+    rest.file = GB_FILE_REQUIRED;
+    *index = gb_params_add(d->params, &rest, d->status);
+    return *index != UINT32_MAX;
+}
+
+static bool add_norm(const declaring *d, const char *prefix, const char *name, uint32_t *index)
+{
+    const gb_param_spec norm = {
+        .kind = GB_PARAM_VECTOR, .rows = 1, .cols = d->config->hidden_size, .init = GB_INIT_ONES};
+    return add(d, prefix, name, norm, index);
+}
+
+/* std: of fresh values; 0: one over the root of the columns. Packed as the model is. */
+static bool add_matrix(const declaring *d, const char *prefix, matrix_name name, uint32_t rows,
+                       uint32_t cols, double std, uint32_t *index)
+{
+    gb_packing packing = d->lm->packing;
+    const gb_param_spec matrix = {.rows = rows,
+                                  .cols = packing ? gb_packed_cols(packing, cols) : cols,
+                                  .untrained = packing != GB_PACKED_NOT,
+                                  .init = GB_INIT_NORMAL,
+                                  .init_std = (float)(std > 0 ? std : 1 / sqrt(cols)),
+                                  .file_cols = cols,
+                                  .parts = name.parts};
+    return add(d, prefix, name.name, matrix, index);
 }
 
 static bool add_layer(const declaring *d, const char *prefix, const layer_names *n,
@@ -97,19 +101,20 @@ static bool add_layer(const declaring *d, const char *prefix, const layer_names 
     const gb_language_config *c = d->config;
     uint32_t h = c->hidden_size, wide = c->heads * c->head_dim, k2 = 2 * c->kv_heads * c->head_dim;
     uint32_t f = c->intermediate_size;
-    char up[64];
-    snprintf(up, sizeof up, "%s%s.weight", n->up,
-             c->kind == GB_LANGUAGE_T5 && c->gated ? "_01" : "");
-    return add(d, prefix, n->norm1, 1, h, &layer->norm1) &&
-           add(d, prefix, n->q, wide, h, &layer->q) && add(d, prefix, n->kv, k2, h, &layer->kv) &&
-           add(d, prefix, n->o, h, wide, &layer->o) &&
-           (!n->cross_q || (add(d, prefix, n->cross_norm, 1, h, &layer->cross_norm) &&
-                            add(d, prefix, n->cross_q, wide, h, &layer->cross_q) &&
-                            add(d, prefix, n->cross_kv, k2, h, &layer->cross_kv) &&
-                            add(d, prefix, n->cross_o, h, wide, &layer->cross_o))) &&
-           add(d, prefix, n->norm2, 1, h, &layer->norm2) &&
-           add(d, prefix, up, c->gated ? 2 * f : f, h, &layer->up) &&
-           add(d, prefix, n->down, h, f, &layer->down);
+    /* As T5's authors: its scores are not scaled, so queries begin small. */
+    double of_q = c->kind == GB_LANGUAGE_T5 ? 1 / sqrt(c->head_dim) / sqrt(h) : 0;
+    return add_norm(d, prefix, n->norm1, &layer->norm1) &&
+           add_matrix(d, prefix, n->q, wide, h, of_q, &layer->q) &&
+           add_matrix(d, prefix, n->kv, k2, h, 0, &layer->kv) &&
+           add_matrix(d, prefix, n->o, h, wide, 0, &layer->o) &&
+           (!n->cross_norm || (add_norm(d, prefix, n->cross_norm, &layer->cross_norm) &&
+                               add_matrix(d, prefix, n->cross_q, wide, h, of_q, &layer->cross_q) &&
+                               add_matrix(d, prefix, n->cross_kv, k2, h, 0, &layer->cross_kv) &&
+                               add_matrix(d, prefix, n->cross_o, h, wide, 0, &layer->cross_o))) &&
+           add_norm(d, prefix, n->norm2, &layer->norm2) &&
+           add_matrix(d, prefix, c->gated ? n->gated_up : n->up, c->gated ? 2 * f : f, h, 0,
+                      &layer->up) &&
+           add_matrix(d, prefix, n->down, h, f, 0, &layer->down);
 }
 
 static bool add_layers(const declaring *d, const char *prefix, const layer_names *names,
@@ -124,26 +129,46 @@ static bool add_layers(const declaring *d, const char *prefix, const layer_names
     return true;
 }
 
-#define T5_BIAS ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+/* The bias by distance that T5's stacks share. */
+static bool add_bias(const declaring *d, const char *prefix, uint32_t *index)
+{
+    const gb_param_spec bias = {.rows = d->config->buckets,
+                                .cols = d->config->heads,
+                                .init = GB_INIT_NORMAL,
+                                .init_std = (float)(1 / sqrt(d->config->hidden_size))};
+    return add(d, prefix, "block.0.layer.0.SelfAttention.relative_attention_bias.weight", bias,
+               index);
+}
 
 static bool add_t5(const declaring *d, gb_language *lm)
 {
     const gb_language_config *c = d->config;
-    return add(d, "", "shared.weight", c->vocab_size, c->hidden_size, &lm->word) &&
-           add(d, "encoder", T5_BIAS, c->buckets, c->heads, &lm->encoder_bias) &&
+    const matrix_name shared = {"shared.weight", NULL}; /* begins large, as its authors' */
+    return add_matrix(d, "", shared, c->vocab_size, c->hidden_size, 1, &lm->word) &&
+           add_bias(d, "encoder.", &lm->encoder_bias) &&
            add_layers(d, "encoder.block", &t5_encoder, c->layers, lm->encoder) &&
-           add(d, "encoder.", "final_layer_norm.weight", 1, c->hidden_size, &lm->encoder_norm) &&
-           add(d, "decoder", T5_BIAS, c->buckets, c->heads, &lm->decoder_bias) &&
+           add_norm(d, "encoder.", "final_layer_norm.weight", &lm->encoder_norm) &&
+           add_bias(d, "decoder.", &lm->decoder_bias) &&
            add_layers(d, "decoder.block", &t5_decoder, c->decoder_layers, lm->decoder) &&
-           add(d, "decoder.", "final_layer_norm.weight", 1, c->hidden_size, &lm->decoder_norm);
+           add_norm(d, "decoder.", "final_layer_norm.weight", &lm->decoder_norm);
 }
 
 static bool add_llama(const declaring *d, gb_language *lm)
 {
     const gb_language_config *c = d->config;
-    return add(d, "model.", "embed_tokens.weight", c->vocab_size, c->hidden_size, &lm->word) &&
+    const matrix_name words = {"embed_tokens.weight", NULL};
+    return add_matrix(d, "model.", words, c->vocab_size, c->hidden_size, 0, &lm->word) &&
            add_layers(d, "model.layers", &llama, c->decoder_layers, lm->decoder) &&
-           add(d, "model.", "norm.weight", 1, c->hidden_size, &lm->decoder_norm);
+           add_norm(d, "model.", "norm.weight", &lm->decoder_norm);
+}
+
+/* An output matrix of its own. */
+static bool add_output(const declaring *d, gb_language *lm)
+{
+    const gb_language_config *c = d->config;
+    const matrix_name output = {"lm_head.weight", NULL};
+    return add_matrix(d, "", output, c->vocab_size, c->hidden_size, c->kind == GB_LANGUAGE_T5,
+                      &lm->output);
 }
 
 /* Keys and values that stay from run to run: parameters that are not trained. */
@@ -157,7 +182,7 @@ static bool add_cache(const declaring *d, const gb_language_cache *cache, gb_lan
     for (uint32_t l = 0; cache->slots && l < d->config->decoder_layers; l++) {
         char name[64];
         for (int cross = 0; cross < (lm->cached_encoded ? 2 : 1); cross++) {
-            snprintf(name, sizeof name, LANGUAGE_CACHE "%s.%u", cross ? "cross" : "self", l);
+            snprintf(name, sizeof name, "cache.%s.%u", cross ? "cross" : "self", l);
             uint32_t *index = cross ? &lm->cross_cache[l] : &lm->self_cache[l];
             uint32_t rows = cross ? lm->encoded * lm->cached_encoded : lm->slots * lm->cached;
             *index = gb_params_add_state(d->params, name, rows, width, 0, d->status);
@@ -181,9 +206,7 @@ bool gb_language_declare(gb_params *params, const gb_language_config *config,
     bool ok = lm->encoder && lm->decoder && lm->self_cache && lm->cross_cache &&
               (config->kind == GB_LANGUAGE_T5 ? add_t5(&d, lm) : add_llama(&d, lm));
     lm->output = lm->word;
-    ok = ok && (config->tied || add(&d, "", "lm_head.weight", config->vocab_size,
-                                    config->hidden_size, &lm->output));
-    ok = ok && add_cache(&d, cache, lm);
+    ok = ok && (config->tied || add_output(&d, lm)) && add_cache(&d, cache, lm);
     if (!ok)
         gb_language_free(lm);
     return ok;
@@ -195,7 +218,6 @@ void gb_language_free(gb_language *lm)
     free(lm->decoder);
     free(lm->self_cache);
     free(lm->cross_cache);
-    free(lm->widths);
     *lm = (gb_language){0};
 }
 

@@ -4,20 +4,31 @@
 
 #include <gabbro/nn.h>
 
-/* Declare "<prefix>.<name>": biases and layer norms are vectors without decay, the rest is drawn
- * from N(0, std). */
-bool layer_param(gb_params *params, const char *prefix, const char *name, uint32_t rows,
-                 uint32_t cols, float std, uint32_t *index, gb_status *status);
+/* Where the parameters of layers are declared. */
+typedef struct layer_scope {
+    gb_params *params;            /* gets them */
+    const char *prefix;           /* of their names, without the dot behind it */
+    const gb_bert_config *config; /* sizes, and the spread of fresh weights */
+    gb_param_file file;           /* where model folders have them */
+    bool copy;                    /* states that copy other parameters, zero at first */
+} layer_scope;
+typedef enum layer_kind {
+    LAYER_WEIGHT, /* a matrix, from N(0, initializer_range) */
+    LAYER_BIAS,   /* a vector of zeros */
+    LAYER_SCALE,  /* a vector of ones */
+} layer_kind;
 typedef struct layer_entry {
-    const char *name;    /* behind the prefix */
-    uint32_t rows, cols; /* size */
-    uint32_t *index;     /* gets the parameter */
+    const char *name;            /* behind the prefix and a dot; as in gb_param_spec */
+    layer_kind kind;             /* what it is */
+    uint32_t rows, cols;         /* size */
+    uint32_t *index;             /* gets the parameter */
+    const gb_param_parts *parts; /* what it is in files, or NULL */
 } layer_entry;
-bool layer_params(gb_params *params, const char *prefix, const layer_entry *list, size_t count,
-                  float std, gb_status *status);
+bool layer_declare(const layer_scope *scope, const layer_entry *list, size_t count,
+                   gb_status *status);
+bool layer_declare_block(const layer_scope *scope, gb_block *block, gb_status *status);
 /* A block without query, key and value. */
-bool layer_rest_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
-                        gb_block *block, gb_status *status);
+bool layer_declare_rest(const layer_scope *scope, gb_block *block, gb_status *status);
 
 /* y, dropped, plus the residual. */
 gb_tensor layer_add(gb_net *net, const gb_packed_inputs *in, gb_tensor y, gb_tensor residual);

@@ -1,5 +1,5 @@
 /* A dense layer on the vector of a text. */
-#include <gabbro/nn.h>
+#include "layers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +19,13 @@ bool gb_projector_find(const char *name, gb_projector_kind *kind)
 bool gb_projector_declare(gb_params *params, const char *prefix, gb_projector_kind kind,
                           const gb_bert_config *config, gb_projector *projector, gb_status *status)
 {
-    char name[96];
     uint32_t h = config->hidden_size;
+    const layer_scope scope = {.params = params, .prefix = prefix, .config = config};
     *projector = (gb_projector){.kind = kind};
-    if (kind == GB_PROJECTOR_NONE)
-        return true;
-    snprintf(name, sizeof name, "%s.weight", prefix);
-    projector->weight =
-        gb_params_add_matrix(params, name, h, h, (float)config->initializer_range, status);
-    snprintf(name, sizeof name, "%s.bias", prefix);
-    projector->bias = gb_params_add_vector(params, name, h, GB_INIT_ZEROS, status);
-    return projector->weight != UINT32_MAX && projector->bias != UINT32_MAX;
+    const layer_entry list[] = {{"weight", LAYER_WEIGHT, h, h, &projector->weight},
+                                {"bias", LAYER_BIAS, 1, h, &projector->bias}};
+    return kind == GB_PROJECTOR_NONE ||
+           layer_declare(&scope, list, sizeof list / sizeof *list, status);
 }
 
 gb_tensor gb_projector_apply(gb_net *net, const gb_projector *projector, gb_tensor x)

@@ -20,14 +20,13 @@ typedef struct contriever {
     gb_pretrain_params params; /* settings */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
-    gb_bert keys;              /* the copy that follows it; blocks are its own */
-    uint32_t first, copied,
-        moved;            /* parameters [first, first + copied) have copies `moved` later */
-    uint32_t ring;        /* [queue + batch, H] keys */
-    row_order order;      /* passages */
-    gb_packed packed[2];  /* crops: queries, keys */
-    uint32_t *crop;       /* scratch */
-    size_t crop_capacity; /* allocated */
+    gb_bert keys;              /* the copy that follows it */
+    uint32_t copied;           /* parameters of the encoder, and of the copy */
+    uint32_t ring;             /* [queue + batch, H] keys */
+    row_order order;           /* passages */
+    gb_packed packed[2];       /* crops: queries, keys */
+    uint32_t *crop;            /* scratch */
+    size_t crop_capacity;      /* allocated */
 } contriever;
 
 typedef struct graph {
@@ -112,8 +111,9 @@ static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
     g->labels = gb_tape_input(tape, "own keys", GB_U32, batch, 1);
     g->weights = gb_tape_input(tape, "query weights", GB_F32, batch, 1);
     g->excluded = gb_tape_input(tape, "excluded", GB_U32, batch, (ring + 31) / 32);
-    for (uint32_t i = c->first; i < c->first + c->copied; i++)
-        gb_follow(tape, gb_tape_param(tape, i + c->moved), gb_tape_param(tape, i), g->momentum);
+    for (uint32_t i = 0; i < c->copied; i++)
+        gb_follow(tape, gb_tape_param(tape, c->keys.word + i),
+                  gb_tape_param(tape, c->bert->word + i), g->momentum);
     gb_tensor keys = gb_tape_param(tape, c->ring);
     gb_tensor q = vectors(net, c->bert, g, 0);
     gb_replace_rows(tape, keys, vectors(net, &c->keys, g, 1), g->pick);
@@ -163,49 +163,7 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
     return true;
 }
 
-/* ---- parameters ---- */
-
-/* A copy of every parameter of the encoder, "momentum.<name>", in the same order. */
-static bool declare_copy(contriever *c, gb_params *model, gb_status *status)
-{
-    uint32_t count = gb_params_count(model);
-    c->first = c->bert->word;
-    while (c->first + c->copied < count &&
-           !strncmp(gb_params_at(model, c->first + c->copied)->name, "bert.", 5))
-        c->copied++;
-    c->moved = count - c->first;
-    for (uint32_t i = 0; i < c->copied; i++) {
-        gb_param param = *gb_params_at(model, c->first + i);
-        char name[128];
-        snprintf(name, sizeof name, "momentum.%s", param.name);
-        if (gb_params_add_state(model, name, param.rows, param.cols, 0, status) == UINT32_MAX)
-            return false;
-    }
-    return true;
-}
-
-/* The encoder again, made of the copies. */
-static bool make_keys(contriever *c, gb_status *status)
-{
-    uint32_t m = c->moved;
-    c->keys = *c->bert;
-    c->keys.head = false;
-    uint32_t *own[] = {&c->keys.word, &c->keys.position, &c->keys.type, &c->keys.norm_weight,
-                       &c->keys.norm_bias};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        *own[i] += m;
-    c->keys.blocks = gb_alloc(c->bert->config.layers, sizeof *c->keys.blocks, status);
-    for (uint32_t l = 0; c->keys.blocks && l < c->bert->config.layers; l++) {
-        gb_block *b = &c->keys.blocks[l];
-        *b = c->bert->blocks[l];
-        uint32_t *of_block[] = {&b->qkv_weight,   &b->qkv_bias,   &b->out_weight,   &b->out_bias,
-                                &b->norm1_weight, &b->norm1_bias, &b->up_weight,    &b->up_bias,
-                                &b->down_weight,  &b->down_bias,  &b->norm2_weight, &b->norm2_bias};
-        for (size_t i = 0; i < sizeof of_block / sizeof *of_block; i++)
-            *of_block[i] += m;
-    }
-    return c->keys.blocks != NULL;
-}
+/* ---- the objective ---- */
 
 static void destroy(void *self)
 {
@@ -215,7 +173,7 @@ static void destroy(void *self)
     row_order_free(&c->order);
     gb_packed_free(&c->packed[0]);
     gb_packed_free(&c->packed[1]);
-    free(c->keys.blocks);
+    gb_bert_free(&c->keys);
     free(c->crop);
     free(c);
 }
@@ -230,7 +188,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     c->data = *data;
     c->bert = bert;
     uint32_t h = bert->config.hidden_size;
-    bool ok = declare_copy(c, model, status) && make_keys(c, status);
+    bool ok = gb_bert_declare_copy(model, "momentum.", bert, &c->keys, status);
+    c->copied = gb_params_count(model) - c->keys.word;
     /* Before keys come in the queue holds random vectors of about length 1, as in MoCo. */
     ok = ok && (c->ring = gb_params_add_state(model, "contriever.queue", ring_rows(c), h,
                                               (float)(1 / sqrt(h)), status)) != UINT32_MAX;

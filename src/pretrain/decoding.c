@@ -91,6 +91,11 @@ static void *create_causal(const decoding *d, gb_params *model, gb_status *statu
     return NULL;
 }
 
+const gb_block *decoder_block(const decoding *d, uint32_t l)
+{
+    return &((const plain_layers *)d->own)->blocks[l];
+}
+
 static bool add_masked_text(decoding *d, text_ids text, uint32_t step, uint32_t i,
                             gb_status *status)
 {

@@ -64,6 +64,8 @@ bool decoding_whole(decoding *d, gb_shape *shape, gb_status *status);
 /* "decoder.layer.<l>" */
 #define DECODER_PREFIX 64
 void decoder_prefix(uint32_t l, char prefix[DECODER_PREFIX]);
+/* Layer `l` of the masked or the causal decoder. */
+const gb_block *decoder_block(const decoding *d, uint32_t l);
 /* The second text as it is. */
 bool decoder_add_plain(decoding *d, text_ids text, uint32_t step, uint32_t i, gb_status *status);
 /* Every row but a sequence's last predicts the next token. */

@@ -238,36 +238,17 @@ static bool fill(void *self, gb_exec *exec, const void *graph, uint32_t step, gb
 
 /* ---- the objective ---- */
 
-/* Values of all parameters under one prefix into those under another. */
-static void copy_layer(const gb_params *params, const char *from, const char *to, float *values)
-{
-    size_t length = strlen(from);
-    for (uint32_t i = 0; i < gb_params_count(params); i++) {
-        const gb_param *source = gb_params_at(params, i);
-        char name[2 * DECODER_PREFIX];
-        if (strncmp(source->name, from, length) || source->name[length] != '.')
-            continue;
-        snprintf(name, sizeof name, "%s%s", to, source->name + length);
-        const gb_param *target = gb_params_at(params, gb_params_find(params, name));
-        memcpy(values + target->offset, values + source->offset,
-               sizeof *values * source->rows * source->ld);
-    }
-}
-
 /* Layers of the decoder that the model to start from does not have are copies of the encoder's
  * last ones. */
 static void start(void *self, const gb_folder *init, const gb_params *params, float *values)
 {
     const simlm *s = self;
-    uint32_t layers = s->decoding->params.decoder_layers;
-    uint32_t first = s->decoding->bert->config.layers - layers;
+    const decoding *d = s->decoding;
+    uint32_t layers = d->params.decoder_layers, first = d->bert->config.layers - layers;
     for (uint32_t l = 0; l < layers; l++) {
-        char from[DECODER_PREFIX], to[DECODER_PREFIX], weight[2 * DECODER_PREFIX];
-        snprintf(from, sizeof from, "bert.encoder.layer.%u", first + l);
-        decoder_prefix(l, to);
-        snprintf(weight, sizeof weight, "%s.output.dense.weight", to);
-        if (!init || !gb_folder_has(init, weight))
-            copy_layer(params, from, to, values);
+        const gb_block *block = decoder_block(d, l);
+        if (!init || !gb_folder_has(init, gb_params_at(params, block->down_weight)->name))
+            gb_block_copy(params, &d->bert->blocks[first + l], block, values);
     }
 }
 

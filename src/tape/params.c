@@ -40,18 +40,39 @@ void gb_params_destroy(gb_params *params)
     free(params);
 }
 
+/* The star of a spec's name, or NULL where it has no parts. */
+static const char *star_of(const gb_param_spec *spec)
+{
+    return spec->parts ? strchr(spec->name, '*') : NULL;
+}
+
 static bool check(const gb_params *params, const gb_param_spec *spec, gb_status *status)
 {
-    const size_t most = sizeof params->items->name - 1;
-    if (params->frozen || gb_params_find(params, spec->name) != UINT32_MAX)
-        return gb_fail(status, GB_INTERNAL, spec->name, NULL,
-                       "parameter added twice or after the layout");
-    if (strlen(spec->name) > most)
-        return gb_fail(status, GB_INTERNAL, spec->name, NULL,
-                       "the name of a parameter has more than %zu bytes", most);
+    if (params->frozen)
+        return gb_fail(status, GB_INTERNAL, spec->name, NULL, "parameter added after the layout");
     if (spec->kind == GB_PARAM_VECTOR && spec->rows != 1)
         return gb_fail(status, GB_INTERNAL, spec->name, NULL, "a vector of %u rows", spec->rows);
+    uint32_t whole = spec->kind == GB_PARAM_VECTOR ? spec->cols : spec->rows;
+    bool stored = spec->kind != GB_PARAM_STATE;
+    if (spec->parts && (!star_of(spec) || (stored && whole % spec->parts->count)))
+        return gb_fail(status, GB_INTERNAL, spec->name, NULL, "%u equal parts of %u",
+                       spec->parts->count, whole);
     return true;
+}
+
+static bool set_name(const gb_params *params, const gb_param_spec *spec, gb_param *param,
+                     gb_status *status)
+{
+    const char *star = star_of(spec);
+    int before = (int)(star ? (size_t)(star - spec->name) : strlen(spec->name));
+    int length = snprintf(param->name, sizeof param->name, "%.*s%s%s", before, spec->name,
+                          star ? spec->parts->whole : "", star ? star + 1 : "");
+    param->parts_at = (uint32_t)before;
+    if ((size_t)length >= sizeof param->name)
+        return gb_fail(status, GB_INTERNAL, spec->name, NULL,
+                       "the name of a parameter has more than %zu bytes", sizeof param->name - 1);
+    return gb_params_find(params, param->name) == UINT32_MAX ||
+           gb_fail(status, GB_INTERNAL, param->name, NULL, "parameter added twice");
 }
 
 uint32_t gb_params_add(gb_params *params, const gb_param_spec *spec, gb_status *status)
@@ -68,9 +89,12 @@ uint32_t gb_params_add(gb_params *params, const gb_param_spec *spec, gb_status *
                         .trained = trained,
                         .decays = trained && spec->kind == GB_PARAM_MATRIX,
                         .init = spec->init,
-                        .init_std = spec->init_std};
-    snprintf(param->name, sizeof param->name, "%s", spec->name);
-    if (!gb_map_set(params->names, spec->name, strlen(spec->name), params->count, status))
+                        .init_std = spec->init_std,
+                        .file = spec->file,
+                        .file_cols = spec->file_cols ? spec->file_cols : spec->cols,
+                        .parts = spec->parts};
+    if (!set_name(params, spec, param, status) ||
+        !gb_map_set(params->names, param->name, strlen(param->name), params->count, status))
         return UINT32_MAX;
     return params->count++;
 }

@@ -290,8 +290,8 @@ pass pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger
     MUST(m->task.fill(m->task.self, exec, p.graph, step, &status));
     MUST(p.reference = gb_reference_create(p.tape, &status));
     copy_inputs(&p, exec);
-    uint64_t floats = gb_params_arena_floats(m->params, GB_ARENA_GRADS), ticket;
-    for (uint64_t i = 0; i < floats; i++)
+    uint64_t ticket, trained = gb_params_arena_floats(m->params, GB_ARENA_GRADS);
+    for (uint64_t i = 0; i < gb_params_floats(m->params); i++)
         gb_reference_arena(p.reference, GB_ARENA_PARAMS)[i] = m->values[i];
     MUST(gb_exec_run(exec, &ticket, &status));
     for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++) {
@@ -299,7 +299,7 @@ pass pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger
         MUST(loss);
         p.loss[l] = *loss;
     }
-    MUST(p.gradients = gb_alloc(floats, sizeof *p.gradients, &status));
+    MUST(p.gradients = gb_alloc(trained, sizeof *p.gradients, &status));
     MUST(gb_state_read(state, GB_ARENA_GRADS, p.gradients, &status));
     gb_exec_destroy(exec);
     gb_state_destroy(state);

@@ -105,6 +105,29 @@ Test(build, parameters_that_are_not_trained_come_last)
     gb_params_destroy(params);
 }
 
+/* Parts have a place in the name, which the whole has too, and are equal. */
+Test(build, parts_of_a_parameter)
+{
+    static const gb_param_parts qkv = {"qkv", {"query", "key", "value"}, 3};
+    gb_status status = {0};
+    gb_params *params = gb_params_create(&status);
+    MUST(params);
+    gb_param_spec spec = {.name = "self.*.weight", .rows = 9, .cols = 4, .parts = &qkv};
+    uint32_t index = gb_params_add(params, &spec, &status);
+    MUST(index != UINT32_MAX);
+    cr_expect_str_eq(gb_params_at(params, index)->name, "self.qkv.weight");
+    cr_expect_eq(gb_params_at(params, index)->parts_at, 5);
+    cr_expect_eq(gb_params_add(params, &spec, &status), UINT32_MAX, "twice");
+    spec.name = "other.*.weight";
+    spec.rows = 8;
+    cr_expect_eq(gb_params_add(params, &spec, &status), UINT32_MAX, "three equal parts of 8");
+    spec.rows = 9;
+    spec.name = "other.qkv.weight";
+    cr_expect_eq(gb_params_add(params, &spec, &status), UINT32_MAX, "no star");
+    cr_expect_eq(gb_params_count(params), 1);
+    gb_params_destroy(params);
+}
+
 /* A parameter starts the same whatever stands beside it: a head does not change the encoder. */
 Test(build, values_depend_on_the_name_alone)
 {
