@@ -14,8 +14,8 @@ static bool emit_squares(gb_emitter *emitter, const gb_tape *tape, const gb_node
     uint32_t lanes = ops_lanes(&emitter->target);
     gb_kernel kernel = kernel_of("square_sum", NULL);
     spec(&kernel, lanes);
-    bind(&kernel, 0, node->in[0], GB_READ);
-    bind(&kernel, 1, node->out[0], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[0], GB_READ);
+    bind_tensor(&kernel, 1, node->out[0], GB_WRITE);
     push_u32(&kernel, info->cols / 4);
     push_u32(&kernel, NORM_LANES);
     gb_grid(&emitter->target, (NORM_LANES + lanes - 1) / lanes, kernel.grid);
@@ -46,7 +46,7 @@ static bool emit_clear(gb_emitter *emitter, const gb_tape *tape, const gb_node *
     uint32_t lanes = ops_lanes(&emitter->target);
     gb_kernel kernel = kernel_of("clear_padding", NULL);
     spec(&kernel, lanes);
-    bind(&kernel, 0, node->out[0], GB_READ_WRITE);
+    bind_tensor(&kernel, 0, node->out[0], GB_READ_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld);
@@ -97,7 +97,7 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     gb_kernel kernel = kernel_of(is_scaled(tape, node) ? "adamw_scaled" : "adamw", NULL);
     ops_each_kernel(&kernel, &emitter->target, info);
     for (int i = IN_P; i <= IN_STEP; i++)
-        bind(&kernel, i, node->in[i], access[i]);
+        bind_tensor(&kernel, i, node->in[i], access[i]);
     gb_use_texels(&emitter->target, tape, &kernel, 15);
     for (int i = ATTR_BETA1; i <= ATTR_DECAY; i++)
         kernel.push[kernel.push_count++] = node->attr[i];

@@ -69,9 +69,9 @@ static void bind_all(gb_kernel *kernel, const gb_target *target, const gb_tape *
                      const gb_node *node, const gb_tensor *rest, uint32_t count)
 {
     for (int i = IN_SPANS; i <= IN_BIAS; i++)
-        bind(kernel, i, node->in[i], GB_READ);
+        bind_tensor(kernel, i, node->in[i], GB_READ);
     for (uint32_t i = 0; i < count; i++)
-        bind(kernel, (int)i + 4, rest[i], GB_READ);
+        bind_tensor(kernel, (int)i + 4, rest[i], GB_READ);
     gb_use_texels(target, tape, kernel, 0xe | ((1u << count) - 1) << 4);
 }
 
@@ -82,8 +82,8 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
                node->attr[ATTR_LONGEST_Q], node->attr[ATTR_LONGEST_K], status))
         return false;
     bind_all(&kernel, &emitter->target, tape, node, NULL, 0);
-    bind(&kernel, 4, node->out[OUT_Y], GB_WRITE);
-    bind(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
+    bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
+    bind_tensor(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
     return gb_emit(emitter, &kernel, status);
 }
 
@@ -100,7 +100,7 @@ static bool emit_bias(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
         return false;
     gb_grid(&emitter->target, (bias->rows * bias->ld + lanes - 1) / lanes, kernel.grid);
     bind_all(&kernel, &emitter->target, tape, node, read, 2);
-    bind(&kernel, 6, node->out[GRAD_BIAS], GB_WRITE);
+    bind_tensor(&kernel, 6, node->out[GRAD_BIAS], GB_WRITE);
     return gb_emit(emitter, &kernel, status);
 }
 
@@ -116,8 +116,8 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     kernel.flops *= 1.5;
     bind_all(&kernel, &emitter->target, tape, node,
              (gb_tensor[]){node->in[IN_OUT], node->in[IN_DOUT]}, 2);
-    bind(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
-    bind(&kernel, 7, dq, GB_WRITE);
+    bind_tensor(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
+    bind_tensor(&kernel, 7, dq, GB_WRITE);
     if (!gb_emit(emitter, &kernel, status))
         return false;
     const gb_tensor read[] = {node->in[IN_DOUT], node->in[IN_LSE]};
@@ -128,7 +128,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
         return false;
     kernel.flops *= 2;
     bind_all(&kernel, &emitter->target, tape, node, read, 2);
-    bind(&kernel, 6, dkv == GB_NO_TENSOR ? dq : dkv, GB_WRITE);
+    bind_tensor(&kernel, 6, dkv == GB_NO_TENSOR ? dq : dkv, GB_WRITE);
     return gb_emit(emitter, &kernel, status) &&
            (node->out[GRAD_BIAS] == GB_NO_TENSOR || emit_bias(emitter, tape, node, read, status));
 }

@@ -31,7 +31,7 @@ enum { PUSH_SEQUENCES, PUSH_HEADS, PUSH_STRIPS }; /* of attention.glsl */
 static void bind_bits(gb_kernel *kernel, const gb_node *node)
 {
     gb_tensor picked = node->in[IN_PICKED];
-    bind(kernel, 3, picked != GB_NO_TENSOR ? picked : node->in[IN_BITS], GB_READ);
+    bind_tensor(kernel, 3, picked != GB_NO_TENSOR ? picked : node->in[IN_BITS], GB_READ);
 }
 
 static uint32_t sequences_of(const gb_tape *tape, const gb_node *node)
@@ -130,12 +130,12 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 {
     gb_kernel kernel =
         attention_kernel(SHADER(node, "attention_forward"), &emitter->target, tape, node);
-    bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
-    bind(&kernel, 1, node->in[IN_Q], GB_READ);
-    bind(&kernel, 2, node->in[IN_KV], GB_READ);
+    bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
+    bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
     bind_bits(&kernel, node);
-    bind(&kernel, 4, node->out[OUT_Y], GB_WRITE);
-    bind(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
+    bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
+    bind_tensor(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
     return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2, status);
 }
 
@@ -146,25 +146,25 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     gb_kernel kernel =
         attention_kernel(SHADER(node, "attention_backward_q"), &emitter->target, tape, node);
     kernel.flops *= 1.5;
-    bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
-    bind(&kernel, 1, node->in[IN_Q], GB_READ);
-    bind(&kernel, 2, node->in[IN_KV], GB_READ);
+    bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
+    bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
     bind_bits(&kernel, node);
-    bind(&kernel, 4, node->in[IN_OUT], GB_READ);
-    bind(&kernel, 5, node->in[IN_DOUT], GB_READ);
-    bind(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
-    bind(&kernel, 7, dq, GB_WRITE);
+    bind_tensor(&kernel, 4, node->in[IN_OUT], GB_READ);
+    bind_tensor(&kernel, 5, node->in[IN_DOUT], GB_READ);
+    bind_tensor(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
+    bind_tensor(&kernel, 7, dq, GB_WRITE);
     if (!emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5, status))
         return false;
     kernel = attention_kernel(SHADER(node, "attention_backward_kv"), &emitter->target, tape, node);
     kernel.flops *= 2;
-    bind(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
-    bind(&kernel, 1, node->in[IN_Q], GB_READ);
-    bind(&kernel, 2, node->in[IN_KV], GB_READ);
+    bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
+    bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
     bind_bits(&kernel, node);
-    bind(&kernel, 4, node->in[IN_DOUT], GB_READ);
-    bind(&kernel, 5, node->in[IN_LSE], GB_READ);
-    bind(&kernel, 6, dkv, GB_WRITE);
+    bind_tensor(&kernel, 4, node->in[IN_DOUT], GB_READ);
+    bind_tensor(&kernel, 5, node->in[IN_LSE], GB_READ);
+    bind_tensor(&kernel, 6, dkv, GB_WRITE);
     return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4, status);
 }
 

@@ -11,10 +11,10 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     ops_each_kernel(&kernel, &emitter->target, info);
     spec(&kernel, node->in[IN_B] != GB_NO_TENSOR);
     spec(&kernel, node->in[IN_SCALAR] != GB_NO_TENSOR);
-    bind(&kernel, 0, node->in[IN_A], GB_READ);
-    bind(&kernel, 1, node->in[IN_B], GB_READ);
-    bind(&kernel, 2, node->in[IN_SCALAR], GB_READ);
-    bind(&kernel, 3, node->out[0], GB_WRITE); /* may be b itself: each element is its own */
+    bind_tensor(&kernel, 0, node->in[IN_A], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_B], GB_READ);
+    bind_tensor(&kernel, 2, node->in[IN_SCALAR], GB_READ);
+    bind_tensor(&kernel, 3, node->out[0], GB_WRITE); /* may be b itself: each element is its own */
     kernel.push[kernel.push_count++] = node->attr[ATTR_ALPHA];
     kernel.push[kernel.push_count++] = node->attr[ATTR_BETA];
     kernel.flops = 2.0 * info->rows * info->cols;

@@ -13,8 +13,8 @@ static bool emit_stage(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb
     gb_kernel kernel = kernel_of("column_sum", NULL);
     spec(&kernel, lanes);
     spec(&kernel, accumulate);
-    bind(&kernel, 0, x, GB_READ);
-    bind(&kernel, 1, out, accumulate ? GB_READ_WRITE : GB_WRITE);
+    bind_tensor(&kernel, 0, x, GB_READ);
+    bind_tensor(&kernel, 1, out, accumulate ? GB_READ_WRITE : GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 1);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, ld4);

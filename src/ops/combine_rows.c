@@ -15,12 +15,12 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     ops_long_row_kernel(&kernel, &emitter->target, info->rows,
                         (uint64_t)(node->attr[ATTR_LONGEST] + 1) * (info->ld / 4));
     spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_STARTS], GB_READ);
-    bind(&kernel, 2, node->in[IN_ORDER], GB_READ);
-    bind(&kernel, 3, node->in[IN_WEIGHTS], GB_READ);
-    bind(&kernel, 4, node->in[IN_OTHER], GB_READ);
-    bind(&kernel, 5, node->out[0], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_STARTS], GB_READ);
+    bind_tensor(&kernel, 2, node->in[IN_ORDER], GB_READ);
+    bind_tensor(&kernel, 3, node->in[IN_WEIGHTS], GB_READ);
+    bind_tensor(&kernel, 4, node->in[IN_OTHER], GB_READ);
+    bind_tensor(&kernel, 5, node->out[0], GB_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->ld / 4);
     push_u32(&kernel, gb_tape_tensor(tape, node->in[IN_X])->rows);

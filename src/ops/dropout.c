@@ -15,10 +15,10 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     gb_kernel kernel = kernel_of(node->attr[ATTR_PART] ? "dropout_part" : "dropout", NULL);
     ops_each_kernel(&kernel, &emitter->target, info);
     spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
-    bind(&kernel, 2, node->in[IN_OTHER], GB_READ);
-    bind(&kernel, 3, node->out[0], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
+    bind_tensor(&kernel, 2, node->in[IN_OTHER], GB_READ);
+    bind_tensor(&kernel, 3, node->out[0], GB_WRITE);
     push_u32(&kernel, node->attr[ATTR_SITE]);
     push_u32(&kernel, threshold_of(node));
     push_f32(&kernel, 1.0f / (1.0f - gb_bits_float(node->attr[ATTR_P])));

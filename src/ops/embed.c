@@ -22,8 +22,8 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     gb_kernel kernel = kernel_of("embed_forward", NULL);
     ops_row_kernel(&kernel, &emitter->target, info->rows);
     for (int i = IN_IDS; i <= IN_TYPE; i++)
-        bind(&kernel, i, node->in[i], GB_READ);
-    bind(&kernel, 5, node->out[0], GB_WRITE);
+        bind_tensor(&kernel, i, node->in[i], GB_READ);
+    bind_tensor(&kernel, 5, node->out[0], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 0x1c);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->ld / 4);
@@ -64,10 +64,10 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     ops_long_row_kernel(&kernel, &emitter->target, table->rows,
                         (uint64_t)(table->ld / 4) * ((uint64_t)dy->rows + 1));
     spec(&kernel, accumulate);
-    bind(&kernel, 0, node->in[ROWS_STARTS], GB_READ);
-    bind(&kernel, 1, node->in[ROWS_ORDER], GB_READ);
-    bind(&kernel, 2, node->in[ROWS_DY], GB_READ);
-    bind(&kernel, 3, node->out[0], accumulate ? GB_READ_WRITE : GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[ROWS_STARTS], GB_READ);
+    bind_tensor(&kernel, 1, node->in[ROWS_ORDER], GB_READ);
+    bind_tensor(&kernel, 2, node->in[ROWS_DY], GB_READ);
+    bind_tensor(&kernel, 3, node->out[0], accumulate ? GB_READ_WRITE : GB_WRITE);
     push_u32(&kernel, table->rows);
     push_u32(&kernel, table->ld / 4);
     push_u32(&kernel, dy->rows);

@@ -15,9 +15,9 @@ static bool emit_act(gb_emitter *emitter, const gb_tape *tape, const gb_node *no
     spec(&kernel, node->attr[ATTR_ACT]);
     spec(&kernel, node->attr[ATTR_GATED]);
     spec(&kernel, node->in[IN_DY] != GB_NO_TENSOR);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_DY], GB_READ);
-    bind(&kernel, 2, node->out[0], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_DY], GB_READ);
+    bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 3);
     push_u32(&kernel, info->ld / 4);
     kernel.flops = 12.0 * info->rows * info->cols;

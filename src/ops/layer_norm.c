@@ -33,9 +33,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[OUT_Y]);
     gb_kernel kernel = kernel_of("layernorm_forward", NULL);
     for (int i = IN_X; i <= IN_BETA; i++)
-        bind(&kernel, i, node->in[i], GB_READ);
-    bind(&kernel, 3, node->out[OUT_Y], GB_WRITE);
-    bind(&kernel, 4, node->out[OUT_STATS], GB_WRITE);
+        bind_tensor(&kernel, i, node->in[i], GB_READ);
+    bind_tensor(&kernel, 3, node->out[OUT_Y], GB_WRITE);
+    bind_tensor(&kernel, 4, node->out[OUT_STATS], GB_WRITE);
     start(&kernel, &emitter->target, tape, info, 7, (info->rows + CPU_ROWS - 1) / CPU_ROWS);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
@@ -84,9 +84,9 @@ static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *nod
     bool picked = node->in[GRAD_BLOCKS] != GB_NO_TENSOR;
     gb_kernel kernel = kernel_of("layernorm_backward", NULL);
     for (int i = GRAD_X; i <= GRAD_DY; i++)
-        bind(&kernel, i, node->in[i], GB_READ);
-    bind(&kernel, 4, node->out[GRAD_OUT_DX], GB_WRITE);
-    bind(&kernel, 5, node->in[GRAD_RESIDUAL], GB_READ);
+        bind_tensor(&kernel, i, node->in[i], GB_READ);
+    bind_tensor(&kernel, 4, node->out[GRAD_OUT_DX], GB_WRITE);
+    bind_tensor(&kernel, 5, node->in[GRAD_RESIDUAL], GB_READ);
     start(&kernel, &emitter->target, tape, info, !blocks ? 0 : picked ? 0x0f : 0x2f, blocks);
     *both = kernel.texels != 0;
     spec(&kernel, node->in[GRAD_RESIDUAL] != GB_NO_TENSOR);
@@ -96,10 +96,10 @@ static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *nod
     if (*both) {
         if (picked) { /* which has no residual */
             kernel.shader = "layernorm_backward_picked";
-            bind(&kernel, 5, node->in[GRAD_BLOCKS], GB_READ);
+            bind_tensor(&kernel, 5, node->in[GRAD_BLOCKS], GB_READ);
         }
-        bind(&kernel, 6, dgamma, GB_WRITE);
-        bind(&kernel, 7, node->out[GRAD_OUT_BETA], GB_WRITE);
+        bind_tensor(&kernel, 6, dgamma, GB_WRITE);
+        bind_tensor(&kernel, 7, node->out[GRAD_OUT_BETA], GB_WRITE);
         push_u32(&kernel, blocks);
         push_u32(&kernel, (info->rows + blocks - 1) / blocks);
     }
@@ -120,10 +120,10 @@ bool ops_emit_norm_params(gb_emitter *emitter, const gb_tape *tape, const char *
     gb_kernel kernel = kernel_of(picked ? "layernorm_params_picked" : "layernorm_params", label);
     spec(&kernel, lanes);
     for (int i = 0; i < 3; i++)
-        bind(&kernel, i, in[i], GB_READ);
-    bind(&kernel, 3, dgamma, GB_WRITE);
-    bind(&kernel, 4, dbeta, GB_WRITE);
-    bind(&kernel, 5, in[3], GB_READ);
+        bind_tensor(&kernel, i, in[i], GB_READ);
+    bind_tensor(&kernel, 3, dgamma, GB_WRITE);
+    bind_tensor(&kernel, 4, dbeta, GB_WRITE);
+    bind_tensor(&kernel, 5, in[3], GB_READ);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, ld4);
     push_u32(&kernel, blocks);

@@ -144,16 +144,16 @@ static void push_flags(gb_kernel *kernel, const matmul_call *call, bool epilogue
 static void bind_operands(gb_kernel *kernel, const matmul_call *call)
 {
     bool along_m = call->form == GB_TN, along_n = call->form != GB_NT;
-    bind(kernel, 0, call->k || !along_m ? call->a : call->c, GB_READ);
-    bind(kernel, 1, call->k || !along_n ? call->b : call->c, GB_READ);
+    bind_tensor(kernel, 0, call->k || !along_m ? call->a : call->c, GB_READ);
+    bind_tensor(kernel, 1, call->k || !along_n ? call->b : call->c, GB_READ);
 }
 
 static void bind_epilogue(gb_kernel *kernel, const matmul_call *call)
 {
-    bind(kernel, 2, call->c, call->accumulate ? GB_READ_WRITE : GB_WRITE);
-    bind(kernel, 3, call->bias, GB_READ);
-    bind(kernel, 4, call->residual, GB_READ);
-    bind(kernel, 5, call->pre, call->act == MATMUL_GELU ? GB_WRITE : GB_READ);
+    bind_tensor(kernel, 2, call->c, call->accumulate ? GB_READ_WRITE : GB_WRITE);
+    bind_tensor(kernel, 3, call->bias, GB_READ);
+    bind_tensor(kernel, 4, call->residual, GB_READ);
+    bind_tensor(kernel, 5, call->pre, call->act == MATMUL_GELU ? GB_WRITE : GB_READ);
 }
 
 static bool emit_reduce(gb_emitter *emitter, const gb_tape *tape, const matmul_call *call,
@@ -164,7 +164,7 @@ static bool emit_reduce(gb_emitter *emitter, const gb_tape *tape, const matmul_c
     gb_kernel kernel = kernel_of("matmul_reduce", NULL);
     spec(&kernel, lanes);
     push_flags(&kernel, call, true, false);
-    bind(&kernel, 0, call->partials, GB_READ);
+    bind_tensor(&kernel, 0, call->partials, GB_READ);
     bind_epilogue(&kernel, call);
     uint32_t ldp = ld_of(tape, call->partials);
     uint32_t push[] = {call->m,
@@ -310,13 +310,13 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
      */
     bool sums = call->sums != GB_NO_TENSOR, inside = sums && cpu && !split;
     if (inside)
-        bind(&kernel, 6, call->sums, call->accumulate_sums ? GB_READ_WRITE : GB_WRITE);
+        bind_tensor(&kernel, 6, call->sums, call->accumulate_sums ? GB_READ_WRITE : GB_WRITE);
     const gb_target *target = &emitter->target;
     tiling t = matrices ? matrix_kernel(target, &kernel, call, !split)
                : cpu    ? cpu_kernel(target, &kernel, call, !split)
                         : scalar_kernel(target, &kernel, call, !split);
     if (split)
-        bind(&kernel, 2, call->partials, GB_WRITE);
+        bind_tensor(&kernel, 2, call->partials, GB_WRITE);
     else
         bind_epilogue(&kernel, call);
     uint32_t k_per_split = (call->k + call->splits - 1) / call->splits;

@@ -25,7 +25,7 @@ static inline gb_kernel kernel_of(const char *shader, const char *label)
     return kernel;
 }
 
-static inline void bind(gb_kernel *kernel, int at, gb_tensor tensor, gb_access access)
+static inline void bind_tensor(gb_kernel *kernel, int at, gb_tensor tensor, gb_access access)
 {
     kernel->bind[at] = tensor;
     kernel->access[at] = tensor == GB_NO_TENSOR ? 0 : access;

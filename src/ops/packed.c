@@ -129,10 +129,10 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
                         (x->rows + rows_at_once - 1) / rows_at_once * w->rows, x->cols / 4);
     spec(&kernel, node->attr[ATTR_PACKING]);
     spec(&kernel, node->in[IN_RESIDUAL] != GB_NO_TENSOR);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_WEIGHT], GB_READ);
-    bind(&kernel, 2, node->in[IN_RESIDUAL], GB_READ);
-    bind(&kernel, 3, node->out[0], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_WEIGHT], GB_READ);
+    bind_tensor(&kernel, 2, node->in[IN_RESIDUAL], GB_READ);
+    bind_tensor(&kernel, 3, node->out[0], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 1);
     push_u32(&kernel, x->rows);
     push_u32(&kernel, w->rows);
@@ -200,9 +200,9 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     gb_kernel kernel = kernel_of("packed_rows", NULL);
     ops_row_kernel(&kernel, &emitter->target, y->rows);
     spec(&kernel, node->attr[ATTR_PACKING]);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_WEIGHT], GB_READ);
-    bind(&kernel, 2, node->out[0], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_WEIGHT], GB_READ);
+    bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
     push_u32(&kernel, y->rows);
     push_u32(&kernel, table->rows);
     push_u32(&kernel, y->cols / 4);

@@ -9,10 +9,10 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[ROWS_LOGITS]);
     gb_kernel kernel = kernel_of("preference", NULL);
     ops_long_row_kernel(&kernel, &emitter->target, info->rows, info->ld);
-    bind(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
-    bind(&kernel, 1, node->in[ROWS_WANTED], GB_READ);
-    bind(&kernel, 2, node->in[ROWS_WEIGHTS], GB_READ);
-    bind(&kernel, 3, node->out[ROWS_OUT_LOSS], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
+    bind_tensor(&kernel, 1, node->in[ROWS_WANTED], GB_READ);
+    bind_tensor(&kernel, 2, node->in[ROWS_WEIGHTS], GB_READ);
+    bind_tensor(&kernel, 3, node->out[ROWS_OUT_LOSS], GB_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld);

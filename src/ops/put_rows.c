@@ -8,9 +8,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     const gb_tensor_info *x = gb_tape_tensor(tape, node->in[IN_X]);
     gb_kernel kernel = kernel_of("put_rows", NULL);
     ops_row_kernel(&kernel, &emitter->target, x->rows);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_PLACE], GB_READ);
-    bind(&kernel, 2, node->out[0], GB_READ_WRITE); /* the other rows stay */
+    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_PLACE], GB_READ);
+    bind_tensor(&kernel, 2, node->out[0], GB_READ_WRITE); /* the other rows stay */
     gb_use_texels(&emitter->target, tape, &kernel, 1);
     push_u32(&kernel, x->rows);
     push_u32(&kernel, x->ld / 4);

@@ -16,12 +16,12 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     ops_row_kernel(&kernel, &emitter->target, info->rows);
     spec(&kernel, backward);
     spec(&kernel, node->in[IN_RESIDUAL] != GB_NO_TENSOR);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_GAMMA], GB_READ);
-    bind(&kernel, 2, stats, backward ? GB_READ : GB_WRITE);
-    bind(&kernel, 3, y, GB_WRITE);
-    bind(&kernel, 4, node->in[IN_DY], GB_READ);
-    bind(&kernel, 5, node->in[IN_RESIDUAL], GB_READ);
+    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_GAMMA], GB_READ);
+    bind_tensor(&kernel, 2, stats, backward ? GB_READ : GB_WRITE);
+    bind_tensor(&kernel, 3, y, GB_WRITE);
+    bind_tensor(&kernel, 4, node->in[IN_DY], GB_READ);
+    bind_tensor(&kernel, 5, node->in[IN_RESIDUAL], GB_READ);
     gb_use_texels(&emitter->target, tape, &kernel, 0x33);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);

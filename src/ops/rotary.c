@@ -14,9 +14,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     ops_row_kernel(&kernel, &emitter->target, info->rows);
     spec(&kernel, node->attr[ATTR_HEAD] / 4);
     spec(&kernel, node->attr[ATTR_BACK]);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_TURNS], GB_READ);
-    bind(&kernel, 2, node->out[0], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_TURNS], GB_READ);
+    bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->ld / 4);
     push_u32(&kernel, node->attr[ATTR_COLS] / 4);

@@ -18,9 +18,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
         return true;
     gb_kernel kernel = kernel_of("sample_rows", NULL);
     ops_long_row_kernel(&kernel, &emitter->target, info->rows, (uint64_t)info->ld / 4 * TURNS);
-    bind(&kernel, 0, node->in[IN_LOGITS], GB_READ);
-    bind(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
-    bind(&kernel, 2, node->out[0], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[IN_LOGITS], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
+    bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld / 4);

@@ -13,10 +13,10 @@ bool ops_emit_softmax_rows(gb_emitter *emitter, const gb_tape *tape, const gb_no
     gb_kernel kernel = kernel_of(shader, NULL);
     ops_long_row_kernel(&kernel, &emitter->target, info->rows, 3ull * info->cols);
     spec(&kernel, node->in[ROWS_EXCLUDE] != GB_NO_TENSOR);
-    bind(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
+    bind_tensor(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
     for (int i = ROWS_WANTED; i <= ROWS_EXCLUDE; i++)
-        bind(&kernel, i, node->in[i], GB_READ);
-    bind(&kernel, 4, node->out[ROWS_OUT_LOSS], GB_WRITE);
+        bind_tensor(&kernel, i, node->in[i], GB_READ);
+    bind_tensor(&kernel, 4, node->out[ROWS_OUT_LOSS], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 1);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);

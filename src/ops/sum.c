@@ -12,8 +12,8 @@ bool ops_emit_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tens
     gb_kernel kernel = kernel_of("sum", label);
     spec(&kernel, 1);
     spec(&kernel, root);
-    bind(&kernel, 0, x, GB_READ);
-    bind(&kernel, 1, out, GB_WRITE);
+    bind_tensor(&kernel, 0, x, GB_READ);
+    bind_tensor(&kernel, 1, out, GB_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld);

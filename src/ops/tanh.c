@@ -11,9 +11,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     gb_kernel kernel = kernel_of("tanh", NULL);
     ops_each_kernel(&kernel, &emitter->target, info);
     spec(&kernel, node->in[IN_DY] != GB_NO_TENSOR);
-    bind(&kernel, 0, node->in[IN_X], GB_READ);
-    bind(&kernel, 1, node->in[IN_DY], GB_READ);
-    bind(&kernel, 2, node->out[0], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    bind_tensor(&kernel, 1, node->in[IN_DY], GB_READ);
+    bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
     kernel.flops = 10.0 * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

@@ -27,9 +27,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     spec(&kernel, lanes / rows_per_group);
     spec(&kernel, rows_per_group);
     gb_grid(target, (info->rows + rows_per_group - 1) / rows_per_group, kernel.grid);
-    bind(&kernel, 0, node->in[0], GB_READ);
-    bind(&kernel, 1, node->out[OUT_VALUES], GB_WRITE);
-    bind(&kernel, 2, node->out[OUT_COLUMNS], GB_WRITE);
+    bind_tensor(&kernel, 0, node->in[0], GB_READ);
+    bind_tensor(&kernel, 1, node->out[OUT_VALUES], GB_WRITE);
+    bind_tensor(&kernel, 2, node->out[OUT_COLUMNS], GB_WRITE);
     push_u32(&kernel, info->rows);
     push_u32(&kernel, info->cols);
     push_u32(&kernel, info->ld / 4);
