@@ -54,7 +54,8 @@ typedef enum gb_option_kind {
 typedef struct gb_option {
     const char *name;    /* without the dashes, e.g. "learning-rate" */
     gb_option_kind kind; /* what it takes */
-    void *value;         /* the variable, of the kind's type; holds the default before parsing */
+    void *value;         /* the variable, of the kind's type; holds the default before parsing. In
+                            a table with a base: GB_FIELD of the structure */
     uint32_t flags;      /* GB_OPTION_* */
     const char *placeholder;  /* stands for its value in the help, e.g. "FILE"; NULL: the kind's */
     const char *help;         /* one line; the default is printed behind it */
@@ -62,15 +63,24 @@ typedef struct gb_option {
     char letter;              /* short form, e.g. 'q' of -q, or 0 */
     double least, most;       /* of a number, included; both 0: those of its kind */
 } gb_option;
+/* The value of an option whose table can be constant: the member of a structure that gets it. */
+#define GB_FIELD(type, member) ((void *)offsetof(type, member))
 
 /* Options that belong together. An array of tables ends with one without options. */
 typedef struct gb_option_table {
     const char *heading;      /* above them in the help; NULL: they follow the table before */
     const gb_option *options; /* the options */
+    void *base;               /* the structure that their values are members of, or NULL */
 } gb_option_table;
 
-/* The option of a name, or NULL. */
-const gb_option *gb_option_find(const gb_option_table *tables, const char *name);
+/* All options of some tables in turn: start from zero. The option has its variable in `value`,
+ * whether its table has a base or not. False behind the last. */
+typedef struct gb_option_walk {
+    const gb_option_table *table; /* of the option given last, or NULL */
+    size_t next;                  /* place of the next option in it */
+    gb_option option;             /* given last */
+} gb_option_walk;
+bool gb_option_next(gb_option_walk *walk, const gb_option_table *tables);
 /* The present value as JSON: a word for a choice, an array for a list, null where it is open. NULL
  * and GB_USAGE where a text is not UTF-8, or GB_MEMORY. */
 json_t *gb_option_value(const gb_option *option, gb_status *status);

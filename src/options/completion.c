@@ -7,8 +7,8 @@
  * of files. */
 void options_completion(gb_text *text, const gb_command *command, const gb_option_table *tables)
 {
-    const gb_option *option;
-    for (options_walk walk = {0}; (option = options_next(&walk, tables));) {
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);) {
+        const gb_option *option = &walk.option;
         if (option->kind == GB_OPTION_FLAG || option->flags & GB_OPTION_HIDDEN)
             continue;
         gb_text_printf(text, "    '%s:--%s')", command->name, option->name);
@@ -21,9 +21,9 @@ void options_completion(gb_text *text, const gb_command *command, const gb_optio
         gb_text_printf(text, " ;;\n");
     }
     gb_text_printf(text, "    '%s:'*) words='--help", command->name);
-    for (options_walk walk = {0}; (option = options_next(&walk, tables));)
-        if (!(option->flags & GB_OPTION_HIDDEN))
-            gb_text_printf(text, " --%s", option->name);
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);)
+        if (!(walk.option.flags & GB_OPTION_HIDDEN))
+            gb_text_printf(text, " --%s", walk.option.name);
     gb_text_printf(text, "' ;;\n");
 }
 

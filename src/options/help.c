@@ -91,7 +91,6 @@ static void entry(gb_text *text, size_t length, const char *meaning)
 
 void options_usage(gb_text *text, const gb_command *command, const gb_option_table *tables)
 {
-    const gb_option *option;
     bool more = false;
     gb_text_printf(text, "gabbro %s", command->name);
     if (command->usage) {
@@ -100,7 +99,8 @@ void options_usage(gb_text *text, const gb_command *command, const gb_option_tab
     }
     if (command->operands)
         gb_text_printf(text, " %s", command->operands);
-    for (options_walk walk = {0}; (option = options_next(&walk, tables));) {
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);) {
+        const gb_option *option = &walk.option;
         if (option->flags & GB_OPTION_REQUIRED)
             gb_text_printf(text, " --%s %s%s", option->name, options_placeholder(option),
                            option->kind == GB_OPTION_LIST ? "..." : "");
@@ -128,13 +128,6 @@ static void option_entry(gb_text *text, const gb_option *option)
     gb_text_free(&meaning);
 }
 
-static void option_entries(gb_text *text, const gb_option *options)
-{
-    for (const gb_option *option = options; option->name; option++)
-        if (!(option->flags & GB_OPTION_HIDDEN))
-            option_entry(text, option);
-}
-
 void options_text(gb_text *text, const gb_command *command, const gb_option_table *tables)
 {
     gb_text usage = {0};
@@ -149,10 +142,12 @@ void options_text(gb_text *text, const gb_command *command, const gb_option_tabl
         gb_text_printf(text, "\n");
         options_paragraphs(text, command->description);
     }
-    for (const gb_option_table *table = tables; table->options; table++) {
-        if (table == tables || table->heading)
-            gb_text_printf(text, "\n%s:\n", table->heading ? table->heading : "Options");
-        option_entries(text, table->options);
+    gb_option_walk walk = {0};
+    for (const gb_option_table *last = NULL; gb_option_next(&walk, tables); last = walk.table) {
+        if (walk.table != last && (!last || walk.table->heading))
+            gb_text_printf(text, "\n%s:\n", walk.table->heading ? walk.table->heading : "Options");
+        if (!(walk.option.flags & GB_OPTION_HIDDEN))
+            option_entry(text, &walk.option);
     }
     option_entry(text,
                  &(gb_option){"help", GB_OPTION_FLAG, NULL, 0, NULL,
@@ -193,7 +188,8 @@ void options_set_text(gb_text *text, const gb_command_set *set, const char *firs
     if (first)
         return;
     gb_text_printf(text, "\nWith any command:\n");
-    option_entries(text, set->options);
+    for (const gb_option *option = set->options; option->name; option++)
+        option_entry(text, option);
     gb_text_printf(text, "\n");
     options_paragraphs(text, set->notes);
 }

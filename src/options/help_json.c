@@ -56,7 +56,6 @@ void options_json(gb_text *text, const gb_command *command, const gb_option_tabl
 {
     gb_text usage = {0};
     bool failed = false;
-    const gb_option *option;
     const char *heading = NULL;
     options_usage(&usage, command, tables);
     json_t *json = json_object(), *options = json_array();
@@ -65,11 +64,12 @@ void options_json(gb_text *text, const gb_command *command, const gb_option_tabl
     put(json, "usage", json_string(usage.failed ? NULL : usage.data), &failed);
     put(json, "operands", string_or_null(command->operands), &failed);
     put(json, "description", string_or_null(command->description), &failed);
-    for (options_walk walk = {0}; (option = options_next(&walk, tables));) {
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);) {
         heading = walk.table->heading ? walk.table->heading : heading;
-        if (!(option->flags & GB_OPTION_HIDDEN))
-            failed = json_array_append_new(options, option_json(option, heading, &failed)) != 0 ||
-                     failed;
+        if (!(walk.option.flags & GB_OPTION_HIDDEN))
+            failed =
+                json_array_append_new(options, option_json(&walk.option, heading, &failed)) != 0 ||
+                failed;
     }
     put(json, "options", options, &failed);
     gb_text_free(&usage);

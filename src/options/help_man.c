@@ -48,27 +48,23 @@ static void paragraphs(gb_text *text, const char *description)
         gb_text_printf(text, ".fi\n");
 }
 
-static void option_entries(gb_text *text, const gb_option *options)
+static void option_entry(gb_text *text, const gb_option *option)
 {
-    for (const gb_option *option = options; option->name; option++) {
-        gb_text meaning = {0};
-        const char *placeholder = options_placeholder(option);
-        if (option->flags & GB_OPTION_HIDDEN)
-            continue;
-        gb_text_printf(text, ".TP\n");
-        if (option->letter)
-            gb_text_printf(text, "\\fB\\-%c\\fR, ", option->letter);
-        gb_text_printf(text, "\\fB\\-\\-");
-        escaped(text, option->name);
-        gb_text_printf(text, "\\fR%s%s%s\n", placeholder ? " \\fI" : "",
-                       placeholder ? placeholder : "", placeholder ? "\\fR" : "");
-        options_explain(&meaning, option);
-        text->failed = text->failed || meaning.failed;
-        if (!meaning.failed)
-            escaped(text, meaning.data);
-        gb_text_printf(text, "\n");
-        gb_text_free(&meaning);
-    }
+    gb_text meaning = {0};
+    const char *placeholder = options_placeholder(option);
+    gb_text_printf(text, ".TP\n");
+    if (option->letter)
+        gb_text_printf(text, "\\fB\\-%c\\fR, ", option->letter);
+    gb_text_printf(text, "\\fB\\-\\-");
+    escaped(text, option->name);
+    gb_text_printf(text, "\\fR%s%s%s\n", placeholder ? " \\fI" : "", placeholder ? placeholder : "",
+                   placeholder ? "\\fR" : "");
+    options_explain(&meaning, option);
+    text->failed = text->failed || meaning.failed;
+    if (!meaning.failed)
+        escaped(text, meaning.data);
+    gb_text_printf(text, "\n");
+    gb_text_free(&meaning);
 }
 
 static void title(gb_text *text, const char *name)
@@ -109,15 +105,17 @@ void options_man(gb_text *text, const gb_command *command, const gb_option_table
         gb_text_printf(text, ".SH DESCRIPTION\n");
         paragraphs(text, command->description);
     }
-    for (const gb_option_table *table = tables; table->options; table++) {
-        if (table == tables)
+    gb_option_walk walk = {0};
+    for (const gb_option_table *last = NULL; gb_option_next(&walk, tables); last = walk.table) {
+        if (!last)
             gb_text_printf(text, ".SH OPTIONS\n");
-        if (table->heading) {
+        if (walk.table != last && walk.table->heading) {
             gb_text_printf(text, ".SS \"");
-            escaped(text, table->heading);
+            escaped(text, walk.table->heading);
             gb_text_printf(text, "\"\n");
         }
-        option_entries(text, table->options);
+        if (!(walk.option.flags & GB_OPTION_HIDDEN))
+            option_entry(text, &walk.option);
     }
     gb_text_printf(text, ".SH SEE ALSO\n.BR gabbro (1)\n");
 }
@@ -141,7 +139,8 @@ void options_set_man(gb_text *text, const gb_command_set *set)
         }
     }
     gb_text_printf(text, ".SH OPTIONS\n");
-    option_entries(text, set->options);
+    for (const gb_option *option = set->options; option->name; option++)
+        option_entry(text, option);
     gb_text_printf(text, ".SH NOTES\n");
     paragraphs(text, set->notes);
 }

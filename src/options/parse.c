@@ -25,10 +25,9 @@ static bool refuse(const reading *r, const char *hint, const char *what, const c
 static bool no_option(const reading *r, const char *word, const char *name, gb_status *status)
 {
     options_nearest nearest = {.word = name};
-    const gb_option *option;
-    for (options_walk walk = {0}; (option = options_next(&walk, r->tables));)
-        if (!(option->flags & GB_OPTION_HIDDEN))
-            options_compare(&nearest, option->name);
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, r->tables);)
+        if (!(walk.option.flags & GB_OPTION_HIDDEN))
+            options_compare(&nearest, walk.option.name);
     char hint[120] = "see --help";
     if (nearest.name)
         snprintf(hint, sizeof hint, "did you mean --%s? See --help", nearest.name);
@@ -60,23 +59,17 @@ static bool read_long(reading *r, gb_status *status)
         r->help = true;
         return true;
     }
-    const gb_option *option =
-        length < (int)sizeof typed ? gb_option_find(r->tables, typed + 2) : NULL;
-    if (!option)
+    gb_option_walk walk = {0};
+    bool found = false;
+    while (!found && gb_option_next(&walk, r->tables))
+        found = !strcmp(walk.option.name, typed + 2);
+    if (!found)
         return no_option(r, word, typed + 2, status);
-    if (option->kind == GB_OPTION_FLAG)
+    if (walk.option.kind == GB_OPTION_FLAG)
         return equals ? refuse(r, "see --help", "no value is taken by", typed, status)
-                      : set(r, option, typed, "", status);
-    return equals ? set(r, option, typed, equals + 1, status) : set_next(r, option, typed, status);
-}
-
-static const gb_option *find_letter(const reading *r, char letter)
-{
-    const gb_option *option;
-    for (options_walk walk = {0}; (option = options_next(&walk, r->tables));)
-        if (option->letter == letter)
-            return option;
-    return NULL;
+                      : set(r, &walk.option, typed, "", status);
+    return equals ? set(r, &walk.option, typed, equals + 1, status)
+                  : set_next(r, &walk.option, typed, status);
 }
 
 /* "-q", "-qn", "-l2", "-l 2". */
@@ -84,17 +77,20 @@ static bool read_letters(reading *r, gb_status *status)
 {
     for (const char *letter = r->argv[r->at] + 1; *letter; letter++) {
         char typed[3] = {'-', *letter, '\0'};
-        const gb_option *option = find_letter(r, *letter);
-        if (!option && *letter == 'h') {
+        gb_option_walk walk = {0};
+        bool found = false;
+        while (!found && gb_option_next(&walk, r->tables))
+            found = walk.option.letter == *letter;
+        if (!found && *letter == 'h') {
             r->help = true;
             return true;
         }
-        if (!option)
+        if (!found)
             return no_option(r, r->argv[r->at], r->argv[r->at] + 1, status);
-        if (option->kind != GB_OPTION_FLAG)
-            return letter[1] ? set(r, option, typed, letter + 1, status)
-                             : set_next(r, option, typed, status);
-        if (!set(r, option, typed, "", status))
+        if (walk.option.kind != GB_OPTION_FLAG)
+            return letter[1] ? set(r, &walk.option, typed, letter + 1, status)
+                             : set_next(r, &walk.option, typed, status);
+        if (!set(r, &walk.option, typed, "", status))
             return false;
     }
     return true;
@@ -134,11 +130,10 @@ static bool read_words(reading *r, gb_status *status)
 static bool check(const reading *r, gb_status *status)
 {
     const gb_command *command = r->command;
-    const gb_option *option;
-    for (options_walk walk = {0}; (option = options_next(&walk, r->tables));)
-        if (options_missing(option))
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, r->tables);)
+        if (options_missing(&walk.option))
             return gb_fail(status, GB_USAGE, NULL, "see --help", "%s: --%s is needed",
-                           command->name, option->name);
+                           command->name, walk.option.name);
     return !command->operands_min || r->operands->count >= command->operands_min ||
            gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs %s", command->name,
                    command->needs ? command->needs : command->operands);
@@ -181,7 +176,7 @@ bool gb_command_begin(const gb_command *command, const gb_option *options, int a
                       gb_words *operands, int *code)
 {
     gb_status status = {0};
-    const gb_option_table tables[] = {{NULL, options}, {0}};
+    const gb_option_table tables[] = {{.options = options}, {0}};
     gb_parsed parsed = gb_command_parse(command, tables, argc, argv, operands, &status);
     if (parsed == GB_PARSED_BAD)
         gb_status_print(&status);

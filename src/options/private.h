@@ -15,13 +15,6 @@ const char *options_placeholder(const gb_option *option);
 /* Its help, with the words of a choice and the default behind it, onto a text. */
 void options_explain(gb_text *text, const gb_option *option);
 
-/* All options of some tables in turn: start from zero; NULL behind the last. */
-typedef struct options_walk {
-    const gb_option_table *table; /* of the option given last, or NULL */
-    const gb_option *option;      /* given last, or NULL */
-} options_walk;
-const gb_option *options_next(options_walk *walk, const gb_option_table *tables);
-
 /* ---- names ---- */
 
 /* The candidate that a mistyped word is most like. */

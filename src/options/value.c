@@ -184,24 +184,18 @@ void options_explain(gb_text *text, const gb_option *option)
 
 /* ---- tables ---- */
 
-const gb_option *options_next(options_walk *walk, const gb_option_table *tables)
+bool gb_option_next(gb_option_walk *walk, const gb_option_table *tables)
 {
-    if (!walk->table) {
+    if (!walk->table)
         walk->table = tables;
-        walk->option = tables->options;
-    } else {
-        walk->option++;
+    while (walk->table->options && !walk->table->options[walk->next].name) {
+        walk->table++;
+        walk->next = 0;
     }
-    while (walk->option && !walk->option->name)
-        walk->option = (++walk->table)->options;
-    return walk->option;
-}
-
-const gb_option *gb_option_find(const gb_option_table *tables, const char *name)
-{
-    const gb_option *option;
-    for (options_walk walk = {0}; (option = options_next(&walk, tables));)
-        if (!strcmp(option->name, name))
-            return option;
-    return NULL;
+    if (!walk->table->options)
+        return false;
+    walk->option = walk->table->options[walk->next++];
+    if (walk->table->base)
+        walk->option.value = (char *)walk->table->base + (uintptr_t)walk->option.value;
+    return true;
 }

@@ -9,14 +9,16 @@
 static const char *const shapes[] = {"linear", "cosine", "constant", NULL};
 
 /* A small command's variables with their defaults, and its options. */
-static struct {
+typedef struct variables {
     const char *file, *store;     /* texts */
     gb_words runs;                /* a list */
     uint32_t steps, queue, shape; /* a number, an open one, a choice */
     uint64_t seed;                /* a large number */
     double rate, warmup;          /* a real number and a ratio */
     bool quiet;                   /* a flag */
-} v = {.steps = 1000, .queue = GB_OPEN, .shape = 1, .seed = 42, .rate = 1e-4, .warmup = .1};
+} variables;
+static variables v = {
+    .steps = 1000, .queue = GB_OPEN, .shape = 1, .seed = 42, .rate = 1e-4, .warmup = .1};
 
 static const gb_option options[] = {
     {"file", GB_OPTION_TEXT, &v.file, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "FILE", "read"},
@@ -29,11 +31,12 @@ static const gb_option options[] = {
     {"warmup", GB_OPTION_RATIO, &v.warmup, 0, NULL, "share of the steps"},
     {0}};
 static const gb_option more[] = {
-    {"store", GB_OPTION_TEXT, &v.store, GB_OPTION_NO_KEY, "DIR", "where"},
-    {"quiet", GB_OPTION_FLAG, &v.quiet, GB_OPTION_NO_KEY, NULL, "less", .letter = 'q'},
-    {"silent", GB_OPTION_FLAG, &v.quiet, GB_OPTION_HIDDEN, NULL, "another name"},
+    {"store", GB_OPTION_TEXT, GB_FIELD(variables, store), GB_OPTION_NO_KEY, "DIR", "where"},
+    {"quiet", GB_OPTION_FLAG, GB_FIELD(variables, quiet), GB_OPTION_NO_KEY, NULL, "less",
+     .letter = 'q'},
+    {"silent", GB_OPTION_FLAG, GB_FIELD(variables, quiet), GB_OPTION_HIDDEN, NULL, "another name"},
     {0}};
-static const gb_option_table tables[] = {{NULL, options}, {"Where", more}, {0}};
+static const gb_option_table tables[] = {{NULL, options, NULL}, {"Where", more, &v}, {0}};
 
 static const gb_command command = {.name = "tell",
                                    .summary = "tell a-b",
