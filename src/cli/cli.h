@@ -2,6 +2,8 @@
 #ifndef GABBRO_CLI_H
 #define GABBRO_CLI_H
 
+#include <gabbro/options.h>
+
 int gb_cli_bench(int argc, char **argv);
 int gb_cli_bm25(int argc, char **argv);
 int gb_cli_bm25_run(int argc, char **argv);

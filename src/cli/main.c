@@ -1,4 +1,4 @@
-/* gabbro: the program. One line a sub-command. */
+/* gabbro: the program. One line a command. */
 #include "cli.h"
 
 #include <gabbro/base.h>
@@ -8,64 +8,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name;                  /* as typed */
-    int (*run)(int argc, char **argv); /* returns the exit code */
-    const char *help;                  /* one line */
-} commands[] = {
-    {"collection", gb_cli_collection, "make a stored collection: the mini world, or an import"},
-    {"vocabulary", gb_cli_vocabulary, "take or train a WordPiece vocabulary"},
-    {"tokenize", gb_cli_tokenize, "turn a collection's texts into token ids"},
-    {"queries", gb_cli_queries, "generate queries for the passages of a collection"},
-    {"generate", gb_cli_generate, "let a language model write queries for passages"},
-    {"filter-queries", gb_cli_filter_queries,
-     "drop generated queries that do not find their passage"},
-    {"pretrain", gb_cli_pretrain, "train an encoder by one of the objectives (see --help)"},
-    {"finetune", gb_cli_finetune, "train a retriever with hard negatives"},
-    {"train-generator", gb_cli_train_generator, "train a generator of queries on training queries"},
-    {"curves", gb_cli_curves, "draw a measure against a number"},
-    {"efficiency", gb_cli_efficiency, "what a pre-training cost"},
-    {"relatedness", gb_cli_relatedness, "how often contexts are related to their passages"},
-    {"bm25-run", gb_cli_bm25_run, "rank passages for the queries of a split with BM25"},
-    {"mine", gb_cli_mine, "rank passages for the queries of a split with a retriever"},
-    {"negatives", gb_cli_negatives,
-     "take negatives from a file: triples, mined lists, training files"},
-    {"encode", gb_cli_encode, "write vectors of passages or queries, all or a shard of them"},
-    {"search", gb_cli_search, "rank passages by vectors, shard by shard"},
-    {"vectors", gb_cli_vectors, "put shards of vectors together"},
-    {"evaluate", gb_cli_evaluate, "rank passages for all evaluation splits and measure"},
-    {"mean", gb_cli_mean, "average evaluations, each counting alike"},
-    {"coverage", gb_cli_coverage, "show which tokens of a text a model's [CLS] vector holds"},
-    {"mlm-loss", gb_cli_mlm_loss, "measure an encoder's masked-LM loss on passages"},
-    {"bm25", gb_cli_bm25, "index, search and measure with BM25"},
-    {"eval", gb_cli_eval, "measure a run file as trec_eval does"},
-    {"report", gb_cli_report, "print a paper's table beside what was obtained"},
-    {"tsne", gb_cli_tsne, "draw a query and its candidates as models see them"},
-    {"noise", gb_cli_noise, "how noisy a table is between seeds, whoever wins in it"},
-    {"site", gb_cli_site, "write results as a static site"},
-    {"doctor", gb_cli_doctor, "look at the devices and check every kind of kernel"},
-    {"determinism", gb_cli_determinism, "show that a training repeats itself bit for bit"},
-    {"compare-devices", gb_cli_compare_devices, "where the same training parts on two devices"},
-    {"verify", gb_cli_verify, "check a model folder: files, tensors, tokenizer, forward pass"},
-    {"bench", gb_cli_bench, "measure what training, encoding, searching and generating consist of"},
-    {"tune", gb_cli_tune, "find the fastest tiles of products on a device"},
-    {"data", gb_cli_data, "fetch public collections and models, check and cut collections"},
-    {"store", gb_cli_store, "look at the run store and clean it"},
-};
+#define OLD(command, words, line)                                                                  \
+    static const gb_command old_##command = {                                                      \
+        .name = words, .summary = line, .run = gb_cli_##command};
+OLD(collection, "collection", "make a stored collection: the mini world, or an import")
+OLD(vocabulary, "vocabulary", "take or train a WordPiece vocabulary")
+OLD(tokenize, "tokenize", "turn a collection's texts into token ids")
+OLD(queries, "queries", "generate queries for the passages of a collection")
+OLD(generate, "generate", "let a language model write queries for passages")
+OLD(filter_queries, "filter-queries", "drop generated queries that do not find their passage")
+OLD(pretrain, "pretrain", "train an encoder by one of the objectives (see --help)")
+OLD(finetune, "finetune", "train a retriever with hard negatives")
+OLD(train_generator, "train-generator", "train a generator of queries on training queries")
+OLD(curves, "curves", "draw a measure against a number")
+OLD(efficiency, "efficiency", "what a pre-training cost")
+OLD(relatedness, "relatedness", "how often contexts are related to their passages")
+OLD(bm25_run, "bm25-run", "rank passages for the queries of a split with BM25")
+OLD(mine, "mine", "rank passages for the queries of a split with a retriever")
+OLD(negatives, "negatives", "take negatives from a file: triples, mined lists, training files")
+OLD(encode, "encode", "write vectors of passages or queries, all or a shard of them")
+OLD(search, "search", "rank passages by vectors, shard by shard")
+OLD(vectors, "vectors", "put shards of vectors together")
+OLD(evaluate, "evaluate", "rank passages for all evaluation splits and measure")
+OLD(mean, "mean", "average evaluations, each counting alike")
+OLD(coverage, "coverage", "show which tokens of a text a model's [CLS] vector holds")
+OLD(mlm_loss, "mlm-loss", "measure an encoder's masked-LM loss on passages")
+OLD(bm25, "bm25", "index, search and measure with BM25")
+OLD(eval, "eval", "measure a run file as trec_eval does")
+OLD(report, "report", "print a paper's table beside what was obtained")
+OLD(tsne, "tsne", "draw a query and its candidates as models see them")
+OLD(noise, "noise", "how noisy a table is between seeds, whoever wins in it")
+OLD(site, "site", "write results as a static site")
+OLD(doctor, "doctor", "look at the devices and check every kind of kernel")
+OLD(determinism, "determinism", "show that a training repeats itself bit for bit")
+OLD(compare_devices, "compare-devices", "where the same training parts on two devices")
+OLD(verify, "verify", "check a model folder: files, tensors, tokenizer, forward pass")
+OLD(bench, "bench", "measure what training, encoding, searching and generating consist of")
+OLD(tune, "tune", "find the fastest tiles of products on a device")
+OLD(data, "data", "fetch public collections and models, check and cut collections")
+OLD(store, "store", "look at the run store and clean it")
 
-static int usage(FILE *out, int code)
-{
-    fprintf(out, "usage: gabbro COMMAND [options]      (gabbro COMMAND --help)\n\n");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].help);
-    fprintf(out, "\nWith any command, --shaders DIR takes the kernels from their source in DIR.\n");
-    fprintf(
-        out,
-        "\nExit codes: 0 done, 1 a check did not hold, 2 usage, 3 data, 4 device, 5 memory,\n"
-        "70 a bug of gabbro's, 75 interrupted (run again to resume), 76 another process makes the\n"
-        "step (--no-wait).\n");
-    return code;
-}
+static const gb_command_group groups[] = {
+    {"Collections", {&old_data, &old_collection, &old_vocabulary, &old_tokenize}},
+    {"Generated queries",
+     {&old_queries, &old_train_generator, &old_generate, &old_filter_queries, &old_relatedness}},
+    {"Training",
+     {&old_pretrain, &old_mlm_loss, &old_bm25_run, &old_mine, &old_negatives, &old_finetune,
+      &old_efficiency}},
+    {"Retrieval",
+     {&old_evaluate, &old_mean, &old_encode, &old_vectors, &old_search, &old_bm25, &old_eval}},
+    {"Reports and figures",
+     {&old_report, &old_noise, &old_site, &old_curves, &old_coverage, &old_tsne}},
+    {"Devices",
+     {&old_doctor, &old_tune, &old_bench, &old_determinism, &old_compare_devices, &old_verify}},
+    {"Artifacts", {&old_store}},
+    {0}};
+
+static const char notes[] = "Exit codes:\n"
+                            "  0   done\n"
+                            "  1   a check did not hold\n"
+                            "  2   wrong command line or setting\n"
+                            "  3   files: missing, damaged, not writable\n"
+                            "  4   no device, or the device failed\n"
+                            "  5   out of memory\n"
+                            "  70  a bug of gabbro's\n"
+                            "  75  interrupted; run the same command again to go on\n"
+                            "  76  another process makes the artifact (--no-wait)\n";
 
 /* For tests: one operation of the process fails (see gabbro/base.h). */
 static void arm_fault(void)
@@ -104,28 +112,24 @@ static bool use_shaders(int *argc, char **argv, gb_status *status)
 
 static int run(int argc, char **argv)
 {
+    const char *none = NULL;
+    const gb_option options[] = {{"shaders", GB_OPTION_TEXT, &none, 0, "DIR",
+                                  "take the kernels from their source in this folder (default "
+                                  "$GABBRO_SHADERS, else the built-in ones)"},
+                                 {0}};
+    const gb_command_set set = {"gabbro",
+                                GABBRO_VERSION,
+                                "train and measure dense retrievers, and reproduce papers' tables",
+                                groups,
+                                options,
+                                notes};
+    gb_status status = {0};
     json_set_alloc_funcs(gb_noted_malloc, free);
     arm_fault();
-    if (argc < 2)
-        return usage(stderr, GB_USAGE);
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-        return usage(stdout, 0);
-    if (!strcmp(argv[1], "--version")) {
-        printf("gabbro %s\n", GABBRO_VERSION);
-        return 0;
-    }
-    gb_status status = {0};
-    if (!use_shaders(&argc, argv, &status)) {
-        gb_status_print(&status);
-        return status.code;
-    }
-    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
-        if (!strcmp(argv[1], commands[i].name))
-            return commands[i].run(argc - 1, argv + 1);
-    if (argc < 2)
-        return usage(stderr, GB_USAGE);
-    fprintf(stderr, "gabbro: no command \"%s\" (see gabbro --help)\n", argv[1]);
-    return GB_USAGE;
+    if (use_shaders(&argc, argv, &status))
+        return gb_command_set_run(&set, argc, argv);
+    gb_status_print(&status);
+    return (int)status.code;
 }
 
 int main(int argc, char **argv)

@@ -1,24 +1,19 @@
-/* Steps that several ranks make together: rank 0 has the store, all of them train, encode, search.
- */
-#include <gabbro/experiment.h>
+/* Artifacts that several ranks make together: rank 0 has the store, all of them train, encode,
+ * search. */
+#include "private.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* What a rank waits before it says why it failed: where all fail alike, rank 0 has said it and
- * ended the others by then. */
+/* What a rank waits, in seconds, before it says why it failed: where all fail alike, rank 0 has
+ * said it and ended the others by then. */
 #define AFTER_RANK_0_S 2
 
-bool step_leads(const step_run *run)
+bool gb_maker_leads(const gb_maker *maker)
 {
-    return gb_ranks_rank(run->ranks) == 0;
-}
-
-bool step_there(const step_run *run)
-{
-    return run->ranks ? run->there : gb_step_done(run->step);
+    return gb_ranks_rank(maker->ranks) == 0;
 }
 
 /* ---- devices ---- */
@@ -43,7 +38,7 @@ static char *word_of(const char *list, uint32_t n, gb_status *status)
 }
 
 /* Of several equally good devices each rank of a machine takes the next; one is shared. */
-static bool next_device(step_run *run, gb_status *status)
+static bool next_device(gb_maker *maker, gb_status *status)
 {
     gb_device_caps *caps;
     size_t count;
@@ -56,31 +51,32 @@ static bool next_device(step_run *run, gb_status *status)
             good = caps[i].type > best ? 1 : good + 1;
             best = caps[i].type;
         }
-    wanted = good ? gb_ranks_local(run->ranks) % good : 0;
-    for (size_t i = 0; i < count && good > 1 && !run->own_device; i++)
+    wanted = good ? gb_ranks_local(maker->ranks) % good : 0;
+    for (size_t i = 0; i < count && good > 1 && !maker->own_device; i++)
         if (caps[i].usable && caps[i].type == best && !wanted--)
-            run->own_device = gb_format(status, "%u", caps[i].index);
+            maker->own_device = gb_format(status, "%u", caps[i].index);
     free(caps);
-    return good < 2 || run->own_device;
+    return good < 2 || maker->own_device;
 }
 
-static bool take_device(step_run *run, gb_status *status)
+static bool take_device(gb_maker *maker, gb_status *status)
 {
-    const char *list = run->how.devices, *set = getenv("GABBRO_DEVICE");
+    const char *list = maker->how.devices, *set = getenv("GABBRO_DEVICE");
     if (list)
-        run->own_device = word_of(list, gb_ranks_local(run->ranks) % words_in(list), status);
-    else if (run->ranks && !run->device_name && !(set && *set) && !next_device(run, status))
+        maker->own_device = word_of(list, gb_ranks_local(maker->ranks) % words_in(list), status);
+    else if (maker->ranks && !maker->device_name && !(set && *set) && !next_device(maker, status))
         return false;
-    if (run->own_device)
-        run->device_name = run->own_device;
-    return !list || run->own_device;
+    if (maker->own_device)
+        maker->device_name = maker->own_device;
+    return !list || maker->own_device;
 }
 
 /* ---- beginning ---- */
 
-bool step_ranks_join(step_run *run, char *const argv[], gb_status *status)
+bool maker_ranks_join(gb_maker *maker, char *const argv[], gb_status *status)
 {
-    step_ranks *how = &run->how;
+    gb_rank_options *how = &maker->how;
+    bool trains = maker->flags & GB_MAKES_TRAINING;
     uint32_t launched = gb_ranks_launched();
     if (how->devices && !how->count && launched == 1)
         how->count = words_in(how->devices);
@@ -91,92 +87,93 @@ bool step_ranks_join(step_run *run, char *const argv[], gb_status *status)
         return gb_fail(status, GB_USAGE, NULL, "leave --ranks out under a launcher",
                        "--ranks %u, but the launcher started %u processes", how->count, launched);
     uint32_t ranks = how->simulated ? how->simulated : launched > 1 ? launched : how->count;
-    if (run->trains && ranks && !how->shares)
-        how->shares = STEP_SHARES;
-    if (run->trains && ranks > how->shares)
+    if (trains && ranks && !how->shares)
+        how->shares = GB_SHARES_DEFAULT;
+    if (trains && ranks > how->shares)
         return gb_fail(status, GB_USAGE, NULL,
-                       "give --shares of at least that number; it is part of the step's key",
+                       "give --shares of at least that number; it is part of the artifact's key",
                        "%u ranks cannot divide %u shares of a batch", ranks, how->shares);
-    if (run->cost)
+    if (maker->cost)
         return true;
     if (how->count > 1 && launched == 1)
         return gb_ranks_start(how->count, argv, status);
-    if (launched > 1 && !(run->ranks = gb_ranks_join(status)))
+    if (launched > 1 && !(maker->ranks = gb_ranks_join(status)))
         return false;
-    gb_ranks_at(run->ranks, "%s", run->kind);
-    if (!step_leads(run))
+    gb_ranks_at(maker->ranks, "%s", maker_kind(maker));
+    if (!gb_maker_leads(maker))
         gb_log_set_level(GB_LOG_WARN);
-    else if (run->ranks && run->trains)
+    else if (maker->ranks && trains)
         gb_log(GB_LOG_INFO, "%u ranks, %u shares of a batch", ranks, how->shares);
-    else if (run->ranks)
+    else if (maker->ranks)
         gb_log(GB_LOG_INFO, "%u ranks", ranks);
-    return take_device(run, status);
+    return take_device(maker, status);
 }
 
-bool step_ranks_begun(step_run *run, const char *device, gb_status *status)
+bool maker_ranks_begun(gb_maker *maker, const char *device, gb_status *status)
 {
-    if (!run->ranks || (!step_leads(run) && status->code != GB_OK))
+    if (!maker->ranks || (!gb_maker_leads(maker) && status->code != GB_OK))
         return status->code == GB_OK;
     struct {
         gb_code code; /* of rank 0 */
-        bool there;   /* the step was */
+        bool there;   /* the artifact was */
         char folder[PATH_MAX];
-    } word = {status->code, run->step && gb_step_done(run->step), ""};
-    if (run->step)
-        snprintf(word.folder, sizeof word.folder, "%s", gb_step_path(run->step));
+    } word = {status->code, maker->step && gb_step_done(maker->step), ""};
+    if (maker->step)
+        snprintf(word.folder, sizeof word.folder, "%s", gb_step_path(maker->step));
     gb_status lost = {0};
-    if (!gb_ranks_broadcast(run->ranks, &word, sizeof word, &lost)) {
+    if (!gb_ranks_broadcast(maker->ranks, &word, sizeof word, &lost)) {
         *status = lost;
         return false;
     }
-    run->there = word.there;
-    if (!step_leads(run) && !(run->folder = gb_strdup(word.folder, status)))
+    maker->there = word.there;
+    if (!gb_maker_leads(maker) && !(maker->folder = gb_strdup(word.folder, status)))
         return false;
-    if (word.code != GB_OK && !step_leads(run)) {
-        run->with_rank_0 = true;
+    if (word.code != GB_OK && !gb_maker_leads(maker)) {
+        maker->ends_with_first = true;
         return gb_fail(status, word.code, NULL, NULL, "rank 0 does not begin");
     }
     return word.code == GB_OK && (word.there || !device || /* bits are promised for one device */
-                                  gb_ranks_agree(run->ranks, "the device", device, status));
+                                  gb_ranks_agree(maker->ranks, "the device", device, status));
 }
 
-char *step_rank_file(const step_run *run, const char *name, gb_status *status)
+char *gb_maker_rank_file(const gb_maker *maker, const char *name, gb_status *status)
 {
-    char *own = gb_format(status, "%s.%u-of-%u", name, gb_ranks_rank(run->ranks),
-                          gb_ranks_count(run->ranks));
-    char *path = own ? step_resume_file(run, own, status) : NULL;
+    char *own = gb_format(status, "%s.%u-of-%u", name, gb_ranks_rank(maker->ranks),
+                          gb_ranks_count(maker->ranks));
+    char *path = own ? gb_maker_resume_file(maker, own, status) : NULL;
     free(own);
     return path;
 }
 
-bool step_ranks_wait(step_run *run, gb_status *status)
+bool gb_maker_wait(gb_maker *maker, gb_status *status)
 {
     bool nothing = false;
-    return gb_ranks_any(run->ranks, &nothing, status);
+    return gb_ranks_any(maker->ranks, &nothing, status);
 }
 
 /* ---- the end ---- */
 
-void step_ranks_close(step_run *run, const gb_status *status)
+void maker_ranks_close(gb_maker *maker, const gb_status *status)
 {
     bool failed = status->code != GB_OK && status->code != GB_BUSY;
     bool launched = gb_ranks_launched_rank() > 0;
     /* Asked to stop, all do so together, but for one that others keep waiting. */
-    bool together = run->with_rank_0 || (status->code == GB_INTERRUPTED && run->ranks &&
-                                         strcmp(status->where, gb_ranks_name(run->ranks)) != 0);
-    free(run->own_device);
-    free(run->folder);
+    bool together =
+        maker->ends_with_first || (status->code == GB_INTERRUPTED && maker->ranks &&
+                                   strcmp(status->where, gb_ranks_name(maker->ranks)) != 0);
+    free(maker->own_device);
+    free(maker->folder);
     if (failed && launched && !together)
         sleep(AFTER_RANK_0_S);
-    if (failed && (!launched || (run->ranks && !together))) {
+    if (failed && (!launched || (maker->ranks && !together))) {
         gb_status said = *status;
-        const char *name = gb_ranks_name(run->ranks);
-        if (run->ranks && !together && strcmp(said.where, name) != 0)
+        const char *name = gb_ranks_name(maker->ranks);
+        if (maker->ranks && !together && strcmp(said.where, name) != 0)
             snprintf(said.where, sizeof said.where, "%s%s%.200s", name, *status->where ? ": " : "",
                      status->where);
         gb_status_print(&said);
     }
-    if (failed && run->ranks && !together)
-        gb_ranks_abort(run->ranks, status->code);
-    gb_ranks_leave(run->ranks);
+    if (failed && maker->ranks && !together)
+        gb_ranks_abort(maker->ranks, status->code);
+    gb_ranks_leave(maker->ranks);
 }

@@ -1,7 +1,11 @@
 /* Options, the store and the device of the sub-commands that run a step. */
+#include "private.h"
 #include <gabbro/diag.h>
-#include <gabbro/experiment.h>
-#include <gabbro/options.h>
+#include <gabbro/shaders.h>
+
+#define step_ranks_join  maker_ranks_join
+#define step_ranks_begun maker_ranks_begun
+#define step_ranks_close maker_ranks_close
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +31,7 @@ static bool set_option(const step_option *option, const char *text, gb_status *s
         return gb_parse_real(name, text, 0, 1, option->value, status);
     case OPTION_LIST:
         list = option->value;
-        if (list->count == STEP_LIST_MOST)
+        if (list->count == GB_WORDS_MAX)
             return gb_fail(status, GB_USAGE, NULL, NULL, "--%s is given too often", option->name);
         list->items[list->count++] = text;
         return true;
@@ -182,6 +186,7 @@ bool step_parse(step_run *run, int argc, char **argv, const char *usage, const c
         json_decref(run->defaults);
         return false;
     }
+    run->flags = (run->trains ? GB_MAKES_TRAINING : 0) | (run->divides ? GB_MAKES_DIVIDED : 0);
     if (run->quiet)
         gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
@@ -295,15 +300,6 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
     return ok;
 }
 
-gb_device *step_device(step_run *run, gb_status *status)
-{
-    if (!run->device) {
-        gb_device_params params = {.select = run->device_name, .profile = run->profile};
-        run->device = gb_device_open(&params, status);
-    }
-    return run->device;
-}
-
 bool step_end(step_run *run, const json_t *facts, gb_status *status)
 {
     if (!step_leads(run))
@@ -327,32 +323,9 @@ int step_close(step_run *run, const gb_status *status)
     return status->code;
 }
 
-char *step_file(const step_run *run, const char *name, gb_status *status)
-{
-    return gb_path_join(status, run->folder ? run->folder : gb_step_path(run->step), name);
-}
-
-char *step_resume_file(const step_run *run, const char *name, gb_status *status)
-{
-    char *folder = step_file(run, "resume", status);
-    char *path = folder && gb_make_dirs(folder, status) ? gb_path_join(status, folder, name) : NULL;
-    free(folder);
-    return path;
-}
-
 json_t *step_times(double seconds)
 {
     return json_pack("{s:f}", "work_s", seconds);
-}
-
-void step_say_padding(json_t *times, uint64_t used, uint64_t computed)
-{
-    if (!computed)
-        return;
-    gb_log(GB_LOG_INFO, "padding: %.1f%% of %llu rows of tokens computed",
-           100 * (double)(computed - used) / (double)computed, (unsigned long long)computed);
-    json_object_set_new(times, "rows_used", json_integer((json_int_t)used));
-    json_object_set_new(times, "rows_computed", json_integer((json_int_t)computed));
 }
 
 bool step_memory_check(const step_memory *memory, const step_run *run, bool dropout,
@@ -426,18 +399,4 @@ json_t *step_device_facts(step_run *run)
     const gb_device_caps *caps = gb_device_get_caps(run->device);
     return json_pack("{s:s, s:s, s:s}", "driver", caps->driver, "device", caps->name, "profile",
                      gb_kernel_profile_name(caps->profile));
-}
-
-bool step_write_metrics(const step_run *run, const json_t *metrics, gb_status *status)
-{
-    char *text = json_dumps(metrics, GB_JSON_FILE);
-    char *path = step_file(run, "metrics.json", status);
-    bool ok = path &&
-              (text || (gb_memory_check("writing measures", status) &&
-                        gb_fail(status, GB_DATA, NULL, "look at the model and its training",
-                                "what was measured is not finite"))) &&
-              gb_write_file(path, text, strlen(text), status);
-    free(path);
-    free(text);
-    return ok;
 }

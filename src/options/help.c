@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define WIDTH       80 /* of a line */
-#define HELP_COLUMN 28 /* where explanations begin */
+#define HELP_COLUMN 28 /* where explanations of options begin */
+#define NAME_COLUMN 20 /* and of commands */
 
 bool options_asked(const char *name, int argc, char **argv)
 {
@@ -75,15 +76,15 @@ void options_paragraphs(gb_text *text, const char *description)
         gb_text_append(text, "\n", 1);
 }
 
-/* A name with what it means beside it, from the column of explanations on. */
-static void entry(gb_text *text, size_t length, const char *meaning)
+/* What a name means, beside it from a column on; length: bytes of the line so far. */
+static void entry(gb_text *text, size_t length, size_t column, const char *meaning)
 {
-    if (length + 2 > HELP_COLUMN) {
+    if (length + 2 > column) {
         gb_text_printf(text, "\n");
         length = 0;
     }
-    gb_text_printf(text, "%*s", (int)(HELP_COLUMN - length), "");
-    options_fill(text, meaning, HELP_COLUMN, HELP_COLUMN);
+    gb_text_printf(text, "%*s", (int)(column - length), "");
+    options_fill(text, meaning, column, column);
     gb_text_append(text, "\n", 1);
 }
 
@@ -124,7 +125,7 @@ static void option_entry(gb_text *text, const gb_option *option)
     options_explain(&meaning, option);
     text->failed = text->failed || meaning.failed;
     if (!text->failed)
-        entry(text, text->length - before, meaning.data);
+        entry(text, text->length - before, HELP_COLUMN, meaning.data);
     gb_text_free(&meaning);
 }
 
@@ -171,7 +172,7 @@ static void group_entries(gb_text *text, const gb_command_group *group, const ch
         gb_text_printf(text, "%s%s%s  %s", begun ? "" : "\n", begun ? "" : group->heading,
                        begun ? "" : ":\n", (*at)->name);
         begun = true;
-        entry(text, 2 + strlen((*at)->name), (*at)->summary);
+        entry(text, 2 + strlen((*at)->name), NAME_COLUMN, (*at)->summary);
     }
 }
 

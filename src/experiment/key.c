@@ -1,0 +1,124 @@
+/* What decides an artifact: its settings, its inputs, the kernels and the device. */
+#include "private.h"
+#include <gabbro/diag.h>
+#include <gabbro/shaders.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *maker_kind(const gb_maker *maker)
+{
+    if (!maker->params)
+        return maker->kind;
+    return maker->params->kind ? maker->params->kind : maker->params->command->name;
+}
+
+bool maker_done(const gb_maker *maker)
+{
+    return maker->ranks ? maker->there : gb_step_done(maker->step);
+}
+
+static json_t *identity_of(const char *path, gb_status *status)
+{
+    char identity[GB_IDENTITY];
+    if (!gb_identity(path, identity, status))
+        return NULL;
+    json_t *name = json_string(identity);
+    if (!name)
+        gb_fail_memory(status, "noting inputs");
+    return name;
+}
+
+static json_t *identities_of(const gb_words *paths, gb_status *status)
+{
+    json_t *list = json_array();
+    bool ok = list != NULL || gb_fail_memory(status, "noting inputs");
+    for (size_t i = 0; ok && i < paths->count; i++) {
+        json_t *one = identity_of(paths->items[i], status);
+        ok = one &&
+             (json_array_append_new(list, one) == 0 || gb_fail_memory(status, "noting inputs"));
+    }
+    if (ok)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+/* Inputs that were not given are left out. */
+static bool add_input(json_t *inputs, const gb_option *option, gb_status *status)
+{
+    const char *path = option->kind == GB_OPTION_TEXT ? *(const char **)option->value : NULL;
+    if (option->kind == GB_OPTION_TEXT && !path)
+        return true;
+    json_t *value = option->kind == GB_OPTION_LIST ? identities_of(option->value, status)
+                                                   : identity_of(path, status);
+    return value && (json_object_set_new(inputs, option->name, value) == 0 ||
+                     gb_fail_memory(status, "noting inputs"));
+}
+
+static bool add_setting(json_t *settings, const gb_option *option, gb_status *status)
+{
+    if (json_object_get(settings, option->name))
+        return true;
+    json_t *value = gb_option_value(option, status);
+    return value && (json_object_set_new(settings, option->name, value) == 0 ||
+                     gb_fail_memory(status, "noting settings"));
+}
+
+static bool collect(gb_maker *maker, json_t *inputs, gb_status *status)
+{
+    gb_option_table tables[MAKER_TABLES];
+    bool ok = inputs != NULL || gb_fail_memory(status, "noting inputs");
+    maker_tables(maker, tables);
+    for (gb_option_walk walk = {0}; ok && gb_option_next(&walk, tables);) {
+        if (walk.option.flags & GB_OPTION_NO_KEY)
+            continue;
+        ok = walk.option.flags & GB_OPTION_INPUT
+                 ? add_input(inputs, &walk.option, status)
+                 : add_setting(maker->settings, &walk.option, status);
+    }
+    return ok;
+}
+
+/* Of the kernels that the artifact's device may use for it. */
+static bool hash_kernels(const gb_maker *maker, char kernels[GB_HASH_SIZE], gb_status *status)
+{
+    static const char *const of_precision[] = {"", "matrix,scaled", "bfloat16"};
+    gb_device_params params = {.select = maker->device_name};
+    gb_device_caps caps;
+    char sets[sizeof maker->shader_sets + 16];
+    if (!gb_device_find(&params, &caps, status))
+        return false;
+    const char *own = maker->shader_sets, *matrices = of_precision[caps.precision];
+    snprintf(sets, sizeof sets, "%s%s%s", own, *own && *matrices ? "," : "", matrices);
+    gb_shaders_hash(sets, kernels);
+    return true;
+}
+
+bool maker_begin(gb_maker *maker, gb_status *status)
+{
+    json_t *inputs = json_object();
+    char kernels[GB_HASH_SIZE], *device = NULL;
+    bool ok = collect(maker, inputs, status);
+    if (ok && maker->flags & GB_MAKES_ON_DEVICE) {
+        gb_device_params params = {.select = maker->device_name};
+        ok = gb_device_ready(maker->device_name, status) && hash_kernels(maker, kernels, status) &&
+             (device = gb_device_identity(&params, status)) != NULL;
+    }
+    if (ok && gb_maker_leads(maker)) {
+        gb_step_desc desc = {.kind = maker_kind(maker),
+                             .version = maker->version,
+                             .settings = maker->settings,
+                             .inputs = inputs,
+                             .kernels = device ? kernels : NULL,
+                             .device = device,
+                             .no_wait = maker->no_wait};
+        maker->store = gb_store_open(maker->store_root, status);
+        maker->step = maker->store ? gb_step_begin(maker->store, &desc, status) : NULL;
+        ok = maker->step != NULL;
+    }
+    ok = maker_ranks_begun(maker, device, status) && ok;
+    json_decref(inputs);
+    free(device);
+    return ok;
+}

@@ -1,0 +1,140 @@
+/* The way of a command that makes an artifact, from its options to the folder that it prints. */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- for the work ---- */
+
+gb_device *gb_maker_device(gb_maker *maker, gb_status *status)
+{
+    if (!maker->device) {
+        gb_device_params params = {.select = maker->device_name, .profile = maker->profile};
+        maker->device = gb_device_open(&params, status);
+    }
+    return maker->device;
+}
+
+const char *gb_maker_name(const gb_maker *maker)
+{
+    return gb_step_name(maker->step);
+}
+
+const char *gb_maker_folder(const gb_maker *maker)
+{
+    return maker->folder ? maker->folder : gb_step_path(maker->step);
+}
+
+char *gb_maker_file(const gb_maker *maker, const char *name, gb_status *status)
+{
+    return gb_path_join(status, gb_maker_folder(maker), name);
+}
+
+char *gb_maker_resume_file(const gb_maker *maker, const char *name, gb_status *status)
+{
+    char *folder = gb_maker_file(maker, "resume", status);
+    char *path = folder && gb_make_dirs(folder, status) ? gb_path_join(status, folder, name) : NULL;
+    free(folder);
+    return path;
+}
+
+bool gb_maker_write_metrics(const gb_maker *maker, const json_t *metrics, gb_status *status)
+{
+    char *text = json_dumps(metrics, GB_JSON_FILE);
+    char *path = gb_maker_file(maker, "metrics.json", status);
+    bool ok = path &&
+              (text || (gb_memory_check("writing measures", status) &&
+                        gb_fail(status, GB_DATA, NULL, "look at the model and its training",
+                                "what was measured is not finite"))) &&
+              gb_write_file(path, text, strlen(text), status);
+    free(path);
+    free(text);
+    return ok;
+}
+
+void gb_note_padding(json_t *times, uint64_t used, uint64_t computed)
+{
+    if (!computed)
+        return;
+    gb_log(GB_LOG_INFO, "padding: %.1f%% of %llu rows of tokens computed",
+           100 * (double)(computed - used) / (double)computed, (unsigned long long)computed);
+    json_object_set_new(times, "rows_used", json_integer((json_int_t)used));
+    json_object_set_new(times, "rows_computed", json_integer((json_int_t)computed));
+}
+
+/* ---- the way ---- */
+
+/* What is known of every artifact, where the work did not say more of it. */
+static void complete_facts(const gb_maker *maker, double seconds)
+{
+    if (!json_object_get(maker->facts, "times"))
+        json_object_set_new(maker->facts, "times", json_pack("{s:f}", "work_s", seconds));
+    if (!maker->device)
+        return;
+    const gb_device_caps *caps = gb_device_get_caps(maker->device);
+    json_t *device = json_pack("{s:s, s:s, s:s}", "driver", caps->driver, "device", caps->name,
+                               "profile", gb_kernel_profile_name(caps->profile));
+    json_object_update_missing(maker->facts, device);
+    json_decref(device);
+}
+
+/* Make the artifact unless it is there; print where it is. */
+static bool make(gb_maker *maker, gb_status *status)
+{
+    const gb_make_params *params = maker->params;
+    double start_s = gb_now_s();
+    if (!maker_begin(maker, status))
+        return false;
+    if (!maker_done(maker)) {
+        if (!params->make(maker, params->self, status))
+            return false;
+        complete_facts(maker, gb_now_s() - start_s);
+        if (gb_maker_leads(maker) && !gb_step_finish(maker->step, maker->facts, status))
+            return false;
+    }
+    if (!gb_maker_leads(maker))
+        return true;
+    printf("%s\n", gb_maker_folder(maker));
+    if (maker->profile && maker->device)
+        gb_profile_print(maker->device, stderr);
+    return !params->after || params->after(maker, params->self, status);
+}
+
+static bool run(gb_maker *maker, char **argv, gb_status *status)
+{
+    const gb_make_params *params = maker->params;
+    if (maker->quiet)
+        gb_log_set_level(GB_LOG_WARN);
+    gb_install_signals();
+    if (!maker->settings || !maker->facts)
+        return gb_fail_memory(status, "noting settings");
+    if (maker->flags & (GB_MAKES_DIVIDED | GB_MAKES_TRAINING) &&
+        !maker_ranks_join(maker, argv, status))
+        return false;
+    if (params->check && !params->check(maker, params->self, status))
+        return false;
+    if (maker->over)
+        return true;
+    return maker->cost ? params->cost(maker, params->self, status) : make(maker, status);
+}
+
+int gb_make(const gb_make_params *params, int argc, char **argv)
+{
+    gb_status status = {0};
+    gb_maker maker = {.params = params,
+                      .version = params->version,
+                      .flags = params->flags,
+                      .settings = json_object(),
+                      .facts = json_object()};
+    if (params->shader_sets)
+        snprintf(maker.shader_sets, sizeof maker.shader_sets, "%s", params->shader_sets);
+    if (maker_parse(&maker, argc, argv, &status) == GB_PARSED_RUN)
+        run(&maker, argv, &status);
+    gb_step_close(maker.step);
+    gb_store_close(maker.store);
+    gb_device_close(maker.device);
+    json_decref(maker.settings);
+    json_decref(maker.facts);
+    maker_ranks_close(&maker, &status);
+    return (int)status.code;
+}

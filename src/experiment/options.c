@@ -1,0 +1,74 @@
+/* The options that all commands that make an artifact take. */
+#include "private.h"
+
+#include <string.h>
+
+#define FIELD(member) GB_FIELD(gb_maker, member)
+
+static const char *const poolings[] = {"cls", "mean", NULL};
+
+static const gb_option of_encoders[] = {
+    {"pooling", GB_OPTION_CHOICE, FIELD(pooling_choice), 0, NULL,
+     "how a text's vector is made of its tokens' (default: as the model's folder says)", poolings},
+    {0}};
+static const gb_option of_all[] = {
+    {"store", GB_OPTION_TEXT, FIELD(store_root), GB_OPTION_NO_KEY, "DIR",
+     "store of artifacts (default $GABBRO_STORE)"},
+    {"device", GB_OPTION_TEXT, FIELD(device_name), GB_OPTION_NO_KEY, "NAME",
+     "device to compute on: index, name, UUID or cpu (default $GABBRO_DEVICE)"},
+    {"profile", GB_OPTION_FLAG, FIELD(profile), GB_OPTION_NO_KEY, NULL,
+     "print the device time of every kernel"},
+    {"quiet", GB_OPTION_FLAG, FIELD(quiet), GB_OPTION_NO_KEY, NULL, "print no progress"},
+    {"no-wait", GB_OPTION_FLAG, FIELD(no_wait), GB_OPTION_NO_KEY, NULL,
+     "end with code 76 while another process makes the artifact"},
+    {0}};
+static const gb_option of_costs[] = {{"cost", GB_OPTION_FLAG, FIELD(cost), GB_OPTION_NO_KEY, NULL,
+                                      "print what making the artifact takes, and make nothing"},
+                                     {0}};
+static const gb_option of_ranks[] = {
+    {"ranks", GB_OPTION_U32, FIELD(how.count), GB_OPTION_NO_KEY, NULL,
+     "processes that work together, started by mpirun; 0: as launched"},
+    {"devices", GB_OPTION_TEXT, FIELD(how.devices), GB_OPTION_NO_KEY, "A,B",
+     "devices of the ranks of each machine, in turn; one rank each without --ranks"},
+    {0}};
+static const gb_option of_shares[] = {
+    {"shares", GB_OPTION_U32, FIELD(how.shares), 0, NULL,
+     "parts of a batch that ranks divide: results depend on these, not on ranks; 0: 8 with ranks, "
+     "else one"},
+    {"simulate-ranks", GB_OPTION_U32, FIELD(how.simulated), GB_OPTION_NO_KEY, NULL,
+     "compute in one process what so many ranks compute: the same bits; 0: do not"},
+    {0}};
+
+void maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES])
+{
+    const gb_make_params *params = maker->params;
+    size_t count = 0;
+    while (params->tables[count].options && count < MAKER_TABLES - 6) {
+        tables[count] = params->tables[count];
+        count++;
+    }
+    if (params->flags & GB_MAKES_ENCODING)
+        tables[count++] = (gb_option_table){NULL, of_encoders, maker};
+    tables[count++] = (gb_option_table){"Store and device", of_all, maker};
+    if (params->cost)
+        tables[count++] = (gb_option_table){NULL, of_costs, maker};
+    if (params->flags & (GB_MAKES_DIVIDED | GB_MAKES_TRAINING))
+        tables[count++] = (gb_option_table){
+            "Several devices or machines (docs/ranks.md); also under mpirun and srun", of_ranks,
+            maker};
+    if (params->flags & GB_MAKES_TRAINING)
+        tables[count++] = (gb_option_table){NULL, of_shares, maker};
+    tables[count] = (gb_option_table){0};
+}
+
+gb_parsed maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status)
+{
+    gb_option_table tables[MAKER_TABLES];
+    maker_tables(maker, tables);
+    maker->pooling_choice = GB_OPEN;
+    gb_parsed parsed =
+        gb_command_parse(maker->params->command, tables, argc, argv, &maker->operands, status);
+    if (maker->pooling_choice != GB_OPEN)
+        maker->pooling = poolings[maker->pooling_choice];
+    return parsed;
+}
