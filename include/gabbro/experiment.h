@@ -35,8 +35,9 @@ typedef struct gb_make_params {
     uint32_t version;              /* of the code; raise it when the results change */
     uint32_t flags;                /* GB_MAKES_* */
     const char *shader_sets;       /* shaders beyond the first set, "contrast,parts"; or NULL */
-    const gb_option_table *tables; /* options of the command, before those of all; they are inputs
-                                      and settings of the artifact but for GB_OPTION_NO_KEY */
+    const gb_option *options;      /* of the command: inputs and settings of the artifact, but for
+                                      those with GB_OPTION_NO_KEY */
+    const gb_option_table *tables; /* more of these, or NULL */
     void *self;                    /* given to the functions below; the variables of the options */
     gb_maker_work *check; /* are the options good together? May add to what the maker says is
                              its own to change; NULL: always */

@@ -12,9 +12,6 @@
     static const gb_command old_##command = {                                                      \
         .name = words, .summary = line, .run = gb_cli_##command};
 OLD(collection, "collection", "make a stored collection: the mini world, or an import")
-OLD(vocabulary, "vocabulary", "take or train a WordPiece vocabulary")
-OLD(tokenize, "tokenize", "turn a collection's texts into token ids")
-OLD(queries, "queries", "generate queries for the passages of a collection")
 OLD(generate, "generate", "let a language model write queries for passages")
 OLD(filter_queries, "filter-queries", "drop generated queries that do not find their passage")
 OLD(pretrain, "pretrain", "train an encoder by one of the objectives (see --help)")
@@ -25,12 +22,9 @@ OLD(efficiency, "efficiency", "what a pre-training cost")
 OLD(relatedness, "relatedness", "how often contexts are related to their passages")
 OLD(bm25_run, "bm25-run", "rank passages for the queries of a split with BM25")
 OLD(mine, "mine", "rank passages for the queries of a split with a retriever")
-OLD(negatives, "negatives", "take negatives from a file: triples, mined lists, training files")
 OLD(encode, "encode", "write vectors of passages or queries, all or a shard of them")
 OLD(search, "search", "rank passages by vectors, shard by shard")
-OLD(vectors, "vectors", "put shards of vectors together")
 OLD(evaluate, "evaluate", "rank passages for all evaluation splits and measure")
-OLD(mean, "mean", "average evaluations, each counting alike")
 OLD(coverage, "coverage", "show which tokens of a text a model's [CLS] vector holds")
 OLD(mlm_loss, "mlm-loss", "measure an encoder's masked-LM loss on passages")
 OLD(bm25, "bm25", "index, search and measure with BM25")
@@ -49,14 +43,15 @@ OLD(data, "data", "fetch public collections and models, check and cut collection
 OLD(store, "store", "look at the run store and clean it")
 
 static const gb_command_group groups[] = {
-    {"Collections", {&old_data, &old_collection, &old_vocabulary, &old_tokenize}},
+    {"Collections", {&old_data, &old_collection, &gb_cli_vocabulary, &gb_cli_tokenize}},
     {"Generated queries",
-     {&old_queries, &old_train_generator, &old_generate, &old_filter_queries, &old_relatedness}},
+     {&gb_cli_queries, &old_train_generator, &old_generate, &old_filter_queries, &old_relatedness}},
     {"Training",
-     {&old_pretrain, &old_mlm_loss, &old_bm25_run, &old_mine, &old_negatives, &old_finetune,
+     {&old_pretrain, &old_mlm_loss, &old_bm25_run, &old_mine, &gb_cli_negatives, &old_finetune,
       &old_efficiency}},
     {"Retrieval",
-     {&old_evaluate, &old_mean, &old_encode, &old_vectors, &old_search, &old_bm25, &old_eval}},
+     {&old_evaluate, &gb_cli_mean, &old_encode, &gb_cli_vectors, &old_search, &old_bm25,
+      &old_eval}},
     {"Reports and figures",
      {&old_report, &old_noise, &old_site, &old_curves, &old_coverage, &old_tsne}},
     {"Devices",

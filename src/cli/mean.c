@@ -1,16 +1,8 @@
-/* gabbro mean: the step that averages evaluations. */
+/* gabbro mean: averages evaluations. */
 #include "cli.h"
 
 #include <gabbro/eval.h>
 #include <gabbro/experiment.h>
-
-static const char usage[] =
-    "usage: gabbro mean --of EVALUATION --of EVALUATION [--of ...]\n\n"
-    "Each measure that all of the evaluations have, as the mean of theirs, every evaluation "
-    "counting "
-    "alike:\n"
-    "what BEIR calls the result of CQADupStack, from its twelve forums. Prints the step's folder:\n"
-    "metrics.json.\n";
 
 /* Add what one evaluation measured to the sums: measure -> {"value", "chance"}. What one of the
  * evaluations does not have is dropped, a measure or what a random order has of it. */
@@ -47,8 +39,9 @@ static bool add(json_t *sums, const char *folder, bool first, gb_status *status)
     return ok;
 }
 
-static bool write_mean(const step_run *run, const step_list *of, gb_status *status)
+static bool make(gb_maker *maker, void *self, gb_status *status)
 {
+    const gb_words *of = self;
     json_t *means = json_object(), *mean, *number;
     const char *name, *what;
     bool ok = true;
@@ -59,23 +52,27 @@ static bool write_mean(const step_run *run, const step_list *of, gb_status *stat
                      "no measure that all the evaluations have");
     json_object_foreach(means, name, mean) json_object_foreach(mean, what, number)
         json_real_set(number, json_real_value(number) / (double)of->count);
-    ok = ok && step_write_metrics(run, means, status);
+    ok = ok && gb_maker_write_metrics(maker, means, status);
     json_decref(means);
     return ok;
 }
 
-int gb_cli_mean(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    gb_status status = {0};
-    step_list of = {0};
-    const step_option options[] = {
-        {"of", OPTION_LIST, &of, true, true, "step of an evaluation; may be repeated"}, {0}};
-    step_run run = {.kind = "mean", .options = options};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    if (step_begin(&run, 2, false, NULL, &status) &&
-        (step_there(&run) || write_mean(&run, &of, &status)))
-        step_end(&run, NULL, &status);
-    return step_close(&run, &status);
+    gb_words of = {0};
+    const gb_option options[] = {{"of", GB_OPTION_LIST, &of, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+                                  "ARTIFACT", "evaluation to average; may be repeated"},
+                                 {0}};
+    const gb_make_params params = {
+        .command = &gb_cli_mean, .version = 2, .options = options, .self = &of, .make = make};
+    return gb_make(&params, argc, argv);
 }
+
+const gb_command gb_cli_mean = {
+    .name = "mean",
+    .summary = "average evaluations, each counting alike",
+    .description =
+        "Average each measure that all of the evaluations have, every evaluation counting alike: "
+        "what BEIR calls the result of CQADupStack, from its twelve forums. Prints the artifact's "
+        "folder: metrics.json.",
+    .run = run};

@@ -1,4 +1,4 @@
-/* gabbro queries: the step that generates queries for the passages of a collection. */
+/* gabbro queries: generates queries for the passages of a collection. */
 #include "cli.h"
 
 #include <gabbro/artifact.h>
@@ -9,64 +9,83 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gabbro queries --collection STEP --generator NAME | --from FILE|DIR [options]\n\n"
-    "Generated queries of a collection's passages, for gabbro tokenize --generated. Generators:\n"
-    "world-t5 (the mini world's own queries), world-3b, world-7b, world-13b (ever better ones),\n"
-    "extractive (any collection). A file has {\"id\", \"queries\": [...]} lines; a .txt\n"
-    "file, or a folder of them, has a line of queries a passage, as docTTTTTquery gives them. "
-    "Prints\n"
-    "the step's folder: generated.gbt, queries.json.\n";
+typedef struct settings {
+    const char *collection;   /* artifact */
+    gb_queries_params params; /* who writes them, and how many */
+} settings;
 
-static json_t *read_facts(const char *dir)
+static bool check(gb_maker *maker, void *self, gb_status *status)
 {
-    json_t *json = NULL;
-    char *path = gb_path_join(NULL, dir, "queries.json");
-    if (path)
-        json = json_load_file(path, 0, NULL);
+    const settings *o = self;
+    (void)maker;
+    return !o->params.generator != !o->params.from ||
+           gb_fail(status, GB_USAGE, NULL, "see --help", "give either --generator or --from");
+}
+
+/* What queries.json says of them. */
+static void read_facts(gb_maker *maker)
+{
+    char *path = gb_maker_file(maker, "queries.json", NULL);
+    json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
+    json_object_update(maker->facts, json);
+    json_decref(json);
     free(path);
-    return json;
 }
 
-int gb_cli_queries(int argc, char **argv)
+static bool make(gb_maker *maker, void *self, gb_status *status)
 {
-    gb_status status = {0};
-    const char *collection_step = NULL;
-    gb_queries_params params = GB_QUERIES_DEFAULTS;
-    const step_option options[] = {
-        {"collection", OPTION_TEXT, &collection_step, true, true, "step of a collection"},
-        {"generator", OPTION_TEXT, &params.generator, false, false, "who writes them, see above"},
-        {"from", OPTION_TEXT, &params.from, false, true, "generated queries, JSONL or lines"},
-        {"queries-per-passage", OPTION_U32, &params.per_passage, false, false,
-         "kept of each passage (default 0: world-* 20, extractive 5, all of a file)"},
-        {"passages", OPTION_U32, &params.passages, false, false,
-         "give queries to so many passages, a seeded choice (default 0: all)"},
-        {"seed", OPTION_U64, &params.seed, false, false,
-         "of that choice and of the extractive generator (default 42)"},
-        {0}};
-    step_run run = {.kind = "queries", .options = options};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    bool ok = true;
-    if (!params.generator == !params.from)
-        ok = gb_fail(&status, GB_USAGE, NULL, "see --help", "give either --generator or --from");
-    ok = ok && step_begin(&run, 1, false, NULL, &status);
-    json_t *facts = NULL;
-    if (ok && !gb_step_done(run.step)) {
-        gb_collection *collection = gb_open_collection(collection_step, &status);
-        gb_synth *world = NULL;
-        ok = collection && gb_synth_of_collection(collection, &world, &status);
-        gb_query_oracle oracle = gb_synth_oracle(world);
-        params.oracle = world ? &oracle : NULL;
-        ok = ok && gb_queries_make(collection, &params, gb_step_path(run.step), &status);
-        gb_synth_destroy(world);
-        if (ok)
-            facts = read_facts(gb_step_path(run.step));
-        gb_collection_close(collection);
-    }
+    settings *o = self;
+    gb_collection *collection = gb_open_collection(o->collection, status);
+    gb_synth *world = NULL;
+    bool ok = collection && gb_synth_of_collection(collection, &world, status);
+    gb_query_oracle oracle = gb_synth_oracle(world);
+    o->params.oracle = world ? &oracle : NULL;
+    ok = ok && gb_queries_make(collection, &o->params, gb_maker_folder(maker), status);
     if (ok)
-        step_end(&run, facts, &status);
-    json_decref(facts);
-    return step_close(&run, &status);
+        read_facts(maker);
+    gb_synth_destroy(world);
+    gb_collection_close(collection);
+    return ok;
 }
+
+static int run(int argc, char **argv)
+{
+    settings o = {.params = GB_QUERIES_DEFAULTS};
+    const gb_option options[] = {
+        {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "collection whose passages get queries"},
+        {"generator", GB_OPTION_TEXT, &o.params.generator, 0, "NAME", "who writes them, see above"},
+        {"from", GB_OPTION_TEXT, &o.params.from, GB_OPTION_INPUT, "FILE|DIR",
+         "generated queries to take, see above"},
+        {"queries-per-passage", GB_OPTION_U32, &o.params.per_passage, 0, NULL,
+         "queries kept of each passage; 0: 20 of world-*, 5 of extractive, all of a file"},
+        {"passages", GB_OPTION_U32, &o.params.passages, 0, NULL,
+         "passages that get queries, a seeded choice; 0: all"},
+        {"seed", GB_OPTION_U64, &o.params.seed, 0, NULL,
+         "seed of that choice and of the extractive generator"},
+        {0}};
+    const gb_make_params params = {.command = &gb_cli_queries,
+                                   .version = 1,
+                                   .options = options,
+                                   .self = &o,
+                                   .check = check,
+                                   .make = make};
+    return gb_make(&params, argc, argv);
+}
+
+const gb_command gb_cli_queries = {
+    .name = "queries",
+    .summary = "generate queries for the passages of a collection",
+    .usage = "--collection ARTIFACT (--generator NAME | --from FILE|DIR) [options]",
+    .description =
+        "Make generated queries of a collection's passages, for gabbro tokenize --generated. "
+        "Prints the artifact's folder: generated.gbt, queries.json.\n\n"
+        "Generators:\n"
+        "  world-t5     the mini world's own queries\n"
+        "  world-3b     better ones\n"
+        "  world-7b     still better ones\n"
+        "  world-13b    the best ones\n"
+        "  extractive   sentences of the passage, for any collection\n\n"
+        "A file has lines of {\"id\", \"queries\": [...]}; a .txt file, or a folder of them, has a "
+        "line of queries a passage, as docTTTTTquery gives them.",
+    .run = run};

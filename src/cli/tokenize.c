@@ -1,4 +1,4 @@
-/* gabbro tokenize: the step that turns a collection's texts into token ids. */
+/* gabbro tokenize: turns a collection's texts into token ids. */
 #include "cli.h"
 
 #include <gabbro/artifact.h>
@@ -6,29 +6,35 @@
 
 #include <stdlib.h>
 
-static const char usage[] =
-    "usage: gabbro tokenize --collection STEP --vocabulary STEP [options]\n\n"
-    "WordPiece ids of all passages, queries and generated queries (the collection's own, or those "
-    "of\n"
-    "a step of gabbro queries). Prints the step's folder.\n";
+typedef struct settings {
+    const char *collection, *vocabulary, *generated; /* artifacts; generated may be NULL */
+    gb_tokenize_params params;                       /* lengths and prompts */
+} settings;
 
-static bool tokenize(const step_run *run, const char *collection_step, const char *vocabulary_step,
-                     const char *generated_step, const gb_tokenize_params *params, json_t **facts,
-                     gb_status *status)
+static bool check(gb_maker *maker, void *self, gb_status *status)
 {
-    char *out = step_file(run, "tokens", status);
-    gb_collection *collection = out ? gb_open_collection(collection_step, status) : NULL;
+    const settings *o = self;
+    (void)maker;
+    return (o->params.max_passage >= 3 && o->params.max_query >= 3) ||
+           gb_fail(status, GB_USAGE, NULL, NULL, "a text needs at least 3 tokens");
+}
+
+static bool make(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
+    char *out = gb_maker_file(maker, "tokens", status);
+    gb_collection *collection = out ? gb_open_collection(o->collection, status) : NULL;
     bool have = collection &&
-                (!generated_step || gb_collection_use_queries(collection, generated_step, status));
-    gb_vocab *vocab = have ? gb_open_vocabulary(vocabulary_step, status) : NULL;
+                (!o->generated || gb_collection_use_queries(collection, o->generated, status));
+    gb_vocab *vocab = have ? gb_open_vocabulary(o->vocabulary, status) : NULL;
     gb_tokenizer *tokenizer =
         vocab ? gb_tokenizer_create(vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
-    bool ok = tokenizer && gb_make_dirs(out, status) &&
-              gb_collection_tokenize(collection, tokenizer, vocab, params, out, status);
     char hash[GB_HASH_SIZE];
-    ok = ok && gb_vocab_hash(vocab, hash, status);
+    bool ok = tokenizer && gb_make_dirs(out, status) &&
+              gb_collection_tokenize(collection, tokenizer, vocab, &o->params, out, status) &&
+              gb_vocab_hash(vocab, hash, status);
     if (ok)
-        *facts = json_pack("{s:s}", "vocabulary", hash);
+        json_object_set_new(maker->facts, "vocabulary", json_string(hash));
     gb_tokenizer_destroy(tokenizer);
     gb_vocab_destroy(vocab);
     gb_collection_close(collection);
@@ -36,37 +42,39 @@ static bool tokenize(const step_run *run, const char *collection_step, const cha
     return ok;
 }
 
-int gb_cli_tokenize(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    gb_status status = {0};
-    const char *collection = NULL, *vocabulary = NULL, *generated = NULL;
-    gb_tokenize_params params = {.max_passage = 144, .max_query = 32};
-    const step_option options[] = {
-        {"collection", OPTION_TEXT, &collection, true, true, "step of a collection"},
-        {"vocabulary", OPTION_TEXT, &vocabulary, true, true, "step of a vocabulary"},
-        {"generated", OPTION_TEXT, &generated, false, true,
-         "step of generated queries instead of the collection's own"},
-        {"passage-tokens", OPTION_U32, &params.max_passage, false, false,
-         "longest passage with [CLS] and [SEP] (default 144)"},
-        {"query-tokens", OPTION_U32, &params.max_query, false, false,
-         "longest query with [CLS] and [SEP] (default 32)"},
-        {"query-prompt", OPTION_TEXT, &params.query_prompt, false, false,
-         "text before every query, as models of sentence-transformers may want it", true},
-        {"passage-prompt", OPTION_TEXT, &params.passage_prompt, false, false,
-         "text before every passage", true},
+    settings o = {.params = {.max_passage = 144, .max_query = 32}};
+    const gb_option options[] = {
+        {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "collection to tokenize"},
+        {"vocabulary", GB_OPTION_TEXT, &o.vocabulary, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "vocabulary to tokenize with"},
+        {"generated", GB_OPTION_TEXT, &o.generated, GB_OPTION_INPUT, "ARTIFACT",
+         "generated queries to take instead of the collection's own"},
+        {"passage-tokens", GB_OPTION_U32, &o.params.max_passage, 0, NULL,
+         "tokens of a passage at most, [CLS] and [SEP] included"},
+        {"query-tokens", GB_OPTION_U32, &o.params.max_query, 0, NULL,
+         "tokens of a query at most, [CLS] and [SEP] included"},
+        {"query-prompt", GB_OPTION_TEXT, &o.params.query_prompt, 0, "TEXT",
+         "text before every query, as models of sentence-transformers may want it"},
+        {"passage-prompt", GB_OPTION_TEXT, &o.params.passage_prompt, 0, "TEXT",
+         "text before every passage"},
         {0}};
-    step_run run = {.kind = "tokens", .options = options};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    bool ok = true;
-    if (params.max_passage < 3 || params.max_query < 3)
-        ok = gb_fail(&status, GB_USAGE, NULL, NULL, "a text needs at least 3 tokens");
-    ok = ok && step_begin(&run, 1, false, NULL, &status);
-    json_t *facts = NULL;
-    if (ok && (gb_step_done(run.step) ||
-               tokenize(&run, collection, vocabulary, generated, &params, &facts, &status)))
-        step_end(&run, facts, &status);
-    json_decref(facts);
-    return step_close(&run, &status);
+    const gb_make_params params = {.command = &gb_cli_tokenize,
+                                   .kind = "tokens",
+                                   .version = 1,
+                                   .options = options,
+                                   .self = &o,
+                                   .check = check,
+                                   .make = make};
+    return gb_make(&params, argc, argv);
 }
+
+const gb_command gb_cli_tokenize = {
+    .name = "tokenize",
+    .summary = "turn a collection's texts into token ids",
+    .description = "Make the WordPiece ids of all passages, queries and generated queries: the "
+                   "collection's own, or those of an artifact of gabbro queries. Prints the "
+                   "artifact's folder.",
+    .run = run};

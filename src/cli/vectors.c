@@ -1,20 +1,14 @@
-/* gabbro vectors: the step that puts folders of vectors together as one. */
+/* gabbro vectors: puts folders of vectors together as one. */
 #include "vector_set.h"
 
 #include <stdlib.h>
 
-static const char usage[] =
-    "usage: gabbro vectors --from DIR [--from DIR ...]\n\n"
-    "Shards of gabbro encode, or other folders of vectors.npy and ids.txt, as one vectors.npy "
-    "(float32)\n"
-    "and ids.txt for other programs. Prints the step's folder.\n";
-
 enum { AT_ONCE = 8192 }; /* vectors in memory */
 
-static bool write_vectors(const step_run *run, const vector_set *set, gb_status *status)
+static bool write_vectors(const gb_maker *maker, const vector_set *set, gb_status *status)
 {
     char header[GB_NPY_HEADER];
-    char *path = step_file(run, "vectors.npy", status);
+    char *path = gb_maker_file(maker, "vectors.npy", status);
     gb_out *out = path ? gb_out_open(path, status) : NULL;
     bool ok = out != NULL;
     const gb_vectors *v = &set->vectors;
@@ -36,9 +30,9 @@ static bool write_vectors(const step_run *run, const vector_set *set, gb_status 
     return ok;
 }
 
-static bool write_ids(const step_run *run, const vector_set *set, gb_status *status)
+static bool write_ids(const gb_maker *maker, const vector_set *set, gb_status *status)
 {
-    char *path = step_file(run, "ids.txt", status);
+    char *path = gb_maker_file(maker, "ids.txt", status);
     gb_out *out = path ? gb_out_open(path, status) : NULL;
     for (uint32_t i = 0; out && i < set->vectors.rows; i++) {
         size_t length;
@@ -50,24 +44,31 @@ static bool write_ids(const step_run *run, const vector_set *set, gb_status *sta
     return out && gb_out_commit(out, status);
 }
 
-int gb_cli_vectors(int argc, char **argv)
+static bool make(gb_maker *maker, void *self, gb_status *status)
 {
-    gb_status status = {0};
-    step_list from = {0};
-    const step_option options[] = {
-        {"from", OPTION_LIST, &from, true, true, "folder of vectors; may be repeated"}, {0}};
-    step_run run = {.kind = "vectors", .options = options};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    if (step_begin(&run, 1, false, NULL, &status)) {
-        vector_set set = {0};
-        bool ok = gb_step_done(run.step) ||
-                  (vector_set_open(&set, &from, &status) && write_vectors(&run, &set, &status) &&
-                   write_ids(&run, &set, &status));
-        if (ok)
-            step_end(&run, NULL, &status);
-        vector_set_close(&set);
-    }
-    return step_close(&run, &status);
+    vector_set set = {0};
+    bool ok = vector_set_open(&set, self, status) && write_vectors(maker, &set, status) &&
+              write_ids(maker, &set, status);
+    vector_set_close(&set);
+    return ok;
 }
+
+static int run(int argc, char **argv)
+{
+    gb_words from = {0};
+    const gb_option options[] = {{"from", GB_OPTION_LIST, &from,
+                                  GB_OPTION_REQUIRED | GB_OPTION_INPUT, "DIR",
+                                  "folder of vectors; may be repeated"},
+                                 {0}};
+    const gb_make_params params = {
+        .command = &gb_cli_vectors, .version = 1, .options = options, .self = &from, .make = make};
+    return gb_make(&params, argc, argv);
+}
+
+const gb_command gb_cli_vectors = {
+    .name = "vectors",
+    .summary = "put shards of vectors together",
+    .description =
+        "Put shards of gabbro encode, or other folders of vectors.npy and ids.txt, together as one "
+        "vectors.npy (float32) and one ids.txt for other programs. Prints the artifact's folder.",
+    .run = run};

@@ -1,4 +1,4 @@
-/* gabbro vocabulary: the step that takes or trains a WordPiece vocabulary. */
+/* gabbro vocabulary: takes or trains a WordPiece vocabulary. */
 #include "cli.h"
 
 #include <gabbro/artifact.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gabbro vocabulary --collection STEP [--size N] | --from vocab.txt [options]\n\n"
-    "A WordPiece vocabulary: the collection's own if it has one (the mini world), else trained on\n"
-    "its passages; or a given one. Prints the step's folder.\n";
+typedef struct settings {
+    const char *collection, *from; /* artifact, or file */
+    uint32_t size;                 /* tokens at most */
+} settings;
 
 static gb_vocab *train(const gb_collection *collection, uint32_t size, gb_status *status)
 {
@@ -33,9 +33,9 @@ static gb_vocab *train(const gb_collection *collection, uint32_t size, gb_status
 }
 
 /* The vocabulary of a collection: in its folder, or trained. */
-static gb_vocab *of_collection(const char *step, uint32_t size, gb_status *status)
+static gb_vocab *of_collection(const char *artifact, uint32_t size, gb_status *status)
 {
-    char *dir = gb_path_join(status, step, "collection");
+    char *dir = gb_path_join(status, artifact, "collection");
     char *own = dir ? gb_path_join(status, dir, "vocab.txt") : NULL;
     gb_vocab *vocab = NULL;
     if (own && gb_file_exists(own)) {
@@ -50,37 +50,52 @@ static gb_vocab *of_collection(const char *step, uint32_t size, gb_status *statu
     return vocab;
 }
 
-int gb_cli_vocabulary(int argc, char **argv)
+static bool check(gb_maker *maker, void *self, gb_status *status)
 {
-    gb_status status = {0};
-    const char *collection = NULL, *from = NULL;
-    uint32_t size = 30522;
-    const step_option options[] = {
-        {"collection", OPTION_TEXT, &collection, false, true, "step of a collection"},
-        {"from", OPTION_TEXT, &from, false, true, "a vocab.txt"},
-        {"size", OPTION_U32, &size, false, false, "tokens at most (default 30522)"},
-        {0}};
-    step_run run = {.kind = "vocabulary", .options = options};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    bool ok = true;
-    if (!collection == !from)
-        ok = gb_fail(&status, GB_USAGE, NULL, "see --help", "give either --collection or --from");
-    ok = ok && step_begin(&run, 1, false, NULL, &status);
-    json_t *facts = NULL;
-    if (ok && !gb_step_done(run.step)) {
-        gb_vocab *vocab =
-            from ? gb_vocab_load(from, &status) : of_collection(collection, size, &status);
-        char *out = vocab ? step_file(&run, "vocab.txt", &status) : NULL;
-        ok = out && gb_vocab_save(vocab, out, &status);
-        if (ok)
-            facts = json_pack("{s:i}", "tokens", (int)gb_vocab_size(vocab));
-        gb_vocab_destroy(vocab);
-        free(out);
-    }
-    if (ok)
-        step_end(&run, facts, &status);
-    json_decref(facts);
-    return step_close(&run, &status);
+    const settings *o = self;
+    (void)maker;
+    return !o->collection != !o->from ||
+           gb_fail(status, GB_USAGE, NULL, "see --help", "give either --collection or --from");
 }
+
+static bool make(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
+    gb_vocab *vocab =
+        o->from ? gb_vocab_load(o->from, status) : of_collection(o->collection, o->size, status);
+    char *out = vocab ? gb_maker_file(maker, "vocab.txt", status) : NULL;
+    bool ok = out && gb_vocab_save(vocab, out, status);
+    if (ok)
+        json_object_set_new(maker->facts, "tokens", json_integer(gb_vocab_size(vocab)));
+    gb_vocab_destroy(vocab);
+    free(out);
+    return ok;
+}
+
+static int run(int argc, char **argv)
+{
+    settings o = {.size = 30522};
+    const gb_option options[] = {
+        {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_INPUT, "ARTIFACT",
+         "collection whose own vocabulary is taken, or on whose passages one is trained"},
+        {"from", GB_OPTION_TEXT, &o.from, GB_OPTION_INPUT, "FILE", "a vocab.txt to take"},
+        {"size", GB_OPTION_U32, &o.size, 0, NULL, "tokens at most"},
+        {0}};
+    const gb_make_params params = {.command = &gb_cli_vocabulary,
+                                   .version = 1,
+                                   .options = options,
+                                   .self = &o,
+                                   .check = check,
+                                   .make = make};
+    return gb_make(&params, argc, argv);
+}
+
+const gb_command gb_cli_vocabulary = {
+    .name = "vocabulary",
+    .summary = "take or train a WordPiece vocabulary",
+    .usage = "--collection ARTIFACT [--size N] | --from FILE [options]",
+    .description =
+        "Make a WordPiece vocabulary: the collection's own if it has one (the mini world "
+        "has), else one trained on the collection's passages; or take a given file. "
+        "Prints the artifact's folder; the vocabulary is its vocab.txt.",
+    .run = run};

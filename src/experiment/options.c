@@ -43,10 +43,10 @@ void maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES])
 {
     const gb_make_params *params = maker->params;
     size_t count = 0;
-    while (params->tables[count].options && count < MAKER_TABLES - 6) {
-        tables[count] = params->tables[count];
-        count++;
-    }
+    tables[count++] = (gb_option_table){.options = params->options};
+    for (const gb_option_table *more = params->tables; more && more->options; more++)
+        if (count < MAKER_TABLES - 6)
+            tables[count++] = *more;
     if (params->flags & GB_MAKES_ENCODING)
         tables[count++] = (gb_option_table){NULL, of_encoders, maker};
     tables[count++] = (gb_option_table){"Store and device", of_all, maker};
