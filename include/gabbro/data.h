@@ -171,53 +171,14 @@ typedef struct gb_queries_params {
  * stay chosen. out_dir must exist; on failure what was written there is of no use. */
 bool gb_queries_make(const gb_collection *collection, const gb_queries_params *params,
                      const char *out_dir, gb_status *status);
+/* Rows of generated.gbt are queries, each ended by '\n'. How many there are, the one of a number
+ * with its length, and whether a query is one of them. */
+uint32_t gb_generated_row_count(const char *row, size_t length);
+const char *gb_generated_row_query(const char *row, size_t length, uint32_t which, size_t *size);
+bool gb_generated_row_has(const char *row, size_t length, const char *query, size_t size);
 /* Put the queries of such a folder in the place of the collection's own until it is closed.
  * Refuses those of another collection. */
 bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_status *status);
-
-/* ---- prompts of language models ------------------------------------------------------------ */
-
-/* A prompt to be filled, and the settings that go with it (prompts/README.md has the file's form).
- */
-typedef struct gb_template {
-    char *name;             /* the file's */
-    char *text;             /* with {passage}, {title}, {text} */
-    uint32_t list;          /* an answer lists so many queries at most; 0: it is one */
-    uint32_t queries;       /* wanted of a passage */
-    double temperature;     /* of sampling; 0: the most probable token */
-    uint32_t top_k;         /* of sampling; 0: all */
-    double top_p;           /* of sampling; 0 or 1: all */
-    uint32_t most_tokens;   /* of an answer */
-    uint32_t prompt_tokens; /* of a filled prompt */
-} gb_template;
-#define GB_TEMPLATE_DEFAULTS                                                                       \
-    ((gb_template){                                                                                \
-        .queries = 5, .temperature = 1, .top_p = 1, .most_tokens = 64, .prompt_tokens = 512})
-/* gb_template_free after use. GB_DATA naming the line of an unknown setting. */
-bool gb_template_read(const char *path, gb_template *prompt, gb_status *status);
-void gb_template_free(gb_template *prompt);
-/* Nothing stands behind the passage, so that a prompt that is too long may be cut at its end. */
-bool gb_template_ends_with_passage(const gb_template *prompt);
-/* Append the prompt of a passage; of its text at most so many bytes, whole words. */
-bool gb_template_fill(const gb_template *prompt, const gb_collection *collection, uint32_t passage,
-                      size_t most_bytes, gb_text *out, gb_status *status);
-/* Append the queries of an answer, each ended by '\n', and give their number. One query: blanks
- * around it removed, line ends inside turned into blanks. A list: one a line, without numbers,
- * bullets and quotation marks; of a list with numbers only what has one; none that out has. */
-uint32_t gb_answer_queries(const gb_template *prompt, const char *answer, size_t length,
-                           gb_text *out);
-
-/* Work on rows done in any order, a line each; what a killed process had noted is there again. */
-typedef struct gb_journal gb_journal;
-/* Opens or makes the file. A line that was cut off while it was written is removed. */
-gb_journal *gb_journal_open(const char *path, uint32_t rows, gb_status *status);
-void gb_journal_close(gb_journal *journal); /* NULL ok */
-uint32_t gb_journal_count(const gb_journal *journal);
-bool gb_journal_has(const gb_journal *journal, uint32_t row);
-/* line has no line end; it is with the system when this returns. */
-bool gb_journal_add(gb_journal *journal, uint32_t row, const char *line, gb_status *status);
-/* The line of a row, valid until the next call; NULL and status on failure. */
-const char *gb_journal_line(gb_journal *journal, uint32_t row, gb_status *status);
 
 /* ---- pairs of a passage and its context ---------------------------------------------------- */
 

@@ -1,10 +1,9 @@
-/* Fine-tuning room: training queries with positives and mined negatives, the contrastive task over
- * all passages of a batch, and the task of a generator of queries. Stands on nn and retrieve. */
+/* Fine-tuning module: training queries with positives and mined negatives, and the contrastive task
+ * over all passages of a batch. */
 #ifndef GABBRO_FINETUNE_H
 #define GABBRO_FINETUNE_H
 
 #include <gabbro/eval.h>
-#include <gabbro/language.h>
 #include <gabbro/nn.h>
 
 /* One training query. */
@@ -56,42 +55,5 @@ void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set
                          const gb_tokens *tokens, const gb_vocab *vocab, const gb_bert *bert,
                          gb_task *task, gb_status *status);
 void gb_finetune_destroy(void *self);
-
-/* ---- generators of queries
- * ---------------------------------------------------------------------------------- */
-
-/* What a generator learns from: queries of the training split, each with the passages judged
- * relevant to it. */
-typedef struct gb_writing_set {
-    gb_qrels train;    /* pairs to train on */
-    gb_qrels held_out; /* pairs whose passages are in no pair to train on; may be empty */
-    uint32_t refused;  /* queries left out: another split has them too, or their text */
-} gb_writing_set;
-/* held_out: share of the passages with queries, at least one where it is not 0; most > 0 keeps a
- * seeded subset of that many queries. GB_DATA without a training split or pairs. */
-bool gb_writing_set_make(gb_writing_set *set, const gb_collection *collection, double held_out,
-                         uint32_t most, uint64_t seed, gb_status *status);
-void gb_writing_set_free(gb_writing_set *set);
-
-typedef struct gb_writing_params {
-    uint32_t batch;                          /* pairs of a step */
-    uint32_t longest_query, longest_passage; /* tokens, specials included */
-    uint64_t seed;                           /* of the order */
-} gb_writing_params;
-/* The query is written for its passage, token by token, each given the true ones before it
- * (doc2query, Nogueira et al., 2019): mean cross entropy over the tokens of the batch, [SEP], which
- * ends a query, among them. The model reads the passage and the end token. Every epoch takes every
- * pair once, in a new order. self is freed by gb_writing_destroy. */
-void *gb_writing_create(const gb_writing_params *params, const gb_qrels *pairs,
-                        const gb_tokens *tokens, const gb_language *lm, gb_task *task,
-                        gb_status *status);
-void gb_writing_destroy(void *self);
-/* Mean cross entropy a token of all pairs of a task, in nats. */
-bool gb_writing_loss(gb_device *device, void *self, const gb_params *params, const float *values,
-                     double *loss, gb_status *status);
-/* The same of a model that knows how often each token is in the queries of `train` (once more than
- * it is), and nothing else. */
-bool gb_writing_unigram_loss(const gb_qrels *train, const gb_qrels *pairs, const gb_tokens *tokens,
-                             const gb_language_config *config, double *loss, gb_status *status);
 
 #endif

@@ -1,12 +1,7 @@
-/* gabbro train-generator: the step that makes a generator of queries from a collection. */
+/* gabbro train-generator: trains a generator of queries on a collection. */
 #include "cli.h"
 
-#include <gabbro/artifact.h>
-#include <gabbro/experiment.h>
-
-#include <gabbro/finetune.h>
-
-#include <stdlib.h>
+#include <gabbro/querygen.h>
 
 static const char usage[] =
     "usage: gabbro train-generator --collection STEP --tokens STEP --vocabulary STEP [options]\n\n"
@@ -17,227 +12,32 @@ static const char usage[] =
     "it has, is never learned from. Prints the step's folder; the model is in its model/ (a\n"
     "Hugging Face folder), the loss on held-out pairs in metrics.json.\n";
 
-typedef struct settings {
-    const char *collection, *tokens, *vocabulary; /* steps */
-    uint32_t layers, hidden, heads, ffn;          /* of the model */
-    uint32_t epochs, train_queries;               /* of the training set */
-    double held_out;                              /* share of its passages */
-    double rate, warmup, decay, clip;             /* optimiser */
-    gb_writing_params params;                     /* of the task */
-} settings;
-
-typedef struct session {
-    gb_collection *collection; /* judgements */
-    gb_tokens tokens;          /* ids */
-    bool has_tokens;           /* tokens are open */
-    gb_vocab *vocab;           /* words */
-    gb_writing_set set;        /* pairs */
-    gb_params *params;         /* of the model */
-    gb_language lm;            /* model */
-    void *self, *held_self;    /* data of the tasks */
-    gb_task task, held_task;   /* on the pairs to train on, and on those held out */
-    float *values;             /* parameters */
-} session;
-
-/* What the training loop asks for: no dropout. */
-static const gb_bert_config no_dropout = {0};
-
-static bool open_inputs(session *s, const settings *o, gb_status *status)
+static void run_train_generator(step_run *run, const gb_querygen_training_params *o,
+                                gb_status *status)
 {
-    bool same = true;
-    bool ok = (s->collection = gb_open_collection(o->collection, status)) &&
-              (s->has_tokens = gb_open_tokens(o->tokens, &s->tokens, status)) &&
-              (s->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
-              gb_tokens_match(s->vocab, o->tokens, &same, status);
-    if (ok && !same)
-        ok = gb_fail(status, GB_DATA, o->vocabulary,
-                     "give the one that the texts were tokenized with",
-                     "the tokens were made with another vocabulary");
-    ok = ok && gb_writing_set_make(&s->set, s->collection, o->held_out, o->train_queries,
-                                   o->params.seed, status);
-    if (ok)
-        gb_log(GB_LOG_INFO, "%zu pairs to train on, %zu held out; %u queries refused",
-               s->set.train.count, s->set.held_out.count, s->set.refused);
-    return ok;
-}
-
-static gb_language_config config_of(const session *s, const settings *o)
-{
-    gb_special_ids specials = gb_vocab_specials(s->vocab);
-    return (gb_language_config){.kind = GB_LANGUAGE_T5,
-                                .vocab_size = gb_vocab_size(s->vocab),
-                                .hidden_size = o->hidden,
-                                .head_dim = o->hidden / o->heads,
-                                .heads = o->heads,
-                                .kv_heads = o->heads,
-                                .intermediate_size = o->ffn,
-                                .layers = o->layers,
-                                .decoder_layers = o->layers,
-                                .buckets = 32,
-                                .farthest = 128,
-                                .start_id = specials.pad,
-                                .end_id = specials.sep,
-                                .act = GB_LANGUAGE_RELU,
-                                .tied = true,
-                                .eps = 1e-6};
-}
-
-static bool make_model(session *s, settings *o, gb_status *status)
-{
-    gb_language_config config = config_of(s, o);
-    gb_language_cache none = {0};
-    o->params.longest_passage = gb_step_setting_u32(o->tokens, "passage-tokens");
-    o->params.longest_query = gb_step_setting_u32(o->tokens, "query-tokens");
-    s->params = gb_params_create(status);
-    if (!s->params || !gb_language_declare(s->params, &config, &none, &s->lm, status))
-        return false;
-    gb_params_freeze(s->params);
-    s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
-    if (!s->values)
-        return false;
-    gb_params_init(s->params, o->params.seed, s->values);
-    return (s->self = gb_writing_create(&o->params, &s->set.train, &s->tokens, &s->lm, &s->task,
-                                        status)) &&
-           (s->held_self = gb_writing_create(&o->params, &s->set.held_out, &s->tokens, &s->lm,
-                                             &s->held_task, status));
-}
-
-static gb_train_params train_params(const session *s, const settings *o)
-{
-    uint64_t visits = (uint64_t)o->epochs * s->set.train.count;
-    uint32_t steps = (uint32_t)((visits + o->params.batch - 1) / o->params.batch);
-    return (gb_train_params){
-        .params = s->params,
-        .config = &no_dropout,
-        .schedule = {GB_SCHEDULE_LINEAR, (float)o->rate, 0, (uint32_t)(o->warmup * steps), steps},
-        .adamw = {.9f, .999f, 1e-8f, (float)o->decay},
-        .largest_norm = (float)o->clip,
-        .longest = o->params.longest_passage,
-        .label = "train-generator"};
-}
-
-static bool train(step_run *run, session *s, const settings *o, json_t *facts, gb_status *status)
-{
-    gb_device *device = step_device(run, status);
-    char *resume = device ? step_file(run, "resume", status) : NULL;
-    gb_train_params params = train_params(s, o);
-    params.resume_dir = resume;
-    params.checkpoint_s = 20;
-    gb_train_result result;
-    bool ok = resume && gb_train(device, &s->task, &params, s->values, NULL, &result, status);
-    if (ok) {
-        json_object_update_new(facts, step_device_facts(run));
-        json_object_set_new(facts, "first_loss", json_real(result.first_loss[0]));
-        json_object_set_new(facts, "final_loss", json_real(result.final_loss[0]));
-        json_object_set_new(facts, "steps", json_integer(params.schedule.steps));
-        json_object_set_new(facts, "times", step_train_times(&result));
-    }
-    free(resume);
-    return ok;
-}
-
-/* Loss on the pairs that were held out, beside that of the frequencies of tokens. */
-static bool measure(step_run *run, session *s, json_t *facts, gb_status *status)
-{
-    double loss, unigram;
-    json_object_set_new(facts, "pairs", json_integer((json_int_t)s->set.train.count));
-    json_object_set_new(facts, "held_out_pairs", json_integer((json_int_t)s->set.held_out.count));
-    json_object_set_new(facts, "refused_queries", json_integer(s->set.refused));
-    if (!s->set.held_out.count)
-        return true;
-    if (!gb_writing_loss(step_device(run, status), s->held_self, s->params, s->values, &loss,
-                         status) ||
-        !gb_writing_unigram_loss(&s->set.train, &s->set.held_out, &s->tokens, &s->lm.config,
-                                 &unigram, status))
-        return false;
-    gb_log(GB_LOG_INFO, "held-out loss %.4f nats a token (by frequencies of tokens alone %.4f)",
-           loss, unigram);
-    json_t *metrics = json_pack("{s:{s:f}, s:{s:f}}", "held-out:loss", "value", loss,
-                                "held-out:unigram loss", "value", unigram);
-    bool ok = metrics ? step_write_metrics(run, metrics, status)
-                      : gb_fail_memory(status, "writing the loss");
-    json_decref(metrics);
-    return ok;
-}
-
-static bool save_model(const step_run *run, const session *s, const settings *o, gb_status *status)
-{
-    char *path = step_file(run, "model", status);
-    bool ok = path && gb_language_save(path, &s->lm.config, s->params, s->values, s->vocab,
-                                       o->params.longest_passage, status);
-    free(path);
-    return ok;
-}
-
-static bool make(step_run *run, session *s, settings *o, gb_status *status)
-{
-    json_t *facts = json_object();
-    bool ok = open_inputs(s, o, status) && make_model(s, o, status) &&
-              train(run, s, o, facts, status) && measure(run, s, facts, status) &&
-              save_model(run, s, o, status) && step_end(run, facts, status);
-    json_decref(facts);
-    return ok;
-}
-
-/* The task is made for a part of the batch. */
-static bool estimate(session *s, settings *o, gb_status *status)
-{
-    if (!open_inputs(s, o, status))
-        return false;
-    uint32_t batch = o->params.batch;
-    gb_train_params whole = train_params(s, o);
-    if (batch > STEP_COST_PART)
-        o->params.batch = STEP_COST_PART;
-    if (!make_model(s, o, status))
-        return false;
-    gb_train_params params = train_params(s, o);
-    params.schedule = whole.schedule;
-    return step_train_cost(&s->task, &params, batch, o->params.batch, status);
-}
-
-static void run_train_generator(step_run *run, settings *o, gb_status *status)
-{
-    session s = {0};
+    json_t *facts = NULL;
     if (run->cost)
-        estimate(&s, o, status);
-    else
-        make(run, &s, o, status);
-    gb_writing_destroy(s.self);
-    gb_writing_destroy(s.held_self);
-    gb_writing_set_free(&s.set);
-    gb_language_free(&s.lm);
-    gb_params_destroy(s.params);
-    free(s.values);
-    gb_vocab_destroy(s.vocab);
-    if (s.has_tokens)
-        gb_tokens_close(&s.tokens);
-    gb_collection_close(s.collection);
-}
-
-static bool check(const settings *o, gb_status *status)
-{
-    if (!o->params.batch || !o->layers || !o->heads || !o->hidden || !o->ffn)
-        return gb_fail(status, GB_USAGE, NULL, NULL, "batch, layers and widths are at least 1");
-    return (o->hidden % o->heads == 0 && o->hidden / o->heads % 4 == 0 && o->ffn % 4 == 0) ||
-           gb_fail(status, GB_USAGE, NULL, NULL,
-                   "%u heads do not share a width of %u: each takes the same multiple of 4; and "
-                   "--ffn %u is a multiple of 4",
-                   o->heads, o->hidden, o->ffn);
+        gb_querygen_train_cost(o, status);
+    else if (step_begin(run, 1, true, NULL, status) &&
+             (gb_step_done(run->step) || gb_querygen_train(o, run, &facts, status)))
+        step_end(run, facts, status);
+    json_decref(facts);
 }
 
 int gb_cli_train_generator(int argc, char **argv)
 {
     gb_status status = {0};
-    settings o = {.layers = 2,
-                  .hidden = 64,
-                  .heads = 4,
-                  .ffn = 256,
-                  .epochs = 20,
-                  .held_out = .05,
-                  .rate = 1e-3,
-                  .warmup = .1,
-                  .clip = 1,
-                  .params = {.batch = 32, .seed = 42}};
+    gb_querygen_training_params o = {.layers = 2,
+                                     .hidden = 64,
+                                     .heads = 4,
+                                     .ffn = 256,
+                                     .epochs = 20,
+                                     .held_out = .05,
+                                     .learning_rate = 1e-3,
+                                     .warmup = .1,
+                                     .clip = 1,
+                                     .batch = 32,
+                                     .seed = 42};
     const step_option options[] = {
         {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
         {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
@@ -250,22 +50,19 @@ int gb_cli_train_generator(int argc, char **argv)
         {"train-queries", OPTION_U32, &o.train_queries, false, false, "seeded subset (0: all)"},
         {"held-out", OPTION_RATIO, &o.held_out, false, false,
          "share of the passages with queries, for the loss (.05)"},
-        {"batch", OPTION_U32, &o.params.batch, false, false, "pairs of a step (32)"},
-        {"learning-rate", OPTION_REAL, &o.rate, false, false, "peak (1e-3)"},
+        {"batch", OPTION_U32, &o.batch, false, false, "pairs of a step (32)"},
+        {"learning-rate", OPTION_REAL, &o.learning_rate, false, false, "peak (1e-3)"},
         {"warmup", OPTION_RATIO, &o.warmup, false, false,
          "share of the steps (.1), then linear to 0"},
-        {"weight-decay", OPTION_REAL, &o.decay, false, false, "decoupled (0)"},
+        {"weight-decay", OPTION_REAL, &o.weight_decay, false, false, "decoupled (0)"},
         {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
-        {"seed", OPTION_U64, &o.params.seed, false, false, "of everything drawn (42)"},
+        {"seed", OPTION_U64, &o.seed, false, false, "of everything drawn (42)"},
         {0}};
     step_run run = {.kind = "train-generator", .options = options, .shader_set = "language"};
     int code;
     if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
         return code;
-    bool ok = check(&o, &status) && (run.cost || step_begin(&run, 1, true, NULL, &status));
-    if (ok && !run.cost && gb_step_done(run.step))
-        step_end(&run, NULL, &status);
-    else if (ok)
+    if (gb_querygen_training_check(&o, &status))
         run_train_generator(&run, &o, &status);
     return step_close(&run, &status);
 }

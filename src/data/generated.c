@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gb_row_lines(const char *row, size_t length)
+uint32_t gb_generated_row_count(const char *row, size_t length)
 {
     uint32_t lines = 0;
     for (size_t i = 0; i < length; i++)
@@ -12,7 +12,7 @@ uint32_t gb_row_lines(const char *row, size_t length)
     return lines;
 }
 
-const char *gb_row_line(const char *row, size_t length, uint32_t which, size_t *size)
+const char *gb_generated_row_query(const char *row, size_t length, uint32_t which, size_t *size)
 {
     const char *end = row + length;
     while (which-- > 0)
@@ -21,14 +21,14 @@ const char *gb_row_line(const char *row, size_t length, uint32_t which, size_t *
     return row;
 }
 
-bool gb_row_holds(const gb_text *row, const char *line, size_t length)
+bool gb_generated_row_has(const char *row, size_t length, const char *query, size_t size)
 {
-    for (size_t at = 0; at < row->length;) {
-        const char *end = memchr(row->data + at, '\n', row->length - at);
-        size_t size = (size_t)(end - row->data) - at;
-        if (size == length && (length == 0 || memcmp(row->data + at, line, length) == 0))
+    for (size_t at = 0; at < length;) {
+        const char *end = memchr(row + at, '\n', length - at);
+        size_t own = (size_t)(end - row) - at;
+        if (own == size && (size == 0 || memcmp(row + at, query, size) == 0))
             return true;
-        at += size + 1;
+        at += own + 1;
     }
     return false;
 }

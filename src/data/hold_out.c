@@ -23,7 +23,7 @@ static bool *draw_dev(const gb_import *import, gb_status *status)
 static bool take_line(const char *row, size_t length, uint32_t which, gb_text *rest, gb_text *line)
 {
     size_t size;
-    const char *at = gb_row_line(row, length, which, &size), *behind = at + size + 1;
+    const char *at = gb_generated_row_query(row, length, which, &size), *behind = at + size + 1;
     rest->length = line->length = 0;
     gb_text_append(line, at, size);
     gb_text_append(rest, row, (size_t)(at - row));
@@ -48,7 +48,7 @@ static bool hold(holder *h, uint32_t passage, bool dev, gb_status *status)
     size_t length, id_length;
     const char *row = gb_table_row(h->generated, passage, &length);
     const char *id = gb_table_row(h->ids, passage, &id_length);
-    uint32_t count = gb_row_lines(row, length);
+    uint32_t count = gb_generated_row_count(row, length);
     if (count < 2)
         return gb_table_writer_add(h->writer, row, length, status);
     gb_rng rng = gb_rng_make(h->import->params->seed, GB_RNG_SPLIT, 2, passage);
@@ -121,7 +121,7 @@ static bool enough(const holder *h, const bool *dev)
     for (uint32_t p = 0; p < h->import->passages; p++) {
         size_t length;
         const char *row = gb_table_row(h->generated, p, &length);
-        if (gb_row_lines(row, length) >= 2)
+        if (gb_generated_row_count(row, length) >= 2)
             found[dev[h->import->document[p]]] = true;
     }
     return found[0] && found[1];

@@ -180,12 +180,6 @@ bool gb_import_group(gb_import *import, gb_status *status);
 
 /* ---- generated queries; both write generated.gbt; the passages' tables are complete ---- */
 
-/* Rows of generated.gbt are lines, each ended by '\n'. How many; and the one of a number, with its
- * length. */
-uint32_t gb_row_lines(const char *row, size_t length);
-const char *gb_row_line(const char *row, size_t length, uint32_t which, size_t *size);
-/* Is it one of them? */
-bool gb_row_holds(const gb_text *row, const char *line, size_t length);
 /* What was written. */
 typedef struct gb_generated_counts {
     uint64_t queries; /* in all */

@@ -35,10 +35,10 @@ static bool draw_query(const gb_collection *c, gb_rng *rng, gb_pair *pair)
     pair->passage = gb_rng_below(rng, c->passages);
     pair->other = GB_MAP_NONE;
     const char *row = gb_table_row(c->generated, pair->passage, &length);
-    uint32_t lines = gb_row_lines(row, length);
+    uint32_t lines = gb_generated_row_count(row, length);
     if (lines == 0)
         return false;
-    pair->text = gb_row_line(row, length, gb_rng_below(rng, lines), &pair->length);
+    pair->text = gb_generated_row_query(row, length, gb_rng_below(rng, lines), &pair->length);
     return true;
 }
 

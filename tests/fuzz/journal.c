@@ -2,7 +2,7 @@
  * that it lacks added. */
 #include "fuzz.h"
 
-#include <gabbro/data.h>
+#include <gabbro/querygen.h>
 
 #define ROWS 5
 

@@ -2,17 +2,19 @@
  */
 #include "import.h"
 
+#include <gabbro/querygen.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     gb_status status = {0};
     const gb_collection *collection = fuzz_collection();
-    gb_template prompt = {0};
+    gb_prompt_template prompt = {0};
     gb_text text = {0};
-    bool ok = gb_template_read(fuzz_file("prompt", data, size), &prompt, &status);
+    bool ok = gb_prompt_template_read(fuzz_file("prompt", data, size), &prompt, &status);
     fuzz_check(ok, &status);
     for (uint32_t p = 0; ok && p < collection->passages; p++) {
-        size_t most = gb_template_ends_with_passage(&prompt) ? 5 : 1000;
-        fuzz_check(gb_template_fill(&prompt, collection, p, most, &text, &status), &status);
+        size_t most = gb_prompt_template_ends_with_passage(&prompt) ? 5 : 1000;
+        fuzz_check(gb_prompt_template_fill(&prompt, collection, p, most, &text, &status), &status);
     }
     for (uint32_t list = 0; list <= 8; list += 4) {
         prompt.list = list;
@@ -24,6 +26,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
     }
     gb_text_free(&text);
-    gb_template_free(&prompt);
+    gb_prompt_template_free(&prompt);
     return 0;
 }

@@ -1,33 +1,33 @@
-/* Data room: prompts, the queries in answers, and the list of finished work. */
-#include "gabbro/data.h"
+/* Querygen module: prompts, the queries in answers, and the list of finished work. */
+#include "gabbro/querygen.h"
 #include "scratch.h"
 
 #include <gabbro/synth.h>
 
 #include <string.h>
 
-static gb_template read_prompt(const char *text)
+static gb_prompt_template read_prompt(const char *text)
 {
     gb_status status = {0};
-    gb_template t;
+    gb_prompt_template t;
     cr_assert(gb_write_file("prompt", text, strlen(text), &status));
-    cr_assert(gb_template_read("prompt", &t, &status), "%s: %s", status.where, status.what);
+    cr_assert(gb_prompt_template_read("prompt", &t, &status), "%s: %s", status.where, status.what);
     return t;
 }
 
 Test(prompts, head_and_text)
 {
     scratch s = scratch_enter();
-    gb_template t =
+    gb_prompt_template t =
         read_prompt("# about\nqueries: 7\ntop-p: 0.9\nanswer: list 10\n\n---\n\nA {text}\n# b\n");
     cr_expect_str_eq(t.text, "\nA {text}\n# b");
     cr_expect_str_eq(t.name, "prompt");
     cr_expect(t.queries == 7 && t.list == 10 && t.top_p == 0.9 && t.temperature == 1);
-    cr_expect_not(gb_template_ends_with_passage(&t));
-    gb_template_free(&t);
+    cr_expect_not(gb_prompt_template_ends_with_passage(&t));
+    gb_prompt_template_free(&t);
     t = read_prompt("---\n{passage}");
-    cr_expect(gb_template_ends_with_passage(&t));
-    gb_template_free(&t);
+    cr_expect(gb_prompt_template_ends_with_passage(&t));
+    gb_prompt_template_free(&t);
     scratch_leave(&s);
 }
 
@@ -46,9 +46,9 @@ Test(prompts, bad_files)
     scratch s = scratch_enter();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         gb_status status = {0};
-        gb_template t;
+        gb_prompt_template t;
         cr_assert(gb_write_file("prompt", bad[i].text, strlen(bad[i].text), &status));
-        cr_expect_not(gb_template_read("prompt", &t, &status), "%s", bad[i].text);
+        cr_expect_not(gb_prompt_template_read("prompt", &t, &status), "%s", bad[i].text);
         cr_expect_eq(status.code, GB_DATA);
         cr_expect_str_eq(status.where, bad[i].where, "%s: %s", bad[i].text, status.what);
     }
@@ -72,7 +72,7 @@ Test(prompts, queries_of_answers)
         {2, "1. a\n2. b\n3. c", "a\nb\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gb_template t = {.list = cases[i].list};
+        gb_prompt_template t = {.list = cases[i].list};
         gb_text out = {0};
         uint32_t lines = 0;
         uint32_t count = gb_answer_queries(&t, cases[i].answer, strlen(cases[i].answer), &out);
@@ -83,7 +83,7 @@ Test(prompts, queries_of_answers)
         gb_text_free(&out);
     }
     /* What one answer said another need not say again. */
-    gb_template t = {.list = 5};
+    gb_prompt_template t = {.list = 5};
     gb_text out = {0};
     gb_answer_queries(&t, "1. a\n2. b", 9, &out);
     cr_expect_eq(gb_answer_queries(&t, "1. b\n2. c", 9, &out), 1);
@@ -132,10 +132,10 @@ Test(prompts, fill)
     cr_assert(gb_synth_generate(1, "main", "a", &status), "%s", status.what);
     gb_collection *c = gb_collection_open("a", &status);
     cr_assert_not_null(c);
-    gb_template t = {.text = (char *)"{x} [{title}] [{text}] end"};
+    gb_prompt_template t = {.text = (char *)"{x} [{title}] [{text}] end"};
     gb_text whole = {0}, cut = {0};
-    cr_assert(gb_template_fill(&t, c, 3, SIZE_MAX, &whole, &status));
-    cr_assert(gb_template_fill(&t, c, 3, 30, &cut, &status));
+    cr_assert(gb_prompt_template_fill(&t, c, 3, SIZE_MAX, &whole, &status));
+    cr_assert(gb_prompt_template_fill(&t, c, 3, 30, &cut, &status));
     size_t title, text, kept = cut.length - strlen("] end");
     gb_table_row(c->titles, 3, &title);
     gb_table_row(c->texts, 3, &text);

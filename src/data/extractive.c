@@ -223,7 +223,7 @@ static void write_passage(const querygen *gen, uint32_t per_passage, uint64_t se
         gb_rng rng = gb_rng_make(seed, GB_RNG_QUERYGEN, k, gen->passage);
         for (int attempt = 0; attempt < TRIES; attempt++) {
             write_query(gen, &rng, query);
-            if (!gb_row_holds(row, query->data, query->length))
+            if (!gb_generated_row_has(row->data, row->length, query->data, query->length))
                 break;
         }
         gb_text_append(row, query->data, query->length);

@@ -3,7 +3,7 @@
 #include "../parity/trust.h"
 #include "tiny.h"
 
-#include <gabbro/finetune.h>
+#include <gabbro/querygen.h>
 
 #include <math.h>
 #include <signal.h>
@@ -111,14 +111,14 @@ static void writer_make(writer *w, const gb_language_config *config, uint32_t pa
     gb_params_freeze(w->m.params);
     MUST(w->m.values = gb_alloc(gb_params_floats(w->m.params), sizeof(float), &status));
     gb_params_init(w->m.params, 3, w->m.values);
-    gb_writing_params settings = {batch, LONGEST_QUERY, LONGEST, 11};
+    gb_querygen_task_params settings = {batch, LONGEST_QUERY, LONGEST, 11};
     MUST(w->m.self =
-             gb_writing_create(&settings, &w->pairs, &w->texts, &w->lm, &w->m.task, &status));
+             gb_querygen_task_create(&settings, &w->pairs, &w->texts, &w->lm, &w->m.task, &status));
 }
 
 static void writer_free(writer *w)
 {
-    gb_writing_destroy(w->m.self);
+    gb_querygen_task_destroy(w->m.self);
     model_free(&w->m);
     gb_language_free(&w->lm);
     gb_table_close(w->texts.passages);
@@ -173,13 +173,13 @@ static void check_gradients(const char *name, const gb_language_config *config, 
     scratch_leave(&s);
 }
 
-Test(writing, t5, .timeout = 100)
+Test(querygen, t5, .timeout = 100)
 {
     gb_language_config config = t5_config();
     check_gradients("T5 v1.0", &config, false);
 }
 
-Test(writing, t5_gated, .timeout = 100)
+Test(querygen, t5_gated, .timeout = 100)
 {
     gb_language_config config = t5_config();
     config.act = GB_LANGUAGE_GELU_TANH;
@@ -189,7 +189,7 @@ Test(writing, t5_gated, .timeout = 100)
     check_gradients("T5 v1.1", &config, true);
 }
 
-Test(writing, llama, .timeout = 100)
+Test(querygen, llama, .timeout = 100)
 {
     gb_language_config config = t5_config();
     config.kind = GB_LANGUAGE_LLAMA;
@@ -233,7 +233,7 @@ static uint32_t names_found(const writer *w, gb_device *device)
 }
 
 /* Through the folder that transformers would read. */
-Test(writing, looks_at_the_passage, .timeout = 100)
+Test(querygen, looks_at_the_passage, .timeout = 100)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -249,26 +249,26 @@ Test(writing, looks_at_the_passage, .timeout = 100)
     for (uint32_t i = 0; i < FRESH; i++)
         fresh[i] = (gb_qrel){PAIRS + i, PAIRS + i, 1};
     gb_qrels held_out = {fresh, FRESH};
-    gb_writing_params settings = {5, LONGEST_QUERY, LONGEST, 11}; /* the last batch is smaller */
+    gb_querygen_task_params settings = {5, LONGEST_QUERY, LONGEST, 11}; /* the last batch is smaller */
     gb_task task;
-    void *self = gb_writing_create(&settings, &held_out, &w.texts, &w.lm, &task, &status);
+    void *self = gb_querygen_task_create(&settings, &held_out, &w.texts, &w.lm, &task, &status);
     double loss, unigram;
     MUST(self);
-    MUST(gb_writing_loss(device, self, w.m.params, w.m.values, &loss, &status));
-    MUST(gb_writing_unigram_loss(&w.pairs, &held_out, &w.texts, &config, &unigram, &status));
+    MUST(gb_querygen_loss(device, self, w.m.params, w.m.values, &loss, &status));
+    MUST(gb_querygen_unigram_loss(&w.pairs, &held_out, &w.texts, &config, &unigram, &status));
     cr_expect_lt(loss, .5 * unigram, "held-out loss %g, of frequencies alone %g", loss, unigram);
     MUST(gb_language_save("model", &config, w.m.params, w.m.values, w.vocab, LONGEST, &status));
     uint32_t found = names_found(&w, device);
     cr_expect_geq(found, FRESH / 2, "%u of %d names, %d would be chance", found, FRESH,
                   FRESH / NAMES);
-    gb_writing_destroy(self);
+    gb_querygen_task_destroy(self);
     tiny_device_close(device);
     writer_free(&w);
     scratch_leave(&s);
 }
 
 /* The loss that is measured is the one that is trained, and the frequencies are counted right. */
-Test(writing, losses_agree, .timeout = 100)
+Test(querygen, losses_agree, .timeout = 100)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -282,10 +282,10 @@ Test(writing, losses_agree, .timeout = 100)
     uint64_t bytes;
     MUST(gb_train_gradient(device, &w.m.task, &how, w.m.values, 0, gradients, trained, &bytes,
                            &status));
-    MUST(gb_writing_loss(device, w.m.self, w.m.params, w.m.values, &measured, &status));
+    MUST(gb_querygen_loss(device, w.m.self, w.m.params, w.m.values, &measured, &status));
     cr_expect_float_eq(measured, trained[0], 1e-6 * measured, "%g and %g", measured, trained[0]);
     /* Two queries of one word, four with a name: 6 ends, 6 words, the names once or more. */
-    MUST(gb_writing_unigram_loss(&w.pairs, &w.pairs, &w.texts, &config, &unigram, &status));
+    MUST(gb_querygen_unigram_loss(&w.pairs, &w.pairs, &w.texts, &config, &unigram, &status));
     double all = 16 + VOCABULARY, sum = 12 * log(all / 7);
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t same = 0;
@@ -328,7 +328,7 @@ static float *train_writer(uint32_t killed_at, bool resume, uint64_t *floats, ui
     return values;
 }
 
-Test(writing, goes_on_after_a_kill, .timeout = 100)
+Test(querygen, goes_on_after_a_kill, .timeout = 100)
 {
     scratch s = scratch_enter();
     uint64_t floats, differ = 0;
@@ -370,7 +370,7 @@ static bool has_query(const gb_qrels *pairs, const gb_collection *c, const char 
 }
 
 /* Neither a query of an evaluation split nor another one with its text. */
-Test(writing, never_sees_queries_of_other_splits)
+Test(querygen, never_sees_queries_of_other_splits)
 {
     scratch s = scratch_enter();
     gb_status status = {0};
@@ -392,25 +392,25 @@ Test(writing, never_sees_queries_of_other_splits)
     MUST(gb_collection_import(&import, "collection", &status));
     gb_collection *c = gb_collection_open("collection", &status);
     MUST(c);
-    gb_writing_set set;
-    MUST(gb_writing_set_make(&set, c, 0, 0, 42, &status));
+    gb_querygen_pairs set;
+    MUST(gb_querygen_pairs_make(&set, c, 0, 0, 42, &status));
     cr_expect_eq(set.refused, 2);
     cr_expect_eq(set.train.count, 3);
     cr_expect_eq(set.held_out.count, 0);
     cr_expect(has_query(&set.train, c, "q1") && has_query(&set.train, c, "q5"));
-    gb_writing_set_free(&set);
+    gb_querygen_pairs_free(&set);
     /* Held out: a passage, and all queries that it answers. */
-    MUST(gb_writing_set_make(&set, c, .5, 0, 42, &status));
+    MUST(gb_querygen_pairs_make(&set, c, .5, 0, 42, &status));
     cr_expect_gt(set.held_out.count, 0);
     for (size_t i = 0; i < set.train.count; i++)
         for (size_t k = 0; k < set.held_out.count; k++) {
             cr_expect_neq(set.train.rows[i].passage, set.held_out.rows[k].passage);
             cr_expect_neq(set.train.rows[i].query, set.held_out.rows[k].query);
         }
-    gb_writing_set_free(&set);
-    MUST(gb_writing_set_make(&set, c, 0, 1, 42, &status));
+    gb_querygen_pairs_free(&set);
+    MUST(gb_querygen_pairs_make(&set, c, 0, 1, 42, &status));
     cr_expect(has_query(&set.train, c, "q1") != has_query(&set.train, c, "q5"));
-    gb_writing_set_free(&set);
+    gb_querygen_pairs_free(&set);
     gb_collection_close(c);
     scratch_leave(&s);
 }

@@ -1,14 +1,14 @@
 /* Pairs of a passage and a query for it, of the training split alone. */
-#include <gabbro/finetune.h>
+#include "gabbro/querygen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void gb_writing_set_free(gb_writing_set *set)
+void gb_querygen_pairs_free(gb_querygen_pairs *set)
 {
     free(set->train.rows);
     free(set->held_out.rows);
-    *set = (gb_writing_set){0};
+    *set = (gb_querygen_pairs){0};
 }
 
 /* What is known of queries and passages, by row. */
@@ -115,7 +115,7 @@ static bool hold_out(const gb_collection *c, const gb_qrels *qrels, marks *m, do
     return ok;
 }
 
-static bool deal(gb_writing_set *set, const gb_qrels *qrels, const marks *m, gb_status *status)
+static bool deal(gb_querygen_pairs *set, const gb_qrels *qrels, const marks *m, gb_status *status)
 {
     set->train.rows = gb_alloc(qrels->count, sizeof *set->train.rows, status);
     set->held_out.rows = gb_alloc(qrels->count, sizeof *set->held_out.rows, status);
@@ -133,10 +133,10 @@ static bool deal(gb_writing_set *set, const gb_qrels *qrels, const marks *m, gb_
     return true;
 }
 
-bool gb_writing_set_make(gb_writing_set *set, const gb_collection *collection, double held_out,
-                         uint32_t most, uint64_t seed, gb_status *status)
+bool gb_querygen_pairs_make(gb_querygen_pairs *set, const gb_collection *collection,
+                            double held_out, uint32_t most, uint64_t seed, gb_status *status)
 {
-    *set = (gb_writing_set){0};
+    *set = (gb_querygen_pairs){0};
     if (!gb_collection_has_split(collection, "train"))
         return gb_fail(status, GB_DATA, collection->path,
                        "a generator learns from training queries",
@@ -163,6 +163,6 @@ bool gb_writing_set_make(gb_writing_set *set, const gb_collection *collection, d
     free(m.held_passage);
     free(qrels.rows);
     if (!ok)
-        gb_writing_set_free(set);
+        gb_querygen_pairs_free(set);
     return ok;
 }

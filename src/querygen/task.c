@@ -1,18 +1,18 @@
 /* The task of a generator: the query is written for its passage. */
-#include <gabbro/finetune.h>
+#include "gabbro/querygen.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct writing {
-    gb_writing_params params; /* settings */
-    const gb_qrels *pairs;    /* queries and their passages */
-    const gb_tokens *tokens;  /* texts */
-    const gb_language *lm;    /* model */
-    gb_epochs order;          /* of the pairs */
-    uint32_t *prompt;         /* scratch: a passage and its end */
-    gb_language_pairs batch;  /* drawn */
+    gb_querygen_task_params params; /* settings */
+    const gb_qrels *pairs;          /* queries and their passages */
+    const gb_tokens *tokens;        /* texts */
+    const gb_language *lm;          /* model */
+    gb_epochs order;                /* of the pairs */
+    uint32_t *prompt;               /* scratch: a passage and its end */
+    gb_language_pairs batch;        /* drawn */
 } writing;
 
 typedef struct graph {
@@ -90,9 +90,9 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
                                      1.0f / (float)w->batch.written.labelled, status);
 }
 
-void *gb_writing_create(const gb_writing_params *params, const gb_qrels *pairs,
-                        const gb_tokens *tokens, const gb_language *lm, gb_task *task,
-                        gb_status *status)
+void *gb_querygen_task_create(const gb_querygen_task_params *params, const gb_qrels *pairs,
+                              const gb_tokens *tokens, const gb_language *lm, gb_task *task,
+                              gb_status *status)
 {
     writing *w = gb_alloc(1, sizeof *w, status);
     if (!w)
@@ -103,7 +103,7 @@ void *gb_writing_create(const gb_writing_params *params, const gb_qrels *pairs,
     w->lm = lm;
     w->prompt = gb_alloc(params->longest_passage, sizeof *w->prompt, status);
     if (!w->prompt || !gb_epochs_make(&w->order, (uint32_t)pairs->count, params->seed, 2, status)) {
-        gb_writing_destroy(w);
+        gb_querygen_task_destroy(w);
         return NULL;
     }
     *task = (gb_task){.self = w,
@@ -115,7 +115,7 @@ void *gb_writing_create(const gb_writing_params *params, const gb_qrels *pairs,
     return w;
 }
 
-void gb_writing_destroy(void *self)
+void gb_querygen_task_destroy(void *self)
 {
     writing *w = self;
     if (!w)
@@ -177,8 +177,8 @@ static bool measure(measurement *m, writing *w, double *sum, uint64_t *tokens, g
     return true;
 }
 
-bool gb_writing_loss(gb_device *device, void *self, const gb_params *params, const float *values,
-                     double *loss, gb_status *status)
+bool gb_querygen_loss(gb_device *device, void *self, const gb_params *params, const float *values,
+                      double *loss, gb_status *status)
 {
     writing *w = self;
     measurement m = {0};
@@ -193,8 +193,8 @@ bool gb_writing_loss(gb_device *device, void *self, const gb_params *params, con
     return ok;
 }
 
-bool gb_writing_unigram_loss(const gb_qrels *train, const gb_qrels *pairs, const gb_tokens *tokens,
-                             const gb_language_config *config, double *loss, gb_status *status)
+bool gb_querygen_unigram_loss(const gb_qrels *train, const gb_qrels *pairs, const gb_tokens *tokens,
+                              const gb_language_config *config, double *loss, gb_status *status)
 {
     uint32_t size = config->vocab_size, end = config->end_id;
     double *counts = gb_alloc(size, sizeof *counts, status), all = size, sum = 0, total = 0;

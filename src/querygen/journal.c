@@ -1,6 +1,6 @@
 /* A file of lines that are done in any order, each once: what a killed process had finished is
  * there for the next one. */
-#include <gabbro/data.h>
+#include "gabbro/querygen.h"
 
 #include <errno.h>
 #include <stdlib.h>

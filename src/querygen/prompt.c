@@ -1,5 +1,5 @@
 /* Prompts for language models, and the queries in their answers. */
-#include "data/import.h"
+#include "gabbro/querygen.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@ typedef struct number_key {
     double *real;     /* there */
 } number_key;
 
-static bool set_number(gb_template *t, const gb_lines *lines, const char *name, const char *value,
-                       gb_status *status)
+static bool set_number(gb_prompt_template *t, const gb_lines *lines, const char *name,
+                       const char *value, gb_status *status)
 {
     const number_key keys[] = {
         {"queries", &t->queries, NULL},         {"top-k", &t->top_k, NULL},
@@ -42,7 +42,8 @@ static bool set_number(gb_template *t, const gb_lines *lines, const char *name, 
 }
 
 /* A line of the head, "name: value". */
-static bool read_setting(gb_template *t, const gb_lines *lines, char *line, gb_status *status)
+static bool read_setting(gb_prompt_template *t, const gb_lines *lines, char *line,
+                         gb_status *status)
 {
     char *colon = strchr(line, ':');
     if (!colon)
@@ -60,7 +61,7 @@ static bool read_setting(gb_template *t, const gb_lines *lines, char *line, gb_s
     return true;
 }
 
-static bool read_lines(gb_template *t, gb_lines *lines, gb_status *status)
+static bool read_lines(gb_prompt_template *t, gb_lines *lines, gb_status *status)
 {
     gb_text text = {0};
     char *line;
@@ -89,30 +90,30 @@ static bool read_lines(gb_template *t, gb_lines *lines, gb_status *status)
     return ok;
 }
 
-bool gb_template_read(const char *path, gb_template *t, gb_status *status)
+bool gb_prompt_template_read(const char *path, gb_prompt_template *t, gb_status *status)
 {
-    *t = GB_TEMPLATE_DEFAULTS;
+    *t = GB_PROMPT_TEMPLATE_DEFAULTS;
     gb_lines *lines = gb_lines_open(path, status);
     bool ok = lines && read_lines(t, lines, status);
     gb_lines_close(lines);
     const char *slash = strrchr(path, '/');
     if (ok && !(t->name = gb_strdup(slash ? slash + 1 : path, status))) {
-        gb_template_free(t);
+        gb_prompt_template_free(t);
         ok = false;
     }
     return ok;
 }
 
-void gb_template_free(gb_template *t)
+void gb_prompt_template_free(gb_prompt_template *t)
 {
     free(t->name);
     free(t->text);
-    *t = (gb_template){0};
+    *t = (gb_prompt_template){0};
 }
 
 /* ---- filling ---- */
 
-bool gb_template_ends_with_passage(const gb_template *t)
+bool gb_prompt_template_ends_with_passage(const gb_prompt_template *t)
 {
     static const char *const ends[] = {"{passage}", "{text}"};
     size_t length = strlen(t->text);
@@ -140,8 +141,8 @@ static void append_cut(gb_text *out, const char *text, size_t length, size_t mos
     gb_text_append(out, text, length);
 }
 
-bool gb_template_fill(const gb_template *t, const gb_collection *collection, uint32_t passage,
-                      size_t most_bytes, gb_text *out, gb_status *status)
+bool gb_prompt_template_fill(const gb_prompt_template *t, const gb_collection *collection,
+                             uint32_t passage, size_t most_bytes, gb_text *out, gb_status *status)
 {
     gb_text whole = {0};
     gb_collection_passage(collection, passage, &whole);
@@ -240,7 +241,7 @@ static uint32_t list_queries(piece answer, uint32_t most, gb_text *out)
         piece line = next_line(&rest);
         piece query = item(line);
         if (!query.length || (numbered && !marker(line)) ||
-            gb_row_holds(out, query.at, query.length))
+            gb_generated_row_has(out->data, out->length, query.at, query.length))
             continue;
         gb_text_append(out, query.at, query.length);
         gb_text_append(out, "\n", 1);
@@ -249,7 +250,8 @@ static uint32_t list_queries(piece answer, uint32_t most, gb_text *out)
     return count;
 }
 
-uint32_t gb_answer_queries(const gb_template *t, const char *answer, size_t length, gb_text *out)
+uint32_t gb_answer_queries(const gb_prompt_template *t, const char *answer, size_t length,
+                           gb_text *out)
 {
     piece all = trimmed((piece){answer, length});
     if (t->list)

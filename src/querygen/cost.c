@@ -1,0 +1,57 @@
+/* What a generation takes. */
+#include "private.h"
+
+#include <stdlib.h>
+
+enum { SAMPLE = 1000 }; /* prompts that the cost is told from */
+
+/* Bytes of the model and of its cache. */
+static bool count_bytes(const gb_querygen *g, const gb_language_config *config,
+                        gb_querygen_cost *cost, gb_status *status)
+{
+    const gb_querygen_params *o = g->params;
+    uint64_t all;
+    gb_language_cache none = {0};
+    gb_language_cache cache =
+        gb_generator_cache(config, o->batch, o->prompt_tokens, o->most_tokens);
+    none.packing = cache.packing = o->packing;
+    bool ok = gb_language_bytes(config, &none, &cost->parameter_bytes, status) &&
+              gb_language_bytes(config, &cache, &all, status);
+    cost->cache_bytes = ok ? all - cost->parameter_bytes : 0;
+    return ok;
+}
+
+static bool count_texts(gb_querygen *g, const gb_language_config *config, gb_querygen_cost *cost,
+                        gb_status *status)
+{
+    uint32_t passages = g->end - g->first, sample = passages < SAMPLE ? passages : SAMPLE;
+    uint32_t new_tokens = g->params->most_tokens;
+    double tokens = 0, flops = 0;
+    for (uint32_t i = 0; i < sample; i++) {
+        if (!querygen_make_prompt(g, g->first + (uint32_t)((uint64_t)passages * i / sample),
+                                  status))
+            return false;
+        tokens += (double)g->ids.count;
+        for (uint32_t call = 0; call < g->calls; call++)
+            flops +=
+                gb_generate_flops(config, call && config->layers ? 0 : g->ids.count, new_tokens);
+    }
+    double scale = sample ? (double)passages / sample : 0;
+    cost->passages = passages;
+    cost->texts = (double)passages * g->calls;
+    cost->prompt_tokens = tokens * scale;
+    cost->new_tokens = (double)passages * g->calls * new_tokens;
+    cost->flops = flops * scale;
+    return true;
+}
+
+bool gb_querygen_estimate(gb_querygen *g, gb_querygen_cost *cost, gb_status *status)
+{
+    gb_language_config config;
+    char *path =
+        querygen_open_inputs(g, status) ? gb_path_join(status, g->folder, "config.json") : NULL;
+    bool ok = path && gb_language_config_read(path, &config, status) &&
+              count_bytes(g, &config, cost, status) && count_texts(g, &config, cost, status);
+    free(path);
+    return ok;
+}
