@@ -10,7 +10,7 @@ gabbro_packages_build="build-essential meson ninja-build pkg-config glslc libvul
     libzstd-dev libcglm-dev libcairo2-dev libcurl4-openssl-dev libarchive-dev"
 gabbro_packages_tests="libcriterion-dev vulkan-validationlayers"
 # Used where it is there, not asked for where nothing may be installed.
-# libsentencepiece: tokenizers of T5 and LLaMA; MPI: several ranks (docs/ranks.md).
+# libsentencepiece: tokenizers of T5 and LLaMA; MPI: several ranks (docs/design/ranks.md).
 gabbro_packages_optional="libsentencepiece-dev libopenmpi-dev openmpi-bin"
 # The same for systems without dpkg: commands and pkg-config modules.
 gabbro_commands_build="cc meson ninja pkg-config glslc"

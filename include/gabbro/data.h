@@ -224,7 +224,7 @@ bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage
                          const uint32_t **ids, size_t *length);
 uint32_t gb_tokens_generated_count(const gb_tokens *tokens, uint32_t sep, uint32_t passage);
 
-/* ---- layouts of other kits (docs/formats.md lists them) ---- */
+/* ---- layouts of other kits (docs/reference/formats.md lists them) ---- */
 
 /* A variant of a collection, noted in collection.json. */
 typedef struct gb_import_variant {
@@ -232,7 +232,7 @@ typedef struct gb_import_variant {
     bool repair_encoding; /* text that was encoded twice turned back */
     bool cut;             /* spans of the stored collection at params->path, nothing else of it */
 } gb_import_variant;
-/* gb_collection_import of a variant. params->path may be any layout of docs/formats.md,
+/* gb_collection_import of a variant. params->path may be any layout of docs/reference/formats.md,
  * params->queries also docTTTTTquery's lines. */
 bool gb_collection_import_as(const gb_import_params *params, const gb_import_variant *variant,
                              const char *out_dir, gb_status *status);

@@ -45,7 +45,7 @@ typedef struct gb_cell {
     const char *note;   /* why */
 } gb_cell;
 
-/* What a claim says of its rows: see docs/verdicts.md. */
+/* What a claim says of its rows: see docs/design/verdicts.md. */
 typedef enum gb_claim_kind {
     GB_CLAIM_ABOVE,     /* "gt": every left above every right */
     GB_CLAIM_BELOW,     /* "lt": every left below every right */

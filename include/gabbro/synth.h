@@ -1,5 +1,5 @@
 /* Synth room: the mini world, a readable collection that is made instead of fetched
- * (docs/mini-world.md). Stands on base, text and data. */
+ * (docs/design/mini-world.md). Stands on base, text and data. */
 #ifndef GABBRO_SYNTH_H
 #define GABBRO_SYNTH_H
 
@@ -14,9 +14,9 @@
  *   passages.truth.gbt  entity of a passage, then the facts that it states
  *   queries.truth.gbt   entity and fact that a query asks for
  * Sets: "main" (splits train, dev, dl19, dl20; generated queries), "wikipedia" (no questions),
- * "documents" (main's documents whole; train, dev, dl19, dl20), "nq" and "triviaqa" (answers.tsv; train,
- * test), "beir-<set>" (test). Only main has generated queries. A folder appears whole; an existing
- * collection there is replaced, any other non-empty folder refused. */
+ * "documents" (main's documents whole; train, dev, dl19, dl20), "nq" and "triviaqa" (answers.tsv;
+ * train, test), "beir-<set>" (test). Only main has generated queries. A folder appears whole; an
+ * existing collection there is replaced, any other non-empty folder refused. */
 bool gb_synth_generate(uint64_t seed, const char *set, const char *out_dir, gb_status *status);
 const char *gb_synth_set_name(uint32_t index); /* 0: "main"; NULL behind the last */
 
@@ -29,7 +29,8 @@ void gb_synth_destroy(gb_synth *world); /* NULL ok */
 /* Whether two passages have the same entity; whether a query, by its text alone, asks for a fact
  * that the passage states. */
 bool gb_synth_related(const gb_synth *world, const gb_pair *pair);
-/* What gb_queries_make asks of a world: its generators, and whether a query is about its passage. */
+/* What gb_queries_make asks of a world: its generators, and whether a query is about its passage.
+ */
 gb_query_oracle gb_synth_oracle(gb_synth *world);
 
 #endif

@@ -76,6 +76,7 @@ const gb_command gb_cli_negatives = {
     .description =
         "Make a run for gabbro finetune --negatives of the negatives that a file names: MS MARCO's "
         "triples of ids, mined lists (sentence-transformers, coCondenser), training files of "
-        "Tevatron, DPR or FlagEmbedding (docs/formats.md). Passages are found by id, or by text "
+        "Tevatron, DPR or FlagEmbedding (docs/reference/formats.md). Passages are found by id, or "
+        "by text "
         "where the file has no ids. Prints the artifact's folder; the run is its run.trec.",
     .run = run};

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char valid_hint[] = "each line must be one JSON object in UTF-8";
-static const char layout_hint[] = "docs/formats.md describes the layouts that are read";
+static const char layout_hint[] = "docs/reference/formats.md describes the layouts that are read";
 
 json_t *gb_json_load(const char *path, gb_status *status)
 {

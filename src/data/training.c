@@ -67,7 +67,8 @@ static bool add(training_list *list, training_passage passage, gb_status *status
 static bool wrong(const training_file *file, gb_status *status, const char *what)
 {
     return gb_lines_fail(file->lines, status,
-                         "the layouts that are read are described in docs/formats.md", "%s", what);
+                         "the layouts that are read are described in docs/reference/formats.md",
+                         "%s", what);
 }
 
 static bool add_object(training_file *file, json_t *item, training_list *list, gb_status *status)

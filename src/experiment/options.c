@@ -54,8 +54,8 @@ void maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES])
         tables[count++] = (gb_option_table){NULL, of_costs, maker};
     if (params->flags & (GB_MAKES_DIVIDED | GB_MAKES_TRAINING))
         tables[count++] = (gb_option_table){
-            "Several devices or machines (docs/ranks.md); also under mpirun and srun", of_ranks,
-            maker};
+            "Several devices or machines (docs/design/ranks.md); also under mpirun and srun",
+            of_ranks, maker};
     if (params->flags & GB_MAKES_TRAINING)
         tables[count++] = (gb_option_table){NULL, of_shares, maker};
     tables[count] = (gb_option_table){0};

@@ -63,7 +63,7 @@ static void print_help(const step_run *run, const char *usage)
     printf("  --%-22s %s\n", "cost", "of steps that train or encode: print what it takes, and end");
     if (!takes_ranks(run))
         return;
-    printf("\nSeveral devices or machines (docs/ranks.md); also under mpirun and srun:\n");
+    printf("\nSeveral devices or machines (docs/design/ranks.md); also under mpirun and srun:\n");
     printf("  --%-22s %s\n", "ranks N", "processes that work together, started here by mpirun");
     printf("  --%-22s %s\n", "devices A,B",
            "theirs in turn, on each machine; one rank each without --ranks");

@@ -1,4 +1,4 @@
-/* Verdicts: the seed is the random unit. docs/verdicts.md says the rules to readers. */
+/* Verdicts: the seed is the random unit. docs/design/verdicts.md says the rules to readers. */
 #include "private.h"
 
 #include <gabbro/stats.h>

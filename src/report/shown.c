@@ -236,7 +236,7 @@ size_t reading_lines(const gb_report *report, const char *lines[8])
         "where the claim is \"not below\", \"never falls\" or \"the same\"). Contradicted: below. "
         "Undecided: neither, or fewer than three seeds; the number of further seeds is what a test "
         "at 5% needs to find such a difference 4 times in 5. Rows at chance and columns at their "
-        "ceiling are not compared. docs/verdicts.md says each rule and how often it errs.";
+        "ceiling are not compared. docs/design/verdicts.md says each rule and how often it errs.";
     lines[count++] = UNCONVERGED_LINE;
     lines[count++] = "p is a paired t-test over the queries of one seed. It knows nothing of other "
                      "seeds and decides nothing.";

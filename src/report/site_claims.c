@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What the kinds say; `starts` is the beginning of claims' "kind". docs/verdicts.md says more. */
+/* What the kinds say; `starts` is the beginning of claims' "kind". docs/design/verdicts.md says
+ * more. */
 static const struct {
     const char *starts, *says;
 } kinds[] = {

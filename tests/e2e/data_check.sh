@@ -4,7 +4,7 @@
 set -u
 . "$(dirname -- "$0")/../checks.sh"
 gabbro=$(readlink -f "$1")
-entries=$(readlink -f "$(dirname -- "$0")/../../docs/mini-world-entries.md")
+entries=$(readlink -f "$(dirname -- "$0")/../../docs/design/mini-world-entries.md")
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-data-check.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

@@ -1,5 +1,5 @@
-/* Folders in the layouts of other kits (docs/formats.md). The first byte chooses the layout and the
- * variant, the rest are the folder's files. */
+/* Folders in the layouts of other kits (docs/reference/formats.md). The first byte chooses the
+ * layout and the variant, the rest are the folder's files. */
 #include "import.h"
 
 static const char *const layouts[][6] = {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Under what docs/trust.md was made: Markdown lines for below its title.
+# Under what docs/reference/trust.md was made: Markdown lines for below its title.
 #   tests/trust/facts.sh BUILD REVISION COUNTS MINUTES
 set -eu
 build=$1 revision=$2 counts=$3 minutes=$4

@@ -1,5 +1,5 @@
 /* How often verdicts err, and how much they find: 10,000 draws of made-up seeds for every kind of
- * claim. docs/verdicts.md shows the table that this prints, and is compared with it. */
+ * claim. docs/design/verdicts.md shows the table that this prints, and is compared with it. */
 #include "gabbro/report.h"
 
 #include <criterion/criterion.h>
@@ -113,17 +113,18 @@ static void expect_on_page(const char *page, const char *name, const double numb
     double said[3] = {NAN, NAN, NAN};
     cr_expect(at && sscanf(at + strlen(start), " %lf%% | %lf%% | %lf%% |", &said[0], &said[1],
                            &said[2]) == 3,
-              "docs/verdicts.md has no line \"%s\" with three shares", name);
+              "docs/design/verdicts.md has no line \"%s\" with three shares", name);
     for (int i = 0; i < 3; i++) /* another C library may round a draw the other way */
-        cr_expect_lt(fabs(said[i] - numbers[i]), .15, "docs/verdicts.md says %g of \"%s\", not %g",
-                     said[i], name, numbers[i]);
+        cr_expect_lt(fabs(said[i] - numbers[i]), .15,
+                     "docs/design/verdicts.md says %g of \"%s\", not %g", said[i], name,
+                     numbers[i]);
     free(start);
 }
 
 Test(verdicts, seldom_err_and_find_what_is_there)
 {
     gb_status status = {0};
-    char *page = gb_read_file(GABBRO_TEST_DOCS "/verdicts.md", NULL, &status);
+    char *page = gb_read_file(GABBRO_TEST_DOCS "/design/verdicts.md", NULL, &status);
     cr_assert(page, "%s", status.what);
     for (uint32_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         const scenario *s = &scenarios[i];

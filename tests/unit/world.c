@@ -47,12 +47,9 @@ Test(world, texts_of_seed_1_stay_as_they_are)
     cr_assert(gb_hash_file("a/passages.text.gbt", texts, NULL));
     cr_assert(gb_hash_file("a/queries.text.gbt", queries, NULL));
     cr_assert(gb_hash_file("a/generated.gbt", generated, NULL));
-    cr_expect_str_eq(texts, 
-                      "d9f09630a0c74518d60a16cb3ba27203be4c57e5b20dd70b7eb9fc627a125fc9");
-    cr_expect_str_eq(queries, 
-                      "50a9e4d2762aa941c148648e69d714c8f6692678d0be66a9b53f2a987e62c625");
-    cr_expect_str_eq(generated, 
-                      "753f8c95610a24caceae662fdd8ae76370829c460baf80cb987113eee791a488");
+    cr_expect_str_eq(texts, "d9f09630a0c74518d60a16cb3ba27203be4c57e5b20dd70b7eb9fc627a125fc9");
+    cr_expect_str_eq(queries, "50a9e4d2762aa941c148648e69d714c8f6692678d0be66a9b53f2a987e62c625");
+    cr_expect_str_eq(generated, "753f8c95610a24caceae662fdd8ae76370829c460baf80cb987113eee791a488");
     scratch_leave(&s);
 }
 
@@ -97,7 +94,7 @@ Test(world, is_calibrated_on_the_papers_facts)
     }
 }
 
-/* What docs/mini-world.md says of the world, for several seeds. */
+/* What docs/design/mini-world.md says of the world, for several seeds. */
 Test(world, keeps_within_its_statistics)
 {
     static const struct {
