@@ -26,6 +26,17 @@ const char *gb_names_get(const gb_names *names, uint32_t row, size_t *length);
 bool gb_names_row(gb_names *names, const char *id, size_t length, uint32_t *row, gb_status *status);
 int gb_names_compare(const gb_names *names, uint32_t a, uint32_t b); /* byte order, like strcmp */
 
+/* What the rows of runs and judgements are called in their files. Runs that are compared with one
+ * another or with judgements share these names: looking an id up needs a hash table of all ids. */
+typedef struct gb_run_names {
+    gb_names *queries;  /* ids of query rows */
+    gb_names *passages; /* ids of passage rows */
+} gb_run_names;
+bool gb_run_names_create(gb_run_names *names, gb_status *status); /* empty; they grow */
+/* Those of a collection, which must outlive them. */
+bool gb_run_names_of(const gb_collection *collection, gb_run_names *names, gb_status *status);
+void gb_run_names_free(gb_run_names *names);
+
 /* ---- runs ---- */
 
 #define GB_NO_PASSAGE UINT32_MAX /* an empty rank of an MS MARCO run; never relevant */
@@ -71,18 +82,46 @@ typedef enum gb_run_format {
  * hits come by rank with score = -rank. Unknown ids of fixed names, a passage twice for a query
  * and unreadable numbers are errors with file:line. tag (may be NULL) gets the run's tag, to be
  * freed by the caller. */
-bool gb_run_read(const char *path, gb_run_format format, gb_names *queries, gb_names *passages,
-                 gb_run *run, char **tag, gb_status *status);
+bool gb_run_read(const char *path, gb_run_format format, const gb_run_names *names, gb_run *run,
+                 char **tag, gb_status *status);
+/* How a run is written. */
+typedef struct gb_run_style {
+    gb_run_format format; /* GB_RUN_AUTO writes TREC */
+    const char *tag;      /* last field of TREC's lines; NULL: "gabbro" */
+    uint32_t depth;       /* passages of a query at most; 0: all */
+} gb_run_style;
 /* Write a run atomically; rank = place in the list, scores with enough digits to read back the
- * same value. GB_RUN_AUTO writes TREC. */
-bool gb_run_write(const gb_run *run, gb_run_format format, const gb_names *queries,
-                  const gb_names *passages, const char *tag, const char *path, gb_status *status);
+ * same value. */
+bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_style *style,
+                  const char *path, gb_status *status);
 
 /* Read judgements in any of three layouts, told apart by their fields: TREC (qid iter docno rel),
  * MS MARCO (qid 0 pid 1), BEIR (query-id corpus-id score with a header line). Rows sorted by
  * (query, passage). A repeated line counts once; contradicting ones are an error. */
-bool gb_qrels_read(const char *path, gb_names *queries, gb_names *passages, gb_qrels *qrels,
+bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels, gb_status *status);
+
+/* ---- splits of a collection ---- */
+
+/* The queries of a split and their judgements. Free with gb_split_free. */
+typedef struct gb_split {
+    char *name;        /* e.g. "dev" */
+    gb_qrels qrels;    /* judgements; questions that have answers alone are in none */
+    uint32_t *queries; /* [count] rows, ascending */
+    uint32_t count;    /* queries */
+} gb_split;
+bool gb_split_open(const gb_collection *collection, const char *name, gb_split *split,
                    gb_status *status);
+void gb_split_free(gb_split *split);
+
+/* Several splits. Free with gb_splits_free. */
+typedef struct gb_splits {
+    gb_split *items; /* in the collection's order */
+    size_t count;    /* splits */
+} gb_splits;
+/* All splits by which a model can be judged: not "train", nor a split that holds all training
+ * queries, as there is where the training split was cut out of it; the log names such a one. */
+bool gb_splits_open(const gb_collection *collection, gb_splits *splits, gb_status *status);
+void gb_splits_free(gb_splits *splits);
 
 /* ---- answers ---- */
 
@@ -90,6 +129,9 @@ bool gb_qrels_read(const char *path, gb_names *queries, gb_names *passages, gb_q
 typedef struct gb_answers gb_answers;
 /* An unknown query and a line without answers are errors with file:line. */
 gb_answers *gb_answers_read(const char *path, gb_names *queries, gb_status *status);
+/* The answers of a collection, *answers NULL where it has none. */
+bool gb_answers_of(const gb_collection *collection, gb_names *queries, gb_answers **answers,
+                   gb_status *status);
 void gb_answers_destroy(gb_answers *answers);
 /* Does a text hold an answer of the query, by DPR's rule (src/eval/answers.c)? Never where the
  * query has none. False only on failure. */
@@ -192,6 +234,7 @@ typedef struct gb_eval_params {
     bool drop_identical; /* a passage whose id equals the query's is removed before ranking */
     bool judged_only;    /* unjudged passages are removed before ranking (trec_eval -J) */
     uint32_t passages;   /* of the collection, all of them, for `chances`; 0: not asked for */
+    const gb_metrics *metrics; /* what is measured; read by gb_evaluate only */
 } gb_eval_params;
 /* The three forms of the field, never mixed: each gives other numbers. */
 #define GB_EVAL_TREC    ((gb_eval_params){.level = 1})
@@ -215,12 +258,10 @@ typedef struct gb_evaluation {
     uint32_t tied_queries;    /* evaluated queries where equal scores touch the first 10 ranks */
     uint64_t identical;       /* passages removed because their id was the query's */
 } gb_evaluation;
-/* passage names decide ties, both names the identical ids; they may be NULL when params need
- * neither. A run without any judged query or with a score that is no number is an error (GB_DATA).
- */
-bool gb_evaluate(const gb_run *run, const gb_qrels *qrels, const gb_names *queries,
-                 const gb_names *passages, const gb_eval_params *params, const gb_metrics *metrics,
-                 gb_evaluation *evaluation, gb_status *status);
+/* passage names decide ties, both names the identical ids; one that params do not need may be NULL.
+ * A run without any judged query or with a score that is no number is an error (GB_DATA). */
+bool gb_evaluate(const gb_run *run, const gb_qrels *qrels, const gb_run_names *names,
+                 const gb_eval_params *params, gb_evaluation *evaluation, gb_status *status);
 void gb_evaluation_free(gb_evaluation *evaluation);
 /* Per-query values of a metric, [query_count], or NULL when it was not measured. */
 const double *gb_evaluation_values(const gb_evaluation *evaluation, const char *name);
@@ -229,6 +270,50 @@ double gb_evaluation_chance(const gb_evaluation *evaluation, const char *name); 
 /* Write all per-query values as TSV: header "query", metric labels; one line a query; 17 digits. */
 bool gb_evaluation_write(const gb_evaluation *evaluation, const gb_names *queries, const char *path,
                          gb_status *status);
+/* How trec_eval prints an evaluation: "measure<TAB>query or all<TAB>value". */
+typedef struct gb_print_params {
+    bool per_query;       /* the values of every query, in the byte order of their ids (-q) */
+    bool no_summary;      /* leave the values over all queries out (-n) */
+    const char *run_name; /* printed as "runid"; NULL: it is not */
+} gb_print_params;
+bool gb_evaluation_print(const gb_evaluation *evaluation, const gb_names *queries,
+                         const gb_print_params *params, FILE *out, gb_status *status);
+/* The block that the MS MARCO script prints of an evaluation with MRR@10: `ranked` queries are in
+ * the run. */
+void gb_evaluation_print_msmarco(const gb_evaluation *evaluation, size_t ranked, FILE *out);
+
+/* A metric of two runs, A and B, over the same queries. */
+typedef struct gb_metric_comparison {
+    double mean;          /* of A - B */
+    double low, high;     /* bootstrap interval of the mean, 95% */
+    double p;             /* paired t-test, two-sided */
+    double holm;          /* the same after Holm's adjustment over all metrics */
+    double randomisation; /* p of Fisher's randomisation test, two-sided */
+} gb_metric_comparison;
+/* Compare evaluations of the same metrics with the same judgements, `complete` both: rows
+ * [metric_count]. The randomised tests draw from the seed. */
+bool gb_evaluation_compare(const gb_evaluation *a, const gb_evaluation *b, uint64_t seed,
+                           gb_metric_comparison *rows, gb_status *status);
+
+/* ---- measuring a split as tables show it ---- */
+
+/* What the measures of a split depend on beside its run. */
+typedef struct gb_split_params {
+    const gb_collection *collection; /* of the split */
+    const gb_run_names *names;       /* of the collection */
+    const gb_answers *answers;       /* of the collection, or NULL */
+    uint32_t depth;                  /* passages of a query that are measured */
+    bool drop_identical;             /* a passage with the query's id does not count */
+    const char *folder;              /* where per-query/<split>.<form>.tsv are written */
+} gb_split_params;
+/* Measure the run of a split by the columns of tables (src/eval/split_measures.c): MS MARCO's
+ * measures as its script has them, those of TREC over all judged queries, and those by answers
+ * where there are some. A passage is relevant from grade 1 on, and where there are higher grades
+ * also from grade 2 on, in measures of their own. Adds "split:measure" -> {"value", "chance",
+ * "per_query": file, "name"} to metrics; chance is what a random order of all passages has in
+ * expectation, where that is known. */
+bool gb_split_measure(const gb_split *split, const gb_run *run, const gb_split_params *params,
+                      json_t *metrics, gb_status *status);
 
 /* ---- measured values in files ---- */
 
@@ -238,6 +323,10 @@ json_t *gb_measures_read(const char *folder, gb_status *status);
 /* The number of one of them, called `name`, into *value; GB_DATA when it has none or is NULL. */
 bool gb_measure_value(const json_t *measure, const char *folder, const char *name, double *value,
                       gb_status *status);
+/* Measure -> {"value", "chance"}: means over the folders, every folder counting alike, of the
+ * measures that all of them have; "chance" where all have it. NULL and GB_DATA where they have no
+ * measure in common. Caller: json_decref. */
+json_t *gb_measures_mean(const char *const *folders, size_t count, gb_status *status);
 
 /* ---- texts of queries and corpora, streamed from files ---- */
 

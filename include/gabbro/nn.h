@@ -5,6 +5,7 @@
 
 #include <gabbro/folder.h>
 #include <gabbro/ops.h>
+#include <gabbro/padding.h>
 #include <gabbro/ranks.h>
 #include <gabbro/rows.h>
 #include <gabbro/text.h>
@@ -447,25 +448,44 @@ typedef struct gb_train_cost {
 bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint32_t batches,
                        gb_train_cost *cost, gb_status *status);
 
-/* ---- encoding
- * ------------------------------------------------------------------------------------------ */
-
-/* Vectors ([CLS], projected where there is a projector) of rows of a table of token ids (no
- * specials in it): out [count, hidden]. */
-bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, const float *values,
-               const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
-               uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status);
+/* ---- encoding ---- */
 
 /* Arithmetic of encoding rows of a table (NULL: the first `count`), each to the state of its first
  * token. */
 double gb_encode_flops(const gb_bert_config *config, const gb_table *tokens, const uint32_t *rows,
                        uint32_t count, uint32_t longest);
 
-/* The same with the pooling of a folder (unstated: [CLS]); vectors of length 1 where it says so. */
-bool gb_encode_sentences(gb_device *device, const gb_bert *bert, const gb_params *params,
-                         const float *values, const gb_sentence_settings *how,
-                         const gb_special_ids *specials, const gb_table *tokens,
-                         const uint32_t *rows, uint32_t count, uint32_t longest, const char *label,
-                         float *out, gb_status *status);
+/* Texts to encode: the rows rows[first .. first + count) of a table of token ids. */
+typedef struct gb_encode_rows {
+    const gb_table *tokens; /* u32 ids, without special tokens */
+    const uint32_t *rows;   /* see above; NULL: the rows first .. first + count themselves */
+    uint32_t first, count;  /* see above */
+    const char *label;      /* of a progress line, and of messages; NULL: there is no line */
+} gb_encode_rows;
+
+/* What makes vectors of texts. All that is pointed to must outlive the encoder. */
+typedef struct gb_encoder_params {
+    gb_device *device;       /* that computes */
+    const gb_bert *bert;     /* the model */
+    const gb_params *params; /* its parameters */
+    const float *values;     /* their values */
+    gb_sentence_settings
+        sentence;            /* pooling (unstated: [CLS]), and whether vectors have length 1 */
+    gb_special_ids specials; /* put around every text */
+    uint32_t max_length;     /* tokens of a text with them; longer ones are cut */
+} gb_encoder_params;
+
+/* A recorded program that makes vectors, projected where the model has a projector. */
+typedef struct gb_encoder gb_encoder;
+gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status);
+/* Vectors of the texts into out [count, hidden]: the same bits whatever else is encoded with
+ * them. */
+bool gb_encoder_run(gb_encoder *encoder, const gb_encode_rows *texts, float *out,
+                    gb_status *status);
+gb_padding gb_encoder_padding(const gb_encoder *encoder); /* of all runs */
+void gb_encoder_destroy(gb_encoder *encoder);             /* NULL ok */
+/* The same for once: create, run, destroy. */
+bool gb_encode(const gb_encoder_params *params, const gb_encode_rows *texts, float *out,
+               gb_status *status);
 
 #endif

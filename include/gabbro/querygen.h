@@ -162,4 +162,25 @@ bool gb_querygen_train(const gb_querygen_training_params *params, step_run *run,
 /* Prints what the training takes as NAME=NUMBER words. */
 bool gb_querygen_train_cost(const gb_querygen_training_params *params, gb_status *status);
 
+/* ---- filtering queries ---- */
+
+/* Which generated queries are worth keeping. */
+typedef struct gb_filter_params {
+    const char *queries;   /* artifact of the queries */
+    bool unique;           /* drop repeated queries of a passage */
+    uint32_t ranked;       /* keep queries for which a retriever ranks their passage among so many;
+                              0: do not rank */
+    const char *retriever; /* artifact or folder of it */
+    const char *tokens;    /* artifact of the tokens of these queries */
+} gb_filter_params;
+typedef struct gb_filter_counts {
+    uint32_t before;   /* queries in all */
+    uint32_t repeated; /* dropped as such */
+    uint32_t lost;     /* dropped because their passage ranks too low */
+} gb_filter_counts;
+/* Filter queries of a collection into the artifact of a command: queries.jsonl with the lines that
+ * are left, generated.gbt, queries.json. GB_DATA where the tokens are of other queries. */
+bool gb_queries_filter(gb_maker *maker, gb_collection *collection, const gb_filter_params *params,
+                       gb_filter_counts *counts, gb_status *status);
+
 #endif

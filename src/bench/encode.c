@@ -32,9 +32,15 @@ static bool open_session(session *s, gb_status *status)
 static bool encode(void *context, gb_status *status)
 {
     session *s = context;
-    gb_special_ids specials = gb_vocab_specials(s->data.vocab);
-    return gb_encode(s->device, &s->bert, s->params, s->values, &specials, s->data.tokens.passages,
-                     NULL, s->texts, s->size->longest, "bench", s->vectors, status);
+    const gb_encoder_params how = {.device = s->device,
+                                   .bert = &s->bert,
+                                   .params = s->params,
+                                   .values = s->values,
+                                   .specials = gb_vocab_specials(s->data.vocab),
+                                   .max_length = s->size->longest};
+    const gb_encode_rows texts = {
+        .tokens = s->data.tokens.passages, .count = s->texts, .label = "bench"};
+    return gb_encode(&how, &texts, s->vectors, status);
 }
 
 static bool measure(bench *b, void *context, bench_times *times, gb_status *status)

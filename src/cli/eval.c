@@ -1,8 +1,8 @@
 /* gabbro eval: judge a run as trec_eval, as the MS MARCO script, or against another run. */
 #include "cli.h"
+
 #include <gabbro/eval.h>
 #include <gabbro/options.h>
-#include <gabbro/stats.h>
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -43,8 +43,6 @@ static const char usage[] =
     "\n"
     "Measures:\n";
 
-#define RESAMPLES 10000 /* of the randomisation test and the bootstrap */
-
 /* The command line. */
 typedef struct options {
     gb_eval_params params; /* form */
@@ -64,8 +62,7 @@ typedef struct options {
 
 /* What was read. */
 typedef struct inputs {
-    gb_names *queries;  /* ids; rows in the order of the run, then of the judgements */
-    gb_names *passages; /* ids */
+    gb_run_names names; /* ids; rows in the order of the run, then of the judgements */
     gb_run run;         /* RUN */
     gb_run other;       /* RUN2 of --compare */
     gb_qrels qrels;     /* QRELS */
@@ -267,7 +264,7 @@ static bool parse(int argc, char **argv, options *o, int *help, gb_status *statu
 static bool read_run(const options *o, const char *path, inputs *in, gb_run *run, char **tag,
                      gb_status *status)
 {
-    if (!gb_run_read(path, o->format, in->queries, in->passages, run, tag, status))
+    if (!gb_run_read(path, o->format, &in->names, run, tag, status))
         return false;
     for (size_t i = 0; o->single && i < run->hit_count; i++)
         run->hits[i].score = (float)run->hits[i].score;
@@ -277,17 +274,15 @@ static bool read_run(const options *o, const char *path, inputs *in, gb_run *run
 /* The run first: its order of queries is the order in which the MS MARCO script adds. */
 static bool read_inputs(const options *o, inputs *in, gb_status *status)
 {
-    in->queries = gb_names_create(status);
-    in->passages = in->queries ? gb_names_create(status) : NULL;
-    return in->passages && read_run(o, o->run, in, &in->run, &in->tag, status) &&
+    return gb_run_names_create(&in->names, status) &&
+           read_run(o, o->run, in, &in->run, &in->tag, status) &&
            (!o->compare || read_run(o, o->compare, in, &in->other, &in->other_tag, status)) &&
-           gb_qrels_read(o->qrels, in->queries, in->passages, &in->qrels, status);
+           gb_qrels_read(o->qrels, &in->names, &in->qrels, status);
 }
 
 static void free_inputs(inputs *in)
 {
-    gb_names_destroy(in->queries);
-    gb_names_destroy(in->passages);
+    gb_run_names_free(&in->names);
     gb_run_free(&in->run);
     gb_run_free(&in->other);
     free(in->qrels.rows);
@@ -295,146 +290,76 @@ static void free_inputs(inputs *in)
     free(in->other_tag);
 }
 
-/* ---- output ------------------------------------------------------------------------------------
- */
+/* ---- output ---- */
 
-static void print_value(const gb_metric *metric, const char *query, size_t length, double value)
-{
-    char name[GB_METRIC_NAME];
-    gb_metric_name(metric, name);
-    if (metric->measure->integer)
-        printf("%-22s\t%.*s\t%.0f\n", name, (int)length, query, value);
-    else
-        printf("%-22s\t%.*s\t%6.4f\n", name, (int)length, query, value);
-}
-
-static int by_query_id(const void *a, const void *b, void *context)
-{
-    return gb_names_compare(context, *(const uint32_t *)a, *(const uint32_t *)b);
-}
-
-/* All queries, in the byte order of their ids as trec_eval prints them. */
-static bool print_queries(const gb_evaluation *evaluation, gb_names *names, gb_status *status)
-{
-    size_t count = evaluation->query_count;
-    uint32_t *rows = gb_alloc(count, sizeof *rows, status);
-    uint32_t *column = gb_alloc(gb_names_count(names), sizeof *column, status);
-    for (size_t i = 0; rows && column && i < count; i++) {
-        rows[i] = evaluation->queries[i];
-        column[rows[i]] = (uint32_t)i;
-    }
-    if (rows && column)
-        qsort_r(rows, count, sizeof *rows, by_query_id, names);
-    for (size_t i = 0; rows && column && i < count; i++) {
-        size_t length;
-        const char *id = gb_names_get(names, rows[i], &length);
-        for (size_t m = 0; m < evaluation->metric_count; m++)
-            if (!evaluation->metrics[m].measure->summary_only)
-                print_value(&evaluation->metrics[m], id, length,
-                            evaluation->values[m * count + column[rows[i]]]);
-    }
-    bool ok = rows && column;
-    free(rows);
-    free(column);
-    return ok;
-}
-
-static bool print_trec(const options *o, const inputs *in, const gb_evaluation *evaluation,
-                       gb_status *status)
-{
-    if (o->per_query && !print_queries(evaluation, in->queries, status))
-        return false;
-    if (o->no_summary)
-        return true;
-    if (o->runid)
-        printf("%-22s\tall\t%s\n", "runid", in->tag);
-    for (size_t m = 0; m < evaluation->metric_count; m++)
-        print_value(&evaluation->metrics[m], "all", 3, evaluation->totals[m]);
-    return true;
-}
-
-/* A double as Python prints it: the fewest digits that read back the same, always with a point. */
-static void print_python(double value)
-{
-    char text[40];
-    gb_shortest(value, text);
-    printf("%s%s", text, strpbrk(text, ".e") ? "" : ".0");
-}
-
-static void print_msmarco(const inputs *in, const gb_evaluation *evaluation)
-{
-    printf("#####################\nMRR @10: ");
-    print_python(gb_evaluation_total(evaluation, "MRR@10"));
-    printf("\nQueriesRanked: %zu\n#####################\n", in->run.list_count);
-}
-
-/* Tests of all metrics, then Holm over them. */
 static bool print_comparison(const options *o, const inputs *in, const gb_evaluation *a,
                              const gb_evaluation *b, gb_status *status)
 {
-    size_t n = a->query_count, count = a->metric_count;
-    gb_ttest *tests = gb_alloc(count, sizeof *tests, status);
-    double *p = gb_alloc(count, sizeof *p, status), *holm = gb_alloc(count, sizeof *holm, status);
-    double *difference = gb_alloc(n, sizeof *difference, status);
-    bool ok = tests && p && holm && difference;
-    for (size_t m = 0; ok && m < count; m++) {
-        ok = gb_ttest_paired(a->values + m * n, b->values + m * n, n, &tests[m], status);
-        p[m] = tests[m].p;
-    }
-    ok = ok && gb_holm(p, count, holm, status);
-    if (ok) {
-        printf("# %zu queries; A %s, B %s; paired two-sided tests, Holm over %zu measures\n", n,
-               in->tag, in->other_tag, count);
-        printf(
-            "# measure\tA\tB\tA-B\t95%% bootstrap low\thigh\tp t-test\tp Holm\tp randomisation\n");
-    }
+    size_t count = a->metric_count;
+    gb_metric_comparison *rows = gb_alloc(count, sizeof *rows, status);
+    bool ok = rows && gb_evaluation_compare(a, b, o->seed, rows, status);
+    if (ok)
+        printf("# %zu queries; A %s, B %s; paired two-sided tests, Holm over %zu measures\n"
+               "# measure\tA\tB\tA-B\t95%% bootstrap low\thigh\tp t-test\tp Holm\t"
+               "p randomisation\n",
+               a->query_count, in->tag, in->other_tag, count);
     for (size_t m = 0; ok && m < count; m++) {
         char label[GB_METRIC_LABEL];
-        double low, high, random;
+        const gb_metric_comparison *row = &rows[m];
         gb_metric_label(&a->metrics[m], o->params.level, label);
-        for (size_t i = 0; i < n; i++)
-            difference[i] = a->values[m * n + i] - b->values[m * n + i];
-        ok = gb_bootstrap(difference, n, RESAMPLES, o->seed, 0.95, &low, &high, status) &&
-             gb_randomisation(a->values + m * n, b->values + m * n, n, RESAMPLES, o->seed, &random,
-                              status);
-        if (ok)
-            printf("%s\t%.4f\t%.4f\t%+.4f\t%+.4f\t%+.4f\t%.4g\t%.4g\t%.4g\n", label, a->totals[m],
-                   b->totals[m], tests[m].mean, low, high, tests[m].p, holm[m], random);
+        printf("%s\t%.4f\t%.4f\t%+.4f\t%+.4f\t%+.4f\t%.4g\t%.4g\t%.4g\n", label, a->totals[m],
+               b->totals[m], row->mean, row->low, row->high, row->p, row->holm, row->randomisation);
     }
-    free(tests);
-    free(p);
-    free(holm);
-    free(difference);
+    free(rows);
     return ok;
+}
+
+static bool print_compared(const options *o, const inputs *in, const gb_eval_params *params,
+                           const gb_evaluation *evaluation, gb_status *status)
+{
+    gb_evaluation other = {0};
+    bool ok = gb_evaluate(&in->other, &in->qrels, &in->names, params, &other, status) &&
+              print_comparison(o, in, evaluation, &other, status);
+    gb_evaluation_free(&other);
+    return ok;
+}
+
+/* What the averages do not show. */
+static void log_notes(const options *o, const gb_evaluation *evaluation)
+{
+    if (evaluation->tied_queries)
+        gb_log(GB_LOG_INFO, "%u of %zu queries have equal scores within the first 10 ranks",
+               evaluation->tied_queries, evaluation->query_count);
+    if (evaluation->ignored_queries)
+        gb_log(GB_LOG_INFO, "%u queries of the run have no judgements and are not measured",
+               evaluation->ignored_queries);
+    if (evaluation->missing_queries && !o->params.complete)
+        gb_log(GB_LOG_WARN, "%u judged queries are not in the run and not in the averages (-c)",
+               evaluation->missing_queries);
 }
 
 static bool run_eval(const options *o, inputs *in, gb_status *status)
 {
-    gb_evaluation evaluation = {0}, other = {0};
-    bool ok =
-        read_inputs(o, in, status) && gb_evaluate(&in->run, &in->qrels, in->queries, in->passages,
-                                                  &o->params, &o->metrics, &evaluation, status);
+    gb_evaluation evaluation = {0};
+    gb_eval_params params = o->params;
+    params.metrics = &o->metrics;
+    bool ok = read_inputs(o, in, status) &&
+              gb_evaluate(&in->run, &in->qrels, &in->names, &params, &evaluation, status);
     if (ok && o->values)
-        ok = gb_evaluation_write(&evaluation, in->queries, o->values, status);
+        ok = gb_evaluation_write(&evaluation, in->names.queries, o->values, status);
     if (ok && o->msmarco)
-        print_msmarco(in, &evaluation);
+        gb_evaluation_print_msmarco(&evaluation, in->run.list_count, stdout);
     else if (ok && o->compare)
-        ok = gb_evaluate(&in->other, &in->qrels, in->queries, in->passages, &o->params, &o->metrics,
-                         &other, status) &&
-             print_comparison(o, in, &evaluation, &other, status);
+        ok = print_compared(o, in, &params, &evaluation, status);
     else if (ok)
-        ok = print_trec(o, in, &evaluation, status);
-    if (ok && evaluation.tied_queries)
-        gb_log(GB_LOG_INFO, "%u of %zu queries have equal scores within the first 10 ranks",
-               evaluation.tied_queries, evaluation.query_count);
-    if (ok && evaluation.ignored_queries)
-        gb_log(GB_LOG_INFO, "%u queries of the run have no judgements and are not measured",
-               evaluation.ignored_queries);
-    if (ok && evaluation.missing_queries && !o->params.complete)
-        gb_log(GB_LOG_WARN, "%u judged queries are not in the run and not in the averages (-c)",
-               evaluation.missing_queries);
+        ok = gb_evaluation_print(&evaluation, in->names.queries,
+                                 &(gb_print_params){.per_query = o->per_query,
+                                                    .no_summary = o->no_summary,
+                                                    .run_name = o->runid ? in->tag : NULL},
+                                 stdout, status);
+    if (ok)
+        log_notes(o, &evaluation);
     gb_evaluation_free(&evaluation);
-    gb_evaluation_free(&other);
     return ok;
 }
 

@@ -55,14 +55,10 @@ typedef struct session {
     float *values;             /* parameters */
 } session;
 
-static bool read_run(const session *s, const char *step, gb_run *run, gb_status *status)
+static bool read_run(const char *step, const gb_run_names *names, gb_run *run, gb_status *status)
 {
     char *path = gb_path_join(status, step, "run.trec");
-    gb_names *queries = path ? gb_names_from_table(s->collection->query_ids, status) : NULL;
-    gb_names *passages = queries ? gb_names_from_table(s->collection->passage_ids, status) : NULL;
-    bool ok = passages && gb_run_read(path, GB_RUN_TREC, queries, passages, run, NULL, status);
-    gb_names_destroy(passages);
-    gb_names_destroy(queries);
+    bool ok = path && gb_run_read(path, GB_RUN_TREC, names, run, NULL, status);
     free(path);
     return ok;
 }
@@ -71,13 +67,16 @@ static bool make_set(session *s, const settings *o, gb_status *status)
 {
     gb_run runs[STEP_LIST_MOST] = {0};
     gb_qrels qrels = {0};
-    bool ok = gb_collection_qrels(s->collection, "train", &qrels, status);
+    gb_run_names names = {0};
+    bool ok = gb_collection_qrels(s->collection, "train", &qrels, status) &&
+              gb_run_names_of(s->collection, &names, status);
     for (size_t i = 0; ok && i < o->negatives.count; i++)
-        ok = read_run(s, o->negatives.items[i], &runs[i], status);
+        ok = read_run(o->negatives.items[i], &names, &runs[i], status);
     ok = ok && gb_training_set_make(&s->set, &qrels, runs, o->negatives.count, o->depth,
                                     o->train_queries, o->params.seed, status);
     for (size_t i = 0; i < o->negatives.count; i++)
         gb_run_free(&runs[i]);
+    gb_run_names_free(&names);
     free(qrels.rows);
     if (ok)
         gb_log(GB_LOG_INFO, "%u training queries, %u of them without hard negatives", s->set.count,

@@ -1,7 +1,9 @@
 /* gabbro mine, gabbro bm25-run: the steps that rank passages for the queries of a split, from which
  * hard negatives are taken. */
-#include "ranking.h"
+#include "cli.h"
 
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 #include <gabbro/retrieve.h>
 
 #include <stdlib.h>
@@ -15,36 +17,34 @@ static const char bm25_usage[] =
     "Rank passages for the queries of a split with BM25. Prints the step's folder; the run is its\n"
     "run.trec.\n";
 
-static bool rank(step_run *step, const char *collection_step, const char *model, const char *tokens,
-                 const char *split, uint32_t depth, gb_status *status)
+typedef struct settings {
+    const char *model;                       /* step of a retriever; NULL: BM25 */
+    const char *collection, *tokens, *split; /* steps; queries */
+    uint32_t depth;                          /* passages a query */
+} settings;
+
+static bool rank(step_run *step, const settings *o, gb_status *status)
 {
-    gb_collection *collection = gb_open_collection(collection_step, status);
+    gb_collection *collection = gb_open_collection(o->collection, status);
+    gb_ranker ranker = {.collection = collection};
+    gb_split split = {0};
     gb_run run = {0};
-    ranking_dense dense = {0};
-    gb_bm25 *index = NULL;
-    uint32_t *queries = NULL, count = 0;
+    gb_run_names names = {0};
     json_t *facts = json_object();
-    bool ok = collection && ranking_queries(collection, split, NULL, &queries, &count, status);
-    if (ok && model)
-        ok = step_device(step, status) &&
-             ranking_dense_open(&dense, step, "passages", model, tokens, status) &&
-             ranking_dense_run(&dense, queries, count, depth, &run, status);
-    else if (ok)
-        ok = (index = ranking_index(collection, status)) &&
-             gb_bm25_run(index, queries, count, gb_collection_query, collection, depth, 0, &run,
-                         status);
-    if (ok && model)
-        json_object_update_new(facts, step_device_facts(step));
-    else if (ok)
-        ranking_index_facts(index, facts);
+    char *path = step_file(step, "run.trec", status);
+    bool ok = path && collection && gb_split_open(collection, o->split, &split, status) &&
+              gb_ranker_open(&ranker, step, o->model, o->tokens, facts, status) &&
+              gb_rank(&ranker, split.queries, split.count, o->depth, &run, status);
     if (ok && step_leads(step))
-        ok = ranking_write(step, collection, &run, depth, "run.trec", status) &&
+        ok = gb_run_names_of(collection, &names, status) &&
+             gb_run_write(&run, &names, &(gb_run_style){0}, path, status) &&
              step_end(step, facts, status);
     json_decref(facts);
-    ranking_dense_close(&dense);
-    gb_bm25_destroy(index);
+    free(path);
+    gb_run_names_free(&names);
     gb_run_free(&run);
-    free(queries);
+    gb_split_free(&split);
+    gb_ranker_close(&ranker);
     gb_collection_close(collection);
     return ok;
 }
@@ -52,26 +52,26 @@ static bool rank(step_run *step, const char *collection_step, const char *model,
 int gb_cli_mine(int argc, char **argv)
 {
     gb_status status = {0};
-    const char *model = NULL, *collection = NULL, *tokens = NULL, *split = "train";
-    uint32_t depth = 200;
+    settings o = {.split = "train", .depth = 200};
     const step_option options[] = {
-        {"model", OPTION_TEXT, &model, true, true, "retriever: step or model folder"},
-        {"collection", OPTION_TEXT, &collection, true, true, "step of a collection"},
-        {"tokens", OPTION_TEXT, &tokens, true, true, "step of its tokens"},
-        {"split", OPTION_TEXT, &split, false, false, "queries to rank for (train)"},
-        {"depth", OPTION_U32, &depth, false, false, "passages a query (200)"},
+        {"model", OPTION_TEXT, &o.model, true, true, "retriever: step or model folder"},
+        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
+        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
+        {"split", OPTION_TEXT, &o.split, false, false, "queries to rank for (train)"},
+        {"depth", OPTION_U32, &o.depth, false, false, "passages a query (200)"},
         {0}};
     step_run run = {.kind = "mine", .options = options, .encodes = true, .divides = true};
     int code;
     if (!step_parse(&run, argc, argv, mine_usage, NULL, &code, &status))
         return code;
     if (run.cost) {
-        ranking_cost(collection, model, tokens, split, &status);
+        gb_print_encoding_cost(&(gb_retriever_params){.model = o.model, .tokens = o.tokens},
+                               o.collection, o.split, stdout, &status);
     } else if (step_begin(&run, 1, true, NULL, &status)) {
         if (step_there(&run))
             step_end(&run, NULL, &status);
         else
-            rank(&run, collection, model, tokens, split, depth, &status);
+            rank(&run, &o, &status);
     }
     return step_close(&run, &status);
 }
@@ -79,12 +79,11 @@ int gb_cli_mine(int argc, char **argv)
 int gb_cli_bm25_run(int argc, char **argv)
 {
     gb_status status = {0};
-    const char *collection = NULL, *split = "train";
-    uint32_t depth = 200;
+    settings o = {.split = "train", .depth = 200};
     const step_option options[] = {
-        {"collection", OPTION_TEXT, &collection, true, true, "step of a collection"},
-        {"split", OPTION_TEXT, &split, false, false, "queries to rank for (train)"},
-        {"depth", OPTION_U32, &depth, false, false, "passages a query (200)"},
+        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
+        {"split", OPTION_TEXT, &o.split, false, false, "queries to rank for (train)"},
+        {"depth", OPTION_U32, &o.depth, false, false, "passages a query (200)"},
         {0}};
     step_run run = {.kind = "bm25-run", .options = options};
     int code;
@@ -94,7 +93,7 @@ int gb_cli_bm25_run(int argc, char **argv)
         if (gb_step_done(run.step))
             step_end(&run, NULL, &status);
         else
-            rank(&run, collection, NULL, NULL, split, depth, &status);
+            rank(&run, &o, &status);
     }
     return step_close(&run, &status);
 }

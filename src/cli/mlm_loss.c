@@ -238,8 +238,8 @@ static void run_mlm_loss(step_run *run, const settings *o, gb_status *status)
     close_measurement(&m);
 }
 
-/* --cost, in the words of ranking_cost: the sample is encoded, nothing is asked. The output layer
- * counts as encoding: it runs for few of the tokens. */
+/* --cost, in the words of gb_print_encoding_cost: the sample is encoded, nothing is asked. The
+ * output layer counts as encoding: it runs for few of the tokens. */
 static bool estimate(const settings *o, gb_status *status)
 {
     gb_model_input model = {0};

@@ -1,5 +1,9 @@
 /* gabbro negatives: makes a run for gabbro finetune out of a file of negatives. */
-#include "ranking.h"
+#include "cli.h"
+
+#include <gabbro/artifact.h>
+#include <gabbro/eval.h>
+#include <gabbro/experiment.h>
 
 #include <stdlib.h>
 
@@ -33,10 +37,13 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
     gb_run run = {0};
-    gb_collection *collection = gb_open_collection(o->collection, status);
+    gb_run_names names = {0};
+    char *path = gb_maker_file(maker, "run.trec", status);
+    gb_collection *collection = path ? gb_open_collection(o->collection, status) : NULL;
     gb_negatives *negatives = collection ? gb_negatives_read(collection, &o->params, status) : NULL;
     bool ok = negatives && add_lists(negatives, collection, &run, status) &&
-              ranking_write(maker, collection, &run, UINT32_MAX, "run.trec", status);
+              gb_run_names_of(collection, &names, status) &&
+              gb_run_write(&run, &names, &(gb_run_style){0}, path, status);
     if (ok) {
         json_int_t skipped = (json_int_t)gb_negatives_skipped(negatives);
         json_object_update_new(
@@ -45,6 +52,8 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
         gb_log(GB_LOG_INFO, "%zu negatives of %zu queries, %lld unknown ids skipped", run.hit_count,
                run.list_count, (long long)skipped);
     }
+    free(path);
+    gb_run_names_free(&names);
     gb_negatives_destroy(negatives);
     gb_run_free(&run);
     gb_collection_close(collection);

@@ -1,7 +1,9 @@
 /* gabbro relatedness: the step that tells how often contexts are related to their passages. */
-#include "ranking.h"
+#include "cli.h"
 
-#include <gabbro/synth.h>
+#include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
+#include <gabbro/retrieve.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,37 +16,11 @@ static const char usage[] =
     "the context, the passage is among the first ten. Prints the step's folder: metrics.json and\n"
     "pairs.tsv, for reading.\n";
 
-enum { BM25_DEPTH = 10 };
-
 typedef struct settings {
     const char *collection, *queries, *of; /* steps; kind by name */
     uint32_t pairs;                        /* drawn */
     uint64_t seed;                         /* of the draw */
 } settings;
-
-/* A passage that is itself the context finds itself first: it does not count. */
-static bool judge_by_bm25(const gb_collection *collection, const gb_pair *pairs, uint32_t count,
-                          bool *related, gb_status *status)
-{
-    gb_bm25 *index = ranking_index(collection, status);
-    gb_bm25_searcher *searcher = index ? gb_bm25_searcher_create(index, status) : NULL;
-    bool ok = searcher != NULL;
-    for (uint32_t i = 0; i < count && ok; i++) {
-        gb_hit hits[BM25_DEPTH + 1];
-        uint32_t found = 0, rank = 0;
-        ok = gb_bm25_search(searcher, pairs[i].text, pairs[i].length, BM25_DEPTH + 1, hits, &found,
-                            status);
-        for (uint32_t h = 0; h < found && rank < BM25_DEPTH; h++) {
-            if (hits[h].passage == pairs[i].other)
-                continue;
-            related[i] |= hits[h].passage == pairs[i].passage;
-            rank++;
-        }
-    }
-    gb_bm25_searcher_destroy(searcher);
-    gb_bm25_destroy(index);
-    return ok;
-}
 
 static bool write_pairs(const step_run *run, const gb_collection *collection, const gb_pair *pairs,
                         const bool *related, uint32_t count, gb_status *status)
@@ -87,21 +63,18 @@ static bool work(step_run *run, const settings *o, gb_pair_kind kind, json_t *fa
     gb_collection *collection = gb_open_collection(o->collection, status);
     gb_pair *pairs = gb_alloc(o->pairs, sizeof *pairs, status);
     bool *related = gb_alloc(o->pairs, sizeof *related, status);
-    gb_synth *world = NULL;
+    const char *judge = NULL;
     bool ok = collection && pairs && related &&
               (!o->queries || gb_collection_use_queries(collection, o->queries, status)) &&
               gb_pairs_draw(collection, kind, o->seed, o->pairs, pairs, status) &&
-              gb_synth_of_collection(collection, &world, status) &&
-              (world || judge_by_bm25(collection, pairs, o->pairs, related, status));
-    for (uint32_t i = 0; i < o->pairs && ok && world; i++)
-        related[i] = gb_synth_related(world, &pairs[i]);
+              gb_pairs_judge(collection, pairs, o->pairs, related, &judge, status);
     uint32_t sum = 0;
     for (uint32_t i = 0; i < o->pairs && ok; i++)
         sum += related[i];
     ok = ok && write_pairs(run, collection, pairs, related, o->pairs, status) &&
          write_rate(run, (double)sum / o->pairs, o->pairs, status);
-    json_object_set_new(facts, "judge", json_string(world ? "mini world" : "BM25, first ten"));
-    gb_synth_destroy(world);
+    if (ok)
+        json_object_set_new(facts, "judge", json_string(judge));
     gb_collection_close(collection);
     free(pairs);
     free(related);

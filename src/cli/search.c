@@ -1,11 +1,10 @@
 /* gabbro search: the step that ranks passages for queries by their vectors. */
-#include "vector_set.h"
+#include "cli.h"
 
-#include <gabbro/ops.h>
+#include <gabbro/experiment.h>
 #include <gabbro/retrieve.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char usage[] =
     "usage: gabbro search --queries DIR --passages DIR [--passages DIR ...] [options]\n\n"
@@ -25,86 +24,29 @@ typedef struct settings {
     uint32_t piece;              /* passages of a piece */
 } settings;
 
-/* Row of an id among the names of a run. */
-static bool name_row(gb_names *names, const vector_set *set, uint32_t row, uint32_t *name,
-                     gb_status *status)
+static bool make(step_run *run, const settings *o, gb_status *status)
 {
-    size_t length;
-    const char *id = vector_set_id(set, row, &length);
-    return gb_names_row(names, id, length, name, status);
-}
-
-/* Only ids that were found are kept in memory. */
-static bool write_run(const step_run *step, const vector_set *queries, const vector_set *passages,
-                      uint32_t depth, const uint32_t *rows, const float *scores, gb_status *status)
-{
-    gb_names *query_names = gb_names_create(status), *names = gb_names_create(status);
-    gb_hit *hits = gb_alloc(depth, sizeof *hits, status);
-    char *path = step_file(step, "run.trec", status);
-    gb_run run = {0};
-    bool ok = query_names && names && hits && path;
-    for (uint32_t q = 0; ok && q < queries->vectors.rows; q++) {
-        uint32_t query, count = 0;
-        ok = name_row(query_names, queries, q, &query, status);
-        if (ok && query != q)
-            ok = gb_fail(status, GB_DATA, NULL, "ids.txt names every query once",
-                         "a query is there twice");
-        for (size_t at = (size_t)q * depth; ok && count < depth && rows[at + count] != GB_NO_ROW;
-             count++) {
-            hits[count].score = scores[at + count];
-            ok = name_row(names, passages, rows[at + count], &hits[count].passage, status);
-        }
-        ok = ok && gb_run_add(&run, query, hits, count, status);
-    }
-    ok = ok && gb_run_write(&run, GB_RUN_TREC, query_names, names, "gabbro", path, status);
-    gb_run_free(&run);
-    gb_names_destroy(query_names);
-    gb_names_destroy(names);
-    free(hits);
-    free(path);
-    return ok;
-}
-
-static bool search(step_run *run, const settings *o, const vector_set *queries,
-                   const vector_set *passages, gb_status *status)
-{
-    if (*queries->model && *passages->model && strcmp(queries->model, passages->model))
-        return gb_fail(status, GB_DATA, o->queries.items[0], "encode both with one retriever",
-                       "queries by %s, passages by %s", queries->model, passages->model);
-    uint32_t k = o->depth < passages->vectors.rows ? o->depth : passages->vectors.rows;
-    size_t cells = (size_t)queries->vectors.rows * k;
-    uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
-    float *scores = gb_alloc(cells, sizeof *scores, status);
-    char *resume = step_rank_file(run, "found", status);
-    gb_device *device = resume ? step_device(run, status) : NULL;
-    gb_search_params params = {.k = k};
+    gb_vector_set queries = {0}, passages = {0};
+    char *found = step_rank_file(run, "found", status), *path = step_file(run, "run.trec", status);
     double start_s = gb_now_s();
-    bool ok = rows && scores && device &&
-              gb_search_ranks(run->ranks, device, &queries->vectors, &passages->vectors, &params,
-                              o->piece, resume, rows, scores, status) &&
-              (!step_leads(run) || write_run(run, queries, passages, k, rows, scores, status));
+    const gb_search_params params = {
+        .k = o->depth, .piece = o->piece, .resume = found, .ranks = run->ranks};
+    gb_device *device = found && path ? step_device(run, status) : NULL;
+    bool ok = device && gb_vector_set_open(&queries, o->queries.items, o->queries.count, status) &&
+              gb_vector_set_open(&passages, o->passages.items, o->passages.count, status) &&
+              gb_vector_set_search(device, &queries, &passages, &params, path, status);
     if (ok && step_leads(run)) {
         json_t *facts = step_device_facts(run);
-        json_object_set_new(facts, "queries", json_integer(queries->vectors.rows));
-        json_object_set_new(facts, "passages", json_integer(passages->vectors.rows));
+        json_object_set_new(facts, "queries", json_integer(queries.vectors.rows));
+        json_object_set_new(facts, "passages", json_integer(passages.vectors.rows));
         json_object_set_new(facts, "times", step_times(gb_now_s() - start_s));
         ok = step_end(run, facts, status);
         json_decref(facts);
     }
-    free(rows);
-    free(scores);
-    free(resume);
-    return ok;
-}
-
-static bool make(step_run *run, const settings *o, gb_status *status)
-{
-    vector_set queries = {0}, passages = {0};
-    bool ok = vector_set_open(&queries, &o->queries, status) &&
-              vector_set_open(&passages, &o->passages, status) &&
-              search(run, o, &queries, &passages, status);
-    vector_set_close(&queries);
-    vector_set_close(&passages);
+    gb_vector_set_close(&queries);
+    gb_vector_set_close(&passages);
+    free(found);
+    free(path);
     return ok;
 }
 

@@ -1,9 +1,9 @@
 /* gabbro tsne: a query and its best candidates as models see them, in the plane and in space
  * (COSTA, Figure 3). */
 #include "cli.h"
-#include "ranking.h"
 
 #include <gabbro/figures.h>
+#include <gabbro/retrieve.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,14 +128,14 @@ static bool make_points(points *p, uint32_t most, uint32_t width, gb_arena *aren
            (p->vectors = gb_arena_alloc(arena, (size_t)most * width * sizeof *p->vectors, status));
 }
 
-static bool add_point(points *p, const question *q, const ranking_dense *dense, uint32_t passage,
+static bool add_point(points *p, const question *q, const gb_retriever *retriever, uint32_t passage,
                       uint32_t rank, gb_arena *arena, gb_status *status)
 {
-    uint32_t width = dense->model.config.hidden_size;
+    uint32_t width = gb_retriever_width(retriever);
     for (uint32_t i = 1; i < p->count; i++)
         if (p->passages[i] == passage)
             return true;
-    gb_vectors all = gb_npy_vectors(dense->passages);
+    gb_vectors all = gb_retriever_passages(retriever);
     const float *vector = all.read(all.context, passage, 1, status);
     if (!vector)
         return false;
@@ -157,16 +157,20 @@ static bool add_point(points *p, const question *q, const ranking_dense *dense, 
 }
 
 /* The query, the model's best passages, and, if wanted, the relevant ones not among them. */
-static bool collect(points *p, const question *q, ranking_dense *dense, const settings *o,
+static bool collect(points *p, const question *q, gb_retriever *retriever, const settings *o,
                     gb_arena *arena, gb_status *status)
 {
-    uint32_t width = dense->model.config.hidden_size, relevant = 0;
+    uint32_t width = gb_retriever_width(retriever), relevant = 0;
     gb_run run = {0};
+    const gb_encode_rows query = {.tokens = gb_retriever_tokens(retriever)->queries,
+                                  .first = q->query,
+                                  .count = 1,
+                                  .label = "encode queries"};
     for (size_t i = 0; i < q->qrels.count; i++)
         relevant += q->qrels.rows[i].query == q->query;
     bool ok = make_points(p, o->depth + relevant + 1, width, arena, status) &&
-              ranking_encode_queries(dense, &q->query, 1, p->vectors, status) &&
-              ranking_dense_run(dense, &q->query, 1, o->depth, &run, status);
+              gb_retriever_encode(retriever, GB_TEXT_QUERY, &query, p->vectors, status) &&
+              gb_retriever_rank(retriever, &query, o->depth, &run, status);
     if (ok) {
         p->ids[0] = id_at(q->collection->query_ids, q->query, arena, status);
         p->texts[0] = id_at(q->collection->queries, q->query, arena, status);
@@ -175,10 +179,10 @@ static bool collect(points *p, const question *q, ranking_dense *dense, const se
     }
     const gb_run_list *list = ok ? gb_run_find(&run, q->query) : NULL;
     for (uint32_t h = 0; ok && list && h < list->count; h++)
-        ok = add_point(p, q, dense, run.hits[list->first + h].passage, h + 1, arena, status);
+        ok = add_point(p, q, retriever, run.hits[list->first + h].passage, h + 1, arena, status);
     for (size_t i = 0; ok && o->missed && i < q->qrels.count; i++)
         if (q->qrels.rows[i].query == q->query && q->qrels.rows[i].grade > 0)
-            ok = add_point(p, q, dense, q->qrels.rows[i].passage, 0, arena, status);
+            ok = add_point(p, q, retriever, q->qrels.rows[i].passage, 0, arena, status);
     gb_run_free(&run);
     return ok;
 }
@@ -186,21 +190,20 @@ static bool collect(points *p, const question *q, ranking_dense *dense, const se
 static bool scatter_model(gb_scatter *scatter, const settings *o, size_t index, const question *q,
                           step_run *run, gb_arena *arena, gb_status *status)
 {
-    ranking_dense dense = {0};
     points p = {0};
     char name[32]; /* of this model's vectors */
     snprintf(name, sizeof name, "passages-%zu", index);
     double *plane = NULL, *components = NULL, *shares = NULL;
     gb_tsne_params params = {o->perplexity, o->iterations, o->seed};
+    gb_retriever *retriever = gb_retriever_of(run, o->models.items[index], o->tokens, name, status);
+    uint32_t width = retriever ? gb_retriever_width(retriever) : 0;
     bool ok =
-        ranking_dense_open(&dense, run, name, o->models.items[index], o->tokens, status) &&
-        collect(&p, q, &dense, o, arena, status) &&
+        retriever && collect(&p, q, retriever, o, arena, status) &&
         (plane = gb_arena_alloc(arena, 2 * (size_t)p.count * sizeof *plane, status)) &&
         (components = gb_arena_alloc(arena, 3 * (size_t)p.count * sizeof *components, status)) &&
         (shares = gb_arena_alloc(arena, 3 * sizeof *shares, status)) &&
-        gb_tsne(p.vectors, p.count, dense.model.config.hidden_size, &params, plane,
-                &scatter->divergence, status) &&
-        gb_pca(p.vectors, p.count, dense.model.config.hidden_size, 3, components, shares, status);
+        gb_tsne(p.vectors, p.count, width, &params, plane, &scatter->divergence, status) &&
+        gb_pca(p.vectors, p.count, width, 3, components, shares, status);
     scatter->model = o->names[index];
     scatter->count = p.count;
     scatter->ids = p.ids;
@@ -212,7 +215,7 @@ static bool scatter_model(gb_scatter *scatter, const settings *o, size_t index, 
     scatter->plane = plane;
     scatter->components = components;
     scatter->shares = shares;
-    ranking_dense_close(&dense);
+    gb_retriever_close(retriever);
     return ok;
 }
 

@@ -1,55 +1,16 @@
 /* gabbro vectors: puts folders of vectors together as one. */
-#include "vector_set.h"
+#include "cli.h"
 
-#include <stdlib.h>
-
-enum { AT_ONCE = 8192 }; /* vectors in memory */
-
-static bool write_vectors(const gb_maker *maker, const vector_set *set, gb_status *status)
-{
-    char header[GB_NPY_HEADER];
-    char *path = gb_maker_file(maker, "vectors.npy", status);
-    gb_out *out = path ? gb_out_open(path, status) : NULL;
-    bool ok = out != NULL;
-    const gb_vectors *v = &set->vectors;
-    gb_npy_header(v->rows, v->width, header);
-    if (ok)
-        fwrite(header, 1, sizeof header, gb_out_stream(out));
-    for (uint32_t first = 0; ok && first < v->rows; first += AT_ONCE) {
-        uint32_t count = v->rows - first < AT_ONCE ? v->rows - first : AT_ONCE;
-        const float *rows = v->read(v->context, first, count, status);
-        ok = rows != NULL;
-        if (ok)
-            fwrite(rows, sizeof *rows, (size_t)count * v->width, gb_out_stream(out));
-    }
-    if (ok)
-        ok = gb_out_commit(out, status);
-    else
-        gb_out_abandon(out);
-    free(path);
-    return ok;
-}
-
-static bool write_ids(const gb_maker *maker, const vector_set *set, gb_status *status)
-{
-    char *path = gb_maker_file(maker, "ids.txt", status);
-    gb_out *out = path ? gb_out_open(path, status) : NULL;
-    for (uint32_t i = 0; out && i < set->vectors.rows; i++) {
-        size_t length;
-        const char *id = vector_set_id(set, i, &length);
-        fwrite(id, 1, length, gb_out_stream(out));
-        fputc('\n', gb_out_stream(out));
-    }
-    free(path);
-    return out && gb_out_commit(out, status);
-}
+#include <gabbro/experiment.h>
+#include <gabbro/retrieve.h>
 
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
-    vector_set set = {0};
-    bool ok = vector_set_open(&set, self, status) && write_vectors(maker, &set, status) &&
-              write_ids(maker, &set, status);
-    vector_set_close(&set);
+    const gb_words *from = self;
+    gb_vector_set set = {0};
+    bool ok = gb_vector_set_open(&set, from->items, from->count, status) &&
+              gb_vector_set_write(&set, gb_maker_folder(maker), status);
+    gb_vector_set_close(&set);
     return ok;
 }
 

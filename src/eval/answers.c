@@ -191,6 +191,19 @@ static int by_query_and_passage(const void *a, const void *b)
     return (x->passage > y->passage) - (x->passage < y->passage);
 }
 
+bool gb_answers_of(const gb_collection *collection, gb_names *queries, gb_answers **answers,
+                   gb_status *status)
+{
+    *answers = NULL;
+    char *path = gb_path_join(status, collection->path, "answers.tsv");
+    bool there = path && gb_file_exists(path);
+    if (there)
+        *answers = gb_answers_read(path, queries, status);
+    bool ok = path && (!there || *answers);
+    free(path);
+    return ok;
+}
+
 bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_table *texts,
                       uint32_t depth, gb_qrels *qrels, gb_status *status)
 {

@@ -18,8 +18,7 @@ typedef struct ranked {
 /* Everything one evaluation works with. */
 typedef struct evaluator {
     const gb_run *run;            /* lists */
-    const gb_names *queries;      /* ids, or NULL */
-    const gb_names *passages;     /* ids, or NULL */
+    const gb_run_names *names;    /* ids */
     const gb_eval_params *params; /* form */
     ranked *hits;                 /* scratch of the longest list */
     int32_t *grades;              /* scratch, same size */
@@ -58,7 +57,7 @@ static int by_rank(const void *a, const void *b, void *context)
         int order =
             x->passage == y->passage || x->passage == GB_NO_PASSAGE || y->passage == GB_NO_PASSAGE
                 ? 0
-                : gb_names_compare(e->passages, x->passage, y->passage);
+                : gb_names_compare(e->names->passages, x->passage, y->passage);
         if (order)
             return ties == GB_TIES_TREC ? -order : order;
     }
@@ -70,8 +69,8 @@ static bool same_id(const evaluator *e, uint32_t query, uint32_t passage)
     size_t a_length, b_length;
     if (passage == GB_NO_PASSAGE)
         return false;
-    const char *a = gb_names_get(e->queries, query, &a_length);
-    const char *b = gb_names_get(e->passages, passage, &b_length);
+    const char *a = gb_names_get(e->names->queries, query, &a_length);
+    const char *b = gb_names_get(e->names->passages, passage, &b_length);
     return a_length == b_length && memcmp(a, b, a_length) == 0;
 }
 
@@ -227,21 +226,22 @@ static bool evaluate_sorted(evaluator *e, const gb_qrels *qrels, const gb_run_li
     return true;
 }
 
-bool gb_evaluate(const gb_run *run, const gb_qrels *qrels, const gb_names *queries,
-                 const gb_names *passages, const gb_eval_params *params, const gb_metrics *metrics,
-                 gb_evaluation *evaluation, gb_status *status)
+bool gb_evaluate(const gb_run *run, const gb_qrels *qrels, const gb_run_names *names,
+                 const gb_eval_params *params, gb_evaluation *evaluation, gb_status *status)
 {
     gb_evaluation out = {.params = *params};
+    out.params.metrics = NULL;
     bool by_name =
         !params->keep_order && (params->ties == GB_TIES_TREC || params->ties == GB_TIES_ASCENDING);
-    if ((by_name && !passages) || (params->drop_identical && (!queries || !passages)))
+    if ((by_name && !names->passages) ||
+        (params->drop_identical && (!names->queries || !names->passages)))
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "the evaluation needs the ids of its rows");
     for (size_t i = 0; i < run->hit_count; i++)
         if (isnan(run->hits[i].score))
             return gb_fail(status, GB_DATA, NULL, "did the model that made it diverge?",
                            "the run has a score that is not a number");
     size_t longest = longest_list(run);
-    evaluator e = {run, queries, passages, params, .out = &out};
+    evaluator e = {.run = run, .names = names, .params = params, .out = &out};
     gb_run_list *lists = gb_alloc(run->list_count, sizeof *lists, status);
     e.hits = gb_alloc(longest, sizeof *e.hits, status);
     e.grades = gb_alloc(longest, sizeof *e.grades, status);
@@ -251,7 +251,7 @@ bool gb_evaluate(const gb_run *run, const gb_qrels *qrels, const gb_names *queri
         if (run->list_count)
             memcpy(lists, run->lists, run->list_count * sizeof *lists);
         qsort(lists, run->list_count, sizeof *lists, by_query);
-        ok = evaluate_sorted(&e, qrels, lists, metrics, status);
+        ok = evaluate_sorted(&e, qrels, lists, params->metrics, status);
     }
     free(lists);
     free(e.hits);

@@ -88,6 +88,31 @@ bool gb_names_row(gb_names *names, const char *id, size_t length, uint32_t *row,
     return true;
 }
 
+bool gb_run_names_create(gb_run_names *names, gb_status *status)
+{
+    *names = (gb_run_names){.queries = gb_names_create(status)};
+    names->passages = names->queries ? gb_names_create(status) : NULL;
+    if (!names->passages)
+        gb_run_names_free(names);
+    return names->passages;
+}
+
+bool gb_run_names_of(const gb_collection *collection, gb_run_names *names, gb_status *status)
+{
+    *names = (gb_run_names){.queries = gb_names_from_table(collection->query_ids, status)};
+    names->passages = names->queries ? gb_names_from_table(collection->passage_ids, status) : NULL;
+    if (!names->passages)
+        gb_run_names_free(names);
+    return names->passages;
+}
+
+void gb_run_names_free(gb_run_names *names)
+{
+    gb_names_destroy(names->queries);
+    gb_names_destroy(names->passages);
+    *names = (gb_run_names){0};
+}
+
 int gb_names_compare(const gb_names *names, uint32_t a, uint32_t b)
 {
     size_t length_a, length_b;

@@ -23,15 +23,15 @@ static int by_query_passage_line(const void *a, const void *b)
 }
 
 static bool parse_line(const gb_lines *lines, const eval_field *fields, size_t count,
-                       gb_names *queries, gb_names *passages, gb_qrel *qrel, gb_status *status)
+                       const gb_run_names *names, gb_qrel *qrel, gb_status *status)
 {
     const eval_field *passage = &fields[count - 2], *grade = &fields[count - 1];
     int64_t value;
     if (!eval_parse_int(grade->text, &value) || value < INT16_MIN || value > INT16_MAX)
         return gb_lines_fail(lines, status, "the last field is the grade, a small integer",
                              "grade \"%.40s\" is not a small integer", grade->text);
-    if (!gb_names_row(queries, fields[0].text, fields[0].length, &qrel->query, status) ||
-        !gb_names_row(passages, passage->text, passage->length, &qrel->passage, status))
+    if (!gb_names_row(names->queries, fields[0].text, fields[0].length, &qrel->query, status) ||
+        !gb_names_row(names->passages, passage->text, passage->length, &qrel->passage, status))
         return false;
     if (qrel->query == GB_MAP_NONE || qrel->passage == GB_MAP_NONE)
         return gb_lines_fail(lines, status, "judgements and collection must belong together",
@@ -75,8 +75,7 @@ static bool finish(judgement *rows, size_t count, const char *path, gb_qrels *qr
     return true;
 }
 
-bool gb_qrels_read(const char *path, gb_names *queries, gb_names *passages, gb_qrels *qrels,
-                   gb_status *status)
+bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels, gb_status *status)
 {
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
@@ -109,7 +108,7 @@ bool gb_qrels_read(const char *path, gb_names *queries, gb_names *passages, gb_q
             break;
         }
         ok = gb_grow(&rows, &capacity, count + 1, sizeof *rows, status) &&
-             parse_line(lines, fields, n, queries, passages, &rows[count].qrel, status);
+             parse_line(lines, fields, n, names, &rows[count].qrel, status);
         if (ok)
             rows[count++].line = gb_lines_number(lines);
     }

@@ -22,12 +22,11 @@ typedef struct reader {
     gb_run_format format; /* settled after the first line, but for `columns` */
     bool columns;         /* three columns of no given format: read as scores until all are known */
     bool whole;           /* and all third columns so far are whole numbers */
-    gb_names *queries;    /* ids of queries */
-    gb_names *passages;   /* ids of passages */
-    entry *entries;       /* lines in file order */
-    size_t count;         /* lines */
-    size_t capacity;      /* lines allocated */
-    char *tag;            /* of the last line */
+    const gb_run_names *names; /* ids */
+    entry *entries;            /* lines in file order */
+    size_t count;              /* lines */
+    size_t capacity;           /* lines allocated */
+    char *tag;                 /* of the last line */
 } reader;
 
 static bool fail_at(const reader *r, uint64_t line, gb_status *status, const char *hint,
@@ -77,8 +76,8 @@ static bool parse_line(reader *r, const gb_lines *lines, const eval_field *field
     int64_t whole;
     r->whole = r->whole && eval_parse_int(fields[2].text, &whole);
     if (!parse_value(r, lines, fields, &e.score, status) ||
-        !gb_names_row(r->queries, fields[0].text, fields[0].length, &e.query, status) ||
-        !gb_names_row(r->passages, passage->text, passage->length, &e.passage, status))
+        !gb_names_row(r->names->queries, fields[0].text, fields[0].length, &e.query, status) ||
+        !gb_names_row(r->names->passages, passage->text, passage->length, &e.passage, status))
         return false;
     if (e.query == GB_MAP_NONE)
         return fail_at(r, e.line, status, "run and collection must belong together",
@@ -150,7 +149,7 @@ static bool add_list(const reader *r, entry *list, size_t count, gb_hit *hits, g
     qsort(list, count, sizeof *list, by_passage_line);
     for (size_t i = 1; i < count; i++)
         if (list[i].passage == list[i - 1].passage) {
-            const char *name = gb_names_get(r->passages, list[i].passage, &length);
+            const char *name = gb_names_get(r->names->passages, list[i].passage, &length);
             return fail_at(r, list[i].line, status, "a passage has one rank a query",
                            "listed twice for its query: passage", name, length);
         }
@@ -160,7 +159,7 @@ static bool add_list(const reader *r, entry *list, size_t count, gb_hit *hits, g
     for (size_t i = 0; i < count; i++) {
         if (r->format == GB_RUN_MSMARCO) {
             if (i && list[i].score == list[i - 1].score) {
-                const char *name = gb_names_get(r->queries, list[i].query, &length);
+                const char *name = gb_names_get(r->names->queries, list[i].query, &length);
                 return fail_at(r, list[i].line, status, "a rank has one passage",
                                "rank given twice for query", name, length);
             }
@@ -214,7 +213,7 @@ static bool settle_columns(reader *r, entry *entries, const size_t *ends, size_t
 /* Group the lines by query, queries in the order of their first lines. */
 static bool group(reader *r, gb_run *run, gb_status *status)
 {
-    uint32_t rows = gb_names_count(r->queries), lists = 0;
+    uint32_t rows = gb_names_count(r->names->queries), lists = 0;
     uint32_t *list_of = gb_alloc(rows, sizeof *list_of, status); /* list number + 1, or 0 */
     size_t *starts = gb_alloc((size_t)rows + 1, sizeof *starts, status);
     entry *sorted = gb_alloc(r->count, sizeof *sorted, status);
@@ -247,10 +246,10 @@ static bool group(reader *r, gb_run *run, gb_status *status)
     return ok;
 }
 
-bool gb_run_read(const char *path, gb_run_format format, gb_names *queries, gb_names *passages,
-                 gb_run *run, char **tag, gb_status *status)
+bool gb_run_read(const char *path, gb_run_format format, const gb_run_names *names, gb_run *run,
+                 char **tag, gb_status *status)
 {
-    reader r = {.path = path, .format = format, .queries = queries, .passages = passages};
+    reader r = {.path = path, .format = format, .names = names};
     gb_run fresh = {0};
     bool ok = read_entries(&r, status) && group(&r, &fresh, status);
     if (ok && tag && !r.tag)
@@ -281,9 +280,11 @@ static void print_score(FILE *out, double score)
     fputs(text, out);
 }
 
-bool gb_run_write(const gb_run *run, gb_run_format format, const gb_names *queries,
-                  const gb_names *passages, const char *tag, const char *path, gb_status *status)
+bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_style *style,
+                  const char *path, gb_status *status)
 {
+    gb_run_format format = style->format;
+    const char *tag = style->tag ? style->tag : "gabbro";
     gb_out *file = gb_out_open(path, status);
     if (!file)
         return false;
@@ -291,12 +292,13 @@ bool gb_run_write(const gb_run *run, gb_run_format format, const gb_names *queri
     for (size_t i = 0; i < run->list_count; i++) {
         const gb_run_list *list = &run->lists[i];
         size_t query_length, passage_length;
-        const char *query = gb_names_get(queries, list->query, &query_length);
-        for (uint32_t rank = 1; rank <= list->count; rank++) {
+        const char *query = gb_names_get(names->queries, list->query, &query_length);
+        uint32_t count = style->depth && style->depth < list->count ? style->depth : list->count;
+        for (uint32_t rank = 1; rank <= count; rank++) {
             const gb_hit *hit = &run->hits[list->first + rank - 1];
             if (hit->passage == GB_NO_PASSAGE)
                 continue;
-            const char *passage = gb_names_get(passages, hit->passage, &passage_length);
+            const char *passage = gb_names_get(names->passages, hit->passage, &passage_length);
             fwrite(query, 1, query_length, out);
             fputs(format == GB_RUN_MSMARCO || format == GB_RUN_SCORES ? "\t" : " Q0 ", out);
             fwrite(passage, 1, passage_length, out);

@@ -34,10 +34,16 @@ void gb_vocab_projection_close(gb_vocab_projection *p)
 bool gb_vocab_projection_encode(const gb_vocab_projection *p, gb_device *device,
                                 const gb_projected_texts *texts, float **out, gb_status *status)
 {
-    gb_special_ids specials = gb_vocab_specials(p->model.vocab);
+    const gb_encoder_params how = {.device = device,
+                                   .bert = &p->bert,
+                                   .params = p->params,
+                                   .values = p->values,
+                                   .specials = gb_vocab_specials(p->model.vocab),
+                                   .max_length = texts->max_length};
+    const gb_encode_rows rows = {
+        .tokens = texts->table, .rows = texts->rows, .count = texts->count, .label = "encode"};
     *out = gb_alloc((size_t)texts->count * p->model.config.hidden_size, sizeof **out, status);
-    return *out && gb_encode(device, &p->bert, p->params, p->values, &specials, texts->table,
-                             texts->rows, texts->count, texts->max_length, "encode", *out, status);
+    return *out && gb_encode(&how, &rows, *out, status);
 }
 
 static const float *values_of(const gb_vocab_projection *p, uint32_t index, uint32_t *ld)

@@ -1,5 +1,5 @@
 /* Vectors of many texts, in packed batches; no text is padded, so none need be sorted. */
-#include <gabbro/encoding.h>
+#include <gabbro/nn.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,129 +7,140 @@
 #define BATCH_ROWS      2048 /* tokens of a batch */
 #define BATCH_SEQUENCES 128  /* texts of a batch */
 
+/* Where the vectors of a batch go. */
+typedef struct members {
+    uint64_t ticket;                 /* of its run */
+    uint32_t count;                  /* texts */
+    uint32_t texts[BATCH_SEQUENCES]; /* numbers of the texts among those wanted */
+} members;
+
 struct gb_encoder {
-    const gb_bert *bert;               /* the model */
-    const gb_special_ids *specials;    /* ids around every text */
-    const gb_table *tokens;            /* texts as ids */
-    const uint32_t *rows;              /* texts wanted */
-    uint32_t first;                    /* of them, or without them row of the first text */
-    gb_state *state;                   /* parameters */
-    const gb_sentence_settings *how;   /* pooling */
-    uint32_t longest;                  /* tokens of a text */
-    gb_tape *tape;                     /* forward pass */
-    gb_exec *exec;                     /* recorded */
-    gb_packed_inputs in;               /* the batch */
-    gb_pooling_inputs pooling;         /* its vectors */
-    gb_tensor vectors;                 /* [BATCH_SEQUENCES, H] */
-    gb_packed packed;                  /* batch being filled */
-    uint32_t members[BATCH_SEQUENCES]; /* texts of the batch */
-    float *out;                        /* [count, H] */
+    gb_encoder_params how;     /* as created */
+    gb_state *state;           /* parameters */
+    gb_tape *tape;             /* forward pass */
+    gb_exec *exec;             /* recorded */
+    gb_packed_inputs in;       /* the batch */
+    gb_pooling_inputs pooling; /* its vectors */
+    gb_tensor vectors;         /* [BATCH_SEQUENCES, H] */
+    gb_packed packed;          /* batch being filled */
+    members filling;           /* its texts */
+    members running;           /* those of the batch before it, which the device may work on */
+    gb_padding padding;        /* of all batches */
+    float *out;                /* [count, H] */
 };
 typedef struct gb_encoder encoder;
 
-static bool build(encoder *e, const gb_params *params, gb_status *status)
+static bool build(encoder *e, gb_status *status)
 {
-    e->tape = gb_tape_create(params, "encode", status);
+    const gb_bert *bert = e->how.bert;
+    uint32_t longest = e->how.max_length;
+    e->tape = gb_tape_create(e->how.params, "encode", status);
     if (!e->tape)
         return false;
-    gb_net net = {
-        .tape = e->tape, .eps = (float)e->bert->config.layer_norm_eps, .longest = e->longest};
-    uint32_t rows = BATCH_ROWS > e->longest ? BATCH_ROWS : gb_bucket_rows(e->longest);
-    e->in = gb_packed_declare(&net, &e->bert->config, rows, BATCH_SEQUENCES);
-    e->pooling = gb_pooling_declare(&net, e->how->pooling, BATCH_SEQUENCES, rows, e->longest);
+    gb_net net = {.tape = e->tape, .eps = (float)bert->config.layer_norm_eps, .longest = longest};
+    uint32_t rows = BATCH_ROWS > longest ? BATCH_ROWS : gb_bucket_rows(longest);
+    e->in = gb_packed_declare(&net, &bert->config, rows, BATCH_SEQUENCES);
+    e->pooling = gb_pooling_declare(&net, e->how.sentence.pooling, BATCH_SEQUENCES, rows, longest);
     gb_tensor pooled =
         e->pooling.mean
-            ? gb_pooling_apply(&net, gb_bert_encode(&net, e->bert, &e->in, 0, NULL), &e->pooling)
-            : gb_bert_encode_rows(&net, e->bert, &e->in, &e->pooling.cls);
-    e->vectors = gb_sentence_vectors(&net, e->bert, e->how->normalize, pooled);
+            ? gb_pooling_apply(&net, gb_bert_encode(&net, bert, &e->in, 0, NULL), &e->pooling)
+            : gb_bert_encode_rows(&net, bert, &e->in, &e->pooling.cls);
+    e->vectors = gb_sentence_vectors(&net, bert, e->how.sentence.normalize, pooled);
     gb_tape_output(e->tape, e->vectors);
     e->exec = gb_exec_create(e->state, e->tape, status);
     return e->exec != NULL;
 }
 
-/* Run the batch and put its vectors in place. */
-static bool flush(encoder *e, gb_status *status)
+/* Put the vectors of the batch that was run last in place. */
+static bool collect(encoder *e, gb_status *status)
 {
-    uint32_t count = e->packed.count, h = e->bert->config.hidden_size;
-    if (!count)
+    if (!e->running.count)
         return true;
-    uint64_t ticket;
-    if (!gb_packed_fill(e->exec, &e->in, &e->packed, &e->bert->config, 0, 0, status) ||
-        !gb_pooling_fill(e->exec, &e->pooling, e->packed.starts, count, status) ||
-        !gb_exec_run(e->exec, &ticket, status))
-        return false;
-    const float *vectors = gb_exec_output(e->exec, ticket, e->vectors, status);
+    uint32_t h = e->how.bert->config.hidden_size;
+    uint32_t ld = gb_tape_tensor(e->tape, e->vectors)->ld;
+    const float *vectors = gb_exec_output(e->exec, e->running.ticket, e->vectors, status);
     if (!vectors)
         return false;
-    uint32_t ld = gb_tape_tensor(e->tape, e->vectors)->ld;
-    for (uint32_t i = 0; i < count; i++)
-        memcpy(e->out + (size_t)e->members[i] * h, vectors + (size_t)i * ld, sizeof(float) * h);
+    for (uint32_t i = 0; i < e->running.count; i++)
+        memcpy(e->out + (size_t)e->running.texts[i] * h, vectors + (size_t)i * ld,
+               sizeof(float) * h);
+    e->running.count = 0;
+    return true;
+}
+
+/* Hand the batch to the device, and while it works collect the batch before. */
+static bool flush(encoder *e, gb_status *status)
+{
+    if (!e->filling.count)
+        return true;
+    e->padding.used += e->packed.rows;
+    e->padding.computed += e->in.rows;
+    if (!gb_packed_fill(e->exec, &e->in, &e->packed, &e->how.bert->config, 0, 0, status) ||
+        !gb_pooling_fill(e->exec, &e->pooling, e->packed.starts, e->filling.count, status) ||
+        !gb_exec_run(e->exec, &e->filling.ticket, status) || !collect(e, status))
+        return false;
+    e->running = e->filling;
+    e->filling.count = 0;
     gb_packed_reset(&e->packed);
     return true;
 }
 
-static bool encode_all(encoder *e, uint32_t count, const char *label, gb_status *status)
+static bool encode_all(encoder *e, const gb_encode_rows *texts, gb_status *status)
 {
     gb_progress progress;
-    if (label)
-        gb_progress_begin(&progress, label, "texts", count, 0);
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t longest = e->how.max_length;
+    if (texts->label)
+        gb_progress_begin(&progress, texts->label, "texts", texts->count, 0);
+    for (uint32_t i = 0; i < texts->count; i++) {
         size_t length;
+        uint32_t row = texts->first + i;
         const uint32_t *ids =
-            gb_table_row(e->tokens, e->rows ? e->rows[e->first + i] : e->first + i, &length);
-        uint32_t tokens = length + 2 > e->longest ? e->longest : (uint32_t)length + 2;
-        if ((e->packed.rows + tokens > e->in.rows || e->packed.count == BATCH_SEQUENCES) &&
-            !flush(e, status))
+            gb_table_row(texts->tokens, texts->rows ? texts->rows[row] : row, &length);
+        uint32_t tokens = length + 2 > longest ? longest : (uint32_t)length + 2;
+        bool full = e->packed.rows + tokens > e->in.rows || e->filling.count == BATCH_SEQUENCES;
+        if (full && !flush(e, status))
             return false;
         if (gb_interrupted())
-            return gb_fail(status, GB_INTERRUPTED, label ? label : "encode",
+            return gb_fail(status, GB_INTERRUPTED, texts->label ? texts->label : "encode",
                            "run the same command again", "stopped");
-        e->members[e->packed.count] = i;
-        if (!gb_packed_add(&e->packed, e->specials, ids, NULL, length, e->longest, status))
+        e->filling.texts[e->filling.count++] = i;
+        if (!gb_packed_add(&e->packed, &e->how.specials, ids, NULL, length, longest, status))
             return false;
-        if (label)
+        if (texts->label)
             gb_progress_update(&progress, i, NULL);
     }
-    if (!flush(e, status))
+    if (!flush(e, status) || !collect(e, status))
         return false;
-    if (label)
-        gb_progress_end(&progress, count, NULL);
+    if (texts->label)
+        gb_progress_end(&progress, texts->count, NULL);
     return true;
 }
 
-gb_encoder *gb_encoder_create(gb_device *device, const gb_bert *bert, const gb_params *params,
-                              const float *values, const gb_sentence_settings *how,
-                              const gb_special_ids *specials, uint32_t longest, gb_status *status)
+gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status)
 {
     encoder *e = gb_alloc(1, sizeof *e, status);
     if (!e)
         return NULL;
-    e->bert = bert;
-    e->specials = specials;
-    e->how = how;
-    e->longest = longest;
-    e->state = gb_state_create(device, params, false, status);
-    if (e->state && gb_state_write(e->state, GB_ARENA_PARAMS, values, status) &&
-        build(e, params, status))
+    e->how = *params;
+    e->state = gb_state_create(params->device, params->params, false, status);
+    if (e->state && gb_state_write(e->state, GB_ARENA_PARAMS, params->values, status) &&
+        build(e, status))
         return e;
     gb_encoder_destroy(e);
     return NULL;
 }
 
-bool gb_encoder_run(gb_encoder *e, const gb_table *tokens, const uint32_t *rows, uint32_t first,
-                    uint32_t count, const char *label, float *out, gb_status *status)
+bool gb_encoder_run(gb_encoder *e, const gb_encode_rows *texts, float *out, gb_status *status)
 {
-    e->tokens = tokens;
-    e->rows = rows;
-    e->first = first;
     e->out = out;
+    e->filling.count = e->running.count = 0;
     gb_packed_reset(&e->packed);
-    return encode_all(e, count, label, status);
+    return encode_all(e, texts, status);
 }
 
 gb_padding gb_encoder_padding(const gb_encoder *e)
 {
-    return gb_exec_padding(e->exec);
+    return e->padding;
 }
 
 void gb_encoder_destroy(gb_encoder *e)
@@ -143,23 +154,11 @@ void gb_encoder_destroy(gb_encoder *e)
     free(e);
 }
 
-bool gb_encode_sentences(gb_device *device, const gb_bert *bert, const gb_params *params,
-                         const float *values, const gb_sentence_settings *how,
-                         const gb_special_ids *specials, const gb_table *tokens,
-                         const uint32_t *rows, uint32_t count, uint32_t longest, const char *label,
-                         float *out, gb_status *status)
+bool gb_encode(const gb_encoder_params *params, const gb_encode_rows *texts, float *out,
+               gb_status *status)
 {
-    encoder *e = gb_encoder_create(device, bert, params, values, how, specials, longest, status);
-    bool ok = e && gb_encoder_run(e, tokens, rows, 0, count, label, out, status);
+    encoder *e = gb_encoder_create(params, status);
+    bool ok = e && gb_encoder_run(e, texts, out, status);
     gb_encoder_destroy(e);
     return ok;
-}
-
-bool gb_encode(gb_device *device, const gb_bert *bert, const gb_params *params, const float *values,
-               const gb_special_ids *specials, const gb_table *tokens, const uint32_t *rows,
-               uint32_t count, uint32_t longest, const char *label, float *out, gb_status *status)
-{
-    const gb_sentence_settings cls = {.pooling = GB_POOLING_CLS};
-    return gb_encode_sentences(device, bert, params, values, &cls, specials, tokens, rows, count,
-                               longest, label, out, status);
 }

@@ -189,6 +189,24 @@ bool gb_bm25_finish(gb_bm25 *index, gb_status *status)
     return true;
 }
 
+gb_bm25 *gb_bm25_of(const gb_collection *collection, gb_status *status)
+{
+    gb_bm25 *index = gb_bm25_create(gb_bm25_defaults(), status);
+    gb_text text = {0};
+    bool ok = index != NULL;
+    for (uint32_t p = 0; ok && p < collection->passages; p++) {
+        text.length = 0;
+        gb_collection_passage(collection, p, &text);
+        ok = text.failed ? gb_fail_memory(status, "indexing")
+                         : gb_bm25_add(index, text.data ? text.data : "", text.length, status);
+    }
+    gb_text_free(&text);
+    if (ok && gb_bm25_finish(index, status))
+        return index;
+    gb_bm25_destroy(index);
+    return NULL;
+}
+
 uint32_t gb_bm25_count(const gb_bm25 *index)
 {
     return index->text_count;

@@ -170,16 +170,15 @@ bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length
 
 /* Work shared by the threads: each takes the next query and fills its slot. */
 typedef struct batch {
-    const gb_bm25 *index;    /* searched */
-    const uint32_t *queries; /* [count] rows */
-    size_t count;            /* queries */
-    gb_query_fn *text;       /* their texts */
-    const void *ctx;         /* for text */
-    uint32_t k;              /* depth */
-    gb_hit *hits;            /* [count, k] */
-    uint32_t *found;         /* [count] */
-    atomic_size_t next;      /* query to take */
-    atomic_bool failed;      /* stop */
+    const gb_bm25 *index;      /* searched */
+    const uint32_t *queries;   /* [count] rows */
+    size_t count;              /* queries */
+    const gb_bm25_queries *of; /* their texts */
+    uint32_t k;                /* depth */
+    gb_hit *hits;              /* [count, k] */
+    uint32_t *found;           /* [count] */
+    atomic_size_t next;        /* query to take */
+    atomic_bool failed;        /* stop */
 } batch;
 
 typedef struct worker {
@@ -200,7 +199,7 @@ static void *work(void *argument)
         size_t i = atomic_fetch_add(&b->next, 1), length;
         if (i >= b->count)
             break;
-        const char *text = b->text(b->ctx, b->queries[i], &length);
+        const char *text = b->of->text(b->of->ctx, b->queries[i], &length);
         own->ok = !gb_interrupted() || gb_fail(&own->status, GB_INTERRUPTED, NULL, "run it again",
                                                "stopped by a signal");
         own->ok = own->ok && gb_bm25_search(searcher, text, length, b->k, b->hits + i * b->k,
@@ -241,26 +240,32 @@ static bool run_workers(batch *b, uint32_t threads, gb_status *status)
 
 #define BATCH 4096 /* queries whose hits are held before they go to the run */
 
-bool gb_bm25_run(const gb_bm25 *index, const uint32_t *queries, size_t count, gb_query_fn *text,
-                 const void *ctx, uint32_t k, uint32_t threads, gb_run *run, gb_status *status)
+bool gb_bm25_run(const gb_bm25 *index, const gb_bm25_queries *queries, gb_run *run,
+                 gb_status *status)
 {
+    uint32_t threads = queries->threads, k = queries->depth;
     if (threads == 0) {
         long online = sysconf(_SC_NPROCESSORS_ONLN);
         threads = online > 0 ? (uint32_t)online : 1;
     }
     if (k > index->text_count)
         k = index->text_count;
-    size_t size = count < BATCH ? count : BATCH;
+    size_t size = queries->count < BATCH ? queries->count : BATCH;
     gb_hit *hits = gb_alloc(size * k, sizeof *hits, status);
     uint32_t *found = gb_alloc(size, sizeof *found, status);
     bool ok = hits && found;
-    for (size_t first = 0; ok && first < count; first += BATCH) {
-        size_t n = count - first < BATCH ? count - first : BATCH;
-        batch b = {index, queries + first, n,         text,           ctx, k,
-                   hits,  found,           .next = 0, .failed = false};
+    for (size_t first = 0; ok && first < queries->count; first += BATCH) {
+        size_t n = queries->count - first < BATCH ? queries->count - first : BATCH;
+        batch b = {.index = index,
+                   .queries = queries->rows + first,
+                   .count = n,
+                   .of = queries,
+                   .k = k,
+                   .hits = hits,
+                   .found = found};
         ok = run_workers(&b, n < threads ? (uint32_t)n : threads, status);
         for (size_t i = 0; ok && i < n; i++)
-            ok = gb_run_add(run, queries[first + i], hits + i * k, found[i], status);
+            ok = gb_run_add(run, b.queries[i], hits + i * k, found[i], status);
     }
     free(hits);
     free(found);

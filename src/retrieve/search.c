@@ -1,7 +1,8 @@
 /* Exact inner-product search: passages stream through the device in blocks, a group of queries
  * stays there; each block's best are picked on the device and merged on the host. */
+#include "search.h"
+
 #include <gabbro/ops.h>
-#include <gabbro/retrieve.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,15 +138,6 @@ static blocks choose_blocks(const gb_vectors *queries, const gb_vectors *passage
     if (size.count > GROUP_BLOCKS)
         size.count = GROUP_BLOCKS;
     return size;
-}
-
-uint32_t gb_search_group(const gb_vectors *queries, const gb_vectors *passages,
-                         const gb_search_params *params)
-{
-    if (!queries->rows || !passages->rows || !passages->width || !params->k)
-        return queries->rows;
-    blocks size = choose_blocks(queries, passages, params);
-    return size.queries * size.count;
 }
 
 /* ---- the recorded search ---- */
@@ -310,8 +302,8 @@ static bool search_all(searcher *s, const gb_vectors *queries, const gb_search_p
     return true;
 }
 
-bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-               const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status)
+bool search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+                  const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status)
 {
     if (!queries->rows || !params->k)
         return true;

@@ -1,6 +1,6 @@
 /* Search in pieces of the passages: what was found in one is merged with what was found before, and
  * kept, so that a killed search goes on behind the last piece. */
-#include "found.h"
+#include "search.h"
 
 #include <gabbro/ops.h>
 
@@ -10,8 +10,8 @@
 
 static const char magic[8] = {'G', 'A', 'B', 'F', 'I', 'N', 'D', '1'};
 
-static bool keep(const char *resume, uint32_t seen, size_t cells, const uint32_t *rows,
-                 const float *scores, gb_status *status)
+static bool keep_found(const char *resume, uint32_t seen, size_t cells, const uint32_t *rows,
+                       const float *scores, gb_status *status)
 {
     uint64_t head[2] = {seen, cells};
     gb_out *out = gb_out_open(resume, status);
@@ -45,34 +45,41 @@ static uint32_t take_up(const char *resume, size_t cells, uint32_t total, uint32
     return ok ? (uint32_t)head[0] : 0;
 }
 
-/* Search one piece and merge it. room: [2 * queries * k] of rows and of scores. */
-static bool search_piece(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-                         const gb_search_params *params, uint32_t first, uint32_t count,
-                         uint32_t *rows, float *scores, uint32_t *room_rows, float *room_scores,
-                         gb_status *status)
+/* Where the results of one piece go before they are merged. */
+typedef struct piece_room {
+    search_found piece;   /* of the piece [queries, k] */
+    search_found scratch; /* of merging [k] */
+} piece_room;
+
+static bool make_room(piece_room *room, size_t cells, uint32_t k, gb_status *status)
 {
-    uint32_t k = params->k;
-    size_t cells = (size_t)queries->rows * k;
-    found_window w;
-    gb_vectors piece = found_in(&w, passages, first, count);
-    if (!gb_search(device, queries, &piece, params, room_rows, room_scores, status))
+    room->piece.rows = gb_alloc(cells + k, sizeof *room->piece.rows, status);
+    room->piece.scores = gb_alloc(cells + k, sizeof *room->piece.scores, status);
+    if (!room->piece.rows || !room->piece.scores)
         return false;
-    for (uint32_t q = 0; q < queries->rows; q++) {
-        size_t at = (size_t)q * k;
-        found_merge(rows + at, scores + at, room_rows + at, room_scores + at, first, k,
-                    room_rows + cells, room_scores + cells);
-    }
+    room->scratch = (search_found){room->piece.rows + cells, room->piece.scores + cells};
     return true;
 }
 
-bool gb_search_pieces(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-                      const gb_search_params *params, uint32_t piece, const char *resume,
-                      uint32_t *rows, float *scores, gb_status *status)
+static void merge_piece(const piece_room *room, uint32_t queries, uint32_t first, uint32_t k,
+                        uint32_t *rows, float *scores)
 {
-    size_t cells = (size_t)queries->rows * params->k;
-    uint32_t *room_rows = gb_alloc(cells + params->k, sizeof *room_rows, status);
-    float *room_scores = gb_alloc(cells + params->k, sizeof *room_scores, status);
-    bool ok = room_rows && room_scores;
+    for (size_t q = 0, at = 0; q < queries; q++, at += k)
+        search_merge(&(search_found){rows + at, scores + at},
+                     &(search_found){room->piece.rows + at, room->piece.scores + at}, first, k,
+                     &room->scratch);
+}
+
+bool search_pieces(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+                   const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status)
+{
+    if (!params->piece)
+        return search_whole(device, queries, passages, params, rows, scores, status);
+    uint32_t k = params->k, piece = params->piece;
+    const char *resume = params->resume;
+    size_t cells = (size_t)queries->rows * k;
+    piece_room room = {0};
+    bool ok = make_room(&room, cells, k, status);
     uint32_t seen = ok && resume ? take_up(resume, cells, passages->rows, rows, scores) : 0;
     for (size_t i = 0; ok && !seen && i < cells; i++) {
         rows[i] = GB_NO_ROW;
@@ -85,17 +92,21 @@ bool gb_search_pieces(gb_device *device, const gb_vectors *queries, const gb_vec
         gb_progress_begin(&progress, params->label ? params->label : "search", "passages",
                           passages->rows, seen);
     while (ok && seen < passages->rows) {
+        search_window window;
         uint32_t left = passages->rows - seen, count = left < piece ? left : piece;
-        ok = search_piece(device, queries, passages, &quiet, seen, count, rows, scores, room_rows,
-                          room_scores, status) &&
-             (!resume || keep(resume, seen + count, cells, rows, scores, status));
+        gb_vectors part = search_part(&window, passages, seen, count);
+        ok = search_whole(device, queries, &part, &quiet, room.piece.rows, room.piece.scores,
+                          status);
+        if (ok)
+            merge_piece(&room, queries->rows, seen, k, rows, scores);
+        ok = ok && (!resume || keep_found(resume, seen + count, cells, rows, scores, status));
         seen += ok ? count : 0;
         if (ok && !params->quiet)
             gb_progress_update(&progress, seen, NULL);
     }
     if (ok && !params->quiet)
         gb_progress_end(&progress, seen, NULL);
-    free(room_rows);
-    free(room_scores);
+    free(room.piece.rows);
+    free(room.piece.scores);
     return ok;
 }

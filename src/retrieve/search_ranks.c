@@ -1,6 +1,5 @@
-#include "found.h"
-
-#include <gabbro/retrieve.h>
+/* Search by several ranks, each of which reads a part of the passages. */
+#include "search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,9 @@
 
 /* What the ranks found for some queries: of each rank rows [cells], then scores [cells]. */
 typedef struct exchange {
-    char *all;           /* [ranks * 2 * cells * 4] */
-    size_t *ends;        /* [ranks] */
-    uint32_t *room_rows; /* [k] */
-    float *room_scores;  /* [k] */
+    char *all;            /* [ranks * 2 * cells * 4] */
+    size_t *ends;         /* [ranks] */
+    search_found scratch; /* of merging [k] */
 } exchange;
 
 /* The best of all ranks' lists, in their order; each is what its rank found in its own part. */
@@ -30,13 +28,14 @@ static bool merge_queries(gb_ranks *ranks, exchange *x, uint32_t passages, uint3
     memcpy(rows, x->all, bytes / 2);
     memcpy(scores, x->all + bytes / 2, bytes / 2);
     for (uint32_t r = 1; r < count; r++) {
-        const uint32_t *new_rows = (const uint32_t *)(const void *)(x->all + r * bytes);
-        const float *new_scores = (const float *)(const void *)(x->all + r * bytes + bytes / 2);
+        uint32_t *other_rows = (uint32_t *)(void *)(x->all + r * bytes);
+        float *other_scores = (float *)(void *)(x->all + r * bytes + bytes / 2);
         uint32_t first, number;
         gb_ranks_range(r, count, passages, &first, &number);
         for (size_t at = 0; at < cells; at += k)
-            found_merge(rows + at, scores + at, new_rows + at, new_scores + at, first, k,
-                        x->room_rows, x->room_scores);
+            search_merge(&(search_found){rows + at, scores + at},
+                         &(search_found){other_rows + at, other_scores + at}, first, k,
+                         &x->scratch);
     }
     return true;
 }
@@ -51,9 +50,9 @@ static bool merge_all(gb_ranks *ranks, uint32_t passages, uint32_t queries, uint
         most = queries;
     exchange x = {.all = gb_alloc(most, of_query, status)};
     x.ends = gb_alloc(count, sizeof *x.ends, status);
-    x.room_rows = gb_alloc(k, sizeof *x.room_rows, status);
-    x.room_scores = gb_alloc(k, sizeof *x.room_scores, status);
-    bool ok = x.all && x.ends && x.room_rows && x.room_scores;
+    x.scratch.rows = gb_alloc(k, sizeof *x.scratch.rows, status);
+    x.scratch.scores = gb_alloc(k, sizeof *x.scratch.scores, status);
+    bool ok = x.all && x.ends && x.scratch.rows && x.scratch.scores;
     for (uint32_t q = 0; ok && q < queries; q += most) {
         size_t at = (size_t)q * k;
         ok = merge_queries(ranks, &x, passages, queries - q < most ? queries - q : most, k,
@@ -61,22 +60,20 @@ static bool merge_all(gb_ranks *ranks, uint32_t passages, uint32_t queries, uint
     }
     free(x.all);
     free(x.ends);
-    free(x.room_rows);
-    free(x.room_scores);
+    free(x.scratch.rows);
+    free(x.scratch.scores);
     return ok;
 }
 
-bool gb_search_ranks(gb_ranks *ranks, gb_device *device, const gb_vectors *queries,
-                     const gb_vectors *passages, const gb_search_params *params, uint32_t piece,
-                     const char *resume, uint32_t *rows, float *scores, gb_status *status)
+bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+               const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status)
 {
-    found_window window;
-    uint32_t first, count;
-    gb_ranks_range(gb_ranks_rank(ranks), gb_ranks_count(ranks), passages->rows, &first, &count);
-    gb_vectors part = found_in(&window, passages, first, count);
-    bool ok = piece ? gb_search_pieces(device, queries, &part, params, piece, resume, rows, scores,
-                                       status)
-                    : gb_search(device, queries, &part, params, rows, scores, status);
-    return ok && (gb_ranks_count(ranks) == 1 ||
-                  merge_all(ranks, passages->rows, queries->rows, params->k, rows, scores, status));
+    search_window window;
+    uint32_t first, count, ranks = gb_ranks_count(params->ranks);
+    gb_ranks_range(gb_ranks_rank(params->ranks), ranks, passages->rows, &first, &count);
+    gb_vectors part = search_part(&window, passages, first, count);
+    if (!search_pieces(device, queries, &part, params, rows, scores, status))
+        return false;
+    return ranks == 1 ||
+           merge_all(params->ranks, passages->rows, queries->rows, params->k, rows, scores, status);
 }

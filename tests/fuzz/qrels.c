@@ -7,11 +7,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     gb_status status = {0};
     gb_qrels qrels = {0};
-    gb_names *queries = gb_names_create(&status), *passages = gb_names_create(&status);
-    fuzz_check(gb_qrels_read(fuzz_file("qrels", data, size), queries, passages, &qrels, &status),
+    gb_run_names names;
+    fuzz_check(gb_run_names_create(&names, &status) &&
+                   gb_qrels_read(fuzz_file("qrels", data, size), &names, &qrels, &status),
                &status);
     free(qrels.rows);
-    gb_names_destroy(queries);
-    gb_names_destroy(passages);
+    gb_run_names_free(&names);
     return 0;
 }

@@ -1,14 +1,14 @@
 /* What a killed search had found: taken up only where all of it can be true. */
 #include "fuzz.h"
 
-#include "../../src/retrieve/found.c"
+#include "../../src/retrieve/search_found.c"
 #include "../../src/retrieve/search_pieces.c"
 
 enum { QUERIES = 2, BEST = 2, PASSAGES = 5 };
 
 /* A stand-in for the device: nothing more is found. */
-bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-               const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status)
+bool search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+                  const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status)
 {
     (void)device;
     (void)passages;
@@ -27,10 +27,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t rows[QUERIES * BEST];
     gb_vectors queries = {.rows = QUERIES, .width = 1, .values = values};
     gb_vectors passages = {.rows = PASSAGES, .width = 1, .values = values};
-    gb_search_params params = {.k = BEST, .quiet = true};
-    fuzz_check(gb_search_pieces(NULL, &queries, &passages, &params, 3,
-                                fuzz_file("found", data, size), rows, scores, &status),
-               &status);
+    gb_search_params params = {
+        .k = BEST, .quiet = true, .piece = 3, .resume = fuzz_file("found", data, size)};
+    fuzz_check(search_pieces(NULL, &queries, &passages, &params, rows, scores, &status), &status);
     for (int i = 0; i < QUERIES * BEST; i++)
         if (rows[i] != GB_NO_ROW && rows[i] >= PASSAGES)
             abort();

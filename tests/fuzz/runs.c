@@ -3,7 +3,7 @@
 
 #include <gabbro/eval.h>
 
-static void use(const gb_run *run, gb_names *queries, gb_names *passages)
+static void use(const gb_run *run, const gb_run_names *names)
 {
     gb_status status = {0};
     gb_eval_params params = GB_EVAL_TREC;
@@ -12,11 +12,11 @@ static void use(const gb_run *run, gb_names *queries, gb_names *passages)
     gb_qrels qrels = {0};
     char out[128];
     snprintf(out, sizeof out, "%s/written", fuzz_folder);
-    fuzz_check(gb_run_write(run, GB_RUN_TREC, queries, passages, "fuzz", out, &status), &status);
+    fuzz_check(gb_run_write(run, names, &(gb_run_style){.tag = "fuzz"}, out, &status), &status);
     if (!gb_metrics_add(&metrics, "all", &status))
         abort();
-    fuzz_check(gb_evaluate(run, &qrels, queries, passages, &params, &metrics, &evaluation, &status),
-               &status);
+    params.metrics = &metrics;
+    fuzz_check(gb_evaluate(run, &qrels, names, &params, &evaluation, &status), &status);
     gb_evaluation_free(&evaluation);
     free(metrics.items);
 }
@@ -27,16 +27,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         gb_status status = {0};
         gb_run run = {0};
         char *tag = NULL;
-        gb_names *queries = gb_names_create(&status), *passages = gb_names_create(&status);
-        bool ok = gb_run_read(fuzz_file("run", data, size), (gb_run_format)format, queries,
-                              passages, &run, &tag, &status);
+        gb_run_names names;
+        bool ok = gb_run_names_create(&names, &status) &&
+                  gb_run_read(fuzz_file("run", data, size), (gb_run_format)format, &names, &run,
+                              &tag, &status);
         fuzz_check(ok, &status);
         if (ok)
-            use(&run, queries, passages);
+            use(&run, &names);
         gb_run_free(&run);
         free(tag);
-        gb_names_destroy(queries);
-        gb_names_destroy(passages);
+        gb_run_names_free(&names);
     }
     return 0;
 }

@@ -2,7 +2,7 @@
  * where gabbro made them. The readers stand here without the device that searches. */
 #include "fuzz.h"
 
-#include "../../src/cli/vector_set.c"
+#include "../../src/retrieve/vector_set.c"
 #include "../../src/rows/npy.c"
 
 static const char *const names[] = {"ids.txt", "vectors.json", NULL};
@@ -10,7 +10,7 @@ static const char *const names[] = {"ids.txt", "vectors.json", NULL};
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     gb_status status = {0};
-    vector_set set = {0};
+    gb_vector_set set = {0};
     char folder[192];
     if (size < 2)
         return 0;
@@ -19,13 +19,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(folder, sizeof folder, "%s",
              fuzz_parts("vectors", names, data + 2 + length, size - 2 - length));
     fuzz_file("vectors/vectors.npy", data + 2, length);
-    step_list folders = {.items = {folder}, .count = 1};
-    bool ok = vector_set_open(&set, &folders, &status);
+    bool ok = gb_vector_set_open(&set, &(const char *){folder}, 1, &status);
     fuzz_check(ok, &status);
     volatile float sum = 0; /* every number is looked at */
     for (uint32_t row = 0; ok && row < set.vectors.rows; row++) {
         size_t bytes;
-        const char *id = vector_set_id(&set, row, &bytes);
+        const char *id = gb_vector_set_id(&set, row, &bytes);
         const float *values = set.vectors.read(set.vectors.context, row, 1, &status);
         fuzz_check(values != NULL, &status);
         for (uint32_t i = 0; values && i < set.vectors.width; i++)
@@ -33,6 +32,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         sum = sum + (bytes ? (float)id[bytes - 1] : 0);
     }
     if (ok)
-        vector_set_close(&set);
+        gb_vector_set_close(&set);
     return 0;
 }

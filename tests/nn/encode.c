@@ -41,12 +41,23 @@ static void close_texts(texts *x)
     tiny_free(&x->t);
 }
 
+static gb_encoder_params params_of(const texts *x)
+{
+    return (gb_encoder_params){.device = x->device,
+                               .bert = &x->m.bert,
+                               .params = x->m.params,
+                               .values = x->m.values,
+                               .specials = gb_vocab_specials(x->t.vocab),
+                               .max_length = TINY_LONGEST};
+}
+
 static void encode(const texts *x, const uint32_t *rows, uint32_t count, float *out)
 {
     gb_status status = {0};
-    gb_special_ids specials = gb_vocab_specials(x->t.vocab);
-    MUST(gb_encode(x->device, &x->m.bert, x->m.params, x->m.values, &specials, x->table, rows,
-                   count, TINY_LONGEST, "test", out, &status));
+    const gb_encoder_params how = params_of(x);
+    const gb_encode_rows wanted = {
+        .tokens = x->table, .rows = rows, .count = count, .label = "test"};
+    MUST(gb_encode(&how, &wanted, out, &status));
 }
 
 /* Mean over [CLS], the text as far as it fits, and [SEP], scaled to length 1. */
@@ -78,12 +89,11 @@ Test(encode, averages, .timeout = 100)
     gb_status status = {0};
     texts x = {0};
     open_texts(&x);
-    const gb_sentence_settings how = {.pooling = GB_POOLING_MEAN, .normalize = true};
-    gb_special_ids specials = gb_vocab_specials(x.t.vocab);
+    gb_encoder_params how = params_of(&x);
+    how.sentence = (gb_sentence_settings){.pooling = GB_POOLING_MEAN, .normalize = true};
     uint32_t h = x.m.config.hidden_size;
     float *all = calloc(TEXTS, h * sizeof *all);
-    MUST(gb_encode_sentences(x.device, &x.m.bert, x.m.params, x.m.values, &how, &specials, x.table,
-                             NULL, TEXTS, TINY_LONGEST, "test", all, &status));
+    MUST(gb_encode(&how, &(gb_encode_rows){.tokens = x.table, .count = TEXTS}, all, &status));
     for (uint32_t i = 0; i < TEXTS; i += 7)
         expect_mean(&x, i, all + (size_t)i * h);
     free(all);
@@ -197,9 +207,11 @@ Test(encode, applies_the_projector, .timeout = 60)
                    (size_t)p->rows * p->ld * sizeof *values);
     }
     values[bias->offset + 3] = .5f;
-    gb_special_ids specials = gb_vocab_specials(x.t.vocab);
-    MUST(gb_encode(x.device, &bert, params, values, &specials, x.table, NULL, 5, TINY_LONGEST,
-                   "test", out, &status));
+    gb_encoder_params how = params_of(&x);
+    how.bert = &bert;
+    how.params = params;
+    how.values = values;
+    MUST(gb_encode(&how, &(gb_encode_rows){.tokens = x.table, .count = 5}, out, &status));
     for (uint32_t t = 0; t < 5; t++)
         for (uint32_t i = 0; i < 16; i++) {
             double sum = values[bias->offset + i];

@@ -223,7 +223,6 @@ typedef struct searching {
 static bool search(searching *x, gb_device *device, gb_params *params, gb_bert *bert,
                    const gb_folder *folder, gb_status *status)
 {
-    gb_special_ids specials = gb_vocab_specials(x->t.vocab);
     if (!gb_bert_declare(params, gb_folder_config(folder), false, bert, status))
         return false;
     gb_params_freeze(params);
@@ -231,10 +230,16 @@ static bool search(searching *x, gb_device *device, gb_params *params, gb_bert *
     float *values = gb_alloc(gb_params_floats(params), sizeof *values, status);
     float *vectors = gb_alloc((size_t)count * width, sizeof *vectors, status);
     float *scores = gb_alloc((size_t)count * BEST, sizeof *scores, status);
+    const gb_encoder_params how = {.device = device,
+                                   .bert = bert,
+                                   .params = params,
+                                   .values = values,
+                                   .specials = gb_vocab_specials(x->t.vocab),
+                                   .max_length = TINY_LONGEST};
+    const gb_encode_rows rows = {.tokens = x->t.tokens.passages, .count = count};
     gb_vectors texts = {.rows = count, .width = width, .values = vectors};
     bool ok = values && vectors && scores && gb_model_load(folder, params, values, status) &&
-              gb_encode(device, bert, params, values, &specials, x->t.tokens.passages, NULL, count,
-                        TINY_LONGEST, "test", vectors, status) &&
+              gb_encode(&how, &rows, vectors, status) &&
               gb_search(device, &texts, &texts, &(gb_search_params){.k = BEST, .quiet = true},
                         x->rows, scores, status);
     free(values);

@@ -154,6 +154,26 @@ Test(search, k_against_blocks)
     close_device(device);
 }
 
+/* Passages that come from a reader: what was asked, and a failure passed on. */
+typedef struct reader {
+    const float *values; /* all rows */
+    uint32_t width;      /* of a row */
+    uint32_t calls;      /* so far */
+    uint32_t fail_at;    /* call that fails; 0: none */
+    uint32_t largest;    /* block asked for */
+} reader;
+
+static const float *read_rows(void *context, uint32_t first, uint32_t count, gb_status *status)
+{
+    reader *r = context;
+    r->largest = count > r->largest ? count : r->largest;
+    if (++r->calls == r->fail_at) {
+        gb_fail(status, GB_DATA, "vectors.bin", NULL, "cut short");
+        return NULL;
+    }
+    return r->values + (size_t)first * r->width;
+}
+
 /* More than one query block in a group and more than one group. */
 Test(search, many_queries)
 {
@@ -161,8 +181,13 @@ Test(search, many_queries)
     trial t = trial_make(64 * 17 + 9, 20, 4, 3, whole_numbers);
     t.params.query_block = 64;
     t.params.passage_block = 16;
-    cr_expect_eq(gb_search_group(&t.queries, &t.passages, &t.params), 64 * 16);
+    reader r = {.values = t.passages.values, .width = 4};
+    t.passages.values = NULL;
+    t.passages.read = read_rows;
+    t.passages.context = &r;
     trial_run(&t, device);
+    cr_expect_eq(r.calls, 2 * 2, "both blocks, for both groups");
+    t.passages.values = r.values;
     trial_check(&t);
     trial_free(&t);
     close_device(device);
@@ -215,24 +240,17 @@ Test(search, independent_of_blocks)
     close_device(device);
 }
 
-/* Passages that come from a reader: what was asked, and a failure passed on. */
-typedef struct reader {
-    const float *values; /* all rows */
-    uint32_t width;      /* of a row */
-    uint32_t calls;      /* so far */
-    uint32_t fail_at;    /* call that fails; 0: none */
-    uint32_t largest;    /* block asked for */
-} reader;
-
-static const float *read_rows(void *context, uint32_t first, uint32_t count, gb_status *status)
+/* Pieces change nothing but where a killed search goes on. */
+Test(search, in_pieces)
 {
-    reader *r = context;
-    r->largest = count > r->largest ? count : r->largest;
-    if (++r->calls == r->fail_at) {
-        gb_fail(status, GB_DATA, "vectors.bin", NULL, "cut short");
-        return NULL;
+    gb_device *device = open_device();
+    trial t = trial_make(9, 250, 6, 12, whole_numbers);
+    for (t.params.piece = 1; t.params.piece < 300; t.params.piece *= 7) {
+        trial_run(&t, device);
+        trial_check(&t);
     }
-    return r->values + (size_t)first * r->width;
+    trial_free(&t);
+    close_device(device);
 }
 
 Test(search, passages_from_a_reader)

@@ -2,7 +2,7 @@
 #include "../parity/trust.h"
 #include "retrieve_help.h"
 
-#include "cli/cli.h"
+#include <gabbro/retrieve.h>
 
 #include <math.h>
 
@@ -192,8 +192,15 @@ Test(bm25, any_number_of_threads)
     }
     gb_bm25 *index = build(0.9, 0.4, text_list, TEXTS);
     gb_run one = {0}, many = {0};
-    cr_assert(gb_bm25_run(index, rows, QUERIES, numbered_query, query_list, 50, 1, &one, NULL));
-    cr_assert(gb_bm25_run(index, rows, QUERIES, numbered_query, query_list, 50, 7, &many, NULL));
+    gb_bm25_queries asked = {.rows = rows,
+                             .count = QUERIES,
+                             .text = numbered_query,
+                             .ctx = query_list,
+                             .depth = 50,
+                             .threads = 1};
+    cr_assert(gb_bm25_run(index, &asked, &one, NULL));
+    asked.threads = 7;
+    cr_assert(gb_bm25_run(index, &asked, &many, NULL));
     cr_assert_eq(one.list_count, QUERIES);
     cr_assert_eq(one.hit_count, many.hit_count);
     cr_assert(one.hit_count > QUERIES);
@@ -226,8 +233,7 @@ Test(bm25, command)
     help_write("data/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n");
     int code;
     char *output = help_capture(
-        gb_cli_bm25, (const char *const[]){"bm25", "--collection", folder, "--run", run, NULL},
-        &code);
+        (const char *const[]){"bm25", "--collection", folder, "--run", run, NULL}, &code);
     cr_expect_eq(code, 0);
     cr_expect(strstr(output, "2 passages"), "%s", output);
     cr_expect(strstr(output, "queries      1 of split test, 1 judgements"), "%s", output);
@@ -243,8 +249,7 @@ Test(bm25, command)
     gb_import_params import = {.path = folder, .queries_per_passage = 1, .span_words = 100};
     gb_status status = {0};
     cr_assert(gb_collection_import(&import, stored, &status), "%s", status.what);
-    output = help_capture(gb_cli_bm25,
-                          (const char *const[]){"bm25", "--collection", stored, "--run", run, NULL},
+    output = help_capture((const char *const[]){"bm25", "--collection", stored, "--run", run, NULL},
                           &code);
     cr_expect_eq(code, 0);
     cr_expect(strstr(output, "queries      1 of split test, 1 judgements"), "%s", output);
@@ -256,11 +261,10 @@ Test(bm25, command)
                                            {"bm25", "--collection", "x", "--b", "2", NULL},
                                            {"bm25", "--collection", "x", "y", NULL}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        free(help_capture(gb_cli_bm25, wrong[i], &code));
+        free(help_capture(wrong[i], &code));
         cr_expect_eq(code, GB_USAGE, "%zu gave %d", i, code);
     }
-    free(help_capture(gb_cli_bm25, (const char *const[]){"bm25", "--collection", "/nowhere", NULL},
-                      &code));
+    free(help_capture((const char *const[]){"bm25", "--collection", "/nowhere", NULL}, &code));
     cr_expect_eq(code, GB_DATA);
 }
 
@@ -287,8 +291,7 @@ Test(bm25, scifact)
 {
     char *folder = help_data("scifact");
     int code;
-    char *output = help_capture(gb_cli_bm25,
-                                (const char *const[]){"bm25", "--collection", folder, NULL}, &code);
+    char *output = help_capture((const char *const[]){"bm25", "--collection", folder, NULL}, &code);
     cr_expect_eq(code, 0);
     expect_lines(output, (const char *const[]){"5183 passages", "300 of split test, 339 judgements",
                                                " ndcg_cut_10            0.6789",
@@ -304,8 +307,7 @@ Test(bm25, scifact_wordpiece)
     char *folder = help_data("scifact"), *vocab = help_data("bert-base-uncased/vocab.txt");
     int code;
     char *output = help_capture(
-        gb_cli_bm25, (const char *const[]){"bm25", "--collection", folder, "--vocab", vocab, NULL},
-        &code);
+        (const char *const[]){"bm25", "--collection", folder, "--vocab", vocab, NULL}, &code);
     cr_expect_eq(code, 0);
     expect_lines(output, (const char *const[]){" ndcg_cut_10            0.6718",
                                                " recall_100             0.9213",
@@ -322,13 +324,11 @@ Test(bm25, cacm)
     char *qrels = help_data("cacm/qrels.trec.txt"), run[300];
     int code;
     snprintf(run, sizeof run, "%s/run", help_dir);
-    free(help_capture(gb_cli_bm25,
-                      (const char *const[]){"bm25", "--collection", folder, "--queries", topics,
+    free(help_capture((const char *const[]){"bm25", "--collection", folder, "--queries", topics,
                                             "--qrels", qrels, "--run", run, NULL},
                       &code));
     cr_expect_eq(code, 0);
     char *output = help_capture(
-        gb_cli_eval,
         (const char *const[]){"eval", "-c", "-mmap", "-mP.30", "--ties", "asc", qrels, run, NULL},
         &code);
     cr_expect_eq(code, 0);

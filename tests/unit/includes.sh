@@ -17,7 +17,7 @@ breaches()
         of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room
         of_header["products"] = of_header["packed"] = "ops"
         of_header["padding"] = of_header["upload"] = "tape"
-        of_header["language"] = of_header["encoding"] = "nn"
+        of_header["language"] = "nn"
         of_header["unpack"] = "base"
     }
     function room_of(header) { return header in of_header ? of_header[header] : header }

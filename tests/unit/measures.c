@@ -2,8 +2,6 @@
 #include "../parity/trust.h"
 #include "retrieve_help.h"
 
-#include "cli/cli.h"
-
 #include <math.h>
 
 TestSuite(measures, .init = help_setup, .fini = help_teardown);
@@ -223,21 +221,21 @@ Test(measures, names)
 
 /* Judgements and a run as text, evaluated. */
 typedef struct scene {
-    gb_names *queries, *passages; /* ids */
-    gb_run run;                   /* of the text */
-    gb_qrels qrels;               /* of the text */
-    gb_evaluation evaluation;     /* of the last evaluate() */
+    gb_run_names names;       /* ids */
+    gb_run run;               /* of the text */
+    gb_qrels qrels;           /* of the text */
+    gb_evaluation evaluation; /* of the last evaluate() */
 } scene;
 
 static scene open_scene(const char *qrels, const char *run, gb_run_format format)
 {
-    scene s = {.queries = gb_names_create(NULL), .passages = gb_names_create(NULL)};
+    scene s = {0};
     gb_status status = {0};
-    cr_assert(gb_qrels_read(help_write("qrels", qrels), s.queries, s.passages, &s.qrels, &status),
-              "%s", status.what);
-    cr_assert(
-        gb_run_read(help_write("run", run), format, s.queries, s.passages, &s.run, NULL, &status),
-        "%s", status.what);
+    cr_assert(gb_run_names_create(&s.names, &status));
+    cr_assert(gb_qrels_read(help_write("qrels", qrels), &s.names, &s.qrels, &status), "%s",
+              status.what);
+    cr_assert(gb_run_read(help_write("run", run), format, &s.names, &s.run, NULL, &status), "%s",
+              status.what);
     return s;
 }
 
@@ -247,9 +245,9 @@ static double evaluate(scene *s, gb_eval_params params, const char *metric)
     gb_status status = {0};
     gb_evaluation_free(&s->evaluation);
     cr_assert(gb_metrics_add(&metrics, metric, &status), "%s", status.what);
-    cr_assert(gb_evaluate(&s->run, &s->qrels, s->queries, s->passages, &params, &metrics,
-                          &s->evaluation, &status),
-              "%s", status.what);
+    params.metrics = &metrics;
+    cr_assert(gb_evaluate(&s->run, &s->qrels, &s->names, &params, &s->evaluation, &status), "%s",
+              status.what);
     free(metrics.items);
     return s->evaluation.totals[0];
 }
@@ -259,8 +257,7 @@ static void close_scene(scene *s)
     gb_evaluation_free(&s->evaluation);
     gb_run_free(&s->run);
     free(s->qrels.rows);
-    gb_names_destroy(s->queries);
-    gb_names_destroy(s->passages);
+    gb_run_names_free(&s->names);
 }
 
 /* Four passages with one score; "9" is relevant. Bytewise descending: 9, 30, 200, 10. */
@@ -324,8 +321,7 @@ Test(measures, single_and_double_scores)
     int code;
     for (int single = 0; single < 2; single++) {
         char *output =
-            help_capture(gb_cli_eval,
-                         (const char *const[]){"eval", "-mrecip_rank", single ? "--float" : "-n",
+            help_capture((const char *const[]){"eval", "-mrecip_rank", single ? "--float" : "-n",
                                                "-q", qrels, run, NULL},
                          &code);
         cr_expect_eq(code, 0);
@@ -410,8 +406,8 @@ Test(measures, strangers_are_an_error)
     gb_status status = {0};
     gb_eval_params params = GB_EVAL_MSMARCO;
     cr_assert(gb_metrics_add(&metrics, "map", NULL));
-    cr_expect_not(gb_evaluate(&s.run, &s.qrels, s.queries, s.passages, &params, &metrics,
-                              &evaluation, &status));
+    params.metrics = &metrics;
+    cr_expect_not(gb_evaluate(&s.run, &s.qrels, &s.names, &params, &evaluation, &status));
     cr_expect_eq(status.code, GB_DATA);
     free(metrics.items);
     close_scene(&s);
@@ -425,8 +421,8 @@ Test(measures, a_score_that_is_no_number_is_an_error)
     gb_status status = {0};
     gb_eval_params params = GB_EVAL_TREC;
     s.run.hits[1].score = NAN;
-    cr_expect_not(gb_evaluate(&s.run, &s.qrels, s.queries, s.passages, &params, &metrics,
-                              &evaluation, &status));
+    params.metrics = &metrics;
+    cr_expect_not(gb_evaluate(&s.run, &s.qrels, &s.names, &params, &evaluation, &status));
     cr_expect_eq(status.code, GB_DATA);
     close_scene(&s);
 }
@@ -478,8 +474,8 @@ Test(measures, values_are_written_with_their_level)
     params.level = 2;
     evaluate(&s, params, "MRR@10");
     gb_status status = {0};
-    cr_assert(gb_evaluation_write(&s.evaluation, s.queries, help_path("values"), &status), "%s",
-              status.what);
+    cr_assert(gb_evaluation_write(&s.evaluation, s.names.queries, help_path("values"), &status),
+              "%s", status.what);
     char *text = gb_read_file(help_path("values"), NULL, NULL);
     cr_expect_eq(strncmp(text, "query\tMRR(rel=2)@10\n", 20), 0, "%s", text);
     free(text);
@@ -491,8 +487,8 @@ Test(measures, values_are_written)
     scene s = open_scene(form_qrels, form_run, GB_RUN_TREC);
     evaluate(&s, GB_EVAL_TREC, "recip_rank");
     gb_status status = {0};
-    cr_assert(gb_evaluation_write(&s.evaluation, s.queries, help_path("values"), &status), "%s",
-              status.what);
+    cr_assert(gb_evaluation_write(&s.evaluation, s.names.queries, help_path("values"), &status),
+              "%s", status.what);
     char *text = gb_read_file(help_path("values"), NULL, NULL);
     cr_expect_str_eq(text, "query\trecip_rank\nq1\t1\nq2\t0.5\n");
     free(text);
@@ -510,7 +506,7 @@ Test(measures, ms_marco_block)
         help_write("run", "1\t10\t3\n1\t11\t1\n1\t12\t2\n2\t20\t2\n2\t21\t1\n9\t1\t1\n");
     const char *argv[] = {"eval", "--msmarco", qrels, run, NULL};
     int code;
-    char *output = help_capture(gb_cli_eval, argv, &code);
+    char *output = help_capture(argv, &code);
     static const char block[] = "#####################\nMRR @10: 0.27777777777777773\n"
                                 "QueriesRanked: 3\n#####################\n";
     cr_expect_eq(code, 0);
@@ -529,7 +525,7 @@ Test(measures, compare_command)
         help_write("weak", "1 Q0 b 1 9 w\n1 Q0 a 2 8 w\n2 Q0 a 1 9 w\n3 Q0 b 1 9 w\n");
     const char *argv[] = {"eval", "-m", "recip_rank", "--compare", weak, qrels, good, NULL};
     int code;
-    char *output = help_capture(gb_cli_eval, argv, &code);
+    char *output = help_capture(argv, &code);
     cr_expect_eq(code, 0);
     /* Differences 0.5, 0, 0.5: t = 2, p = 0.1835; signs: 4 of 8 patterns reach the sum. */
     cr_expect(strstr(output, "recip_rank\t0.8333\t0.5000\t+0.3333\t"), "%s", output);
@@ -552,12 +548,12 @@ Test(measures, command_line_errors)
     };
     int code;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        free(help_capture(gb_cli_eval, lines[i], &code));
+        free(help_capture(lines[i], &code));
         cr_expect_eq(code, GB_USAGE, "line %zu gave %d", i, code);
     }
-    free(help_capture(gb_cli_eval, (const char *const[]){"eval", qrels, "/nowhere", NULL}, &code));
+    free(help_capture((const char *const[]){"eval", qrels, "/nowhere", NULL}, &code));
     cr_expect_eq(code, GB_DATA);
-    char *output = help_capture(gb_cli_eval, (const char *const[]){"eval", "--help", NULL}, &code);
+    char *output = help_capture((const char *const[]){"eval", "--help", NULL}, &code);
     cr_expect_eq(code, 0);
     cr_expect(strstr(output, "ndcg_cut"));
     free(output);
@@ -602,8 +598,7 @@ Test(measures, trec_eval_default_output)
     char *run = help_data("trec_eval-vectors/results.test");
     char *path = help_data("trec_eval-vectors/out.test"), *wanted = gb_read_file(path, NULL, NULL);
     int code;
-    char *output =
-        help_capture(gb_cli_eval, (const char *const[]){"eval", qrels, run, NULL}, &code);
+    char *output = help_capture((const char *const[]){"eval", qrels, run, NULL}, &code);
     cr_expect_eq(code, 0);
     cr_expect_str_eq(output, wanted);
     free(output), free(wanted), free(path), free(run), free(qrels);
@@ -650,7 +645,7 @@ Test(measures, trec_eval_vectors)
             argv[argc++] = vectors[i].arguments[j];
         argv[argc++] = qrels;
         argv[argc] = run;
-        char *output = help_capture(gb_cli_eval, argv, &code);
+        char *output = help_capture(argv, &code);
         cr_expect_eq(code, 0);
         size_t missing = 0, lines = compare_lines(output, expected, &missing);
         cr_expect_eq(lines, vectors[i].lines, "%s: %zu lines", vectors[i].expected, lines);
@@ -672,7 +667,6 @@ Test(measures, trec_dl_2019)
         char *run = help_data(runs[i][0]), wanted[60];
         int code;
         char *output = help_capture(
-            gb_cli_eval,
             (const char *const[]){"eval", "-c", "-mndcg_cut.10", "--float", qrels, run, NULL},
             &code);
         snprintf(wanted, sizeof wanted, "%-22s\tall\t%s\n", "ndcg_cut_10", runs[i][1]);

@@ -1,12 +1,13 @@
-/* Shared by the tests of the retrieve room: temporary files, captured commands, the test data. */
+/* Shared by the tests of eval and retrieve: temporary files, output of commands, the test data. */
 #ifndef GABBRO_TESTS_RETRIEVE_HELP_H
 #define GABBRO_TESTS_RETRIEVE_HELP_H
 
-#include <gabbro/retrieve.h>
+#include <gabbro/eval.h>
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char help_dir[] = "/tmp/gabbro-retrieve-XXXXXX"; /* of the running test */
@@ -53,21 +54,23 @@ static inline char *help_data(const char *name)
     return path;
 }
 
-/* Run a sub-command with its output in a file; argv ends with NULL. Caller frees the output. */
-static inline char *help_capture(int (*command)(int, char **), const char *const *argv, int *code)
+/* Run a command of the program with its output in a file; argv ends with NULL. Caller frees the
+ * output. */
+static inline char *help_capture(const char *const *argv, int *code)
 {
-    int argc = 0, keep = dup(STDOUT_FILENO);
-    char *copy[32], captured[300];
+    char *words[32] = {(char *)GABBRO_PROGRAM}, captured[300];
+    int state;
     snprintf(captured, sizeof captured, "%s/stdout", help_dir);
-    for (; argv[argc]; argc++)
-        copy[argc] = (char *)argv[argc];
-    copy[argc] = NULL;
-    fflush(stdout);
-    cr_assert(freopen(captured, "w", stdout));
-    *code = command(argc, copy);
-    fflush(stdout);
-    dup2(keep, STDOUT_FILENO);
-    close(keep);
+    for (int i = 0; argv[i]; i++)
+        words[i + 1] = (char *)argv[i];
+    pid_t child = fork();
+    if (child == 0) {
+        if (freopen(captured, "w", stdout))
+            execv(words[0], words);
+        _exit(99);
+    }
+    cr_assert(child > 0 && waitpid(child, &state, 0) == child);
+    *code = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
     char *output = gb_read_file(captured, NULL, NULL);
     cr_assert(output);
     return output;

@@ -7,36 +7,36 @@ TestSuite(runs, .init = help_setup, .fini = help_teardown);
 
 /* Ids and a run that a test reads. */
 typedef struct scene {
-    gb_names *queries, *passages; /* ids, growing */
-    gb_run run;                   /* read */
-    gb_qrels qrels;               /* read */
-    gb_status status;             /* of the last reading */
+    gb_run_names names; /* ids, growing */
+    gb_run run;         /* read */
+    gb_qrels qrels;     /* read */
+    gb_status status;   /* of the last reading */
 } scene;
 
 static scene open_scene(void)
 {
-    return (scene){.queries = gb_names_create(NULL), .passages = gb_names_create(NULL)};
+    scene s = {0};
+    cr_assert(gb_run_names_create(&s.names, NULL));
+    return s;
 }
 
 static void close_scene(scene *s)
 {
     gb_run_free(&s->run);
     free(s->qrels.rows);
-    gb_names_destroy(s->queries);
-    gb_names_destroy(s->passages);
+    gb_run_names_free(&s->names);
 }
 
 static bool read_run(scene *s, gb_run_format format, const char *text)
 {
     s->status = (gb_status){0};
-    return gb_run_read(help_write("run", text), format, s->queries, s->passages, &s->run, NULL,
-                       &s->status);
+    return gb_run_read(help_write("run", text), format, &s->names, &s->run, NULL, &s->status);
 }
 
 static bool read_qrels(scene *s, const char *text)
 {
     s->status = (gb_status){0};
-    return gb_qrels_read(help_write("qrels", text), s->queries, s->passages, &s->qrels, &s->status);
+    return gb_qrels_read(help_write("qrels", text), &s->names, &s->qrels, &s->status);
 }
 
 static uint32_t row(gb_names *names, const char *id)
@@ -54,14 +54,15 @@ static const char *show(const scene *s)
     text[0] = '\0';
     for (size_t i = 0; i < s->run.list_count; i++) {
         const gb_run_list *list = &s->run.lists[i];
-        const char *id = gb_names_get(s->queries, list->query, &length);
+        const char *id = gb_names_get(s->names.queries, list->query, &length);
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s:", i ? "; " : "", (int)length,
                                id);
         for (uint32_t j = 0; j < list->count; j++) {
             const gb_hit *hit = &s->run.hits[list->first + j];
             length = 1;
-            id = hit->passage == GB_NO_PASSAGE ? "-"
-                                               : gb_names_get(s->passages, hit->passage, &length);
+            id = hit->passage == GB_NO_PASSAGE
+                     ? "-"
+                     : gb_names_get(s->names.passages, hit->passage, &length);
             at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s=%g", j ? " " : "",
                                    (int)length, id, hit->score);
         }
@@ -97,7 +98,7 @@ Test(runs, names_of_a_table)
     cr_assert(gb_table_writer_commit(writer, &status), "%s", status.what);
     gb_table *table = gb_table_open(help_path("ids"), 1, &status);
     cr_assert(table, "%s", status.what);
-    scene s = {.queries = gb_names_create(NULL), .passages = gb_names_from_table(table, NULL)};
+    scene s = {.names = {gb_names_create(NULL), gb_names_from_table(table, NULL)}};
     cr_assert(read_run(&s, GB_RUN_TREC, "q Q0 d22 1 3 t\n"));
     cr_expect_eq(s.run.hits[0].passage, 1);
     gb_run_free(&s.run);
@@ -120,8 +121,7 @@ Test(runs, trec_lines)
                        "# a comment\n"
                        "q1\tQ0\tb\t1\t-2e1\tlast more junk at the end\r\n"
                        "  q2  Q0 c 1 9   last\n";
-    cr_assert(gb_run_read(help_write("run", text), GB_RUN_AUTO, s.queries, s.passages, &s.run, &tag,
-                          &s.status),
+    cr_assert(gb_run_read(help_write("run", text), GB_RUN_AUTO, &s.names, &s.run, &tag, &s.status),
               "%s", s.status.what);
     /* Queries by first mention, hits by line, ranks ignored. */
     cr_expect_str_eq(show(&s), "q2:a=1.5 c=9; q1:b=-20");
@@ -248,11 +248,12 @@ Test(runs, round_trip)
     for (int f = 0; f < 2; f++) {
         scene s = open_scene();
         gb_status status = {0};
-        cr_assert(gb_run_write(&run, formats[f], names, names, "tag", help_path("out"), &status),
+        const gb_run_names both = {names, names};
+        cr_assert(gb_run_write(&run, &both, &(gb_run_style){.format = formats[f], .tag = "tag"},
+                               help_path("out"), &status),
                   "%s", status.what);
-        cr_assert(
-            gb_run_read(help_path("out"), formats[f], s.queries, s.passages, &s.run, NULL, &status),
-            "%s", status.what);
+        cr_assert(gb_run_read(help_path("out"), formats[f], &s.names, &s.run, NULL, &status), "%s",
+                  status.what);
         cr_assert_eq(s.run.hit_count, 9);
         for (int i = 0; i < 9; i++)
             cr_expect_eq(s.run.hits[i].score, scores[i % 7], "%a", s.run.hits[i].score);
@@ -267,16 +268,15 @@ Test(runs, written_lines)
     scene s = open_scene();
     cr_assert(read_run(&s, GB_RUN_MSMARCO, "7\t30\t2\n7\t10\t1\n5\t10\t2\n"));
     gb_status status = {0};
-    cr_assert(
-        gb_run_write(&s.run, GB_RUN_MSMARCO, s.queries, s.passages, "", help_path("a"), &status));
-    cr_assert(
-        gb_run_write(&s.run, GB_RUN_TREC, s.queries, s.passages, "x", help_path("b"), &status));
+    cr_assert(gb_run_write(&s.run, &s.names, &(gb_run_style){.format = GB_RUN_MSMARCO},
+                           help_path("a"), &status));
+    cr_assert(gb_run_write(&s.run, &s.names, &(gb_run_style){.tag = "x"}, help_path("b"), &status));
     char *msmarco = gb_read_file(help_path("a"), NULL, NULL);
     char *trec = gb_read_file(help_path("b"), NULL, NULL);
     cr_expect_str_eq(msmarco, "7\t10\t1\n7\t30\t2\n5\t10\t2\n"); /* the empty rank stays empty */
     cr_expect_str_eq(trec, "7 Q0 10 1 -1 x\n7 Q0 30 2 -2 x\n5 Q0 10 2 -2 x\n");
     free(msmarco), free(trec);
-    cr_expect_not(gb_run_write(&s.run, GB_RUN_TREC, s.queries, s.passages, "x",
+    cr_expect_not(gb_run_write(&s.run, &s.names, &(gb_run_style){.tag = "x"},
                                help_path("no/folder"), &status));
     cr_expect_eq(status.code, GB_DATA);
     close_scene(&s);
@@ -294,8 +294,8 @@ Test(runs, three_layouts_of_judgements)
     };
     for (int i = 0; i < 3; i++) {
         scene s = open_scene();
-        uint32_t q1 = row(s.queries, "1"), q2 = row(s.queries, "2"), a = row(s.passages, "a"),
-                 b = row(s.passages, "b");
+        uint32_t q1 = row(s.names.queries, "1"), q2 = row(s.names.queries, "2"),
+                 a = row(s.names.passages, "a"), b = row(s.names.passages, "b");
         cr_assert(read_qrels(&s, texts[i]), "%s", s.status.what);
         const gb_qrel wanted[] = {{q1, a, 1}, {q2, a, 0}, {q2, b, 3}};
         cr_assert_eq(s.qrels.count, 3);

@@ -1,4 +1,5 @@
-#include "vector_set.h"
+/* Folders of vectors as one. */
+#include <gabbro/retrieve.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static bool check_shards(shard *shards, size_t count, gb_status *status)
 }
 
 /* Ids of a folder, a line each, as the rows of a file. */
-static bool read_ids(vector_set *set, const char *folder, size_t file, uint32_t *row,
+static bool read_ids(gb_vector_set *set, const char *folder, size_t file, uint32_t *row,
                      gb_status *status)
 {
     char *path = gb_path_join(status, folder, "ids.txt");
@@ -99,7 +100,7 @@ static bool read_ids(vector_set *set, const char *folder, size_t file, uint32_t 
     return ok;
 }
 
-static bool open_files(vector_set *set, const shard *shards, gb_status *status)
+static bool open_files(gb_vector_set *set, const shard *shards, gb_status *status)
 {
     const char **paths = gb_alloc(set->files, sizeof *paths, status);
     bool ok = paths != NULL;
@@ -121,24 +122,25 @@ static bool open_files(vector_set *set, const shard *shards, gb_status *status)
     return ok;
 }
 
-bool vector_set_open(vector_set *set, const step_list *folders, gb_status *status)
+bool gb_vector_set_open(gb_vector_set *set, const char *const *folders, size_t count,
+                        gb_status *status)
 {
-    *set = (vector_set){.files = folders->count};
-    shard *shards = gb_alloc(folders->count, sizeof *shards, status);
+    *set = (gb_vector_set){.files = count, .folder = folders[0]};
+    shard *shards = gb_alloc(count, sizeof *shards, status);
     bool ok = shards != NULL;
-    for (size_t i = 0; ok && i < folders->count; i++) {
-        shards[i].folder = folders->items[i];
+    for (size_t i = 0; ok && i < count; i++) {
+        shards[i].folder = folders[i];
         ok = describe(&shards[i], status);
     }
-    ok = ok && check_shards(shards, folders->count, status) &&
+    ok = ok && check_shards(shards, count, status) &&
          (set->model = gb_strdup(shards[0].model, status)) && open_files(set, shards, status);
     free(shards);
     if (!ok)
-        vector_set_close(set);
+        gb_vector_set_close(set);
     return ok;
 }
 
-void vector_set_close(vector_set *set)
+void gb_vector_set_close(gb_vector_set *set)
 {
     gb_npy_close(set->npy);
     for (size_t i = 0; set->ids && i < set->files; i++)
@@ -146,10 +148,10 @@ void vector_set_close(vector_set *set)
     free(set->ids);
     free(set->rows);
     free(set->model);
-    *set = (vector_set){0};
+    *set = (gb_vector_set){0};
 }
 
-const char *vector_set_id(const vector_set *set, uint32_t row, size_t *length)
+const char *gb_vector_set_id(const gb_vector_set *set, uint32_t row, size_t *length)
 {
     *length = strcspn(set->rows[row], "\r\n");
     return set->rows[row];

@@ -1,0 +1,77 @@
+/* Splits of a collection: their queries, and by which of them a model can be judged. */
+#include <gabbro/eval.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+bool gb_split_open(const gb_collection *collection, const char *name, gb_split *split,
+                   gb_status *status)
+{
+    *split = (gb_split){.name = gb_strdup(name, status)};
+    bool ok = split->name && gb_collection_qrels(collection, name, &split->qrels, status) &&
+              gb_collection_split_queries(collection, name, &split->qrels, &split->queries,
+                                          &split->count, status);
+    if (!ok)
+        gb_split_free(split);
+    return ok;
+}
+
+void gb_split_free(gb_split *split)
+{
+    free(split->name);
+    free(split->qrels.rows);
+    free(split->queries);
+    *split = (gb_split){0};
+}
+
+/* Does the split hold all training queries? Measured on, it would show what was learnt by heart. */
+static bool holds(const gb_split *split, const gb_split *training)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < split->count && found < training->count; i++)
+        found += split->queries[i] == training->queries[found];
+    return training->count && found == training->count;
+}
+
+/* Add the split where it can judge a model. */
+static bool add_split(const gb_collection *collection, const char *name, const gb_split *training,
+                      gb_splits *splits, gb_status *status)
+{
+    gb_split *split = &splits->items[splits->count];
+    if (!gb_split_open(collection, name, split, status))
+        return false;
+    if (holds(split, training)) {
+        gb_log(GB_LOG_INFO, "split %s is left out: it holds the training queries", name);
+        gb_split_free(split);
+    } else {
+        splits->count++;
+    }
+    return true;
+}
+
+bool gb_splits_open(const gb_collection *collection, gb_splits *splits, gb_status *status)
+{
+    gb_split training = {0};
+    char *names = gb_strdup(collection->splits, status), *rest = names;
+    *splits = (gb_splits){0};
+    splits->items = gb_alloc(strlen(collection->splits) / 2 + 1, sizeof *splits->items, status);
+    bool ok = names && splits->items &&
+              (!gb_collection_has_split(collection, "train") ||
+               gb_split_open(collection, "train", &training, status));
+    for (char *name; ok && (name = strsep(&rest, " "));)
+        if (*name && strcmp(name, "train"))
+            ok = add_split(collection, name, &training, splits, status);
+    gb_split_free(&training);
+    free(names);
+    if (!ok)
+        gb_splits_free(splits);
+    return ok;
+}
+
+void gb_splits_free(gb_splits *splits)
+{
+    for (size_t i = 0; i < splits->count; i++)
+        gb_split_free(&splits->items[i]);
+    free(splits->items);
+    *splits = (gb_splits){0};
+}

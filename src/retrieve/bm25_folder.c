@@ -1,0 +1,273 @@
+/* BM25 over a folder: a stored collection, or a BEIR data set as it was fetched. */
+#include <gabbro/retrieve.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A folder that is being indexed. */
+typedef struct indexing {
+    gb_bm25_folder *out;  /* filled */
+    gb_text joined;       /* title and text of a passage */
+    gb_progress progress; /* in passages */
+} indexing;
+
+static bool create_index(gb_bm25_folder *f, const gb_bm25_folder_params *params, gb_status *status)
+{
+    gb_bm25_params how = gb_bm25_defaults();
+    how.k1 = params->k1;
+    how.b = params->b;
+    if (params->vocab) {
+        f->vocab = gb_vocab_load(params->vocab, status);
+        f->tokenizer =
+            f->vocab ? gb_tokenizer_create(f->vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
+        if (!f->tokenizer)
+            return false;
+        how.source = gb_terms_wordpiece(f->tokenizer);
+    }
+    f->index = gb_bm25_create(how, status);
+    return f->index;
+}
+
+/* Index the joined text as the next row. */
+static bool index_joined(indexing *x, gb_status *status)
+{
+    if (x->joined.failed)
+        return gb_fail_memory(status, "reading passages");
+    if (gb_interrupted())
+        return gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
+    if (!gb_bm25_add(x->out->index, x->joined.length ? x->joined.data : "", x->joined.length,
+                     status))
+        return false;
+    gb_progress_update(&x->progress, gb_bm25_count(x->out->index), NULL);
+    return true;
+}
+
+static bool index_line(void *ctx, const char *id, const char *title, const char *text,
+                       gb_status *status)
+{
+    indexing *x = ctx;
+    uint32_t row;
+    if (!gb_names_row(x->out->names.passages, id, strlen(id), &row, status))
+        return false;
+    if (row != gb_bm25_count(x->out->index))
+        return gb_fail(status, GB_DATA, NULL, "ids must be unique", "passage \"%.80s\" comes twice",
+                       id);
+    x->joined.length = 0;
+    if (*title)
+        gb_text_printf(&x->joined, "%s ", title);
+    gb_text_append(&x->joined, text, strlen(text));
+    return index_joined(x, status);
+}
+
+/* Path of a file of a folder, or of its .gz; NULL when there is neither (or no memory). */
+static char *find_file(const char *dir, const char *name, gb_status *status)
+{
+    char *plain = gb_path_join(status, dir, name);
+    if (!plain || gb_file_exists(plain))
+        return plain;
+    char *packed = gb_format(status, "%s.gz", plain);
+    free(plain);
+    if (packed && gb_file_exists(packed))
+        return packed;
+    free(packed);
+    gb_fail(status, GB_DATA, dir, "name the folder of a stored collection or of a BEIR data set",
+            "no %s in the folder", name);
+    return NULL;
+}
+
+static bool index_lines(indexing *x, const char *dir, gb_status *status)
+{
+    char *corpus = find_file(dir, "corpus.jsonl", status);
+    gb_names *passages = corpus ? gb_names_create(status) : NULL;
+    x->out->names.passages = passages;
+    gb_progress_begin(&x->progress, "bm25 index", "passages", 0, 0);
+    bool ok = passages && gb_read_jsonl(corpus, index_line, x, status);
+    free(corpus);
+    return ok;
+}
+
+static bool index_collection(indexing *x, const char *dir, gb_status *status)
+{
+    gb_bm25_folder *f = x->out;
+    f->collection = gb_collection_open(dir, status);
+    f->names.passages =
+        f->collection ? gb_names_from_table(f->collection->passage_ids, status) : NULL;
+    if (!f->names.passages)
+        return false;
+    gb_progress_begin(&x->progress, "bm25 index", "passages", f->collection->passages, 0);
+    for (uint32_t row = 0; row < f->collection->passages; row++) {
+        x->joined.length = 0;
+        gb_collection_passage(f->collection, row, &x->joined);
+        if (!index_joined(x, status))
+            return false;
+    }
+    return true;
+}
+
+static bool index_passages(gb_bm25_folder *f, const char *dir, bool stored, gb_status *status)
+{
+    indexing x = {.out = f};
+    double start_s = gb_now_s();
+    bool ok = (stored ? index_collection(&x, dir, status) : index_lines(&x, dir, status)) &&
+              gb_bm25_finish(f->index, status);
+    if (ok && !gb_bm25_count(f->index))
+        ok = gb_fail(status, GB_DATA, dir, "check that it was fetched whole",
+                     "the collection has no passages");
+    if (ok)
+        gb_progress_end(&x.progress, gb_bm25_count(f->index), NULL);
+    f->index_s = gb_now_s() - start_s;
+    gb_text_free(&x.joined);
+    return ok;
+}
+
+/* ---- queries and judgements ---- */
+
+static bool load_queries(gb_bm25_folder *f, const char *dir, const char *file, gb_status *status)
+{
+    if (!file && f->collection) {
+        f->stored_queries = gb_names_from_table(f->collection->query_ids, status);
+        f->names.queries = f->stored_queries;
+        f->text = gb_collection_query;
+        f->text_ctx = f->collection;
+    } else {
+        char *found = file ? NULL : find_file(dir, "queries.jsonl", status);
+        if (file || found)
+            f->names.queries =
+                gb_topics_read(file ? file : found, &f->topics, status) ? f->topics.names : NULL;
+        free(found);
+        f->text = gb_topics_text;
+        f->text_ctx = &f->topics;
+    }
+    f->texts = f->names.queries ? gb_names_count(f->names.queries) : 0;
+    return f->names.queries;
+}
+
+/* Path of the judgements of a split of a folder; NULL without a message when they are absent. */
+static char *split_path(const char *dir, const char *split, gb_status *status)
+{
+    char *path = gb_format(status, "%s/qrels/%s.tsv", dir, split);
+    if (path && gb_file_exists(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* Path of the judgements, NULL where there are none; false where there should be. */
+static bool find_qrels(gb_bm25_folder *f, const char *dir, const gb_bm25_folder_params *params,
+                       char **path, gb_status *status)
+{
+    static const char *const defaults[] = {"test", "dev"};
+    *path = NULL;
+    if (params->qrels)
+        return (*path = gb_strdup(params->qrels, status)) != NULL;
+    for (int i = 0; i < (params->split ? 1 : 2) && !*path; i++) {
+        const char *split = params->split ? params->split : defaults[i];
+        *path = split_path(dir, split, status);
+        if (*path && !(f->split = gb_strdup(split, status)))
+            return false;
+    }
+    bool optional = !params->split && params->queries; /* own queries: search only */
+    return *path || optional ||
+           gb_fail(status, GB_DATA, dir, "name one with --split or --qrels",
+                   "no judgements qrels/%s.tsv", params->split ? params->split : "test");
+}
+
+static bool load_qrels(gb_bm25_folder *f, const char *dir, const gb_bm25_folder_params *params,
+                       gb_status *status)
+{
+    char *path;
+    uint32_t passages = gb_names_count(f->names.passages);
+    bool ok = find_qrels(f, dir, params, &path, status) &&
+              (!path || gb_qrels_read(path, &f->names, &f->qrels, status));
+    uint32_t more_queries = gb_names_count(f->names.queries) - f->texts;
+    uint32_t more_passages = gb_names_count(f->names.passages) - passages;
+    if (ok && more_queries)
+        gb_log(GB_LOG_WARN, "%s: %u judged queries have no text; they count as not answered", path,
+               more_queries);
+    if (ok && more_passages)
+        gb_log(GB_LOG_WARN,
+               "%s: %u judged passages are not in the collection; they count as not found", path,
+               more_passages);
+    free(path);
+    return ok;
+}
+
+/* ---- the whole ---- */
+
+/* Where the collection is: an artifact holds it in a folder of its own. *stored: it is one of
+ * gb_collection_open. */
+static char *find_collection(const char *path, bool *stored, gb_status *status)
+{
+    char *inside = gb_path_join(status, path, "collection");
+    char *description = inside ? gb_path_join(status, inside, "collection.json") : NULL;
+    *stored = description && gb_file_exists(description);
+    free(description);
+    if (!inside || *stored)
+        return inside;
+    free(inside);
+    description = gb_path_join(status, path, "collection.json");
+    *stored = description && gb_file_exists(description);
+    free(description);
+    return description ? gb_strdup(path, status) : NULL;
+}
+
+bool gb_bm25_folder_open(const gb_bm25_folder_params *params, gb_bm25_folder *folder,
+                         gb_status *status)
+{
+    bool stored;
+    *folder = (gb_bm25_folder){0};
+    char *dir = find_collection(params->folder, &stored, status);
+    bool ok = dir && create_index(folder, params, status) &&
+              index_passages(folder, dir, stored, status) &&
+              load_queries(folder, dir, params->queries, status) &&
+              load_qrels(folder, dir, params, status);
+    free(dir);
+    if (!ok)
+        gb_bm25_folder_close(folder);
+    return ok;
+}
+
+void gb_bm25_folder_close(gb_bm25_folder *folder)
+{
+    gb_bm25_destroy(folder->index);
+    gb_tokenizer_destroy(folder->tokenizer);
+    gb_vocab_destroy(folder->vocab);
+    gb_names_destroy(folder->names.passages);
+    gb_names_destroy(folder->stored_queries);
+    gb_topics_free(&folder->topics);
+    gb_collection_close(folder->collection);
+    free(folder->split);
+    free(folder->qrels.rows);
+    *folder = (gb_bm25_folder){0};
+}
+
+/* Rows to search for. */
+static uint32_t *choose_queries(const gb_bm25_folder *f, size_t *count, gb_status *status)
+{
+    uint32_t *rows = gb_alloc(f->texts, sizeof *rows, status);
+    *count = 0;
+    for (uint32_t row = 0; rows && !f->qrels.count && row < f->texts; row++)
+        rows[(*count)++] = row;
+    for (size_t i = 0; rows && i < f->qrels.count; i++) {
+        uint32_t query = f->qrels.rows[i].query;
+        if (query < f->texts && (*count == 0 || rows[*count - 1] != query))
+            rows[(*count)++] = query;
+    }
+    return rows;
+}
+
+bool gb_bm25_folder_search(const gb_bm25_folder *folder, uint32_t depth, uint32_t threads,
+                           gb_run *run, gb_status *status)
+{
+    size_t count;
+    uint32_t *rows = choose_queries(folder, &count, status);
+    const gb_bm25_queries queries = {.rows = rows,
+                                     .count = count,
+                                     .text = folder->text,
+                                     .ctx = folder->text_ctx,
+                                     .depth = depth,
+                                     .threads = threads};
+    bool ok = rows && gb_bm25_run(folder->index, &queries, run, status);
+    free(rows);
+    return ok;
+}

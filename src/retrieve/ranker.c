@@ -1,0 +1,67 @@
+/* Rankings in commands that make artifacts: by BM25, or by a dense retriever. */
+#include <gabbro/retrieve.h>
+
+#include <stdlib.h>
+
+gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *tokens,
+                              const char *name, gb_status *status)
+{
+    char *file = gb_format(status, "%s.npy", name);
+    char *path = file ? gb_maker_resume_file(maker, file, status) : NULL;
+    char *journal = path ? gb_maker_rank_file(maker, name, status) : NULL;
+    const gb_retriever_params params = {.model = model,
+                                        .tokens = tokens,
+                                        .pooling = maker->pooling,
+                                        .device = journal ? gb_maker_device(maker, status) : NULL,
+                                        .ranks = maker->ranks};
+    gb_retriever *retriever = params.device ? gb_retriever_open(&params, status) : NULL;
+    if (retriever && !gb_retriever_index(
+                         retriever, &(gb_vector_file){.path = path, .journal = journal}, status)) {
+        gb_retriever_close(retriever);
+        retriever = NULL;
+    }
+    free(file);
+    free(path);
+    free(journal);
+    return retriever;
+}
+
+bool gb_ranker_open(gb_ranker *ranker, gb_maker *maker, const char *model, const char *tokens,
+                    json_t *facts, gb_status *status)
+{
+    if (model) {
+        ranker->retriever = gb_retriever_of(maker, model, tokens, "passages", status);
+        if (ranker->retriever)
+            json_object_update_new(facts, step_device_facts(maker));
+        return ranker->retriever;
+    }
+    ranker->bm25 = gb_bm25_of(ranker->collection, status);
+    if (ranker->bm25)
+        json_object_set_new(facts, "index_bytes",
+                            json_integer((json_int_t)gb_bm25_text_bytes(ranker->bm25)));
+    return ranker->bm25;
+}
+
+void gb_ranker_close(gb_ranker *ranker)
+{
+    gb_retriever_close(ranker->retriever);
+    gb_bm25_destroy(ranker->bm25);
+    *ranker = (gb_ranker){0};
+}
+
+bool gb_rank(const gb_ranker *ranker, const uint32_t *queries, uint32_t count, uint32_t depth,
+             gb_run *run, gb_status *status)
+{
+    const gb_bm25_queries texts = {.rows = queries,
+                                   .count = count,
+                                   .text = gb_collection_query,
+                                   .ctx = ranker->collection,
+                                   .depth = depth};
+    if (ranker->bm25)
+        return gb_bm25_run(ranker->bm25, &texts, run, status);
+    const gb_encode_rows rows = {.tokens = gb_retriever_tokens(ranker->retriever)->queries,
+                                 .rows = queries,
+                                 .count = count,
+                                 .label = "encode queries"};
+    return gb_retriever_rank(ranker->retriever, &rows, depth, run, status);
+}

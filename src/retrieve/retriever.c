@@ -1,0 +1,189 @@
+/* A dense retriever: vectors of a collection's texts, and exact search among those of passages. */
+#include "private.h"
+
+#include <gabbro/artifact.h>
+
+#include <stdlib.h>
+
+struct gb_retriever {
+    gb_retriever_params how;         /* as opened */
+    gb_model_input model;            /* the retriever */
+    gb_params *params;               /* of its encoder */
+    gb_bert bert;                    /* its encoder */
+    float *values;                   /* its parameters */
+    gb_sentence_settings sentence;   /* its pooling */
+    gb_special_ids specials;         /* of its vocabulary */
+    gb_tokens tokens;                /* ids of the collection */
+    uint32_t max_query, max_passage; /* tokens of a text */
+    gb_npy *passages;                /* vectors of the index, or NULL */
+};
+
+static bool open_model(gb_retriever *r, gb_status *status)
+{
+    const gb_retriever_params *how = &r->how;
+    gb_text_prompts before = {0}; /* are in the tokens */
+    bool ok =
+        gb_model_input_open(&r->model, how->model, how->tokens, status) &&
+        gb_model_sentence(r->model.folder, how->tokens, how->pooling, &r->sentence, &before,
+                          status) &&
+        gb_open_tokens(how->tokens, &r->tokens, status) && (r->params = gb_params_create(status)) &&
+        gb_bert_declare(r->params, &r->model.config, false, &r->bert, status) &&
+        gb_bert_add_projector(r->params, &r->bert, gb_folder_projector(r->model.folder), status) &&
+        (r->values = gb_model_input_values(r->model.folder, r->params, status));
+    gb_text_prompts_free(&before);
+    return ok;
+}
+
+gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *status)
+{
+    gb_retriever *r = gb_alloc(1, sizeof *r, status);
+    if (!r)
+        return NULL;
+    r->how = *params;
+    r->max_passage = gb_step_setting_u32(params->tokens, "passage-tokens");
+    r->max_query = gb_step_setting_u32(params->tokens, "query-tokens");
+    if (!open_model(r, status)) {
+        gb_retriever_close(r);
+        return NULL;
+    }
+    r->specials = gb_vocab_specials(r->model.vocab);
+    return r;
+}
+
+void gb_retriever_close(gb_retriever *r)
+{
+    if (!r)
+        return;
+    if (r->tokens.passages)
+        gb_tokens_close(&r->tokens);
+    if (r->params)
+        gb_bert_free(&r->bert);
+    gb_params_destroy(r->params);
+    if (r->model.folder)
+        gb_model_input_close(&r->model);
+    free(r->values);
+    gb_npy_close(r->passages);
+    free(r);
+}
+
+const gb_retriever_params *retrieve_params(const gb_retriever *r)
+{
+    return &r->how;
+}
+
+uint32_t gb_retriever_width(const gb_retriever *r)
+{
+    return r->model.config.hidden_size;
+}
+
+const gb_tokens *gb_retriever_tokens(const gb_retriever *r)
+{
+    return &r->tokens;
+}
+
+gb_special_ids gb_retriever_specials(const gb_retriever *r)
+{
+    return r->specials;
+}
+
+/* ---- vectors ---- */
+
+static gb_encoder *create_encoder(const gb_retriever *r, gb_text_kind kind, gb_status *status)
+{
+    const gb_encoder_params params = {.device = r->how.device,
+                                      .bert = &r->bert,
+                                      .params = r->params,
+                                      .values = r->values,
+                                      .sentence = r->sentence,
+                                      .specials = r->specials,
+                                      .max_length =
+                                          kind == GB_TEXT_QUERY ? r->max_query : r->max_passage};
+    return gb_encoder_create(&params, status);
+}
+
+bool gb_retriever_encode(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
+                         float *vectors, gb_status *status)
+{
+    gb_encoder *encoder = create_encoder(r, kind, status);
+    bool ok = encoder && gb_encoder_run(encoder, texts, vectors, status);
+    gb_encoder_destroy(encoder);
+    return ok;
+}
+
+/* All ranks have come here. */
+static bool wait_for_ranks(gb_ranks *ranks, gb_status *status)
+{
+    bool nothing = false;
+    return gb_ranks_any(ranks, &nothing, status);
+}
+
+bool gb_retriever_write(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
+                        const gb_vector_file *file, gb_padding *padding, gb_status *status)
+{
+    gb_ranks *ranks = r->how.ranks;
+    retrieve_part part = {
+        .file = file, .texts = *texts, .rows = texts->count, .width = gb_retriever_width(r)};
+    gb_ranks_range(gb_ranks_rank(ranks), gb_ranks_count(ranks), texts->count, &part.at,
+                   &part.texts.count);
+    part.texts.first += part.at;
+    gb_encoder *encoder = create_encoder(r, kind, status);
+    bool ok =
+        encoder && retrieve_write_part(&part, encoder, status) && wait_for_ranks(ranks, status);
+    if (ok && padding)
+        *padding = gb_encoder_padding(encoder);
+    gb_encoder_destroy(encoder);
+    return ok;
+}
+
+/* ---- ranking ---- */
+
+bool gb_retriever_index(gb_retriever *r, const gb_vector_file *file, gb_status *status)
+{
+    const gb_encode_rows texts = {.tokens = r->tokens.passages,
+                                  .count = (uint32_t)gb_table_count(r->tokens.passages),
+                                  .label = "encode passages"};
+    return gb_retriever_write(r, GB_TEXT_PASSAGE, &texts, file, NULL, status) &&
+           (r->passages = gb_npy_open(&file->path, 1, status));
+}
+
+gb_vectors gb_retriever_passages(const gb_retriever *r)
+{
+    return gb_npy_vectors(r->passages);
+}
+
+static bool add_lists(const gb_encode_rows *queries, uint32_t k, const uint32_t *rows,
+                      const float *scores, gb_run *run, gb_status *status)
+{
+    gb_hit *hits = gb_alloc(k, sizeof *hits, status);
+    bool ok = hits != NULL;
+    for (uint32_t q = 0; ok && q < queries->count; q++) {
+        uint32_t query = queries->first + q;
+        for (uint32_t i = 0; i < k; i++)
+            hits[i] = (gb_hit){rows[(size_t)q * k + i], scores[(size_t)q * k + i]};
+        ok = gb_run_add(run, queries->rows ? queries->rows[query] : query, hits, k, status);
+    }
+    free(hits);
+    return ok;
+}
+
+bool gb_retriever_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t depth, gb_run *run,
+                       gb_status *status)
+{
+    gb_vectors passages = gb_retriever_passages(r);
+    gb_vectors vectors = {.rows = queries->count, .width = passages.width};
+    gb_search_params params = {.k = depth < passages.rows ? depth : passages.rows,
+                               .ranks = r->how.ranks};
+    size_t cells = (size_t)queries->count * params.k;
+    float *values = gb_alloc((size_t)vectors.rows * vectors.width, sizeof *values, status);
+    float *scores = gb_alloc(cells, sizeof *scores, status);
+    uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
+    vectors.values = values;
+    bool ok = values && scores && rows &&
+              gb_retriever_encode(r, GB_TEXT_QUERY, queries, values, status) &&
+              gb_search(r->how.device, &vectors, &passages, &params, rows, scores, status) &&
+              add_lists(queries, params.k, rows, scores, run, status);
+    free(values);
+    free(scores);
+    free(rows);
+    return ok;
+}

@@ -1,0 +1,108 @@
+/* Folders of vectors of a part of a collection. */
+#include "private.h"
+
+#include <gabbro/store.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is encoded. */
+typedef struct job {
+    gb_text_kind kind;     /* of the texts */
+    const gb_table *names; /* their external ids */
+    uint32_t *queries;     /* of the split, or NULL: all passages */
+    uint32_t total;        /* texts of all shards */
+    gb_encode_rows texts;  /* of this one */
+} job;
+
+static bool plan(job *j, const gb_retriever *retriever, const gb_shard *shard, gb_status *status)
+{
+    const gb_tokens *tokens = gb_retriever_tokens(retriever);
+    const gb_collection *collection = shard->collection;
+    gb_split split = {0};
+    *j = (job){.kind = GB_TEXT_PASSAGE,
+               .names = collection->passage_ids,
+               .total = collection->passages,
+               .texts = {.tokens = tokens->passages, .label = "encode"}};
+    if (shard->split) {
+        if (!gb_split_open(collection, shard->split, &split, status))
+            return false;
+        j->kind = GB_TEXT_QUERY;
+        j->names = collection->query_ids;
+        j->total = split.count;
+        j->texts.tokens = tokens->queries;
+        j->texts.rows = j->queries = split.queries;
+        split.queries = NULL;
+        gb_split_free(&split);
+    }
+    if (gb_table_count(j->texts.tokens) != gb_table_count(j->names))
+        return gb_fail(status, GB_DATA, collection->path, "tokenize this collection",
+                       "the tokens are of another collection");
+    uint64_t total = j->total;
+    j->texts.first = (uint32_t)(total * shard->index / shard->count);
+    j->texts.count = (uint32_t)(total * (shard->index + 1) / shard->count) - j->texts.first;
+    return true;
+}
+
+static bool write_ids(const job *j, const char *folder, gb_status *status)
+{
+    char *path = gb_path_join(status, folder, "ids.txt");
+    gb_out *out = path ? gb_out_open(path, status) : NULL;
+    for (uint32_t i = 0; out && i < j->texts.count; i++) {
+        size_t length;
+        uint32_t row = j->texts.first + i;
+        const char *id = gb_table_row(j->names, j->queries ? j->queries[row] : row, &length);
+        fwrite(id, 1, length, gb_out_stream(out));
+        fputc('\n', gb_out_stream(out));
+    }
+    free(path);
+    return out && gb_out_commit(out, status);
+}
+
+/* What gb_vector_set_open puts shards together by. */
+static bool write_description(const job *j, const gb_retriever *retriever, const gb_shard *shard,
+                              const char *folder, gb_status *status)
+{
+    const gb_retriever_params *how = retrieve_params(retriever);
+    char model[GB_IDENTITY], tokens[GB_IDENTITY];
+    if (!gb_identity(how->model, model, status) || !gb_identity(how->tokens, tokens, status))
+        return false;
+    char *texts = gb_format(status, "%s %s", shard->split ? shard->split : "passages", tokens);
+    char *encoder = gb_format(status, "%s%s%s", model, how->pooling ? " pooling " : "",
+                              how->pooling ? how->pooling : "");
+    char *path = gb_path_join(status, folder, "vectors.json");
+    json_t *json =
+        texts && encoder && path
+            ? json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "model", encoder, "texts", texts, "first",
+                        (int)j->texts.first, "rows", (int)j->texts.count, "total", (int)j->total,
+                        "width", (int)gb_retriever_width(retriever))
+            : NULL;
+    char *text = json ? json_dumps(json, JSON_INDENT(1)) : NULL;
+    bool ok = text ? gb_write_file(path, text, strlen(text), status)
+                   : gb_fail_memory(status, "describing vectors");
+    json_decref(json);
+    free(text);
+    free(path);
+    free(texts);
+    free(encoder);
+    return ok;
+}
+
+bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *shard,
+                              const char *folder, const char *journal, gb_shard_written *written,
+                              gb_status *status)
+{
+    job j = {0};
+    char *path = gb_path_join(status, folder, "vectors.npy");
+    bool ok = path && plan(&j, retriever, shard, status) &&
+              gb_retriever_write(retriever, j.kind, &j.texts,
+                                 &(gb_vector_file){.path = path, .journal = journal},
+                                 &written->padding, status);
+    if (ok && !gb_ranks_rank(retrieve_params(retriever)->ranks))
+        ok = write_ids(&j, folder, status) &&
+             write_description(&j, retriever, shard, folder, status);
+    written->texts = j.texts.count;
+    free(j.queries);
+    free(path);
+    return ok;
+}

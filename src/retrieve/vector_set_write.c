@@ -1,0 +1,112 @@
+/* A set of vectors as one folder, and the run that a search of it gives. */
+#include <gabbro/ops.h>
+#include <gabbro/retrieve.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AT_ONCE = 8192 }; /* vectors in memory */
+
+static bool write_vectors(const gb_vectors *v, const char *path, gb_status *status)
+{
+    char header[GB_NPY_HEADER];
+    gb_out *out = gb_out_open(path, status);
+    bool ok = out != NULL;
+    gb_npy_header(v->rows, v->width, header);
+    if (ok)
+        fwrite(header, 1, sizeof header, gb_out_stream(out));
+    for (uint32_t first = 0; ok && first < v->rows; first += AT_ONCE) {
+        uint32_t count = v->rows - first < AT_ONCE ? v->rows - first : AT_ONCE;
+        const float *rows = v->read(v->context, first, count, status);
+        ok = rows != NULL;
+        if (ok)
+            fwrite(rows, sizeof *rows, (size_t)count * v->width, gb_out_stream(out));
+    }
+    if (ok)
+        return gb_out_commit(out, status);
+    gb_out_abandon(out);
+    return false;
+}
+
+static bool write_ids(const gb_vector_set *set, const char *path, gb_status *status)
+{
+    gb_out *out = gb_out_open(path, status);
+    for (uint32_t i = 0; out && i < set->vectors.rows; i++) {
+        size_t length;
+        const char *id = gb_vector_set_id(set, i, &length);
+        fwrite(id, 1, length, gb_out_stream(out));
+        fputc('\n', gb_out_stream(out));
+    }
+    return out && gb_out_commit(out, status);
+}
+
+bool gb_vector_set_write(const gb_vector_set *set, const char *folder, gb_status *status)
+{
+    char *vectors = gb_path_join(status, folder, "vectors.npy");
+    char *ids = gb_path_join(status, folder, "ids.txt");
+    bool ok = vectors && ids && write_vectors(&set->vectors, vectors, status) &&
+              write_ids(set, ids, status);
+    free(vectors);
+    free(ids);
+    return ok;
+}
+
+/* Row of an id among the names of a run. */
+static bool name_row(gb_names *names, const gb_vector_set *set, uint32_t row, uint32_t *name,
+                     gb_status *status)
+{
+    size_t length;
+    const char *id = gb_vector_set_id(set, row, &length);
+    return gb_names_row(names, id, length, name, status);
+}
+
+/* The lists in the order of the queries. Only ids that were found are kept in memory. */
+static bool add_lists(const gb_vector_set *queries, const gb_vector_set *passages, uint32_t k,
+                      const uint32_t *rows, const float *scores, gb_run_names *names, gb_run *run,
+                      gb_status *status)
+{
+    gb_hit *hits = gb_alloc(k, sizeof *hits, status);
+    bool ok = hits != NULL;
+    for (uint32_t q = 0; ok && q < queries->vectors.rows; q++) {
+        uint32_t query, count = 0;
+        ok = name_row(names->queries, queries, q, &query, status);
+        if (ok && query != q)
+            ok = gb_fail(status, GB_DATA, NULL, "ids.txt names every query once",
+                         "a query is there twice");
+        for (size_t at = (size_t)q * k; ok && count < k && rows[at + count] != GB_NO_ROW; count++) {
+            hits[count].score = scores[at + count];
+            ok =
+                name_row(names->passages, passages, rows[at + count], &hits[count].passage, status);
+        }
+        ok = ok && gb_run_add(run, query, hits, count, status);
+    }
+    free(hits);
+    return ok;
+}
+
+bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,
+                          const gb_vector_set *passages, const gb_search_params *params,
+                          const char *path, gb_status *status)
+{
+    if (*queries->model && *passages->model && strcmp(queries->model, passages->model))
+        return gb_fail(status, GB_DATA, queries->folder, "encode both with one retriever",
+                       "queries by %s, passages by %s", queries->model, passages->model);
+    gb_search_params how = *params;
+    how.k = params->k < passages->vectors.rows ? params->k : passages->vectors.rows;
+    size_t cells = (size_t)queries->vectors.rows * how.k;
+    uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
+    float *scores = gb_alloc(cells, sizeof *scores, status);
+    gb_run run = {0};
+    gb_run_names names = {0};
+    bool ok = rows && scores &&
+              gb_search(device, &queries->vectors, &passages->vectors, &how, rows, scores, status);
+    if (ok && !gb_ranks_rank(params->ranks))
+        ok = gb_run_names_create(&names, status) &&
+             add_lists(queries, passages, how.k, rows, scores, &names, &run, status) &&
+             gb_run_write(&run, &names, &(gb_run_style){0}, path, status);
+    gb_run_free(&run);
+    gb_run_names_free(&names);
+    free(rows);
+    free(scores);
+    return ok;
+}
