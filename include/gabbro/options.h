@@ -45,7 +45,7 @@ typedef enum gb_option_kind {
 #define GB_OPEN      UINT32_MAX
 #define GB_OPEN_REAL (-1.0)
 
-#define GB_OPTION_REQUIRED 1u /* a text or list that must be given */
+#define GB_OPTION_REQUIRED 1u /* a text, list or open choice that must be given */
 #define GB_OPTION_INPUT    2u /* names a file or folder whose identity is an input of an artifact */
 #define GB_OPTION_NO_KEY   4u /* says how work is done, not what: no part of an artifact's key */
 #define GB_OPTION_HIDDEN   8u /* another name of an option, or for tests: in no help */
@@ -120,6 +120,8 @@ gb_parsed gb_command_parse(const gb_command *command, const gb_option_table *tab
 /* The same for a command that has nothing to undo: a failure is printed. False: end with *code. */
 bool gb_command_begin(const gb_command *command, const gb_option *options, int argc, char **argv,
                       gb_words *operands, int *code);
+/* Print a failure, if there is one; returns its exit code. */
+int gb_command_end(const gb_status *status);
 
 /* ---- all commands ---- */
 

@@ -4,16 +4,20 @@
 
 #include <gabbro/options.h>
 
-int gb_cli_bench(int argc, char **argv);
+extern const gb_command gb_cli_bench;
 int gb_cli_bm25(int argc, char **argv);
 int gb_cli_bm25_run(int argc, char **argv);
 int gb_cli_collection(int argc, char **argv);
 int gb_cli_compare_devices(int argc, char **argv);
 int gb_cli_coverage(int argc, char **argv);
-int gb_cli_data(int argc, char **argv);
-int gb_cli_curves(int argc, char **argv);
-int gb_cli_determinism(int argc, char **argv);
-int gb_cli_doctor(int argc, char **argv);
+extern const gb_command gb_cli_data_check;
+extern const gb_command gb_cli_data_fetch;
+extern const gb_command gb_cli_data_list;
+extern const gb_command gb_cli_data_show;
+extern const gb_command gb_cli_data_slice;
+extern const gb_command gb_cli_curves;
+extern const gb_command gb_cli_determinism;
+extern const gb_command gb_cli_doctor;
 int gb_cli_efficiency(int argc, char **argv);
 int gb_cli_eval(int argc, char **argv);
 int gb_cli_evaluate(int argc, char **argv);
@@ -30,15 +34,15 @@ int gb_cli_mlm_loss(int argc, char **argv);
 int gb_cli_pretrain(int argc, char **argv);
 extern const gb_command gb_cli_queries;
 int gb_cli_relatedness(int argc, char **argv);
-int gb_cli_report(int argc, char **argv);
-int gb_cli_noise(int argc, char **argv);
-int gb_cli_site(int argc, char **argv);
-int gb_cli_store(int argc, char **argv);
+extern const gb_command gb_cli_report;
+extern const gb_command gb_cli_noise;
+extern const gb_command gb_cli_site;
+extern const gb_command gb_cli_store;
 extern const gb_command gb_cli_tokenize;
 int gb_cli_train_generator(int argc, char **argv);
 int gb_cli_tsne(int argc, char **argv);
-int gb_cli_tune(int argc, char **argv);
-int gb_cli_verify(int argc, char **argv);
+extern const gb_command gb_cli_tune;
+extern const gb_command gb_cli_verify;
 extern const gb_command gb_cli_vocabulary;
 
 #endif

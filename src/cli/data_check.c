@@ -1,27 +1,14 @@
 /* gabbro data check: a collection as its files are, beside the official counts. */
 #include "data.h"
-#include "cli.h"
 
 #include <gabbro/artifact.h>
 #include <gabbro/experiment.h>
 
 #include <gabbro/data.h>
 
-#include <getopt.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char help[] =
-    "usage: gabbro data check PATH [options]\n\n"
-    "Read a collection (what gabbro collection --from reads) and say what is in it and what may "
-    "be\n"
-    "wrong with it: counts beside the official ones, judgements of unknown ids, equal and empty\n"
-    "passages, titles, traces of wrong encodings. Status 1 when a count differs or a judgement\n"
-    "names an unknown id.\n\n"
-    "  --as NAME        compare with this entry of the manifest (default: the folder's name, if it "
-    "is one)\n"
-    "  --manifest FILE  another manifest (default: $GABBRO_MANIFEST, else the program's own)\n";
 
 /* What is being compared. */
 typedef struct comparison {
@@ -134,34 +121,40 @@ static bool check(const char *path, const gb_source *source, gb_status *status)
     return ok;
 }
 
-int data_check(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    static const struct option options[] = {{"as", required_argument, NULL, 'a'},
-                                            {"manifest", required_argument, NULL, 'm'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
     const char *as = NULL, *given = NULL;
+    const gb_option options[] = {
+        {"as", GB_OPTION_TEXT, &as, 0, "NAME",
+         "compare with this entry of the manifest (default: the folder's name, if it is one)"},
+        DATA_MANIFEST_OPTION(given),
+        {0}};
+    gb_words words = {0};
     gb_status status = {0};
-    optind = opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (option == 'a')
-            as = optarg;
-        else if (option == 'm')
-            given = optarg;
-        else if (option == 'h') {
-            fputs(help, stdout);
-            return GB_OK;
-        } else
-            return data_bad_option("check", argv);
-    }
-    gb_install_signals();
     gb_manifest manifest = {0};
     const gb_source *source = NULL;
-    bool ok = argc - optind == 1 ||
-              gb_fail(&status, GB_USAGE, NULL, "see --help", "data check needs one folder or file");
-    ok = ok && data_manifest(given, &manifest, &status) &&
-         find_source(&manifest, argv[optind], as, &source, &status) &&
-         check(argv[optind], source, &status);
+    int code;
+    if (!gb_command_begin(&gb_cli_data_check, options, argc, argv, &words, &code))
+        return code;
+    gb_install_signals();
+    const char *path = words.items[0];
+    if (data_manifest(given, &manifest, &status) &&
+        find_source(&manifest, path, as, &source, &status))
+        check(path, source, &status);
     gb_manifest_free(&manifest);
-    return data_exit(ok, &status);
+    return gb_command_end(&status);
 }
+
+const gb_command gb_cli_data_check = {
+    .name = "data check",
+    .summary = "check a collection as its files are, beside the official counts",
+    .operands = "PATH",
+    .needs = "one folder or file",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description =
+        "Read a collection (what gabbro collection --from reads) and print what is in it and what "
+        "may be wrong with it: counts beside the official ones, judgements of unknown ids, equal "
+        "and empty passages, titles, traces of wrong encodings. The exit code is 1 when a count "
+        "differs or a judgement names an unknown id.",
+    .run = run};

@@ -1,30 +1,10 @@
 /* gabbro data fetch: an entry of the manifest, file by file. */
 #include "data.h"
-#include <gabbro/options.h>
 
 #include <dirent.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char help[] =
-    "usage: gabbro data fetch NAME [options]\n\n"
-    "Fetch an entry of the manifest (gabbro data list). What has come stays in FILE.part and is\n"
-    "resumed by the same command; a file appears when its size and sum agree with an accepted "
-    "one.\n\n"
-    "  --to DIR         folder (default: NAME)\n"
-    "  --accept         accept the terms (else they are asked for on a terminal)\n"
-    "  --from FILE|DIR  take files from there, recognised by their sums, not from the network\n"
-    "  --mirror URL     try URL/FILE before the addresses of the manifest\n"
-    "  --any-version    keep a file that no accepted sum agrees with\n"
-    "  --dry-run        say what would be fetched, and the terms\n"
-    "  --quiet          warnings and errors only\n"
-    "  --tries N        for each address, in a row without a new byte (default 5)\n"
-    "  --wait S         seconds before the second try; doubles up to 30 (default 1)\n"
-    "  --stall S        seconds without a byte until a try is given up (default 30)\n"
-    "  --manifest FILE  another manifest (default: $GABBRO_MANIFEST, else the program's own)\n\n"
-    "DIR/fetched.tsv notes size, sums and origin of every file.\n";
 
 typedef struct fetch_options {
     const char *name;       /* entry */
@@ -34,6 +14,7 @@ typedef struct fetch_options {
     gb_fetch_params params; /* of the network */
     bool accept;            /* the terms */
     bool dry_run;           /* only say */
+    bool quiet;             /* no progress */
 } fetch_options;
 
 /* ---- what is said before ------------------------------------------------------------------- */
@@ -264,76 +245,53 @@ static bool fetch_run(fetch_options *o, gb_status *status)
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-/* One option: 1 taken, 0 unknown, -1 wrong value. */
-static int set_option(fetch_options *o, int option, gb_status *status)
+static int run(int argc, char **argv)
 {
-    switch (option) {
-    case 't':
-        o->to = optarg;
-        return 1;
-    case 'f':
-        o->from = optarg;
-        return 1;
-    case 'u':
-        o->params.mirror = optarg;
-        return 1;
-    case 'm':
-        o->manifest = optarg;
-        return 1;
-    case 'a':
-        return o->accept = true;
-    case 'v':
-        return o->params.any_version = true;
-    case 'n':
-        return o->dry_run = true;
-    case 'q':
+    fetch_options o = {.params = GB_FETCH_DEFAULTS};
+    const gb_option options[] = {
+        {"to", GB_OPTION_TEXT, &o.to, 0, "DIR", "folder to write (default: NAME)"},
+        {"accept", GB_OPTION_FLAG, &o.accept, 0, NULL,
+         "accept the terms (else they are asked for on a terminal)"},
+        {"from", GB_OPTION_TEXT, &o.from, 0, "FILE|DIR",
+         "take files from there, recognised by their sums, not from the network"},
+        {"mirror", GB_OPTION_TEXT, &o.params.mirror, 0, "URL",
+         "try URL/FILE before the addresses of the manifest"},
+        {"any-version", GB_OPTION_FLAG, &o.params.any_version, 0, NULL,
+         "keep a file that no accepted sum agrees with"},
+        {"dry-run", GB_OPTION_FLAG, &o.dry_run, 0, NULL,
+         "print what would be fetched, and the terms"},
+        {"quiet", GB_OPTION_FLAG, &o.quiet, 0, NULL, "print warnings and errors only"},
+        {"tries", GB_OPTION_U32, &o.params.tries, 0, NULL,
+         "tries of each address, in a row without a new byte", .least = 1, .most = 1000},
+        {"wait", GB_OPTION_REAL, &o.params.wait_s, 0, "S",
+         "seconds before the second try; doubles up to 30", .most = 3600},
+        {"stall", GB_OPTION_REAL, &o.params.stall_s, 0, "S",
+         "seconds without a byte until a try is given up", .least = 1, .most = 3600},
+        DATA_MANIFEST_OPTION(o.manifest),
+        {0}};
+    gb_words words = {0};
+    gb_status status = {0};
+    int code;
+    if (!gb_command_begin(&gb_cli_data_fetch, options, argc, argv, &words, &code))
+        return code;
+    if (o.quiet)
         gb_log_set_level(GB_LOG_WARN);
-        return 1;
-    case 'r':
-        return gb_parse_u32("--tries", optarg, 1, 1000, &o->params.tries, status) ? 1 : -1;
-    case 'w':
-        return gb_parse_real("--wait", optarg, 0, 3600, &o->params.wait_s, status) ? 1 : -1;
-    case 's':
-        return gb_parse_real("--stall", optarg, 1, 3600, &o->params.stall_s, status) ? 1 : -1;
-    default:
-        return 0;
-    }
+    gb_install_signals();
+    o.name = words.items[0];
+    fetch_run(&o, &status);
+    return gb_command_end(&status);
 }
 
-int data_fetch(int argc, char **argv)
-{
-    static const struct option options[] = {{"to", required_argument, NULL, 't'},
-                                            {"from", required_argument, NULL, 'f'},
-                                            {"mirror", required_argument, NULL, 'u'},
-                                            {"manifest", required_argument, NULL, 'm'},
-                                            {"accept", no_argument, NULL, 'a'},
-                                            {"any-version", no_argument, NULL, 'v'},
-                                            {"dry-run", no_argument, NULL, 'n'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"tries", required_argument, NULL, 'r'},
-                                            {"wait", required_argument, NULL, 'w'},
-                                            {"stall", required_argument, NULL, 's'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    fetch_options o = {.params = GB_FETCH_DEFAULTS};
-    gb_status status = {0};
-    optind = opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return GB_OK;
-        }
-        int set = set_option(&o, option, &status);
-        if (set == 0)
-            return data_bad_option("fetch", argv);
-        if (set < 0)
-            return data_exit(false, &status);
-    }
-    if (argc - optind != 1) {
-        gb_fail(&status, GB_USAGE, NULL, "see gabbro data list", "data fetch needs one NAME");
-        return data_exit(false, &status);
-    }
-    o.name = argv[optind];
-    gb_install_signals();
-    return data_exit(fetch_run(&o, &status), &status);
-}
+const gb_command gb_cli_data_fetch = {
+    .name = "data fetch",
+    .summary = "fetch a public collection or model: resumed, compared with its sums",
+    .operands = "NAME",
+    .needs = "one NAME of gabbro data list",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description =
+        "Fetch an entry of the manifest (gabbro data list). What has come stays in FILE.part and "
+        "is "
+        "resumed by the same command; a file appears when its size and sum agree with an accepted "
+        "one. DIR/fetched.tsv notes size, sums and origin of every file.",
+    .run = run};

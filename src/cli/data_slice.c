@@ -1,22 +1,9 @@
 /* gabbro data slice: a part of a collection that a small device can train on. */
 #include "data.h"
-#include <gabbro/options.h>
 
 #include <gabbro/data.h>
 
-#include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
-
-static const char help[] =
-    "usage: gabbro data slice PATH --to DIR [options]\n\n"
-    "Write a part of a collection (what gabbro collection --from reads) as a BEIR folder: every\n"
-    "judged query, every passage that was judged for one, and some of the other passages. Scores "
-    "on\n"
-    "it are higher than on the whole.\n\n"
-    "  --to DIR    where to\n"
-    "  --others N  passages beside the judged ones (default 10000)\n"
-    "  --seed N    of their choice (default 42)\n";
+#include <stdio.h>
 
 typedef struct slice_options {
     const char *path; /* source */
@@ -24,41 +11,6 @@ typedef struct slice_options {
     uint32_t others;  /* passages beside the judged ones */
     uint64_t seed;    /* of their choice */
 } slice_options;
-
-static bool parse(int argc, char **argv, slice_options *o, bool *over, gb_status *status)
-{
-    static const struct option options[] = {{"to", required_argument, NULL, 't'},
-                                            {"others", required_argument, NULL, 'o'},
-                                            {"seed", required_argument, NULL, 's'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    optind = opterr = 0;
-    bool ok = true;
-    for (int option; ok && (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        switch (option) {
-        case 't':
-            o->to = optarg;
-            break;
-        case 'o':
-            ok = gb_parse_u32("--others", optarg, 0, UINT32_MAX, &o->others, status);
-            break;
-        case 's':
-            ok = gb_parse_u64("--seed", optarg, 0, UINT64_MAX, &o->seed, status);
-            break;
-        case 'h':
-            *over = true;
-            fputs(help, stdout);
-            return true;
-        default:
-            return gb_fail(status, GB_USAGE, NULL, "see --help",
-                           "data slice: unknown or incomplete option %s", argv[optind - 1]);
-        }
-    }
-    o->path = argv[optind];
-    return ok && ((argc - optind == 1 && o->to) ||
-                  gb_fail(status, GB_USAGE, NULL, "see --help",
-                          "data slice needs one folder or file, and --to"));
-}
 
 static bool cut(const slice_options *o, const char *imported, gb_status *status)
 {
@@ -70,16 +22,38 @@ static bool cut(const slice_options *o, const char *imported, gb_status *status)
     return ok;
 }
 
-int data_slice(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     slice_options o = {.others = 10000, .seed = 42};
+    const gb_option options[] = {
+        {"to", GB_OPTION_TEXT, &o.to, GB_OPTION_REQUIRED, "DIR", "folder to write"},
+        {"others", GB_OPTION_U32, &o.others, 0, NULL, "passages beside the judged ones"},
+        {"seed", GB_OPTION_U64, &o.seed, 0, NULL, "seed of their choice"},
+        {0}};
+    gb_words words = {0};
     gb_status status = {0};
-    bool over = false, ok = parse(argc, argv, &o, &over, &status);
-    if (ok && !over) {
-        gb_install_signals();
-        char *imported = data_import(o.path, &status);
-        ok = imported && cut(&o, imported, &status);
-        gb_temporary_remove(imported);
-    }
-    return data_exit(ok, &status);
+    int code;
+    if (!gb_command_begin(&gb_cli_data_slice, options, argc, argv, &words, &code))
+        return code;
+    gb_install_signals();
+    o.path = words.items[0];
+    char *imported = data_import(o.path, &status);
+    if (imported)
+        cut(&o, imported, &status);
+    gb_temporary_remove(imported);
+    return gb_command_end(&status);
 }
+
+const gb_command gb_cli_data_slice = {
+    .name = "data slice",
+    .summary = "cut a part of a collection: all that was judged, and some other passages",
+    .operands = "PATH",
+    .needs = "one folder or file",
+    .operands_min = 1,
+    .operands_max = 1,
+    .description =
+        "Write a part of a collection (what gabbro collection --from reads) as a BEIR folder: "
+        "every "
+        "judged query, every passage that was judged for one, and some of the other passages. "
+        "Measures on it are higher than on the whole.",
+    .run = run};

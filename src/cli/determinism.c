@@ -3,24 +3,11 @@
 #include "cli.h"
 #include <gabbro/compare.h>
 #include <gabbro/diag.h>
-#include <gabbro/options.h>
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static const char help[] =
-    "usage: gabbro determinism [--device DEVICE] [--replays N] [--steps N]\n\n"
-    "Show on a small training (made-up tokens, 2 layers, dropout) that this device\n"
-    "gives the same bits again: replays of a step (100), whole runs of N steps (20),\n"
-    "as few barriers as needed against one before every kernel, layers computed again\n"
-    "for their gradient against kept ones, and a run that is killed twice and resumed.\n"
-    "A batch in parts (--micro-batch), their vectors compared by cached gradients, gives\n"
-    "the gradients of the whole batch but for rounding, below a bound. One line each:\n"
-    "what, how often, result.\n"
-    "Exit code 0: all bits were equal, 1: some were not, 4: no device.\n";
 
 /* This program again with --folder and --kill-at, until it kills itself. */
 static bool run_killed(const gb_determinism_params *params, const char *folder, uint32_t kill_at,
@@ -53,7 +40,7 @@ static bool run_killed(const gb_determinism_params *params, const char *folder, 
                    "the run that was to be killed ended by itself");
 }
 
-static int run(const gb_determinism_params *params)
+static int show(const gb_determinism_params *params)
 {
     gb_status status = {0};
     bool equal = false;
@@ -80,47 +67,41 @@ static int run_to_be_killed(const gb_determinism_params *params, const char *fol
     return (int)status.code;
 }
 
-int gb_cli_determinism(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    static const struct option long_options[] = {{"device", required_argument, NULL, 'd'},
-                                                 {"replays", required_argument, NULL, 'r'},
-                                                 {"steps", required_argument, NULL, 's'},
-                                                 {"folder", required_argument, NULL, 'f'},
-                                                 {"kill-at", required_argument, NULL, 'k'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {0}};
     gb_determinism_params params = {
         .replays = 100, .steps = 20, .out = stdout, .run_killed = run_killed};
     const char *folder = NULL;
     uint32_t kill_at = UINT32_MAX;
-    gb_status status = {0};
-    bool ok = true;
-    int option;
-    while ((option = getopt_long(argc, argv, "d:h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (option == 'd')
-            params.select = optarg;
-        else if (option == 'f')
-            folder = optarg;
-        else if (option == 'r')
-            ok = ok && gb_parse_u32("--replays", optarg, 2, 100000, &params.replays, &status);
-        else if (option == 's')
-            ok = ok && gb_parse_u32("--steps", optarg, 3, 100000, &params.steps, &status);
-        else
-            ok = ok && option == 'k' &&
-                 gb_parse_u32("--kill-at", optarg, 0, 100000, &kill_at, &status);
-    }
-    if (status.code) {
-        gb_status_print(&status);
-        return GB_USAGE;
-    }
-    if (!ok || optind != argc) {
-        fputs(help, stderr);
-        return GB_USAGE;
-    }
+    const gb_option options[] = {
+        {"device", GB_OPTION_TEXT, &params.select, 0, "NAME",
+         "device to check: index, name, UUID or cpu", .letter = 'd'},
+        {"replays", GB_OPTION_U32, &params.replays, 0, NULL, "times that one step is repeated",
+         .least = 2, .most = 100000},
+        {"steps", GB_OPTION_U32, &params.steps, 0, NULL, "steps of a training", .least = 3,
+         .most = 100000},
+        {"folder", GB_OPTION_TEXT, &folder, GB_OPTION_HIDDEN, "DIR", "of a training to be killed"},
+        {"kill-at", GB_OPTION_U32, &kill_at, GB_OPTION_HIDDEN, NULL, "its last step",
+         .most = 100000},
+        {0}};
+    int code;
+    if (!gb_command_begin(&gb_cli_determinism, options, argc, argv, NULL, &code))
+        return code;
     gb_log_set_level(GB_LOG_WARN);
-    return folder ? run_to_be_killed(&params, folder, kill_at) : run(&params);
+    return folder ? run_to_be_killed(&params, folder, kill_at) : show(&params);
 }
+
+const gb_command gb_cli_determinism = {
+    .name = "determinism",
+    .summary = "show that a training repeats itself bit for bit",
+    .description =
+        "Show on a small training (made-up tokens, 2 layers, dropout) that this device gives the "
+        "same bits again: replays of a step, whole trainings, as few barriers as needed against "
+        "one "
+        "before every kernel, layers computed again for their gradient against kept ones, and a "
+        "training that is killed twice and resumed. A batch in parts (--micro-batch), their "
+        "vectors "
+        "compared by cached gradients, gives the gradients of the whole batch but for rounding, "
+        "below a bound. Prints one line each: what, how often, result.\n\n"
+        "Exit code 0: all bits were equal; 1: some were not; 4: no device.",
+    .run = run};

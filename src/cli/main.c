@@ -17,7 +17,6 @@ OLD(filter_queries, "filter-queries", "drop generated queries that do not find t
 OLD(pretrain, "pretrain", "train an encoder by one of the objectives (see --help)")
 OLD(finetune, "finetune", "train a retriever with hard negatives")
 OLD(train_generator, "train-generator", "train a generator of queries on training queries")
-OLD(curves, "curves", "draw a measure against a number")
 OLD(efficiency, "efficiency", "what a pre-training cost")
 OLD(relatedness, "relatedness", "how often contexts are related to their passages")
 OLD(bm25_run, "bm25-run", "rank passages for the queries of a split with BM25")
@@ -29,21 +28,13 @@ OLD(coverage, "coverage", "show which tokens of a text a model's [CLS] vector ho
 OLD(mlm_loss, "mlm-loss", "measure an encoder's masked-LM loss on passages")
 OLD(bm25, "bm25", "index, search and measure with BM25")
 OLD(eval, "eval", "measure a run file as trec_eval does")
-OLD(report, "report", "print a paper's table beside what was obtained")
 OLD(tsne, "tsne", "draw a query and its candidates as models see them")
-OLD(noise, "noise", "how noisy a table is between seeds, whoever wins in it")
-OLD(site, "site", "write results as a static site")
-OLD(doctor, "doctor", "look at the devices and check every kind of kernel")
-OLD(determinism, "determinism", "show that a training repeats itself bit for bit")
 OLD(compare_devices, "compare-devices", "where the same training parts on two devices")
-OLD(verify, "verify", "check a model folder: files, tensors, tokenizer, forward pass")
-OLD(bench, "bench", "measure what training, encoding, searching and generating consist of")
-OLD(tune, "tune", "find the fastest tiles of products on a device")
-OLD(data, "data", "fetch public collections and models, check and cut collections")
-OLD(store, "store", "look at the run store and clean it")
 
 static const gb_command_group groups[] = {
-    {"Collections", {&old_data, &old_collection, &gb_cli_vocabulary, &gb_cli_tokenize}},
+    {"Collections",
+     {&gb_cli_data_list, &gb_cli_data_fetch, &gb_cli_data_check, &gb_cli_data_show,
+      &gb_cli_data_slice, &old_collection, &gb_cli_vocabulary, &gb_cli_tokenize}},
     {"Generated queries",
      {&gb_cli_queries, &old_train_generator, &old_generate, &old_filter_queries, &old_relatedness}},
     {"Training",
@@ -53,10 +44,11 @@ static const gb_command_group groups[] = {
      {&old_evaluate, &gb_cli_mean, &old_encode, &gb_cli_vectors, &old_search, &old_bm25,
       &old_eval}},
     {"Reports and figures",
-     {&old_report, &old_noise, &old_site, &old_curves, &old_coverage, &old_tsne}},
+     {&gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_curves, &old_coverage, &old_tsne}},
     {"Devices",
-     {&old_doctor, &old_tune, &old_bench, &old_determinism, &old_compare_devices, &old_verify}},
-    {"Artifacts", {&old_store}},
+     {&gb_cli_doctor, &gb_cli_tune, &gb_cli_bench, &gb_cli_determinism, &old_compare_devices,
+      &gb_cli_verify}},
+    {"Artifacts", {&gb_cli_store}},
     {0}};
 
 static const char notes[] = "Exit codes:\n"

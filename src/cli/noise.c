@@ -4,17 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-static const char usage[] =
-    "usage: gabbro noise FOLDER...\n\n"
-    "How much the tables in these folders (of `reproduce` with several seeds) can decide: the "
-    "share\n"
-    "of trained rows that converged, and for each measure the least and the greatest mean of a "
-    "row,\n"
-    "the deviation between seeds, their range in such deviations, and the share of values at the\n"
-    "measure's ceiling or at chance. Rows have no names here: worlds and settings are chosen by\n"
-    "this, never by who wins.\n";
 
 static void print_column(const gb_noise_column *c)
 {
@@ -39,22 +28,32 @@ static void print(const char *folder, const gb_noise *noise)
         print_column(&noise->columns[i]);
 }
 
-int gb_cli_noise(int argc, char **argv)
+static int run(int argc, char **argv)
 {
+    const gb_option options[] = {{0}};
+    gb_words folders = {0};
     gb_status status = {0};
-    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-        fputs(usage, stdout);
-        return GB_OK;
-    }
-    if (argc < 2 || argv[1][0] == '-')
-        gb_fail(&status, GB_USAGE, NULL, "see gabbro noise --help",
-                "noise needs folders of tables");
-    for (int i = 1; status.code == GB_OK && i < argc; i++) {
-        static gb_noise noise;
-        if (gb_noise_read(argv[i], &noise, &status))
-            print(argv[i], &noise);
-    }
-    if (status.code != GB_OK)
-        gb_status_print(&status);
-    return (int)status.code;
+    gb_noise noise;
+    int code;
+    if (!gb_command_begin(&gb_cli_noise, options, argc, argv, &folders, &code))
+        return code;
+    for (size_t i = 0; i < folders.count && gb_noise_read(folders.items[i], &noise, &status); i++)
+        print(folders.items[i], &noise);
+    return gb_command_end(&status);
 }
+
+const gb_command gb_cli_noise = {
+    .name = "noise",
+    .summary = "show how far the seeds of a table lie apart, whoever wins in it",
+    .operands = "FOLDER...",
+    .needs = "folders of tables",
+    .operands_min = 1,
+    .operands_max = GB_WORDS_MAX,
+    .description =
+        "Print how much the tables in these folders (of gabbro reproduce with several seeds) can "
+        "decide: the share of trained rows that converged, and for each measure the least and the "
+        "greatest mean of a row, the deviation between seeds, their range in such deviations, and "
+        "the share of values at the measure's ceiling or at chance. Rows have no names here: "
+        "worlds "
+        "and settings are chosen by this, never by who wins.",
+    .run = run};

@@ -2,38 +2,18 @@
 #include "cli.h"
 #include <gabbro/report.h>
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gabbro report --table TABLE --results FILE [options]\n"
-    "\n"
-    "Print a table of a paper beside the recorded results and this run's, with verdicts, and "
-    "write\n"
-    "table.md, .json, .html, .csv and .tex. `reproduce` makes the results file and calls this.\n"
-    "\n"
-    "  --table TABLE    paper and table, e.g. qac/table1\n"
-    "  --results FILE   JSON lines: what was run, then one line a row (or one a value)\n"
-    "  --scale SCALE    mini (default), small or paper\n"
-    "  --out DIR        where table.md, .json, .html, .csv, .tex go (default: not written)\n"
-    "  --record         add this run's seeds to the recorded results of the table and scale\n"
-    "  --tables DIR     published numbers, claims, records (default: $GABBRO_TABLES, else those "
-    "that\n"
-    "                   came with the program)\n"
-    "  --quiet          print nothing but the names of the written files\n"
-    "  --list           list the tables and whether they can be reproduced\n"
-    "  -h, --help       this text\n";
-
 /* The command line. */
-typedef struct options {
-    gb_report_params params; /* tables_dir is set later */
+typedef struct settings {
+    gb_report_params params; /* table, results, scale */
     const char *tables;      /* --tables, or NULL */
     const char *out;         /* --out, or NULL */
     bool record;             /* --record */
     bool quiet;              /* --quiet */
     bool list;               /* --list */
-} options;
+} settings;
 
 static bool print_text(const gb_report *report, gb_status *status)
 {
@@ -46,7 +26,7 @@ static bool print_text(const gb_report *report, gb_status *status)
     return ok;
 }
 
-static bool run_report(options *given, gb_status *status)
+static bool run_report(settings *given, gb_status *status)
 {
     gb_report *report = gb_report_build(&given->params, status);
     if (report && given->record) {
@@ -87,74 +67,53 @@ static bool run_list(const char *tables, gb_status *status)
     return got == 0;
 }
 
-/* 0 to go on, else an exit code + 1. */
-static int parse(int argc, char **argv, options *given, gb_status *status)
+static bool check(const settings *o, gb_status *status)
 {
-    static const struct option long_options[] = {
-        {"table", required_argument, NULL, 't'},  {"results", required_argument, NULL, 'r'},
-        {"scale", required_argument, NULL, 's'},  {"out", required_argument, NULL, 'o'},
-        {"tables", required_argument, NULL, 'd'}, {"record", no_argument, NULL, 'R'},
-        {"quiet", no_argument, NULL, 'q'},        {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},         {0}};
-    optind = 0;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
-        switch (option) {
-        case 't':
-            given->params.table = optarg;
-            break;
-        case 'r':
-            given->params.results = optarg;
-            break;
-        case 's':
-            given->params.scale = optarg;
-            break;
-        case 'o':
-            given->out = optarg;
-            break;
-        case 'd':
-            given->tables = optarg;
-            break;
-        case 'R':
-            given->record = true;
-            break;
-        case 'q':
-            given->quiet = true;
-            break;
-        case 'l':
-            given->list = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return GB_OK + 1;
-        default:
-            gb_fail(status, GB_USAGE, NULL, "see gabbro report --help",
-                    "report: unknown or incomplete option %s", argv[optind - 1]);
-            return 0;
-        }
-    }
-    const char *scale = given->params.scale;
-    if (optind < argc || (!given->list && (!given->params.table || !given->params.results)))
-        gb_fail(status, GB_USAGE, NULL, "see gabbro report --help",
-                "report needs --table and --results, and nothing else");
-    else if (strcmp(scale, "mini") != 0 && strcmp(scale, "small") != 0 &&
-             strcmp(scale, "paper") != 0)
-        gb_fail(status, GB_USAGE, scale, "mini, small or paper", "unknown scale");
-    return 0;
+    return o->list || (o->params.table && o->params.results) ||
+           gb_fail(status, GB_USAGE, NULL, "see --help", "report needs --table and --results");
 }
 
-int gb_cli_report(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    options given = {.params.scale = "mini"};
+    static const char *const scales[] = {"mini", "small", "paper", NULL};
+    settings o = {0};
+    uint32_t scale = 0;
+    const gb_option options[] = {
+        {"table", GB_OPTION_TEXT, &o.params.table, 0, "TABLE", "paper and table, e.g. qac/table1"},
+        {"results", GB_OPTION_TEXT, &o.params.results, 0, "FILE",
+         "JSON lines: what was run, then one line a row (or one a value)"},
+        {"scale", GB_OPTION_CHOICE, &scale, 0, NULL, "scale of the results", scales},
+        {"out", GB_OPTION_TEXT, &o.out, 0, "DIR",
+         "folder for table.md, .json, .html, .csv and .tex (default: not written)"},
+        {"record", GB_OPTION_FLAG, &o.record, 0, NULL,
+         "add these seeds to the recorded results of the table and scale"},
+        {"tables", GB_OPTION_TEXT, &o.tables, 0, "DIR",
+         "published numbers, claims and records (default: $GABBRO_TABLES, else the program's own)"},
+        {"quiet", GB_OPTION_FLAG, &o.quiet, 0, NULL, "print only the names of the written files"},
+        {"list", GB_OPTION_FLAG, &o.list, 0, NULL,
+         "list the tables and whether they can be reproduced"},
+        {0}};
     gb_status status = {0};
-    int stop = parse(argc, argv, &given, &status);
-    if (stop)
-        return stop - 1;
-    char *tables = status.code == GB_OK ? gb_tables_find(given.tables, &status) : NULL;
-    given.params.tables_dir = tables;
-    bool ok = tables && (given.list ? run_list(tables, &status) : run_report(&given, &status));
+    int code;
+    if (!gb_command_begin(&gb_cli_report, options, argc, argv, NULL, &code))
+        return code;
+    o.params.scale = scales[scale];
+    char *tables = check(&o, &status) ? gb_tables_find(o.tables, &status) : NULL;
+    o.params.tables_dir = tables;
+    if (tables && o.list)
+        run_list(tables, &status);
+    else if (tables)
+        run_report(&o, &status);
     free(tables);
-    if (!ok)
-        gb_status_print(&status);
-    return ok ? GB_OK : (int)status.code;
+    return gb_command_end(&status);
 }
+
+const gb_command gb_cli_report = {
+    .name = "report",
+    .summary = "print a published table next to the reproduced one",
+    .usage = "--table TABLE --results FILE [options]",
+    .description =
+        "Print a table of a paper next to the recorded results and these, with verdicts, and write "
+        "table.md, .json, .html, .csv and .tex. gabbro reproduce makes the file of results and "
+        "calls this.",
+    .run = run};

@@ -1,22 +1,9 @@
 /* gabbro store: look at the run store and clean it. */
 #include "cli.h"
-#include "gabbro/store.h"
+#include <gabbro/store.h>
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char help[] =
-    "usage: gabbro store [--store DIR] COMMAND\n"
-    "\n"
-    "  list               finished steps: name, size, when they were finished\n"
-    "  path STEP          folder of a step (any unique beginning of its name or key)\n"
-    "  why STEP           what a step is made of: settings and, recursively, its inputs\n"
-    "  verify [STEP]      read all files again and compare their hashes\n"
-    "  gc [--dry-run]     remove unfinished work, damaged steps and stale locks\n"
-    "\n"
-    "The store is --store DIR, $GABBRO_STORE, $XDG_DATA_HOME/gabbro/store or\n"
-    "~/.local/share/gabbro/store.\n";
 
 static void print_bytes(uint64_t bytes)
 {
@@ -157,57 +144,61 @@ static bool run_gc(gb_store *store, bool dry_run, gb_status *status)
     return true;
 }
 
-static bool run_command(gb_store *store, int argc, char **argv, bool dry_run, gb_status *status)
+static bool run_words(gb_store *store, const gb_words *words, bool dry_run, gb_status *status)
 {
-    const char *command = argc > 0 ? argv[0] : "", *step = argc > 1 ? argv[1] : NULL;
-    if (argc <= 2 && strcmp(command, "verify") == 0)
-        return run_verify(store, step, status);
-    if (argc == 1 && strcmp(command, "list") == 0)
+    const char *action = words->items[0], *artifact = words->count > 1 ? words->items[1] : NULL;
+    if (!strcmp(action, "verify"))
+        return run_verify(store, artifact, status);
+    if (!artifact && !strcmp(action, "list"))
         return gb_store_each(store, list_one, NULL, status);
-    if (argc == 1 && strcmp(command, "gc") == 0)
+    if (!artifact && !strcmp(action, "gc"))
         return run_gc(store, dry_run, status);
-    if (argc == 2 && strcmp(command, "why") == 0)
-        return run_why(store, step, status);
-    if (argc == 2 && strcmp(command, "path") == 0) {
-        char *path = gb_store_find(store, step, status);
+    if (artifact && !strcmp(action, "why"))
+        return run_why(store, artifact, status);
+    if (artifact && !strcmp(action, "path")) {
+        char *path = gb_store_find(store, artifact, status);
         if (path)
             printf("%s\n", path);
         free(path);
         return path != NULL;
     }
-    return gb_fail(status, GB_USAGE, NULL, "see gabbro store --help",
-                   "store needs one of list, path STEP, why STEP, verify [STEP], gc");
+    return gb_fail(status, GB_USAGE, NULL, "see --help", "store needs %s", gb_cli_store.needs);
 }
 
-int gb_cli_store(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    static const struct option options[] = {{"store", required_argument, NULL, 's'},
-                                            {"dry-run", no_argument, NULL, 'n'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
     const char *root = NULL;
     bool dry_run = false;
+    const gb_option options[] = {
+        {"store", GB_OPTION_TEXT, &root, 0, "DIR",
+         "store (default $GABBRO_STORE, $XDG_DATA_HOME/gabbro/store or "
+         "~/.local/share/gabbro/store)"},
+        {"dry-run", GB_OPTION_FLAG, &dry_run, 0, NULL, "of gc: say what would be removed"},
+        {0}};
+    gb_words words = {0};
     gb_status status = {0};
-    optind = 0;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (option == 's')
-            root = optarg;
-        else if (option == 'n')
-            dry_run = true;
-        else if (option == 'h')
-            return fputs(help, stdout) < 0 ? GB_DATA : GB_OK;
-        else {
-            gb_fail(&status, GB_USAGE, NULL, "see gabbro store --help",
-                    "store: unknown or incomplete option %s", argv[optind - 1]);
-            gb_status_print(&status);
-            return GB_USAGE;
-        }
-    }
+    int code;
+    if (!gb_command_begin(&gb_cli_store, options, argc, argv, &words, &code))
+        return code;
     gb_store *store = gb_store_open(root, &status);
-    bool ok = store && run_command(store, argc - optind, argv + optind, dry_run, &status);
+    if (store)
+        run_words(store, &words, dry_run, &status);
     gb_store_close(store);
-    if (!ok)
-        gb_status_print(&status);
-    return ok ? GB_OK : (int)status.code;
+    return gb_command_end(&status);
 }
+
+const gb_command gb_cli_store = {
+    .name = "store",
+    .summary = "look at the store of artifacts and clean it",
+    .operands = "ACTION [ARTIFACT]",
+    .needs = "one of list, path ARTIFACT, why ARTIFACT, verify [ARTIFACT], gc",
+    .operands_min = 1,
+    .operands_max = 2,
+    .description =
+        "Actions:\n"
+        "  list                 finished artifacts: name, size, when they were finished\n"
+        "  path ARTIFACT        its folder (by any unique beginning of its name or key)\n"
+        "  why ARTIFACT         what it is made of: settings and, recursively, its inputs\n"
+        "  verify [ARTIFACT]    read all files again and compare their hashes\n"
+        "  gc [--dry-run]       remove unfinished work, damaged artifacts and stale locks",
+    .run = run};

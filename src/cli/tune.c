@@ -2,61 +2,46 @@
 #include "cli.h"
 
 #include <gabbro/diag.h>
-#include <gabbro/options.h>
 
-#include <getopt.h>
 #include <stdio.h>
 
-static const char help[] =
-    "usage: gabbro tune [--device DEVICE] [--seconds S] [--dry-run | --forget]\n\n"
-    "Measure the products of this device with every tile that their kernel may have,\n"
-    "for each class of products (form and depth), and keep what is fastest for this\n"
-    "driver, in the user's cache. What is not faster by a twentieth stays as it is.\n"
-    "The choice is part of the keys and records of steps, since a tile may change the\n"
-    "order of sums; steps made without it are not taken for steps made with it.\n"
-    "On GPUs it is used from then on, GABBRO_TUNE=off leaves it out; a GPU that nothing\n"
-    "is kept for is measured at its first use, shortly. On CPU devices, whose results\n"
-    "are recorded, both are done with GABBRO_TUNE=on alone.\n\n"
-    "  --seconds S   most seconds of each measurement (.2)\n"
-    "  --dry-run     measure, keep nothing\n"
-    "  --forget      go back to the kernels' own tiles\n";
-
-int gb_cli_tune(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"device", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
-        {"dry-run", no_argument, NULL, 'r'},      {"forget", no_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},         {0}};
     gb_tune_params params = {.seconds = .2, .out = stdout};
+    const gb_option options[] = {
+        {"device", GB_OPTION_TEXT, &params.select, 0, "NAME",
+         "device to measure: index, name, UUID or cpu", .letter = 'd'},
+        {"seconds", GB_OPTION_REAL, &params.seconds, 0, NULL, "seconds of each measurement at most",
+         .least = 1e-3, .most = 1e3},
+        {"dry-run", GB_OPTION_FLAG, &params.dry_run, 0, NULL, "measure, keep nothing"},
+        {"forget", GB_OPTION_FLAG, &params.forget, 0, NULL, "go back to the kernels' own tiles"},
+        {0}};
     gb_status status = {0};
-    bool ok = true;
-    int option;
-    while ((option = getopt_long(argc, argv, "d:h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (option == 'd')
-            params.select = optarg;
-        else if (option == 's')
-            ok = ok && gb_parse_real("--seconds", optarg, 1e-3, 1e3, &params.seconds, &status);
-        else if (option == 'r')
-            params.dry_run = true;
-        else
-            ok = ok && (params.forget = option == 'f');
-    }
-    if (status.code) {
-        gb_status_print(&status);
-        return GB_USAGE;
-    }
-    if (!ok || optind != argc || (params.forget && params.dry_run)) {
-        fputs(help, stderr);
-        return GB_USAGE;
-    }
+    int code;
+    if (!gb_command_begin(&gb_cli_tune, options, argc, argv, NULL, &code))
+        return code;
     gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
-    gb_tune(&params, &status);
-    if (status.code)
-        gb_status_print(&status);
-    return (int)status.code;
+    if (params.forget && params.dry_run)
+        gb_fail(&status, GB_USAGE, NULL, "leave one of them out",
+                "--dry-run keeps nothing that --forget could remove");
+    else
+        gb_tune(&params, &status);
+    return gb_command_end(&status);
 }
+
+const gb_command gb_cli_tune = {
+    .name = "tune",
+    .summary = "find the fastest tiles of matrix products on a device",
+    .description =
+        "Measure the matrix products of this device with every tile that their kernel may have, "
+        "for "
+        "each class of products (form and depth), and keep what is fastest for this driver, in the "
+        "user's cache. What is not faster by a twentieth stays as it is. The choice is part of the "
+        "keys and records of artifacts, since a tile may change the order of sums; artifacts made "
+        "without it are not taken for those made with it.\n\n"
+        "On GPUs it is used from then on; GABBRO_TUNE=off leaves it out. A GPU that nothing is "
+        "kept "
+        "for is measured at its first use, shortly. On CPU devices, whose results are recorded, "
+        "both are done with GABBRO_TUNE=on alone.",
+    .run = run};

@@ -178,8 +178,13 @@ bool gb_command_begin(const gb_command *command, const gb_option *options, int a
     gb_status status = {0};
     const gb_option_table tables[] = {{.options = options}, {0}};
     gb_parsed parsed = gb_command_parse(command, tables, argc, argv, operands, &status);
-    if (parsed == GB_PARSED_BAD)
-        gb_status_print(&status);
-    *code = (int)status.code;
+    *code = gb_command_end(&status);
     return parsed == GB_PARSED_RUN;
+}
+
+int gb_command_end(const gb_status *status)
+{
+    if (status->code != GB_OK)
+        gb_status_print(status);
+    return (int)status->code;
 }

@@ -8,7 +8,7 @@
 
 /* Put a text into the option's variable; `typed` is the option as it was typed, for messages. */
 bool options_set(const gb_option *option, const char *typed, const char *text, gb_status *status);
-/* Whether a text or list that must be given is missing. */
+/* Whether it must be given and is missing. */
 bool options_missing(const gb_option *option);
 /* What stands for its value in the help, or NULL for a flag. */
 const char *options_placeholder(const gb_option *option);

@@ -128,7 +128,5 @@ int gb_command_set_run(const gb_command_set *set, int argc, char **argv)
             return command->run(argc - words, argv + words);
     }
     gb_text_free(&text);
-    if (status.code != GB_OK)
-        gb_status_print(&status);
-    return (int)status.code;
+    return gb_command_end(&status);
 }

@@ -59,8 +59,10 @@ bool options_missing(const gb_option *option)
 {
     if (!(option->flags & GB_OPTION_REQUIRED))
         return false;
-    return option->kind == GB_OPTION_LIST ? ((const gb_words *)option->value)->count == 0
-                                          : !*(const char **)option->value;
+    if (option->kind == GB_OPTION_LIST)
+        return ((const gb_words *)option->value)->count == 0;
+    return option->kind == GB_OPTION_CHOICE ? *(const uint32_t *)option->value == GB_OPEN
+                                            : !*(const char **)option->value;
 }
 
 const char *options_placeholder(const gb_option *option)
