@@ -7,9 +7,9 @@
 extern const gb_command gb_cli_bench;
 int gb_cli_bm25(int argc, char **argv);
 int gb_cli_bm25_run(int argc, char **argv);
-int gb_cli_collection(int argc, char **argv);
+extern const gb_command gb_cli_collection;
 int gb_cli_compare_devices(int argc, char **argv);
-int gb_cli_coverage(int argc, char **argv);
+extern const gb_command gb_cli_coverage;
 extern const gb_command gb_cli_data_check;
 extern const gb_command gb_cli_data_fetch;
 extern const gb_command gb_cli_data_list;

@@ -1,103 +1,106 @@
-/* gabbro collection: the step that makes a stored collection. */
+/* gabbro collection: makes a stored collection. */
 #include "cli.h"
 
 #include <gabbro/artifact.h>
 #include <gabbro/experiment.h>
-#include <gabbro/options.h>
 #include <gabbro/synth.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gabbro collection --world SEED [--set NAME] | --from PATH | --cut STEP [options]\n\n"
-    "Make a stored collection: a set of the mini world, the passages of another one cut into "
-    "spans of\n"
-    "whole sentences, for pre-training alone, or an import of a BEIR folder, MS MARCO TSV\n"
-    "files, a JSONL of documents, DPR's, Pyserini's, Tevatron's, FlagEmbedding's or RocketQA's "
-    "files\n"
-    "(docs/reference/formats.md), plain, gzip or zstd, or all in a tar archive. Prints the step's "
-    "folder.\n\n"
-    "Sets: main (default), wikipedia (text to pre-train on), documents (main's, whole), nq and\n"
-    "triviaqa (questions with answers), and beir-NAME, each standing for a set of BEIR: arguana\n"
-    "bioasq climate-fever cqadupstack dbpedia-entity fever fiqa hotpotqa nfcorpus nq quora "
-    "robust04\n"
-    "scidocs scifact signal1m trec-covid trec-news webis-touche2020.\n";
+typedef struct settings {
+    const char *from, *cut;    /* what is imported, or cut */
+    const char *world;         /* seed, as it was typed, or NULL */
+    const char *set;           /* of the world */
+    uint64_t seed;             /* of the world */
+    gb_import_params import;   /* of an import */
+    gb_import_variant variant; /* the same */
+} settings;
 
-static bool check_set(const char *world, const char *set, gb_status *status)
+static bool check_set(const settings *o, gb_status *status)
 {
-    if (!world && strcmp(set, "main") != 0)
+    if (!o->world && strcmp(o->set, "main") != 0)
         return gb_fail(status, GB_USAGE, NULL, "see --help", "--set is of the mini world");
     for (uint32_t i = 0; gb_synth_set_name(i); i++)
-        if (!strcmp(set, gb_synth_set_name(i)))
+        if (!strcmp(o->set, gb_synth_set_name(i)))
             return true;
     return gb_fail(status, GB_USAGE, NULL, "see --help", "the mini world has no set \"%.60s\"",
-                   set);
+                   o->set);
 }
 
-/* Versions of the step: a set's is that of the world. */
-static uint32_t version_of(const char *world)
+/* The world's sets have the world's version. */
+static bool check(gb_maker *maker, void *self, gb_status *status)
 {
-    return world ? GB_WORLD_VERSION : 1;
+    settings *o = self;
+    if (!!o->world + !!o->from + !!o->cut != 1)
+        return gb_fail(status, GB_USAGE, NULL, "see --help",
+                       "give one of --world, --from and --cut");
+    maker->version = o->world ? GB_WORLD_VERSION : 1;
+    return (!o->world || gb_parse_u64("--world", o->world, 0, UINT64_MAX, &o->seed, status)) &&
+           check_set(o, status);
 }
 
-int gb_cli_collection(int argc, char **argv)
+static bool make(gb_maker *maker, void *self, gb_status *status)
 {
-    gb_status status = {0};
-    const char *from = NULL, *queries = NULL, *world = NULL, *cut = NULL, *set = "main";
-    gb_import_params import = GB_IMPORT_DEFAULTS;
-    gb_import_variant variant = {0};
-    const step_option options[] = {
-        {"world", OPTION_TEXT, &world, false, false, "make the mini world of this seed"},
-        {"from", OPTION_TEXT, &from, false, true, "folder or file to import"},
-        {"queries", OPTION_TEXT, &queries, false, true,
-         "generated queries, JSONL or docTTTTTquery's lines; else extracted ones"},
-        {"queries-per-passage", OPTION_U32, &import.queries_per_passage, false, false,
-         "of the extractive generator (default 5)"},
-        {"span-words", OPTION_U32, &import.span_words, false, false,
-         "words of a span cut from a long text (default 100)"},
-        {"split-seed", OPTION_U64, &import.seed, false, false, "of splits made here (default 42)"},
-        {"skip-unknown-qrels", OPTION_FLAG, &import.skip_unknown_qrels, false, false,
+    settings *o = self;
+    char *stored = o->cut ? gb_path_join(status, o->cut, "collection") : NULL;
+    char *out = gb_maker_file(maker, "collection", status);
+    o->import.path = o->cut ? stored : o->from;
+    o->variant.cut = o->cut != NULL;
+    bool ok = out && (!o->cut || stored) &&
+              (o->world ? gb_synth_generate(o->seed, o->set, out, status)
+                        : gb_collection_import_as(&o->import, &o->variant, out, status));
+    free(stored);
+    free(out);
+    return ok;
+}
+
+static int run(int argc, char **argv)
+{
+    settings o = {.set = "main", .import = GB_IMPORT_DEFAULTS};
+    const gb_option options[] = {
+        {"world", GB_OPTION_TEXT, &o.world, 0, "SEED", "make a set of the mini world of this seed"},
+        {"set", GB_OPTION_TEXT, &o.set, 0, "NAME", "set of the mini world, see above"},
+        {"from", GB_OPTION_TEXT, &o.from, GB_OPTION_INPUT, "PATH", "import this folder or file"},
+        {"cut", GB_OPTION_TEXT, &o.cut, GB_OPTION_INPUT, "ARTIFACT",
+         "cut the passages of this collection"},
+        {"queries", GB_OPTION_TEXT, &o.import.queries, GB_OPTION_INPUT, "FILE",
+         "generated queries, JSONL or docTTTTTquery's lines (default: extracted ones)"},
+        {"queries-per-passage", GB_OPTION_U32, &o.import.queries_per_passage, 0, NULL,
+         "queries of the extractive generator"},
+        {"span-words", GB_OPTION_U32, &o.import.span_words, 0, NULL,
+         "words of a span cut from a long text"},
+        {"split-seed", GB_OPTION_U64, &o.import.seed, 0, NULL, "seed of splits made here"},
+        {"skip-unknown-qrels", GB_OPTION_FLAG, &o.import.skip_unknown_qrels, 0, NULL,
          "skip judgements of unknown ids instead of failing"},
-        {"set", OPTION_TEXT, &set, false, false, "set of the mini world, see above", true},
-        {"drop-titles", OPTION_FLAG, &variant.drop_titles, false, false,
-         "import passages without their titles", true},
-        {"cut", OPTION_TEXT, &cut, false, true, "step of a collection to cut", true},
-        {"keep-splits", OPTION_FLAG, &import.keep_splits, false, false,
-         "make no training split where there is none: the collection only judges", true},
-        {"repair-encoding", OPTION_FLAG, &variant.repair_encoding, false, false,
-         "turn back text that was encoded twice (MS MARCO has some; papers trained on it)", true},
+        {"keep-splits", GB_OPTION_FLAG, &o.import.keep_splits, 0, NULL,
+         "make no training split where there is none: the collection only judges"},
+        {"drop-titles", GB_OPTION_FLAG, &o.variant.drop_titles, 0, NULL,
+         "import passages without their titles"},
+        {"repair-encoding", GB_OPTION_FLAG, &o.variant.repair_encoding, 0, NULL,
+         "turn back text that was encoded twice (MS MARCO has some; papers trained on it)"},
         {0}};
-    step_run run = {.kind = "collection", .options = options};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    bool ok = true;
-    uint64_t seed = 0; /* the step has it as it was typed */
-    if (!!world + !!from + !!cut != 1)
-        ok =
-            gb_fail(&status, GB_USAGE, NULL, "see --help", "give one of --world, --from and --cut");
-    else if (world)
-        ok = gb_parse_u64("--world", world, 0, UINT64_MAX, &seed, &status);
-    ok = ok && check_set(world, set, &status) &&
-         step_begin(&run, version_of(world), false, NULL, &status);
-    json_t *facts = NULL;
-    if (ok && !gb_step_done(run.step)) {
-        double start_s = gb_now_s();
-        char *stored = cut ? gb_path_join(&status, cut, "collection") : NULL;
-        import.path = cut ? stored : from;
-        variant.cut = cut != NULL;
-        import.queries = queries;
-        char *out = step_file(&run, "collection", &status);
-        ok = out && (!cut || stored) &&
-             (world ? gb_synth_generate(seed, set, out, &status)
-                    : gb_collection_import_as(&import, &variant, out, &status));
-        free(stored);
-        free(out);
-        facts = json_pack("{s:o}", "times", step_times(gb_now_s() - start_s));
-    }
-    if (ok)
-        step_end(&run, facts, &status);
-    json_decref(facts);
-    return step_close(&run, &status);
+    const gb_make_params params = {.command = &gb_cli_collection,
+                                   .options = options,
+                                   .self = &o,
+                                   .check = check,
+                                   .make = make};
+    return gb_make(&params, argc, argv);
 }
+
+const gb_command gb_cli_collection = {
+    .name = "collection",
+    .summary = "make a stored collection: a set of the mini world, or an import",
+    .usage = "(--world SEED [--set NAME] | --from PATH | --cut ARTIFACT) [options]",
+    .description =
+        "Make a stored collection: a set of the mini world; an import of a BEIR folder, MS MARCO "
+        "TSV files, a JSONL of documents, DPR's, Pyserini's, Tevatron's, FlagEmbedding's or "
+        "RocketQA's files (docs/reference/formats.md), plain, gzip or zstd, or all in a tar "
+        "archive; or the "
+        "passages of another collection cut into spans of whole sentences, for pre-training alone. "
+        "Prints the artifact's folder.\n\n"
+        "Sets: main, wikipedia (text to pre-train on), documents (main's, whole), nq and triviaqa "
+        "(questions with answers), and beir-NAME, each standing for a set of BEIR: arguana bioasq "
+        "climate-fever cqadupstack dbpedia-entity fever fiqa hotpotqa nfcorpus nq quora robust04 "
+        "scidocs scifact signal1m trec-covid trec-news webis-touche2020.",
+    .run = run};

@@ -9,36 +9,30 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "usage: gabbro coverage --model NAME=MODEL ... --collection STEP --tokens STEP [options]\n"
-    "       gabbro coverage --model NAME=MODEL ... --texts FILE [options]\n"
-    "       gabbro coverage --model NAME=MODEL ... --text TEXT [options]\n\n"
-    "Project the [CLS] vectors of texts to the vocabulary and count how many of a text's own "
-    "tokens\n"
-    "are among the k best. The first two print the step's folder: coverage.html (curves, texts "
-    "with\n"
-    "the tokens that each model recovers), coverage.tsv, coverage.json, curve.svg and tokens.svg\n"
-    "(and .png). The last prints one text on the terminal.\n";
+typedef struct settings {
+    gb_coverage_params params;               /* what is read and how */
+    gb_words models;                         /* NAME=MODEL, cut apart by check */
+    char names[GB_WORDS_MAX][GB_MODEL_NAME]; /* of the models */
+    uint32_t projection;                     /* plain or full */
+} settings;
 
 /* The artifact's files. */
-static bool write_files(step_run *run, const gb_coverage_params *params, gb_status *status)
+static bool make(gb_maker *maker, void *self, gb_status *status)
 {
-    gb_device *device = step_device(run, status);
-    char *table = step_file(run, "texts.ids.gbt", status);
+    const settings *o = self;
+    gb_device *device = gb_maker_device(maker, status);
+    char *table = gb_maker_file(maker, "texts.ids.gbt", status);
     gb_coverage_study *study =
-        device && table ? gb_coverage_study_create(params, device, table, status) : NULL;
-    bool ok = study && gb_coverage_study_write(study, gb_step_path(run->step), status);
-    if (ok && params->model_count == 1) {
+        device && table ? gb_coverage_study_create(&o->params, device, table, status) : NULL;
+    bool ok = study && gb_coverage_study_write(study, gb_maker_folder(maker), status);
+    if (ok && o->params.model_count == 1) {
         json_t *metrics = gb_coverage_study_metrics(study);
-        ok = step_write_metrics(run, metrics, status);
+        ok = gb_maker_write_metrics(maker, metrics, status);
         json_decref(metrics);
     }
     if (ok) {
-        json_t *facts = step_device_facts(run);
         uint32_t texts = gb_coverage_texts(gb_coverage_study_view(study)->coverage[0]);
-        json_object_set_new(facts, "texts", json_integer(texts));
-        ok = step_end(run, facts, status);
-        json_decref(facts);
+        json_object_set_new(maker->facts, "texts", json_integer(texts));
     }
     gb_coverage_study_destroy(study);
     free(table);
@@ -46,10 +40,10 @@ static bool write_files(step_run *run, const gb_coverage_params *params, gb_stat
 }
 
 /* One text on the terminal; no artifact. */
-static bool print_text(step_run *run, const gb_coverage_params *params, gb_status *status)
+static bool print_text(gb_maker *maker, const gb_coverage_params *params, gb_status *status)
 {
     gb_text out = {0};
-    gb_device *device = step_device(run, status);
+    gb_device *device = gb_maker_device(maker, status);
     char *dir = gb_temporary_folder("coverage", status);
     char *table = dir ? gb_path_join(status, dir, "texts.gbt") : NULL;
     gb_coverage_study *study =
@@ -66,74 +60,74 @@ static bool print_text(step_run *run, const gb_coverage_params *params, gb_statu
     return ok;
 }
 
-/* The words of options into the params. */
-static bool settle(gb_coverage_params *o, const char *projection, const char *reading,
-                   gb_status *status)
+static bool check(gb_maker *maker, void *self, gb_status *status)
 {
-    int sources = (o->collection != NULL) + (o->texts != NULL) + (o->text != NULL);
-    if (sources != 1 || !o->collection != !o->tokens)
+    settings *o = self;
+    gb_coverage_params *p = &o->params;
+    int sources = (p->collection != NULL) + (p->texts != NULL) + (p->text != NULL);
+    if (sources != 1 || !p->collection != !p->tokens)
         return gb_fail(status, GB_USAGE, NULL, "see --help",
                        "give --collection with --tokens, or --texts, or --text");
-    o->full = strcmp(projection, "full") == 0;
-    if (!o->full && strcmp(projection, "plain"))
-        return gb_fail(status, GB_USAGE, NULL, "plain or full", "no projection \"%s\"", projection);
-    while (o->reading < GB_COVERAGE_READINGS &&
-           strcmp(gb_coverage_reading_name(o->reading), reading))
-        o->reading++;
-    if (o->reading == GB_COVERAGE_READINGS)
-        return gb_fail(status, GB_USAGE, NULL, "set, multiset, top or rare", "no reading \"%s\"",
-                       reading);
-    if (o->reading == GB_COVERAGE_RARE && !o->collection)
+    if (p->reading == GB_COVERAGE_RARE && !p->collection)
         return gb_fail(status, GB_USAGE, NULL, "give --collection and --tokens",
                        "which tokens are rare is known of a collection only");
-    return o->depth || gb_fail(status, GB_USAGE, NULL, NULL, "--k must be at least 1");
+    json_t *names = gb_model_names(o->models.items, o->models.count, o->names, status);
+    if (!names)
+        return false;
+    json_object_update_new(maker->settings, names);
+    p->full = o->projection;
+    p->models = o->models.items;
+    p->names = (const char(*)[GB_MODEL_NAME])o->names;
+    p->model_count = o->models.count;
+    maker->over = p->text != NULL;
+    return !p->text || print_text(maker, p, status);
 }
 
-int gb_cli_coverage(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    gb_status status = {0};
-    gb_coverage_params o = {.depth = 100, .passages = 1000, .show = 12, .seed = 42};
-    step_list models = {0};
-    char names[STEP_LIST_MOST][GB_MODEL_NAME];
-    const char *projection = "plain", *reading = "set";
-    const step_option options[] = {
-        {"model", OPTION_LIST, &models, true, true, "NAME=MODEL: step or model folder; repeated"},
-        {"collection", OPTION_TEXT, &o.collection, false, true, "step of a collection"},
-        {"tokens", OPTION_TEXT, &o.tokens, false, true, "step of its tokens"},
-        {"texts", OPTION_TEXT, &o.texts, false, true, "file of texts, one a line"},
-        {"text", OPTION_TEXT, &o.text, false, false, "one text, printed on the terminal"},
-        {"reference", OPTION_TEXT, &o.reference, false, true,
+    static const char *const projections[] = {"plain", "full", NULL};
+    static const char *const readings[] = {"set", "multiset", "top", "rare", NULL};
+    settings o = {.params = {.depth = 100, .passages = 1000, .show = 12, .seed = 42}};
+    const gb_option options[] = {
+        {"model", GB_OPTION_LIST, &o.models, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "NAME=MODEL",
+         "artifact or folder of a model, and its name; may be repeated"},
+        {"collection", GB_OPTION_TEXT, &o.params.collection, GB_OPTION_INPUT, "ARTIFACT",
+         "collection of the passages"},
+        {"tokens", GB_OPTION_TEXT, &o.params.tokens, GB_OPTION_INPUT, "ARTIFACT", "its tokens"},
+        {"texts", GB_OPTION_TEXT, &o.params.texts, GB_OPTION_INPUT, "FILE", "texts, one a line"},
+        {"text", GB_OPTION_TEXT, &o.params.text, 0, "TEXT", "one text, printed on the terminal"},
+        {"reference", GB_OPTION_TEXT, &o.params.reference, GB_OPTION_INPUT, "MODEL",
          "model whose head projects for all (default: each its own)"},
-        {"projection", OPTION_TEXT, &projection, false, false, "plain (E^T) or full head (plain)"},
-        {"reading", OPTION_TEXT, &reading, false, false,
-         "of the curve: set, multiset, top, rare (set)"},
-        {"k", OPTION_U32, &o.depth, false, false, "most best tokens (100)"},
-        {"passages", OPTION_U32, &o.passages, false, false, "passages drawn; 0: all (1000)"},
-        {"show", OPTION_U32, &o.show, false, false, "texts shown in the page (12)"},
-        {"seed", OPTION_U64, &o.seed, false, false, "of the draw (42)"},
-        {"variants", OPTION_FLAG, &o.variants, false, false, "give the other ways to project too",
-         true},
+        {"projection", GB_OPTION_CHOICE, &o.projection, 0, NULL,
+         "the embeddings alone (E^T), or the full head", projections},
+        {"reading", GB_OPTION_CHOICE, &o.params.reading, 0, NULL, "which tokens the curve counts",
+         readings},
+        {"k", GB_OPTION_U32, &o.params.depth, 0, NULL, "best tokens at most", .least = 1},
+        {"passages", GB_OPTION_U32, &o.params.passages, 0, NULL, "passages drawn; 0: all"},
+        {"show", GB_OPTION_U32, &o.params.show, 0, NULL, "texts shown in the page"},
+        {"seed", GB_OPTION_U64, &o.params.seed, 0, NULL, "seed of the draw"},
+        {"variants", GB_OPTION_FLAG, &o.params.variants, 0, NULL,
+         "give the other ways to project too"},
         {0}};
-    step_run run = {.kind = "coverage", .options = options};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    json_t *extra = settle(&o, projection, reading, &status)
-                        ? gb_model_names(models.items, models.count, names, &status)
-                        : NULL;
-    bool ok = extra != NULL;
-    o.models = models.items;
-    o.names = (const char(*)[GB_MODEL_NAME])names;
-    o.model_count = models.count;
-    if (ok && o.text) {
-        json_decref(extra);
-        print_text(&run, &o, &status);
-        return step_close(&run, &status);
-    }
-    ok = ok && step_begin(&run, 3, true, extra, &status);
-    if (ok && gb_step_done(run.step))
-        step_end(&run, NULL, &status);
-    else if (ok)
-        write_files(&run, &o, &status);
-    return step_close(&run, &status);
+    const gb_make_params params = {.command = &gb_cli_coverage,
+                                   .version = 3,
+                                   .flags = GB_MAKES_ON_DEVICE,
+                                   .options = options,
+                                   .self = &o,
+                                   .check = check,
+                                   .make = make};
+    return gb_make(&params, argc, argv);
 }
+
+const gb_command gb_cli_coverage = {
+    .name = "coverage",
+    .summary = "show which tokens of a text a model's [CLS] vector holds",
+    .usage = "--model NAME=MODEL... (--collection ARTIFACT --tokens ARTIFACT | --texts FILE | "
+             "--text TEXT) [options]",
+    .description =
+        "Project the [CLS] vectors of texts to the vocabulary and count how many of a text's own "
+        "tokens are among the k best. Of passages and of a file of texts it prints the artifact's "
+        "folder: coverage.html (curves, texts with the tokens that each model recovers), "
+        "coverage.tsv, coverage.json, curve.svg and tokens.svg (and .png). One text is printed on "
+        "the terminal.",
+    .run = run};

@@ -11,7 +11,6 @@
 #define OLD(command, words, line)                                                                  \
     static const gb_command old_##command = {                                                      \
         .name = words, .summary = line, .run = gb_cli_##command};
-OLD(collection, "collection", "make a stored collection: the mini world, or an import")
 OLD(generate, "generate", "let a language model write queries for passages")
 OLD(filter_queries, "filter-queries", "drop generated queries that do not find their passage")
 OLD(pretrain, "pretrain", "train an encoder by one of the objectives (see --help)")
@@ -24,7 +23,6 @@ OLD(mine, "mine", "rank passages for the queries of a split with a retriever")
 OLD(encode, "encode", "write vectors of passages or queries, all or a shard of them")
 OLD(search, "search", "rank passages by vectors, shard by shard")
 OLD(evaluate, "evaluate", "rank passages for all evaluation splits and measure")
-OLD(coverage, "coverage", "show which tokens of a text a model's [CLS] vector holds")
 OLD(mlm_loss, "mlm-loss", "measure an encoder's masked-LM loss on passages")
 OLD(bm25, "bm25", "index, search and measure with BM25")
 OLD(eval, "eval", "measure a run file as trec_eval does")
@@ -34,7 +32,7 @@ OLD(compare_devices, "compare-devices", "where the same training parts on two de
 static const gb_command_group groups[] = {
     {"Collections",
      {&gb_cli_data_list, &gb_cli_data_fetch, &gb_cli_data_check, &gb_cli_data_show,
-      &gb_cli_data_slice, &old_collection, &gb_cli_vocabulary, &gb_cli_tokenize}},
+      &gb_cli_data_slice, &gb_cli_collection, &gb_cli_vocabulary, &gb_cli_tokenize}},
     {"Generated queries",
      {&gb_cli_queries, &old_train_generator, &old_generate, &old_filter_queries, &old_relatedness}},
     {"Training",
@@ -44,7 +42,7 @@ static const gb_command_group groups[] = {
      {&old_evaluate, &gb_cli_mean, &old_encode, &gb_cli_vectors, &old_search, &old_bm25,
       &old_eval}},
     {"Reports and figures",
-     {&gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_curves, &old_coverage, &old_tsne}},
+     {&gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_curves, &gb_cli_coverage, &old_tsne}},
     {"Devices",
      {&gb_cli_doctor, &gb_cli_tune, &gb_cli_bench, &gb_cli_determinism, &old_compare_devices,
       &gb_cli_verify}},

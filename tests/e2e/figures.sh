@@ -86,8 +86,8 @@ refused() # CODE WORDS ARGUMENTS...
 }
 refused 2 'two models have the name' gabbro coverage --model "a=$first" --model "a=$second" --text x
 refused 2 'give --collection with --tokens' coverage
-refused 2 'no projection' coverage --text x --projection half
-refused 2 'no reading' coverage --text x --reading some
+refused 2 'none of: plain, full' coverage --text x --projection half
+refused 2 'none of: set, multiset, top, rare' coverage --text x --reading some
 refused 2 'best tokens of a vocabulary' coverage --text x --k 100000
 refused 3 'no text has a token' coverage --text ''
 refused 3 'none' coverage --texts "$work/none"
