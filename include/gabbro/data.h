@@ -50,8 +50,6 @@ typedef struct gb_collection {
     char *generator;          /* who generated them: "mini-world t5-like", "extractive", ... */
     char *splits;             /* space separated names of qrels files */
     gb_table *document_rows;  /* backing of `document` */
-    gb_table *passage_truth; /* of collections that were made, else NULL: see gb_collection_truth */
-    gb_table *query_truth;   /* the same */
 } gb_collection;
 gb_collection *gb_collection_open(const char *path, gb_status *status);
 void gb_collection_close(gb_collection *collection);
@@ -100,17 +98,6 @@ typedef struct gb_collection_sample {
  * several grades and what was judged for them. */
 bool gb_collection_show(const gb_collection *collection, const gb_collection_sample *how, FILE *out,
                         gb_status *status);
-
-/* What is known about passages and queries of a collection that was made (passages.truth.gbt,
- * queries.truth.gbt: one row of u32 each), for diagnostics such as "right entity at rank 1". */
-typedef enum gb_truth {
-    GB_TRUTH_PASSAGE_ENTITY, /* main entity of a passage */
-    GB_TRUTH_PASSAGE_FACT,   /* the first fact that it states */
-    GB_TRUTH_QUERY_ENTITY,   /* entity a query is about */
-    GB_TRUTH_QUERY_FACT,     /* fact that it asks for */
-} gb_truth;
-/* GB_MAP_NONE where the collection has no such knowledge or row is out of range. */
-uint32_t gb_collection_truth(const gb_collection *collection, gb_truth what, uint32_t row);
 
 /* What to import. Kinds are told apart by what lies at `path`: a BEIR folder (corpus.jsonl[.gz]),
  * a folder or file of MS MARCO TSV (collection.tsv[.gz]), or a JSONL of documents

@@ -4,6 +4,7 @@
 #define GABBRO_SYNTH_H
 
 #include <gabbro/data.h>
+#include <gabbro/eval.h>
 
 #define GB_WORLD_VERSION 2 /* raised whenever the same seed would give another set */
 
@@ -19,6 +20,24 @@
  * existing collection there is replaced, any other non-empty folder refused. */
 bool gb_synth_generate(uint64_t seed, const char *set, const char *out_dir, gb_status *status);
 const char *gb_synth_set_name(uint32_t index); /* 0: "main"; NULL behind the last */
+
+/* What the maker of a collection knows about it: its files *.truth.gbt, opened. */
+typedef struct gb_synth_truth gb_synth_truth;
+/* *truth is NULL, without failure, where the collection has no such file. GB_DATA where it does not
+ * fit the collection. */
+bool gb_synth_truth_open(const gb_collection *collection, gb_synth_truth **truth,
+                         gb_status *status);
+void gb_synth_truth_close(gb_synth_truth *truth); /* NULL ok */
+/* GB_MAP_NONE where there is no such row. */
+uint32_t gb_synth_passage_entity(const gb_synth_truth *truth, uint32_t passage);
+uint32_t gb_synth_query_entity(const gb_synth_truth *truth, uint32_t query); /* it is about */
+uint32_t gb_synth_query_fact(const gb_synth_truth *truth, uint32_t query);   /* it asks for */
+/* Where a model stands, by its run of a split. Adds to facts, where there are such queries,
+ * "right_entity_at_rank_1", how often the best passage speaks of the entity of the positive, and
+ * "place_inside_entity", where among the passages of that entity the positive is: 0 first, 1 last,
+ * .5 by chance. */
+void gb_synth_diagnose(const gb_synth_truth *truth, const gb_split *split, const gb_run *run,
+                       json_t *facts);
 
 /* A world in memory. */
 typedef struct gb_synth gb_synth;

@@ -4,6 +4,7 @@
 #include <gabbro/artifact.h>
 #include <gabbro/experiment.h>
 #include <gabbro/retrieve.h>
+#include <gabbro/synth.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,46 +28,13 @@ typedef struct settings {
     bool drop_identical;                     /* a passage with the query's id does not count */
 } settings;
 
-/* Where a model stands: does the best passage speak of the right entity, and where among the
- * passages of that entity is the positive (0 first, 1 last, .5 chance)? Known in the mini world. */
-static void diagnose(const gb_collection *collection, const gb_run *run, const gb_qrels *qrels,
-                     json_t *facts)
-{
-    double right = 0, place = 0;
-    uint32_t count = 0, placed = 0;
-    for (size_t i = 0; i < qrels->count; i++) {
-        const gb_qrel *judged = &qrels->rows[i];
-        const gb_run_list *list = gb_run_find(run, judged->query);
-        uint32_t entity = gb_collection_truth(collection, GB_TRUTH_PASSAGE_ENTITY, judged->passage);
-        if (entity == GB_MAP_NONE || judged->grade < 1 || !list || !list->count)
-            continue;
-        count++;
-        uint32_t same = 0, before = UINT32_MAX;
-        for (uint32_t h = 0; h < list->count; h++) {
-            uint32_t passage = run->hits[list->first + h].passage;
-            bool own = gb_collection_truth(collection, GB_TRUTH_PASSAGE_ENTITY, passage) == entity;
-            right += own && h == 0;
-            if (passage == judged->passage)
-                before = same;
-            same += own;
-        }
-        if (before != UINT32_MAX && same > 1) {
-            place += (double)before / (same - 1);
-            placed++;
-        }
-    }
-    if (count)
-        json_object_set_new(facts, "right_entity_at_rank_1", json_real(right / count));
-    if (placed)
-        json_object_set_new(facts, "place_inside_entity", json_real(place / placed));
-}
-
 /* What all splits are measured with. */
 typedef struct session {
     gb_collection *collection; /* measured on */
     gb_run_names names;        /* its ids */
     gb_answers *answers;       /* its answers, or NULL */
     gb_ranker ranker;          /* what is measured */
+    gb_synth_truth *truth;     /* what its maker knows, or NULL */
     json_t *metrics, *facts;   /* measured; of the step */
 } session;
 
@@ -99,8 +67,8 @@ static bool evaluate_split(step_run *step, const settings *o, session *s, const 
     if (ok && step_leads(step)) {
         ok = write_run(step, o, s, split, &run, status) &&
              gb_split_measure(split, &run, &params, s->metrics, status);
-        if (ok && !strcmp(split->name, "dev"))
-            diagnose(s->collection, &run, &split->qrels, s->facts);
+        if (ok && s->truth && !strcmp(split->name, "dev"))
+            gb_synth_diagnose(s->truth, split, &run, s->facts);
     }
     gb_run_free(&run);
     free(folder);
@@ -119,12 +87,14 @@ static bool evaluate(step_run *step, const settings *o, gb_status *status)
               gb_splits_open(s.collection, &splits, status) &&
               gb_run_names_of(s.collection, &s.names, status) &&
               gb_answers_of(s.collection, s.names.queries, &s.answers, status) &&
+              gb_synth_truth_open(s.collection, &s.truth, status) &&
               gb_ranker_open(&s.ranker, step, o->model, o->tokens, s.facts, status);
     for (size_t i = 0; ok && i < splits.count; i++)
         ok = evaluate_split(step, o, &s, &splits.items[i], status);
     if (ok && step_leads(step))
         ok = step_write_metrics(step, s.metrics, status) && step_end(step, s.facts, status);
     gb_ranker_close(&s.ranker);
+    gb_synth_truth_close(s.truth);
     gb_answers_destroy(s.answers);
     gb_run_names_free(&s.names);
     gb_splits_free(&splits);

@@ -75,9 +75,7 @@ static bool open_tables(gb_collection *c, gb_status *status)
            (c->document_rows = gb_table_open_in(c->path, "passages.document.gbt", 4, status)) &&
            (c->query_ids = gb_table_open_in(c->path, "queries.id.gbt", 1, status)) &&
            (c->queries = gb_table_open_in(c->path, "queries.text.gbt", 1, status)) &&
-           open_optional(c->path, "generated.gbt", 1, &c->generated, status) &&
-           open_optional(c->path, "passages.truth.gbt", 4, &c->passage_truth, status) &&
-           open_optional(c->path, "queries.truth.gbt", 4, &c->query_truth, status);
+           open_optional(c->path, "generated.gbt", 1, &c->generated, status);
 }
 
 /* The tables must agree in their numbers of rows, documents must count up one by one. */
@@ -88,9 +86,7 @@ static bool check_shapes(gb_collection *c, gb_status *status)
     if (passages == 0 || passages >= GB_MAP_NONE || queries >= GB_MAP_NONE ||
         gb_table_count(c->passage_ids) != passages || gb_table_count(c->titles) != passages ||
         gb_table_count(c->query_ids) != queries ||
-        (c->generated && gb_table_count(c->generated) != passages) ||
-        (c->passage_truth && gb_table_count(c->passage_truth) != passages) ||
-        (c->query_truth && gb_table_count(c->query_truth) != queries))
+        (c->generated && gb_table_count(c->generated) != passages))
         return gb_fail(status, GB_DATA, c->path, hint, "the collection's tables do not agree");
     size_t length = 0;
     if (gb_table_count(c->document_rows) == 1)
@@ -131,8 +127,6 @@ void gb_collection_close(gb_collection *collection)
     gb_table_close(collection->query_ids);
     gb_table_close(collection->queries);
     gb_table_close(collection->generated);
-    gb_table_close(collection->passage_truth);
-    gb_table_close(collection->query_truth);
     free(collection->path);
     free(collection->name);
     free(collection->generator);
@@ -167,16 +161,4 @@ void gb_collection_passage(const gb_collection *collection, uint32_t passage, gb
     }
     const char *text = gb_table_row(collection->texts, passage, &length);
     gb_text_append(out, text, length);
-}
-
-uint32_t gb_collection_truth(const gb_collection *collection, gb_truth what, uint32_t row)
-{
-    bool passage = what == GB_TRUTH_PASSAGE_ENTITY || what == GB_TRUTH_PASSAGE_FACT;
-    const gb_table *table = passage ? collection->passage_truth : collection->query_truth;
-    if (!table || row >= gb_table_count(table))
-        return GB_MAP_NONE;
-    size_t length;
-    const uint32_t *values = gb_table_row(table, row, &length);
-    size_t field = what == GB_TRUTH_PASSAGE_FACT || what == GB_TRUTH_QUERY_FACT;
-    return field < length ? values[field] : GB_MAP_NONE;
 }

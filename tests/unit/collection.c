@@ -46,7 +46,6 @@ Test(collection, beir_folder)
     gb_text_free(&text);
     cr_expect(gb_collection_has_split(c, "test"));
     cr_expect_not(gb_collection_has_split(c, "tes"));
-    cr_expect_eq(gb_collection_truth(c, GB_TRUTH_PASSAGE_ENTITY, 0), GB_MAP_NONE);
     gb_collection_close(c);
     gb_collection_close(NULL);
     scratch_leave(&s);

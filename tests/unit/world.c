@@ -226,24 +226,65 @@ Test(world, labelled_passages_state_the_fact)
         uint32_t queries;  /* how many */
     } splits[] = {{"train", 3000}, {"dev", 1200}};
     world *w = make(1);
+    gb_synth_truth *truth;
+    cr_assert(gb_synth_truth_open(c, &truth, NULL) && truth);
     for (size_t i = 0; i < 2; i++) {
         gb_qrels qrels;
         cr_assert(gb_collection_qrels(c, splits[i].split, &qrels, NULL));
         cr_expect_eq(qrels.count, splits[i].queries);
         for (size_t j = 0; j < qrels.count; j++) {
             gb_qrel row = qrels.rows[j];
-            uint32_t fact = gb_collection_truth(c, GB_TRUTH_QUERY_FACT, row.query);
-            uint32_t entity = gb_collection_truth(c, GB_TRUTH_QUERY_ENTITY, row.query);
+            uint32_t fact = gb_synth_query_fact(truth, row.query);
+            uint32_t entity = gb_synth_query_entity(truth, row.query);
             cr_assert_eq(row.grade, 1);
             cr_expect_eq(entity, w->facts[fact].entity);
-            cr_expect_eq(gb_collection_truth(c, GB_TRUTH_PASSAGE_ENTITY, row.passage), entity);
+            cr_expect_eq(gb_synth_passage_entity(truth, row.passage), entity);
             cr_expect(gb_world_states(&w->passages[row.passage], fact));
             cr_expect(j == 0 || qrels.rows[j - 1].query != row.query, "two positives");
         }
         free(qrels.rows);
     }
-    cr_expect_eq(gb_collection_truth(c, GB_TRUTH_PASSAGE_ENTITY, c->passages), GB_MAP_NONE);
+    cr_expect_eq(gb_synth_passage_entity(truth, c->passages), GB_MAP_NONE);
+    gb_synth_truth_close(truth);
     gb_synth_destroy(w);
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
+/* A passage of the entity, or of another one, that is not `but`. */
+static uint32_t find_passage(const gb_synth_truth *truth, uint32_t entity, bool same, uint32_t but)
+{
+    uint32_t passage = 0;
+    while (passage == but || (gb_synth_passage_entity(truth, passage) == entity) != same)
+        passage++;
+    return passage;
+}
+
+/* One query whose positive comes first, and one where others of its entity and of another do. */
+Test(world, a_ranking_is_diagnosed)
+{
+    scratch s = scratch_enter();
+    gb_collection *c = generate(1, "a");
+    gb_synth_truth *truth;
+    gb_split dev;
+    gb_run run = {0};
+    cr_assert(gb_synth_truth_open(c, &truth, NULL) && gb_split_open(c, "dev", &dev, NULL));
+    for (int i = 0; i < 2; i++) {
+        uint32_t positive = dev.qrels.rows[i].passage;
+        uint32_t entity = gb_synth_passage_entity(truth, positive);
+        uint32_t near = find_passage(truth, entity, true, positive);
+        uint32_t far = find_passage(truth, entity, false, positive);
+        gb_hit hits[] = {{i ? far : positive, 3}, {near, 2}, {i ? positive : far, 1}};
+        cr_assert(gb_run_add(&run, dev.qrels.rows[i].query, hits, 3, NULL));
+    }
+    json_t *facts = json_object();
+    gb_synth_diagnose(truth, &dev, &run, facts);
+    cr_expect_eq(json_real_value(json_object_get(facts, "right_entity_at_rank_1")), .5);
+    cr_expect_eq(json_real_value(json_object_get(facts, "place_inside_entity")), .5);
+    json_decref(facts);
+    gb_run_free(&run);
+    gb_split_free(&dev);
+    gb_synth_truth_close(truth);
     gb_collection_close(c);
     scratch_leave(&s);
 }

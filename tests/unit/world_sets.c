@@ -260,6 +260,8 @@ Test(world_sets, answers_stand_in_the_positives)
         char *answers = gb_read_file(path, NULL, NULL);
         cr_expect_str_eq(c->splits, "train test");
         gb_map *asked = gb_map_create(NULL);
+        gb_synth_truth *truth;
+        cr_assert(gb_synth_truth_open(c, &truth, NULL) && truth);
         for (int test = 0; test < 2; test++) {
             gb_qrels qrels;
             cr_assert(gb_collection_qrels(c, test ? "test" : "train", &qrels, NULL));
@@ -267,7 +269,7 @@ Test(world_sets, answers_stand_in_the_positives)
                 row_of(c->query_ids, qrels.rows[j].query, id, sizeof id);
                 row_of(c->texts, qrels.rows[j].passage, text, sizeof text);
                 cr_expect(holds_answer(answers, id, text), "%s: %s", id, text);
-                uint32_t fact = gb_collection_truth(c, GB_TRUTH_QUERY_FACT, qrels.rows[j].query);
+                uint32_t fact = gb_synth_query_fact(truth, qrels.rows[j].query);
                 uint32_t set = gb_map_get(asked, (const char *)&fact, sizeof fact);
                 cr_expect(set == GB_MAP_NONE || set == (uint32_t)test, "fact in both splits");
                 cr_assert(
@@ -275,6 +277,7 @@ Test(world_sets, answers_stand_in_the_positives)
             }
             free(qrels.rows);
         }
+        gb_synth_truth_close(truth);
         gb_map_destroy(asked);
         free(answers);
         gb_collection_close(c);

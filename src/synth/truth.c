@@ -1,0 +1,106 @@
+/* What is known of a collection that was made, and what it says of a ranking. */
+#include <gabbro/synth.h>
+
+#include <stdlib.h>
+
+struct gb_synth_truth {
+    gb_table *passages; /* u32: entity of a passage, then the facts that it states; or NULL */
+    gb_table *queries;  /* u32: entity and fact that a query asks for; or NULL */
+};
+
+/* *table NULL when there is no such file. */
+static bool open_table(const gb_collection *collection, const char *name, uint64_t rows,
+                       gb_table **table, gb_status *status)
+{
+    char *path = gb_path_join(status, collection->path, name);
+    bool there = path && gb_file_exists(path);
+    if (there)
+        *table = gb_table_open(path, sizeof(uint32_t), status);
+    bool ok = path && (!there || *table);
+    if (ok && *table && gb_table_count(*table) != rows)
+        ok = gb_fail(status, GB_DATA, path, "make the collection again",
+                     "the collection's tables do not agree");
+    free(path);
+    return ok;
+}
+
+bool gb_synth_truth_open(const gb_collection *collection, gb_synth_truth **truth, gb_status *status)
+{
+    gb_synth_truth *t = gb_alloc(1, sizeof *t, status);
+    bool ok =
+        t &&
+        open_table(collection, "passages.truth.gbt", collection->passages, &t->passages, status) &&
+        open_table(collection, "queries.truth.gbt", gb_table_count(collection->queries),
+                   &t->queries, status);
+    *truth = t;
+    if (!ok || (!t->passages && !t->queries)) {
+        gb_synth_truth_close(t);
+        *truth = NULL;
+    }
+    return ok;
+}
+
+void gb_synth_truth_close(gb_synth_truth *truth)
+{
+    if (!truth)
+        return;
+    gb_table_close(truth->passages);
+    gb_table_close(truth->queries);
+    free(truth);
+}
+
+static uint32_t value_of(const gb_table *table, uint32_t row, size_t field)
+{
+    size_t length;
+    if (!table || row >= gb_table_count(table))
+        return GB_MAP_NONE;
+    const uint32_t *values = gb_table_row(table, row, &length);
+    return field < length ? values[field] : GB_MAP_NONE;
+}
+
+uint32_t gb_synth_passage_entity(const gb_synth_truth *truth, uint32_t passage)
+{
+    return value_of(truth->passages, passage, 0);
+}
+
+uint32_t gb_synth_query_entity(const gb_synth_truth *truth, uint32_t query)
+{
+    return value_of(truth->queries, query, 0);
+}
+
+uint32_t gb_synth_query_fact(const gb_synth_truth *truth, uint32_t query)
+{
+    return value_of(truth->queries, query, 1);
+}
+
+void gb_synth_diagnose(const gb_synth_truth *truth, const gb_split *split, const gb_run *run,
+                       json_t *facts)
+{
+    double right = 0, place = 0;
+    uint32_t count = 0, placed = 0;
+    for (size_t i = 0; i < split->qrels.count; i++) {
+        const gb_qrel *judged = &split->qrels.rows[i];
+        const gb_run_list *list = gb_run_find(run, judged->query);
+        uint32_t entity = gb_synth_passage_entity(truth, judged->passage);
+        if (entity == GB_MAP_NONE || judged->grade < 1 || !list || !list->count)
+            continue;
+        count++;
+        uint32_t same = 0, before = UINT32_MAX;
+        for (uint32_t h = 0; h < list->count; h++) {
+            uint32_t passage = run->hits[list->first + h].passage;
+            bool own = gb_synth_passage_entity(truth, passage) == entity;
+            right += own && h == 0;
+            if (passage == judged->passage)
+                before = same;
+            same += own;
+        }
+        if (before != UINT32_MAX && same > 1) {
+            place += (double)before / (same - 1);
+            placed++;
+        }
+    }
+    if (count)
+        json_object_set_new(facts, "right_entity_at_rank_1", json_real(right / count));
+    if (placed)
+        json_object_set_new(facts, "place_inside_entity", json_real(place / placed));
+}
