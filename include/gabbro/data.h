@@ -108,20 +108,21 @@ typedef struct gb_import_params {
     const char *path;             /* what to read */
     const char *queries;          /* generated queries JSONL, or NULL: the extractive generator */
     uint32_t queries_per_passage; /* wanted from the extractive generator; default 5 */
-    uint32_t span_words;          /* target words of a span cut from a long text; default 100 */
+    uint32_t span_words;          /* of a span cut from a long text, where sentences end behind so
+                                     many (0: 100), or from a paragraph of SQuAD, at most (0: 45) */
     uint64_t seed;                /* for splits made here; default 42 */
     bool skip_unknown_qrels;      /* count and skip judgements of unknown ids instead of failing */
     bool keep_splits;             /* make no queries and no training split where there are none */
 } gb_import_params;
-#define GB_IMPORT_DEFAULTS                                                                         \
-    ((gb_import_params){.queries_per_passage = 5, .span_words = 100, .seed = 42})
+#define GB_IMPORT_DEFAULTS ((gb_import_params){.queries_per_passage = 5, .seed = 42})
 /* Where the source has no training split and keep_splits is false, a seeded half of the queries of
  * dev (else of test, else of its first split) becomes `train` and the other half `dev`; where test
- * was halved it stays whole beside them. Where the source has no queries at all, one generated
- * query of each passage that has two or more leaves the generated ones and becomes a query whose
- * relevant passage it is: `dev` for the passages of a seeded fifth of the documents, else `train`.
- * collection.json notes what was done. Writes out_dir at once when
- * all went well; an existing collection there is replaced, any other non-empty folder refused. */
+ * was halved it stays whole beside them. Questions of SQuAD's dev are divided by a hash of their
+ * ids: half `train`, a quarter generated queries, a quarter `dev`. Where the source has no queries
+ * at all, one generated query of each passage that has two or more leaves the generated ones and
+ * becomes a query whose relevant passage it is: `dev` for the passages of a seeded fifth of the
+ * documents, else `train`. collection.json notes what was done. Writes out_dir at once when all
+ * went well; an existing collection there is replaced, any other non-empty folder refused. */
 bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status);
 /* An empty folder beside `target`, to be filled and then given to gb_place_folder. Refuses a
  * `target` that exists, is not empty and has no file `mark` (so nobody's work is deleted). NULL and

@@ -14,6 +14,7 @@ typedef struct settings {
     const char *set;           /* of the world */
     uint64_t seed;             /* of the world */
     gb_import_params import;   /* of an import */
+    uint32_t span_words;       /* the same; GB_OPEN: as the layout has it */
     gb_import_variant variant; /* the same */
 } settings;
 
@@ -46,6 +47,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     char *stored = o->cut ? gb_path_join(status, o->cut, "collection") : NULL;
     char *out = gb_maker_file(maker, "collection", status);
     o->import.path = o->cut ? stored : o->from;
+    o->import.span_words = o->span_words == GB_OPEN ? 0 : o->span_words;
     o->variant.cut = o->cut != NULL;
     bool ok = out && (!o->cut || stored) &&
               (o->world ? gb_synth_generate(o->seed, o->set, out, status)
@@ -57,7 +59,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
 
 static int run(int argc, char **argv)
 {
-    settings o = {.set = "main", .import = GB_IMPORT_DEFAULTS};
+    settings o = {.set = "main", .import = GB_IMPORT_DEFAULTS, .span_words = GB_OPEN};
     const gb_option options[] = {
         {"world", GB_OPTION_TEXT, &o.world, 0, "SEED", "make a set of the mini world of this seed"},
         {"set", GB_OPTION_TEXT, &o.set, 0, "NAME", "set of the mini world, see above"},
@@ -68,8 +70,9 @@ static int run(int argc, char **argv)
          "generated queries, JSONL or docTTTTTquery's lines (default: extracted ones)"},
         {"queries-per-passage", GB_OPTION_U32, &o.import.queries_per_passage, 0, NULL,
          "queries of the extractive generator"},
-        {"span-words", GB_OPTION_U32, &o.import.span_words, 0, NULL,
-         "words of a span cut from a long text"},
+        {"span-words", GB_OPTION_U32, &o.span_words, 0, NULL,
+         "words of a span cut from a long text (default 100), at most of one cut from a paragraph "
+         "of SQuAD (default 45)"},
         {"split-seed", GB_OPTION_U64, &o.import.seed, 0, NULL, "seed of splits made here"},
         {"skip-unknown-qrels", GB_OPTION_FLAG, &o.import.skip_unknown_qrels, 0, NULL,
          "skip judgements of unknown ids instead of failing"},
@@ -94,11 +97,10 @@ const gb_command gb_cli_collection = {
     .usage = "(--world SEED [--set NAME] | --from PATH | --cut ARTIFACT) [options]",
     .description =
         "Make a stored collection: a set of the mini world; an import of a BEIR folder, MS MARCO "
-        "TSV files, a JSONL of documents, DPR's, Pyserini's, Tevatron's, FlagEmbedding's or "
-        "RocketQA's files (docs/reference/formats.md), plain, gzip or zstd, or all in a tar "
-        "archive; or the "
-        "passages of another collection cut into spans of whole sentences, for pre-training alone. "
-        "Prints the artifact's folder.\n\n"
+        "TSV files, a JSONL of documents, the files of SQuAD, DPR, Pyserini, Tevatron, "
+        "FlagEmbedding or RocketQA (docs/reference/formats.md), plain, gzip or zstd, or all in a "
+        "tar archive; or the passages of another collection cut into spans of whole sentences, for "
+        "pre-training alone. Prints the artifact's folder.\n\n"
         "Sets: main, wikipedia (text to pre-train on), documents (main's, whole), nq and triviaqa "
         "(questions with answers), and beir-NAME, each standing for a set of BEIR: arguana bioasq "
         "climate-fever cqadupstack dbpedia-entity fever fiqa hotpotqa nfcorpus nq quora robust04 "

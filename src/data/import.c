@@ -242,7 +242,7 @@ static bool read_file(gb_import *import, const char *path, gb_status *status)
         [GB_FILE_OTHER] = gb_import_documents,   [GB_FILE_CORPUS] = gb_import_corpus,
         [GB_FILE_CONTENTS] = gb_import_pyserini, [GB_FILE_DOCUMENTS] = gb_import_documents,
         [GB_FILE_TRAINING] = read_training,      [GB_FILE_DPR] = gb_import_dpr,
-        [GB_FILE_MSMARCO] = gb_import_msmarco,
+        [GB_FILE_MSMARCO] = gb_import_msmarco,   [GB_FILE_SQUAD] = gb_import_squad,
     };
     gb_file_kind kind;
     import->kind = "JSONL corpus";
@@ -253,24 +253,25 @@ static bool read_file(gb_import *import, const char *path, gb_status *status)
 /* A folder without a file of a known name: by the first file that tells. */
 static bool read_by_content(gb_import *import, const char *folder, bool *found, gb_status *status)
 {
+    static bool (*const readers[])(gb_import *, const char *, gb_status *) = {
+        [GB_FILE_CONTENTS] = gb_import_pyserini,
+        [GB_FILE_TRAINING] = gb_import_dpr,
+        [GB_FILE_SQUAD] = gb_import_squad, /* the last kind */
+    };
     gb_import_names list;
     gb_file_kind kind = GB_FILE_OTHER;
     bool ok = gb_import_list(folder, &list, status);
-    for (size_t i = 0; ok && i < list.count; i++) {
+    for (size_t i = 0; ok && i < list.count && !readers[kind]; i++) {
         const char *name = list.names[i];
-        if (kind == GB_FILE_CONTENTS || kind == GB_FILE_TRAINING ||
-            !(gb_import_ends(name, ".json") || gb_import_ends(name, ".jsonl")))
+        if (!gb_import_ends(name, ".json") && !gb_import_ends(name, ".jsonl"))
             continue;
         char *path = gb_path_join(status, folder, name);
         ok = path && gb_import_kind(path, &kind, status);
         free(path);
     }
     gb_import_names_free(&list);
-    *found = kind == GB_FILE_CONTENTS || kind == GB_FILE_TRAINING;
-    if (!ok || !*found)
-        return ok;
-    return kind == GB_FILE_CONTENTS ? gb_import_pyserini(import, folder, status)
-                                    : gb_import_dpr(import, folder, status);
+    *found = readers[kind] != NULL;
+    return ok && (!*found || readers[kind](import, folder, status));
 }
 
 static const char no_collection[] = "no collection in this folder";
@@ -300,8 +301,8 @@ static bool read_path(gb_import *import, const char *path, gb_status *status)
     return known ||
            gb_fail(status, GB_DATA, path,
                    "expected corpus.jsonl, collection.tsv, msmarco-docs.tsv, psgs_w100.tsv, "
-                   "para.txt, documents.jsonl, or JSON of {\"id\", \"contents\"} or of training "
-                   "examples, plain, .gz or .zst",
+                   "para.txt, documents.jsonl, SQuAD's JSON, or JSON of {\"id\", \"contents\"} or "
+                   "of training examples, plain, .gz or .zst",
                    "%s", no_collection);
 }
 
@@ -440,6 +441,8 @@ static bool import_describe(gb_import *import, const gb_generated_counts *counts
         json_object_set_new(json, "passages", json_integer(import->passages));
         json_object_set_new(json, "documents", json_integer(import->documents));
         json_object_set_new(json, "document_structure", json_string(import->structure));
+        if (import->paragraphs)
+            json_object_set_new(json, "paragraphs", json_integer(import->paragraphs));
         json_object_set_new(json, "queries", json_integer(import->queries));
         json_object_set_new(json, "title_join", json_string(import->titled ? "space" : "none"));
         json_object_set_new(json, "passages_with_title", json_integer((json_int_t)import->titled));
@@ -449,7 +452,10 @@ static bool import_describe(gb_import *import, const gb_generated_counts *counts
             json_object_set_new(json, "encoding", json_string("repaired"));
         json_object_set_new(json, "empty_texts", json_integer((json_int_t)import->empty_texts));
         json_object_set(json, "splits", import->splits);
-        json_object_set_new(json, "generator", json_string(file ? generator : "extractive"));
+        json_object_set_new(json, "generator",
+                            json_string(file                ? generator
+                                        : import->generated ? "questions of people"
+                                                            : "extractive"));
         json_object_set_new(json, "generated", describe_generated(import, counts));
         json_object_set(json, "notes", import->notes);
         ok = gb_json_save(path, json, status);
@@ -465,10 +471,14 @@ static bool import_describe(gb_import *import, const gb_generated_counts *counts
 
 static bool read_generated(gb_import *import, gb_generated_counts *counts, gb_status *status)
 {
-    const char *path = import->params->queries;
-    return gb_generated_is_lines(path)
-               ? gb_generated_lines(import->dir, path, import->passages, counts, status)
-               : gb_generated_read(import->dir, path, import->passage_map, counts, status);
+    const char *given = import->params->queries;
+    if (given && gb_generated_is_lines(given))
+        return gb_generated_lines(import->dir, given, import->passages, counts, status);
+    bool ok = gb_generated_read(import->dir, given ? given : import->generated, import->passage_map,
+                                counts, status);
+    if (import->generated)
+        remove(import->generated);
+    return ok;
 }
 
 static bool commit_answers(gb_import *import, gb_status *status)
@@ -494,10 +504,11 @@ static bool import_run(gb_import *import, gb_status *status)
     return commit(&import->ids, status) && commit(&import->titles, status) &&
            commit(&import->texts, status) && gb_import_group(import, status) &&
            (params->keep_splits || gb_import_make_train(import, status)) &&
-           (params->queries ? read_generated(import, &counts, status)
-                            : gb_generated_extract(import->dir, import->dir,
-                                                   params->queries_per_passage + held_out,
-                                                   params->seed, &counts, status)) &&
+           (params->queries || import->generated
+                ? read_generated(import, &counts, status)
+                : gb_generated_extract(import->dir, import->dir,
+                                       params->queries_per_passage + held_out, params->seed,
+                                       &counts, status)) &&
            (!held_out || gb_import_hold_out(import, &counts, status)) &&
            commit(&import->query_ids, status) && commit(&import->query_texts, status) &&
            commit_answers(import, status) && import_describe(import, &counts, status);
@@ -520,6 +531,7 @@ static void import_free(gb_import *import)
     json_decref(import->files);
     json_decref(import->notes);
     free(import->document);
+    free(import->generated);
     free(import->dir);
 }
 
@@ -535,8 +547,6 @@ bool gb_collection_import_as(const gb_import_params *params, const gb_import_var
     gb_import_params filled = *params;
     if (filled.queries_per_passage == 0)
         filled.queries_per_passage = 5;
-    if (filled.span_words == 0)
-        filled.span_words = 100;
     filled.keep_splits |= variant->cut;
     gb_import import = {.params = &filled, .variant = *variant};
     import.dir = gb_draft_create(out_dir, "collection.json", status);

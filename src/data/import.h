@@ -26,6 +26,8 @@ typedef struct gb_import {
     gb_map *questions;                        /* split, tab, text -> number in the split, or NULL */
     uint32_t numbered[3];                     /* questions numbered in train, dev, test */
     gb_map *own_texts;     /* title, tab, text -> number of a passage without id */
+    char *generated;       /* generated queries that the source brought, JSONL in dir, or NULL */
+    uint32_t paragraphs;   /* that passages were cut from, where the layout has them */
     const char *kind;      /* layout of the source */
     const char *structure; /* where the documents come from */
     json_t *splits;        /* split -> its counts */
@@ -115,6 +117,7 @@ typedef enum gb_file_kind {
     GB_FILE_TRAINING,  /* queries with positive and negative passages (training.h) */
     GB_FILE_DPR,       /* psgs_w100.tsv: id, text, title */
     GB_FILE_MSMARCO,   /* tab-separated passages */
+    GB_FILE_SQUAD,     /* one object of articles, paragraphs, questions: SQuAD */
 } gb_file_kind;
 /* By its name and its first object or line. */
 bool gb_import_kind(const char *path, gb_file_kind *kind, gb_status *status);
@@ -130,6 +133,8 @@ bool gb_import_msmarco(gb_import *import, const char *path, gb_status *status);
 /* queries.<split>.tsv, topics.<split>.tsv and qrels.<split>.tsv of a folder. */
 bool gb_import_msmarco_splits(gb_import *import, const char *folder, gb_status *status);
 bool gb_import_documents(gb_import *import, const char *path, gb_status *status);
+/* A file, or all such files of a folder. */
+bool gb_import_squad(gb_import *import, const char *path, gb_status *status);
 bool gb_import_rocketqa(gb_import *import, const char *folder, gb_status *status);
 /* The passages of a JSONL corpus alone. */
 bool gb_import_corpus(gb_import *import, const char *path, gb_status *status);
@@ -156,17 +161,22 @@ bool gb_import_training(gb_import *import, const char *path, bool *found, gb_sta
 bool gb_import_questions(gb_import *import, const char *folder, gb_status *status);
 /* queries.jsonl and qrels/ of a BEIR folder. */
 bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *status);
-/* Cuts texts into passages; zero-initialise but for `import`. */
+/* Cuts texts into passages; zero-initialise but for the first three. */
 typedef struct gb_import_cutter {
-    gb_import *import;  /* that the spans go to */
-    gb_span *sentences; /* of the current text; kept from text to text, as all below */
-    size_t capacity;    /* allocated */
-    gb_text span;       /* text of the current span */
-    gb_text id;         /* its id */
-    uint32_t spans;     /* that the last text gave */
+    gb_import *import;      /* that the spans go to */
+    uint32_t words;         /* of a span: its sentences end behind so many */
+    bool at_most;           /* it has at most so many words, or one sentence */
+    gb_span *sentences;     /* of the current text; kept from text to text, as all below */
+    size_t capacity;        /* allocated */
+    gb_text span;           /* text of the current span */
+    gb_text id;             /* its id */
+    size_t *starts;         /* bytes of the text before each span, [spans], ascending */
+    size_t starts_capacity; /* allocated */
+    uint32_t spans;         /* that the last text gave */
 } gb_import_cutter;
-/* Passages "<id>-0", "<id>-1" and so on of whole sentences, of params->span_words words each; none
- * of a text without a sentence. */
+/* A cutter of long texts, by params->span_words. */
+gb_import_cutter gb_import_cutter_of(gb_import *import);
+/* Passages "<id>-0", "<id>-1" and so on of whole sentences; none of a text without a sentence. */
 bool gb_import_cut_text(gb_import_cutter *cut, const gb_lines *lines, const char *id,
                         const char *title, const char *text, uint32_t document, gb_status *status);
 void gb_import_cutter_free(gb_import_cutter *cut);
@@ -204,5 +214,39 @@ bool gb_generated_extract(const char *folder, const char *out_folder, uint32_t p
                           uint64_t seed, gb_generated_counts *counts, gb_status *status);
 /* Make queries and splits train and dev of generated queries, for a source that has none. */
 bool gb_import_hold_out(gb_import *import, gb_generated_counts *counts, gb_status *status);
+
+/* ---- questions of people divided, for a source without a training split (divide.c) ---- */
+
+/* What a question becomes. */
+typedef enum gb_share {
+    GB_SHARE_TRAIN,     /* a training query: half of them */
+    GB_SHARE_GENERATED, /* a generated query: a quarter */
+    GB_SHARE_DEV,       /* one that judges: a quarter */
+} gb_share;
+/* By the first hexadecimal digit of the SHA-256 of "<seed> <id>": 0 to 7 train, 8 to b generated, c
+ * to f dev. */
+bool gb_share_of(uint64_t seed, const char *id, gb_share *share, gb_status *status);
+/* A question in the place of a generated query. */
+typedef struct gb_stand_in {
+    const char *passage_id; /* external id of the passage that answers it */
+    const char *text;       /* of the question */
+    uint32_t passage;       /* row of that passage as it was read */
+    uint32_t document;      /* its document */
+    uint32_t number;        /* in the order read */
+} gb_stand_in;
+/* Zero-initialise; free with gb_stand_ins_free. */
+typedef struct gb_stand_ins {
+    gb_stand_in *items; /* [count] */
+    size_t count;       /* of questions */
+    size_t capacity;    /* of items */
+    gb_arena *texts;    /* holds their strings */
+} gb_stand_ins;
+bool gb_stand_ins_add(gb_stand_ins *list, const gb_import *import, const char *passage_id,
+                      const char *text, gb_status *status);
+/* import->generated: every question for its passage, and for a seeded choice of the questions
+ * another one that another passage answers, of the same document where there is one, so that 56.5%
+ * of all are about their passage. Sorts the list. Nothing where the list is empty. */
+bool gb_stand_ins_write(gb_import *import, gb_stand_ins *list, gb_status *status);
+void gb_stand_ins_free(gb_stand_ins *list);
 
 #endif

@@ -1,9 +1,11 @@
-/* Long texts cut into spans: those of a documents.jsonl, and those of a collection that is there.
- */
+/* Long texts cut into spans: those of a documents.jsonl, of SQuAD's paragraphs, and of a collection
+ * that is there. */
 #include "data/import.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { SPAN_WORDS = 100 }; /* where the user does not say */
 
 static size_t count_words(const char *text, size_t length)
 {
@@ -17,6 +19,11 @@ static size_t count_words(const char *text, size_t length)
     return words;
 }
 
+static size_t sentence_words(const char *text, gb_span sentence)
+{
+    return count_words(text + sentence.start, sentence.end - sentence.start);
+}
+
 /* Spans as CoT-MAE makes them: whole sentences until the wanted length is reached. A rest of less
  * than a quarter of it joins the span before. *end is one behind the last sentence of the span that
  * starts at `first`. */
@@ -24,15 +31,46 @@ static size_t span_end(const char *text, const gb_span *sentences, size_t count,
                        size_t wanted)
 {
     size_t words = 0, end = first;
-    while (end < count && words < wanted) {
-        words +=
-            count_words(text + sentences[end].start, sentences[end].end - sentences[end].start);
-        end++;
-    }
+    while (end < count && words < wanted)
+        words += sentence_words(text, sentences[end++]);
     size_t rest = 0;
     for (size_t i = end; i < count && rest * 4 < wanted; i++)
-        rest += count_words(text + sentences[i].start, sentences[i].end - sentences[i].start);
+        rest += sentence_words(text, sentences[i]);
     return rest * 4 < wanted ? count : end;
+}
+
+/* The same of spans of at most so many words, but for a sentence that has more. */
+static size_t limited_end(const char *text, const gb_span *sentences, size_t count, size_t first,
+                          size_t most)
+{
+    size_t end = first + 1, words = sentence_words(text, sentences[first]);
+    while (end < count && (words += sentence_words(text, sentences[end])) <= most)
+        end++;
+    return end;
+}
+
+/* Append a span, the sentences from `first` to `end`, to cut->span and note where it begins. */
+static bool join_sentences(gb_import_cutter *cut, const char *text, size_t first, size_t end,
+                           gb_status *status)
+{
+    if (!gb_grow(&cut->starts, &cut->starts_capacity, (size_t)cut->spans + 1, sizeof *cut->starts,
+                 status))
+        return false;
+    cut->starts[cut->spans] = cut->sentences[first].start;
+    cut->span.length = 0;
+    for (size_t i = first; i < end; i++) {
+        if (i > first)
+            gb_text_append(&cut->span, " ", 1);
+        gb_text_append(&cut->span, text + cut->sentences[i].start,
+                       cut->sentences[i].end - cut->sentences[i].start);
+    }
+    return true;
+}
+
+gb_import_cutter gb_import_cutter_of(gb_import *import)
+{
+    uint32_t words = import->params->span_words;
+    return (gb_import_cutter){.import = import, .words = words ? words : SPAN_WORDS};
 }
 
 bool gb_import_cut_text(gb_import_cutter *cut, const gb_lines *lines, const char *id,
@@ -43,14 +81,11 @@ bool gb_import_cut_text(gb_import_cutter *cut, const gb_lines *lines, const char
         return false;
     cut->spans = 0;
     for (size_t first = 0, end; first < count; first = end) {
-        end = span_end(text, cut->sentences, count, first, cut->import->params->span_words);
-        cut->span.length = cut->id.length = 0;
-        for (size_t i = first; i < end; i++) {
-            if (i > first)
-                gb_text_append(&cut->span, " ", 1);
-            gb_text_append(&cut->span, text + cut->sentences[i].start,
-                           cut->sentences[i].end - cut->sentences[i].start);
-        }
+        end = cut->at_most ? limited_end(text, cut->sentences, count, first, cut->words)
+                           : span_end(text, cut->sentences, count, first, cut->words);
+        if (!join_sentences(cut, text, first, end, status))
+            return false;
+        cut->id.length = 0;
         gb_text_printf(&cut->id, "%s-%u", id, cut->spans++);
         if (cut->span.failed || cut->id.failed)
             return gb_fail_memory(status, "cutting a text into spans");
@@ -64,6 +99,7 @@ bool gb_import_cut_text(gb_import_cutter *cut, const gb_lines *lines, const char
 void gb_import_cutter_free(gb_import_cutter *cut)
 {
     free(cut->sentences);
+    free(cut->starts);
     gb_text_free(&cut->span);
     gb_text_free(&cut->id);
 }
@@ -94,7 +130,7 @@ bool gb_import_cut(gb_import *import, gb_status *status)
     char hash[GB_HASH_SIZE];
     gb_collection *from = gb_collection_open(path, status);
     char *about = from ? gb_path_join(status, path, "collection.json") : NULL;
-    gb_import_cutter cut = {.import = import};
+    gb_import_cutter cut = gb_import_cutter_of(import);
     gb_text text[3] = {{0}};
     uint32_t without = 0;
     bool ok = about && gb_hash_file(about, hash, status);

@@ -46,7 +46,7 @@ static bool take_document(void *ctx, const gb_lines *lines, const json_t *object
 
 static bool read_documents(gb_import *import, const char *path, gb_status *status)
 {
-    gb_import_cutter cut = {.import = import};
+    gb_import_cutter cut = gb_import_cutter_of(import);
     bool ok = gb_jsonl_each(gb_import_open(import, path, status), take_document, &cut, status);
     gb_import_cutter_free(&cut);
     return ok && gb_import_corpus_done(import, path, status);

@@ -34,11 +34,39 @@ static bool table_kind(const char *path, gb_file_kind *kind, gb_status *status)
     return got >= 0;
 }
 
+/* Does the file begin as SQuAD's do: {"data": [ or {"version": "1.1", "data": [? Over any lines. */
+static bool begins_as_squad(const char *path, bool *squad, gb_status *status)
+{
+    char head[100], *line;
+    size_t length, have = 0;
+    gb_lines *lines = gb_lines_open(path, status);
+    int got = lines ? 1 : -1;
+    while (got == 1 && have < sizeof head - 1 && (have == 0 || head[0] == '{') &&
+           (got = gb_lines_next(lines, &line, &length, status)) == 1)
+        for (size_t i = 0; i < length && have < sizeof head - 1; i++)
+            if (!strchr(" \t\r", line[i]))
+                head[have++] = line[i];
+    gb_lines_close(lines);
+    head[have] = '\0';
+    static const char version[] = "{\"version\":", data[] = "{\"data\":[";
+    const char *comma = strncmp(head, version, strlen(version)) ? NULL : strchr(head, ',');
+    *squad = comma ? !strncmp(comma + 1, data + 1, strlen(data + 1))
+                   : !strncmp(head, data, strlen(data));
+    return got >= 0;
+}
+
 bool gb_import_kind(const char *path, gb_file_kind *kind, gb_status *status)
 {
     *kind = GB_FILE_OTHER;
     if (gb_import_ends(path, ".tsv"))
         return table_kind(path, kind, status);
+    bool squad;
+    if (!begins_as_squad(path, &squad, status))
+        return false;
+    if (squad) {
+        *kind = GB_FILE_SQUAD;
+        return true;
+    }
     json_t *first;
     if (!gb_objects_first(path, &first, status))
         return false;

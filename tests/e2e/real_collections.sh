@@ -1,7 +1,7 @@
 #!/bin/sh
 # The main table on real collections, and BM25 against Lucene's figures for them. GABBRO_TEST_DATA is a
-# folder with scifact/ (BEIR), xquad-en/ (BEIR, with documents.jsonl) and cacm/ (corpus.jsonl, TREC
-# topics and judgements).
+# folder with scifact/ (BEIR), xquad-en/ (BEIR, with documents.jsonl), cacm/ (corpus.jsonl, TREC
+# topics and judgements) and squad/ (SQuAD's JSON).
 #   real_collections.sh REPRODUCE GABBRO
 # shellcheck disable=SC2154 # of own.sh
 set -u
@@ -37,4 +37,10 @@ says xquad-en 'split test is left out'
 table scifact --collection "$data/scifact"
 says scifact 'on scifact, 5183 passages'
 says scifact 'spans are the halves of a passage'
+if [ -d "$data/squad" ]; then
+    table squad --collection "$data/squad"
+    says squad 'generated queries: questions of people'
+else
+    skipped "SQuAD: GABBRO_TEST_DATA has no folder squad"
+fi
 checks_end

@@ -246,7 +246,7 @@ Test(bm25, command)
     /* The same from a stored collection, terms and figures alike. */
     char stored[300];
     snprintf(stored, sizeof stored, "%s/stored", help_dir);
-    gb_import_params import = {.path = folder, .queries_per_passage = 1, .span_words = 100};
+    gb_import_params import = {.path = folder, .queries_per_passage = 1};
     gb_status status = {0};
     cr_assert(gb_collection_import(&import, stored, &status), "%s", status.what);
     output = help_capture((const char *const[]){"bm25", "--collection", stored, "--run", run, NULL},
