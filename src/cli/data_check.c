@@ -44,11 +44,15 @@ static void say_finding(const gb_collection *collection, const char *what,
            (int)(length < 60 ? length : 60), id);
 }
 
-static bool say_splits(comparison *c, const gb_collection *collection, gb_status *status)
+/* What collection.json alone has. */
+static bool say_description(comparison *c, const gb_collection *collection, gb_status *status)
 {
     char *path = gb_path_join(status, collection->path, "collection.json");
     json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
     free(path);
+    const json_t *paragraphs = json_object_get(json, "paragraphs");
+    if (paragraphs)
+        say_count(c, "paragraphs", (uint64_t)json_integer_value(paragraphs));
     const char *split;
     json_t *counts;
     json_object_foreach(json_object_get(json, "splits"), split, counts)
@@ -81,7 +85,7 @@ static bool say_collection(comparison *c, const char *folder, gb_status *status)
         say_count(c, "documents", collection->documents);
         say_count(c, "titles", check.titles);
         say_count(c, "queries", gb_table_count(collection->queries));
-        ok = say_splits(c, collection, status);
+        ok = say_description(c, collection, status);
         say_finding(collection, "passages without text", &check.empty);
         say_finding(collection, "passages said before", &check.equal);
         say_finding(collection, "encoded twice", &check.encoded_twice);

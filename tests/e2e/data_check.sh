@@ -48,6 +48,14 @@ expect "no folder ends with 2 ($status)" [ "$status" = 2 ]
 check stones --as nothing
 expect "an unknown entry ends with 2 ($status)" [ "$status" = 2 ]
 
+# SQuAD's layout: paragraphs are counted too, and all questions judge.
+mkdir questions
+printf '{"data": [{"title": "A", "paragraphs": [{"context": "Gabbro is dark.", "qas": [%s]}]}]}' \
+    '{"id": "q", "question": "what is dark", "answers": [{"text": "Gabbro", "answer_start": 0}]}' >questions/dev.json
+entry questions 1 | sed '/queries.test/s/.*/count = paragraphs 1\ncount = queries.dev 1/' >>manifest
+check questions
+expect "paragraphs and questions are counted ($status)" [ "$status $(grep -c '^\(paragraphs\|queries.dev\) .* 1  as it should be' said)" = '0 2' ]
+
 # A part: all that was judged, and others.
 mkdir -p many/qrels
 seq 1 50 | sed 's/.*/{"_id": "p&", "title": "", "text": "text \\"&\\" of many"}/' >many/corpus.jsonl
