@@ -28,15 +28,15 @@ typedef enum gb_code {
  * Convention: a function that can fail takes `gb_status *status` last and returns false (or NULL)
  * after gb_fail(); on failure its outputs are unchanged or safe to destroy. */
 typedef struct gb_status {
-    gb_code code;     /* GB_OK until something failed */
-    char what[400];   /* what went wrong, one sentence */
-    char where[300];  /* file:line of the input, tensor, device ... or empty */
-    char hint[300];   /* what to do about it, or empty */
+    gb_code code;    /* GB_OK until something failed */
+    char what[400];  /* what went wrong, one sentence */
+    char where[300]; /* file:line of the input, tensor, device ... or empty */
+    char hint[300];  /* what to do about it, or empty */
 } gb_status;
 
 /* Fill status (which may be NULL) and return false. where and hint may be NULL. */
-bool gb_fail(gb_status *status, gb_code code, const char *where, const char *hint, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+bool gb_fail(gb_status *status, gb_code code, const char *where, const char *hint, const char *fmt,
+             ...) __attribute__((format(printf, 5, 6)));
 /* Shorthand: out of host memory while doing `what`. Returns false. */
 bool gb_fail_memory(gb_status *status, const char *what);
 /* Print "gabbro: where: what (hint)" as one line on stderr. */
@@ -80,9 +80,9 @@ char *gb_strdup(const char *text, gb_status *status);
 /* Walks through the words of a list such as "a,b": gives the word that *list points to and its
  * length, and moves *list behind the separator. NULL at the end; "a," has one word. */
 const char *gb_next_word(const char **list, char separator, size_t *length);
-/* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs): after
- * one failure gb_memory_check fails, so that no value with a hole in it is written by gb_out_commit
- * or becomes a key. */
+/* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs):
+ * after one failure gb_memory_check fails, so that no value with a hole in it is written by
+ * gb_out_commit or becomes a key. */
 void *gb_noted_malloc(size_t bytes);
 bool gb_memory_check(const char *what, gb_status *status);
 void gb_memory_forget(void); /* for tests, which go on */
@@ -93,7 +93,8 @@ char *gb_format(gb_status *status, const char *fmt, ...) __attribute__((format(p
 typedef struct gb_arena gb_arena;
 gb_arena *gb_arena_create(size_t block_bytes, gb_status *status);
 void gb_arena_destroy(gb_arena *arena);
-void *gb_arena_alloc(gb_arena *arena, size_t bytes, gb_status *status); /* 16-byte aligned, zeroed */
+void *gb_arena_alloc(gb_arena *arena, size_t bytes,
+                     gb_status *status); /* 16-byte aligned, zeroed */
 char *gb_arena_strdup(gb_arena *arena, const char *text, size_t length, gb_status *status);
 
 /* Growable text, NUL-terminated. Zero-initialise; free with gb_text_free. After a failed append
@@ -107,8 +108,8 @@ typedef struct gb_text {
 void gb_text_append(gb_text *text, const char *bytes, size_t length);
 void gb_text_printf(gb_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void gb_text_free(gb_text *text);
-/* The bytes of a text that goes into `out`, "" where it is empty. Where memory was short for it, out
- * has failed too. */
+/* The bytes of a text that goes into `out`, "" where it is empty. Where memory was short for it,
+ * out has failed too. */
 const char *gb_text_words(const gb_text *part, gb_text *out);
 /* The shortest decimal that reads back as value, into digits; returned. */
 const char *gb_shortest(double value, char digits[40]);
@@ -136,17 +137,17 @@ void gb_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]
 
 /* Purposes keep the streams of one seed apart. Append only: the numbers are part of results. */
 typedef enum gb_purpose {
-    GB_RNG_WORLD = 1,   /* the mini world */
-    GB_RNG_INIT = 2,    /* parameter initialisation */
-    GB_RNG_ORDER = 3,   /* shuffling rows of an epoch */
-    GB_RNG_MASK = 4,    /* masked language modelling */
-    GB_RNG_CONTEXT = 5, /* choice of span or query */
-    GB_RNG_NEGATIVE = 6,/* choice of negatives */
-    GB_RNG_DROPOUT = 7, /* dropout masks (on the device) */
-    GB_RNG_QUERYGEN = 8,/* extractive query generator */
-    GB_RNG_TEST = 9,    /* tests */
-    GB_RNG_SPLIT = 10,  /* splits and samples of collections */
-    GB_RNG_DRAW = 11,   /* tokens drawn from a language model (on the device) */
+    GB_RNG_WORLD = 1,    /* the mini world */
+    GB_RNG_INIT = 2,     /* parameter initialisation */
+    GB_RNG_ORDER = 3,    /* shuffling rows of an epoch */
+    GB_RNG_MASK = 4,     /* masked language modelling */
+    GB_RNG_CONTEXT = 5,  /* choice of span or query */
+    GB_RNG_NEGATIVE = 6, /* choice of negatives */
+    GB_RNG_DROPOUT = 7,  /* dropout masks (on the device) */
+    GB_RNG_QUERYGEN = 8, /* extractive query generator */
+    GB_RNG_TEST = 9,     /* tests */
+    GB_RNG_SPLIT = 10,   /* splits and samples of collections */
+    GB_RNG_DRAW = 11,    /* tokens drawn from a language model (on the device) */
 } gb_purpose;
 
 /* A counter-based stream keyed by (seed, purpose, step, row): no state crosses rows, so results do
@@ -159,13 +160,14 @@ typedef struct gb_rng {
 } gb_rng;
 gb_rng gb_rng_make(uint64_t seed, gb_purpose purpose, uint32_t step, uint32_t row);
 uint32_t gb_rng_u32(gb_rng *rng);
-uint32_t gb_rng_below(gb_rng *rng, uint32_t bound); /* uniform in [0, bound), unbiased; bound >= 1 */
-double gb_rng_uniform(gb_rng *rng);                 /* [0, 1), 53 bits */
-double gb_rng_normal(gb_rng *rng);                  /* N(0,1), Box-Muller; the same bits on every machine */
+uint32_t gb_rng_below(gb_rng *rng,
+                      uint32_t bound); /* uniform in [0, bound), unbiased; bound >= 1 */
+double gb_rng_uniform(gb_rng *rng);    /* [0, 1), 53 bits */
+double gb_rng_normal(gb_rng *rng);     /* N(0,1), Box-Muller; the same bits on every machine */
 void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count); /* Fisher-Yates */
-void gb_rng_order(gb_rng *rng, uint32_t *order, uint32_t count); /* 0 .. count - 1, shuffled */
-/* `most` of `count` drawn: true for the first ones of such an order. NULL and status on failure; the
- * caller frees it. */
+void gb_rng_order(gb_rng *rng, uint32_t *order, uint32_t count);   /* 0 .. count - 1, shuffled */
+/* `most` of `count` drawn: true for the first ones of such an order. NULL and status on failure;
+ * the caller frees it. */
 bool *gb_rng_choose(gb_rng *rng, uint32_t count, uint32_t most, gb_status *status);
 
 /* Items visited again and again, in an order of its own each epoch. */
@@ -191,22 +193,71 @@ bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
  * links are followed. */
 bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
 
+/* ---- configuration -------------------------------------------------------------------------- */
+
+/* What the environment asks for: read once, where the program begins, and handed to whatever heeds
+ * it, which keeps no copy, so it must outlive devices and stores. A field is NULL where its
+ * variable is unset or empty; the words belong to the environment. All zero is a good default. */
+typedef struct gb_config {
+    const char *home;       /* HOME */
+    const char *cache_home; /* XDG_CACHE_HOME: for what can be made again; else ~/.cache */
+    const char *data_home;  /* XDG_DATA_HOME: for the store; else ~/.local/share */
+    const char *temporary;  /* TMPDIR: for folders that the process removes itself; else /tmp */
+    const char *store;      /* GABBRO_STORE: root of the store, when the caller does not say */
+    const char *tables;     /* GABBRO_TABLES: folder of published numbers, claims and records */
+    const char *manifest;   /* GABBRO_MANIFEST: list of public collections */
+    const char *shaders;    /* GABBRO_SHADERS: folder of kernels in source, see gb_shaders_use */
+    const char *glslc;      /* GLSLC: what compiles them */
+    const char *log;        /* GABBRO_LOG=debug: say more */
+    /* Devices. */
+    const char *device;     /* GABBRO_DEVICE=index|name|uuid|cpu, when the caller does not say */
+    const char *profile;    /* GABBRO_PROFILE=cpu|scalar|matrix|matrix-bf16: which kernels */
+    const char *limits;     /* GABBRO_LIMITS=min: pretend to be the smallest device of the spec */
+    const char *quirks;     /* GABBRO_QUIRKS=flag,-flag: workarounds forced on or off */
+    const char *tune;       /* GABBRO_TUNE=on|off|0x...: which tiles products have */
+    const char *selftest;   /* GABBRO_SELFTEST=off|afresh: neither test a new driver nor heed what
+                               was found; afresh: forget what was found */
+    const char *validation; /* GABBRO_VALIDATION=1|sync: the Khronos validation layer */
+    const char *barriers;   /* GABBRO_BARRIERS=full: a barrier before every kernel */
+    const char *submit_ms;  /* GABBRO_SUBMIT_MS=n: most estimated milliseconds of one submission
+                               (200); 0 puts every item in its own, to name the one that hangs */
+    /* Several processes: the launcher to use, and what launchers say of a process. */
+    const char *mpirun;                  /* GABBRO_MPIRUN: command line */
+    const char *ompi_size, *ompi_rank;   /* OMPI_COMM_WORLD_SIZE, OMPI_COMM_WORLD_RANK */
+    const char *pmi_size, *pmi_rank;     /* PMI_SIZE, PMI_RANK */
+    const char *pmix_rank;               /* PMIX_RANK */
+    const char *slurm_size, *slurm_rank; /* SLURM_STEP_NUM_TASKS, SLURM_PROCID */
+    /* For tests. */
+    const char *fail_at; /* GABBRO_FAIL_AT=n: see gb_fault_arm */
+    const char *poison;  /* GABBRO_POISON=1: activations are NaN before every run of a program */
+    const char *spoil;   /* GABBRO_SPOIL=shader,shader: these write only ones */
+} gb_config;
+gb_config gb_config_read(void);
+/* Another value, NULL or empty: none, for the field of a variable; value must outlive config. False
+ * if the variable has no field. */
+bool gb_config_set(gb_config *config, const char *name, const char *value);
+/* A file or folder in the user's cache, caller frees; NULL where there is no such place. */
+char *gb_config_cache(const gb_config *config, const char *name);
+/* Give the process another value of a variable that libraries read (NULL: none). *before: what it
+ * was, or NULL; caller frees. */
+bool gb_environment_exchange(const char *name, const char *value, char **before, gb_status *status);
+
 /* ---- files ---------------------------------------------------------------------------------- */
 
 char *gb_path_join(gb_status *status, const char *a, const char *b); /* a/b, caller frees */
 /* Where the last part of a path begins in it, and its length without slashes behind it. */
 const char *gb_path_name(const char *path, size_t *length);
 bool gb_file_exists(const char *path);
-/* A new empty folder gabbro-NAME-... below $TMPDIR, else /tmp; the caller gives it to
+/* A new empty folder gabbro-NAME-... below config->temporary, else /tmp; the caller gives it to
  * gb_temporary_remove. NULL and status on failure. */
-char *gb_temporary_folder(const char *name, gb_status *status);
+char *gb_temporary_folder(const gb_config *config, const char *name, gb_status *status);
 void gb_temporary_remove(char *folder); /* with all that is in it; frees; NULL ok */
 /* A file that belongs to the program, e.g. "tables/tables.tsv": of the source tree it was built in,
  * of the prefix it was installed in, wherever that was moved to, or of the one it was configured
  * for. The caller frees it; NULL when there is none. */
 char *gb_share_file(const char *name);
 bool gb_dir_exists(const char *path);
-bool gb_make_dirs(const char *path, gb_status *status); /* mkdir -p */
+bool gb_make_dirs(const char *path, gb_status *status);   /* mkdir -p */
 bool gb_remove_tree(const char *path, gb_status *status); /* rm -rf, ignores absence */
 /* Whole file into memory with a NUL behind it; caller frees. length may be NULL. */
 char *gb_read_file(const char *path, size_t *length, gb_status *status);
@@ -220,7 +271,8 @@ FILE *gb_out_stream(gb_out *out);
 bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on failure */
 void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
 bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status);
-bool gb_text_write(const gb_text *text, const char *path, gb_status *status); /* GB_MEMORY if it failed */
+bool gb_text_write(const gb_text *text, const char *path,
+                   gb_status *status); /* GB_MEMORY if it failed */
 bool gb_text_write_in(const gb_text *text, const char *folder, const char *name, gb_status *status);
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
@@ -231,9 +283,18 @@ bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like 
  * there it is no failure that the former cannot be removed: a warning names what is left of it. */
 bool gb_place_folder(const char *draft, const char *path, gb_status *status);
 
-/* Line reader over plain or gzip files (told apart by content), for TSV, JSONL, qrels. Lines have
- * no end-of-line; "\r\n" is accepted, and UTF-8's byte order mark before the first. A file cut inside
- * gzip data is an error. */
+/* Bytes of a plain, gzip or zstd file, told apart by content (zstd where the program was built with
+ * libzstd). */
+typedef struct gb_unpack gb_unpack;
+gb_unpack *gb_unpack_open(const char *path, gb_status *status);
+/* Up to `size` bytes: how many, 0 at the end, -1 with status. A file cut inside packed data is an
+ * error. */
+int64_t gb_unpack_read(gb_unpack *unpack, void *bytes, size_t size, gb_status *status);
+void gb_unpack_close(gb_unpack *unpack); /* NULL ok */
+
+/* Lines of such a file, for TSV, JSONL, qrels. They have
+ * no end-of-line; "\r\n" is accepted, and UTF-8's byte order mark before the first. A file cut
+ * inside gzip data is an error. */
 typedef struct gb_lines gb_lines;
 gb_lines *gb_lines_open(const char *path, gb_status *status);
 /* 1: a line (valid until the next call), 0: end, -1: error in status. */
@@ -251,7 +312,7 @@ bool gb_utf8_valid(const char *bytes, size_t length); /* strict: no overlong, no
 
 /* ---- time, signals, progress ---------------------------------------------------------------- */
 
-double gb_now_s(void);        /* monotonic seconds */
+double gb_now_s(void);         /* monotonic seconds */
 void gb_install_signals(void); /* SIGINT, SIGTERM, SIGUSR1 ask long jobs to save and stop */
 bool gb_interrupted(void);
 
@@ -268,8 +329,10 @@ typedef struct gb_progress {
 } gb_progress;
 void gb_progress_begin(gb_progress *progress, const char *label, const char *unit, uint64_t total,
                        uint64_t done);
-void gb_progress_update(gb_progress *progress, uint64_t done, const char *note); /* note may be NULL */
+void gb_progress_update(gb_progress *progress, uint64_t done,
+                        const char *note); /* note may be NULL */
 void gb_progress_end(gb_progress *progress, uint64_t done, const char *note);
-void gb_progress_clear(const gb_progress *progress); /* instead of an end: leaves a terminal as it was */
+void gb_progress_clear(
+    const gb_progress *progress); /* instead of an end: leaves a terminal as it was */
 
 #endif

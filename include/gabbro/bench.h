@@ -7,6 +7,7 @@
 
 /* What is to be measured. Nothing is copied. */
 typedef struct gb_bench_params {
+    const gb_config *config;  /* what the environment asks for */
     const char *const *parts; /* [part_count] matmul, attention, bandwidth, loss, step, encode,
                                  search, generate, growth */
     size_t part_count;        /* 0: all parts */

@@ -10,10 +10,11 @@
 /* ---- determinism ---- */
 
 typedef struct gb_determinism_params {
-    const char *select; /* device by index, name or UUID; NULL: the best */
-    uint32_t replays;   /* of one step, at least 2 */
-    uint32_t steps;     /* of a whole training, at least 3 */
-    FILE *out;          /* gets a line for each comparison: what, how often, result */
+    const gb_config *config; /* what the environment asks for */
+    const char *select;      /* device by index, name or UUID; NULL: the best */
+    uint32_t replays;        /* of one step, at least 2 */
+    uint32_t steps;          /* of a whole training, at least 3 */
+    FILE *out;               /* gets a line for each comparison: what, how often, result */
     /* Runs gb_determinism_killed(params, folder, kill_at) in a process of its own and waits for its
      * end. False if it was not killed. */
     bool (*run_killed)(const struct gb_determinism_params *params, const char *folder,
@@ -32,6 +33,7 @@ bool gb_determinism_killed(const gb_determinism_params *params, const char *fold
 /* ---- two devices ---- */
 
 typedef struct gb_compare_devices_params {
+    const gb_config *config; /* what the environment asks for; settings of a side replace it */
     /* A and B: index, part of a name, UUID or "cpu", each with settings of its own behind commas:
      * "0,GABBRO_PROFILE=scalar" (variables of the environment). */
     const char *devices[2];
@@ -49,7 +51,8 @@ bool gb_compare_device_names(const gb_compare_devices_params *params, gb_status 
 /* ---- models ---- */
 
 typedef struct gb_verify_params {
-    const char *model;  /* a Hugging Face folder, or the folder of a step */
+    const gb_config *config; /* what the environment asks for */
+    const char *model;       /* a Hugging Face folder, or the folder of a step */
     const char *golden; /* safetensors with another program's numbers; NULL: golden.safetensors of
                            the model folder, if it is there */
     const char *select; /* device by index, name or UUID; NULL: the best */

@@ -3,16 +3,17 @@
 #ifndef GABBRO_DIAG_H
 #define GABBRO_DIAG_H
 
-#include <gabbro/vk.h>
+#include <gabbro/ops.h>
 
 #include <stdio.h>
 
 /* ---- devices, described for people ---- */
 
 /* A line for each device; the one of that UUID is marked. */
-bool gb_devices_print(const char *chosen_uuid, FILE *out, gb_status *status);
+bool gb_devices_print(const gb_config *config, const char *chosen_uuid, FILE *out,
+                      gb_status *status);
 /* Of those that can be used, one a line: "INDEX: NAME, DRIVER". */
-bool gb_devices_print_names(FILE *out, gb_status *status);
+bool gb_devices_print_names(const gb_config *config, FILE *out, gb_status *status);
 /* What a device is and can do, and what the shader compiler of the build could. */
 void gb_device_print(const gb_device *device, FILE *out);
 
@@ -55,11 +56,12 @@ bool gb_selftest_print(const gb_selftest_report *report, const gb_device *device
 
 /* How gb_tune measures. */
 typedef struct gb_tune_params {
-    const char *select; /* device by index, name or UUID; NULL: the best */
-    double seconds;     /* most of each measurement */
-    bool dry_run;       /* keep nothing */
-    bool forget;        /* go back to the kernels' own tiles, measure nothing */
-    FILE *out;          /* where it says what it finds; NULL: nowhere */
+    const gb_config *config; /* what the environment asks for */
+    const char *select;      /* device by index, name or UUID; NULL: the best */
+    double seconds;          /* most of each measurement */
+    bool dry_run;            /* keep nothing */
+    bool forget;             /* go back to the kernels' own tiles, measure nothing */
+    FILE *out;               /* where it says what it finds; NULL: nowhere */
 } gb_tune_params;
 /* Which tiles products are fastest with on this device and driver, kept for it in the user's cache.
  */
@@ -67,6 +69,6 @@ bool gb_tune(const gb_tune_params *params, gb_status *status);
 /* What a device is made ready with before its first use: the self-test and, where products use a
  * kept choice of tiles, the choice, of the device that `select` names (may be NULL); nothing where
  * its driver was seen before. False if the device could not be opened or the user stopped it. */
-bool gb_device_ready(const char *select, gb_status *status);
+bool gb_device_ready(const gb_config *config, const char *select, gb_status *status);
 
 #endif

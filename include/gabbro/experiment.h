@@ -66,6 +66,7 @@ struct gb_maker {
     /* For make to fill. */
     json_t *facts; /* worth knowing of the artifact. Device and times are added where missing */
     /* Of the module. */
+    const gb_config *config;   /* what the environment asks for */
     const char *store_root;    /* --store */
     uint32_t pooling_choice;   /* --pooling as it is read */
     bool quiet, profile, cost; /* options */
@@ -77,6 +78,7 @@ struct gb_maker {
     char *folder;              /* of ranks but the first: the artifact's */
     bool ends_with_first;      /* of ranks: rank 0 said why it cannot begin */
     /* Until all commands are made by gb_make. */
+    gb_config environment;
     const struct step_option *options;
     json_t *defaults;
     const char *kind, *shader_set;
@@ -85,7 +87,7 @@ struct gb_maker {
 
 /* Run a command: read its options, find the artifact or make it, print its folder. Returns the exit
  * code; failures are printed. */
-int gb_make(const gb_make_params *params, int argc, char **argv);
+int gb_make(const gb_make_params *params, const gb_call *call);
 
 /* The device of an artifact that is made on one, opened at the first call. The maker closes it. */
 gb_device *gb_maker_device(gb_maker *maker, gb_status *status);

@@ -55,7 +55,7 @@ typedef struct gb_manifest {
 
 /* The file: `given`, else $GABBRO_MANIFEST, else the one that belongs to this program. The caller
  * frees it. NULL and status when there is none. */
-char *gb_manifest_path(const char *given, gb_status *status);
+char *gb_manifest_path(const gb_config *config, const char *given, gb_status *status);
 /* Read a manifest; a damaged line is an error that names file:line. Free with gb_manifest_free. */
 bool gb_manifest_read(const char *path, gb_manifest *manifest, gb_status *status);
 void gb_manifest_free(gb_manifest *manifest);

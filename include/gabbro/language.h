@@ -5,7 +5,7 @@
 #define GABBRO_LANGUAGE_H
 
 #include <gabbro/nn.h>
-#include <gabbro/packed.h>
+#include <gabbro/ops.h>
 
 /* ---- the model
  * ----------------------------------------------------------------------------------- */

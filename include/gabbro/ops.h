@@ -1,4 +1,4 @@
-/* Operations room: what a tape can compute. Each function appends nodes and returns the result's
+/* Operations module: what a tape can compute. Each function appends nodes and returns the result's
  * tensor; a misuse (shapes that do not fit) is remembered by the tape and reported by gb_tape_ok.
  * Every operation has its file in src/ops with kernels, gradient and float64 reference. */
 #ifndef GABBRO_OPS_H
@@ -6,8 +6,7 @@
 
 #include <gabbro/tape.h>
 
-/* ---- products -----------------------------------------------------------------------------------
- */
+/* ---- products ---- */
 
 typedef enum gb_form { GB_NN, GB_NT, GB_TN } gb_form;
 
@@ -18,8 +17,7 @@ gb_tensor gb_matmul(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b);
 gb_tensor gb_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_tensor bias, bool gelu,
                     gb_tensor residual);
 
-/* ---- layers
- * --------------------------------------------------------------------------------------- */
+/* ---- layers ---- */
 
 /* Lists that place token rows in an embedding table: which rows hold entry v, in order. Filled by
  * gb_fill_order on the host. */
@@ -92,8 +90,7 @@ gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tens
  * one here is in the header of sequences. Needs the shaders of the set `parts`. */
 gb_tensor gb_dropout_part(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
 
-/* ---- layers of language models
- * ----------------------------------------------------------------------- */
+/* ---- layers of language models ---- */
 
 /* x / sqrt(mean(x^2) + eps) * gamma over rows of x [N,H]; gamma [1,H]. */
 gb_tensor gb_rms_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, float eps);
@@ -133,8 +130,7 @@ gb_tensor gb_attend(gb_tape *tape, gb_tensor spans, gb_tensor q, uint32_t q_col,
  * or of keys before the query alone. */
 uint32_t gb_distance_bucket(int32_t distance, bool both_sides, uint32_t buckets, uint32_t most);
 
-/* ---- rows
- * ------------------------------------------------------------------------------------------ */
+/* ---- rows ---- */
 
 #define GB_NO_ROW UINT32_MAX
 
@@ -186,8 +182,7 @@ gb_tensor gb_combine_rows(gb_tape *tape, gb_tensor x, const gb_combination *in);
 /* Rows of x divided by their Euclidean length (at least 1e-8). */
 gb_tensor gb_normalize_rows(gb_tape *tape, gb_tensor x);
 
-/* ---- arithmetic
- * ------------------------------------------------------------------------------------- */
+/* ---- arithmetic ---- */
 
 gb_tensor gb_scale(gb_tape *tape, gb_tensor x, float alpha);
 gb_tensor gb_add(gb_tape *tape, gb_tensor a, gb_tensor b);           /* same shape */
@@ -195,8 +190,7 @@ gb_tensor gb_scale_by(gb_tape *tape, gb_tensor x, gb_tensor scalar); /* scalar [
 gb_tensor gb_root_of_sum(gb_tape *tape, gb_tensor x); /* of all elements -> [1,1]; no gradient */
 gb_tensor gb_tanh(gb_tape *tape, gb_tensor x);
 
-/* ---- losses
- * ------------------------------------------------------------------------------------------ */
+/* ---- losses ---- */
 
 /* sum_r weight[r] * (-log softmax(logits[r])[label[r]]) -> [1,1]. logits [R,C] (consumed), labels
  * u32 [R,1] (GB_NO_ROW: no loss), weights f32 [R,1], exclude u32 [R, ceil(C/32)] or none: bit c
@@ -223,8 +217,7 @@ gb_tensor gb_vocabulary_set_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb
  * row r. scores [R,C] (consumed), pairs u32 [R,2]: better and worse column (GB_NO_ROW: no loss). */
 gb_tensor gb_preference_loss(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights);
 
-/* ---- draws
- * --------------------------------------------------------------------------------------------- */
+/* ---- draws ---- */
 
 /* A column of each row of logits [R,C], drawn with the probabilities of the row's softmax -> u32
  * [R,1]; GB_NO_ROW for a row without a number. The draw of row r is the largest of logits with
@@ -236,15 +229,13 @@ gb_tensor gb_sample_rows(gb_tape *tape, gb_tensor logits, gb_tensor sequences);
 gb_tensor gb_vocabulary_sample(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                                gb_tensor sequences, uint32_t chunk_rows);
 
-/* ---- parameters that are not trained
- * ---------------------------------------------------------------------- */
+/* ---- parameters that are not trained ---- */
 
 /* target = m * target + (1 - m) * source, in place: target an untrained parameter, momentum f32
  * [1,1] holds m. Exactly source with m = 0. */
 void gb_follow(gb_tape *tape, gb_tensor target, gb_tensor source, gb_tensor momentum);
 
-/* ---- gradients and the optimiser
- * ---------------------------------------------------------------------- */
+/* ---- gradients and the optimiser ---- */
 
 /* Append the gradient of loss [1,1] with respect to every parameter it depends on; parameters that
  * it does not reach keep gradient zero. */
@@ -275,12 +266,108 @@ void gb_adamw_fill(const gb_adamw_params *params, uint32_t step, float learning_
  * of what the arena holds. */
 gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_values);
 
-/* ---- search
- * -------------------------------------------------------------------------------------------- */
+/* ---- search ---- */
 
 /* The k largest of each row of scores [Q,C], as bit patterns and column numbers in no particular
  * order: values f32 [Q,k], columns u32 [Q,k]; among equal values the lower column wins; rows with
  * fewer than k columns end with GB_NO_ROW. */
 void gb_top_k(gb_tape *tape, gb_tensor scores, uint32_t k, gb_tensor *values, gb_tensor *columns);
+
+/* ---- weights in fewer bits ---- */
+
+/* Matrices that stay in fewer bits on the device and are widened in the kernels that use them; sums
+ * are float32. For programs without gradients. */
+typedef enum gb_packing {
+    GB_PACKED_NOT,  /* float32 */
+    GB_PACKED_F16,  /* two halves a word */
+    GB_PACKED_BF16, /* two bfloat16 a word */
+    GB_PACKED_Q8,   /* blocks of 32 columns: a word of float32 scale, then 32 signed bytes q; the
+                       values are q * scale, scale the block's largest magnitude / 127 */
+} gb_packing;
+#define GB_PACKED_BLOCK 32 /* columns of a block of GB_PACKED_Q8 */
+
+const char *gb_packing_name(gb_packing packing); /* "fp32", "fp16", "bf16", "q8" */
+bool gb_packing_find(const char *name, gb_packing *packing, gb_status *status); /* GB_USAGE */
+/* 32-bit words that a row of `cols` columns takes. */
+uint32_t gb_packed_cols(gb_packing packing, uint32_t cols);
+/* A row into words [gb_packed_cols], rounded to nearest; false when a value is beyond the type. */
+bool gb_pack_row(gb_packing packing, const float *values, uint32_t cols, uint32_t *words);
+/* What the kernels make of the words: values [cols]. */
+void gb_unpack_row(gb_packing packing, const uint32_t *words, uint32_t cols, float *values);
+
+/* y = x W^T (+ residual): x [N,K], K a multiple of 4; W a parameter [M, gb_packed_cols(K)] whose
+ * floats are words, or u32 of that shape; residual [N,M] or GB_NO_TENSOR. Every y is summed in the
+ * same order whatever N is. */
+gb_tensor gb_packed_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_packing packing,
+                           gb_tensor residual);
+/* y[r] = table[index[r]], widened to [R, cols]; zero where index[r] is no row. index u32 [1,R]. */
+gb_tensor gb_packed_look_up(gb_tape *tape, gb_tensor table, gb_packing packing, uint32_t cols,
+                            gb_tensor index);
+
+/* ---- kernels on a device ---- */
+
+/* Variants of kernels that are wrong or cannot run on a device, as bits of its quirks; each has a
+ * next best, which runs instead. */
+enum {
+    GB_QUIRK_NO_LANE_ROWS = GB_QUIRK_OF_KERNELS, /* a row for each lane: for each workgroup */
+    GB_QUIRK_NO_SHUFFLE_MATMUL = GB_QUIRK_OF_KERNELS << 1,    /* products by shuffles: by shared
+                                                                 memory */
+    GB_QUIRK_NO_SHUFFLE_ATTENTION = GB_QUIRK_OF_KERNELS << 2, /* attention by shuffles: every lane
+                                                                 reads for itself */
+    GB_QUIRK_NO_SHUFFLE_NORM = GB_QUIRK_OF_KERNELS << 3,      /* layer norm by shuffles: by rows */
+    GB_QUIRK_NO_MATRIX_KHR = GB_QUIRK_OF_KERNELS << 4, /* products by KHR's matrices: NV's form of
+                                                          them, rewritten */
+};
+#define GB_QUIRK_SHUFFLES                                                                          \
+    (GB_QUIRK_NO_SHUFFLE_MATMUL | GB_QUIRK_NO_SHUFFLE_ATTENTION | GB_QUIRK_NO_SHUFFLE_NORM)
+#define GB_QUIRK_VARIANTS (GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_SHUFFLES)
+#define GB_QUIRK_MATRICES (GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_MATRIX_KHR | GB_QUIRK_NO_BFLOAT16)
+#define GB_QUIRK_TESTED   (GB_QUIRK_VARIANTS | GB_QUIRK_MATRICES) /* what the self-test may find */
+
+/* What these kernels ask of a device; and params to open or find one for them, of the device that
+ * `select` names (NULL: the best). */
+extern const gb_kernel_rules gb_ops_rules;
+gb_device_params gb_ops_device(const gb_config *config, const char *select);
+/* Programs created from now on avoid these variants (GB_QUIRK_TESTED bits), and no others. */
+void gb_device_avoid(gb_device *device, uint32_t variants);
+
+/* What a self-test found is kept in a small file for each device, driver and set of shaders. Who
+ * lists or opens the device later avoids the variants that were wrong; a device that was refused is
+ * not opened. Nothing is read or written where config says selftest=off.
+ * Whether the device was tested; true as well where nothing can be kept. */
+bool gb_selftest_known(const gb_config *config, const gb_device_caps *caps);
+/* wrong: GB_QUIRK_VARIANTS bits, added to those of the record that is there; refused: which kernels
+ * have no next best, one line, or NULL. */
+bool gb_selftest_store(const gb_config *config, const gb_device_caps *caps, uint32_t wrong,
+                       const char *refused, gb_status *status);
+/* The same of cooperative matrices, GB_QUIRK_MATRICES bits, which are tested where they are asked
+ * for. A device whose products have operands of GB_FP32 is known without. */
+bool gb_selftest_store_matrices(const gb_config *config, const gb_device_caps *caps,
+                                gb_precision precision, uint32_t wrong, gb_status *status);
+
+/* A choice of tiles (gb_device_caps.tiles) is a number of GB_TILE_CLASSES fields of three bits, one
+ * for each class of products; 0 in a field: the tile that the profile has there. A class depends on
+ * the form of a product and on its depth alone, so that a sum's order cannot depend on how many
+ * rows are asked for at once. */
+#define GB_TILE_CLASSES 6
+#define GB_TILE_BITS    3
+#define GB_TILE_DEPTH   512 /* from here on a product is deep */
+#define GB_OTHER_TILES  5   /* tiles 1..5 of a class, beside the profile's own, 0 */
+/* What a choice holds for a class. */
+static inline uint32_t gb_tile_of(uint32_t tiles, uint32_t tile_class)
+{
+    return tiles >> GB_TILE_BITS * tile_class & ((1u << GB_TILE_BITS) - 1);
+}
+/* Class of a product of that form and depth. */
+uint32_t gb_tile_class(gb_form form, uint32_t k);
+/* Whether a tile of the device's profile can run on it. */
+bool gb_tile_fits(const gb_device_caps *caps, uint32_t tile);
+/* "16 x 64, depth 8" into text. */
+void gb_tile_text(const gb_device_caps *caps, uint32_t tile, char *text, size_t size);
+/* Whether the device uses a stored choice and none is stored for this driver. */
+bool gb_tiles_wanted(const gb_config *config, const gb_device_caps *caps);
+/* Keep a choice for this device, driver and set of kernels. */
+bool gb_tiles_store(const gb_config *config, const gb_device_caps *caps, uint32_t tiles,
+                    gb_status *status);
 
 #endif

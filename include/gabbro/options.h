@@ -87,6 +87,13 @@ json_t *gb_option_value(const gb_option *option, gb_status *status);
 
 /* ---- commands ---- */
 
+/* A command line that is run. */
+typedef struct gb_call {
+    const gb_config *config; /* what the environment asks for */
+    int argc;                /* words */
+    char **argv;             /* [argc + 1] the last word of the command's name, then what follows */
+} gb_call;
+
 /* A command of the program. */
 typedef struct gb_command {
     const char *name;        /* as it is typed behind the program's, e.g. "data fetch" */
@@ -99,8 +106,7 @@ typedef struct gb_command {
     uint32_t operands_max;   /* operands at most; 0: none */
     const char *description; /* paragraphs with an empty line between them; lines that begin with
                                 a space are printed as they are, others are filled */
-    int (*run)(int argc,
-               char **argv); /* argv[0] is the last word of the name; returns the exit code */
+    int (*run)(const gb_call *call); /* returns the exit code */
 } gb_command;
 
 /* What to do after a command line was read. */
@@ -118,7 +124,7 @@ typedef enum gb_parsed {
 gb_parsed gb_command_parse(const gb_command *command, const gb_option_table *tables, int argc,
                            char **argv, gb_words *operands, gb_status *status);
 /* The same for a command that has nothing to undo: a failure is printed. False: end with *code. */
-bool gb_command_begin(const gb_command *command, const gb_option *options, int argc, char **argv,
+bool gb_command_begin(const gb_command *command, const gb_option *options, const gb_call *call,
                       gb_words *operands, int *code);
 /* Print a failure, if there is one; returns its exit code. */
 int gb_command_end(const gb_status *status);
@@ -140,10 +146,10 @@ typedef struct gb_command_set {
     const char *notes;                    /* below the commands; written like a description */
 } gb_command_set;
 
-/* Run the command that argv names behind the program's name argv[0], or print the help of the
+/* Run the command that is named behind the program's name, the first word, or print the help of the
  * program: for --help, -h and help in the form that the words behind it ask for, as for a command;
  * and for "data --help" that of the commands whose names begin with that word. --version prints the
  * version. Failures are printed. Returns the exit code. */
-int gb_command_set_run(const gb_command_set *set, int argc, char **argv);
+int gb_command_set_run(const gb_command_set *set, const gb_call *call);
 
 #endif

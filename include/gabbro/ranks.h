@@ -10,16 +10,18 @@
 #include <gabbro/base.h>
 
 /* What the launcher's environment says of this process, before anything is joined. */
-uint32_t gb_ranks_launched(void);      /* processes of the job; 1: not launched with others */
-uint32_t gb_ranks_launched_rank(void); /* number of this one among them; 0 when alone */
+uint32_t
+gb_ranks_launched(const gb_config *config); /* processes of the job; 1: not launched with others */
+uint32_t
+gb_ranks_launched_rank(const gb_config *config); /* number of this one among them; 0 when alone */
 /* Become the launcher of `count` processes of this program with these arguments (argv[0]: the
  * sub-command; ends with NULL): the words of $GABBRO_MPIRUN, else mpirun and what suits ranks that
  * share a machine, then -n COUNT. Returns only when that fails. */
-bool gb_ranks_start(uint32_t count, char *const argv[], gb_status *status);
+bool gb_ranks_start(const gb_config *config, uint32_t count, char *const argv[], gb_status *status);
 
 typedef struct gb_ranks gb_ranks;
 /* Join the other processes of the job. Once a process. */
-gb_ranks *gb_ranks_join(gb_status *status);
+gb_ranks *gb_ranks_join(const gb_config *config, gb_status *status);
 void gb_ranks_leave(gb_ranks *ranks); /* NULL ok; waits for the others */
 /* This process cannot go on: end all of them with this exit code. Does not return. */
 _Noreturn void gb_ranks_abort(gb_ranks *ranks, int code);

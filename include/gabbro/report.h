@@ -112,7 +112,7 @@ void gb_table_spec_free(gb_table_spec *spec);
 /* Folder of the table data: `given` (--tables) when not NULL, $GABBRO_TABLES, tables/ of the source
  * tree that the binary was built in, share/gabbro/tables beside the binary's bin/, the installed
  * place. Caller frees. */
-char *gb_tables_find(const char *given, gb_status *status);
+char *gb_tables_find(const gb_config *config, const char *given, gb_status *status);
 
 /* ---- verdicts ---------------------------------------------------------------------------------
  */

@@ -18,10 +18,10 @@
  * Folders reach their final name by one rename after everything in them is on the disk. */
 typedef struct gb_store gb_store;
 
-/* $GABBRO_STORE, else $XDG_DATA_HOME/gabbro/store, else ~/.local/share/gabbro/store. Caller frees.
- */
-char *gb_store_default_root(gb_status *status);
-/* Opens (and makes, when absent) the store at root; NULL: the default root. */
+/* Where the store is: the given folder or, if it is NULL, what config says, else gabbro/store in
+ * the user's folder of data. Caller frees. */
+char *gb_store_root_find(const gb_config *config, const char *given, gb_status *status);
+/* Opens (and makes, when absent) the store at root. */
 gb_store *gb_store_open(const char *root, gb_status *status);
 void gb_store_close(gb_store *store);
 const char *gb_store_root(const gb_store *store); /* absolute path */

@@ -9,8 +9,7 @@
 #include <gabbro/base.h>
 #include <gabbro/vk.h>
 
-/* ---- parameters -------------------------------------------------------------------------------
- */
+/* ---- parameters ---- */
 
 /* What a parameter is. Matrices decay when they are trained, vectors do not, as in the released
  * recipes. */
@@ -108,8 +107,7 @@ uint64_t gb_params_decayed_floats(const gb_params *params); /* of the window tha
  * so that adding a head does not change the encoder; padding is zero. */
 void gb_params_init(const gb_params *params, uint64_t seed, float *values);
 
-/* ---- the program ------------------------------------------------------------------------------
- */
+/* ---- the program ---- */
 
 typedef int32_t gb_tensor; /* id of a tensor of a tape */
 #define GB_NO_TENSOR (-1)
@@ -218,8 +216,7 @@ bool gb_tape_prune(gb_tape *tape, gb_status *status);
 /* The program as text, one line a node: a golden test per model. */
 void gb_tape_dump(const gb_tape *tape, gb_text *out);
 
-/* ---- memory plan --------------------------------------------------------------------------------
- */
+/* ---- memory plan ---- */
 
 typedef struct gb_plan {
     uint64_t arena_bytes; /* activations and scratch */
@@ -233,8 +230,7 @@ bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *sta
  * share a byte. */
 bool gb_plan_check(const gb_tape *tape, gb_status *status);
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 typedef enum gb_access { GB_READ = 1, GB_WRITE = 2, GB_READ_WRITE = 3 } gb_access;
 
@@ -268,7 +264,7 @@ typedef struct gb_target {
     uint32_t max_invocations;  /* lanes in a workgroup */
     uint64_t max_texel_bytes;  /* largest operand that may be read as texels; 0: none */
     uint32_t avoid;            /* variants not to use, GB_QUIRK_ bits */
-    uint32_t tiles;            /* choice of tiles for products, see tiles.h; 0: the profile's own */
+    uint32_t tiles;            /* gb_device_caps.tiles */
     gb_matrix matrix;          /* cooperative matrices for products; m 0: none */
 } gb_target;
 gb_target gb_target_of(const gb_device *device);
@@ -293,8 +289,7 @@ bool gb_emit_tape(gb_emitter *emitter, const gb_tape *tape, bool full, gb_status
 bool gb_hazard_check(const gb_tape *tape, const gb_kernel *kernels, size_t count,
                      gb_status *status);
 
-/* ---- running on Vulkan --------------------------------------------------------------------------
- */
+/* ---- running on Vulkan ---- */
 
 /* Parameters on the device, and when they are trained their gradients and moments. */
 typedef struct gb_state gb_state;
@@ -304,13 +299,17 @@ void gb_state_destroy(gb_state *state);
 /* A whole arena, from or to the host. */
 bool gb_state_write(gb_state *state, gb_arena_id arena, const float *values, gb_status *status);
 bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status *status);
+/* Floats [first, first + count) of the parameters' arena, whose bits are copied as they are: for
+ * models that the host does not hold as a whole. */
+bool gb_state_write_part(gb_state *state, uint64_t first, uint64_t count, const void *values,
+                         gb_status *status);
 /* Set an arena to zeros, behind all runs submitted so far; does not wait. */
 bool gb_state_clear(gb_state *state, gb_arena_id arena, gb_status *status);
 
 /* A tape recorded for a device. Two slots of inputs and outputs, so that the host prepares step
  * t+1 while the device runs step t. All of a state run one after the other and share the memory of
  * their activations, as much as the largest of them needs; nothing in it outlives a run. Destroy
- * them before their state. For tests, GABBRO_POISON=1 fills that memory with NaN before every run.
+ * them before their state. For tests, gb_config.poison fills that memory with NaN before every run.
  */
 typedef struct gb_exec gb_exec;
 gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status);
@@ -325,8 +324,7 @@ bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status); /* submit,
 const void *gb_exec_output(gb_exec *exec, uint64_t ticket, gb_tensor output, gb_status *status);
 bool gb_exec_wait(gb_exec *exec, uint64_t ticket, gb_status *status);
 
-/* ---- running the reference
- * ------------------------------------------------------------------------ */
+/* ---- running the reference ---- */
 
 /* Float64 interpreter of the same tape. Tensors have the device's layout, [rows, ld]. */
 gb_reference *gb_reference_create(const gb_tape *tape, gb_status *status);

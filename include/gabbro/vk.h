@@ -1,22 +1,9 @@
-/* Vulkan room: device choice, capabilities, memory, pipelines, recorded programs, transfers and
+/* Vulkan module: device choice, capabilities, memory, pipelines, recorded programs, transfers and
  * profiling. Stands on base only; knows nothing of operations or tensors.
  *
  * One thread at a time may use a device and whatever was made from it. Everything made from a
  * device is destroyed before it. All destroy functions accept NULL.
- *
- * Environment (each has a default that needs no thought):
- *   GABBRO_DEVICE=index|name|uuid|cpu   which device, when the caller does not say
- *   GABBRO_PROFILE=cpu|scalar|matrix|matrix-bf16    which kernels, instead of what suits the device
- *   GABBRO_LIMITS=min                   pretend to be the smallest device the Vulkan spec allows
- *   GABBRO_QUIRKS=flag,-flag            force known-bug workarounds on or off (quirks.c)
- *   GABBRO_VALIDATION=1|sync            run under the Khronos validation layer
- *   GABBRO_BARRIERS=full                a barrier before every item of every program
- *   GABBRO_SUBMIT_MS=n                  most estimated milliseconds of one submission (200); 0 puts
- *                                       every item in its own, which names the one that hangs
- *   GABBRO_SELFTEST=off|afresh          neither test a new driver nor heed what was found; afresh:
- *                                       forget what was found
- *   XDG_CACHE_HOME                      where the pipeline cache and what the self-test found live
- *                                       (else ~/.cache) */
+ */
 #ifndef GABBRO_VK_H
 #define GABBRO_VK_H
 
@@ -36,7 +23,18 @@ extern const size_t gb_shader_binary_count;
 const gb_shader_binary *gb_shader_find(const char *name); /* NULL if there is none */
 /* SHA-256 over the names and words of the first set's shaders and, unless it is NULL, of those of
  * other sets, "contrast" or "contrast,parts": part of the identity of every result. */
+#define GB_SHADERS_ALL "*" /* as sets: all */
 void gb_shaders_hash(const char *sets, char hex[GB_HASH_SIZE]);
+
+/* Compile the kernels of a folder as the build compiles shaders/, and use them in the whole process
+ * in the place of the built-in ones: NAME.comp stands for the shader NAME and its variants. Shaders
+ * that the folder lacks stay as built. gb_shaders_hash follows, so that no result of an edited
+ * kernel is taken for one of the built-in kernels. Before any device is opened, and on one thread;
+ * a NULL folder goes back. *count (may be NULL): shaders that now differ from the built-in ones.
+ * Needs glslc, or what config names: GB_USAGE without it or without any shader in the folder,
+ * GB_DATA with file:line for source that does not compile. On failure nothing changes. */
+bool gb_shaders_use(const gb_config *config, const char *folder, uint32_t *count,
+                    gb_status *status);
 
 /* ---- what a device can do ------------------------------------------------------------------- */
 
@@ -90,22 +88,12 @@ enum {
     GB_QUIRK_NO_FP16 = 4,           /* 16-bit arithmetic is wrong or very slow */
     GB_QUIRK_NO_PIPELINE_CACHE = 8, /* stored pipelines crash the driver */
     GB_QUIRK_SMALL_SUBMITS = 16,    /* the watchdog bites early: 50 ms a submission */
-    /* Kernel variants that are wrong or cannot run here; each has a next best. */
-    GB_QUIRK_NO_TEXELS = 32,             /* operands as texels: read from storage buffers */
-    GB_QUIRK_NO_LANE_ROWS = 64,          /* a row for each lane: a row for each workgroup */
-    GB_QUIRK_NO_SHUFFLE_MATMUL = 128,    /* products by shuffles: by shared memory */
-    GB_QUIRK_NO_SHUFFLE_ATTENTION = 256, /* attention by shuffles: every lane reads for itself */
-    GB_QUIRK_NO_SHUFFLE_NORM = 512,      /* layer norm by shuffles: by rows */
-    GB_QUIRK_NO_MATRIX_KHR = 1024, /* products by KHR's matrices: NV's form of them, rewritten */
-    GB_QUIRK_NO_BFLOAT16 = 2048,   /* products by matrices of bfloat16: products of floats */
+    GB_QUIRK_NO_TEXELS = 32,        /* operands are not read as texels, but from storage buffers */
+    GB_QUIRK_NO_BFLOAT16 = 64,      /* cooperative matrices of bfloat16 are wrong */
+    GB_QUIRK_OF_KERNELS = 256,      /* from this bit on: of single kernels, see gb_kernel_rules */
 };
-#define GB_QUIRK_SHUFFLES                                                                          \
-    (GB_QUIRK_NO_SHUFFLE_MATMUL | GB_QUIRK_NO_SHUFFLE_ATTENTION | GB_QUIRK_NO_SHUFFLE_NORM)
-#define GB_QUIRK_VARIANTS (GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_SHUFFLES)
-#define GB_QUIRK_MATRICES (GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_MATRIX_KHR | GB_QUIRK_NO_BFLOAT16)
-#define GB_QUIRK_TESTED   (GB_QUIRK_VARIANTS | GB_QUIRK_MATRICES) /* what the self-test may find */
 
-/* What a device is and can do, after GABBRO_LIMITS, GABBRO_QUIRKS and GABBRO_PROFILE. */
+/* What a device is and can do, after what gb_config says of limits, quirks and profile. */
 typedef struct gb_device_caps {
     uint32_t index;             /* place in the loader's list */
     char name[256];             /* as the driver gives it */
@@ -144,6 +132,7 @@ typedef struct gb_device_caps {
     gb_matrix matrix;              /* of half floats, those that products can use */
     gb_matrix matrix_bf16;         /* of bfloat16 */
     gb_precision precision;        /* of the operands of products: GB_FP32 unless asked for */
+    uint32_t tiles;                /* a choice of the kernels, see gb_kernel_rules; 0: none */
     bool subgroup_control;         /* pipelines can ask for a subgroup size */
     bool usable;                   /* has everything this program needs */
     char reason[200];              /* why not usable, or empty */
@@ -152,27 +141,53 @@ typedef struct gb_device_caps {
 /* The matrices that products in a precision use; m is 0 where there are none. */
 gb_matrix gb_matrix_of(const gb_device_caps *caps, gb_precision precision);
 
-/* Bits of a quirk as text ("no_matrix,small_submits" or "none") into buffer. */
-void gb_quirks_text(uint32_t quirks, char *buffer, size_t size);
-/* Why a device has a quirk: one sentence, static. */
-const char *gb_quirk_reason(const gb_device_caps *caps, uint32_t bit);
+/* What those who write kernels have to say of a device. This module knows no kernel: it asks, and
+ * carries the answers in the device's caps. */
+typedef struct gb_kernel_rules {
+    /* Quirks of single kernels as gb_config.quirks spells them, [name_count]. */
+    const struct gb_quirk_name {
+        uint32_t bit;     /* GB_QUIRK_OF_KERNELS or above */
+        const char *name; /* e.g. "no_lane_rows" */
+    } * names;
+    size_t name_count;
+    /* Quirks, of all modules, that a test of this driver found before. */
+    uint32_t (*found)(const gb_config *config, const gb_device_caps *caps);
+    /* Quirks of kernels that cannot run on a device with these quirks; and why, one sentence. */
+    uint32_t (*unfit)(const gb_config *config, const gb_device_caps *caps, uint32_t quirks);
+    const char *unfit_reason;
+    /* False and GB_DEVICE where the device must not be used. */
+    bool (*allow)(const gb_config *config, const gb_device_caps *caps, gb_status *status);
+    /* The choice that becomes caps->tiles. */
+    uint32_t (*tiles)(const gb_config *config, const gb_device_caps *caps);
+} gb_kernel_rules;
+
+/* Bits of quirks as text ("no_matrix,small_submits" or "none") into buffer. */
+void gb_quirks_text(const gb_kernel_rules *rules, uint32_t quirks, char *buffer, size_t size);
+/* The bits of a list "no_matrix,-small_submits" set or cleared in *quirks; GB_USAGE for a name that
+ * nobody knows. */
+bool gb_quirks_apply(const gb_kernel_rules *rules, const char *list, uint32_t *quirks,
+                     gb_status *status);
 
 /* ---- device --------------------------------------------------------------------------------- */
 
 typedef struct gb_device gb_device;
 
-/* How to open a device; all zero is a good default. */
+/* How to open a device; all zero is a good default for a device without kernels. */
 typedef struct gb_device_params {
-    const char *select; /* index, part of the name, UUID or "cpu"; NULL: GABBRO_DEVICE, else the
+    const gb_config *config;      /* borrowed as long as the device is open; NULL: nothing is set */
+    const gb_kernel_rules *rules; /* of the kernels that will run on it; NULL: there are none */
+    const char *select; /* index, part of the name, UUID or "cpu"; NULL: what config says, else the
                            best: discrete, integrated, virtual, CPU */
-    bool validation;    /* run under the validation layer, also by GABBRO_VALIDATION=1 */
+    bool validation;    /* run under the validation layer, also if config says so */
     bool profile;       /* time every dispatch; see gb_profile_print */
     bool quiet;         /* say the choice at debug level only */
 } gb_device_params;
 
-/* All devices with what they can do, for `gabbro doctor`. *caps is owned by the caller (free).
- * Fails with GB_DEVICE only when Vulkan itself is missing; no device gives *count = 0. */
-bool gb_device_list(gb_device_caps **caps, size_t *count, gb_status *status);
+/* All devices with what they can do, whatever params (may be NULL) selects. *caps is owned by the
+ * caller (free). Fails with GB_DEVICE only when Vulkan itself is missing; no device gives *count =
+ * 0. */
+bool gb_device_list(const gb_device_params *params, gb_device_caps **caps, size_t *count,
+                    gb_status *status);
 
 /* What the device that `params` (may be NULL) would open is and can do; no logical device is
  * created. */
@@ -188,12 +203,15 @@ void gb_device_close(gb_device *device);
 const gb_device_caps *gb_device_get_caps(const gb_device *device);
 /* Whether programs created from now on time their dispatches. */
 void gb_device_set_profiling(gb_device *device, bool profile);
-/* Kernels of programs created from now on avoid these variants (GB_QUIRK_TESTED bits) instead of
- * those that the device was opened with: for the self-test. */
-void gb_device_avoid(gb_device *device, uint32_t variants);
-/* Products of programs created from now on have operands of that precision, where the device has
- * matrices for it: for the self-test and for measuring. */
+/* For the self-test and for measuring: quirks, choice of tiles and precision of the programs
+ * created from now on. The precision must be one that the device has matrices for. */
+void gb_device_use_quirks(gb_device *device, uint32_t quirks);
+void gb_device_use_tiles(gb_device *device, uint32_t tiles);
 void gb_device_use_precision(gb_device *device, gb_precision precision);
+/* As it was given when the device was opened; never NULL. */
+const gb_config *gb_device_config(const gb_device *device);
+/* Why a device has a quirk: one sentence, static. */
+const char *gb_device_quirk_reason(const gb_device *device, uint32_t bit);
 /* Messages the validation layer has sent so far (0 when it is off). */
 uint32_t gb_device_validation_count(const gb_device *device);
 /* Whether the validation layer is really on (it was asked for and is installed). */
@@ -204,20 +222,14 @@ bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status);
 /* Number of the last submission, 0 before the first. */
 uint64_t gb_device_submitted(const gb_device *device);
 
-/* ---- what the self-test found --------------------------------------------------------------- */
+/* ---- files for a device and driver ---------------------------------------------------------- */
 
-/* Kept in a small file for each device, driver and set of shaders, beside the pipeline cache. Who
- * lists or opens the device later avoids the variants that were wrong, as quirks; a device that
- * was refused is not opened. Nothing is read or written with GABBRO_SELFTEST=off. */
-bool gb_selftest_known(const gb_device_caps *caps); /* true as well where nothing can be kept */
-/* wrong: GB_QUIRK_VARIANTS bits, added to those of the record that is there; refused: which kernels
- * have no next best, one line, or NULL. */
-bool gb_selftest_store(const gb_device_caps *caps, uint32_t wrong, const char *refused,
-                       gb_status *status);
-/* The same of cooperative matrices, GB_QUIRK_MATRICES bits, which are tested where they are asked
- * for. A device whose products have operands of GB_FP32 is known without. */
-bool gb_selftest_store_matrices(const gb_device_caps *caps, gb_precision precision, uint32_t wrong,
-                                gb_status *status);
+/* The file of a kind in the user's cache, "KIND-<device>-<driver>.SUFFIX"; caller frees. NULL where
+ * there is no cache. */
+char *gb_device_cache(const gb_config *config, const gb_device_caps *caps, const char *kind,
+                      const char *suffix);
+/* Begin to write such a file; its folder is made. */
+gb_out *gb_device_cache_open(const char *path, gb_status *status);
 
 /* ---- memory --------------------------------------------------------------------------------- */
 

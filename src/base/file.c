@@ -377,10 +377,10 @@ bool gb_place_folder(const char *draft, const char *path, gb_status *status)
 
 /* ---- temporary folders ---------------------------------------------------------------------- */
 
-char *gb_temporary_folder(const char *name, gb_status *status)
+char *gb_temporary_folder(const gb_config *config, const char *name, gb_status *status)
 {
-    const char *where = getenv("TMPDIR");
-    char *folder = gb_format(status, "%s/gabbro-%s-XXXXXX", where && *where ? where : "/tmp", name);
+    const char *where = config->temporary ? config->temporary : "/tmp";
+    char *folder = gb_format(status, "%s/gabbro-%s-XXXXXX", where, name);
     if (!folder || mkdtemp(folder))
         return folder;
     gb_fail(status, GB_DATA, folder, "set TMPDIR to a folder that can be written",

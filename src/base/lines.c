@@ -1,5 +1,5 @@
 /* Line reader over plain and packed files. */
-#include "gabbro/unpack.h"
+#include "gabbro/base.h"
 
 #include <stdlib.h>
 #include <string.h>

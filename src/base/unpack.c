@@ -1,6 +1,6 @@
 /* Bytes of plain, gzip and zstd files, told apart by their first bytes; zlib's gzread does plain
  * ones too. */
-#include "gabbro/unpack.h"
+#include "gabbro/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

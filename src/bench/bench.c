@@ -2,7 +2,6 @@
 #include "private.h"
 
 #include "gabbro/diag.h"
-#include "gabbro/tiles.h"
 
 #include <bench_version.h>
 #include <stdlib.h>
@@ -67,9 +66,9 @@ static json_t *device_json(const bench *b)
 {
     const gb_device_caps *c = gb_device_get_caps(b->device);
     char quirks[200], kernels[GB_HASH_SIZE], tiles[16];
-    gb_quirks_text(c->quirks, quirks, sizeof quirks);
+    gb_quirks_text(&gb_ops_rules, c->quirks, quirks, sizeof quirks);
     gb_shaders_hash(NULL, kernels);
-    snprintf(tiles, sizeof tiles, "0x%05x", gb_device_tiles(b->device));
+    snprintf(tiles, sizeof tiles, "0x%05x", c->tiles);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b}", "tiles", tiles, "name",
                      c->name, "driver", c->driver, "type", gb_device_type_name(c->type), "profile",
                      gb_kernel_profile_name(c->profile), "avoided", quirks, "shaders", kernels,
@@ -110,11 +109,12 @@ static bool save(const bench *b, const char *path, gb_status *status)
 
 static bool open_bench(bench *b, const char *device, gb_status *status)
 {
-    gb_device_params how = {.select = device, .quiet = true};
+    gb_device_params how = gb_ops_device(b->config, device);
+    how.quiet = true;
     if (getloadavg(&b->load, 1) != 1)
         b->load = 0;
-    if (!gb_device_ready(device, status) || !(b->device = gb_device_open(&how, status)) ||
-        !bench_ceiling_measure(b, status))
+    if (!gb_device_ready(b->config, device, status) ||
+        !(b->device = gb_device_open(&how, status)) || !bench_ceiling_measure(b, status))
         return false;
     const gb_device_caps *caps = gb_device_get_caps(b->device);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -161,7 +161,8 @@ static bool run_parts(bench *b, const bool wanted[PARTS], gb_status *status)
 
 bool gb_bench_run(const gb_bench_params *params, gb_status *status)
 {
-    bench b = {.repeats = params->repeats,
+    bench b = {.config = params->config,
+               .repeats = params->repeats,
                .seconds = params->seconds,
                .texts = params->texts & ~1u, /* pairs */
                .only = params->only,

@@ -4,20 +4,21 @@
 #include <stdlib.h>
 
 typedef struct session {
-    gb_device *device;      /* open */
-    const bench_size *size; /* model */
-    uint32_t texts;         /* encoded in a run */
-    bench_texts data;       /* texts */
-    gb_params *params;      /* of the encoder */
-    gb_bert bert;           /* encoder */
-    float *values;          /* its parameters */
-    float *vectors;         /* [texts, hidden] */
+    gb_device *device;            /* open */
+    const bench_size *size;       /* model */
+    uint32_t texts;               /* encoded in a run */
+    bench_texts data;             /* texts */
+    gb_params *params;            /* of the encoder */
+    gb_bert bert;                 /* encoder */
+    float *values;                /* its parameters */
+    float *vectors;               /* [texts, hidden] */
+    const gb_config *environment; /* where temporary files go */
 } session;
 
 static bool open_session(session *s, gb_status *status)
 {
     gb_bert_config config = bench_config(s->size);
-    if (!bench_texts_make(&s->data, s->size, s->texts, status) ||
+    if (!bench_texts_make(&s->data, s->environment, s->size, s->texts, status) ||
         !(s->params = gb_params_create(status)) ||
         !gb_bert_declare(s->params, &config, false, &s->bert, status))
         return false;
@@ -60,7 +61,7 @@ bool bench_encode(bench *b, gb_status *status)
 {
     for (size_t i = 0; i < BENCH_SIZES; i++) {
         const bench_size *z = &bench_sizes[i];
-        session s = {.size = z, .texts = z->encoded};
+        session s = {.environment = b->config, .size = z, .texts = z->encoded};
         double h = z->hidden, layer = 4 * h * h + 2 * h * z->ffn;
         char name[80];
         snprintf(name, sizeof name, "%s %u texts of %u tokens", z->name, z->encoded, z->longest);

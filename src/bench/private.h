@@ -32,6 +32,7 @@ typedef struct bench_ceiling {
 } bench_ceiling;
 
 typedef struct bench {
+    const gb_config *config; /* what the environment asks for */
     gb_device *device;       /* open; NULL in a dry run */
     uint32_t repeats;        /* timed runs of a case at most */
     double seconds;          /* most of the timed runs of a case */
@@ -118,8 +119,8 @@ typedef struct bench_texts {
     gb_vocab *vocab;          /* as many words as the size has */
     uint32_t *documents;      /* of each passage */
 } bench_texts;
-bool bench_texts_make(bench_texts *texts, const bench_size *size, uint32_t passages,
-                      gb_status *status);
+bool bench_texts_make(bench_texts *texts, const gb_config *config, const bench_size *size,
+                      uint32_t passages, gb_status *status);
 void bench_texts_free(bench_texts *texts);
 gb_bert_config bench_config(const bench_size *size);
 

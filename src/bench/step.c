@@ -133,7 +133,7 @@ static bool open_session(session *s, gb_status *status)
 {
     s->config = bench_config(s->size);
     uint32_t passages = 4 * s->texts > 256 ? 4 * s->texts : 256;
-    if (!bench_texts_make(&s->data, s->size, passages, status) ||
+    if (!bench_texts_make(&s->data, s->bench->config, s->size, passages, status) ||
         !(s->params = gb_params_create(status)) ||
         !gb_bert_declare(s->params, &s->config, s->what->objective != NULL, &s->bert, status) ||
         !make_task(s, status))

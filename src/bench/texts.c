@@ -76,11 +76,11 @@ static bool fill_folder(bench_texts *texts, const char *folder, const bench_size
     return ok;
 }
 
-bool bench_texts_make(bench_texts *texts, const bench_size *size, uint32_t passages,
-                      gb_status *status)
+bool bench_texts_make(bench_texts *texts, const gb_config *config, const bench_size *size,
+                      uint32_t passages, gb_status *status)
 {
     *texts = (bench_texts){0};
-    char *folder = gb_temporary_folder("bench", status);
+    char *folder = gb_temporary_folder(config, "bench", status);
     if (!folder)
         return false;
     bool ok = fill_folder(texts, folder, size, passages, status);

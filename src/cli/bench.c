@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     static const char *const peers[] = {"openblas", NULL};
-    gb_bench_params params = {.repeats = 20, .seconds = 5, .out = stdout};
+    gb_bench_params params = {.config = call->config, .repeats = 20, .seconds = 5, .out = stdout};
     uint32_t peer = GB_OPEN;
     const gb_option options[] = {
         {"size", GB_OPTION_TEXT, &params.sizes, 0, "LIST",
@@ -35,7 +35,7 @@ static int run(int argc, char **argv)
     gb_words parts = {0};
     gb_status status = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_bench, options, argc, argv, &parts, &code))
+    if (!gb_command_begin(&gb_cli_bench, options, call, &parts, &code))
         return code;
     params.openblas = peer != GB_OPEN;
     params.parts = parts.items;

@@ -57,7 +57,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     return ok;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     settings o = {.set = "main", .import = GB_IMPORT_DEFAULTS, .span_words = GB_OPEN};
     const gb_option options[] = {
@@ -88,7 +88,7 @@ static int run(int argc, char **argv)
                                    .self = &o,
                                    .check = check,
                                    .make = make};
-    return gb_make(&params, argc, argv);
+    return gb_make(&params, call);
 }
 
 const gb_command gb_cli_collection = {

@@ -75,7 +75,8 @@ int gb_cli_compare_devices(int argc, char **argv)
                                                  {"tables", no_argument, NULL, 't'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {0}};
-    gb_compare_devices_params params = {.steps = 10, .out = stdout};
+    gb_config config = gb_config_read();
+    gb_compare_devices_params params = {.config = &config, .steps = 10, .out = stdout};
     gb_status status = {0};
     bool names = false, tables = false;
     int option;

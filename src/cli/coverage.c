@@ -44,7 +44,7 @@ static bool print_text(gb_maker *maker, const gb_coverage_params *params, gb_sta
 {
     gb_text out = {0};
     gb_device *device = gb_maker_device(maker, status);
-    char *dir = gb_temporary_folder("coverage", status);
+    char *dir = gb_temporary_folder(maker->config, "coverage", status);
     char *table = dir ? gb_path_join(status, dir, "texts.gbt") : NULL;
     gb_coverage_study *study =
         device && table ? gb_coverage_study_create(params, device, table, status) : NULL;
@@ -83,7 +83,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     return !p->text || print_text(maker, p, status);
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     static const char *const projections[] = {"plain", "full", NULL};
     static const char *const readings[] = {"set", "multiset", "top", "rare", NULL};
@@ -116,7 +116,7 @@ static int run(int argc, char **argv)
                                    .self = &o,
                                    .check = check,
                                    .make = make};
-    return gb_make(&params, argc, argv);
+    return gb_make(&params, call);
 }
 
 const gb_command gb_cli_coverage = {

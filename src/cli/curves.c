@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     const char *results = NULL, *out = NULL;
     const gb_option options[] = {
@@ -13,7 +13,7 @@ static int run(int argc, char **argv)
         {0}};
     gb_status status = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_curves, options, argc, argv, NULL, &code))
+    if (!gb_command_begin(&gb_cli_curves, options, call, NULL, &code))
         return code;
     if (gb_curves_write(results, out, &status))
         printf("%s/figure.svg\n%s/figure.html\n", out, out);

@@ -6,17 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool data_manifest(const char *given, gb_manifest *manifest, gb_status *status)
+bool data_manifest(const gb_config *config, const char *given, gb_manifest *manifest,
+                   gb_status *status)
 {
-    char *path = gb_manifest_path(given, status);
+    char *path = gb_manifest_path(config, given, status);
     bool ok = path && gb_manifest_read(path, manifest, status);
     free(path);
     return ok;
 }
 
-char *data_import(const char *path, gb_status *status)
+char *data_import(const gb_config *config, const char *path, gb_status *status)
 {
-    char *folder = gb_temporary_folder("data", status);
+    char *folder = gb_temporary_folder(config, "data", status);
     if (!folder)
         return NULL;
     gb_import_params params = GB_IMPORT_DEFAULTS;
@@ -30,16 +31,16 @@ char *data_import(const char *path, gb_status *status)
     return NULL;
 }
 
-static int run_list(int argc, char **argv)
+static int run_list(const gb_call *call)
 {
     const char *given = NULL;
     const gb_option options[] = {DATA_MANIFEST_OPTION(given), {0}};
     gb_status status = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_data_list, options, argc, argv, NULL, &code))
+    if (!gb_command_begin(&gb_cli_data_list, options, call, NULL, &code))
         return code;
     gb_manifest manifest = {0};
-    bool ok = data_manifest(given, &manifest, &status);
+    bool ok = data_manifest(call->config, given, &manifest, &status);
     for (size_t i = 0; i < manifest.count; i++) {
         const gb_source *source = &manifest.sources[i];
         uint32_t unknown;

@@ -111,10 +111,11 @@ static bool find_source(const gb_manifest *manifest, const char *path, const cha
     return true;
 }
 
-static bool check(const char *path, const gb_source *source, gb_status *status)
+static bool check(const gb_config *config, const char *path, const gb_source *source,
+                  gb_status *status)
 {
     comparison c = {.source = source};
-    char *imported = data_import(path, status);
+    char *imported = data_import(config, path, status);
     bool ok = imported && say_collection(&c, imported, status);
     gb_temporary_remove(imported);
     if (ok && source)
@@ -125,7 +126,7 @@ static bool check(const char *path, const gb_source *source, gb_status *status)
     return ok;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     const char *as = NULL, *given = NULL;
     const gb_option options[] = {
@@ -138,13 +139,13 @@ static int run(int argc, char **argv)
     gb_manifest manifest = {0};
     const gb_source *source = NULL;
     int code;
-    if (!gb_command_begin(&gb_cli_data_check, options, argc, argv, &words, &code))
+    if (!gb_command_begin(&gb_cli_data_check, options, call, &words, &code))
         return code;
     gb_install_signals();
     const char *path = words.items[0];
-    if (data_manifest(given, &manifest, &status) &&
+    if (data_manifest(call->config, given, &manifest, &status) &&
         find_source(&manifest, path, as, &source, &status))
-        check(path, source, &status);
+        check(call->config, path, source, &status);
     gb_manifest_free(&manifest);
     return gb_command_end(&status);
 }

@@ -224,10 +224,10 @@ static bool fetch_all(const gb_source *source, const fetch_options *o, gb_status
     return true;
 }
 
-static bool fetch_run(fetch_options *o, gb_status *status)
+static bool fetch_run(const gb_config *config, fetch_options *o, gb_status *status)
 {
     gb_manifest manifest = {0};
-    if (!data_manifest(o->manifest, &manifest, status))
+    if (!data_manifest(config, o->manifest, &manifest, status))
         return false;
     const gb_source *source = gb_manifest_find(&manifest, o->name, status);
     bool ok = source != NULL;
@@ -245,7 +245,7 @@ static bool fetch_run(fetch_options *o, gb_status *status)
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     fetch_options o = {.params = GB_FETCH_DEFAULTS};
     const gb_option options[] = {
@@ -272,13 +272,13 @@ static int run(int argc, char **argv)
     gb_words words = {0};
     gb_status status = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_data_fetch, options, argc, argv, &words, &code))
+    if (!gb_command_begin(&gb_cli_data_fetch, options, call, &words, &code))
         return code;
     if (o.quiet)
         gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();
     o.name = words.items[0];
-    fetch_run(&o, &status);
+    fetch_run(call->config, &o, &status);
     return gb_command_end(&status);
 }
 

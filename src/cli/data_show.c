@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 /* An artifact's collection, or NULL and *imported, a temporary folder, of files of other tools. */
-static gb_collection *open_any(const char *path, char **imported, gb_status *status)
+static gb_collection *open_any(const gb_config *config, const char *path, char **imported,
+                               gb_status *status)
 {
     char *inside = gb_path_join(status, path, "collection/collection.json");
     bool is_artifact = inside && !access(inside, R_OK);
@@ -19,11 +20,11 @@ static gb_collection *open_any(const char *path, char **imported, gb_status *sta
         free(folder);
         return collection;
     }
-    *imported = data_import(path, status);
+    *imported = data_import(config, path, status);
     return *imported ? gb_collection_open(*imported, status) : NULL;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     gb_collection_sample how = GB_COLLECTION_SAMPLE;
     const gb_option options[] = {
@@ -37,10 +38,10 @@ static int run(int argc, char **argv)
     gb_status status = {0};
     char *imported = NULL;
     int code;
-    if (!gb_command_begin(&gb_cli_data_show, options, argc, argv, &words, &code))
+    if (!gb_command_begin(&gb_cli_data_show, options, call, &words, &code))
         return code;
     gb_install_signals();
-    gb_collection *collection = open_any(words.items[0], &imported, &status);
+    gb_collection *collection = open_any(call->config, words.items[0], &imported, &status);
     if (collection)
         gb_collection_show(collection, &how, stdout, &status);
     gb_collection_close(collection);

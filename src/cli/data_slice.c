@@ -22,7 +22,7 @@ static bool cut(const slice_options *o, const char *imported, gb_status *status)
     return ok;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     slice_options o = {.others = 10000, .seed = 42};
     const gb_option options[] = {
@@ -33,11 +33,11 @@ static int run(int argc, char **argv)
     gb_words words = {0};
     gb_status status = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_data_slice, options, argc, argv, &words, &code))
+    if (!gb_command_begin(&gb_cli_data_slice, options, call, &words, &code))
         return code;
     gb_install_signals();
     o.path = words.items[0];
-    char *imported = data_import(o.path, &status);
+    char *imported = data_import(call->config, o.path, &status);
     if (imported)
         cut(&o, imported, &status);
     gb_temporary_remove(imported);

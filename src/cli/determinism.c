@@ -16,17 +16,18 @@ static bool run_killed(const gb_determinism_params *params, const char *folder, 
     char steps[16], at[16];
     snprintf(steps, sizeof steps, "%u", params->steps);
     snprintf(at, sizeof at, "%u", kill_at);
-    const char *argv[] = {"gabbro",
-                          "determinism",
-                          "--steps",
-                          steps,
-                          "--folder",
-                          folder,
-                          "--kill-at",
-                          at,
-                          params->select ? "--device" : NULL,
-                          params->select,
-                          NULL};
+    const char *argv[] = {"gabbro", "determinism", "--steps", steps, "--folder",
+                          folder,   "--kill-at",   at,        NULL,  NULL,
+                          NULL,     NULL,          NULL};
+    size_t count = 8;
+    if (params->select) {
+        argv[count++] = "--device";
+        argv[count++] = params->select;
+    }
+    if (params->config->shaders) { /* the program took it out of its words */
+        argv[count++] = "--shaders";
+        argv[count++] = params->config->shaders;
+    }
     int ended = 0;
     pid_t child = fork();
     if (child == 0) {
@@ -44,9 +45,10 @@ static int show(const gb_determinism_params *params)
 {
     gb_status status = {0};
     bool equal = false;
-    gb_device_params device = {.select = params->select};
-    char *identity =
-        gb_device_ready(params->select, &status) ? gb_device_identity(&device, &status) : NULL;
+    gb_device_params device = gb_ops_device(params->config, params->select);
+    char *identity = gb_device_ready(params->config, params->select, &status)
+                         ? gb_device_identity(&device, &status)
+                         : NULL;
     if (identity)
         printf("%s\n", identity);
     if (identity && gb_determinism(params, &equal, &status) && !equal)
@@ -67,10 +69,13 @@ static int run_to_be_killed(const gb_determinism_params *params, const char *fol
     return (int)status.code;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
-    gb_determinism_params params = {
-        .replays = 100, .steps = 20, .out = stdout, .run_killed = run_killed};
+    gb_determinism_params params = {.config = call->config,
+                                    .replays = 100,
+                                    .steps = 20,
+                                    .out = stdout,
+                                    .run_killed = run_killed};
     const char *folder = NULL;
     uint32_t kill_at = UINT32_MAX;
     const gb_option options[] = {
@@ -85,7 +90,7 @@ static int run(int argc, char **argv)
          .most = 100000},
         {0}};
     int code;
-    if (!gb_command_begin(&gb_cli_determinism, options, argc, argv, NULL, &code))
+    if (!gb_command_begin(&gb_cli_determinism, options, call, NULL, &code))
         return code;
     gb_log_set_level(GB_LOG_WARN);
     return folder ? run_to_be_killed(&params, folder, kill_at) : show(&params);

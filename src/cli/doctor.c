@@ -26,8 +26,9 @@ static bool test(gb_device *device, bool all, gb_status *status)
 /* What was found of the device, and of the tests of its kernels. */
 static int examine(gb_device *device, bool all)
 {
+    const gb_config *config = gb_device_config(device);
     gb_status status = {0};
-    bool ok = gb_devices_print(gb_device_get_caps(device)->uuid, stdout, &status);
+    bool ok = gb_devices_print(config, gb_device_get_caps(device)->uuid, stdout, &status);
     gb_device_print(device, stdout);
     ok = test(device, all, &status) && ok;
     if (status.code)
@@ -36,9 +37,10 @@ static int examine(gb_device *device, bool all)
     return ok ? GB_OK : GB_MISMATCH;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
-    gb_device_params params = {.validation = true, .quiet = true};
+    gb_config config = *call->config;
+    gb_device_params params = gb_ops_device(&config, NULL);
     bool only_type = false, only_list = false, quick = false;
     const gb_option options[] = {
         {"device", GB_OPTION_TEXT, &params.select, 0, "NAME",
@@ -51,17 +53,19 @@ static int run(int argc, char **argv)
         {0}};
     gb_status status = {0}, ignored = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_doctor, options, argc, argv, NULL, &code))
+    if (!gb_command_begin(&gb_cli_doctor, options, call, NULL, &code))
         return code;
     if (only_list) {
-        gb_devices_print_names(stdout, &status);
+        gb_devices_print_names(&config, stdout, &status);
         return gb_command_end(&status);
     }
     /* The test is of what the driver does now, whatever was found before. */
-    setenv("GABBRO_SELFTEST", "afresh", 0);
+    if (!config.selftest)
+        config.selftest = "afresh";
+    params.validation = params.quiet = true;
     gb_device *device = gb_device_open(&params, &status);
     if (!device) {
-        gb_devices_print("", stdout, &ignored);
+        gb_devices_print(&config, "", stdout, &ignored);
         gb_status_print(&status);
         return GB_DEVICE;
     }

@@ -2,15 +2,18 @@
 #include "cli.h"
 
 #include <gabbro/base.h>
-#include <gabbro/shaders.h>
+#include <gabbro/vk.h>
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define OLD(command, words, line)                                                                  \
-    static const gb_command old_##command = {                                                      \
-        .name = words, .summary = line, .run = gb_cli_##command};
+    static int run_##command(const gb_call *call)                                                  \
+    {                                                                                              \
+        return gb_cli_##command(call->argc, call->argv);                                           \
+    }                                                                                              \
+    static const gb_command old_##command = {.name = words, .summary = line, .run = run_##command};
 OLD(generate, "generate", "let a language model write queries for passages")
 OLD(filter_queries, "filter-queries", "drop generated queries that do not find their passage")
 OLD(pretrain, "pretrain", "train an encoder by one of the objectives (see --help)")
@@ -61,16 +64,14 @@ static const char notes[] = "Exit codes:\n"
                             "  76  another process makes the artifact (--no-wait)\n";
 
 /* For tests: one operation of the process fails (see gabbro/base.h). */
-static void arm_fault(void)
+static void arm_fault(const gb_config *config)
 {
-    const char *n = getenv("GABBRO_FAIL_AT");
-    if (n && *n)
-        gb_fault_arm(strtoull(n, NULL, 10));
+    if (config->fail_at)
+        gb_fault_arm(strtoull(config->fail_at, NULL, 10));
 }
 
-/* --shaders DIR anywhere behind the command: taken out of argv, and left to processes that this one
- * starts as GABBRO_SHADERS, which has the same meaning. */
-static bool use_shaders(int *argc, char **argv, gb_status *status)
+/* --shaders DIR anywhere behind the command: taken out of argv into config. */
+static bool use_shaders(gb_config *config, int *argc, char **argv, gb_status *status)
 {
     int kept = 0;
     for (int i = 0; i < *argc; i++) {
@@ -81,21 +82,21 @@ static bool use_shaders(int *argc, char **argv, gb_status *status)
         if (i + 1 == *argc)
             return gb_fail(status, GB_USAGE, NULL, "a folder like shaders/",
                            "--shaders needs a value");
-        setenv("GABBRO_SHADERS", argv[++i], 1);
+        config->shaders = argv[++i];
     }
     argv[kept] = NULL;
     *argc = kept;
-    const char *folder = getenv("GABBRO_SHADERS");
     uint32_t differ;
-    if (!folder || !*folder)
+    if (!config->shaders)
         return true;
-    if (!gb_shaders_use(folder, &differ, status))
+    if (!gb_shaders_use(config, config->shaders, &differ, status))
         return false;
-    gb_log(GB_LOG_INFO, "kernels from %s: %u differ from the built-in ones", folder, differ);
+    gb_log(GB_LOG_INFO, "kernels from %s: %u differ from the built-in ones", config->shaders,
+           differ);
     return true;
 }
 
-static int run(int argc, char **argv)
+static int run(gb_config *config, int argc, char **argv)
 {
     const char *none = NULL;
     const gb_option options[] = {{"shaders", GB_OPTION_TEXT, &none, 0, "DIR",
@@ -110,19 +111,19 @@ static int run(int argc, char **argv)
                                 notes};
     gb_status status = {0};
     json_set_alloc_funcs(gb_noted_malloc, free);
-    arm_fault();
-    if (use_shaders(&argc, argv, &status))
-        return gb_command_set_run(&set, argc, argv);
+    arm_fault(config);
+    if (use_shaders(config, &argc, argv, &status))
+        return gb_command_set_run(&set, &(gb_call){config, argc, argv});
     gb_status_print(&status);
     return (int)status.code;
 }
 
 int main(int argc, char **argv)
 {
-    const char *log = getenv("GABBRO_LOG");
-    if (log && strcmp(log, "debug") == 0)
+    gb_config config = gb_config_read();
+    if (config.log && strcmp(config.log, "debug") == 0)
         gb_log_set_level(GB_LOG_DEBUG);
-    int code = run(argc, argv);
+    int code = run(&config, argc, argv);
     bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (code != GB_OK || written)
         return code;

@@ -13,7 +13,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     return ok;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     gb_words of = {0};
     const gb_option options[] = {{"of", GB_OPTION_LIST, &of, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
@@ -21,7 +21,7 @@ static int run(int argc, char **argv)
                                  {0}};
     const gb_make_params params = {
         .command = &gb_cli_mean, .version = 2, .options = options, .self = &of, .make = make};
-    return gb_make(&params, argc, argv);
+    return gb_make(&params, call);
 }
 
 const gb_command gb_cli_mean = {

@@ -60,7 +60,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     return ok;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     settings o = {.params = {.per_query = 200, .seed = 42}};
     const gb_option options[] = {
@@ -76,7 +76,7 @@ static int run(int argc, char **argv)
         {0}};
     const gb_make_params params = {
         .command = &gb_cli_negatives, .version = 1, .options = options, .self = &o, .make = make};
-    return gb_make(&params, argc, argv);
+    return gb_make(&params, call);
 }
 
 const gb_command gb_cli_negatives = {

@@ -28,14 +28,14 @@ static void print(const char *folder, const gb_noise *noise)
         print_column(&noise->columns[i]);
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     const gb_option options[] = {{0}};
     gb_words folders = {0};
     gb_status status = {0};
     gb_noise noise;
     int code;
-    if (!gb_command_begin(&gb_cli_noise, options, argc, argv, &folders, &code))
+    if (!gb_command_begin(&gb_cli_noise, options, call, &folders, &code))
         return code;
     for (size_t i = 0; i < folders.count && gb_noise_read(folders.items[i], &noise, &status); i++)
         print(folders.items[i], &noise);

@@ -48,7 +48,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     return ok;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     settings o = {.params = GB_QUERIES_DEFAULTS};
     const gb_option options[] = {
@@ -70,7 +70,7 @@ static int run(int argc, char **argv)
                                    .self = &o,
                                    .check = check,
                                    .make = make};
-    return gb_make(&params, argc, argv);
+    return gb_make(&params, call);
 }
 
 const gb_command gb_cli_queries = {

@@ -73,7 +73,7 @@ static bool check(const settings *o, gb_status *status)
            gb_fail(status, GB_USAGE, NULL, "see --help", "report needs --table and --results");
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     static const char *const scales[] = {"mini", "small", "paper", NULL};
     settings o = {0};
@@ -95,10 +95,10 @@ static int run(int argc, char **argv)
         {0}};
     gb_status status = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_report, options, argc, argv, NULL, &code))
+    if (!gb_command_begin(&gb_cli_report, options, call, NULL, &code))
         return code;
     o.params.scale = scales[scale];
-    char *tables = check(&o, &status) ? gb_tables_find(o.tables, &status) : NULL;
+    char *tables = check(&o, &status) ? gb_tables_find(call->config, o.tables, &status) : NULL;
     o.params.tables_dir = tables;
     if (tables && o.list)
         run_list(tables, &status);

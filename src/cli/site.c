@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     gb_site_params params = {0};
     const char *out = NULL;
@@ -16,7 +16,7 @@ static int run(int argc, char **argv)
     gb_words folders = {0};
     gb_status status = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_site, options, argc, argv, &folders, &code))
+    if (!gb_command_begin(&gb_cli_site, options, call, &folders, &code))
         return code;
     params.folders = folders.items;
     params.count = folders.count;

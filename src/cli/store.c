@@ -165,7 +165,7 @@ static bool run_words(gb_store *store, const gb_words *words, bool dry_run, gb_s
     return gb_fail(status, GB_USAGE, NULL, "see --help", "store needs %s", gb_cli_store.needs);
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     const char *root = NULL;
     bool dry_run = false;
@@ -178,9 +178,11 @@ static int run(int argc, char **argv)
     gb_words words = {0};
     gb_status status = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_store, options, argc, argv, &words, &code))
+    if (!gb_command_begin(&gb_cli_store, options, call, &words, &code))
         return code;
-    gb_store *store = gb_store_open(root, &status);
+    char *found = gb_store_root_find(call->config, root, &status);
+    gb_store *store = found ? gb_store_open(found, &status) : NULL;
+    free(found);
     if (store)
         run_words(store, &words, dry_run, &status);
     gb_store_close(store);

@@ -42,7 +42,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     return ok;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     settings o = {.params = {.max_passage = 144, .max_query = 32}};
     const gb_option options[] = {
@@ -68,7 +68,7 @@ static int run(int argc, char **argv)
                                    .self = &o,
                                    .check = check,
                                    .make = make};
-    return gb_make(&params, argc, argv);
+    return gb_make(&params, call);
 }
 
 const gb_command gb_cli_tokenize = {

@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
-    gb_tune_params params = {.seconds = .2, .out = stdout};
+    gb_tune_params params = {.config = call->config, .seconds = .2, .out = stdout};
     const gb_option options[] = {
         {"device", GB_OPTION_TEXT, &params.select, 0, "NAME",
          "device to measure: index, name, UUID or cpu", .letter = 'd'},
@@ -18,7 +18,7 @@ static int run(int argc, char **argv)
         {0}};
     gb_status status = {0};
     int code;
-    if (!gb_command_begin(&gb_cli_tune, options, argc, argv, NULL, &code))
+    if (!gb_command_begin(&gb_cli_tune, options, call, NULL, &code))
         return code;
     gb_log_set_level(GB_LOG_WARN);
     gb_install_signals();

@@ -14,7 +14,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     return ok;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     gb_words from = {0};
     const gb_option options[] = {{"from", GB_OPTION_LIST, &from,
@@ -23,7 +23,7 @@ static int run(int argc, char **argv)
                                  {0}};
     const gb_make_params params = {
         .command = &gb_cli_vectors, .version = 1, .options = options, .self = &from, .make = make};
-    return gb_make(&params, argc, argv);
+    return gb_make(&params, call);
 }
 
 const gb_command gb_cli_vectors = {

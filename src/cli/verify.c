@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
-    gb_verify_params params = {.bound = 1e-4, .out = stdout};
+    gb_verify_params params = {.config = call->config, .bound = 1e-4, .out = stdout};
     const gb_option options[] = {
         {"golden", GB_OPTION_TEXT, &params.golden, 0, "FILE",
          "safetensors with any of: text (bytes, one text a line), ids, hidden.0 ..., cls, mean, "
@@ -23,7 +23,7 @@ static int run(int argc, char **argv)
     gb_status status = {0};
     bool held;
     int code;
-    if (!gb_command_begin(&gb_cli_verify, options, argc, argv, &model, &code))
+    if (!gb_command_begin(&gb_cli_verify, options, call, &model, &code))
         return code;
     params.model = model.items[0];
     if (!gb_verify(&params, &held, &status))

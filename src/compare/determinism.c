@@ -17,13 +17,14 @@ typedef struct subject {
     const gb_determinism_params *params; /* of the caller */
     trial t;                             /* training */
     uint64_t floats;                     /* gb_params_floats of it */
+    gb_config config;                    /* what devices are opened with */
     bool equal;                          /* so far */
 } subject;
 
 static bool subject_make(subject *s, const gb_determinism_params *params, gb_status *status)
 {
-    *s = (subject){.params = params, .equal = true};
-    if (!trial_make(&s->t, params->steps, status))
+    *s = (subject){.params = params, .config = *params->config, .equal = true};
+    if (!trial_make(&s->t, params->config, params->steps, status))
         return false;
     s->floats = gb_params_floats(s->t.params);
     return true;
@@ -31,7 +32,8 @@ static bool subject_make(subject *s, const gb_determinism_params *params, gb_sta
 
 static gb_device *open_device(const subject *s, gb_status *status)
 {
-    gb_device_params params = {.select = s->params->select, .quiet = true};
+    gb_device_params params = gb_ops_device(&s->config, s->params->select);
+    params.quiet = true;
     return gb_device_open(&params, status);
 }
 
@@ -150,9 +152,9 @@ static bool show_training(subject *s, const outcome *first, const char *what, gb
 
 static bool show_barriers(subject *s, const outcome *first, gb_status *status)
 {
-    setenv("GABBRO_BARRIERS", "full", 1);
+    s->config.barriers = "full";
     bool ok = show_training(s, first, "few barriers against one before every kernel", status);
-    unsetenv("GABBRO_BARRIERS");
+    s->config.barriers = s->params->config->barriers;
     return ok;
 }
 
@@ -309,7 +311,7 @@ static bool show_kills(subject *s, const outcome *first, gb_status *status)
 {
     const gb_determinism_params *params = s->params;
     uint32_t kills[] = {params->steps / 3, 2 * params->steps / 3};
-    char often[32], *folder = gb_temporary_folder("determinism", status);
+    char often[32], *folder = gb_temporary_folder(params->config, "determinism", status);
     outcome out = {0};
     bool ok = folder && params->run_killed(params, folder, kills[0], status) &&
               params->run_killed(params, folder, kills[1], status) &&

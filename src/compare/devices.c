@@ -13,8 +13,10 @@
 /* One of the two devices. */
 typedef struct side {
     char *select;                 /* device; settings behind it */
-    char *settings[MAX_SETTINGS]; /* NAME=VALUE */
-    char *before[MAX_SETTINGS];   /* what the environment had, or NULL */
+    gb_config config;             /* what it is opened with */
+    char *names[MAX_SETTINGS];    /* variables that libraries read */
+    char *settings[MAX_SETTINGS]; /* their values on this side */
+    char *before[MAX_SETTINGS];   /* what the environment has else, or NULL */
     size_t setting_count;         /* how many */
     gb_device *device;            /* open */
     gb_state *state;              /* parameters, gradients, moments */
@@ -38,46 +40,54 @@ typedef struct difference {
 
 /* ---- settings of a side ---- */
 
-static bool side_parse(side *s, const char *text, gb_status *status)
+/* NAME=VALUE, which is cut apart. */
+static bool side_set(side *s, char *setting, gb_status *status)
 {
-    s->select = gb_strdup(text, status);
-    if (!s->select)
-        return false;
-    char *at = strchr(s->select, ',');
-    while (at) {
-        *at++ = '\0';
-        if (s->setting_count == MAX_SETTINGS || !strchr(at, '='))
-            return gb_fail(status, GB_USAGE, NULL, "see gabbro compare-devices --help",
-                           "%s: settings are NAME=VALUE, at most %d", text, MAX_SETTINGS);
-        s->settings[s->setting_count++] = at;
-        at = strchr(at, ',');
+    char *value = strchr(setting, '=');
+    if (!value || s->setting_count == MAX_SETTINGS)
+        return gb_fail(status, GB_USAGE, NULL, "see gabbro compare-devices --help",
+                       "%s: settings are NAME=VALUE, at most %d", setting, MAX_SETTINGS);
+    *value++ = '\0';
+    if (!gb_config_set(&s->config, setting, value)) {
+        s->names[s->setting_count] = setting;
+        s->settings[s->setting_count++] = value;
     }
     return true;
 }
 
-/* The environment with the side's settings, and as it was. */
-static void side_enter(side *s)
+static bool side_parse(side *s, const gb_config *config, const char *text, gb_status *status)
 {
-    for (size_t i = 0; i < s->setting_count; i++) {
-        char *value = strchr(s->settings[i], '=');
-        *value = '\0';
-        const char *before = getenv(s->settings[i]);
-        s->before[i] = before ? gb_strdup(before, NULL) : NULL;
-        setenv(s->settings[i], value + 1, 1);
-        *value = '=';
+    s->config = *config;
+    s->select = gb_strdup(text, status);
+    bool ok = s->select != NULL;
+    for (char *at = ok ? strchr(s->select, ',') : NULL; ok && at;) {
+        *at++ = '\0';
+        char *next = strchr(at, ',');
+        if (next)
+            *next = '\0';
+        ok = side_set(s, at, status);
+        if (next)
+            *next = ',';
+        at = next;
     }
+    return ok;
+}
+
+/* The environment of libraries with the side's settings, and as it was. */
+static bool side_enter(side *s, gb_status *status)
+{
+    bool ok = true;
+    for (size_t i = 0; i < s->setting_count; i++)
+        ok = gb_environment_exchange(s->names[i], s->settings[i], &s->before[i], status) && ok;
+    return ok;
 }
 
 static void side_leave(side *s)
 {
     for (size_t i = s->setting_count; i-- > 0;) {
-        char *value = strchr(s->settings[i], '=');
-        *value = '\0';
-        if (s->before[i])
-            setenv(s->settings[i], s->before[i], 1);
-        else
-            unsetenv(s->settings[i]);
-        *value = '=';
+        char *ours = NULL;
+        gb_environment_exchange(s->names[i], s->before[i], &ours, NULL);
+        free(ours);
         free(s->before[i]);
         s->before[i] = NULL;
     }
@@ -88,9 +98,10 @@ static void side_leave(side *s)
 static bool side_open(side *s, const gb_training *t, gb_status *status)
 {
     const gb_params *model = t->params->params;
-    gb_device_params params = {.select = s->select, .quiet = true};
-    side_enter(s);
-    bool ok = (s->values = gb_alloc(gb_params_floats(model), sizeof *s->values, status)) &&
+    gb_device_params params = gb_ops_device(&s->config, s->select);
+    params.quiet = true;
+    bool ok = side_enter(s, status) &&
+              (s->values = gb_alloc(gb_params_floats(model), sizeof *s->values, status)) &&
               (s->device = gb_device_open(&params, status)) &&
               (s->state = gb_state_create(s->device, model, true, status)) &&
               gb_state_write(s->state, GB_ARENA_PARAMS, t->values, status) &&
@@ -142,8 +153,7 @@ static bool find_written(side *s, gb_status *status)
 
 static bool side_step(side *s, const gb_training *t, uint32_t step, gb_status *status)
 {
-    side_enter(s);
-    bool ok = pass_make(&s->pass, t, step, true, status) &&
+    bool ok = side_enter(s, status) && pass_make(&s->pass, t, step, true, status) &&
               (s->exec = gb_exec_create(s->state, s->pass.tape, status)) &&
               find_written(s, status) &&
               t->task->fill(t->task->self, s->exec, s->pass.graph, step, status) &&
@@ -247,7 +257,7 @@ static void print_side(FILE *out, const char *letter, const side *s)
 {
     const gb_device_caps *caps = gb_device_get_caps(s->device);
     char quirks[256];
-    gb_quirks_text(caps->quirks, quirks, sizeof quirks);
+    gb_quirks_text(&gb_ops_rules, caps->quirks, quirks, sizeof quirks);
     fprintf(out, "%s  %s, %s, %s kernels, quirks %s\n", letter, caps->name, caps->driver,
             gb_kernel_profile_name(caps->profile), quirks);
 }
@@ -314,8 +324,8 @@ static bool compare(comparison *c, uint32_t steps, double *worst_first, gb_statu
 static bool parse_both(comparison *c, const gb_compare_devices_params *params, gb_status *status)
 {
     *c = (comparison){.out = params->out};
-    return side_parse(&c->a, params->devices[0], status) &&
-           side_parse(&c->b, params->devices[1], status);
+    return side_parse(&c->a, params->config, params->devices[0], status) &&
+           side_parse(&c->b, params->config, params->devices[1], status);
 }
 
 bool gb_compare_devices(const gb_compare_devices_params *params, const gb_training *training,
@@ -323,8 +333,8 @@ bool gb_compare_devices(const gb_compare_devices_params *params, const gb_traini
 {
     comparison c;
     trial small = {0};
-    bool ok =
-        parse_both(&c, params, status) && (training || trial_make(&small, params->steps, status));
+    bool ok = parse_both(&c, params, status) &&
+              (training || trial_make(&small, params->config, params->steps, status));
     gb_training own = {&small.task, &small.train, small.values};
     c.training = training ? training : &own;
     *worst = INFINITY;
@@ -342,9 +352,8 @@ bool gb_compare_devices(const gb_compare_devices_params *params, const gb_traini
 /* As steps are keyed. */
 static bool print_name(FILE *out, side *s, gb_status *status)
 {
-    gb_device_params params = {.select = s->select};
-    side_enter(s);
-    char *identity = gb_device_identity(&params, status);
+    gb_device_params params = gb_ops_device(&s->config, s->select);
+    char *identity = side_enter(s, status) ? gb_device_identity(&params, status) : NULL;
     side_leave(s);
     if (identity)
         fprintf(out, "%s\n", identity);

@@ -59,9 +59,9 @@ static gb_vocab *make_vocabulary(const char *folder, gb_status *status)
 }
 
 /* Tables are read from files, which nobody needs once they are open. */
-static bool make_texts(trial *t, gb_status *status)
+static bool make_texts(trial *t, const gb_config *config, gb_status *status)
 {
-    char *folder = gb_temporary_folder("trial", status);
+    char *folder = gb_temporary_folder(config, "trial", status);
     bool ok = folder && write_passages(folder, status) &&
               (t->tokens.passages =
                    gb_table_open_in(folder, "passages.ids.gbt", sizeof(uint32_t), status)) &&
@@ -120,11 +120,11 @@ static bool make_model(trial *t, gb_status *status)
     return t->values != NULL;
 }
 
-bool trial_make(trial *t, uint32_t steps, gb_status *status)
+bool trial_make(trial *t, const gb_config *config, uint32_t steps, gb_status *status)
 {
     *t = (trial){.params = gb_params_create(status)};
     settle(t, steps);
-    return t->params && make_texts(t, status) && make_model(t, status);
+    return t->params && make_texts(t, config, status) && make_model(t, status);
 }
 
 void trial_free(trial *t)

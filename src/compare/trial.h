@@ -22,7 +22,7 @@ typedef struct trial {
 } trial;
 
 /* A training of that many steps. Zero or filled, trial_free takes both. */
-bool trial_make(trial *t, uint32_t steps, gb_status *status);
+bool trial_make(trial *t, const gb_config *config, uint32_t steps, gb_status *status);
 void trial_free(trial *t);
 
 #endif

@@ -177,7 +177,8 @@ static bool check_folder(verification *v, gb_status *status)
 bool gb_verify(const gb_verify_params *params, bool *held, gb_status *status)
 {
     verification v = {.params = params, .held = true};
-    gb_device_params device = {.select = params->select, .quiet = true};
+    gb_device_params device = gb_ops_device(params->config, params->select);
+    device.quiet = true;
     bool ok = check_folder(&v, status) && (v.device = gb_device_open(&device, status)) &&
               (v.state = forward_state(&v.model, v.device, status));
     if (ok)

@@ -2,7 +2,7 @@
  * The format is libarchive's work. The bytes come through gb_unpack, since libarchive 3.6 does not
  * compare the sum at the end of gzip data; only names and files are ours. */
 #include "data/import.h"
-#include "gabbro/unpack.h"
+#include "gabbro/base.h"
 
 #include <archive.h>
 #include <archive_entry.h>

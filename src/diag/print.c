@@ -11,11 +11,13 @@
 
 /* ---- devices ---- */
 
-bool gb_devices_print(const char *chosen_uuid, FILE *out, gb_status *status)
+bool gb_devices_print(const gb_config *config, const char *chosen_uuid, FILE *out,
+                      gb_status *status)
 {
     gb_device_caps *caps;
     size_t count;
-    if (!gb_device_list(&caps, &count, status))
+    gb_device_params params = gb_ops_device(config, NULL);
+    if (!gb_device_list(&params, &caps, &count, status))
         return false;
     struct utsname system;
     if (uname(&system) == 0)
@@ -30,11 +32,12 @@ bool gb_devices_print(const char *chosen_uuid, FILE *out, gb_status *status)
     return true;
 }
 
-bool gb_devices_print_names(FILE *out, gb_status *status)
+bool gb_devices_print_names(const gb_config *config, FILE *out, gb_status *status)
 {
     gb_device_caps *caps;
     size_t count;
-    if (!gb_device_list(&caps, &count, status))
+    gb_device_params params = gb_ops_device(config, NULL);
+    if (!gb_device_list(&params, &caps, &count, status))
         return false;
     for (size_t i = 0; i < count; i++)
         if (caps[i].usable)
@@ -47,15 +50,15 @@ void gb_device_print(const gb_device *device, FILE *out)
 {
     const gb_device_caps *c = gb_device_get_caps(device);
     char quirks[200];
-    gb_quirks_text(c->quirks, quirks, sizeof quirks);
+    gb_quirks_text(&gb_ops_rules, c->quirks, quirks, sizeof quirks);
     gb_target target = gb_target_of(device);
     fprintf(out, "Kernels      %s profile; operands as texels: %s\n",
             gb_kernel_profile_name(c->profile), target.max_texel_bytes ? "yes" : "no");
     fprintf(out, "Quirks       %s\n", quirks);
     for (uint32_t bit = 1; bit && bit <= c->quirks; bit <<= 1)
         if (c->quirks & bit) {
-            gb_quirks_text(bit, quirks, sizeof quirks);
-            fprintf(out, "             %s: %s\n", quirks, gb_quirk_reason(c, bit));
+            gb_quirks_text(&gb_ops_rules, bit, quirks, sizeof quirks);
+            fprintf(out, "             %s: %s\n", quirks, gb_device_quirk_reason(device, bit));
         }
     fprintf(out, "Subgroups    %u lanes (%u to %u), shuffle %s, arithmetic %s\n", c->subgroup_size,
             c->subgroup_min, c->subgroup_max, c->subgroup_ops & GB_SUBGROUP_SHUFFLE ? "yes" : "no",

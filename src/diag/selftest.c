@@ -110,9 +110,10 @@ typedef struct hand {
 
 static bool crew_open(crew *c, gb_device *device, gb_status *status)
 {
-    gb_device_params params = {.select = gb_device_get_caps(device)->uuid,
-                               .validation = gb_device_validating(device),
-                               .quiet = true};
+    gb_device_params params =
+        gb_ops_device(gb_device_config(device), gb_device_get_caps(device)->uuid);
+    params.validation = gb_device_validating(device);
+    params.quiet = true;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     *c = (crew){.devices = {device}, .count = 1};
     c->trials = gb_alloc(selftest_case_count() * GB_SELFTEST_COLUMNS, sizeof *c->trials, status);
@@ -324,10 +325,11 @@ bool gb_selftest_run(gb_device *device, bool all, gb_selftest_report *report, gb
     report->seconds = gb_now_s() - start_s;
     if (report->failed) /* nothing is known of what did not run */
         return true;
-    return gb_selftest_store(caps, report->wrong, report->refused[0] ? report->refused : NULL,
-                             status) &&
-           (!halves || gb_selftest_store_matrices(caps, GB_FP16, report->wrong, status)) &&
-           (!bfloats || gb_selftest_store_matrices(caps, GB_BF16, report->wrong, status));
+    const gb_config *config = gb_device_config(device);
+    return gb_selftest_store(config, caps, report->wrong,
+                             report->refused[0] ? report->refused : NULL, status) &&
+           (!halves || gb_selftest_store_matrices(config, caps, GB_FP16, report->wrong, status)) &&
+           (!bfloats || gb_selftest_store_matrices(config, caps, GB_BF16, report->wrong, status));
 }
 
 static void warn(const gb_device_caps *caps, const gb_selftest_report *report)
@@ -338,14 +340,16 @@ static void warn(const gb_device_caps *caps, const gb_selftest_report *report)
                    caps->name, variants[v].what, variants[v].instead);
 }
 
-bool selftest_ensure(const char *select, gb_device_caps *caps, gb_status *status)
+bool selftest_ensure(const gb_config *config, const char *select, gb_device_caps *caps,
+                     gb_status *status)
 {
-    gb_device_params params = {.select = select, .quiet = true};
+    gb_device_params params = gb_ops_device(config, select);
+    params.quiet = true;
     gb_selftest_report report;
     gb_status unkept = {0};
     if (!gb_device_find(&params, caps, status))
         return false;
-    if (gb_selftest_known(caps) || getenv("GABBRO_FAIL_AT")) /* its failures are not for us */
+    if (gb_selftest_known(config, caps) || config->fail_at) /* its failures are not for us */
         return true;
     gb_device *device = gb_device_open(&params, status);
     if (!device)

@@ -10,7 +10,8 @@ double selftest_tolerance(gb_selftest_column column);
 void selftest_variant(uint32_t bit, const char **what, const char **instead);
 /* The self-test of the device that `select` names (may be NULL), unless its driver was tested
  * before; says what it finds wrong. *caps: what the device is. False if it could not be opened. */
-bool selftest_ensure(const char *select, gb_device_caps *caps, gb_status *status);
+bool selftest_ensure(const gb_config *config, const char *select, gb_device_caps *caps,
+                     gb_status *status);
 
 /* Cases: a program of kernels each, forward and gradient. */
 size_t selftest_case_count(void);

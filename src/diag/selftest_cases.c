@@ -1,7 +1,7 @@
 /* The programs of the self-test: small ones, each run on the device and in float64. */
 #include "check.h"
 
-#include <gabbro/packed.h>
+#include <gabbro/ops.h>
 
 #include <math.h>
 #include <stdlib.h>

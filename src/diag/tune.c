@@ -2,8 +2,7 @@
  * with. */
 #include "selftest.h"
 
-#include <gabbro/products.h>
-#include <gabbro/tiles.h>
+#include <gabbro/ops.h>
 
 #include <math.h>
 #include <stdarg.h>
@@ -259,7 +258,7 @@ static bool tune(const tuner *t, uint32_t *tiles, gb_status *status)
 static bool keep_choice(const tuner *t, uint32_t tiles, gb_status *status)
 {
     const gb_device_caps *caps = gb_device_get_caps(t->device);
-    if (!gb_tiles_store(caps, tiles, status))
+    if (!gb_tiles_store(gb_device_config(t->device), caps, tiles, status))
         return false;
     if (tiles)
         say(t, "kept for this driver; %s\n",
@@ -268,22 +267,23 @@ static bool keep_choice(const tuner *t, uint32_t tiles, gb_status *status)
     return true;
 }
 
-bool gb_device_ready(const char *select, gb_status *status)
+bool gb_device_ready(const gb_config *config, const char *select, gb_status *status)
 {
-    gb_device_params params = {.select = select, .quiet = true};
+    gb_device_params params = gb_ops_device(config, select);
     gb_device_caps caps;
     tuner t = {.seconds = SHORT};
     gb_status unkept = {0};
     uint32_t tiles;
-    if (!selftest_ensure(select, &caps, status))
+    if (!selftest_ensure(config, select, &caps, status))
         return false;
-    if (!gb_tiles_wanted(&caps) || getenv("GABBRO_FAIL_AT")) /* its failures are not for us */
+    if (!gb_tiles_wanted(config, &caps) || config->fail_at) /* its failures are not for us */
         return true;
+    params.quiet = true;
     if (!(t.device = gb_device_open(&params, status)))
         return false;
     gb_log(GB_LOG_INFO, "first use of %s: its products are measured, once for a driver", caps.name);
     /* Somebody else may have been faster: one choice for all. */
-    if (tune(&t, &tiles, &unkept) && gb_tiles_wanted(&caps))
+    if (tune(&t, &tiles, &unkept) && gb_tiles_wanted(config, &caps))
         keep_choice(&t, tiles, &unkept);
     gb_device_close(t.device);
     if (unkept.code == GB_INTERRUPTED) {
@@ -297,14 +297,15 @@ bool gb_device_ready(const char *select, gb_status *status)
 
 bool gb_tune(const gb_tune_params *params, gb_status *status)
 {
-    gb_device_params open = {.select = params->select, .quiet = true};
+    gb_device_params open = gb_ops_device(params->config, params->select);
     gb_device_caps caps;
     tuner t = {.seconds = params->seconds, .out = params->out};
     uint32_t tiles;
-    bool ok = selftest_ensure(params->select, &caps, status) &&
+    open.quiet = true;
+    bool ok = selftest_ensure(params->config, params->select, &caps, status) &&
               (t.device = gb_device_open(&open, status));
     if (ok && params->forget)
-        ok = gb_tiles_store(gb_device_get_caps(t.device), 0, status);
+        ok = gb_tiles_store(params->config, gb_device_get_caps(t.device), 0, status);
     else
         ok = ok && tune(&t, &tiles, status) && (params->dry_run || keep_choice(&t, tiles, status));
     gb_device_close(t.device);

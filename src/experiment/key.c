@@ -1,7 +1,6 @@
 /* What decides an artifact: its settings, its inputs, the kernels and the device. */
 #include "private.h"
 #include <gabbro/diag.h>
-#include <gabbro/shaders.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +83,7 @@ static bool collect(gb_maker *maker, json_t *inputs, gb_status *status)
 static bool hash_kernels(const gb_maker *maker, char kernels[GB_HASH_SIZE], gb_status *status)
 {
     static const char *const of_precision[] = {"", "matrix,scaled", "bfloat16"};
-    gb_device_params params = {.select = maker->device_name};
+    gb_device_params params = gb_ops_device(maker->config, maker->device_name);
     gb_device_caps caps;
     char sets[sizeof maker->shader_sets + 16];
     if (!gb_device_find(&params, &caps, status))
@@ -95,14 +94,23 @@ static bool hash_kernels(const gb_maker *maker, char kernels[GB_HASH_SIZE], gb_s
     return true;
 }
 
+bool maker_open_store(gb_maker *maker, gb_status *status)
+{
+    char *root = gb_store_root_find(maker->config, maker->store_root, status);
+    maker->store = root ? gb_store_open(root, status) : NULL;
+    free(root);
+    return maker->store != NULL;
+}
+
 bool maker_begin(gb_maker *maker, gb_status *status)
 {
     json_t *inputs = json_object();
     char kernels[GB_HASH_SIZE], *device = NULL;
     bool ok = collect(maker, inputs, status);
     if (ok && maker->flags & GB_MAKES_ON_DEVICE) {
-        gb_device_params params = {.select = maker->device_name};
-        ok = gb_device_ready(maker->device_name, status) && hash_kernels(maker, kernels, status) &&
+        gb_device_params params = gb_ops_device(maker->config, maker->device_name);
+        ok = gb_device_ready(maker->config, maker->device_name, status) &&
+             hash_kernels(maker, kernels, status) &&
              (device = gb_device_identity(&params, status)) != NULL;
     }
     if (ok && gb_maker_leads(maker)) {
@@ -113,8 +121,8 @@ bool maker_begin(gb_maker *maker, gb_status *status)
                              .kernels = device ? kernels : NULL,
                              .device = device,
                              .no_wait = maker->no_wait};
-        maker->store = gb_store_open(maker->store_root, status);
-        maker->step = maker->store ? gb_step_begin(maker->store, &desc, status) : NULL;
+        maker->step =
+            maker_open_store(maker, status) ? gb_step_begin(maker->store, &desc, status) : NULL;
         ok = maker->step != NULL;
     }
     ok = maker_ranks_begun(maker, device, status) && ok;

@@ -9,7 +9,8 @@
 gb_device *gb_maker_device(gb_maker *maker, gb_status *status)
 {
     if (!maker->device) {
-        gb_device_params params = {.select = maker->device_name, .profile = maker->profile};
+        gb_device_params params = gb_ops_device(maker->config, maker->device_name);
+        params.profile = maker->profile;
         maker->device = gb_device_open(&params, status);
     }
     return maker->device;
@@ -118,18 +119,19 @@ static bool run(gb_maker *maker, char **argv, gb_status *status)
     return maker->cost ? params->cost(maker, params->self, status) : make(maker, status);
 }
 
-int gb_make(const gb_make_params *params, int argc, char **argv)
+int gb_make(const gb_make_params *params, const gb_call *call)
 {
     gb_status status = {0};
     gb_maker maker = {.params = params,
+                      .config = call->config,
                       .version = params->version,
                       .flags = params->flags,
                       .settings = json_object(),
                       .facts = json_object()};
     if (params->shader_sets)
         snprintf(maker.shader_sets, sizeof maker.shader_sets, "%s", params->shader_sets);
-    if (maker_parse(&maker, argc, argv, &status) == GB_PARSED_RUN)
-        run(&maker, argv, &status);
+    if (maker_parse(&maker, call->argc, call->argv, &status) == GB_PARSED_RUN)
+        run(&maker, call->argv, &status);
     gb_step_close(maker.step);
     gb_store_close(maker.store);
     gb_device_close(maker.device);

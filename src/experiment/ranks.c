@@ -44,7 +44,8 @@ static bool next_device(gb_maker *maker, gb_status *status)
     size_t count;
     gb_device_type best = GB_DEVICE_OTHER;
     uint32_t good = 0, wanted;
-    if (!gb_device_list(&caps, &count, status))
+    gb_device_params params = gb_ops_device(maker->config, NULL);
+    if (!gb_device_list(&params, &caps, &count, status))
         return false;
     for (size_t i = 0; i < count; i++)
         if (caps[i].usable && (!good || caps[i].type >= best)) {
@@ -61,10 +62,11 @@ static bool next_device(gb_maker *maker, gb_status *status)
 
 static bool take_device(gb_maker *maker, gb_status *status)
 {
-    const char *list = maker->how.devices, *set = getenv("GABBRO_DEVICE");
+    const char *list = maker->how.devices;
     if (list)
         maker->own_device = word_of(list, gb_ranks_local(maker->ranks) % words_in(list), status);
-    else if (maker->ranks && !maker->device_name && !(set && *set) && !next_device(maker, status))
+    else if (maker->ranks && !maker->device_name && !maker->config->device &&
+             !next_device(maker, status))
         return false;
     if (maker->own_device)
         maker->device_name = maker->own_device;
@@ -73,11 +75,33 @@ static bool take_device(gb_maker *maker, gb_status *status)
 
 /* ---- beginning ---- */
 
+/* The same command in several processes; only returns where that fails. */
+static bool start(const gb_maker *maker, char *const argv[], gb_status *status)
+{
+    static char option[] = "--shaders";
+    size_t count = 0;
+    while (argv[count])
+        count++;
+    char *folder = maker->config->shaders ? gb_strdup(maker->config->shaders, status) : NULL;
+    char **words = gb_alloc(count + 3, sizeof *words, status);
+    if (words) {
+        memcpy(words, argv, count * sizeof *words);
+        if (folder) { /* the program has taken it out of argv */
+            words[count++] = option;
+            words[count++] = folder;
+        }
+        gb_ranks_start(maker->config, maker->how.count, words, status);
+    }
+    free(words);
+    free(folder);
+    return false;
+}
+
 bool maker_ranks_join(gb_maker *maker, char *const argv[], gb_status *status)
 {
     gb_rank_options *how = &maker->how;
     bool trains = maker->flags & GB_MAKES_TRAINING;
-    uint32_t launched = gb_ranks_launched();
+    uint32_t launched = gb_ranks_launched(maker->config);
     if (how->devices && !how->count && launched == 1)
         how->count = words_in(how->devices);
     if (how->simulated && (how->count > 1 || launched > 1))
@@ -96,8 +120,8 @@ bool maker_ranks_join(gb_maker *maker, char *const argv[], gb_status *status)
     if (maker->cost)
         return true;
     if (how->count > 1 && launched == 1)
-        return gb_ranks_start(how->count, argv, status);
-    if (launched > 1 && !(maker->ranks = gb_ranks_join(status)))
+        return start(maker, argv, status);
+    if (launched > 1 && !(maker->ranks = gb_ranks_join(maker->config, status)))
         return false;
     gb_ranks_at(maker->ranks, "%s", maker_kind(maker));
     if (!gb_maker_leads(maker))
@@ -156,7 +180,7 @@ bool gb_maker_wait(gb_maker *maker, gb_status *status)
 void maker_ranks_close(gb_maker *maker, const gb_status *status)
 {
     bool failed = status->code != GB_OK && status->code != GB_BUSY;
-    bool launched = gb_ranks_launched_rank() > 0;
+    bool launched = gb_ranks_launched_rank(maker->config) > 0;
     /* Asked to stop, all do so together, but for one that others keep waiting. */
     bool together =
         maker->ends_with_first || (status->code == GB_INTERRUPTED && maker->ranks &&

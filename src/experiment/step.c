@@ -1,7 +1,6 @@
 /* Options, the store and the device of the sub-commands that run a step. */
 #include "private.h"
 #include <gabbro/diag.h>
-#include <gabbro/shaders.h>
 
 #define step_ranks_join  maker_ranks_join
 #define step_ranks_begun maker_ranks_begun
@@ -172,6 +171,8 @@ static bool has_default(const step_run *run, const step_option *o)
 bool step_parse(step_run *run, int argc, char **argv, const char *usage, const char **operand,
                 int *exit_code, gb_status *status)
 {
+    run->environment = gb_config_read();
+    run->config = &run->environment;
     run->defaults = json_object();
     for (const step_option *o = run->options; o->name; o++)
         if (!o->step)
@@ -233,7 +234,7 @@ static bool add_input(json_t *inputs, const step_option *o, gb_status *status)
 /* Of the kernels that the step may use on its device. */
 static bool hash_kernels(const step_run *run, char kernels[GB_HASH_SIZE], gb_status *status)
 {
-    gb_device_params params = {.select = run->device_name};
+    gb_device_params params = gb_ops_device(run->config, run->device_name);
     gb_device_caps caps;
     char sets[STEP_SETS + 16];
     const char *own = run->shader_set ? run->shader_set : "";
@@ -277,12 +278,13 @@ bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, 
              gb_fail_memory(status, "noting settings");
     char kernels[GB_HASH_SIZE], *device = NULL;
     if (ok && on_device) {
-        gb_device_params params = {.select = run->device_name};
-        ok = gb_device_ready(run->device_name, status) && hash_kernels(run, kernels, status) &&
+        gb_device_params params = gb_ops_device(run->config, run->device_name);
+        ok = gb_device_ready(run->config, run->device_name, status) &&
+             hash_kernels(run, kernels, status) &&
              (device = gb_device_identity(&params, status)) != NULL;
     }
     if (ok && !run->store && step_leads(run))
-        ok = (run->store = gb_store_open(run->store_root, status)) != NULL;
+        ok = maker_open_store(run, status);
     if (ok && step_leads(run)) {
         gb_step_desc desc = {.kind = run->kind,
                              .version = version,

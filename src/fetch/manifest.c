@@ -288,9 +288,9 @@ uint64_t gb_source_bytes(const gb_source *source, uint32_t *unknown)
 
 /* ---- where it is --------------------------------------------------------------------------- */
 
-char *gb_manifest_path(const char *given, gb_status *status)
+char *gb_manifest_path(const gb_config *config, const char *given, gb_status *status)
 {
-    const char *named = given ? given : getenv("GABBRO_MANIFEST");
+    const char *named = given ? given : config->manifest;
     if (named && named[0])
         return gb_strdup(named, status);
     char *found = gb_share_file("datasets/manifest");

@@ -2,7 +2,7 @@
 #include "param_files.h"
 
 #include <gabbro/language.h>
-#include <gabbro/upload.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

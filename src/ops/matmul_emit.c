@@ -1,8 +1,7 @@
 /* Which kernel multiplies which shape: tiles, splits and launch sizes per profile. */
 #include "matmul.h"
 
-#include <gabbro/products.h>
-#include <gabbro/tiles.h>
+#include <gabbro/ops.h>
 
 /* Tiles of the cpu kernel, rows x (lanes * 8) columns, measured on lavapipe: best with operands
  * read as texels; from storage buffers, {32, 4} is faster on Mesa 22.3, but slower on 25.0, where

@@ -1,7 +1,7 @@
 /* Products with, and rows of, weights that are kept in fewer bits (see packed.h). */
 #include "ops.h"
 
-#include <gabbro/packed.h>
+#include <gabbro/ops.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

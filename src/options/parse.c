@@ -172,12 +172,12 @@ gb_parsed gb_command_parse(const gb_command *command, const gb_option_table *tab
     return read_words(&r, status) && check(&r, status) ? GB_PARSED_RUN : GB_PARSED_BAD;
 }
 
-bool gb_command_begin(const gb_command *command, const gb_option *options, int argc, char **argv,
+bool gb_command_begin(const gb_command *command, const gb_option *options, const gb_call *call,
                       gb_words *operands, int *code)
 {
     gb_status status = {0};
     const gb_option_table tables[] = {{.options = options}, {0}};
-    gb_parsed parsed = gb_command_parse(command, tables, argc, argv, operands, &status);
+    gb_parsed parsed = gb_command_parse(command, tables, call->argc, call->argv, operands, &status);
     *code = gb_command_end(&status);
     return parsed == GB_PARSED_RUN;
 }

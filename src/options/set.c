@@ -71,7 +71,8 @@ static bool print_completion(const gb_command_set *set, gb_status *status)
         for (const gb_command *const *command = group->commands; ok && *command; command++) {
             char name[64];
             snprintf(name, sizeof name, "%s", (*command)->name);
-            int code = (*command)->run(3, (char *[]){name, help, form, NULL});
+            gb_call call = {.argc = 3, .argv = (char *[]){name, help, form, NULL}};
+            int code = (*command)->run(&call);
             ok = code == GB_OK || gb_fail(status, (gb_code)code, NULL, NULL,
                                           "%s does not say its options", (*command)->name);
         }
@@ -106,8 +107,10 @@ static bool is_help(const char *word)
     return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
 }
 
-int gb_command_set_run(const gb_command_set *set, int argc, char **argv)
+int gb_command_set_run(const gb_command_set *set, const gb_call *call)
 {
+    int argc = call->argc;
+    char **argv = call->argv;
     gb_status status = {0};
     gb_text text = {0};
     int words;
@@ -125,7 +128,7 @@ int gb_command_set_run(const gb_command_set *set, int argc, char **argv)
     } else {
         const gb_command *command = find(set, argc - 1, argv + 1, &words, &status);
         if (command)
-            return command->run(argc - words, argv + words);
+            return command->run(&(gb_call){call->config, argc - words, argv + words});
     }
     gb_text_free(&text);
     return gb_command_end(&status);

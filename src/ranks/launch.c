@@ -7,42 +7,48 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A variable as a number; `otherwise` where there is none. */
-static uint32_t variable(const char *name, uint32_t otherwise)
+/* A word as a number; `otherwise` where there is none. */
+static uint32_t number(const char *text, uint32_t otherwise)
 {
-    const char *text = getenv(name);
     char *end;
     unsigned long value = text ? strtoul(text, &end, 10) : 0;
-    return text && *text && !*end && value <= UINT32_MAX ? (uint32_t)value : otherwise;
+    return text && !*end && value <= UINT32_MAX ? (uint32_t)value : otherwise;
 }
 
-/* Names of the count and of the rank, by launcher. srun sets its own for every step, and PMIX_RANK
- * where it offers PMIx; a batch script has neither a step of several tasks nor PMIX_RANK. */
-static const struct {
-    const char *needs, *count, *rank; /* variables */
-} launchers[] = {
-    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, /* Open MPI */
-    {"PMI_SIZE", "PMI_SIZE", "PMI_RANK"},                                     /* MPICH, srun pmi2 */
-    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},                    /* srun --mpi=pmix */
-};
-
-static uint32_t launched(bool rank)
+/* Count of processes and number of this one, as the launcher says. srun sets its own variables for
+ * every step, and PMIX_RANK where it offers PMIx; a batch script has neither a step of several
+ * tasks nor PMIX_RANK. */
+static void launched(const gb_config *c, uint32_t *count, uint32_t *rank)
 {
+    const struct {
+        const char *needs, *count, *rank; /* what is set by whom */
+    } launchers[] = {
+        {c->ompi_size, c->ompi_size, c->ompi_rank},   /* Open MPI */
+        {c->pmi_size, c->pmi_size, c->pmi_rank},      /* MPICH, srun --mpi=pmi2 */
+        {c->pmix_rank, c->slurm_size, c->slurm_rank}, /* srun --mpi=pmix */
+    };
+    *count = 1;
+    *rank = 0;
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (getenv(launchers[i].needs))
-            return rank ? variable(launchers[i].rank, 0) : variable(launchers[i].count, 1);
-    return rank ? 0 : 1;
+        if (launchers[i].needs) {
+            *count = number(launchers[i].count, 1);
+            *rank = number(launchers[i].rank, 0);
+            return;
+        }
 }
 
-uint32_t gb_ranks_launched(void)
+uint32_t gb_ranks_launched(const gb_config *config)
 {
-    uint32_t count = launched(false);
+    uint32_t count, rank;
+    launched(config, &count, &rank);
     return count ? count : 1;
 }
 
-uint32_t gb_ranks_launched_rank(void)
+uint32_t gb_ranks_launched_rank(const gb_config *config)
 {
-    return gb_ranks_launched() > 1 ? launched(true) : 0;
+    uint32_t count, rank;
+    launched(config, &count, &rank);
+    return count > 1 ? rank : 0;
 }
 
 /* Ranks that wait give their core away (oversubscribe), no rank is bound to a core, and a rank that
@@ -50,12 +56,12 @@ uint32_t gb_ranks_launched_rank(void)
 static const char by_default[] =
     "mpirun --oversubscribe --bind-to none --mca odls_base_sigkill_timeout 20";
 
-bool gb_ranks_start(uint32_t count, char *const argv[], gb_status *status)
+bool gb_ranks_start(const gb_config *config, uint32_t count, char *const argv[], gb_status *status)
 {
     enum { MOST_WORDS = 32 };
     static char n[] = "-n";
-    char self[PATH_MAX], number[16];
-    const char *given = getenv("GABBRO_MPIRUN");
+    char self[PATH_MAX], ranks[16];
+    const char *given = config->mpirun;
     size_t arguments = 0, words = 0;
     if (!transport_built(status))
         return false;
@@ -70,12 +76,12 @@ bool gb_ranks_start(uint32_t count, char *const argv[], gb_status *status)
                 "what the ranks are to run is not known: %s", strerror(errno));
     if (launcher && length > 0) {
         self[length] = '\0';
-        snprintf(number, sizeof number, "%u", count);
+        snprintf(ranks, sizeof ranks, "%u", count);
         for (char *word = strtok(launcher, " "); word && words < MOST_WORDS;
              word = strtok(NULL, " "))
             all[words++] = word;
         all[words++] = n;
-        all[words++] = number;
+        all[words++] = ranks;
         all[words++] = self;
         memcpy(all + words, argv, arguments * sizeof *all); /* a NULL is behind them */
         execvp(all[0], all);

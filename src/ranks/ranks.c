@@ -16,7 +16,7 @@ struct gb_ranks {
 
 /* ---- joining ---- */
 
-gb_ranks *gb_ranks_join(gb_status *status)
+gb_ranks *gb_ranks_join(const gb_config *config, gb_status *status)
 {
     gb_ranks *ranks = gb_alloc(1, sizeof *ranks, status);
     if (!ranks)
@@ -30,7 +30,7 @@ gb_ranks *gb_ranks_join(gb_status *status)
     if (gethostname(ranks->host, sizeof ranks->host - 1))
         snprintf(ranks->host, sizeof ranks->host, "an unnamed machine");
     gb_ranks_at(ranks, "beginning");
-    uint32_t launched = gb_ranks_launched();
+    uint32_t launched = gb_ranks_launched(config);
     if (ranks->place.count != launched) {
         gb_fail(status, GB_USAGE, ranks->name,
                 "launch with the mpirun of the MPI it was built with",

@@ -341,9 +341,9 @@ static char *folder_of(char *tables)
     return tables;
 }
 
-char *gb_tables_find(const char *given, gb_status *status)
+char *gb_tables_find(const gb_config *config, const char *given, gb_status *status)
 {
-    const char *named = given ? given : getenv("GABBRO_TABLES");
+    const char *named = given ? given : config->tables;
     if (named && !named[0])
         named = NULL;
     char *file =

@@ -9,16 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *gb_store_default_root(gb_status *status)
+char *gb_store_root_find(const gb_config *config, const char *given, gb_status *status)
 {
-    const char *own = getenv("GABBRO_STORE"), *data = getenv("XDG_DATA_HOME");
-    const char *home = getenv("HOME");
-    if (own && own[0])
-        return gb_strdup(own, status);
-    if (data && data[0] == '/')
-        return gb_path_join(status, data, "gabbro/store");
-    if (home && home[0])
-        return gb_path_join(status, home, ".local/share/gabbro/store");
+    if (given || config->store)
+        return gb_strdup(given ? given : config->store, status);
+    if (config->data_home && config->data_home[0] == '/')
+        return gb_path_join(status, config->data_home, "gabbro/store");
+    if (config->home)
+        return gb_path_join(status, config->home, ".local/share/gabbro/store");
     gb_fail(status, GB_USAGE, NULL, "give --store DIR or set GABBRO_STORE",
             "no place for the run store: neither HOME nor GABBRO_STORE is set");
     return NULL;
@@ -27,13 +25,11 @@ char *gb_store_default_root(gb_status *status)
 gb_store *gb_store_open(const char *root, gb_status *status)
 {
     gb_store *store = gb_alloc(1, sizeof *store, status);
-    char *path = root ? gb_strdup(root, status) : gb_store_default_root(status);
-    char *work = path ? gb_path_join(status, path, "work") : NULL;
+    char *work = gb_path_join(status, root, "work");
     bool ok = store && work && gb_make_dirs(work, status);
-    if (ok && !(store->root = GB_TRY_OPEN(realpath(path, NULL))))
-        ok = gb_fail(status, GB_DATA, path, NULL, "cannot open the store: %s", strerror(errno));
+    if (ok && !(store->root = GB_TRY_OPEN(realpath(root, NULL))))
+        ok = gb_fail(status, GB_DATA, root, NULL, "cannot open the store: %s", strerror(errno));
     ok = ok && (store->work = gb_path_join(status, store->root, "work"));
-    free(path);
     free(work);
     if (!ok) {
         gb_store_close(store);

@@ -2,7 +2,6 @@
 #include "exec.h"
 
 #include <gabbro/padding.h>
-#include <gabbro/tiles.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +45,8 @@ gb_target gb_target_of(const gb_device *device)
                            caps->profile == GB_PROFILE_CPU && !(caps->quirks & GB_QUIRK_NO_TEXELS)
                                ? caps->max_texel_bytes
                                : 0,
-                       .avoid = caps->quirks & GB_QUIRK_TESTED,
-                       .tiles = gb_device_tiles(device),
+                       .avoid = caps->quirks,
+                       .tiles = caps->tiles,
                        .matrix = gb_matrix_of(caps, caps->precision)};
 }
 
@@ -63,10 +62,9 @@ static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
     return (gb_binding){buffer, place.start, place.bytes};
 }
 
-/* For tests: shaders that GABBRO_SPOIL lists only write ones. */
-static bool spoiled(const char *shader)
+/* For tests: listed shaders only write ones. */
+static bool spoiled(const char *list, const char *shader)
 {
-    const char *list = getenv("GABBRO_SPOIL");
     size_t length = strlen(shader);
     for (const char *at = list; at && *at;) {
         size_t word = strcspn(at, ",");
@@ -117,7 +115,7 @@ static bool record_main(gb_exec *exec, const gb_emitter *emitter, gb_status *sta
         item->flops = kernel->flops;
         item->bytes = kernel->bytes;
         exec->flops += kernel->flops;
-        if (ok && spoiled(shader))
+        if (ok && spoiled(gb_device_config(device)->spoil, shader))
             spoil(item, kernel);
     }
     exec->main = ok ? gb_program_create(device, items, emitter->count, status) : NULL;
@@ -234,7 +232,7 @@ static bool grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
     if (!state->activations)
         return false;
     state->activation_bytes = bytes;
-    if (!getenv("GABBRO_POISON"))
+    if (!gb_device_config(state->device)->poison)
         return true;
     gb_item item = {.kind = GB_ITEM_FILL,
                     .label = "poison",
@@ -247,7 +245,7 @@ static bool grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
 /* Everything that refers to the activations. */
 static bool record(gb_exec *exec, gb_status *status)
 {
-    const char *barriers = getenv("GABBRO_BARRIERS");
+    const char *barriers = gb_device_config(exec->state->device)->barriers;
     bool full = barriers && !strcmp(barriers, "full");
     gb_emitter emitter = {.target = gb_target_of(exec->state->device)};
     exec->flops = 0;

@@ -1,7 +1,7 @@
 /* Parameters, gradients and moments on the device. */
 #include "exec.h"
 
-#include <gabbro/upload.h>
+#include <gabbro/tape.h>
 #include <stdlib.h>
 
 static uint64_t arena_bytes(const gb_params *params, gb_arena_id arena)

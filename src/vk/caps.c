@@ -381,9 +381,9 @@ static void judge(gb_adapter *adapter, bool has_queue, uint32_t max_bindings)
 
 /* A device without cooperative matrices keeps its own profile when asked for them: one setting must
  * serve machines with several devices. */
-static bool choose_profile(gb_device_caps *caps, gb_status *status)
+static bool choose_profile(const gb_config *config, gb_device_caps *caps, gb_status *status)
 {
-    const char *wish = gb_env("GABBRO_PROFILE");
+    const char *wish = config->profile;
     caps->profile = caps->type == GB_DEVICE_CPU ? GB_PROFILE_CPU : GB_PROFILE_SCALAR;
     if (!wish)
         return true;
@@ -407,14 +407,15 @@ static bool choose_profile(gb_device_caps *caps, gb_status *status)
 
 static bool forced_settings(gb_instance *instance, gb_adapter *adapter, gb_status *status)
 {
+    const gb_config *config = instance->config;
     gb_device_caps *caps = &adapter->caps;
-    const char *limits = gb_env("GABBRO_LIMITS");
+    const char *limits = config->limits;
     if (limits && strcmp(limits, "min") != 0)
         return gb_fail(status, GB_USAGE, "GABBRO_LIMITS", "use min, or leave it unset",
                        "unknown set of limits '%s'", limits);
     if (limits)
         clamp_to_minimum(caps);
-    if (!gb_quirks_find(caps, &caps->quirks, status))
+    if (!gb_quirks_find(instance, caps, &caps->quirks, status))
         return false;
     if (caps->quirks & GB_QUIRK_NO_SUBGROUPS)
         caps->subgroup_ops &= GB_SUBGROUP_BASIC;
@@ -422,7 +423,11 @@ static bool forced_settings(gb_instance *instance, gb_adapter *adapter, gb_statu
         caps->matrix_nv = caps->matrix_khr = false;
     if (caps->quirks & GB_QUIRK_NO_FP16)
         caps->fp16 = false;
-    return gb_matrix_find(instance, adapter, status) && choose_profile(caps, status);
+    if (!gb_matrix_find(instance, adapter, status) || !choose_profile(config, caps, status))
+        return false;
+    if (instance->rules->tiles)
+        caps->tiles = instance->rules->tiles(config, caps);
+    return true;
 }
 
 static bool read_adapter(gb_instance *instance, gb_adapter *adapter, gb_status *status)

@@ -1,6 +1,5 @@
 /* The logical device: one queue, one timeline semaphore, submissions and waiting for them. */
 #include "vk/private.h"
-#include "gabbro/tiles.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,14 +48,14 @@ static bool create_timeline(gb_device *device, gb_status *status)
                   "creating the timeline", status);
 }
 
-/* Number in an environment variable, or `otherwise`. */
-static double env_number(const char *name, double otherwise)
+/* What the configuration says a submission may take, or `otherwise`. */
+static double submit_ms(const gb_config *config, double otherwise)
 {
-    const char *text = gb_env(name);
+    const char *text = config->submit_ms;
     char *end = NULL;
     double value = text ? strtod(text, &end) : otherwise;
     if (text && (end == text || *end || value < 0)) {
-        gb_log(GB_LOG_WARN, "%s=%s is no number and is ignored", name, text);
+        gb_log(GB_LOG_WARN, "GABBRO_SUBMIT_MS=%s is no number and is ignored", text);
         return otherwise;
     }
     return value;
@@ -65,12 +64,10 @@ static double env_number(const char *name, double otherwise)
 static void read_settings(gb_device *device, const gb_device_params *params)
 {
     const gb_device_caps *caps = &device->adapter.caps;
-    const char *barriers = gb_env("GABBRO_BARRIERS");
-    device->full_barriers = barriers && strcmp(barriers, "full") == 0;
-    device->submit_ms =
-        env_number("GABBRO_SUBMIT_MS", caps->quirks & GB_QUIRK_SMALL_SUBMITS ? 50 : SUBMIT_MS);
+    const gb_config *config = device->instance->config;
+    device->full_barriers = config->barriers && strcmp(config->barriers, "full") == 0;
+    device->submit_ms = submit_ms(config, caps->quirks & GB_QUIRK_SMALL_SUBMITS ? 50 : SUBMIT_MS);
     device->profiling = params->profile;
-    device->tiles = gb_tiles_chosen(caps);
     if (params->profile && caps->timestamp_bits == 0)
         gb_log(GB_LOG_WARN, "%s has no timestamps, so there is no profile", caps->name);
 }
@@ -78,22 +75,23 @@ static void read_settings(gb_device *device, const gb_device_params *params)
 static void log_choice(const gb_device *device, bool quiet)
 {
     const gb_device_caps *caps = &device->adapter.caps;
+    const gb_config *config = device->instance->config;
     gb_log_level level = quiet ? GB_LOG_DEBUG : GB_LOG_INFO;
     bool rounds = caps->precision != GB_FP32;
     const char *profile = gb_kernel_profile_name(caps->profile);
     gb_log(level, "device: %s (%s), %s, %s kernels%s%s%s", caps->name,
            gb_device_type_name(caps->type), caps->driver, profile, rounds ? ", products in " : "",
            rounds ? gb_precision_name(caps->precision) : "",
-           gb_env("GABBRO_LIMITS") ? ", smallest limits" : "");
-    const char *wish = gb_env("GABBRO_PROFILE");
+           config->limits ? ", smallest limits" : "");
+    const char *wish = config->profile;
     if (wish && strncmp(wish, profile, strlen(profile)) != 0) /* matrix-bf16 is matrix */
         gb_log(GB_LOG_WARN, "device: no %s kernels on %s, using %s ones", wish, caps->name,
                profile);
     for (uint32_t bit = 1; bit && bit <= caps->quirks; bit <<= 1) {
         char name[64];
-        gb_quirks_text(bit, name, sizeof name);
+        gb_quirks_text(device->instance->rules, bit, name, sizeof name);
         if (caps->quirks & bit)
-            gb_log(level, "device: %s: %s", name, gb_quirk_reason(caps, bit));
+            gb_log(level, "device: %s: %s", name, gb_quirk_reason(device->instance, caps, bit));
     }
 }
 
@@ -102,10 +100,11 @@ static bool open_device(gb_device *device, const gb_device_params *params, gb_st
 {
     gb_adapter *adapters = NULL;
     uint32_t count = 0;
-    device->instance = gb_instance_create(params->validation, status);
+    device->instance = gb_instance_create(params, status);
     if (!device->instance || !gb_adapters_list(device->instance, &adapters, &count, status))
         return false;
-    const gb_adapter *chosen = gb_adapter_select(adapters, count, params->select, status);
+    const gb_adapter *chosen =
+        gb_adapter_select(device->instance, adapters, count, params->select, status);
     if (chosen)
         device->adapter = *chosen;
     free(adapters);
@@ -168,6 +167,31 @@ void gb_device_close(gb_device *device)
 const gb_device_caps *gb_device_get_caps(const gb_device *device)
 {
     return &device->adapter.caps;
+}
+
+const gb_config *gb_device_config(const gb_device *device)
+{
+    return device->instance->config;
+}
+
+const char *gb_device_quirk_reason(const gb_device *device, uint32_t bit)
+{
+    return gb_quirk_reason(device->instance, &device->adapter.caps, bit);
+}
+
+void gb_device_use_quirks(gb_device *device, uint32_t quirks)
+{
+    device->adapter.caps.quirks = quirks;
+}
+
+void gb_device_use_tiles(gb_device *device, uint32_t tiles)
+{
+    device->adapter.caps.tiles = tiles;
+}
+
+void gb_device_use_precision(gb_device *device, gb_precision precision)
+{
+    device->adapter.caps.precision = precision;
 }
 
 void gb_device_set_profiling(gb_device *device, bool profile)

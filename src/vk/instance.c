@@ -5,12 +5,6 @@
 
 static const char validation_layer[] = "VK_LAYER_KHRONOS_validation";
 
-const char *gb_env(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 /* ---- results -------------------------------------------------------------------------------- */
 
 const char *gb_vk_result_name(VkResult result)
@@ -215,13 +209,17 @@ static bool create_handle(gb_instance *instance, bool sync, gb_status *status)
     return gb_vk_check(result, "starting Vulkan", status);
 }
 
-gb_instance *gb_instance_create(bool validation, gb_status *status)
+gb_instance *gb_instance_create(const gb_device_params *params, gb_status *status)
 {
-    const char *wish = gb_env("GABBRO_VALIDATION");
+    static const gb_config nothing = {0};
+    static const gb_kernel_rules no_kernels = {0};
     gb_instance *instance = gb_alloc(1, sizeof *instance, status);
     if (!instance)
         return NULL;
-    if (validation || (wish && strcmp(wish, "0") != 0)) {
+    instance->config = params && params->config ? params->config : &nothing;
+    instance->rules = params && params->rules ? params->rules : &no_kernels;
+    const char *wish = instance->config->validation;
+    if ((params && params->validation) || (wish && strcmp(wish, "0") != 0)) {
         instance->validating =
             layer_present() &&
             (extension_present(NULL, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||

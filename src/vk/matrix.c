@@ -92,11 +92,6 @@ static bool read_nv(const gb_instance *instance, VkPhysicalDevice handle, gb_mat
     return ok;
 }
 
-void gb_device_use_precision(gb_device *device, gb_precision precision)
-{
-    device->adapter.caps.precision = precision;
-}
-
 gb_matrix gb_matrix_of(const gb_device_caps *caps, gb_precision precision)
 {
     return precision == GB_FP16   ? caps->matrix

@@ -7,13 +7,12 @@
 
 #define HEADER GB_HASH_SIZE /* 64 digits and a newline */
 
-char *gb_cache_path(const gb_device_caps *caps, const char *kind, const char *suffix)
+char *gb_device_cache(const gb_config *config, const gb_device_caps *caps, const char *kind,
+                      const char *suffix)
 {
-    const char *base = gb_env("XDG_CACHE_HOME"), *home = gb_env("HOME");
-    if (!base && !home)
-        return NULL;
-    return gb_format(NULL, "%s%s/gabbro/%s-%s-%08x.%s", base ? base : home, base ? "" : "/.cache",
-                     kind, caps->uuid, caps->driver_version, suffix);
+    char name[128];
+    snprintf(name, sizeof name, "%s-%s-%08x.%s", kind, caps->uuid, caps->driver_version, suffix);
+    return gb_config_cache(config, name);
 }
 
 /* The payload of a sound file (caller frees *file), or NULL. */
@@ -42,7 +41,8 @@ bool gb_pipeline_cache_load(gb_device *device, gb_status *status)
     size_t length = 0;
     const char *payload = NULL;
     if (!device->cache_path && !(device->adapter.caps.quirks & GB_QUIRK_NO_PIPELINE_CACHE))
-        device->cache_path = gb_cache_path(&device->adapter.caps, "pipelines", "bin");
+        device->cache_path =
+            gb_device_cache(device->instance->config, &device->adapter.caps, "pipelines", "bin");
     if (device->cache_path)
         payload = read_payload(device->cache_path, &file, &length);
     VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
@@ -54,7 +54,7 @@ bool gb_pipeline_cache_load(gb_device *device, gb_status *status)
     return ok;
 }
 
-gb_out *gb_cache_open(const char *path, gb_status *status)
+gb_out *gb_device_cache_open(const char *path, gb_status *status)
 {
     char *folder = gb_strdup(path, status);
     if (folder)
@@ -68,7 +68,7 @@ static bool write_payload(const char *path, const char *payload, size_t length, 
 {
     char hex[GB_HASH_SIZE];
     gb_hash_bytes(payload, length, hex);
-    gb_out *out = gb_cache_open(path, status);
+    gb_out *out = gb_device_cache_open(path, status);
     if (!out)
         return false;
     fprintf(gb_out_stream(out), "%s\n", hex);

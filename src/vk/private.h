@@ -82,12 +82,13 @@ struct gb_instance {
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger; /* extension entry point */
     atomic_uint messages;                                  /* validation messages counted so far */
     bool validating;                                       /* the layer is on */
+    const gb_config *config;                               /* never NULL */
+    const gb_kernel_rules *rules;                          /* never NULL */
 };
 
-gb_instance *gb_instance_create(bool validation, gb_status *status);
+/* Of params (may be NULL) config, rules and validation count. */
+gb_instance *gb_instance_create(const gb_device_params *params, gb_status *status);
 void gb_instance_destroy(gb_instance *instance);
-/* Value of an environment variable, or NULL if unset or empty. */
-const char *gb_env(const char *name);
 
 /* ---- adapters: physical devices and their capabilities (caps.c) ----------------------------- */
 
@@ -125,21 +126,13 @@ bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *co
 void gb_features_chain(gb_adapter *adapter);
 /* Bytes left in the largest device-local heap, 0 if the driver does not say. */
 uint64_t gb_adapter_free_bytes(const gb_adapter *adapter);
-/* The adapter that `select` names (NULL: GABBRO_DEVICE, else the best). */
-const gb_adapter *gb_adapter_select(const gb_adapter *adapters, uint32_t count, const char *select,
-                                    gb_status *status);
-/* Quirks of a device, with GABBRO_QUIRKS applied (quirks.c). */
-bool gb_quirks_find(const gb_device_caps *caps, uint32_t *quirks, gb_status *status);
-/* Apply a list "no_matrix,-small_submits" to *bits. */
-bool gb_quirks_apply(const char *wish, uint32_t *bits, gb_status *status);
-/* Variants that the self-test found wrong on this driver, GB_QUIRK_ bits (selftest.c). */
-uint32_t gb_selftest_quirks(const gb_device_caps *caps);
-/* Fails with GB_DEVICE when it found kernels wrong that have no next best. */
-bool gb_selftest_passed(const gb_device_caps *caps, gb_status *status);
-/* $XDG_CACHE_HOME/gabbro/KIND-UUID-VERSION.SUFFIX, or NULL without a home; caller frees. */
-char *gb_cache_path(const gb_device_caps *caps, const char *kind, const char *suffix);
-/* Open a file there for writing, in a folder that need not exist yet. */
-gb_out *gb_cache_open(const char *path, gb_status *status);
+/* The adapter that `select` names (NULL: what config says, else the best). */
+const gb_adapter *gb_adapter_select(const gb_instance *instance, const gb_adapter *adapters,
+                                    uint32_t count, const char *select, gb_status *status);
+/* Quirks of a device, with those of config applied (quirks.c); and why it has one. */
+bool gb_quirks_find(const gb_instance *instance, const gb_device_caps *caps, uint32_t *quirks,
+                    gb_status *status);
+const char *gb_quirk_reason(const gb_instance *instance, const gb_device_caps *caps, uint32_t bit);
 
 /* ---- device --------------------------------------------------------------------------------- */
 
@@ -198,7 +191,6 @@ struct gb_device {
     double submit_ms;        /* most estimated milliseconds of one submission */
     bool full_barriers;      /* GABBRO_BARRIERS=full */
     bool profiling;          /* time every dispatch */
-    uint32_t tiles;          /* of products (tiles.h) */
     gb_map *profile_index;   /* name -> row */
     gb_profile_row *profile; /* rows */
     size_t profile_count;    /* of them */

@@ -31,33 +31,35 @@ static const struct quirk {
 };
 #define QUIRK_COUNT (sizeof quirks / sizeof quirks[0])
 
-static const struct flag {
-    uint32_t bit;     /* GB_QUIRK_ bit */
-    const char *name; /* as GABBRO_QUIRKS spells it */
-} flags[] = {
+static const struct gb_quirk_name flags[] = {
     {GB_QUIRK_NO_SUBGROUPS, "no_subgroups"},
     {GB_QUIRK_NO_MATRIX, "no_matrix"},
     {GB_QUIRK_NO_FP16, "no_fp16"},
     {GB_QUIRK_NO_PIPELINE_CACHE, "no_pipeline_cache"},
     {GB_QUIRK_SMALL_SUBMITS, "small_submits"},
     {GB_QUIRK_NO_TEXELS, "no_texels"},
-    {GB_QUIRK_NO_LANE_ROWS, "no_lane_rows"},
-    {GB_QUIRK_NO_SHUFFLE_MATMUL, "no_shuffle_matmul"},
-    {GB_QUIRK_NO_SHUFFLE_ATTENTION, "no_shuffle_attention"},
-    {GB_QUIRK_NO_SHUFFLE_NORM, "no_shuffle_norm"},
-    {GB_QUIRK_NO_MATRIX_KHR, "no_matrix_khr"},
     {GB_QUIRK_NO_BFLOAT16, "no_bfloat16"},
 };
 #define FLAG_COUNT (sizeof flags / sizeof flags[0])
 
-void gb_quirks_text(uint32_t bits, char *buffer, size_t size)
+/* The i-th of all names, NULL behind the last. */
+static const struct gb_quirk_name *name_at(const gb_kernel_rules *rules, size_t i)
+{
+    if (i < FLAG_COUNT)
+        return &flags[i];
+    i -= FLAG_COUNT;
+    return rules && i < rules->name_count ? &rules->names[i] : NULL;
+}
+
+void gb_quirks_text(const gb_kernel_rules *rules, uint32_t bits, char *buffer, size_t size)
 {
     size_t used = 0;
+    const struct gb_quirk_name *name;
     snprintf(buffer, size, "none");
-    for (size_t i = 0; i < FLAG_COUNT; i++)
-        if ((bits & flags[i].bit) && used < size)
-            used += (size_t)snprintf(buffer + used, size - used, "%s%s", used ? "," : "",
-                                     flags[i].name);
+    for (size_t i = 0; (name = name_at(rules, i)) != NULL; i++)
+        if ((bits & name->bit) && used < size)
+            used +=
+                (size_t)snprintf(buffer + used, size - used, "%s%s", used ? "," : "", name->name);
 }
 
 static bool matches(const struct quirk *quirk, const gb_device_caps *caps)
@@ -68,70 +70,64 @@ static bool matches(const struct quirk *quirk, const gb_device_caps *caps)
            (!quirk->before || caps->driver_version < quirk->before);
 }
 
-/* What the shuffling kernels of CPU drivers stand on: workgroups of 8 lanes are one subgroup. */
-static bool can_shuffle(const gb_device_caps *caps)
+const char *gb_quirk_reason(const gb_instance *instance, const gb_device_caps *caps, uint32_t bit)
 {
-    return (caps->subgroup_ops & GB_SUBGROUP_SHUFFLE) && caps->subgroup_min >= 8;
-}
-
-/* Kernels of the cpu profile that cannot run here. */
-static uint32_t unfit(const gb_device_caps *caps, uint32_t known)
-{
-    const char *profile = gb_env("GABBRO_PROFILE");
-    bool cpu = profile ? !strcmp(profile, "cpu") : caps->type == GB_DEVICE_CPU;
-    bool shuffles = can_shuffle(caps) && !(known & GB_QUIRK_NO_SUBGROUPS);
-    return cpu && !shuffles ? GB_QUIRK_SHUFFLES : 0;
-}
-
-const char *gb_quirk_reason(const gb_device_caps *caps, uint32_t bit)
-{
+    const gb_kernel_rules *rules = instance->rules;
     for (size_t i = 0; i < QUIRK_COUNT; i++)
         if ((quirks[i].flag & bit) && matches(&quirks[i], caps))
             return quirks[i].reason;
-    if (bit & gb_selftest_quirks(caps))
+    if (rules->found && (bit & rules->found(instance->config, caps)))
         return "gabbro doctor found wrong numbers on this driver";
-    if ((bit & GB_QUIRK_SHUFFLES) && !can_shuffle(caps))
-        return "its subgroups are smaller than 8 lanes, or do not shuffle";
+    if (rules->unfit && (bit & rules->unfit(instance->config, caps, caps->quirks)))
+        return rules->unfit_reason;
     return "GABBRO_QUIRKS asks for it";
 }
 
-bool gb_quirks_apply(const char *wish, uint32_t *bits, gb_status *status)
+static bool fail_name(const gb_kernel_rules *rules, const char *name, size_t length,
+                      gb_status *status)
+{
+    char all[256];
+    gb_quirks_text(rules, UINT32_MAX, all, sizeof all);
+    return gb_fail(status, GB_USAGE, "GABBRO_QUIRKS", all, "unknown quirk '%.*s'", (int)length,
+                   name);
+}
+
+bool gb_quirks_apply(const gb_kernel_rules *rules, const char *wish, uint32_t *bits,
+                     gb_status *status)
 {
     while (*wish) {
         size_t length = strcspn(wish, ",");
-        bool off = *wish == '-';
+        bool off = *wish == '-', known = length == 0;
         const char *name = wish + off;
         size_t name_length = length - off;
-        bool known = length == 0;
-        for (size_t i = 0; i < FLAG_COUNT; i++)
-            if (strlen(flags[i].name) == name_length &&
-                strncmp(flags[i].name, name, name_length) == 0) {
-                *bits = off ? *bits & ~flags[i].bit : *bits | flags[i].bit;
+        const struct gb_quirk_name *flag;
+        for (size_t i = 0; (flag = name_at(rules, i)) != NULL; i++)
+            if (strlen(flag->name) == name_length && !strncmp(flag->name, name, name_length)) {
+                *bits = off ? *bits & ~flag->bit : *bits | flag->bit;
                 known = true;
             }
-        if (!known) {
-            char all[256];
-            gb_quirks_text(UINT32_MAX, all, sizeof all);
-            return gb_fail(status, GB_USAGE, "GABBRO_QUIRKS", all, "unknown quirk '%.*s'",
-                           (int)name_length, name);
-        }
+        if (!known)
+            return fail_name(rules, name, name_length, status);
         wish += length + (wish[length] == ',');
     }
     return true;
 }
 
-bool gb_quirks_find(const gb_device_caps *caps, uint32_t *bits, gb_status *status)
+bool gb_quirks_find(const gb_instance *instance, const gb_device_caps *caps, uint32_t *bits,
+                    gb_status *status)
 {
-    uint32_t found = gb_selftest_quirks(caps);
+    const gb_kernel_rules *rules = instance->rules;
+    const char *wish = instance->config->quirks;
+    uint32_t all = rules->found ? rules->found(instance->config, caps) : 0;
     for (size_t i = 0; i < QUIRK_COUNT; i++)
         if (matches(&quirks[i], caps))
-            found |= quirks[i].flag;
-    const char *wish = gb_env("GABBRO_QUIRKS");
-    if (wish && !gb_quirks_apply(wish, &found, status))
+            all |= quirks[i].flag;
+    if (wish && !gb_quirks_apply(rules, wish, &all, status))
         return false;
-    found |= unfit(caps, found);
+    if (rules->unfit)
+        all |= rules->unfit(instance->config, caps, all);
     if (wish) /* "-flag" holds against what cannot run, too */
-        gb_quirks_apply(wish, &found, status);
-    *bits = found;
+        gb_quirks_apply(rules, wish, &all, status);
+    *bits = all;
     return true;
 }

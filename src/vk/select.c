@@ -1,6 +1,5 @@
 /* Choosing a device, listing them, and naming the chosen one without opening it. */
 #include "vk/private.h"
-#include "gabbro/tiles.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +61,17 @@ static const gb_adapter *best(const gb_adapter *adapters, uint32_t count)
     return chosen;
 }
 
-const gb_adapter *gb_adapter_select(const gb_adapter *adapters, uint32_t count, const char *select,
-                                    gb_status *status)
+/* The adapter itself, unless it must not be used. */
+static const gb_adapter *allowed(const gb_instance *instance, const gb_adapter *adapter,
+                                 gb_status *status)
+{
+    const gb_kernel_rules *rules = instance->rules;
+    bool ok = !rules->allow || rules->allow(instance->config, &adapter->caps, status);
+    return ok ? adapter : NULL;
+}
+
+const gb_adapter *gb_adapter_select(const gb_instance *instance, const gb_adapter *adapters,
+                                    uint32_t count, const char *select, gb_status *status)
 {
     const char *where = select && *select ? "--device" : "GABBRO_DEVICE";
     if (count == 0) {
@@ -71,20 +79,20 @@ const gb_adapter *gb_adapter_select(const gb_adapter *adapters, uint32_t count, 
         return NULL;
     }
     if (!select || !*select)
-        select = gb_env("GABBRO_DEVICE");
+        select = instance->config->device;
     if (!select) {
         const gb_adapter *chosen = best(adapters, count);
         if (!chosen)
             gb_fail(status, GB_DEVICE, adapters[0].caps.name, no_device_hint,
                     "no device is usable: %s", adapters[0].caps.reason);
-        return chosen && gb_selftest_passed(&chosen->caps, status) ? chosen : NULL;
+        return chosen ? allowed(instance, chosen, status) : NULL;
     }
     for (uint32_t i = 0; i < count; i++) {
         const gb_device_caps *caps = &adapters[i].caps;
         if (!named(caps, select))
             continue;
         if (caps->usable)
-            return gb_selftest_passed(caps, status) ? &adapters[i] : NULL;
+            return allowed(instance, &adapters[i], status);
         gb_fail(status, GB_DEVICE, where, "choose another device", "%s cannot be used: %s",
                 caps->name, caps->reason);
         return NULL;
@@ -95,11 +103,20 @@ const gb_adapter *gb_adapter_select(const gb_adapter *adapters, uint32_t count, 
     return NULL;
 }
 
-bool gb_device_list(gb_device_caps **caps, size_t *count, gb_status *status)
+/* For a look at devices: without the layer. */
+static gb_instance *look(const gb_device_params *params, gb_status *status)
+{
+    gb_device_params quick = params ? *params : (gb_device_params){0};
+    quick.validation = false;
+    return gb_instance_create(&quick, status);
+}
+
+bool gb_device_list(const gb_device_params *params, gb_device_caps **caps, size_t *count,
+                    gb_status *status)
 {
     gb_adapter *adapters = NULL;
     uint32_t found = 0;
-    gb_instance *instance = gb_instance_create(false, status);
+    gb_instance *instance = look(params, status);
     if (!instance)
         return false;
     bool ok = gb_adapters_list(instance, &adapters, &found, status);
@@ -120,11 +137,12 @@ bool gb_device_find(const gb_device_params *params, gb_device_caps *caps, gb_sta
     gb_adapter *adapters = NULL;
     const gb_adapter *chosen = NULL;
     uint32_t count = 0;
-    gb_instance *instance = gb_instance_create(false, status);
+    gb_instance *instance = look(params, status);
     if (!instance)
         return false;
     if (gb_adapters_list(instance, &adapters, &count, status))
-        chosen = gb_adapter_select(adapters, count, params ? params->select : NULL, status);
+        chosen =
+            gb_adapter_select(instance, adapters, count, params ? params->select : NULL, status);
     if (chosen)
         *caps = chosen->caps;
     free(adapters);
@@ -138,14 +156,14 @@ char *gb_device_identity(const gb_device_params *params, gb_status *status)
     char quirks[256], precision[16] = "";
     if (!gb_device_find(params, &caps, status))
         return NULL;
-    gb_quirks_text(caps.quirks, quirks, sizeof quirks);
-    uint32_t tiles = gb_tiles_chosen(&caps);
+    gb_quirks_text(params ? params->rules : NULL, caps.quirks, quirks, sizeof quirks);
     char tuned[32] = "";
     if (caps.precision != GB_FP32)
         snprintf(precision, sizeof precision, " | %s", gb_precision_name(caps.precision));
-    if (tiles)
-        snprintf(tuned, sizeof tuned, " | tiles 0x%05x", tiles);
+    if (caps.tiles)
+        snprintf(tuned, sizeof tuned, " | tiles 0x%05x", caps.tiles);
     return gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s%s%s", caps.name,
                      caps.driver, caps.driver_version, gb_kernel_profile_name(caps.profile), quirks,
-                     gb_env("GABBRO_LIMITS") ? " | limits min" : "", tuned, precision);
+                     params && params->config && params->config->limits ? " | limits min" : "",
+                     tuned, precision);
 }

@@ -2,7 +2,6 @@
  * it without a process, but Debian 12's cannot be loaded: it lacks symbols that only glslc has.)
  * What was compiled once is kept in the user's cache, so that only what was edited takes time. */
 #include "vk/private.h"
-#include "gabbro/shaders.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -22,7 +21,7 @@ enum { TEXELS = 1, PARTS = 2, SCALED = 4, BFLOAT16 = 8, PICKED = 16 };
 
 typedef struct compiler {
     const char *folder;            /* of the sources */
-    const char *program;           /* $GLSLC, else glslc */
+    const char *program;           /* glslc, or what the configuration says */
     char *cache;                   /* folder of what was compiled before */
     char *features;                /* the build's macros, cut at blanks */
     const char *words[MOST_WORDS]; /* command line; the last ones are of a shader */
@@ -100,16 +99,15 @@ static bool identify(compiler *c, gb_status *status)
     return ok;
 }
 
-static bool open_compiler(compiler *c, const char *folder, gb_status *status)
+static bool open_compiler(compiler *c, const gb_config *config, const char *folder,
+                          gb_status *status)
 {
-    const char *named = gb_env("GLSLC"), *base = gb_env("XDG_CACHE_HOME"), *home = gb_env("HOME");
     c->folder = folder;
-    c->program = named ? named : "glslc";
-    c->cache = gb_format(status, "%s%s/gabbro/shaders",
-                         base   ? base
-                         : home ? home
-                                : "/tmp",
-                         base || !home ? "" : "/.cache");
+    c->program = config->glslc ? config->glslc : "glslc";
+    c->cache = gb_config_cache(config, "shaders");
+    if (!c->cache)
+        c->cache =
+            gb_format(status, "%s/gabbro/shaders", config->temporary ? config->temporary : "/tmp");
     c->features = gb_strdup(GABBRO_GLSLC_DEFINES, status);
     if (!c->cache || !c->features || !gb_make_dirs(c->cache, status))
         return false;
@@ -277,7 +275,7 @@ static bool take_folder(const compiler *c, gb_shader_binary *table, uint32_t *fo
                              "it has no source of any kernel");
 }
 
-bool gb_shaders_use(const char *folder, uint32_t *count, gb_status *status)
+bool gb_shaders_use(const gb_config *config, const char *folder, uint32_t *count, gb_status *status)
 {
     gb_status own = {0};
     if (count)
@@ -291,7 +289,8 @@ bool gb_shaders_use(const char *folder, uint32_t *count, gb_status *status)
         table[i] = gb_shader_binaries[i];
     compiler c = {0};
     uint32_t found = 0;
-    bool ok = table && open_compiler(&c, folder, &own) && take_folder(&c, table, &found, &own);
+    bool ok =
+        table && open_compiler(&c, config, folder, &own) && take_folder(&c, table, &found, &own);
     free(c.cache);
     free(c.features);
     if (!ok) {

@@ -42,12 +42,13 @@ const gb_shader_binary *gb_shader_find(const char *name)
     return NULL;
 }
 
-/* Append "name, NUL, hash of the words" of a set, so that no copy of all the words is needed. */
+/* Append "name, NUL, hash of the words" of a set (NULL: of all), so that no copy of all the words
+ * is needed. */
 static void list_set(gb_text *list, const char *set, size_t length)
 {
     for (size_t i = 0; i < gb_shader_binary_count; i++) {
         const gb_shader_binary *shader = gb_shader_at(i);
-        if (strlen(shader->set) != length || memcmp(shader->set, set, length))
+        if (set && (strlen(shader->set) != length || memcmp(shader->set, set, length)))
             continue;
         char words[GB_HASH_SIZE];
         gb_hash_bytes(shader->words, shader->word_count * sizeof *shader->words, words);
@@ -59,8 +60,9 @@ static void list_set(gb_text *list, const char *set, size_t length)
 void gb_shaders_hash(const char *sets, char hex[GB_HASH_SIZE])
 {
     gb_text list = {0};
-    list_set(&list, "", 0);
-    for (const char *at = sets; at && *at;) {
+    bool all = sets && !strcmp(sets, GB_SHADERS_ALL);
+    list_set(&list, all ? NULL : "", 0);
+    for (const char *at = all ? NULL : sets; at && *at;) {
         size_t length = strcspn(at, ",");
         list_set(&list, at, length);
         at += length + (at[length] == ',');

@@ -121,10 +121,19 @@ static bool train(training *x, gb_device *device, gb_params *params, gb_bert *be
     return ok;
 }
 
+static gb_config environment; /* read where a test begins */
+
+static gb_device *open_device(gb_status *status)
+{
+    gb_device_params params = gb_ops_device(&environment, NULL);
+    params.quiet = true;
+    return gb_device_open(&params, status);
+}
+
 static bool training_run(void *self, gb_status *status)
 {
     training *x = self;
-    gb_device *device = gb_device_open(&(gb_device_params){.quiet = true}, status);
+    gb_device *device = open_device(status);
     gb_params *params = device ? gb_params_create(status) : NULL;
     gb_bert bert = {0};
     bool ok = params && train(x, device, params, &bert, status);
@@ -169,7 +178,8 @@ static void training_check(void *self, bool finished)
 static void walk_training(bool resume, int calls)
 {
     scratch s = scratch_enter();
-    setenv("XDG_CACHE_HOME", s.path, 1);
+    environment = gb_config_read();
+    environment.cache_home = s.path;
     gb_status status = {0};
     training x = {.t = tiny_make()};
     x.config = tiny_config(&x.t, 16, 32, .1);
@@ -251,7 +261,7 @@ static bool search(searching *x, gb_device *device, gb_params *params, gb_bert *
 static bool searching_run(void *self, gb_status *status)
 {
     gb_folder *folder = gb_folder_open("model", status);
-    gb_device *device = folder ? gb_device_open(&(gb_device_params){.quiet = true}, status) : NULL;
+    gb_device *device = folder ? open_device(status) : NULL;
     gb_params *params = device ? gb_params_create(status) : NULL;
     gb_bert bert = {0};
     bool ok = params && search(self, device, params, &bert, folder, status);
@@ -274,7 +284,8 @@ static void searching_check(void *self, bool finished)
 Test(faults, search, .timeout = 3000)
 {
     scratch s = scratch_enter();
-    setenv("XDG_CACHE_HOME", s.path, 1);
+    environment = gb_config_read();
+    environment.cache_home = s.path;
     gb_status status = {0};
     searching x = {.t = tiny_make()};
     gb_bert_config config = tiny_config(&x.t, 16, 32, 0);

@@ -136,8 +136,11 @@ gb_bert_config tiny_config(const tiny *t, uint32_t hidden, uint32_t ffn, double 
 gb_device *tiny_device(void)
 {
     gb_status status = {0};
-    setenv("GABBRO_POISON", "1", 0); /* activations are NaN before every run */
-    gb_device_params params = {.validation = true, .quiet = true};
+    static gb_config config;
+    config = gb_config_read();
+    config.poison = "1"; /* activations are NaN before every run */
+    gb_device_params params = gb_ops_device(&config, NULL);
+    params.validation = params.quiet = true;
     gb_device *device = gb_device_open(&params, &status);
     MUST(device);
     return device;

@@ -12,8 +12,11 @@
 gb_device *test_device(void)
 {
     gb_status status = {0};
-    setenv("GABBRO_POISON", "1", 0); /* activations are NaN before every run */
-    gb_device_params params = {.validation = true, .quiet = true};
+    static gb_config config;
+    config = gb_config_read();
+    config.poison = "1"; /* activations are NaN before every run */
+    gb_device_params params = gb_ops_device(&config, NULL);
+    params.validation = params.quiet = true;
     gb_device *device = gb_device_open(&params, &status);
     cr_assert(device, "%s", status.what);
     return device;

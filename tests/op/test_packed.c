@@ -3,8 +3,8 @@
 #include "harness.h"
 
 #include <criterion/criterion.h>
-#include <gabbro/packed.h>
-#include <gabbro/upload.h>
+#include <gabbro/ops.h>
+#include <gabbro/tape.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -92,12 +92,13 @@ static void run_others(other *others, uint32_t step, gb_state *state, const gb_p
         cr_expect_eq(state->activation_bytes, gb_exec_arena_bytes(others[step].exec));
 }
 
-static outcome train(manner how)
+static outcome train_with(const gb_config *config, manner how)
 {
     gb_status status = {0};
     bool ahead = how != PLAIN;
     other others[STEPS] = {0};
-    gb_device_params device_params = {.validation = true, .quiet = true};
+    gb_device_params device_params = gb_ops_device(config, NULL);
+    device_params.validation = device_params.quiet = true;
     gb_device *device = gb_device_open(&device_params, &status);
     MUST(device);
     small_program p = small_program_make(true);
@@ -133,6 +134,12 @@ static outcome train(manner how)
     small_program_free(&p);
     gb_device_close(device);
     return out;
+}
+
+static outcome train(manner how)
+{
+    gb_config config = gb_config_read();
+    return train_with(&config, how);
 }
 
 static void expect_same(const char *what, const outcome *a, const outcome *b)
@@ -181,9 +188,9 @@ Test(replay, beside_programs_of_other_sizes)
     outcome a = train(PLAIN), b = train(BESIDE);
     expect_same("beside programs of other sizes: values with other bits", &a, &b);
     outcome_free(&b);
-    setenv("GABBRO_POISON", "1", 1);
-    b = train(BESIDE);
-    unsetenv("GABBRO_POISON");
+    gb_config config = gb_config_read();
+    config.poison = "1";
+    b = train_with(&config, BESIDE);
     expect_same("in memory full of NaN: values with other bits", &a, &b);
     outcome_free(&a);
     outcome_free(&b);
@@ -191,11 +198,11 @@ Test(replay, beside_programs_of_other_sizes)
 
 Test(replay, few_barriers_or_all)
 {
-    unsetenv("GABBRO_BARRIERS");
-    outcome few = train(AHEAD);
-    setenv("GABBRO_BARRIERS", "full", 1);
-    outcome full = train(AHEAD);
-    unsetenv("GABBRO_BARRIERS");
+    gb_config config = gb_config_read();
+    config.barriers = NULL;
+    outcome few = train_with(&config, AHEAD);
+    config.barriers = "full";
+    outcome full = train_with(&config, AHEAD);
     expect_same("fewest barriers against all: values with other bits", &few, &full);
     outcome_free(&few);
     outcome_free(&full);

@@ -12,7 +12,10 @@
 static gb_device *open_device(void)
 {
     gb_status status = {0};
-    gb_device_params params = {.validation = true, .quiet = true};
+    static gb_config config;
+    config = gb_config_read();
+    gb_device_params params = gb_ops_device(&config, NULL);
+    params.validation = params.quiet = true;
     gb_device *device = gb_device_open(&params, &status);
     MUST(device);
     return device;

@@ -588,3 +588,47 @@ Test(files, a_folder_is_placed_or_not)
     cr_expect(done > 2, "%u done", done); /* also where the former was hard to remove */
     (void)failed;
 }
+
+/* ---- configuration -------------------------------------------------------------------------- */
+
+Test(config, is_what_the_environment_says)
+{
+    setenv("GABBRO_DEVICE", "cpu", 1);
+    setenv("GABBRO_LIMITS", "", 1);
+    unsetenv("GABBRO_QUIRKS");
+    gb_config config = gb_config_read();
+    cr_expect_str_eq(config.device, "cpu");
+    cr_expect_null(config.limits, "empty is unset");
+    cr_expect_null(config.quirks);
+    cr_expect(gb_config_set(&config, "GABBRO_LIMITS", "min"));
+    cr_expect_str_eq(config.limits, "min");
+    cr_expect(gb_config_set(&config, "GABBRO_LIMITS", NULL));
+    cr_expect_null(config.limits);
+    cr_expect_not(gb_config_set(&config, "VK_DRIVER_FILES", "x"), "a library's own");
+}
+
+Test(config, cache_is_in_the_users_folder)
+{
+    gb_config config = {.home = "/home/x"};
+    char *path = gb_config_cache(&config, "a.txt");
+    cr_expect_str_eq(path, "/home/x/.cache/gabbro/a.txt");
+    free(path);
+    config.cache_home = "/cache";
+    path = gb_config_cache(&config, "a.txt");
+    cr_expect_str_eq(path, "/cache/gabbro/a.txt");
+    free(path);
+    cr_expect_null(gb_config_cache(&(gb_config){0}, "a.txt"));
+}
+
+Test(config, environment_is_exchanged_and_restored)
+{
+    gb_status status = {0};
+    char *before = NULL, *during = NULL;
+    setenv("GABBRO_TEST_WORD", "old", 1);
+    cr_assert(gb_environment_exchange("GABBRO_TEST_WORD", NULL, &before, &status));
+    cr_expect_null(getenv("GABBRO_TEST_WORD"));
+    cr_assert(gb_environment_exchange("GABBRO_TEST_WORD", before, &during, &status));
+    cr_expect_str_eq(getenv("GABBRO_TEST_WORD"), "old");
+    cr_expect_null(during);
+    free(before);
+}

@@ -14,11 +14,8 @@ breaches()
                       "experiment retrieve querygen objectives pretrain finetune train compare bench page plot report " \
                       "figures fetch reproduce cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
-        of_header["shaders"] = of_header["tiles"] = "vk" # public headers that do not bear the name of their room
-        of_header["products"] = of_header["packed"] = "ops"
-        of_header["padding"] = of_header["upload"] = "tape"
+        of_header["padding"] = "tape" # public headers that do not bear the name of their room
         of_header["language"] = "nn"
-        of_header["unpack"] = "base"
     }
     function room_of(header) { return header in of_header ? of_header[header] : header }
     function breach(why) { printf "%s:%d: %s\n", FILENAME, FNR, why }

@@ -268,9 +268,9 @@ Test(options, completion_knows_words_and_options)
 /* ---- sets of commands ---- */
 
 static char *ran; /* name of the command that ran, and its first word */
-static int run_first(int argc, char **argv)
+static int run_first(const gb_call *call)
 {
-    ran = gb_format(NULL, "%s %s", argv[0], argc > 1 ? argv[1] : "");
+    ran = gb_format(NULL, "%s %s", call->argv[0], call->argc > 1 ? call->argv[1] : "");
     return 3;
 }
 static const gb_command fetch = {.name = "data fetch", .summary = "fetch", .run = run_first};
@@ -283,7 +283,7 @@ static const gb_command_set set = {"gabbro", "1.0", "A kit", groups, common, "No
 static int run_set(const char *a, const char *b)
 {
     char *argv[] = {(char *)"gabbro", (char *)a, (char *)b, NULL};
-    return gb_command_set_run(&set, b ? 3 : 2, argv);
+    return gb_command_set_run(&set, &(gb_call){.argc = b ? 3 : 2, .argv = argv});
 }
 
 Test(options, commands_of_one_word_and_of_two)

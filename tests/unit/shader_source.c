@@ -1,11 +1,12 @@
 /* Kernels from source stand for the built-in ones, under another hash. */
 #include "scratch.h"
 
-#include <gabbro/shaders.h>
 #include <gabbro/vk.h>
 
 #include <stdlib.h>
 #include <string.h>
+
+static gb_config config = {.cache_home = "cache"};
 
 static bool have_glslc(void)
 {
@@ -36,7 +37,6 @@ static void write_kernel(const char *name, const char *old, const char *new)
 static void start(void)
 {
     char from[600];
-    setenv("XDG_CACHE_HOME", "cache", 1);
     scratch_write("kernels/README", "");
     snprintf(from, sizeof from, "%s/common", GABBRO_TEST_SHADERS);
     cr_assert_eq(symlink(from, "kernels/common"), 0);
@@ -53,11 +53,11 @@ Test(shader_source, unedited_is_the_same)
     start();
     gb_shaders_hash(NULL, built);
     write_kernel("adamw", "\nvoid main()", "\n// nothing else\nvoid main()"); /* and for texels */
-    cr_assert(gb_shaders_use("kernels", &differ, &status), "%s", status.what);
+    cr_assert(gb_shaders_use(&config, "kernels", &differ, &status), "%s", status.what);
     gb_shaders_hash(NULL, hash);
     cr_expect_eq(differ, 0);
     cr_expect_str_eq(hash, built);
-    cr_expect(gb_shaders_use(NULL, NULL, &status));
+    cr_expect(gb_shaders_use(&config, NULL, NULL, &status));
     scratch_leave(&s);
 }
 
@@ -75,7 +75,7 @@ Test(shader_source, edited_has_another_hash)
     const uint32_t *words = gb_shader_find("tanh")->words;
     write_kernel("tanh", "(1.0 + e)", "(1.5 + e)");
     for (int again = 0; again < 2; again++) { /* compiled, then as it was kept */
-        cr_assert(gb_shaders_use("kernels", &differ, &status), "%s", status.what);
+        cr_assert(gb_shaders_use(&config, "kernels", &differ, &status), "%s", status.what);
         cr_expect_eq(differ, 1);
         cr_expect_neq(gb_shader_find("tanh")->words, words);
     }
@@ -83,7 +83,7 @@ Test(shader_source, edited_has_another_hash)
     cr_expect_str_neq(hash, set);
     gb_shaders_hash(NULL, hash);
     cr_expect_str_eq(hash, first, "steps that do not use it keep their keys");
-    cr_expect(gb_shaders_use(NULL, NULL, &status));
+    cr_expect(gb_shaders_use(&config, NULL, NULL, &status));
     gb_shaders_hash("contrast", hash);
     cr_expect_str_eq(hash, set, "and back");
     scratch_leave(&s);
@@ -96,19 +96,19 @@ Test(shader_source, says_what_is_wrong)
         return;
     scratch s = scratch_enter();
     start();
-    cr_expect_not(gb_shaders_use("kernels", NULL, &status));
+    cr_expect_not(gb_shaders_use(&config, "kernels", NULL, &status));
     cr_expect_eq(status.code, GB_USAGE, "a folder without kernels");
     const uint32_t *words = gb_shader_find("tanh")->words;
     write_kernel("tanh", "vec4 v = x[at];", "vec4 v = nothing[at];");
     status = (gb_status){0};
-    cr_expect_not(gb_shaders_use("kernels", NULL, &status));
+    cr_expect_not(gb_shaders_use(&config, "kernels", NULL, &status));
     cr_expect_eq(status.code, GB_DATA);
     cr_expect_str_eq(status.where, "kernels/tanh.comp:18", "%s", status.where);
     cr_expect_not_null(strstr(status.what, "undeclared"), "%s", status.what);
     cr_expect_eq(gb_shader_find("tanh")->words, words, "nothing changes");
-    setenv("GLSLC", "no-such-glslc", 1);
+    config.glslc = "no-such-glslc";
     status = (gb_status){0};
-    cr_expect_not(gb_shaders_use("kernels", NULL, &status));
+    cr_expect_not(gb_shaders_use(&config, "kernels", NULL, &status));
     cr_expect_eq(status.code, GB_USAGE);
     scratch_leave(&s);
 }

@@ -15,11 +15,35 @@ static void expect_messages(void)
 
 #define CHECK(call) cr_assert((call), "%s (%s)", status.what, status.where)
 
+/* To open a device as the environment asks for now. */
+static gb_device_params params_now(void)
+{
+    static gb_config config;
+    config = gb_config_read();
+    return (gb_device_params){.config = &config, .quiet = true};
+}
+
+static gb_device *open_plain(gb_status *status)
+{
+    gb_device_params params = params_now();
+    return gb_device_open(&params, status);
+}
+
+/* Identity of the device that `select` names. */
+static char *identity_of(const char *select, gb_status *status)
+{
+    gb_device_params params = params_now();
+    params.select = select;
+    return gb_device_identity(&params, status);
+}
+
 /* Open a device under validation; skips the test where there is none. */
 static gb_device *open_device(bool profile)
 {
     gb_status status = {0};
-    gb_device_params params = {.validation = true, .profile = profile, .quiet = true};
+    gb_device_params params = params_now();
+    params.validation = true;
+    params.profile = profile;
     gb_device *device = gb_device_open(&params, &status);
     if (!device)
         cr_skip_test("skipped: %s", status.what);
@@ -225,17 +249,17 @@ Test(vk_runtime, selection)
     gb_device_caps *caps = NULL;
     size_t count = 0;
     gb_status status = {0};
-    CHECK(gb_device_list(&caps, &count, &status));
+    CHECK(gb_device_list(NULL, &caps, &count, &status));
     if (count == 0)
         cr_skip_test("skipped: no device");
-    char *by_default = gb_device_identity(NULL, &status);
+    char *by_default = identity_of(NULL, &status);
     CHECK(by_default);
-    char *by_uuid = gb_device_identity(&(gb_device_params){.select = caps[0].uuid}, &status);
-    char *by_index = gb_device_identity(&(gb_device_params){.select = "0"}, &status);
+    char *by_uuid = identity_of(caps[0].uuid, &status);
+    char *by_index = identity_of("0", &status);
     cr_assert_str_eq(by_uuid, by_index);
     cr_assert(strstr(by_index, caps[0].name) && strstr(by_index, "profile"), "%s", by_index);
     setenv("GABBRO_PROFILE", caps[0].type == GB_DEVICE_CPU ? "scalar" : "cpu", 1);
-    char *forced = gb_device_identity(NULL, &status);
+    char *forced = identity_of(NULL, &status);
     cr_assert_str_neq(forced, by_default);
     free(by_default);
     free(by_uuid);
@@ -249,11 +273,11 @@ Test(vk_runtime, selection_errors)
     static const char *const wrong[] = {"no such card", "77",
                                         "00000000-0000-0000-0000-000000000000"};
     gb_status status;
-    free(gb_device_identity(NULL, &status));
+    free(identity_of(NULL, &status));
     for (size_t i = 0; i < 3; i++) {
         status = (gb_status){0};
         setenv("GABBRO_DEVICE", wrong[i], 1);
-        cr_assert_null(gb_device_open(NULL, &status));
+        cr_assert_null(open_plain(&status));
         cr_assert_eq(status.code, GB_DEVICE);
         cr_assert(strstr(status.what, wrong[i]) || strstr(status.what, "no Vulkan"), "%s",
                   status.what);
@@ -263,7 +287,7 @@ Test(vk_runtime, selection_errors)
     for (size_t i = 0; i < 3; i++) {
         status = (gb_status){0};
         setenv(variables[i], "nonsense", 1);
-        cr_assert_null(gb_device_open(NULL, &status));
+        cr_assert_null(open_plain(&status));
         cr_assert_eq(status.code, GB_USAGE);
         cr_assert_str_eq(status.where, variables[i]);
         unsetenv(variables[i]);
@@ -275,7 +299,7 @@ Test(vk_runtime, no_driver)
     gb_status status = {0};
     setenv("VK_ICD_FILENAMES", "/nonexistent.json", 1);
     setenv("VK_DRIVER_FILES", "/nonexistent.json", 1);
-    cr_assert_null(gb_device_open(NULL, &status));
+    cr_assert_null(open_plain(&status));
     cr_assert_eq(status.code, GB_DEVICE);
     cr_assert(strstr(status.hint, "mesa-vulkan-drivers"), "%s", status.hint);
 }
@@ -288,11 +312,11 @@ Test(vk_runtime, quirks_can_be_forced)
     gb_device *device = open_device(false);
     const gb_device_caps *caps = gb_device_get_caps(device);
     char text[256];
-    gb_quirks_text(caps->quirks, text, sizeof text);
+    gb_quirks_text(NULL, caps->quirks, text, sizeof text);
     cr_assert_str_eq(text, "no_subgroups,no_fp16");
     cr_assert_eq(caps->subgroup_ops & GB_SUBGROUP_ARITHMETIC, 0);
     cr_assert_not(caps->fp16);
-    char *identity = gb_device_identity(NULL, &status);
+    char *identity = identity_of(NULL, &status);
     cr_assert(strstr(identity, text), "%s", identity);
     free(identity);
     close_device(device);
@@ -482,8 +506,9 @@ Test(vk_runtime, every_call_may_fail, .timeout = 180)
         test_job job = {0};
         float results[N];
         gb_fault_arm((uint64_t)n);
-        gb_device *device =
-            gb_device_open(&(gb_device_params){.profile = true, .quiet = true}, &status);
+        gb_device_params params = params_now();
+        params.profile = true;
+        gb_device *device = gb_device_open(&params, &status);
         if (!device && n == 1 && status.code == GB_DEVICE)
             cr_skip_test("skipped: %s", status.what);
         bool ok = device && job_create(&job, device, &status) &&

@@ -2,18 +2,17 @@
  * of three lines (what it is for, the device, "tiles NUMBER"), beside the pipeline cache, and one
  * for each precision of cooperative matrices. One that is for something else, or damaged, counts as
  * none. */
-#include "vk/private.h"
-#include "gabbro/tiles.h"
+#include "kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST (1u << GB_TILE_CLASSES * GB_TILE_BITS)
+#define TILES_END (1u << GB_TILE_CLASSES * GB_TILE_BITS)
 
-static char *choice_path(const gb_device_caps *caps)
+static char *choice_path(const gb_config *config, const gb_device_caps *caps)
 {
     static const char *const kinds[] = {"tiles", "tiles-fp16", "tiles-bf16"};
-    return gb_cache_path(caps, kinds[caps->precision], "txt");
+    return gb_device_cache(config, caps, kinds[caps->precision], "txt");
 }
 
 /* Hash of everything that the choice depends on. */
@@ -30,9 +29,9 @@ static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
 }
 
 /* The stored choice; *known: whether there is one. */
-static uint32_t read_choice(const gb_device_caps *caps, bool *known)
+static uint32_t read_choice(const gb_config *config, const gb_device_caps *caps, bool *known)
 {
-    char key[GB_HASH_SIZE], *path = choice_path(caps), *text = NULL;
+    char key[GB_HASH_SIZE], *path = choice_path(config, caps), *text = NULL;
     if (path && gb_file_exists(path))
         text = gb_read_file(path, NULL, NULL);
     free(path);
@@ -41,58 +40,49 @@ static uint32_t read_choice(const gb_device_caps *caps, bool *known)
     *known = line && !strncmp(text, key, GB_HASH_SIZE - 1);
     unsigned long tiles = *known ? strtoul(line + 7, NULL, 0) : 0;
     free(text);
-    return tiles < MOST ? (uint32_t)tiles : 0;
+    return tiles < TILES_END ? (uint32_t)tiles : 0;
 }
 
 /* Whether a stored choice is used on this device. */
-static bool uses_stored(const gb_device_caps *caps)
+static bool uses_stored(const gb_config *config, const gb_device_caps *caps)
 {
-    const char *wish = gb_env("GABBRO_TUNE");
-    if (gb_env("GABBRO_LIMITS"))
+    const char *wish = config->tune;
+    if (config->limits)
         return false;
     return wish ? !strcmp(wish, "on") : caps->type != GB_DEVICE_CPU;
 }
 
-bool gb_tiles_wanted(const gb_device_caps *caps)
+bool gb_tiles_wanted(const gb_config *config, const gb_device_caps *caps)
 {
     bool known = true;
-    if (uses_stored(caps))
-        read_choice(caps, &known);
+    if (uses_stored(config, caps))
+        read_choice(config, caps, &known);
     return !known;
 }
 
-uint32_t gb_tiles_chosen(const gb_device_caps *caps)
+uint32_t kernels_tiles(const gb_config *config, const gb_device_caps *caps)
 {
-    const char *wish = gb_env("GABBRO_TUNE");
+    const char *wish = config->tune;
     bool known;
-    if (wish && !strncmp(wish, "0x", 2) && !gb_env("GABBRO_LIMITS")) {
+    if (wish && !strncmp(wish, "0x", 2) && !config->limits) {
         unsigned long tiles = strtoul(wish, NULL, 16);
-        return tiles < MOST ? (uint32_t)tiles : 0;
+        return tiles < TILES_END ? (uint32_t)tiles : 0;
     }
-    return uses_stored(caps) ? read_choice(caps, &known) : 0;
+    return uses_stored(config, caps) ? read_choice(config, caps, &known) : 0;
 }
 
-bool gb_tiles_store(const gb_device_caps *caps, uint32_t tiles, gb_status *status)
+bool gb_tiles_store(const gb_config *config, const gb_device_caps *caps, uint32_t tiles,
+                    gb_status *status)
 {
-    char key[GB_HASH_SIZE], *path = choice_path(caps);
+    char key[GB_HASH_SIZE], *path = choice_path(config, caps);
     if (!path)
         return gb_fail(status, GB_DATA, NULL, "set HOME or XDG_CACHE_HOME",
                        "there is no folder to keep the choice in");
-    gb_out *out = gb_cache_open(path, status);
+    gb_out *out = gb_device_cache_open(path, status);
     free(path);
     if (!out)
         return false;
     key_of(caps, key);
     fprintf(gb_out_stream(out), "%s\n%s, %s\ntiles 0x%05x\n", key, caps->name, caps->driver, tiles);
     return gb_out_commit(out, status);
-}
-
-void gb_device_use_tiles(gb_device *device, uint32_t tiles)
-{
-    device->tiles = tiles;
-}
-
-uint32_t gb_device_tiles(const gb_device *device)
-{
-    return device->tiles;
 }
