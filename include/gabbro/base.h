@@ -80,6 +80,8 @@ char *gb_strdup(const char *text, gb_status *status);
 /* Walks through the words of a list such as "a,b": gives the word that *list points to and its
  * length, and moves *list behind the separator. NULL at the end; "a," has one word. */
 const char *gb_next_word(const char **list, char separator, size_t *length);
+/* Whether a text of `length` bytes ends with `end`. */
+bool gb_ends_with(const char *text, size_t length, const char *end);
 /* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs):
  * after one failure gb_memory_check fails, so that no value with a hole in it is written by
  * gb_out_commit or becomes a key. */

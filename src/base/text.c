@@ -128,3 +128,9 @@ const char *gb_next_word(const char **list, char separator, size_t *length)
     *list = end ? end + 1 : word + *length;
     return word;
 }
+
+bool gb_ends_with(const char *text, size_t length, const char *end)
+{
+    size_t size = strlen(end);
+    return length >= size && memcmp(text + length - size, end, size) == 0;
+}

@@ -143,8 +143,7 @@ size_t gb_import_stem(const char *name)
 
 bool gb_import_ends(const char *name, const char *end)
 {
-    size_t stem = gb_import_stem(name), length = strlen(end);
-    return stem >= length && strncmp(name + stem - length, end, length) == 0;
+    return gb_ends_with(name, gb_import_stem(name), end);
 }
 
 bool gb_import_find(const char *folder, const char *name, char **path, gb_status *status)
@@ -274,11 +273,11 @@ static bool read_by_content(gb_import *import, const char *folder, bool *found, 
     return ok && (!*found || readers[kind](import, folder, status));
 }
 
-static const char no_collection[] = "no collection in this folder";
-
-/* Tell the layout by what lies at the path. */
-static bool read_path(gb_import *import, const char *path, gb_status *status)
+/* Tell the layout by what lies at the path. *known is false, and nothing is read, where no layout
+ * is told by it. */
+static bool read_known(gb_import *import, const char *path, bool *known, gb_status *status)
 {
+    *known = true;
     if (!gb_dir_exists(path))
         return read_file(import, path, status);
     static const struct {
@@ -295,15 +294,22 @@ static bool read_path(gb_import *import, const char *path, gb_status *status)
         if (found)
             return layouts[i].read(import, path, status);
     }
-    bool known;
-    if (!read_by_content(import, path, &known, status))
-        return false;
-    return known ||
-           gb_fail(status, GB_DATA, path,
+    return read_by_content(import, path, known, status);
+}
+
+static bool fail_unknown(const char *folder, gb_status *status)
+{
+    return gb_fail(status, GB_DATA, folder,
                    "expected corpus.jsonl, collection.tsv, msmarco-docs.tsv, psgs_w100.tsv, "
                    "para.txt, documents.jsonl, SQuAD's JSON, or JSON of {\"id\", \"contents\"} or "
                    "of training examples, plain, .gz or .zst",
-                   "%s", no_collection);
+                   "no collection in this folder");
+}
+
+static bool read_path(gb_import *import, const char *path, gb_status *status)
+{
+    bool known;
+    return read_known(import, path, &known, status) && (known || fail_unknown(path, status));
 }
 
 /* The only file or folder in a folder, or the folder itself. */
@@ -318,12 +324,6 @@ static char *only_entry(const char *folder, gb_status *status)
     return path;
 }
 
-/* Nothing that a layout is told by lies there. */
-static bool finds_nothing(const gb_import *import, const gb_status *why)
-{
-    return import->passages == 0 && why->code == GB_DATA && !strcmp(why->what, no_collection);
-}
-
 /* What was unpacked, with what lies beside the archive. A lone file whose name tells no layout is
  * read as if it were given itself. */
 static bool read_unpacked(gb_import *import, const char *folder, const char *inside,
@@ -333,16 +333,12 @@ static bool read_unpacked(gb_import *import, const char *folder, const char *ins
     if (!beside)
         return read_path(import, inside, status);
     const char *both = file ? folder : inside;
-    gb_status why = {0};
-    if (!gb_import_link_files(beside, both, status))
+    bool known;
+    if (!gb_import_link_files(beside, both, status) || !read_known(import, both, &known, status))
         return false;
-    if (read_path(import, both, &why))
+    if (known)
         return true;
-    if (file && finds_nothing(import, &why))
-        return read_path(import, inside, status);
-    if (status)
-        *status = why;
-    return false;
+    return file ? read_path(import, inside, status) : fail_unknown(both, status);
 }
 
 /* An archive is read as what it holds, with what lies beside it in `beside` (or NULL). */
@@ -384,17 +380,16 @@ static bool import_read(gb_import *import, gb_status *status)
     if (!gb_dir_exists(path))
         return gb_import_is_tar(path) ? read_archive(import, path, NULL, status)
                                       : read_path(import, path, status);
-    gb_status why = {0};
-    if (read_path(import, path, &why))
-        return true;
     char *archive = NULL;
-    if (finds_nothing(import, &why) && !find_archive(path, &archive, status))
+    bool known;
+    if (!read_known(import, path, &known, status))
         return false;
-    if (!archive) {
-        if (status)
-            *status = why;
+    if (known)
+        return true;
+    if (!find_archive(path, &archive, status))
         return false;
-    }
+    if (!archive)
+        return fail_unknown(path, status);
     bool ok = read_archive(import, archive, path, status);
     free(archive);
     return ok;
@@ -412,23 +407,19 @@ static json_t *describe_generated(const gb_import *import, const gb_generated_co
     return json;
 }
 
-/* Last part of a path, for names that must not depend on where a folder lies. */
-static char *base_name(const char *path, gb_status *status)
+/* The last part of a path, for names that must not depend on where a folder lies. */
+static char *last_part(const char *path, gb_status *status)
 {
-    size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/')
-        end--;
-    size_t start = end;
-    while (start > 0 && path[start - 1] != '/')
-        start--;
-    return gb_format(status, "%.*s", (int)(end - start), path + start);
+    size_t length;
+    const char *name = gb_path_name(path, &length);
+    return gb_format(status, "%.*s", (int)length, name);
 }
 
 static bool import_describe(gb_import *import, const gb_generated_counts *counts, gb_status *status)
 {
     const gb_import_params *params = import->params;
-    char *name = base_name(params->path, status);
-    char *file = params->queries ? base_name(params->queries, status) : NULL;
+    char *name = last_part(params->path, status);
+    char *file = params->queries ? last_part(params->queries, status) : NULL;
     char *path = gb_path_join(status, import->dir, "collection.json");
     json_t *json = name && path && (file || !params->queries) ? json_object() : NULL;
     bool ok = false;

@@ -257,12 +257,6 @@ static bool parse_header(gb_safetensors *to, const mapping *file, const json_t *
     return check_layout(to->tensors + first, to->count - first, file, data, status);
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text), tail = strlen(ending);
-    return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
 static bool read_file(gb_safetensors *to, const char *path, gb_status *status)
 {
     if (!gb_grow(&to->files, &to->file_capacity, to->file_count + 1, sizeof *to->files, status))
@@ -274,7 +268,7 @@ static bool read_file(gb_safetensors *to, const char *path, gb_status *status)
     to->file_count++;
     if (!map_file(file, status))
         return false;
-    if (ends_with(path, ".bin"))
+    if (gb_ends_with(path, strlen(path), ".bin"))
         return folder_torch_read(file->path, file->bytes, file->size, to->names, &to->tensors,
                                  &to->count, &to->capacity, status);
     uint64_t length;
@@ -397,7 +391,7 @@ gb_safetensors *gb_safetensors_open(const char *path, gb_status *status)
         return NULL;
     tensors->names = gb_arena_create(1 << 14, status);
     bool ok = tensors->names != NULL;
-    if (ok && ends_with(path, ".index.json"))
+    if (ok && gb_ends_with(path, strlen(path), ".index.json"))
         ok = read_index(tensors, path, status);
     else if (ok)
         ok = read_file(tensors, path, status) && sort_names(tensors, status);

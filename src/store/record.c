@@ -161,12 +161,6 @@ json_t *outputs_collect(const char *folder, gb_status *status)
     return outputs;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t length = strlen(name), tail = strlen(end);
-    return length > tail && strcmp(name + length - tail, end) == 0;
-}
-
 /* Files of gb_out, model folders and the former ones they replace, folders of collections. */
 static bool remove_draft(void *ctx, const char *path, const char *relative, bool folder,
                          gb_status *status)
@@ -174,7 +168,8 @@ static bool remove_draft(void *ctx, const char *path, const char *relative, bool
     (void)ctx;
     const char *slash = strrchr(relative, '/');
     const char *name = slash ? slash + 1 : relative;
-    if (!ends_with(name, ".draft") && !ends_with(name, ".draft.old"))
+    size_t length = strlen(name);
+    if (!gb_ends_with(name, length, ".draft") && !gb_ends_with(name, length, ".draft.old"))
         return true;
     if (folder)
         return gb_remove_tree(path, status);

@@ -65,13 +65,10 @@ static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
 /* For tests: listed shaders only write ones. */
 static bool spoiled(const char *list, const char *shader)
 {
-    size_t length = strlen(shader);
-    for (const char *at = list; at && *at;) {
-        size_t word = strcspn(at, ",");
-        if (word == length && !strncmp(at, shader, length))
+    size_t length;
+    for (const char *word; list && (word = gb_next_word(&list, ',', &length));)
+        if (length == strlen(shader) && !strncmp(word, shader, length))
             return true;
-        at += word + (at[word] == ',');
-    }
     return false;
 }
 

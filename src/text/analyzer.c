@@ -113,12 +113,6 @@ typedef struct analysis {
     gb_status *status;                                         /* where a failure is told */
 } analysis;
 
-static bool ends_with(const char *term, size_t length, const char *suffix)
-{
-    size_t size = strlen(suffix);
-    return length >= size && memcmp(term + length - size, suffix, size) == 0;
-}
-
 /* UTF-16 units of valid UTF-8. */
 static size_t count_units(const char *bytes, size_t length)
 {
@@ -156,7 +150,7 @@ static bool fill_term(const analysis *a, const char *word, size_t word_length, s
         done += unicode_put(u_tolower(c), analyzer->term + done);
     }
     for (int i = 0; i < 3; i++) {
-        if (ends_with(analyzer->term, done, possessives[i])) {
+        if (gb_ends_with(analyzer->term, done, possessives[i])) {
             done -= strlen(possessives[i]);
             break;
         }

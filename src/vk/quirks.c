@@ -95,11 +95,12 @@ static bool fail_name(const gb_kernel_rules *rules, const char *name, size_t len
 bool gb_quirks_apply(const gb_kernel_rules *rules, const char *wish, uint32_t *bits,
                      gb_status *status)
 {
-    while (*wish) {
-        size_t length = strcspn(wish, ",");
-        bool off = *wish == '-', known = length == 0;
-        const char *name = wish + off;
+    size_t length;
+    for (const char *word; (word = gb_next_word(&wish, ',', &length));) {
+        bool off = length && *word == '-';
+        const char *name = word + off;
         size_t name_length = length - off;
+        bool known = length == 0;
         const struct gb_quirk_name *flag;
         for (size_t i = 0; (flag = name_at(rules, i)) != NULL; i++)
             if (strlen(flag->name) == name_length && !strncmp(flag->name, name, name_length)) {
@@ -108,7 +109,6 @@ bool gb_quirks_apply(const gb_kernel_rules *rules, const char *wish, uint32_t *b
             }
         if (!known)
             return fail_name(rules, name, name_length, status);
-        wish += length + (wish[length] == ',');
     }
     return true;
 }

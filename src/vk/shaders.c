@@ -60,6 +60,7 @@ static void list_set(gb_text *list, const char *set, size_t length)
 void gb_shaders_hash(const char *sets, char hex[GB_HASH_SIZE])
 {
     gb_text list = {0};
+<<<<<<< HEAD
     bool all = sets && !strcmp(sets, GB_SHADERS_ALL);
     list_set(&list, all ? NULL : "", 0);
     for (const char *at = all ? NULL : sets; at && *at;) {
@@ -67,6 +68,12 @@ void gb_shaders_hash(const char *sets, char hex[GB_HASH_SIZE])
         list_set(&list, at, length);
         at += length + (at[length] == ',');
     }
+=======
+    list_set(&list, "", 0);
+    size_t length;
+    for (const char *set; sets && (set = gb_next_word(&sets, ',', &length));)
+        list_set(&list, set, length);
+>>>>>>> b6e7480 (base: one gb_ends_with, one walk through lists of words)
     gb_hash_bytes(list.data ? list.data : "", list.length, hex);
     gb_text_free(&list);
 }
