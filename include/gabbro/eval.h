@@ -7,7 +7,7 @@
 #include <gabbro/data.h>
 #include <gabbro/rows.h>
 
-#include <jansson.h>
+#include <gabbro/json.h>
 
 /* ---- names: the external ids of rows ---- */
 

@@ -5,7 +5,7 @@
 
 #include <gabbro/base.h>
 
-#include <jansson.h>
+#include <gabbro/json.h>
 
 /* ---- numbers ---- */
 

@@ -4,12 +4,7 @@
 #ifndef GABBRO_STORE_H
 #define GABBRO_STORE_H
 
-#include <gabbro/base.h>
-#include <jansson.h>
-
-/* How files of results are written (json_dumps): the same values give the same bytes, and are read
- * back as they were. */
-#define GB_JSON_FILE (JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17))
+#include <gabbro/json.h>
 
 /* Layout of a store:
  *   <kind>-<key>/           a finished step: its files and run.json

@@ -6,7 +6,7 @@
 #include "gabbro/data.h"
 #include "gabbro/nn.h"
 
-#include <jansson.h>
+#include <gabbro/json.h>
 
 /* A model and its batch, as users meet them. */
 typedef struct bench_size {

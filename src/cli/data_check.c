@@ -6,7 +6,7 @@
 
 #include <gabbro/data.h>
 
-#include <jansson.h>
+#include <gabbro/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static void say_finding(const gb_collection *collection, const char *what,
 static bool say_description(comparison *c, const gb_collection *collection, gb_status *status)
 {
     char *path = gb_path_join(status, collection->path, "collection.json");
-    json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *json = path ? gb_json_load(path, 0, NULL) : NULL;
     free(path);
     const json_t *paragraphs = json_object_get(json, "paragraphs");
     if (paragraphs)

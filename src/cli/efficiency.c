@@ -115,7 +115,7 @@ static bool measure_costs(const step_run *run, const char *folder, const char *o
     double batch = json_number_value(json_object_get(settings, "batch"));
     bool itself = first && !strcmp(first, objective);
     char *path = gb_path_join(status, folder, IN_TURNS_FILE);
-    json_t *all = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *all = path ? gb_json_load(path, 0, NULL) : NULL;
     turn_times times[2] = {{0}, {0}};
     bool ok = path && read_times(all, path, objective, &times[0], status) &&
               (itself || read_times(all, path, first ? first : "", &times[1], status));

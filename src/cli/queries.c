@@ -26,7 +26,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
 static void read_facts(gb_maker *maker)
 {
     char *path = gb_maker_file(maker, "queries.json", NULL);
-    json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *json = path ? gb_json_load(path, 0, NULL) : NULL;
     json_object_update(maker->facts, json);
     json_decref(json);
     free(path);

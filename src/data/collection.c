@@ -1,5 +1,5 @@
 /* An imported collection: opening its folder and reading passages. */
-#include "data/json.h"
+#include <gabbro/json.h>
 #include "gabbro/data.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static bool read_description(gb_collection *collection, gb_status *status)
         free(path);
         return false;
     }
-    json_t *json = gb_json_load(path, status);
+    json_t *json = gb_json_load(path, 0, status);
     bool ok = false;
     if (json) {
         const char *name = json_string_value(json_object_get(json, "name"));

@@ -449,7 +449,7 @@ static bool import_describe(gb_import *import, const gb_generated_counts *counts
                                                             : "extractive"));
         json_object_set_new(json, "generated", describe_generated(import, counts));
         json_object_set(json, "notes", import->notes);
-        ok = gb_json_save(path, json, status);
+        ok = gb_json_save(json, GB_JSON_DESCRIPTION, path, status);
     } else if (status && status->code == GB_OK) {
         gb_fail_memory(status, "describing the collection");
     }

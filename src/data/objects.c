@@ -107,21 +107,11 @@ static int collect(gb_objects *o, gb_status *status)
 
 static int parse(gb_objects *o, uint64_t line, json_t **object, gb_status *status)
 {
-    json_error_t error;
-    if (!gb_utf8_valid(o->text.data, o->text.length)) {
-        gb_lines_fail(o->lines, status, "save the file as UTF-8",
-                      "invalid UTF-8 in the object of line %llu", (unsigned long long)line);
-        return -1;
-    }
-    *object = json_loadb(o->text.data, o->text.length, 0, &error);
-    if (*object)
-        return 1;
-    if (json_error_code(&error) == json_error_out_of_memory)
-        gb_fail_memory(status, "reading JSON");
-    else
-        gb_lines_fail(o->lines, status, array_hint, "the object of line %llu is not JSON: %s",
-                      (unsigned long long)line, error.text);
-    return -1;
+    char where[300];
+    snprintf(where, sizeof where, "%.250s, object of line %llu", gb_lines_path(o->lines),
+             (unsigned long long)line);
+    *object = gb_json_parse(o->text.data, o->text.length, 0, where, status);
+    return *object ? 1 : -1;
 }
 
 static int next_element(gb_objects *o, json_t **object, gb_status *status)

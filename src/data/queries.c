@@ -1,7 +1,7 @@
 /* Generated queries of a stored collection, beside it: by an oracle's generator, by the extractive
  * generator, or from a file. */
 #include "data/import.h"
-#include "data/json.h"
+#include <gabbro/json.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,9 +98,8 @@ static bool write_all(const gb_collection *collection, const gb_queries_params *
                                     params->per_passage ? params->per_passage : EXTRACT_DEFAULT,
                                     params->seed, &counts, status);
     bool known = false;
-    if (params->oracle &&
-        !params->oracle->write(params->oracle->ctx, params->generator, params->per_passage, dir,
-                               &known, status))
+    if (params->oracle && !params->oracle->write(params->oracle->ctx, params->generator,
+                                                 params->per_passage, dir, &known, status))
         return false;
     return known || gb_fail(status, GB_USAGE, collection->path,
                             "take --generator extractive or --from FILE.jsonl; the set main of the "
@@ -132,7 +131,9 @@ static bool describe(const selection *s, const gb_queries_params *params, const 
     if (s->oracle && s->queries)
         json_object_set_new(json, "about_their_passage",
                             json_real((double)s->about / (double)s->queries));
-    return gb_json_save_in(out_dir, "queries.json", json, status);
+    bool ok = gb_json_save_in(json, GB_JSON_DESCRIPTION, out_dir, "queries.json", status);
+    json_decref(json);
+    return ok;
 }
 
 bool gb_queries_make(const gb_collection *collection, const gb_queries_params *params,
@@ -144,8 +145,8 @@ bool gb_queries_make(const gb_collection *collection, const gb_queries_params *p
     char *all = gb_path_join(status, out_dir, "all");
     bool ok = all && gb_make_dirs(all, status) &&
               choose_passages(&s, params->passages, params->seed, status) &&
-              write_all(collection, params, all, status) &&
-              select_rows(&s, all, out_dir, status) && describe(&s, params, out_dir, status);
+              write_all(collection, params, all, status) && select_rows(&s, all, out_dir, status) &&
+              describe(&s, params, out_dir, status);
     if (ok && s.queries == 0)
         ok = gb_fail(status, GB_DATA, collection->path, NULL, "no passage got a query");
     if (all)
@@ -159,7 +160,7 @@ bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_st
 {
     char *about = gb_path_join(status, dir, "queries.json");
     char *path = gb_path_join(status, dir, "generated.gbt");
-    json_t *json = about && path ? gb_json_load(about, status) : NULL;
+    json_t *json = about && path ? gb_json_load(about, 0, status) : NULL;
     const char *of = json_string_value(json_object_get(json, "collection"));
     const char *who = json_string_value(json_object_get(json, "generator"));
     gb_table *table = json ? gb_table_open(path, 1, status) : NULL;

@@ -1,5 +1,5 @@
 /* A part of a collection as a BEIR folder: all that was judged, and some of the rest. */
-#include "data/json.h"
+#include <gabbro/json.h>
 #include "gabbro/data.h"
 
 #include <stdlib.h>

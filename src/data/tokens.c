@@ -1,7 +1,7 @@
 /* Tokenised collections. Rows are cut into blocks; each worker tokenises a slice of a block into
  * its own buffer and the slices are written in order, so the number of threads changes nothing. */
 #include "data/tokens.h"
-#include "data/json.h"
+#include <gabbro/json.h>
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -271,7 +271,7 @@ bool gb_collection_tokenize_with(const gb_collection *collection, const gb_token
         json_object_set_new(json, "max_passage", json_integer(params->max_passage));
         json_object_set_new(json, "max_query", json_integer(params->max_query));
         ok = tokenize_all(collection, &job, params, out_dir, threads, json, status) &&
-             gb_json_save(path, json, status);
+             gb_json_save(json, GB_JSON_DESCRIPTION, path, status);
     }
     json_decref(json);
     free(path);

@@ -7,18 +7,7 @@ static const char file_name[] = "metrics.json", hint[] = "evaluate again";
 
 json_t *gb_measures_read(const char *folder, gb_status *status)
 {
-    char *path = gb_path_join(status, folder, file_name);
-    size_t length = 0;
-    char *text = path ? gb_read_file(path, &length, status) : NULL;
-    json_t *measures = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    if (text && !json_is_object(measures)) {
-        gb_fail(status, GB_DATA, path, hint, "no JSON object of measures");
-        json_decref(measures);
-        measures = NULL;
-    }
-    free(text);
-    free(path);
-    return measures;
+    return gb_json_load_in(folder, file_name, 0, status);
 }
 
 bool gb_measure_value(const json_t *measure, const char *folder, const char *name, double *value,

@@ -1,7 +1,8 @@
 /* Texts from files: JSON lines, tab-separated queries, TREC topics. */
 #include "topics.h"
 
-#include <jansson.h>
+#include <gabbro/json.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,13 +31,9 @@ static bool deliver(const gb_lines *lines, gb_text_fn *each, void *ctx, const ch
 static bool json_line(const gb_lines *lines, const char *line, size_t length, gb_text_fn *each,
                       void *ctx, gb_status *status)
 {
-    json_error_t error;
-    json_t *object = json_loadb(line, length, 0, &error);
-    if (!object && json_error_code(&error) == json_error_out_of_memory)
-        return gb_fail_memory(status, "reading JSON");
+    json_t *object = gb_json_line(lines, line, length, 0, status);
     if (!object)
-        return gb_lines_fail(lines, status, "one JSON object a line", "not JSON: %.150s",
-                             error.text);
+        return false;
     const json_t *number = json_object_get(object, "_id");
     number = number ? number : json_object_get(object, "id");
     char digits[32] = "";

@@ -1,6 +1,7 @@
 #include "topics.h"
 
-#include <jansson.h>
+#include <gabbro/json.h>
+
 #include <string.h>
 
 static const char hint[] = "CAsT's are [{\"number\", \"turn\": [{\"number\", \"raw_utterance\"}]}]";
@@ -35,13 +36,10 @@ static bool take_turn(const gb_lines *lines, const json_t *topic, const json_t *
 bool topics_cast(const gb_lines *lines, const gb_text *text, gb_text_fn *each, void *ctx,
                  gb_status *status)
 {
-    json_error_t error;
-    json_t *topics = json_loadb(text->data, text->length, 0, &error), *topic, *turn;
-    if (!topics && json_error_code(&error) == json_error_out_of_memory)
-        return gb_fail_memory(status, "reading topics");
+    json_t *topics = gb_json_line(lines, text->data, text->length, GB_JSON_ANY, status), *topic,
+           *turn;
     if (!topics)
-        return gb_lines_fail(lines, status, hint, "not JSON: line %d: %.150s", error.line,
-                             error.text);
+        return false;
     bool ok = true;
     size_t i, k;
     json_array_foreach(topics, i, topic)

@@ -41,15 +41,9 @@ char *gb_maker_resume_file(const gb_maker *maker, const char *name, gb_status *s
 
 bool gb_maker_write_metrics(const gb_maker *maker, const json_t *metrics, gb_status *status)
 {
-    char *text = json_dumps(metrics, GB_JSON_FILE);
     char *path = gb_maker_file(maker, "metrics.json", status);
-    bool ok = path &&
-              (text || (gb_memory_check("writing measures", status) &&
-                        gb_fail(status, GB_DATA, NULL, "look at the model and its training",
-                                "what was measured is not finite"))) &&
-              gb_write_file(path, text, strlen(text), status);
+    bool ok = path && gb_json_save(metrics, GB_JSON_FILE, path, status);
     free(path);
-    free(text);
     return ok;
 }
 

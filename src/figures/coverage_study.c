@@ -324,14 +324,7 @@ static bool write_json(const gb_coverage_study *s, const char *folder, gb_status
         json_pack("{s:i, s:s, s:b, s:i, s:i, s:o}", "format", 1, "projection",
                   o->full ? "full" : "plain", "reference", o->reference != NULL, "texts",
                   (int)gb_coverage_texts(s->coverage[0]), "k", (int)o->depth, "models", models);
-    char *text = root ? json_dumps(root, GB_JSON_FILE) : NULL;
-    char *path = gb_path_join(status, folder, "coverage.json");
-    bool ok = path &&
-              (text || gb_fail(status, GB_INTERNAL, NULL, "are all names UTF-8?",
-                               "cannot write the coverage as JSON")) &&
-              gb_write_file(path, text, strlen(text), status);
-    free(path);
-    free(text);
+    bool ok = gb_json_save_in(root, GB_JSON_FILE, folder, "coverage.json", status);
     json_decref(root);
     return ok;
 }

@@ -114,17 +114,11 @@ static bool read_header(curves *c, json_t *line, gb_status *status)
 
 static bool read_all(curves *c, const char *path, gb_status *status)
 {
-    char *text;
-    size_t length;
+    json_t *line;
     int got = 0;
     bool ok = (c->lines = gb_lines_open(path, status)) != NULL;
-    while (ok && (got = gb_lines_next(c->lines, &text, &length, status)) == 1) {
-        json_error_t error;
-        json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-        if (!json_is_object(line))
-            ok = gb_lines_fail(c->lines, status, NULL, "%s", line ? "no JSON object" : error.text);
-        else
-            ok = c->header ? read_point(c, line, status) : read_header(c, line, status);
+    while (ok && (got = gb_jsonl_next(c->lines, &line, status)) == 1) {
+        ok = c->header ? read_point(c, line, status) : read_header(c, line, status);
         json_decref(line);
     }
     if (ok && got == 0 && c->count == 0)
@@ -231,18 +225,6 @@ static void page_of(const curves *c, const char *svg, const char *listing, gb_te
     gb_page_end(out);
 }
 
-static bool write_json(const curves *c, const char *dir, gb_status *status)
-{
-    char *words = json_dumps(c->header, GB_JSON_FILE);
-    gb_text text = {0};
-    gb_text_printf(&text, "%s\n", words ? words : "");
-    bool ok = words ? gb_text_write_in(&text, dir, "figure.json", status)
-                    : gb_fail_memory(status, "writing a figure");
-    free(words);
-    gb_text_free(&text);
-    return ok;
-}
-
 static bool write_files(const curves *c, const char *dir, gb_status *status)
 {
     numbers *n = gb_alloc(1, sizeof *n, status);
@@ -253,7 +235,8 @@ static bool write_files(const curves *c, const char *dir, gb_status *status)
         table(c, n, &listing);
         page_of(c, svg.data, gb_text_words(&listing, &page), &page);
         ok = gb_text_write_in(&listing, dir, "figure.tsv", status) &&
-             gb_text_write_in(&page, dir, "figure.html", status) && write_json(c, dir, status);
+             gb_text_write_in(&page, dir, "figure.html", status) &&
+             gb_json_save_in(c->header, GB_JSON_FILE | GB_JSON_NEWLINE, dir, "figure.json", status);
     }
     gb_text_free(&svg);
     gb_text_free(&listing);

@@ -35,7 +35,7 @@ static bool load_if_there(const char *folder, const char *name, json_t **json, g
     char *path = gb_path_join(status, folder, name);
     bool ok = path != NULL;
     if (ok && gb_file_exists(path))
-        ok = (*json = folder_json_load(path, status)) != NULL;
+        ok = (*json = gb_json_load(path, GB_JSON_REALS, status)) != NULL;
     free(path);
     return ok;
 }
@@ -127,9 +127,9 @@ static bool add_listed(gb_coder *c, const settings *s, gb_status *status)
             return gb_fail(status, GB_DATA, s->path, "are tokenizer and model of one kind?",
                            "added token \"%.40s\" is none of the model's %u", key,
                            c->config.vocab_size);
-        if (!folder_json_bool(value, "special", s->path, &token.special, status) ||
-            !folder_json_bool(value, "lstrip", s->path, &token.strip_left, status) ||
-            !folder_json_bool(value, "rstrip", s->path, &token.strip_right, status) ||
+        if (!gb_json_get_bool(value, "special", s->path, &token.special, status) ||
+            !gb_json_get_bool(value, "lstrip", s->path, &token.strip_left, status) ||
+            !gb_json_get_bool(value, "rstrip", s->path, &token.strip_right, status) ||
             !add_token(c, token, status))
             return false;
     }
@@ -160,7 +160,7 @@ static bool add_mapped(gb_coder *c, const settings *s, gb_status *status)
 static bool add_sentinels(gb_coder *c, const settings *s, gb_status *status)
 {
     uint32_t count = EXTRA_IDS, pieces = gb_pieces_count(c->pieces);
-    if (!folder_json_uint(s->config, "extra_ids", s->path, &count, status))
+    if (!gb_json_get_u32(s->config, "extra_ids", s->path, &count, status))
         return false;
     if (count > EXTRA_MAX)
         return gb_fail(status, GB_DATA, s->path, "correct the file", "\"extra_ids\" is %u", count);
@@ -218,12 +218,12 @@ static bool open_pieces(gb_coder *c, const char *path, const settings *s, gb_sta
     c->add_start = !t5;
     c->add_end = t5;
     c->clean_up = t5;
-    if (!folder_json_bool(s->config, "legacy", s->path, &params.legacy, status) ||
-        !folder_json_bool(s->config, "add_prefix_space", s->path, &params.prefix_space, status) ||
-        !folder_json_bool(s->config, "clean_up_tokenization_spaces", s->path, &c->clean_up, status))
+    if (!gb_json_get_bool(s->config, "legacy", s->path, &params.legacy, status) ||
+        !gb_json_get_bool(s->config, "add_prefix_space", s->path, &params.prefix_space, status) ||
+        !gb_json_get_bool(s->config, "clean_up_tokenization_spaces", s->path, &c->clean_up, status))
         return false;
-    if (!t5 && (!folder_json_bool(s->config, "add_bos_token", s->path, &c->add_start, status) ||
-                !folder_json_bool(s->config, "add_eos_token", s->path, &c->add_end, status)))
+    if (!t5 && (!gb_json_get_bool(s->config, "add_bos_token", s->path, &c->add_start, status) ||
+                !gb_json_get_bool(s->config, "add_eos_token", s->path, &c->add_end, status)))
         return false;
     c->pieces = gb_pieces_open(path, params, status);
     if (!c->pieces)
@@ -246,7 +246,7 @@ static bool open_words(gb_coder *c, const char *path, const settings *s, gb_stat
     c->add_end = !c->add_start;
     c->clean_up = true;
     if (!folder_tokenizer_params(s->config, s->path, &params, status) ||
-        !folder_json_bool(s->config, "clean_up_tokenization_spaces", s->path, &c->clean_up,
+        !gb_json_get_bool(s->config, "clean_up_tokenization_spaces", s->path, &c->clean_up,
                           status) ||
         !(c->vocab = gb_vocab_load(path, status)) ||
         !(c->tokenizer = gb_tokenizer_create(c->vocab, params, status)))

@@ -86,7 +86,7 @@ static bool check_kind(const json_t *json, const char *path, gb_status *status)
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const char *value = kinds[i].wanted;
-        if (!folder_json_string(json, kinds[i].key, path, &value, status))
+        if (!gb_json_get_string(json, kinds[i].key, path, &value, status))
             return false;
         if (strcmp(value, kinds[i].wanted) != 0)
             return gb_fail(status, GB_DATA, path, kinds[i].hint,
@@ -94,9 +94,9 @@ static bool check_kind(const json_t *json, const char *path, gb_status *status)
                            kinds[i].wanted);
     }
     bool decoder = false, cross = false, tied = true;
-    if (!folder_json_bool(json, "is_decoder", path, &decoder, status) ||
-        !folder_json_bool(json, "add_cross_attention", path, &cross, status) ||
-        !folder_json_bool(json, "tie_word_embeddings", path, &tied, status))
+    if (!gb_json_get_bool(json, "is_decoder", path, &decoder, status) ||
+        !gb_json_get_bool(json, "add_cross_attention", path, &cross, status) ||
+        !gb_json_get_bool(json, "tie_word_embeddings", path, &tied, status))
         return false;
     if (decoder || cross)
         return gb_fail(status, GB_DATA, path, "only BERT encoders can be read",
@@ -115,19 +115,19 @@ static bool read_fields(const json_t *json, const char *path, gb_bert_config *co
         if (sizes[i].required && !json_is_number(json_object_get(json, sizes[i].key)))
             return gb_fail(status, GB_DATA, path, "is it the config.json of a BERT model?",
                            "\"%s\" is missing or no number", sizes[i].key);
-        if (!folder_json_uint(json, sizes[i].key, path, size_field(config, i), status))
+        if (!gb_json_get_u32(json, sizes[i].key, path, size_field(config, i), status))
             return false;
     }
-    return folder_json_real(json, "layer_norm_eps", path, &config->layer_norm_eps, status) &&
-           folder_json_real(json, "hidden_dropout_prob", path, &config->hidden_dropout, status) &&
-           folder_json_real(json, "attention_probs_dropout_prob", path, &config->attention_dropout,
+    return gb_json_get_real(json, "layer_norm_eps", path, &config->layer_norm_eps, status) &&
+           gb_json_get_real(json, "hidden_dropout_prob", path, &config->hidden_dropout, status) &&
+           gb_json_get_real(json, "attention_probs_dropout_prob", path, &config->attention_dropout,
                             status) &&
-           folder_json_real(json, "initializer_range", path, &config->initializer_range, status);
+           gb_json_get_real(json, "initializer_range", path, &config->initializer_range, status);
 }
 
 bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *status)
 {
-    json_t *json = folder_json_load(path, status);
+    json_t *json = gb_json_load(path, GB_JSON_REALS, status);
     if (!json)
         return false;
     gb_bert_config read;

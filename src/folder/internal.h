@@ -4,33 +4,15 @@
 
 #include "gabbro/folder.h"
 
-#include <jansson.h>
+#include <gabbro/json.h>
 
 /* Stored values are little endian and are copied as they are. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "a big-endian machine would need byte swaps"
 #endif
 
-/* ---- json.c ---- */
-
-/* A JSON object from text or from a file. NULL and GB_DATA naming path:line if it is no valid JSON
- * object or has a key twice. Free with json_decref. */
-json_t *folder_json_parse(const char *text, size_t length, const char *path, gb_status *status);
-json_t *folder_json_load(const char *path, gb_status *status);
-/* Write indented, atomically, and release json, also on failure. NULL counts as out of memory. */
-bool folder_json_save(json_t *json, const char *path, gb_status *status);
-
-/* Members of an object: *value stays as it is when the key is absent or null; GB_DATA naming the
- * key if it has another type. */
-bool folder_json_uint(const json_t *json, const char *key, const char *path, uint32_t *value,
-                      gb_status *status);
-bool folder_json_real(const json_t *json, const char *key, const char *path, double *value,
-                      gb_status *status);
-bool folder_json_bool(const json_t *json, const char *key, const char *path, bool *value,
-                      gb_status *status);
-/* The string points into json. */
-bool folder_json_string(const json_t *json, const char *key, const char *path, const char **value,
-                        gb_status *status);
+/* How JSON files of a folder are written. */
+#define FOLDER_JSON (JSON_INDENT(2) | GB_JSON_NEWLINE)
 
 /* ---- zip.c ---- */
 

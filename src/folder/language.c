@@ -22,7 +22,7 @@ static bool read_sizes(const json_t *json, const char *path, const size_key *key
         if (k->required && !json_is_number(json_object_get(json, k->key)))
             return gb_fail(status, GB_DATA, path, "is it the config.json of a language model?",
                            "\"%s\" is missing or no number", k->key);
-        if (!folder_json_uint(json, k->key, path, k->value, status))
+        if (!gb_json_get_u32(json, k->key, path, k->value, status))
             return false;
         bool token = strstr(k->key, "token_id") != NULL;
         if ((*k->value == 0 && !token) || *k->value > SIZE_LIMIT)
@@ -87,9 +87,9 @@ static bool read_t5(const json_t *json, const char *path, gb_language_config *c,
         return gb_fail(status, GB_DATA, path, "correct the model's configuration",
                        "%u buckets of distances up to %u", c->buckets, c->farthest);
     return read_sizes(json, path, &decoder, 1, status) &&
-           folder_json_real(json, "layer_norm_epsilon", path, &c->eps, status) &&
-           folder_json_bool(json, "tie_word_embeddings", path, &c->tied, status) &&
-           folder_json_string(json, "feed_forward_proj", path, &act, status) &&
+           gb_json_get_real(json, "layer_norm_epsilon", path, &c->eps, status) &&
+           gb_json_get_bool(json, "tie_word_embeddings", path, &c->tied, status) &&
+           gb_json_get_string(json, "feed_forward_proj", path, &act, status) &&
            read_act("feed_forward_proj", act, path, c, status);
 }
 
@@ -103,7 +103,7 @@ static bool check_llama(const json_t *json, const char *path, gb_status *status)
                        "\"rope_scaling\" is set");
     for (int i = 0; i < 2; i++) {
         bool bias = false;
-        if (!folder_json_bool(json, biases[i], path, &bias, status))
+        if (!gb_json_get_bool(json, biases[i], path, &bias, status))
             return false;
         if (bias)
             return gb_fail(status, GB_DATA, path, "only layers without biases are computed",
@@ -139,10 +139,10 @@ static bool read_llama(const json_t *json, const char *path, gb_language_config 
     const size_key rest[] = {{"num_key_value_heads", &c->kv_heads, false},
                              {"head_dim", &c->head_dim, false}};
     return read_sizes(json, path, rest, 2, status) &&
-           folder_json_real(json, "rms_norm_eps", path, &c->eps, status) &&
-           folder_json_real(json, "rope_theta", path, &c->theta, status) &&
-           folder_json_bool(json, "tie_word_embeddings", path, &c->tied, status) &&
-           folder_json_string(json, "hidden_act", path, &act, status) &&
+           gb_json_get_real(json, "rms_norm_eps", path, &c->eps, status) &&
+           gb_json_get_real(json, "rope_theta", path, &c->theta, status) &&
+           gb_json_get_bool(json, "tie_word_embeddings", path, &c->tied, status) &&
+           gb_json_get_string(json, "hidden_act", path, &act, status) &&
            read_act("hidden_act", act, path, c, status);
 }
 
@@ -171,12 +171,12 @@ static bool check(const gb_language_config *c, const char *path, gb_status *stat
 
 bool gb_language_config_read(const char *path, gb_language_config *config, gb_status *status)
 {
-    json_t *json = folder_json_load(path, status);
+    json_t *json = gb_json_load(path, GB_JSON_REALS, status);
     if (!json)
         return false;
     const char *type = "";
     gb_language_config read;
-    bool ok = folder_json_string(json, "model_type", path, &type, status);
+    bool ok = gb_json_get_string(json, "model_type", path, &type, status);
     if (ok && !strcmp(type, "t5"))
         ok = read_t5(json, path, &read, status);
     else if (ok && !strcmp(type, "llama"))

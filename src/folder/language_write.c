@@ -63,8 +63,10 @@ bool gb_language_folder_write(const char *path, const gb_language_config *config
     bool ok = file && model && check(path, config, weights, weight_count, vocab, status) &&
               gb_make_dirs(path, status) &&
               gb_safetensors_write(model, weights, weight_count, status) &&
-              folder_write_tokenizer(path, vocab, &tokenizer, max_length, true, status) &&
-              folder_json_save(t5_config(config, gb_vocab_specials(vocab).pad), file, status);
+              folder_write_tokenizer(path, vocab, &tokenizer, max_length, true, status);
+    json_t *json = ok ? t5_config(config, gb_vocab_specials(vocab).pad) : NULL;
+    ok = ok && gb_json_save(json, FOLDER_JSON, file, status);
+    json_decref(json);
     free(file);
     free(model);
     return ok;

@@ -281,7 +281,7 @@ static bool read_file(gb_safetensors *to, const char *path, gb_status *status)
     if (length == 0 || text[0] != '{')
         return gb_fail(status, GB_DATA, file->path, "give a safetensors file",
                        "the header does not begin with '{'");
-    json_t *header = folder_json_parse(text, (size_t)length, file->path, status);
+    json_t *header = gb_json_parse(text, (size_t)length, 0, file->path, status);
     if (!header)
         return false;
     bool ok = parse_header(to, file, header, file->bytes + sizeof length + length, status);
@@ -372,7 +372,7 @@ static bool sort_names(gb_safetensors *tensors, gb_status *status)
 
 static bool read_index(gb_safetensors *to, const char *path, gb_status *status)
 {
-    json_t *index = folder_json_load(path, status);
+    json_t *index = gb_json_load(path, GB_JSON_REALS, status);
     if (!index)
         return false;
     const json_t *map = json_object_get(index, "weight_map");

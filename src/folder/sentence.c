@@ -50,11 +50,8 @@ static json_t *prompts_of(const gb_sentence_settings *how)
 
 static bool save(const char *dir, const char *name, json_t *json, gb_status *status)
 {
-    char *path = gb_path_join(status, dir, name);
-    if (!path)
-        json_decref(json);
-    bool ok = path && folder_json_save(json, path, status);
-    free(path);
+    bool ok = gb_json_save_in(json, FOLDER_JSON, dir, name, status);
+    json_decref(json);
     return ok;
 }
 
@@ -95,7 +92,7 @@ static bool read_pooling(const json_t *json, const char *path, gb_pooling *pooli
     static const char prefix[] = "pooling_mode_";
     const char *mode = NULL, *key;
     json_t *value;
-    if (!folder_json_string(json, "pooling_mode", path, &mode, status))
+    if (!gb_json_get_string(json, "pooling_mode", path, &mode, status))
         return false;
     json_object_foreach((json_t *)json, key, value)
     {
@@ -127,7 +124,7 @@ static json_t *load(const char *dir, const char *sub, const char *name, char **p
         return NULL;
     }
     *path = gb_format(status, "%s/%s%s%s", dir, sub, *sub ? "/" : "", name);
-    return *path ? folder_json_load(*path, status) : NULL;
+    return *path ? gb_json_load(*path, GB_JSON_REALS, status) : NULL;
 }
 
 /* One module: {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", ...}; newer
@@ -137,8 +134,8 @@ static bool read_module(const gb_folder *folder, const json_t *module, const cha
 {
     const char *type = "", *sub = "";
     if (!json_is_object(module) ||
-        !folder_json_string(module, "type", modules_path, &type, status) ||
-        !folder_json_string(module, "path", modules_path, &sub, status))
+        !gb_json_get_string(module, "type", modules_path, &type, status) ||
+        !gb_json_get_string(module, "path", modules_path, &sub, status))
         return json_is_object(module) ||
                gb_fail(status, GB_DATA, modules_path, NULL, "a module is no JSON object");
     const char *dot = strrchr(type, '.'), *kind = dot ? dot + 1 : type;
@@ -157,7 +154,7 @@ static bool read_module(const gb_folder *folder, const json_t *module, const cha
     json_t *json = load(gb_folder_path(folder), sub, "config.json", &path, status);
     bool with_prompt = true;
     bool ok = json && read_pooling(json, path, &settings->pooling, status) &&
-              folder_json_bool(json, "include_prompt", path, &with_prompt, status);
+              gb_json_get_bool(json, "include_prompt", path, &with_prompt, status);
     settings->prompt_left_out = !with_prompt && settings->pooling == GB_POOLING_MEAN;
     json_decref(json);
     free(path);
@@ -167,13 +164,9 @@ static bool read_module(const gb_folder *folder, const json_t *module, const cha
 static bool read_modules(const gb_folder *folder, const char *path, gb_sentence_settings *settings,
                          gb_status *status)
 {
-    size_t length;
-    char *text = gb_read_file(path, &length, status);
-    if (!text)
+    json_t *modules = gb_json_load(path, GB_JSON_ANY, status);
+    if (!modules)
         return false;
-    json_error_t error;
-    json_t *modules = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    free(text);
     bool ok = json_is_array(modules) ||
               gb_fail(status, GB_DATA, path, "the file is damaged; fetch or write it again",
                       "not a JSON list");
@@ -190,8 +183,8 @@ static bool read_length(const gb_folder *folder, gb_sentence_settings *settings,
     char *path = gb_path_join(status, gb_folder_path(folder), TRANSFORMER_SETTINGS);
     bool ok = path != NULL;
     if (ok && gb_file_exists(path)) {
-        json_t *json = folder_json_load(path, status);
-        ok = json && folder_json_uint(json, "max_seq_length", path, &length, status);
+        json_t *json = gb_json_load(path, GB_JSON_REALS, status);
+        ok = json && gb_json_get_u32(json, "max_seq_length", path, &length, status);
         if (ok && (length < 1 || length > settings->max_length))
             ok = gb_fail(status, GB_DATA, path, "correct the file",
                          "\"max_seq_length\" is %u; it must lie in [1, %u]", length,
@@ -223,7 +216,7 @@ static bool take_prompt(const json_t *prompts, const char *const *names, const c
 {
     const char *text = NULL;
     for (; *names && !text; names++)
-        if (!folder_json_string(prompts, *names, path, &text, status))
+        if (!gb_json_get_string(prompts, *names, path, &text, status))
             return false;
     return !text || !*text || (*prompt = gb_strdup(text, status)) != NULL;
 }
@@ -233,7 +226,7 @@ static bool read_prompts(const json_t *json, const char *path, gb_text_prompts *
 {
     const json_t *prompts = json_object_get(json, "prompts");
     const char *otherwise = NULL;
-    if (!folder_json_string(json, "default_prompt_name", path, &otherwise, status))
+    if (!gb_json_get_string(json, "default_prompt_name", path, &otherwise, status))
         return false;
     if (prompts && !json_is_null(prompts) && !json_is_object(prompts))
         return gb_fail(status, GB_DATA, path, "correct the file", "\"prompts\" is no JSON object");
@@ -253,7 +246,7 @@ bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_sta
     char *path = gb_path_join(status, gb_folder_path(folder), PROMPT_SETTINGS);
     bool ok = path != NULL;
     if (ok && gb_file_exists(path)) {
-        json_t *json = folder_json_load(path, status);
+        json_t *json = gb_json_load(path, GB_JSON_REALS, status);
         ok = json && read_prompts(json, path, prompts, status);
         json_decref(json);
     }

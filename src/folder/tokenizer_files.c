@@ -154,14 +154,13 @@ bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
         char *path = gb_path_join(status, dir, names[i]);
         if (!path)
             return false;
-        if (i == 0)
-            ok = gb_vocab_save(vocab, path, status);
-        else
-            ok =
-                folder_json_save(i == 1   ? fast_tokenizer(vocab, tokenizer, language)
-                                 : i == 2 ? tokenizer_config(vocab, tokenizer, max_length, language)
-                                          : special_tokens(),
-                                 path, status);
+        json_t *json = i == 1   ? fast_tokenizer(vocab, tokenizer, language)
+                       : i == 2 ? tokenizer_config(vocab, tokenizer, max_length, language)
+                       : i == 3 ? special_tokens()
+                                : NULL;
+        ok = i == 0 ? gb_vocab_save(vocab, path, status)
+                    : gb_json_save(json, FOLDER_JSON, path, status);
+        json_decref(json);
         free(path);
     }
     return ok;
@@ -188,12 +187,12 @@ bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_
                              gb_status *status)
 {
     bool strip;
-    if (!folder_json_bool(json, "do_lower_case", path, &params->lower_case, status))
+    if (!gb_json_get_bool(json, "do_lower_case", path, &params->lower_case, status))
         return false;
     strip = params->lower_case;
-    if (!folder_json_bool(json, "strip_accents", path, &strip, status) ||
-        !folder_json_bool(json, "tokenize_chinese_chars", path, &params->split_cjk, status) ||
-        !folder_json_uint(json, "max_input_chars_per_word", path, &params->max_word_chars, status))
+    if (!gb_json_get_bool(json, "strip_accents", path, &strip, status) ||
+        !gb_json_get_bool(json, "tokenize_chinese_chars", path, &params->split_cjk, status) ||
+        !gb_json_get_u32(json, "max_input_chars_per_word", path, &params->max_word_chars, status))
         return false;
     return strip == params->lower_case ||
            gb_fail(status, GB_DATA, path, "accents are stripped when letters are lowered only",
@@ -206,7 +205,7 @@ bool gb_folder_tokenizer(const gb_folder *folder, gb_tokenizer_params *params, g
     char *path = gb_path_join(status, gb_folder_path(folder), "tokenizer_config.json");
     bool ok = path != NULL;
     if (ok && gb_file_exists(path)) {
-        json_t *json = folder_json_load(path, status);
+        json_t *json = gb_json_load(path, GB_JSON_REALS, status);
         ok = json && folder_tokenizer_params(json, path, &read, status);
         json_decref(json);
     }

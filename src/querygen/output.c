@@ -43,7 +43,8 @@ static bool write_passage(gb_querygen *g, FILE *out, uint32_t passage, const jso
                           gb_status *status)
 {
     const char *line = gb_journal_line(g->journal, passage - g->first, status);
-    json_t *texts = line ? json_loads(line, 0, NULL) : NULL;
+    json_t *texts =
+        line ? gb_json_parse(line, strlen(line), GB_JSON_ANY, "resume/made", NULL) : NULL;
     gb_text lines = {0};
     uint32_t number = 0;
     bool ok = json_is_array(texts);

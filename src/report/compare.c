@@ -1,7 +1,7 @@
 /* A table that was made on two devices, cell beside cell. */
 #include <gabbro/report.h>
 
-#include <jansson.h>
+#include <gabbro/json.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +20,19 @@ typedef struct counts {
 
 static json_t *read_table(const char *folder, gb_status *status)
 {
-    json_error_t error;
     char *path = gb_path_join(status, folder, "table.json");
     if (!path)
         return NULL;
-    json_t *root = json_load_file(path, 0, &error);
-    if (!root || !json_is_array(json_object_get(root, "rows")) ||
-        !json_is_array(json_object_get(root, "columns"))) {
-        gb_fail(status, GB_DATA, path, "make it: gabbro report --out FOLDER", "no table: %s",
-                root ? "rows or columns are missing" : error.text);
+    json_t *root = gb_json_load(path, 0, status);
+    if (root && (!json_is_array(json_object_get(root, "rows")) ||
+                 !json_is_array(json_object_get(root, "columns")))) {
+        gb_fail(status, GB_DATA, path, "make it: gabbro report --out FOLDER",
+                "no table: rows or columns are missing");
         json_decref(root);
         root = NULL;
     }
     free(path);
     return root;
-}
-
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
 }
 
 /* The row of the other table. */
@@ -49,7 +42,7 @@ static const json_t *row_of(const json_t *table, const char *key)
     const json_t *row;
     json_array_foreach(json_object_get(table, "rows"), i, row)
     {
-        if (!strcmp(text_of(row, "row"), key))
+        if (!strcmp(gb_json_text(row, "row"), key))
             return row;
     }
     return NULL;
@@ -63,7 +56,7 @@ static const json_t *cell_of(const json_t *row, const char *column)
 /* Whether B's value lies where the recorded seeds lie; for the first seed of a run. */
 static const char *against_records(const json_t *b, counts *c)
 {
-    const char *mark = text_of(b, "against_recorded");
+    const char *mark = gb_json_text(b, "against_recorded");
     c->beyond += !strcmp(mark, "beyond");
     c->unsettled += !strcmp(mark, "none") || !*mark;
     return !strcmp(mark, "equal")    ? "the recorded bits"
@@ -78,8 +71,8 @@ static void print_cell(const json_t *row, const json_t *column, const char *seed
     double scale = json_number_value(json_object_get(column, "scale")), gap = (b - a) * scale;
     int decimals = (int)json_integer_value(json_object_get(column, "decimals"));
     char where[120];
-    snprintf(where, sizeof where, "%s, %s, seed %s", text_of(row, "row"), text_of(column, "header"),
-             seed);
+    snprintf(where, sizeof where, "%s, %s, seed %s", gb_json_text(row, "row"),
+             gb_json_text(column, "header"), seed);
     c->cells++;
     c->equal += a == b;
     if (fabs(gap) > fabs(c->worst)) {
@@ -148,21 +141,21 @@ bool gb_compare_tables(const char *a, const char *b, FILE *out, gb_status *statu
 {
     json_t *ta = read_table(a, status), *tb = ta ? read_table(b, status) : NULL;
     bool ok = tb != NULL;
-    if (ok && strcmp(text_of(ta, "table"), text_of(tb, "table")))
+    if (ok && strcmp(gb_json_text(ta, "table"), gb_json_text(tb, "table")))
         ok = gb_fail(status, GB_USAGE, b, NULL, "this is table %s, the other is %s",
-                     text_of(tb, "table"), text_of(ta, "table"));
+                     gb_json_text(tb, "table"), gb_json_text(ta, "table"));
     counts c = {.out = out};
     size_t i, k;
     const json_t *row, *column;
     if (ok)
-        fprintf(out, "%-56s %8s %8s  %10s  %s\n", text_of(ta, "table"), "A", "B", "B - A",
+        fprintf(out, "%-56s %8s %8s  %10s  %s\n", gb_json_text(ta, "table"), "A", "B", "B - A",
                 "B and the recorded spread");
     json_array_foreach(ok ? json_object_get(ta, "rows") : NULL, i, row)
     {
-        const json_t *other = row_of(tb, text_of(row, "row"));
+        const json_t *other = row_of(tb, gb_json_text(row, "row"));
         json_array_foreach(json_object_get(ta, "columns"), k, column)
         {
-            const char *name = text_of(column, "column");
+            const char *name = gb_json_text(column, "column");
             compare_cell(row, column, cell_of(row, name), cell_of(other, name), &c);
         }
     }

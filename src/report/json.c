@@ -200,14 +200,9 @@ bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status)
     json_t *root = report_json(report);
     if (root)
         add_words(report, root);
-    char *text = root ? json_dumps(root, GB_JSON_FILE) : NULL;
+    bool ok = gb_json_print(root, GB_JSON_FILE | GB_JSON_NEWLINE, out, status);
     json_decref(root);
-    if (!text)
-        return gb_fail(status, GB_INTERNAL, report->spec->name, "are all names valid UTF-8?",
-                       "cannot write the table as JSON");
-    gb_text_printf(out, "%s\n", text);
-    free(text);
-    return true;
+    return ok;
 }
 
 bool gb_report_write(const gb_report *report, const char *folder, gb_status *status)

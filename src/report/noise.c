@@ -19,7 +19,7 @@ typedef struct spread {
 /* Not BM25, and not what is only quoted. */
 static bool is_trained(const json_t *row)
 {
-    const char *role = json_text(row, "role");
+    const char *role = gb_json_text(row, "role");
     return json_object_size(json_object_get(row, "converged")) > 0 || !strcmp(role, "trained") ||
            !strcmp(role, "extra");
 }
@@ -68,7 +68,7 @@ static void measure_column(const json_t *rows, const json_t *column, gb_noise_co
     size_t i;
     json_t *row;
     *out = (gb_noise_column){.least = NAN, .greatest = NAN, .sd = NAN};
-    snprintf(out->name, sizeof out->name, "%s", json_text(column, "column"));
+    snprintf(out->name, sizeof out->name, "%s", gb_json_text(column, "column"));
     json_array_foreach((json_t *)rows, i, row)
     {
         if (!is_trained(row))
@@ -90,11 +90,7 @@ bool gb_noise_read(const char *folder, gb_noise *noise, gb_status *status)
 {
     *noise = (gb_noise){0};
     char *path = gb_path_join(status, folder, "table.json");
-    json_error_t error;
-    json_t *root = path ? json_load_file(path, 0, &error) : NULL;
-    if (path && !root)
-        gb_fail(status, GB_DATA, path, "give folders that reproduce or gabbro report wrote",
-                "no table: %s", error.text);
+    json_t *root = path ? gb_json_load(path, 0, status) : NULL;
     json_t *rows = json_object_get(root, "rows"), *column;
     size_t i;
     count_runs(rows, noise);

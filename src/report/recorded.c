@@ -19,17 +19,13 @@ static json_t *load(const char *path, gb_status *status)
 {
     if (!gb_file_exists(path))
         return NULL;
-    size_t length;
-    char *text = gb_read_file(path, &length, status);
-    json_error_t error;
-    json_t *root = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &error) : NULL;
-    if (text && !json_is_object(json_object_get(root, "seeds"))) {
-        gb_fail(status, GB_DATA, path, "restore the file, or remove it", "no recorded results: %s",
-                root ? "no \"seeds\"" : error.text);
+    json_t *root = gb_json_load(path, 0, status);
+    if (root && !json_is_object(json_object_get(root, "seeds"))) {
+        gb_fail(status, GB_DATA, path, "restore the file, or remove it",
+                "no recorded results: no \"seeds\"");
         json_decref(root);
         root = NULL;
     }
-    free(text);
     return root;
 }
 
@@ -202,15 +198,8 @@ bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status
         ok = json_object_set_new(seeds, name, seed_to_json(report, &report->here.items[i])) == 0 ||
              gb_fail_memory(&own, "recording results");
     }
-    char *text = ok ? json_dumps(root, GB_JSON_FILE) : NULL;
-    gb_text out = {0};
-    if (text)
-        gb_text_printf(&out, "%s\n", text);
-    ok = ok && (text && !out.failed
-                    ? gb_make_dirs(folder, &own) && gb_write_file(path, out.data, out.length, &own)
-                    : gb_fail_memory(&own, "recording results"));
-    gb_text_free(&out);
-    free(text);
+    ok = ok && gb_make_dirs(folder, &own) &&
+         gb_json_save(root, GB_JSON_FILE | GB_JSON_NEWLINE, path, &own);
     json_decref(root);
     free(folder);
     free(path);

@@ -200,7 +200,7 @@ static bool describe_collection(gb_report *report, const char *given, gb_status 
         free(path);
         path = gb_path_join(status, given, "collection.json");
     }
-    json_t *root = path && gb_file_exists(path) ? json_load_file(path, 0, NULL) : NULL;
+    json_t *root = path && gb_file_exists(path) ? gb_json_load(path, 0, NULL) : NULL;
     free(path);
     const char *name = json_string_value(json_object_get(root, "name"));
     const char *generator = json_string_value(json_object_get(root, "generator"));

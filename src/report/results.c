@@ -237,21 +237,11 @@ static bool read_header(reader *read, json_t *line)
 
 static bool read_lines(reader *read)
 {
-    char *line;
-    size_t length;
+    json_t *value;
     int got;
     bool ok = true;
-    while (ok && (got = gb_lines_next(read->lines, &line, &length, read->status)) == 1) {
-        if (length == 0)
-            continue;
-        json_error_t error;
-        json_t *value = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
-        if (!json_is_object(value))
-            ok = bad_line(read, value ? "not a JSON object" : error.text);
-        else if (!read->out->header)
-            ok = read_header(read, value);
-        else
-            ok = read_row_line(read, value);
+    while (ok && (got = gb_jsonl_next(read->lines, &value, read->status)) == 1) {
+        ok = read->out->header ? read_row_line(read, value) : read_header(read, value);
         json_decref(value);
     }
     if (ok && got == 0 && !read->out->header)

@@ -43,12 +43,6 @@ static const char *const figures[] = {"coverage.html", "tsne.html", "figure.html
 static const char *const verdicts[] = {"supported", "contradicted", "undecided", "not judged"};
 enum { VERDICTS = 4 };
 
-const char *json_text(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
 double json_real_of(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
@@ -91,7 +85,7 @@ void site_row_slug(const json_t *row, char *slug, size_t size)
     bool any = false;
     json_object_foreach(json_object_get(row, "cells"), column, cell) any =
         any || json_object_get(cell, "here") || json_object_get(cell, "recorded");
-    site_slug(any ? json_text(row, "row") : "", slug, size);
+    site_slug(any ? gb_json_text(row, "row") : "", slug, size);
 }
 
 void site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
@@ -120,8 +114,8 @@ static char *store_root(const char *folder, gb_status *status)
     size_t length;
     gb_lines *lines = path && gb_file_exists(path) ? gb_lines_open(path, status) : NULL;
     while (lines && !root && gb_lines_next(lines, &line, &length, status) == 1) {
-        json_t *one = json_loadb(line, length, 0, NULL);
-        const char *evaluation = json_text(one, "evaluation");
+        json_t *one = gb_json_line(lines, line, length, 0, NULL);
+        const char *evaluation = gb_json_text(one, "evaluation");
         const char *slash = strrchr(evaluation, '/');
         if (slash && slash > evaluation)
             root =
@@ -137,7 +131,7 @@ static char *store_root(const char *folder, gb_status *status)
 
 static bool check_table(const char *path, const json_t *root, gb_status *status)
 {
-    if (json_integer_value(json_object_get(root, "format")) == 1 && *json_text(root, "table") &&
+    if (json_integer_value(json_object_get(root, "format")) == 1 && *gb_json_text(root, "table") &&
         json_is_array(json_object_get(root, "rows")) &&
         json_is_array(json_object_get(root, "columns")) &&
         json_is_array(json_object_get(root, "claims")))
@@ -149,16 +143,12 @@ static bool check_table(const char *path, const json_t *root, gb_status *status)
 static bool open_table(site_table *table, const char *folder, const char *path, const char *store,
                        gb_status *status)
 {
-    json_error_t error;
-    *table = (site_table){.folder = folder, .root = json_load_file(path, 0, &error)};
-    if (!table->root)
-        return gb_fail(status, GB_DATA, path, "make it again: gabbro report --out", "line %d: %s",
-                       error.line, error.text);
-    if (!check_table(path, table->root, status))
+    *table = (site_table){.folder = folder, .root = gb_json_load(path, 0, status)};
+    if (!table->root || !check_table(path, table->root, status))
         return false;
     char *found = store ? gb_strdup(store, status) : store_root(folder, status);
-    char *named = gb_format(status, "%s.%s", json_text(table->root, "table"),
-                            json_text(table->root, "scale"));
+    char *named = gb_format(status, "%s.%s", gb_json_text(table->root, "table"),
+                            gb_json_text(table->root, "scale"));
     if (found && gb_dir_exists(found))
         table->store = gb_store_open(found, status);
     if (named)
@@ -268,7 +258,7 @@ static void count_claims(const json_t *root, size_t counts[VERDICTS])
     json_t *claim;
     json_array_foreach(json_object_get(root, "claims"), i, claim)
     {
-        const char *verdict = json_text(claim, "verdict");
+        const char *verdict = gb_json_text(claim, "verdict");
         for (size_t v = 0; v < VERDICTS; v++)
             counts[v] += !strcmp(verdict, verdicts[v]);
     }
@@ -295,7 +285,7 @@ static const char *paper_title(const char *paper)
 
 static void paper_of(const site_table *table, char paper[32])
 {
-    const char *name = json_text(table->root, "table");
+    const char *name = gb_json_text(table->root, "table");
     snprintf(paper, 32, "%.*s", (int)strcspn(name, "/"), name);
 }
 
@@ -304,11 +294,11 @@ static void table_line(const site_table *table, gb_text *out)
     size_t counts[VERDICTS] = {0};
     count_claims(table->root, counts);
     gb_text_printf(out, "<tr><td><a href=\"%s.html\">", table->slug);
-    gb_page_escaped(out, json_text(table->root, "title"));
+    gb_page_escaped(out, gb_json_text(table->root, "title"));
     gb_text_printf(out, "</a> <span class=\"dim\">");
-    gb_page_escaped(out, json_text(table->root, "table"));
+    gb_page_escaped(out, gb_json_text(table->root, "table"));
     gb_text_printf(out, ", ");
-    gb_page_escaped(out, json_text(table->root, "scale"));
+    gb_page_escaped(out, gb_json_text(table->root, "scale"));
     gb_text_printf(out, "</span></td>");
     count_cells(counts, out);
     gb_text_printf(out, "</tr>\n");

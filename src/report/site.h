@@ -33,8 +33,7 @@ void chain_command(const chain_step *step, gb_text *out);
 void site_slug(const char *text, char *slug, size_t size);
 /* Of a row's name; "" of a row without results, which has no page. */
 void site_row_slug(const json_t *row, char *slug, size_t size);
-const char *json_text(const json_t *object, const char *name); /* "" when there is none */
-double json_real_of(const json_t *object, const char *name);   /* NAN when there is none */
+double json_real_of(const json_t *object, const char *name); /* NAN when there is none */
 /* Mean and deviation of this run's seeds times scale; NAN without any, sd NAN for one. */
 double site_here(const json_t *here, double scale, double *sd);
 /* What stands on top of every page: where one is. up: "" or "../". */

@@ -121,11 +121,11 @@ void chain_command(const chain_step *step, gb_text *out)
         gb_text_printf(out, "# %s is not in the store", step->name);
         return;
     }
-    const char *kind = json_text(step->run, "kind"), *name;
+    const char *kind = gb_json_text(step->run, "kind"), *name;
     json_t *settings = json_object_get(step->run, "settings"), *value, *one;
     gb_text_printf(out, "gabbro ");
     word(out, !strcmp(kind, "tokens") ? "tokenize" : kind);
-    const char *operand = !strcmp(kind, "pretrain") ? json_text(settings, "objective") : "";
+    const char *operand = !strcmp(kind, "pretrain") ? gb_json_text(settings, "objective") : "";
     if (*operand) {
         gb_text_append(out, " ", 1);
         word(out, operand);

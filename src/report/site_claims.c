@@ -59,14 +59,14 @@ static void interval(const json_t *claim, gb_text *out)
 static void claim_row(const site_table *table, const json_t *claim, size_t index, gb_text *out)
 {
     gb_text_printf(out, "<tr><td><a href=\"%s.html#claim-%zu\">", table->slug, index);
-    gb_page_escaped(out, json_text(claim, "claim"));
+    gb_page_escaped(out, gb_json_text(claim, "claim"));
     gb_text_printf(out, "</a></td>");
-    gb_page_element(out, "td", "left", json_text(claim, "statement"));
-    gb_page_element(out, "td", "left dim", json_text(claim, "where"));
+    gb_page_element(out, "td", "left", gb_json_text(claim, "statement"));
+    gb_page_element(out, "td", "left dim", gb_json_text(claim, "where"));
     gb_text_printf(out, "<td class=\"left\"><code>");
-    gb_page_escaped(out, json_text(claim, "kind"));
+    gb_page_escaped(out, gb_json_text(claim, "kind"));
     gb_text_printf(out, "</code> ");
-    gb_page_escaped(out, json_text(claim, "column"));
+    gb_page_escaped(out, gb_json_text(claim, "column"));
     gb_text_printf(out, "</td>");
     interval(claim, out);
     gb_text_printf(out, "<td>%lld</td><td class=\"left\">",
@@ -91,7 +91,7 @@ bool site_claims_page(const site_table *tables, size_t count, const char *out_di
         if (!json_array_size(claims))
             continue;
         gb_text_printf(&out, "<tr class=\"group\"><td colspan=\"8\">");
-        gb_page_escaped(&out, json_text(tables[t].root, "title"));
+        gb_page_escaped(&out, gb_json_text(tables[t].root, "title"));
         gb_text_printf(&out, "</td></tr>\n");
         json_array_foreach(claims, i, claim) claim_row(&tables[t], claim, i, &out);
     }

@@ -105,10 +105,10 @@ bool site_curve(const chain_step *step, const char *out, bool *drawn, gb_status 
     char *folder = gb_path_join(status, out, "curves");
     char *to = gb_format(status, "%s/curves/%s.svg", out, step->name);
     const json_t *settings = json_object_get(step->run, "settings");
-    const char *objective = json_text(settings, "objective"),
-               *context = json_text(settings, "context");
+    const char *objective = gb_json_text(settings, "objective"),
+               *context = gb_json_text(settings, "context");
     char *title =
-        gb_format(status, "%s%s%s%s%s", json_text(step->run, "kind"), *objective ? " " : "",
+        gb_format(status, "%s%s%s%s%s", gb_json_text(step->run, "kind"), *objective ? " " : "",
                   objective, *context ? ", context " : "", context);
     losses l = {0};
     bool ok = folder && to && title && read_losses(&l, from, status);

@@ -33,7 +33,7 @@ static void number_cell(gb_text *out, const char *sign, int digits, double value
 static void value_line(const json_t *column, const json_t *row, size_t index, gb_text *out)
 {
     const json_t *cell =
-        json_object_get(json_object_get(row, "cells"), json_text(column, "column"));
+        json_object_get(json_object_get(row, "cells"), gb_json_text(column, "column"));
     const json_t *recorded = json_object_get(cell, "recorded"),
                  *here = json_object_get(cell, "here");
     int digits = (int)json_integer_value(json_object_get(column, "decimals"));
@@ -41,7 +41,7 @@ static void value_line(const json_t *column, const json_t *row, size_t index, gb
     double scale = json_real_of(column, "scale"), sd;
     double obtained = recorded ? mean : site_here(here, scale, &sd);
     gb_text_printf(out, "<tr id=\"column-%zu\">", index);
-    gb_page_element(out, "td", NULL, json_text(column, "label"));
+    gb_page_element(out, "td", NULL, gb_json_text(column, "label"));
     number_cell(out, "", digits, published);
     number_cell(out, "", digits + 1, mean);
     number_cell(out, "", digits + 1, json_real_of(recorded, "sd"));
@@ -106,7 +106,7 @@ static void outputs(const json_t *run, gb_text *out)
         gb_page_element(out, "td", NULL, name);
         gb_text_printf(out, "<td>%lld</td>",
                        (long long)json_integer_value(json_object_get(one, "bytes")));
-        gb_page_element(out, "td", "left hash", json_text(one, "sha256"));
+        gb_page_element(out, "td", "left hash", gb_json_text(one, "sha256"));
         gb_text_printf(out, "</tr>\n");
     }
     gb_text_printf(out, "</tbody></table>\n");
@@ -122,15 +122,15 @@ static void step_details(const chain_step *step, gb_text *out)
     }
     const json_t *times = json_object_get(run, "times");
     gb_text_printf(out, " <span class=\"dim\">%.1f s, finished ", json_real_of(times, "wall_s"));
-    gb_page_escaped(out, json_text(times, "finished"));
+    gb_page_escaped(out, gb_json_text(times, "finished"));
     gb_text_printf(out, "</span></summary>\n");
     const char *const names[] = {"device", "kernels", "program"};
     gb_text_printf(out, "<table><tbody>\n");
     for (size_t i = 0; i < 3; i++) {
-        if (!*json_text(run, names[i]))
+        if (!*gb_json_text(run, names[i]))
             continue;
         gb_text_printf(out, "<tr><td>%s</td>", names[i]);
-        gb_page_element(out, "td", i == 1 ? "left hash" : "left", json_text(run, names[i]));
+        gb_page_element(out, "td", i == 1 ? "left hash" : "left", gb_json_text(run, names[i]));
         gb_text_printf(out, "</tr>\n");
     }
     gb_text_printf(out, "</tbody></table>\n");
@@ -203,11 +203,12 @@ bool site_row_page(const site_table *table, const json_t *row, const char *out_d
     char slug[96], name[256];
     const char *seed;
     json_t *step;
-    site_slug(json_text(row, "row"), slug, sizeof slug);
+    site_slug(gb_json_text(row, "row"), slug, sizeof slug);
     snprintf(name, sizeof name, "%s/%s.html", table->slug, slug);
-    site_begin(&out, json_text(row, "label"), "../", table->slug, json_text(table->root, "title"));
-    if (*json_text(row, "group"))
-        gb_page_element(&out, "p", "dim", json_text(row, "group"));
+    site_begin(&out, gb_json_text(row, "label"), "../", table->slug,
+               gb_json_text(table->root, "title"));
+    if (*gb_json_text(row, "group"))
+        gb_page_element(&out, "p", "dim", gb_json_text(row, "group"));
     values(table, row, &out);
     gb_text_printf(&out, "<h2>How it was made</h2>\n<p>Run in this order, with the store in "
                          "<code>$GABBRO_STORE</code>, the commands give these values again; a "

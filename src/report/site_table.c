@@ -19,25 +19,25 @@ static const json_t *column_at(const site_table *table, size_t index)
 
 static bool is_own(const site_table *table)
 {
-    return !strcmp(json_text(table->root, "collection_kind"), "own");
+    return !strcmp(gb_json_text(table->root, "collection_kind"), "own");
 }
 
 static void intro(const site_table *table, gb_text *out)
 {
     const json_t *root = table->root, *device = json_object_get(root, "device");
     gb_text line = {0};
-    gb_text_printf(&line, "%s, %s. Scale %s, collection %s.", json_text(root, "table"),
-                   json_text(root, "source"), json_text(root, "scale"),
-                   json_text(root, "collection"));
-    if (*json_text(root, "generator"))
-        gb_text_printf(&line, " Generated queries: %s.", json_text(root, "generator"));
-    if (*json_text(root, "collection_notes"))
-        gb_text_printf(&line, " The collection: %s.", json_text(root, "collection_notes"));
-    if (*json_text(device, "device"))
-        gb_text_printf(&line, " Device: %s, %s, kernels %.16s.", json_text(device, "device"),
-                       json_text(device, "driver"), json_text(device, "kernels"));
-    if (*json_text(root, "recorded_note"))
-        gb_text_printf(&line, " No recorded results: %s.", json_text(root, "recorded_note"));
+    gb_text_printf(&line, "%s, %s. Scale %s, collection %s.", gb_json_text(root, "table"),
+                   gb_json_text(root, "source"), gb_json_text(root, "scale"),
+                   gb_json_text(root, "collection"));
+    if (*gb_json_text(root, "generator"))
+        gb_text_printf(&line, " Generated queries: %s.", gb_json_text(root, "generator"));
+    if (*gb_json_text(root, "collection_notes"))
+        gb_text_printf(&line, " The collection: %s.", gb_json_text(root, "collection_notes"));
+    if (*gb_json_text(device, "device"))
+        gb_text_printf(&line, " Device: %s, %s, kernels %.16s.", gb_json_text(device, "device"),
+                       gb_json_text(device, "driver"), gb_json_text(device, "kernels"));
+    if (*gb_json_text(root, "recorded_note"))
+        gb_text_printf(&line, " No recorded results: %s.", gb_json_text(root, "recorded_note"));
     gb_page_element(out, "p", NULL, gb_text_words(&line, out));
     gb_text_free(&line);
     gb_text_printf(out, "\n<p>Every value leads to how it was made.");
@@ -57,9 +57,9 @@ static void head(const site_table *table, gb_text *out)
         "<div class=\"wide\"><table class=\"main\">\n<thead><tr><th rowspan=\"2\">system</th>");
     for (size_t c = 0; c < column_count(table); c++) {
         gb_text_printf(out, "<th class=\"first\" colspan=\"%d\" title=\"", own ? 1 : 3);
-        gb_page_escaped(out, json_text(column_at(table, c), "label"));
+        gb_page_escaped(out, gb_json_text(column_at(table, c), "label"));
         gb_text_printf(out, "\">");
-        gb_page_escaped(out, json_text(column_at(table, c), "header"));
+        gb_page_escaped(out, gb_json_text(column_at(table, c), "header"));
         gb_text_printf(out, "</th>");
     }
     gb_text_printf(out, "<th class=\"first left\" rowspan=\"2\">verdict</th></tr>\n<tr>");
@@ -90,7 +90,8 @@ static void cell(const site_table *table, const json_t *row, size_t index, gb_te
 {
     static const char *const marks[][2] = {{"equal", " ="}, {"within", " ~"}, {"beyond", " !"}};
     const json_t *column = column_at(table, index);
-    const json_t *one = json_object_get(json_object_get(row, "cells"), json_text(column, "column"));
+    const json_t *one =
+        json_object_get(json_object_get(row, "cells"), gb_json_text(column, "column"));
     const json_t *here = json_object_get(one, "here");
     int digits = (int)json_integer_value(json_object_get(column, "decimals"));
     double published = json_real_of(one, "published"), scale = json_real_of(column, "scale");
@@ -100,7 +101,7 @@ static void cell(const site_table *table, const json_t *row, size_t index, gb_te
         snprintf(link, sizeof link, "<a href=\"%s/%s.html#column-%zu\">", table->slug, slug, index);
     if (!is_own(table)) {
         gb_text_printf(out, "<td class=\"first published\" title=\"");
-        gb_page_escaped(out, json_text(one, "note"));
+        gb_page_escaped(out, gb_json_text(one, "note"));
         gb_text_printf(out, "\">");
         if (!isnan(published))
             gb_text_printf(out, "%.*f", digits, published);
@@ -115,11 +116,11 @@ static void cell(const site_table *table, const json_t *row, size_t index, gb_te
             gb_text_printf(out, " ± %.*f", digits, sd);
         gb_text_printf(out, "%s", *link ? "</a>" : "");
         for (size_t i = 0; i < 3; i++)
-            if (!strcmp(json_text(one, "against_recorded"), marks[i][0]))
+            if (!strcmp(gb_json_text(one, "against_recorded"), marks[i][0]))
                 gb_text_printf(out, "%s", marks[i][1]);
     }
-    if (*json_text(one, "verdict"))
-        gb_text_printf(out, " %s", json_text(one, "verdict"));
+    if (*gb_json_text(one, "verdict"))
+        gb_text_printf(out, " %s", gb_json_text(one, "verdict"));
     gb_text_printf(out, "</td>");
 }
 
@@ -146,12 +147,12 @@ static void row_verdicts(const site_table *table, const json_t *row, gb_text *ou
     bool any = false;
     json_array_foreach(json_object_get(table->root, "claims"), i, claim)
     {
-        if (!is_left(claim, json_text(row, "published_row")))
+        if (!is_left(claim, gb_json_text(row, "published_row")))
             continue;
-        const char *verdict = json_text(claim, "verdict");
+        const char *verdict = gb_json_text(claim, "verdict");
         gb_text_printf(out, "%s<a class=\"%s\" href=\"#claim-%zu\">", any ? "<br>" : "",
                        verdict_class(verdict), i);
-        gb_page_escaped(out, json_text(claim, "claim"));
+        gb_page_escaped(out, gb_json_text(claim, "claim"));
         gb_text_printf(out, " %s</a>", verdict);
         any = true;
     }
@@ -177,19 +178,19 @@ static void rows(const site_table *table, gb_text *out)
     head(table, out);
     json_array_foreach(json_object_get(table->root, "rows"), i, row)
     {
-        if (strcmp(group, json_text(row, "group"))) {
+        if (strcmp(group, gb_json_text(row, "group"))) {
             gb_text_printf(out, "<tr class=\"group\"><td colspan=\"%zu\">",
                            column_count(table) * (is_own(table) ? 1 : 3) + 2);
-            gb_page_escaped(out, json_text(row, "group"));
+            gb_page_escaped(out, gb_json_text(row, "group"));
             gb_text_printf(out, "</td></tr>\n");
         }
-        group = json_text(row, "group");
+        group = gb_json_text(row, "group");
         char slug[96];
         site_row_slug(row, slug, sizeof slug);
         gb_text_printf(out, "<tr><td>");
         if (*slug)
             gb_text_printf(out, "<a href=\"%s/%s.html\">", table->slug, slug);
-        gb_page_escaped(out, json_text(row, "label"));
+        gb_page_escaped(out, gb_json_text(row, "label"));
         gb_text_printf(out, "%s", *slug ? "</a>" : "");
         unconverged(row, out);
         gb_text_printf(out, "</td>");
@@ -217,7 +218,7 @@ static void signed_cell(const json_t *claim, const char *name, int digits, const
 
 void site_verdict(const json_t *claim, gb_text *out)
 {
-    const char *verdict = json_text(claim, "verdict"), *reason = json_text(claim, "reason");
+    const char *verdict = gb_json_text(claim, "verdict"), *reason = gb_json_text(claim, "reason");
     double more = json_real_of(claim, "more_seeds");
     gb_text_printf(out, "<span class=\"%s\">%s", verdict_class(verdict), verdict);
     if (*reason) {
@@ -228,9 +229,9 @@ void site_verdict(const json_t *claim, gb_text *out)
         gb_text_printf(out, " (needs %.0f more seed%s)", more, more > 1 ? "s" : "");
     }
     gb_text_printf(out, "</span>");
-    if (*json_text(claim, "caution")) {
+    if (*gb_json_text(claim, "caution")) {
         gb_text_printf(out, "<br>");
-        gb_page_element(out, "span", "dim", json_text(claim, "caution"));
+        gb_page_element(out, "span", "dim", gb_json_text(claim, "caution"));
     }
 }
 
@@ -238,11 +239,11 @@ static void claim_line(const json_t *claim, size_t index, gb_text *out)
 {
     double p = json_real_of(json_object_get(claim, "over_queries"), "p");
     gb_text_printf(out, "<tr id=\"claim-%zu\"><td>", index);
-    gb_page_escaped(out, json_text(claim, "claim"));
+    gb_page_escaped(out, gb_json_text(claim, "claim"));
     gb_text_printf(out, "</td>");
-    gb_page_element(out, "td", "left", json_text(claim, "statement"));
+    gb_page_element(out, "td", "left", gb_json_text(claim, "statement"));
     signed_cell(claim, "printed_delta", 1, "", out);
-    signed_cell(claim, "mean", 2, json_text(claim, "shown"), out);
+    signed_cell(claim, "mean", 2, gb_json_text(claim, "shown"), out);
     gb_text_printf(out, "<td>");
     if (!isnan(json_real_of(claim, "low")))
         gb_text_printf(out, "%+.2f to %+.2f", json_real_of(claim, "low"),
@@ -281,7 +282,7 @@ static bool claims_plot(const site_table *table, gb_text *out, gb_status *status
                            .color = colors[v]};
         json_array_foreach(claims, i, claim)
         {
-            if (strcmp(json_text(claim, "verdict"), verdicts[v]) ||
+            if (strcmp(gb_json_text(claim, "verdict"), verdicts[v]) ||
                 isnan(json_real_of(claim, "mean")))
                 continue;
             size_t n = one->count++;
@@ -289,7 +290,7 @@ static bool claims_plot(const site_table *table, gb_text *out, gb_status *status
             at[count + n] = json_real_of(claim, "mean");
             at[2 * count + n] = json_real_of(claim, "low");
             at[3 * count + n] = json_real_of(claim, "high");
-            names[v * count + n] = json_text(claim, "statement");
+            names[v * count + n] = gb_json_text(claim, "statement");
         }
         drawn += one->count > 0;
     }
@@ -352,7 +353,7 @@ static void deviations(const site_table *table, gb_text *out)
     {
         gb_text_printf(out, "<tr>");
         for (size_t j = 0; j < 5; j++)
-            gb_page_element(out, "td", "left", json_text(one, names[j]));
+            gb_page_element(out, "td", "left", gb_json_text(one, names[j]));
         gb_text_printf(out, "</tr>\n");
     }
     gb_text_printf(out, "</tbody></table></div>\n");
@@ -385,7 +386,7 @@ bool site_table_page(const site_table *table, const char *out_dir, gb_status *st
     gb_text out = {0};
     char name[112];
     snprintf(name, sizeof name, "%s.html", table->slug);
-    site_begin(&out, json_text(table->root, "title"), "", NULL, "");
+    site_begin(&out, gb_json_text(table->root, "title"), "", NULL, "");
     intro(table, &out);
     rows(table, &out);
     bool ok = claims(table, &out, status);

@@ -240,14 +240,7 @@ static bool name_fits(const json_t *run, const char *name, const char *path, gb_
 json_t *run_read(const char *folder, const char *name, gb_status *status)
 {
     char *path = gb_path_join(status, folder, RUN_FILE);
-    size_t length = 0;
-    char *text = path ? gb_read_file(path, &length, status) : NULL;
-    json_error_t error;
-    json_t *run = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &error) : NULL;
-    if (text && !run && json_error_code(&error) == json_error_out_of_memory)
-        gb_fail_memory(status, "reading run.json");
-    else if (text && !run)
-        gb_fail(status, GB_DATA, path, NULL, "damaged: %s (line %d)", error.text, error.line);
+    json_t *run = path ? gb_json_load(path, 0, status) : NULL;
     json_t *outputs = json_object_get(run, "outputs");
     if (run && (!json_is_object(outputs) || !name_fits(run, name, path, status) ||
                 !outputs_fit(folder, outputs, false, status))) {
@@ -256,7 +249,6 @@ json_t *run_read(const char *folder, const char *name, gb_status *status)
         json_decref(run);
         run = NULL;
     }
-    free(text);
     free(path);
     return run;
 }

@@ -216,12 +216,8 @@ bool gb_step_finish(gb_step *step, const json_t *facts, gb_status *status)
     if (!outputs)
         return false;
     json_t *run = run_of(step, facts, outputs);
-    char *text = run ? json_dumps(run, GB_JSON_FILE) : NULL;
-    char *path = gb_path_join(status, step->work, RUN_FILE);
-    bool ok = path && (text || gb_fail_memory(status, "writing run.json")) &&
-              gb_write_file(path, text, strlen(text), status) && publish(step, status);
-    free(path);
-    free(text);
+    bool ok =
+        gb_json_save_in(run, GB_JSON_FILE, step->work, RUN_FILE, status) && publish(step, status);
     json_decref(run);
     return ok;
 }

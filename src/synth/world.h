@@ -24,7 +24,7 @@
 
 #include <gabbro/data.h>
 #include <gabbro/synth.h>
-#include <jansson.h>
+#include <gabbro/json.h>
 
 enum {
     WORLD_MOST_STATED = 8,      /* facts of a passage */
@@ -80,34 +80,34 @@ typedef enum world_task {
 
 /* A set: what defines its world and its questions. sets.c has them all. */
 typedef struct world_set {
-    const char *name;                    /* of --set */
-    world_task task;                     /* see there */
-    const char *kinds;                   /* of things, equally many each */
-    uint32_t entities;                   /* in all */
-    uint32_t least_facts, most_facts;    /* of an entity */
-    double times;                        /* how often a fact is stated */
-    uint32_t least_stated, most_stated;  /* facts of a text */
-    uint32_t least_texts, most_texts;    /* of a document; 0: all of an entity */
-    double detail, echo, aside;          /* sentences with a detail; texts with an echo, an aside */
-    uint32_t most_tokens;                /* of a text, where its facts leave room */
-    bool titled;                         /* texts have the name of their entity as title */
-    bool bodiless;                       /* of TASK_DUPLICATE: texts are questions alone */
-    bool answers;                        /* questions have answers.tsv */
-    double forms[FORM_COUNT];            /* shares of the forms of questions; sum 1 */
-    uint32_t train, test;                /* questions; test is main's dev */
-    const char *trait;                   /* what it borrows from the real set */
+    const char *name;                   /* of --set */
+    world_task task;                    /* see there */
+    const char *kinds;                  /* of things, equally many each */
+    uint32_t entities;                  /* in all */
+    uint32_t least_facts, most_facts;   /* of an entity */
+    double times;                       /* how often a fact is stated */
+    uint32_t least_stated, most_stated; /* facts of a text */
+    uint32_t least_texts, most_texts;   /* of a document; 0: all of an entity */
+    double detail, echo, aside;         /* sentences with a detail; texts with an echo, an aside */
+    uint32_t most_tokens;               /* of a text, where its facts leave room */
+    bool titled;                        /* texts have the name of their entity as title */
+    bool bodiless;                      /* of TASK_DUPLICATE: texts are questions alone */
+    bool answers;                       /* questions have answers.tsv */
+    double forms[FORM_COUNT];           /* shares of the forms of questions; sum 1 */
+    uint32_t train, test;               /* questions; test is main's dev */
+    const char *trait;                  /* what it borrows from the real set */
 } world_set;
 const world_set *gb_world_set_at(uint32_t index); /* NULL behind the last; main is the first */
 
 typedef struct world_entity {
-    uint32_t kind;        /* of the lexicon */
-    uint32_t theme;       /* of the lexicon */
-    const char *name;     /* "Galbury Primer" */
-    const char *full;     /* "the Galbury Primer" */
-    const char *brief;    /* "Galbury"; a person's surname */
-    bool she, he;         /* of people */
-    uint32_t first_fact;  /* its facts lie together */
-    uint32_t fact_count;  /* how many */
+    uint32_t kind;       /* of the lexicon */
+    uint32_t theme;      /* of the lexicon */
+    const char *name;    /* "Galbury Primer" */
+    const char *full;    /* "the Galbury Primer" */
+    const char *brief;   /* "Galbury"; a person's surname */
+    bool she, he;        /* of people */
+    uint32_t first_fact; /* its facts lie together */
+    uint32_t fact_count; /* how many */
 } world_entity;
 
 typedef struct world_fact {
@@ -132,12 +132,12 @@ typedef struct world_passage {
 } world_passage;
 
 typedef struct world_query {
-    const char *text;     /* lower case */
-    uint32_t fact;        /* asked for, or GB_MAP_NONE */
-    uint32_t other;       /* second fact told (clue, two), or GB_MAP_NONE */
-    question_form form;   /* how it is put */
-    bool named;           /* the entity is named */
-    uint32_t positive;    /* labelled passage, or GB_MAP_NONE */
+    const char *text;   /* lower case */
+    uint32_t fact;      /* asked for, or GB_MAP_NONE */
+    uint32_t other;     /* second fact told (clue, two), or GB_MAP_NONE */
+    question_form form; /* how it is put */
+    bool named;         /* the entity is named */
+    uint32_t positive;  /* labelled passage, or GB_MAP_NONE */
 } world_query;
 
 typedef struct world_split {
@@ -163,29 +163,29 @@ typedef enum generated_kind {
 } generated_kind;
 
 struct gb_synth {
-    lexicon *lexicon;            /* the language */
-    const world_set *set;        /* what it is made by */
-    uint32_t number;             /* of the set: streams of its own; 0: main */
-    uint64_t seed;               /* of the world */
-    gb_arena *arena;             /* all strings and arrays */
-    lexicon_list people;         /* values of the list PERSON */
-    world_entity *entities;      /* [set->entities] */
-    uint32_t entity_count;       /* how many */
-    world_fact *facts;           /* [fact_count] */
-    uint32_t fact_count;         /* how many */
-    world_passage *passages;     /* [passage_count], in order of documents */
-    uint32_t passage_count;      /* passages */
-    uint32_t documents;          /* their documents */
-    double stay;                 /* chance that the next passage keeps the entity, calibrated */
-    double related;              /* share of related pairs reached with it */
-    uint32_t *stating;           /* [fact_count] first passage that states it, or GB_MAP_NONE */
+    lexicon *lexicon;        /* the language */
+    const world_set *set;    /* what it is made by */
+    uint32_t number;         /* of the set: streams of its own; 0: main */
+    uint64_t seed;           /* of the world */
+    gb_arena *arena;         /* all strings and arrays */
+    lexicon_list people;     /* values of the list PERSON */
+    world_entity *entities;  /* [set->entities] */
+    uint32_t entity_count;   /* how many */
+    world_fact *facts;       /* [fact_count] */
+    uint32_t fact_count;     /* how many */
+    world_passage *passages; /* [passage_count], in order of documents */
+    uint32_t passage_count;  /* passages */
+    uint32_t documents;      /* their documents */
+    double stay;             /* chance that the next passage keeps the entity, calibrated */
+    double related;          /* share of related pairs reached with it */
+    uint32_t *stating;       /* [fact_count] first passage that states it, or GB_MAP_NONE */
     world_split splits[WORLD_SPLITS]; /* as many as there are */
-    uint32_t split_count;        /* of them */
-    gb_map *asked;               /* every text of a question once -> its split */
-    uint32_t generator;          /* who wrote the generated queries */
-    uint32_t generated_count;    /* of a passage */
-    const char **generated;      /* [passage_count * generated_count] */
-    uint8_t *generated_kinds;    /* the same shape */
+    uint32_t split_count;             /* of them */
+    gb_map *asked;                    /* every text of a question once -> its split */
+    uint32_t generator;               /* who wrote the generated queries */
+    uint32_t generated_count;         /* of a passage */
+    const char **generated;           /* [passage_count * generated_count] */
+    uint8_t *generated_kinds;         /* the same shape */
 };
 typedef struct gb_synth world;
 
@@ -245,7 +245,8 @@ const char *gb_world_noun(const world *w, gb_rng *rng, uint32_t kind);
 /* ---- passages.c ---- */
 
 bool gb_world_write_texts(world *w, gb_status *status);
-/* Append the sentence that states a fact of an entity by its name; with `value` instead of its own. */
+/* Append the sentence that states a fact of an entity by its name; with `value` instead of its own.
+ */
 void gb_world_write_claim(const world *w, uint32_t fact, const lexicon_value *value, gb_rng *rng,
                           gb_text *out);
 

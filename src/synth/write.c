@@ -203,14 +203,7 @@ static bool write_vocabulary(const world *w, const char *folder, gb_status *stat
 
 static bool save_json(const json_t *json, const char *folder, const char *name, gb_status *status)
 {
-    char *path = gb_path_join(status, folder, name);
-    char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
-    bool ok = path && (text || gb_fail_memory(status, "describing the mini world")) &&
-              gb_memory_check("describing the mini world", status) &&
-              gb_write_file(path, text, strlen(text), status);
-    free(text);
-    free(path);
-    return ok;
+    return gb_json_save_in(json, GB_JSON_DESCRIPTION & ~GB_JSON_NEWLINE, folder, name, status);
 }
 
 /* What the import cannot know: who wrote the queries, and that the collection is none of real text.
@@ -220,7 +213,7 @@ static bool amend(const world *w, const char *folder, gb_status *status)
     char note[200];
     char *path = gb_path_join(status, folder, "collection.json");
     char *extracted = gb_path_join(status, folder, "generated.gbt");
-    json_t *json = path && extracted ? json_load_file(path, 0, NULL) : NULL;
+    json_t *json = path && extracted ? gb_json_load(path, 0, status) : NULL;
     snprintf(note, sizeof note,
              "an invented set; scores say nothing about collections of real "
              "text. It stands for: %s",
@@ -300,7 +293,7 @@ bool gb_synth_of_collection(const gb_collection *collection, gb_synth **w, gb_st
 {
     *w = NULL;
     char *path = gb_path_join(status, collection->path, "world.json");
-    json_t *json = path && gb_file_exists(path) ? json_load_file(path, 0, NULL) : NULL;
+    json_t *json = path && gb_file_exists(path) ? gb_json_load(path, 0, NULL) : NULL;
     const char *set = json_string_value(json_object_get(json, "set"));
     bool ok = path != NULL;
     if (json && json_integer_value(json_object_get(json, "version")) != GB_WORLD_VERSION) {

@@ -1,5 +1,5 @@
 /* Data room: importing and opening collections. */
-#include "data/json.h"
+#include "gabbro/json.h"
 #include "small_collection.h"
 
 #include <zlib.h>
@@ -345,7 +345,7 @@ Test(collection, unknown_judgements_can_be_skipped_and_are_counted)
     cr_expect_str_eq(status.where, "x/qrels/train.tsv:3");
     params.skip_unknown_qrels = true;
     cr_assert(gb_collection_import(&params, "out", NULL));
-    json_t *json = gb_json_load("out/collection.json", NULL);
+    json_t *json = gb_json_load("out/collection.json", 0, NULL);
     json_t *train = json_object_get(json_object_get(json, "splits"), "train");
     cr_expect_eq(json_integer_value(json_object_get(train, "judgements")), 1);
     cr_expect_eq(json_integer_value(json_object_get(train, "skipped_unknown")), 2);

@@ -10,7 +10,7 @@ breaches()
 {
     (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
     BEGIN {
-        count = split("base options ranks store rows stats text folder vk data eval synth tape ops nn artifact diag " \
+        count = split("base json options ranks store rows stats text folder vk data eval synth tape ops nn artifact diag " \
                       "experiment retrieve querygen objectives pretrain finetune train compare bench page plot report " \
                       "figures fetch reproduce cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i

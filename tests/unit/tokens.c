@@ -1,6 +1,6 @@
 /* Data room: tokenised collections. */
 #include "data/tokens.h"
-#include "data/json.h"
+#include "gabbro/json.h"
 #include "gabbro/data.h"
 #include "scratch.h"
 
@@ -101,7 +101,7 @@ Test(tokens, passages_queries_and_generated)
     cr_assert(gb_tokens_generated(&tokens, SEP, 2, 0, &ids, &length));
     expect_ids(ids, length, (uint32_t[]){GREEN, GREEN}, 2);
     gb_tokens_close(&tokens);
-    json_t *json = gb_json_load("tok/tokens.json", NULL), *passages;
+    json_t *json = gb_json_load("tok/tokens.json", 0, NULL), *passages;
     passages = json_object_get(json, "passages");
     cr_expect_eq(json_integer_value(json_object_get(passages, "truncated")), 1);
     cr_expect_eq(json_integer_value(json_object_get(passages, "longest")), 5);

@@ -1,0 +1,40 @@
+/* Writing JSON. */
+#include "gabbro/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool gb_json_print(const json_t *json, size_t format, gb_text *out, gb_status *status)
+{
+    char *text = json ? json_dumps(json, format & ~GB_JSON_NEWLINE) : NULL;
+    if (!gb_memory_check("writing JSON", status)) {
+        free(text);
+        return false;
+    }
+    if (!text)
+        return json ? gb_fail(status, GB_DATA, NULL, "are all texts UTF-8 and all numbers finite?",
+                              "JSON cannot hold a value")
+                    : gb_fail_memory(status, "writing JSON");
+    gb_text_append(out, text, strlen(text));
+    if (format & GB_JSON_NEWLINE)
+        gb_text_append(out, "\n", 1);
+    free(text);
+    return !out->failed || gb_fail_memory(status, "writing JSON");
+}
+
+bool gb_json_save(const json_t *json, size_t format, const char *path, gb_status *status)
+{
+    gb_text text = {0};
+    bool ok = gb_json_print(json, format, &text, status) && gb_text_write(&text, path, status);
+    gb_text_free(&text);
+    return ok;
+}
+
+bool gb_json_save_in(const json_t *json, size_t format, const char *folder, const char *name,
+                     gb_status *status)
+{
+    char *path = gb_path_join(status, folder, name);
+    bool ok = path && gb_json_save(json, format, path, status);
+    free(path);
+    return ok;
+}
