@@ -1,5 +1,5 @@
-/* Fetch room: the manifest of public collections and models, and files from the network (libcurl).
- * Stands on base; only the command line uses it. */
+/* Fetch module: the manifest of public collections and models, and files from the network by
+ * libcurl. */
 #ifndef GABBRO_FETCH_H
 #define GABBRO_FETCH_H
 
@@ -61,6 +61,8 @@ bool gb_manifest_read(const char *path, gb_manifest *manifest, gb_status *status
 void gb_manifest_free(gb_manifest *manifest);
 /* The entry of that name; NULL and status (with the nearest names) when there is none. */
 const gb_source *gb_manifest_find(const gb_manifest *manifest, const char *name, gb_status *status);
+/* The entry that has the name of a path's last part, or NULL. */
+const gb_source *gb_manifest_match(const gb_manifest *manifest, const char *path);
 /* The newest accepted version, the last of the manifest's lines, or NULL; its size, or 0. */
 const gb_version *gb_version_newest(const gb_source_file *file);
 uint64_t gb_newest_bytes(const gb_source_file *file);
@@ -100,5 +102,18 @@ bool gb_fetch_file(const gb_source_file *file, const char *folder, const gb_fetc
 bool gb_fetch_take(const gb_source_file *file, const char *folder, const char *path, gb_seen *seen,
                    bool *taken, gb_status *status);
 void gb_seen_free(gb_seen *seen);
+
+/* ---- whole entries -------------------------------------------------------------------------- */
+
+typedef struct gb_bring_params {
+    const char *to;          /* folder of the files */
+    const char *from;        /* file or folder that they are taken from, recognised by their sums;
+                                NULL: the network */
+    gb_fetch_params network; /* how they are fetched */
+} gb_bring_params;
+/* Bring the files of an entry into a folder, and note size, sums and origin of each in fetched.tsv.
+ * A file that is there is compared, not fetched again; one that nobody vouches for is never
+ * overwritten (GB_DATA). Fails where not one file can be had. */
+bool gb_source_bring(const gb_source *source, const gb_bring_params *params, gb_status *status);
 
 #endif

@@ -81,6 +81,10 @@ bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status
 /* Path of the one finished step whose name or key starts with `text`. Caller frees. */
 char *gb_store_find(gb_store *store, const char *text, gb_status *status);
 
+/* Print what the step is made of whose name or key starts with `text`: its settings and device, and
+ * below it its inputs, each in the same way. */
+bool gb_store_why(gb_store *store, const char *text, FILE *out, gb_status *status);
+
 typedef struct gb_store_freed {
     uint32_t work;    /* work folders of abandoned steps */
     uint32_t damaged; /* damaged steps */

@@ -263,6 +263,17 @@ const gb_source *gb_manifest_find(const gb_manifest *manifest, const char *name,
     return NULL;
 }
 
+const gb_source *gb_manifest_match(const gb_manifest *manifest, const char *path)
+{
+    size_t length;
+    const char *name = gb_path_name(path, &length);
+    for (size_t i = 0; i < manifest->count; i++)
+        if (strlen(manifest->sources[i].name) == length &&
+            !strncmp(manifest->sources[i].name, name, length))
+            return &manifest->sources[i];
+    return NULL;
+}
+
 const gb_version *gb_version_newest(const gb_source_file *file)
 {
     return file->version_count ? &file->versions[file->version_count - 1] : NULL;
