@@ -1,5 +1,8 @@
 # What the shell tests share (POSIX sh, to be sourced): one line a check, counted by tests/run.
 # shellcheck shell=sh
+# Settings of whoever runs the tests have no part in them.
+XDG_CONFIG_HOME=/nonexistent
+export XDG_CONFIG_HOME
 checks_good=0 checks_bad=0 checks_skipped=0
 
 good() # WHAT

@@ -201,16 +201,19 @@ bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
  * it, which keeps no copy, so it must outlive devices and stores. A field is NULL where its
  * variable is unset or empty; the words belong to the environment. All zero is a good default. */
 typedef struct gb_config {
-    const char *home;       /* HOME */
-    const char *cache_home; /* XDG_CACHE_HOME: for what can be made again; else ~/.cache */
-    const char *data_home;  /* XDG_DATA_HOME: for the store; else ~/.local/share */
-    const char *temporary;  /* TMPDIR: for folders that the process removes itself; else /tmp */
-    const char *store;      /* GABBRO_STORE: root of the store, when the caller does not say */
-    const char *tables;     /* GABBRO_TABLES: folder of published numbers, claims and records */
-    const char *manifest;   /* GABBRO_MANIFEST: list of public collections */
-    const char *shaders;    /* GABBRO_SHADERS: folder of kernels in source, see gb_shaders_use */
-    const char *glslc;      /* GLSLC: what compiles them */
-    const char *log;        /* GABBRO_LOG=debug: say more */
+    const char *home;        /* HOME */
+    const char *cache_home;  /* XDG_CACHE_HOME: for what can be made again; else ~/.cache */
+    const char *config_home; /* XDG_CONFIG_HOME: for the user's settings; else ~/.config */
+    const char *data_home;   /* XDG_DATA_HOME: for the store; else ~/.local/share */
+    const char *temporary;   /* TMPDIR: for folders that the process removes itself; else /tmp */
+    const char *store;       /* GABBRO_STORE: root of the store, when the caller does not say */
+    const char *data;        /* GABBRO_DATA: folder of public collections and models */
+    const char *program;     /* GABBRO: the program that `reproduce` runs, when not itself */
+    const char *tables;      /* GABBRO_TABLES: folder of published numbers, claims and records */
+    const char *manifest;    /* GABBRO_MANIFEST: list of public collections */
+    const char *shaders;     /* GABBRO_SHADERS: folder of kernels in source, see gb_shaders_use */
+    const char *glslc;       /* GLSLC: what compiles them */
+    const char *log;         /* GABBRO_LOG=debug: say more */
     /* Devices. */
     const char *device;     /* GABBRO_DEVICE=index|name|uuid|cpu, when the caller does not say */
     const char *profile;    /* GABBRO_PROFILE=cpu|scalar|matrix|matrix-bf16: which kernels */
@@ -226,9 +229,11 @@ typedef struct gb_config {
     /* Several processes: the launcher to use, and what launchers say of a process. */
     const char *mpirun;                  /* GABBRO_MPIRUN: command line */
     const char *ompi_size, *ompi_rank;   /* OMPI_COMM_WORLD_SIZE, OMPI_COMM_WORLD_RANK */
+    const char *ompi_local_size;         /* OMPI_COMM_WORLD_LOCAL_SIZE */
     const char *pmi_size, *pmi_rank;     /* PMI_SIZE, PMI_RANK */
     const char *pmix_rank;               /* PMIX_RANK */
     const char *slurm_size, *slurm_rank; /* SLURM_STEP_NUM_TASKS, SLURM_PROCID */
+    const char *lavapipe_threads;        /* LP_NUM_THREADS: of Mesa's CPU driver */
     /* For tests. */
     const char *fail_at; /* GABBRO_FAIL_AT=n: see gb_fault_arm */
     const char *poison;  /* GABBRO_POISON=1: activations are NaN before every run of a program */

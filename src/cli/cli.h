@@ -35,6 +35,7 @@ int gb_cli_pretrain(int argc, char **argv);
 extern const gb_command gb_cli_queries;
 int gb_cli_relatedness(int argc, char **argv);
 extern const gb_command gb_cli_report;
+extern const gb_command gb_cli_reproduce;
 extern const gb_command gb_cli_noise;
 extern const gb_command gb_cli_site;
 extern const gb_command gb_cli_store;

@@ -45,7 +45,8 @@ static const gb_command_group groups[] = {
      {&old_evaluate, &gb_cli_mean, &old_encode, &gb_cli_vectors, &old_search, &old_bm25,
       &old_eval}},
     {"Reports and figures",
-     {&gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_curves, &gb_cli_coverage, &old_tsne}},
+     {&gb_cli_reproduce, &gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_curves,
+      &gb_cli_coverage, &old_tsne}},
     {"Devices",
      {&gb_cli_doctor, &gb_cli_tune, &gb_cli_bench, &gb_cli_determinism, &old_compare_devices,
       &gb_cli_verify}},
@@ -112,8 +113,13 @@ static int run(gb_config *config, int argc, char **argv)
     gb_status status = {0};
     json_set_alloc_funcs(gb_noted_malloc, free);
     arm_fault(config);
-    if (use_shaders(config, &argc, argv, &status))
-        return gb_command_set_run(&set, &(gb_call){config, argc, argv});
+    size_t length;
+    if (use_shaders(config, &argc, argv, &status)) {
+        gb_call call = {config, argc, argv};
+        return argc && !strcmp(gb_path_name(argv[0], &length), gb_cli_reproduce.name)
+                   ? gb_cli_reproduce.run(&call) /* under its own name */
+                   : gb_command_set_run(&set, &call);
+    }
     gb_status_print(&status);
     return (int)status.code;
 }

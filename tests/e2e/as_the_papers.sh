@@ -68,12 +68,12 @@ has 5 "five schemes on the articles" '^gabbro pretrain [^n]' "$articles" '--step
 has 7 "the coverage of six models, a row each, and all of them on a page" '^gabbro coverage'
 
 # ---- COSTA ----------------------------------------------------------------------------------------
-recipe costa/table2 --rows costa-i1
+recipe costa/table2 --rows costa-i2
 has 2 "documents begin where both stages of passages end" '^gabbro finetune' '<collection-documents>' \
     '--init <finetune-'
 has 4 "two stages and two iterations" '^gabbro finetune'
 has 2 "a third of the epochs" '^gabbro finetune' '--epochs 2 ' '<collection-documents>'
-recipe costa/table2 --scale paper --rows costa-i1
+recipe costa/table2 --scale paper --rows costa-i2
 has 2 "one epoch" '^gabbro finetune' '--epochs 1 ' '<collection-documents>'
 has 4 "64 queries with 7 negatives" '^gabbro finetune' '--batch 64 --negatives-per-query 7 ' \
     '--learning-rate 0.000005 '

@@ -31,9 +31,9 @@ make_set() # FOLDER WRONG [QUERIES]
     }'
 }
 
-scale=$(dirname -- "$reproduce")/scales/paper
-sets=$(sed -n 's/^beir_sets="\(.*\)"$/\1/p' "$scale")
-forums=$(sed -n 's/^parts_beir_cqadupstack="\([^"]*\)".*/\1/p' "$scale")
+scale=$(dirname -- "$0")/../../reproduce/scales/paper
+sets=$(sed -n 's/^beir_sets = //p' "$scale")
+forums=$(sed -n 's/^parts_beir_cqadupstack = \([a-z ]*[a-z]\) *#.*/\1/p' "$scale")
 make_set msmarco-passage-titles 0
 for set in $sets; do
     case $set in
@@ -51,7 +51,7 @@ expect "twelve forums" [ "$(echo "$forums" | wc -w)" = 12 ]
 mkdir "$work/bert"
 printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' the of >"$work/bert/vocab.txt"
 
-sh "$reproduce" llm/table3 --scale paper --rows bm25 --data "$work/data" --init "$work/bert" --store "$work/store" \
+"$reproduce" llm/table3 --scale paper --rows bm25 --data "$work/data" --init "$work/bert" --store "$work/store" \
     --set encoder_layers=1 --set encoder_hidden=16 --set encoder_heads=2 --set encoder_ffn=32 --out "$work/out" \
     --quiet >"$work/stdout" 2>"$work/stderr" </dev/null
 status=$?

@@ -17,7 +17,7 @@ for change in vocabulary_tokens=1100 passage_tokens=32 query_tokens=12 generator
     set -- "$@" --set "$change"
 done
 
-sh "$reproduce" qac/table5 --generator trained --store "$work/store" --out "$work/out" "$@" \
+"$reproduce" qac/table5 --generator trained --store "$work/store" --out "$work/out" "$@" \
     >"$work/stdout" 2>"$work/stderr" </dev/null
 status=$?
 if [ "$status" != 0 ]; then
@@ -39,9 +39,9 @@ expect "related queries are the generator's" \
     [ "$(grep -l '"queries": "generate-' "$work"/store/relatedness-*/run.json | wc -l)" = 2 ]
 expect "the table has both rows" [ "$(grep -c '"42": [0-9]' "$work/out/table.json")" = 2 ]
 
-again=$(sh "$reproduce" qac/table5 --generator "$model" --dry-run "$@" | grep -c "generate --model $model ")
+again=$("$reproduce" qac/table5 --generator "$model" --dry-run "$@" | grep -c "generate --model $model ")
 expect "a folder is taken as it is" [ "$again" = 1 ]
-sh "$reproduce" qac/table5 --generator trained --record 2>"$work/refused"
+"$reproduce" qac/table5 --generator trained --record 2>"$work/refused"
 expect "results are not recorded" [ $? = 2 ]
-expect "nothing is generated unasked" [ "$(sh "$reproduce" qac/table5 --dry-run | grep -c generat)" = 0 ]
+expect "nothing is generated unasked" [ "$("$reproduce" qac/table5 --dry-run | grep -c generat)" = 0 ]
 checks_end

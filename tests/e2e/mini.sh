@@ -35,7 +35,7 @@ run() # COMMAND-BEFORE-IT STORE OUT ARGUMENTS...
     before=$1 run_store=$2 run_out=$3
     shift 3
     # shellcheck disable=SC2086 # $tiny is a list of words
-    exec "$before" sh "$reproduce" table1 --collection "$work/stones" --store "$run_store" \
+    exec "$before" "$reproduce" table1 --collection "$work/stones" --store "$run_store" \
         --out "$run_out" $tiny "$@"
 }
 

@@ -20,7 +20,7 @@ table() # NAME ARGUMENTS...: status in $status, output in NAME.stdout and NAME.s
     name=$1
     shift
     # shellcheck disable=SC2086 # a list of words
-    sh "$reproduce" table1 --store "$work/store" --out "$work/$name" "$@" $tiny \
+    "$reproduce" table1 --store "$work/store" --out "$work/$name" "$@" $tiny \
         >"$work/$name.stdout" 2>"$work/$name.stderr" </dev/null
     status=$?
     if [ "$status" = 0 ]; then

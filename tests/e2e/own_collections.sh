@@ -42,7 +42,7 @@ expect "stones: not on the whole" [ "$(grep -c '"test:' "$work/stones/table.json
 # From an encoder of one's own, here the one that masked LM made above.
 encoder=$(grep -l '"objective": "mlm"' "$work"/store/*/run.json | sed 's/run.json$/model/;q')
 # shellcheck disable=SC2086 # a list of words
-sh "$reproduce" table1 --scale small --store "$work/store" --out "$work/init" --collection "$work/stones" $tiny \
+"$reproduce" table1 --scale small --store "$work/store" --out "$work/init" --collection "$work/stones" $tiny \
     --init "$encoder" --rows 'init,mlm-r1' >"$work/init.stdout" 2>"$work/init.stderr" </dev/null
 expect "init: ends with 0" [ $? = 0 ]
 expect "init: two rows" [ "$(grep -c ' here  *[0-9]' "$work/init.stdout")" = 2 ]

@@ -64,19 +64,15 @@ BEGIN {
     for (i = 1; i < 40; i += 6) { trec(2019, i, 1 + i % 3); trec(2020, i, 1 + i % 2) }
 }'
 
-# A kit of its own, whose scale has other numbers and is the same otherwise.
-mkdir "$work/kit"
-cp -R "$(dirname -- "$reproduce")" "$work/kit/reproduce"
-GABBRO_TABLES=$(CDPATH='' cd -- "$(dirname -- "$0")/../../tables" && pwd)
+# The scale with other numbers, and the same otherwise.
 GABBRO_STORE=$work/store
-export GABBRO_TABLES GABBRO_STORE
-scale=$work/kit/reproduce/scales/paper
-sed -E 's/^([a-z_]*_steps)=[0-9]+/\1=3/; s/^([a-z_]*batch_(pairs|passages|queries))=[0-9]+/\1=4/
-    s/^([a-z_]*passage_tokens)=[0-9]+/\1=24/; s/^query_tokens=[0-9]+/query_tokens=8/
-    s/^([a-z_]*negatives_per_query)=[0-9]+/\1=2/; s/^(generated_queries|queries_per_passage)=[0-9]+/\1=2/
-    s/^encoder_layers=[0-9]+/encoder_layers=1/; s/^encoder_hidden=[0-9]+/encoder_hidden=16/
-    s/^encoder_heads=[0-9]+/encoder_heads=2/; s/^encoder_ffn=[0-9]+/encoder_ffn=32/' "$scale" >"$work/scale"
-cp "$work/scale" "$scale"
+export GABBRO_STORE
+sed -E -n 's/ *#.*//; s/^([a-z_]*_steps) = [0-9]+$/\1 = 3/p; s/^([a-z_]*batch_(pairs|passages|queries)) = .*/\1 = 4/p
+    s/^([a-z_]*passage_tokens) = .*/\1 = 24/p; s/^query_tokens = .*/query_tokens = 8/p
+    s/^([a-z_]*negatives_per_query) = .*/\1 = 2/p; s/^(generated_queries|queries_per_passage) = .*/\1 = 2/p
+    s/^encoder_layers = .*/encoder_layers = 1/p; s/^encoder_hidden = .*/encoder_hidden = 16/p
+    s/^encoder_heads = .*/encoder_heads = 2/p; s/^encoder_ffn = .*/encoder_ffn = 32/p
+    ' "$(dirname -- "$0")/../../reproduce/scales/paper" >"$work/settings"
 
 {
     printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' .
@@ -96,7 +92,7 @@ cp -R "$bert/model" "$data/condenser"
 table() # TABLE ROWS
 {
     out=$work/$(echo "$1" | tr / -)
-    sh "$work/kit/reproduce/reproduce" "$1" --scale paper --rows "$2" --data "$data" --out "$out" --quiet \
+    "$reproduce" "$1" --scale paper --settings "$work/settings" --rows "$2" --data "$data" --out "$out" --quiet \
         >"$work/stdout" 2>"$work/stderr" </dev/null
     status=$?
     [ $status = 0 ] || bad "$1: ends with 0, not $status" "$work/stderr"

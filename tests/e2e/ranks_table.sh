@@ -17,7 +17,7 @@ trap 'exit 1' INT TERM
 table() # NAME LAUNCHER-OR-NOTHING RANK-OPTIONS
 {
     # shellcheck disable=SC2086 # lists of words
-    $2 sh "$reproduce" table1 --store "$work/$1.store" --out "$work/$1" $3 --jobs 1 --set vocabulary_tokens=600 \
+    $2 "$reproduce" table1 --store "$work/$1.store" --out "$work/$1" $3 --jobs 1 --set vocabulary_tokens=600 \
         --set passage_tokens=16 --set query_tokens=12 --set encoder_layers=1 --set encoder_hidden=16 \
         --set encoder_heads=2 --set encoder_ffn=32 --set mlm_steps=4 --set mlm_batch_passages=8 \
         --set context_steps=4 --set context_batch_pairs=4 --set finetune_epochs=1 \

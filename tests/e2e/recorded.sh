@@ -30,7 +30,7 @@ for table; do
         continue
     fi
     seed=$(sed -n 's/^  "\([0-9]*\)": {$/\1/p' "$recorded" | head -n 1)
-    sh "$reproduce" "$table" --seed "$seed" --store "$work/store" --out "$out" --quiet ${rows:+--rows "$rows"} \
+    "$reproduce" "$table" --seed "$seed" --store "$work/store" --out "$out" --quiet ${rows:+--rows "$rows"} \
         >"$work/stdout" 2>"$work/stderr" </dev/null
     status=$?
     if [ "$status" != 0 ]; then

@@ -7,10 +7,10 @@ reproduce=$1
 GABBRO=true # a dry run asks it nothing
 export GABBRO
 
-for recorded in "$(dirname -- "$reproduce")"/../tables/recorded/*.mini.json; do
+for recorded in "$(dirname -- "$0")"/../../tables/recorded/*.mini.json; do
     table=$(basename "$recorded" .mini.json | tr - /)
     recipe=$(sed -n 's/^ "recipe": "\([^"]*\)".*/\1/p' "$recorded")
     expect "$table is recorded with this recipe: $recipe" \
-        [ "$(sh "$reproduce" "$table" --dry-run </dev/null | tail -n 1)" = "# recipe ${recipe:-of none}" ]
+        [ "$("$reproduce" "$table" --dry-run </dev/null | tail -n 1)" = "# recipe ${recipe:-of none}" ]
 done
 checks_end

@@ -32,7 +32,7 @@ table() # STORE OUT ARGUMENTS...: status in $status, output in OUT.stdout and OU
 {
     store=$work/$1 out=$work/$2
     shift 2
-    sh "$reproduce" table1 --store "$store" --out "$out" "$@" \
+    "$reproduce" table1 --store "$store" --out "$out" "$@" \
         >"$out.stdout" 2>"$out.stderr" </dev/null
     status=$?
 }
@@ -141,7 +141,7 @@ begin_killed() # STORE ARGUMENTS...
 {
     killed_store=$work/$1
     shift
-    setsid sh "$reproduce" table1 --store "$killed_store" --out "$work/killed" "$@" \
+    setsid "$reproduce" table1 --store "$killed_store" --out "$work/killed" "$@" \
         >"$work/killed.stdout" 2>>"$work/killed.stderr" </dev/null &
     child=$!
 }

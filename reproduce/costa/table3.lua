@@ -1,0 +1,13 @@
+-- COSTA, Table 3: COSTA with plain fine-tuning beside advanced methods of fine-tuning, as published.
+-- cost: mini nothing after costa/table1
+
+settings.passage_tokens = settings.long_passage_tokens
+use "main"
+bm25_negatives()
+
+for seed in seeds() do
+  begin_seed(general_set)
+  local encoder = costa_encoder "costa"
+  local _, second = costa_retrievers(encoder)
+  row("costa-r2", second, encoder)
+end

@@ -1,0 +1,28 @@
+-- Query-as-context, Table 1: generated queries against spans of the same document as context, for
+-- coCondenser and CoT-MAE; two rounds of fine-tuning. Beside it the same encoder without contextual
+-- pre-training, random initialisation, and BM25. Systems of other papers that the table quotes are trained
+-- with --rows NAME, --rows all or reproduce all (retriever 2).
+-- cost: mini about 13 minutes a seed, two steps at once on two CPU cores
+
+use "main"
+bm25_negatives()
+
+for seed in seeds() do
+  row("bm25", "bm25")
+  local mlm, random = begin_seed()
+  if run.init then row("init", mlm) end
+  retriever_rows("random", random)
+  retriever_rows("mlm", mlm)
+  for method in each("cocondenser", "cotmae") do
+    for context in each("span", "query") do
+      retriever_rows(method .. "-" .. context, pretrain(method, context, mlm))
+    end
+  end
+  for name in each("seed", "costa", "condenser", "simlm", "retromae", "cocondenser", "cotmae") do
+    on_request(function()
+      local encoder = other_system(name)
+      local _, second = retrievers(encoder)
+      row(name, second, encoder)
+    end)
+  end
+end

@@ -1,0 +1,228 @@
+-- The words of recipes, 2 of 3: pre-training and fine-tuning.
+
+-- ---- pre-training --------------------------------------------------------------------------------
+
+-- An encoder that was not trained.
+function random_encoder(ids)
+  return artifact(with_seed "random encoder", "pretrain", "none", "--collection", here.set.collection, "--tokens",
+    ids or here.tokens, "--vocabulary", here.vocabulary, "--layers", settings.encoder_layers, "--hidden", settings.encoder_hidden,
+    "--heads", settings.encoder_heads, "--ffn", settings.encoder_ffn, "--init-std", settings.encoder_init_std, "--steps", 0,
+    "--seed", here.seed)
+end
+
+-- A published encoder to start from. For a plan an untrained one of its size, with 512 positions, will do.
+local function initial_model(name)
+  if run.plan and not run.init then return random_encoder(tokens_of(here.set, nil, 512)) end
+  return public(name)
+end
+
+-- how: steps, batch, rate and mask, and warmup where it is not the scale's; alone: by one process
+local function train(set, ids, objective, context, encoder, how, ...)
+  -- SimCSE's two views differ by nothing but dropout.
+  local dropout = objective == "simcse" and settings.simcse_dropout or settings.dropout
+  local own, decoder = {}, {}
+  if objective == "condenser" or objective == "cocondenser" then
+    own = {"--head-layers", settings.condenser_head_layers}
+  elseif objective == "contriever" then
+    own = {"--queue", settings.contriever_queue, "--momentum", settings.contriever_momentum}
+  elseif objective == "simlm" then
+    own = {"--generator", here.mlm}
+  elseif objective == "cotmae" then
+    decoder = {"--decoder", settings.cotmae_decoder, "--decoder-layers", settings.cotmae_decoder_layers}
+  end
+  -- Contriever's queue wants a batch at once.
+  local divided = objective ~= "contriever" and
+    {option("--micro-batch", setting "micro_batch"), how.alone and {} or run.ranks, run.shares} or {}
+  return artifact(with_seed("pretrain " .. objective .. ", context " .. context), "pretrain", objective, {...},
+    "--collection", set.collection, "--tokens", ids, "--vocabulary", here.vocabulary, "--context", context, "--steps", how.steps,
+    "--batch", how.batch, "--learning-rate", how.rate, "--mask-ratio", how.mask, "--weight-decay",
+    settings.pretrain_weight_decay, "--warmup", how.warmup or settings.warmup_ratio, "--dropout", dropout, "--init-std",
+    settings.encoder_init_std, "--seed", here.seed, "--init", encoder, own, divided, decoder)
+end
+
+-- Steps on the set at hand: others on long articles (at scale mini fewer: texts are three times as long).
+function steps_here(objective)
+  return here.set.name == "wikipedia" and settings.article_steps or own_setting(objective, "context_steps")
+end
+
+-- As pretrain; how: steps, mask, warmup and alone where they are others than the scale's.
+function pretrain_as(how, objective, context, encoder, ...)
+  local start = not run.init and setting(objective .. "_encoder")
+  if start and encoder == here.mlm then encoder = initial_model(start) end
+  local set, ids = texts_to_pretrain_on()
+  local schedule = setting "pretrain_schedule"
+  return train(set, ids, objective, context, encoder, {
+    steps = how.steps or steps_here(objective),
+    batch = own_setting(objective, "context_batch_pairs"),
+    rate = own_setting(objective, "context_learning_rate"),
+    mask = how.mask or settings[objective .. "_mask_ratio"],
+    warmup = how.warmup,
+    alone = how.alone,
+  }, {...}, schedule and {"--schedule", schedule, "--final-rate", settings.pretrain_final_rate} or {})
+end
+
+-- An encoder trained further, with options of the objective behind. All objectives of a table share
+-- steps, batch and rate; the mask ratio is the objective's own.
+function pretrain(objective, context, encoder, ...)
+  return pretrain_as({}, objective, context, encoder, ...)
+end
+
+-- Objectives that take a step each in turn, by one process, so that their times can be compared (cost).
+function pretrain_in_turns(objective, context, encoder, others)
+  local mask = objective == "mlm" and settings.bow_mask_ratio or nil
+  return pretrain_as({mask = mask, alone = true}, objective, context, encoder, "--in-turns-with", others)
+end
+
+-- The encoder trained by masked LM on that set (main), where all other pre-training of a seed starts, and
+-- the random one that it is trained from; the set at hand is then main.
+function begin_seed(set)
+  use "main"
+  local random = random_encoder()
+  if initial_encoder then
+    here.mlm = initial_model(initial_encoder)
+    return here.mlm, random
+  end
+  use(set or "main")
+  here.mlm = train(here.set, here.tokens, "mlm", "none", random, {
+    steps = settings.mlm_steps,
+    batch = settings.mlm_batch_passages,
+    rate = settings.mlm_learning_rate,
+    mask = settings.mlm_mask_ratio,
+  })
+  use "main"
+  return here.mlm, random
+end
+
+-- The first 75% of the steps, with a cosine schedule.
+function curriculum(objective, context)
+  return pretrain_as({steps = steps_here(objective) * 3 // 4}, objective, context, here.mlm, "--schedule", "cosine")
+end
+
+-- The last 25% at a constant rate, on generated queries of so many passages.
+function curriculum_end(objective, coarse, passages)
+  return pretrain_as({steps = steps_here(objective) // 4, warmup = 0}, objective, "query", coarse, "--schedule", "constant",
+    "--passages", passages, "--queries", settings.generated_queries)
+end
+
+-- One of the schemes that the bag-of-word paper compares; plain masked LM is the same pre-training
+-- without anything beside it, bert the encoder as it is.
+function pretrain_scheme(scheme, encoder, context, mask)
+  if scheme == "bert" then return encoder end
+  if scheme == "mlm" then mask = mask or settings.bow_mask_ratio end
+  return pretrain_as({mask = mask}, scheme, context or "none", encoder)
+end
+
+-- A task of the COSTA paper, on the long articles: bert, the encoder as it is, or pre-training with
+-- options of the task behind. The set at hand is then main.
+function costa_encoder(task, ...)
+  if task == "bert" then return here.mlm end
+  if task == "seed" then return other_system "seed" end
+  use(general_set)
+  local encoder = pretrain(task, "none", here.mlm, ...)
+  use "main"
+  return encoder
+end
+
+-- A system of another paper as that paper trained it, as far as it goes here: its published weights
+-- where the scale names their folder (NAME_model, unless it is "train"), else from mlm. The set at hand
+-- is then main.
+function other_system(name)
+  local published = setting(name .. "_model", "train")
+  if published ~= "train" then return initial_model(published) end
+  local encoder
+  if name == "condenser" or name == "seed" or name == "costa" then
+    use(general_set)
+    encoder = pretrain(name, "none", here.mlm)
+  elseif name == "cocondenser" then -- begins as a Condenser, which no row of coCondenser trained here does
+    use(general_set)
+    encoder = pretrain("condenser", "none", here.mlm)
+    use "main"
+    encoder = pretrain("cocondenser", "span", encoder)
+  elseif name == "cotmae" then -- 1,200,000 steps of 1,024 are half as many spans again as 50,000 of 16,384
+    encoder = pretrain_as({steps = steps_here "cotmae" * 3 // 2}, "cotmae", "span", here.mlm)
+  else
+    encoder = pretrain(name == "retromae" and "enhanced" or name, "none", here.mlm)
+  end
+  use "main"
+  return encoder
+end
+
+-- What an objective of pretrain_in_turns cost.
+function cost(label, times, objective)
+  return artifact(with_seed(label), "efficiency", "--of", times, "--objective", objective)
+end
+
+-- An encoder's masked-LM loss on passages of the set at hand.
+function mlm_loss(encoder)
+  return artifact(with_seed "masked-LM loss", "mlm-loss", "--model", encoder, "--collection", here.set.collection, "--tokens",
+    here.tokens, "--vocabulary", here.vocabulary, "--mask-ratio", settings.mlm_mask_ratio)
+end
+
+-- ---- fine-tuning ---------------------------------------------------------------------------------
+
+-- BM25's run over the training queries at hand, whose passages are the first negatives.
+function bm25_negatives()
+  here.set.bm25 = artifact("bm25 train", "bm25-run", "--collection", here.set.collection, "--split", "train", "--depth",
+    settings.bm25_depth)
+  return here.set.bm25
+end
+
+-- how: epochs, queries, batch, rate and
+-- options where they are others than the scale's.
+function finetune_as(how, encoder, run_of, other_run)
+  local schedule = setting "finetune_schedule"
+  return artifact(with_seed("finetune, negatives " .. (other_run and "mined and from BM25" or "from BM25")), "finetune",
+    "--init", encoder, "--tokens", here.tokens, "--collection", here.set.collection, "--negatives", run_of,
+    option("--negatives", other_run), "--epochs", how.epochs or own_setting(here.set.key, "finetune_epochs"), "--train-queries",
+    how.queries or settings.finetune_train_queries, "--batch", how.batch or settings.finetune_batch_queries,
+    "--negatives-per-query", settings.finetune_negatives_per_query, "--depth", settings.finetune_negative_depth,
+    "--learning-rate", how.rate or own_setting(here.set.key, "finetune_learning_rate"), "--weight-decay",
+    settings.finetune_weight_decay, "--warmup", setting("finetune_warmup_ratio") or settings.warmup_ratio, "--dropout",
+    settings.dropout, schedule and {"--schedule", schedule, "--final-rate", settings.finetune_final_rate} or {}, "--seed",
+    here.seed, how.options or {}, option("--micro-batch", setting "finetune_micro_batch"), run.ranks, run.shares)
+end
+
+-- A retriever trained with negatives from BM25's run, or from one or two others.
+function finetune(encoder, negatives, other_negatives)
+  return finetune_as({}, encoder, negatives or here.set.bm25, other_negatives)
+end
+
+-- A retriever's run over the training queries. Over ranks, which changes no result.
+function mine(retriever)
+  return artifact(with_seed "mine", "mine", "--model", retriever, "--collection", here.set.collection, "--tokens", here.tokens,
+    "--split", "train", "--depth", settings.finetune_negative_depth, run.ranks)
+end
+
+-- The first retriever learns from BM25's negatives, the second from the mistakes of the first. Both
+-- start from the encoder.
+function retrievers(encoder)
+  local first = finetune(encoder)
+  return first, finetune(encoder, mine(first), here.set.bm25)
+end
+
+-- The same, but the second continues from the first, with mined negatives alone.
+function costa_retrievers(encoder)
+  local first = finetune(encoder)
+  return first, finetune(first, mine(first))
+end
+
+-- The runs that all rows of a table learn from: the public file of hard negatives where the scale has
+-- it, else those that mlm finds once it is fine-tuned, and BM25's.
+function hard_negatives()
+  local file = setting "data_hard_negatives"
+  if file and run.plan then return here.set.bm25 end
+  if file then
+    return artifact("hard negatives", "negatives", "--collection", here.set.collection, "--from", public(file))
+  end
+  return mine(finetune(here.mlm)), here.set.bm25
+end
+
+-- A retriever trained with so many of the training queries, in as many steps as with all.
+function few(encoder, number, batch, rate)
+  return finetune_as({
+    epochs = settings.finetune_epochs * settings.few_queries_most // number,
+    queries = number,
+    batch = batch or words(settings.few_batches)[1],
+    rate = rate or words(settings.few_learning_rates)[1],
+  }, encoder, here.set.bm25)
+end

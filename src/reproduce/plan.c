@@ -1,0 +1,419 @@
+/* Counting what tables take. */
+#include "plan.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- commands ---- */
+
+bool repro_argv_add(repro_argv *argv, gb_status *status, const char *fmt, ...)
+{
+    const size_t most = sizeof argv->items / sizeof *argv->items;
+    char *text = NULL;
+    va_list args;
+    if (!argv->arena && !(argv->arena = gb_arena_create(1 << 12, status)))
+        return false;
+    va_start(args, fmt);
+    int length = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (length < 0 || argv->count + 1 == most)
+        return gb_fail_memory(status, "putting a command together");
+    const char *kept = gb_arena_strdup(argv->arena, text, (size_t)length, status);
+    free(text);
+    argv->items[argv->count++] = kept;
+    argv->items[argv->count] = NULL;
+    return kept != NULL;
+}
+
+bool repro_argv_of(const repro_node *node, repro_argv *argv, gb_status *status)
+{
+    bool ok = true;
+    *argv = (repro_argv){0};
+    for (size_t i = 0; ok && i < node->count; i++)
+        ok = repro_argv_add(argv, status, "%s%s", node->words[i].text,
+                            node->words[i].node ? node->words[i].node->folder : "");
+    return ok;
+}
+
+void repro_argv_free(repro_argv *argv)
+{
+    gb_arena_destroy(argv->arena);
+    *argv = (repro_argv){0};
+}
+
+const char *repro_argv_option(const repro_argv *argv, const char *option)
+{
+    for (size_t i = argv->count; i-- > 2;)
+        if (!strcmp(argv->items[i - 1], option))
+            return argv->items[i];
+    return NULL;
+}
+
+static double option_number(const repro_argv *argv, const char *option)
+{
+    const char *text = repro_argv_option(argv, option);
+    return text ? strtod(text, NULL) : 0;
+}
+
+bool repro_plan_command(const repro_plan *plan, const char *const *words, gb_text *printed,
+                        gb_status *status)
+{
+    repro_command command = {
+        .program = plan->session->program, .words = words, .environment = plan->environment};
+    gb_text dropped = {0};
+    int code = 0;
+    bool ok = repro_process_run(&command, printed ? printed : &dropped, &code, status);
+    gb_text_free(&dropped);
+    return ok && (!code || gb_fail(status, (gb_code)code, NULL, NULL, "%s", ""));
+}
+
+/* ---- costs of commands ---- */
+
+double repro_cost_get(const repro_cost *cost, const char *name)
+{
+    for (size_t i = 0; i < cost->count; i++)
+        if (!strcmp(cost->items[i].name, name))
+            return cost->items[i].value;
+    return 0;
+}
+
+static void read_cost(const char *text, repro_cost *cost)
+{
+    *cost = (repro_cost){0};
+    while (*(text += strspn(text, " \n")) &&
+           cost->count < sizeof cost->items / sizeof *cost->items) {
+        size_t name = strcspn(text, "= \n"), length = strcspn(text, " \n");
+        snprintf(cost->items[cost->count].name, sizeof cost->items->name, "%.*s", (int)name, text);
+        if (name < length)
+            cost->items[cost->count++].value = strtod(text + name + 1, NULL);
+        text += length;
+    }
+}
+
+/* A command without what does not change its cost. */
+static void write_kind(const repro_argv *argv, gb_text *kind)
+{
+    static const char *const free_of_cost[] = {"--init", "--model", "--negatives", "--seed",
+                                               "--learning-rate"};
+    for (size_t i = 0; i < argv->count; i++) {
+        bool passed = false;
+        for (size_t o = 0; o < sizeof free_of_cost / sizeof *free_of_cost; o++)
+            passed = passed || !strcmp(argv->items[i], free_of_cost[o]);
+        if (passed)
+            i++;
+        else
+            gb_text_append(kind, argv->items[i], strlen(argv->items[i]) + 1);
+    }
+}
+
+static bool ask_cost(const repro_plan *plan, const repro_argv *argv, repro_cost *cost,
+                     gb_status *status)
+{
+    const char *words[sizeof argv->items / sizeof *argv->items + 2];
+    gb_text printed = {0};
+    memcpy(words, argv->items, argv->count * sizeof *words);
+    words[argv->count] = "--cost";
+    words[argv->count + 1] = "--quiet";
+    words[argv->count + 2] = NULL;
+    bool ok = repro_plan_command(plan, words, &printed, status);
+    if (ok)
+        read_cost(printed.data ? printed.data : "", cost);
+    gb_text_free(&printed);
+    return ok;
+}
+
+bool repro_plan_cost(repro_plan *plan, const repro_argv *argv, repro_cost *cost, gb_status *status)
+{
+    gb_text kind = {0};
+    write_kind(argv, &kind);
+    uint32_t place = kind.failed ? GB_MAP_NONE : gb_map_get(plan->counted, kind.data, kind.length);
+    bool ok = !kind.failed || gb_fail_memory(status, "counting a cost");
+    if (ok && place != GB_MAP_NONE) {
+        *cost = plan->kinds[place];
+    } else if (ok) {
+        ok = ask_cost(plan, argv, cost, status) &&
+             gb_grow(&plan->kinds, &plan->kind_capacity, plan->kind_count + 1, sizeof *plan->kinds,
+                     status) &&
+             gb_map_set(plan->counted, kind.data, kind.length, (uint32_t)plan->kind_count, status);
+        if (ok)
+            plan->kinds[plan->kind_count++] = *cost;
+    }
+    gb_text_free(&kind);
+    return ok;
+}
+
+/* ---- sizes ---- */
+
+/* The node of a collection that a command reads. */
+static const repro_node *collection_of(const repro_node *node, const char *option)
+{
+    return repro_node_option(node, option).node;
+}
+
+/* Training queries of a collection as it is here: lines of its judgements. */
+static double count_queries(const char *folder)
+{
+    char *path = gb_path_join(NULL, folder, "collection/qrels/train.tsv"), *line;
+    gb_lines *lines = path && gb_file_exists(path) ? gb_lines_open(path, NULL) : NULL;
+    double count = 0;
+    size_t length;
+    while (lines && gb_lines_next(lines, &line, &length, NULL) == 1)
+        count++;
+    gb_lines_close(lines);
+    free(path);
+    return count > 0 ? count - 1 : 0;
+}
+
+/* Of the public collection that one stands for; passages 0: it is one itself. */
+static bool sizes_of(const repro_plan *plan, const repro_node *collection, repro_sizes *sizes,
+                     gb_status *status)
+{
+    *sizes = (repro_sizes){0};
+    if (!collection)
+        return true;
+    if (plan->public[collection->index])
+        return repro_sizes_read(plan->public[collection->index], sizes, status);
+    sizes->train_queries = count_queries(collection->folder);
+    return true;
+}
+
+/* ---- kinds of commands ---- */
+
+static bool first_of_kind(repro_argv *place, const repro_argv *argv, gb_status *status)
+{
+    bool ok = true;
+    if (place->count)
+        return true;
+    for (size_t i = 0; ok && i < argv->count; i++)
+        ok = repro_argv_add(place, status, "%s", argv->items[i]);
+    return ok;
+}
+
+/* Adds a training to a table, and what it needs to *needs. */
+static bool count_training(repro_plan *plan, const repro_node *node, const repro_argv *argv,
+                           repro_table_cost *table, repro_bytes *needs, gb_status *status)
+{
+    repro_cost cost;
+    if (!repro_plan_cost(plan, argv, &cost, status))
+        return false;
+    bool finetune = !strcmp(argv->items[0], "finetune");
+    double steps = repro_cost_get(&cost, "steps"), batch = repro_cost_get(&cost, "batch");
+    if (finetune) {
+        double queries = option_number(argv, "--train-queries");
+        repro_sizes sizes;
+        if (!sizes_of(plan, collection_of(node, "--collection"), &sizes, status))
+            return false;
+        queries = queries > 0 ? queries : sizes.train_queries;
+        steps = (double)(uint64_t)((queries * option_number(argv, "--epochs") + batch - 1) / batch);
+    }
+    table->train_flops +=
+        steps * (repro_cost_get(&cost, "flops") + repro_cost_get(&cost, "update_flops"));
+    table->trainings++;
+    table->disk += repro_cost_get(&cost, "parameter_bytes") / 4;
+    needs->device +=
+        repro_cost_get(&cost, "parameter_bytes") + repro_cost_get(&cost, "activation_bytes");
+    return first_of_kind(finetune ? &plan->finetuning : &plan->training, argv, status);
+}
+
+/* One of several objectives that take a step each in turn, "OBJECTIVE" or "OBJECTIVE:CONTEXT", as a
+ * training of its own. */
+static bool count_turn(repro_plan *plan, const repro_node *node, const repro_argv *whole,
+                       const char *objective, size_t length, repro_table_cost *table,
+                       gb_status *status)
+{
+    repro_argv argv = {0};
+    const char *context = memchr(objective, ':', length);
+    size_t name = context ? (size_t)(context - objective) : length;
+    bool ok = repro_argv_add(&argv, status, "pretrain") &&
+              repro_argv_add(&argv, status, "%.*s", (int)name, objective);
+    for (size_t i = 2; ok && i < whole->count; i++) {
+        if (!strcmp(whole->items[i], "--in-turns-with"))
+            i++;
+        else
+            ok = repro_argv_add(&argv, status, "%s", whole->items[i]);
+    }
+    if (ok && context)
+        ok = repro_argv_add(&argv, status, "--context") &&
+             repro_argv_add(&argv, status, "%.*s", (int)(length - name - 1), context + 1);
+    ok = ok && count_training(plan, node, &argv, table, &plan->needs[node->index], status);
+    repro_argv_free(&argv);
+    return ok;
+}
+
+static bool count_turns(repro_plan *plan, const repro_node *node, const repro_argv *argv,
+                        repro_table_cost *table, gb_status *status)
+{
+    const char *others = repro_argv_option(argv, "--in-turns-with");
+    bool ok = count_turn(plan, node, argv, argv->items[1], strlen(argv->items[1]), table, status);
+    for (const char *at = others; ok && *at; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        ok = count_turn(plan, node, argv, at, length, table, status);
+        at += length;
+    }
+    return ok;
+}
+
+static const char *keep(repro_plan *plan, const gb_text *text, gb_status *status)
+{
+    return gb_arena_strdup(plan->graph->arena, text->data ? text->data : "", text->length, status);
+}
+
+/* In the place of mined negatives, which later commands read: BM25's. */
+static bool stand_for_mined(repro_plan *plan, repro_node *node, gb_status *status)
+{
+    const repro_node *collection = collection_of(node, "--collection");
+    const char **run = &plan->runs[collection->index];
+    const char *words[] = {"bm25-run", "--collection", collection->folder, "--quiet", NULL};
+    gb_text printed = {0};
+    bool ok = *run || (repro_plan_command(plan, words, &printed, status) &&
+                       (*run = keep(plan, &printed, status)) != NULL);
+    gb_text_free(&printed);
+    node->folder = *run;
+    return ok;
+}
+
+/* What encodes texts: passages and queries, and a search among them. */
+static bool count_encoding(repro_plan *plan, repro_node *node, const repro_argv *argv,
+                           repro_table_cost *table, gb_status *status)
+{
+    repro_cost cost;
+    repro_sizes sizes;
+    if (!repro_plan_cost(plan, argv, &cost, status) ||
+        !sizes_of(plan, collection_of(node, "--collection"), &sizes, status))
+        return false;
+    bool mine = !strcmp(argv->items[0], "mine"), whole = sizes.passages <= 0;
+    double passages = whole ? repro_cost_get(&cost, "passages") : sizes.passages;
+    double queries = whole  ? repro_cost_get(&cost, "queries")
+                     : mine ? sizes.train_queries
+                            : sizes.eval_queries;
+    double width = repro_cost_get(&cost, "width");
+    if (!strcmp(argv->items[0], "mlm-loss"))
+        passages = repro_cost_get(&cost, "sample");
+    double flops = passages * repro_cost_get(&cost, "passage_flops") +
+                   queries * repro_cost_get(&cost, "query_flops") + 2 * passages * queries * width;
+    /* A passage that was found takes 16 bytes in memory, of the search and of the run. */
+    plan->needs[node->index] =
+        (repro_bytes){.memory = queries * (width * 4 + option_number(argv, "--depth") * 16),
+                      .disk = passages * width * 4};
+    table->encode_flops += flops;
+    table->encodings++;
+    table->disk += queries * 5000;
+    node->folder = plan->root; /* nobody reads it */
+    if (mine)
+        return stand_for_mined(plan, node, status);
+    if (whole && !strcmp(argv->items[0], "evaluate") && !plan->evaluation.count)
+        plan->evaluation_flops = flops;
+    return !whole || strcmp(argv->items[0], "evaluate") != 0 ||
+           first_of_kind(&plan->evaluation, argv, status);
+}
+
+/* A collection that stands for a public one, or that was cut from such. */
+static bool note_public(repro_plan *plan, const repro_node *node, const repro_argv *argv,
+                        repro_table_cost *table, gb_status *status)
+{
+    const char *from = repro_argv_option(argv, "--from");
+    const repro_node *cut = collection_of(node, "--cut");
+    size_t length = strlen(plan->stand_ins);
+    if (cut)
+        plan->public[node->index] = plan->public[cut->index];
+    if (!from || strncmp(from, plan->stand_ins, length) != 0 || from[length] != '/')
+        return true;
+    const char *name = repro_graph_keep(plan->graph, from + length + 1, status);
+    plan->public[node->index] = name;
+    if (!name || !gb_grow(&table->data, &table->data_capacity, table->data_count + 1,
+                          sizeof *table->data, status))
+        return false;
+    table->data[table->data_count++] = name;
+    return true;
+}
+
+/* Really run; of a stand-in, its time is multiplied. */
+static bool count_host(repro_plan *plan, repro_node *node, repro_argv *argv,
+                       repro_table_cost *table, gb_status *status)
+{
+    gb_text printed = {0};
+    double seconds = 0, index_bytes = 0, times = 1;
+    bool ok = repro_argv_add(argv, status, "--quiet") &&
+              repro_plan_command(plan, argv->items, &printed, status) &&
+              (node->folder = keep(plan, &printed, status)) != NULL;
+    gb_text_free(&printed);
+    if (ok && !strcmp(argv->items[0], "collection"))
+        ok = note_public(plan, node, argv, table, status);
+    if (!ok)
+        return false;
+    const repro_node *of = collection_of(node, "--collection");
+    const char *split = repro_argv_option(argv, "--split");
+    if (of && split && !strcmp(argv->items[0], "bm25-run") && !strcmp(split, "train"))
+        plan->runs[of->index] = node->folder;
+    of = plan->public[node->index] ? node : of;
+    if (of && plan->public[of->index] && strcmp(argv->items[0], "pretrain") != 0) {
+        repro_sizes sizes;
+        if (!repro_sizes_read(plan->public[of->index], &sizes, status))
+            return false;
+        times = sizes.passages / REPRO_STAND_IN_PASSAGES;
+    }
+    repro_record_number(node->folder, "run.json", "wall_s", &seconds);
+    repro_record_number(node->folder, "run.json", "index_bytes", &index_bytes); /* of BM25 */
+    table->host_s += seconds * times;
+    plan->needs[node->index].memory = index_bytes * times;
+    return true;
+}
+
+static bool count_node(repro_plan *plan, repro_node *node, repro_table_cost *table,
+                       gb_status *status)
+{
+    repro_argv argv;
+    bool ok = repro_argv_of(node, &argv, status);
+    const char *command = argv.count ? argv.items[0] : "",
+               *kind = argv.count > 1 ? argv.items[1] : "";
+    bool pretrain = !strcmp(command, "pretrain");
+    node->folder = plan->root;
+    if (!ok || !strcmp(command, "efficiency") || !strcmp(command, "mean"))
+        ; /* of what was counted already, in no time */
+    else if ((pretrain && !strcmp(kind, "none")) ||
+             (!strcmp(command, "evaluate") && !strcmp(kind, "--bm25")))
+        ok = count_host(plan, node, &argv, table, status);
+    else if (pretrain && repro_argv_option(&argv, "--in-turns-with"))
+        ok = count_turns(plan, node, &argv, table, status);
+    else if (pretrain || !strcmp(command, "finetune")) {
+        ok = count_training(plan, node, &argv, table, &plan->needs[node->index], status);
+        /* Later commands find the encoder that the training starts from: it has the same size. */
+        node->folder =
+            ok ? repro_graph_keep(plan->graph, repro_argv_option(&argv, "--init"), status) : NULL;
+        ok = node->folder != NULL;
+    } else if (!strcmp(command, "mlm-loss") || !strcmp(command, "mine") ||
+               !strcmp(command, "evaluate"))
+        ok = count_encoding(plan, node, &argv, table, status);
+    else
+        ok = count_host(plan, node, &argv, table, status);
+    node->state = REPRO_DONE;
+    repro_argv_free(&argv);
+    return ok;
+}
+
+static bool add_need(repro_table_cost *table, repro_bytes bytes, gb_status *status)
+{
+    if (!gb_grow(&table->needs, &table->need_capacity, table->need_count + 1, sizeof *table->needs,
+                 status))
+        return false;
+    table->needs[table->need_count++] = bytes;
+    return true;
+}
+
+bool repro_plan_count(repro_plan *plan, gb_status *status)
+{
+    bool ok = true;
+    for (size_t t = 0; ok && t < plan->count; t++) {
+        const repro_table *table = &plan->tables[t];
+        plan->costs[t].name = table->name;
+        for (size_t i = 0; ok && i < table->call_count; i++) {
+            repro_node *node = table->calls[i].node;
+            if (!table->kept[node->index])
+                continue;
+            ok = (node->state == REPRO_DONE || count_node(plan, node, &plan->costs[t], status)) &&
+                 add_need(&plan->costs[t], plan->needs[node->index], status);
+        }
+    }
+    return ok;
+}

@@ -1,0 +1,79 @@
+/* How far the making of tables is. */
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static double number(const repro_node *node, const char *option)
+{
+    repro_word word = repro_node_option(node, option);
+    return word.text && !word.node ? strtod(word.text, NULL) : 0;
+}
+
+/* Texts that a training sees. A pre-training with a context has two for each of its batch. */
+static double texts_of(const repro_node *node)
+{
+    repro_word context = repro_node_option(node, "--context");
+    int sides = context.text && strcmp(context.text, "none") != 0 ? 2 : 1;
+    return number(node, "--steps") * number(node, "--batch") * sides;
+}
+
+static repro_kind *kind_of(repro_progress *progress, const repro_node *node)
+{
+    char name[64];
+    const char *command = node->words[0].text;
+    bool objective = !strcmp(command, "pretrain") && node->count > 1;
+    snprintf(name, sizeof name, "%.24s%s%.24s", command, objective ? "-" : "",
+             objective ? node->words[1].text : "");
+    size_t most = sizeof progress->kinds / sizeof *progress->kinds;
+    for (size_t i = 0; i < progress->count; i++)
+        if (!strcmp(progress->kinds[i].name, name) || i + 1 == most)
+            return &progress->kinds[i];
+    repro_kind *kind = &progress->kinds[progress->count++];
+    *kind = (repro_kind){0};
+    memcpy(kind->name, name, sizeof name);
+    return kind;
+}
+
+void repro_progress_expect(repro_progress *progress, const repro_node *node)
+{
+    repro_kind *kind = kind_of(progress, node);
+    kind->texts = (kind->texts * (double)kind->total + texts_of(node)) / (double)(kind->total + 1);
+    kind->total++;
+}
+
+void repro_progress_note(repro_progress *progress, const repro_node *node, double seconds)
+{
+    repro_kind *kind = kind_of(progress, node);
+    kind->made++;
+    kind->seconds += seconds;
+}
+
+void repro_progress_text(const repro_progress *progress, uint32_t jobs, char text[96])
+{
+    size_t total = 0, made = 0;
+    double seconds = 0, seconds_of_texts = 0, texts = 0, rest = 0;
+    for (size_t i = 0; i < progress->count; i++) {
+        const repro_kind *kind = &progress->kinds[i];
+        total += kind->total;
+        made += kind->made;
+        seconds += kind->seconds;
+        if (kind->texts > 0) {
+            seconds_of_texts += kind->seconds;
+            texts += kind->texts * (double)kind->made;
+        }
+    }
+    for (size_t i = 0; made && i < progress->count; i++) {
+        const repro_kind *kind = &progress->kinds[i];
+        double each = seconds / (double)made;
+        if (kind->made)
+            each = kind->seconds / (double)kind->made;
+        else if (kind->texts > 0 && texts > 0)
+            each = kind->texts * seconds_of_texts / texts;
+        rest += (double)(kind->total - kind->made) * each;
+    }
+    int length = snprintf(text, 96, "%zu of %zu steps", made, total);
+    if (made)
+        snprintf(text + length, 96 - (size_t)length, ", about %d minutes left",
+                 (int)(rest / jobs / 60 + .5));
+}

@@ -1,0 +1,78 @@
+/* What a call of reproduce does. */
+#include "compare.h"
+#include "plan.h"
+
+#include <string.h>
+
+/* Prints what a table would run, and the sum of its recipe. */
+static bool print_commands(const repro_session *session, const repro_entry *entry,
+                           gb_status *status)
+{
+    repro_graph *graph = repro_graph_create(status);
+    repro_table table = {0};
+    gb_text lines = {0};
+    char sum[40];
+    bool ok = graph && repro_session_recipe(session, entry->name, graph, &table, status) &&
+              repro_session_select(session, graph, &table, status) &&
+              repro_session_checksum(session, entry->name, sum, status);
+    if (ok) {
+        repro_table_text(&table, session->flags, &lines);
+        ok = !lines.failed || gb_fail_memory(status, "printing commands");
+    }
+    if (ok)
+        printf("%s# recipe %s\n", lines.data ? lines.data : "", sum);
+    gb_text_free(&lines);
+    repro_table_free(&table);
+    repro_graph_destroy(graph);
+    return ok;
+}
+
+static bool dry_run(const repro_session *session, gb_status *status)
+{
+    const repro_catalog *catalog = &session->catalog;
+    bool ok = true;
+    if (session->entry)
+        return print_commands(session, session->entry, status);
+    for (size_t i = 0; ok && i < 2 * catalog->count; i++) {
+        const repro_entry *entry = &catalog->entries[i % catalog->count];
+        if (!entry->ready || repro_entry_is_study(entry) ||
+            entry->measures_time != (i < catalog->count))
+            continue;
+        if (!session->params->quiet)
+            fprintf(stderr, "==== %s\n", entry->name);
+        ok = print_commands(session, entry, status);
+    }
+    return ok;
+}
+
+static bool act(repro_session *session, gb_status *status)
+{
+    const gb_reproduce_params *params = session->params;
+    if (params->action == GB_REPRODUCE_EXPLAIN)
+        return repro_explain(session, status);
+    gb_install_signals();
+    if (params->compare_devices)
+        return repro_compare_devices(session, status);
+    if (params->dry_run)
+        return dry_run(session, status);
+    if (!repro_session_choose_jobs(session, status))
+        return false;
+    return params->action == GB_REPRODUCE_PLAN ? repro_plan_tables(session, status)
+                                               : repro_run(session, status);
+}
+
+bool gb_reproduce(const gb_reproduce_params *params, gb_status *status)
+{
+    repro_session session;
+    gb_reproduce_params own = *params;
+    bool over = false;
+    if (!repro_leave_mpirun(params->config, &own.ranks, &over, status) || over)
+        return over;
+    bool ok = repro_session_open(&session, &own, status);
+    if (ok && params->action == GB_REPRODUCE_LIST)
+        repro_catalog_print(&session.catalog);
+    else if (ok)
+        ok = act(&session, status);
+    repro_session_close(&session);
+    return ok;
+}

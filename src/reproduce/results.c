@@ -1,0 +1,270 @@
+/* What a finished table leaves: results.jsonl, pages, the report, the site. */
+#include "run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- results.jsonl ---- */
+
+static void add_field(gb_text *out, const char *name, repro_word value)
+{
+    gb_text_printf(out, ", \"%s\": \"", name);
+    repro_json_text(value.text ? value.text : "", out);
+    repro_json_text(value.node ? value.node->folder : "", out);
+    gb_text_printf(out, "\"");
+}
+
+static void add_text(gb_text *out, const char *name, const char *value)
+{
+    add_field(out, name, (repro_word){.text = value});
+}
+
+static void add_result(const repro_result *result, gb_text *out)
+{
+    gb_text_printf(out, "{\"%s\": \"", result->series ? "series" : "row");
+    repro_json_text(result->series ? result->series : result->row, out);
+    gb_text_printf(out, "\", \"seed\": %s", result->seed);
+    if (result->x)
+        gb_text_printf(out, ", \"x\": %s", result->x);
+    add_field(out, "evaluation", result->evaluation);
+    if (result->series && result->row)
+        add_text(out, "row", result->row);
+    if (result->row)
+        add_field(out, "model", result->model);
+    if (result->set)
+        add_text(out, "set", result->set);
+    gb_text_printf(out, "}\n");
+}
+
+static void add_head(const repro_session *session, const repro_table *table, const char *sum,
+                     int64_t seconds, gb_text *out)
+{
+    gb_text_printf(out, "{\"table\": \"%s\", \"scale\": \"%s\", \"collection_kind\": \"%s\"",
+                   table->name, session->params->scale,
+                   session->recipe.collection ? "own" : "world");
+    add_field(out, "collection", table->collection);
+    if (table->title) {
+        add_text(out, "figure", table->name);
+        add_text(out, "title", table->title);
+        add_text(out, "x", table->x);
+        gb_text_printf(out, ", \"log_x\": true");
+        add_text(out, "measure", table->measure);
+        add_text(out, "y", table->y);
+    }
+    gb_text_printf(out, ", \"recipe\": \"%s\", \"settings\": ", sum);
+    repro_settings_json(&table->settings, out);
+    gb_text_printf(out, ", \"times\": {\"wall_s\": %lld}}\n", (long long)seconds);
+}
+
+static bool selected(const repro_session *session, const repro_result *result)
+{
+    return repro_result_selected(result, session->rows, session->everything);
+}
+
+/* Whether results are there, and in particular rows of a table. */
+static bool has_results(const repro_session *session, const repro_table *table, bool rows)
+{
+    for (size_t i = 0; i < table->result_count; i++)
+        if (selected(session, &table->results[i]) && (!rows || table->results[i].row))
+            return true;
+    return false;
+}
+
+static bool write_results(const repro_session *session, const repro_table *table, const char *sum,
+                          int64_t seconds, const char *path, gb_status *status)
+{
+    gb_text lines = {0};
+    add_head(session, table, sum, seconds, &lines);
+    for (size_t i = 0; i < table->result_count; i++)
+        if (selected(session, &table->results[i]))
+            add_result(&table->results[i], &lines);
+    bool ok = gb_text_write(&lines, path, status);
+    gb_text_free(&lines);
+    return ok;
+}
+
+bool repro_results_check(const char *out, gb_status *status)
+{
+    char *path = gb_path_join(status, out, "results.jsonl");
+    gb_status why = {0};
+    gb_out *draft = path && gb_make_dirs(out, &why) ? gb_out_open(path, &why) : NULL;
+    bool ok = draft != NULL;
+    gb_out_abandon(draft);
+    free(path);
+    return ok || gb_fail(status, GB_DATA, NULL, "see --out",
+                         "cannot write to the folder %.200s: %.100s", out, why.what);
+}
+
+/* ---- what is made of them ---- */
+
+/* A command whose failure is that of the table; it has said why. */
+static bool command(const repro_session *session, const char *const *words, gb_status *status)
+{
+    int code;
+    return repro_session_command(session, words, &code, status) &&
+           (code == 0 || gb_fail(status, (gb_code)code, NULL, NULL, "%s", ""));
+}
+
+/* The files of a page, but for its record. */
+static bool copy_page(const char *from, const char *to, gb_status *status)
+{
+    DIR *folder = GB_TRY_OPEN(opendir(from));
+    bool ok = folder != NULL || gb_fail(status, GB_DATA, from, NULL, "cannot be read");
+    for (struct dirent *file; ok && (file = readdir(folder)) != NULL;) {
+        const char *name = file->d_name;
+        if (*name == '.' || !strchr(name, '.') || !strcmp(name, "run.json") ||
+            !strcmp(name, "metrics.json"))
+            continue;
+        char *source = gb_path_join(status, from, name), *place = gb_path_join(status, to, name);
+        ok = source && place && (gb_dir_exists(source) || gb_copy_file(source, place, status));
+        free(source);
+        free(place);
+    }
+    if (folder)
+        closedir(folder);
+    return ok;
+}
+
+static bool report(const repro_session *session, const repro_table *table, const char *results,
+                   const char *out, gb_status *status)
+{
+    const gb_reproduce_params *params = session->params;
+    const char *words[16] = {"report",    "--table", table->name, "--scale", params->scale,
+                             "--results", results,   "--out",     out};
+    size_t count = 9;
+    if (params->tables) {
+        words[count++] = "--tables";
+        words[count++] = params->tables;
+    }
+    if (params->record)
+        words[count++] = "--record";
+    return command(session, words, status);
+}
+
+bool repro_results_finish(const repro_session *session, const repro_table *table, const char *out,
+                          const char *sum, int64_t seconds, gb_status *status)
+{
+    bool ok = true;
+    if (table->page) {
+        ok = copy_page(table->page->folder, out, status);
+        if (ok)
+            printf("%s/%s\n", out, table->page_file);
+        if (!ok || !has_results(session, table, false))
+            return ok;
+    }
+    char *results = gb_path_join(status, out, "results.jsonl");
+    const char *curves[] = {"curves", "--results", results, "--out", out, NULL};
+    ok = results && write_results(session, table, sum, seconds, results, status) &&
+         (!table->title || command(session, curves, status)) &&
+         ((table->title && !has_results(session, table, true)) ||
+          report(session, table, results, out, status));
+    free(results);
+    return ok;
+}
+
+bool repro_results_site(const repro_session *session, const char *const *folders, size_t count,
+                        gb_status *status)
+{
+    static const char *const pages[] = {"table.json", "figure.html", "coverage.html", "tsne.html"};
+    const char *site = session->params->report;
+    if (!site)
+        return true;
+    const char **words = gb_alloc(count + 4, sizeof *words, status);
+    size_t n = 0;
+    bool ok = words != NULL;
+    if (ok) {
+        words[n++] = "site";
+        words[n++] = "--out";
+        words[n++] = site;
+    }
+    for (size_t i = 0; ok && i < count; i++) {
+        bool shown = false;
+        for (size_t p = 0; ok && !shown && p < sizeof pages / sizeof *pages; p++) {
+            char *page = gb_path_join(status, folders[i], pages[p]);
+            ok = page != NULL;
+            shown = ok && gb_file_exists(page);
+            free(page);
+        }
+        if (shown)
+            words[n++] = folders[i];
+    }
+    ok = ok && command(session, words, status);
+    free(words);
+    return ok;
+}
+
+/* ---- claims ---- */
+
+/* Adds the verdicts of a table's claims to counts. */
+static void count_verdicts(const char *folder, const char *const *verdicts, size_t *counts)
+{
+    char *path = gb_path_join(NULL, folder, "table.json");
+    json_t *table = path ? json_load_file(path, 0, NULL) : NULL, *claim;
+    size_t i;
+    json_array_foreach(json_object_get(table, "claims"), i, claim)
+    {
+        const char *verdict = json_string_value(json_object_get(claim, "verdict"));
+        for (size_t v = 0; verdict && verdicts[v]; v++)
+            counts[v] += !strcmp(verdict, verdicts[v]);
+    }
+    json_decref(table);
+    free(path);
+}
+
+void repro_results_summary(const char *paper, const char *const *folders, size_t count)
+{
+    static const char *const verdicts[] = {"supported", "contradicted", "undecided", "not judged",
+                                           NULL};
+    size_t counts[4] = {0};
+    for (size_t i = 0; i < count; i++)
+        count_verdicts(folders[i], verdicts, counts);
+    printf("%-6.*s", (int)strcspn(paper, "/"), paper);
+    for (int v = 0; v < 4; v++)
+        printf("%s %zu %s", v ? "," : "", counts[v], verdicts[v]);
+    printf("\n");
+}
+
+/* ---- where a row came from ---- */
+
+/* Prints what the store knows of an artifact, by its folder. */
+static bool explain_artifact(const repro_session *session, const char *folder, gb_status *status)
+{
+    char *store = gb_strdup(folder, status);
+    char *slash = store ? strrchr(store, '/') : NULL;
+    if (slash)
+        *slash = '\0';
+    const char *words[] = {
+        "store", "--store", slash ? store : ".", "why", slash ? slash + 1 : folder, NULL};
+    bool ok = store && command(session, words, status);
+    free(store);
+    return ok;
+}
+
+bool repro_explain(const repro_session *session, gb_status *status)
+{
+    const char *row = session->params->row, *table = session->entry->name;
+    char *path = gb_path_join(status, session->out, "results.jsonl"), *line;
+    gb_lines *lines = path && gb_file_exists(path) ? gb_lines_open(path, status) : NULL;
+    bool ok =
+        lines || (path && gb_fail(status, GB_USAGE, NULL, NULL,
+                                  "no results in %.200s (run: reproduce %s)", session->out, table));
+    size_t length, found = 0;
+    while (ok && gb_lines_next(lines, &line, &length, status) == 1) {
+        json_t *result = json_loadb(line, length, 0, NULL);
+        const char *key = json_string_value(json_object_get(result, "row"));
+        const char *evaluation = json_string_value(json_object_get(result, "evaluation"));
+        if (key && evaluation && !strcmp(key, row)) {
+            found++;
+            ok = explain_artifact(session, evaluation, status);
+        }
+        json_decref(result);
+    }
+    gb_lines_close(lines);
+    if (ok && !found)
+        ok = gb_fail(status, GB_USAGE, NULL, NULL, "no row %.60s in %.200s", row, path);
+    free(path);
+    return ok;
+}

@@ -1,0 +1,487 @@
+/* What was asked for, checked and looked up. */
+#include "session.h"
+#include "schedule.h"
+
+#include <gabbro/report.h>
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *repro_session_keep(repro_session *session, gb_status *status, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, fmt);
+    int length = vasprintf(&text, fmt, args);
+    va_end(args);
+    const char *kept =
+        length < 0 ? NULL : gb_arena_strdup(session->arena, text, (size_t)length, status);
+    if (length < 0)
+        gb_fail_memory(status, "formatting text");
+    else
+        free(text);
+    return kept;
+}
+
+static const char *absolute(repro_session *session, const char *path, gb_status *status)
+{
+    char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+    const char *whole = here ? repro_session_keep(session, status, "%s/%s", here, path)
+                             : repro_session_keep(session, status, "%s", path);
+    free(here);
+    return whole;
+}
+
+/* ---- what goes together ---- */
+
+/* Plain refusals of a command line. */
+static bool refuse(gb_status *status, const char *hint, const char *what)
+{
+    return gb_fail(status, GB_USAGE, NULL, hint, "%s", what);
+}
+
+static bool check_record(const gb_reproduce_params *params, bool some_rows, gb_status *status)
+{
+    if (!params->record)
+        return true;
+    if (params->collection || params->init || some_rows)
+        return refuse(status, NULL,
+                      "results of your own collection or model, or of some rows, are not recorded");
+    return !params->generator || refuse(status, NULL, "results of --generator are not recorded");
+}
+
+static bool check_rows(const gb_reproduce_params *params, const repro_entry *entry,
+                       gb_status *status)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789,*?._-";
+    const char *rows = params->rows;
+    if (!rows)
+        return true;
+    if (!*rows || rows[strspn(rows, letters)])
+        return refuse(status, NULL, "--rows needs names of rows with commas between");
+    bool table = entry && !repro_entry_is_figure(entry) && !repro_entry_is_study(entry);
+    return !strcmp(rows, "all") || table || refuse(status, NULL, "--rows goes with one table");
+}
+
+static bool check_all(const gb_reproduce_params *params, gb_status *status)
+{
+    if (params->action == GB_REPRODUCE_EXPLAIN)
+        return refuse(status, NULL, "explain needs one table");
+    return !params->collection || refuse(status, NULL, "all runs on the built-in world");
+}
+
+static bool check_compared(const gb_reproduce_params *params, const repro_entry *entry,
+                           gb_status *status)
+{
+    if (!params->compare_devices)
+        return true;
+    if (params->action != GB_REPRODUCE_TABLE || params->record || params->report || !entry)
+        return refuse(status, NULL,
+                      "--compare-devices goes with one table, without --record and --report");
+    if (params->ranks || params->devices || params->shares || params->simulate_ranks)
+        return refuse(status, NULL, "--compare-devices compares devices, not ranks or shares");
+    if (repro_entry_is_figure(entry))
+        return gb_fail(status, GB_USAGE, NULL, NULL,
+                       "%s is a figure: --compare-devices compares the cells of a table",
+                       entry->name);
+    return true;
+}
+
+static bool check(const repro_session *session, gb_status *status)
+{
+    const gb_reproduce_params *params = session->params;
+    const repro_recipe_params *recipe = &session->recipe;
+    bool some_rows = params->rows && strcmp(params->rows, "all") != 0;
+    if (params->queries && !params->collection)
+        return refuse(status, NULL, "--queries belongs to a --collection");
+    if (!check_record(params, some_rows, status) || !check_rows(params, session->entry, status) ||
+        !check_compared(params, session->entry, status))
+        return false;
+    if (recipe->init) {
+        char *words = gb_path_join(status, recipe->init, "vocab.txt");
+        bool there = words && gb_file_exists(words);
+        free(words);
+        if (!there)
+            return gb_fail(status, GB_USAGE, NULL, "see --init",
+                           "no BERT in %.200s: it has no vocab.txt", recipe->init);
+    }
+    if (recipe->generator && strcmp(recipe->generator, "trained") != 0 &&
+        !gb_dir_exists(recipe->generator))
+        return gb_fail(status, GB_USAGE, NULL, "see --generator", "no folder %.200s",
+                       recipe->generator);
+    if (recipe->generator && params->action == GB_REPRODUCE_PLAN)
+        return refuse(status, NULL, "plan does not know what --generator costs");
+    return session->entry || check_all(params, status);
+}
+
+/* ---- settings ---- */
+
+/* Calls each(context, path, name) for the scales that there are. */
+static bool each_scale(bool (*each)(void *context, const char *path, gb_status *status),
+                       void *context, gb_status *status)
+{
+    char *shared = gb_share_file("reproduce/sets.lua"); /* the catalog has found it */
+    char *pattern = NULL;
+    glob_t found = {0};
+    if (shared)
+        *strrchr(shared, '/') = '\0';
+    bool ok = shared && (pattern = gb_format(status, "%s/scales/*", shared)) != NULL;
+    if (ok)
+        glob(pattern, 0, NULL, &found);
+    for (size_t i = 0; ok && i < found.gl_pathc; i++)
+        ok = each(context, found.gl_pathv[i], status);
+    globfree(&found);
+    free(pattern);
+    free(shared);
+    return ok;
+}
+
+static bool add_scale_name(void *context, const char *path, gb_status *status)
+{
+    (void)status;
+    gb_text *names = context;
+    gb_text_printf(names, "%s%s", names->length ? " " : "", strrchr(path, '/') + 1);
+    return !names->failed;
+}
+
+static bool add_known(void *context, const char *path, gb_status *status)
+{
+    repro_settings one = {0}, *known = context;
+    bool ok =
+        repro_settings_read(&one, path, NULL, status) && repro_settings_copy(&one, known, status);
+    repro_settings_free(&one);
+    return ok;
+}
+
+static bool read_scale(repro_session *session, gb_status *status)
+{
+    const char *scale = session->params->scale;
+    char name[80];
+    snprintf(name, sizeof name, "reproduce/scales/%.60s", scale);
+    char *path = strchr(scale, '/') || *scale == '.' ? NULL : gb_share_file(name);
+    if (!path) {
+        gb_text names = {0};
+        each_scale(add_scale_name, &names, NULL);
+        gb_fail(status, GB_USAGE, NULL, NULL, "no scale %.60s (there is: %s)", scale,
+                names.data ? names.data : "");
+        gb_text_free(&names);
+        return false;
+    }
+    bool ok = repro_settings_read(&session->settings, path, NULL, status);
+    free(path);
+    return ok;
+}
+
+/* A file that the user may have for all that he runs; NULL where there is none. */
+static char *user_file(const gb_config *config)
+{
+    char *path = NULL;
+    if (config->config_home)
+        path = gb_format(NULL, "%s/gabbro/settings", config->config_home);
+    else if (config->home)
+        path = gb_format(NULL, "%s/.config/gabbro/settings", config->home);
+    if (path && gb_file_exists(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+static bool read_settings(repro_session *session, gb_status *status)
+{
+    const gb_reproduce_params *params = session->params;
+    repro_settings *settings = &session->settings, known = {0};
+    char *own = user_file(params->config);
+    bool ok = read_scale(session, status) && each_scale(add_known, &known, status);
+    if (ok && own) {
+        gb_log(GB_LOG_INFO, "settings of %s", own);
+        ok = repro_settings_read(settings, own, &known, status);
+    }
+    for (size_t i = 0; ok && i < params->settings_files.count; i++)
+        ok = repro_settings_read(settings, params->settings_files.items[i], &known, status);
+    for (size_t i = 0; ok && i < params->changes.count; i++)
+        ok = repro_settings_choose(settings, params->changes.items[i], &known, status);
+    if (ok && params->init && repro_settings_get(settings, "initial_encoder"))
+        ok = repro_settings_put(settings, "initial_encoder", session->recipe.init, status);
+    if (ok && !params->collection && !repro_settings_get(settings, "world_seed") &&
+        !repro_settings_get(settings, "data_main"))
+        ok =
+            gb_fail(status, GB_USAGE, NULL, NULL,
+                    "scale %.60s is for a collection of your own: --collection DIR", params->scale);
+    repro_settings_free(&known);
+    free(own);
+    return ok;
+}
+
+/* ---- looking up ---- */
+
+static const char *patterns(repro_session *session, const char *rows, gb_status *status)
+{
+    char *copy = gb_strdup(rows, status);
+    for (char *at = copy; at && *at; at++)
+        if (*at == ',')
+            *at = '|';
+    const char *kept = copy ? repro_session_keep(session, status, "%s", copy) : NULL;
+    free(copy);
+    return kept;
+}
+
+static bool set_words(repro_session *session, repro_words *list, const char *const *words,
+                      gb_status *status)
+{
+    size_t count = 0;
+    while (words[count])
+        count++;
+    const char **items = gb_arena_alloc(session->arena, (count + 1) * sizeof *items, status);
+    for (size_t i = 0; items && i < count; i++)
+        if (!(items[i] = repro_session_keep(session, status, "%s", words[i])))
+            return false;
+    *list = (repro_words){items, count};
+    return items != NULL;
+}
+
+/* The options of ranks and shards. Of either kind, results know the number of shards alone. */
+static bool set_ranks(repro_session *session, gb_status *status)
+{
+    const gb_reproduce_params *params = session->params;
+    uint32_t shares = params->shares ? params->shares : REPRO_SHARES;
+    char ranks[16], given[16], simulated[16], recorded[16];
+    const char *of_ranks[5] = {NULL}, *of_shares[5] = {NULL}, *sum[3] = {NULL};
+    size_t r = 0, s = 0;
+    snprintf(ranks, sizeof ranks, "%u", params->ranks);
+    snprintf(given, sizeof given, "%u", params->shares);
+    snprintf(simulated, sizeof simulated, "%u", params->simulate_ranks);
+    snprintf(recorded, sizeof recorded, "%u", shares);
+    if (params->ranks) {
+        of_ranks[r++] = "--ranks";
+        of_ranks[r++] = ranks;
+    }
+    if (params->devices) {
+        of_ranks[r++] = "--devices";
+        of_ranks[r++] = params->devices;
+    }
+    if (params->shares) {
+        of_shares[s++] = "--shares";
+        of_shares[s++] = given;
+    }
+    if (params->simulate_ranks) {
+        of_shares[s++] = "--simulate-ranks";
+        of_shares[s++] = simulated;
+    }
+    if (r || s) {
+        sum[0] = "--shares";
+        sum[1] = recorded;
+    }
+    return set_words(session, &session->ranks, of_ranks, status) &&
+           set_words(session, &session->shares, of_shares, status) &&
+           set_words(session, &session->recorded_shares, sum, status);
+}
+
+static bool set_seeds(repro_session *session, gb_status *status)
+{
+    const gb_reproduce_params *params = session->params;
+    session->seed_count = params->seeds ? params->seeds : 1;
+    session->seeds =
+        gb_arena_alloc(session->arena, session->seed_count * sizeof *session->seeds, status);
+    for (size_t i = 0; session->seeds && i < session->seed_count; i++)
+        session->seeds[i] = params->seeds ? REPRO_FIRST_SEED + i : params->seed;
+    return session->seeds != NULL;
+}
+
+static const char *name_behind(repro_session *session, const char *so_far, const char *path,
+                               gb_status *status)
+{
+    size_t length = 0;
+    const char *name = path ? gb_path_name(path, &length) : "";
+    return so_far ? repro_session_keep(session, status, "%s%s%.*s", so_far, path ? "." : "",
+                                       (int)length, name)
+                  : NULL;
+}
+
+/* results/TABLE.SCALE, and what of the user's own it is made of. */
+static bool set_out(repro_session *session, gb_status *status)
+{
+    const gb_reproduce_params *params = session->params;
+    char table[80];
+    snprintf(table, sizeof table, "%s", session->entry ? session->entry->name : "all");
+    for (char *at = table; *at; at++)
+        if (*at == '/')
+            *at = '-';
+    const char *out = repro_session_keep(session, status, "results/%s.%s", table, params->scale);
+    out = name_behind(session, out, params->collection, status);
+    out = name_behind(session, out, params->init, status);
+    out = name_behind(session, out, params->generator, status);
+    session->out = params->out ? params->out : out;
+    return out != NULL;
+}
+
+static const char *absolute_or_none(repro_session *session, const char *path, bool *ok,
+                                    gb_status *status)
+{
+    const char *whole = path ? absolute(session, path, status) : NULL;
+    *ok = *ok && (whole || !path);
+    return whole;
+}
+
+static bool set_recipe(repro_session *session, gb_status *status)
+{
+    const gb_reproduce_params *params = session->params;
+    bool trained = params->generator && !strcmp(params->generator, "trained"), ok = true;
+    session->data_dir =
+        absolute_or_none(session, params->data ? params->data : "data", &ok, status);
+    session->recipe = (repro_recipe_params){
+        .settings = &session->settings,
+        .seeds = session->seeds,
+        .seed_count = session->seed_count,
+        .collection = absolute_or_none(session, params->collection, &ok, status),
+        .queries = absolute_or_none(session, params->queries, &ok, status),
+        .init = absolute_or_none(session, params->init, &ok, status),
+        .generator =
+            trained ? params->generator : absolute_or_none(session, params->generator, &ok, status),
+        .ranks = session->ranks,
+        .shares = session->shares,
+        .data_dir = session->data_dir,
+    };
+    return ok;
+}
+
+static bool set_environment(repro_session *session, gb_status *status)
+{
+    const gb_reproduce_params *params = session->params;
+    size_t variables = 0, flags = 0;
+    bool ok = true;
+    if (params->store)
+        ok = (session->environment[variables++] =
+                  repro_session_keep(session, status, "GABBRO_STORE=%s", params->store)) != NULL;
+    if (ok && params->device)
+        ok = (session->environment[variables++] =
+                  repro_session_keep(session, status, "GABBRO_DEVICE=%s", params->device)) != NULL;
+    if (params->quiet)
+        session->flag_words[flags++] = "--quiet";
+    if (params->profile)
+        session->flag_words[flags++] = "--profile";
+    return ok;
+}
+
+bool repro_session_open(repro_session *session, const gb_reproduce_params *params,
+                        gb_status *status)
+{
+    *session = (repro_session){.params = params,
+                               .arena = gb_arena_create(1 << 14, status),
+                               .program = params->config->program};
+    char *tables = session->arena ? gb_tables_find(params->config, NULL, status) : NULL;
+    bool ok = tables && (session->tables_dir = repro_session_keep(session, status, "%s", tables)) &&
+              repro_catalog_read(&session->catalog, session->tables_dir, status);
+    free(tables);
+    if (!ok || params->action == GB_REPRODUCE_LIST)
+        return ok;
+    bool all = !strcmp(params->table, "all");
+    if (!all && !(session->entry = repro_catalog_find(&session->catalog, params->table, status)))
+        return false;
+    session->everything = all || (params->rows && !strcmp(params->rows, "all"));
+    session->flags = repro_session_keep(session, status, "%s%s", params->quiet ? " --quiet" : "",
+                                        params->profile ? " --profile" : "");
+    ok = session->flags && set_environment(session, status) && set_ranks(session, status) &&
+         set_seeds(session, status) && set_recipe(session, status) && set_out(session, status) &&
+         check(session, status);
+    if (ok && params->rows && !session->everything)
+        ok = (session->rows = patterns(session, params->rows, status)) != NULL;
+    return ok && read_settings(session, status);
+}
+
+void repro_session_close(repro_session *session)
+{
+    repro_settings_free(&session->settings);
+    repro_catalog_free(&session->catalog);
+    gb_arena_destroy(session->arena);
+}
+
+/* ---- processes ---- */
+
+bool repro_session_command(const repro_session *session, const char *const *words, int *code,
+                           gb_status *status)
+{
+    repro_command command = {
+        .program = session->program, .words = words, .environment = session->environment};
+    return repro_process_run(&command, NULL, code, status);
+}
+
+bool repro_session_on_cpu(const repro_session *session)
+{
+    static const char *const words[] = {"doctor", "--type", NULL};
+    repro_command command = {.program = session->program,
+                             .words = words,
+                             .environment = session->environment,
+                             .catch_errors = true};
+    gb_text type = {0};
+    int code;
+    bool cpu =
+        repro_process_run(&command, &type, &code, NULL) && type.data && !strcmp(type.data, "cpu");
+    gb_text_free(&type);
+    return cpu;
+}
+
+bool repro_session_choose_jobs(repro_session *session, gb_status *status)
+{
+    enum { MAX_AUTOMATIC = 8 }; /* at a gigabyte each */
+    const gb_reproduce_params *params = session->params;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t cores = online > 0 ? (uint32_t)online : 1;
+    bool ranked = params->ranks || params->devices || params->simulate_ranks;
+    session->jobs = params->jobs;
+    if (params->profile || (!params->jobs && ranked))
+        session->jobs = 1; /* its times are wanted, or ranks fill the machine */
+    else if (!params->jobs)
+        session->jobs = !repro_session_on_cpu(session) ? 1
+                        : cores < MAX_AUTOMATIC        ? cores
+                                                       : MAX_AUTOMATIC;
+    if (session->jobs > REPRO_MAX_JOBS)
+        session->jobs = REPRO_MAX_JOBS;
+    if (session->jobs == 1)
+        return true;
+    /* Threads of Mesa's CPU driver; results do not depend on them. */
+    if (params->config->lavapipe_threads)
+        return true;
+    session->threads = repro_session_keep(session, status, "LP_NUM_THREADS=%u",
+                                          (cores + session->jobs - 1) / session->jobs);
+    session->threads_alone = repro_session_keep(session, status, "LP_NUM_THREADS=%u", cores);
+    return session->threads && session->threads_alone;
+}
+
+/* ---- recipes ---- */
+
+bool repro_session_recipe(const repro_session *session, const char *name, repro_graph *graph,
+                          repro_table *table, gb_status *status)
+{
+    repro_recipe_params recipe = session->recipe;
+    recipe.table = name;
+    return repro_recipe_run(&recipe, graph, table, status);
+}
+
+bool repro_session_select(const repro_session *session, const repro_graph *graph,
+                          repro_table *table, gb_status *status)
+{
+    return repro_table_select(table, graph, session->rows, session->everything, status);
+}
+
+bool repro_session_checksum(const repro_session *session, const char *name, char sum[40],
+                            gb_status *status)
+{
+    static const uint64_t seed = REPRO_FIRST_SEED;
+    repro_recipe_params recipe = session->recipe;
+    repro_table table = {0};
+    recipe.table = name;
+    recipe.seeds = &seed;
+    recipe.seed_count = 1;
+    recipe.ranks = (repro_words){0};
+    recipe.shares = session->recorded_shares;
+    repro_graph *graph = repro_graph_create(status);
+    bool ok = graph && repro_recipe_run(&recipe, graph, &table, status) &&
+              repro_table_select(&table, graph, NULL, false, status) &&
+              repro_table_checksum(&table, session->data_dir, sum, status);
+    repro_table_free(&table);
+    repro_graph_destroy(graph);
+    return ok;
+}

@@ -1,0 +1,260 @@
+#!/bin/sh
+# The recipes with a stand-in for the commands of gabbro: which they run, what they hand to the report, and
+# what becomes of a table when a command fails. Usage: reproduce.sh REPRODUCE
+set -u
+. "$(dirname -- "$0")/../checks.sh"
+reproduce=$1
+work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro reproduce.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+cp "$(dirname -- "$0")/stand_in.sh" "$work/gabbro" && chmod +x "$work/gabbro" || exit 1
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd) || exit 1
+WORK=$work GABBRO=$work/gabbro
+export WORK GABBRO
+
+run() # ARGUMENTS...: status in $status, output in $work/stdout and stderr
+{
+    : >"$work/log"
+    "$reproduce" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null
+    status=$?
+}
+count() # PATTERN FILE
+{
+    grep -c -- "$1" "$2"
+}
+
+run table1 --out "$work/out" --quiet
+results=$work/out/results.jsonl
+expect "a run succeeds" [ "$status" = 0 ]
+expect "quiet" [ ! -s "$work/stderr" ]
+expect "13 rows behind the first line, 12 of them also before fine-tuning" [ "$(wc -l <"$results")" = 26 ]
+expect "each encoder is evaluated once before it" \
+    [ "$(grep '"set": "before"' "$results" | grep -o '"evaluation": "[^"]*' | sort -u | wc -l)" = 6 ]
+expect "first line" grep -q '^{"table": "qac/table1", "scale": "mini", .*"mlm_steps": "1000"' "$results"
+expect "a row" grep -q '^{"row": "cotmae-query-r2", "seed": 42, "evaluation": "/.*evaluate-.*"}$' "$results"
+expect "BM25 has no model" grep -q '^{"row": "bm25", .*"model": ""}$' "$results"
+expect "12 fine-tunings" [ "$(count '^finetune' "$work/log")" = 12 ]
+expect "6 encoders" [ "$(count '^pretrain' "$work/log")" = 6 ]
+expect "contextual pre-training starts from the MLM encoder" \
+    [ "$(grep -c '^pretrain co.*--init .*/pretrain-' "$work/log")" = 4 ]
+expect "retriever 2 learns from two runs" \
+    [ "$(grep -c '^finetune.*--negatives .*/mine-.*--negatives .*/bm25-run-' "$work/log")" = 6 ]
+expect "quiet reaches the steps" [ "$(grep -vc -e '--quiet$' "$work/log")" = 1 ]
+expect "the report is asked for" grep -q "^report --table qac/table1 --scale mini --results $results" "$work/log"
+expect "no draft is left" [ "$(find "$work/out" -type f | wc -l)" = 1 ]
+
+# ---- some rows, and an encoder of one's own --------------------------------------------------------
+
+run table1 --out "$work/some" --quiet --rows 'bm25,cocondenser-*-r1,mlm-r2'
+expect "only the rows asked for" [ "$(
+    grep -v '"set": "before"' "$work/some/results.jsonl" | grep -o '"row": "[^"]*' | tr '\n' ' ')" = \
+    '"row": "bm25 "row": "mlm-r2 "row": "cocondenser-span-r1 "row": "cocondenser-query-r1 ' ]
+expect "and what they need" [ "$(count '^pretrain' "$work/log") $(count '^finetune' "$work/log")" = '4 4' ]
+run costa/table4 --out "$work/some" --quiet --rows 'without-*'
+expect "of any table" [ "$(count '^pretrain costa' "$work/log")" = 4 ]
+mkdir "$work/bert" && : >"$work/bert/vocab.txt"
+run table1 --out "$work/some" --quiet --init "$work/bert" --rows 'init,mlm-r1'
+expect "an encoder of one's own is not trained by masked LM" [ "$(count '^pretrain mlm' "$work/log")" = 0 ]
+expect "fine-tuning starts from it" grep -q "^finetune --init $work/bert " "$work/log"
+expect "its vocabulary is taken" grep -q "^vocabulary --from $work/bert/vocab.txt" "$work/log"
+expect "it has a row of its own" grep -q "^{\"row\": \"init\", .*\"model\": \"$work/bert\"}" "$work/some/results.jsonl"
+run table1 --out "$work/some" --quiet --init "$work/bert" --scale small --collection "$work/bert"
+expect "scale small is for a collection of one's own" [ "$status" = 0 ]
+
+# ----------------------------------------------------------------------------------------------------
+
+run qac/table1 --out "$work/out" --seeds 2 --record
+expect "two seeds" [ "$(grep -v '"set": "before"' "$results" | count '"seed": 43' -)" = 13 ]
+expect "recorded" grep -q '^report .*--record' "$work/log"
+expect "the collection does not depend on the seed" [ "$(grep -c '^collection' "$work/log")" = 1 ]
+
+run table1 --out "$work/out" --quiet --report "$work/site"
+expect "a site without results" grep -q "^site --out $work/site$" "$work/log"
+echo '{}' >"$work/out/table.json"
+run table1 --out "$work/out" --quiet --report "$work/site"
+expect "a site of it" grep -q "^site --out $work/site $work/out$" "$work/log"
+rm "$work/out/table.json"
+
+rows() { sed 's/"times": .*//' "$1"; }
+DEVICE_TYPE=cpu run table1 --out "$work/out" --seeds 2
+rows "$results" >"$work/rows.one"
+run table1 --out "$work/out" --seeds 2 --jobs 3
+expect "several steps at once give the same rows" [ "$(rows "$results")" = "$(cat "$work/rows.one")" ]
+expect "helpers do not wait for each other" grep -q '^finetune.*--no-wait$' "$work/log"
+run table1 --out "$work/out" --jobs 0
+expect "no jobs is a usage error" [ "$status" = 2 ]
+FAIL_AT=finetune FAIL_WITH=3 run table1 --out "$work/out" --jobs 3
+expect "a failure of a helper's step is the table's" [ "$status" = 3 ]
+
+mkdir "$work/my docs"
+run table1 --out "$work/out" --collection "$work/my docs" --queries "$work/q.jsonl" --set mlm_steps=7
+expect "own collection" grep -q "^collection --from $work/my docs --queries $work/q.jsonl" "$work/log"
+expect "its own settings" [ "$(grep -c '^pretrain co.* --steps 300 ' "$work/log")" = 4 ]
+expect "which --set overrules" grep -q '^pretrain mlm .* --steps 7 ' "$work/log"
+expect "and its kind" grep -q '"collection_kind": "own"' "$results"
+expect "a changed setting counts" grep -q '"mlm_steps": "7"' "$results"
+expect "and is used" grep -q '^pretrain mlm .*--steps 7 ' "$work/log"
+
+# ---- settings of one's own ---------------------------------------------------------------------------
+
+mkdir -p "$work/config/gabbro"
+printf 'mlm_steps = 8 # of all tables\ncontext_steps = 9\n' >"$work/config/gabbro/settings"
+printf 'context_steps = 10\n' >"$work/settings"
+XDG_CONFIG_HOME=$work/config run table1 --out "$work/out"
+expect "a file in the user's folder counts" grep -q '^pretrain mlm .* --steps 8 ' "$work/log"
+expect "and is named" grep -q "settings of $work/config/gabbro/settings" "$work/stderr"
+XDG_CONFIG_HOME=$work/config run table1 --out "$work/out" --settings "$work/settings" --set mlm_steps=11
+expect "a file that is given comes over it" [ "$(grep -c '^pretrain co.* --steps 10 ' "$work/log")" = 4 ]
+expect "--set over both" grep -q '^pretrain mlm .* --steps 11 ' "$work/log"
+expect "results know them" grep -q '"mlm_steps": "11".*"context_steps": "10"' "$results"
+echo 'contxt_steps = 3' >>"$work/settings"
+run table1 --out "$work/out" --settings "$work/settings"
+expect "a name that there is not is refused" [ "$status $(wc -l <"$work/stderr")" = '3 1' ]
+expect "with its line and the nearest" grep -q 'settings:2: .*"contxt_steps" (the nearest is context_steps)' "$work/stderr"
+
+# ----------------------------------------------------------------------------------------------------
+
+before=$(cksum <"$results")
+for at in collection pretrain mine evaluate; do
+    FAIL_AT=$at
+    export FAIL_AT
+    run table1 --out "$work/out"
+    expect "status of a stopped $at" [ "$status" = 75 ]
+    expect "$at was the last step" [ "$(tail -n 1 "$work/log" | cut -d ' ' -f 1)" = $at ]
+    expect "a stopped run leaves the old results" [ "$(cksum <"$results")" = "$before" ]
+done
+unset FAIL_AT
+
+for alias in main costa-granularity token-coverage; do
+    run "$alias" --dry-run --out "$work/none"
+    expect "the name $alias is taken" [ "$status" = 0 ]
+done
+sh "$root/reproduce/run" --help --no-install >"$work/stdout" 2>"$work/stderr" </dev/null
+expect "help does not build" [ ! -s "$work/stderr" ]
+expect "and tells of --no-install" grep -q -e --no-install "$work/stdout"
+
+run table1 --dry-run --out "$work/none"
+expect "a dry run succeeds" [ "$status" = 0 ]
+expect "runs nothing" [ ! -s "$work/log" ]
+expect "writes nothing" [ ! -e "$work/none" ]
+expect "prints the commands" [ "$(count '^gabbro finetune' "$work/stdout")" = 12 ]
+
+# All tables that are ready: of those in tables.tsv, here a few, and of other figures.
+cp -R "$root/tables" "$work/tables" || exit 1
+grep -E '^(table|qac/table[13]|llm/fig3|bow/fig2)	' "$root/tables/tables.tsv" >"$work/tables/tables.tsv"
+printf 'qac/table9\tNine\t\n' >>"$work/tables/tables.tsv"
+GABBRO_TABLES=$work/tables
+export GABBRO_TABLES
+run all --out "$work/all" --quiet
+expect "all tables run, figures with claims among them" [ "$status $(count '^report --table' "$work/log")" = '0 6' ]
+expect "and all other figures" [ "$(count '^curves --results' "$work/log") $(ls "$work"/all/*/page.html | wc -l)" = '3 2' ]
+expect "with rows that a plain run leaves out" grep -q '^{"row": "retromae", ' "$work/all/qac-table1/results.jsonl"
+expect "each in its folder" [ "$(cat "$work"/all/qac-table[13]/results.jsonl | grep -c "^.\"table\"")" = 2 ]
+expect "a line for the paper" [ "$(grep '^qac ' "$work/stdout")" = 'qac    0 supported, 0 contradicted, 0 undecided, 0 not judged' ]
+FAIL_AT=mine FAIL_WITH=4
+export FAIL_AT FAIL_WITH
+run all --out "$work/all"
+expect "a failed table does not stop the others" \
+    [ "$status $(count '^coverage' "$work/log") $(count '^tsne' "$work/log")" = '1 7 1' ]
+expect "failures are named" grep -q 'failed: qac/table1 qac/table3 llm/fig3$' "$work/stderr"
+FAIL_WITH=75
+run all --out "$work/all"
+expect "an interruption stops" [ "$status $(count '^mine' "$work/log")" = '75 1' ]
+unset FAIL_AT FAIL_WITH
+run list
+expect "a table without a recipe is listed" grep -q '^qac/table9 *Nine (not yet)$' "$work/stdout"
+expect "studies are listed" grep -q '^study/queries ' "$work/stdout"
+expect "tables with their other names" grep -q '^qac/table1 .*(also: table1, main)$' "$work/stdout"
+expect "figures too" grep -q '^bow/fig2 .*(also: token-coverage)$' "$work/stdout"
+unset GABBRO_TABLES
+
+study=$work/study/results.jsonl
+run study/queries --out "$work/study"
+expect "a point for each generator and number of queries, and a line to compare with" \
+    [ "$status $(count '"x": [0-9]' "$study") $(count '"series"' "$study")" = '0 12 13' ]
+expect "drawn" grep -q '^curves --results' "$work/log"
+run study/queries --out "$work/study" --generator "$work"
+expect "one's own generator has a curve of its own" \
+    [ "$status $(count '"x": 10' "$study") $(count '^pretrain cocondenser' "$work/log")" = '0 1 5' ]
+run study/queries --out "$work/study" --collection "$work/my docs"
+expect "a collection of one's own, the extractive one" \
+    [ "$status $(count '"series": "generator extractive"' "$study")" = '0 4' ]
+
+# A step does 1e9 and 3,907 of them take 1.2 s, and 4.8 s to start: 1000 of masked LM, 4 x 1800, and 12
+# fine-tunings of 563 take 86.2 s. 18 evaluations, 6 of them before fine-tuning, and 6 minings encode in .3 s,
+# beside 5.7 s. 6 others take 6 s.
+run plan table1
+expect "a plan succeeds" [ "$status" = 0 ]
+expect "it multiplies: $(head -n 1 "$work/stdout")" grep -q '^qac/table1 *4\.4 minutes' "$work/stdout"
+expect "it says what it needs" grep -q '^qac/table1 .* device 8\.0 GB, memory 0\.20 GB, disk 17\.0 GB' "$work/stdout"
+expect "it trains nothing but a sample" [ "$(grep -v -- --cost "$work/log" | count '^finetune' -) $(
+    grep -v -- --cost "$work/log" | grep -v 'pretrain none' | count '^pretrain' -)" = '0 7' ]
+planned=$(head -n 1 "$work/stdout")
+rm -rf "$work"/pretrain-*
+COMPILES=$work/compiled run plan table1
+expect "kernels that are compiled first do not count: $(head -n 1 "$work/stdout")" \
+    [ "$(head -n 1 "$work/stdout")$(cat "$work/compiled")" = "$planned" ]
+run plan table1 --init "$work/bert" --rows bm25,init,mlm-r1
+expect "rows that pre-train nothing are planned: $(head -n 1 "$work/stdout")" \
+    grep -q '^qac/table1 *[0-9.]* minutes' "$work/stdout"
+expect "by a fine-tuning" grep -q '^finetune .*--train-queries 8 --epochs' "$work/log"
+run plan qac/table5
+expect "and so is a table that trains nothing" [ "$status" = 0 ]
+run plan qac/table1 --scale paper --data "$work/nothing"
+expect "public collections need not be there" [ "$status" = 0 ]
+expect "but count in full, the index of BM25 takes most: $(head -n 1 "$work/stdout")" \
+    grep -q '^qac/table1 .* memory 1\.9 GB' "$work/stdout"
+run qac/table1 --scale paper --data "$work/nothing" --out "$work/paper"
+expect "to be run they must be" [ "$status" = 3 ]
+expect "it says how" grep -q 'gabbro data fetch msmarco-passage-titles --to' "$work/stderr"
+FAIL_AT=data FAIL_WITH=2 run qac/table1 --scale paper --data "$work/nothing" --out "$work/paper"
+expect "where the manifest has it" grep -q 'cannot be fetched' "$work/stderr"
+for place in here there; do
+    for set in msmarco-passage-titles bert-base-uncased condenser msmarco-document; do
+        mkdir -p "$work/$place/$set"
+    done
+    run qac/table1 --scale paper --data "$work/$place" --out "$work/paper.$place" --quiet
+    expect "a public collection $place" [ "$status" = 0 ]
+done
+recipe_of() { sed -n 's/.*"recipe": "\([^"]*\)".*/\1/p' "$1/results.jsonl"; }
+expect "its place is no part of the recipe" [ "$(recipe_of "$work/paper.here")" = "$(recipe_of "$work/paper.there")" ]
+run plan
+expect "all tables are planned" [ "$(count ' minutes' "$work/stdout")" -gt 1 ]
+
+# shellcheck disable=SC2016 # the dollar must arrive as it is
+for wrong in 'table9' 'bow/table9' 'table1 --scale huge' 'table1 --seeds x' 'table1 --frob' \
+    'table1 --seed' 'table1 --queries q' 'table1 --set no_such=1' 'table1 --set mlm_steps=$(id)' \
+    'table1 --collection c --record' 'table1 --rows bm25 --record' 'table1 --init nowhere' 'table1 --rows a;b' \
+    'fig3 --rows a' 'table1 --rows bm25,no-such*' 'table1 --scale small' 'explain table1' 'explain table1 bm25 --out /nowhere'; do
+    # shellcheck disable=SC2086 # words
+    run $wrong
+    expect "wrong: $wrong" [ "$status" = 2 ]
+    expect "one line says why: $wrong" [ "$(wc -l <"$work/stderr")" = 1 ]
+    expect "nothing ran: $wrong" [ ! -s "$work/log" ]
+done
+
+run explain table1 cotmae-query-r2 --out "$work/out"
+expect "explain asks the store" grep -q "^store --store $work why evaluate-" "$work/log"
+
+# ---- two devices ------------------------------------------------------------------------------------
+run table1 --out "$work/both" --quiet --compare-devices 0,1,X=2,Y=3 --set mlm_steps=7
+expect "a table on two devices succeeds" [ "$status" = 0 ]
+expect "both run" [ "$(count '^report .*--out .*/both/[AB]' "$work/log")" = 2 ]
+expect "with the settings" [ "$(count '^pretrain mlm .*--steps 7' "$work/log")" = 2 ]
+expect "their cells are compared" grep -q "^compared compare-devices --tables $work/both/A $work/both/B\$" "$work/stdout"
+expect "and the first training" grep -q '^compared .* 0 1,X=2,Y=3 --steps 10 -- pretrain mlm ' "$work/stdout"
+run table1 --out "$work/both" --quiet --compare-devices 0,1 --seeds 1 --generator "$work" --data "$work/here"
+expect "both with the same generator, and the first training" \
+    [ "$status $(count "^generate --model $work " "$work/log")" = '0 3' ]
+run table1 --out "$work/both" --compare-devices 0,1 --ranks 2
+expect "ranks are not compared" [ "$status" = 2 ]
+run table1 --out "$work/both" --compare-devices 0
+expect "one device is not enough" [ "$status" = 2 ]
+run table1 --out "$work/both" --compare-devices 0,1 --record
+expect "nothing of it is recorded" [ "$status" = 2 ]
+FAIL_AT=finetune FAIL_WITH=3
+export FAIL_AT FAIL_WITH
+run table1 --out "$work/failed" --quiet --compare-devices 0,1
+expect "a failed step of a device ends it" [ "$status" = 3 ]
+expect "before the other is asked" [ ! -e "$work/failed/B" ]
+checks_end
