@@ -270,7 +270,7 @@ bool repro_plan_print(const repro_plan *plan, const repro_speed *speed, gb_statu
 {
     repro_table_cost *all = &plan->costs[plan->count];
     gb_manifest manifest = {0};
-    char *path = gb_manifest_path(NULL, NULL);
+    char *path = gb_manifest_path(plan->session->params->config, NULL, NULL);
     if (path)
         gb_manifest_read(path, &manifest, NULL); /* without it sizes are left out */
     free(path);

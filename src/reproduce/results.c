@@ -135,10 +135,6 @@ static bool report(const repro_session *session, const repro_table *table, const
     const char *words[16] = {"report",    "--table", table->name, "--scale", params->scale,
                              "--results", results,   "--out",     out};
     size_t count = 9;
-    if (params->tables) {
-        words[count++] = "--tables";
-        words[count++] = params->tables;
-    }
     if (params->record)
         words[count++] = "--record";
     return command(session, words, status);

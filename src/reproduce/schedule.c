@@ -189,8 +189,8 @@ bool repro_schedule_advance(repro_schedule *schedule, repro_node **failed, int *
 
 static void stop_jobs(repro_schedule *schedule, bool all)
 {
-    repro_process *list[REPRO_MAX_JOBS];
-    repro_job *stopped[REPRO_MAX_JOBS];
+    repro_process *list[REPRO_MAX_JOBS] = {0};
+    repro_job *stopped[REPRO_MAX_JOBS] = {0};
     size_t count = 0;
     for (uint32_t i = 0; i < schedule->jobs; i++) {
         repro_job *job = &schedule->slots[i];

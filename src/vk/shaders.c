@@ -60,20 +60,12 @@ static void list_set(gb_text *list, const char *set, size_t length)
 void gb_shaders_hash(const char *sets, char hex[GB_HASH_SIZE])
 {
     gb_text list = {0};
-<<<<<<< HEAD
     bool all = sets && !strcmp(sets, GB_SHADERS_ALL);
-    list_set(&list, all ? NULL : "", 0);
-    for (const char *at = all ? NULL : sets; at && *at;) {
-        size_t length = strcspn(at, ",");
-        list_set(&list, at, length);
-        at += length + (at[length] == ',');
-    }
-=======
-    list_set(&list, "", 0);
+    const char *rest = all ? NULL : sets;
     size_t length;
-    for (const char *set; sets && (set = gb_next_word(&sets, ',', &length));)
+    list_set(&list, all ? NULL : "", 0);
+    for (const char *set; rest && (set = gb_next_word(&rest, ',', &length));)
         list_set(&list, set, length);
->>>>>>> b6e7480 (base: one gb_ends_with, one walk through lists of words)
     gb_hash_bytes(list.data ? list.data : "", list.length, hex);
     gb_text_free(&list);
 }
