@@ -11,10 +11,10 @@ bool gb_json_print(const json_t *json, size_t format, gb_text *out, gb_status *s
         free(text);
         return false;
     }
+    /* Where memory was not the cause, the value could not be made or printed. */
     if (!text)
-        return json ? gb_fail(status, GB_DATA, NULL, "are all texts UTF-8 and all numbers finite?",
-                              "JSON cannot hold a value")
-                    : gb_fail_memory(status, "writing JSON");
+        return gb_fail(status, GB_DATA, NULL, "look at the model and its training",
+                       "a number is not finite, or a text is no UTF-8: JSON can hold neither");
     gb_text_append(out, text, strlen(text));
     if (format & GB_JSON_NEWLINE)
         gb_text_append(out, "\n", 1);

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2086 # $model and friends are lists of words
 set -u
 . "$(dirname -- "$0")/../checks.sh"
-reproduce=$1
+reproduce=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 GABBRO=$(readlink -f "$2")
 export GABBRO
 LC_ALL=C

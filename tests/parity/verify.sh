@@ -40,8 +40,8 @@ else
     skipped "gabbro verify, all-MiniLM-L6-v2: neither GABBRO_TEST_MODEL nor GABBRO_TEST_DATA has it"
 fi
 ends "a bound that is too narrow" 1 "FAIL" --bound 1e-12 "$model"
-ends "no model" 2 "usage"
-ends "a bound that is no number" 2 "usage" --bound x "$model"
+ends "no model" 2 "needs one model folder"
+ends "a bound that is no number" 2 "is no number" --bound x "$model"
 ends "no such folder" 3 "no such model folder" "$work/none"
 ends "no such numbers" 3 "$work/none" --golden "$work/none" "$model"
 ends "weights as golden numbers" 3 "neither text nor ids" --golden "$model/model.safetensors" "$model"
