@@ -11,9 +11,10 @@
 
 /* ---- reading ---- */
 
-#define GB_JSON_ANY   1u /* any value is taken; without it an object alone */
-#define GB_JSON_REALS 2u /* whole numbers are read as reals too, so that they may be of any size   \
-                          */
+#define GB_JSON_ANY 1u /* any value is taken; without it an object alone */
+#define GB_JSON_REALS                                                                              \
+    2u /* whole numbers are read as reals too, so that they may be of any size                     \
+        */
 
 /* The value that a file holds; the caller owns the reference. NULL and GB_DATA with "path:line", or
  * GB_MEMORY, on failure. */
@@ -63,9 +64,9 @@ bool gb_json_get_string(const json_t *object, const char *key, const char *path,
 #define GB_JSON_DESCRIPTION (JSON_INDENT(2) | JSON_REAL_PRECISION(15) | GB_JSON_NEWLINE)
 #define GB_JSON_NEWLINE     ((size_t)1 << 24) /* a line end behind the value */
 
-/* Append a value. NULL is taken for one that could not be made (GB_MEMORY), so that the making need
- * not be checked step by step; what JSON cannot say (a number that is not finite, text that is not
- * UTF-8) fails with GB_DATA. */
+/* Append a value. NULL is taken for one that could not be made, so that the making need not be
+ * checked step by step. GB_MEMORY where memory was missing; else what JSON cannot say (a number
+ * that is not finite, text that is not UTF-8) fails with GB_DATA. */
 bool gb_json_print(const json_t *json, size_t format, gb_text *out, gb_status *status);
 /* The same into a file, or into folder/name. */
 bool gb_json_save(const json_t *json, size_t format, const char *path, gb_status *status);

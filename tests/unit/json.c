@@ -83,7 +83,7 @@ Test(json, bytes_that_are_written)
     cr_expect_str_eq(text.data, "{\n \"a\": 1,\n \"b\": 0.10000000000000001\n}"
                                 "{\n  \"b\": 0.1,\n  \"a\": 1\n}\n");
     cr_expect_not(gb_json_print(NULL, GB_JSON_FILE, &text, &status));
-    cr_expect_eq(status.code, GB_MEMORY);
+    cr_expect_eq(status.code, GB_DATA);
     gb_text_free(&text);
     json_decref(json);
 }
