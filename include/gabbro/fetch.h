@@ -58,6 +58,9 @@ typedef struct gb_manifest {
 char *gb_manifest_path(const gb_config *config, const char *given, gb_status *status);
 /* Read a manifest; a damaged line is an error that names file:line. Free with gb_manifest_free. */
 bool gb_manifest_read(const char *path, gb_manifest *manifest, gb_status *status);
+/* Read the manifest of gb_manifest_path. */
+bool gb_manifest_open(const gb_config *config, const char *given, gb_manifest *manifest,
+                      gb_status *status);
 void gb_manifest_free(gb_manifest *manifest);
 /* The entry of that name; NULL and status (with the nearest names) when there is none. */
 const gb_source *gb_manifest_find(const gb_manifest *manifest, const char *name, gb_status *status);

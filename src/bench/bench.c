@@ -96,13 +96,10 @@ static json_t *record_json(const bench *b)
 static bool save(const bench *b, const char *path, gb_status *status)
 {
     json_t *all = record_json(b);
-    gb_out *out = all && gb_memory_check("results", status) ? gb_out_open(path, status) : NULL;
     bool ok =
-        out && json_dumpf(all, gb_out_stream(out), JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
-    if (ok)
-        fputc('\n', gb_out_stream(out));
+        gb_json_save(all, JSON_INDENT(1) | JSON_REAL_PRECISION(6) | GB_JSON_NEWLINE, path, status);
     json_decref(all);
-    return out && gb_out_commit(out, status) && ok;
+    return ok;
 }
 
 /* ---- the whole ---- */

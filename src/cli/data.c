@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool data_manifest(const gb_config *config, const char *given, gb_manifest *manifest,
-                   gb_status *status)
-{
-    char *path = gb_manifest_path(config, given, status);
-    bool ok = path && gb_manifest_read(path, manifest, status);
-    free(path);
-    return ok;
-}
-
 char *data_import(const gb_config *config, const char *path, gb_status *status)
 {
     char *folder = gb_temporary_folder(config, "data", status);
@@ -40,7 +31,7 @@ static int run_list(const gb_call *call)
     if (!gb_command_begin(&gb_cli_data_list, options, call, NULL, &code))
         return code;
     gb_manifest manifest = {0};
-    bool ok = data_manifest(call->config, given, &manifest, &status);
+    bool ok = gb_manifest_open(call->config, given, &manifest, &status);
     for (size_t i = 0; i < manifest.count; i++) {
         const gb_source *source = &manifest.sources[i];
         uint32_t unknown;

@@ -10,9 +10,6 @@
  * temporary folder; the caller gives it to gb_temporary_remove. NULL and status on
  * failure. */
 char *data_import(const gb_config *config, const char *path, gb_status *status);
-/* Read the manifest `given` or the program's own. */
-bool data_manifest(const gb_config *config, const char *given, gb_manifest *manifest,
-                   gb_status *status);
 /* The option --manifest, into a const char *. */
 #define DATA_MANIFEST_OPTION(given)                                                                \
     {                                                                                              \

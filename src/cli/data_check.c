@@ -47,9 +47,7 @@ static void say_finding(const gb_collection *collection, const char *what,
 /* What collection.json alone has. */
 static bool say_description(comparison *c, const gb_collection *collection, gb_status *status)
 {
-    char *path = gb_path_join(status, collection->path, "collection.json");
-    json_t *json = path ? gb_json_load(path, 0, NULL) : NULL;
-    free(path);
+    json_t *json = gb_json_load_in(collection->path, "collection.json", 0, status);
     const json_t *paragraphs = json_object_get(json, "paragraphs");
     if (paragraphs)
         say_count(c, "paragraphs", (uint64_t)json_integer_value(paragraphs));
@@ -72,7 +70,7 @@ static bool say_description(comparison *c, const gb_collection *collection, gb_s
         }
     }
     json_decref(json);
-    return true;
+    return json != NULL;
 }
 
 static bool say_collection(comparison *c, const char *folder, gb_status *status)
@@ -94,21 +92,6 @@ static bool say_collection(comparison *c, const char *folder, gb_status *status)
     }
     gb_collection_close(collection);
     return ok;
-}
-
-/* The entry that was named, else the one with the folder's name, else none. */
-static bool find_source(const gb_manifest *manifest, const char *path, const char *as,
-                        const gb_source **source, gb_status *status)
-{
-    if (as)
-        return (*source = gb_manifest_find(manifest, as, status)) != NULL;
-    size_t length;
-    const char *name = gb_path_name(path, &length);
-    for (size_t i = 0; i < manifest->count; i++)
-        if (strlen(manifest->sources[i].name) == length &&
-            !strncmp(manifest->sources[i].name, name, length))
-            *source = &manifest->sources[i];
-    return true;
 }
 
 static bool check(const gb_config *config, const char *path, const gb_source *source,
@@ -143,9 +126,11 @@ static int run(const gb_call *call)
         return code;
     gb_install_signals();
     const char *path = words.items[0];
-    if (data_manifest(call->config, given, &manifest, &status) &&
-        find_source(&manifest, path, as, &source, &status))
-        check(call->config, path, source, &status);
+    if (gb_manifest_open(call->config, given, &manifest, &status)) {
+        source = as ? gb_manifest_find(&manifest, as, &status) : gb_manifest_match(&manifest, path);
+        if (source || !as)
+            check(call->config, path, source, &status);
+    }
     gb_manifest_free(&manifest);
     return gb_command_end(&status);
 }

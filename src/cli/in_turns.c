@@ -41,12 +41,9 @@ static bool write_times(const turns *t, const gb_step_time *times, uint32_t step
                                "step_s", numbers(times + i, steps, t->count, false));
         whole = json_object_set_new(all, t->names[i], of) == 0 && whole;
     }
-    char *text = whole ? json_dumps(all, GB_JSON_FILE) : NULL;
     char *path = step_file(t->run, IN_TURNS_FILE, status);
-    bool ok = path && (text || gb_fail_memory(status, "writing times")) &&
-              gb_write_file(path, text, strlen(text), status);
+    bool ok = path && gb_json_save(whole ? all : NULL, GB_JSON_FILE, path, status);
     free(path);
-    free(text);
     json_decref(all);
     return ok;
 }

@@ -33,67 +33,6 @@ static bool list_one(void *ctx, const char *name, const char *path, const json_t
     return true;
 }
 
-static void print_member(const char *label, const json_t *value)
-{
-    char *text = json_dumps(value, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY |
-                                       JSON_REAL_PRECISION(12));
-    printf("%s%s", label, text ? text : "?");
-    free(text);
-}
-
-static void why_step(gb_store *store, const char *name, int depth);
-
-static void why_input(gb_store *store, const char *role, const json_t *input, int depth)
-{
-    size_t i;
-    json_t *one;
-    json_array_foreach(input, i, one) why_input(store, role, one, depth);
-    const char *identity = json_string_value(input);
-    if (!identity)
-        return;
-    printf("%*s%s: %s", depth * 2, "", role, identity);
-    if (strncmp(identity, "sha256:", 7) == 0)
-        printf("\n");
-    else
-        why_step(store, identity, depth + 1);
-}
-
-/* Behind the name on the same line: the settings; below it the inputs. */
-static void why_step(gb_store *store, const char *name, int depth)
-{
-    char *path = depth < 30 ? gb_store_find(store, name, NULL) : NULL;
-    json_t *run = path ? gb_step_read(path, NULL) : NULL;
-    if (!run) {
-        printf("  (not in this store)\n");
-    } else {
-        print_member("  ", json_object_get(run, "settings"));
-        if (json_is_string(json_object_get(run, "device")))
-            print_member("  on ", json_object_get(run, "device"));
-        printf("\n");
-        const char *role;
-        json_t *input;
-        json_object_foreach(json_object_get(run, "inputs"), role, input)
-            why_input(store, role, input, depth);
-    }
-    json_decref(run);
-    free(path);
-}
-
-static bool run_why(gb_store *store, const char *text, gb_status *status)
-{
-    char *path = gb_store_find(store, text, status);
-    json_t *run = path ? gb_step_read(path, status) : NULL;
-    if (run) {
-        const char *name = json_string_value(json_object_get(run, "step"));
-        printf("%s", name);
-        why_step(store, name, 1);
-    }
-    bool ok = run != NULL;
-    json_decref(run);
-    free(path);
-    return ok;
-}
-
 static bool verify_one(void *ctx, const char *name, const char *path, const json_t *run,
                        gb_status *status)
 {
@@ -154,7 +93,7 @@ static bool run_words(gb_store *store, const gb_words *words, bool dry_run, gb_s
     if (!artifact && !strcmp(action, "gc"))
         return run_gc(store, dry_run, status);
     if (artifact && !strcmp(action, "why"))
-        return run_why(store, artifact, status);
+        return gb_store_why(store, artifact, stdout, status);
     if (artifact && !strcmp(action, "path")) {
         char *path = gb_store_find(store, artifact, status);
         if (path)

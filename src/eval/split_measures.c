@@ -104,8 +104,7 @@ static bool measure(const sheet *of, const gb_run *run, const gb_split_params *p
 /* What was judged and could not be imported is in no denominator: recall is too high by it. */
 static void log_left_out(const gb_collection *collection, const char *split)
 {
-    char *path = gb_path_join(NULL, collection->path, "collection.json");
-    json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *json = gb_json_load_in(collection->path, "collection.json", 0, NULL);
     const json_t *counts = json_object_get(json_object_get(json, "splits"), split);
     json_int_t left_out = json_integer_value(json_object_get(counts, "skipped_unknown"));
     if (left_out)
@@ -114,7 +113,6 @@ static void log_left_out(const gb_collection *collection, const char *split)
                "count for nothing",
                split, (long long)left_out);
     json_decref(json);
-    free(path);
 }
 
 /* Measure by judgements: grade 1 is relevant, and where grades go on (TREC's topics), also from

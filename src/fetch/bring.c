@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- fetched.tsv ---- */
 
@@ -144,9 +143,6 @@ static int bring(const gb_source_file *file, const gb_bring_params *o, gb_status
 bool gb_source_bring(const gb_source *source, const gb_bring_params *o, gb_status *status)
 {
     size_t have = 0;
-    if (o->from && access(o->from, R_OK) != 0)
-        return gb_fail(status, GB_DATA, o->from, "check the path and its permissions",
-                       "cannot read");
     for (size_t i = 0; i < source->file_count; i++) {
         int got = bring(&source->files[i], o, status);
         if (got < 0)

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool gb_manifest_open(const gb_config *config, const char *given, gb_manifest *manifest,
+                      gb_status *status)
+{
+    char *path = gb_manifest_path(config, given, status);
+    bool ok = path && gb_manifest_read(path, manifest, status);
+    free(path);
+    return ok;
+}
+
 void gb_manifest_free(gb_manifest *manifest)
 {
     for (size_t s = 0; s < manifest->count; s++) {

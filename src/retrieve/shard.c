@@ -70,19 +70,14 @@ static bool write_description(const job *j, const gb_retriever *retriever, const
     char *texts = gb_format(status, "%s %s", shard->split ? shard->split : "passages", tokens);
     char *encoder = gb_format(status, "%s%s%s", model, how->pooling ? " pooling " : "",
                               how->pooling ? how->pooling : "");
-    char *path = gb_path_join(status, folder, "vectors.json");
-    json_t *json =
-        texts && encoder && path
-            ? json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "model", encoder, "texts", texts, "first",
-                        (int)j->texts.first, "rows", (int)j->texts.count, "total", (int)j->total,
-                        "width", (int)gb_retriever_width(retriever))
-            : NULL;
-    char *text = json ? json_dumps(json, JSON_INDENT(1)) : NULL;
-    bool ok = text ? gb_write_file(path, text, strlen(text), status)
-                   : gb_fail_memory(status, "describing vectors");
+    json_t *json = texts && encoder ? json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "model", encoder,
+                                                "texts", texts, "first", (int)j->texts.first,
+                                                "rows", (int)j->texts.count, "total", (int)j->total,
+                                                "width", (int)gb_retriever_width(retriever))
+                                    : NULL;
+    bool ok =
+        texts && encoder && gb_json_save_in(json, JSON_INDENT(1), folder, "vectors.json", status);
     json_decref(json);
-    free(text);
-    free(path);
     free(texts);
     free(encoder);
     return ok;

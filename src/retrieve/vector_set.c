@@ -21,10 +21,8 @@ static bool describe(shard *s, gb_status *status)
     if (!path)
         return false;
     s->ours = gb_file_exists(path);
-    json_t *json = s->ours ? json_load_file(path, 0, NULL) : NULL;
-    bool ok = !s->ours || json_is_object(json);
-    if (!ok)
-        gb_fail(status, GB_DATA, path, "encode again", "not a description of vectors");
+    json_t *json = s->ours ? gb_json_load(path, 0, status) : NULL;
+    bool ok = !s->ours || json;
     const char *model = json_string_value(json_object_get(json, "model"));
     const char *texts = json_string_value(json_object_get(json, "texts"));
     snprintf(s->model, sizeof s->model, "%s", model ? model : "");
