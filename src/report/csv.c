@@ -1,5 +1,4 @@
 /* table.csv and table.tex: the cells for other programs. */
-#include "gabbro/page.h"
 #include "private.h"
 
 #include <math.h>
@@ -16,11 +15,18 @@ static void field(gb_text *out, const char *text, const char *behind)
     gb_text_printf(out, "%s%s", quoted ? "\"" : "", behind);
 }
 
-static void number(gb_text *out, size_t count, size_t least, double value)
+static void real(gb_text *out, double value)
 {
     gb_text_append(out, ",", 1);
-    if (count >= least && isfinite(value))
+    if (isfinite(value))
         gb_text_printf(out, "%.6g", value);
+}
+
+static void moments_csv(gb_text *out, const moments *m)
+{
+    real(out, m->mean);
+    real(out, m->sd);
+    gb_text_printf(out, ",%zu", m->count);
 }
 
 static void cell_csv(const gb_report *report, size_t row, size_t column, gb_text *out)
@@ -28,7 +34,7 @@ static void cell_csv(const gb_report *report, size_t row, size_t column, gb_text
     static const char *const roles[] = {"quoted", "baseline", "trained", "extra"};
     shown cell;
     shown_cell(report, row, column, &cell);
-    if (!cell.published && !cell.recorded_count && !cell.here_count)
+    if (!cell.published && !cell.recorded.count && !cell.here.count)
         return;
     const gb_spec_row *one = &report->spec->rows[row];
     field(out, report->spec->name, ",");
@@ -42,12 +48,9 @@ static void cell_csv(const gb_report *report, size_t row, size_t column, gb_text
         gb_text_printf(out, "%.*f", cell.published->decimals, cell.published->value);
     gb_text_append(out, ",", 1);
     field(out, cell.published ? cell.published->status : "", "");
-    number(out, cell.recorded_count, 1, cell.recorded_mean);
-    number(out, cell.recorded_count, 2, cell.recorded_sd);
-    gb_text_printf(out, ",%zu", cell.recorded_count);
-    number(out, cell.here_count, 1, cell.here_mean);
-    number(out, cell.here_count, 2, cell.here_sd);
-    gb_text_printf(out, ",%zu,", cell.here_count);
+    moments_csv(out, &cell.recorded);
+    moments_csv(out, &cell.here);
+    gb_text_append(out, ",", 1);
     field(out, gb_cell_verdict_text(cell.verdict), "\r\n");
 }
 
@@ -90,15 +93,6 @@ static void tex(gb_text *out, const char *text)
         }
 }
 
-static void moments_tex(gb_text *out, size_t count, double mean, double sd, int digits)
-{
-    gb_text_printf(out, " & ");
-    if (count)
-        gb_text_printf(out, "%.*f", digits, mean);
-    if (count > 1)
-        gb_text_printf(out, " $\\pm$ %.*f", digits, sd);
-}
-
 static void row_tex(const gb_report *report, size_t row, gb_text *out)
 {
     tex(out, report->spec->rows[row].label);
@@ -110,11 +104,21 @@ static void row_tex(const gb_report *report, size_t row, gb_text *out)
             gb_text_printf(out, " & ");
             if (cell.published)
                 gb_text_printf(out, "%.*f", cell.published->decimals, cell.published->value);
-            moments_tex(out, cell.recorded_count, cell.recorded_mean, cell.recorded_sd, digits);
+            gb_text_printf(out, " & ");
+            moments_text(&cell.recorded, digits, " $\\pm$ ", out);
         }
-        moments_tex(out, cell.here_count, cell.here_mean, cell.here_sd, digits);
+        gb_text_printf(out, " & ");
+        moments_text(&cell.here, digits, " $\\pm$ ", out);
     }
     gb_text_printf(out, " \\\\\n");
+}
+
+static void group_tex(const gb_report *report, const char *name, gb_text *out)
+{
+    gb_text_printf(out, "\\multicolumn{%zu}{l}{\\textit{",
+                   report->column_count * (report->own_collection ? 1 : 3) + 1);
+    tex(out, name);
+    gb_text_printf(out, "}} \\\\\n");
 }
 
 static void head_tex(const gb_report *report, gb_text *out)
@@ -137,25 +141,13 @@ static void head_tex(const gb_report *report, gb_text *out)
 
 void gb_report_latex(const gb_report *report, gb_text *out)
 {
+    static const row_writer writer = {group_tex, row_tex};
     gb_text title = {0};
     title_text(report, &title);
     gb_text_printf(out, "%% %s (%s, scale %s)\n", gb_text_words(&title, out), report->spec->name,
                    report->scale);
     gb_text_free(&title);
     head_tex(report, out);
-    const char *group = "";
-    for (size_t r = 0; r < report->spec->row_count; r++) {
-        const gb_spec_row *row = &report->spec->rows[r];
-        if (!row_shown(report, r))
-            continue;
-        if (strcmp(group, row->group) != 0) {
-            gb_text_printf(out, "\\multicolumn{%zu}{l}{\\textit{",
-                           report->column_count * (report->own_collection ? 1 : 3) + 1);
-            tex(out, row->group);
-            gb_text_printf(out, "}} \\\\\n");
-        }
-        group = row->group;
-        row_tex(report, r, out);
-    }
+    write_rows(report, &writer, out);
     gb_text_printf(out, "\\hline\n\\end{tabular}\n");
 }

@@ -2,9 +2,6 @@
 #include "gabbro/page.h"
 #include "private.h"
 
-#include <math.h>
-#include <string.h>
-
 static void head(const gb_report *report, gb_text *out)
 {
     gb_text title = {0}, line = {0};
@@ -60,22 +57,12 @@ static void cell_html(const gb_report *report, size_t row, size_t column, gb_tex
             gb_text_printf(out, "%.*f%s", cell.published->decimals, cell.published->value,
                            word_in(cell.published->marks, "dagger") ? "†" : "");
         gb_text_printf(out, "</td><td>");
-        if (cell.recorded_count)
-            gb_text_printf(out, "%.*f", digits, cell.recorded_mean);
-        if (cell.recorded_count > 1)
-            gb_text_printf(out, " ± %.*f", digits, cell.recorded_sd);
+        moments_text(&cell.recorded, digits, " ± ", out);
         gb_text_printf(out, "</td>");
     }
     gb_text_printf(out, "<td class=\"%s\">", report->own_collection ? "first here" : "here");
-    if (cell.here_count)
-        gb_text_printf(out, "%.*f", digits, cell.here_mean);
-    if (cell.here_count > 1)
-        gb_text_printf(out, " ± %.*f", digits, cell.here_sd);
-    else if (mark_char(cell.mark) != ' ')
-        gb_text_printf(out, " %c", mark_char(cell.mark));
-    const char *verdict = gb_cell_verdict_text(cell.verdict);
-    if (verdict[0])
-        gb_text_printf(out, " %s", verdict);
+    moments_text(&cell.here, digits, " ± ", out);
+    here_text(&cell, out);
     gb_text_printf(out, "</td>");
 }
 
@@ -120,23 +107,38 @@ static void row_html(const gb_report *report, size_t index, gb_text *out)
     gb_text_printf(out, "</td></tr>\n");
 }
 
-static void table(const gb_report *report, gb_text *out)
+static void group_html(const gb_report *report, const char *name, gb_text *out)
 {
-    table_head(report, out);
-    const char *group = "";
-    for (size_t r = 0; r < report->spec->row_count; r++) {
-        if (!row_shown(report, r))
-            continue;
-        if (strcmp(group, report->spec->rows[r].group) != 0) {
-            gb_text_printf(out, "<tr class=\"group\"><td colspan=\"%zu\">",
-                           report->column_count * (report->own_collection ? 1 : 3) + 2);
-            gb_page_escaped(out, report->spec->rows[r].group);
-            gb_text_printf(out, "</td></tr>\n");
-        }
-        group = report->spec->rows[r].group;
-        row_html(report, r, out);
-    }
-    gb_text_printf(out, "</tbody></table></div>\n");
+    gb_text_printf(out, "<tr class=\"group\"><td colspan=\"%zu\">",
+                   report->column_count * (report->own_collection ? 1 : 3) + 2);
+    gb_page_escaped(out, name);
+    gb_text_printf(out, "</td></tr>\n");
+}
+
+static void cell(gb_text *out, const gb_text *text)
+{
+    gb_text_printf(out, "<td>");
+    gb_page_escaped(out, gb_text_words(text, out));
+    gb_text_printf(out, "</td>");
+}
+
+static void claim_html(const gb_report *report, size_t index, gb_text *out)
+{
+    const gb_claim *claim = &report->spec->claims[index];
+    const gb_judgement *judgement = &report->judgements[index];
+    claim_line line;
+    claim_line_of(report, index, &line);
+    gb_text_printf(out, "<tr><td>%s</td>", claim->id);
+    gb_page_element(out, "td", "left", claim->statement);
+    cell(out, &line.paper);
+    cell(out, &line.mean);
+    cell(out, &line.interval);
+    gb_text_printf(out, "<td>%zu</td><td class=\"left\">", judgement->seeds);
+    verdict_html(judgement, "", out);
+    gb_text_printf(out, "%s", line.caution.length ? "<br>" : "");
+    gb_page_element(out, "span", "dim", gb_text_words(&line.caution, out));
+    gb_text_printf(out, "</td><td class=\"dim\">%s</td></tr>\n", gb_text_words(&line.query_p, out));
+    claim_line_free(&line);
 }
 
 static void claims(const gb_report *report, gb_text *out)
@@ -147,42 +149,8 @@ static void claims(const gb_report *report, gb_text *out)
                         "<th class=\"left\">statement</th><th>paper</th><th>mean</th>"
                         "<th>95%% interval</th><th>seeds</th><th class=\"left\">verdict</th>"
                         "<th>p over queries</th></tr></thead>\n<tbody>\n");
-    gb_text which = {0};
-    for (size_t i = 0; i < report->spec->claim_count; i++) {
-        const gb_claim *claim = &report->spec->claims[i];
-        const gb_judgement *judgement = &report->judgements[i];
-        int digits = claim_decimals(report, claim);
-        gb_text_printf(out, "<tr><td>%s</td>", claim->id);
-        gb_page_element(out, "td", "left", claim->statement);
-        gb_text_printf(out, "<td>");
-        if (!isnan(claim->printed_delta))
-            difference_text(out, "", claim->printed_delta, digits, "");
-        gb_text_printf(out, "</td><td>");
-        if (judgement->seeds)
-            difference_text(out, "", judgement->mean, digits, "");
-        which.length = 0;
-        comparison_text(judgement, &which);
-        gb_page_escaped(out, gb_text_words(&which, out));
-        gb_text_printf(out, "</td><td>");
-        if (judgement->seeds > 1) {
-            difference_text(out, "", judgement->low, digits, " to ");
-            difference_text(out, "", judgement->high, digits, "");
-        }
-        if (judgement->margin > 0)
-            gb_text_printf(out, ", margin %.*f", digits, judgement->margin);
-        gb_text_printf(out, "</td><td>%zu</td><td class=\"left\">", judgement->seeds);
-        verdict_html(judgement, "", out);
-        which.length = 0;
-        caution_text(claim, judgement, &which);
-        if (which.length)
-            gb_text_printf(out, "<br>");
-        gb_page_element(out, "span", "dim", gb_text_words(&which, out));
-        gb_text_printf(out, "</td><td class=\"dim\">");
-        if (!isnan(judgement->query_p))
-            gb_text_printf(out, "%.2g", judgement->query_p);
-        gb_text_printf(out, "</td></tr>\n");
-    }
-    gb_text_free(&which);
+    for (size_t i = 0; i < report->spec->claim_count; i++)
+        claim_html(report, i, out);
     gb_text_printf(out, "</tbody></table></div>\n");
 }
 
@@ -207,8 +175,11 @@ static void deviations(const gb_report *report, gb_text *out)
 
 void gb_report_html(const gb_report *report, gb_text *out)
 {
+    static const row_writer writer = {group_html, row_html};
     head(report, out);
-    table(report, out);
+    table_head(report, out);
+    write_rows(report, &writer, out);
+    gb_text_printf(out, "</tbody></table></div>\n");
     claims(report, out);
     deviations(report, out);
     gb_text_printf(out, "<h2>How to read this</h2>\n<ul>\n");

@@ -18,13 +18,13 @@ static json_t *number(double value)
 /* Mean, deviation and 95% interval of the mean over the recorded seeds, in the unit shown. */
 static json_t *recorded_json(const shown *cell)
 {
-    double n = (double)cell->recorded_count, half = NAN;
-    if (cell->recorded_count > 1)
-        half = gb_t_quantile(0.975, n - 1) * cell->recorded_sd / sqrt(n);
-    return json_pack("{s:I, s:o, s:o, s:o, s:o}", "seeds", (json_int_t)cell->recorded_count, "mean",
-                     number(cell->recorded_mean), "sd", number(cell->recorded_sd), "low",
-                     number(cell->recorded_mean - half), "high",
-                     number(cell->recorded_mean + half));
+    double n = (double)cell->recorded.count, half = NAN;
+    if (cell->recorded.count > 1)
+        half = gb_t_quantile(0.975, n - 1) * cell->recorded.sd / sqrt(n);
+    return json_pack("{s:I, s:o, s:o, s:o, s:o}", "seeds", (json_int_t)cell->recorded.count, "mean",
+                     number(cell->recorded.mean), "sd", number(cell->recorded.sd), "low",
+                     number(cell->recorded.mean - half), "high",
+                     number(cell->recorded.mean + half));
 }
 
 static json_t *cell_json(const gb_report *report, size_t row, size_t column)
@@ -40,9 +40,9 @@ static json_t *cell_json(const gb_report *report, size_t row, size_t column)
         if (cell.published->note[0])
             json_object_set_new(out, "note", json_string(cell.published->note));
     }
-    if (cell.recorded_count)
+    if (cell.recorded.count)
         json_object_set_new(out, "recorded", recorded_json(&cell));
-    if (cell.here_count) {
+    if (cell.here.count) {
         static const char *const marks[] = {"none", "equal", "within", "beyond"};
         json_t *here = json_object();
         for (size_t i = 0; i < report->here.count; i++) {

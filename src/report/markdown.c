@@ -1,9 +1,5 @@
 /* table.md */
-#include "gabbro/page.h"
 #include "private.h"
-
-#include <math.h>
-#include <string.h>
 
 /* Text inside a table cell. */
 static void escaped(gb_text *out, const char *text)
@@ -20,34 +16,24 @@ static void cell_markdown(const gb_report *report, size_t row, size_t column, gb
     shown cell;
     shown_cell(report, row, column, &cell);
     int digits = report->columns[column].decimals;
-    bool obtained = cell.recorded_count || cell.here_count;
     if (!report->own_collection && cell.published)
         gb_text_printf(out, "%.*f", cell.published->decimals, cell.published->value);
     else if (!report->own_collection)
         gb_text_printf(out, "–");
-    if (!obtained)
+    if (!cell.recorded.count && !cell.here.count)
         return;
     if (!report->own_collection) {
-        gb_text_printf(out, " / ");
-        if (cell.recorded_count)
-            gb_text_printf(out, "%.*f", digits, cell.recorded_mean);
-        else
-            gb_text_printf(out, "–");
-        if (cell.recorded_count > 1)
-            gb_text_printf(out, " ± %.*f", digits, cell.recorded_sd);
+        gb_text_printf(out, "%s", cell.recorded.count ? " / " : " / –");
+        moments_text(&cell.recorded, digits, " ± ", out);
         gb_text_printf(out, " / ");
     }
-    if (!cell.here_count)
+    if (!cell.here.count)
         gb_text_printf(out, "–");
     else
-        gb_text_printf(out, "**%.*f**", digits, cell.here_mean);
-    if (cell.here_count > 1)
-        gb_text_printf(out, " ± %.*f", digits, cell.here_sd);
-    else if (mark_char(cell.mark) != ' ')
-        gb_text_printf(out, " %c", mark_char(cell.mark));
-    const char *verdict = gb_cell_verdict_text(cell.verdict);
-    if (verdict[0])
-        gb_text_printf(out, " %s", verdict);
+        gb_text_printf(out, "**");
+    moments_text(&cell.here, digits, "** ± ", out);
+    gb_text_printf(out, "%s", cell.here.count == 1 ? "**" : "");
+    here_text(&cell, out);
 }
 
 /* Claims that the row is on the left side of, with their verdicts. */
@@ -63,7 +49,7 @@ static void row_claims(const gb_report *report, size_t row, gb_text *out)
     }
 }
 
-static void table(const gb_report *report, gb_text *out)
+static void head(const gb_report *report, gb_text *out)
 {
     gb_text_printf(out, "\n| system |");
     for (size_t c = 0; c < report->column_count; c++) {
@@ -75,41 +61,67 @@ static void table(const gb_report *report, gb_text *out)
     for (size_t c = 0; c <= report->column_count; c++)
         gb_text_printf(out, "---|");
     gb_text_append(out, "\n", 1);
-    const char *group = "";
-    for (size_t r = 0; r < report->spec->row_count; r++) {
-        const gb_spec_row *row = &report->spec->rows[r];
-        if (!row_shown(report, r))
-            continue;
-        if (strcmp(group, row->group) != 0) {
-            gb_text_printf(out, "| **%s** |", row->group);
-            for (size_t c = 0; c <= report->column_count; c++)
-                gb_text_printf(out, " |");
-            gb_text_append(out, "\n", 1);
-        }
-        group = row->group;
-        gb_text_printf(out, "| ");
-        escaped(out, row->label);
-        gb_text note = {0};
-        row_note(report, r, &note);
-        if (note.length)
-            gb_text_printf(out, " (%s)", gb_text_words(&note, out));
-        gb_text_free(&note);
+}
+
+static void group_markdown(const gb_report *report, const char *name, gb_text *out)
+{
+    gb_text_printf(out, "| **%s** |", name);
+    for (size_t c = 0; c <= report->column_count; c++)
         gb_text_printf(out, " |");
-        for (size_t c = 0; c < report->column_count; c++) {
-            gb_text_append(out, " ", 1);
-            cell_markdown(report, r, c, out);
-            gb_text_printf(out, " |");
-        }
+    gb_text_append(out, "\n", 1);
+}
+
+static void row_markdown(const gb_report *report, size_t row, gb_text *out)
+{
+    gb_text note = {0};
+    row_note(report, row, &note);
+    gb_text_printf(out, "| ");
+    escaped(out, report->spec->rows[row].label);
+    if (note.length)
+        gb_text_printf(out, " (%s)", gb_text_words(&note, out));
+    gb_text_free(&note);
+    gb_text_printf(out, " |");
+    for (size_t c = 0; c < report->column_count; c++) {
         gb_text_append(out, " ", 1);
-        row_claims(report, r, out);
-        gb_text_printf(out, " |\n");
+        cell_markdown(report, row, c, out);
+        gb_text_printf(out, " |");
     }
-    if (!report->own_collection)
-        gb_text_printf(out, "\nCells: published / recorded mean ± deviation between seeds / "
-                            "**here**.\n");
-    for (size_t c = 0; c < report->column_count && !report->own_collection; c++)
+    gb_text_append(out, " ", 1);
+    row_claims(report, row, out);
+    gb_text_printf(out, " |\n");
+}
+
+/* What the cells and the columns mean. */
+static void legend(const gb_report *report, gb_text *out)
+{
+    if (report->own_collection)
+        return;
+    gb_text_printf(out, "\nCells: published / recorded mean ± deviation between seeds / "
+                        "**here**.\n");
+    for (size_t c = 0; c < report->column_count; c++)
         gb_text_printf(out, "%s%s = %s%s", c ? "; " : "", report->columns[c].header,
                        report->columns[c].label, c + 1 == report->column_count ? ".\n" : "");
+}
+
+static void claim_markdown(const gb_report *report, size_t index, gb_text *out)
+{
+    const gb_claim *claim = &report->spec->claims[index];
+    const gb_judgement *judgement = &report->judgements[index];
+    claim_line line;
+    claim_line_of(report, index, &line);
+    gb_text_printf(out, "| %s | ", claim->id);
+    escaped(out, claim->statement);
+    const gb_text *const numbers[] = {&line.paper, &line.mean, &line.interval};
+    for (size_t i = 0; i < 3; i++) {
+        gb_text_printf(out, " | ");
+        escaped(out, gb_text_words(numbers[i], out));
+    }
+    gb_text_printf(out, " | %zu | ", judgement->seeds);
+    verdict_text(judgement, out);
+    gb_text_printf(out, "%s", line.caution.length ? "; " : "");
+    escaped(out, gb_text_words(&line.caution, out));
+    gb_text_printf(out, " | %s |\n", gb_text_words(&line.query_p, out));
+    claim_line_free(&line);
 }
 
 static void claims(const gb_report *report, gb_text *out)
@@ -119,42 +131,8 @@ static void claims(const gb_report *report, gb_text *out)
     gb_text_printf(out,
                    "\n## Claims\n\n| claim | statement | paper | mean | 95%% interval | seeds | "
                    "verdict | p over queries |\n|---|---|---|---|---|---|---|---|\n");
-    gb_text which = {0};
-    for (size_t i = 0; i < report->spec->claim_count; i++) {
-        const gb_claim *claim = &report->spec->claims[i];
-        const gb_judgement *judgement = &report->judgements[i];
-        int digits = claim_decimals(report, claim);
-        gb_text_printf(out, "| %s | ", claim->id);
-        escaped(out, claim->statement);
-        gb_text_printf(out, " | ");
-        if (!isnan(claim->printed_delta))
-            difference_text(out, "", claim->printed_delta, digits, "");
-        gb_text_printf(out, " | ");
-        if (judgement->seeds)
-            difference_text(out, "", judgement->mean, digits, "");
-        which.length = 0;
-        comparison_text(judgement, &which);
-        escaped(out, gb_text_words(&which, out));
-        gb_text_printf(out, " | ");
-        if (judgement->seeds > 1) {
-            difference_text(out, "", judgement->low, digits, " to ");
-            difference_text(out, "", judgement->high, digits, "");
-        }
-        if (judgement->margin > 0)
-            gb_text_printf(out, ", margin %.*f", digits, judgement->margin);
-        gb_text_printf(out, " | %zu | ", judgement->seeds);
-        verdict_text(judgement, out);
-        which.length = 0;
-        caution_text(claim, judgement, &which);
-        if (which.length)
-            gb_text_printf(out, "; ");
-        escaped(out, gb_text_words(&which, out));
-        gb_text_printf(out, " | ");
-        if (!isnan(judgement->query_p))
-            gb_text_printf(out, "%.2g", judgement->query_p);
-        gb_text_printf(out, " |\n");
-    }
-    gb_text_free(&which);
+    for (size_t i = 0; i < report->spec->claim_count; i++)
+        claim_markdown(report, i, out);
 }
 
 static void deviations(const gb_report *report, gb_text *out)
@@ -178,6 +156,7 @@ static void deviations(const gb_report *report, gb_text *out)
 
 void gb_report_markdown(const gb_report *report, gb_text *out)
 {
+    static const row_writer writer = {group_markdown, row_markdown};
     gb_text_printf(out, "# ");
     title_text(report, out);
     gb_text_printf(out, "\n\n");
@@ -186,7 +165,9 @@ void gb_report_markdown(const gb_report *report, gb_text *out)
     device_text(report, "Device: ", ".\n", out);
     if (report->notes[0])
         gb_text_printf(out, "\nCollection: %s.\n", report->notes);
-    table(report, out);
+    head(report, out);
+    write_rows(report, &writer, out);
+    legend(report, out);
     claims(report, out);
     deviations(report, out);
     gb_text_printf(out, "\n## How to read this\n\n");

@@ -92,15 +92,19 @@ typedef enum here_mark {
     HERE_BEYOND, /* outside of it */
 } here_mark;
 
+/* Seeds with a value. */
+typedef struct moments {
+    size_t count;    /* how many */
+    double mean, sd; /* of them; sd NAN for one */
+} moments;
+
 /* All about one cell, in the unit shown. */
 typedef struct shown {
-    const gb_cell *published;          /* NULL: none */
-    size_t recorded_count;             /* recorded seeds with a value */
-    double recorded_mean, recorded_sd; /* of them; sd NAN for one */
-    size_t here_count;                 /* seeds of this run with a value */
-    double here_mean, here_sd;         /* of them */
-    here_mark mark;                    /* this run's (first) seed against the recorded ones */
-    gb_cell_verdict verdict;           /* paper scale only */
+    const gb_cell *published; /* NULL: none */
+    moments recorded;         /* recorded seeds with a value */
+    moments here;             /* seeds of this run with a value */
+    here_mark mark;           /* this run's (first) seed against the recorded ones */
+    gb_cell_verdict verdict;  /* paper scale only */
 } shown;
 void shown_cell(const gb_report *report, size_t row, size_t column, shown *out);
 /* Whether a table has the row: not where nothing was obtained (recorded or here) of one that is
@@ -110,6 +114,17 @@ bool row_shown(const gb_report *report, size_t row);
  * is ...", or "". Appended to an empty text. */
 void row_note(const gb_report *report, size_t row, gb_text *out);
 char mark_char(here_mark mark); /* '=', '~', '!' or ' ' */
+/* How a form writes the rows of the table: the head of a group where one begins, and each row. */
+typedef struct row_writer {
+    void (*group)(const gb_report *report, const char *name, gb_text *out);
+    void (*row)(const gb_report *report, size_t row, gb_text *out);
+} row_writer;
+/* Writes all rows that are shown, in order. */
+void write_rows(const gb_report *report, const row_writer *writer, gb_text *out);
+/* Mean and, of several seeds, `between` and the deviation; nothing of no seeds. */
+void moments_text(const moments *m, int digits, const char *between, gb_text *out);
+/* What stands behind this run's mean: how it compares with the records, and the verdict. */
+void here_text(const shown *cell, gb_text *out);
 /* "supported", "undecided (needs 4 more seeds)" ... */
 void verdict_text(const gb_judgement *judgement, gb_text *out);
 /* Text, signed difference, text; a difference that rounds to zero has no sign. */
@@ -122,6 +137,17 @@ void comparison_text(const gb_judgement *judgement, gb_text *out);
 /* What one must know of a verdict: "not compared: ...; did not converge: ...; given: ...", or "".
  */
 void caution_text(const gb_claim *claim, const gb_judgement *judgement, gb_text *out);
+/* A line of the table of claims. */
+typedef struct claim_line {
+    gb_text paper;    /* difference that the paper prints */
+    gb_text mean;     /* difference here */
+    gb_text interval; /* of it, and the margin */
+    gb_text query_p;  /* over queries */
+    gb_text caution;  /* see caution_text */
+} claim_line;
+/* The line of a claim, by its number; free with claim_line_free. */
+void claim_line_of(const gb_report *report, size_t index, claim_line *line);
+void claim_line_free(claim_line *line);
 /* Digits to show for the differences of a claim. */
 int claim_decimals(const gb_report *report, const gb_claim *claim);
 /* What the report is about: the table's title, or whose collection its systems ran on. */

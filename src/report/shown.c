@@ -10,26 +10,28 @@
 #define UNCONVERGED_LINE                                                                           \
     "Did not converge: at the end of fine-tuning the loss was still high; such a row says little."
 
-/* Mean and deviation over seeds of a cell, in the unit shown. */
-static size_t moments(const gb_report *report, const gb_seed_runs *runs, size_t row, size_t column,
-                      double *mean, double *sd)
+/* Over the seeds of a cell, in the unit shown. */
+static moments moments_of(const gb_report *report, const gb_seed_runs *runs, size_t row,
+                          size_t column)
 {
     double scale = report->columns[column].scale, sum = 0, squares = 0;
-    size_t count = 0;
+    moments m = {.mean = NAN, .sd = NAN};
     for (size_t i = 0; i < runs->count; i++) {
         double value = run_value(report, &runs->items[i], row, column);
         if (!isnan(value)) {
             sum += value * scale;
-            count++;
+            m.count++;
         }
     }
-    *mean = count ? sum / (double)count : NAN;
+    if (m.count)
+        m.mean = sum / (double)m.count;
     for (size_t i = 0; i < runs->count; i++) {
-        double value = run_value(report, &runs->items[i], row, column) * scale - *mean;
+        double value = run_value(report, &runs->items[i], row, column) * scale - m.mean;
         squares += isnan(value) ? 0 : value * value;
     }
-    *sd = count > 1 ? sqrt(squares / (double)(count - 1)) : NAN;
-    return count;
+    if (m.count > 1)
+        m.sd = sqrt(squares / (double)(m.count - 1));
+    return m;
 }
 
 /* The run's first seed against the recorded run of that seed and the spread of all of them. */
@@ -40,15 +42,15 @@ static here_mark mark_of(const gb_report *report, size_t row, size_t column, con
     const gb_seed_run *run = &report->here.items[0];
     const gb_seed_run *same = seed_run_find(&report->recorded, run->seed);
     double value = run_value(report, run, row, column);
-    if (isnan(value) || cell->recorded_count == 0)
+    if (isnan(value) || cell->recorded.count == 0)
         return HERE_NONE;
     if (same && run_value(report, same, row, column) == value)
         return HERE_EQUAL;
-    if (cell->recorded_count < 2)
+    if (cell->recorded.count < 2)
         return HERE_NONE;
-    double n = (double)cell->recorded_count;
-    double spread = gb_t_quantile(0.975, n - 1) * cell->recorded_sd * sqrt(1 + 1 / n);
-    double distance = fabs(value * report->columns[column].scale - cell->recorded_mean);
+    double n = (double)cell->recorded.count;
+    double spread = gb_t_quantile(0.975, n - 1) * cell->recorded.sd * sqrt(1 + 1 / n);
+    double distance = fabs(value * report->columns[column].scale - cell->recorded.mean);
     return distance <= spread ? HERE_WITHIN : HERE_BEYOND;
 }
 
@@ -59,18 +61,15 @@ void shown_cell(const gb_report *report, size_t row, size_t column, shown *out)
         const gb_cell *cell = &report->spec->cells[row * report->spec->column_count + column];
         out->published = cell->present ? cell : NULL;
     }
-    out->recorded_count =
-        moments(report, &report->recorded, row, column, &out->recorded_mean, &out->recorded_sd);
-    out->here_count = moments(report, &report->here, row, column, &out->here_mean, &out->here_sd);
+    out->recorded = moments_of(report, &report->recorded, row, column);
+    out->here = moments_of(report, &report->here, row, column);
     out->mark = mark_of(report, row, column, out);
     if (out->published && strcmp(report->scale, "paper") == 0) {
         /* The larger set of seeds; .2 points is what a change of hardware may move. */
-        bool recorded = out->recorded_count > out->here_count;
+        const moments *m = out->recorded.count > out->here.count ? &out->recorded : &out->here;
         double least = 0.002 * report->columns[column].scale;
-        out->verdict = gb_judge_cell(out->published->value, out->published->decimals,
-                                     recorded ? out->recorded_mean : out->here_mean,
-                                     recorded ? out->recorded_sd : out->here_sd,
-                                     recorded ? out->recorded_count : out->here_count, least);
+        out->verdict = gb_judge_cell(out->published->value, out->published->decimals, m->mean,
+                                     m->sd, m->count, least);
     }
 }
 
@@ -81,10 +80,41 @@ bool row_shown(const gb_report *report, size_t row)
     for (size_t c = 0; c < report->column_count; c++) {
         shown cell;
         shown_cell(report, row, c, &cell);
-        if (cell.here_count || cell.recorded_count)
+        if (cell.here.count || cell.recorded.count)
             return true;
     }
     return false;
+}
+
+void write_rows(const gb_report *report, const row_writer *writer, gb_text *out)
+{
+    const char *group = "";
+    for (size_t r = 0; r < report->spec->row_count; r++) {
+        const gb_spec_row *row = &report->spec->rows[r];
+        if (!row_shown(report, r))
+            continue;
+        if (strcmp(group, row->group) != 0)
+            writer->group(report, row->group, out);
+        group = row->group;
+        writer->row(report, r, out);
+    }
+}
+
+void moments_text(const moments *m, int digits, const char *between, gb_text *out)
+{
+    if (m->count)
+        gb_text_printf(out, "%.*f", digits, m->mean);
+    if (m->count > 1)
+        gb_text_printf(out, "%s%.*f", between, digits, m->sd);
+}
+
+void here_text(const shown *cell, gb_text *out)
+{
+    if (cell->here.count <= 1 && mark_char(cell->mark) != ' ')
+        gb_text_printf(out, " %c", mark_char(cell->mark));
+    const char *verdict = gb_cell_verdict_text(cell->verdict);
+    if (verdict[0])
+        gb_text_printf(out, " %s", verdict);
 }
 
 static size_t unconverged(const gb_seed_runs *runs, size_t row)
@@ -100,14 +130,16 @@ static bool below_baseline(const gb_report *report, size_t row)
 {
     const gb_table_spec *spec = report->spec;
     gb_row_role role = spec->rows[row].role;
-    double value, sd, baseline;
-    if ((role != GB_ROW_TRAINED && role != GB_ROW_EXTRA) || report->column_count == 0 ||
-        !moments(report, &report->here, row, 0, &value, &sd))
+    if ((role != GB_ROW_TRAINED && role != GB_ROW_EXTRA) || report->column_count == 0)
         return false;
-    for (size_t r = 0; r < spec->row_count; r++)
-        if (spec->rows[r].role == GB_ROW_BASELINE &&
-            moments(report, &report->here, r, 0, &baseline, &sd))
-            return value < baseline;
+    moments own = moments_of(report, &report->here, row, 0);
+    for (size_t r = 0; own.count && r < spec->row_count; r++) {
+        moments baseline = {0};
+        if (spec->rows[r].role == GB_ROW_BASELINE)
+            baseline = moments_of(report, &report->here, r, 0);
+        if (baseline.count)
+            return own.mean < baseline.mean;
+    }
     return false;
 }
 
@@ -296,4 +328,35 @@ compared compare_all(const gb_report *report)
             all.beyond += cell.mark == HERE_BEYOND;
         }
     return all;
+}
+
+void claim_line_of(const gb_report *report, size_t index, claim_line *line)
+{
+    const gb_claim *claim = &report->spec->claims[index];
+    const gb_judgement *judgement = &report->judgements[index];
+    int digits = claim_decimals(report, claim);
+    *line = (claim_line){.paper.failed = false};
+    if (!isnan(claim->printed_delta))
+        difference_text(&line->paper, "", claim->printed_delta, digits, "");
+    if (judgement->seeds)
+        difference_text(&line->mean, "", judgement->mean, digits, "");
+    comparison_text(judgement, &line->mean);
+    if (judgement->seeds > 1) {
+        difference_text(&line->interval, "", judgement->low, digits, " to ");
+        difference_text(&line->interval, "", judgement->high, digits, "");
+    }
+    if (judgement->margin > 0)
+        gb_text_printf(&line->interval, ", margin %.*f", digits, judgement->margin);
+    if (!isnan(judgement->query_p))
+        gb_text_printf(&line->query_p, "%.2g", judgement->query_p);
+    caution_text(claim, judgement, &line->caution);
+}
+
+void claim_line_free(claim_line *line)
+{
+    gb_text_free(&line->paper);
+    gb_text_free(&line->mean);
+    gb_text_free(&line->interval);
+    gb_text_free(&line->query_p);
+    gb_text_free(&line->caution);
 }

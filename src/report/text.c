@@ -89,14 +89,14 @@ static void cell_text(const gb_report *report, size_t row, size_t column, line_k
     text[0] = '\0';
     if (kind == PUBLISHED && cell.published)
         snprintf(text, 32, "%.*f ", cell.published->decimals, cell.published->value);
-    else if (kind == RECORDED && cell.recorded_count > 1)
-        snprintf(text, 32, "%.*f (%.*f)", digits, cell.recorded_mean, digits, cell.recorded_sd);
-    else if (kind == RECORDED && cell.recorded_count)
-        snprintf(text, 32, "%.*f ", digits, cell.recorded_mean);
-    else if (kind == HERE && cell.here_count > 1)
-        snprintf(text, 32, "%.*f (%.*f)", digits, cell.here_mean, digits, cell.here_sd);
-    else if (kind == HERE && cell.here_count)
-        snprintf(text, 32, "%.*f%c", digits, cell.here_mean, mark_char(cell.mark));
+    else if (kind == RECORDED && cell.recorded.count > 1)
+        snprintf(text, 32, "%.*f (%.*f)", digits, cell.recorded.mean, digits, cell.recorded.sd);
+    else if (kind == RECORDED && cell.recorded.count)
+        snprintf(text, 32, "%.*f ", digits, cell.recorded.mean);
+    else if (kind == HERE && cell.here.count > 1)
+        snprintf(text, 32, "%.*f (%.*f)", digits, cell.here.mean, digits, cell.here.sd);
+    else if (kind == HERE && cell.here.count)
+        snprintf(text, 32, "%.*f%c", digits, cell.here.mean, mark_char(cell.mark));
     else if (kind == VERDICT)
         snprintf(text, 32, "%s", gb_cell_verdict_text(cell.verdict));
 }
@@ -146,18 +146,10 @@ static void row_text(const gb_report *report, size_t row, gb_text *out)
     gb_text_free(&note);
 }
 
-static void rows(const gb_report *report, gb_text *out)
+static void group_text(const gb_report *report, const char *name, gb_text *out)
 {
-    const char *group = "";
-    for (size_t r = 0; r < report->spec->row_count; r++) {
-        const gb_spec_row *row = &report->spec->rows[r];
-        if (!row_shown(report, r))
-            continue;
-        if (strcmp(group, row->group) != 0)
-            gb_text_printf(out, "%s\n", row->group);
-        group = row->group;
-        row_text(report, r, out);
-    }
+    (void)report;
+    gb_text_printf(out, "%s\n", name);
 }
 
 static void claim_text(const gb_report *report, size_t index, gb_text *out)
@@ -242,10 +234,11 @@ static void footer(const gb_report *report, gb_text *out)
 
 void gb_report_text(const gb_report *report, gb_text *out)
 {
+    static const row_writer writer = {group_text, row_text};
     header(report, out);
     sets(report, out);
     heading(report, out);
-    rows(report, out);
+    write_rows(report, &writer, out);
     claims(report, out);
     footer(report, out);
 }
