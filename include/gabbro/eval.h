@@ -282,18 +282,34 @@ bool gb_evaluation_print(const gb_evaluation *evaluation, const gb_names *querie
  * the run. */
 void gb_evaluation_print_msmarco(const gb_evaluation *evaluation, size_t ranked, FILE *out);
 
-/* A metric of two runs, A and B, over the same queries. */
-typedef struct gb_metric_comparison {
-    double mean;          /* of A - B */
-    double low, high;     /* bootstrap interval of the mean, 95% */
-    double p;             /* paired t-test, two-sided */
-    double holm;          /* the same after Holm's adjustment over all metrics */
-    double randomisation; /* p of Fisher's randomisation test, two-sided */
-} gb_metric_comparison;
-/* Compare evaluations of the same metrics with the same judgements, `complete` both: rows
- * [metric_count]. The randomised tests draw from the seed. */
-bool gb_evaluation_compare(const gb_evaluation *a, const gb_evaluation *b, uint64_t seed,
-                           gb_metric_comparison *rows, gb_status *status);
+/* Two runs, A and B, that are compared. */
+typedef struct gb_compare_params {
+    const char *a, *b; /* names of the runs */
+    uint64_t seed;     /* of the randomised tests */
+} gb_compare_params;
+/* Print paired two-sided tests of evaluations of the same metrics with the same judgements,
+ * `complete` both: of every metric both values, the difference with its bootstrap interval, and p
+ * of the t-test, the same adjusted by Holm over all metrics, and p of the randomisation test. */
+bool gb_evaluation_compare(const gb_evaluation *a, const gb_evaluation *b,
+                           const gb_compare_params *params, FILE *out, gb_status *status);
+
+/* Files to judge, and how that is printed: as by trec_eval, as by the MS MARCO script, or in
+ * comparison with another run. */
+typedef struct gb_judge_params {
+    const char *qrels, *run;     /* judgements and run */
+    const char *other;           /* run to compare with, or NULL */
+    gb_run_format format;        /* of the runs; AUTO: MS MARCO's for its script */
+    bool single;                 /* scores rounded to single precision, as trec_eval to 9.0.8 */
+    bool msmarco;                /* print the block of the MS MARCO script */
+    const char *const *measures; /* [measure_count] for gb_metrics_add, or "runid" */
+    size_t measure_count;        /* 0: those that are usual for what is printed */
+    gb_eval_params how;          /* metrics are those of `measures` */
+    gb_print_params print;       /* run_name is that of the run where it is asked for */
+    uint64_t seed;               /* of the randomised tests */
+    const char *values;          /* file for the values of every query, or NULL */
+} gb_judge_params;
+/* Ties and queries that are in no average are logged. */
+bool gb_judge_run(const gb_judge_params *params, FILE *out, gb_status *status);
 
 /* ---- measuring a split as tables show it ---- */
 

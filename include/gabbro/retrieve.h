@@ -253,9 +253,9 @@ typedef struct gb_ranker {
     gb_retriever *retriever;         /* with its passages indexed, or NULL */
 } gb_ranker;
 /* For a command that makes an artifact: the retriever `model` with the artifact `tokens`, or BM25
- * where model is NULL. What it took goes into facts. */
+ * where model is NULL. What it took goes into the command's facts. */
 bool gb_ranker_open(gb_ranker *ranker, gb_maker *maker, const char *model, const char *tokens,
-                    json_t *facts, gb_status *status);
+                    gb_status *status);
 void gb_ranker_close(gb_ranker *ranker);
 /* Append the best `depth` passages of queries of the collection, rows [count], to a run. */
 bool gb_rank(const gb_ranker *ranker, const uint32_t *queries, uint32_t count, uint32_t depth,

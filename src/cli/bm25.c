@@ -1,175 +1,25 @@
-/* gabbro bm25: index a collection, search its queries, measure. */
+/* gabbro bm25: indexes a collection, searches for its queries, measures. */
 #include "cli.h"
 
-#include <gabbro/options.h>
 #include <gabbro/retrieve.h>
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gabbro bm25 --collection DIR [options]\n"
-    "\n"
-    "Search with BM25 as Lucene scores it (Porter stems, Lucene's stop words, one-byte lengths) "
-    "and\n"
-    "measure. DIR is what gabbro collection prints, or a folder with corpus.jsonl[.gz] as BEIR's;\n"
-    "a passage is its title, a blank and its text.\n"
-    "\n"
-    "  --split NAME     judgements of DIR: qrels/NAME.tsv (default test, else dev)\n"
-    "  --queries FILE   queries instead of DIR's: JSON lines, qid<TAB>text, or TREC topics\n"
-    "                   (<DOC> <DOCNO>1</DOCNO> text </DOC>)\n"
-    "  --qrels FILE     judgements instead of DIR's: TREC, MS MARCO or BEIR layout\n"
-    "  --k1 X --b X     BM25's parameters (default 0.9 and 0.4)\n"
-    "  --vocab FILE     terms are WordPieces of this vocab.txt instead of stemmed words\n"
-    "  --depth N        passages a query (default 1000)\n"
-    "  --level N        a passage is relevant from grade N on (default 1)\n"
-    "  --drop-identical drop a passage whose id is the query's (ArguAna, Quora)\n"
-    "  --run FILE       write the run\n"
-    "  --format F       of the run: trec (default), msmarco, scores\n"
-    "  --tag NAME       of the run (default gabbro-bm25)\n"
-    "  --threads N      searching threads (default: all processors)\n"
-    "  -h, --help       this text\n";
+static const char *const formats[] = {"trec", "msmarco", "scores", NULL};
+static const gb_run_format format_of[] = {GB_RUN_TREC, GB_RUN_MSMARCO, GB_RUN_SCORES};
 
-/* The command line. */
-typedef struct options {
+typedef struct settings {
     gb_bm25_folder_params folder; /* what is searched for what, and BM25's parameters */
-    const char *run;              /* --run, or NULL */
-    gb_run_style style;           /* --format, --tag */
-    uint32_t depth;               /* --depth */
-    uint32_t level;               /* --level */
-    uint32_t threads;             /* --threads; 0: all */
-    bool drop_identical;          /* --drop-identical */
-} options;
+    const char *run, *tag;        /* file, or NULL; of its lines */
+    uint32_t format;              /* number of its word */
+    uint32_t depth;               /* passages a query */
+    uint32_t level;               /* smallest relevant grade */
+    uint32_t threads;             /* 0: all */
+    bool drop_identical;          /* a passage whose id is the query's does not count */
+} settings;
 
-/* ---- options ---- */
-
-enum {
-    OPT_COLLECTION = 256,
-    OPT_SPLIT,
-    OPT_QUERIES,
-    OPT_QRELS,
-    OPT_K1,
-    OPT_B,
-    OPT_VOCAB,
-    OPT_DEPTH,
-    OPT_LEVEL,
-    OPT_IDENTICAL,
-    OPT_RUN,
-    OPT_FORMAT,
-    OPT_TAG,
-    OPT_THREADS
-};
-
-static const struct option long_options[] = {
-    {"collection", required_argument, NULL, OPT_COLLECTION},
-    {"split", required_argument, NULL, OPT_SPLIT},
-    {"queries", required_argument, NULL, OPT_QUERIES},
-    {"qrels", required_argument, NULL, OPT_QRELS},
-    {"k1", required_argument, NULL, OPT_K1},
-    {"b", required_argument, NULL, OPT_B},
-    {"vocab", required_argument, NULL, OPT_VOCAB},
-    {"depth", required_argument, NULL, OPT_DEPTH},
-    {"level", required_argument, NULL, OPT_LEVEL},
-    {"drop-identical", no_argument, NULL, OPT_IDENTICAL},
-    {"run", required_argument, NULL, OPT_RUN},
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"tag", required_argument, NULL, OPT_TAG},
-    {"threads", required_argument, NULL, OPT_THREADS},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
-static bool parse_format(const char *text, gb_run_format *format, gb_status *status)
-{
-    if (strcmp(text, "trec") == 0)
-        *format = GB_RUN_TREC;
-    else if (strcmp(text, "msmarco") == 0)
-        *format = GB_RUN_MSMARCO;
-    else if (strcmp(text, "scores") == 0)
-        *format = GB_RUN_SCORES;
-    else
-        return gb_fail(status, GB_USAGE, NULL, "trec, msmarco or scores",
-                       "unknown format \"%.40s\"", text);
-    return true;
-}
-
-static bool parse_tag(const char *text, const char **tag, gb_status *status)
-{
-    if (!*text || strpbrk(text, " \t\r\n"))
-        return gb_fail(status, GB_USAGE, NULL, NULL, "--tag needs one word");
-    *tag = text;
-    return true;
-}
-
-static bool parse_option(options *o, int option, const char *value, gb_status *status)
-{
-    switch (option) {
-    case OPT_COLLECTION:
-        o->folder.folder = value;
-        return true;
-    case OPT_SPLIT:
-        o->folder.split = value;
-        return true;
-    case OPT_QUERIES:
-        o->folder.queries = value;
-        return true;
-    case OPT_QRELS:
-        o->folder.qrels = value;
-        return true;
-    case OPT_K1:
-        return gb_parse_real("--k1", value, 0, 1e30, &o->folder.k1, status);
-    case OPT_B:
-        return gb_parse_real("--b", value, 0, 1, &o->folder.b, status);
-    case OPT_VOCAB:
-        o->folder.vocab = value;
-        return true;
-    case OPT_DEPTH:
-        return gb_parse_u32("--depth", value, 1, INT32_MAX, &o->depth, status);
-    case OPT_LEVEL:
-        return gb_parse_u32("--level", value, 1, INT32_MAX, &o->level, status);
-    case OPT_IDENTICAL:
-        o->drop_identical = true;
-        return true;
-    case OPT_RUN:
-        o->run = value;
-        return true;
-    case OPT_FORMAT:
-        return parse_format(value, &o->style.format, status);
-    case OPT_TAG:
-        return parse_tag(value, &o->style.tag, status);
-    case OPT_THREADS:
-        return gb_parse_u32("--threads", value, 1, INT32_MAX, &o->threads, status);
-    default:
-        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help",
-                       "unknown or incomplete option %s", value);
-    }
-}
-
-static bool parse(int argc, char **argv, options *o, bool *help, gb_status *status)
-{
-    int option;
-    optind = 0; /* a fresh scan */
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            *help = true;
-            return false;
-        }
-        if (!parse_option(o, option, option == '?' ? argv[optind - 1] : optarg, status))
-            return false;
-    }
-    if (optind < argc)
-        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help", "what is \"%.60s\"?",
-                       argv[optind]);
-    if (!o->folder.folder)
-        return gb_fail(status, GB_USAGE, NULL, "see gabbro bm25 --help", "--collection is missing");
-    return true;
-}
-
-/* ---- searching and measuring ---- */
-
-static bool print_form(const gb_bm25_folder *f, const options *o, const gb_run *run,
+static bool print_form(const gb_bm25_folder *f, const settings *o, const gb_run *run,
                        const char *form, gb_eval_params params, const char *const *measures,
                        uint32_t *tied, gb_status *status)
 {
@@ -194,7 +44,7 @@ static bool print_form(const gb_bm25_folder *f, const options *o, const gb_run *
 }
 
 /* The forms apart: their numbers differ, and so do their names. */
-static bool print_measures(const gb_bm25_folder *f, const options *o, const gb_run *run,
+static bool print_measures(const gb_bm25_folder *f, const settings *o, const gb_run *run,
                            gb_status *status)
 {
     static const char *const trec[] = {"map",         "recip_rank", "P.10,30", "recall.100,1000",
@@ -223,10 +73,11 @@ static void print_index(const gb_bm25_folder *f, const gb_bm25_folder_params *pa
            gb_bm25_terms(f->index), f->index_s);
 }
 
-static bool run_bm25(const options *o, gb_status *status)
+static bool run_bm25(const settings *o, gb_status *status)
 {
     gb_bm25_folder f = {0};
     gb_run run = {0};
+    const gb_run_style style = {.format = format_of[o->format], .tag = o->tag};
     if (!gb_bm25_folder_open(&o->folder, &f, status))
         return false;
     print_index(&f, &o->folder);
@@ -241,7 +92,7 @@ static bool run_bm25(const options *o, gb_status *status)
         printf(", depth %u, %.1f s\n", o->depth, gb_now_s() - start_s);
     }
     if (ok && o->run)
-        ok = gb_run_write(&run, &f.names, &o->style, o->run, status);
+        ok = gb_run_write(&run, &f.names, &style, o->run, status);
     if (ok && f.qrels.count)
         ok = print_measures(&f, o, &run, status);
     gb_run_free(&run);
@@ -249,19 +100,50 @@ static bool run_bm25(const options *o, gb_status *status)
     return ok;
 }
 
-int gb_cli_bm25(int argc, char **argv)
+static int run(const gb_call *call)
 {
-    options o = {.folder = {.k1 = 0.9, .b = 0.4},
-                 .depth = 1000,
-                 .level = 1,
-                 .style = {.format = GB_RUN_TREC, .tag = "gabbro-bm25"}};
+    settings o = {.folder = {.k1 = 0.9, .b = 0.4}, .depth = 1000, .level = 1, .tag = "gabbro-bm25"};
+    const gb_option options[] = {
+        {"collection", GB_OPTION_TEXT, &o.folder.folder, GB_OPTION_REQUIRED, "DIR",
+         "collection's artifact, or a folder with corpus.jsonl[.gz] as BEIR's"},
+        {"split", GB_OPTION_TEXT, &o.folder.split, 0, "NAME",
+         "judgements of DIR: qrels/NAME.tsv (default: test, else dev)"},
+        {"queries", GB_OPTION_TEXT, &o.folder.queries, 0, "FILE",
+         "queries instead of DIR's: JSON lines, qid<TAB>text, or TREC topics"},
+        {"qrels", GB_OPTION_TEXT, &o.folder.qrels, 0, "FILE",
+         "judgements instead of DIR's, in the layout of TREC, MS MARCO or BEIR"},
+        {"k1", GB_OPTION_REAL, &o.folder.k1, 0, NULL, "BM25's k1", .most = 1e30},
+        {"b", GB_OPTION_RATIO, &o.folder.b, 0, NULL, "BM25's b"},
+        {"vocab", GB_OPTION_TEXT, &o.folder.vocab, 0, "FILE",
+         "take WordPieces of this vocab.txt for terms instead of stemmed words"},
+        {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .least = 1,
+         .most = INT32_MAX},
+        {"level", GB_OPTION_U32, &o.level, 0, NULL, "smallest grade that is relevant", .least = 1,
+         .most = INT32_MAX},
+        {"drop-identical", GB_OPTION_FLAG, &o.drop_identical, 0, NULL,
+         "drop a passage whose id is the query's (ArguAna, Quora)"},
+        {"run", GB_OPTION_TEXT, &o.run, 0, "FILE", "write the run"},
+        {"format", GB_OPTION_CHOICE, &o.format, 0, NULL, "format of the run", formats},
+        {"tag", GB_OPTION_TEXT, &o.tag, 0, "NAME", "tag of the run, one word"},
+        {"threads", GB_OPTION_U32, &o.threads, 0, NULL, "threads that search; 0: all processors",
+         .most = INT32_MAX},
+        {0}};
     gb_status status = {0};
-    bool help = false;
+    int code;
+    if (!gb_command_begin(&gb_cli_bm25, options, call, NULL, &code))
+        return code;
     gb_install_signals();
-    bool ok = parse(argc, argv, &o, &help, &status) && run_bm25(&o, &status);
-    if (help)
-        fputs(usage, stdout);
-    else if (!ok)
-        gb_status_print(&status);
-    return help || ok ? GB_OK : (int)status.code;
+    if (!*o.tag || strpbrk(o.tag, " \t\r\n"))
+        gb_fail(&status, GB_USAGE, NULL, NULL, "--tag needs one word");
+    else
+        run_bm25(&o, &status);
+    return gb_command_end(&status);
 }
+
+const gb_command gb_cli_bm25 = {.name = "bm25",
+                                .summary = "index, search and measure with BM25",
+                                .description =
+                                    "Search with BM25 as Lucene scores it (Porter stems, Lucene's "
+                                    "stop words, one-byte lengths) "
+                                    "and measure. A passage is its title, a blank and its text.",
+                                .run = run};

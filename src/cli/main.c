@@ -15,20 +15,11 @@
     }                                                                                              \
     static const gb_command old_##command = {.name = words, .summary = line, .run = run_##command};
 OLD(generate, "generate", "let a language model write queries for passages")
-OLD(filter_queries, "filter-queries", "drop generated queries that do not find their passage")
 OLD(pretrain, "pretrain", "train an encoder by one of the objectives (see --help)")
 OLD(finetune, "finetune", "train a retriever with hard negatives")
 OLD(train_generator, "train-generator", "train a generator of queries on training queries")
 OLD(efficiency, "efficiency", "what a pre-training cost")
-OLD(relatedness, "relatedness", "how often contexts are related to their passages")
-OLD(bm25_run, "bm25-run", "rank passages for the queries of a split with BM25")
-OLD(mine, "mine", "rank passages for the queries of a split with a retriever")
-OLD(encode, "encode", "write vectors of passages or queries, all or a shard of them")
-OLD(search, "search", "rank passages by vectors, shard by shard")
-OLD(evaluate, "evaluate", "rank passages for all evaluation splits and measure")
 OLD(mlm_loss, "mlm-loss", "measure an encoder's masked-LM loss on passages")
-OLD(bm25, "bm25", "index, search and measure with BM25")
-OLD(eval, "eval", "measure a run file as trec_eval does")
 OLD(tsne, "tsne", "draw a query and its candidates as models see them")
 OLD(compare_devices, "compare-devices", "where the same training parts on two devices")
 
@@ -37,13 +28,14 @@ static const gb_command_group groups[] = {
      {&gb_cli_data_list, &gb_cli_data_fetch, &gb_cli_data_check, &gb_cli_data_show,
       &gb_cli_data_slice, &gb_cli_collection, &gb_cli_vocabulary, &gb_cli_tokenize}},
     {"Generated queries",
-     {&gb_cli_queries, &old_train_generator, &old_generate, &old_filter_queries, &old_relatedness}},
+     {&gb_cli_queries, &old_train_generator, &old_generate, &gb_cli_filter_queries,
+      &gb_cli_relatedness}},
     {"Training",
-     {&old_pretrain, &old_mlm_loss, &old_bm25_run, &old_mine, &gb_cli_negatives, &old_finetune,
-      &old_efficiency}},
+     {&old_pretrain, &old_mlm_loss, &gb_cli_bm25_run, &gb_cli_mine, &gb_cli_negatives,
+      &old_finetune, &old_efficiency}},
     {"Retrieval",
-     {&old_evaluate, &gb_cli_mean, &old_encode, &gb_cli_vectors, &old_search, &old_bm25,
-      &old_eval}},
+     {&gb_cli_evaluate, &gb_cli_mean, &gb_cli_encode, &gb_cli_vectors, &gb_cli_search, &gb_cli_bm25,
+      &gb_cli_eval}},
     {"Reports and figures",
      {&gb_cli_reproduce, &gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_curves,
       &gb_cli_coverage, &old_tsne}},

@@ -1,5 +1,5 @@
-/* gabbro mine, gabbro bm25-run: the steps that rank passages for the queries of a split, from which
- * hard negatives are taken. */
+/* gabbro mine, gabbro bm25-run: rank passages for the queries of a split, from which hard negatives
+ * are taken. */
 #include "cli.h"
 
 #include <gabbro/artifact.h>
@@ -8,38 +8,35 @@
 
 #include <stdlib.h>
 
-static const char mine_usage[] =
-    "usage: gabbro mine --model MODEL --collection STEP --tokens STEP [options]\n\n"
-    "Rank passages for the queries of a split with a retriever. Prints the step's folder; the run\n"
-    "is its run.trec.\n";
-static const char bm25_usage[] =
-    "usage: gabbro bm25-run --collection STEP [options]\n\n"
-    "Rank passages for the queries of a split with BM25. Prints the step's folder; the run is its\n"
-    "run.trec.\n";
-
 typedef struct settings {
-    const char *model;                       /* step of a retriever; NULL: BM25 */
-    const char *collection, *tokens, *split; /* steps; queries */
+    const char *model;                       /* retriever's artifact; NULL: BM25 */
+    const char *collection, *tokens, *split; /* artifacts; queries */
     uint32_t depth;                          /* passages a query */
 } settings;
 
-static bool rank(step_run *step, const settings *o, gb_status *status)
+static bool cost(gb_maker *maker, void *self, gb_status *status)
 {
+    const settings *o = self;
+    (void)maker;
+    return gb_print_encoding_cost(&(gb_retriever_params){.model = o->model, .tokens = o->tokens},
+                                  o->collection, o->split, stdout, status);
+}
+
+static bool make(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
     gb_collection *collection = gb_open_collection(o->collection, status);
     gb_ranker ranker = {.collection = collection};
     gb_split split = {0};
     gb_run run = {0};
     gb_run_names names = {0};
-    json_t *facts = json_object();
-    char *path = step_file(step, "run.trec", status);
+    char *path = gb_maker_file(maker, "run.trec", status);
     bool ok = path && collection && gb_split_open(collection, o->split, &split, status) &&
-              gb_ranker_open(&ranker, step, o->model, o->tokens, facts, status) &&
+              gb_ranker_open(&ranker, maker, o->model, o->tokens, status) &&
               gb_rank(&ranker, split.queries, split.count, o->depth, &run, status);
-    if (ok && step_leads(step))
+    if (ok && gb_maker_leads(maker))
         ok = gb_run_names_of(collection, &names, status) &&
-             gb_run_write(&run, &names, &(gb_run_style){0}, path, status) &&
-             step_end(step, facts, status);
-    json_decref(facts);
+             gb_run_write(&run, &names, &(gb_run_style){0}, path, status);
     free(path);
     gb_run_names_free(&names);
     gb_run_free(&run);
@@ -49,51 +46,62 @@ static bool rank(step_run *step, const settings *o, gb_status *status)
     return ok;
 }
 
-int gb_cli_mine(int argc, char **argv)
-{
-    gb_status status = {0};
-    settings o = {.split = "train", .depth = 200};
-    const step_option options[] = {
-        {"model", OPTION_TEXT, &o.model, true, true, "retriever: step or model folder"},
-        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
-        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
-        {"split", OPTION_TEXT, &o.split, false, false, "queries to rank for (train)"},
-        {"depth", OPTION_U32, &o.depth, false, false, "passages a query (200)"},
-        {0}};
-    step_run run = {.kind = "mine", .options = options, .encodes = true, .divides = true};
-    int code;
-    if (!step_parse(&run, argc, argv, mine_usage, NULL, &code, &status))
-        return code;
-    if (run.cost) {
-        gb_print_encoding_cost(&(gb_retriever_params){.model = o.model, .tokens = o.tokens},
-                               o.collection, o.split, stdout, &status);
-    } else if (step_begin(&run, 1, true, NULL, &status)) {
-        if (step_there(&run))
-            step_end(&run, NULL, &status);
-        else
-            rank(&run, &o, &status);
+#define OF_COLLECTION(o)                                                                           \
+    {                                                                                              \
+        "collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,         \
+            "ARTIFACT", "collection"                                                               \
     }
-    return step_close(&run, &status);
+#define OF_SPLIT(o)                                                                                \
+    {                                                                                              \
+        "split", GB_OPTION_TEXT, &o.split, 0, "NAME", "split of the queries"                       \
+    }
+#define OF_DEPTH(o)                                                                                \
+    {                                                                                              \
+        "depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query"                              \
+    }
+
+static int mine(const gb_call *call)
+{
+    settings o = {.split = "train", .depth = 200};
+    const gb_option options[] = {{"model", GB_OPTION_TEXT, &o.model,
+                                  GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
+                                  "retriever: artifact or model folder"},
+                                 OF_COLLECTION(o),
+                                 {"tokens", GB_OPTION_TEXT, &o.tokens,
+                                  GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT", "its tokens"},
+                                 OF_SPLIT(o),
+                                 OF_DEPTH(o),
+                                 {0}};
+    const gb_make_params params = {.command = &gb_cli_mine,
+                                   .version = 1,
+                                   .flags =
+                                       GB_MAKES_ON_DEVICE | GB_MAKES_ENCODING | GB_MAKES_DIVIDED,
+                                   .options = options,
+                                   .self = &o,
+                                   .cost = cost,
+                                   .make = make};
+    return gb_make(&params, call);
 }
 
-int gb_cli_bm25_run(int argc, char **argv)
+static int bm25_run(const gb_call *call)
 {
-    gb_status status = {0};
     settings o = {.split = "train", .depth = 200};
-    const step_option options[] = {
-        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
-        {"split", OPTION_TEXT, &o.split, false, false, "queries to rank for (train)"},
-        {"depth", OPTION_U32, &o.depth, false, false, "passages a query (200)"},
-        {0}};
-    step_run run = {.kind = "bm25-run", .options = options};
-    int code;
-    if (!step_parse(&run, argc, argv, bm25_usage, NULL, &code, &status))
-        return code;
-    if (step_begin(&run, 1, false, NULL, &status)) {
-        if (gb_step_done(run.step))
-            step_end(&run, NULL, &status);
-        else
-            rank(&run, &o, &status);
-    }
-    return step_close(&run, &status);
+    const gb_option options[] = {OF_COLLECTION(o), OF_SPLIT(o), OF_DEPTH(o), {0}};
+    const gb_make_params params = {
+        .command = &gb_cli_bm25_run, .version = 1, .options = options, .self = &o, .make = make};
+    return gb_make(&params, call);
 }
+
+const gb_command gb_cli_mine = {
+    .name = "mine",
+    .summary = "rank passages for the queries of a split with a retriever",
+    .description = "Rank passages for the queries of a split with a retriever, for gabbro finetune "
+                   "--negatives. Prints the artifact's folder; the run is its run.trec.",
+    .run = mine};
+
+const gb_command gb_cli_bm25_run = {
+    .name = "bm25-run",
+    .summary = "rank passages for the queries of a split with BM25",
+    .description = "Rank passages for the queries of a split with BM25, for gabbro finetune "
+                   "--negatives. Prints the artifact's folder; the run is its run.trec.",
+    .run = bm25_run};

@@ -27,17 +27,15 @@ gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *to
 }
 
 bool gb_ranker_open(gb_ranker *ranker, gb_maker *maker, const char *model, const char *tokens,
-                    json_t *facts, gb_status *status)
+                    gb_status *status)
 {
     if (model) {
         ranker->retriever = gb_retriever_of(maker, model, tokens, "passages", status);
-        if (ranker->retriever)
-            json_object_update_new(facts, step_device_facts(maker));
         return ranker->retriever;
     }
     ranker->bm25 = gb_bm25_of(ranker->collection, status);
     if (ranker->bm25)
-        json_object_set_new(facts, "index_bytes",
+        json_object_set_new(maker->facts, "index_bytes",
                             json_integer((json_int_t)gb_bm25_text_bytes(ranker->bm25)));
     return ranker->bm25;
 }
