@@ -1,4 +1,5 @@
-/* Text room: Unicode normalisation, WordPiece, sentences, stems. Stands on base only. */
+/* Text module: turns text into tokens. Unicode normalisation, WordPiece, sentencepiece models,
+ * sentences, stems, and masking of tokens. */
 #ifndef GABBRO_TEXT_H
 #define GABBRO_TEXT_H
 
@@ -6,7 +7,7 @@
 
 /* ---- vocabulary ----------------------------------------------------------------------------- */
 
-/* WordPiece vocabulary in Hugging Face's vocab.txt form: token i on line i+1. */
+/* A WordPiece vocabulary in the form of Hugging Face's vocab.txt: token i is on line i + 1. */
 typedef struct gb_vocab gb_vocab;
 
 /* Ids of the special tokens, found by name. */
@@ -39,7 +40,7 @@ gb_tokenizer *gb_tokenizer_create(const gb_vocab *vocab, gb_tokenizer_params par
                                   gb_status *status);
 void gb_tokenizer_destroy(gb_tokenizer *tokenizer);
 
-/* Growable list of token ids. Zero-initialise; free(ids.data). */
+/* A growable list of token ids. Zero-initialise it; free(ids.data). */
 typedef struct gb_ids {
     uint32_t *data;  /* ids */
     size_t count;    /* ids in use */
@@ -47,15 +48,14 @@ typedef struct gb_ids {
 } gb_ids;
 bool gb_ids_append(gb_ids *ids, uint32_t id, gb_status *status);
 
-/* Append the WordPiece ids of UTF-8 text, no specials added. The literal strings [CLS], [SEP],
- * [MASK], [UNK], [PAD] in the text become the special ids, as Hugging Face does by default.
- * Invalid UTF-8 bytes become U+FFFD, which the clean-up drops. Thread-safe. */
+/* Appends the WordPiece ids of UTF-8 text, without adding special tokens. The literal strings
+ * [CLS], [SEP], [MASK], [UNK], [PAD] in the text become the special ids, as Hugging Face does by
+ * default. Invalid UTF-8 bytes become U+FFFD, which the clean-up drops. Thread-safe. */
 bool gb_tokenize(const gb_tokenizer *tokenizer, const char *text, size_t length, gb_ids *ids,
                  gb_status *status);
-/* The words before WordPiece (after clean-up, lower-casing, accent stripping and splitting at
- * punctuation), calling word(ctx, bytes, length) for each; stops when it returns false. Used by
- * vocabulary training. Returns false on failure, and also when word() returned false; status is
- * then as word() left it. */
+/* Calls word(ctx, bytes, length) for every word as WordPiece sees it: after clean-up, lower-casing,
+ * stripping of accents and splitting at punctuation. Vocabulary training uses it. Returns false on
+ * failure, and also when word() returned false; status is then as word() left it. */
 bool gb_pretokenize(gb_tokenizer_params params, const char *text, size_t length,
                     bool (*word)(void *ctx, const char *bytes, size_t length), void *ctx,
                     gb_status *status);
@@ -69,7 +69,7 @@ typedef struct gb_pieces_params {
     bool prefix_space; /* not legacy: a space before the whole text; taken away by decoding */
     bool trim;         /* decoding leaves no spaces at the ends (T5) */
 } gb_pieces_params;
-/* A token that is found in the text before the pieces, e.g. </s> or <extra_id_0>. */
+/* A token that is recognised in the text before pieces are, such as </s> or <extra_id_0>. */
 typedef struct gb_added_token {
     const char *text; /* as it is written; copied */
     uint32_t id;      /* may lie behind the model's pieces */
@@ -79,29 +79,29 @@ typedef struct gb_added_token {
 } gb_added_token;
 
 typedef struct gb_pieces gb_pieces;
-/* GB_DATA if it is no such model, GB_USAGE naming the package if the program was built without
- * libsentencepiece. */
+/* Opens a model file. GB_DATA if it is not such a model; GB_USAGE, which names the package, if the
+ * program was built without libsentencepiece. */
 gb_pieces *gb_pieces_open(const char *path, gb_pieces_params params, gb_status *status);
 void gb_pieces_close(gb_pieces *pieces);
 uint32_t gb_pieces_count(const gb_pieces *pieces); /* pieces of the model, without added tokens */
 uint32_t gb_pieces_id(const gb_pieces *pieces, const char *text); /* GB_MAP_NONE */
 bool gb_pieces_add(gb_pieces *pieces, const gb_added_token *token, gb_status *status);
-/* Append the ids of UTF-8 text; nothing is added before or behind them. Every invalid byte becomes
+/* Appends the ids of UTF-8 text and nothing before or after them. Every invalid byte becomes
  * U+FFFD. Thread-safe. */
 bool gb_pieces_encode(const gb_pieces *pieces, const char *text, size_t length, gb_ids *ids,
                       gb_status *status);
-/* Append the text of ids, special tokens and ids that are no token left out. Thread-safe. */
+/* Appends the text of ids, without special tokens and ids that are no token. Thread-safe. */
 bool gb_pieces_decode(const gb_pieces *pieces, const uint32_t *ids, size_t count, gb_text *text,
                       gb_status *status);
 
 /* ---- training a vocabulary ------------------------------------------------------------------ */
 
-/* Counts words, then learns WordPiece units by merging the most frequent pair (as Hugging Face's
- * BertWordPieceTrainer does), ties broken by the pair's text so that the result is deterministic:
- * it does not depend on the order of the texts. Order of the tokens: [PAD] [UNK] [CLS] [SEP]
- * [MASK], single characters, those inside words as "##c", merges. The result has fewer tokens than
- * wanted when no pair is frequent enough. Words too long for the tokenizer, or with a character
- * outside the alphabet, would be [UNK] anyway and teach nothing. */
+/* Trains a vocabulary: counts words, then learns WordPiece units by merging the most frequent pair
+ * (as Hugging Face's BertWordPieceTrainer does), ties broken by the pair's text so that the result
+ * is deterministic: it does not depend on the order of the texts. Order of the tokens: [PAD] [UNK]
+ * [CLS] [SEP] [MASK], single characters, those inside words as "##c", merges. The result has fewer
+ * tokens than wanted if no pair is frequent enough. Words that are too long for the tokenizer, or
+ * have a character outside the alphabet, are left out: they would be [UNK] anyway. */
 typedef struct gb_vocab_trainer gb_vocab_trainer;
 typedef struct gb_vocab_trainer_params {
     uint32_t size;         /* wanted number of tokens, specials included; 0: default 30522 */
@@ -121,15 +121,16 @@ void gb_vocab_trainer_destroy(gb_vocab_trainer *trainer);
 typedef struct gb_span {
     size_t start, end; /* byte range [start, end) of a text */
 } gb_span;
-/* Sentence ranges of UTF-8 text by ICU's break iterator (root locale), white space trimmed, empty
- * ones dropped. *spans is grown with gb_grow (free it); count gets their number. Thread-safe. */
+/* Finds the sentences of UTF-8 text by ICU's break iterator (root locale), without surrounding
+ * white space and without empty ones. *spans is grown with gb_grow, and the caller frees it; *count
+ * gets their number. Thread-safe. */
 bool gb_sentences(const char *text, size_t length, gb_span **spans, size_t *capacity, size_t *count,
                   gb_status *status);
 
-/* Lucene's EnglishAnalyzer: Unicode words (UAX 29), lower case, possessive 's removed, Lucene's 33
- * stop words dropped, Porter stemmer as Lucene has it. One analyzer per thread. gb_analyze calls
- * term() for each term in order; it returns false on failure, and also when term() returned false
- * (status is then as term() left it). */
+/* Turns text into terms as Lucene's EnglishAnalyzer does: Unicode words (UAX 29), lower case,
+ * possessive 's removed, Lucene's 33 stop words dropped, Lucene's Porter stemmer. Each thread needs
+ * an analyzer of its own. gb_analyze calls term() for each term in order; it returns false on
+ * failure, and also when term() returned false (status is then as term() left it). */
 typedef struct gb_analyzer gb_analyzer;
 gb_analyzer *gb_analyzer_create(gb_status *status);
 void gb_analyzer_destroy(gb_analyzer *analyzer);
