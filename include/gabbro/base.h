@@ -95,8 +95,8 @@ char *gb_format(gb_status *status, const char *fmt, ...) __attribute__((format(p
 typedef struct gb_arena gb_arena;
 gb_arena *gb_arena_create(size_t block_bytes, gb_status *status);
 void gb_arena_destroy(gb_arena *arena);
-void *gb_arena_alloc(gb_arena *arena, size_t bytes,
-                     gb_status *status); /* 16-byte aligned, zeroed */
+/* 16-byte aligned, zeroed. */
+void *gb_arena_alloc(gb_arena *arena, size_t bytes, gb_status *status);
 char *gb_arena_strdup(gb_arena *arena, const char *text, size_t length, gb_status *status);
 
 /* Growable text, NUL-terminated. Zero-initialise; free with gb_text_free. After a failed append
@@ -162,10 +162,12 @@ typedef struct gb_rng {
 } gb_rng;
 gb_rng gb_rng_make(uint64_t seed, gb_purpose purpose, uint32_t step, uint32_t row);
 uint32_t gb_rng_u32(gb_rng *rng);
-uint32_t gb_rng_below(gb_rng *rng,
-                      uint32_t bound); /* uniform in [0, bound), unbiased; bound >= 1 */
-double gb_rng_uniform(gb_rng *rng);    /* [0, 1), 53 bits */
-double gb_rng_normal(gb_rng *rng);     /* N(0,1), Box-Muller; the same bits on every machine */
+/* Uniform in [0, bound), without bias; bound >= 1. */
+uint32_t gb_rng_below(gb_rng *rng, uint32_t bound);
+/* Uniform in [0, 1) with 53 bits. */
+double gb_rng_uniform(gb_rng *rng);
+/* Normal with mean 0 and deviation 1, by Box-Muller; the same bits on every machine. */
+double gb_rng_normal(gb_rng *rng);
 void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count); /* Fisher-Yates */
 void gb_rng_order(gb_rng *rng, uint32_t *order, uint32_t count);   /* 0 .. count - 1, shuffled */
 /* `most` of `count` drawn: true for the first ones of such an order. NULL and status on failure;
@@ -278,8 +280,8 @@ FILE *gb_out_stream(gb_out *out);
 bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on failure */
 void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
 bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status);
-bool gb_text_write(const gb_text *text, const char *path,
-                   gb_status *status); /* GB_MEMORY if it failed */
+/* Writes a text; GB_MEMORY if an append had failed. */
+bool gb_text_write(const gb_text *text, const char *path, gb_status *status);
 bool gb_text_write_in(const gb_text *text, const char *folder, const char *name, gb_status *status);
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
@@ -336,10 +338,10 @@ typedef struct gb_progress {
 } gb_progress;
 void gb_progress_begin(gb_progress *progress, const char *label, const char *unit, uint64_t total,
                        uint64_t done);
-void gb_progress_update(gb_progress *progress, uint64_t done,
-                        const char *note); /* note may be NULL */
+/* note: a few words behind the numbers, or NULL. */
+void gb_progress_update(gb_progress *progress, uint64_t done, const char *note);
 void gb_progress_end(gb_progress *progress, uint64_t done, const char *note);
-void gb_progress_clear(
-    const gb_progress *progress); /* instead of an end: leaves a terminal as it was */
+/* Instead of an end: leaves a terminal as it was. */
+void gb_progress_clear(const gb_progress *progress);
 
 #endif

@@ -1,5 +1,4 @@
-/* Folder room: model checkpoints as Hugging Face folders, read and written without Python.
- * Stands on base and text. */
+/* Folder module: reads and writes checkpoints, which are folders in Hugging Face's layout. */
 #ifndef GABBRO_FOLDER_H
 #define GABBRO_FOLDER_H
 
@@ -14,11 +13,11 @@ typedef struct gb_weight {
     uint64_t rows;     /* first dimension */
     uint64_t cols;     /* second dimension; 0: a vector [rows] */
     const float *data; /* rows * cols values (rows for a vector); not owned */
-    uint64_t stride;   /* values from row to row of a matrix; 0: cols */
+    uint64_t stride;   /* values from one row to the next of a matrix; 0: cols */
 } gb_weight;
 
-/* A tensor as it lies in a file. */
-#define GB_STORED_RANK 8 /* most dimensions accepted */
+/* A tensor in a file. */
+#define GB_STORED_RANK 8 /* largest number of dimensions that is accepted */
 typedef struct gb_stored {
     const char *name;               /* name in the file, valid as long as the handle */
     const char *dtype;              /* "F32", "F16", "BF16", "I64", ... */
@@ -30,14 +29,14 @@ typedef struct gb_stored {
 } gb_stored;
 
 /* One file of tensors, or all shards that an index names, memory-mapped read-only. The files must
- * not be changed while open. */
+ * not change while they are open. */
 typedef struct gb_safetensors gb_safetensors;
 
-/* Open a .safetensors file, a .bin file of torch.save, or a *.index.json that names the file of
- * every tensor. Everything is checked before anything is used: header length and JSON, types,
- * shapes, and that the byte ranges fill the file without overlap, hole or rest. A .bin file is a
- * zip with a pickle; of it only the constructors of tensors are understood, nothing is executed.
- * GB_DATA naming file and tensor otherwise. */
+/* Opens a .safetensors file, a .bin file of torch.save, or a *.index.json that names the file of
+ * every tensor. Everything is checked before it is used: header length and JSON, types, shapes, and
+ * that the byte ranges fill the file without overlaps or gaps. A .bin file is a zip archive with a
+ * pickle, of which only the constructors of tensors are understood; no code in it is run. GB_DATA,
+ * naming file and tensor, if something is wrong. */
 gb_safetensors *gb_safetensors_open(const char *path, gb_status *status);
 void gb_safetensors_close(gb_safetensors *tensors);
 size_t gb_safetensors_count(const gb_safetensors *tensors);
@@ -45,20 +44,22 @@ size_t gb_safetensors_count(const gb_safetensors *tensors);
 const gb_stored *gb_safetensors_at(const gb_safetensors *tensors, size_t index);
 const gb_stored *gb_safetensors_find(const gb_safetensors *tensors, const char *name); /* or NULL */
 
-/* Copy a tensor into out as float32: F32 keeps its bits (NaN too), F16 and BF16 are exact, F64 is
- * rounded to nearest. GB_DATA if the type is no floating type, or the shape is not [rows, cols]
- * ([rows] when cols is 0); `where` names the file. */
+/* Copies a tensor into out as float32. F32 keeps its bits (of NaN too), F16 and BF16 are exact, F64
+ * is rounded to nearest. GB_DATA if the type is not a floating type, or if the shape is not [rows,
+ * cols]
+ * ([rows] if cols is 0). */
 bool gb_stored_read(const gb_stored *stored, uint64_t rows, uint64_t cols, float *out,
                     gb_status *status);
 
-/* Write float32 tensors as one file, atomically: names in byte order, data 8-byte aligned,
- * metadata {"format":"pt"}; the same tensors give the same bytes in whatever order they come. */
+/* Writes float32 tensors as one file, atomically, with names in byte order, data 8-byte aligned,
+ * and metadata {"format":"pt"}. The same tensors give the same bytes, in whatever order they come.
+ */
 bool gb_safetensors_write(const char *path, const gb_weight *weights, size_t count,
                           gb_status *status);
 
 /* ---- config.json ----------------------------------------------------------------------------- */
 
-/* Hugging Face's BertConfig, as far as it can vary here: post-LayerNorm BERT with absolute
+/* The part of Hugging Face's BertConfig that may vary here: post-LayerNorm BERT with absolute
  * positions and exact (erf) GELU. */
 typedef struct gb_bert_config {
     uint32_t vocab_size;        /* V, rows of the word embeddings */
@@ -78,13 +79,14 @@ typedef struct gb_bert_config {
 /* bert-base-uncased */
 #define GB_BERT_BASE ((gb_bert_config){30522, 768, 12, 12, 3072, 512, 2, 0, 1e-12, 0.1, 0.1, 0.02})
 
-/* Check the values; `where` names their source in the message. Config files are GB_DATA. */
+/* Checks the values; `where` names their source in the message. Fails with GB_DATA. */
 bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_status *status);
-/* Read config.json. Sizes must be there; the rest has BertConfig's defaults. Refuses what this
- * program does not compute: other model types and activations, relative positions, decoders. */
+/* Reads config.json. Sizes must be given; everything else has BertConfig's defaults. Refuses what
+ * this program does not compute: other model types and activations, relative positions, decoders.
+ */
 bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *status);
-/* Write config.json, atomically; `head`: the weights have the MLM head (BertForMaskedLM), otherwise
- * they are the bare encoder (BertModel). */
+/* Writes config.json, atomically. `head` says that the weights have the masked-LM head
+ * (BertForMaskedLM); otherwise they are the bare encoder (BertModel). */
 bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
                           gb_status *status);
 
@@ -98,7 +100,7 @@ typedef enum gb_language_act {
     GB_LANGUAGE_SILU
 } gb_language_act;
 
-/* Hugging Face's T5Config (v1.0 and v1.1) and LlamaConfig, as far as they can vary here. */
+/* The parts of Hugging Face's T5Config (v1.0 and v1.1) and LlamaConfig that may vary here. */
 typedef struct gb_language_config {
     gb_language_kind kind;      /* which */
     uint32_t vocab_size;        /* V, rows of the embeddings */
@@ -118,12 +120,12 @@ typedef struct gb_language_config {
     double eps;                 /* of the norms */
     double theta;               /* LLaMA: base of the rotary angles */
 } gb_language_config;
-/* Read config.json of model_type t5 or llama. GB_DATA on what is not computed here: other models
+/* Reads config.json of model_type t5 or llama. GB_DATA for what is not computed here: other models
  * and activations, scaled rotary positions, biases. */
 bool gb_language_config_read(const char *path, gb_language_config *config, gb_status *status);
-/* Write a folder of T5: config.json, model.safetensors, and the files of a WordPiece tokenizer,
- * whose texts end with [SEP]. config.json comes last: without it nothing there is taken for a
- * model. max_length: longest text in tokens. */
+/* Writes a T5 folder: config.json, model.safetensors, and the files of a WordPiece tokenizer, whose
+ * texts end with [SEP]. config.json is written last, because a folder without it is not taken for a
+ * model. max_length is the length of the longest text in tokens. */
 bool gb_language_folder_write(const char *path, const gb_language_config *config,
                               const gb_weight *weights, size_t weight_count, const gb_vocab *vocab,
                               uint32_t max_length, gb_status *status);
@@ -132,10 +134,10 @@ bool gb_language_folder_write(const char *path, const gb_language_config *config
 
 /* The tokenizer of a language model's folder: spiece.model (T5), tokenizer.model (LLaMA) or
  * vocab.txt (WordPiece, for either), with the rules that Hugging Face's tokenizer_config.json,
- * special_tokens_map.json and added_tokens.json set, as transformers' T5Tokenizer, LlamaTokenizer
- * and BertTokenizer follow them. config.json says which of both kinds the model is. */
+ * special_tokens_map.json and added_tokens.json set, and as transformers' T5Tokenizer,
+ * LlamaTokenizer and BertTokenizer follow them. config.json says which kind of model it is. */
 typedef struct gb_coder gb_coder;
-/* Special tokens; GB_MAP_NONE where there is none. */
+/* Ids of special tokens; GB_MAP_NONE if there is none. */
 typedef struct gb_coder_ids {
     uint32_t start; /* first input of the decoder (T5), first token of a text (LLaMA) */
     uint32_t end;   /* ends a text */
@@ -143,72 +145,74 @@ typedef struct gb_coder_ids {
     uint32_t unk;   /* stands for what has no token */
 } gb_coder_ids;
 
-/* GB_DATA if a file is missing or damaged, or tokenizer and config.json do not belong together. */
+/* Opens it. GB_DATA if a file is missing or damaged, or if tokenizer and config.json disagree. */
 gb_coder *gb_coder_open(const char *folder, gb_status *status);
 void gb_coder_close(gb_coder *coder);
 gb_coder_ids gb_coder_special_ids(const gb_coder *coder);
 uint32_t gb_coder_size(const gb_coder *coder); /* one more than the largest id it gives */
-/* Append the ids of a whole prompt of UTF-8: text and end token (T5), first token and text (LLaMA).
- * Special tokens written in the text become their ids. Thread-safe. */
+/* Appends the ids of a whole prompt in UTF-8: text and end token (T5), or first token and text
+ * (LLaMA). Special tokens that are spelled out in the text become their ids. Thread-safe. */
 bool gb_coder_encode(const gb_coder *coder, const char *text, size_t length, gb_ids *ids,
                      gb_status *status);
-/* Append the text of made tokens; special tokens and ids without a token are left out.
+/* Appends the text of generated tokens, without special tokens and ids that are no token.
  * Thread-safe. */
 bool gb_coder_decode(const gb_coder *coder, const uint32_t *ids, size_t count, gb_text *text,
                      gb_status *status);
 
 /* ---- canonical names ------------------------------------------------------------------------- */
 
-/* The parameters of BertForMaskedLM without its pooler, by their names there. The output matrix
- * cls.predictions.decoder.weight is the word embedding matrix (tied) and no tensor of its own. */
+/* Canonical names: the parameters of BertForMaskedLM without its pooler, by their names there. The
+ * output matrix cls.predictions.decoder.weight is tied to the word embeddings, and is therefore not
+ * a tensor of its own. */
 #define GB_WEIGHT_NAME 128 /* bytes that hold any canonical name and its NUL */
 typedef struct gb_weight_spec {
     char name[GB_WEIGHT_NAME]; /* canonical name */
     uint64_t rows;             /* first dimension */
     uint64_t cols;             /* second dimension; 0: a vector */
 } gb_weight_spec;
-/* How many: embeddings, then the layers, then (with head) cls.predictions.*. */
+/* Their number: embeddings, then the layers, then (with head) cls.predictions.*. */
 size_t gb_bert_weight_count(const gb_bert_config *config, bool head);
-/* Parameter `index` < count, in that order; the order of the encoder is the same with and without
- * head. */
+/* Parameter `index` < count, in that order. The encoder's parameters have the same order with and
+ * without the head. */
 gb_weight_spec gb_bert_weight_at(const gb_bert_config *config, size_t index);
 
 /* ---- reading a model folder ------------------------------------------------------------------ */
 
-/* An open model folder: config.json, model.safetensors (or its sharded index; else
- * pytorch_model.bin or its index), and the optional
- * side file gabbro.safetensors with tensors that transformers does not know (heads, decoders).
- * Names are canonical whatever the file calls them: with or without the prefix "bert.", LayerNorm
- * as weight/bias or gamma/beta, the output bias as cls.predictions.bias or
- * cls.predictions.decoder.bias. */
+/* An open model folder: config.json, model.safetensors or its index (otherwise pytorch_model.bin or
+ * its index), and the optional side file gabbro.safetensors with tensors that transformers does not
+ * know (heads, decoders). Names are canonical, whatever the file calls them: with or without the
+ * prefix "bert.", LayerNorm as weight/bias or gamma/beta, the output bias as cls.predictions.bias
+ * or cls.predictions.decoder.bias. */
 typedef struct gb_folder gb_folder;
 
-/* Open and check: the encoder is complete, the MLM head complete or absent, every shape agrees
- * with config.json, a stored output matrix equals the word embeddings, and no tensor is left over.
- * The pooler, position ids and next-sentence head are skipped with a debug line. */
+/* Opens and checks a folder: the encoder is complete, the masked-LM head complete or absent, every
+ * shape agrees with config.json, a stored output matrix equals the word embeddings, and no tensor
+ * is left over. The pooler, position ids and next-sentence head are skipped with a debug message.
+ */
 gb_folder *gb_folder_open(const char *path, gb_status *status);
 void gb_folder_close(gb_folder *folder);
 const char *gb_folder_path(const gb_folder *folder);
 const gb_bert_config *gb_folder_config(const gb_folder *folder);
 bool gb_folder_has(const gb_folder *folder, const char *name);
 bool gb_folder_has_head(const gb_folder *folder); /* the MLM head, cls.predictions.* */
-/* Tensors, those of the side file among them. */
+/* Number of tensors, including those of the side file. */
 size_t gb_folder_count(const gb_folder *folder);
-/* Copy a tensor [rows, cols] ([rows] when cols is 0) into out as float32. GB_DATA if it is missing,
- * has another shape, is no floating type, or holds a NaN or an infinity. */
+/* Copies a tensor [rows, cols] ([rows] if cols is 0) into out as float32. GB_DATA if it is missing,
+ * has another shape, is not of a floating type, or contains a NaN or an infinity. */
 bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, uint64_t cols,
                     float *out, gb_status *status);
 
-/* vocab.txt of the folder; not larger than the word embeddings. Caller destroys. */
+/* Reads vocab.txt of the folder, which may not exceed the word embeddings. The caller destroys it.
+ */
 gb_vocab *gb_folder_vocab(const gb_folder *folder, gb_status *status);
-/* tokenizer_config.json, BertTokenizer's defaults where it is silent or absent. */
+/* Reads tokenizer_config.json; BertTokenizer's defaults hold for what it does not say. */
 bool gb_folder_tokenizer(const gb_folder *folder, gb_tokenizer_params *params, gb_status *status);
 
-/* How a sentence vector is made of the last layer's states. */
+/* Pooling: how the states of the last layer become one vector. */
 typedef enum gb_pooling {
     GB_POOLING_UNSTATED, /* the folder does not say */
     GB_POOLING_CLS,      /* state of [CLS] */
-    GB_POOLING_MEAN,     /* mean over the tokens, [CLS] and [SEP] among them */
+    GB_POOLING_MEAN,     /* mean over all tokens, including [CLS] and [SEP] */
 } gb_pooling;
 
 /* What the sentence-transformers files of a folder say. */
@@ -219,18 +223,18 @@ typedef struct gb_sentence_settings {
     bool prompt_left_out; /* the mean is over the tokens behind a prompt */
     const char *query_prompt, *passage_prompt; /* to be written; read by gb_folder_prompts */
 } gb_sentence_settings;
-/* Read modules.json and the files it names; without it, pooling is GB_POOLING_UNSTATED. GB_DATA on
- * a module or a pooling that this program does not compute. */
+/* Reads modules.json and the files that it names; without it, pooling is GB_POOLING_UNSTATED.
+ * GB_DATA for a module or a pooling that this program does not compute. */
 bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status);
 
-/* Texts that a model wants before its queries and passages. Free with gb_text_prompts_free. */
+/* Prompts that a model wants before queries and passages; to be freed with gb_text_prompts_free. */
 typedef struct gb_text_prompts {
     char *query, *passage; /* or NULL: none */
 } gb_text_prompts;
-/* Those that sentence-transformers takes where none is named: of config_sentence_transformers.json
- * the prompt "query", and the first of "document", "passage" and "corpus", else
- * default_prompt_name. None where the file or the prompt is absent or empty. GB_DATA on a damaged
- * file, or a default that is not among the prompts. */
+/* Reads the prompts that sentence-transformers uses by default, from
+ * config_sentence_transformers.json: "query", and the first of "document", "passage" and "corpus",
+ * otherwise default_prompt_name. A prompt is NULL if the file or the prompt is absent or empty.
+ * GB_DATA for a damaged file, or a default that is not among the prompts. */
 bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_status *status);
 void gb_text_prompts_free(gb_text_prompts *prompts);
 
@@ -242,7 +246,7 @@ typedef struct gb_card_fact {
     const char *value; /* its value, printed as code */
 } gb_card_fact;
 
-/* README.md of the folder. NULL fields are left out. */
+/* The model card, README.md of the folder. NULL fields are left out. */
 typedef struct gb_model_card {
     const char *title;         /* e.g. "cotmae/query, retriever 2" */
     const char *what;          /* one paragraph: what the model is */
@@ -252,7 +256,7 @@ typedef struct gb_model_card {
     size_t fact_count;         /* number of facts */
 } gb_model_card;
 
-/* Everything a model folder is written from. Nothing is kept. */
+/* Everything that a model folder is written from. Nothing is kept. */
 typedef struct gb_folder_params {
     const gb_bert_config *config;  /* must be given */
     const gb_weight *weights;      /* canonical names: the encoder, with or without the head */
