@@ -17,8 +17,8 @@ typedef enum gb_mark {
     GB_MARK_STAR,
 } gb_mark;
 
-#define GB_PLOT_COLORS 7  /* told apart with the usual kinds of colour blindness */
-#define GB_PLOT_GREY   -1 /* for what stands behind */
+#define GB_PLOT_COLORS 7  /* distinguishable with the usual kinds of colour blindness */
+#define GB_PLOT_GREY   -1 /* for what is in the background */
 
 /* One line or cloud of points. Nothing is copied. */
 typedef struct gb_series {
@@ -66,12 +66,12 @@ typedef struct gb_figure {
     size_t count;         /* panels */
     size_t columns;       /* panels in a row; 0: all */
     double width, height; /* of a panel in pt; 0: 460 x 300, or 260 x 260 when bare */
-    const char *alt;      /* one sentence for who cannot see it, or NULL: the first title */
+    const char *alt;      /* text alternative, one sentence; NULL: the first title */
     bool no_legend;       /* leave it out */
 } gb_figure;
 
-/* An <svg> element, appended to out; every id in it begins with `prefix` (letters, digits, '-'), so
- * that several can stand in one page. Points can be hovered over for their values. */
+/* Appends an <svg> element to out. Every id in it begins with `prefix` (letters, digits, '-'), so
+ * that a page can have several. Points show their values when the pointer is over them. */
 bool gb_figure_svg(const gb_figure *figure, const char *prefix, gb_text *out, gb_status *status);
 /* The same as a file of its own. */
 bool gb_figure_write_svg(const gb_figure *figure, const char *path, gb_status *status);

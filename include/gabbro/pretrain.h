@@ -1,4 +1,5 @@
-/* Pre-training room: one objective a file, each a gb_task over a collection's tokens. */
+/* Pre-training module: the objectives, one per file. Each is a gb_task over a collection's tokens.
+ */
 #ifndef GABBRO_PRETRAIN_H
 #define GABBRO_PRETRAIN_H
 

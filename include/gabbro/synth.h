@@ -1,4 +1,4 @@
-/* Synth room: the mini world, a readable collection that is made instead of fetched
+/* Synth module: the mini world, a readable collection that is generated instead of downloaded
  * (docs/design/mini-world.md). Stands on base, text and data. */
 #ifndef GABBRO_SYNTH_H
 #define GABBRO_SYNTH_H
