@@ -82,7 +82,7 @@ static bool fetch_run(const gb_config *config, fetch_options *o, gb_status *stat
     return ok;
 }
 
-static int run(int argc, char **argv)
+static int run(const gb_call *call)
 {
     fetch_options o = {.params.network = GB_FETCH_DEFAULTS};
     const gb_option options[] = {
