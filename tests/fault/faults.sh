@@ -235,7 +235,7 @@ expect "a folder that says nothing of pooling is named" [ "$said" = 1 ]
 expect "and taken for one of [CLS]" cmp "$(cat stdout)/vectors.npy" "$plain/vectors.npy"
 mean=$(gabbro encode --model silent --pooling mean $data 2>said)
 expect "--pooling decides" [ ! -s said ] && ! cmp -s "$mean/vectors.npy" "$plain/vectors.npy"
-fault 2 "an unknown pooling" 'unknown --pooling max' gabbro encode --model silent --pooling max $data
+fault 2 "an unknown pooling" '"max" is none of: cls, mean' gabbro encode --model silent --pooling max $data
 fault 3 "no run to take negatives from" "run.trec" \
     gabbro finetune --init "$encoder" $data --negatives "$encoder"
 
