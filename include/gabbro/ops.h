@@ -12,30 +12,32 @@ typedef enum gb_form { GB_NN, GB_NT, GB_TN } gb_form;
 
 /* C = op(A) op(B): NN [M,K][K,N], NT [M,K][N,K], TN [K,M][K,N] -> [M,N]. */
 gb_tensor gb_matmul(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b);
-/* y = act(x W^T + b) (+ residual): x [N,K], W [M,K], bias [1,M] or none, residual [N,M] or none;
- * gelu: the exact erf form. The layer of torch.nn.Linear. */
+/* The layer of torch.nn.Linear, with an optional GELU (exact erf form) and residual:
+ * y = act(x W^T + b) (+ residual). x [N,K], W [M,K], bias [1,M] or none, residual [N,M] or none. */
 gb_tensor gb_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_tensor bias, bool gelu,
                     gb_tensor residual);
 
 /* ---- layers ---- */
 
-/* Lists that place token rows in an embedding table: which rows hold entry v, in order. Filled by
- * gb_fill_order on the host. */
+/* An index from entries to rows, such as from a token to the rows of a batch that have it, in the
+ * form of compressed sparse rows. Gradients of embeddings are summed by it. The host fills it with
+ * gb_fill_order. */
 typedef struct gb_order {
     gb_tensor
         starts; /* input u32 [1, entries + 1]: rows of entry v are order[starts[v]..starts[v+1]) */
     gb_tensor order; /* input u32 [1, rows] */
 } gb_order;
 gb_order gb_order_input(gb_tape *tape, const char *name, uint32_t entries, uint32_t rows);
-/* Counting sort of ids[0..rows) (rows with id >= entries belong to none). */
+/* Fills an index by counting sort of ids[0..rows); rows with id >= entries belong to no entry. */
 void gb_fill_order(const uint32_t *ids, uint32_t rows, uint32_t entries, uint32_t *starts,
                    uint32_t *order);
 
-/* word[ids] + position[positions] + type[0]: ids, positions u32 [1, N]; tables [V,H], [P,H], [2,H].
- */
+/* BERT's embedding: word[ids] + position[positions] + type[0]. ids, positions u32 [1, N]; tables
+ * [V,H], [P,H], [2,H]. */
 gb_tensor gb_embed(gb_tape *tape, gb_tensor ids, gb_tensor positions, gb_order by_id,
                    gb_order by_position, gb_tensor word, gb_tensor position, gb_tensor type);
-/* (x - mean) / sqrt(var + eps) * gamma + beta over rows of x [N,H]; gamma, beta [1,H]. */
+/* Layer norm: (x - mean) / sqrt(var + eps) * gamma + beta over the rows of x [N,H]; gamma, beta
+ * [1,H]. */
 gb_tensor gb_layer_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta, float eps);
 /* Of some rows of a batch of `rows`, x [places, H]: the gradients of gamma and beta are added up in
  * the blocks that the whole batch has, so they have its bits if the other rows have no gradient. */
@@ -77,14 +79,16 @@ typedef struct gb_attention_params {
  * only fills the list up has a row whose place is another or none: a query without a gradient. */
 gb_tensor gb_picked_input(gb_tape *tape, const char *name, gb_tensor sequences, uint32_t places,
                           uint32_t rows);
-/* Multi-head scaled dot-product attention within sequences. q [N, ...] at column q_col, k and v in
- * kv at k_col and v_col, each `width` columns wide; result [N, width], or [places, width] of the
- * rows that are picked, with the bits of those rows. q and kv may be one tensor. */
+/* Multi-head scaled dot-product attention within the sequences of a batch. q [N, ...] at column
+ * q_col, k and v in kv at k_col and v_col, each `width` columns wide; result [N, width], or
+ * [places, width] of the rows that are picked, with the bits of those rows. q and kv may be one
+ * tensor. */
 gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col,
                        gb_tensor kv, uint32_t k_col, uint32_t v_col, uint32_t width,
                        const gb_attention_params *params);
-/* x with each element zeroed with probability p and the others scaled by 1/(1-p); the draw is
- * Philox of (seed, step, site, element). sequences: any sequences input (carries seed and step). */
+/* Dropout: zeroes each element of x with probability p and scales the others by 1/(1-p). The draw
+ * is Philox of (seed, step, site, element). sequences: any sequences input, which has seed and
+ * step. */
 gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
 /* The same for rows that are part of a batch: drawn as for the rows of the whole batch, whose first
  * one here is in the header of sequences. Needs the shaders of the set `parts`. */
@@ -92,19 +96,21 @@ gb_tensor gb_dropout_part(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb
 
 /* ---- layers of language models ---- */
 
-/* x / sqrt(mean(x^2) + eps) * gamma over rows of x [N,H]; gamma [1,H]. */
+/* RMS norm: x / sqrt(mean(x^2) + eps) * gamma over the rows of x [N,H]; gamma [1,H]. */
 gb_tensor gb_rms_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, float eps);
 
-/* Rotary positions: in the first `cols` columns of x [N,W], heads of head_dim (a multiple of 8),
- * the numbers c and c + head_dim / 2 are turned by an angle; the columns behind are copied. turns
- * f32 [N, head_dim] holds of each row the cosines, then the sines (gb_rotary_fill). */
+/* Rotary position embedding: in the first `cols` columns of x [N,W], which are heads of head_dim (a
+ * multiple of 8) columns, the pairs c and c + head_dim / 2 are rotated by an angle; the columns
+ * after them are copied. turns f32 [N, head_dim] has the cosines and then the sines of each row
+ * (gb_rotary_fill). */
 gb_tensor gb_rotary(gb_tape *tape, gb_tensor x, gb_tensor turns, uint32_t head_dim, uint32_t cols);
-/* The head_dim values of a row at a position: angles position * theta^(-2c / head_dim). */
+/* Writes the head_dim values of a row at a position: angles position * theta^(-2c / head_dim). */
 void gb_rotary_fill(double theta, uint32_t head_dim, uint32_t position, float *turns);
 
 typedef enum gb_act { GB_ACT_RELU, GB_ACT_GELU, GB_ACT_GELU_TANH, GB_ACT_SILU } gb_act;
-/* act(x), or with `gated` act(left half of the columns) * right half: x [N,2F] -> [N,F], F a
- * multiple of 4. GB_ACT_GELU is the exact form, GB_ACT_GELU_TANH what transformers calls gelu_new.
+/* An activation: act(x), or with `gated` act(left half of the columns) * right half, x [N,2F] ->
+ * [N,F]; F is a multiple of 4. GB_ACT_GELU is the exact form, GB_ACT_GELU_TANH what transformers
+ * calls gelu_new.
  */
 gb_tensor gb_gate(gb_tape *tape, gb_tensor x, gb_act kind, bool gated);
 
@@ -119,30 +125,33 @@ typedef struct gb_attend_params {
     uint32_t longest_q; /* most queries of a sequence, for the launch size */
     uint32_t longest_k; /* most keys of a sequence */
 } gb_attend_params;
-/* Attention of rows of q (from column q_col) over rows of kv (keys from k_col, values from v_col)
- * -> [rows of q, heads * head_dim]. spans u32 [sequences, 4]: first row and number of the queries,
- * then of the keys, of every sequence. Where a gradient is wanted, the spans must cover all rows of
- * q and of kv, once. A query without keys gives zero. */
+/* Attention of language models, where several heads of queries may share keys and values (GQA):
+ * rows of q (from column q_col) over rows of kv (keys from k_col, values from v_col) -> [rows of q,
+ * heads * head_dim]. spans u32 [sequences, 4]: first row and number of the queries, then of the
+ * keys, of every sequence. Where a gradient is wanted, the spans must cover all rows of q and of
+ * kv, once. A query without keys gives zero. */
 gb_tensor gb_attend(gb_tape *tape, gb_tensor spans, gb_tensor q, uint32_t q_col, gb_tensor kv,
                     uint32_t k_col, uint32_t v_col, const gb_attend_params *params);
-/* T5's bucket of a key `distance` places behind its query (Raffel et al., 2020): half of the
- * buckets for one place each, the others up to `most` places in logarithmic steps; of both sides,
- * or of keys before the query alone. */
+/* T5's bucket for a key `distance` tokens after its query (Raffel et al., 2020). Half of the
+ * buckets are for one distance each, the others for distances up to `most` in logarithmic steps.
+ * both_sides: buckets for keys after the query too, otherwise only for keys before it. */
 uint32_t gb_distance_bucket(int32_t distance, bool both_sides, uint32_t buckets, uint32_t most);
 
 /* ---- rows ---- */
 
 #define GB_NO_ROW UINT32_MAX
 
-/* y[r] = x[index[r]], zero where index[r] is GB_NO_ROW. index u32 [1,R]; inverse u32 [1, rows of
- * x]: inverse[n] = the r with index[r] = n, or GB_NO_ROW: each row of x is taken at most once. */
+/* Gathers rows: y[r] = x[index[r]], zero where index[r] is GB_NO_ROW. index u32 [1,R]; inverse u32
+ * [1, rows of x]: inverse[n] = the r with index[r] = n, or GB_NO_ROW: each row of x is taken at
+ * most once. */
 gb_tensor gb_gather_rows(gb_tape *tape, gb_tensor x, gb_tensor index, gb_tensor inverse);
-/* y[n] = pick[n] is a row of b ? b[pick[n]] : a[n]. pick u32 [1, rows of a], inverse u32 [1, rows
- * of b]. Puts the [CLS] vectors into slot 0 of a decoder's input. */
+/* Puts rows of b over rows of a, such as the [CLS] vectors into slot 0 of a decoder's input: y[n] =
+ * b[pick[n]] if pick[n] is a row of b, otherwise a[n]. pick u32 [1, rows of a], inverse u32 [1,
+ * rows of b]. */
 gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse);
-/* y[r] = table[index[r]] (+ addend[r]): rows may be taken any number of times; table and addend may
- * be parameters or activations, addend GB_NO_TENSOR. index u32 [1,R] (GB_NO_ROW: zero); by_index
- * lists the r of each row of the table (gb_fill_order of index). */
+/* Looks up rows: y[r] = table[index[r]] (+ addend[r]). A row may be taken any number of times.
+ * table and addend may be parameters or activations, addend also GB_NO_TENSOR. index u32 [1,R]
+ * (GB_NO_ROW: zero); by_index lists the r of each row of the table (gb_fill_order of index). */
 gb_tensor gb_look_up(gb_tape *tape, gb_tensor table, gb_tensor index, gb_order by_index,
                      gb_tensor addend);
 /* table[n] = pick[n] is a row of rows ? rows[pick[n]] : table[n], in place, in a parameter that is
@@ -153,33 +162,36 @@ void gb_replace_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor p
  */
 void gb_put_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor place);
 
-/* Lists of rows with weights: entry v is rows order[starts[v]..starts[v + 1]). */
+/* A sparse matrix in compressed rows: entry v consists of the rows order[starts[v]..starts[v + 1])
+ * with their weights. */
 typedef struct gb_lists {
     gb_tensor starts;  /* input u32 [1, entries + 1] */
     gb_tensor order;   /* input u32 [1, most rows in all lists together] */
     gb_tensor weights; /* input f32 [1, the same] */
     uint32_t longest;  /* rows of the longest list that can occur, for the launch size */
 } gb_lists;
-/* y[r] = sum of weighted rows of x, and the way back. */
+/* A sparse matrix to multiply with, and its transpose for the gradient: y[r] is a weighted sum of
+ * rows of x. */
 typedef struct gb_combination {
     gb_lists there, back; /* rows of x for each row of y, and the same transposed */
     uint32_t rows;        /* of y */
     uint32_t rows_of_x;   /* of x */
     uint32_t entries;     /* most rows in all lists together */
 } gb_combination;
-/* longest: rows of x in a row of y; most_uses: rows of y that a row of x is in. */
+/* longest: most rows of x in a row of y; most_uses: most rows of y that use a row of x. */
 gb_combination gb_combination_input(gb_tape *tape, uint32_t rows, uint32_t rows_of_x,
                                     uint32_t entries, uint32_t longest, uint32_t most_uses);
 /* starts [rows + 1], order and weights [starts[rows]]; a row without a list becomes zero. */
 bool gb_combination_fill(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
                          const uint32_t *order, const float *weights, gb_status *status);
-/* Row r < count of y is the mean of the rows [starts[r], starts[r + 1]) of x; the others, and those
- * without rows, become zero. starts [count + 1] may begin above 0. */
+/* Fills it so that row r < count of y is the mean of the rows [starts[r], starts[r + 1]) of x.
+ * Other rows of y, and those without rows of x, become zero. starts [count + 1] may begin above 0.
+ */
 bool gb_combination_fill_means(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
                                uint32_t count, gb_status *status);
-/* y [rows, H] of x [rows_of_x, H]. */
+/* Multiplies: y [rows, H] of x [rows_of_x, H]. */
 gb_tensor gb_combine_rows(gb_tape *tape, gb_tensor x, const gb_combination *in);
-/* Rows of x divided by their Euclidean length (at least 1e-8). */
+/* Divides the rows of x by their Euclidean length (at least 1e-8). */
 gb_tensor gb_normalize_rows(gb_tape *tape, gb_tensor x);
 
 /* ---- arithmetic ---- */
@@ -192,9 +204,9 @@ gb_tensor gb_tanh(gb_tape *tape, gb_tensor x);
 
 /* ---- losses ---- */
 
-/* sum_r weight[r] * (-log softmax(logits[r])[label[r]]) -> [1,1]. logits [R,C] (consumed), labels
- * u32 [R,1] (GB_NO_ROW: no loss), weights f32 [R,1], exclude u32 [R, ceil(C/32)] or none: bit c
- * takes column c out of row r. Loss and gradient come from one pass. */
+/* Cross entropy: sum_r weight[r] * (-log softmax(logits[r])[label[r]]) -> [1,1]. logits [R,C]
+ * (consumed), labels u32 [R,1] (GB_NO_ROW: no loss), weights f32 [R,1], exclude u32 [R, ceil(C/32)]
+ * or none: bit c takes column c out of row r. Loss and gradient come from one pass. */
 gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_tensor weights,
                           gb_tensor exclude);
 /* The same with logits = h E^T + bias over a vocabulary: h [R,H], E [V,H], bias [1,V] or none.
@@ -202,10 +214,11 @@ gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_
  * whole. */
 gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                              gb_tensor labels, gb_tensor weights, uint32_t chunk_rows);
-/* sum_r weight[r] * (log sum_c exp(logits[r][c]) - mean of logits[r] over its targets) -> [1,1]:
- * cross entropy against a uniform target over a set of columns. targets u32 [R, ceil(C/32)]: bit c
- * makes column c a target; a row without any has no loss. exclude like targets, or none; no target
- * may be excluded. logits [R,C] (consumed), weights f32 [R,1]. */
+/* Cross entropy against a uniform target over a set of columns:
+ * sum_r weight[r] * (log sum_c exp(logits[r][c]) - mean of logits[r] over its targets) -> [1,1].
+ * targets u32 [R, ceil(C/32)]: bit c makes column c a target; a row without any has no loss.
+ * exclude like targets, or none; no target may be excluded. logits [R,C] (consumed), weights f32
+ * [R,1]. */
 gb_tensor gb_set_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
                       gb_tensor exclude);
 /* The same with logits = h E^T + bias (bias may be none) over a vocabulary, like
@@ -213,15 +226,16 @@ gb_tensor gb_set_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_ten
 gb_tensor gb_vocabulary_set_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                                  gb_tensor targets, gb_tensor weights, uint32_t chunk_rows);
 
-/* sum_r weight[r] * max(0, 1 - p(better) + p(worse)) -> [1,1], p the softmax over two columns of
- * row r. scores [R,C] (consumed), pairs u32 [R,2]: better and worse column (GB_NO_ROW: no loss). */
+/* A hinge loss of preferences: sum_r weight[r] * max(0, 1 - p(better) + p(worse)) -> [1,1], where p
+ * is the softmax over two columns of row r. scores [R,C] (consumed), pairs u32 [R,2]: better and
+ * worse column (GB_NO_ROW: no loss). */
 gb_tensor gb_preference_loss(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights);
 
 /* ---- draws ---- */
 
-/* A column of each row of logits [R,C], drawn with the probabilities of the row's softmax -> u32
- * [R,1]; GB_NO_ROW for a row without a number. The draw of row r is the largest of logits with
- * Gumbel noise, one output of the stream (seed, GB_RNG_DRAW, step, r) a column; sequences: any
+/* Draws a column of each row of logits [R,C] with the probabilities of the row's softmax -> u32
+ * [R,1]; GB_NO_ROW for a row without a finite value. The draw of row r is the largest of logits
+ * with Gumbel noise, one output of the stream (seed, GB_RNG_DRAW, step, r) a column; sequences: any
  * sequences input (carries seed and step). C below 2^24. No gradient. */
 gb_tensor gb_sample_rows(gb_tape *tape, gb_tensor logits, gb_tensor sequences);
 /* The same with logits = h E^T + bias over a vocabulary, chunk by chunk like gb_vocabulary_loss;
@@ -231,22 +245,23 @@ gb_tensor gb_vocabulary_sample(gb_tape *tape, gb_tensor h, gb_tensor table, gb_t
 
 /* ---- parameters that are not trained ---- */
 
-/* target = m * target + (1 - m) * source, in place: target an untrained parameter, momentum f32
- * [1,1] holds m. Exactly source with m = 0. */
+/* Exponential moving average, in place: target = m * target + (1 - m) * source. target is an
+ * untrained parameter, momentum f32 [1,1] has m; with m = 0 the result is exactly source. */
 void gb_follow(gb_tape *tape, gb_tensor target, gb_tensor source, gb_tensor momentum);
 
 /* ---- gradients and the optimiser ---- */
 
-/* Append the gradient of loss [1,1] with respect to every parameter it depends on; parameters that
- * it does not reach keep gradient zero. */
+/* Appends the gradient of loss [1,1] with respect to every parameter that it depends on; the
+ * gradient of all others stays zero. */
 bool gb_backward(gb_tape *tape, gb_tensor loss, gb_status *status);
-/* The same from any tensor, given the gradient of the loss with respect to it (same shape). */
-bool gb_backward_from(gb_tape *tape, gb_tensor tensor, gb_tensor gradient, gb_status *status);
-/* Before one of them: a tensor whose gradient is partly known, e.g. from another program (same
- * shape); what is appended adds to it. */
-void gb_start_gradient(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
-/* Before them: gradients of parameters are added to what the arena holds instead of replacing it.
+/* The same from any tensor, given the gradient of the loss with respect to it, of the same shape.
  */
+bool gb_backward_from(gb_tape *tape, gb_tensor tensor, gb_tensor gradient, gb_status *status);
+/* To be called before one of them: states that part of a tensor's gradient is known, such as from
+ * another program; what is appended adds to it. Both have the same shape. */
+void gb_start_gradient(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
+/* To be called before them: gradients of parameters are added to those in the arena instead of
+ * replacing them. */
 void gb_add_to_gradients(gb_tape *tape);
 
 typedef struct gb_adamw_params {
@@ -262,15 +277,15 @@ typedef struct gb_adamw_params {
 gb_tensor gb_adamw_input(gb_tape *tape, bool scaled);
 void gb_adamw_fill(const gb_adamw_params *params, uint32_t step, float learning_rate,
                    float largest_norm, float values[4]); /* step counts from 1 */
-/* Global gradient norm, clipping and one AdamW step over the whole arenas. Returns the norm [1,1]
- * of what the arena holds. */
+/* Appends the norm of all gradients, clipping, and one AdamW step over the whole arenas. Returns
+ * the norm [1,1] of the gradients in the arena. */
 gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_values);
 
 /* ---- search ---- */
 
-/* The k largest of each row of scores [Q,C], as bit patterns and column numbers in no particular
- * order: values f32 [Q,k], columns u32 [Q,k]; among equal values the lower column wins; rows with
- * fewer than k columns end with GB_NO_ROW. */
+/* Finds the k largest of each row of scores [Q,C], as bit patterns and column numbers in no
+ * particular order: values f32 [Q,k], columns u32 [Q,k]; among equal values the lower column wins;
+ * rows with fewer than k columns end with GB_NO_ROW. */
 void gb_top_k(gb_tape *tape, gb_tensor scores, uint32_t k, gb_tensor *values, gb_tensor *columns);
 
 /* ---- weights in fewer bits ---- */

@@ -1,5 +1,5 @@
-/* Tape room: a program of operations over tensors, built once, planned once, recorded once and
- * replayed. The tape knows no particular operation: an operation is a gb_op (see ops.h).
+/* Tape module: a program of operations over tensors, which is built, planned and recorded once and
+ * then replayed. The tape knows no particular operation: an operation is a gb_op (see ops.h).
  *
  * A tensor is a float32 or uint32 matrix [rows, cols], row-major; float rows are padded to a
  * multiple of 4 columns (`ld`), and padding holds unspecified values. */
@@ -85,7 +85,7 @@ typedef enum gb_arena_id {
 typedef struct gb_params gb_params;
 gb_params *gb_params_create(gb_status *status);
 void gb_params_destroy(gb_params *params);
-/* Index of the new parameter, or UINT32_MAX with status. Not after gb_params_freeze. */
+/* Adds a parameter and returns its index, or UINT32_MAX with status. Not after gb_params_freeze. */
 uint32_t gb_params_add(gb_params *params, const gb_param_spec *spec, gb_status *status);
 /* The same for a trained matrix of N(0, std), a trained vector [1, cols], and a state of N(0, std),
  * which with std 0 begins as zeros. */
@@ -103,8 +103,8 @@ uint64_t gb_params_floats(const gb_params *params); /* size of GB_ARENA_PARAMS i
 /* Size of any arena in floats. */
 uint64_t gb_params_arena_floats(const gb_params *params, gb_arena_id arena);
 uint64_t gb_params_decayed_floats(const gb_params *params); /* of the window that decays */
-/* Initial values into values[gb_params_floats]: N(0, std) by Philox keyed by (seed, parameter name)
- * so that adding a head does not change the encoder; padding is zero. */
+/* Writes initial values into values[gb_params_floats]: N(0, std) by Philox, keyed by seed and
+ * parameter name, so that adding a head does not change the encoder. Padding is zero. */
 void gb_params_init(const gb_params *params, uint64_t seed, float *values);
 
 /* ---- the program ---- */
@@ -155,15 +155,15 @@ typedef struct gb_node gb_node;
 typedef struct gb_emitter gb_emitter;
 typedef struct gb_reference gb_reference;
 
-/* What an operation is. One file of src/ops each. */
+/* An operation. Each is one file of src/ops. */
 typedef struct gb_op {
     const char *name; /* e.g. "matmul" */
-    /* Emit the kernels of a node for the emitter's target. */
+    /* Emits the kernels of a node for the emitter's target. */
     bool (*emit)(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status);
-    /* Append the nodes that compute the gradients of the inputs from those of the outputs; NULL
-     * when the operation is itself part of a gradient. */
+    /* Appends the nodes that compute the gradients of the inputs from those of the outputs; NULL if
+     * the operation is itself part of a gradient. */
     bool (*backward)(gb_tape *tape, const gb_node *node, gb_status *status);
-    /* The same computation in float64, obviously right. */
+    /* Computes the same in float64, as simply as possible. */
     void (*reference)(gb_reference *reference, const gb_tape *tape, const gb_node *node);
 } gb_op;
 
@@ -179,8 +179,8 @@ void gb_tape_destroy(gb_tape *tape);
 const char *gb_tape_name(const gb_tape *tape);
 const gb_params *gb_tape_params(const gb_tape *tape);
 
-/* Tensors. Each returns GB_NO_TENSOR after a failure, which is remembered: gb_tape_ok reports the
- * first one, so that model code needs no check at every line. */
+/* Functions that make tensors. They return GB_NO_TENSOR after a failure. The tape remembers the
+ * first failure and gb_tape_ok reports it, so that model code need not check every call. */
 gb_tensor gb_tape_input(gb_tape *tape, const char *name, gb_type type, uint32_t rows,
                         uint32_t cols);
 gb_tensor gb_tape_param(gb_tape *tape, uint32_t param);
@@ -193,7 +193,7 @@ void gb_tape_output(gb_tape *tape, gb_tensor tensor);    /* keep to the end, cop
 bool gb_tape_fail(gb_tape *tape, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool gb_tape_ok(const gb_tape *tape, gb_status *status);
 
-/* Append a node. Copies *node; sets producers. */
+/* Appends a copy of *node, and sets the producers of its outputs. */
 void gb_tape_append(gb_tape *tape, const gb_node *node);
 uint32_t gb_tape_node_count(const gb_tape *tape);
 gb_node *gb_tape_node(gb_tape *tape, uint32_t index);
@@ -201,19 +201,19 @@ const gb_node *gb_tape_node_at(const gb_tape *tape, uint32_t index);
 uint32_t gb_tape_tensor_count(const gb_tape *tape);
 gb_tensor_info *gb_tape_info(gb_tape *tape, gb_tensor tensor);
 const gb_tensor_info *gb_tape_tensor(const gb_tape *tape, gb_tensor tensor);
-/* The tensor behind a chain of views, and the first row of `tensor` in it. */
+/* Follows a chain of views to its tensor; *row0 gets the first row of `tensor` in it. */
 gb_tensor gb_tape_root(const gb_tape *tape, gb_tensor tensor, uint32_t *row0);
-/* Nodes [first, end of the program) are one layer: for its gradient it is computed again from what
- * goes in, and what it makes on the way is not kept until then. */
+/* Marks nodes [first, end of the program) as one layer to be recomputed: its activations are not
+ * kept for its gradient, but computed again from its inputs. */
 void gb_tape_layer(gb_tape *tape, uint32_t first);
-/* First node of the layer that ends before node `end`, or UINT32_MAX. */
+/* Returns the first node of the layer that ends before node `end`, or UINT32_MAX. */
 uint32_t gb_tape_layer_before(const gb_tape *tape, uint32_t end);
-/* Append nodes [first, end) once more, with new tensors for what they give; the gradients that
- * those have by now are those of the new ones. */
+/* Appends nodes [first, end) once more, with new tensors for their outputs. Gradients that the
+ * outputs have by now become those of the new tensors. */
 void gb_tape_repeat(gb_tape *tape, uint32_t first, uint32_t end);
-/* Drop all nodes that no output, gradient or state depends on. */
+/* Removes all nodes that no output, gradient or state depends on. */
 bool gb_tape_prune(gb_tape *tape, gb_status *status);
-/* The program as text, one line a node: a golden test per model. */
+/* Writes the program as text, one line per node, for tests and for people. */
 void gb_tape_dump(const gb_tape *tape, gb_text *out);
 
 /* ---- memory plan ---- */
@@ -223,11 +223,10 @@ typedef struct gb_plan {
     uint64_t input_bytes; /* the input block */
     uint64_t temp_bytes;  /* what the temps would take without sharing */
 } gb_plan;
-/* Place every temp and output in one arena by liveness (largest first, lowest free place), the
- * inputs one after the other in a block of their own. `align` is a power of two. */
+/* Gives every temp and output a place in one arena by liveness (largest first, lowest free place),
+ * and places the inputs one after the other in a block of their own. `align` is a power of two. */
 bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *status);
-/* The same question answered by brute force: true when no two tensors that live at the same time
- * share a byte. */
+/* Checks a plan by brute force: true if no two tensors that live at the same time share a byte. */
 bool gb_plan_check(const gb_tape *tape, gb_status *status);
 
 /* ---- kernels ---- */
@@ -257,7 +256,8 @@ typedef struct gb_kernel {
     uint32_t node;                 /* node it belongs to */
 } gb_kernel;
 
-/* What kernels are emitted for: pure data, so that emission is testable without a device. */
+/* What kernels are emitted for. It is pure data, so that emission can be tested without a device.
+ */
 typedef struct gb_target {
     gb_kernel_profile profile; /* which family of shaders */
     uint32_t max_groups;       /* workgroups in one grid dimension */
@@ -277,15 +277,15 @@ struct gb_emitter {
     uint32_t node;      /* node being emitted */
 };
 bool gb_emit(gb_emitter *emitter, const gb_kernel *kernel, gb_status *status);
-/* Read the operands of `mask` as texels where the target gains from it and they are not too big. */
+/* Reads the operands of `mask` as texels if the target gains from it and they are not too big. */
 void gb_use_texels(const gb_target *target, const gb_tape *tape, gb_kernel *kernel, uint32_t mask);
-/* Split n workgroups over x and y within the target's limit; shaders fold them back. */
+/* Splits n workgroups over x and y within the target's limits; shaders combine them again. */
 void gb_grid(const gb_target *target, uint32_t n, uint32_t grid[3]);
-/* All kernels of a tape, with the fewest barriers that keep every read after its write, write after
- * read and write after write in order (`full`: a barrier before every kernel). */
+/* Emits all kernels of a tape, with the fewest barriers that keep every read after its write, every
+ * write after earlier reads, and writes in order. `full` sets a barrier before every kernel. */
 bool gb_emit_tape(gb_emitter *emitter, const gb_tape *tape, bool full, gb_status *status);
-/* Second opinion on the barriers: false and a message naming both kernels when two kernels without
- * a barrier between them touch the same bytes and one of them writes. */
+/* Checks the barriers independently: false, and a message that names both kernels, if two kernels
+ * without a barrier between them touch the same bytes and one of them writes. */
 bool gb_hazard_check(const gb_tape *tape, const gb_kernel *kernels, size_t count,
                      gb_status *status);
 
@@ -303,7 +303,7 @@ bool gb_state_read(gb_state *state, gb_arena_id arena, float *values, gb_status 
  * models that the host does not hold as a whole. */
 bool gb_state_write_part(gb_state *state, uint64_t first, uint64_t count, const void *values,
                          gb_status *status);
-/* Set an arena to zeros, behind all runs submitted so far; does not wait. */
+/* Sets an arena to zeros, after all runs submitted so far; does not wait. */
 bool gb_state_clear(gb_state *state, gb_arena_id arena, gb_status *status);
 
 /* A tape recorded for a device. Two slots of inputs and outputs, so that the host prepares step
@@ -316,17 +316,17 @@ gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status);
 void gb_exec_destroy(gb_exec *exec);
 uint64_t gb_exec_arena_bytes(const gb_exec *exec);
 double gb_exec_flops(const gb_exec *exec);
-/* Where to write an input for the next run: [rows * ld] elements, zeroed at creation, then keeping
- * what was written to this slot last. Waits until the slot is free. */
+/* Returns where to write an input for the next run: [rows * ld] elements. They are zero at first,
+ * and later keep what was last written to this slot. Waits until the slot is free. */
 void *gb_exec_input(gb_exec *exec, gb_tensor input, gb_status *status);
 bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status); /* submit, do not wait */
-/* Wait for a run and give an output of it: [rows * ld] elements, valid until two runs later. */
+/* Waits for a run and returns an output of it: [rows * ld] elements, valid until two runs later. */
 const void *gb_exec_output(gb_exec *exec, uint64_t ticket, gb_tensor output, gb_status *status);
 bool gb_exec_wait(gb_exec *exec, uint64_t ticket, gb_status *status);
 
 /* ---- running the reference ---- */
 
-/* Float64 interpreter of the same tape. Tensors have the device's layout, [rows, ld]. */
+/* Interprets the same tape in float64. Tensors have the device's layout, [rows, ld]. */
 gb_reference *gb_reference_create(const gb_tape *tape, gb_status *status);
 void gb_reference_destroy(gb_reference *reference);
 double *gb_reference_f(gb_reference *reference, gb_tensor tensor);   /* float tensors */

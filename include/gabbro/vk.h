@@ -198,7 +198,7 @@ char *gb_device_identity(const gb_device_params *params, gb_status *status);
 
 /* Choose and open a device (params may be NULL). NULL and GB_DEVICE when there is none. */
 gb_device *gb_device_open(const gb_device_params *params, gb_status *status);
-/* Waits for its work, stores the pipeline cache, frees. */
+/* Waits for the device's work, stores the pipeline cache, and frees. */
 void gb_device_close(gb_device *device);
 const gb_device_caps *gb_device_get_caps(const gb_device *device);
 /* Whether programs created from now on time their dispatches. */
@@ -233,7 +233,8 @@ gb_out *gb_device_cache_open(const char *path, gb_status *status);
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* A Vulkan buffer with memory of its own. Few and big: the planner places tensors inside them. */
+/* A Vulkan buffer with its own memory. There are few and big ones; the planner places tensors
+ * inside them. */
 typedef struct gb_buffer gb_buffer;
 typedef enum gb_buffer_kind {
     GB_BUFFER_DEVICE,   /* lives in the device's memory; mapped only where memory is unified */
@@ -253,8 +254,8 @@ void gb_buffer_destroy(gb_buffer *buffer); /* waits for all submitted work */
  * submit the device sees; what the device wrote the host sees after gb_device_wait. */
 void *gb_buffer_map(gb_buffer *buffer);
 
-/* Copy bytes in or out, at once: waits for all submitted work. For set-up and checkpoints; per-step
- * inputs go through GB_BUFFER_UPLOAD buffers and copy items of a program. */
+/* Copies bytes in or out, after waiting for all submitted work. For set-up and training states;
+ * inputs of a step go through GB_BUFFER_UPLOAD buffers and copy items of a program. */
 bool gb_upload(gb_device *device, gb_buffer *buffer, uint64_t offset, const void *bytes,
                uint64_t size, gb_status *status);
 bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, void *bytes,
@@ -322,8 +323,8 @@ size_t gb_program_submissions(const gb_program *program); /* command buffers of 
 
 /* ---- profile -------------------------------------------------------------------------------- */
 
-/* Table of the device time of every (shader, label) since the device was opened or reset: calls,
- * ms, GFLOP/s, GB/s, share. Says so when nothing was timed. */
+/* Prints the device time of every (shader, label) since the device was opened or reset: calls, ms,
+ * GFLOP/s, GB/s, share of the total. Says so if nothing was timed. */
 void gb_profile_print(const gb_device *device, FILE *out);
 void gb_profile_reset(gb_device *device);
 double gb_profile_total_ms(const gb_device *device); /* sum of its rows */
