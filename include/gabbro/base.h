@@ -1,5 +1,5 @@
-/* Base room: status and messages, log, memory, random numbers, hashing, files, progress.
- * Knows nothing of the other rooms. Everything else includes this header. */
+/* Base module: status and messages, the log, memory, random numbers, hashing, files and progress.
+ * Every other module includes this header; this one includes none of them. */
 #ifndef GABBRO_BASE_H
 #define GABBRO_BASE_H
 
@@ -14,14 +14,14 @@
 /* Kinds of failure; the numbers are the exit codes of the program. */
 typedef enum gb_code {
     GB_OK = 0,
-    GB_MISMATCH = 1,     /* it ran, and a check did not hold */
+    GB_MISMATCH = 1,     /* the command ran, and a check did not hold */
     GB_USAGE = 2,        /* wrong command line or setting */
     GB_DATA = 3,         /* files: missing, damaged, wrong shape, unwritable, disk full */
     GB_DEVICE = 4,       /* no Vulkan device, device lost, unsupported */
     GB_MEMORY = 5,       /* host or device memory */
-    GB_INTERNAL = 70,    /* a bug of ours */
+    GB_INTERNAL = 70,    /* a bug in Gabbro */
     GB_INTERRUPTED = 75, /* stopped by a signal; run again to resume */
-    GB_BUSY = 76,        /* another process makes this step, and waiting was not wanted */
+    GB_BUSY = 76,        /* another process is making this artifact, and --no-wait was given */
 } gb_code;
 
 /* What went wrong, where, and what to do. Owned by the caller, filled by the failing function.
@@ -34,12 +34,12 @@ typedef struct gb_status {
     char hint[300];  /* what to do about it, or empty */
 } gb_status;
 
-/* Fill status (which may be NULL) and return false. where and hint may be NULL. */
+/* Fills status, which may be NULL, and returns false. where and hint may be NULL. */
 bool gb_fail(gb_status *status, gb_code code, const char *where, const char *hint, const char *fmt,
              ...) __attribute__((format(printf, 5, 6)));
-/* Shorthand: out of host memory while doing `what`. Returns false. */
+/* The same for a lack of host memory while doing `what`. Returns false. */
 bool gb_fail_memory(gb_status *status, const char *what);
-/* Print "gabbro: where: what (hint)" as one line on stderr. */
+/* Prints "gabbro: where: what (hint)" as one line on stderr. */
 void gb_status_print(const gb_status *status);
 
 /* ---- log ------------------------------------------------------------------------------------ */
@@ -48,32 +48,35 @@ typedef enum gb_log_level { GB_LOG_ERROR, GB_LOG_WARN, GB_LOG_INFO, GB_LOG_DEBUG
 /* Verbosity of the process (default GB_LOG_INFO; --quiet sets GB_LOG_WARN). */
 void gb_log_set_level(gb_log_level level);
 gb_log_level gb_log_get_level(void);
-/* One line on stderr when level is at or below the verbosity. */
+/* Prints one line on stderr if the level is at or below the verbosity. */
 void gb_log(gb_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-/* For tests: one allocation, file operation or Vulkan call of the process reports failure without
- * being tried. `GABBRO_FAIL_AT=n gabbro ...` arms the n-th one. Not armed, it costs one branch. */
+/* Fault injection for tests: one allocation, file operation or Vulkan call of the process reports
+ * failure without being tried. `GABBRO_FAIL_AT=n gabbro ...` arms the n-th one. If none is armed,
+ * the check costs one branch. */
 typedef enum gb_fault_kind {
     GB_FAULT_NONE,
-    GB_FAULT_MEMORY, /* shall end with GB_MEMORY */
-    GB_FAULT_FILE,   /* shall end with GB_DATA */
+    GB_FAULT_MEMORY, /* the command must end with GB_MEMORY */
+    GB_FAULT_FILE,   /* the command must end with GB_DATA */
     GB_FAULT_VULKAN, /* out of device memory: GB_MEMORY */
 } gb_fault_kind;
-void gb_fault_arm(uint64_t n);     /* the n-th from here; 0: none */
-bool gb_fault(gb_fault_kind kind); /* counts; true: this one fails */
+void gb_fault_arm(uint64_t n);     /* arms the n-th operation from here; 0: none */
+bool gb_fault(gb_fault_kind kind); /* counts an operation; true: it must fail */
 uint64_t gb_fault_left(void);      /* operations up to the armed one; 0: it has failed */
 gb_fault_kind gb_fault_seen(void); /* what has failed since gb_fault_arm */
-/* A call that gives -1, or NULL, and errno where it fails. */
+/* Counts a call that returns -1, or NULL, and sets errno when it fails. */
 #define GB_TRY_CALL(call) (gb_fault(GB_FAULT_FILE) ? (errno = EIO, -1) : (call))
 #define GB_TRY_OPEN(call) (gb_fault(GB_FAULT_FILE) ? (errno = EIO, NULL) : (call))
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* calloc of count*size with overflow check; NULL and status on failure (count 0 gives 1 byte). */
+/* Allocates count * size zeroed bytes, with a check for overflow; count 0 gives 1 byte. NULL and
+ * status on failure; the caller frees. */
 void *gb_alloc(size_t count, size_t size, gb_status *status);
-/* Grow *array (elements of `size` bytes, capacity *capacity) to hold `need`; keeps contents. */
+/* Grows *array, which has *capacity elements of `size` bytes, to hold `need`; keeps the contents.
+ */
 bool gb_grow(void *array, size_t *capacity, size_t need, size_t size, gb_status *status);
 void gb_sort_doubles(double *values, size_t count); /* ascending; no NaN among them */
 char *gb_strdup(const char *text, gb_status *status);
@@ -82,25 +85,26 @@ char *gb_strdup(const char *text, gb_status *status);
 const char *gb_next_word(const char **list, char separator, size_t *length);
 /* Whether a text of `length` bytes ends with `end`. */
 bool gb_ends_with(const char *text, size_t length, const char *end);
-/* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs):
- * after one failure gb_memory_check fails, so that no value with a hole in it is written by
- * gb_out_commit or becomes a key. */
+/* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs).
+ * After one failure gb_memory_check fails, so that an incomplete value is neither written by
+ * gb_out_commit nor used for a key. */
 void *gb_noted_malloc(size_t bytes);
 bool gb_memory_check(const char *what, gb_status *status);
-void gb_memory_forget(void); /* for tests, which go on */
-/* printf into a fresh string owned by the caller (free). NULL on failure. */
+void gb_memory_forget(void); /* forgets the failure; for tests, which continue */
+/* printf into a new string, which the caller frees. NULL on failure. */
 char *gb_format(gb_status *status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Bump arena: many small allocations, one free. */
+/* Bump arena, for many small allocations that are freed together. */
 typedef struct gb_arena gb_arena;
 gb_arena *gb_arena_create(size_t block_bytes, gb_status *status);
 void gb_arena_destroy(gb_arena *arena);
 /* 16-byte aligned, zeroed. */
+/* 16-byte aligned, zeroed. */
 void *gb_arena_alloc(gb_arena *arena, size_t bytes, gb_status *status);
 char *gb_arena_strdup(gb_arena *arena, const char *text, size_t length, gb_status *status);
 
-/* Growable text, NUL-terminated. Zero-initialise; free with gb_text_free. After a failed append
- * `failed` stays true and the later appends do nothing, so only the end need be checked. */
+/* Growable text, NUL-terminated. Zero-initialise it; free it with gb_text_free. After a failed
+ * append, `failed` stays true and later appends do nothing, so it is enough to check at the end. */
 typedef struct gb_text {
     char *data;      /* NUL-terminated, or NULL when empty */
     size_t length;   /* bytes without the NUL */
@@ -113,7 +117,7 @@ void gb_text_free(gb_text *text);
 /* The bytes of a text that goes into `out`, "" where it is empty. Where memory was short for it,
  * out has failed too. */
 const char *gb_text_words(const gb_text *part, gb_text *out);
-/* The shortest decimal that reads back as value, into digits; returned. */
+/* Writes the shortest decimal that reads back as value into digits, and returns digits. */
 const char *gb_shortest(double value, char digits[40]);
 
 /* Map from byte strings to uint32 (open addressing; keys are copied). */
@@ -137,7 +141,8 @@ float gb_half_value(uint16_t half); /* IEEE 754 binary16, exactly; infinities an
  * shaders/common/philox.glsl give the same bits. */
 void gb_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
-/* Purposes keep the streams of one seed apart. Append only: the numbers are part of results. */
+/* Purposes keep the random streams of one seed apart. Only append: results depend on the numbers.
+ */
 typedef enum gb_purpose {
     GB_RNG_WORLD = 1,    /* the mini world */
     GB_RNG_INIT = 2,     /* parameter initialisation */
@@ -152,8 +157,8 @@ typedef enum gb_purpose {
     GB_RNG_DRAW = 11,    /* tokens drawn from a language model (on the device) */
 } gb_purpose;
 
-/* A counter-based stream keyed by (seed, purpose, step, row): no state crosses rows, so results do
- * not depend on batch order or threads. */
+/* A counter-based stream keyed by (seed, purpose, step, row). No state is shared between rows, so
+ * results do not depend on the order of a batch or on threads. */
 typedef struct gb_rng {
     uint32_t key[2];     /* low and high half of the seed */
     uint32_t counter[4]; /* block index, step, row, purpose */
@@ -162,6 +167,7 @@ typedef struct gb_rng {
 } gb_rng;
 gb_rng gb_rng_make(uint64_t seed, gb_purpose purpose, uint32_t step, uint32_t row);
 uint32_t gb_rng_u32(gb_rng *rng);
+/* Uniform in [0, bound), without bias; bound >= 1. */
 /* Uniform in [0, bound), without bias; bound >= 1. */
 uint32_t gb_rng_below(gb_rng *rng, uint32_t bound);
 /* Uniform in [0, 1) with 53 bits. */
@@ -174,13 +180,13 @@ void gb_rng_order(gb_rng *rng, uint32_t *order, uint32_t count);   /* 0 .. count
  * the caller frees it. */
 bool *gb_rng_choose(gb_rng *rng, uint32_t count, uint32_t most, gb_status *status);
 
-/* Items visited again and again, in an order of its own each epoch. */
+/* Visits items again and again, in a new order in every epoch. */
 typedef struct gb_epochs {
     uint32_t *order; /* [count] of the current epoch, owned */
     uint32_t count;  /* items; may be lowered before the first visit */
-    uint32_t epoch;  /* that the order belongs to */
-    uint32_t stream; /* tells those who draw orders from one seed apart */
-    uint64_t seed;   /* of the orders */
+    uint32_t epoch;  /* the epoch that the order belongs to */
+    uint32_t stream; /* keeps the orders of several users of one seed apart */
+    uint64_t seed;   /* the orders follow from it */
 } gb_epochs;
 bool gb_epochs_make(gb_epochs *epochs, uint32_t count, uint64_t seed, uint32_t stream,
                     gb_status *status);
@@ -193,8 +199,8 @@ uint32_t gb_epochs_at(gb_epochs *epochs, uint64_t index); /* item of the index-t
 #define GB_HASH_SIZE 65
 void gb_hash_bytes(const void *bytes, size_t length, char hex[GB_HASH_SIZE]);
 bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
-/* Hash of a folder: of the sorted list of "relative path, NUL, file hash" of its regular files;
- * links are followed. */
+/* Hashes a folder: the sorted list of "relative path, NUL, file hash" of its regular files. Links
+ * are followed. */
 bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
 
 /* ---- configuration -------------------------------------------------------------------------- */
@@ -254,26 +260,26 @@ bool gb_environment_exchange(const char *name, const char *value, char **before,
 /* ---- files ---------------------------------------------------------------------------------- */
 
 char *gb_path_join(gb_status *status, const char *a, const char *b); /* a/b, caller frees */
-/* Where the last part of a path begins in it, and its length without slashes behind it. */
+/* Returns where the last part of a path begins; *length is its length without trailing slashes. */
 const char *gb_path_name(const char *path, size_t *length);
 bool gb_file_exists(const char *path);
-/* A new empty folder gabbro-NAME-... below config->temporary, else /tmp; the caller gives it to
- * gb_temporary_remove. NULL and status on failure. */
+/* Makes an empty folder gabbro-NAME-... below config->temporary, or below /tmp. The caller gives
+ * the path to gb_temporary_remove. NULL and status on failure. */
 char *gb_temporary_folder(const gb_config *config, const char *name, gb_status *status);
-void gb_temporary_remove(char *folder); /* with all that is in it; frees; NULL ok */
-/* A file that belongs to the program, e.g. "tables/tables.tsv": of the source tree it was built in,
- * of the prefix it was installed in, wherever that was moved to, or of the one it was configured
- * for. The caller frees it; NULL when there is none. */
+void gb_temporary_remove(char *folder); /* removes it with its contents; frees; NULL ok */
+/* Finds a file that belongs to the program, such as "tables/tables.tsv": in the source tree where
+ * it was built, in the prefix where it is installed (which may have been moved), or in the prefix
+ * that it was configured for. The caller frees the path; NULL if there is no such file. */
 char *gb_share_file(const char *name);
 bool gb_dir_exists(const char *path);
 bool gb_make_dirs(const char *path, gb_status *status);   /* mkdir -p */
 bool gb_remove_tree(const char *path, gb_status *status); /* rm -rf, ignores absence */
-/* Whole file into memory with a NUL behind it; caller frees. length may be NULL. */
+/* Reads a whole file into memory and appends a NUL. The caller frees; length may be NULL. */
 char *gb_read_file(const char *path, size_t *length, gb_status *status);
 
-/* Atomic file: written beside its place, flushed, fsynced, then renamed. Nothing is visible at
- * `path` until commit; abandon removes the draft. All writes are checked once, at commit. Links are
- * followed; a device or pipe (/dev/stdout) is written in place. */
+/* An atomic file: it is written next to its final place, flushed, synced and renamed. Nothing is
+ * visible at `path` until commit; abandon removes the draft. Errors of all writes are reported
+ * once, by commit. Links are followed; a device or pipe (/dev/stdout) is written in place. */
 typedef struct gb_out gb_out;
 gb_out *gb_out_open(const char *path, gb_status *status);
 FILE *gb_out_stream(gb_out *out);
@@ -281,15 +287,16 @@ bool gb_out_commit(gb_out *out, gb_status *status); /* closes and frees, also on
 void gb_out_abandon(gb_out *out);                   /* closes, deletes the draft, frees; NULL ok */
 bool gb_write_file(const char *path, const void *bytes, size_t length, gb_status *status);
 /* Writes a text; GB_MEMORY if an append had failed. */
+/* Writes a text; GB_MEMORY if an append had failed. */
 bool gb_text_write(const gb_text *text, const char *path, gb_status *status);
 bool gb_text_write_in(const gb_text *text, const char *folder, const char *name, gb_status *status);
 bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like gb_write_file */
 
-/* Put the folder `draft` at path, on the same file system. Of a folder that stands there nothing is
- * removed before the new one is in its place; where two names cannot be exchanged there is a moment
- * without either. On failure path is as it was; the draft is removed where nothing stood at path,
- * else it stays, for it may have been long work, and the hint names it. Once the new folder stands
- * there it is no failure that the former cannot be removed: a warning names what is left of it. */
+/* Moves the folder `draft` to path, on the same file system. If there is a folder at path, it is
+ * removed only after the new one has taken its place; where two names cannot be exchanged
+ * atomically, there is a moment without either. On failure path is as before; the draft is removed
+ * if there was nothing at path, and is otherwise kept, because it may be the result of long work,
+ * and named in the hint. If only the former folder cannot be removed, that is a warning. */
 bool gb_place_folder(const char *draft, const char *path, gb_status *status);
 
 /* Bytes of a plain, gzip or zstd file, told apart by content (zstd where the program was built with
@@ -306,14 +313,13 @@ void gb_unpack_close(gb_unpack *unpack); /* NULL ok */
  * inside gzip data is an error. */
 typedef struct gb_lines gb_lines;
 gb_lines *gb_lines_open(const char *path, gb_status *status);
-/* 1: a line (valid until the next call), 0: end, -1: error in status. */
+/* Returns 1 and a line, which is valid until the next call; 0 at the end; -1 on an error. */
 int gb_lines_next(gb_lines *lines, char **line, size_t *length, gb_status *status);
-/* The same, past empty lines; one that is no UTF-8 or has a NUL in it is an error. */
+/* The same, but skips empty lines, and fails on a line that is not UTF-8 or contains a NUL. */
 int gb_lines_next_text(gb_lines *lines, char **line, size_t *length, gb_status *status);
 uint64_t gb_lines_number(const gb_lines *lines); /* 1-based number of the last line given */
 const char *gb_lines_path(const gb_lines *lines);
-/* Fail with "path:line" of the last line as the place; without one where lines is NULL. Returns
- * false. */
+/* Fails with "path:line" of the last line as the place; lines may be NULL. Returns false. */
 bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void gb_lines_close(gb_lines *lines);
@@ -325,8 +331,8 @@ double gb_now_s(void);         /* monotonic seconds */
 void gb_install_signals(void); /* SIGINT, SIGTERM, SIGUSR1 ask long jobs to save and stop */
 bool gb_interrupted(void);
 
-/* Progress of a long job on stderr: one rewritten line on a terminal, a line now and then in a
- * log, nothing when quiet. */
+/* Shows the progress of a long job on stderr: one line that is rewritten on a terminal, a line now
+ * and then in a log, nothing with --quiet. */
 typedef struct gb_progress {
     const char *label; /* what is being done, e.g. "pretrain cotmae/query" */
     const char *unit;  /* "steps", "passages" */
@@ -338,6 +344,7 @@ typedef struct gb_progress {
 } gb_progress;
 void gb_progress_begin(gb_progress *progress, const char *label, const char *unit, uint64_t total,
                        uint64_t done);
+/* note: a few words behind the numbers, or NULL. */
 /* note: a few words behind the numbers, or NULL. */
 void gb_progress_update(gb_progress *progress, uint64_t done, const char *note);
 void gb_progress_end(gb_progress *progress, uint64_t done, const char *note);

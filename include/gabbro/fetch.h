@@ -7,9 +7,9 @@
 
 /* ---- the manifest (datasets/manifest; datasets/README.md describes it) ---------------------- */
 
-/* One version of a file that somebody vouches for. */
+/* One version of a file that is accepted. */
 typedef struct gb_version {
-    char date[11];   /* YYYY-MM-DD: when the value was taken over from its source */
+    char date[11];   /* YYYY-MM-DD: when the value was copied from its source */
     uint64_t bytes;  /* size; 0: not known */
     char sha256[65]; /* lower-case hex, or empty */
     char md5[33];    /* lower-case hex, or empty */
@@ -17,11 +17,11 @@ typedef struct gb_version {
 
 /* One file of an entry. */
 typedef struct gb_source_file {
-    char *name;           /* as it will stand in the folder */
+    char *name;           /* name of the file in the folder */
     char **urls;          /* [url_count] addresses, tried in turn */
     size_t url_count;     /* how many */
     size_t url_space;     /* allocated */
-    char *header;         /* line that the server wants to see, or NULL */
+    char *header;         /* header line that the server requires, or NULL */
     gb_version *versions; /* [version_count] accepted ones; none: nothing to compare with */
     size_t version_count; /* how many */
     size_t version_space; /* allocated */
@@ -33,7 +33,7 @@ typedef struct gb_source_count {
     uint64_t count; /* how many */
 } gb_source_count;
 
-/* One entry: what `gabbro data fetch NAME` brings. */
+/* One entry: what `gabbro data fetch NAME` downloads. */
 typedef struct gb_source {
     char *name;              /* as typed */
     char *about;             /* one line */
@@ -53,28 +53,28 @@ typedef struct gb_manifest {
     size_t space;       /* allocated */
 } gb_manifest;
 
-/* The file: `given`, else $GABBRO_MANIFEST, else the one that belongs to this program. The caller
- * frees it. NULL and status when there is none. */
+/* Finds the manifest: `given`, or $GABBRO_MANIFEST, or the one that came with the program. The
+ * caller frees the path. NULL and status if there is none. */
 char *gb_manifest_path(const gb_config *config, const char *given, gb_status *status);
-/* Read a manifest; a damaged line is an error that names file:line. Free with gb_manifest_free. */
+/* Reads a manifest, to be freed with gb_manifest_free. An error names file and line. */
 bool gb_manifest_read(const char *path, gb_manifest *manifest, gb_status *status);
 /* Read the manifest of gb_manifest_path. */
 bool gb_manifest_open(const gb_config *config, const char *given, gb_manifest *manifest,
                       gb_status *status);
 void gb_manifest_free(gb_manifest *manifest);
-/* The entry of that name; NULL and status (with the nearest names) when there is none. */
+/* Finds an entry by name; NULL and status, with the nearest names, if there is none. */
 const gb_source *gb_manifest_find(const gb_manifest *manifest, const char *name, gb_status *status);
 /* The entry that has the name of a path's last part, or NULL. */
 const gb_source *gb_manifest_match(const gb_manifest *manifest, const char *path);
-/* The newest accepted version, the last of the manifest's lines, or NULL; its size, or 0. */
+/* The newest accepted version, which is the last in the manifest, or NULL; and its size, or 0. */
 const gb_version *gb_version_newest(const gb_source_file *file);
 uint64_t gb_newest_bytes(const gb_source_file *file);
-/* Sum of the sizes of the newest versions; *unknown counts files without a size. */
+/* Adds up the sizes of the newest versions; *unknown counts the files without a size. */
 uint64_t gb_source_bytes(const gb_source *source, uint32_t *unknown);
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* What a file turned out to be. */
+/* What was found out about a file. */
 typedef struct gb_seen {
     uint64_t bytes;  /* size */
     char sha256[65]; /* lower-case hex */
@@ -85,23 +85,23 @@ typedef struct gb_seen {
 
 typedef struct gb_fetch_params {
     const char *mirror; /* base address tried first, or NULL */
-    uint32_t tries;     /* in a row without a new byte, for each address */
+    uint32_t tries;     /* tries in a row without a new byte, per address */
     double wait_s;      /* before the second try; doubles up to 30 s */
-    double stall_s;     /* without a byte for so long, a try is given up */
-    bool any_version;   /* keep a file that no accepted sum agrees with, saying so */
+    double stall_s;     /* a try is given up after so long without a byte */
+    bool any_version;   /* keep a file whose sum is not accepted, with a warning */
 } gb_fetch_params;
 #define GB_FETCH_DEFAULTS ((gb_fetch_params){.tries = 5, .wait_s = 1, .stall_s = 30})
 
-/* Hash a file and compare it with the accepted versions. */
+/* Hashes a file and compares it with the accepted versions. */
 bool gb_fetch_look(const char *path, const gb_source_file *file, gb_seen *seen, gb_status *status);
-/* Fetch one file into `folder`: addresses in turn, each with tries and growing pauses; what has
- * come stays in NAME.part and is resumed, if the server still has the same file; hashed as it
- * comes; the file appears under its name only when size and sum agree. Interrupted: GB_INTERRUPTED,
- * the part stays. No address gives it: GB_DATA. */
+/* Downloads one file into `folder`. Addresses are tried in turn, each several times with growing
+ * pauses. What has arrived is kept in NAME.part, and the download continues there if the server
+ * still has the same file. The file gets its name only if size and sum agree. Fails with
+ * GB_INTERRUPTED on a signal, and with GB_DATA if no address has the file. */
 bool gb_fetch_file(const gb_source_file *file, const char *folder, const gb_fetch_params *params,
                    gb_seen *seen, gb_status *status);
-/* Copy `path` to folder/NAME if it is the file: by its sum, or by its name where no sum is known.
- * *taken says whether it was. */
+/* Copies the local file `path` to folder/NAME if it is the wanted file, by its sum, or by its name
+ * if no sum is known. *taken says whether it was. */
 bool gb_fetch_take(const gb_source_file *file, const char *folder, const char *path, gb_seen *seen,
                    bool *taken, gb_status *status);
 void gb_seen_free(gb_seen *seen);
