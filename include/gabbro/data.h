@@ -1,5 +1,5 @@
-/* Data module: collections of passages and queries, their readers, and their tokens. Stands on
- * base, rows and text. */
+/* Data module: reads collections of passages and queries, and turns their texts into tokens. It
+ * stands on base, rows and text. */
 #ifndef GABBRO_DATA_H
 #define GABBRO_DATA_H
 
@@ -11,30 +11,28 @@
 
 /* ---- collections -------------------------------------------------------------------------- */
 
-/* One judgement; query and passage are row numbers of the collection's tables. */
+/* One judgement: the grade of a passage for a query. Both are row numbers of the collection. */
 typedef struct gb_qrel {
     uint32_t query, passage;
     int32_t grade;
 } gb_qrel;
 
-/* Judgements of one split, sorted by (query, passage). Owned: free(rows). */
+/* Judgements of one split, sorted by (query, passage). The caller frees rows. */
 typedef struct gb_qrels {
     gb_qrel *rows;
     size_t count;
 } gb_qrels;
 
-/* A collection as stored by gb_collection_import or the mini world: a folder with
- *   passages.id.gbt passages.title.gbt passages.text.gbt   (row = passage)
- *   passages.document.gbt                                  (one row: u32 document of each passage,
- *                                                           passages of a document are contiguous)
- *   queries.id.gbt queries.text.gbt                        (all splits together)
- *   generated.gbt                                          (optional; row = passage; its generated
- *                                                           queries, each ended by '\n')
- *   qrels/<split>.tsv                                      (query-id, corpus-id, score; header)
- *   answers.tsv                                            (optional; query-id, answers; tabs)
- *   collection.json                                        (name, source, counts, title join,
- *                                                           splits, generator of the queries,
- * notes) */
+/* A collection as gb_collection_import or the mini world stores it. It is a folder with
+ *   passages.id.gbt passages.title.gbt passages.text.gbt  row = passage
+ *   passages.document.gbt  one row: the u32 document of each passage; the passages of a document
+ *                          are contiguous
+ *   queries.id.gbt queries.text.gbt  queries of all splits
+ *   generated.gbt          optional; row = passage: its generated queries, each ended by '\n'
+ *   qrels/<split>.tsv      query-id, corpus-id, score, with a header line
+ *   answers.tsv            optional; query-id and its answers, separated by tabs
+ *   collection.json        name, source, counts, title join, splits, generator of the queries,
+ *                          notes */
 typedef struct gb_collection {
     char *path;               /* the folder */
     char *name;               /* short name for reports */
@@ -46,159 +44,172 @@ typedef struct gb_collection {
     uint32_t documents;       /* number of documents */
     gb_table *query_ids;      /* external ids */
     gb_table *queries;        /* query texts */
-    gb_table *generated;      /* generated queries, or NULL */
-    char *generator;          /* who generated them: "mini-world t5-like", "extractive", ... */
-    char *splits;             /* space separated names of qrels files */
-    gb_table *document_rows;  /* backing of `document` */
+    gb_table *generated;      /* generated queries, row = passage; or NULL */
+    char *generator;          /* what generated them: "mini-world t5-like", "extractive", ... */
+    char *splits;             /* names of qrels files, separated by spaces */
+    gb_table *document_rows;  /* file that `document` points into */
 } gb_collection;
+/* Opens a collection. NULL and status on failure, GB_DATA for a damaged one. */
 gb_collection *gb_collection_open(const char *path, gb_status *status);
 void gb_collection_close(gb_collection *collection);
 bool gb_collection_has_split(const gb_collection *collection, const char *split);
-/* The text of a query of a gb_collection: what gb_bm25_run asks for. Not NUL-terminated. */
+/* Gives the text of a query, not NUL-terminated; `collection` is a gb_collection. It is a
+ * gb_query_fn, as gb_bm25_run needs it. */
 const char *gb_collection_query(const void *collection, uint32_t query, size_t *length);
-/* Judgements of a split. An id that the collection does not have is an error naming file:line. */
+/* Reads the judgements of a split. An id that the collection does not have is an error that names
+ * file and line. */
 bool gb_collection_qrels(const gb_collection *collection, const char *split, gb_qrels *qrels,
                          gb_status *status);
-/* Title and text as the encoder sees them: "title text", or the text alone without a title.
- * Appended to out. */
+/* Appends a passage to out as the encoder sees it: "title text", or the text alone if there is no
+ * title. */
 void gb_collection_passage(const gb_collection *collection, uint32_t passage, gb_text *out);
 
-/* Passages that something is odd with. */
+/* How many passages have a certain flaw. */
 typedef struct gb_finding {
-    uint64_t count; /* how many */
+    uint64_t count; /* passages that have it */
     uint32_t first; /* row of one of them */
 } gb_finding;
 /* What may be wrong with the passages of a collection although it could be read. */
 typedef struct gb_check {
-    uint64_t titles;          /* passages that have one */
-    gb_finding empty;         /* without text */
-    gb_finding equal;         /* with the text of an earlier one */
-    gb_finding encoded_twice; /* UTF-8 taken for Latin-1 and encoded again, as in "Ã©" */
-    gb_finding replaced;      /* with U+FFFD: bytes were lost before */
-    gb_finding control;       /* with control characters other than tab and line ends */
+    uint64_t titles;          /* passages with a title */
+    gb_finding empty;         /* passages without text */
+    gb_finding equal;         /* passages with the text of an earlier one */
+    gb_finding encoded_twice; /* passages with UTF-8 that was taken for Latin-1 and encoded again,
+                                 as in "Ã©" */
+    gb_finding replaced;      /* passages with U+FFFD: bytes were lost before */
+    gb_finding control;       /* passages with control characters other than tab and line ends */
 } gb_check;
+/* Looks for such passages. */
 bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_status *status);
 
-/* Write a part as a BEIR folder (with documents.jsonl where a document has several passages):
- * judged queries, judged passages, and `others` more, chosen by the seed; all splits stay whole.
- * Appears at once; an existing BEIR folder there is replaced, any other non-empty folder refused.
- */
+/* Writes a small part of a collection as a BEIR folder (with documents.jsonl where a document has
+ * several passages): all judged queries, all judged passages, and `others` more passages that the
+ * seed chooses. All splits stay whole. The folder appears at once; an existing BEIR folder there is
+ * replaced, and any other folder that is not empty is refused. */
 bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint64_t seed,
                          const char *out_dir, gb_status *status);
 
-/* What gb_collection_show prints of a collection, in numbers. */
+/* How much of a collection gb_collection_show prints. */
 typedef struct gb_collection_sample {
-    uint32_t documents; /* evenly spread over the collection */
-    uint32_t queries;   /* generated ones of a passage, the first */
-    uint32_t topics;    /* questions of a split with several grades */
+    uint32_t documents; /* documents, evenly spread over the collection */
+    uint32_t queries;   /* generated queries of a passage, from the first */
+    uint32_t topics;    /* queries of every split with several grades */
 } gb_collection_sample;
 #define GB_COLLECTION_SAMPLE ((gb_collection_sample){.documents = 10, .queries = 5, .topics = 2})
-/* Print documents as Markdown: passages, the questions that each answers (of a split with several
- * grades those of grade 2 and above) and its generated queries; then questions of the splits with
- * several grades and what was judged for them. */
+/* Prints a sample of a collection as Markdown, for people. First come documents: their passages,
+ * the queries that each passage answers (in a split with several grades, those that judge it 2 or
+ * higher), and its generated queries. Then come queries of the splits with several grades, and the
+ * passages that were judged for them. */
 bool gb_collection_show(const gb_collection *collection, const gb_collection_sample *how, FILE *out,
                         gb_status *status);
 
-/* What to import. Kinds are told apart by what lies at `path`: a BEIR folder (corpus.jsonl[.gz]),
- * a folder or file of MS MARCO TSV (collection.tsv[.gz]), or a JSONL of documents
- * ({"id","title","passages":[{"id","text"}]} or {"id","title","text"}; texts without passages are
- * cut into spans of whole sentences). A BEIR folder with a documents.jsonl beside its corpus takes
- * the document structure from it. */
+/* What to import. The layout is recognised by what lies at `path`: a BEIR folder
+ * (corpus.jsonl[.gz]), a folder or file of MS MARCO's TSV (collection.tsv[.gz]), or a JSONL file of
+ * documents ({"id","title","passages":[{"id","text"}]} or {"id","title","text"}; texts without
+ * passages are cut into spans of whole sentences). If a BEIR folder has a documents.jsonl beside
+ * its corpus, it says which document each passage belongs to. */
 typedef struct gb_import_params {
     const char *path;             /* what to read */
-    const char *queries;          /* generated queries JSONL, or NULL: the extractive generator */
-    uint32_t queries_per_passage; /* wanted from the extractive generator; default 5 */
-    uint32_t span_words;          /* of a span cut from a long text, where sentences end behind so
-                                     many (0: 100), or from a paragraph of SQuAD, at most (0: 45) */
-    uint64_t seed;                /* for splits made here; default 42 */
+    const char *queries;          /* JSONL of generated queries; NULL: the extractive generator */
+    uint32_t queries_per_passage; /* queries wanted from the extractive generator; default 5 */
+    uint32_t span_words;          /* length of a span that is cut from a long text: it ends with the
+                                     first sentence behind so many words (0: 100). For a paragraph
+                                     of SQuAD: most words of a span (0: 45) */
+    uint64_t seed;                /* seed of the splits that are made here; default 42 */
     bool skip_unknown_qrels;      /* count and skip judgements of unknown ids instead of failing */
     bool keep_splits;             /* make no queries and no training split where there are none */
 } gb_import_params;
 #define GB_IMPORT_DEFAULTS ((gb_import_params){.queries_per_passage = 5, .seed = 42})
-/* Where the source has no training split and keep_splits is false, a seeded half of the queries of
- * dev (else of test, else of its first split) becomes `train` and the other half `dev`; where test
- * was halved it stays whole beside them. Questions of SQuAD's dev are divided by a hash of their
- * ids: half `train`, a quarter generated queries, a quarter `dev`. Where the source has no queries
- * at all, one generated query of each passage that has two or more leaves the generated ones and
- * becomes a query whose relevant passage it is: `dev` for the passages of a seeded fifth of the
- * documents, else `train`. collection.json notes what was done. Writes out_dir at once when all
- * went well; an existing collection there is replaced, any other non-empty folder refused. */
+/* Imports a collection and writes it to out_dir, at once and only if all went well. An existing
+ * collection there is replaced, and any other folder that is not empty is refused.
+ *
+ * Unless keep_splits is set, a missing training split is made. If there are queries, a seeded half
+ * of those of dev (otherwise of test, otherwise of the first split) becomes `train` and the other
+ * half `dev`; a halved test also stays whole beside them. The questions of SQuAD's dev are divided
+ * by a hash of their ids: half become `train`, a quarter generated queries, a quarter `dev`. If
+ * there are no queries at all, each passage with two or more generated queries gives one of them
+ * away, which becomes a query with that passage as its only relevant one: in `dev` for the passages
+ * of a seeded fifth of the documents, otherwise in `train`. collection.json notes what was done. */
 bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status);
-/* An empty folder beside `target`, to be filled and then given to gb_place_folder. Refuses a
- * `target` that exists, is not empty and has no file `mark` (so nobody's work is deleted). NULL and
- * status on failure; the caller frees the path. */
+/* Makes an empty folder beside `target`, which the caller fills and then gives to gb_place_folder.
+ * It refuses a `target` that is not empty and has no file `mark`, so that nobody's work is deleted.
+ * NULL and status on failure; the caller frees the path. */
 char *gb_draft_create(const char *target, const char *mark, gb_status *status);
 
 /* ---- generated queries beside a collection ------------------------------------------------- */
 
-/* One who knows what the passages of a collection state (gabbro/synth.h has one). */
+/* Something that knows what the passages of a collection state (gabbro/synth.h has one). */
 typedef struct gb_query_oracle {
-    void *ctx; /* passed on */
-    /* Whether a query is about its passage. */
+    void *ctx; /* first argument of both functions */
+    /* Says whether a query is about its passage. */
     bool (*is_about)(const void *ctx, uint32_t passage, const char *query, size_t length);
     /* Writes generated.gbt into dir by a generator of its own; per_passage 0: its default. *known
      * is false, and nothing is written, where it has none of that name. */
     bool (*write)(void *ctx, const char *generator, uint32_t per_passage, const char *dir,
                   bool *known, gb_status *status);
 } gb_query_oracle;
-/* Who writes queries for the passages of a collection. */
+/* Where the generated queries of a collection come from: either `generator` or `from` is given. */
 typedef struct gb_queries_params {
     const char *generator; /* extractive, or one of the oracle's: world-t5, world-3b, world-7b,
                               world-13b (src/synth/generated.c); or NULL */
     const char *from;      /* JSONL of {"id", "queries": [...]} or {"id", "query"}; or NULL */
-    const char *writer;    /* who wrote the file, for queries.json; NULL: its name */
-    uint32_t per_passage;  /* kept of each passage; 0: what the source gives */
-    uint32_t passages;     /* give queries to so many passages, chosen by seed; 0: all */
-    uint64_t seed;         /* of that choice and of the extractive generator; default 42 */
-    const gb_query_oracle *oracle; /* or NULL */
+    const char *writer;    /* generator that wrote the file, for queries.json; NULL: file name */
+    uint32_t per_passage;  /* queries kept of each passage; 0: as many as the source gives */
+    uint32_t passages;     /* passages that get queries, chosen by seed; 0: all */
+    uint64_t seed;         /* seed of that choice and of the extractive generator; default 42 */
+    const gb_query_oracle *oracle; /* what knows the passages, or NULL */
 } gb_queries_params;
 #define GB_QUERIES_DEFAULTS ((gb_queries_params){.seed = 42})
-/* Writes out_dir/generated.gbt (one row a passage, as in a collection; empty for passages that were
- * not chosen) and queries.json (generator, counts; with an oracle the share of queries that are
- * about their passage). With a growing number of passages the chosen ones
- * stay chosen. out_dir must exist; on failure what was written there is of no use. */
+/* Makes the generated queries of a collection. It writes out_dir/generated.gbt (one row a passage,
+ * as in a collection; empty for passages that were not chosen) and queries.json (generator, counts,
+ * and with an oracle the share of queries that are about their passage). If the number of passages
+ * grows, the chosen ones stay chosen. out_dir must exist; a failure leaves useless files in it. */
 bool gb_queries_make(const gb_collection *collection, const gb_queries_params *params,
                      const char *out_dir, gb_status *status);
-/* Rows of generated.gbt are queries, each ended by '\n'. How many there are, the one of a number
- * with its length, and whether a query is one of them. */
+/* A row of generated.gbt holds the queries of a passage, each ended by '\n'. These functions count
+ * them, give query `which` (below the count) and its size, and say whether it has a query. */
 uint32_t gb_generated_row_count(const char *row, size_t length);
 const char *gb_generated_row_query(const char *row, size_t length, uint32_t which, size_t *size);
 bool gb_generated_row_has(const char *row, size_t length, const char *query, size_t size);
-/* Put the queries of such a folder in the place of the collection's own until it is closed.
- * Refuses those of another collection. */
+/* Replaces the generated queries of an open collection by those of such a folder, until the
+ * collection is closed. Queries that were made for another collection are refused. */
 bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_status *status);
 
 /* ---- pairs of a passage and its context ---------------------------------------------------- */
 
+/* What the context of a pair is: another passage of its document, or a generated query. */
 typedef enum gb_pair_kind { GB_PAIR_SPAN, GB_PAIR_QUERY } gb_pair_kind;
-/* A passage and a context of it. */
+/* A passage and its context. */
 typedef struct gb_pair {
     uint32_t passage; /* row */
-    uint32_t other;   /* row of the context, or GB_MAP_NONE: a generated query */
-    const char *text; /* of the context; the collection's */
+    uint32_t other;   /* row of the context; GB_MAP_NONE if it is a generated query */
+    const char *text; /* text of the context; it belongs to the collection */
     size_t length;    /* bytes of text */
 } gb_pair;
-/* Draw pairs as contextual pre-training meets them: a random passage, and another one of its
- * document or one of its generated queries. */
+/* Draws pairs [count] as contextual pre-training draws them: a random passage, and another passage
+ * of its document or one of its generated queries. GB_DATA if hardly any passage has a context. */
 bool gb_pairs_draw(const gb_collection *collection, gb_pair_kind kind, uint64_t seed,
                    uint32_t count, gb_pair *pairs, gb_status *status);
+
 /* ---- tokenised collections ----------------------------------------------------------------- */
 
 /* How texts become rows of ids. */
 typedef struct gb_tokenize_params {
     uint32_t max_passage, max_query; /* tokens, [CLS] and [SEP] included */
     const char *query_prompt,
-        *passage_prompt; /* put before every query (generated ones too) and
-                            before title and text of a passage; NULL: nothing */
+        *passage_prompt; /* text before every query (also a generated one), and before title and
+                            text of a passage; NULL: nothing */
 } gb_tokenize_params;
-/* passages.ids.gbt, queries.ids.gbt, generated.ids.gbt (row = passage; queries separated by the
- * [SEP] id) in out_dir; ids without specials, passages cut at max_passage - 2 and queries at
- * max_query - 2 ids. Prints share of truncated texts and of [UNK]. Uses threads; same result with
- * any number. */
+/* Tokenises a collection, so that training and encoding need not do it again. It writes
+ * passages.ids.gbt, queries.ids.gbt and generated.ids.gbt (row = passage; queries separated by the
+ * id of [SEP]) into out_dir. Rows hold ids without special tokens, at most max_passage - 2 for a
+ * passage and max_query - 2 for a query. The shares of truncated texts and of [UNK] are printed.
+ * The result does not depend on the number of threads. */
 bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer *tokenizer,
                             const gb_vocab *vocab, const gb_tokenize_params *params,
                             const char *out_dir, gb_status *status);
 
+/* The files of a tokenised collection. Close with gb_tokens_close. */
 typedef struct gb_tokens {
     gb_table *passages;  /* u32 ids */
     gb_table *queries;   /* u32 ids */
@@ -206,46 +217,49 @@ typedef struct gb_tokens {
 } gb_tokens;
 bool gb_tokens_open(const char *dir, gb_tokens *tokens, gb_status *status);
 void gb_tokens_close(gb_tokens *tokens);
-/* Queries of row `passage` of tokens->generated: calls for query number `which` (0-based);
- * false when there are fewer. */
+/* Gives generated query `which` (from 0) of a passage: *ids [*length], in the mapped file. `sep` is
+ * the id of [SEP]. False if the passage has fewer queries. */
 bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage, uint32_t which,
                          const uint32_t **ids, size_t *length);
+/* Counts the generated queries of a passage. */
 uint32_t gb_tokens_generated_count(const gb_tokens *tokens, uint32_t sep, uint32_t passage);
 
-/* ---- layouts of other kits (docs/reference/formats.md lists them) ---- */
+/* ---- layouts of other kits (docs/reference/formats.md lists them) --------------------------- */
 
-/* A variant of a collection, noted in collection.json. */
+/* What to change in a collection while it is imported; collection.json notes it. */
 typedef struct gb_import_variant {
-    bool drop_titles;     /* passages without their titles */
-    bool repair_encoding; /* text that was encoded twice turned back */
-    bool cut;             /* spans of the stored collection at params->path, nothing else of it */
+    bool drop_titles;     /* import passages without their titles */
+    bool repair_encoding; /* decode text that was encoded twice */
+    bool cut;             /* cut the stored collection at params->path into spans, no queries */
 } gb_import_variant;
-/* gb_collection_import of a variant. params->path may be any layout of docs/reference/formats.md,
- * params->queries also docTTTTTquery's lines. */
+/* Imports a variant, otherwise like gb_collection_import. params->path may be any layout of
+ * docs/reference/formats.md, and params->queries may also have the lines of docTTTTTquery. */
 bool gb_collection_import_as(const gb_import_params *params, const gb_import_variant *variant,
                              const char *out_dir, gb_status *status);
 
-/* Queries of a split: those that `qrels` (of the split) judges, and those of questions/<split>.txt
- * of the collection (one id a line), which have answers alone. Rows, ascending and without repeats;
- * free(*queries). */
+/* Lists the queries of a split: those that `qrels` (of the split) judges, and those of the
+ * collection's file questions/<split>.txt (one id a line), which have only answers. *queries gets
+ * their rows [*count], ascending and without repeats; the caller frees it. */
 bool gb_collection_split_queries(const gb_collection *collection, const char *split,
                                  const gb_qrels *qrels, uint32_t **queries, uint32_t *count,
                                  gb_status *status);
 
+/* Which negatives to read from a file. */
 typedef struct gb_negatives_params {
     const char *path;   /* training file, triples or mined negatives (src/data/training.h) */
-    uint32_t per_query; /* a seeded sample of so many where there are more; 0: all */
-    uint64_t seed;      /* of that sample */
+    uint32_t per_query; /* most negatives of a query, a seeded sample of its own; 0: all */
+    uint64_t seed;      /* seed of that sample */
     bool skip_unknown;  /* leave out queries and passages that the collection does not have */
 } gb_negatives_params;
-/* Passages that a file names as negatives of a collection's queries. */
+/* The passages that a file names as negatives of the collection's queries. */
 typedef struct gb_negatives gb_negatives;
-/* Queries and passages are found by their ids, or by their texts where the file gives none. */
+/* Reads them. Queries and passages are found by their ids, or by their texts if the file has no
+ * ids. NULL and GB_DATA for unknown ones unless skip_unknown is set. */
 gb_negatives *gb_negatives_read(const gb_collection *collection, const gb_negatives_params *params,
                                 gb_status *status);
 void gb_negatives_destroy(gb_negatives *negatives); /* NULL ok */
-/* Rows of the negatives of a query, in the file's order; *count may be 0. */
+/* Rows of the negatives of a query [*count], in the order of the file; *count may be 0. */
 const uint32_t *gb_negatives_of(const gb_negatives *negatives, uint32_t query, uint32_t *count);
-uint64_t gb_negatives_skipped(const gb_negatives *negatives); /* unknown queries and passages */
+uint64_t gb_negatives_skipped(const gb_negatives *negatives); /* unknown queries, passages */
 
 #endif
