@@ -1,6 +1,6 @@
-/* JSON module: reads and writes JSON (by jansson) under one policy for all files: UTF-8, no object
- * with a key twice, no value of more than GB_JSON_MAX_BYTES of text. What is wrong is told with its
- * place in the file. */
+/* JSON module: reads and writes JSON (by jansson) under the same rules for all files: UTF-8, no
+ * object with a key twice, no value of more than GB_JSON_MAX_BYTES of text. Messages name the line
+ * of an error. */
 #ifndef GABBRO_JSON_H
 #define GABBRO_JSON_H
 
@@ -9,43 +9,43 @@
 
 #define GB_JSON_MAX_BYTES ((size_t)1 << 28) /* text of one value */
 
-/* ---- reading ---- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
-#define GB_JSON_ANY 1u /* any value is taken; without it an object alone */
-#define GB_JSON_REALS                                                                              \
-    2u /* whole numbers are read as reals too, so that they may be of any size                     \
-        */
+#define GB_JSON_ANY   1u /* accepts any value; without it, only an object */
+#define GB_JSON_REALS 2u /* reads whole numbers as reals too, so that they may have any size */
 
-/* The value that a file holds; the caller owns the reference. NULL and GB_DATA with "path:line", or
- * GB_MEMORY, on failure. */
+/* Reads the value in a file; flags are GB_JSON_ bits. The caller owns the reference. NULL and
+ * GB_DATA with "path:line", or GB_MEMORY, on failure. */
 json_t *gb_json_load(const char *path, uint32_t flags, gb_status *status);
-/* The same of folder/name. */
+/* Reads the value in folder/name. */
 json_t *gb_json_load_in(const char *folder, const char *name, uint32_t flags, gb_status *status);
-/* The same of text that lies in memory; `where` names its place: lines of the text are counted from
- * it. */
+/* Reads the value in a text in memory. Messages name the place "where:line", with the line of the
+ * text. */
 json_t *gb_json_parse(const char *text, size_t length, uint32_t flags, const char *where,
                       gb_status *status);
-/* The same of the line that `lines` gave last, or of text that began there. */
+/* Reads the value in the line that `lines` gave last, or in text that began in that line; messages
+ * name file and line. */
 json_t *gb_json_line(const gb_lines *lines, const char *text, size_t length, uint32_t flags,
                      gb_status *status);
 
-/* The next object of a file of JSON lines; empty lines are passed over. 1: *object is a new
- * reference, 0: end, -1: error in status. */
+/* Reads the next object of a file of JSON lines and skips empty lines. 1: *object is a new
+ * reference, 0: end of the file, -1: error in status. */
 int gb_jsonl_next(gb_lines *lines, json_t **object, gb_status *status);
-/* Gives every object to `take` and closes the lines; false where lines is NULL or a take is false.
- */
+/* Is called for each object; returns false to stop with an error. */
 typedef bool gb_jsonl_take(void *ctx, const gb_lines *lines, const json_t *object,
                            gb_status *status);
+/* Calls `take` for every object of a file of JSON lines and closes the lines. False if lines is
+ * NULL (its opening failed) or a call returned false. */
 bool gb_jsonl_each(gb_lines *lines, gb_jsonl_take *take, void *ctx, gb_status *status);
 
-/* ---- members of an object ---- */
+/* ---- members of an object ------------------------------------------------------------------- */
 
-/* The string of that key, "" where there is none. */
+/* The string of a member, or "" if there is none. It lives as long as the object. */
 const char *gb_json_text(const json_t *object, const char *key);
 
-/* The value of a member that may be missing or null: then *value stays as it is. One of another
- * type fails with GB_DATA, naming the key; path is the file's. Strings live as long as the object.
- */
+/* Read a member into *value, which stays as it is if the member is missing or null. A member of
+ * another type fails with GB_DATA, naming the key and the file `path`. Strings live as long as the
+ * object. */
 bool gb_json_get_u32(const json_t *object, const char *key, const char *path, uint32_t *value,
                      gb_status *status);
 bool gb_json_get_real(const json_t *object, const char *key, const char *path, double *value,
@@ -55,20 +55,22 @@ bool gb_json_get_bool(const json_t *object, const char *key, const char *path, b
 bool gb_json_get_string(const json_t *object, const char *key, const char *path, const char **value,
                         gb_status *status);
 
-/* ---- writing ---- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
-/* Flags of json_dumps for files of results: the same values give the same bytes, and are read back
- * as they were. */
+/* Flags of json_dumps for files of results: equal values give equal bytes, and reals are read back
+ * exactly. */
 #define GB_JSON_FILE (JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(17))
-/* For descriptions of data, which people read: members in the order in which they were added. */
+/* Flags for descriptions of data, which people read: members keep the order in which they were
+ * added. */
 #define GB_JSON_DESCRIPTION (JSON_INDENT(2) | JSON_REAL_PRECISION(15) | GB_JSON_NEWLINE)
 #define GB_JSON_NEWLINE     ((size_t)1 << 24) /* a line end behind the value */
 
-/* Append a value. NULL is taken for one that could not be made, so that the making need not be
- * checked step by step. GB_MEMORY where memory was missing; else what JSON cannot say (a number
- * that is not finite, text that is not UTF-8) fails with GB_DATA. */
+/* Appends a value as text; format is GB_JSON_FILE or GB_JSON_DESCRIPTION. NULL means that the value
+ * could not be built, so that callers need not check every step of building one. GB_MEMORY if
+ * memory was missing; GB_DATA for what JSON cannot hold (a number that is not finite, text that is
+ * not UTF-8). */
 bool gb_json_print(const json_t *json, size_t format, gb_text *out, gb_status *status);
-/* The same into a file, or into folder/name. */
+/* Write a value to a file, or to folder/name, atomically; otherwise like gb_json_print. */
 bool gb_json_save(const json_t *json, size_t format, const char *path, gb_status *status);
 bool gb_json_save_in(const json_t *json, size_t format, const char *folder, const char *name,
                      gb_status *status);
