@@ -1,5 +1,6 @@
-/* Options module: what the words of a command line mean. A command and its options are tables; they
- * are all that the parser, the help in each of its forms and the shell's completion know. */
+/* Options module: reads command lines. A program describes its commands and their options by
+ * tables, from which the module parses a command line and prints help, manual pages and the
+ * completion for shells. */
 #ifndef GABBRO_OPTIONS_H
 #define GABBRO_OPTIONS_H
 
@@ -7,10 +8,10 @@
 
 #include <gabbro/json.h>
 
-/* ---- numbers ---- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
-/* The value of an option, as it is typed ("--steps"). Fails with GB_USAGE, naming both, where the
- * text is more or less than a number between the two, which are included. */
+/* Read the value of an option, which is named as it is typed ("--steps"). GB_USAGE, naming option
+ * and text, if the text is anything but a number from `least` to `most`. */
 bool gb_parse_u64(const char *option, const char *text, uint64_t least, uint64_t most,
                   uint64_t *value, gb_status *status);
 bool gb_parse_u32(const char *option, const char *text, uint32_t least, uint32_t most,
@@ -18,121 +19,125 @@ bool gb_parse_u32(const char *option, const char *text, uint32_t least, uint32_t
 bool gb_parse_real(const char *option, const char *text, double least, double most, double *value,
                    gb_status *status);
 
-/* ---- options ---- */
+/* ---- options -------------------------------------------------------------------------------- */
 
-/* Words in the order in which they were given. They belong to argv. */
 #define GB_WORDS_MAX 256
+/* Words in the order in which they were given. They belong to argv. */
 typedef struct gb_words {
-    const char *items[GB_WORDS_MAX]; /* the words [count] */
-    size_t count;                    /* how many */
+    const char *items[GB_WORDS_MAX]; /* [count] words */
+    size_t count;                    /* number of words */
 } gb_words;
 
-/* What an option takes, and the type of the variable that its value goes into. */
+/* What value an option takes, and the type of the variable that gets it. A variable is open while
+ * it holds the value that is given here. */
 typedef enum gb_option_kind {
-    GB_OPTION_TEXT,   /* const char *: NULL where it is open */
-    GB_OPTION_U32,    /* uint32_t: GB_OPEN where it is open */
+    GB_OPTION_TEXT,   /* const char *; open: NULL */
+    GB_OPTION_U32,    /* uint32_t; open: GB_OPEN */
     GB_OPTION_U64,    /* uint64_t */
-    GB_OPTION_REAL,   /* double, at least 0: GB_OPEN_REAL where it is open */
-    GB_OPTION_RATIO,  /* double, 0 to 1: GB_OPEN_REAL where it is open */
-    GB_OPTION_FLAG,   /* bool: takes no value */
-    GB_OPTION_LIST,   /* gb_words: may be given several times */
-    GB_OPTION_CHOICE, /* uint32_t or an enum: the place of the value in .words, GB_OPEN where open
-                       */
+    GB_OPTION_REAL,   /* double, at least 0; open: GB_OPEN_REAL */
+    GB_OPTION_RATIO,  /* double, 0 to 1; open: GB_OPEN_REAL */
+    GB_OPTION_FLAG,   /* bool; the option takes no value */
+    GB_OPTION_LIST,   /* gb_words; the option may be given several times */
+    GB_OPTION_CHOICE, /* uint32_t or an enum: index of the value in words; open: GB_OPEN */
 } gb_option_kind;
 
-/* Initial values that stand for "not said": the help gives no default for them, and what uses the
- * option decides. */
+/* Initial values that stand for "not given". The help then prints no default, and the code that
+ * uses the option decides. */
 #define GB_OPEN      UINT32_MAX
 #define GB_OPEN_REAL (-1.0)
 
 #define GB_OPTION_REQUIRED 1u /* a text, list or open choice that must be given */
 #define GB_OPTION_INPUT    2u /* names a file or folder whose identity is an input of an artifact */
-#define GB_OPTION_NO_KEY   4u /* says how work is done, not what: no part of an artifact's key */
-#define GB_OPTION_HIDDEN   8u /* another name of an option, or for tests: in no help */
+#define GB_OPTION_NO_KEY   4u /* says how work is done, not what: not in an artifact's key */
+#define GB_OPTION_HIDDEN   8u /* a second name of an option, or for tests: in no help */
 
-/* One option of a command. A table of them ends with one without a name. */
+/* One option of a command. A table of options ends with one without a name. */
 typedef struct gb_option {
-    const char *name;    /* without the dashes, e.g. "learning-rate" */
-    gb_option_kind kind; /* what it takes */
-    void *value;         /* the variable, of the kind's type; holds the default before parsing. In
+    const char *name;    /* name without the dashes, e.g. "learning-rate" */
+    gb_option_kind kind; /* what value it takes */
+    void *value;         /* variable of the kind's type, which holds the default before parsing. In
                             a table with a base: GB_FIELD of the structure */
-    uint32_t flags;      /* GB_OPTION_* */
-    const char *placeholder;  /* stands for its value in the help, e.g. "FILE"; NULL: the kind's */
+    uint32_t flags;      /* GB_OPTION_ bits */
+    const char *placeholder;  /* stands for the value in the help, e.g. "FILE"; NULL: the kind's */
     const char *help;         /* one line; the default is printed behind it */
-    const char *const *words; /* of a choice, ended by NULL */
+    const char *const *words; /* values of a choice, ended by NULL */
     char letter;              /* short form, e.g. 'q' of -q, or 0 */
-    double least, most;       /* of a number, included; both 0: those of its kind */
+    double least, most;       /* limits of a number, included; both 0: those of its kind */
 } gb_option;
-/* The value of an option whose table can be constant: the member of a structure that gets it. */
+/* Value of an option whose table can be constant: a member of the structure that is the base. */
 #define GB_FIELD(type, member) ((void *)offsetof(type, member))
 
 /* Options that belong together. An array of tables ends with one without options. */
 typedef struct gb_option_table {
-    const char *heading;      /* above them in the help; NULL: they follow the table before */
+    const char *heading;      /* printed above them in the help; NULL: under the table before */
     const gb_option *options; /* the options */
-    void *base;               /* the structure that their values are members of, or NULL */
+    void *base;               /* structure that holds their values, or NULL */
 } gb_option_table;
 
-/* All options of some tables in turn: start from zero. The option has its variable in `value`,
- * whether its table has a base or not. False behind the last. */
+/* An iterator over the options of several tables. Zero-initialise it. */
 typedef struct gb_option_walk {
-    const gb_option_table *table; /* of the option given last, or NULL */
-    size_t next;                  /* place of the next option in it */
-    gb_option option;             /* given last */
+    const gb_option_table *table; /* table of the current option, or NULL */
+    size_t next;                  /* index of the next option in it */
+    gb_option option;             /* the current option; its value points to its variable */
 } gb_option_walk;
+/* Goes on to the next option; false behind the last one. */
 bool gb_option_next(gb_option_walk *walk, const gb_option_table *tables);
-/* The present value as JSON: a word for a choice, an array for a list, null where it is open. NULL
- * and GB_USAGE where a text is not UTF-8, or GB_MEMORY. */
+/* Makes JSON of the present value of an option: a word for a choice, an array for a list, null if
+ * it is open. NULL and GB_USAGE for a text that is not UTF-8, or GB_MEMORY. The caller calls
+ * json_decref. */
 json_t *gb_option_value(const gb_option *option, gb_status *status);
 
-/* ---- commands ---- */
+/* ---- commands ------------------------------------------------------------------------------- */
 
-/* A command line that is run. */
+/* A command line that is being executed. */
 typedef struct gb_call {
     const gb_config *config; /* what the environment asks for */
-    int argc;                /* words */
-    char **argv;             /* [argc + 1] the last word of the command's name, then what follows */
+    int argc;                /* number of words */
+    char **argv; /* [argc + 1] last word of the command's name, then everything behind it */
 } gb_call;
 
 /* A command of the program. */
 typedef struct gb_command {
-    const char *name;        /* as it is typed behind the program's, e.g. "data fetch" */
+    const char *name;        /* as it is typed behind the program's name, e.g. "data fetch" */
     const char *summary;     /* what it does, in one line without a full stop */
     const char *usage;       /* what follows the name in the usage line; NULL: operands, required
                                 options and "[options]" */
-    const char *operands;    /* words without a dash, e.g. "QRELS RUN", or NULL: none */
-    const char *needs;       /* behind "COMMAND needs" where operands are missing; NULL: operands */
-    uint32_t operands_min;   /* operands that must be given */
-    uint32_t operands_max;   /* operands at most; 0: none */
+    const char *operands;    /* words without a dash, e.g. "QRELS RUN"; NULL: none */
+    const char *needs;       /* end of the message "COMMAND needs ..." if operands are missing;
+                                NULL: operands */
+    uint32_t operands_min;   /* fewest operands */
+    uint32_t operands_max;   /* most operands; 0: none */
     const char *description; /* paragraphs with an empty line between them; lines that begin with
-                                a space are printed as they are, others are filled */
-    int (*run)(const gb_call *call); /* returns the exit code */
+                                a space are printed as they are, the others are filled */
+    int (*run)(const gb_call *call); /* executes it and returns the exit code */
 } gb_command;
 
-/* What to do after a command line was read. */
+/* What to do after a command line has been parsed. */
 typedef enum gb_parsed {
-    GB_PARSED_RUN,  /* do what it says */
-    GB_PARSED_HELP, /* nothing: help was asked for and is printed */
+    GB_PARSED_RUN,  /* execute the command */
+    GB_PARSED_HELP, /* nothing: help was asked for, and has been printed */
     GB_PARSED_BAD,  /* end with status->code */
 } gb_parsed;
 
-/* Read a command line into the variables of the options. Words that are no options go to operands
- * (NULL: it is an error to give some). Long options take "--name value" and "--name=value", letters
- * may be joined ("-qn"), and behind "--" all words are operands. --help or -h prints the command's
- * help instead; behind it --json gives all that is known of the command as JSON, --man its manual
- * page, --completion its part of the completion. argv is left as it is. */
+/* Parses a command line into the variables of the options. Words that are not options go to
+ * operands (NULL: the command takes none, and any is an error). Long options are written "--name
+ * value" or "--name=value", letters may be joined ("-qn"), and all words behind "--" are operands.
+ * --help or -h prints the help of the command instead; if one of these words follows, it prints
+ * everything known of the command as JSON (--json), its manual page (--man), or its part of the
+ * completion (--completion). argv is not changed. */
 gb_parsed gb_command_parse(const gb_command *command, const gb_option_table *tables, int argc,
                            char **argv, gb_words *operands, gb_status *status);
-/* The same for a command that has nothing to undo: a failure is printed. False: end with *code. */
+/* Parses the command line of a command that has nothing to undo, and prints a failure itself. True:
+ * go on. False: end with *code. */
 bool gb_command_begin(const gb_command *command, const gb_option *options, const gb_call *call,
                       gb_words *operands, int *code);
-/* Print a failure, if there is one; returns its exit code. */
+/* Prints a failure, if there is one, and returns the exit code of the status. */
 int gb_command_end(const gb_status *status);
 
-/* ---- all commands ---- */
+/* ---- all commands --------------------------------------------------------------------------- */
 
-/* Commands under a heading. An array of groups ends with one without a heading. */
 #define GB_GROUP_MAX 16
+/* Commands under one heading. An array of groups ends with one without a heading. */
 typedef struct gb_command_group {
     const char *heading;                          /* e.g. "Training" */
     const gb_command *commands[GB_GROUP_MAX + 1]; /* in the order of the help, ended by NULL */
@@ -142,14 +147,14 @@ typedef struct gb_command_group {
 typedef struct gb_command_set {
     const char *name, *version, *summary; /* of the program; the summary is one line */
     const gb_command_group *groups;       /* its commands */
-    const gb_option *options;             /* options that any command takes */
-    const char *notes;                    /* below the commands; written like a description */
+    const gb_option *options;             /* options that every command takes */
+    const char *notes;                    /* printed below the commands, like a description */
 } gb_command_set;
 
-/* Run the command that is named behind the program's name, the first word, or print the help of the
- * program: for --help, -h and help in the form that the words behind it ask for, as for a command;
- * and for "data --help" that of the commands whose names begin with that word. --version prints the
- * version. Failures are printed. Returns the exit code. */
+/* Executes the command that the first words behind the program's name give, and returns its exit
+ * code. --help, -h and help print the help of the program, in the form that the words behind ask
+ * for, as for a command; "data --help" prints the help of all commands that begin with that word;
+ * --version prints the version. Failures are printed. */
 int gb_command_set_run(const gb_command_set *set, const gb_call *call);
 
 #endif
