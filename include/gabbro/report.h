@@ -1,6 +1,6 @@
-/* Report module: published numbers and claims as data, results of runs, recorded results of many
- * seeds, verdicts, the table in several forms, and the site. Stands on base, store and retrieve
- * (significance). The data files are described in tables/README.md. */
+/* Report module: compares the results of a table with the published ones. It reads published
+ * numbers and claims, results, and recorded results of many seeds, judges claims and cells, and
+ * writes the table in several forms and a site. tables/README.md describes the data files. */
 #ifndef GABBRO_REPORT_H
 #define GABBRO_REPORT_H
 
@@ -8,92 +8,98 @@
 
 #include <stdio.h>
 
-/* ---- a table as data --------------------------------------------------------------------------
- */
+/* ---- a table as data ------------------------------------------------------------------------ */
 
+/* Where the numbers of a row come from. */
 typedef enum gb_row_role {
-    GB_ROW_QUOTED,   /* quoted in the paper, not obtained here */
-    GB_ROW_BASELINE, /* quoted in the paper, obtained here */
+    GB_ROW_QUOTED,   /* quoted in the paper, not reproduced here */
+    GB_ROW_BASELINE, /* quoted in the paper, reproduced here */
     GB_ROW_TRAINED,  /* trained in the paper and here */
-    GB_ROW_EXTRA,    /* ours alone */
+    GB_ROW_EXTRA,    /* only here */
 } gb_row_role;
 
-/* Strings are "" when the file has nothing; they live as long as the spec. */
+/* A row of a table. Strings are "" if the file has none; they live as long as the spec. */
 typedef struct gb_spec_row {
-    const char *key;       /* name in results, "" for rows that are only quoted */
-    const char *published; /* "row @ group" in the published table, "" for extra rows */
-    const char *group;     /* heading it stands under */
-    const char *label;     /* as shown */
-    gb_row_role role;      /* see above */
+    const char *key;       /* name in results; "" for rows that are only quoted */
+    const char *published; /* "row @ group" in the published table; "" for extra rows */
+    const char *group;     /* heading that the row is printed under */
+    const char *label;     /* name that is printed */
+    gb_row_role role;      /* where its numbers come from */
 } gb_spec_row;
 
+/* A column of a table. */
 typedef struct gb_spec_column {
     const char *name;     /* "<set>:<measure>" as published */
     const char *obtained; /* names in results that fill it, separated by spaces */
     const char *header;   /* short heading */
     const char *label;    /* long heading */
-    double scale;         /* obtained fractions times this are in the unit shown (100: percent) */
-    int decimals;         /* digits shown */
+    double scale;         /* factor from fractions to the unit that is printed (100: percent) */
+    int decimals;         /* decimals that are printed */
 } gb_spec_column;
 
+/* A published value. */
 typedef struct gb_cell {
     bool present;       /* the paper prints a value */
-    double value;       /* as printed, in its unit */
+    double value;       /* the value, in the unit in which it is printed */
     int decimals;       /* printed decimals */
-    const char *marks;  /* the paper's marks */
+    const char *marks;  /* the paper's marks, such as "bold" */
     const char *status; /* ok, corrected, doubtful */
-    const char *note;   /* why */
+    const char *note;   /* reason for that status */
 } gb_cell;
 
-/* What a claim says of its rows: see docs/design/verdicts.md. */
+/* What a claim says of its rows: see docs/design/verdicts.md. A claim has rows on its left and on
+ * its right side. */
 typedef enum gb_claim_kind {
-    GB_CLAIM_ABOVE,     /* "gt": every left above every right */
-    GB_CLAIM_BELOW,     /* "lt": every left below every right */
-    GB_CLAIM_BEST,      /* "best": as "gt", or "lt" where lower is better */
-    GB_CLAIM_NOT_BELOW, /* "ge:E": no left below a right by E or more */
+    GB_CLAIM_ABOVE,     /* "gt": every left is above every right */
+    GB_CLAIM_BELOW,     /* "lt": every left is below every right */
+    GB_CLAIM_BEST,      /* "best": like "gt", or like "lt" if lower is better */
+    GB_CLAIM_NOT_BELOW, /* "ge:E": no left is below a right by E or more */
     GB_CLAIM_NEAR,      /* "near:E": every left and right differ by less than E */
     GB_CLAIM_RISING,    /* "order:E": left, right, right ... never falls by E or more */
     GB_CLAIM_FALLING,   /* "not-order": it falls somewhere */
-    GB_CLAIM_PAIRS,     /* "each": the first left above the first right, the second ... */
-    GB_CLAIM_MEANS,     /* "mean": the mean of the lefts above the mean of the rights */
-    GB_CLAIM_WINS,      /* "wins:N": left above right in N of the columns, or more */
+    GB_CLAIM_PAIRS,     /* "each": the first left is above the first right, and so on */
+    GB_CLAIM_MEANS,     /* "mean": the mean of the lefts is above the mean of the rights */
+    GB_CLAIM_WINS,      /* "wins:N": left is above right in at least N of the columns */
 } gb_claim_kind;
 
+/* The kind of a claim with its parameters. */
 typedef struct gb_claim_rule {
-    gb_claim_kind kind; /* see above */
+    gb_claim_kind kind; /* what it says */
     double margin;      /* E, in the column's unit, or as a share of the right value */
-    bool relative;      /* a share: "near:2.4%" has a margin of .024 */
+    bool relative;      /* margin is a share: "near:2.4%" has a margin of .024 */
     uint32_t wins;      /* N of "wins:N" */
 } gb_claim_rule;
-/* False for a text that is no kind of claim. */
+/* Reads a rule from its text. False if the text is not a kind of claim. */
 bool gb_claim_rule_parse(const char *text, gb_claim_rule *rule);
 
+/* A claim of a paper about rows of a table. */
 typedef struct gb_claim {
     const char *id;        /* "qac-02" */
     const char *kind;      /* "gt", "near:2.4%", "wins:13" ... */
-    gb_claim_rule rule;    /* the same, read */
+    gb_claim_rule rule;    /* the same, parsed */
     const char *column;    /* published column, or a pattern of several ("beir-*") */
-    const char *statement; /* in words */
+    const char *statement; /* the claim in words */
     const char *given;     /* "assumption: WHY", "construction: WHY", or "" */
     const char *where;     /* place of the sentence in the paper */
     size_t *sides;         /* [count] rows of the spec: the lefts, then the rights */
-    size_t lefts;          /* of them left */
-    size_t count;          /* lefts and rights */
-    double printed_delta;  /* difference that the paper states, NAN when it does not */
-    bool holds;            /* the paper's own cells satisfy it, or it has none to ask */
+    size_t lefts;          /* number of lefts */
+    size_t count;          /* number of lefts and rights */
+    double printed_delta;  /* difference that the paper states; NAN if it states none */
+    bool holds;            /* the paper's own cells satisfy it, or it has none to compare */
 } gb_claim;
 
+/* A difference between a reproduction and its paper. */
 typedef struct gb_deviation {
     const char *id, *topic; /* number and subject */
     const char *paper;      /* what the paper did */
     const char *here;       /* what is done here */
-    const char *why;        /* the reason */
-    const char *scales;     /* where it applies */
+    const char *why;        /* reason */
+    const char *scales;     /* scales to which it applies */
 } gb_deviation;
 
 /* Everything that tables/ says of one table. */
 typedef struct gb_table_spec {
-    gb_arena *arena;          /* owns all below */
+    gb_arena *arena;          /* owns everything below */
     const char *name;         /* "qac/table1" */
     const char *title;        /* in words */
     const char *source;       /* "arXiv 2212.09598 Table 1" */
@@ -104,237 +110,247 @@ typedef struct gb_table_spec {
     gb_cell *cells;           /* [row_count, column_count] */
     gb_claim *claims;         /* [claim_count] */
     size_t claim_count;       /* claims of this table */
-    gb_deviation *deviations; /* [deviation_count] that name this table */
+    gb_deviation *deviations; /* [deviation_count] deviations that name this table */
     size_t deviation_count;   /* deviations */
 } gb_table_spec;
+/* Reads what tables/ says of a table. NULL and GB_DATA, naming file and line, if it is damaged. */
 gb_table_spec *gb_table_spec_load(const char *tables_dir, const char *name, gb_status *status);
 void gb_table_spec_free(gb_table_spec *spec);
-/* Folder of the table data: `given` (--tables) when not NULL, $GABBRO_TABLES, tables/ of the source
- * tree that the binary was built in, share/gabbro/tables beside the binary's bin/, the installed
- * place. Caller frees. */
+/* Finds the folder of the table data: `given` (--tables) if it is not NULL, else $GABBRO_TABLES,
+ * tables/ of the source tree that the binary was built in, share/gabbro/tables beside the binary's
+ * bin/, or the installed place. Caller frees. */
 char *gb_tables_find(const gb_config *config, const char *given, gb_status *status);
 
-/* ---- verdicts ---------------------------------------------------------------------------------
- */
+/* ---- verdicts ------------------------------------------------------------------------------- */
 
+/* What is said of a claim. */
 typedef enum gb_verdict {
-    GB_NOT_JUDGED,   /* see the reason */
-    GB_UNDECIDED,    /* the interval holds zero, or fewer than three seeds */
+    GB_NOT_JUDGED,   /* for a reason that is printed */
+    GB_UNDECIDED,    /* the interval contains zero, or there are fewer than three seeds */
     GB_SUPPORTED,    /* the interval lies above zero */
     GB_CONTRADICTED, /* the interval lies below zero */
 } gb_verdict;
 
-#define GB_MIN_SEEDS 3 /* fewer decide nothing */
+#define GB_MIN_SEEDS 3 /* fewer seeds decide nothing */
 
-/* One difference that a claim is about: the mean of some sides less the mean of others. */
+/* One difference that a claim is about: the mean of some sides minus the mean of others. */
 typedef struct gb_comparison {
-    size_t above, above_count; /* first side expected above, and how many stand together */
-    size_t below, below_count; /* the same of those expected below */
-    size_t right;              /* the side that a relative margin is a share of */
+    size_t above, above_count; /* first of the sides expected above, and their number */
+    size_t below, below_count; /* first of the sides expected below, and their number */
+    size_t right;              /* side of whose value a relative margin is a share */
 } gb_comparison;
-/* The comparisons of a rule about `count` sides, the first `lefts` of them left, within one column.
- * Returns how many; `out` (NULL: count alone) has room for that many. */
+/* Lists the comparisons within one column that a rule makes of `count` sides, of which the first
+ * `lefts` are left. Returns their number; out [that number] gets them unless it is NULL. */
 size_t gb_claim_comparisons(const gb_claim_rule *rule, size_t lefts, size_t count,
                             bool lower_is_better, gb_comparison *out);
-/* How many of so many comparisons must hold: one of "falls somewhere", N of "wins:N", else all. */
+/* Says how many of so many comparisons must hold: one for "falls somewhere", N for "wins:N",
+ * otherwise all. */
 size_t gb_claim_needs(const gb_claim_rule *rule, size_t comparisons);
-/* Its difference for the sides' values, positive as claimed; `margin` gets what it may fall short
- * by. */
+/* Computes the difference of a comparison from the values of the sides, positive if it is as
+ * claimed. *margin gets the amount by which it may fall short. */
 double gb_comparison_difference(const gb_comparison *comparison, const gb_claim_rule *rule,
                                 const double *values, double *margin);
 
-/* Verdict over seeds. Differences are positive in the claimed direction. */
+/* The verdict on a claim over seeds. Differences are positive in the claimed direction. */
 typedef struct gb_judgement {
-    gb_verdict verdict;   /* see above */
+    gb_verdict verdict;   /* the verdict */
     const char *reason;   /* why it was not judged, or "" */
     const char *left_out; /* rows and columns that were not compared, and why, or "" */
     const char *weak;     /* rows that did not converge, or "" */
-    const char *shown_as; /* the comparison shown, "SEED", or "" where there is one alone */
+    const char *shown_as; /* name of the comparison shown, "SEED", or "" if there is only one */
     size_t seeds;         /* differences of each comparison */
-    size_t comparisons;   /* of the claim */
-    size_t needed;        /* of them must hold */
-    size_t shown;         /* the one that decides: the `needed`th by its mean, greatest first */
-    double margin;        /* by which that one may fall short; 0: it must be above */
+    size_t comparisons;   /* comparisons of the claim */
+    size_t needed;        /* number of them that must hold */
+    size_t shown;         /* the comparison that decides: the needed-th greatest by its mean */
+    double margin;        /* amount by which that one may fall short; 0: it must be above */
     double mean;          /* its mean difference; NAN without any */
-    double sd;            /* of those differences, n - 1 in the denominator; NAN for one */
-    double low, high;     /* see gb_judge; NAN for one */
-    uint32_t more_seeds;  /* undecided: further seeds that would probably decide; 0: no telling */
+    double sd;            /* standard deviation of its differences (n - 1); NAN for one seed */
+    double low, high;     /* see gb_judge; NAN for one seed */
+    uint32_t more_seeds;  /* if undecided: further seeds that would probably decide; 0: unknown */
     size_t unconverged;   /* seeds in which a row of the claim did not converge */
-    double query_p;       /* paired t-test over the queries of the run's first seed; NAN: none */
-    size_t queries;       /* of that test */
+    double query_p;       /* p of a paired t-test over the queries of the first seed; NAN: none */
+    size_t queries;       /* queries of that test */
 } gb_judgement;
-/* Judges "at least `needed` of the comparisons' means are above zero" from differences
- * [c * stride + seed] of n seeds, margins already added. `low` is the needed-th greatest lower end
- * of the comparisons' t-intervals, `high` the needed-th greatest upper end; supported where low >
- * 0, contradicted where high < 0. Each of the two is wrong in at most 2.5% of cases (Bonferroni
- * over the comparisons of which one must err: a lower end has probability .025 / (comparisons -
- * needed + 1) of lying above its mean, an upper end .025 / needed of lying below; where all must
- * hold the lower ends are those of plain 95% intervals, an intersection-union test). */
+/* Judges the statement "at least `needed` of the comparisons have a mean above zero" from
+ * differences [c * stride + seed] of n seeds, to which margins have been added. `low` is the
+ * needed-th greatest lower end of the comparisons' t-intervals, `high` the needed-th greatest upper
+ * end; the claim is supported if low > 0 and contradicted if high < 0. Each of the two is wrong in
+ * at most 2.5% of cases, by Bonferroni over the comparisons of which one must err: a lower end lies
+ * above its mean with probability .025 / (comparisons - needed + 1), an upper end below with
+ * probability .025 / needed. If all must hold, the lower ends are those of plain 95% intervals (an
+ * intersection-union test). */
 bool gb_judge(const double *differences, size_t stride, size_t n, size_t comparisons, size_t needed,
               gb_judgement *judgement, gb_status *status);
-/* Fills more_seeds: with so many more a t-test finds differences like these with probability .8
- * (gb_seeds_needed), in as many comparisons as decide the claim. */
+/* Sets more_seeds: so many more seeds are needed for a t-test to find differences like these with
+ * probability .8 (gb_seeds_needed) in as many comparisons as decide the claim. */
 bool gb_judge_more_seeds(const double *differences, size_t stride, size_t n,
                          gb_judgement *judgement, gb_status *status);
-#define GB_MOST_SIDES 64 /* rows of a claim */
-/* Losses and times; every other measure is better when higher. */
+#define GB_MOST_SIDES 64 /* most rows of a claim */
+/* Says whether lower values of a column are better, as they are for losses and times only. */
 bool gb_lower_is_better(const char *column);
-/* Whether a column's greatest possible value is 1: not of losses, times and gains. */
+/* Says whether the greatest possible value of a column is 1, as for all but losses, times and
+ * gains. */
 bool gb_has_ceiling(const char *column);
 
-/* A row against the encoder it was trained from, over the queries of the run's first seed, in one
- * column. */
+/* How a row compares with the encoder that it was trained from, in one column and over the queries
+ * of the first seed. */
 typedef struct gb_against {
-    double difference; /* mean; positive: the row is above */
-    double p;          /* paired t-test, two-sided */
-    size_t queries;    /* of it; 0: there is nothing to compare */
+    double difference; /* mean difference; positive: the row is above */
+    double p;          /* p of a paired two-sided t-test */
+    size_t queries;    /* queries of that test; 0: there is nothing to compare */
 } gb_against;
 
+/* Where a published value lies in relation to the results of many seeds. */
 typedef enum gb_cell_verdict {
     GB_CELL_NONE,
     GB_CELL_OK,
     GB_CELL_HIGH,
     GB_CELL_LOW
 } gb_cell_verdict;
-/* A published value (one run, printed with `decimals`) against the mean of n seeds with deviation
- * sd, all in the same unit: the 95% prediction interval for one more run, t sd sqrt(1 + 1/n), but
- * at least `least`, plus half a unit of the last printed digit. NONE for n < 2. */
+/* Compares a published value (of one training, printed with `decimals`) with the mean of n seeds
+ * with standard deviation sd, all in the same unit. The value is OK within the 95% prediction
+ * interval for one more seed, t sd sqrt(1 + 1/n), but at least `least`, plus half a unit of the
+ * last printed digit. NONE for n < 2. */
 gb_cell_verdict gb_judge_cell(double published, int decimals, double mean, double sd, size_t n,
                               double least);
 const char *gb_cell_verdict_text(gb_cell_verdict verdict); /* "[OK]", "[HIGH]", "[LOW]", "" */
 
-/* ---- results ----------------------------------------------------------------------------------
- */
+/* ---- results -------------------------------------------------------------------------------- */
 
-/* Results are JSON lines. The first says what was run:
+/* Results are a file of JSON lines. The first line says what was reproduced:
  *   {"table": "qac/table1", "scale": "mini", "collection_kind": "world",
- *    "collection": "<folder of a step, or a name>", "settings": {...}, "recipe": "<sum of
- *    the table's commands>", "times": {...}}
- * (collection_kind: "world" the built-in one, "paper" the paper's, "own" any other).
- * The others give rows, either by the folders of an evaluation and of the model behind it
+ *    "collection": "<folder of an artifact, or a name>", "settings": {...},
+ *    "recipe": "<hash of the table's commands>", "times": {...}}
+ * collection_kind is "world" for the mini world, "paper" for the paper's collection, "own" for any
+ * other. "device", "driver" and "kernels" may be in the first line; otherwise they come from the
+ * run.json of the evaluations.
+ * Every other line gives a row, either by the folders of an evaluation and of the model behind it,
  *   {"row": "cotmae-query-r1", "seed": 42, "evaluation": "<folder>", "model": "<folder>"}
- * or value by value
+ * or a single value:
  *   {"row": ..., "seed": ..., "column": "msmarco-dev:MRR@10", "value": 0.43, "converged": true,
  *    "queries": 1500, "per_query": "<TSV file: id, value>", "step": "evaluate-..."}
- * An evaluation's metrics.json maps columns to a number or to {"value", "queries", "per_query":
- * "<file in the folder>", "name": "<column of that file>"}; for a plain number the file is
- * per-query/<set>.tsv and the name the measure. Whether training converged is "converged" in the
- * facts of the model's run.json. An evaluation on another set of the world has "set": its columns
- * are then named "<set>/<column>"; set "before" is what the encoder of the row has before any
- * fine-tuning. Paths may be relative to the results file. Values are fractions.
- * "device", "driver" and "kernels" may stand in the first line; else they come from the run.json of
- * the evaluations. */
+ * The metrics.json of an evaluation maps columns to a number or to {"value", "queries",
+ * "per_query": "<file in the folder>", "name": "<column of that file>"}; for a plain number, the
+ * file is per-query/<set>.tsv and the name is the measure. Whether training converged is
+ * "converged" in the facts of the model's run.json. An evaluation on another set of the world has
+ * "set": its columns are then named "<set>/<column>". The set "before" is the evaluation of the
+ * row's encoder before any fine-tuning. Paths may be relative to the file of results. Values are
+ * fractions. */
 
-/* One seed of a table, over the rows of the spec and the columns of the report. */
+/* The results of one seed, over the rows of the spec and the columns of the report. */
 typedef struct gb_seed_run {
-    uint64_t seed;       /* of training */
+    uint64_t seed;       /* seed of the training */
     double *values;      /* [rows, columns] fractions; NAN: none */
     int8_t *converged;   /* [rows] 1 yes, 0 no, -1 not known */
-    const char **steps;  /* [rows] name of the evaluation step, or "" */
-    const char *device;  /* what it ran on */
-    const char *driver;  /* of the device */
-    const char *kernels; /* hash of the kernel set */
+    const char **steps;  /* [rows] name of the evaluation's artifact, or "" */
+    const char *device;  /* device that computed them */
+    const char *driver;  /* its driver */
+    const char *kernels; /* hash of the kernels */
 } gb_seed_run;
 
+/* The results of several seeds. */
 typedef struct gb_seed_runs {
-    gb_seed_run *items; /* by ascending seed */
+    gb_seed_run *items; /* [count] by ascending seed */
     size_t count;       /* seeds */
     size_t capacity;    /* seeds allocated */
 } gb_seed_runs;
 
+/* Which table to report, and from which results. */
 typedef struct gb_report_params {
-    const char *tables_dir; /* gb_tables_find */
+    const char *tables_dir; /* folder of the table data, see gb_tables_find */
     const char *table;      /* "qac/table1" */
     const char *scale;      /* "mini", "small", "paper" */
-    const char *results;    /* JSON lines file */
+    const char *results;    /* file of JSON lines */
 } gb_report_params;
 
-/* Everything the four forms of a table show. */
+/* Everything that the forms of a table show. */
 typedef struct gb_report {
     gb_table_spec *spec;         /* owned */
     gb_arena *arena;             /* owns strings and arrays below */
     const char *scale;           /* "mini" */
     const char *collection_kind; /* "world", "paper" or "own" */
-    bool own_collection;         /* "own": nothing published stands beside it */
-    const char *collection;      /* name of the collection, with its size where known */
+    bool own_collection;         /* "own": no published values are printed beside the results */
+    const char *collection;      /* name of the collection, with its size if known */
     const char *collection_id;   /* identity that recorded results must share */
-    const char *generator;       /* who wrote the generated queries, or "" */
-    const char *notes;           /* what was done to the collection at import, sentences, or "" */
-    json_t *settings;            /* of the scale, owned; NULL: not told */
-    const char *recipe;          /* sum of the table's commands and their options, or "" */
-    json_t *times;               /* passed on, owned; NULL: none */
+    const char *generator;       /* generator of the queries, or "" */
+    const char *notes;           /* sentences on what was done to the collection at import, or "" */
+    json_t *settings;            /* settings of the scale, owned; NULL: not known */
+    const char *recipe;          /* hash of the table's commands and their options, or "" */
+    json_t *times;               /* "times" of the results, owned; NULL: none */
     gb_spec_column *columns;     /* [column_count] shown; the spec's, or made from the results */
     size_t column_count;         /* columns shown */
-    double *chance;              /* [column_count] what a random order scores; NAN: not known */
-    gb_seed_runs here;           /* this run, items owned by the arena */
-    gb_seed_runs recorded;       /* recorded results, when they fit this run */
+    double *chance;              /* [column_count] value of a random order; NAN: not known */
+    gb_seed_runs here;           /* results of the file; items owned by the arena */
+    gb_seed_runs recorded;       /* recorded results, if they fit */
     char recorded_note[240];     /* why there are none, or "" */
     gb_judgement *judgements;    /* [spec->claim_count] */
     gb_against *against;         /* [spec->row_count]; NULL without a row of the encoder itself */
-    size_t against_column;       /* where: nDCG@10 if it is shown, else the first */
+    size_t against_column;       /* column of that test: nDCG@10 if it is shown, else the first */
 } gb_report;
+/* Reads the results, judges them, and collects what the forms show. NULL and status on failure. */
 gb_report *gb_report_build(const gb_report_params *params, gb_status *status);
 void gb_report_free(gb_report *report);
 
-/* Adds the seeds of this run to tables_dir/recorded/<table>.<scale>.json, replacing those it has.
- * Results made with other settings or another collection are refused. */
+/* Adds the seeds of a report to tables_dir/recorded/<table>.<scale>.json, in place of the same
+ * seeds there. It fails if the recorded ones have other settings or another collection. */
 bool gb_report_record(const gb_report *report, const char *tables_dir, gb_status *status);
 
-/* The forms, appended to out. The same report always gives the same bytes; only the JSON's "times"
- * differ between equal runs. */
+/* Append the forms of a report to out. The same report always gives the same bytes; only "times" of
+ * the JSON differ between equal results. */
 void gb_report_text(const gb_report *report, gb_text *out); /* at most 112 columns, ASCII */
 void gb_report_markdown(const gb_report *report, gb_text *out);
 void gb_report_html(const gb_report *report, gb_text *out); /* one file, no scripts */
 bool gb_report_json(const gb_report *report, gb_text *out, gb_status *status);
 void gb_report_csv(const gb_report *report, gb_text *out);   /* one line a cell, RFC 4180 */
 void gb_report_latex(const gb_report *report, gb_text *out); /* a tabular, no packages needed */
-/* table.md, table.json, table.html, table.csv, table.tex in a folder. */
+/* Writes table.md, table.json, table.html, table.csv and table.tex into a folder. */
 bool gb_report_write(const gb_report *report, const char *folder, gb_status *status);
 
-/* ---- the site ---------------------------------------------------------------------------------
- */
+/* ---- the site ------------------------------------------------------------------------------- */
 
+/* What a site is made of. */
 typedef struct gb_site_params {
-    const char *const *folders; /* [count] with the table.json of gb_report_write, or a figure */
+    const char *const *folders; /* [count] folders of gb_report_write, or of figures */
     size_t count;               /* folders */
-    const char *store;          /* root of the run store; NULL: where results.jsonl says */
+    const char *store;          /* root of the store; NULL: where results.jsonl says */
 } gb_site_params;
 
-/* A static site in `out`: index.html (verdicts by paper, tables, figures), a page a table, and for
- * every row a page that tells of each of its cells where the value came from: commands, settings,
- * inputs and outputs with their hashes, devices, times, training curves. Links are relative,
- * nothing needs scripts or a server. Folders of figures (a coverage.html, tsne.html or figure.html)
- * are copied. */
+/* Writes a static site to `out`: index.html (verdicts by paper, tables, figures), a page for each
+ * table, and a page for each row that says where the value of each cell came from: commands,
+ * settings, inputs and outputs with their hashes, devices, times, training curves. Links are
+ * relative, and nothing needs scripts or a server. Folders of figures (with a coverage.html,
+ * tsne.html or figure.html) are copied. */
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status);
 
-/* ---- two runs of a table ---- */
+/* ---- two reproductions of a table ----------------------------------------------------------- */
 
-/* Print the cells of two folders of gb_report_write side by side, with their differences and where
- * B's lie among the recorded results. GB_USAGE where they are of two tables. */
+/* Prints the cells of two folders of gb_report_write side by side, with their differences, and with
+ * the position of B's among the recorded results. GB_USAGE if they are of different tables. */
 bool gb_compare_tables(const char *a, const char *b, FILE *out, gb_status *status);
 
-/* ---- noise ------------------------------------------------------------------------------------
- */
+/* ---- noise ---------------------------------------------------------------------------------- */
 
 enum { GB_NOISE_COLUMNS = 64 };
 
-/* One column over all trained rows of a table, whoever they are; fractions. */
+/* One column over all trained rows of a table, without regard to which row is which; fractions. */
 typedef struct gb_noise_column {
     char name[96];          /* "msmarco-dev:MRR@10" */
-    size_t values;          /* rows and seeds */
-    double least, greatest; /* mean of a row over its seeds */
-    double sd;              /* between seeds of a row, over all rows; NAN where all have one seed */
+    size_t values;          /* number of values: rows times seeds */
+    double least, greatest; /* smallest and largest mean of a row over its seeds */
+    double sd;              /* deviation between seeds of a row, over all rows; NAN for one seed */
     size_t at_ceiling;      /* values of .995 or more */
-    size_t at_floor;        /* values of no more than two points above what a random order scores */
+    size_t at_floor;        /* values at most two points above that of a random order */
 } gb_noise_column;
 
+/* What gb_noise_read finds. */
 typedef struct gb_noise {
-    size_t rows;                               /* that are trained */
-    size_t runs, converged;                    /* of them, a row and seed each */
-    gb_noise_column columns[GB_NOISE_COLUMNS]; /* [column_count] shares only */
+    size_t rows;                               /* trained rows */
+    size_t runs, converged;                    /* their trainings, and those that converged */
+    gb_noise_column columns[GB_NOISE_COLUMNS]; /* [column_count] columns of fractions only */
     size_t column_count;                       /* columns */
 } gb_noise;
-/* Of the run in a folder's table.json: what a choice of world and settings may look at. */
+/* Reads from the table.json of a folder how noisy and how hard a table is. It shows nothing of
+ * single rows, so that world and settings can be chosen by it without favouring a row. */
 bool gb_noise_read(const char *folder, gb_noise *noise, gb_status *status);
 
 #endif
