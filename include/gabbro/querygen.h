@@ -1,5 +1,5 @@
-/* Querygen module: lets a language model write queries for the passages of a collection, from the
- * prompt to the file of queries, and trains a small generator of one's own. */
+/* Querygen module: generates queries for the passages of a collection by a language model, from the
+ * prompt to the file of queries. It also trains small generators and filters queries. */
 #ifndef GABBRO_QUERYGEN_H
 #define GABBRO_QUERYGEN_H
 
@@ -8,178 +8,189 @@
 #include <gabbro/experiment.h>
 #include <gabbro/language.h>
 
-/* ---- prompts ---- */
+/* ---- prompts -------------------------------------------------------------------------------- */
 
-/* A prompt to be filled, and the settings that go with it (prompts/README.md describes the file).
- */
+/* A prompt with gaps to fill, and the settings that go with it (prompts/README.md describes the
+ * file). */
 typedef struct gb_prompt_template {
-    char *name;             /* the file's */
-    char *text;             /* with {passage}, {title}, {text} */
-    uint32_t list;          /* an answer lists so many queries at most; 0: it is one */
-    uint32_t queries;       /* wanted of a passage */
-    double temperature;     /* of sampling; 0: the most probable token */
-    uint32_t top_k;         /* of sampling; 0: all */
-    double top_p;           /* of sampling; 0 or 1: all */
-    uint32_t most_tokens;   /* of an answer */
-    uint32_t prompt_tokens; /* of a filled prompt */
+    char *name;             /* name of the file */
+    char *text;             /* text with {passage}, {title}, {text} */
+    uint32_t list;          /* most queries that an answer lists; 0: an answer is one query */
+    uint32_t queries;       /* queries wanted of a passage */
+    double temperature;     /* of sampling; 0: take the most probable token */
+    uint32_t top_k;         /* of sampling; 0: all tokens */
+    double top_p;           /* of sampling; 0 or 1: all tokens */
+    uint32_t most_tokens;   /* most tokens of an answer */
+    uint32_t prompt_tokens; /* most tokens of a filled prompt */
 } gb_prompt_template;
 #define GB_PROMPT_TEMPLATE_DEFAULTS                                                                \
     ((gb_prompt_template){                                                                         \
         .queries = 5, .temperature = 1, .top_p = 1, .most_tokens = 64, .prompt_tokens = 512})
-/* Free with gb_prompt_template_free. GB_DATA naming the line of an unknown setting. */
+/* Reads a template; free with gb_prompt_template_free. GB_DATA, naming the line, for an unknown
+ * setting. */
 bool gb_prompt_template_read(const char *path, gb_prompt_template *prompt, gb_status *status);
 void gb_prompt_template_free(gb_prompt_template *prompt);
-/* Nothing stands behind the passage, so that a prompt that is too long may be cut at its end. */
+/* Says whether nothing follows the passage, so that a prompt that is too long may be cut at its
+ * end. */
 bool gb_prompt_template_ends_with_passage(const gb_prompt_template *prompt);
-/* Append the prompt of a passage; of its text at most so many bytes, whole words. */
+/* Appends the prompt for a passage, with at most `most_bytes` of its text, in whole words. */
 bool gb_prompt_template_fill(const gb_prompt_template *prompt, const gb_collection *collection,
                              uint32_t passage, size_t most_bytes, gb_text *out, gb_status *status);
-/* Append the queries of an answer, each ended by '\n', and give their number. One query: blanks
- * around it removed, line ends inside turned into blanks. A list: one a line, without numbers,
- * bullets and quotation marks; of a list with numbers only what has one; none that out has. */
+/* Appends the queries of an answer, each ended by '\n', and returns their number. If an answer is
+ * one query, spaces around it are removed and line ends inside become spaces. If it is a list, each
+ * line is a query, without numbers, bullets and quotation marks; in a list with numbers, only the
+ * lines with numbers count, and queries that out already has are left out. */
 uint32_t gb_answer_queries(const gb_prompt_template *prompt, const char *answer, size_t length,
                            gb_text *out);
 
-/* ---- a journal ---- */
+/* ---- a journal ------------------------------------------------------------------------------ */
 
-/* Work on rows that are done in any order, a line each. What a killed process had noted is there
- * again. */
+/* A file that notes which rows of a task are done, with a line for each, in any order. After a
+ * process was killed, what it had noted is read again. */
 typedef struct gb_journal gb_journal;
-/* Opens or makes the file. A line that was cut off while it was written is removed. */
+/* Opens the file, or makes it. A last line that was not completely written is removed. */
 gb_journal *gb_journal_open(const char *path, uint32_t rows, gb_status *status);
-void gb_journal_close(gb_journal *journal); /* NULL ok */
-uint32_t gb_journal_count(const gb_journal *journal);
+void gb_journal_close(gb_journal *journal);           /* NULL ok */
+uint32_t gb_journal_count(const gb_journal *journal); /* rows that are done */
 bool gb_journal_has(const gb_journal *journal, uint32_t row);
-/* line has no line end; it is with the system when this returns. */
+/* Notes that a row is done. line must not contain a line end; when the function returns, the line
+ * survives the end of the process. */
 bool gb_journal_add(gb_journal *journal, uint32_t row, const char *line, gb_status *status);
 /* The line of a row, valid until the next call; NULL and status on failure. */
 const char *gb_journal_line(gb_journal *journal, uint32_t row, gb_status *status);
 
-/* ---- generating queries ---- */
+/* ---- generating queries --------------------------------------------------------------------- */
 
 #define GB_QUERYGEN_OPEN UINT32_MAX /* a number that the prompt decides */
 
-/* Which queries are generated, and how. Nothing is copied. */
+/* Which queries to generate, and how. Nothing is copied. */
 typedef struct gb_querygen_params {
     const char *model;         /* language model: artifact or folder */
-    const char *collection;    /* artifact */
+    const char *collection;    /* artifact of the collection */
     const char *prompt;        /* file of the prompt template */
-    const char *name;          /* of the generator; NULL: the model folder's */
-    uint32_t queries;          /* of a passage; may be open */
+    const char *name;          /* name of the generator; NULL: that of the model's folder */
+    uint32_t queries;          /* queries of a passage; may be open */
     uint32_t top_k;            /* of sampling; may be open */
-    uint32_t most_tokens;      /* of an answer; may be open */
-    uint32_t prompt_tokens;    /* of a prompt; the passage is cut to fit; may be open */
+    uint32_t most_tokens;      /* most tokens of an answer; may be open */
+    uint32_t prompt_tokens;    /* most tokens of a prompt, passages are cut to fit; may be open */
     double temperature, top_p; /* of sampling; below 0: open */
     uint32_t batch;            /* texts at a time */
-    uint32_t shard_index;      /* part of the passages, from 0 */
-    uint32_t shard_count;      /* parts */
-    uint64_t seed;             /* of sampling */
-    gb_packing packing;        /* how the model's matrices are kept */
+    uint32_t shard_index;      /* shard of the passages, from 0 */
+    uint32_t shard_count;      /* number of shards */
+    uint64_t seed;             /* seed of sampling */
+    gb_packing packing;        /* bits of the model's weights on the device */
 } gb_querygen_params;
 
-/* A collection of which a language model writes the queries. */
+/* The generation of queries for a collection by a language model. */
 typedef struct gb_querygen gb_querygen;
-/* Reads the prompt and puts its values in the place of the open ones of params, and the name where
- * it is NULL; the params must outlive the generation. GB_USAGE for numbers that make no sense. */
+/* Reads the prompt, and sets the open values of params from it, and the name if it is NULL. The
+ * params must outlive the generation. GB_USAGE for numbers that make no sense. */
 gb_querygen *gb_querygen_create(gb_querygen_params *params, gb_status *status);
 void gb_querygen_destroy(gb_querygen *generation);
 const char *gb_querygen_prompt_name(const gb_querygen *generation);
 
-/* Generates what is missing, and writes queries.jsonl into the artifact, a line a query with all
- * that made it, in the order of the passages; of the whole collection also what
+/* Generates what is missing. Writes queries.jsonl into the artifact, with one line for each query
+ * and what made it, in the order of the passages; for a whole collection, also the files that
  * gb_collection_use_queries reads. Answers are kept in the artifact's resume folder, from which an
- * interrupted generation goes on with the same result. *facts (json_decref) is for the artifact's
- * record. */
+ * interrupted generation continues with the same result. *facts gets facts for the artifact's
+ * record; the caller calls json_decref. */
 bool gb_querygen_run(gb_querygen *generation, step_run *run, json_t **facts, gb_status *status);
 
-/* What a generation takes. Prompts are counted in a sample, and texts are as long as they may be.
- */
+/* The cost of a generation. The lengths of prompts are estimated from a sample, and answers are
+ * taken to be as long as they may be. */
 typedef struct gb_querygen_cost {
-    uint32_t passages;        /* of the shard */
+    uint32_t passages;        /* passages of the shard */
     double texts;             /* answers */
-    double prompt_tokens;     /* of all prompts */
-    double new_tokens;        /* of all answers, at most */
-    double flops;             /* arithmetic, at most */
-    uint64_t parameter_bytes; /* of the model on the device */
-    uint64_t cache_bytes;     /* of keys and values */
+    double prompt_tokens;     /* tokens of all prompts */
+    double new_tokens;        /* most tokens of all answers */
+    double flops;             /* most arithmetic operations */
+    uint64_t parameter_bytes; /* memory of the model on the device */
+    uint64_t cache_bytes;     /* memory of keys and values */
 } gb_querygen_cost;
+/* Estimates the cost without a device. */
 bool gb_querygen_estimate(gb_querygen *generation, gb_querygen_cost *cost, gb_status *status);
 
-/* ---- training a generator ---- */
+/* ---- training a generator ------------------------------------------------------------------- */
 
 /* What a generator learns from: queries of the training split, each with the passages judged
- * relevant to it. */
+ * relevant to it. Free with gb_querygen_pairs_free. */
 typedef struct gb_querygen_pairs {
     gb_qrels train;    /* pairs to train on */
     gb_qrels held_out; /* pairs whose passages are in no pair to train on; may be empty */
-    uint32_t refused;  /* queries left out: another split has them too, or their text */
+    uint32_t refused;  /* queries left out because another split has them, or their text */
 } gb_querygen_pairs;
-/* held_out: share of the passages with queries, at least one where it is not 0; most > 0 keeps a
- * seeded subset of that many queries. GB_DATA without a training split or pairs. */
+/* Makes the pairs of a collection. held_out is the share of the passages with queries to hold out,
+ * at least one if it is not 0; most > 0 keeps a seeded subset of that many queries. GB_DATA without
+ * a training split, or without pairs. */
 bool gb_querygen_pairs_make(gb_querygen_pairs *pairs, const gb_collection *collection,
                             double held_out, uint32_t most, uint64_t seed, gb_status *status);
 void gb_querygen_pairs_free(gb_querygen_pairs *pairs);
 
+/* How batches of pairs are made. */
 typedef struct gb_querygen_task_params {
     uint32_t batch;                          /* pairs of a step */
-    uint32_t longest_query, longest_passage; /* tokens, specials included */
-    uint64_t seed;                           /* of the order */
+    uint32_t longest_query, longest_passage; /* most tokens of a text, specials included */
+    uint64_t seed;                           /* seed of the order */
 } gb_querygen_task_params;
-/* The query is written for its passage, token by token, each given the true ones before it
- * (doc2query, Nogueira et al., 2019): mean cross entropy over the tokens of the batch, [SEP], which
- * ends a query, among them. The model reads the passage and the end token. Every epoch takes every
- * pair once, in a new order. self is freed by gb_querygen_task_destroy. */
+/* Makes the task of writing the query for a passage (doc2query, Nogueira et al., 2019). The model
+ * reads the passage and the end token, and predicts the query token by token, each given the true
+ * ones before it. The loss is the mean cross entropy over the tokens of the batch, including the
+ * [SEP] that ends a query. Every epoch takes every pair once, in a new order. Returns the task's
+ * self, to be freed by gb_querygen_task_destroy; NULL on failure. */
 void *gb_querygen_task_create(const gb_querygen_task_params *params, const gb_qrels *pairs,
                               const gb_tokens *tokens, const gb_language *lm, gb_task *task,
                               gb_status *status);
 void gb_querygen_task_destroy(void *self);
-/* Mean cross entropy a token of all pairs of a task, in nats. */
+/* Computes the mean cross entropy per token over all pairs of a task, in nats. */
 bool gb_querygen_loss(gb_device *device, void *self, const gb_params *params, const float *values,
                       double *loss, gb_status *status);
-/* The same of a model that knows how often each token is in the queries of `train` (once more than
- * it is), and nothing else. */
+/* Computes the same for a unigram model, which knows nothing but how often each token occurs in the
+ * queries of `train` (plus one). A trained generator should be better. */
 bool gb_querygen_unigram_loss(const gb_qrels *train, const gb_qrels *pairs, const gb_tokens *tokens,
                               const gb_language_config *config, double *loss, gb_status *status);
 
-/* A generator to be trained: a T5 with random weights. */
+/* Which generator to train, and how: a T5 that starts from random weights. */
 typedef struct gb_querygen_training_params {
     const char *collection, *tokens, *vocabulary; /* artifacts */
-    uint32_t layers, hidden, heads, ffn;          /* of encoder and decoder */
-    uint32_t epochs;                              /* over the pairs */
-    uint32_t train_queries;                       /* seeded subset; 0: all */
+    uint32_t layers, hidden, heads, ffn;          /* sizes of encoder and decoder */
+    uint32_t epochs;                              /* passes over the pairs */
+    uint32_t train_queries;                       /* queries of a seeded subset; 0: all */
     double held_out;                              /* share of the passages with queries */
     double learning_rate, warmup;                 /* peak; share of the steps, then linear to 0 */
-    double weight_decay, clip;                    /* decoupled; largest norm, 0: none */
+    double weight_decay, clip;                    /* decoupled; largest norm, 0: no clipping */
     uint32_t batch;                               /* pairs of a step */
-    uint64_t seed;                                /* of everything drawn */
+    uint64_t seed;                                /* seed of everything drawn */
 } gb_querygen_training_params;
-/* GB_USAGE for widths that heads cannot share. */
+/* Checks sizes: GB_USAGE if one is 0, or if ffn or the width of a head is not a multiple of 4. */
 bool gb_querygen_training_check(const gb_querygen_training_params *params, gb_status *status);
-/* Trains, measures the loss of the pairs that were held out (metrics.json), and writes the model
- * into the artifact's folder model/. *facts (json_decref) is for its record. */
+/* Trains a generator, measures its loss on the held-out pairs (metrics.json), and writes the model
+ * into the artifact's folder model/. *facts gets facts for the artifact's record; the caller calls
+ * json_decref. */
 bool gb_querygen_train(const gb_querygen_training_params *params, step_run *run, json_t **facts,
                        gb_status *status);
-/* Prints what the training takes as NAME=NUMBER words. */
+/* Prints the cost of the training as NAME=NUMBER words, for programs that plan. */
 bool gb_querygen_train_cost(const gb_querygen_training_params *params, gb_status *status);
 
-/* ---- filtering queries ---- */
+/* ---- filtering queries ---------------------------------------------------------------------- */
 
-/* Which generated queries are worth keeping. */
+/* Which generated queries to keep. */
 typedef struct gb_filter_params {
     const char *queries;   /* artifact of the queries */
     bool unique;           /* drop repeated queries of a passage */
-    uint32_t ranked;       /* keep queries for which a retriever ranks their passage among so many;
-                              0: do not rank */
-    const char *retriever; /* artifact or folder of it */
+    uint32_t ranked;       /* keep queries for which a retriever ranks their passage among the first
+                              so many; 0: keep all */
+    const char *retriever; /* artifact or folder of the retriever */
     const char *tokens;    /* artifact of the tokens of these queries */
 } gb_filter_params;
+/* What a filter kept and dropped. */
 typedef struct gb_filter_counts {
-    uint32_t before;   /* queries in all */
-    uint32_t repeated; /* dropped as such */
-    uint32_t lost;     /* dropped because their passage ranks too low */
+    uint32_t before;   /* queries before the filter */
+    uint32_t repeated; /* queries dropped because they were repeated */
+    uint32_t lost;     /* queries dropped because their passage ranks too low */
 } gb_filter_counts;
-/* Filter queries of a collection into the artifact of a command: queries.jsonl with the lines that
- * are left, generated.gbt, queries.json. GB_DATA where the tokens are of other queries. */
+/* Filters the queries of a collection and writes the rest into the artifact of a command:
+ * queries.jsonl with the remaining lines, generated.gbt, and queries.json. GB_DATA if the tokens
+ * are those of other queries. */
 bool gb_queries_filter(gb_maker *maker, gb_collection *collection, const gb_filter_params *params,
                        gb_filter_counts *counts, gb_status *status);
 
