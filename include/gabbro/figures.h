@@ -211,8 +211,7 @@ typedef struct gb_scatter {
 bool gb_scatter_write(const gb_scatter *scatters, size_t count, const char *about,
                       const char *folder, gb_status *status);
 
-/* ---- a measure against a number
- * ------------------------------------------------------------- */
+/* ---- a measure against a number -------------------------------------------------------------- */
 
 /* Draws curves of a measure from a file of JSON lines. The first line
  * says what is shown,

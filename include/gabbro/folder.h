@@ -16,8 +16,8 @@ typedef struct gb_weight {
     uint64_t stride;   /* values from one row to the next of a matrix; 0: cols */
 } gb_weight;
 
-/* A tensor in a file. */
 #define GB_STORED_RANK 8 /* largest number of dimensions that is accepted */
+/* A tensor in a file. */
 typedef struct gb_stored {
     const char *name;               /* name in the file, valid as long as the handle */
     const char *dtype;              /* "F32", "F16", "BF16", "I64", ... */
@@ -45,15 +45,13 @@ const gb_stored *gb_safetensors_at(const gb_safetensors *tensors, size_t index);
 const gb_stored *gb_safetensors_find(const gb_safetensors *tensors, const char *name); /* or NULL */
 
 /* Copies a tensor into out as float32. F32 keeps its bits (of NaN too), F16 and BF16 are exact, F64
- * is rounded to nearest. GB_DATA if the type is not a floating type, or if the shape is not [rows,
- * cols]
- * ([rows] if cols is 0). */
+ * is rounded to nearest. GB_DATA if the type is not a floating type, or if the shape
+ * is not [rows, cols] ([rows] if cols is 0). */
 bool gb_stored_read(const gb_stored *stored, uint64_t rows, uint64_t cols, float *out,
                     gb_status *status);
 
 /* Writes float32 tensors as one file, atomically, with names in byte order, data 8-byte aligned,
- * and metadata {"format":"pt"}. The same tensors give the same bytes, in whatever order they come.
- */
+ * and metadata {"format":"pt"}. The same tensors give the same bytes, in any order. */
 bool gb_safetensors_write(const char *path, const gb_weight *weights, size_t count,
                           gb_status *status);
 
@@ -82,8 +80,7 @@ typedef struct gb_bert_config {
 /* Checks the values; `where` names their source in the message. Fails with GB_DATA. */
 bool gb_bert_config_check(const gb_bert_config *config, const char *where, gb_status *status);
 /* Reads config.json. Sizes must be given; everything else has BertConfig's defaults. Refuses what
- * this program does not compute: other model types and activations, relative positions, decoders.
- */
+ * this program does not compute: other models and activations, relative positions, decoders. */
 bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *status);
 /* Writes config.json, atomically. `head` says that the weights have the masked-LM head
  * (BertForMaskedLM); otherwise they are the bare encoder (BertModel). */
@@ -102,22 +99,22 @@ typedef enum gb_language_act {
 
 /* The parts of Hugging Face's T5Config (v1.0 and v1.1) and LlamaConfig that may vary here. */
 typedef struct gb_language_config {
-    gb_language_kind kind;      /* which */
+    gb_language_kind kind;      /* T5 or LLaMA */
     uint32_t vocab_size;        /* V, rows of the embeddings */
     uint32_t hidden_size;       /* H */
     uint32_t head_dim;          /* width of a head; heads * head_dim need not be H */
     uint32_t heads;             /* heads of queries */
     uint32_t kv_heads;          /* heads of keys and values; divides heads */
     uint32_t intermediate_size; /* F, width of the feed-forward layer */
-    uint32_t layers;            /* of the encoder; 0: none (LLaMA) */
-    uint32_t decoder_layers;    /* of the decoder */
+    uint32_t layers;            /* layers of the encoder; 0: none (LLaMA) */
+    uint32_t decoder_layers;    /* layers of the decoder */
     uint32_t buckets, farthest; /* T5: buckets of distances, and the distance the last begins at */
     uint32_t max_positions;     /* LLaMA: longest text in tokens */
     uint32_t start_id, end_id;  /* first input of the decoder or first token; end of a text */
-    gb_language_act act;        /* of the feed-forward layer */
-    bool gated;                 /* which has a second, linear half */
-    bool tied;                  /* the output matrix is the embeddings' */
-    double eps;                 /* of the norms */
+    gb_language_act act;        /* activation of the feed-forward layer */
+    bool gated;                 /* the feed-forward layer has a second, linear half */
+    bool tied;                  /* the output matrix is that of the embeddings */
+    double eps;                 /* added to the mean square in the norms */
     double theta;               /* LLaMA: base of the rotary angles */
 } gb_language_config;
 /* Reads config.json of model_type t5 or llama. GB_DATA for what is not computed here: other models
@@ -170,10 +167,10 @@ typedef struct gb_weight_spec {
     uint64_t rows;             /* first dimension */
     uint64_t cols;             /* second dimension; 0: a vector */
 } gb_weight_spec;
-/* Their number: embeddings, then the layers, then (with head) cls.predictions.*. */
+/* Number of canonical names: embeddings, then the layers, then (with head) cls.predictions.*. */
 size_t gb_bert_weight_count(const gb_bert_config *config, bool head);
-/* Parameter `index` < count, in that order. The encoder's parameters have the same order with and
- * without the head. */
+/* Name and shape of parameter `index` < count, in that order. The encoder's parameters have the
+ * same order with and without the head. */
 gb_weight_spec gb_bert_weight_at(const gb_bert_config *config, size_t index);
 
 /* ---- reading a model folder ------------------------------------------------------------------ */
@@ -187,8 +184,7 @@ typedef struct gb_folder gb_folder;
 
 /* Opens and checks a folder: the encoder is complete, the masked-LM head complete or absent, every
  * shape agrees with config.json, a stored output matrix equals the word embeddings, and no tensor
- * is left over. The pooler, position ids and next-sentence head are skipped with a debug message.
- */
+ * is left over. The pooler, position ids and next-sentence head are skipped, as the log says. */
 gb_folder *gb_folder_open(const char *path, gb_status *status);
 void gb_folder_close(gb_folder *folder);
 const char *gb_folder_path(const gb_folder *folder);
@@ -202,8 +198,7 @@ size_t gb_folder_count(const gb_folder *folder);
 bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, uint64_t cols,
                     float *out, gb_status *status);
 
-/* Reads vocab.txt of the folder, which may not exceed the word embeddings. The caller destroys it.
- */
+/* Reads vocab.txt of the folder, which may not exceed the word embeddings. Caller destroys. */
 gb_vocab *gb_folder_vocab(const gb_folder *folder, gb_status *status);
 /* Reads tokenizer_config.json; BertTokenizer's defaults hold for what it does not say. */
 bool gb_folder_tokenizer(const gb_folder *folder, gb_tokenizer_params *params, gb_status *status);
@@ -227,7 +222,7 @@ typedef struct gb_sentence_settings {
  * GB_DATA for a module or a pooling that this program does not compute. */
 bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status);
 
-/* Prompts that a model wants before queries and passages; to be freed with gb_text_prompts_free. */
+/* Prompts to put before queries and passages. Free with gb_text_prompts_free. */
 typedef struct gb_text_prompts {
     char *query, *passage; /* or NULL: none */
 } gb_text_prompts;
@@ -242,7 +237,7 @@ void gb_text_prompts_free(gb_text_prompts *prompts);
 
 /* A line of the model card, e.g. {"training data", "sha256:..."}. */
 typedef struct gb_card_fact {
-    const char *name;  /* what */
+    const char *name;  /* name of the fact */
     const char *value; /* its value, printed as code */
 } gb_card_fact;
 
@@ -256,12 +251,12 @@ typedef struct gb_model_card {
     size_t fact_count;         /* number of facts */
 } gb_model_card;
 
-/* Everything that a model folder is written from. Nothing is kept. */
+/* What a model folder is written from. Nothing is kept. */
 typedef struct gb_folder_params {
     const gb_bert_config *config;  /* must be given */
     const gb_weight *weights;      /* canonical names: the encoder, with or without the head */
     size_t weight_count;           /* number of weights */
-    const gb_weight *extra;        /* for gabbro.safetensors; other names; may be NULL */
+    const gb_weight *extra;        /* tensors of gabbro.safetensors, with other names; or NULL */
     size_t extra_count;            /* number of extra tensors */
     const gb_vocab *vocab;         /* must be given; not larger than config->vocab_size */
     gb_tokenizer_params tokenizer; /* how text becomes ids */
@@ -270,11 +265,11 @@ typedef struct gb_folder_params {
     bool replace;                  /* put it in place of an older model folder at `path` */
 } gb_folder_params;
 
-/* Write a complete folder for Hugging Face transformers and sentence-transformers (dot product, or
- * cosine of vectors of length 1; [CLS] where no pooling is stated) at `path`. It is written under a
- * hidden name beside its place and renamed, so `path` is never half a folder; the same parameters
- * give the same bytes. GB_DATA if `path` exists (and is no model folder to replace), or if a weight
- * is missing, unknown, wrongly shaped or not finite. */
+/* Writes a complete folder at `path` for Hugging Face transformers and sentence-transformers (dot
+ * product, or cosine for vectors of length 1; [CLS] if pooling is not stated). It is written under
+ * a hidden name and then renamed, so that `path` is never half a folder. The same parameters give
+ * the same bytes. GB_DATA if `path` exists (and is not a model folder to be replaced), or if a
+ * weight is missing, unknown, of a wrong shape or not finite. */
 bool gb_folder_write(const char *path, const gb_folder_params *params, gb_status *status);
 
 #endif

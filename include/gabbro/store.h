@@ -60,17 +60,14 @@ bool gb_step_finish(gb_step *step, const json_t *facts, gb_status *status);
  * empty. NULL ok. */
 void gb_step_close(gb_step *step);
 
-/* ---- looking at artifacts
- * -------------------------------------------------------------------------
- */
+/* ---- looking at artifacts -------------------------------------------------------------------- */
 
 #define GB_IDENTITY 76
 /* Identifies a path as an input: the name of a finished artifact if it is one's folder, otherwise
  * "sha256:<hash>" of the file or folder. A damaged artifact is an error (GB_DATA). */
 bool gb_identity(const char *path, char identity[GB_IDENTITY], gb_status *status);
 /* Reads the record of a finished artifact, run.json. NULL and GB_DATA if there is none, or if it
- * does not fit the folder (outputs are missing or have another size). The caller calls json_decref.
- */
+ * does not fit the folder (outputs are missing or differ in size). The caller calls json_decref. */
 json_t *gb_step_read(const char *path, gb_status *status);
 /* Reads all outputs again and compares their hashes. */
 bool gb_step_verify(const char *path, gb_status *status);
@@ -80,8 +77,7 @@ bool gb_step_verify(const char *path, gb_status *status);
 typedef bool gb_store_each_fn(void *ctx, const char *name, const char *path, const json_t *run,
                               gb_status *status);
 bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status *status);
-/* Finds the one finished artifact whose name or key starts with `text`. The caller frees its path.
- */
+/* Finds the one finished artifact whose name or key starts with `text`. Caller frees its path. */
 char *gb_store_find(gb_store *store, const char *text, gb_status *status);
 
 /* Print what the step is made of whose name or key starts with `text`: its settings and device, and

@@ -1,5 +1,5 @@
-/* Text module: turns text into tokens. Unicode normalisation, WordPiece, sentencepiece models,
- * sentences, stems, and masking of tokens. */
+/* Text module: turns text into tokens, and tokens into text. It has Unicode normalisation,
+ * WordPiece, sentencepiece models, sentences, stems, and the masking of tokens. */
 #ifndef GABBRO_TEXT_H
 #define GABBRO_TEXT_H
 
@@ -15,19 +15,22 @@ typedef struct gb_special_ids {
     uint32_t pad, unk, cls, sep, mask;
 } gb_special_ids;
 
+/* Reads a vocab.txt. NULL and GB_DATA if it is damaged or lacks a special token. */
 gb_vocab *gb_vocab_load(const char *path, gb_status *status);
 bool gb_vocab_save(const gb_vocab *vocab, const char *path, gb_status *status); /* atomic */
 void gb_vocab_destroy(gb_vocab *vocab);
 uint32_t gb_vocab_size(const gb_vocab *vocab);
-const char *gb_vocab_token(const gb_vocab *vocab, uint32_t id); /* NULL when id is out of range */
-uint32_t gb_vocab_id(const gb_vocab *vocab, const char *token, size_t length); /* GB_MAP_NONE */
+/* Text of a token, or NULL if there is no such id. */
+const char *gb_vocab_token(const gb_vocab *vocab, uint32_t id);
+/* Id of a token, or GB_MAP_NONE if there is no such token. */
+uint32_t gb_vocab_id(const gb_vocab *vocab, const char *token, size_t length);
 gb_special_ids gb_vocab_specials(const gb_vocab *vocab);
 bool gb_vocab_is_special(const gb_vocab *vocab, uint32_t id);      /* one of the five */
 bool gb_vocab_is_continuation(const gb_vocab *vocab, uint32_t id); /* starts with "##" */
 
 /* ---- tokenizer ------------------------------------------------------------------------------ */
 
-/* Options as in Hugging Face's BertTokenizer. */
+/* Options of a WordPiece tokenizer, as in Hugging Face's BertTokenizer. */
 typedef struct gb_tokenizer_params {
     bool lower_case;         /* do_lower_case, default true; also strips accents */
     bool split_cjk;          /* tokenize_chinese_chars, default true */
@@ -35,7 +38,8 @@ typedef struct gb_tokenizer_params {
 } gb_tokenizer_params;
 #define GB_TOKENIZER_DEFAULTS ((gb_tokenizer_params){true, true, 100})
 
-typedef struct gb_tokenizer gb_tokenizer; /* keeps a reference to vocab, which must outlive it */
+/* A WordPiece tokenizer. The vocabulary must outlive it. */
+typedef struct gb_tokenizer gb_tokenizer;
 gb_tokenizer *gb_tokenizer_create(const gb_vocab *vocab, gb_tokenizer_params params,
                                   gb_status *status);
 void gb_tokenizer_destroy(gb_tokenizer *tokenizer);
@@ -143,14 +147,17 @@ bool gb_is_stop_word(const char *word, size_t length); /* Lucene's list, lower c
 
 #define GB_IGNORE (-1) /* label of a position without loss */
 
+/* How tokens are masked. */
 typedef struct gb_mask_params {
     double ratio;        /* share of tokens to mask */
-    bool count_specials; /* budget from the length with (true) or without [CLS], [SEP] */
+    bool count_specials; /* the share is of the length with [CLS] and [SEP], else without */
     bool all_mask;       /* always [MASK] instead of 80/10/10 */
 } gb_mask_params;
-/* Whole-word masking of ids[0..length) (no specials inside): fills masked (the model's input) and
- * labels (original id or GB_IGNORE). Group shuffle, budget by banker's rounding, groups that would
- * overshoot are skipped, 80% [MASK] / 10% random id / 10% unchanged per token. */
+/* Masks whole words of ids [length], which have no special tokens, for masked language modelling.
+ * masked [length] gets the input of the model, labels [length] the original id of a masked token,
+ * otherwise GB_IGNORE. Words are taken in random order until the share is reached (rounded half to
+ * even), except for those that would exceed it. A token becomes [MASK] with 80%, a random id with
+ * 10%, and stays with 10%. */
 void gb_mask_words(const gb_vocab *vocab, const gb_mask_params *params, const uint32_t *ids,
                    size_t length, gb_rng *rng, uint32_t *masked, int32_t *labels);
 
