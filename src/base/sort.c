@@ -1,4 +1,4 @@
-/* Numbers in order. */
+/* Sorting of numbers. */
 #include "gabbro/base.h"
 
 #include <stdlib.h>

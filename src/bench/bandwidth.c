@@ -1,4 +1,4 @@
-/* Work that memory limits: layer norm, AdamW, copies by a kernel. */
+/* Work that the bandwidth of memory limits: layer norm, AdamW, copies by a kernel. */
 #include "private.h"
 
 typedef enum kind { NORM, NORM_GRADIENT, ADAMW, SCALE } kind;

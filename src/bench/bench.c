@@ -1,4 +1,4 @@
-/* The whole: parts and sizes, what was asked for, the record. */
+/* The bench as a whole: chooses parts and sizes, runs their cases, and writes the record. */
 #include "private.h"
 
 #include "gabbro/diag.h"

@@ -1,4 +1,4 @@
-/* That a device and driver give the same bits again, shown on a small training. */
+/* Shows on a small training that a device and driver give the same bits again. */
 #include <gabbro/compare.h>
 
 #include "pass.h"

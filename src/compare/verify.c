@@ -1,4 +1,4 @@
-/* Is a model folder complete, and does a device compute what it should? */
+/* Checks whether a model folder is complete, and whether a device computes it correctly. */
 #include "verify.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Folders that appear at once. */
+/* Folders that are written under another name and then appear at once. */
 #include <gabbro/data.h>
 
 #include <dirent.h>

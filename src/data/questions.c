@@ -1,4 +1,4 @@
-/* Queries of a split, judged or with answers alone. */
+/* The queries of a split: those with judgements, and those that have only answers. */
 #include <gabbro/data.h>
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Which kernel variants are to blame, and that a new driver is tested once. */
+/* Finds out which kernel variants are wrong, and tests every new driver once. */
 #include "selftest.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Which tiles products are fastest with on a device and driver; and what a device is made ready
- * with. */
+/* Finds the tiles with which matmuls are fastest on a device and driver, and makes a device ready
+ * for its first use. */
 #include "selftest.h"
 
 #include <gabbro/ops.h>

@@ -1,4 +1,4 @@
-/* Runs in files, judged and printed. */
+/* Judges runs in files and prints the result, for gabbro eval. */
 #include <gabbro/eval.h>
 
 #include <stdlib.h>

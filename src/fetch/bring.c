@@ -1,4 +1,4 @@
-/* An entry of the manifest, file by file, with a record of what has come. */
+/* Fetches an entry of the manifest, file by file, and records what has been fetched. */
 #include "gabbro/fetch.h"
 
 #include <dirent.h>

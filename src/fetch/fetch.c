@@ -1,4 +1,4 @@
-/* A file of the manifest: from the network, address by address, or from a place at hand. */
+/* A file of the manifest: from the network, address by address, or from a local copy. */
 #include "fetch/private.h"
 
 #include <curl/curl.h>

@@ -1,4 +1,4 @@
-/* One HTTP request for what a part lacks. */
+/* One HTTP request for the rest of a file that has been fetched in part. */
 #include "fetch/private.h"
 
 #include <curl/curl.h>

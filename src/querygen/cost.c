@@ -1,4 +1,4 @@
-/* What a generation takes. */
+/* The cost of a generation. */
 #include "private.h"
 
 #include <stdlib.h>

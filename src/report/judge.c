@@ -1,4 +1,4 @@
-/* Verdicts: the seed is the random unit. docs/design/verdicts.md says the rules to readers. */
+/* Verdicts: the seed is the random unit. docs/design/verdicts.md explains the rules. */
 #include "private.h"
 
 #include <gabbro/stats.h>

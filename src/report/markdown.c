@@ -1,4 +1,4 @@
-/* table.md */
+/* Writes table.md. */
 #include "private.h"
 
 /* Text inside a table cell. */

@@ -1,4 +1,4 @@
-/* The steps behind a value, and the commands that make them. */
+/* The artifacts behind a value, and the commands that made them. */
 #include "site.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Training curves: losses.tsv of a step as a plot. */
+/* Training curves: losses.tsv of a training as a plot. */
 #include "gabbro/plot.h"
 #include "site.h"
 

@@ -1,4 +1,4 @@
-/* Being one of several processes that mpirun started. */
+/* What a process of reproduce does if mpirun started several of them. */
 #include "session.h"
 
 #include <stdlib.h>

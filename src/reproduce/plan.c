@@ -1,4 +1,4 @@
-/* Counting what tables take. */
+/* Counts the work that tables take, without doing it. */
 #include "plan.h"
 
 #include <jansson.h>

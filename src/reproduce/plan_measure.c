@@ -1,4 +1,4 @@
-/* How fast this device trains, and the plan as a whole. */
+/* Measures how fast this device trains, and prints the whole plan. */
 #include "plan.h"
 
 #include <gabbro/fetch.h>

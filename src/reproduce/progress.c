@@ -1,4 +1,4 @@
-/* How far the making of tables is. */
+/* Shows how far the making of tables is. */
 #include "run.h"
 
 #include <stdlib.h>

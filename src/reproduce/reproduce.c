@@ -1,4 +1,4 @@
-/* What a call of reproduce does. */
+/* Does what a call of gabbro reproduce asks for. */
 #include "compare.h"
 #include "plan.h"
 

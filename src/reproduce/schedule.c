@@ -1,4 +1,4 @@
-/* Which command runs when. */
+/* Decides which command runs when. */
 #include "schedule.h"
 
 #include <stdlib.h>

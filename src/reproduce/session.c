@@ -1,4 +1,4 @@
-/* What was asked for, checked and looked up. */
+/* Checks what the user asked for, and looks up what it names. */
 #include "session.h"
 #include "schedule.h"
 

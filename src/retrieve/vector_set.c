@@ -1,4 +1,4 @@
-/* Folders of vectors as one. */
+/* Several folders of vectors, read as one. */
 #include <gabbro/retrieve.h>
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Tables: memory-mapped arrays of byte strings. The writer spools the bytes to an unlinked file
- * beside its target, because the offsets stand before them and their number is known last. */
+/* Row files: memory-mapped arrays of byte strings. The writer first writes the bytes to an unlinked
+ * file beside its target, because the offsets precede them and their number is known last. */
 #include <gabbro/rows.h>
 
 #include <errno.h>

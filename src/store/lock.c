@@ -1,4 +1,4 @@
-/* One process at a time per step. */
+/* Locks, so that only one process at a time makes an artifact. */
 #include "store.h"
 
 #include <errno.h>

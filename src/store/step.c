@@ -1,4 +1,4 @@
-/* A step from the question "is it there?" to its place in the store. */
+/* The life of an artifact: it is found in the store, or locked, made and put into place. */
 #include "store.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The store as a whole: where it is, what it holds, what can go. */
+/* The store as a whole: where it is, what it holds, and what can be removed. */
 #include "store.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* What is known of a collection that was made, and what it says of a ranking. */
+/* What the generator of a collection knew about it, and what that says of a ranking. */
 #include <gabbro/synth.h>
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Which of the cooperative matrices that a device lists products use. */
+/* Chooses the cooperative matrices that matmuls use, of those that a device lists. */
 #include "vk/private.h"
 #include <stdlib.h>
 
