@@ -37,7 +37,7 @@ typedef struct gb_status {
 /* Fills status, which may be NULL, and returns false. where and hint may be NULL. */
 bool gb_fail(gb_status *status, gb_code code, const char *where, const char *hint, const char *fmt,
              ...) __attribute__((format(printf, 5, 6)));
-/* The same for a lack of host memory while doing `what`. Returns false. */
+/* Reports a lack of host memory while doing `what`. Returns false. */
 bool gb_fail_memory(gb_status *status, const char *what);
 /* Prints "gabbro: where: what (hint)" as one line on stderr. */
 void gb_status_print(const gb_status *status);
@@ -83,7 +83,7 @@ char *gb_strdup(const char *text, gb_status *status);
 /* Walks through the words of a list such as "a,b": gives the word that *list points to and its
  * length, and moves *list behind the separator. NULL at the end; "a," has one word. */
 const char *gb_next_word(const char **list, char separator, size_t *length);
-/* Whether a text of `length` bytes ends with `end`. */
+/* Says whether a text of `length` bytes ends with `end`. */
 bool gb_ends_with(const char *text, size_t length, const char *end);
 /* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs).
  * After one failure gb_memory_check fails, so that an incomplete value is neither written by

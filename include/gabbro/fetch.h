@@ -58,7 +58,7 @@ typedef struct gb_manifest {
 char *gb_manifest_path(const gb_config *config, const char *given, gb_status *status);
 /* Reads a manifest, to be freed with gb_manifest_free. An error names file and line. */
 bool gb_manifest_read(const char *path, gb_manifest *manifest, gb_status *status);
-/* Read the manifest of gb_manifest_path. */
+/* Reads the manifest of gb_manifest_path. */
 bool gb_manifest_open(const gb_config *config, const char *given, gb_manifest *manifest,
                       gb_status *status);
 void gb_manifest_free(gb_manifest *manifest);

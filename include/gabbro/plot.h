@@ -65,15 +65,15 @@ typedef struct gb_figure {
     const gb_plot *plots; /* [count] */
     size_t count;         /* panels */
     size_t columns;       /* panels in a row; 0: all */
-    double width, height; /* of a panel in pt; 0: 460 x 300, or 260 x 260 when bare */
+    double width, height; /* size of a panel in pt; 0: 460 x 300, or 260 x 260 when bare */
     const char *alt;      /* text alternative, one sentence; NULL: the first title */
-    bool no_legend;       /* leave it out */
+    bool no_legend;       /* draw no legend */
 } gb_figure;
 
 /* Appends an <svg> element to out. Every id in it begins with `prefix` (letters, digits, '-'), so
  * that a page can have several. Points show their values when the pointer is over them. */
 bool gb_figure_svg(const gb_figure *figure, const char *prefix, gb_text *out, gb_status *status);
-/* The same as a file of its own. */
+/* Writes the figure to a file. */
 bool gb_figure_write_svg(const gb_figure *figure, const char *path, gb_status *status);
 bool gb_figure_write_png(const gb_figure *figure, const char *path, gb_status *status);
 /* Writes folder/NAME.svg and folder/NAME.png and, unless inlined is NULL, appends the element with
@@ -83,14 +83,14 @@ bool gb_figure_files(const gb_figure *figure, const char *folder, const char *na
 
 /* Draws a whole page; hoverable points are appended to `hover` as SVG, unless it is NULL. */
 typedef void gb_plot_paint(cairo_t *cr, const void *self, gb_text *hover);
-/* A drawing of one's own. */
+/* A drawing that is not made of panels. */
 typedef struct gb_plot_page {
     gb_plot_paint *paint; /* draws it */
-    const void *self;     /* what paint is given */
+    const void *self;     /* second argument of paint */
     double width, height; /* pt */
-    const char *alt;      /* one sentence for who cannot see it */
+    const char *alt;      /* text alternative, one sentence */
 } gb_plot_page;
-/* The same files of a drawing of one's own. */
+/* Writes the files of gb_figure_files for such a drawing. */
 bool gb_plot_page_files(const gb_plot_page *page, const char *folder, const char *name,
                         gb_text *inlined, gb_status *status);
 /* Makes texts as wide on every machine; a page that is painted has it already. */

@@ -80,8 +80,8 @@ bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status
 /* Finds the one finished artifact whose name or key starts with `text`. Caller frees its path. */
 char *gb_store_find(gb_store *store, const char *text, gb_status *status);
 
-/* Print what the step is made of whose name or key starts with `text`: its settings and device, and
- * below it its inputs, each in the same way. */
+/* Prints what an artifact, whose name or key starts with `text`, was made from: its settings and
+ * device, and below them its inputs, each in the same way. */
 bool gb_store_why(gb_store *store, const char *text, FILE *out, gb_status *status);
 
 typedef struct gb_store_freed {

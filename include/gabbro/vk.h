@@ -26,28 +26,30 @@ const gb_shader_binary *gb_shader_find(const char *name); /* NULL if there is no
 #define GB_SHADERS_ALL "*" /* as sets: all */
 void gb_shaders_hash(const char *sets, char hex[GB_HASH_SIZE]);
 
-/* Compile the kernels of a folder as the build compiles shaders/, and use them in the whole process
- * in the place of the built-in ones: NAME.comp stands for the shader NAME and its variants. Shaders
- * that the folder lacks stay as built. gb_shaders_hash follows, so that no result of an edited
- * kernel is taken for one of the built-in kernels. Before any device is opened, and on one thread;
- * a NULL folder goes back. *count (may be NULL): shaders that now differ from the built-in ones.
- * Needs glslc, or what config names: GB_USAGE without it or without any shader in the folder,
- * GB_DATA with file:line for source that does not compile. On failure nothing changes. */
+/* Compiles the kernels of a folder, as the build compiles shaders/, and uses them in the whole
+ * process instead of the built-in ones: NAME.comp replaces the shader NAME and its variants.
+ * Shaders that the folder lacks stay as built. gb_shaders_hash changes with them, so that no result
+ * of an edited kernel is taken for one of the built-in kernels. To be called on one thread, before
+ * any device is opened; a NULL folder goes back to the built-in ones. *count (may be NULL) gets the
+ * number of shaders that now differ from the built-in ones. Needs glslc, or what config names:
+ * GB_USAGE without it or without any shader in the folder, GB_DATA with file:line for source that
+ * does not compile. On failure nothing changes. */
 bool gb_shaders_use(const gb_config *config, const char *folder, uint32_t *count,
                     gb_status *status);
 
 /* ---- what a device can do ------------------------------------------------------------------- */
 
+/* Types of devices, in ascending order of preference. */
 typedef enum gb_device_type {
     GB_DEVICE_OTHER,
     GB_DEVICE_CPU,
     GB_DEVICE_VIRTUAL,
     GB_DEVICE_INTEGRATED,
     GB_DEVICE_DISCRETE,
-} gb_device_type; /* in rising order of preference */
+} gb_device_type;
 const char *gb_device_type_name(gb_device_type type);
 
-/* Which family of kernels runs. */
+/* The family of kernels that a device runs. */
 typedef enum gb_kernel_profile {
     GB_PROFILE_CPU,    /* registers and vec4 loads, no shared memory, no barrier (lavapipe) */
     GB_PROFILE_SCALAR, /* shared-memory tiles, any GPU */
@@ -55,7 +57,7 @@ typedef enum gb_kernel_profile {
 } gb_kernel_profile;
 const char *gb_kernel_profile_name(gb_kernel_profile profile);
 
-/* Operands of products; sums are floats in all of them, and all that is stored is too. */
+/* Types of the operands of matmuls. Sums, and all that is stored, are float32 with each of them. */
 typedef enum gb_precision {
     GB_FP32, /* floats, as they are stored */
     GB_FP16, /* rounded to half floats on their way into cooperative matrices */
@@ -129,42 +131,42 @@ typedef struct gb_device_caps {
     bool int64;                    /* 64-bit integers */
     bool matrix_khr;               /* VK_KHR_cooperative_matrix is there */
     bool matrix_nv;                /* VK_NV_cooperative_matrix is there */
-    gb_matrix matrix;              /* of half floats, those that products can use */
-    gb_matrix matrix_bf16;         /* of bfloat16 */
-    gb_precision precision;        /* of the operands of products: GB_FP32 unless asked for */
-    uint32_t tiles;                /* a choice of the kernels, see gb_kernel_rules; 0: none */
+    gb_matrix matrix;              /* cooperative matrices of half floats for matmuls */
+    gb_matrix matrix_bf16;         /* cooperative matrices of bfloat16 for matmuls */
+    gb_precision precision;        /* of the operands of matmuls: GB_FP32 unless asked for */
+    uint32_t tiles;                /* tiles that were chosen, see gb_kernel_rules; 0: none */
     bool subgroup_control;         /* pipelines can ask for a subgroup size */
     bool usable;                   /* has everything this program needs */
-    char reason[200];              /* why not usable, or empty */
+    char reason[200];              /* why it is not usable, or empty */
 } gb_device_caps;
 
-/* The matrices that products in a precision use; m is 0 where there are none. */
+/* Gives the cooperative matrices that matmuls use for a precision; m is 0 if there are none. */
 gb_matrix gb_matrix_of(const gb_device_caps *caps, gb_precision precision);
 
-/* What those who write kernels have to say of a device. This module knows no kernel: it asks, and
- * carries the answers in the device's caps. */
+/* What the module of the kernels says about a device. This module knows no kernel: it calls these
+ * functions, and keeps their results in the device's caps. */
 typedef struct gb_kernel_rules {
-    /* Quirks of single kernels as gb_config.quirks spells them, [name_count]. */
+    /* Names of the quirks of single kernels [name_count], as in gb_config.quirks. */
     const struct gb_quirk_name {
         uint32_t bit;     /* GB_QUIRK_OF_KERNELS or above */
         const char *name; /* e.g. "no_lane_rows" */
     } * names;
     size_t name_count;
-    /* Quirks, of all modules, that a test of this driver found before. */
+    /* Gives the quirks, of all modules, that a test of this driver has found before. */
     uint32_t (*found)(const gb_config *config, const gb_device_caps *caps);
-    /* Quirks of kernels that cannot run on a device with these quirks; and why, one sentence. */
+    /* Gives the quirks of kernels that cannot run on a device with these quirks. */
     uint32_t (*unfit)(const gb_config *config, const gb_device_caps *caps, uint32_t quirks);
-    const char *unfit_reason;
-    /* False and GB_DEVICE where the device must not be used. */
+    const char *unfit_reason; /* why they cannot, in one sentence */
+    /* False and GB_DEVICE if the device must not be used. */
     bool (*allow)(const gb_config *config, const gb_device_caps *caps, gb_status *status);
-    /* The choice that becomes caps->tiles. */
+    /* Gives the choice of tiles that becomes caps->tiles. */
     uint32_t (*tiles)(const gb_config *config, const gb_device_caps *caps);
 } gb_kernel_rules;
 
-/* Bits of quirks as text ("no_matrix,small_submits" or "none") into buffer. */
+/* Writes quirks as text ("no_matrix,small_submits" or "none") into buffer. */
 void gb_quirks_text(const gb_kernel_rules *rules, uint32_t quirks, char *buffer, size_t size);
-/* The bits of a list "no_matrix,-small_submits" set or cleared in *quirks; GB_USAGE for a name that
- * nobody knows. */
+/* Sets or clears in *quirks what a list "no_matrix,-small_submits" names. GB_USAGE for an unknown
+ * name. */
 bool gb_quirks_apply(const gb_kernel_rules *rules, const char *list, uint32_t *quirks,
                      gb_status *status);
 
@@ -175,66 +177,67 @@ typedef struct gb_device gb_device;
 /* How to open a device; all zero is a good default for a device without kernels. */
 typedef struct gb_device_params {
     const gb_config *config;      /* borrowed as long as the device is open; NULL: nothing is set */
-    const gb_kernel_rules *rules; /* of the kernels that will run on it; NULL: there are none */
+    const gb_kernel_rules *rules; /* rules of the kernels that will run on it; NULL: none */
     const char *select; /* index, part of the name, UUID or "cpu"; NULL: what config says, else the
                            best: discrete, integrated, virtual, CPU */
     bool validation;    /* run under the validation layer, also if config says so */
     bool profile;       /* time every dispatch; see gb_profile_print */
-    bool quiet;         /* say the choice at debug level only */
+    bool quiet;         /* log the choice at debug level only */
 } gb_device_params;
 
-/* All devices with what they can do, whatever params (may be NULL) selects. *caps is owned by the
- * caller (free). Fails with GB_DEVICE only when Vulkan itself is missing; no device gives *count =
- * 0. */
+/* Lists all devices with what they can do, whatever params (may be NULL) selects. The caller frees
+ * *caps. GB_DEVICE only if Vulkan itself is missing; without any device *count is 0. */
 bool gb_device_list(const gb_device_params *params, gb_device_caps **caps, size_t *count,
                     gb_status *status);
 
-/* What the device that `params` (may be NULL) would open is and can do; no logical device is
- * created. */
+/* Says what the device that `params` (may be NULL) would open is and can do, without creating a
+ * logical device. */
 bool gb_device_find(const gb_device_params *params, gb_device_caps *caps, gb_status *status);
-/* Name, driver version, profile and forced settings of the device that `params` would open, for
- * step keys; no logical device is created. Owned by the caller (free). NULL on failure. */
+/* Makes the device identity for keys: name, driver version, profile and forced settings of the
+ * device that `params` would open, without creating a logical device. The caller frees it. NULL on
+ * failure. */
 char *gb_device_identity(const gb_device_params *params, gb_status *status);
 
-/* Choose and open a device (params may be NULL). NULL and GB_DEVICE when there is none. */
+/* Chooses and opens a device (params may be NULL). NULL and GB_DEVICE if there is none. */
 gb_device *gb_device_open(const gb_device_params *params, gb_status *status);
 /* Waits for the device's work, stores the pipeline cache, and frees. */
 void gb_device_close(gb_device *device);
+/* What the device is and can do; it belongs to the device. */
 const gb_device_caps *gb_device_get_caps(const gb_device *device);
-/* Whether programs created from now on time their dispatches. */
+/* Sets whether programs that are created from now on time their dispatches. */
 void gb_device_set_profiling(gb_device *device, bool profile);
-/* For the self-test and for measuring: quirks, choice of tiles and precision of the programs
- * created from now on. The precision must be one that the device has matrices for. */
+/* Set quirks, choice of tiles, and precision of the programs that are created from now on, for the
+ * self-test and for measuring. The device must have matrices for the precision. */
 void gb_device_use_quirks(gb_device *device, uint32_t quirks);
 void gb_device_use_tiles(gb_device *device, uint32_t tiles);
 void gb_device_use_precision(gb_device *device, gb_precision precision);
-/* As it was given when the device was opened; never NULL. */
+/* The config that the device was opened with; never NULL. */
 const gb_config *gb_device_config(const gb_device *device);
-/* Why a device has a quirk: one sentence, static. */
+/* Says in one sentence why a device has a quirk; static. */
 const char *gb_device_quirk_reason(const gb_device *device, uint32_t bit);
-/* Messages the validation layer has sent so far (0 when it is off). */
+/* Number of messages that the validation layer has sent so far (0 if it is off). */
 uint32_t gb_device_validation_count(const gb_device *device);
-/* Whether the validation layer is really on (it was asked for and is installed). */
+/* Says whether the validation layer is really on (asked for and installed). */
 bool gb_device_validating(const gb_device *device);
-/* Block until the submission numbered `value` (and all before it) has finished. A lost device
- * gives GB_DEVICE with the last dispatch known to have finished. */
+/* Blocks until the submission numbered `value`, and all before it, have finished. GB_DEVICE if the
+ * device was lost, with the last dispatch that is known to have finished. */
 bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status);
-/* Number of the last submission, 0 before the first. */
+/* Number of the last submission; 0 before the first. */
 uint64_t gb_device_submitted(const gb_device *device);
 
 /* ---- files for a device and driver ---------------------------------------------------------- */
 
-/* The file of a kind in the user's cache, "KIND-<device>-<driver>.SUFFIX"; caller frees. NULL where
- * there is no cache. */
+/* Makes the path of a file of some kind for a device and driver in the user's cache,
+ * "KIND-<device>-<driver>.SUFFIX". The caller frees it. NULL if there is no cache. */
 char *gb_device_cache(const gb_config *config, const gb_device_caps *caps, const char *kind,
                       const char *suffix);
-/* Begin to write such a file; its folder is made. */
+/* Begins to write such a file, and makes its folder. */
 gb_out *gb_device_cache_open(const char *path, gb_status *status);
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* A Vulkan buffer with its own memory. There are few and big ones; the planner places tensors
- * inside them. */
+/* A Vulkan buffer with memory of its own. There are few and large ones, in which the planner places
+ * tensors. */
 typedef struct gb_buffer gb_buffer;
 typedef enum gb_buffer_kind {
     GB_BUFFER_DEVICE,   /* lives in the device's memory; mapped only where memory is unified */
@@ -245,17 +248,17 @@ typedef enum gb_buffer_kind {
 /* Tensors inside a buffer start at multiples of this; satisfies binding_alignment everywhere. */
 #define GB_ALIGNMENT 256
 
-/* `name` says what it is for in messages. Contents are undefined. Fails with GB_MEMORY when it is
- * larger than the device allows or does not fit; the buffers in use are then listed in the log. */
+/* Makes a buffer with undefined contents. `name` says in messages what it is for. GB_MEMORY if it
+ * is larger than the device allows or does not fit; the log then lists the buffers in use. */
 gb_buffer *gb_buffer_create(gb_device *device, gb_buffer_kind kind, uint64_t bytes,
                             const char *name, gb_status *status);
 void gb_buffer_destroy(gb_buffer *buffer); /* waits for all submitted work */
-/* Host address of its first byte, or NULL if it cannot be mapped. What the host writes before a
- * submit the device sees; what the device wrote the host sees after gb_device_wait. */
+/* Host address of the first byte, or NULL if the buffer cannot be mapped. The device sees what the
+ * host wrote before a submission; the host sees what the device wrote after gb_device_wait. */
 void *gb_buffer_map(gb_buffer *buffer);
 
-/* Copies bytes in or out, after waiting for all submitted work. For set-up and training states;
- * inputs of a step go through GB_BUFFER_UPLOAD buffers and copy items of a program. */
+/* Copy bytes in or out, after waiting for all submitted work. They are for set-up and training
+ * states; the inputs of a step go through GB_BUFFER_UPLOAD buffers and copy items of a program. */
 bool gb_upload(gb_device *device, gb_buffer *buffer, uint64_t offset, const void *bytes,
                uint64_t size, gb_status *status);
 bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, void *bytes,
@@ -264,22 +267,23 @@ bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, vo
 /* ---- pipelines ------------------------------------------------------------------------------ */
 
 /* All pipelines share one layout: set 0 with GB_BINDINGS storage buffers (bindings 0..7), read-only
- * vec4 views of the same ranges as uniform texel buffers (bindings 8..15, where an item asks for
- * them) and GB_PUSH_BYTES of push constants. CPU drivers fetch texels several times faster than
- * they load from storage buffers. */
+ * vec4 views of the same ranges as uniform texel buffers (bindings 8..15, if an item asks for
+ * them), and GB_PUSH_BYTES of push constants. CPU drivers read texels several times faster than
+ * storage buffers. */
 #define GB_BINDINGS   8
 #define GB_PUSH_BYTES 128
 
 typedef struct gb_pipeline gb_pipeline;
-/* The pipeline of a shader with specialisation constants 0..spec_count-1 set to `spec` (32-bit
- * each; ids a shader lacks are ignored). Owned and cached by the device: same arguments, same
- * pipeline. GB_INTERNAL for an unknown shader, GB_DEVICE if its workgroup exceeds the limits. */
+/* Gives the pipeline of a shader with specialisation constants 0..spec_count-1 set to `spec`
+ * (32-bit each; ids that the shader lacks are ignored). The device owns it: the same arguments give
+ * the same pipeline. GB_INTERNAL for an unknown shader, GB_DEVICE if its workgroup exceeds the
+ * limits. */
 gb_pipeline *gb_pipeline_get(gb_device *device, const char *shader, const uint32_t *spec,
                              uint32_t spec_count, gb_status *status);
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-/* A range of a buffer. Dispatches bind it; copies and fills work on it. */
+/* A range of a buffer, which a dispatch binds, and which copies and fills work on. */
 typedef struct gb_binding {
     const gb_buffer *buffer; /* NULL: unused binding */
     uint64_t offset; /* bytes; multiple of binding_alignment in a dispatch, of 4 in a fill */
@@ -295,31 +299,32 @@ typedef enum gb_item_kind {
 /* One item of a program. Everything is copied by gb_program_create. */
 typedef struct gb_item {
     gb_item_kind kind;            /* dispatch, copy or fill */
-    bool barrier_before;          /* it needs what earlier items wrote, or overwrites it */
+    bool barrier_before;          /* it reads or overwrites what earlier items wrote */
     const char *label;            /* for profiles and messages, e.g. "layer 3 query"; may be NULL */
     gb_binding bind[GB_BINDINGS]; /* operands */
     const gb_pipeline *pipeline;  /* dispatch: from gb_pipeline_get */
     uint8_t push[GB_PUSH_BYTES];  /* dispatch: push constants */
-    uint32_t push_bytes;          /* dispatch: how many, a multiple of 4 */
+    uint32_t push_bytes;          /* dispatch: number of bytes, a multiple of 4 */
     uint32_t texels;              /* dispatch: bit i: binding 8 + i is a texel view of bind[i] */
     uint32_t grid[3];             /* dispatch: workgroups in x, y, z, each at least 1 */
     uint32_t fill;                /* fill: the value */
     double flops;                 /* floating-point operations, for profiles and splitting */
-    double bytes;                 /* bytes read and written, likewise */
+    double bytes;                 /* bytes read and written, for the same */
 } gb_item;
 
-/* A list of items recorded once and submitted many times. Each submission starts with a full
- * barrier, so programs submitted back to back see each other's writes, and ends with one towards
- * the host. The same program may be submitted again before its last run has finished; the host
- * must then not rewrite an upload buffer that a pending run still reads (keep a small ring of
- * upload buffers, each with its own copy-only program). */
+/* A list of items that is recorded once and submitted many times. Each submission starts with a
+ * full barrier, so that programs submitted one after the other see each other's writes, and ends
+ * with a barrier towards the host. A program may be submitted again before its last submission has
+ * finished. The host must then not rewrite an upload buffer that a pending submission still reads;
+ * keep several upload buffers in turn, each with its own program that only copies. */
 typedef struct gb_program gb_program;
 gb_program *gb_program_create(gb_device *device, const gb_item *items, size_t count,
                               gb_status *status);
 void gb_program_destroy(gb_program *program); /* waits for its last submission */
-/* Number of this submission for gb_device_wait, 0 on failure. With profiling on it also waits. */
+/* Submits a program. Returns the number of the submission for gb_device_wait, 0 on failure. With
+ * profiling it also waits. */
 uint64_t gb_program_submit(gb_program *program, gb_status *status);
-size_t gb_program_submissions(const gb_program *program); /* command buffers of one run */
+size_t gb_program_submissions(const gb_program *program); /* its command buffers */
 
 /* ---- profile -------------------------------------------------------------------------------- */
 
@@ -327,13 +332,13 @@ size_t gb_program_submissions(const gb_program *program); /* command buffers of 
  * GFLOP/s, GB/s, share of the total. Says so if nothing was timed. */
 void gb_profile_print(const gb_device *device, FILE *out);
 void gb_profile_reset(gb_device *device);
-double gb_profile_total_ms(const gb_device *device); /* sum of its rows */
-/* All rows together. */
+double gb_profile_total_ms(const gb_device *device); /* sum over all rows */
+/* The sum of all rows of a profile. */
 typedef struct gb_profile_sum {
     uint64_t calls; /* dispatches */
     double ms;      /* device time */
-    double flops;   /* as the kernels count them */
-    double bytes;   /* likewise */
+    double flops;   /* floating-point operations, by the kernels' own count */
+    double bytes;   /* bytes read and written, likewise */
 } gb_profile_sum;
 gb_profile_sum gb_profile_total(const gb_device *device);
 const char *gb_profile_name(const gb_device *device, size_t row); /* NULL behind the last */
