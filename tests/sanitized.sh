@@ -4,8 +4,7 @@
 # programs too and do not look for leaks.
 #   sanitized.sh COMMAND...
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
-export UBSAN_OPTIONS
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
 case $1 in
 */sh | *.sh) exec env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" "$@" ;;
 esac
