@@ -67,7 +67,7 @@ steps() { find "$work/store" -name run.json | wc -l; }
 # ---- what it will cost, and devices that are none -----------------------------------------------------
 compare dry 0,0,GABBRO_LIMITS=min --dry-run
 expect "a dry run ends with 0" [ "$status" = 0 ]
-expect "it says the cost of both" grep -q '^# cost: on each device 13 steps' "$work/dry.stdout"
+expect "it says the cost of both" grep -q '^# cost: on each device 14 steps' "$work/dry.stdout"
 expect "and names the devices" [ "$(grep -c '^# [AB]  .* profile ' "$work/dry.stdout")" = 2 ]
 expect "and makes nothing" [ ! -e "$work/store" ]
 compare none 0,no-such-device
@@ -100,8 +100,8 @@ if [ "$status" = 0 ]; then
 else
     bad "then it runs to its end, not $status" "$work/two.stderr"
 fi
-expect "a line for each of two cells" [ "$(grep -c '^costa-r2, .*, seed 42 ' "$work/two.stdout")" = 2 ]
-expect "and one for both" grep -q '^2 cells: ' "$work/two.stdout"
+expect "a line for each of three cells" [ "$(grep -c '^costa-r2, .*, seed 42 ' "$work/two.stdout")" = 3 ]
+expect "and one for all" grep -q '^3 cells: ' "$work/two.stdout"
 expect "the training of the table is taken apart" grep -q 'first 10 steps of pretrain mlm' "$work/two.stderr"
 expect "where they part is named" grep -q '^They part at step [1-6], .* of [0-9]* values' "$work/two.stdout"
 made=$(steps)
@@ -110,8 +110,8 @@ made=$(steps)
 compare same 0,0
 expect "the same device twice" [ "$status" = 0 ]
 expect "A's steps are not made again" [ "$(steps)" = "$made" ]
-expect "B has a store of its own" [ "$(find "$work/same/B/store" -name run.json | wc -l)" = 13 ]
-trust "a table made twice on one device, each from an empty store: cells with other bits" "each other (2 cells)" \
-    "$(sed -n 's/^2 cells: \([0-9]*\) with the same bits.*/\1/p' "$work/same.stdout" | awk '{ print 2 - $1 }')" 0
+expect "B has a store of its own" [ "$(find "$work/same/B/store" -name run.json | wc -l)" = 14 ]
+trust "a table made twice on one device, each from an empty store: cells with other bits" "each other (3 cells)" \
+    "$(sed -n 's/^3 cells: \([0-9]*\) with the same bits.*/\1/p' "$work/same.stdout" | awk '{ print 3 - $1 }')" 0
 expect "no bit of its first training differs" grep -q '^No bit differs' "$work/same.stdout"
 checks_end

@@ -190,5 +190,5 @@ expect "after the kills the run ends with 0" [ "$status" = 0 ]
 same_numbers "table1 with few steps, killed three times" killed quiet
 rows=$(wc -l <"$work/killed/results.jsonl")
 expect "and leaves nothing but its results" \
-    [ "$rows $(find "$work/killed" -type f | wc -l)" = "14 6" ]
+    [ "$rows $(find "$work/killed" -type f | wc -l)" = "26 6" ]
 checks_end
