@@ -209,9 +209,9 @@ gb_tensor gb_tanh(gb_tape *tape, gb_tensor x);
  * or none: bit c takes column c out of row r. Loss and gradient come from one pass. */
 gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_tensor weights,
                           gb_tensor exclude);
-/* The same with logits = h E^T + bias over a vocabulary: h [R,H], E [V,H], bias [1,V] or none.
- * Logits are made and turned into gradients chunk by chunk of at most chunk_rows rows, never kept
- * whole. */
+/* Computes gb_softmax_loss of logits = h E^T + bias over a vocabulary: h [R,H], E [V,H], bias [1,V]
+ * or none. Logits are computed and turned into gradients in chunks of at most chunk_rows rows, and
+ * are never in memory as a whole. */
 gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                              gb_tensor labels, gb_tensor weights, uint32_t chunk_rows);
 /* Cross entropy against a uniform target over a set of columns:
@@ -221,8 +221,8 @@ gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_ten
  * [R,1]. */
 gb_tensor gb_set_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
                       gb_tensor exclude);
-/* The same with logits = h E^T + bias (bias may be none) over a vocabulary, like
- * gb_vocabulary_loss; targets u32 [R, ceil(V/32)]. */
+/* Computes gb_set_loss of logits over a vocabulary, in chunks like gb_vocabulary_loss; targets u32
+ * [R, ceil(V/32)]. */
 gb_tensor gb_vocabulary_set_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                                  gb_tensor targets, gb_tensor weights, uint32_t chunk_rows);
 
@@ -238,8 +238,8 @@ gb_tensor gb_preference_loss(gb_tape *tape, gb_tensor scores, gb_tensor pairs, g
  * with Gumbel noise, one output of the stream (seed, GB_RNG_DRAW, step, r) a column; sequences: any
  * sequences input (carries seed and step). C below 2^24. No gradient. */
 gb_tensor gb_sample_rows(gb_tape *tape, gb_tensor logits, gb_tensor sequences);
-/* The same with logits = h E^T + bias over a vocabulary, chunk by chunk like gb_vocabulary_loss;
- * chunks make no difference to the draws. */
+/* Draws like gb_sample_rows from logits over a vocabulary, in chunks like gb_vocabulary_loss; the
+ * draws do not depend on the chunks. */
 gb_tensor gb_vocabulary_sample(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
                                gb_tensor sequences, uint32_t chunk_rows);
 
@@ -254,10 +254,9 @@ void gb_follow(gb_tape *tape, gb_tensor target, gb_tensor source, gb_tensor mome
 /* Appends the gradient of loss [1,1] with respect to every parameter that it depends on; the
  * gradient of all others stays zero. */
 bool gb_backward(gb_tape *tape, gb_tensor loss, gb_status *status);
-/* The same from any tensor, given the gradient of the loss with respect to it, of the same shape.
- */
+/* Appends it from any tensor, given the gradient of the loss with respect to it, of equal shape. */
 bool gb_backward_from(gb_tape *tape, gb_tensor tensor, gb_tensor gradient, gb_status *status);
-/* To be called before one of them: states that part of a tensor's gradient is known, such as from
+/* To be called before either: states that part of a tensor's gradient is known, such as from
  * another program; what is appended adds to it. Both have the same shape. */
 void gb_start_gradient(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
 /* To be called before them: gradients of parameters are added to those in the arena instead of
@@ -339,49 +338,51 @@ enum {
 #define GB_QUIRK_MATRICES (GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_MATRIX_KHR | GB_QUIRK_NO_BFLOAT16)
 #define GB_QUIRK_TESTED   (GB_QUIRK_VARIANTS | GB_QUIRK_MATRICES) /* what the self-test may find */
 
-/* What these kernels ask of a device; and params to open or find one for them, of the device that
- * `select` names (NULL: the best). */
+/* The rules of these kernels, and params to open or find a device for them: the one that `select`
+ * names (NULL: the best). */
 extern const gb_kernel_rules gb_ops_rules;
 gb_device_params gb_ops_device(const gb_config *config, const char *select);
-/* Programs created from now on avoid these variants (GB_QUIRK_TESTED bits), and no others. */
+/* Makes programs that are created from now on avoid these variants (GB_QUIRK_TESTED bits), and no
+ * others. */
 void gb_device_avoid(gb_device *device, uint32_t variants);
 
-/* What a self-test found is kept in a small file for each device, driver and set of shaders. Who
- * lists or opens the device later avoids the variants that were wrong; a device that was refused is
- * not opened. Nothing is read or written where config says selftest=off.
- * Whether the device was tested; true as well where nothing can be kept. */
+/* What a self-test found is kept in a small file for each device, driver and set of shaders.
+ * Programs that list or open the device later avoid the variants that were wrong; a device that was
+ * refused is not opened. Nothing is read or written if config says selftest=off. */
+
+/* Says whether the device was tested; it is true as well if nothing can be kept. */
 bool gb_selftest_known(const gb_config *config, const gb_device_caps *caps);
-/* wrong: GB_QUIRK_VARIANTS bits, added to those of the record that is there; refused: which kernels
- * have no next best, one line, or NULL. */
+/* Stores what the self-test found. wrong: GB_QUIRK_VARIANTS bits, which are added to those of an
+ * existing record; refused: one line with the kernels that have no right variant, or NULL. */
 bool gb_selftest_store(const gb_config *config, const gb_device_caps *caps, uint32_t wrong,
                        const char *refused, gb_status *status);
-/* The same of cooperative matrices, GB_QUIRK_MATRICES bits, which are tested where they are asked
- * for. A device whose products have operands of GB_FP32 is known without. */
+/* Stores what it found of cooperative matrices, GB_QUIRK_MATRICES bits. They are tested only when
+ * they are asked for: a device whose matmuls have operands of GB_FP32 needs no such test. */
 bool gb_selftest_store_matrices(const gb_config *config, const gb_device_caps *caps,
                                 gb_precision precision, uint32_t wrong, gb_status *status);
 
 /* A choice of tiles (gb_device_caps.tiles) is a number of GB_TILE_CLASSES fields of three bits, one
- * for each class of products; 0 in a field: the tile that the profile has there. A class depends on
- * the form of a product and on its depth alone, so that a sum's order cannot depend on how many
- * rows are asked for at once. */
+ * for each class of matmuls; 0 in a field means the profile's own tile. A class depends only on the
+ * form of a matmul and on its depth, so that the order of a sum cannot depend on how many rows are
+ * computed at once. */
 #define GB_TILE_CLASSES 6
 #define GB_TILE_BITS    3
-#define GB_TILE_DEPTH   512 /* from here on a product is deep */
-#define GB_OTHER_TILES  5   /* tiles 1..5 of a class, beside the profile's own, 0 */
-/* What a choice holds for a class. */
+#define GB_TILE_DEPTH   512 /* a matmul is deep from this inner dimension on */
+#define GB_OTHER_TILES  5   /* tiles 1..5 of a class, besides the profile's own, 0 */
+/* Tile of a class in a choice. */
 static inline uint32_t gb_tile_of(uint32_t tiles, uint32_t tile_class)
 {
     return tiles >> GB_TILE_BITS * tile_class & ((1u << GB_TILE_BITS) - 1);
 }
-/* Class of a product of that form and depth. */
+/* Class of a matmul of that form and depth. */
 uint32_t gb_tile_class(gb_form form, uint32_t k);
-/* Whether a tile of the device's profile can run on it. */
+/* Says whether the device can run a tile of its profile. */
 bool gb_tile_fits(const gb_device_caps *caps, uint32_t tile);
-/* "16 x 64, depth 8" into text. */
+/* Writes the sizes of a tile into text: "16 x 64, depth 8". */
 void gb_tile_text(const gb_device_caps *caps, uint32_t tile, char *text, size_t size);
-/* Whether the device uses a stored choice and none is stored for this driver. */
+/* Says whether the device should use a stored choice but none is stored for this driver. */
 bool gb_tiles_wanted(const gb_config *config, const gb_device_caps *caps);
-/* Keep a choice for this device, driver and set of kernels. */
+/* Stores a choice for this device, driver and set of kernels. */
 bool gb_tiles_store(const gb_config *config, const gb_device_caps *caps, uint32_t tiles,
                     gb_status *status);
 
