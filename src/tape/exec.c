@@ -15,9 +15,17 @@ typedef struct output_place {
     uint64_t bytes;   /* extent */
 } output_place;
 
+/* What gb_exec_build made. */
+typedef struct owned_parts {
+    gb_params *params; /* or NULL, as the others */
+    gb_state *state;   /* its parameters on the device */
+    gb_tape *tape;     /* its operations */
+} owned_parts;
+
 struct gb_exec {
-    gb_state *state;            /* not owned */
-    gb_tape *tape;              /* not owned */
+    gb_state *state;            /* parameters */
+    gb_tape *tape;              /* operations */
+    owned_parts owned;          /* of them, and of the parameters' list */
     gb_exec *next;              /* of the state's programs */
     gb_plan plan;               /* sizes of the blocks */
     gb_buffer *inputs;          /* input block on the device */
@@ -279,6 +287,13 @@ gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status)
     return exec;
 }
 
+static void owned_free(owned_parts *owned)
+{
+    gb_tape_destroy(owned->tape);
+    gb_state_destroy(owned->state);
+    gb_params_destroy(owned->params);
+}
+
 void gb_exec_destroy(gb_exec *exec)
 {
     if (!exec)
@@ -295,12 +310,63 @@ void gb_exec_destroy(gb_exec *exec)
     }
     gb_buffer_destroy(exec->inputs);
     free(exec->outputs);
+    owned_free(&exec->owned);
     free(exec);
 }
 
-uint64_t gb_exec_arena_bytes(const gb_exec *exec)
+/* ---- a whole program ---- */
+
+static bool write_state(const gb_exec_params *p, const gb_params *params, const float *values,
+                        owned_parts *owned, gb_status *status)
 {
-    return exec->plan.arena_bytes;
+    owned->state = gb_state_create(p->device, params, p->training, status);
+    return owned->state &&
+           (!values || gb_state_write(owned->state, GB_ARENA_PARAMS, values, status));
+}
+
+static bool make_state(const gb_exec_params *p, owned_parts *owned, gb_status *status)
+{
+    if (p->state)
+        return true;
+    if (!p->declare)
+        return write_state(p, p->params, p->values, owned, status);
+    owned->params = gb_params_create(status);
+    if (!owned->params || !p->declare(p->self, owned->params, status))
+        return false;
+    gb_params_freeze(owned->params);
+    float *values = gb_alloc(gb_params_floats(owned->params), sizeof *values, status);
+    if (values)
+        gb_params_init(owned->params, 1, values);
+    bool ok = values && write_state(p, owned->params, values, owned, status);
+    free(values);
+    return ok;
+}
+
+gb_exec *gb_exec_build(const gb_exec_params *p, gb_status *status)
+{
+    owned_parts owned = {0};
+    gb_exec *exec = NULL;
+    bool ok = make_state(p, &owned, status);
+    gb_state *state = p->state ? p->state : owned.state;
+    if (ok)
+        owned.tape = gb_tape_create(state->params, p->name, status);
+    if (owned.tape && p->build(p->self, owned.tape, status))
+        exec = gb_exec_create(state, owned.tape, status);
+    if (exec)
+        exec->owned = owned;
+    else
+        owned_free(&owned);
+    return exec;
+}
+
+const gb_tape *gb_exec_tape(const gb_exec *exec)
+{
+    return exec->tape;
+}
+
+gb_state *gb_exec_state(const gb_exec *exec)
+{
+    return exec->state;
 }
 
 void gb_exec_note_rows(gb_exec *exec, uint64_t used, uint64_t computed)
@@ -314,6 +380,11 @@ gb_padding gb_exec_padding(const gb_exec *exec)
     return exec->padding;
 }
 
+uint64_t gb_exec_arena_bytes(const gb_exec *exec)
+{
+    return exec->plan.arena_bytes;
+}
+
 double gb_exec_flops(const gb_exec *exec)
 {
     return exec->flops;
@@ -325,6 +396,16 @@ void *gb_exec_input(gb_exec *exec, gb_tensor input, gb_status *status)
     if (exec->tickets[slot] && !gb_device_wait(exec->state->device, exec->tickets[slot], status))
         return NULL;
     return (char *)gb_buffer_map(exec->upload[slot]) + exec->tape->tensors[input].offset;
+}
+
+bool gb_exec_fill(gb_exec *exec, uint32_t step, gb_status *status)
+{
+    for (size_t i = 0; i < exec->tape->filler_count; i++) {
+        const tape_filler *filler = &exec->tape->fillers[i];
+        if (!filler->fill(filler->record, exec, step, status))
+            return false;
+    }
+    return true;
 }
 
 bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status)
@@ -348,6 +429,11 @@ bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status)
     if (ticket)
         *ticket = value;
     return true;
+}
+
+bool gb_exec_submit(gb_exec *exec, uint32_t step, uint64_t *ticket, gb_status *status)
+{
+    return gb_exec_fill(exec, step, status) && gb_exec_run(exec, ticket, status);
 }
 
 bool gb_exec_wait(gb_exec *exec, uint64_t ticket, gb_status *status)

@@ -32,6 +32,8 @@ void gb_tape_destroy(gb_tape *tape)
     free(tape->of_param);
     free(tape->grad_of_param);
     free(tape->layers);
+    free(tape->fillers);
+    gb_arena_destroy(tape->records);
     free(tape);
 }
 
@@ -193,6 +195,21 @@ gb_tensor gb_tape_root(const gb_tape *tape, gb_tensor tensor, uint32_t *row0)
     if (row0)
         *row0 = row;
     return tensor;
+}
+
+void gb_tape_fill_by(gb_tape *tape, gb_fill fill, const void *record, size_t bytes)
+{
+    gb_status *failure = &tape->failure;
+    if (failure->code != GB_OK)
+        return;
+    if (!tape->records && !(tape->records = gb_arena_create(1 << 12, failure)))
+        return;
+    void *copy = gb_arena_alloc(tape->records, bytes, failure);
+    if (!copy || !gb_grow(&tape->fillers, &tape->filler_capacity, tape->filler_count + 1,
+                          sizeof *tape->fillers, failure))
+        return;
+    memcpy(copy, record, bytes);
+    tape->fillers[tape->filler_count++] = (tape_filler){fill, copy};
 }
 
 void gb_tape_append(gb_tape *tape, const gb_node *node)

@@ -9,6 +9,12 @@ typedef struct tape_layer {
     uint32_t first, end; /* nodes [first, end) */
 } tape_layer;
 
+/* Who fills some of the inputs. */
+typedef struct tape_filler {
+    gb_fill fill;       /* how */
+    const void *record; /* from what, in tape->records */
+} tape_filler;
+
 struct gb_tape {
     char name[64];            /* for messages */
     const gb_params *params;  /* of the model; not owned */
@@ -23,6 +29,10 @@ struct gb_tape {
     tape_layer *layers;       /* computed again for their gradient, in order */
     size_t layer_count;       /* how many */
     size_t layer_capacity;    /* allocated */
+    tape_filler *fillers;     /* of inputs, in the order they were registered */
+    size_t filler_count;      /* how many */
+    size_t filler_capacity;   /* allocated */
+    gb_arena *records;        /* what they fill from; NULL until there is one */
     gb_status failure;        /* first failure while building */
 };
 
