@@ -133,47 +133,48 @@ static bool run_once(void *context, gb_status *status)
     return gb_exec_run(s->exec, &ticket, status) && gb_exec_wait(s->exec, ticket, status);
 }
 
-static bool measure_tape(bench *b, const bench_program *program, gb_state *state, gb_tape *tape,
-                         bench_times *times, gb_status *status)
+static bool declare(void *self, gb_params *params, gb_status *status)
 {
-    double times_in_run = program->times ? program->times : 1;
-    session s = {.program = program, .exec = gb_exec_create(state, tape, status)};
-    bool ok = s.exec && wall_runs(b, run_once, &s, times_in_run, times, status);
-    gb_exec_destroy(s.exec);
-    if (!ok || !gb_device_get_caps(b->device)->timestamp_bits)
-        return ok;
+    const bench_program *program = self;
+    return !program->declare || program->declare(program->context, params, status);
+}
+
+static bool build(void *self, gb_tape *tape, gb_status *status)
+{
+    (void)status;
+    const bench_program *program = self;
+    program->build(program->context, tape);
+    return true;
+}
+
+/* By timestamps, in a program of its own over the same parameters. */
+static bool measure_device(bench *b, bench_program *program, gb_state *state, bench_times *times,
+                           gb_status *status)
+{
+    const gb_exec_params again = {.name = "bench", .state = state, .build = build, .self = program};
     gb_device_set_profiling(b->device, true);
-    s = (session){.program = program, .exec = gb_exec_create(state, tape, status)};
-    ok = s.exec && device_runs(b, run_once, &s, times_in_run, times, status);
+    session s = {.program = program, .exec = gb_exec_build(&again, status)};
+    bool ok =
+        s.exec && device_runs(b, run_once, &s, program->times ? program->times : 1, times, status);
     gb_exec_destroy(s.exec);
     gb_device_set_profiling(b->device, false);
     return ok;
 }
 
-bool bench_program_measure(bench *b, const bench_program *program, bench_times *times,
-                           gb_status *status)
+bool bench_program_measure(bench *b, bench_program *program, bench_times *times, gb_status *status)
 {
-    gb_params *params = gb_params_create(status);
-    if (!params)
-        return false;
-    gb_state *state = NULL;
-    gb_tape *tape = NULL;
-    float *values = NULL;
-    bool ok = !program->declare || program->declare(program->context, params, status);
-    gb_params_freeze(params);
-    ok = ok && (values = gb_alloc(gb_params_floats(params), sizeof *values, status)) &&
-         (state = gb_state_create(b->device, params, program->training, status)) &&
-         (tape = gb_tape_create(params, "bench", status));
-    if (ok) {
-        gb_params_init(params, 1, values);
-        program->build(program->context, tape);
-        ok = gb_tape_ok(tape, status) && gb_state_write(state, GB_ARENA_PARAMS, values, status);
-    }
-    free(values); /* as large as the model; the device has it now */
-    ok = ok && measure_tape(b, program, state, tape, times, status);
-    gb_tape_destroy(tape);
-    gb_state_destroy(state);
-    gb_params_destroy(params);
+    const gb_exec_params how = {.name = "bench",
+                                .device = b->device,
+                                .declare = declare,
+                                .training = program->training,
+                                .build = build,
+                                .self = program};
+    session s = {.program = program, .exec = gb_exec_build(&how, status)};
+    bool ok =
+        s.exec && wall_runs(b, run_once, &s, program->times ? program->times : 1, times, status);
+    if (ok && gb_device_get_caps(b->device)->timestamp_bits)
+        ok = measure_device(b, program, gb_exec_state(s.exec), times, status);
+    gb_exec_destroy(s.exec);
     return ok;
 }
 

@@ -95,8 +95,7 @@ typedef struct bench_program {
     bool training;  /* with gradients and moments */
     uint32_t times; /* how often the work is in the program; 0: once */
 } bench_program;
-bool bench_program_measure(bench *b, const bench_program *program, bench_times *times,
-                           gb_status *status);
+bool bench_program_measure(bench *b, bench_program *program, bench_times *times, gb_status *status);
 /* A parameter as if it were an activation: its gradient is not added to an older one. */
 gb_tensor bench_activation(gb_tape *tape, uint32_t param);
 /* Anything that runs on the device: `run` does it once, from nothing. */

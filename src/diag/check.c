@@ -29,8 +29,9 @@ static bool differentiate(check *c, bool of_one, gb_status *status)
     return gb_backward_from(c->tape, c->outputs[0], gradient, status);
 }
 
-static bool prepare(check *c, gb_device *device, size_t i, gb_status *status)
+static bool declare(void *self, gb_params *params, gb_status *status)
 {
+    (void)self;
     static const struct {
         const char *name;
         uint32_t rows, cols;
@@ -49,25 +50,39 @@ static bool prepare(check *c, gb_device *device, size_t i, gb_status *status)
                     {"by word", CHECK_ROWS, CHECK_WORDS},
                     {"kv", CHECK_ROWS, 2 * CHECK_WIDTH},
                     {"by distance", 2 * CHECK_ROWS + 1, CHECK_HEADS}};
+    bool ok = true;
+    for (size_t o = 0; ok && o < sizeof operands / sizeof *operands; o++)
+        ok = gb_params_add_matrix(params, operands[o].name, operands[o].rows, operands[o].cols, .7f,
+                                  status) != UINT32_MAX;
+    return ok &&
+           gb_params_add_state(params, "kept", CHECK_ROWS, CHECK_WIDTH, .7f, status) != UINT32_MAX;
+}
+
+static bool build(void *self, gb_tape *tape, gb_status *status)
+{
+    check *c = self;
+    const check_case *which = &check_cases[c->which];
+    c->tape = tape;
+    c->params = gb_tape_params(tape);
     c->outputs[1] = GB_NO_TENSOR;
-    if (!(c->params = gb_params_create(status)))
-        return false;
-    for (size_t o = 0; o < sizeof operands / sizeof *operands; o++)
-        gb_params_add_matrix(c->params, operands[o].name, operands[o].rows, operands[o].cols, .7f,
-                             status);
-    gb_params_add_state(c->params, "kept", CHECK_ROWS, CHECK_WIDTH, .7f, status);
-    gb_params_freeze(c->params);
-    if (!(c->tape = gb_tape_create(c->params, "check", status)))
-        return false;
-    c->outputs[0] = check_cases[i].build(c);
+    c->outputs[0] = which->build(c);
     for (int o = 0; o < 2; o++)
         if (c->outputs[o] != GB_NO_TENSOR)
-            gb_tape_output(c->tape, c->outputs[o]);
-    return gb_tape_ok(c->tape, status) &&
-           (check_cases[i].how & NO_GRADIENT ||
-            differentiate(c, check_cases[i].how & OF_ONE, status)) &&
-           (c->state = gb_state_create(device, c->params, true, status)) &&
-           (c->exec = gb_exec_create(c->state, c->tape, status)) &&
+            gb_tape_output(tape, c->outputs[o]);
+    return gb_tape_ok(tape, status) &&
+           (which->how & NO_GRADIENT || differentiate(c, which->how & OF_ONE, status));
+}
+
+static bool prepare(check *c, gb_device *device, size_t i, gb_status *status)
+{
+    const gb_exec_params program = {.name = "check",
+                                    .device = device,
+                                    .declare = declare,
+                                    .training = true,
+                                    .build = build,
+                                    .self = c};
+    c->which = i;
+    return (c->exec = gb_exec_build(&program, status)) &&
            (c->ref = gb_reference_create(c->tape, status));
 }
 
@@ -80,7 +95,7 @@ static bool fill(check *c, float *values, gb_status *status)
         if (a == GB_ARENA_MOMENT2)
             for (uint64_t i = 0; i < floats; i++)
                 values[i] = fabsf(values[i]);
-        if (!gb_state_write(c->state, (gb_arena_id)a, values, status))
+        if (!gb_state_write(gb_exec_state(c->exec), (gb_arena_id)a, values, status))
             return false;
         double *reference = gb_reference_arena(c->ref, (gb_arena_id)a);
         for (uint64_t i = 0; i < floats; i++)
@@ -130,7 +145,7 @@ static bool compare(check *c, float *values, double *worst, gb_status *status)
     *worst = c->indices ? top_k_error(got, want, info)
                         : error_of(got, want, info->rows, info->cols, info->ld);
     for (int a = GB_ARENA_PARAMS; a <= GB_ARENA_GRADS; a++) {
-        if (!gb_state_read(c->state, (gb_arena_id)a, values, status))
+        if (!gb_state_read(gb_exec_state(c->exec), (gb_arena_id)a, values, status))
             return false;
         for (uint32_t p = 0; p < gb_params_count(c->params); p++) {
             const gb_param *param = gb_params_at(c->params, p);
@@ -182,9 +197,6 @@ bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *st
     if (c) {
         gb_reference_destroy(c->ref);
         gb_exec_destroy(c->exec);
-        gb_tape_destroy(c->tape);
-        gb_state_destroy(c->state);
-        gb_params_destroy(c->params);
     }
     free(values);
     free(c);

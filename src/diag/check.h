@@ -20,10 +20,10 @@ typedef struct filled {
 
 /* A small program being checked. */
 typedef struct check {
-    gb_params *params;           /* operands */
-    gb_tape *tape;               /* program */
-    gb_state *state;             /* on the device */
-    gb_exec *exec;               /* recorded */
+    size_t which;                /* number of the case */
+    gb_exec *exec;               /* the program */
+    const gb_params *params;     /* its operands */
+    gb_tape *tape;               /* its operations */
     gb_reference *ref;           /* float64 */
     gb_tensor outputs[2];        /* compared, beside the gradients */
     bool indices;                /* outputs[1] holds column numbers in any order */

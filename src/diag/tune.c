@@ -60,43 +60,39 @@ static shape shape_of(const tuner *t, size_t i)
 
 /* One product, recorded with the tiles that the device has now. */
 typedef struct product {
-    gb_params *params; /* a and b */
-    gb_state *state;   /* on the device */
-    gb_tape *tape;     /* the program */
-    gb_tensor c;       /* result */
-    gb_exec *exec;     /* recorded */
+    const shape *s; /* of which sizes */
+    bool output;    /* its result is read */
+    gb_exec *exec;  /* the program */
+    gb_tensor c;    /* result */
 } product;
 
-static void product_close(product *p)
+static bool declare(void *self, gb_params *params, gb_status *status)
 {
-    gb_exec_destroy(p->exec);
-    gb_tape_destroy(p->tape);
-    gb_state_destroy(p->state);
-    gb_params_destroy(p->params);
+    const shape *s = ((product *)self)->s;
+    bool tn = s->form == GB_TN, nt = s->form == GB_NT;
+    return gb_params_add_matrix(params, "a", tn ? s->k : s->m, tn ? s->m : s->k, 1, status) !=
+               UINT32_MAX &&
+           gb_params_add_matrix(params, "b", nt ? s->n : s->k, nt ? s->k : s->n, 1, status) !=
+               UINT32_MAX;
 }
 
+static bool build(void *self, gb_tape *tape, gb_status *status)
+{
+    (void)status;
+    product *p = self;
+    p->c = gb_matmul(tape, p->s->form, gb_tape_param(tape, 0), gb_tape_param(tape, 1));
+    if (p->output)
+        gb_tape_output(tape, p->c);
+    return true;
+}
+
+/* Destroy p->exec afterwards, also after a failure. */
 static bool product_open(product *p, const tuner *t, const shape *s, bool output, gb_status *status)
 {
-    bool tn = s->form == GB_TN, nt = s->form == GB_NT;
-    *p = (product){.params = gb_params_create(status)};
-    if (!p->params)
-        return false;
-    gb_params_add_matrix(p->params, "a", tn ? s->k : s->m, tn ? s->m : s->k, 1, status);
-    gb_params_add_matrix(p->params, "b", nt ? s->n : s->k, nt ? s->k : s->n, 1, status);
-    gb_params_freeze(p->params);
-    float *values = gb_alloc(gb_params_floats(p->params), sizeof *values, status);
-    if (values)
-        gb_params_init(p->params, 1, values);
-    bool ok = values && (p->state = gb_state_create(t->device, p->params, false, status)) &&
-              gb_state_write(p->state, GB_ARENA_PARAMS, values, status) &&
-              (p->tape = gb_tape_create(p->params, "tune", status));
-    free(values);
-    if (!ok)
-        return false;
-    p->c = gb_matmul(p->tape, s->form, gb_tape_param(p->tape, 0), gb_tape_param(p->tape, 1));
-    if (output)
-        gb_tape_output(p->tape, p->c);
-    return (p->exec = gb_exec_create(p->state, p->tape, status)) != NULL;
+    const gb_exec_params program = {
+        .name = "tune", .device = t->device, .declare = declare, .build = build, .self = p};
+    *p = (product){.s = s, .output = output};
+    return (p->exec = gb_exec_build(&program, status)) != NULL;
 }
 
 /* Shortest of the runs after the first one, which compiles. */
@@ -117,7 +113,7 @@ static bool best_time(const tuner *t, const shape *s, double *best_s, gb_status 
         if (ok && gb_interrupted())
             ok = gb_fail(status, GB_INTERRUPTED, "tune", NULL, "stopped, nothing was kept");
     }
-    product_close(&p);
+    gb_exec_destroy(p.exec);
     return ok;
 }
 
@@ -129,12 +125,13 @@ static float *result_of(const tuner *t, const shape *s, size_t *count, gb_status
     float *copy = NULL;
     if (product_open(&p, t, s, true, status) && gb_exec_run(p.exec, &ticket, status)) {
         const float *c = gb_exec_output(p.exec, ticket, p.c, status);
-        *count = (size_t)s->m * gb_tape_tensor(p.tape, p.c)->ld; /* n is a multiple of 4 */
+        *count =
+            (size_t)s->m * gb_tape_tensor(gb_exec_tape(p.exec), p.c)->ld; /* n is a multiple of 4 */
         copy = c ? gb_alloc(*count, sizeof *copy, status) : NULL;
         if (copy)
             memcpy(copy, c, *count * sizeof *copy);
     }
-    product_close(&p);
+    gb_exec_destroy(p.exec);
     return copy;
 }
 

@@ -13,20 +13,14 @@ static uint32_t at_once(uint32_t slots)
     return (slots + 3) / 4;
 }
 
-static void program_free(generator_program *p)
-{
-    gb_exec_destroy(p->exec);
-    gb_tape_destroy(p->tape);
-}
-
 void gb_generator_destroy(gb_generator *g)
 {
     if (!g)
         return;
-    program_free(&g->encoder);
-    program_free(&g->step);
+    gb_exec_destroy(g->encoder.exec);
+    gb_exec_destroy(g->step.exec);
     for (int i = 0; i < GENERATOR_BUCKETS; i++)
-        program_free(&g->prompts[i]);
+        gb_exec_destroy(g->prompts[i].exec);
     gb_state_destroy(g->state);
     gb_params_destroy(g->params);
     gb_language_free(&g->lm);
@@ -49,46 +43,64 @@ gb_generator_counts gb_generator_done(const gb_generator *g)
 
 /* ---- programs ---- */
 
-static bool record(gb_generator *g, generator_program *p, gb_status *status)
+/* What a program is built from. */
+typedef struct plan {
+    gb_generator *g;      /* whose */
+    generator_program *p; /* being built */
+    uint32_t prompt;      /* rows of one text, or 0: one row of each slot */
+} plan;
+
+static bool build_encoder(void *self, gb_tape *tape, gb_status *status)
 {
-    p->exec = gb_exec_create(g->state, p->tape, status);
-    return p->exec != NULL;
+    (void)status;
+    const plan *from = self;
+    const gb_generator *g = from->g;
+    generator_program *p = from->p;
+    p->logits = GB_NO_TENSOR;
+    p->in = gb_language_rows_declare(tape, &g->lm, true, g->rows, g->at_once, g->longest, false);
+    p->keep = gb_tape_input(tape, "keep", GB_U32, 1, g->rows);
+    gb_language_keep(tape, &g->lm, gb_language_encode(tape, &g->lm, &p->in), p->keep);
+    return true;
 }
 
-static bool build_encoder(gb_generator *g, gb_status *status)
+static bool build_decoder(void *self, gb_tape *tape, gb_status *status)
 {
-    generator_program *p = &g->encoder;
-    const gb_language *lm = &g->lm;
-    p->logits = GB_NO_TENSOR;
-    p->tape = gb_tape_create(g->params, "encode prompts", status);
-    if (!p->tape)
-        return false;
-    p->in = gb_language_rows_declare(p->tape, lm, true, g->rows, g->at_once, g->longest, false);
-    p->keep = gb_tape_input(p->tape, "keep", GB_U32, 1, g->rows);
-    gb_language_keep(p->tape, lm, gb_language_encode(p->tape, lm, &p->in), p->keep);
-    return record(g, p, status);
+    (void)status;
+    const plan *from = self;
+    const gb_language *lm = &from->g->lm;
+    generator_program *p = from->p;
+    uint32_t prompt = from->prompt;
+    p->in = gb_language_rows_declare(tape, lm, false, prompt ? prompt : lm->slots,
+                                     prompt ? 1 : lm->slots, lm->cached, false);
+    p->cross =
+        lm->config.layers ? gb_tape_input(tape, "cross spans", GB_U32, lm->slots, 4) : GB_NO_TENSOR;
+    gb_tensor h = gb_language_decode(tape, lm, &p->in, GB_NO_TENSOR, p->cross, lm->cached_encoded);
+    if (prompt) {
+        p->last = gb_tape_input(tape, "last row", GB_U32, 1, 1);
+        h = gb_gather_rows(tape, h, p->last, GB_NO_TENSOR);
+    }
+    p->logits = gb_language_logits(tape, lm, h);
+    gb_tape_output(tape, p->logits);
+    return true;
+}
+
+static bool make_encoder(gb_generator *g, gb_status *status)
+{
+    plan from = {.g = g, .p = &g->encoder};
+    const gb_exec_params program = {
+        .name = "encode prompts", .state = g->state, .build = build_encoder, .self = &from};
+    return (g->encoder.exec = gb_exec_build(&program, status)) != NULL;
 }
 
 /* One row of each slot, or `prompt` rows of one. */
-static bool build_decoder(gb_generator *g, generator_program *p, uint32_t prompt, gb_status *status)
+static bool make_decoder(gb_generator *g, generator_program *p, uint32_t prompt, gb_status *status)
 {
-    const gb_language *lm = &g->lm;
-    p->tape = gb_tape_create(g->params, prompt ? "prompt" : "decode", status);
-    if (!p->tape)
-        return false;
-    p->in = gb_language_rows_declare(p->tape, lm, false, prompt ? prompt : lm->slots,
-                                     prompt ? 1 : lm->slots, lm->cached, false);
-    p->cross = lm->config.layers ? gb_tape_input(p->tape, "cross spans", GB_U32, lm->slots, 4)
-                                 : GB_NO_TENSOR;
-    gb_tensor h =
-        gb_language_decode(p->tape, lm, &p->in, GB_NO_TENSOR, p->cross, lm->cached_encoded);
-    if (prompt) {
-        p->last = gb_tape_input(p->tape, "last row", GB_U32, 1, 1);
-        h = gb_gather_rows(p->tape, h, p->last, GB_NO_TENSOR);
-    }
-    p->logits = gb_language_logits(p->tape, lm, h);
-    gb_tape_output(p->tape, p->logits);
-    return record(g, p, status);
+    plan from = {g, p, prompt};
+    const gb_exec_params program = {.name = prompt ? "prompt" : "decode",
+                                    .state = g->state,
+                                    .build = build_decoder,
+                                    .self = &from};
+    return (p->exec = gb_exec_build(&program, status)) != NULL;
 }
 
 /* Weights of a folder, or random ones. */
@@ -154,7 +166,7 @@ static bool create(gb_generator *g, gb_device *device, const char *folder,
     g->spans = gb_alloc((size_t)(slots + g->at_once) * 4, sizeof *g->spans, status);
     g->kept_at = gb_alloc(rows, sizeof *g->kept_at, status);
     return g->ids && g->places && g->spans && g->kept_at && load(g, device, folder, status) &&
-           (!encoder || build_encoder(g, status)) && build_decoder(g, &g->step, 0, status);
+           (!encoder || make_encoder(g, status)) && make_decoder(g, &g->step, 0, status);
 }
 
 static gb_generator *make(gb_device *device, const char *folder, const gb_language_config *config,
@@ -252,7 +264,7 @@ static generator_program *prompt_program(gb_generator *g, uint32_t count, gb_sta
     generator_program *p = &g->prompts[bucket];
     if (rows < count || rows > g->longest)
         rows = g->longest;
-    return p->exec || build_decoder(g, p, rows, status) ? p : NULL;
+    return p->exec || make_decoder(g, p, rows, status) ? p : NULL;
 }
 
 bool generator_prompt_run(gb_generator *g, const uint32_t *ids, uint32_t count, uint32_t slot,

@@ -6,8 +6,7 @@
 
 /* A recorded program: the encoder, a prompt of the decoder, or one token of each text. */
 typedef struct generator_program {
-    gb_tape *tape;       /* operations */
-    gb_exec *exec;       /* recorded */
+    gb_exec *exec;       /* or NULL: not yet needed */
     gb_language_rows in; /* rows */
     gb_tensor cross;     /* decoder of T5: u32 [slots, 4] */
     gb_tensor keep;      /* encoder: u32 [1, rows of the cross cache] */

@@ -37,13 +37,11 @@ typedef struct searcher {
     uint32_t k;                      /* results wanted */
     blocks size;                     /* block sizes */
     uint32_t ld;                     /* floats from vector to vector on the device */
-    gb_params *params;               /* one: the queries of the group */
-    gb_state *state;                 /* holds them */
-    gb_tape *tape;                   /* scores and top k of every query block */
+    uint32_t width;                  /* of a vector */
     gb_tensor input;                 /* the block of passages */
     gb_tensor values[GROUP_BLOCKS];  /* best scores of a query block */
     gb_tensor columns[GROUP_BLOCKS]; /* and where */
-    gb_exec *exec;                   /* recorded tape */
+    gb_exec *exec;                   /* scores and top k of every block of queries, its parameter */
     float *group;                    /* queries of the group as the device has them */
     uint64_t *best;                  /* [queries of the group, k] keys, falling */
     uint64_t *found;                 /* [2 * size.k] keys of one query, and room to sort them */
@@ -145,47 +143,49 @@ static blocks choose_blocks(const gb_vectors *queries, const gb_vectors *passage
 static void searcher_free(searcher *s)
 {
     gb_exec_destroy(s->exec);
-    gb_tape_destroy(s->tape);
-    gb_state_destroy(s->state);
-    gb_params_destroy(s->params);
     free(s->group);
     free(s->best);
     free(s->found);
 }
 
-static bool build_tape(searcher *s, uint32_t width, gb_status *status)
+/* The queries of a group. */
+static bool declare(void *self, gb_params *params, gb_status *status)
 {
-    s->tape = gb_tape_create(s->params, "search", status);
-    if (!s->tape)
-        return false;
-    s->input = gb_tape_input(s->tape, "passages", GB_F32, s->size.passages, width);
-    gb_tensor queries = gb_tape_param(s->tape, 0);
+    const searcher *s = self;
+    return gb_params_add_state(params, "queries", s->size.queries * s->size.count, s->width, 0,
+                               status) != UINT32_MAX;
+}
+
+static bool build(void *self, gb_tape *tape, gb_status *status)
+{
+    (void)status;
+    searcher *s = self;
+    s->input = gb_tape_input(tape, "passages", GB_F32, s->size.passages, s->width);
+    gb_tensor queries = gb_tape_param(tape, 0);
     for (uint32_t b = 0; b < s->size.count; b++) {
-        gb_tensor block = gb_tape_view(s->tape, queries, b * s->size.queries, s->size.queries);
-        gb_tensor scores = gb_matmul(s->tape, GB_NT, block, s->input);
-        gb_top_k(s->tape, scores, s->size.k, &s->values[b], &s->columns[b]);
-        gb_tape_output(s->tape, s->values[b]);
-        gb_tape_output(s->tape, s->columns[b]);
+        gb_tensor block = gb_tape_view(tape, queries, b * s->size.queries, s->size.queries);
+        gb_tensor scores = gb_matmul(tape, GB_NT, block, s->input);
+        gb_top_k(tape, scores, s->size.k, &s->values[b], &s->columns[b]);
+        gb_tape_output(tape, s->values[b]);
+        gb_tape_output(tape, s->columns[b]);
     }
-    return gb_tape_ok(s->tape, status);
+    return true;
 }
 
 static bool searcher_make(searcher *s, gb_device *device, const gb_vectors *queries,
                           gb_status *status)
 {
     uint32_t rows = s->size.queries * s->size.count;
+    const gb_exec_params program = {
+        .name = "search", .device = device, .declare = declare, .build = build, .self = s};
+    s->width = queries->width;
     s->ld = round_up(queries->width, 4);
-    s->params = gb_params_create(status);
-    if (!s->params ||
-        gb_params_add_state(s->params, "queries", rows, queries->width, 0, status) == UINT32_MAX)
+    if (!(s->exec = gb_exec_build(&program, status)))
         return false;
-    gb_params_freeze(s->params);
-    s->group = gb_alloc(gb_params_floats(s->params), sizeof *s->group, status);
-    s->best = s->group ? gb_alloc(rows, s->k * sizeof *s->best, status) : NULL;
-    s->found = s->best ? gb_alloc(s->size.k, 2 * sizeof *s->found, status) : NULL;
-    s->state = s->found ? gb_state_create(device, s->params, false, status) : NULL;
-    return s->state && build_tape(s, queries->width, status) &&
-           (s->exec = gb_exec_create(s->state, s->tape, status));
+    uint64_t floats = gb_params_floats(gb_tape_params(gb_exec_tape(s->exec)));
+    return (s->group = gb_alloc(floats, sizeof *s->group, status)) &&
+           (s->best = gb_alloc(rows, s->k * sizeof *s->best, status)) &&
+           (s->found = gb_alloc(s->size.k, 2 * sizeof *s->found, status));
 }
 
 /* Copy rows of vectors to where they lie `ld` floats apart. */
@@ -224,7 +224,7 @@ static bool collect(searcher *s, const pass *p, uint32_t queries, gb_status *sta
             values ? gb_exec_output(s->exec, p->ticket, s->columns[b], status) : NULL;
         if (!columns)
             return false;
-        uint32_t ld = gb_tape_tensor(s->tape, s->values[b])->ld;
+        uint32_t ld = gb_tape_tensor(gb_exec_tape(s->exec), s->values[b])->ld;
         for (uint32_t r = 0; r < s->size.queries && b * s->size.queries + r < queries; r++) {
             uint64_t *best = s->best + (size_t)(b * s->size.queries + r) * s->k;
             uint64_t worst = have == s->k ? best[s->k - 1] : 0;
@@ -291,7 +291,7 @@ static bool search_all(searcher *s, const gb_vectors *queries, const gb_search_p
         uint32_t first = g * group, left = queries->rows - first;
         uint32_t count = left < group ? left : group;
         if (!copy_rows(queries, first, count, s->ld, s->group, status) ||
-            !gb_state_write(s->state, GB_ARENA_PARAMS, s->group, status) ||
+            !gb_state_write(gb_exec_state(s->exec), GB_ARENA_PARAMS, s->group, status) ||
             !search_group(s, count, params->quiet ? NULL : &progress,
                           (uint64_t)g * s->passages->rows, status))
             return false;
