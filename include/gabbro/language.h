@@ -139,11 +139,12 @@ typedef struct gb_language_sizes {
     uint32_t given_rows, written_rows;       /* rows of prompts (T5) and of texts */
     uint32_t longest_given, longest_written; /* most tokens of one prompt and of one text */
 } gb_language_sizes;
+/* Declares a batch that gb_exec_fill writes from `pairs`, which must stay at its address as long as
+ * the program. With `mean` a label weighs one over the number of labels, else one. */
 gb_language_teaching gb_language_teaching_declare(gb_tape *tape, const gb_language *lm,
-                                                  const gb_language_sizes *sizes, bool gradients);
-/* Every label weighs `weight`. */
-bool gb_language_teaching_fill(gb_exec *exec, const gb_language_teaching *in, const gb_language *lm,
-                               const gb_language_pairs *pairs, float weight, gb_status *status);
+                                                  const gb_language_sizes *sizes,
+                                                  const gb_language_pairs *pairs, bool gradients,
+                                                  bool mean);
 /* Adds the loss: the weighted sum [1,1] of the cross entropies of all labels, each token given the
  * true ones before it. */
 gb_tensor gb_language_loss(gb_tape *tape, const gb_language *lm, const gb_language_teaching *in);

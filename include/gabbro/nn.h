@@ -5,7 +5,6 @@
 
 #include <gabbro/folder.h>
 #include <gabbro/ops.h>
-#include <gabbro/padding.h>
 #include <gabbro/ranks.h>
 #include <gabbro/rows.h>
 #include <gabbro/text.h>
@@ -52,6 +51,12 @@ typedef struct gb_rows_inputs {
     uint32_t rows;     /* rows of the batch */
 } gb_rows_inputs;
 
+/* Rows of tokens that batches had when they were put into programs. */
+typedef struct gb_padding {
+    uint64_t used;     /* of texts */
+    uint64_t computed; /* with those that fill buckets up */
+} gb_padding;
+
 /* The inputs of one packed batch on a tape. */
 typedef struct gb_packed_inputs {
     gb_tensor ids;        /* u32 [1, rows] */
@@ -80,26 +85,34 @@ typedef struct gb_net {
     bool part;               /* rows are part of a batch: dropout as in the whole one */
     bool recompute;          /* layers are computed again for their gradient, not kept */
     gb_tensor vectors;       /* set by what builds a part of a batch, see gb_cut */
+    gb_padding *padding;     /* counts the rows of its batches, or NULL */
 } gb_net;
 
+/* Returns what a forward pass without gradients is built with: nothing is dropped. */
+gb_net gb_net_forward(gb_tape *tape, const gb_bert_config *config, uint32_t longest);
 /* Fill the lists of the rows of each entry from ids [rows]; those not declared are left alone. */
 bool gb_order_fill(gb_exec *exec, const gb_order *order, const uint32_t *ids, uint32_t rows,
                    uint32_t entries, gb_status *status);
+
+/* The following functions declare inputs together with their source, from which gb_exec_fill writes
+ * them before each run. A source, such as `batch`, must stay at its address as long as the program;
+ * its contents may change from run to run. */
+
+/* Declares a batch of at most `rows` rows and `count` sequences. Sequences that the source lacks
+ * are empty, as in the last part of a batch. `seed` and the step key the dropout. */
 gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
-                                   uint32_t count);
-/* Fill the inputs for the next run of exec. seed and step key the dropout. Sequences that are not
- * there (the last part of a batch may be smaller) are empty. */
-bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
-                    const gb_bert_config *config, uint64_t seed, uint32_t step, gb_status *status);
+                                   uint32_t count, const gb_packed *batch, uint64_t seed);
+/* Declares the first rows of at most `count` texts of a batch of `rows`, from text `first` on. */
+gb_rows_inputs gb_first_rows_declare(gb_net *net, uint32_t count, uint32_t rows,
+                                     const gb_packed *batch, uint32_t first);
+/* Declares rows [first, first + count) of `rows`. */
+gb_rows_inputs gb_row_range_declare(gb_net *net, uint32_t count, uint32_t rows, uint32_t first);
+/* Declares rows without a source: the caller registers a function that calls gb_rows_fill. */
 gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows);
-/* picked[0..picked_count) are distinct rows of the batch; the rest of index is GB_NO_ROW. */
+/* Writes picked[0..picked_count), distinct rows of the batch, to places from `first` on of the
+ * index; the rest of it is GB_NO_ROW. */
 bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
-                  uint32_t picked_count, gb_status *status);
-/* The same, into places [first, first + picked_count) of the index. */
-bool gb_rows_fill_at(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
-                     uint32_t picked_count, uint32_t first, gb_status *status);
-/* Rows [first, first + count of in). */
-bool gb_rows_fill_range(gb_exec *exec, const gb_rows_inputs *in, uint32_t first, gb_status *status);
+                  uint32_t picked_count, uint32_t first, gb_status *status);
 gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in);
 
 /* Rows of a batch whose last states something reads, ascending. Even and odd rows take turns, with
@@ -114,13 +127,13 @@ void gb_read_rows_free(gb_read_rows *list);
 /* The rows of two ascending lists. */
 bool gb_read_rows_list(gb_read_rows *list, const uint32_t *a, uint32_t a_count, const uint32_t *b,
                        uint32_t b_count, gb_status *status);
-/* What is declared for a list in a batch of `rows`: its bucket, or all rows where few are left out.
- */
-uint32_t gb_read_rows_bucket(const gb_read_rows *list, uint32_t rows);
-/* Declare in->read; nothing where the bucket is all rows. */
-void gb_read_rows_declare(gb_net *net, gb_packed_inputs *in, uint32_t bucket);
-bool gb_read_rows_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
-                       const gb_read_rows *list, gb_status *status);
+/* Returns what is declared for such a list in a batch of `rows`: its bucket, or all rows if few are
+ * left out. */
+uint32_t gb_read_rows_bucket(const uint32_t *a, uint32_t a_count, const uint32_t *b,
+                             uint32_t b_count, uint32_t rows);
+/* Declares in->read for the batch of `in`; nothing if the bucket is all rows. */
+void gb_read_rows_declare(gb_net *net, gb_packed_inputs *in, uint32_t bucket,
+                          const gb_packed *batch, const gb_read_rows *list);
 
 /* What makes one vector of each text of a batch. */
 typedef struct gb_pooling_inputs {
@@ -128,13 +141,15 @@ typedef struct gb_pooling_inputs {
     gb_rows_inputs cls;   /* first rows */
     gb_combination means; /* all rows */
 } gb_pooling_inputs;
-/* kind unstated: [CLS]. rows: of the batch; longest: tokens of a text. */
-gb_pooling_inputs gb_pooling_declare(gb_net *net, gb_pooling kind, uint32_t texts, uint32_t rows,
-                                     uint32_t longest);
-/* Text i has the rows [starts[i], starts[i + 1]); texts from `count` on, which is at most what was
- * declared, get zero. starts [count + 1] may begin above 0. */
-bool gb_pooling_fill(gb_exec *exec, const gb_pooling_inputs *in, const uint32_t *starts,
-                     uint32_t count, gb_status *status);
+typedef struct gb_pooling_params {
+    gb_pooling kind;  /* unstated: [CLS] */
+    uint32_t texts;   /* vectors; zero where the batch has fewer texts */
+    uint32_t first;   /* text of the batch that has the first vector */
+    uint32_t rows;    /* of the batch */
+    uint32_t longest; /* tokens of a text */
+} gb_pooling_params;
+gb_pooling_inputs gb_pooling_declare(gb_net *net, const gb_pooling_params *params,
+                                     const gb_packed *batch);
 /* h [rows, H] -> [texts, H] */
 gb_tensor gb_pooling_apply(gb_net *net, gb_tensor h, const gb_pooling_inputs *in);
 
@@ -145,9 +160,8 @@ typedef struct gb_spread_inputs {
     uint32_t rows;        /* of the bucket */
     uint32_t count;       /* sequences */
 } gb_spread_inputs;
-gb_spread_inputs gb_spread_declare(gb_net *net, uint32_t rows, uint32_t count);
-bool gb_spread_fill(gb_exec *exec, const gb_spread_inputs *in, const gb_packed *packed,
-                    gb_status *status);
+gb_spread_inputs gb_spread_declare(gb_net *net, uint32_t rows, uint32_t count,
+                                   const gb_packed *batch);
 /* y[r] = x[sequence of r] (+ addend[r]), zero (addend) in the padding: x [count, H], addend [rows,
  * H] or GB_NO_TENSOR. */
 gb_tensor gb_spread(gb_net *net, gb_tensor x, const gb_spread_inputs *in, gb_tensor addend);
@@ -328,36 +342,32 @@ typedef struct gb_shape {
 
 /* How the drawn batch of a task is cut into parts that run one after the other, each with less
  * memory than the whole (gb_train_params.micro_batch). A task is about the whole batch after
- * `sample` and about a part after `select`: its build then makes shape->texts texts, with weights
- * that are shares of the whole batch, and leaves losses at GB_NO_TENSOR that no part has by itself;
- * its fill writes the part, which may have fewer texts. */
+ * `sample` and about a part after `select`. The build of a part makes shape->texts texts, with
+ * weights that are shares of the whole batch, and leaves losses at GB_NO_TENSOR that no part has by
+ * itself. A part may have fewer texts. */
 typedef struct gb_cut {
     /* Texts of the drawn batch, or pairs where texts belong together. NULL: cannot be cut. */
     uint32_t (*count)(const void *self);
-    /* The part of texts [first, first + count); sets shape. */
-    bool (*select)(void *self, uint32_t first, uint32_t count, gb_shape *shape, gb_status *status);
+    /* Sets the sizes of the part of texts [first, first + count). */
+    void (*size)(const void *self, uint32_t first, uint32_t count, gb_shape *shape);
+    /* Selects that part: inputs are filled from it until another is selected. */
+    bool (*select)(void *self, uint32_t first, uint32_t count, gb_status *status);
     /* Where texts are compared with each other (gradient caching, Gao et al., 2021), vectors of a
      * text, else 0. build sets net->vectors [texts * vectors, width], those of a text together. */
     uint32_t vectors;
-    /* Losses from the vectors of all texts of the batch [count * vectors, width]; and its inputs.
-     * graph is a record as for build. */
-    void (*compare)(void *self, gb_net *net, gb_tensor vectors, void *graph,
-                    gb_tensor losses[GB_MAX_LOSSES]);
-    bool (*fill_compare)(void *self, gb_exec *exec, const void *graph, gb_status *status);
+    /* Appends the losses of the vectors of all texts of the batch [count * vectors, width]. */
+    void (*compare)(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES]);
 } gb_cut;
 
 /* What is trained: an objective. One file each in src/pretrain and src/finetune. */
 typedef struct gb_task {
     void *self;                            /* the objective's own data */
     const char *loss_names[GB_MAX_LOSSES]; /* total first; NULL-ended if fewer */
-    size_t graph_bytes;                    /* size of the record of inputs that build fills */
     /* Draw the batch of a step: pure function of (seed, step). Sets shape. */
     bool (*sample)(void *self, uint32_t step, gb_shape *shape, gb_status *status);
-    /* Build forward; losses[0] is the total that is differentiated. */
-    void (*build)(void *self, gb_net *net, const gb_shape *shape, void *graph,
-                  gb_tensor losses[GB_MAX_LOSSES]);
-    /* Write the drawn batch into the inputs. */
-    bool (*fill)(void *self, gb_exec *exec, const void *graph, uint32_t step, gb_status *status);
+    /* Appends the forward pass, whose inputs gb_exec_fill writes from the drawn batch; losses[0] is
+     * the total, which is differentiated. */
+    void (*build)(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES]);
     gb_cut cut; /* for training in parts of the batch */
 } gb_task;
 

@@ -63,18 +63,11 @@ static bool timed_sample(void *self, uint32_t step, gb_shape *shape, gb_status *
     return s->inner.sample(s->inner.self, step, shape, status);
 }
 
-static void timed_build(void *self, gb_net *net, const gb_shape *shape, void *graph,
+static void timed_build(void *self, gb_net *net, const gb_shape *shape,
                         gb_tensor losses[GB_MAX_LOSSES])
 {
     session *s = self;
-    s->inner.build(s->inner.self, net, shape, graph, losses);
-}
-
-static bool timed_fill(void *self, gb_exec *exec, const void *graph, uint32_t step,
-                       gb_status *status)
-{
-    session *s = self;
-    return s->inner.fill(s->inner.self, exec, graph, step, status);
+    s->inner.build(s->inner.self, net, shape, losses);
 }
 
 /* ---- what is trained ---- */
@@ -173,7 +166,6 @@ static bool train(session *s, uint32_t most, gb_status *status)
     task.self = s;
     task.sample = timed_sample;
     task.build = timed_build;
-    task.fill = timed_fill;
     gb_train_params params = {
         .params = s->params,
         .config = &s->config,

@@ -34,13 +34,8 @@ typedef struct measurement {
     gb_params *params;           /* of the model */
     gb_bert bert;                /* of the model */
     float *values;               /* parameters */
-    gb_state *state;             /* on the device */
-    gb_tape *tape;               /* forward pass */
-    gb_exec *exec;               /* recorded */
-    gb_packed_inputs in;         /* the batch */
-    gb_rows_inputs rows;         /* masked rows */
-    gb_tensor labels, weights;   /* of them */
-    gb_tensor loss;              /* their sum */
+    gb_exec *exec;               /* forward pass */
+    gb_tensor loss;              /* sum of a batch */
     uint32_t longest, most_rows; /* tokens of a passage; of a batch */
     gb_packed packed;            /* batch being filled */
     uint32_t *ids, *picked;      /* scratch: a masked passage; masked rows */
@@ -49,71 +44,72 @@ typedef struct measurement {
     uint64_t masked;             /* tokens */
 } measurement;
 
-static bool build(measurement *m, gb_status *status)
-{
-    m->tape = gb_tape_create(m->params, "mlm-loss", status);
-    if (!m->tape)
-        return false;
-    gb_net net = {
-        .tape = m->tape, .eps = (float)m->bert.config.layer_norm_eps, .longest = m->longest};
-    m->most_rows = BATCH_ROWS > m->longest ? BATCH_ROWS : gb_bucket_rows(m->longest);
-    /* A passage has its share of masks, rounded, and at least one. */
-    uint32_t most = gb_bucket_rows((uint32_t)(m->most_rows * m->o->mask_ratio) + BATCH_SEQUENCES);
-    m->in = gb_packed_declare(&net, &m->bert.config, m->most_rows, BATCH_SEQUENCES);
-    m->rows = gb_rows_declare(&net, most, m->most_rows);
-    m->labels = gb_tape_input(m->tape, "labels", GB_U32, most, 1);
-    m->weights = gb_tape_input(m->tape, "label weights", GB_F32, most, 1);
-    gb_tensor h = gb_bert_encode_rows(&net, &m->bert, &m->in, &m->rows);
-    m->loss = gb_bert_mlm_loss(&net, &m->bert, h, m->labels, m->weights);
-    gb_tape_output(m->tape, m->loss);
-    m->exec = gb_exec_create(m->state, m->tape, status);
-    return m->exec != NULL;
-}
+/* The masked rows of a batch. */
+typedef struct masked_inputs {
+    measurement *m;            /* for which */
+    gb_rows_inputs rows;       /* masked rows */
+    gb_tensor labels, weights; /* of them */
+} masked_inputs;
 
-/* Masked rows and their labels; all count alike. */
-static bool fill_labels(measurement *m, uint32_t *count, gb_status *status)
+/* All count alike. */
+static bool fill_masked(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    uint32_t *labels = gb_exec_input(m->exec, m->labels, status);
-    float *weights = labels ? gb_exec_input(m->exec, m->weights, status) : NULL;
+    (void)step;
+    const masked_inputs *in = record;
+    const gb_packed *packed = &in->m->packed;
+    uint32_t *labels = gb_exec_input(exec, in->labels, status);
+    float *weights = labels ? gb_exec_input(exec, in->weights, status) : NULL;
+    uint32_t count = 0;
     if (!weights)
         return false;
-    *count = 0;
-    for (uint32_t r = 0; r < m->packed.rows; r++)
-        if (m->packed.labels[r] != GB_IGNORE) {
-            labels[*count] = (uint32_t)m->packed.labels[r];
-            weights[(size_t)*count * 4] = 1;
-            m->picked[(*count)++] = r;
+    for (uint32_t r = 0; r < packed->rows; r++)
+        if (packed->labels[r] != GB_IGNORE) {
+            labels[count] = (uint32_t)packed->labels[r];
+            weights[(size_t)count * 4] = 1;
+            in->m->picked[count++] = r;
         }
-    for (uint32_t i = *count; i < m->rows.count; i++) {
+    for (uint32_t i = count; i < in->rows.count; i++) {
         labels[i] = GB_NO_ROW;
         weights[(size_t)i * 4] = 0;
     }
-    return true;
+    return gb_rows_fill(exec, &in->rows, in->m->picked, count, 0, status);
 }
 
-/* Run the batch and add up its losses. Empty sequences fill it up. */
+static bool build(void *self, gb_tape *tape, gb_status *status)
+{
+    measurement *m = self;
+    gb_net net = gb_net_forward(tape, &m->bert.config, m->longest);
+    m->most_rows = BATCH_ROWS > m->longest ? BATCH_ROWS : gb_bucket_rows(m->longest);
+    /* A passage has its share of masks, rounded, and at least one. */
+    uint32_t most = gb_bucket_rows((uint32_t)(m->most_rows * m->o->mask_ratio) + BATCH_SEQUENCES);
+    gb_packed_inputs in =
+        gb_packed_declare(&net, &m->bert.config, m->most_rows, BATCH_SEQUENCES, &m->packed, 0);
+    const masked_inputs masked = {.m = m,
+                                  .rows = gb_rows_declare(&net, most, m->most_rows),
+                                  .labels = gb_tape_input(tape, "labels", GB_U32, most, 1),
+                                  .weights = gb_tape_input(tape, "label weights", GB_F32, most, 1)};
+    gb_tape_fill_by(tape, fill_masked, &masked, sizeof masked);
+    gb_tensor h = gb_bert_encode_rows(&net, &m->bert, &in, &masked.rows);
+    m->loss = gb_bert_mlm_loss(&net, &m->bert, h, masked.labels, masked.weights);
+    gb_tape_output(tape, m->loss);
+    m->picked = gb_alloc(most, sizeof *m->picked, status);
+    return m->picked != NULL;
+}
+
+/* Run the batch and add up its losses. */
 static bool flush(measurement *m, gb_status *status)
 {
     gb_packed *packed = &m->packed;
-    uint32_t count;
+    uint64_t ticket;
     if (!packed->count)
         return true;
-    if (!gb_grow(&packed->starts, &packed->start_capacity, BATCH_SEQUENCES + 1,
-                 sizeof *packed->starts, status))
-        return false;
-    while (packed->count < BATCH_SEQUENCES)
-        packed->starts[++packed->count] = packed->rows;
-    uint64_t ticket;
-    if (!gb_packed_fill(m->exec, &m->in, packed, &m->bert.config, 0, 0, status) ||
-        !fill_labels(m, &count, status) ||
-        !gb_rows_fill(m->exec, &m->rows, m->picked, count, status) ||
-        !gb_exec_run(m->exec, &ticket, status))
+    if (!gb_exec_submit(m->exec, 0, &ticket, status))
         return false;
     const float *loss = gb_exec_output(m->exec, ticket, m->loss, status);
     if (!loss)
         return false;
     m->sum += *loss;
-    m->masked += count;
+    m->masked += packed->labelled;
     gb_packed_reset(packed);
     return true;
 }
@@ -175,6 +171,17 @@ static bool open_texts(measurement *m, gb_status *status)
     return ok;
 }
 
+static bool start(measurement *m, gb_device *device, gb_status *status)
+{
+    const gb_exec_params program = {.name = "mlm-loss",
+                                    .device = device,
+                                    .params = m->params,
+                                    .values = m->values,
+                                    .build = build,
+                                    .self = m};
+    return (m->exec = gb_exec_build(&program, status)) != NULL;
+}
+
 static bool open_model(measurement *m, gb_device *device, gb_status *status)
 {
     const gb_bert_config *config = &m->model.config;
@@ -193,16 +200,12 @@ static bool open_model(measurement *m, gb_device *device, gb_status *status)
     m->id_labels = gb_alloc(m->longest, sizeof *m->id_labels, status);
     return m->ids && m->id_labels &&
            (m->values = gb_model_input_values(m->model.folder, m->params, status)) &&
-           (m->state = gb_state_create(device, m->params, false, status)) &&
-           gb_state_write(m->state, GB_ARENA_PARAMS, m->values, status) && build(m, status) &&
-           (m->picked = gb_alloc(m->rows.count, sizeof *m->picked, status));
+           start(m, device, status);
 }
 
 static void close_measurement(measurement *m)
 {
     gb_exec_destroy(m->exec);
-    gb_tape_destroy(m->tape);
-    gb_state_destroy(m->state);
     gb_packed_free(&m->packed);
     gb_bert_free(&m->bert);
     gb_params_destroy(m->params);

@@ -47,15 +47,14 @@ static void say(subject *s, const char *what, const char *often, bool equal)
 
 /* ---- replays ---- */
 
-static bool hash_run(const subject *s, gb_exec *exec, const pass *p, gb_state *state,
-                     float *gradients, char hash[GB_HASH_SIZE], gb_status *status)
+static bool hash_run(const subject *s, const pass *p, float *gradients, char hash[GB_HASH_SIZE],
+                     gb_status *status)
 {
     uint64_t ticket;
     const float *loss = NULL;
-    if (!s->t.task.fill(s->t.task.self, exec, p->graph, 0, status) ||
-        !gb_exec_run(exec, &ticket, status) ||
-        !(loss = gb_exec_output(exec, ticket, p->loss, status)) ||
-        !gb_state_read(state, GB_ARENA_GRADS, gradients, status))
+    if (!gb_exec_submit(p->exec, 0, &ticket, status) ||
+        !(loss = gb_exec_output(p->exec, ticket, p->loss, status)) ||
+        !gb_state_read(gb_exec_state(p->exec), GB_ARENA_GRADS, gradients, status))
         return false;
     gradients[s->floats] = *loss;
     gb_hash_bytes(gradients, (s->floats + 1) * sizeof *gradients, hash);
@@ -68,26 +67,23 @@ static bool show_replays(subject *s, gb_status *status)
     gb_training training = {&s->t.task, &s->t.train, s->t.values};
     pass p = {0};
     gb_state *state = NULL;
-    gb_exec *exec = NULL;
     float *gradients = NULL;
     gb_device *device = open_device(s, status);
     char first[GB_HASH_SIZE], hash[GB_HASH_SIZE], often[32];
     uint32_t different = 0;
-    bool ok = device && pass_make(&p, &training, 0, false, status) &&
-              (gradients = gb_alloc(s->floats + 1, sizeof *gradients, status)) &&
+    bool ok = device && (gradients = gb_alloc(s->floats + 1, sizeof *gradients, status)) &&
               (state = gb_state_create(device, s->t.params, true, status)) &&
               gb_state_write(state, GB_ARENA_PARAMS, s->t.values, status) &&
-              (exec = gb_exec_create(state, p.tape, status));
+              pass_make(&p, state, &training, 0, false, status);
     for (uint32_t i = 0; ok && i < s->params->replays; i++) {
-        ok = hash_run(s, exec, &p, state, gradients, i ? hash : first, status);
+        ok = hash_run(s, &p, gradients, i ? hash : first, status);
         different += ok && i && memcmp(hash, first, sizeof hash);
     }
     snprintf(often, sizeof often, "%u times", s->params->replays);
     if (ok)
         say(s, "a training step, loss and all gradients", often, !different);
-    gb_exec_destroy(exec);
-    gb_state_destroy(state);
     pass_free(&p);
+    gb_state_destroy(state);
     gb_device_close(device);
     free(gradients);
     return ok;
@@ -273,18 +269,11 @@ static bool killing_sample(void *self, uint32_t step, gb_shape *shape, gb_status
     return k->task->sample(k->task->self, step, shape, status);
 }
 
-static void killing_build(void *self, gb_net *net, const gb_shape *shape, void *graph,
+static void killing_build(void *self, gb_net *net, const gb_shape *shape,
                           gb_tensor losses[GB_MAX_LOSSES])
 {
     const killing *k = self;
-    k->task->build(k->task->self, net, shape, graph, losses);
-}
-
-static bool killing_fill(void *self, gb_exec *exec, const void *graph, uint32_t step,
-                         gb_status *status)
-{
-    const killing *k = self;
-    return k->task->fill(k->task->self, exec, graph, step, status);
+    k->task->build(k->task->self, net, shape, losses);
 }
 
 bool gb_determinism_killed(const gb_determinism_params *params, const char *folder,
@@ -294,11 +283,7 @@ bool gb_determinism_killed(const gb_determinism_params *params, const char *fold
     outcome out = {0};
     bool ok = subject_make(&s, params, status);
     killing k = {&s.t.task, kill_at};
-    gb_task task = {.self = &k,
-                    .graph_bytes = s.t.task.graph_bytes,
-                    .sample = killing_sample,
-                    .build = killing_build,
-                    .fill = killing_fill};
+    gb_task task = {.self = &k, .sample = killing_sample, .build = killing_build};
     memcpy(task.loss_names, s.t.task.loss_names, sizeof task.loss_names);
     if (ok && run_training(&s, &task, folder, &out, status))
         gb_fail(status, GB_INTERNAL, NULL, NULL, "the run that was to be killed ended by itself");

@@ -12,22 +12,21 @@
 
 /* One of the two devices. */
 typedef struct side {
-    char *select;                 /* device; settings behind it */
-    gb_config config;             /* what it is opened with */
-    char *names[MAX_SETTINGS];    /* variables that libraries read */
-    char *settings[MAX_SETTINGS]; /* their values on this side */
-    char *before[MAX_SETTINGS];   /* what the environment has else, or NULL */
-    size_t setting_count;         /* how many */
-    gb_device *device;            /* open */
-    gb_state *state;              /* parameters, gradients, moments */
-    gb_tape *adamw_tape;          /* update */
-    gb_tensor adamw_step;         /* its input */
-    gb_exec *adamw;               /* recorded */
-    pass pass;                    /* step being compared */
-    gb_exec *exec;                /* recorded */
-    uint64_t ticket;              /* its run */
-    bool *written;                /* tensors that a kernel of this device writes */
-    float *values;                /* one arena */
+    char *select;                  /* device; settings behind it */
+    gb_config config;              /* what it is opened with */
+    char *names[MAX_SETTINGS];     /* variables that libraries read */
+    char *settings[MAX_SETTINGS];  /* their values on this side */
+    char *before[MAX_SETTINGS];    /* what the environment has else, or NULL */
+    size_t setting_count;          /* how many */
+    gb_device *device;             /* open */
+    gb_state *state;               /* parameters, gradients, moments */
+    const gb_adamw_params *update; /* its settings */
+    gb_tensor adamw_step;          /* its input */
+    gb_exec *adamw;                /* the update */
+    pass pass;                     /* step being compared */
+    uint64_t ticket;               /* its run */
+    bool *written;                 /* tensors that a kernel of this device writes */
+    float *values;                 /* one arena */
 } side;
 
 /* The largest difference seen in a step, or the first one. */
@@ -95,32 +94,37 @@ static void side_leave(side *s)
 
 /* ---- a side's training ---- */
 
+static bool build_update(void *self, gb_tape *tape, gb_status *status)
+{
+    (void)status;
+    side *s = self;
+    s->adamw_step = gb_adamw_input(tape, false);
+    gb_adamw(tape, s->update, s->adamw_step);
+    return true;
+}
+
 static bool side_open(side *s, const gb_training *t, gb_status *status)
 {
     const gb_params *model = t->params->params;
     gb_device_params params = gb_ops_device(&s->config, s->select);
     params.quiet = true;
+    s->update = &t->params->adamw;
     bool ok = side_enter(s, status) &&
               (s->values = gb_alloc(gb_params_floats(model), sizeof *s->values, status)) &&
               (s->device = gb_device_open(&params, status)) &&
               (s->state = gb_state_create(s->device, model, true, status)) &&
-              gb_state_write(s->state, GB_ARENA_PARAMS, t->values, status) &&
-              (s->adamw_tape = gb_tape_create(model, "adamw", status));
-    if (ok) {
-        s->adamw_step = gb_adamw_input(s->adamw_tape, false);
-        gb_adamw(s->adamw_tape, &t->params->adamw, s->adamw_step);
-        ok = (s->adamw = gb_exec_create(s->state, s->adamw_tape, status)) != NULL;
-    }
+              gb_state_write(s->state, GB_ARENA_PARAMS, t->values, status);
+    const gb_exec_params update = {
+        .name = "adamw", .state = s->state, .build = build_update, .self = s};
+    ok = ok && (s->adamw = gb_exec_build(&update, status));
     side_leave(s);
     return ok;
 }
 
 static void side_end_step(side *s)
 {
-    gb_exec_destroy(s->exec);
     pass_free(&s->pass);
     free(s->written);
-    s->exec = NULL;
     s->written = NULL;
 }
 
@@ -128,7 +132,6 @@ static void side_release(side *s)
 {
     side_end_step(s);
     gb_exec_destroy(s->adamw);
-    gb_tape_destroy(s->adamw_tape);
     gb_state_destroy(s->state);
     gb_device_close(s->device);
     free(s->values);
@@ -138,14 +141,15 @@ static void side_release(side *s)
 /* Scratch that this device's kernels have no use for holds anything. */
 static bool find_written(side *s, gb_status *status)
 {
+    const gb_tape *tape = gb_exec_tape(s->pass.exec);
     gb_emitter emitter = {.target = gb_target_of(s->device)};
-    s->written = gb_alloc(gb_tape_tensor_count(s->pass.tape), sizeof *s->written, status);
-    bool ok = s->written && gb_emit_tape(&emitter, s->pass.tape, false, status);
+    s->written = gb_alloc(gb_tape_tensor_count(tape), sizeof *s->written, status);
+    bool ok = s->written && gb_emit_tape(&emitter, tape, false, status);
     for (size_t k = 0; ok && k < emitter.count; k++)
         for (int b = 0; b < GB_KERNEL_BINDINGS; b++)
             if (emitter.kernels[k].access[b] & GB_WRITE) {
                 uint32_t row0;
-                s->written[gb_tape_root(s->pass.tape, emitter.kernels[k].bind[b], &row0)] = true;
+                s->written[gb_tape_root(tape, emitter.kernels[k].bind[b], &row0)] = true;
             }
     free(emitter.kernels);
     return ok;
@@ -153,11 +157,8 @@ static bool find_written(side *s, gb_status *status)
 
 static bool side_step(side *s, const gb_training *t, uint32_t step, gb_status *status)
 {
-    bool ok = side_enter(s, status) && pass_make(&s->pass, t, step, true, status) &&
-              (s->exec = gb_exec_create(s->state, s->pass.tape, status)) &&
-              find_written(s, status) &&
-              t->task->fill(t->task->self, s->exec, s->pass.graph, step, status) &&
-              gb_exec_run(s->exec, &s->ticket, status);
+    bool ok = side_enter(s, status) && pass_make(&s->pass, s->state, t, step, true, status) &&
+              find_written(s, status) && gb_exec_submit(s->pass.exec, step, &s->ticket, status);
     float *values = ok ? gb_exec_input(s->adamw, s->adamw_step, status) : NULL;
     if (values)
         gb_adamw_fill(&t->params->adamw, step + 1, gb_schedule_at(&t->params->schedule, step),
@@ -202,15 +203,15 @@ static void note(difference *first, difference *worst, const difference *now)
 static bool compare_tensors(side *a, side *b, difference *first, difference *worst,
                             gb_status *status)
 {
-    gb_tape *tape = a->pass.tape;
+    const gb_tape *tape = gb_exec_tape(a->pass.exec);
     for (uint32_t node = 0; node < gb_tape_node_count(tape); node++)
         for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(tape); t++) {
             const gb_tensor_info *info = gb_tape_tensor(tape, t);
             if (info->producer != (int32_t)node || info->role != GB_ROLE_OUTPUT ||
                 info->type != GB_F32 || !a->written[t] || !b->written[t])
                 continue;
-            const float *va = gb_exec_output(a->exec, a->ticket, t, status);
-            const float *vb = va ? gb_exec_output(b->exec, b->ticket, t, status) : NULL;
+            const float *va = gb_exec_output(a->pass.exec, a->ticket, t, status);
+            const float *vb = va ? gb_exec_output(b->pass.exec, b->ticket, t, status) : NULL;
             if (!vb)
                 return false;
             difference d = differ(va, vb, info->rows, info->cols, info->ld);
@@ -289,8 +290,8 @@ static bool compare_one(comparison *c, uint32_t step, difference *worst, gb_stat
     bool parted = c->first.values;
     if (!side_step(a, c->training, step, status) || !side_step(b, c->training, step, status) ||
         !compare_step(a, b, c->training->params->params, &c->first, worst, &parameters, status) ||
-        !(la = gb_exec_output(a->exec, a->ticket, a->pass.loss, status)) ||
-        !(lb = gb_exec_output(b->exec, b->ticket, b->pass.loss, status)))
+        !(la = gb_exec_output(a->pass.exec, a->ticket, a->pass.loss, status)) ||
+        !(lb = gb_exec_output(b->pass.exec, b->ticket, b->pass.loss, status)))
         return false;
     fprintf(c->out, "%4u  %-12.8g  %-12.8g  %-10.1e  %-10.1e  %s\n", step + 1, (double)*la,
             (double)*lb, parameters.size, worst->size, worst->size > 0 ? worst->where : "");

@@ -49,57 +49,59 @@ gb_state *forward_state(const forward_model *model, gb_device *device, gb_status
 
 /* ---- the program ---- */
 
-static gb_tensor parameter(const forward *f, uint32_t index)
-{
-    return gb_tape_param(f->tape, index);
-}
-
 /* E LN(GELU(W h + b)) + c at every row. */
-static gb_tensor head(const forward *f, const gb_net *net, gb_tensor h)
+static gb_tensor head(const gb_bert *bert, gb_net *net, gb_tensor h)
 {
-    const gb_bert *bert = &f->model->bert;
-    gb_tensor t = gb_linear(f->tape, h, parameter(f, bert->transform_weight),
-                            parameter(f, bert->transform_bias), true, GB_NO_TENSOR);
-    t = gb_layer_norm(f->tape, t, parameter(f, bert->head_norm_weight),
-                      parameter(f, bert->head_norm_bias), net->eps);
-    return gb_linear(f->tape, t, parameter(f, bert->word), parameter(f, bert->head_bias), false,
-                     GB_NO_TENSOR);
+    gb_tape *tape = net->tape;
+    return gb_linear(tape, gb_bert_head_states(net, bert, h), gb_tape_param(tape, bert->word),
+                     gb_tape_param(tape, bert->head_bias), false, GB_NO_TENSOR);
 }
 
-static void build(forward *f, uint32_t longest, bool logits)
+static gb_tensor pooled(const forward *f, gb_net *net, gb_pooling kind, gb_tensor x)
 {
+    const gb_pooling_params how = {
+        .kind = kind, .texts = f->texts, .rows = f->rows, .longest = f->longest};
+    gb_pooling_inputs in = gb_pooling_declare(net, &how, &f->packed);
+    return gb_pooling_apply(net, x, &in);
+}
+
+static bool build(void *self, gb_tape *tape, gb_status *status)
+{
+    (void)status;
+    forward *f = self;
     const forward_model *m = f->model;
-    gb_net net = {.tape = f->tape, .eps = (float)m->config.layer_norm_eps, .longest = longest};
-    f->in = gb_packed_declare(&net, &m->config, f->rows, f->texts);
-    f->cls = gb_pooling_declare(&net, GB_POOLING_CLS, f->texts, f->rows, longest);
-    f->means = gb_pooling_declare(&net, GB_POOLING_MEAN, f->texts, f->rows, longest);
-    gb_tensor x = f->hidden[0] = gb_bert_embed(&net, &m->bert, &f->in);
+    const gb_bert *bert = &m->bert;
+    gb_net net = gb_net_forward(tape, &m->config, f->longest);
+    gb_packed_inputs in = gb_packed_declare(&net, &m->config, f->rows, f->texts, &f->packed, 0);
+    gb_tensor x = f->hidden[0] = gb_bert_embed(&net, bert, &in);
     for (uint32_t l = 0; l < m->config.layers; l++)
-        x = f->hidden[l + 1] = gb_block_apply(&net, &m->bert.blocks[l], &f->in, x);
-    f->first = gb_pooling_apply(&net, x, &f->cls);
-    f->mean = gb_pooling_apply(&net, x, &f->means);
-    f->sentence = gb_sentence_vectors(&net, &m->bert, m->sentence.normalize,
+        x = f->hidden[l + 1] = gb_block_apply(&net, &bert->blocks[l], &in, x);
+    f->first = pooled(f, &net, GB_POOLING_CLS, x);
+    f->mean = pooled(f, &net, GB_POOLING_MEAN, x);
+    f->sentence = gb_sentence_vectors(&net, bert, m->sentence.normalize,
                                       m->sentence.pooling == GB_POOLING_MEAN ? f->mean : f->first);
-    f->logits = logits ? head(f, &net, x) : GB_NO_TENSOR;
+    f->logits = f->with_logits ? head(bert, &net, x) : GB_NO_TENSOR;
     for (uint32_t l = 0; l <= m->config.layers; l++)
-        gb_tape_output(f->tape, f->hidden[l]);
-    gb_tape_output(f->tape, f->first);
-    gb_tape_output(f->tape, f->mean);
+        gb_tape_output(tape, f->hidden[l]);
+    gb_tape_output(tape, f->first);
+    gb_tape_output(tape, f->mean);
     if (f->sentence != f->first && f->sentence != f->mean)
-        gb_tape_output(f->tape, f->sentence);
-    if (logits)
-        gb_tape_output(f->tape, f->logits);
+        gb_tape_output(tape, f->sentence);
+    gb_tape_output(tape, f->logits);
+    return true;
 }
 
 bool forward_make(forward *f, const forward_model *model, gb_state *state, uint32_t rows,
                   uint32_t texts, uint32_t longest, bool logits, gb_status *status)
 {
-    *f = (forward){.model = model, .rows = gb_bucket_rows(rows), .texts = texts};
+    *f = (forward){.model = model,
+                   .rows = gb_bucket_rows(rows),
+                   .texts = texts,
+                   .longest = longest,
+                   .with_logits = logits && model->bert.head};
+    const gb_exec_params program = {.name = "verify", .state = state, .build = build, .self = f};
     f->hidden = gb_alloc(model->config.layers + 1, sizeof *f->hidden, status);
-    f->tape = f->hidden ? gb_tape_create(model->params, "verify", status) : NULL;
-    if (f->tape)
-        build(f, longest, logits && model->bert.head);
-    bool ok = f->tape && (f->exec = gb_exec_create(state, f->tape, status));
+    bool ok = f->hidden && (f->exec = gb_exec_build(&program, status));
     if (!ok)
         forward_free(f);
     return ok;
@@ -108,21 +110,14 @@ bool forward_make(forward *f, const forward_model *model, gb_state *state, uint3
 void forward_free(forward *f)
 {
     gb_exec_destroy(f->exec);
-    gb_tape_destroy(f->tape);
     free(f->hidden);
     *f = (forward){0};
 }
 
-static bool fill(const forward *f, const gb_packed *packed, gb_status *status)
-{
-    return gb_packed_fill(f->exec, &f->in, packed, &f->model->config, 0, 0, status) &&
-           gb_pooling_fill(f->exec, &f->cls, packed->starts, packed->count, status) &&
-           gb_pooling_fill(f->exec, &f->means, packed->starts, packed->count, status);
-}
-
 bool forward_run(forward *f, const gb_packed *packed, uint64_t *ticket, gb_status *status)
 {
-    return fill(f, packed, status) && gb_exec_run(f->exec, ticket, status);
+    f->packed = *packed;
+    return gb_exec_submit(f->exec, 0, ticket, status);
 }
 
 /* ---- the reference ---- */
@@ -142,8 +137,9 @@ void forward_differs(const float *got, uint32_t ld, const float *wanted, uint32_
 /* Inputs and parameters as the device has them. */
 static bool give_inputs(const forward *f, gb_reference *reference, gb_status *status)
 {
-    for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(f->tape); t++) {
-        const gb_tensor_info *info = gb_tape_tensor(f->tape, t);
+    const gb_tape *tape = gb_exec_tape(f->exec);
+    for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(tape); t++) {
+        const gb_tensor_info *info = gb_tape_tensor(tape, t);
         if (info->role != GB_ROLE_INPUT)
             continue;
         size_t count = (size_t)info->rows * info->ld;
@@ -163,7 +159,7 @@ static bool give_inputs(const forward *f, gb_reference *reference, gb_status *st
 static bool compare_output(const forward *f, gb_reference *reference, uint64_t ticket,
                            gb_tensor tensor, uint32_t rows, double *worst, gb_status *status)
 {
-    const gb_tensor_info *info = gb_tape_tensor(f->tape, tensor);
+    const gb_tensor_info *info = gb_tape_tensor(gb_exec_tape(f->exec), tensor);
     const float *got = gb_exec_output(f->exec, ticket, tensor, status);
     const double *wanted = gb_reference_f(reference, tensor);
     double difference = 0, largest = 0;
@@ -182,10 +178,10 @@ bool forward_compare(forward *f, const gb_packed *packed, uint64_t ticket, doubl
                      gb_status *status)
 {
     uint32_t layers = f->model->config.layers;
-    gb_reference *reference = gb_reference_create(f->tape, status);
+    gb_reference *reference = gb_reference_create(gb_exec_tape(f->exec), status);
     /* The inputs of the run lie in one of two slots; the next run's slot is filled alike. */
-    bool ok = reference && gb_exec_wait(f->exec, ticket, status) && fill(f, packed, status) &&
-              give_inputs(f, reference, status);
+    bool ok = reference && gb_exec_wait(f->exec, ticket, status) &&
+              gb_exec_fill(f->exec, 0, status) && give_inputs(f, reference, status);
     if (ok)
         gb_reference_run(reference);
     for (uint32_t l = 0; ok && l <= layers; l++)

@@ -23,16 +23,15 @@ gb_state *forward_state(const forward_model *model, gb_device *device, gb_status
  */
 typedef struct forward {
     const forward_model *model; /* borrowed */
-    gb_tape *tape;              /* program */
-    gb_exec *exec;              /* recorded */
-    gb_packed_inputs in;        /* texts */
-    gb_pooling_inputs cls;      /* their first rows */
-    gb_pooling_inputs means;    /* all their rows */
+    gb_exec *exec;              /* the program */
+    gb_packed packed;           /* texts of the run; their arrays are the caller's */
     gb_tensor *hidden;          /* [layers + 1] states of the embeddings and of every layer */
     gb_tensor first, mean;      /* [texts, H] of the last layer */
     gb_tensor sentence;         /* [texts, H] pooled, projected and scaled as the folder says */
     gb_tensor logits;           /* [rows, V] of the masked-LM head, or GB_NO_TENSOR */
     uint32_t rows, texts;       /* of a batch */
+    uint32_t longest;           /* tokens of a text */
+    bool with_logits;           /* of the head */
 } forward;
 /* state: the model's parameters on a device (forward_state). logits: also those of the head. */
 bool forward_make(forward *f, const forward_model *model, gb_state *state, uint32_t rows,

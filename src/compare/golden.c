@@ -221,8 +221,8 @@ static bool compare_batch(golden *g, const forward *f, const gb_packed *packed, 
         const float *got = gb_exec_output(f->exec, ticket, tensor, status);
         if (!got)
             return false;
-        forward_differs(got, gb_tape_tensor(f->tape, tensor)->ld, k->values + first * k->cols, rows,
-                        k->cols, &k->difference, &k->largest);
+        forward_differs(got, gb_tape_tensor(gb_exec_tape(f->exec), tensor)->ld,
+                        k->values + first * k->cols, rows, k->cols, &k->difference, &k->largest);
     }
     return true;
 }

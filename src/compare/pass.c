@@ -1,6 +1,12 @@
 #include "pass.h"
 
-#include <stdlib.h>
+/* What the program is built from. */
+typedef struct plan {
+    const gb_training *training; /* whose step */
+    gb_shape shape;              /* of its batch */
+    bool all;                    /* every tensor is kept */
+    gb_tensor loss;              /* of the program */
+} plan;
 
 static void keep_all(gb_tape *tape)
 {
@@ -11,35 +17,41 @@ static void keep_all(gb_tape *tape)
     }
 }
 
-bool pass_make(pass *p, const gb_training *training, uint32_t step, bool all, gb_status *status)
+static bool build(void *self, gb_tape *tape, gb_status *status)
+{
+    plan *p = self;
+    const gb_task *task = p->training->task;
+    const gb_train_params *train = p->training->params;
+    gb_tensor losses[GB_MAX_LOSSES];
+    gb_net net = gb_net_forward(tape, train->config, train->longest);
+    net.dropout = (float)train->config->hidden_dropout;
+    net.attention_dropout = (float)train->config->attention_dropout;
+    task->build(task->self, &net, &p->shape, losses);
+    p->loss = losses[0];
+    gb_tape_output(tape, losses[0]);
+    if (!gb_tape_ok(tape, status) || !gb_backward(tape, losses[0], status))
+        return false;
+    if (p->all)
+        keep_all(tape);
+    return true;
+}
+
+bool pass_make(pass *p, gb_state *state, const gb_training *training, uint32_t step, bool all,
+               gb_status *status)
 {
     const gb_task *task = training->task;
-    const gb_train_params *train = training->params;
-    gb_shape shape = {0};
-    gb_tensor losses[GB_MAX_LOSSES];
+    plan from = {.training = training, .all = all};
+    const gb_exec_params program = {.name = "pass", .state = state, .build = build, .self = &from};
     *p = (pass){0};
-    if (!task->sample(task->self, step, &shape, status) ||
-        !(p->tape = gb_tape_create(train->params, "pass", status)) ||
-        !(p->graph = gb_alloc(1, task->graph_bytes, status)))
+    if (!task->sample(task->self, step, &from.shape, status) ||
+        !(p->exec = gb_exec_build(&program, status)))
         return false;
-    gb_net net = {.tape = p->tape,
-                  .dropout = (float)train->config->hidden_dropout,
-                  .attention_dropout = (float)train->config->attention_dropout,
-                  .eps = (float)train->config->layer_norm_eps,
-                  .longest = train->longest};
-    task->build(task->self, &net, &shape, p->graph, losses);
-    p->loss = losses[0];
-    gb_tape_output(p->tape, losses[0]);
-    if (!gb_tape_ok(p->tape, status) || !gb_backward(p->tape, losses[0], status))
-        return false;
-    if (all)
-        keep_all(p->tape);
-    return gb_tape_ok(p->tape, status);
+    p->loss = from.loss;
+    return true;
 }
 
 void pass_free(pass *p)
 {
-    gb_tape_destroy(p->tape);
-    free(p->graph);
+    gb_exec_destroy(p->exec);
     *p = (pass){0};
 }

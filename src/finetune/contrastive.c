@@ -12,19 +12,12 @@ typedef struct finetune {
     const gb_bert *bert;        /* model */
     gb_epochs order;            /* of the queries */
     gb_packed packed;           /* queries, then passages */
-    gb_packed part;             /* some of them */
-    gb_read_rows read;          /* first rows of what runs now */
-    bool in_part;               /* they run now, not the whole batch */
+    gb_packed part;             /* a copy of some of them */
+    gb_packed now;              /* those that run; the arrays are of one of both */
+    gb_read_rows read;          /* their first rows */
     uint32_t *pool;             /* scratch: a shuffled pool, then what is drawn of it */
     size_t pool_capacity;
 } finetune;
-
-typedef struct graph {
-    gb_packed_inputs in;                 /* texts */
-    gb_pooling_inputs queries, passages; /* their vectors; of a part: queries has all */
-    gb_rows_inputs rows[2];              /* of vectors made in parts: queries, passages */
-    gb_tensor labels, weights;           /* targets [Q, 1] */
-} graph;
 
 static uint32_t longest_text(const finetune *f)
 {
@@ -73,22 +66,23 @@ static bool add_passages(finetune *f, const gb_training_query *q, uint32_t epoch
 
 /* Rows, and those that are read of the last states: the first of each text where vectors are made
  * of them. */
-static bool size_of(finetune *f, const gb_packed *texts, gb_shape *shape, gb_status *status)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
 {
-    uint32_t rows = shape->size[0] = shape->size[1] = gb_bucket_rows(texts->rows);
-    if (f->params.pooling == GB_POOLING_MEAN)
-        return true;
-    bool ok = gb_read_rows_list(&f->read, texts->starts, texts->count, NULL, 0, status);
-    shape->size[1] = gb_read_rows_bucket(&f->read, rows);
-    return ok;
+    const finetune *f = self;
+    const uint32_t *starts = f->packed.starts + first;
+    uint32_t rows = gb_bucket_rows(starts[texts] - starts[0]);
+    shape->size[0] = rows;
+    shape->size[1] = f->params.pooling == GB_POOLING_MEAN
+                         ? rows
+                         : gb_read_rows_bucket(starts, texts, NULL, 0, rows);
 }
 
-static gb_packed_inputs declare(const finetune *f, gb_net *net, const gb_shape *shape,
-                                uint32_t texts)
+/* These texts run. */
+static bool set_now(finetune *f, const gb_packed *texts, gb_status *status)
 {
-    gb_packed_inputs in = gb_packed_declare(net, &f->bert->config, shape->size[0], texts);
-    gb_read_rows_declare(net, &in, shape->size[1]);
-    return in;
+    f->now = *texts;
+    return f->params.pooling == GB_POOLING_MEAN ||
+           gb_read_rows_list(&f->read, texts->starts, texts->count, NULL, 0, status);
 }
 
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
@@ -106,8 +100,8 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         if (!add_passages(f, q, epoch, status))
             return false;
     }
-    f->in_part = false;
-    return size_of(f, &f->packed, shape, status);
+    size(f, 0, f->packed.count, shape);
+    return set_now(f, &f->packed, status);
 }
 
 /* ---- parts: texts, queries and passages alike ---- */
@@ -118,121 +112,89 @@ static uint32_t count(const void *self)
     return f->params.batch * (1 + passages_per_query(f));
 }
 
-static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
-                      gb_status *status)
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     finetune *f = self;
-    if (!gb_packed_part(&f->packed, first, texts, &f->part, status))
-        return false;
-    f->in_part = true;
-    return size_of(f, &f->part, shape, status);
+    return gb_packed_part(&f->packed, first, texts, &f->part, status) &&
+           set_now(f, &f->part, status);
+}
+
+/* ---- the loss ---- */
+
+/* The positives of the queries. */
+typedef struct target_inputs {
+    uint32_t queries, per_query; /* their number; passages of each, the positive first */
+    gb_tensor labels, weights;   /* [queries, 1] */
+} target_inputs;
+
+static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+{
+    (void)step;
+    const target_inputs *to = record;
+    uint32_t *labels = gb_exec_input(exec, to->labels, status);
+    float *weights = labels ? gb_exec_input(exec, to->weights, status) : NULL;
+    for (uint32_t i = 0; weights && i < to->queries; i++) {
+        labels[i] = i * to->per_query;
+        weights[(size_t)i * 4] = 1.0f / (float)to->queries;
+    }
+    return weights != NULL;
+}
+
+static gb_tensor loss_of(const finetune *f, gb_net *net, gb_tensor queries, gb_tensor passages)
+{
+    gb_tape *tape = net->tape;
+    uint32_t count = f->params.batch;
+    const target_inputs to = {.queries = count,
+                              .per_query = passages_per_query(f),
+                              .labels = gb_tape_input(tape, "targets", GB_U32, count, 1),
+                              .weights = gb_tape_input(tape, "query weights", GB_F32, count, 1)};
+    gb_tape_fill_by(tape, fill_targets, &to, sizeof to);
+    gb_tensor scores = gb_matmul(tape, GB_NT, queries, passages);
+    if (f->params.temperature > 0 && f->params.temperature != 1)
+        scores = gb_scale(tape, scores, 1 / f->params.temperature);
+    return gb_softmax_loss(tape, scores, to.labels, to.weights, GB_NO_TENSOR);
+}
+
+static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
+{
+    finetune *f = self;
+    uint32_t queries = f->params.batch, texts = count(f);
+    gb_rows_inputs first = gb_row_range_declare(net, queries, texts, 0);
+    gb_rows_inputs rest = gb_row_range_declare(net, texts - queries, texts, queries);
+    gb_tensor p = gb_rows_gather(net, vectors, &rest), q = gb_rows_gather(net, vectors, &first);
+    losses[0] = loss_of(f, net, q, p);
 }
 
 /* ---- the program ---- */
 
-static gb_tensor vectors_of(const finetune *f, gb_net *net, gb_tensor h,
-                            const gb_pooling_inputs *in)
+/* Vectors of `texts` texts from `first` on, from the states of all rows. */
+static gb_tensor vectors_of(const finetune *f, gb_net *net, gb_tensor h, uint32_t rows,
+                            uint32_t first, uint32_t texts)
 {
-    return gb_sentence_vectors(net, f->bert, f->params.normalize, gb_pooling_apply(net, h, in));
+    const gb_pooling_params how = {.kind = f->params.pooling,
+                                   .texts = texts,
+                                   .first = first,
+                                   .rows = rows,
+                                   .longest = longest_text(f)};
+    gb_pooling_inputs in = gb_pooling_declare(net, &how, &f->now);
+    return gb_sentence_vectors(net, f->bert, f->params.normalize, gb_pooling_apply(net, h, &in));
 }
 
-static gb_tensor loss_of(const finetune *f, gb_net *net, const graph *g, gb_tensor queries,
-                         gb_tensor passages)
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
 {
-    gb_tensor scores = gb_matmul(net->tape, GB_NT, queries, passages);
-    if (f->params.temperature > 0 && f->params.temperature != 1)
-        scores = gb_scale(net->tape, scores, 1 / f->params.temperature);
-    return gb_softmax_loss(net->tape, scores, g->labels, g->weights, GB_NO_TENSOR);
-}
-
-static void build_part(const finetune *f, gb_net *net, const gb_shape *shape, graph *g,
-                       gb_tensor losses[GB_MAX_LOSSES])
-{
-    g->in = declare(f, net, shape, shape->texts);
-    g->queries =
-        gb_pooling_declare(net, f->params.pooling, shape->texts, shape->size[0], longest_text(f));
-    gb_tensor h = gb_bert_encode(net, f->bert, &g->in, 0, NULL);
-    net->vectors = vectors_of(f, net, h, &g->queries);
+    finetune *f = self;
+    uint32_t queries = f->params.batch, texts = shape->texts ? shape->texts : count(f);
+    gb_packed_inputs in =
+        gb_packed_declare(net, &f->bert->config, shape->size[0], texts, &f->now, f->params.seed);
+    gb_read_rows_declare(net, &in, shape->size[1], &f->now, &f->read);
+    gb_tensor h = gb_bert_encode(net, f->bert, &in, 0, NULL);
     losses[0] = GB_NO_TENSOR;
-}
-
-static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
-                    gb_tensor losses[GB_MAX_LOSSES])
-{
-    finetune *f = self;
-    graph *g = graph_;
-    uint32_t queries = f->params.batch, texts = count(f);
-    g->rows[0] = gb_rows_declare(net, queries, texts);
-    g->rows[1] = gb_rows_declare(net, texts - queries, texts);
-    g->labels = gb_tape_input(net->tape, "targets", GB_U32, queries, 1);
-    g->weights = gb_tape_input(net->tape, "query weights", GB_F32, queries, 1);
-    gb_tensor p = gb_rows_gather(net, vectors, &g->rows[1]);
-    gb_tensor q = gb_rows_gather(net, vectors, &g->rows[0]);
-    losses[0] = loss_of(f, net, g, q, p);
-}
-
-/* ---- the whole batch ---- */
-
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
-{
-    finetune *f = self;
-    graph *g = graph_;
-    uint32_t queries = f->params.batch, passages = queries * passages_per_query(f);
     if (shape->texts) {
-        build_part(f, net, shape, g, losses);
+        net->vectors = vectors_of(f, net, h, in.rows, 0, texts);
         return;
     }
-    g->in = declare(f, net, shape, queries + passages);
-    uint32_t rows = shape->size[0], longest = longest_text(f);
-    g->queries = gb_pooling_declare(net, f->params.pooling, queries, rows, longest);
-    g->passages = gb_pooling_declare(net, f->params.pooling, passages, rows, longest);
-    g->labels = gb_tape_input(net->tape, "targets", GB_U32, queries, 1);
-    g->weights = gb_tape_input(net->tape, "query weights", GB_F32, queries, 1);
-    gb_tensor h = gb_bert_encode(net, f->bert, &g->in, 0, NULL);
-    gb_tensor p = vectors_of(f, net, h, &g->passages);
-    gb_tensor q = vectors_of(f, net, h, &g->queries);
-    losses[0] = loss_of(f, net, g, q, p);
-}
-
-static bool fill_targets(const finetune *f, gb_exec *exec, const graph *g, gb_status *status)
-{
-    uint32_t queries = f->params.batch, per_query = passages_per_query(f);
-    uint32_t *labels = gb_exec_input(exec, g->labels, status);
-    float *weights = labels ? gb_exec_input(exec, g->weights, status) : NULL;
-    if (!weights)
-        return false;
-    for (uint32_t i = 0; i < queries; i++) {
-        labels[i] = i * per_query;
-        weights[(size_t)i * 4] = 1.0f / (float)queries;
-    }
-    return true;
-}
-
-static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
-{
-    const finetune *f = self;
-    const graph *g = graph_;
-    return gb_rows_fill_range(exec, &g->rows[0], 0, status) &&
-           gb_rows_fill_range(exec, &g->rows[1], f->params.batch, status) &&
-           fill_targets(f, exec, g, status);
-}
-
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
-{
-    finetune *f = self;
-    const graph *g = graph_;
-    const gb_packed *texts = f->in_part ? &f->part : &f->packed;
-    uint32_t queries = f->params.batch;
-    if (!gb_packed_fill(exec, &g->in, texts, &f->bert->config, f->params.seed, step, status) ||
-        !gb_read_rows_fill(exec, &g->in, texts, &f->read, status))
-        return false;
-    if (f->in_part)
-        return gb_pooling_fill(exec, &g->queries, texts->starts, texts->count, status);
-    return gb_pooling_fill(exec, &g->queries, texts->starts, queries, status) &&
-           gb_pooling_fill(exec, &g->passages, texts->starts + queries, texts->count - queries,
-                           status) &&
-           fill_targets(f, exec, g, status);
+    gb_tensor p = vectors_of(f, net, h, in.rows, queries, texts - queries);
+    losses[0] = loss_of(f, net, vectors_of(f, net, h, in.rows, 0, queries), p);
 }
 
 void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set *set,
@@ -251,17 +213,12 @@ void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set
         gb_finetune_destroy(f);
         return NULL;
     }
-    *task = (gb_task){.self = f,
-                      .loss_names = {"contrastive"},
-                      .graph_bytes = sizeof(graph),
-                      .sample = sample,
-                      .build = build,
-                      .fill = fill,
-                      .cut = {.count = count,
-                              .select = take_part,
-                              .vectors = 1,
-                              .compare = compare,
-                              .fill_compare = fill_compare}};
+    *task = (gb_task){
+        .self = f,
+        .loss_names = {"contrastive"},
+        .sample = sample,
+        .build = build,
+        .cut = {.count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
     return f;
 }
 

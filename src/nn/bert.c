@@ -164,6 +164,11 @@ void gb_bert_free(gb_bert *bert)
 
 /* ---- layers ---- */
 
+gb_net gb_net_forward(gb_tape *tape, const gb_bert_config *config, uint32_t longest)
+{
+    return (gb_net){.tape = tape, .eps = (float)config->layer_norm_eps, .longest = longest};
+}
+
 static gb_tensor p(gb_net *net, uint32_t index)
 {
     return gb_tape_param(net->tape, index);

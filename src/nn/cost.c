@@ -29,16 +29,14 @@ static bool add_step(const gb_task *task, const gb_train_params *params, const g
 {
     gb_tensor losses[GB_MAX_LOSSES];
     gb_tape *tape = gb_tape_create(params->params, params->label, status);
-    void *graph = gb_alloc(1, task->graph_bytes, status);
-    bool ok = tape && graph;
+    bool ok = tape != NULL;
     if (ok) {
-        gb_net net = train_net(params, tape);
-        task->build(task->self, &net, shape, graph, losses);
+        gb_net net = train_net(params, tape, NULL);
+        task->build(task->self, &net, shape, losses);
         ok = gb_tape_ok(tape, status) && gb_backward(tape, losses[0], status) &&
              (!params->recompute || gb_tape_prune(tape, status)) &&
              add_program(tape, &cost->flops, &cost->activation_bytes, status);
     }
-    free(graph);
     gb_tape_destroy(tape);
     return ok;
 }

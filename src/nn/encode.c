@@ -15,40 +15,40 @@ typedef struct members {
 } members;
 
 struct gb_encoder {
-    gb_encoder_params how;     /* as created */
-    gb_state *state;           /* parameters */
-    gb_tape *tape;             /* forward pass */
-    gb_exec *exec;             /* recorded */
-    gb_packed_inputs in;       /* the batch */
-    gb_pooling_inputs pooling; /* its vectors */
-    gb_tensor vectors;         /* [BATCH_SEQUENCES, H] */
-    gb_packed packed;          /* batch being filled */
-    members filling;           /* its texts */
-    members running;           /* those of the batch before it, which the device may work on */
-    gb_padding padding;        /* of all batches */
-    float *out;                /* [count, H] */
+    gb_encoder_params how; /* as created */
+    gb_exec *exec;         /* forward pass */
+    uint32_t max_rows;     /* of a batch */
+    gb_tensor vectors;     /* [BATCH_SEQUENCES, H] */
+    gb_packed packed;      /* batch being filled */
+    members filling;       /* its texts */
+    members running;       /* those of the batch before it, which the device may work on */
+    gb_padding padding;    /* of all batches */
+    float *out;            /* [count, H] */
 };
 typedef struct gb_encoder encoder;
 
-static bool build(encoder *e, gb_status *status)
+static bool build(void *self, gb_tape *tape, gb_status *status)
 {
+    (void)status;
+    encoder *e = self;
     const gb_bert *bert = e->how.bert;
     uint32_t longest = e->how.max_length;
-    e->tape = gb_tape_create(e->how.params, "encode", status);
-    if (!e->tape)
-        return false;
-    gb_net net = {.tape = e->tape, .eps = (float)bert->config.layer_norm_eps, .longest = longest};
-    uint32_t rows = BATCH_ROWS > longest ? BATCH_ROWS : gb_bucket_rows(longest);
-    e->in = gb_packed_declare(&net, &bert->config, rows, BATCH_SEQUENCES);
-    e->pooling = gb_pooling_declare(&net, e->how.sentence.pooling, BATCH_SEQUENCES, rows, longest);
+    gb_net net = gb_net_forward(tape, &bert->config, longest);
+    net.padding = &e->padding;
+    e->max_rows = BATCH_ROWS > longest ? BATCH_ROWS : gb_bucket_rows(longest);
+    const gb_pooling_params how = {.kind = e->how.sentence.pooling,
+                                   .texts = BATCH_SEQUENCES,
+                                   .rows = e->max_rows,
+                                   .longest = longest};
+    gb_packed_inputs in =
+        gb_packed_declare(&net, &bert->config, e->max_rows, BATCH_SEQUENCES, &e->packed, 0);
+    gb_pooling_inputs pooling = gb_pooling_declare(&net, &how, &e->packed);
     gb_tensor pooled =
-        e->pooling.mean
-            ? gb_pooling_apply(&net, gb_bert_encode(&net, bert, &e->in, 0, NULL), &e->pooling)
-            : gb_bert_encode_rows(&net, bert, &e->in, &e->pooling.cls);
+        pooling.mean ? gb_pooling_apply(&net, gb_bert_encode(&net, bert, &in, 0, NULL), &pooling)
+                     : gb_bert_encode_rows(&net, bert, &in, &pooling.cls);
     e->vectors = gb_sentence_vectors(&net, bert, e->how.sentence.normalize, pooled);
-    gb_tape_output(e->tape, e->vectors);
-    e->exec = gb_exec_create(e->state, e->tape, status);
-    return e->exec != NULL;
+    gb_tape_output(tape, e->vectors);
+    return true;
 }
 
 /* Put the vectors of the batch that was run last in place. */
@@ -57,7 +57,7 @@ static bool collect(encoder *e, gb_status *status)
     if (!e->running.count)
         return true;
     uint32_t h = e->how.bert->config.hidden_size;
-    uint32_t ld = gb_tape_tensor(e->tape, e->vectors)->ld;
+    uint32_t ld = gb_tape_tensor(gb_exec_tape(e->exec), e->vectors)->ld;
     const float *vectors = gb_exec_output(e->exec, e->running.ticket, e->vectors, status);
     if (!vectors)
         return false;
@@ -73,11 +73,7 @@ static bool flush(encoder *e, gb_status *status)
 {
     if (!e->filling.count)
         return true;
-    e->padding.used += e->packed.rows;
-    e->padding.computed += e->in.rows;
-    if (!gb_packed_fill(e->exec, &e->in, &e->packed, &e->how.bert->config, 0, 0, status) ||
-        !gb_pooling_fill(e->exec, &e->pooling, e->packed.starts, e->filling.count, status) ||
-        !gb_exec_run(e->exec, &e->filling.ticket, status) || !collect(e, status))
+    if (!gb_exec_submit(e->exec, 0, &e->filling.ticket, status) || !collect(e, status))
         return false;
     e->running = e->filling;
     e->filling.count = 0;
@@ -97,7 +93,7 @@ static bool encode_all(encoder *e, const gb_encode_rows *texts, gb_status *statu
         const uint32_t *ids =
             gb_table_row(texts->tokens, texts->rows ? texts->rows[row] : row, &length);
         uint32_t tokens = length + 2 > longest ? longest : (uint32_t)length + 2;
-        bool full = e->packed.rows + tokens > e->in.rows || e->filling.count == BATCH_SEQUENCES;
+        bool full = e->packed.rows + tokens > e->max_rows || e->filling.count == BATCH_SEQUENCES;
         if (full && !flush(e, status))
             return false;
         if (gb_interrupted())
@@ -122,9 +118,13 @@ gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status
     if (!e)
         return NULL;
     e->how = *params;
-    e->state = gb_state_create(params->device, params->params, false, status);
-    if (e->state && gb_state_write(e->state, GB_ARENA_PARAMS, params->values, status) &&
-        build(e, status))
+    const gb_exec_params program = {.name = "encode",
+                                    .device = params->device,
+                                    .params = params->params,
+                                    .values = params->values,
+                                    .build = build,
+                                    .self = e};
+    if ((e->exec = gb_exec_build(&program, status)))
         return e;
     gb_encoder_destroy(e);
     return NULL;
@@ -148,9 +148,7 @@ void gb_encoder_destroy(gb_encoder *e)
     if (!e)
         return;
     gb_exec_destroy(e->exec);
-    gb_tape_destroy(e->tape);
     gb_packed_free(&e->packed);
-    gb_state_destroy(e->state);
     free(e);
 }
 

@@ -48,27 +48,6 @@ static uint32_t most_fillers(uint32_t rows, uint32_t longest)
     return rows / longest + 1;
 }
 
-gb_language_teaching gb_language_teaching_declare(gb_tape *tape, const gb_language *lm,
-                                                  const gb_language_sizes *sizes, bool gradients)
-{
-    bool encoder = lm->config.layers > 0;
-    uint32_t fill = most_fillers(sizes->written_rows, sizes->longest_written);
-    if (encoder && most_fillers(sizes->given_rows, sizes->longest_given) > fill)
-        fill = most_fillers(sizes->given_rows, sizes->longest_given);
-    uint32_t sequences = sizes->texts + fill;
-    gb_language_teaching in = {.cross_spans = GB_NO_TENSOR, .texts = sizes->texts};
-    if (encoder) {
-        in.given = gb_language_rows_declare(tape, lm, true, sizes->given_rows, sequences,
-                                            sizes->longest_given, gradients);
-        in.cross_spans = gb_tape_input(tape, "cross spans", GB_U32, sequences, 4);
-    }
-    in.written = gb_language_rows_declare(tape, lm, false, sizes->written_rows, sequences,
-                                          sizes->longest_written, gradients);
-    in.labels = gb_tape_input(tape, "labels", GB_U32, sizes->written_rows, 1);
-    in.weights = gb_tape_input(tape, "label weights", GB_F32, sizes->written_rows, 1);
-    return in;
-}
-
 /* First row and number of rows of text s of a batch, or of one of those that fill it up. */
 static void span_of(const gb_packed *packed, const gb_language_rows *in, uint32_t texts, uint32_t s,
                     uint32_t span[2])
@@ -124,18 +103,54 @@ static bool fill_labels(gb_exec *exec, const gb_language_teaching *in, const gb_
     return weights != NULL;
 }
 
-bool gb_language_teaching_fill(gb_exec *exec, const gb_language_teaching *in, const gb_language *lm,
-                               const gb_language_pairs *pairs, float weight, gb_status *status)
+typedef struct teaching_record {
+    gb_language_teaching in;        /* filled */
+    const gb_language *lm;          /* the model */
+    const gb_language_pairs *pairs; /* from */
+    bool mean;                      /* of all labels, else their sum */
+} teaching_record;
+
+static bool fill_teaching(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    if (!fill_rows(exec, &in->written, lm, &pairs->written, in->texts, status) ||
-        !fill_labels(exec, in, &pairs->written, weight, status))
+    (void)step;
+    const teaching_record *record = record_;
+    const gb_language_teaching *in = &record->in;
+    const gb_packed *given = &record->pairs->given, *written = &record->pairs->written;
+    float weight = record->mean ? 1.0f / (float)written->labelled : 1;
+    if (!fill_rows(exec, &in->written, record->lm, written, in->texts, status) ||
+        !fill_labels(exec, in, written, weight, status))
         return false;
     if (in->cross_spans == GB_NO_TENSOR)
         return true;
     uint32_t *spans = gb_exec_input(exec, in->cross_spans, status);
     for (uint32_t s = 0; spans && s < in->written.sequences; s++) {
-        span_of(&pairs->written, &in->written, in->texts, s, spans + (size_t)s * 4);
-        span_of(&pairs->given, &in->given, in->texts, s, spans + (size_t)s * 4 + 2);
+        span_of(written, &in->written, in->texts, s, spans + (size_t)s * 4);
+        span_of(given, &in->given, in->texts, s, spans + (size_t)s * 4 + 2);
     }
-    return spans && fill_rows(exec, &in->given, lm, &pairs->given, in->texts, status);
+    return spans && fill_rows(exec, &in->given, record->lm, given, in->texts, status);
+}
+
+gb_language_teaching gb_language_teaching_declare(gb_tape *tape, const gb_language *lm,
+                                                  const gb_language_sizes *sizes,
+                                                  const gb_language_pairs *pairs, bool gradients,
+                                                  bool mean)
+{
+    bool encoder = lm->config.layers > 0;
+    uint32_t fill = most_fillers(sizes->written_rows, sizes->longest_written);
+    if (encoder && most_fillers(sizes->given_rows, sizes->longest_given) > fill)
+        fill = most_fillers(sizes->given_rows, sizes->longest_given);
+    uint32_t sequences = sizes->texts + fill;
+    gb_language_teaching in = {.cross_spans = GB_NO_TENSOR, .texts = sizes->texts};
+    if (encoder) {
+        in.given = gb_language_rows_declare(tape, lm, true, sizes->given_rows, sequences,
+                                            sizes->longest_given, gradients);
+        in.cross_spans = gb_tape_input(tape, "cross spans", GB_U32, sequences, 4);
+    }
+    in.written = gb_language_rows_declare(tape, lm, false, sizes->written_rows, sequences,
+                                          sizes->longest_written, gradients);
+    in.labels = gb_tape_input(tape, "labels", GB_U32, sizes->written_rows, 1);
+    in.weights = gb_tape_input(tape, "label weights", GB_F32, sizes->written_rows, 1);
+    const teaching_record record = {in, lm, pairs, mean};
+    gb_tape_fill_by(tape, fill_teaching, &record, sizeof record);
+    return in;
 }

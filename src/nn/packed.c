@@ -1,6 +1,5 @@
 /* Packed batches: built on the host, declared on a tape, filled before a run. */
-#include <gabbro/nn.h>
-#include <gabbro/padding.h>
+#include "packed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,21 +92,6 @@ uint32_t gb_bucket_rows(uint32_t rows)
     return (rows + step - 1) / step * step;
 }
 
-gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
-                                   uint32_t count)
-{
-    gb_tape *tape = net->tape;
-    return (gb_packed_inputs){
-        .ids = gb_tape_input(tape, "ids", GB_U32, 1, rows),
-        .positions = gb_tape_input(tape, "positions", GB_U32, 1, rows),
-        .sequences = gb_sequences_input(tape, "sequences", count + GB_PAD_SEQUENCES),
-        .by_id = gb_order_input(tape, "rows by id", config->vocab_size, rows),
-        .by_position = gb_order_input(tape, "rows by position", config->max_positions, rows),
-        .rows = rows,
-        .count = count,
-    };
-}
-
 bool gb_order_fill(gb_exec *exec, const gb_order *order, const uint32_t *ids, uint32_t rows,
                    uint32_t entries, gb_status *status)
 {
@@ -120,41 +104,98 @@ bool gb_order_fill(gb_exec *exec, const gb_order *order, const uint32_t *ids, ui
     return list != NULL;
 }
 
+/* ---- a batch ---- */
+
+typedef struct batch_record {
+    gb_packed_inputs in;     /* filled */
+    const gb_packed *batch;  /* from */
+    gb_padding *padding;     /* counts its rows, or NULL */
+    uint32_t pad_token;      /* behind the batch */
+    uint32_t ids, positions; /* in the model */
+    uint64_t seed;           /* of the dropout */
+} batch_record;
+
+static void fill_tokens(const batch_record *record, uint32_t *ids, uint32_t *positions)
+{
+    const gb_packed *batch = record->batch;
+    memcpy(ids, batch->ids, sizeof *ids * batch->rows);
+    memcpy(positions, batch->positions, sizeof *positions * batch->rows);
+    for (uint32_t r = batch->rows; r < record->in.rows; r++) {
+        ids[r] = record->pad_token;
+        positions[r] = 0;
+    }
+}
+
+static void fill_sequences(const batch_record *record, uint32_t step, uint32_t *sequences)
+{
+    const gb_packed *batch = record->batch;
+    uint32_t count = record->in.count, *starts = sequences + GB_SEQUENCES_HEADER;
+    uint64_t padding = record->in.rows - batch->rows;
+    sequences[0] = (uint32_t)record->seed;
+    sequences[1] = (uint32_t)(record->seed >> 32);
+    sequences[2] = step;
+    sequences[3] = batch->row0;
+    memcpy(starts, batch->starts, sizeof *starts * batch->count);
+    for (uint32_t s = batch->count; s <= count; s++)
+        starts[s] = batch->rows;
+    for (uint32_t s = 1; s <= GB_PAD_SEQUENCES; s++)
+        starts[count + s] = batch->rows + (uint32_t)(padding * s / GB_PAD_SEQUENCES);
+}
+
 /* The padding behind the batch: sequences of [PAD] at position 0; the lists of rows leave it out of
  * the embedding gradients. */
-bool gb_packed_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
-                    const gb_bert_config *config, uint64_t seed, uint32_t step, gb_status *status)
+static bool fill_batch(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
 {
+    const batch_record *record = record_;
+    const gb_packed_inputs *in = &record->in;
+    const gb_packed *batch = record->batch;
     uint32_t *ids = gb_exec_input(exec, in->ids, status);
     uint32_t *positions = ids ? gb_exec_input(exec, in->positions, status) : NULL;
     uint32_t *sequences = positions ? gb_exec_input(exec, in->sequences, status) : NULL;
     if (!sequences)
         return false;
-    if (packed->rows > in->rows || packed->count > in->count)
+    if (batch->rows > in->rows || batch->count > in->count)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "a batch of %u rows in a bucket of %u",
-                       packed->rows, in->rows);
-    memcpy(ids, packed->ids, sizeof *ids * packed->rows);
-    memcpy(positions, packed->positions, sizeof *positions * packed->rows);
-    for (uint32_t r = packed->rows; r < in->rows; r++) {
-        ids[r] = config->pad_token_id;
-        positions[r] = 0;
+                       batch->rows, in->rows);
+    fill_tokens(record, ids, positions);
+    fill_sequences(record, step, sequences);
+    if (record->padding) {
+        record->padding->used += batch->rows;
+        record->padding->computed += in->rows;
     }
-    sequences[0] = (uint32_t)seed;
-    sequences[1] = (uint32_t)(seed >> 32);
-    sequences[2] = step;
-    sequences[3] = packed->row0;
-    memcpy(sequences + GB_SEQUENCES_HEADER, packed->starts,
-           sizeof *sequences * (packed->count + 1));
-    for (uint32_t s = packed->count + 1; s <= in->count; s++)
-        sequences[GB_SEQUENCES_HEADER + s] = packed->rows;
-    uint64_t padding = in->rows - packed->rows;
-    for (uint32_t s = 1; s <= GB_PAD_SEQUENCES; s++)
-        sequences[GB_SEQUENCES_HEADER + in->count + s] =
-            packed->rows + (uint32_t)(padding * s / GB_PAD_SEQUENCES);
-    gb_exec_note_rows(exec, packed->rows, in->rows);
-    return gb_order_fill(exec, &in->by_id, packed->ids, packed->rows, config->vocab_size, status) &&
-           gb_order_fill(exec, &in->by_position, packed->positions, packed->rows,
-                         config->max_positions, status);
+    return gb_order_fill(exec, &in->by_id, batch->ids, batch->rows, record->ids, status) &&
+           gb_order_fill(exec, &in->by_position, batch->positions, batch->rows, record->positions,
+                         status);
+}
+
+gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
+                                   uint32_t count, const gb_packed *batch, uint64_t seed)
+{
+    gb_tape *tape = net->tape;
+    const batch_record record = {
+        .in = {.ids = gb_tape_input(tape, "ids", GB_U32, 1, rows),
+               .positions = gb_tape_input(tape, "positions", GB_U32, 1, rows),
+               .sequences = gb_sequences_input(tape, "sequences", count + GB_PAD_SEQUENCES),
+               .by_id = gb_order_input(tape, "rows by id", config->vocab_size, rows),
+               .by_position = gb_order_input(tape, "rows by position", config->max_positions, rows),
+               .rows = rows,
+               .count = count},
+        .batch = batch,
+        .padding = net->padding,
+        .pad_token = config->pad_token_id,
+        .ids = config->vocab_size,
+        .positions = config->max_positions,
+        .seed = seed};
+    gb_tape_fill_by(tape, fill_batch, &record, sizeof record);
+    return record.in;
+}
+
+/* ---- rows of it ---- */
+
+uint32_t packed_left(const gb_packed *batch, uint32_t first, uint32_t max_count)
+{
+    uint32_t left = batch->count > first ? batch->count - first : 0;
+    return left < max_count ? left : max_count;
 }
 
 gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows)
@@ -166,13 +207,7 @@ gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows)
 }
 
 bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
-                  uint32_t picked_count, gb_status *status)
-{
-    return gb_rows_fill_at(exec, in, picked, picked_count, 0, status);
-}
-
-bool gb_rows_fill_at(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
-                     uint32_t picked_count, uint32_t first, gb_status *status)
+                  uint32_t picked_count, uint32_t first, gb_status *status)
 {
     uint32_t *index = gb_exec_input(exec, in->index, status);
     uint32_t *inverse = index ? gb_exec_input(exec, in->inverse, status) : NULL;
@@ -191,17 +226,50 @@ bool gb_rows_fill_at(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *pi
     return true;
 }
 
-bool gb_rows_fill_range(gb_exec *exec, const gb_rows_inputs *in, uint32_t first, gb_status *status)
+typedef struct rows_record {
+    gb_rows_inputs in;      /* filled */
+    const gb_packed *batch; /* of first rows */
+    uint32_t first;         /* text, or row */
+} rows_record;
+
+static bool fill_first_rows(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
 {
+    (void)step;
+    const rows_record *record = record_;
+    uint32_t texts = packed_left(record->batch, record->first, record->in.count);
+    return gb_rows_fill(exec, &record->in, record->batch->starts + record->first, texts, 0, status);
+}
+
+gb_rows_inputs gb_first_rows_declare(gb_net *net, uint32_t count, uint32_t rows,
+                                     const gb_packed *batch, uint32_t first)
+{
+    const rows_record record = {gb_rows_declare(net, count, rows), batch, first};
+    gb_tape_fill_by(net->tape, fill_first_rows, &record, sizeof record);
+    return record.in;
+}
+
+static bool fill_range(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
+{
+    (void)step;
+    const rows_record *record = record_;
+    const gb_rows_inputs *in = &record->in;
     uint32_t *index = gb_exec_input(exec, in->index, status);
     uint32_t *inverse = index ? gb_exec_input(exec, in->inverse, status) : NULL;
     if (!inverse)
         return false;
     for (uint32_t r = 0; r < in->rows; r++)
-        inverse[r] = r >= first && r - first < in->count ? r - first : GB_NO_ROW;
+        inverse[r] =
+            r >= record->first && r - record->first < in->count ? r - record->first : GB_NO_ROW;
     for (uint32_t i = 0; i < in->count; i++)
-        index[i] = first + i;
+        index[i] = record->first + i;
     return true;
+}
+
+gb_rows_inputs gb_row_range_declare(gb_net *net, uint32_t count, uint32_t rows, uint32_t first)
+{
+    const rows_record record = {gb_rows_declare(net, count, rows), NULL, first};
+    gb_tape_fill_by(net->tape, fill_range, &record, sizeof record);
+    return record.in;
 }
 
 gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in)
@@ -209,30 +277,44 @@ gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in)
     return gb_gather_rows(net->tape, x, in->index, in->inverse);
 }
 
-gb_spread_inputs gb_spread_declare(gb_net *net, uint32_t rows, uint32_t count)
-{
-    return (gb_spread_inputs){
-        .sequence = gb_tape_input(net->tape, "sequence of rows", GB_U32, 1, rows),
-        .by_sequence = gb_order_input(net->tape, "rows by sequence", count, rows),
-        .rows = rows,
-        .count = count};
-}
+/* ---- a vector of each text to its rows ---- */
 
-bool gb_spread_fill(gb_exec *exec, const gb_spread_inputs *in, const gb_packed *packed,
-                    gb_status *status)
+typedef struct spread_record {
+    gb_spread_inputs in;    /* filled */
+    const gb_packed *batch; /* from */
+} spread_record;
+
+static bool fill_spread(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
 {
+    (void)step;
+    const spread_record *record = record_;
+    const gb_spread_inputs *in = &record->in;
+    const gb_packed *batch = record->batch;
     uint32_t *sequence = gb_exec_input(exec, in->sequence, status);
     if (!sequence)
         return false;
-    if (packed->rows > in->rows || packed->count > in->count)
+    if (batch->rows > in->rows || batch->count > in->count)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u sequences of %u rows in a bucket of %u",
-                       packed->count, packed->rows, in->rows);
-    for (uint32_t s = 0; s < packed->count; s++)
-        for (uint32_t r = packed->starts[s]; r < packed->starts[s + 1]; r++)
+                       batch->count, batch->rows, in->rows);
+    for (uint32_t s = 0; s < batch->count; s++)
+        for (uint32_t r = batch->starts[s]; r < batch->starts[s + 1]; r++)
             sequence[r] = s;
-    for (uint32_t r = packed->rows; r < in->rows; r++)
+    for (uint32_t r = batch->rows; r < in->rows; r++)
         sequence[r] = GB_NO_ROW;
     return gb_order_fill(exec, &in->by_sequence, sequence, in->rows, in->count, status);
+}
+
+gb_spread_inputs gb_spread_declare(gb_net *net, uint32_t rows, uint32_t count,
+                                   const gb_packed *batch)
+{
+    const spread_record record = {
+        .in = {.sequence = gb_tape_input(net->tape, "sequence of rows", GB_U32, 1, rows),
+               .by_sequence = gb_order_input(net->tape, "rows by sequence", count, rows),
+               .rows = rows,
+               .count = count},
+        .batch = batch};
+    gb_tape_fill_by(net->tape, fill_spread, &record, sizeof record);
+    return record.in;
 }
 
 gb_tensor gb_spread(gb_net *net, gb_tensor x, const gb_spread_inputs *in, gb_tensor addend)

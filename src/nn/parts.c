@@ -10,54 +10,56 @@
 
 /* ---- programs ---- */
 
-static void output_losses(const trainer *t, bucket *b)
+static void output_losses(const trainer *t, const bucket *b, gb_tape *tape)
 {
     for (uint32_t l = 0; l < train_loss_count(t->task); l++)
-        gb_tape_output(b->tape, b->losses[l]);
+        gb_tape_output(tape, b->losses[l]);
 }
 
 /* Forward and gradient of a part. */
 static bool part_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
 {
-    t->task->build(t->task->self, net, &b->shape, b->graph, b->losses);
-    if (!gb_tape_ok(b->tape, status))
+    gb_tape *tape = net->tape;
+    t->task->build(t->task->self, net, &b->shape, b->losses);
+    if (!gb_tape_ok(tape, status))
         return false;
-    output_losses(t, b);
-    gb_add_to_gradients(b->tape);
+    output_losses(t, b, tape);
+    gb_add_to_gradients(tape);
     if (net->vectors != GB_NO_TENSOR) {
-        gb_tensor_info info = *gb_tape_tensor(b->tape, net->vectors);
-        b->gradient = gb_tape_input(b->tape, "gradient of vectors", GB_F32, info.rows, info.cols);
+        gb_tensor_info info = *gb_tape_tensor(tape, net->vectors);
+        b->gradient = gb_tape_input(tape, "gradient of vectors", GB_F32, info.rows, info.cols);
         if (b->losses[0] == GB_NO_TENSOR)
-            return gb_backward_from(b->tape, net->vectors, b->gradient, status);
-        gb_start_gradient(b->tape, net->vectors, b->gradient);
+            return gb_backward_from(tape, net->vectors, b->gradient, status);
+        gb_start_gradient(tape, net->vectors, b->gradient);
     }
-    return scale_backward(t, b, status);
+    return scale_backward(t, b, tape, status);
 }
 
 static bool vectors_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
 {
     net->recompute = false; /* nothing is kept for a gradient */
-    t->task->build(t->task->self, net, &b->shape, b->graph, b->losses);
+    t->task->build(t->task->self, net, &b->shape, b->losses);
     b->vectors = net->vectors;
-    gb_tape_output(b->tape, b->vectors);
-    return gb_tape_prune(b->tape, status);
+    gb_tape_output(net->tape, b->vectors);
+    return gb_tape_prune(net->tape, status);
 }
 
 static bool compare_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb_status *status)
 {
+    gb_tape *tape = net->tape;
     uint32_t rows = b->shape.texts * t->task->cut.vectors;
-    b->vectors = gb_tape_input(b->tape, "vectors", GB_F32, rows, width);
+    b->vectors = gb_tape_input(tape, "vectors", GB_F32, rows, width);
     if (b->vectors != GB_NO_TENSOR)
-        gb_tape_info(b->tape, b->vectors)->needs_grad = true;
-    t->task->cut.compare(t->task->self, net, b->vectors, b->graph, b->losses);
-    if (!gb_tape_ok(b->tape, status))
+        gb_tape_info(tape, b->vectors)->needs_grad = true;
+    t->task->cut.compare(t->task->self, net, b->vectors, b->losses);
+    if (!gb_tape_ok(tape, status))
         return false;
-    output_losses(t, b);
-    if (!scale_backward(t, b, status))
+    output_losses(t, b, tape);
+    if (!scale_backward(t, b, tape, status))
         return false;
-    b->gradient = gb_tape_tensor(b->tape, b->vectors)->grad;
-    gb_tape_output(b->tape, b->gradient);
-    return gb_tape_ok(b->tape, status);
+    b->gradient = gb_tape_tensor(tape, b->vectors)->grad;
+    gb_tape_output(tape, b->gradient);
+    return gb_tape_ok(tape, status);
 }
 
 bool parts_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb_status *status)
@@ -112,26 +114,23 @@ static bool cut_batch(trainer *t, part_list *list, gb_status *status)
 
 /* One shape for all parts of the batch, so that few programs are recorded; a function of the batch
  * alone, so that a resumed run, and every rank, has the same ones. */
-static bool find_shape(const trainer *t, part_list *list, gb_status *status)
+static void find_shape(const trainer *t, part_list *list)
 {
     for (uint32_t p = 0; p < list->count; p++) {
         gb_shape shape = {0};
-        if (!t->task->cut.select(t->task->self, t->cuts[p].first, t->cuts[p].count, &shape, status))
-            return false;
+        t->task->cut.size(t->task->self, t->cuts[p].first, t->cuts[p].count, &shape);
         for (int i = 0; i < GB_SHAPE_SIZES; i++)
             if (shape.size[i] > list->shape.size[i])
                 list->shape.size[i] = shape.size[i];
     }
     list->shape.texts = list->most;
-    return true;
 }
 
 static bool fill_part(const trainer *t, const bucket *b, const part_cut *part, uint32_t step,
                       gb_status *status)
 {
-    gb_shape shape = {0};
-    return t->task->cut.select(t->task->self, part->first, part->count, &shape, status) &&
-           t->task->fill(t->task->self, b->exec, b->graph, step, status);
+    return t->task->cut.select(t->task->self, part->first, part->count, status) &&
+           gb_exec_fill(b->exec, step, status);
 }
 
 static bool read_vectors(trainer *t, const part_list *list, bucket *b, uint64_t ticket,
@@ -150,7 +149,7 @@ static bool make_vectors(trainer *t, part_list *list, uint32_t step, gb_status *
     bucket *b = train_bucket(t, BUCKET_VECTORS, &list->shape, 0, status);
     if (!b)
         return false;
-    const gb_tensor_info *info = gb_tape_tensor(b->tape, b->vectors);
+    const gb_tensor_info *info = gb_tape_tensor(gb_exec_tape(b->exec), b->vectors);
     list->width = info->cols;
     list->row_size = info->ld;
     size_t of_text = (size_t)t->task->cut.vectors * info->ld, floats = list->texts * of_text;
@@ -182,8 +181,7 @@ static bool compare_vectors(trainer *t, const part_list *list, uint32_t step, gb
     if (!vectors)
         return false;
     memcpy(vectors, t->vectors, bytes);
-    if (!t->task->cut.fill_compare(t->task->self, b->exec, b->graph, status) ||
-        !train_run(t, b, step, t->log[step], false, status))
+    if (!gb_exec_fill(b->exec, step, status) || !train_run(t, b, step, t->log[step], false, status))
         return false;
     const float *gradient = gb_exec_output(b->exec, t->last.ticket, b->gradient, status);
     if (gradient)
@@ -225,8 +223,10 @@ bool parts_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status)
 {
     part_list list = {.texts = texts};
     memset(t->log[step], 0, sizeof t->log[step]);
-    return cut_batch(t, &list, status) && find_shape(t, &list, status) &&
-           (!t->task->cut.vectors ||
+    if (!cut_batch(t, &list, status))
+        return false;
+    find_shape(t, &list);
+    return (!t->task->cut.vectors ||
             (make_vectors(t, &list, step, status) && compare_vectors(t, &list, step, status))) &&
            run_parts(t, &list, step, status);
 }

@@ -1,22 +1,34 @@
 /* One vector for each text of a batch. */
-#include <gabbro/nn.h>
+#include "packed.h"
 
-gb_pooling_inputs gb_pooling_declare(gb_net *net, gb_pooling kind, uint32_t texts, uint32_t rows,
-                                     uint32_t longest)
+typedef struct means_record {
+    gb_combination means;   /* filled */
+    const gb_packed *batch; /* from */
+    uint32_t first;         /* text */
+} means_record;
+
+static bool fill_means(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    gb_pooling_inputs in = {.mean = kind == GB_POOLING_MEAN};
-    if (in.mean)
-        in.means = gb_combination_input(net->tape, texts, rows, rows, longest, 1);
-    else
-        in.cls = gb_rows_declare(net, texts, rows);
-    return in;
+    (void)step;
+    const means_record *record = record_;
+    uint32_t texts = packed_left(record->batch, record->first, record->means.rows);
+    return gb_combination_fill_means(exec, &record->means, record->batch->starts + record->first,
+                                     texts, status);
 }
 
-bool gb_pooling_fill(gb_exec *exec, const gb_pooling_inputs *in, const uint32_t *starts,
-                     uint32_t count, gb_status *status)
+gb_pooling_inputs gb_pooling_declare(gb_net *net, const gb_pooling_params *params,
+                                     const gb_packed *batch)
 {
-    return in->mean ? gb_combination_fill_means(exec, &in->means, starts, count, status)
-                    : gb_rows_fill(exec, &in->cls, starts, count, status);
+    gb_pooling_inputs in = {.mean = params->kind == GB_POOLING_MEAN};
+    if (!in.mean) {
+        in.cls = gb_first_rows_declare(net, params->texts, params->rows, batch, params->first);
+        return in;
+    }
+    in.means = gb_combination_input(net->tape, params->texts, params->rows, params->rows,
+                                    params->longest, 1);
+    const means_record record = {in.means, batch, params->first};
+    gb_tape_fill_by(net->tape, fill_means, &record, sizeof record);
+    return in;
 }
 
 gb_tensor gb_pooling_apply(gb_net *net, gb_tensor h, const gb_pooling_inputs *in)

@@ -9,49 +9,43 @@ void gb_read_rows_free(gb_read_rows *list)
     *list = (gb_read_rows){0};
 }
 
-static bool append(gb_read_rows *list, uint32_t row, gb_status *status)
+/* The rows of two ascending lists, with the rows between two of a kind; their number is returned.
+ * rows: where they are put, or NULL. */
+static uint32_t merge(const uint32_t *a, uint32_t a_count, const uint32_t *b, uint32_t b_count,
+                      uint32_t *rows)
 {
-    if (!gb_grow(&list->rows, &list->capacity, list->count + 1, sizeof *list->rows, status))
-        return false;
-    list->rows[list->count++] = row;
-    return true;
+    uint32_t count = 0, last = 0;
+    for (uint32_t i = 0, j = 0; i < a_count || j < b_count;) {
+        uint32_t row = j == b_count || (i < a_count && a[i] <= b[j]) ? a[i] : b[j];
+        bool alike = count && ((row ^ last) & 1) == 0;
+        if (rows && alike)
+            rows[count] = row - 1;
+        count += alike;
+        if (rows)
+            rows[count] = row;
+        count++;
+        last = row;
+        i += i < a_count && a[i] == row;
+        j += j < b_count && b[j] == row;
+    }
+    return count;
 }
 
 bool gb_read_rows_list(gb_read_rows *list, const uint32_t *a, uint32_t a_count, const uint32_t *b,
                        uint32_t b_count, gb_status *status)
 {
-    list->count = 0;
-    for (uint32_t i = 0, j = 0; i < a_count || j < b_count;) {
-        uint32_t row = j == b_count || (i < a_count && a[i] <= b[j]) ? a[i] : b[j];
-        uint32_t last = list->count ? list->rows[list->count - 1] : row + 1;
-        if (((row ^ last) & 1) == 0 && !append(list, row - 1, status))
-            return false;
-        if (!append(list, row, status))
-            return false;
-        i += i < a_count && a[i] == row;
-        j += j < b_count && b[j] == row;
-    }
+    list->count = merge(a, a_count, b, b_count, NULL);
+    if (!gb_grow(&list->rows, &list->capacity, list->count + 1, sizeof *list->rows, status))
+        return false;
+    merge(a, a_count, b, b_count, list->rows);
     return true;
 }
 
-uint32_t gb_read_rows_bucket(const gb_read_rows *list, uint32_t rows)
+uint32_t gb_read_rows_bucket(const uint32_t *a, uint32_t a_count, const uint32_t *b,
+                             uint32_t b_count, uint32_t rows)
 {
-    uint32_t bucket = gb_bucket_rows(list->count);
+    uint32_t bucket = gb_bucket_rows(merge(a, a_count, b, b_count, NULL));
     return 4 * (uint64_t)bucket > 3 * (uint64_t)rows ? rows : bucket;
-}
-
-void gb_read_rows_declare(gb_net *net, gb_packed_inputs *in, uint32_t bucket)
-{
-    if (bucket >= in->rows)
-        return;
-    in->read = (gb_rows_inputs){
-        .index = gb_tape_input(net->tape, "rows read", GB_U32, 1, bucket),
-        .inverse = gb_tape_input(net->tape, "place of rows read", GB_U32, 1, in->rows),
-        .count = bucket,
-        .rows = in->rows};
-    in->read_by_sequence =
-        gb_picked_input(net->tape, "rows read by sequence", in->sequences, bucket, in->rows);
-    in->read_by_block = gb_row_blocks_input(net->tape, "rows read by block", in->rows);
 }
 
 /* The places behind the list belong to the padding's sequences, with a row that none of them has
@@ -76,16 +70,40 @@ static void fill_picked(const gb_packed_inputs *in, const gb_packed *packed,
         places[list->rows[i]] = i;
 }
 
-bool gb_read_rows_fill(gb_exec *exec, const gb_packed_inputs *in, const gb_packed *packed,
-                       const gb_read_rows *list, gb_status *status)
+typedef struct read_record {
+    gb_packed_inputs in;      /* whose `read` is filled */
+    const gb_packed *batch;   /* what it is a batch of */
+    const gb_read_rows *list; /* rows of it */
+} read_record;
+
+static bool fill_read(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    if (!in->read.count)
-        return true;
+    (void)step;
+    const read_record *record = record_;
+    const gb_packed_inputs *in = &record->in;
+    const gb_read_rows *list = record->list;
     uint32_t *picked = gb_exec_input(exec, in->read_by_sequence, status);
     uint32_t *blocks = gb_exec_input(exec, in->read_by_block, status);
-    if (!picked || !blocks || !gb_rows_fill(exec, &in->read, list->rows, list->count, status))
+    if (!picked || !blocks || !gb_rows_fill(exec, &in->read, list->rows, list->count, 0, status))
         return false;
-    fill_picked(in, packed, list, picked);
+    fill_picked(in, record->batch, list, picked);
     gb_row_blocks_fill(list->rows, list->count, in->read.count, in->rows, blocks);
     return true;
+}
+
+void gb_read_rows_declare(gb_net *net, gb_packed_inputs *in, uint32_t bucket,
+                          const gb_packed *batch, const gb_read_rows *list)
+{
+    if (bucket >= in->rows)
+        return;
+    in->read = (gb_rows_inputs){
+        .index = gb_tape_input(net->tape, "rows read", GB_U32, 1, bucket),
+        .inverse = gb_tape_input(net->tape, "place of rows read", GB_U32, 1, in->rows),
+        .count = bucket,
+        .rows = in->rows};
+    in->read_by_sequence =
+        gb_picked_input(net->tape, "rows read by sequence", in->sequences, bucket, in->rows);
+    in->read_by_block = gb_row_blocks_input(net->tape, "rows read by block", in->rows);
+    const read_record record = {*in, batch, list};
+    gb_tape_fill_by(net->tape, fill_read, &record, sizeof record);
 }

@@ -60,20 +60,26 @@ bool scale_collect(trainer *t, gb_status *status)
     return t->scale.factor <= 0 || (read_outcome(t, 0, status) && read_outcome(t, 1, status));
 }
 
-bool scale_fill(const trainer *t, const bucket *b, gb_status *status)
+typedef struct factor_record {
+    gb_tensor factor;        /* f32 [1, 1] */
+    const loss_scale *scale; /* its value */
+} factor_record;
+
+static bool fill_factor(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    if (b->scale == GB_NO_TENSOR)
-        return true;
-    float *factor = gb_exec_input(b->exec, b->scale, status);
+    (void)step;
+    const factor_record *record = record_;
+    float *factor = gb_exec_input(exec, record->factor, status);
     if (factor)
-        *factor = t->scale.factor;
+        *factor = record->scale->factor;
     return factor != NULL;
 }
 
-bool scale_backward(const trainer *t, bucket *b, gb_status *status)
+bool scale_backward(const trainer *t, bucket *b, gb_tape *tape, gb_status *status)
 {
     if (t->scale.factor <= 0)
-        return gb_backward(b->tape, b->losses[0], status);
-    b->scale = gb_tape_input(b->tape, "loss scale", GB_F32, 1, 1);
-    return gb_backward_from(b->tape, b->losses[0], b->scale, status);
+        return gb_backward(tape, b->losses[0], status);
+    const factor_record record = {gb_tape_input(tape, "loss scale", GB_F32, 1, 1), &t->scale};
+    gb_tape_fill_by(tape, fill_factor, &record, sizeof record);
+    return gb_backward_from(tape, b->losses[0], record.factor, status);
 }

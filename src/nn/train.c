@@ -2,8 +2,6 @@
 #include "checkpoint.h"
 #include "train.h"
 
-#include <gabbro/padding.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +11,6 @@ static void bucket_destroy(bucket *b)
     if (!b)
         return;
     gb_exec_destroy(b->exec);
-    gb_tape_destroy(b->tape);
-    free(b->graph);
     free(b);
 }
 
@@ -26,40 +22,44 @@ uint32_t train_loss_count(const gb_task *task)
     return count;
 }
 
-/* A batch: forward and gradient. */
-static bool whole_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
-{
-    t->task->build(t->task->self, net, &b->shape, b->graph, b->losses);
-    if (!gb_tape_ok(b->tape, status))
-        return false;
-    for (uint32_t l = 0; l < train_loss_count(t->task); l++)
-        gb_tape_output(b->tape, b->losses[l]);
-    return scale_backward(t, b, status);
-}
-
-gb_net train_net(const gb_train_params *params, gb_tape *tape)
+gb_net train_net(const gb_train_params *params, gb_tape *tape, gb_padding *padding)
 {
     return (gb_net){.tape = tape,
                     .dropout = (float)params->config->hidden_dropout,
                     .attention_dropout = (float)params->config->attention_dropout,
                     .eps = (float)params->config->layer_norm_eps,
                     .longest = params->longest,
-                    .recompute = params->recompute};
+                    .recompute = params->recompute,
+                    .padding = padding};
 }
 
-static bool bucket_build(trainer *t, bucket *b, uint32_t width, gb_status *status)
+/* A batch: forward and gradient. */
+static bool whole_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
 {
-    b->tape = gb_tape_create(t->params->params, t->params->label, status);
-    b->graph = gb_alloc(1, t->task->graph_bytes, status);
-    if (!b->tape || !b->graph)
+    t->task->build(t->task->self, net, &b->shape, b->losses);
+    if (!gb_tape_ok(net->tape, status))
         return false;
-    gb_net net = train_net(t->params, b->tape);
-    if (!(b->kind == BUCKET_WHOLE ? whole_build(t, b, &net, status)
-                                  : parts_build(t, b, &net, width, status)) ||
-        (net.recompute && !gb_tape_prune(b->tape, status)))
-        return false;
-    b->exec = gb_exec_create(t->state, b->tape, status);
-    return b->exec != NULL;
+    for (uint32_t l = 0; l < train_loss_count(t->task); l++)
+        gb_tape_output(net->tape, b->losses[l]);
+    return scale_backward(t, b, net->tape, status);
+}
+
+/* What the program of a bucket is built from. */
+typedef struct bucket_plan {
+    trainer *t;     /* for whom */
+    bucket *b;      /* which */
+    uint32_t width; /* of vectors, for BUCKET_COMPARE */
+} bucket_plan;
+
+static bool bucket_build(void *self, gb_tape *tape, gb_status *status)
+{
+    const bucket_plan *plan = self;
+    trainer *t = plan->t;
+    bucket *b = plan->b;
+    gb_net net = train_net(t->params, tape, &t->padding);
+    bool ok = b->kind == BUCKET_WHOLE ? whole_build(t, b, &net, status)
+                                      : parts_build(t, b, &net, plan->width, status);
+    return ok && (!net.recompute || gb_tape_prune(tape, status));
 }
 
 static bucket *bucket_add(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
@@ -72,8 +72,10 @@ static bucket *bucket_add(trainer *t, bucket_kind kind, const gb_shape *shape, u
         return NULL;
     b->kind = kind;
     b->shape = *shape;
-    b->scale = GB_NO_TENSOR;
-    if (!bucket_build(t, b, width, status)) {
+    bucket_plan plan = {t, b, width};
+    const gb_exec_params program = {
+        .name = t->params->label, .state = t->state, .build = bucket_build, .self = &plan};
+    if (!(b->exec = gb_exec_build(&program, status))) {
         bucket_destroy(b);
         return NULL;
     }
@@ -131,8 +133,7 @@ bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool update
                gb_status *status)
 {
     pending now = {.bucket = b, .step = step, .losses = losses};
-    if (!scale_fill(t, b, status) || !gb_exec_run(b->exec, &now.ticket, status) ||
-        (updated && !update(t, step, status)))
+    if (!gb_exec_run(b->exec, &now.ticket, status) || (updated && !update(t, step, status)))
         return false;
     t->flops += gb_exec_flops(b->exec);
     /* Only now, with this run on its way, wait for the one before it. */
@@ -146,7 +147,7 @@ static bool whole_step(trainer *t, const gb_shape *shape, uint32_t step, bool up
                        gb_status *status)
 {
     bucket *b = train_bucket(t, BUCKET_WHOLE, shape, 0, status);
-    return b && t->task->fill(t->task->self, b->exec, b->graph, step, status) &&
+    return b && gb_exec_fill(b->exec, step, status) &&
            train_run(t, b, step, t->log[step], updated, status);
 }
 
@@ -212,6 +213,17 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
     return true;
 }
 
+static bool update_build(void *self, gb_tape *tape, gb_status *status)
+{
+    trainer *t = self;
+    (void)status;
+    t->adamw_step = gb_adamw_input(tape, t->scale.factor > 0);
+    t->norm = gb_adamw(tape, &t->params->adamw, t->adamw_step);
+    if (t->scale.factor > 0)
+        gb_tape_output(tape, t->norm);
+    return true;
+}
+
 bool train_prepare(trainer *t, const float *values, gb_status *status)
 {
     if (t->params->micro_batch && !t->task->cut.count)
@@ -224,14 +236,9 @@ bool train_prepare(trainer *t, const float *values, gb_status *status)
     t->state = gb_state_create(t->device, t->params->params, true, status);
     if (!t->state || !gb_state_write(t->state, GB_ARENA_PARAMS, values, status))
         return false;
-    t->adamw_tape = gb_tape_create(t->params->params, "adamw", status);
-    if (!t->adamw_tape)
-        return false;
-    t->adamw_step = gb_adamw_input(t->adamw_tape, t->scale.factor > 0);
-    t->norm = gb_adamw(t->adamw_tape, &t->params->adamw, t->adamw_step);
-    if (t->scale.factor > 0)
-        gb_tape_output(t->adamw_tape, t->norm);
-    t->adamw = gb_exec_create(t->state, t->adamw_tape, status);
+    const gb_exec_params update = {
+        .name = "adamw", .state = t->state, .build = update_build, .self = t};
+    t->adamw = gb_exec_build(&update, status);
     return t->adamw != NULL;
 }
 
@@ -246,7 +253,6 @@ void train_free(trainer *t)
     free(t->step_s);
     shares_free(t);
     gb_exec_destroy(t->adamw);
-    gb_tape_destroy(t->adamw_tape);
     gb_state_destroy(t->state);
 }
 
@@ -284,11 +290,8 @@ static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
     result->loss_scale = t->scale.factor;
     result->skipped = t->scale.skipped + t->scale.left_out[0] + t->scale.left_out[1];
     result->arena_bytes = largest_arena(t);
-    for (size_t i = 0; i < t->bucket_count; i++) {
-        gb_padding rows = gb_exec_padding(t->buckets[i]->exec);
-        result->rows_used += rows.used;
-        result->rows_computed += rows.computed;
-    }
+    result->rows_used = t->padding.used;
+    result->rows_computed = t->padding.computed;
 }
 
 bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *params, float *values,

@@ -12,17 +12,14 @@ typedef enum bucket_kind {
     BUCKET_COMPARE, /* losses from all vectors, and the gradient of the vectors */
 } bucket_kind;
 
-/* A recorded tape and the shape it serves. */
+/* A program and the shape it serves. */
 typedef struct bucket {
     bucket_kind kind;                /* what it computes */
     gb_shape shape;                  /* of its batches */
-    gb_tape *tape;                   /* the program */
-    gb_exec *exec;                   /* recorded */
-    void *graph;                     /* the task's record of inputs */
+    gb_exec *exec;                   /* the program */
     gb_tensor losses[GB_MAX_LOSSES]; /* outputs, or GB_NO_TENSOR */
     gb_tensor vectors;               /* output of BUCKET_VECTORS, input of BUCKET_COMPARE */
     gb_tensor gradient;              /* of them: output of BUCKET_COMPARE, input of BUCKET_PART */
-    gb_tensor scale;                 /* input: the factor of the loss, or GB_NO_TENSOR */
 } bucket;
 
 /* A run whose losses have not been read yet. */
@@ -65,8 +62,7 @@ typedef struct trainer {
     gb_state *state;               /* parameters, gradients, moments */
     bucket **buckets;              /* recorded shapes */
     size_t bucket_count, bucket_capacity;
-    gb_tape *adamw_tape;             /* norm, clipping, update */
-    gb_exec *adamw;                  /* recorded */
+    gb_exec *adamw;                  /* norm, clipping, update */
     gb_tensor adamw_step;            /* its input */
     gb_tensor norm;                  /* of the gradient: its output, with loss scaling */
     uint64_t updates[2];             /* runs of it, by step % 2, not looked at yet; 0: none */
@@ -76,6 +72,7 @@ typedef struct trainer {
     double flops;                    /* done by this process */
     double data_s, build_s, ranks_s; /* time spent on batches, programs and ranks */
     double *step_s;                  /* [steps] of each since it started */
+    gb_padding padding;              /* rows of all batches */
     uint32_t parts;                  /* most parts of a batch so far */
     float *vectors, *gradients;      /* of all texts of a batch, when it runs in parts */
     size_t vector_capacity, gradient_capacity; /* allocated */
@@ -86,7 +83,7 @@ typedef struct trainer {
 
 uint32_t train_loss_count(const gb_task *task);
 /* What a task builds its program from. */
-gb_net train_net(const gb_train_params *params, gb_tape *tape);
+gb_net train_net(const gb_train_params *params, gb_tape *tape, gb_padding *padding);
 /* The bucket of a kind and shape, built when it is new. width: of vectors, for BUCKET_COMPARE. */
 bucket *train_bucket(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
                      gb_status *status);
@@ -102,7 +99,7 @@ bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool update
                gb_status *status);
 /* Wait for the last run and add its losses to those of its step, or part, which it set to zero. */
 bool train_collect(trainer *t, gb_status *status);
-/* Program of a bucket, see parts.c. */
+/* Program of a part of a batch, see parts.c. */
 bool parts_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb_status *status);
 /* Gradients of the drawn batch, in parts, into the arena. */
 bool parts_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status);
@@ -113,10 +110,8 @@ void scale_start(trainer *t);
 bool scale_follow(trainer *t, uint32_t step, gb_status *status);
 /* Before a checkpoint, and at the end: what became of the last two. */
 bool scale_collect(trainer *t, gb_status *status);
-/* The factor into a bucket's inputs. */
-bool scale_fill(const trainer *t, const bucket *b, gb_status *status);
-/* The gradient of a bucket's loss. */
-bool scale_backward(const trainer *t, bucket *b, gb_status *status);
+/* Appends the gradient of a bucket's loss, times the factor. */
+bool scale_backward(const trainer *t, bucket *b, gb_tape *tape, gb_status *status);
 
 /* Shares of a batch and the ranks that have them, see shares.c. Without shares each does nothing.
  */

@@ -16,23 +16,12 @@ typedef struct bow {
     const gb_bert *bert;       /* model */
     row_order order;           /* passages */
     masker masker;             /* scratch */
-    gb_packed packed;          /* batch of the step */
-    labelled_rows labelled;    /* its masked rows */
-    texts_now now;             /* all of it or a part */
+    batch_texts texts;         /* of the step */
     bool *wanted;              /* [vocabulary of the model] ids that may be in a set */
     uint32_t *sets;            /* [batch][words] bit of each id in the set of each text */
     uint32_t words;            /* of a set */
     uint32_t filled;           /* sets that are not empty */
 } bow;
-
-typedef struct graph {
-    gb_packed_inputs in;    /* texts */
-    labelled_inputs labels; /* masked rows */
-    gb_rows_inputs cls;     /* first rows of the texts */
-    gb_tensor sets;         /* u32 [batch, words] */
-    gb_tensor weights;      /* f32 [batch, 1] */
-    gb_tensor factor;       /* f32 [1, 1] weight of the step */
-} graph;
 
 /* The set of a text, cut as its masked copy is. */
 static void make_set(bow *b, text_ids text, uint32_t *set)
@@ -51,18 +40,18 @@ static void make_set(bow *b, text_ids text, uint32_t *set)
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     bow *b = self;
-    gb_packed_reset(&b->packed);
+    batch_texts_reset(&b->texts);
     b->filled = 0;
     for (uint32_t i = 0; i < b->params.batch; i++) {
         uint32_t passage = row_order_at(&b->order, (uint64_t)step * b->params.batch + i);
         gb_rng rng = gb_rng_make(b->params.seed, GB_RNG_MASK, step, i);
         text_ids text = passage_ids(&b->data, passage);
-        if (!add_masked(&b->masker, &b->packed, &b->data, text, b->params.mask_ratio,
+        if (!add_masked(&b->masker, &b->texts.all, &b->data, text, b->params.mask_ratio,
                         b->params.longest, &rng, status))
             return false;
         make_set(b, text, b->sets + (size_t)i * b->words);
     }
-    return texts_drawn(&b->now, &b->packed, &b->labelled, 1, shape, status);
+    return batch_texts_masked(&b->texts, 1, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -70,42 +59,16 @@ static uint32_t count(const void *self)
     return ((const bow *)self)->params.batch;
 }
 
-static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
-                      gb_status *status)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
 {
-    bow *b = self;
-    return texts_part(&b->now, &b->packed, &b->labelled, first, texts, 1, shape, status);
+    const bow *b = self;
+    batch_texts_size(&b->texts, first, texts, 1, shape);
 }
 
-static gb_tensor bow_loss(const bow *b, gb_net *net, const graph *g, gb_tensor cls)
-{
-    const gb_bert *bert = b->bert;
-    gb_tape *tape = net->tape;
-    gb_tensor bias = GB_NO_TENSOR;
-    if (b->params.bow_head == GB_BOW_FULL) {
-        cls = gb_bert_head_states(net, bert, cls);
-        bias = gb_tape_param(tape, bert->head_bias);
-    }
-    return gb_vocabulary_set_loss(tape, cls, gb_tape_param(tape, bert->word), bias, g->sets,
-                                  g->weights, gb_chunk_rows(bert->config.vocab_size));
-}
-
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     bow *b = self;
-    graph *g = graph_;
-    uint32_t batch = texts_of(shape, b->params.batch);
-    g->in = texts_declare(net, b->bert, shape, batch);
-    g->labels = labelled_declare(net, shape->size[1], shape->size[0], 0);
-    g->cls = gb_rows_declare(net, batch, shape->size[0]);
-    g->sets = gb_tape_input(net->tape, "sets of ids", GB_U32, batch, b->words);
-    g->weights = gb_tape_input(net->tape, "text weights", GB_F32, batch, 1);
-    g->factor = gb_tape_input(net->tape, "weight of the step", GB_F32, 1, 1);
-    gb_tensor h = gb_bert_encode(net, b->bert, &g->in, 0, NULL);
-    losses[1] = labelled_loss(net, b->bert, &g->labels, h, GB_NO_TENSOR);
-    losses[2] = bow_loss(b, net, g, gb_rows_gather(net, h, &g->cls));
-    losses[0] = gb_add(net->tape, losses[1], gb_scale_by(net->tape, losses[2], g->factor));
+    return batch_texts_take(&b->texts, first, texts, status);
 }
 
 /* Cosine from bow_weight at step 0 to bow_weight_final at the last. */
@@ -116,27 +79,66 @@ static float weight_at(const gb_pretrain_params *p, uint32_t step)
     return (float)(p->bow_weight_final + (p->bow_weight - p->bow_weight_final) * rest);
 }
 
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+/* Targets of the loss, and its weight. */
+typedef struct set_targets {
+    const bow *b;      /* for whom */
+    gb_tensor sets;    /* u32 [texts, words] */
+    gb_tensor weights; /* f32 [texts, 1] */
+    gb_tensor factor;  /* f32 [1, 1] weight of the step */
+    uint32_t texts;    /* of the program */
+} set_targets;
+
+static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    bow *b = self;
-    const graph *g = graph_;
-    const gb_packed *texts = b->now.packed;
-    if (!texts_fill(exec, &g->in, &b->now, b->bert, b->params.seed, step, status) ||
-        !labelled_fill(exec, &g->labels, b->now.labelled, NULL, status) ||
-        !gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status))
-        return false;
-    uint32_t *sets = gb_exec_input(exec, g->sets, status);
-    float *weights = sets ? gb_exec_input(exec, g->weights, status) : NULL;
-    float *factor = weights ? gb_exec_input(exec, g->factor, status) : NULL;
+    const set_targets *to = record;
+    const bow *b = to->b;
+    uint32_t count = b->texts.now.count;
+    uint32_t *sets = gb_exec_input(exec, to->sets, status);
+    float *weights = sets ? gb_exec_input(exec, to->weights, status) : NULL;
+    float *factor = weights ? gb_exec_input(exec, to->factor, status) : NULL;
     if (!factor)
         return false;
-    memcpy(sets, b->sets + (size_t)b->now.first * b->words, sizeof *sets * texts->count * b->words);
-    memset(sets + (size_t)texts->count * b->words, 0,
-           sizeof *sets * (g->cls.count - texts->count) * b->words);
-    for (uint32_t i = 0; i < g->cls.count; i++) /* texts without a set have no loss */
+    memcpy(sets, b->sets + (size_t)b->texts.first * b->words, sizeof *sets * count * b->words);
+    memset(sets + (size_t)count * b->words, 0, sizeof *sets * (to->texts - count) * b->words);
+    for (uint32_t i = 0; i < to->texts; i++) /* texts without a set have no loss */
         weights[(size_t)i * 4] = b->filled ? 1.0f / (float)b->filled : 0;
     *factor = weight_at(&b->params, step);
     return true;
+}
+
+static gb_tensor bow_loss(const bow *b, gb_net *net, const set_targets *to, gb_tensor cls)
+{
+    const gb_bert *bert = b->bert;
+    gb_tape *tape = net->tape;
+    gb_tensor bias = GB_NO_TENSOR;
+    if (b->params.bow_head == GB_BOW_FULL) {
+        cls = gb_bert_head_states(net, bert, cls);
+        bias = gb_tape_param(tape, bert->head_bias);
+    }
+    return gb_vocabulary_set_loss(tape, cls, gb_tape_param(tape, bert->word), bias, to->sets,
+                                  to->weights, gb_chunk_rows(bert->config.vocab_size));
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+{
+    bow *b = self;
+    const batch_texts *texts = &b->texts;
+    uint32_t batch = texts_of(shape, b->params.batch);
+    gb_packed_inputs in = batch_texts_declare(net, b->bert, shape, batch, texts, b->params.seed);
+    labelled_inputs labels =
+        labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows, &texts->now_labelled, 0, NULL);
+    gb_rows_inputs first = gb_first_rows_declare(net, batch, in.rows, &texts->now, 0);
+    const set_targets to = {.b = b,
+                            .sets =
+                                gb_tape_input(net->tape, "sets of ids", GB_U32, batch, b->words),
+                            .weights = gb_tape_input(net->tape, "text weights", GB_F32, batch, 1),
+                            .factor = gb_tape_input(net->tape, "weight of the step", GB_F32, 1, 1),
+                            .texts = batch};
+    gb_tape_fill_by(net->tape, fill_targets, &to, sizeof to);
+    gb_tensor h = gb_bert_encode(net, b->bert, &in, 0, NULL);
+    losses[1] = labelled_loss(net, b->bert, &labels, h, GB_NO_TENSOR);
+    losses[2] = bow_loss(b, net, &to, gb_rows_gather(net, h, &first));
+    losses[0] = gb_add(net->tape, losses[1], gb_scale_by(net->tape, losses[2], to.factor));
 }
 
 static void destroy(void *self)
@@ -146,9 +148,7 @@ static void destroy(void *self)
         return;
     row_order_free(&b->order);
     masker_free(&b->masker);
-    gb_packed_free(&b->packed);
-    labelled_rows_free(&b->labelled);
-    texts_free(&b->now);
+    batch_texts_free(&b->texts);
     free(b->wanted);
     free(b->sets);
     free(b);
@@ -183,11 +183,9 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     mark_wanted(b);
     *task = (gb_task){.self = b,
                       .loss_names = {"total", "mlm", "bow"},
-                      .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill,
-                      .cut = {.count = count, .select = take_part}};
+                      .cut = {.count = count, .size = size, .select = take}};
     return b;
 }
 

@@ -78,9 +78,8 @@ static bool add_passage(prop_attention *a, prop_words *w, const gb_pretrain_data
 typedef struct pass {
     const gb_bert *bert; /* model */
     uint32_t longest;    /* tokens of a passage */
-    gb_tape *tape;       /* up to queries and keys of the last layer */
-    gb_exec *exec;       /* recorded */
-    gb_packed_inputs in; /* the batch */
+    gb_exec *exec;       /* up to queries and keys of the last layer */
+    uint32_t most_rows;  /* of a batch */
     gb_tensor qkv;       /* [rows, 3H] */
     gb_packed packed;    /* batch being filled */
     uint32_t first;      /* passage of its first sequence */
@@ -88,23 +87,22 @@ typedef struct pass {
     double *scores;      /* [longest] of one head */
 } pass;
 
-static bool build(pass *p, gb_state *state, const gb_params *params, gb_status *status)
+static bool build(void *self, gb_tape *tape, gb_status *status)
 {
+    (void)status;
+    pass *p = self;
     const gb_bert_config *config = &p->bert->config;
     const gb_block *last = &p->bert->blocks[config->layers - 1];
-    p->tape = gb_tape_create(params, "attention of [CLS]", status);
-    if (!p->tape)
-        return false;
-    gb_net net = {.tape = p->tape, .eps = (float)config->layer_norm_eps, .longest = p->longest};
-    uint32_t rows = BATCH_ROWS > p->longest ? BATCH_ROWS : gb_bucket_rows(p->longest);
+    gb_net net = gb_net_forward(tape, config, p->longest);
+    p->most_rows = BATCH_ROWS > p->longest ? BATCH_ROWS : gb_bucket_rows(p->longest);
     gb_tensor before;
-    p->in = gb_packed_declare(&net, config, rows, BATCH_PASSAGES);
-    gb_bert_encode(&net, p->bert, &p->in, config->layers - 1, &before);
-    p->qkv = gb_linear(p->tape, before, gb_tape_param(p->tape, last->qkv_weight),
-                       gb_tape_param(p->tape, last->qkv_bias), false, GB_NO_TENSOR);
-    gb_tape_output(p->tape, p->qkv);
-    p->exec = gb_exec_create(state, p->tape, status);
-    return p->exec != NULL;
+    gb_packed_inputs in =
+        gb_packed_declare(&net, config, p->most_rows, BATCH_PASSAGES, &p->packed, 0);
+    gb_bert_encode(&net, p->bert, &in, config->layers - 1, &before);
+    p->qkv = gb_linear(tape, before, gb_tape_param(tape, last->qkv_weight),
+                       gb_tape_param(tape, last->qkv_bias), false, GB_NO_TENSOR);
+    gb_tape_output(tape, p->qkv);
+    return true;
 }
 
 /* Mean over the heads of the attention of row 0 to all rows of a sequence. */
@@ -130,20 +128,14 @@ static void attend(pass *p, const float *qkv, uint32_t ld, uint32_t length)
     }
 }
 
-/* Run the batch. Empty sequences fill it up. */
+/* Run the batch. */
 static bool flush(pass *p, prop_attention *a, prop_words *w, const gb_pretrain_data *data,
                   gb_status *status)
 {
     gb_packed *packed = &p->packed;
-    uint32_t count = packed->count, ld = gb_tape_tensor(p->tape, p->qkv)->ld;
-    if (!gb_grow(&packed->starts, &packed->start_capacity, BATCH_PASSAGES + 1,
-                 sizeof *packed->starts, status))
-        return false;
-    while (packed->count < BATCH_PASSAGES)
-        packed->starts[++packed->count] = packed->rows;
+    uint32_t count = packed->count, ld = gb_tape_tensor(gb_exec_tape(p->exec), p->qkv)->ld;
     uint64_t ticket;
-    if (!gb_packed_fill(p->exec, &p->in, packed, &p->bert->config, 0, 0, status) ||
-        !gb_exec_run(p->exec, &ticket, status))
+    if (!gb_exec_submit(p->exec, 0, &ticket, status))
         return false;
     const float *qkv = gb_exec_output(p->exec, ticket, p->qkv, status);
     for (uint32_t s = 0; qkv && s < count; s++) {
@@ -166,7 +158,8 @@ static bool run(pass *p, prop_attention *a, prop_words *w, const gb_pretrain_dat
     gb_progress_begin(&progress, "attention of [CLS]", "passages", passages, 0);
     for (uint32_t i = 0; i < passages; i++) {
         text_ids text = cut_text(passage_ids(data, i), p->longest);
-        if ((p->packed.rows + text.length + 2 > p->in.rows || p->packed.count == BATCH_PASSAGES) &&
+        if ((p->packed.rows + text.length + 2 > p->most_rows ||
+             p->packed.count == BATCH_PASSAGES) &&
             !flush(p, a, w, data, status))
             return false;
         if (gb_interrupted())
@@ -193,17 +186,19 @@ bool prop_attention_measure(prop_attention *a, prop_words *w, const gb_pretrain_
     a->background = gb_alloc(w->count, sizeof *a->background, status);
     p.attention = gb_alloc(longest, sizeof *p.attention, status);
     p.scores = gb_alloc(longest, sizeof *p.scores, status);
-    gb_state *state = gb_state_create(device, params, false, status);
-    bool ok = a->first && a->background && p.attention && p.scores && state &&
-              gb_state_write(state, GB_ARENA_PARAMS, values, status) &&
-              build(&p, state, params, status) && run(&p, a, w, data, status);
+    const gb_exec_params program = {.name = "attention of [CLS]",
+                                    .device = device,
+                                    .params = params,
+                                    .values = values,
+                                    .build = build,
+                                    .self = &p};
+    bool ok = a->first && a->background && p.attention && p.scores &&
+              (p.exec = gb_exec_build(&program, status)) && run(&p, a, w, data, status);
     for (uint32_t i = 0; ok && i < w->count; i++)
         sum += a->background[i];
     for (uint32_t i = 0; ok && i < w->count && sum > 0; i++)
         a->background[i] /= sum;
     gb_exec_destroy(p.exec);
-    gb_tape_destroy(p.tape);
-    gb_state_destroy(state);
     gb_packed_free(&p.packed);
     free(p.attention);
     free(p.scores);

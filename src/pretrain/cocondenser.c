@@ -15,35 +15,32 @@ typedef struct cocondenser {
     condenser_head head;       /* reads the middle layer */
     pair_source source;        /* documents (spans) or passages (other contexts) */
     masker masker;             /* scratch */
-    gb_packed packed;          /* 2 * batch texts: pairs side by side */
-    labelled_rows labelled;    /* masked rows */
-    texts_now now;             /* all of it or a part */
+    batch_texts texts;         /* of the step */
 } cocondenser;
 
-typedef struct graph {
-    gb_packed_inputs in;    /* texts */
-    gb_rows_inputs cls;     /* their first rows */
-    labelled_inputs labels; /* masked rows, of the encoder and again of the head */
-    gb_tensor sibling;      /* u32 [2N, 1] */
-    gb_tensor weights;      /* f32 [2N, 1] */
-    gb_tensor left_out;     /* u32 [2N, words]: who is no negative */
-} graph;
+/* Targets of the contrastive loss over 2N texts. */
+typedef struct pair_targets {
+    const cocondenser *c; /* for whom */
+    gb_tensor sibling;    /* u32 [2N, 1] */
+    gb_tensor weights;    /* f32 [2N, 1] */
+    gb_tensor left_out;   /* u32 [2N, words]: who is no negative */
+} pair_targets;
 
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     cocondenser *c = self;
-    gb_packed_reset(&c->packed);
+    batch_texts_reset(&c->texts);
     for (uint32_t i = 0; i < c->params.batch; i++) {
         text_ids pair[2];
         pair_source_at(&c->source, &c->data, &c->params, step, i, pair);
         for (uint32_t side = 0; side < 2; side++) {
             gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, 2 * i + side);
-            if (!add_masked(&c->masker, &c->packed, &c->data, pair[side], c->params.mask_ratio,
+            if (!add_masked(&c->masker, &c->texts.all, &c->data, pair[side], c->params.mask_ratio,
                             c->params.longest, &rng, status))
                 return false;
         }
     }
-    return texts_drawn(&c->now, &c->packed, &c->labelled, 2, shape, status);
+    return batch_texts_masked(&c->texts, 2, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -51,56 +48,19 @@ static uint32_t count(const void *self)
     return ((const cocondenser *)self)->params.batch;
 }
 
-static bool take_part(void *self, uint32_t first, uint32_t pairs, gb_shape *shape,
-                      gb_status *status)
+static void size(const void *self, uint32_t first, uint32_t pairs, gb_shape *shape)
+{
+    const cocondenser *c = self;
+    batch_texts_size(&c->texts, 2 * first, 2 * pairs, 2, shape);
+}
+
+static bool take(void *self, uint32_t first, uint32_t pairs, gb_status *status)
 {
     cocondenser *c = self;
-    return texts_part(&c->now, &c->packed, &c->labelled, 2 * first, 2 * pairs, 2, shape, status);
+    return batch_texts_take(&c->texts, 2 * first, 2 * pairs, status);
 }
 
-static void declare_pairs(gb_net *net, graph *g, uint32_t texts)
-{
-    g->sibling = gb_tape_input(net->tape, "siblings", GB_U32, texts, 1);
-    g->weights = gb_tape_input(net->tape, "pair weights", GB_F32, texts, 1);
-    g->left_out = gb_tape_input(net->tape, "diagonal", GB_U32, texts, (texts + 31) / 32);
-}
-
-static gb_tensor contrast(gb_net *net, const graph *g, gb_tensor cls)
-{
-    return gb_softmax_loss(net->tape, gb_matmul(net->tape, GB_NT, cls, cls), g->sibling, g->weights,
-                           g->left_out);
-}
-
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
-{
-    cocondenser *c = self;
-    graph *g = graph_;
-    uint32_t texts = 2 * texts_of(shape, c->params.batch), rows = shape->size[0];
-    g->in = texts_declare(net, c->bert, shape, texts);
-    g->cls = gb_rows_declare(net, texts, rows);
-    g->labels = labelled_declare(net, shape->size[1], rows, rows);
-    if (!shape->texts)
-        declare_pairs(net, g, texts);
-
-    gb_tensor h, cls, x;
-    condenser_head_apply(net, &c->head, c->bert, &g->in, &g->cls, &h, &cls, &x);
-    losses[1] = labelled_loss(net, c->bert, &g->labels, h, x);
-    net->vectors = cls;
-    losses[2] = shape->texts ? GB_NO_TENSOR : contrast(net, g, cls);
-    double weight = c->params.lm_weight;
-    gb_tensor lm =
-        weight > 0 && weight != 1 ? gb_scale(net->tape, losses[1], (float)weight) : losses[1];
-    losses[0] = shape->texts ? lm : gb_add(net->tape, lm, losses[2]);
-}
-
-static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
-                    gb_tensor losses[GB_MAX_LOSSES])
-{
-    cocondenser *c = self;
-    declare_pairs(net, graph_, 2 * c->params.batch);
-    losses[0] = losses[2] = contrast(net, graph_, vectors);
-}
+/* ---- the contrastive loss ---- */
 
 /* Who is whose positive, with what weight, and who is left out of the sum of row i: itself, and
  * one-sided all passages; contexts then are no anchors. */
@@ -119,27 +79,58 @@ static void fill_pairs(const cocondenser *c, uint32_t *sibling, float *weights, 
     }
 }
 
-static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
+static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    const cocondenser *c = self;
-    const graph *g = graph_;
-    uint32_t *sibling = gb_exec_input(exec, g->sibling, status);
-    float *weights = sibling ? gb_exec_input(exec, g->weights, status) : NULL;
-    uint32_t *left_out = weights ? gb_exec_input(exec, g->left_out, status) : NULL;
+    (void)step;
+    const pair_targets *to = record;
+    uint32_t *sibling = gb_exec_input(exec, to->sibling, status);
+    float *weights = sibling ? gb_exec_input(exec, to->weights, status) : NULL;
+    uint32_t *left_out = weights ? gb_exec_input(exec, to->left_out, status) : NULL;
     if (left_out)
-        fill_pairs(c, sibling, weights, left_out);
+        fill_pairs(to->c, sibling, weights, left_out);
     return left_out != NULL;
 }
 
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+/* Of the [CLS] vectors of all texts of the batch. */
+static gb_tensor contrast(const cocondenser *c, gb_net *net, gb_tensor cls)
+{
+    uint32_t texts = 2 * c->params.batch;
+    const pair_targets to = {
+        .c = c,
+        .sibling = gb_tape_input(net->tape, "siblings", GB_U32, texts, 1),
+        .weights = gb_tape_input(net->tape, "pair weights", GB_F32, texts, 1),
+        .left_out = gb_tape_input(net->tape, "diagonal", GB_U32, texts, (texts + 31) / 32)};
+    gb_tape_fill_by(net->tape, fill_targets, &to, sizeof to);
+    return gb_softmax_loss(net->tape, gb_matmul(net->tape, GB_NT, cls, cls), to.sibling, to.weights,
+                           to.left_out);
+}
+
+/* ---- the program ---- */
+
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
 {
     cocondenser *c = self;
-    const graph *g = graph_;
-    const gb_packed *texts = c->now.packed;
-    return texts_fill(exec, &g->in, &c->now, c->bert, c->params.seed, step, status) &&
-           gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status) &&
-           labelled_fill(exec, &g->labels, c->now.labelled, c->now.labelled, status) &&
-           (texts != &c->packed || fill_compare(self, exec, graph_, status));
+    const batch_texts *texts = &c->texts;
+    uint32_t count = 2 * texts_of(shape, c->params.batch);
+    gb_packed_inputs in = batch_texts_declare(net, c->bert, shape, count, texts, c->params.seed);
+    gb_rows_inputs first = gb_first_rows_declare(net, count, in.rows, &texts->now, 0);
+    /* Masked rows, of the encoder and again of the head. */
+    labelled_inputs labels = labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows,
+                                              &texts->now_labelled, in.rows, &texts->now_labelled);
+    gb_tensor h, cls, x;
+    condenser_head_apply(net, &c->head, c->bert, &in, &first, &h, &cls, &x);
+    losses[1] = labelled_loss(net, c->bert, &labels, h, x);
+    net->vectors = cls;
+    losses[2] = shape->texts ? GB_NO_TENSOR : contrast(c, net, cls);
+    double weight = c->params.lm_weight;
+    gb_tensor lm =
+        weight > 0 && weight != 1 ? gb_scale(net->tape, losses[1], (float)weight) : losses[1];
+    losses[0] = shape->texts ? lm : gb_add(net->tape, lm, losses[2]);
+}
+
+static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
+{
+    losses[0] = losses[2] = contrast(self, net, vectors);
 }
 
 static void destroy(void *self)
@@ -149,9 +140,7 @@ static void destroy(void *self)
         return;
     pair_source_free(&c->source);
     masker_free(&c->masker);
-    gb_packed_free(&c->packed);
-    labelled_rows_free(&c->labelled);
-    texts_free(&c->now);
+    batch_texts_free(&c->texts);
     condenser_head_free(&c->head);
     free(c);
 }
@@ -170,17 +159,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         destroy(c);
         return NULL;
     }
-    *task = (gb_task){.self = c,
-                      .loss_names = {"total", "mlm", "contrastive"},
-                      .graph_bytes = sizeof(graph),
-                      .sample = sample,
-                      .build = build,
-                      .fill = fill,
-                      .cut = {.count = count,
-                              .select = take_part,
-                              .vectors = 2,
-                              .compare = compare,
-                              .fill_compare = fill_compare}};
+    *task = (gb_task){
+        .self = c,
+        .loss_names = {"total", "mlm", "contrastive"},
+        .sample = sample,
+        .build = build,
+        .cut = {.count = count, .size = size, .select = take, .vectors = 2, .compare = compare}};
     return c;
 }
 

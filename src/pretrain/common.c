@@ -247,16 +247,6 @@ bool add_masked(masker *m, gb_packed *packed, const gb_pretrain_data *data, text
 
 /* ---- labelled rows ---- */
 
-labelled_inputs labelled_declare(gb_net *net, uint32_t count, uint32_t rows_a, uint32_t rows_b)
-{
-    labelled_inputs in = {.a = gb_rows_declare(net, count, rows_a), .count = count};
-    if (rows_b)
-        in.b = gb_rows_declare(net, count, rows_b);
-    in.labels = gb_tape_input(net->tape, "labels", GB_U32, count, 1);
-    in.weights = gb_tape_input(net->tape, "label weights", GB_F32, count, 1);
-    return in;
-}
-
 gb_tensor labelled_loss(gb_net *net, const gb_bert *bert, const labelled_inputs *in, gb_tensor a,
                         gb_tensor b)
 {
@@ -312,17 +302,25 @@ static float share(const labelled_rows *list)
     return 1.0f / (float)(list->of ? list->of : list->count);
 }
 
-bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows *a,
-                   const labelled_rows *b, gb_status *status)
+typedef struct labelled_record {
+    labelled_inputs in;         /* filled */
+    const labelled_rows *a, *b; /* from; b may be NULL */
+} labelled_record;
+
+static bool fill_labelled(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
 {
+    (void)step;
+    const labelled_record *record = record_;
+    const labelled_inputs *in = &record->in;
+    const labelled_rows *a = record->a, *b = record->b;
     uint32_t nb = b ? b->count : 0;
     if (a->count + nb > in->count)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u labelled rows in a bucket of %u",
                        a->count + nb, in->count);
     uint32_t *labels = gb_exec_input(exec, in->labels, status);
     float *weights = labels ? gb_exec_input(exec, in->weights, status) : NULL;
-    if (!weights || !gb_rows_fill_at(exec, &in->a, a->rows, a->count, 0, status) ||
-        (b && !gb_rows_fill_at(exec, &in->b, b->rows, b->count, a->count, status)))
+    if (!weights || !gb_rows_fill(exec, &in->a, a->rows, a->count, 0, status) ||
+        (b && !gb_rows_fill(exec, &in->b, b->rows, b->count, a->count, status)))
         return false;
     for (uint32_t i = 0; i < in->count; i++) {
         bool in_a = i < a->count, in_b = b && !in_a && i < a->count + nb;
@@ -332,38 +330,33 @@ bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows
     return true;
 }
 
-/* ---- parts of a batch ---- */
-
-static bool list_read(texts_now *now, gb_shape *shape, gb_status *status)
+labelled_inputs labelled_declare(gb_net *net, uint32_t count, uint32_t rows_a,
+                                 const labelled_rows *a, uint32_t rows_b, const labelled_rows *b)
 {
-    const labelled_rows *labelled = now->labelled;
-    uint32_t rows = shape->size[SHAPE_READ] = gb_bucket_rows(now->packed->rows);
-    if (now->all_read)
-        return true;
-    bool ok =
-        gb_read_rows_list(&now->read, now->packed->starts, now->packed->count,
-                          labelled ? labelled->rows : NULL, labelled ? labelled->count : 0, status);
-    shape->size[SHAPE_READ] = gb_read_rows_bucket(&now->read, rows);
-    return ok;
+    labelled_record record = {{.a = gb_rows_declare(net, count, rows_a), .count = count}, a, b};
+    if (b)
+        record.in.b = gb_rows_declare(net, count, rows_b);
+    record.in.labels = gb_tape_input(net->tape, "labels", GB_U32, count, 1);
+    record.in.weights = gb_tape_input(net->tape, "label weights", GB_F32, count, 1);
+    gb_tape_fill_by(net->tape, fill_labelled, &record, sizeof record);
+    return record.in;
 }
 
-bool texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
-                 gb_shape *shape, gb_status *status)
+/* ---- the texts of a batch ---- */
+
+void batch_texts_free(batch_texts *texts)
 {
-    now->packed = packed;
-    now->labelled = labelled;
-    now->first = 0;
-    return list_read(now, shape, status);
+    gb_packed_free(&texts->all);
+    labelled_rows_free(&texts->labelled);
+    gb_read_rows_free(&texts->read);
+    gb_packed_free(&texts->part);
+    labelled_rows_free(&texts->part_labelled);
 }
 
-bool texts_drawn(texts_now *now, const gb_packed *packed, labelled_rows *labelled, uint32_t heads,
-                 gb_shape *shape, gb_status *status)
+void batch_texts_reset(batch_texts *texts)
 {
-    shape->size[SHAPE_ROWS] = gb_bucket_rows(packed->rows);
-    if (labelled)
-        shape->size[SHAPE_LABELLED] = gb_bucket_rows(heads * packed->labelled);
-    return (!labelled || labelled_rows_of(labelled, packed, status)) &&
-           texts_whole(now, packed, labelled, shape, status);
+    gb_packed_reset(&texts->all);
+    texts->labelled.count = texts->labelled.of = 0;
 }
 
 /* First of the rows in order that is not before `row`. */
@@ -380,53 +373,94 @@ static uint32_t find_row(const labelled_rows *list, uint32_t row)
     return low;
 }
 
-static bool labelled_part(texts_now *now, const labelled_rows *whole, gb_status *status)
+uint32_t batch_texts_rows(const batch_texts *texts, uint32_t first, uint32_t count)
 {
-    labelled_rows *part = &now->part_labelled;
-    uint32_t row0 = now->part.row0, end = find_row(whole, row0 + now->part.rows);
+    return texts->all.starts[first + count] - texts->all.starts[first];
+}
+
+uint32_t batch_texts_labelled(const batch_texts *texts, uint32_t first, uint32_t count)
+{
+    const uint32_t *starts = texts->all.starts;
+    return find_row(&texts->labelled, starts[first + count]) -
+           find_row(&texts->labelled, starts[first]);
+}
+
+uint32_t batch_texts_read(const batch_texts *texts, uint32_t first, uint32_t count)
+{
+    uint32_t rows = gb_bucket_rows(batch_texts_rows(texts, first, count));
+    if (texts->all_read)
+        return rows;
+    const uint32_t *starts = texts->all.starts + first;
+    uint32_t labelled = batch_texts_labelled(texts, first, count);
+    return gb_read_rows_bucket(
+        starts, count, labelled ? texts->labelled.rows + find_row(&texts->labelled, *starts) : NULL,
+        labelled, rows);
+}
+
+void batch_texts_size(const batch_texts *texts, uint32_t first, uint32_t count, uint32_t heads,
+                      gb_shape *shape)
+{
+    shape->size[SHAPE_ROWS] = gb_bucket_rows(batch_texts_rows(texts, first, count));
+    if (heads)
+        shape->size[SHAPE_LABELLED] =
+            gb_bucket_rows(heads * batch_texts_labelled(texts, first, count));
+    shape->size[SHAPE_READ] = batch_texts_read(texts, first, count);
+}
+
+static bool list_read(batch_texts *texts, gb_status *status)
+{
+    return texts->all_read ||
+           gb_read_rows_list(&texts->read, texts->now.starts, texts->now.count,
+                             texts->now_labelled.rows, texts->now_labelled.count, status);
+}
+
+bool batch_texts_take_all(batch_texts *texts, gb_status *status)
+{
+    texts->now = texts->all;
+    texts->now_labelled = texts->labelled;
+    texts->first = 0;
+    return list_read(texts, status);
+}
+
+static bool copy_labelled(batch_texts *texts, gb_status *status)
+{
+    const labelled_rows *all = &texts->labelled;
+    labelled_rows *part = &texts->part_labelled;
+    uint32_t row0 = texts->part.row0, end = find_row(all, row0 + texts->part.rows);
     part->count = 0;
-    part->of = whole->count;
-    for (uint32_t i = find_row(whole, row0); i < end; i++)
-        if (!labelled_rows_add(part, whole->rows[i] - row0, whole->labels[i], status))
+    part->of = all->count;
+    for (uint32_t i = find_row(all, row0); i < end; i++)
+        if (!labelled_rows_add(part, all->rows[i] - row0, all->labels[i], status))
             return false;
     return true;
 }
 
-bool texts_part(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
-                uint32_t first, uint32_t count, uint32_t heads, gb_shape *shape, gb_status *status)
+bool batch_texts_take(batch_texts *texts, uint32_t first, uint32_t count, gb_status *status)
 {
-    now->packed = &now->part;
-    now->labelled = labelled ? &now->part_labelled : NULL;
-    now->first = first;
-    if (!gb_packed_part(packed, first, count, &now->part, status) ||
-        (labelled && !labelled_part(now, labelled, status)))
+    if (!gb_packed_part(&texts->all, first, count, &texts->part, status) ||
+        !copy_labelled(texts, status))
         return false;
-    shape->size[SHAPE_ROWS] = gb_bucket_rows(now->packed->rows);
-    if (labelled)
-        shape->size[SHAPE_LABELLED] = gb_bucket_rows(heads * now->labelled->count);
-    return list_read(now, shape, status);
+    texts->now = texts->part;
+    texts->now_labelled = texts->part_labelled;
+    texts->first = first;
+    return list_read(texts, status);
 }
 
-void texts_free(texts_now *now)
+bool batch_texts_masked(batch_texts *texts, uint32_t heads, gb_shape *shape, gb_status *status)
 {
-    gb_packed_free(&now->part);
-    labelled_rows_free(&now->part_labelled);
-    gb_read_rows_free(&now->read);
+    if (!labelled_rows_of(&texts->labelled, &texts->all, status))
+        return false;
+    batch_texts_size(texts, 0, texts->all.count, heads, shape);
+    return batch_texts_take_all(texts, status);
 }
 
-gb_packed_inputs texts_declare(gb_net *net, const gb_bert *bert, const gb_shape *shape,
-                               uint32_t texts)
+gb_packed_inputs batch_texts_declare(gb_net *net, const gb_bert *bert, const gb_shape *shape,
+                                     uint32_t count, const batch_texts *texts, uint64_t seed)
 {
-    gb_packed_inputs in = gb_packed_declare(net, &bert->config, shape->size[SHAPE_ROWS], texts);
-    gb_read_rows_declare(net, &in, shape->size[SHAPE_READ]);
+    gb_packed_inputs in =
+        gb_packed_declare(net, &bert->config, shape->size[SHAPE_ROWS], count, &texts->now, seed);
+    gb_read_rows_declare(net, &in, shape->size[SHAPE_READ], &texts->now, &texts->read);
     return in;
-}
-
-bool texts_fill(gb_exec *exec, const gb_packed_inputs *in, const texts_now *now,
-                const gb_bert *bert, uint64_t seed, uint32_t step, gb_status *status)
-{
-    return gb_packed_fill(exec, in, now->packed, &bert->config, seed, step, status) &&
-           gb_read_rows_fill(exec, in, now->packed, &now->read, status);
 }
 
 uint32_t texts_of(const gb_shape *shape, uint32_t batch)

@@ -85,7 +85,6 @@ typedef struct labelled_inputs {
     gb_tensor weights;   /* f32 [count, 1] */
     uint32_t count;      /* rows of the bucket */
 } labelled_inputs;
-labelled_inputs labelled_declare(gb_net *net, uint32_t count, uint32_t rows_a, uint32_t rows_b);
 gb_tensor labelled_loss(gb_net *net, const gb_bert *bert, const labelled_inputs *in, gb_tensor a,
                         gb_tensor b);
 /* Rows with labels of one stream, in order. Zero-initialise. */
@@ -102,42 +101,50 @@ bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_sta
 bool labelled_rows_of(labelled_rows *list, const gb_packed *packed, gb_status *status);
 /* All rows between [CLS] and [SEP], with the tokens as they stand in the texts. */
 bool labelled_rows_all(labelled_rows *list, const gb_packed *packed, gb_status *status);
-/* Weights are shares of the mean over the whole batch. */
-bool labelled_fill(gb_exec *exec, const labelled_inputs *in, const labelled_rows *a,
-                   const labelled_rows *b, gb_status *status);
+/* For at most `count` rows of both lists. Weights are shares of the mean over the whole batch.
+ * Without a second stream rows_b is 0 and b is NULL. */
+labelled_inputs labelled_declare(gb_net *net, uint32_t count, uint32_t rows_a,
+                                 const labelled_rows *a, uint32_t rows_b, const labelled_rows *b);
 
-/* ---- parts of a batch, see gb_cut ---- */
+/* ---- the texts of a batch, see gb_cut ---- */
 
 /* Sizes of a shape: rows, rows with labels, and last rows that are read. */
 enum { SHAPE_ROWS = 0, SHAPE_LABELLED = 1, SHAPE_READ = GB_SHAPE_SIZES - 1 };
 
-/* The texts that run now: all that were drawn, or a part of them. Zero-initialise. */
-typedef struct texts_now {
-    const gb_packed *packed;       /* texts */
-    const labelled_rows *labelled; /* their rows with labels, or NULL */
-    gb_read_rows read;             /* those and first rows: their last states are read */
-    bool all_read;                 /* the last states of all rows are */
-    gb_packed part;                /* a copy of some */
-    labelled_rows part_labelled;   /* their rows with labels */
-    uint32_t first;                /* text of the whole batch that is the first one here */
-} texts_now;
-/* All of a batch: shape gets the bucket of the rows that are read. */
-bool texts_whole(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
-                 gb_shape *shape, gb_status *status);
-/* All of a batch that was just drawn, its masked rows listed in `labelled` (NULL: none are). shape
- * gets the buckets of its rows, of those that are read and of `heads` times its labelled rows. */
-bool texts_drawn(texts_now *now, const gb_packed *packed, labelled_rows *labelled, uint32_t heads,
-                 gb_shape *shape, gb_status *status);
-/* Sequences [first, first + count) of the batch; labelled may be NULL. shape as
- * above. */
-bool texts_part(texts_now *now, const gb_packed *packed, const labelled_rows *labelled,
-                uint32_t first, uint32_t count, uint32_t heads, gb_shape *shape, gb_status *status);
-void texts_free(texts_now *now);
-/* Declare the texts; of the last states only first rows and rows with labels are read. */
-gb_packed_inputs texts_declare(gb_net *net, const gb_bert *bert, const gb_shape *shape,
-                               uint32_t texts);
-bool texts_fill(gb_exec *exec, const gb_packed_inputs *in, const texts_now *now,
-                const gb_bert *bert, uint64_t seed, uint32_t step, gb_status *status);
+/* The texts of a step, and which of them run: all, or a part. Zero-initialise. */
+typedef struct batch_texts {
+    gb_packed all;               /* those that were drawn */
+    labelled_rows labelled;      /* their rows with labels; empty where the objective has none */
+    bool all_read;               /* the last states of all rows are read */
+    gb_packed now;               /* those that run; its arrays are those of `all` or of `part` */
+    labelled_rows now_labelled;  /* their rows with labels, likewise */
+    gb_read_rows read;           /* those and first rows: their last states are read */
+    uint32_t first;              /* text of the batch that the first one that runs is */
+    gb_packed part;              /* a copy of some */
+    labelled_rows part_labelled; /* their rows with labels */
+} batch_texts;
+void batch_texts_free(batch_texts *texts);
+/* Before a batch is drawn into texts->all. */
+void batch_texts_reset(batch_texts *texts);
+/* All of them run, as at the end of a sample. */
+bool batch_texts_take_all(batch_texts *texts, gb_status *status);
+/* Texts [first, first + count) run. */
+bool batch_texts_take(batch_texts *texts, uint32_t first, uint32_t count, gb_status *status);
+/* Of texts [first, first + count): rows; rows with labels; what to declare for the rows that are
+ * read. */
+uint32_t batch_texts_rows(const batch_texts *texts, uint32_t first, uint32_t count);
+uint32_t batch_texts_labelled(const batch_texts *texts, uint32_t first, uint32_t count);
+uint32_t batch_texts_read(const batch_texts *texts, uint32_t first, uint32_t count);
+/* Buckets of their rows, of those that are read and of `heads` times their rows with labels. */
+void batch_texts_size(const batch_texts *texts, uint32_t first, uint32_t count, uint32_t heads,
+                      gb_shape *shape);
+/* A batch that was just drawn, whose rows with labels are the masked ones: lists these, sets shape
+ * and takes all. */
+bool batch_texts_masked(batch_texts *texts, uint32_t heads, gb_shape *shape, gb_status *status);
+/* Declare the texts that run, at most `count`; of the last states only first rows and rows with
+ * labels are read. */
+gb_packed_inputs batch_texts_declare(gb_net *net, const gb_bert *bert, const gb_shape *shape,
+                                     uint32_t count, const batch_texts *texts, uint64_t seed);
 /* Texts that a program is built for: of a part, or all of the batch. */
 uint32_t texts_of(const gb_shape *shape, uint32_t batch);
 

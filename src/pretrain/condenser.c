@@ -49,29 +49,21 @@ typedef struct condenser {
     condenser_head head;       /* reads the middle layer */
     row_order order;           /* passages */
     masker masker;             /* scratch */
-    gb_packed packed;          /* batch of the step */
-    labelled_rows labelled;    /* its masked rows */
-    texts_now now;             /* all of it or a part */
+    batch_texts texts;         /* of the step */
 } condenser;
-
-typedef struct graph {
-    gb_packed_inputs in;    /* texts */
-    gb_rows_inputs cls;     /* their first rows */
-    labelled_inputs labels; /* masked rows, of the encoder and again of the head */
-} graph;
 
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     condenser *c = self;
-    gb_packed_reset(&c->packed);
+    batch_texts_reset(&c->texts);
     for (uint32_t i = 0; i < c->params.batch; i++) {
         uint32_t passage = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
         gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, i);
-        if (!add_masked(&c->masker, &c->packed, &c->data, passage_ids(&c->data, passage),
+        if (!add_masked(&c->masker, &c->texts.all, &c->data, passage_ids(&c->data, passage),
                         c->params.mask_ratio, c->params.longest, &rng, status))
             return false;
     }
-    return texts_drawn(&c->now, &c->packed, &c->labelled, 2, shape, status);
+    return batch_texts_masked(&c->texts, 2, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -79,35 +71,31 @@ static uint32_t count(const void *self)
     return ((const condenser *)self)->params.batch;
 }
 
-static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
-                      gb_status *status)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
 {
-    condenser *c = self;
-    return texts_part(&c->now, &c->packed, &c->labelled, first, texts, 2, shape, status);
+    const condenser *c = self;
+    batch_texts_size(&c->texts, first, texts, 2, shape);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     condenser *c = self;
-    graph *g = graph_;
-    uint32_t batch = texts_of(shape, c->params.batch), rows = shape->size[0];
-    g->in = texts_declare(net, c->bert, shape, batch);
-    g->cls = gb_rows_declare(net, batch, rows);
-    g->labels = labelled_declare(net, shape->size[1], rows, rows);
+    return batch_texts_take(&c->texts, first, texts, status);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+{
+    condenser *c = self;
+    const batch_texts *texts = &c->texts;
+    uint32_t batch = texts_of(shape, c->params.batch);
+    gb_packed_inputs in = batch_texts_declare(net, c->bert, shape, batch, texts, c->params.seed);
+    gb_rows_inputs first = gb_first_rows_declare(net, batch, in.rows, &texts->now, 0);
+    /* Masked rows, of the encoder and again of the head. */
+    labelled_inputs labels = labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows,
+                                              &texts->now_labelled, in.rows, &texts->now_labelled);
     gb_tensor h, cls, x;
-    condenser_head_apply(net, &c->head, c->bert, &g->in, &g->cls, &h, &cls, &x);
-    losses[0] = labelled_loss(net, c->bert, &g->labels, h, x);
-}
-
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
-{
-    condenser *c = self;
-    const graph *g = graph_;
-    const gb_packed *texts = c->now.packed;
-    return texts_fill(exec, &g->in, &c->now, c->bert, c->params.seed, step, status) &&
-           gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status) &&
-           labelled_fill(exec, &g->labels, c->now.labelled, c->now.labelled, status);
+    condenser_head_apply(net, &c->head, c->bert, &in, &first, &h, &cls, &x);
+    losses[0] = labelled_loss(net, c->bert, &labels, h, x);
 }
 
 static void destroy(void *self)
@@ -117,9 +105,7 @@ static void destroy(void *self)
         return;
     row_order_free(&c->order);
     masker_free(&c->masker);
-    gb_packed_free(&c->packed);
-    labelled_rows_free(&c->labelled);
-    texts_free(&c->now);
+    batch_texts_free(&c->texts);
     condenser_head_free(&c->head);
     free(c);
 }
@@ -140,11 +126,9 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     }
     *task = (gb_task){.self = c,
                       .loss_names = {"total"},
-                      .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill,
-                      .cut = {.count = count, .select = take_part}};
+                      .cut = {.count = count, .size = size, .select = take}};
     return c;
 }
 

@@ -29,16 +29,6 @@ typedef struct contriever {
     size_t crop_capacity;      /* allocated */
 } contriever;
 
-typedef struct graph {
-    gb_packed_inputs in[2];       /* queries, keys */
-    gb_pooling_inputs pooling[2]; /* their vectors */
-    gb_tensor momentum;           /* f32 [1, 1] */
-    gb_tensor pick;               /* u32 [1, ring]: key that takes the place */
-    gb_tensor labels;             /* u32 [batch, 1]: place of the own key */
-    gb_tensor weights;            /* f32 [batch, 1] */
-    gb_tensor excluded;           /* u32 [batch, words]: keys of the other texts */
-} graph;
-
 static uint32_t ring_rows(const contriever *c)
 {
     return c->params.queue + c->params.batch;
@@ -81,70 +71,26 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
 
 /* ---- the program ---- */
 
-static void declare_side(const contriever *c, gb_net *net, const gb_shape *shape, graph *g,
-                         int side)
-{
-    uint32_t batch = c->params.batch, rows = shape->size[side];
-    g->in[side] = gb_packed_declare(net, &c->bert->config, rows, batch);
-    g->pooling[side] =
-        gb_pooling_declare(net, c->params.mean_pooling ? GB_POOLING_MEAN : GB_POOLING_CLS, batch,
-                           rows, c->params.longest);
-}
+/* The ring, and where the keys of the step stand in it. */
+typedef struct ring_inputs {
+    const contriever *c; /* for whom */
+    gb_tensor momentum;  /* f32 [1, 1] */
+    gb_tensor pick;      /* u32 [1, ring]: key that takes the place */
+    gb_tensor labels;    /* u32 [batch, 1]: place of the own key */
+    gb_tensor weights;   /* f32 [batch, 1] */
+    gb_tensor excluded;  /* u32 [batch, words]: keys of the other texts */
+} ring_inputs;
 
-static gb_tensor vectors(gb_net *net, const gb_bert *bert, const graph *g, int side)
+static bool fill_ring(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    gb_tensor h = gb_bert_encode(net, bert, &g->in[side], 0, NULL);
-    return gb_pooling_apply(net, h, &g->pooling[side]);
-}
-
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
-{
-    contriever *c = self;
-    graph *g = graph_;
-    gb_tape *tape = net->tape;
-    uint32_t batch = c->params.batch, ring = ring_rows(c);
-    declare_side(c, net, shape, g, 0);
-    declare_side(c, net, shape, g, 1);
-    g->momentum = gb_tape_input(tape, "momentum", GB_F32, 1, 1);
-    g->pick = gb_tape_input(tape, "new keys", GB_U32, 1, ring);
-    g->labels = gb_tape_input(tape, "own keys", GB_U32, batch, 1);
-    g->weights = gb_tape_input(tape, "query weights", GB_F32, batch, 1);
-    g->excluded = gb_tape_input(tape, "excluded", GB_U32, batch, (ring + 31) / 32);
-    for (uint32_t i = 0; i < c->copied; i++)
-        gb_follow(tape, gb_tape_param(tape, c->keys.word + i),
-                  gb_tape_param(tape, c->bert->word + i), g->momentum);
-    gb_tensor keys = gb_tape_param(tape, c->ring);
-    gb_tensor q = vectors(net, c->bert, g, 0);
-    gb_replace_rows(tape, keys, vectors(net, &c->keys, g, 1), g->pick);
-    gb_tensor scores =
-        gb_scale(tape, gb_matmul(tape, GB_NT, q, keys), (float)(1 / c->params.temperature));
-    losses[0] = gb_softmax_loss(tape, scores, g->labels, g->weights, g->excluded);
-}
-
-/* ---- inputs of a step ---- */
-
-static bool fill_side(contriever *c, gb_exec *exec, const graph *g, uint32_t step, int side,
-                      gb_status *status)
-{
-    return gb_packed_fill(exec, &g->in[side], &c->packed[side], &c->bert->config, c->params.seed,
-                          step, status) &&
-           gb_pooling_fill(exec, &g->pooling[side], c->packed[side].starts, c->params.batch,
-                           status);
-}
-
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
-{
-    contriever *c = self;
-    const graph *g = graph_;
+    const ring_inputs *in = record;
+    const contriever *c = in->c;
     uint32_t batch = c->params.batch, ring = ring_rows(c), words = (ring + 31) / 32;
-    if (!fill_side(c, exec, g, step, 0, status) || !fill_side(c, exec, g, step, 1, status))
-        return false;
-    float *momentum = gb_exec_input(exec, g->momentum, status);
-    uint32_t *pick = momentum ? gb_exec_input(exec, g->pick, status) : NULL;
-    uint32_t *labels = pick ? gb_exec_input(exec, g->labels, status) : NULL;
-    float *weights = labels ? gb_exec_input(exec, g->weights, status) : NULL;
-    uint32_t *excluded = weights ? gb_exec_input(exec, g->excluded, status) : NULL;
+    float *momentum = gb_exec_input(exec, in->momentum, status);
+    uint32_t *pick = momentum ? gb_exec_input(exec, in->pick, status) : NULL;
+    uint32_t *labels = pick ? gb_exec_input(exec, in->labels, status) : NULL;
+    float *weights = labels ? gb_exec_input(exec, in->weights, status) : NULL;
+    uint32_t *excluded = weights ? gb_exec_input(exec, in->excluded, status) : NULL;
     if (!excluded)
         return false;
     *momentum = step ? (float)c->params.momentum : 0; /* the copy begins as the encoder itself */
@@ -161,6 +107,51 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
             if (j != i)
                 excluded[(size_t)i * words + labels[j] / 32] |= 1u << (labels[j] % 32);
     return true;
+}
+
+static ring_inputs ring_declare(const contriever *c, gb_tape *tape)
+{
+    uint32_t batch = c->params.batch, ring = ring_rows(c);
+    const ring_inputs in = {.c = c,
+                            .momentum = gb_tape_input(tape, "momentum", GB_F32, 1, 1),
+                            .pick = gb_tape_input(tape, "new keys", GB_U32, 1, ring),
+                            .labels = gb_tape_input(tape, "own keys", GB_U32, batch, 1),
+                            .weights = gb_tape_input(tape, "query weights", GB_F32, batch, 1),
+                            .excluded =
+                                gb_tape_input(tape, "excluded", GB_U32, batch, (ring + 31) / 32)};
+    gb_tape_fill_by(tape, fill_ring, &in, sizeof in);
+    return in;
+}
+
+/* Vectors of one crop of each passage by an encoder. */
+static gb_tensor vectors(const contriever *c, gb_net *net, const gb_bert *bert,
+                         const gb_shape *shape, int side)
+{
+    const gb_pooling_params how = {.kind =
+                                       c->params.mean_pooling ? GB_POOLING_MEAN : GB_POOLING_CLS,
+                                   .texts = c->params.batch,
+                                   .rows = shape->size[side],
+                                   .longest = c->params.longest};
+    const gb_packed *crops = &c->packed[side];
+    gb_packed_inputs in =
+        gb_packed_declare(net, &bert->config, how.rows, how.texts, crops, c->params.seed);
+    gb_pooling_inputs pooling = gb_pooling_declare(net, &how, crops);
+    return gb_pooling_apply(net, gb_bert_encode(net, bert, &in, 0, NULL), &pooling);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+{
+    contriever *c = self;
+    gb_tape *tape = net->tape;
+    ring_inputs in = ring_declare(c, tape);
+    for (uint32_t i = 0; i < c->copied; i++)
+        gb_follow(tape, gb_tape_param(tape, c->keys.word + i),
+                  gb_tape_param(tape, c->bert->word + i), in.momentum);
+    gb_tensor keys = gb_tape_param(tape, c->ring), q = vectors(c, net, c->bert, shape, 0);
+    gb_replace_rows(tape, keys, vectors(c, net, &c->keys, shape, 1), in.pick);
+    gb_tensor scores =
+        gb_scale(tape, gb_matmul(tape, GB_NT, q, keys), (float)(1 / c->params.temperature));
+    losses[0] = gb_softmax_loss(tape, scores, in.labels, in.weights, in.excluded);
 }
 
 /* ---- the objective ---- */
@@ -203,12 +194,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
             "a queue of %u keys holds the %u passages more than once: a passage is among its own "
             "negatives; --queue makes it shorter",
             params->queue, c->order.epochs.count);
-    *task = (gb_task){.self = c,
-                      .loss_names = {"contrastive"},
-                      .graph_bytes = sizeof(graph),
-                      .sample = sample,
-                      .build = build,
-                      .fill = fill};
+    *task = (gb_task){.self = c, .loss_names = {"contrastive"}, .sample = sample, .build = build};
     return c;
 }
 

@@ -20,9 +20,7 @@ typedef struct costa {
     gb_projector projector;    /* on [CLS] */
     row_order order;           /* passages */
     masker masker;             /* scratch */
-    gb_packed packed;          /* batch of the step */
-    labelled_rows labelled;    /* its masked rows */
-    texts_now now;             /* all of it or a part */
+    batch_texts texts;         /* of the step */
     uint32_t levels;           /* granularities used */
     uint32_t *word_starts;     /* [longest] scratch */
     gb_id_range *ranges;       /* [batch * levels * spans] of each text; start = end: none */
@@ -31,17 +29,6 @@ typedef struct costa {
     float *weights;            /* their weights, 1/length */
     size_t row_capacity, weight_capacity; /* allocated */
 } costa;
-
-typedef struct graph {
-    gb_packed_inputs in;           /* texts */
-    labelled_inputs labels;        /* masked rows */
-    gb_rows_inputs cls;            /* first rows of the texts */
-    gb_combination spans;          /* [texts + spans] means; zero for the texts */
-    gb_tensor whole, place;        /* u32: text of each of those rows or GB_NO_ROW; and back */
-    gb_tensor positives, excluded; /* u32 [texts, words] */
-    gb_tensor text_weights;        /* f32 [texts, 1] */
-    gb_rows_inputs order;          /* of a batch in parts: its vectors in the order of the whole */
-} graph;
 
 static uint32_t spans_of_text(const costa *c)
 {
@@ -96,7 +83,7 @@ static bool list_rows(costa *c, gb_status *status)
     memset(c->starts, 0, sizeof *c->starts * batch);
     for (uint32_t s = 0; s < batch * per_text; s++) {
         c->starts[batch + s] = (uint32_t)count;
-        if (!list_span(c, c->packed.starts[s / per_text], c->ranges[s], &count, status))
+        if (!list_span(c, c->texts.all.starts[s / per_text], c->ranges[s], &count, status))
             return false;
     }
     c->starts[batch + batch * per_text] = (uint32_t)count;
@@ -107,13 +94,13 @@ static bool list_rows(costa *c, gb_status *status)
 static bool list_part(costa *c, gb_status *status)
 {
     uint32_t per_text = spans_of_text(c), at = 0;
-    const gb_packed *texts = c->now.packed;
+    const gb_packed *texts = &c->texts.now;
     size_t count = 0;
     for (uint32_t t = 0; t < texts->count; t++) {
         c->starts[at++] = (uint32_t)count; /* the text itself */
         for (uint32_t s = 0; s < per_text; s++) {
             c->starts[at++] = (uint32_t)count;
-            if (!list_span(c, texts->starts[t], c->ranges[(c->now.first + t) * per_text + s],
+            if (!list_span(c, texts->starts[t], c->ranges[(c->texts.first + t) * per_text + s],
                            &count, status))
                 return false;
         }
@@ -128,16 +115,16 @@ static bool list_part(costa *c, gb_status *status)
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     costa *c = self;
-    gb_packed_reset(&c->packed);
+    batch_texts_reset(&c->texts);
     for (uint32_t i = 0; i < c->params.batch; i++) {
         uint32_t passage = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
         gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, i);
-        if (!add_masked(&c->masker, &c->packed, &c->data, passage_ids(&c->data, passage),
+        if (!add_masked(&c->masker, &c->texts.all, &c->data, passage_ids(&c->data, passage),
                         c->params.mask_ratio, c->params.longest, &rng, status))
             return false;
         draw_spans(c, passage, c->ranges + (size_t)i * spans_of_text(c));
     }
-    return list_rows(c, status) && texts_drawn(&c->now, &c->packed, &c->labelled, 1, shape, status);
+    return list_rows(c, status) && batch_texts_masked(&c->texts, 1, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -145,80 +132,78 @@ static uint32_t count(const void *self)
     return ((const costa *)self)->params.batch;
 }
 
-static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
-                      gb_status *status)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+{
+    const costa *c = self;
+    batch_texts_size(&c->texts, first, texts, 1, shape);
+}
+
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     costa *c = self;
-    return texts_part(&c->now, &c->packed, &c->labelled, first, texts, 1, shape, status) &&
-           list_part(c, status);
+    return batch_texts_take(&c->texts, first, texts, status) && list_part(c, status);
 }
 
-/* Vectors of texts and spans; *z gets those of the texts. */
-static gb_tensor text_vectors(const costa *c, gb_net *net, const graph *g, gb_tensor h,
-                              gb_tensor *z)
+/* ---- vectors of texts and of spans ---- */
+
+/* Where the vectors of texts stand among all. */
+typedef struct text_places {
+    const costa *c;         /* for whom */
+    gb_combination spans;   /* [texts + spans] means; zero for the texts */
+    gb_tensor whole, place; /* u32: text of each of those rows or GB_NO_ROW; and back */
+    uint32_t texts;         /* of the program */
+    bool part;              /* which is for a part of a batch */
+} text_places;
+
+static bool fill_places(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    *z = gb_projector_apply(net, &c->projector, gb_rows_gather(net, h, &g->cls));
-    return gb_merge_rows(net->tape, gb_combine_rows(net->tape, h, &g->spans), *z, g->whole,
-                         g->place);
+    (void)step;
+    const text_places *at = record;
+    const costa *c = at->c;
+    uint32_t each = 1 + spans_of_text(c);
+    if (!gb_combination_fill(exec, &at->spans, c->starts, c->rows, c->weights, status))
+        return false;
+    uint32_t *whole = gb_exec_input(exec, at->whole, status);
+    uint32_t *place = whole ? gb_exec_input(exec, at->place, status) : NULL;
+    if (!place)
+        return false;
+    for (uint32_t v = 0; v < at->texts * each; v++)
+        whole[v] = GB_NO_ROW;
+    for (uint32_t i = 0; i < at->texts; i++) {
+        place[i] = at->part ? i * each : i;
+        whole[place[i]] = i;
+    }
+    return true;
 }
 
-static gb_tensor contrast(const costa *c, gb_net *net, const graph *g, gb_tensor z, gb_tensor all)
+/* Vectors of texts and spans, from the states of `texts` texts; *z gets those of the texts. */
+static gb_tensor text_vectors(const costa *c, gb_net *net, const gb_packed_inputs *in, bool part,
+                              gb_tensor h, gb_tensor *z)
 {
-    gb_tape *tape = net->tape;
-    float by = (float)(1 / c->params.temperature);
-    gb_tensor scores = gb_scale(tape, gb_matmul(tape, GB_NT, z, all), by);
-    return gb_set_loss(tape, scores, g->positives, g->text_weights, g->excluded);
+    uint32_t texts = in->count, per_text = spans_of_text(c), longest = c->params.longest;
+    uint32_t all = texts * (1 + per_text);
+    gb_rows_inputs cls = gb_first_rows_declare(net, texts, in->rows, &c->texts.now, 0);
+    const text_places at = {.c = c,
+                            .spans =
+                                gb_combination_input(net->tape, all, in->rows,
+                                                     texts * per_text * longest, longest, per_text),
+                            .whole = gb_tape_input(net->tape, "text of vectors", GB_U32, 1, all),
+                            .place = gb_tape_input(net->tape, "vector of texts", GB_U32, 1, texts),
+                            .texts = texts,
+                            .part = part};
+    gb_tape_fill_by(net->tape, fill_places, &at, sizeof at);
+    *z = gb_projector_apply(net, &c->projector, gb_rows_gather(net, h, &cls));
+    return gb_merge_rows(net->tape, gb_combine_rows(net->tape, h, &at.spans), *z, at.whole,
+                         at.place);
 }
 
-static void declare_sets(const costa *c, gb_net *net, graph *g)
-{
-    uint32_t batch = c->params.batch, words = (vectors(c) + 31) / 32;
-    g->positives = gb_tape_input(net->tape, "positives", GB_U32, batch, words);
-    g->excluded = gb_tape_input(net->tape, "excluded", GB_U32, batch, words);
-    g->text_weights = gb_tape_input(net->tape, "text weights", GB_F32, batch, 1);
-}
+/* ---- the contrastive loss ---- */
 
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
-{
-    costa *c = self;
-    graph *g = graph_;
-    gb_tape *tape = net->tape;
-    uint32_t batch = texts_of(shape, c->params.batch), rows = shape->size[0];
-    uint32_t longest = c->params.longest, all = batch * (1 + spans_of_text(c));
-    g->in = gb_packed_declare(net, &c->bert->config, rows, batch);
-    g->labels = labelled_declare(net, shape->size[1], rows, 0);
-    g->cls = gb_rows_declare(net, batch, rows);
-    g->spans = gb_combination_input(tape, all, rows, batch * spans_of_text(c) * longest, longest,
-                                    spans_of_text(c));
-    g->whole = gb_tape_input(tape, "text of vectors", GB_U32, 1, all);
-    g->place = gb_tape_input(tape, "vector of texts", GB_U32, 1, batch);
-    if (!shape->texts)
-        declare_sets(c, net, g);
-    gb_tensor z, h = gb_bert_encode(net, c->bert, &g->in, 0, NULL);
-    losses[1] = labelled_loss(net, c->bert, &g->labels, h, GB_NO_TENSOR);
-    net->vectors = text_vectors(c, net, g, h, &z);
-    losses[0] = losses[1];
-    losses[2] = GB_NO_TENSOR;
-    if (shape->texts)
-        return;
-    losses[2] = contrast(c, net, g, z, net->vectors);
-    losses[0] =
-        gb_add(tape, losses[1], gb_scale(tape, losses[2], (float)c->params.contrast_weight));
-}
-
-static void compare(void *self, gb_net *net, gb_tensor given, void *graph_,
-                    gb_tensor losses[GB_MAX_LOSSES])
-{
-    costa *c = self;
-    graph *g = graph_;
-    g->order = gb_rows_declare(net, vectors(c), vectors(c));
-    g->cls = gb_rows_declare(net, c->params.batch, vectors(c));
-    declare_sets(c, net, g);
-    gb_tensor all = gb_rows_gather(net, given, &g->order);
-    losses[2] = contrast(c, net, g, gb_rows_gather(net, all, &g->cls), all);
-    losses[0] = gb_scale(net->tape, losses[2], (float)c->params.contrast_weight);
-}
+typedef struct set_targets {
+    const costa *c;                /* for whom */
+    gb_tensor positives, excluded; /* u32 [texts, words] */
+    gb_tensor weights;             /* f32 [texts, 1] */
+} set_targets;
 
 /* Positives are the text's own spans; itself and spans that are not there take no part. */
 static void fill_sets(const costa *c, uint32_t *positives, uint32_t *excluded)
@@ -239,12 +224,73 @@ static void fill_sets(const costa *c, uint32_t *positives, uint32_t *excluded)
     }
 }
 
-/* Where the vectors of a batch in parts stand in the order of the whole batch. */
-static bool fill_order(const costa *c, gb_exec *exec, const graph *g, gb_status *status)
+static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
+    (void)step;
+    const set_targets *to = record;
+    const costa *c = to->c;
+    uint32_t *positives = gb_exec_input(exec, to->positives, status);
+    uint32_t *excluded = positives ? gb_exec_input(exec, to->excluded, status) : NULL;
+    float *weights = excluded ? gb_exec_input(exec, to->weights, status) : NULL;
+    for (uint32_t i = 0; weights && i < c->params.batch; i++)
+        weights[(size_t)i * 4] = 1.0f / (float)c->params.batch;
+    if (weights)
+        fill_sets(c, positives, excluded);
+    return weights != NULL;
+}
+
+static gb_tensor contrast(const costa *c, gb_net *net, gb_tensor z, gb_tensor all)
+{
+    gb_tape *tape = net->tape;
+    uint32_t batch = c->params.batch, words = (vectors(c) + 31) / 32;
+    const set_targets to = {.c = c,
+                            .positives = gb_tape_input(tape, "positives", GB_U32, batch, words),
+                            .excluded = gb_tape_input(tape, "excluded", GB_U32, batch, words),
+                            .weights = gb_tape_input(tape, "text weights", GB_F32, batch, 1)};
+    gb_tape_fill_by(tape, fill_targets, &to, sizeof to);
+    float by = (float)(1 / c->params.temperature);
+    gb_tensor scores = gb_scale(tape, gb_matmul(tape, GB_NT, z, all), by);
+    return gb_set_loss(tape, scores, to.positives, to.weights, to.excluded);
+}
+
+/* ---- the program ---- */
+
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+{
+    costa *c = self;
+    gb_tape *tape = net->tape;
+    uint32_t batch = texts_of(shape, c->params.batch);
+    gb_packed_inputs in = gb_packed_declare(net, &c->bert->config, shape->size[SHAPE_ROWS], batch,
+                                            &c->texts.now, c->params.seed);
+    labelled_inputs labels = labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows,
+                                              &c->texts.now_labelled, 0, NULL);
+    gb_tensor z, h = gb_bert_encode(net, c->bert, &in, 0, NULL);
+    losses[1] = labelled_loss(net, c->bert, &labels, h, GB_NO_TENSOR);
+    net->vectors = text_vectors(c, net, &in, shape->texts > 0, h, &z);
+    losses[0] = losses[1];
+    losses[2] = GB_NO_TENSOR;
+    if (shape->texts)
+        return;
+    losses[2] = contrast(c, net, z, net->vectors);
+    losses[0] =
+        gb_add(tape, losses[1], gb_scale(tape, losses[2], (float)c->params.contrast_weight));
+}
+
+/* ---- of a batch in parts ---- */
+
+typedef struct whole_order {
+    const costa *c;    /* for whom */
+    gb_rows_inputs in; /* vectors in the order of the whole batch */
+} whole_order;
+
+static bool fill_order(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+{
+    (void)step;
+    const whole_order *order = record;
+    const costa *c = order->c;
     uint32_t batch = c->params.batch, per_text = spans_of_text(c);
-    uint32_t *index = gb_exec_input(exec, g->order.index, status);
-    uint32_t *inverse = index ? gb_exec_input(exec, g->order.inverse, status) : NULL;
+    uint32_t *index = gb_exec_input(exec, order->in.index, status);
+    uint32_t *inverse = index ? gb_exec_input(exec, order->in.inverse, status) : NULL;
     for (uint32_t v = 0; inverse && v < vectors(c); v++) {
         uint32_t text = v / (1 + per_text), span = v % (1 + per_text);
         inverse[v] = span ? batch + text * per_text + span - 1 : text;
@@ -253,49 +299,15 @@ static bool fill_order(const costa *c, gb_exec *exec, const graph *g, gb_status 
     return inverse != NULL;
 }
 
-static bool fill_contrast(const costa *c, gb_exec *exec, const graph *g, gb_status *status)
-{
-    uint32_t *positives = gb_exec_input(exec, g->positives, status);
-    uint32_t *excluded = positives ? gb_exec_input(exec, g->excluded, status) : NULL;
-    float *weights = excluded ? gb_exec_input(exec, g->text_weights, status) : NULL;
-    for (uint32_t i = 0; weights && i < c->params.batch; i++)
-        weights[(size_t)i * 4] = 1.0f / (float)c->params.batch;
-    if (weights)
-        fill_sets(c, positives, excluded);
-    return weights != NULL;
-}
-
-static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
-{
-    const costa *c = self;
-    const graph *g = graph_;
-    return fill_order(c, exec, g, status) && gb_rows_fill_range(exec, &g->cls, 0, status) &&
-           fill_contrast(c, exec, g, status);
-}
-
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+static void compare(void *self, gb_net *net, gb_tensor given, gb_tensor losses[GB_MAX_LOSSES])
 {
     costa *c = self;
-    const graph *g = graph_;
-    const gb_packed *texts = c->now.packed;
-    bool part = texts != &c->packed;
-    uint32_t programmed = g->cls.count, each = 1 + spans_of_text(c);
-    if (!gb_packed_fill(exec, &g->in, texts, &c->bert->config, c->params.seed, step, status) ||
-        !labelled_fill(exec, &g->labels, c->now.labelled, NULL, status) ||
-        !gb_rows_fill(exec, &g->cls, texts->starts, texts->count, status) ||
-        !gb_combination_fill(exec, &g->spans, c->starts, c->rows, c->weights, status))
-        return false;
-    uint32_t *whole = gb_exec_input(exec, g->whole, status);
-    uint32_t *place = whole ? gb_exec_input(exec, g->place, status) : NULL;
-    if (!place)
-        return false;
-    for (uint32_t v = 0; v < programmed * each; v++)
-        whole[v] = GB_NO_ROW;
-    for (uint32_t i = 0; i < programmed; i++) {
-        place[i] = part ? i * each : i;
-        whole[place[i]] = i;
-    }
-    return part || fill_contrast(c, exec, g, status);
+    const whole_order order = {c, gb_rows_declare(net, vectors(c), vectors(c))};
+    gb_tape_fill_by(net->tape, fill_order, &order, sizeof order);
+    gb_rows_inputs texts = gb_row_range_declare(net, c->params.batch, vectors(c), 0);
+    gb_tensor all = gb_rows_gather(net, given, &order.in);
+    losses[2] = contrast(c, net, gb_rows_gather(net, all, &texts), all);
+    losses[0] = gb_scale(net->tape, losses[2], (float)c->params.contrast_weight);
 }
 
 static void destroy(void *self)
@@ -305,9 +317,7 @@ static void destroy(void *self)
         return;
     row_order_free(&c->order);
     masker_free(&c->masker);
-    gb_packed_free(&c->packed);
-    labelled_rows_free(&c->labelled);
-    texts_free(&c->now);
+    batch_texts_free(&c->texts);
     free(c->word_starts);
     free(c->ranges);
     free(c->starts);
@@ -325,7 +335,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     c->params = *params;
     c->data = *data;
     c->bert = bert;
-    c->now.all_read = true; /* by spans */
+    c->texts.all_read = true; /* by spans */
     for (uint32_t level = 0; level < LEVELS; level++)
         c->levels += params->granularities >> level & 1;
     bool ok = (c->levels && params->spans) ||
@@ -342,15 +352,13 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     }
     *task = (gb_task){.self = c,
                       .loss_names = {"total", "mlm", "contrastive"},
-                      .graph_bytes = sizeof(graph),
                       .sample = sample,
                       .build = build,
-                      .fill = fill,
                       .cut = {.count = count,
-                              .select = take_part,
+                              .size = size,
+                              .select = take,
                               .vectors = 1 + spans_of_text(c),
-                              .compare = compare,
-                              .fill_compare = fill_compare}};
+                              .compare = compare}};
     return c;
 }
 

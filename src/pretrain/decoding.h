@@ -8,15 +8,12 @@
 
 typedef struct decoding decoding;
 
-/* Inputs on the tape. */
-typedef struct decoding_graph {
-    gb_packed_inputs in, context; /* the encoder's and the decoder's texts */
-    gb_rows_inputs cls;           /* first rows of the encoder's texts */
-    gb_rows_inputs slot;          /* first rows of the decoder's texts */
-    labelled_inputs labels;       /* rows with a loss */
-    gb_spread_inputs spread;      /* sequences of the decoder's rows, where a decoder wants them */
-    gb_tensor bits;               /* which row sees which, where a decoder wants them */
-} decoding_graph;
+/* The second texts as a decoder meets them. */
+typedef struct decoder_net {
+    gb_net *net;            /* program being built */
+    gb_packed_inputs texts; /* the second texts */
+    gb_rows_inputs slot;    /* their first rows */
+} decoder_net;
 
 /* A decoder. */
 typedef struct decoder_kind {
@@ -24,14 +21,12 @@ typedef struct decoder_kind {
     /* Declare the parameters; what is returned is its `own`. */
     void *(*create)(const decoding *d, gb_params *model, gb_status *status);
     void (*destroy)(void *own);
-    /* Append the second text of pair i to d->contexts. */
+    /* Append the second text of pair i to d->contexts.all. */
     bool (*add_text)(decoding *d, text_ids text, uint32_t step, uint32_t i, gb_status *status);
-    /* Which rows have a loss, with what label: into d->targets. */
+    /* Which rows have a loss, with what label: into d->contexts.labelled. */
     bool (*find_targets)(decoding *d, gb_status *status);
     /* States of the decoder's rows from the [CLS] vectors [batch, H]. */
-    gb_tensor (*apply)(const decoding *d, gb_net *net, decoding_graph *g, gb_tensor cls);
-    /* Fill what apply declared beyond the common inputs; NULL: nothing. */
-    bool (*fill)(const decoding *d, gb_exec *exec, const decoding_graph *g, gb_status *status);
+    gb_tensor (*apply)(const decoding *d, const decoder_net *dn, gb_tensor cls);
 } decoder_kind;
 /* Post-norm layers over [CLS vector, embeddings of the masked text]; masked tokens are targets. */
 extern const decoder_kind decoder_masked;
@@ -40,24 +35,23 @@ extern const decoder_kind decoder_masked;
 extern const decoder_kind decoder_causal;
 
 struct decoding {
-    gb_pretrain_params params;     /* settings */
-    gb_pretrain_data data;         /* texts */
-    const gb_bert *bert;           /* encoder */
-    const decoder_kind *decoder;   /* how the second text is decoded */
-    void *own;                     /* the decoder's own */
-    pair_source source;            /* pairs of texts */
-    masker masker;                 /* scratch */
-    gb_packed passages, contexts;  /* the encoder's and the decoder's batch */
-    labelled_rows masked, targets; /* rows with a loss in each */
-    texts_now now[2];              /* of each, all or a part */
+    gb_pretrain_params params;   /* settings */
+    gb_pretrain_data data;       /* texts */
+    const gb_bert *bert;         /* encoder */
+    const decoder_kind *decoder; /* how the second text is decoded */
+    void *own;                   /* the decoder's own */
+    pair_source source;          /* pairs of texts */
+    masker masker;               /* scratch */
+    batch_texts passages;        /* the encoder's texts; labelled: masked rows */
+    batch_texts contexts;        /* the decoder's; labelled: its targets */
 };
 /* Create and destroy of an objective (see gb_objective). */
 void *decoding_create(const gb_pretrain_params *params, const gb_pretrain_data *data,
                       const gb_bert *bert, gb_params *model, const decoder_kind *kind,
                       gb_task *task, gb_status *status);
 void decoding_destroy(void *self);
-/* At the end of sample: the whole batch runs, as long as no part is selected. */
-bool decoding_whole(decoding *d, gb_shape *shape, gb_status *status);
+/* At the end of sample: the whole batch runs, as long as no part is taken. */
+bool decoding_take_all(decoding *d, gb_shape *shape, gb_status *status);
 
 /* ---- for decoders ---- */
 
@@ -71,6 +65,6 @@ bool decoder_add_plain(decoding *d, text_ids text, uint32_t step, uint32_t i, gb
 /* Every row but a sequence's last predicts the next token. */
 bool decoder_next_tokens(decoding *d, gb_status *status);
 /* Embeddings of the second texts with the [CLS] vectors in slot 0. */
-gb_tensor decoder_inputs(const decoding *d, gb_net *net, const decoding_graph *g, gb_tensor cls);
+gb_tensor decoder_inputs(const decoding *d, const decoder_net *dn, gb_tensor cls);
 
 #endif

@@ -143,7 +143,7 @@ static void write_row(const enhanced *e, const sequence *s, const uint32_t *hidd
 static bool draw_rows(decoding *d, gb_rng rng, gb_status *status)
 {
     enhanced *e = d->own;
-    const gb_packed *texts = &d->contexts;
+    const gb_packed *texts = &d->contexts.all;
     uint32_t first = texts->starts[texts->count - 1];
     sequence s = {.ids = texts->ids + first, .length = texts->rows - first};
     double share = rint(s.length * d->params.decoder_mask_ratio); /* specials count, as released */
@@ -174,39 +174,51 @@ static bool add_text(decoding *d, text_ids text, uint32_t step, uint32_t i, gb_s
 
 static bool find_targets(decoding *d, gb_status *status)
 {
-    return labelled_rows_all(&d->targets, &d->contexts, status);
+    return labelled_rows_all(&d->contexts.labelled, &d->contexts.all, status);
 }
 
 /* ---- the layer ---- */
 
-static gb_tensor apply(const decoding *d, gb_net *net, decoding_graph *g, gb_tensor cls)
-{
-    const enhanced *e = d->own;
-    const gb_packed_inputs *in = &g->context;
-    g->spread = gb_spread_declare(net, in->rows, in->count);
-    g->bits = gb_tape_input(net->tape, "visible columns", GB_U32, in->rows, e->words);
-    gb_tensor states = decoder_inputs(d, net, g, cls);
-    gb_tensor positions = gb_look_up(net->tape, gb_tape_param(net->tape, d->bert->position),
-                                     in->positions, in->by_position, GB_NO_TENSOR);
-    gb_tensor queries = gb_spread(net, cls, &g->spread, positions);
-    return gb_query_block_apply(net, &e->block, in, queries, states, g->bits);
-}
+/* Which columns a row of the batch sees. */
+typedef struct visible_columns {
+    const decoding *d; /* for whom */
+    gb_tensor bits;    /* u32 [rows, words] */
+    uint32_t rows;     /* of the program */
+} visible_columns;
 
-static bool fill(const decoding *d, gb_exec *exec, const decoding_graph *g, gb_status *status)
+static bool fill_bits(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    const enhanced *e = d->own;
-    const gb_packed *texts = d->now[1].packed;
-    uint32_t *bits = gb_exec_input(exec, g->bits, status);
+    (void)step;
+    const visible_columns *columns = record;
+    const enhanced *e = columns->d->own;
+    const gb_packed *texts = &columns->d->contexts.now;
+    uint32_t *bits = gb_exec_input(exec, columns->bits, status);
     if (!bits)
         return false;
-    size_t used = (size_t)texts->rows * e->words, all = (size_t)g->context.rows * e->words;
+    size_t used = (size_t)texts->rows * e->words, all = (size_t)columns->rows * e->words;
     memcpy(bits, e->bits + (size_t)texts->row0 * e->words, used * sizeof *bits);
     memset(bits + used, 0, (all - used) * sizeof *bits); /* the padding sees nothing */
-    return gb_spread_fill(exec, &g->spread, texts, status);
+    return true;
 }
 
-static const decoder_kind decoder_enhanced = {
-    1, create_layer, destroy_layer, add_text, find_targets, apply, fill};
+static gb_tensor apply(const decoding *d, const decoder_net *dn, gb_tensor cls)
+{
+    const enhanced *e = d->own;
+    const gb_packed_inputs *in = &dn->texts;
+    gb_tape *tape = dn->net->tape;
+    gb_spread_inputs spread = gb_spread_declare(dn->net, in->rows, in->count, &d->contexts.now);
+    const visible_columns columns = {
+        d, gb_tape_input(tape, "visible columns", GB_U32, in->rows, e->words), in->rows};
+    gb_tape_fill_by(tape, fill_bits, &columns, sizeof columns);
+    gb_tensor states = decoder_inputs(d, dn, cls);
+    gb_tensor positions = gb_look_up(tape, gb_tape_param(tape, d->bert->position), in->positions,
+                                     in->by_position, GB_NO_TENSOR);
+    gb_tensor queries = gb_spread(dn->net, cls, &spread, positions);
+    return gb_query_block_apply(dn->net, &e->block, in, queries, states, columns.bits);
+}
+
+static const decoder_kind decoder_enhanced = {1,        create_layer, destroy_layer,
+                                              add_text, find_targets, apply};
 
 static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)

@@ -14,19 +14,11 @@ typedef struct ict {
     const gb_bert *bert;                     /* model */
     row_order order;                         /* passages */
     masker masker;                           /* scratch */
-    gb_packed packed;                        /* sentences, then the rests */
-    labelled_rows labelled;                  /* masked rows */
-    texts_now now;                           /* all of it or a part */
+    batch_texts texts;                       /* of the step */
     gb_id_range *sentences;                  /* scratch */
     uint32_t *rest;                          /* scratch: a passage without a sentence */
     size_t sentence_capacity, rest_capacity; /* allocated */
 } ict;
-
-typedef struct graph {
-    gb_packed_inputs in;    /* texts */
-    labelled_inputs labels; /* masked rows */
-    side_inputs sides;      /* sentences, and what is left of their passages */
-} graph;
 
 /* A range of the text to take out: a sentence, or a half where there is one only. */
 static gb_id_range choose(const ict *t, text_ids text, uint32_t count, gb_rng *rng)
@@ -66,16 +58,16 @@ static bool draw(ict *t, uint32_t step, uint32_t i, bool other, text_ids *out, g
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     ict *t = self;
-    gb_packed_reset(&t->packed);
+    batch_texts_reset(&t->texts);
     for (uint32_t i = 0; i < 2 * t->params.batch; i++) {
         text_ids text;
         gb_rng rng = gb_rng_make(t->params.seed, GB_RNG_MASK, step, i);
         if (!draw(t, step, i % t->params.batch, i >= t->params.batch, &text, status) ||
-            !add_masked(&t->masker, &t->packed, &t->data, text, t->params.mask_ratio,
+            !add_masked(&t->masker, &t->texts.all, &t->data, text, t->params.mask_ratio,
                         t->params.longest, &rng, status))
             return false;
     }
-    return texts_drawn(&t->now, &t->packed, &t->labelled, 1, shape, status);
+    return batch_texts_masked(&t->texts, 1, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -83,58 +75,44 @@ static uint32_t count(const void *self)
     return 2 * ((const ict *)self)->params.batch;
 }
 
-static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
-                      gb_status *status)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
 {
-    ict *t = self;
-    return texts_part(&t->now, &t->packed, &t->labelled, first, texts, 1, shape, status);
+    const ict *t = self;
+    batch_texts_size(&t->texts, first, texts, 1, shape);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     ict *t = self;
-    graph *g = graph_;
-    uint32_t batch = t->params.batch, rows = shape->size[0];
+    return batch_texts_take(&t->texts, first, texts, status);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+{
+    ict *t = self;
+    const batch_texts *texts = &t->texts;
+    uint32_t batch = t->params.batch;
     if (shape->texts) {
-        masked_part_build(net, t->bert, shape, &g->in, &g->labels, &g->sides.first, losses);
+        masked_part_build(net, t->bert, shape, texts, t->params.seed, losses);
         return;
     }
-    g->in = texts_declare(net, t->bert, shape, 2 * batch);
-    g->labels = labelled_declare(net, shape->size[1], rows, 0);
-    g->sides = side_declare(net, batch, rows);
-    gb_tensor h = gb_bert_encode(net, t->bert, &g->in, 0, NULL);
-    losses[1] = labelled_loss(net, t->bert, &g->labels, h, GB_NO_TENSOR);
-    losses[2] = side_loss(net, &g->sides, h, t->params.temperature);
+    gb_packed_inputs in =
+        batch_texts_declare(net, t->bert, shape, 2 * batch, texts, t->params.seed);
+    labelled_inputs labels =
+        labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows, &texts->now_labelled, 0, NULL);
+    gb_rows_inputs sentences = gb_first_rows_declare(net, batch, in.rows, &texts->now, 0);
+    gb_rows_inputs rests = gb_first_rows_declare(net, batch, in.rows, &texts->now, batch);
+    gb_tensor h = gb_bert_encode(net, t->bert, &in, 0, NULL);
+    losses[1] = labelled_loss(net, t->bert, &labels, h, GB_NO_TENSOR);
+    gb_tensor b = gb_rows_gather(net, h, &rests), a = gb_rows_gather(net, h, &sentences);
+    losses[2] = pair_loss(net, batch, a, b, t->params.temperature);
     losses[0] = gb_add(net->tape, losses[1], losses[2]);
 }
 
-static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
-                    gb_tensor losses[GB_MAX_LOSSES])
+static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
 {
-    ict *t = self;
-    graph *g = graph_;
-    g->sides = side_declare(net, t->params.batch, 2 * t->params.batch);
-    losses[0] = losses[2] = side_loss(net, &g->sides, vectors, t->params.temperature);
-}
-
-static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
-{
-    (void)self;
-    return side_fill_vectors(exec, &((const graph *)graph_)->sides, status);
-}
-
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
-{
-    ict *t = self;
-    const graph *g = graph_;
-    const gb_packed *texts = t->now.packed;
-    if (!texts_fill(exec, &g->in, &t->now, t->bert, t->params.seed, step, status) ||
-        !labelled_fill(exec, &g->labels, t->now.labelled, NULL, status))
-        return false;
-    if (texts != &t->packed)
-        return gb_rows_fill(exec, &g->sides.first, texts->starts, texts->count, status);
-    return side_fill(exec, &g->sides, texts->starts, status);
+    const ict *t = self;
+    losses[0] = losses[2] = side_loss(net, t->params.batch, vectors, t->params.temperature);
 }
 
 static void destroy(void *self)
@@ -144,9 +122,7 @@ static void destroy(void *self)
         return;
     row_order_free(&t->order);
     masker_free(&t->masker);
-    gb_packed_free(&t->packed);
-    labelled_rows_free(&t->labelled);
-    texts_free(&t->now);
+    batch_texts_free(&t->texts);
     free(t->sentences);
     free(t->rest);
     free(t);
@@ -166,17 +142,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         destroy(t);
         return NULL;
     }
-    *task = (gb_task){.self = t,
-                      .loss_names = {"total", "mlm", "contrastive"},
-                      .graph_bytes = sizeof(graph),
-                      .sample = sample,
-                      .build = build,
-                      .fill = fill,
-                      .cut = {.count = count,
-                              .select = take_part,
-                              .vectors = 1,
-                              .compare = compare,
-                              .fill_compare = fill_compare}};
+    *task = (gb_task){
+        .self = t,
+        .loss_names = {"total", "mlm", "contrastive"},
+        .sample = sample,
+        .build = build,
+        .cut = {.count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
     return t;
 }
 

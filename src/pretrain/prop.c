@@ -18,21 +18,11 @@ typedef struct prop {
     row_order order;           /* passages */
     masker masker;             /* scratch */
     prop_words words;          /* of the collection */
-    gb_packed packed;          /* passages, then likelier and less likely sets in turn */
-    labelled_rows labelled;    /* masked rows */
-    texts_now now;             /* all of it or a part */
+    batch_texts texts;         /* passages, then likelier and less likely sets in turn */
     bool *paired;              /* [batch] the passage has sets */
     bool by_attention;         /* B-PROP */
     prop_attention attention;  /* of the encoder at the start, B-PROP */
 } prop;
-
-typedef struct graph {
-    gb_packed_inputs in;           /* texts */
-    labelled_inputs labels;        /* masked rows */
-    gb_rows_inputs passages, sets; /* first rows of the texts; of a part: passages has all */
-    gb_tensor pairs;               /* u32 [batch, 2] */
-    gb_tensor weights;             /* f32 [batch, 1] */
-} graph;
 
 /* ---- sets ---- */
 
@@ -48,7 +38,7 @@ static bool add_set(prop *p, const prop_language *language, const uint32_t *plac
         for (uint32_t k = 0; k < word.length && count < 256; k++)
             ids[count++] = from[k];
     }
-    return gb_packed_add(&p->packed, &specials, ids, NULL, count, p->params.longest, status);
+    return gb_packed_add(&p->texts.all, &specials, ids, NULL, count, p->params.longest, status);
 }
 
 /* Two sets of a passage, the likelier first; empty ones where it has no words. */
@@ -80,18 +70,18 @@ static bool add_sets(prop *p, uint32_t passage, uint32_t step, uint32_t i, gb_st
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     prop *p = self;
-    gb_packed_reset(&p->packed);
+    batch_texts_reset(&p->texts);
     for (uint32_t round = 0; round < 2; round++)
         for (uint32_t i = 0; i < p->params.batch; i++) {
             uint32_t passage = row_order_at(&p->order, (uint64_t)step * p->params.batch + i);
             gb_rng rng = gb_rng_make(p->params.seed, GB_RNG_MASK, step, i);
-            if (round
-                    ? !add_sets(p, passage, step, i, status)
-                    : !add_masked(&p->masker, &p->packed, &p->data, passage_ids(&p->data, passage),
-                                  p->params.mask_ratio, p->params.longest, &rng, status))
+            if (round ? !add_sets(p, passage, step, i, status)
+                      : !add_masked(&p->masker, &p->texts.all, &p->data,
+                                    passage_ids(&p->data, passage), p->params.mask_ratio,
+                                    p->params.longest, &rng, status))
                 return false;
         }
-    return texts_drawn(&p->now, &p->packed, &p->labelled, 1, shape, status);
+    return batch_texts_masked(&p->texts, 1, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -99,69 +89,34 @@ static uint32_t count(const void *self)
     return 3 * ((const prop *)self)->params.batch;
 }
 
-static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
-                      gb_status *status)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+{
+    const prop *p = self;
+    batch_texts_size(&p->texts, first, texts, 1, shape);
+}
+
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     prop *p = self;
-    return texts_part(&p->now, &p->packed, &p->labelled, first, texts, 1, shape, status);
+    return batch_texts_take(&p->texts, first, texts, status);
 }
 
-static void declare_pairs(gb_net *net, graph *g, uint32_t batch)
-{
-    g->pairs = gb_tape_input(net->tape, "better and worse sets", GB_U32, batch, 2);
-    g->weights = gb_tape_input(net->tape, "pair weights", GB_F32, batch, 1);
-}
+/* ---- the preference loss ---- */
 
-static gb_tensor preference(const prop *p, gb_net *net, const graph *g, gb_tensor passages,
-                            gb_tensor sets)
-{
-    gb_tensor scores = gb_matmul(net->tape, GB_NT, passages, sets);
-    double t =
-        p->params.temperature > 0 ? p->params.temperature : sqrt(p->bert->config.hidden_size);
-    return gb_preference_loss(net->tape, gb_scale(net->tape, scores, (float)(1 / t)), g->pairs,
-                              g->weights);
-}
+typedef struct pair_targets {
+    const prop *p;     /* for whom */
+    gb_tensor pairs;   /* u32 [batch, 2] */
+    gb_tensor weights; /* f32 [batch, 1] */
+} pair_targets;
 
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
+static bool fill_pairs(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    prop *p = self;
-    graph *g = graph_;
-    uint32_t batch = p->params.batch, rows = shape->size[0];
-    if (shape->texts) {
-        masked_part_build(net, p->bert, shape, &g->in, &g->labels, &g->passages, losses);
-        return;
-    }
-    g->in = texts_declare(net, p->bert, shape, 3 * batch);
-    g->labels = labelled_declare(net, shape->size[1], rows, 0);
-    g->passages = gb_rows_declare(net, batch, rows);
-    g->sets = gb_rows_declare(net, 2 * batch, rows);
-    declare_pairs(net, g, batch);
-    gb_tensor h = gb_bert_encode(net, p->bert, &g->in, 0, NULL);
-    losses[1] = labelled_loss(net, p->bert, &g->labels, h, GB_NO_TENSOR);
-    gb_tensor passages = gb_rows_gather(net, h, &g->passages);
-    losses[2] = preference(p, net, g, passages, gb_rows_gather(net, h, &g->sets));
-    losses[0] = gb_add(net->tape, losses[1], losses[2]);
-}
-
-static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
-                    gb_tensor losses[GB_MAX_LOSSES])
-{
-    prop *p = self;
-    graph *g = graph_;
-    uint32_t batch = p->params.batch;
-    g->passages = gb_rows_declare(net, batch, 3 * batch);
-    g->sets = gb_rows_declare(net, 2 * batch, 3 * batch);
-    declare_pairs(net, g, batch);
-    losses[0] = losses[2] = preference(p, net, g, gb_rows_gather(net, vectors, &g->passages),
-                                       gb_rows_gather(net, vectors, &g->sets));
-}
-
-static bool fill_pairs(const prop *p, gb_exec *exec, const graph *g, gb_status *status)
-{
+    (void)step;
+    const pair_targets *to = record;
+    const prop *p = to->p;
     uint32_t batch = p->params.batch, paired = 0;
-    uint32_t *pairs = gb_exec_input(exec, g->pairs, status);
-    float *weights = pairs ? gb_exec_input(exec, g->weights, status) : NULL;
+    uint32_t *pairs = gb_exec_input(exec, to->pairs, status);
+    float *weights = pairs ? gb_exec_input(exec, to->weights, status) : NULL;
     if (!weights)
         return false;
     for (uint32_t i = 0; i < batch; i++)
@@ -174,29 +129,54 @@ static bool fill_pairs(const prop *p, gb_exec *exec, const graph *g, gb_status *
     return true;
 }
 
-static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
+/* Of vectors of passages [batch, H], and of their sets [2 batch, H]. */
+static gb_tensor preference(const prop *p, gb_net *net, gb_tensor passages, gb_tensor sets)
 {
-    const prop *p = self;
-    const graph *g = graph_;
-    return gb_rows_fill_range(exec, &g->passages, 0, status) &&
-           gb_rows_fill_range(exec, &g->sets, p->params.batch, status) &&
-           fill_pairs(p, exec, g, status);
+    uint32_t batch = p->params.batch;
+    const pair_targets to = {
+        .p = p,
+        .pairs = gb_tape_input(net->tape, "better and worse sets", GB_U32, batch, 2),
+        .weights = gb_tape_input(net->tape, "pair weights", GB_F32, batch, 1)};
+    gb_tape_fill_by(net->tape, fill_pairs, &to, sizeof to);
+    gb_tensor scores = gb_matmul(net->tape, GB_NT, passages, sets);
+    double t =
+        p->params.temperature > 0 ? p->params.temperature : sqrt(p->bert->config.hidden_size);
+    return gb_preference_loss(net->tape, gb_scale(net->tape, scores, (float)(1 / t)), to.pairs,
+                              to.weights);
 }
 
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
+/* ---- the program ---- */
+
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
 {
     prop *p = self;
-    const graph *g = graph_;
-    const gb_packed *texts = p->now.packed;
+    const batch_texts *texts = &p->texts;
     uint32_t batch = p->params.batch;
-    if (!texts_fill(exec, &g->in, &p->now, p->bert, p->params.seed, step, status) ||
-        !labelled_fill(exec, &g->labels, p->now.labelled, NULL, status))
-        return false;
-    if (texts != &p->packed)
-        return gb_rows_fill(exec, &g->passages, texts->starts, texts->count, status);
-    return gb_rows_fill(exec, &g->passages, p->packed.starts, batch, status) &&
-           gb_rows_fill(exec, &g->sets, p->packed.starts + batch, 2 * batch, status) &&
-           fill_pairs(p, exec, g, status);
+    if (shape->texts) {
+        masked_part_build(net, p->bert, shape, texts, p->params.seed, losses);
+        return;
+    }
+    gb_packed_inputs in =
+        batch_texts_declare(net, p->bert, shape, 3 * batch, texts, p->params.seed);
+    labelled_inputs labels =
+        labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows, &texts->now_labelled, 0, NULL);
+    gb_rows_inputs passages = gb_first_rows_declare(net, batch, in.rows, &texts->now, 0);
+    gb_rows_inputs sets = gb_first_rows_declare(net, 2 * batch, in.rows, &texts->now, batch);
+    gb_tensor h = gb_bert_encode(net, p->bert, &in, 0, NULL);
+    losses[1] = labelled_loss(net, p->bert, &labels, h, GB_NO_TENSOR);
+    gb_tensor z = gb_rows_gather(net, h, &passages);
+    losses[2] = preference(p, net, z, gb_rows_gather(net, h, &sets));
+    losses[0] = gb_add(net->tape, losses[1], losses[2]);
+}
+
+static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
+{
+    const prop *p = self;
+    uint32_t batch = p->params.batch;
+    gb_rows_inputs passages = gb_row_range_declare(net, batch, 3 * batch, 0);
+    gb_rows_inputs sets = gb_row_range_declare(net, 2 * batch, 3 * batch, batch);
+    gb_tensor s = gb_rows_gather(net, vectors, &sets);
+    losses[0] = losses[2] = preference(p, net, gb_rows_gather(net, vectors, &passages), s);
 }
 
 static void destroy(void *self)
@@ -208,9 +188,7 @@ static void destroy(void *self)
     masker_free(&p->masker);
     prop_words_free(&p->words);
     prop_attention_free(&p->attention);
-    gb_packed_free(&p->packed);
-    labelled_rows_free(&p->labelled);
-    texts_free(&p->now);
+    batch_texts_free(&p->texts);
     free(p->paired);
     free(p);
 }
@@ -233,17 +211,12 @@ static void *make(const gb_pretrain_params *params, const gb_pretrain_data *data
         destroy(p);
         return NULL;
     }
-    *task = (gb_task){.self = p,
-                      .loss_names = {"total", "mlm", "preference"},
-                      .graph_bytes = sizeof(graph),
-                      .sample = sample,
-                      .build = build,
-                      .fill = fill,
-                      .cut = {.count = count,
-                              .select = take_part,
-                              .vectors = 1,
-                              .compare = compare,
-                              .fill_compare = fill_compare}};
+    *task = (gb_task){
+        .self = p,
+        .loss_names = {"total", "mlm", "preference"},
+        .sample = sample,
+        .build = build,
+        .cut = {.count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
     return p;
 }
 

@@ -22,24 +22,19 @@ static void *create_layers(const decoding *d, gb_params *model, gb_status *statu
 }
 
 /* The [CLS] token starts the text here; its vector comes by the memory. */
-static gb_tensor apply(const decoding *d, gb_net *net, decoding_graph *g, gb_tensor cls)
+static gb_tensor apply(const decoding *d, const decoder_net *dn, gb_tensor cls)
 {
     const gb_memory_block *blocks = d->own;
-    g->spread = gb_spread_declare(net, g->context.rows, g->context.count);
-    gb_tensor x = gb_bert_embed(net, d->bert, &g->context);
+    const gb_packed_inputs *in = &dn->texts;
+    gb_spread_inputs spread = gb_spread_declare(dn->net, in->rows, in->count, &d->contexts.now);
+    gb_tensor x = gb_bert_embed(dn->net, d->bert, in);
     for (uint32_t l = 0; l < d->params.decoder_layers; l++)
-        x = gb_memory_block_apply(net, &blocks[l], &g->context, &g->spread, x, cls,
-                                  d->params.window);
+        x = gb_memory_block_apply(dn->net, &blocks[l], in, &spread, x, cls, d->params.window);
     return x;
 }
 
-static bool fill(const decoding *d, gb_exec *exec, const decoding_graph *g, gb_status *status)
-{
-    return gb_spread_fill(exec, &g->spread, d->now[1].packed, status);
-}
-
 static const decoder_kind decoder_memory = {
-    3, create_layers, free, decoder_add_plain, decoder_next_tokens, apply, fill};
+    3, create_layers, free, decoder_add_plain, decoder_next_tokens, apply};
 
 static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)

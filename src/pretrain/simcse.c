@@ -13,16 +13,10 @@ typedef struct simcse {
     const gb_bert *bert;       /* model */
     gb_projector projector;    /* on [CLS] */
     row_order order;           /* passages */
-    gb_packed packed;          /* sentences, then the same again */
-    texts_now now;             /* all of it or a part */
+    batch_texts texts;         /* sentences, then the same again */
     gb_id_range *sentences;    /* scratch */
     size_t sentence_capacity;  /* allocated */
 } simcse;
-
-typedef struct graph {
-    gb_packed_inputs in; /* texts */
-    side_inputs sides;   /* both views of them */
-} graph;
 
 static bool add_sentence(simcse *s, uint32_t step, uint32_t i, gb_status *status)
 {
@@ -35,18 +29,19 @@ static bool add_sentence(simcse *s, uint32_t step, uint32_t i, gb_status *status
     uint32_t count = gb_id_sentences(s->data.vocab, text.ids, (uint32_t)text.length, s->sentences);
     gb_id_range range = count ? s->sentences[gb_rng_below(&rng, count)] : (gb_id_range){0, 0};
     gb_special_ids specials = gb_vocab_specials(s->data.vocab);
-    return gb_packed_add(&s->packed, &specials, text.ids + range.start, NULL,
+    return gb_packed_add(&s->texts.all, &specials, text.ids + range.start, NULL,
                          range.end - range.start, s->params.longest, status);
 }
 
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
     simcse *s = self;
-    gb_packed_reset(&s->packed);
+    batch_texts_reset(&s->texts);
     for (uint32_t i = 0; i < 2 * s->params.batch; i++)
         if (!add_sentence(s, step, i % s->params.batch, status))
             return false;
-    return texts_drawn(&s->now, &s->packed, NULL, 0, shape, status);
+    batch_texts_size(&s->texts, 0, s->texts.all.count, 0, shape);
+    return batch_texts_take_all(&s->texts, status);
 }
 
 static uint32_t count(const void *self)
@@ -54,65 +49,47 @@ static uint32_t count(const void *self)
     return 2 * ((const simcse *)self)->params.batch;
 }
 
-static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
-                      gb_status *status)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
 {
-    simcse *s = self;
-    return texts_part(&s->now, &s->packed, NULL, first, texts, 1, shape, status);
+    const simcse *s = self;
+    batch_texts_size(&s->texts, first, texts, 0, shape);
 }
 
-/* Projected [CLS] vectors of length 1. */
-static gb_tensor view(const simcse *s, gb_net *net, gb_tensor h, const gb_rows_inputs *cls)
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
-    gb_tensor z = gb_projector_apply(net, &s->projector, gb_rows_gather(net, h, cls));
+    simcse *s = self;
+    return batch_texts_take(&s->texts, first, texts, status);
+}
+
+/* Projected [CLS] vectors of length 1, of `count` texts from `first` on. */
+static gb_tensor view(const simcse *s, gb_net *net, gb_tensor h, uint32_t rows, uint32_t count,
+                      uint32_t first)
+{
+    gb_rows_inputs cls = gb_first_rows_declare(net, count, rows, &s->texts.now, first);
+    gb_tensor z = gb_projector_apply(net, &s->projector, gb_rows_gather(net, h, &cls));
     return gb_normalize_rows(net->tape, z);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
 {
     simcse *s = self;
-    graph *g = graph_;
-    uint32_t batch = s->params.batch, rows = shape->size[0];
+    uint32_t batch = s->params.batch, texts = texts_of(shape, 2 * batch);
+    gb_packed_inputs in =
+        batch_texts_declare(net, s->bert, shape, texts, &s->texts, s->params.seed);
+    gb_tensor h = gb_bert_encode(net, s->bert, &in, 0, NULL);
+    losses[0] = GB_NO_TENSOR;
     if (shape->texts) {
-        g->in = texts_declare(net, s->bert, shape, shape->texts);
-        g->sides.first = gb_rows_declare(net, shape->texts, rows);
-        net->vectors = view(s, net, gb_bert_encode(net, s->bert, &g->in, 0, NULL), &g->sides.first);
-        losses[0] = GB_NO_TENSOR;
+        net->vectors = view(s, net, h, in.rows, texts, 0);
         return;
     }
-    g->in = texts_declare(net, s->bert, shape, 2 * batch);
-    g->sides = side_declare(net, batch, rows);
-    gb_tensor h = gb_bert_encode(net, s->bert, &g->in, 0, NULL);
-    losses[0] = pair_loss(net, &g->sides.pairs, view(s, net, h, &g->sides.first),
-                          view(s, net, h, &g->sides.second), s->params.temperature);
+    gb_tensor b = view(s, net, h, in.rows, batch, batch), a = view(s, net, h, in.rows, batch, 0);
+    losses[0] = pair_loss(net, batch, a, b, s->params.temperature);
 }
 
-static void compare(void *self, gb_net *net, gb_tensor vectors, void *graph_,
-                    gb_tensor losses[GB_MAX_LOSSES])
+static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
 {
-    simcse *s = self;
-    graph *g = graph_;
-    g->sides = side_declare(net, s->params.batch, 2 * s->params.batch);
-    losses[0] = side_loss(net, &g->sides, vectors, s->params.temperature);
-}
-
-static bool fill_compare(void *self, gb_exec *exec, const void *graph_, gb_status *status)
-{
-    (void)self;
-    return side_fill_vectors(exec, &((const graph *)graph_)->sides, status);
-}
-
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
-{
-    simcse *s = self;
-    const graph *g = graph_;
-    const gb_packed *texts = s->now.packed;
-    if (!texts_fill(exec, &g->in, &s->now, s->bert, s->params.seed, step, status))
-        return false;
-    if (texts != &s->packed)
-        return gb_rows_fill(exec, &g->sides.first, texts->starts, texts->count, status);
-    return side_fill(exec, &g->sides, texts->starts, status);
+    const simcse *s = self;
+    losses[0] = side_loss(net, s->params.batch, vectors, s->params.temperature);
 }
 
 static void destroy(void *self)
@@ -121,8 +98,7 @@ static void destroy(void *self)
     if (!s)
         return;
     row_order_free(&s->order);
-    gb_packed_free(&s->packed);
-    texts_free(&s->now);
+    batch_texts_free(&s->texts);
     free(s->sentences);
     free(s);
 }
@@ -147,17 +123,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         destroy(s);
         return NULL;
     }
-    *task = (gb_task){.self = s,
-                      .loss_names = {"contrastive"},
-                      .graph_bytes = sizeof(graph),
-                      .sample = sample,
-                      .build = build,
-                      .fill = fill,
-                      .cut = {.count = count,
-                              .select = take_part,
-                              .vectors = 1,
-                              .compare = compare,
-                              .fill_compare = fill_compare}};
+    *task = (gb_task){
+        .self = s,
+        .loss_names = {"contrastive"},
+        .sample = sample,
+        .build = build,
+        .cut = {.count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
     return s;
 }
 

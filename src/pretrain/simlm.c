@@ -20,12 +20,9 @@
 
 /* The generator on batches of one size. */
 typedef struct program {
-    uint32_t rows, draws;  /* of the bucket */
-    gb_tape *tape;         /* up to the drawn tokens */
-    gb_exec *exec;         /* recorded */
-    gb_packed_inputs in;   /* masked texts */
-    gb_rows_inputs masked; /* their masked rows */
-    gb_tensor drawn;       /* u32 [draws, 1] */
+    uint32_t rows, draws; /* of the bucket */
+    gb_exec *exec;        /* up to the drawn tokens */
+    gb_tensor drawn;      /* u32 [draws, 1] */
 } program;
 
 typedef struct simlm {
@@ -35,6 +32,8 @@ typedef struct simlm {
     gb_params *params;          /* of the generator */
     gb_bert bert;               /* the generator */
     gb_state *state;            /* its values on the device, once prepared */
+    gb_packed texts;            /* what it reads now; the arrays are a batch's */
+    labelled_rows masked;       /* their masked rows, likewise */
     program **programs;         /* for the sizes met so far */
     size_t program_count, program_capacity;
     masker scratch[2]; /* masked ids and labels of a text, encoder and decoder */
@@ -47,25 +46,44 @@ static void program_destroy(program *p)
     if (!p)
         return;
     gb_exec_destroy(p->exec);
-    gb_tape_destroy(p->tape);
     free(p);
 }
 
-static bool program_build(const simlm *s, program *p, gb_status *status)
+/* Their masked rows. */
+typedef struct masked_inputs {
+    const simlm *s;      /* whose */
+    gb_rows_inputs rows; /* filled */
+} masked_inputs;
+
+static bool fill_masked(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
+    (void)step;
+    const masked_inputs *in = record;
+    const labelled_rows *masked = &in->s->masked;
+    return gb_rows_fill(exec, &in->rows, masked->rows, masked->count, 0, status);
+}
+
+typedef struct program_plan {
+    const simlm *s; /* whose */
+    program *p;     /* being built */
+} program_plan;
+
+static bool program_build(void *self, gb_tape *tape, gb_status *status)
+{
+    (void)status;
+    const program_plan *plan = self;
+    const simlm *s = plan->s;
+    program *p = plan->p;
     const gb_pretrain_params *params = &s->decoding->params;
-    p->tape = gb_tape_create(s->params, "generator", status);
-    if (!p->tape)
-        return false;
-    gb_net net = {
-        .tape = p->tape, .eps = (float)s->bert.config.layer_norm_eps, .longest = params->longest};
-    p->in = gb_packed_declare(&net, &s->bert.config, p->rows, params->batch);
-    p->masked = gb_rows_declare(&net, p->draws, p->rows);
-    gb_tensor h = gb_bert_encode_rows(&net, &s->bert, &p->in, &p->masked);
-    p->drawn = gb_bert_mlm_sample(&net, &s->bert, h, p->in.sequences);
-    gb_tape_output(p->tape, p->drawn);
-    p->exec = gb_exec_create(s->state, p->tape, status);
-    return p->exec != NULL;
+    gb_net net = gb_net_forward(tape, &s->bert.config, params->longest);
+    gb_packed_inputs in =
+        gb_packed_declare(&net, &s->bert.config, p->rows, params->batch, &s->texts, params->seed);
+    const masked_inputs masked = {s, gb_rows_declare(&net, p->draws, p->rows)};
+    gb_tape_fill_by(tape, fill_masked, &masked, sizeof masked);
+    gb_tensor h = gb_bert_encode_rows(&net, &s->bert, &in, &masked.rows);
+    p->drawn = gb_bert_mlm_sample(&net, &s->bert, h, in.sequences);
+    gb_tape_output(tape, p->drawn);
+    return true;
 }
 
 static program *program_of(simlm *s, uint32_t rows, uint32_t draws, gb_status *status)
@@ -80,7 +98,10 @@ static program *program_of(simlm *s, uint32_t rows, uint32_t draws, gb_status *s
         return NULL;
     p->rows = rows;
     p->draws = draws;
-    if (!program_build(s, p, status)) {
+    program_plan plan = {s, p};
+    const gb_exec_params how = {
+        .name = "generator", .state = s->state, .build = program_build, .self = &plan};
+    if (!(p->exec = gb_exec_build(&how, status))) {
         program_destroy(p);
         return NULL;
     }
@@ -89,25 +110,23 @@ static program *program_of(simlm *s, uint32_t rows, uint32_t draws, gb_status *s
 
 /* Put drawn tokens into the masked rows of a batch. stream keys the draws. The tokens come back to
  * the host, which makes the lists that embedding gradients are summed by. */
-static bool replace(simlm *s, gb_packed *packed, const labelled_rows *masked, uint32_t stream,
-                    gb_status *status)
+static bool replace(simlm *s, const batch_texts *texts, uint32_t stream, gb_status *status)
 {
-    if (!masked->count)
-        return true;
     uint64_t ticket;
-    program *p = program_of(s, gb_bucket_rows(packed->rows), gb_bucket_rows(masked->count), status);
-    if (!p ||
-        !gb_packed_fill(p->exec, &p->in, packed, &s->bert.config, s->decoding->params.seed, stream,
-                        status) ||
-        !gb_rows_fill(p->exec, &p->masked, masked->rows, masked->count, status) ||
-        !gb_exec_run(p->exec, &ticket, status))
+    s->texts = texts->all;
+    s->masked = texts->labelled;
+    if (!s->masked.count)
+        return true;
+    program *p =
+        program_of(s, gb_bucket_rows(s->texts.rows), gb_bucket_rows(s->masked.count), status);
+    if (!p || !gb_exec_submit(p->exec, stream, &ticket, status))
         return false;
     const uint32_t *drawn = gb_exec_output(p->exec, ticket, p->drawn, status);
-    for (uint32_t i = 0; drawn && i < masked->count; i++) {
+    for (uint32_t i = 0; drawn && i < s->masked.count; i++) {
         if (drawn[i] >= s->bert.config.vocab_size)
             return gb_fail(status, GB_DATA, gb_folder_path(s->generator), "take another generator",
                            "the masked LM gives no numbers");
-        packed->ids[masked->rows[i]] = drawn[i];
+        s->texts.ids[s->masked.rows[i]] = drawn[i];
     }
     return drawn != NULL;
 }
@@ -165,7 +184,7 @@ static bool add_passage(simlm *s, text_ids text, uint32_t step, uint32_t i, gb_s
     decoding *d = s->decoding;
     const gb_pretrain_params *p = &d->params;
     gb_special_ids specials = gb_vocab_specials(d->data.vocab);
-    gb_packed *packed[2] = {&d->passages, &d->contexts};
+    gb_packed *packed[2] = {&d->passages.all, &d->contexts.all};
     bool nested = p->decoder_masks == GB_MASKS_NESTED;
     double ratios[2] = {p->mask_ratio, p->decoder_mask_ratio};
     if (nested)
@@ -190,12 +209,11 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
 {
     simlm *s = self;
     decoding *d = s->decoding;
-    gb_packed *packed[2] = {&d->passages, &d->contexts};
-    labelled_rows *rows[2] = {&d->masked, &d->targets};
+    batch_texts *texts[2] = {&d->passages, &d->contexts};
     if (!s->state)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "the generator is not on the device");
     for (uint32_t side = 0; side < 2; side++)
-        gb_packed_reset(packed[side]);
+        batch_texts_reset(texts[side]);
     for (uint32_t i = 0; i < d->params.batch; i++) {
         text_ids pair[2];
         pair_source_at(&d->source, &d->data, &d->params, step, i, pair);
@@ -203,11 +221,11 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
             return false;
     }
     for (uint32_t side = 0; side < 2; side++)
-        if (!labelled_rows_of(rows[side], packed[side], status) ||
-            !replace(s, packed[side], rows[side], 2 * step + side, status) ||
-            !labelled_rows_all(rows[side], packed[side], status))
+        if (!labelled_rows_of(&texts[side]->labelled, &texts[side]->all, status) ||
+            !replace(s, texts[side], 2 * step + side, status) ||
+            !labelled_rows_all(&texts[side]->labelled, &texts[side]->all, status))
             return false;
-    return decoding_whole(d, shape, status);
+    return decoding_take_all(d, shape, status);
 }
 
 static uint32_t count(const void *self)
@@ -216,24 +234,22 @@ static uint32_t count(const void *self)
     return s->task.cut.count(s->decoding);
 }
 
-static bool take_part(void *self, uint32_t first, uint32_t texts, gb_shape *shape,
-                      gb_status *status)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
 {
-    simlm *s = self;
-    return s->task.cut.select(s->decoding, first, texts, shape, status);
+    const simlm *s = self;
+    s->task.cut.size(s->decoding, first, texts, shape);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph,
-                  gb_tensor losses[GB_MAX_LOSSES])
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     simlm *s = self;
-    s->task.build(s->decoding, net, shape, graph, losses);
+    return s->task.cut.select(s->decoding, first, texts, status);
 }
 
-static bool fill(void *self, gb_exec *exec, const void *graph, uint32_t step, gb_status *status)
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
 {
     simlm *s = self;
-    return s->task.fill(s->decoding, exec, graph, step, status);
+    s->task.build(s->decoding, net, shape, losses);
 }
 
 /* ---- the objective ---- */
@@ -305,8 +321,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     task->self = s;
     task->sample = sample;
     task->build = build;
-    task->fill = fill;
-    task->cut = (gb_cut){.count = count, .select = take_part};
+    task->cut = (gb_cut){.count = count, .size = size, .select = take};
     return s;
 }
 

@@ -15,10 +15,6 @@ typedef struct writing {
     gb_language_pairs batch;        /* drawn */
 } writing;
 
-typedef struct graph {
-    gb_language_teaching in; /* the batch */
-} graph;
-
 /* The index-th visit. */
 static const gb_qrel *visit(writing *w, uint64_t index)
 {
@@ -71,23 +67,13 @@ static gb_language_sizes sizes_of(const writing *w, const gb_shape *shape)
                                                   (encoder ? 0 : w->params.longest_passage)};
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
 {
     writing *w = self;
-    graph *g = graph_;
     gb_language_sizes sizes = sizes_of(w, shape);
-    g->in = gb_language_teaching_declare(net->tape, w->lm, &sizes, true);
-    losses[0] = gb_language_loss(net->tape, w->lm, &g->in);
-}
-
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
-{
-    (void)step;
-    writing *w = self;
-    const graph *g = graph_;
-    return gb_language_teaching_fill(exec, &g->in, w->lm, &w->batch,
-                                     1.0f / (float)w->batch.written.labelled, status);
+    gb_language_teaching in =
+        gb_language_teaching_declare(net->tape, w->lm, &sizes, &w->batch, true, true);
+    losses[0] = gb_language_loss(net->tape, w->lm, &in);
 }
 
 void *gb_querygen_task_create(const gb_querygen_task_params *params, const gb_qrels *pairs,
@@ -106,12 +92,7 @@ void *gb_querygen_task_create(const gb_querygen_task_params *params, const gb_qr
         gb_querygen_task_destroy(w);
         return NULL;
     }
-    *task = (gb_task){.self = w,
-                      .loss_names = {"writing"},
-                      .graph_bytes = sizeof(graph),
-                      .sample = sample,
-                      .build = build,
-                      .fill = fill};
+    *task = (gb_task){.self = w, .loss_names = {"writing"}, .sample = sample, .build = build};
     return w;
 }
 
@@ -130,43 +111,37 @@ void gb_querygen_task_destroy(void *self)
 
 /* The forward pass over batches that fill one program. */
 typedef struct measurement {
-    gb_state *state;         /* parameters */
-    gb_tape *tape;           /* forward pass */
-    gb_exec *exec;           /* recorded */
-    gb_language_teaching in; /* the batch */
-    gb_tensor loss;          /* sum over its tokens */
+    writing *w;     /* whose pairs */
+    gb_exec *exec;  /* forward pass */
+    gb_tensor loss; /* sum over the tokens of a batch */
 } measurement;
 
-static bool prepare(measurement *m, gb_device *device, const writing *w, const gb_params *params,
-                    const float *values, gb_status *status)
+static bool build_loss(void *self, gb_tape *tape, gb_status *status)
 {
-    bool encoder = w->lm->config.layers > 0;
+    (void)status;
+    measurement *m = self;
+    writing *w = m->w;
     uint32_t batch = w->params.batch;
-    gb_shape shape = {0};
-    gb_language_sizes sizes = sizes_of(w, &shape);
+    gb_language_sizes sizes = sizes_of(w, &(gb_shape){0});
     sizes.written_rows = batch * sizes.longest_written;
-    sizes.given_rows = encoder ? batch * sizes.longest_given : 0;
-    m->state = gb_state_create(device, params, false, status);
-    m->tape = m->state ? gb_tape_create(params, "held-out loss", status) : NULL;
-    if (!m->tape || !gb_state_write(m->state, GB_ARENA_PARAMS, values, status))
-        return false;
-    m->in = gb_language_teaching_declare(m->tape, w->lm, &sizes, false);
-    m->loss = gb_language_loss(m->tape, w->lm, &m->in);
-    gb_tape_output(m->tape, m->loss);
-    m->exec = gb_exec_create(m->state, m->tape, status);
-    return m->exec != NULL;
+    sizes.given_rows = w->lm->config.layers ? batch * sizes.longest_given : 0;
+    gb_language_teaching in =
+        gb_language_teaching_declare(tape, w->lm, &sizes, &w->batch, false, false);
+    m->loss = gb_language_loss(tape, w->lm, &in);
+    gb_tape_output(tape, m->loss);
+    return true;
 }
 
-static bool measure(measurement *m, writing *w, double *sum, uint64_t *tokens, gb_status *status)
+static bool measure(measurement *m, double *sum, uint64_t *tokens, gb_status *status)
 {
+    writing *w = m->w;
     for (size_t i = 0; i < w->pairs->count;) {
         gb_language_pairs_reset(&w->batch);
         for (uint32_t k = 0; k < w->params.batch && i < w->pairs->count; k++, i++)
             if (!add_pair(w, &w->pairs->rows[i], status))
                 return false;
         uint64_t ticket;
-        if (!gb_language_teaching_fill(m->exec, &m->in, w->lm, &w->batch, 1, status) ||
-            !gb_exec_run(m->exec, &ticket, status))
+        if (!gb_exec_submit(m->exec, 0, &ticket, status))
             return false;
         const float *loss = gb_exec_output(m->exec, ticket, m->loss, status);
         if (!loss)
@@ -180,16 +155,18 @@ static bool measure(measurement *m, writing *w, double *sum, uint64_t *tokens, g
 bool gb_querygen_loss(gb_device *device, void *self, const gb_params *params, const float *values,
                       double *loss, gb_status *status)
 {
-    writing *w = self;
-    measurement m = {0};
+    measurement m = {.w = self};
+    const gb_exec_params program = {.name = "held-out loss",
+                                    .device = device,
+                                    .params = params,
+                                    .values = values,
+                                    .build = build_loss,
+                                    .self = &m};
     double sum = 0;
     uint64_t tokens = 0;
-    bool ok =
-        prepare(&m, device, w, params, values, status) && measure(&m, w, &sum, &tokens, status);
+    bool ok = (m.exec = gb_exec_build(&program, status)) && measure(&m, &sum, &tokens, status);
     *loss = tokens ? sum / (double)tokens : NAN;
     gb_exec_destroy(m.exec);
-    gb_tape_destroy(m.tape);
-    gb_state_destroy(m.state);
     return ok;
 }
 

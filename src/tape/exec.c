@@ -1,8 +1,6 @@
 /* A tape on a Vulkan device: planned, recorded once, replayed. */
 #include "exec.h"
 
-#include <gabbro/padding.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +38,6 @@ struct gb_exec {
     uint64_t tickets[SLOTS];    /* last submission that used the slot */
     uint32_t slot;              /* slot of the next run */
     double flops;               /* of one run */
-    gb_padding padding;         /* rows of all batches put in */
 };
 
 gb_target gb_target_of(const gb_device *device)
@@ -367,17 +364,6 @@ const gb_tape *gb_exec_tape(const gb_exec *exec)
 gb_state *gb_exec_state(const gb_exec *exec)
 {
     return exec->state;
-}
-
-void gb_exec_note_rows(gb_exec *exec, uint64_t used, uint64_t computed)
-{
-    exec->padding.used += used;
-    exec->padding.computed += computed;
-}
-
-gb_padding gb_exec_padding(const gb_exec *exec)
-{
-    return exec->padding;
 }
 
 uint64_t gb_exec_arena_bytes(const gb_exec *exec)

@@ -149,16 +149,15 @@ static void training_vectors(const texts *x, uint32_t count, float *out)
     gb_tape *tape = gb_tape_create(x->m.params, "training", &status);
     MUST(tape);
     gb_net net = {.tape = tape, .eps = 1e-12f, .longest = TINY_LONGEST};
-    gb_packed_inputs in = gb_packed_declare(&net, &x->m.config, gb_bucket_rows(packed.rows), count);
-    gb_rows_inputs cls = gb_rows_declare(&net, count, in.rows);
+    gb_packed_inputs in =
+        gb_packed_declare(&net, &x->m.config, gb_bucket_rows(packed.rows), count, &packed, 0);
+    gb_rows_inputs cls = gb_first_rows_declare(&net, count, in.rows, &packed, 0);
     gb_tensor vectors = gb_rows_gather(&net, gb_bert_encode(&net, &x->m.bert, &in, 0, NULL), &cls);
     gb_tape_output(tape, vectors);
     gb_exec *exec = gb_exec_create(state, tape, &status);
     MUST(exec);
-    MUST(gb_packed_fill(exec, &in, &packed, &x->m.config, 0, 0, &status));
-    MUST(gb_rows_fill(exec, &cls, packed.starts, count, &status));
     uint64_t ticket;
-    MUST(gb_exec_run(exec, &ticket, &status));
+    MUST(gb_exec_submit(exec, 0, &ticket, &status));
     const float *values = gb_exec_output(exec, ticket, vectors, &status);
     MUST(values);
     memcpy(out, values, (size_t)count * h * sizeof *out);

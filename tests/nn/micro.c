@@ -448,18 +448,11 @@ static bool killed_sample(void *self, uint32_t step, gb_shape *shape, gb_status 
     return k->inner.sample(k->inner.self, step, shape, status);
 }
 
-static void killed_build(void *self, gb_net *net, const gb_shape *shape, void *graph,
+static void killed_build(void *self, gb_net *net, const gb_shape *shape,
                          gb_tensor losses[GB_MAX_LOSSES])
 {
     killed *k = self;
-    k->inner.build(k->inner.self, net, shape, graph, losses);
-}
-
-static bool killed_fill(void *self, gb_exec *exec, const void *graph, uint32_t step,
-                        gb_status *status)
-{
-    killed *k = self;
-    return k->inner.fill(k->inner.self, exec, graph, step, status);
+    k->inner.build(k->inner.self, net, shape, losses);
 }
 
 static uint32_t killed_count(const void *self)
@@ -468,24 +461,23 @@ static uint32_t killed_count(const void *self)
     return k->inner.cut.count(k->inner.self);
 }
 
-static bool killed_select(void *self, uint32_t first, uint32_t count, gb_shape *shape,
-                          gb_status *status)
+static void killed_size(const void *self, uint32_t first, uint32_t count, gb_shape *shape)
 {
-    killed *k = self;
-    return k->inner.cut.select(k->inner.self, first, count, shape, status);
+    const killed *k = self;
+    k->inner.cut.size(k->inner.self, first, count, shape);
 }
 
-static void killed_compare(void *self, gb_net *net, gb_tensor vectors, void *graph,
+static bool killed_select(void *self, uint32_t first, uint32_t count, gb_status *status)
+{
+    killed *k = self;
+    return k->inner.cut.select(k->inner.self, first, count, status);
+}
+
+static void killed_compare(void *self, gb_net *net, gb_tensor vectors,
                            gb_tensor losses[GB_MAX_LOSSES])
 {
     killed *k = self;
-    k->inner.cut.compare(k->inner.self, net, vectors, graph, losses);
-}
-
-static bool killed_fill_compare(void *self, gb_exec *exec, const void *graph, gb_status *status)
-{
-    killed *k = self;
-    return k->inner.cut.fill_compare(k->inner.self, exec, graph, status);
+    k->inner.cut.compare(k->inner.self, net, vectors, losses);
 }
 
 static gb_task killed_task(killed *k)
@@ -494,9 +486,8 @@ static gb_task killed_task(killed *k)
     task.self = k;
     task.sample = killed_sample;
     task.build = killed_build;
-    task.fill = killed_fill;
-    task.cut = (gb_cut){killed_count, killed_select, k->inner.cut.vectors, killed_compare,
-                        killed_fill_compare};
+    task.cut =
+        (gb_cut){killed_count, killed_size, killed_select, k->inner.cut.vectors, killed_compare};
     return task;
 }
 

@@ -246,13 +246,12 @@ static void build(pass *p, const model *m, uint32_t step, uint32_t larger)
     for (int i = 0; i < GB_SHAPE_SIZES; i++)
         p->shape.size[i] += p->shape.size[i] ? larger : 0;
     MUST(p->tape = gb_tape_create(m->params, "pass", &status));
-    MUST(p->graph = gb_alloc(1, m->task.graph_bytes, &status));
     gb_net net = {.tape = p->tape,
                   .dropout = (float)m->config.hidden_dropout,
                   .attention_dropout = (float)m->config.attention_dropout,
                   .eps = (float)m->config.layer_norm_eps,
                   .longest = m->longest};
-    m->task.build(m->task.self, &net, &p->shape, p->graph, p->losses);
+    m->task.build(m->task.self, &net, &p->shape, p->losses);
     MUST(gb_tape_ok(p->tape, &status));
     for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++)
         gb_tape_output(p->tape, p->losses[l]);
@@ -290,7 +289,7 @@ pass pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger
     gb_exec *exec = gb_exec_create(state, p.tape, &status);
     MUST(exec);
     MUST(gb_plan_check(p.tape, &status));
-    MUST(m->task.fill(m->task.self, exec, p.graph, step, &status));
+    MUST(gb_exec_fill(exec, step, &status));
     MUST(p.reference = gb_reference_create(p.tape, &status));
     copy_inputs(&p, exec);
     uint64_t ticket, trained = gb_params_arena_floats(m->params, GB_ARENA_GRADS);
@@ -313,7 +312,6 @@ void pass_free(pass *p)
 {
     gb_reference_destroy(p->reference);
     gb_tape_destroy(p->tape);
-    free(p->graph);
     free(p->gradients);
 }
 
@@ -390,18 +388,11 @@ static bool watched_sample(void *self, uint32_t step, gb_shape *shape, gb_status
     return w->inner.sample(w->inner.self, step, shape, status);
 }
 
-static void watched_build(void *self, gb_net *net, const gb_shape *shape, void *graph,
+static void watched_build(void *self, gb_net *net, const gb_shape *shape,
                           gb_tensor losses[GB_MAX_LOSSES])
 {
     watched *w = self;
-    w->inner.build(w->inner.self, net, shape, graph, losses);
-}
-
-static bool watched_fill(void *self, gb_exec *exec, const void *graph, uint32_t step,
-                         gb_status *status)
-{
-    watched *w = self;
-    return w->inner.fill(w->inner.self, exec, graph, step, status);
+    w->inner.build(w->inner.self, net, shape, losses);
 }
 
 gb_task watched_task(watched *w)
@@ -410,7 +401,6 @@ gb_task watched_task(watched *w)
     task.self = w;
     task.sample = watched_sample;
     task.build = watched_build;
-    task.fill = watched_fill;
     task.cut = (gb_cut){0}; /* its functions know the inner task alone */
     return task;
 }

@@ -72,7 +72,6 @@ typedef struct pass {
     gb_tensor losses[GB_MAX_LOSSES]; /* outputs */
     gb_reference *reference;         /* inputs and parameters set, not run */
     gb_shape shape;                  /* of the batch */
-    void *graph;                     /* the task's record of inputs */
     double loss[GB_MAX_LOSSES];      /* of the device */
     float *gradients;                /* GB_ARENA_GRADS of the device */
 } pass;

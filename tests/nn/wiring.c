@@ -54,14 +54,14 @@ Test(wiring, encoder, .timeout = 60)
     gb_tape *tape = gb_tape_create(m.params, "encoder", &status);
     MUST(tape);
     gb_net net = {.tape = tape, .eps = (float)config.layer_norm_eps, .longest = TINY_LONGEST};
-    gb_packed_inputs in = gb_packed_declare(&net, &config, gb_bucket_rows(packed.rows), 4);
+    gb_packed_inputs in =
+        gb_packed_declare(&net, &config, gb_bucket_rows(packed.rows), 4, &packed, 0);
     gb_tensor states = gb_bert_encode(&net, &m.bert, &in, 0, NULL);
     gb_tape_output(tape, states);
     gb_exec *exec = gb_exec_create(state, tape, &status);
     MUST(exec);
     uint64_t ticket;
-    MUST(gb_packed_fill(exec, &in, &packed, &config, 0, 0, &status));
-    MUST(gb_exec_run(exec, &ticket, &status));
+    MUST(gb_exec_submit(exec, 0, &ticket, &status));
     const float *values = gb_exec_output(exec, ticket, states, &status);
     MUST(values);
     expect_states(&m, &packed, values);

@@ -135,12 +135,12 @@ static void pack(golden *g, const gb_stored *ids, const gb_stored *labels, uint3
 
 /* ---- the task: masked LM on the golden batches ---- */
 
-typedef struct graph {
-    gb_packed_inputs in; /* texts */
-    gb_rows_inputs rows; /* with labels */
-    gb_tensor labels;    /* u32 [rows, 1] */
-    gb_tensor weights;   /* f32 [rows, 1] */
-} graph;
+typedef struct labelled {
+    const gb_packed *packed; /* batch */
+    gb_rows_inputs rows;     /* with labels */
+    gb_tensor labels;        /* u32 [rows, 1] */
+    gb_tensor weights;       /* f32 [rows, 1] */
+} labelled;
 
 static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
 {
@@ -152,28 +152,13 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     return true;
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, void *graph_,
-                  gb_tensor losses[GB_MAX_LOSSES])
+/* Rows with labels. */
+static bool fill(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
 {
-    golden *g = self;
-    graph *to = graph_;
-    uint32_t rows = shape->size[0], count = shape->size[1];
-    to->in = gb_packed_declare(net, &g->m.config, rows, g->texts);
-    to->rows = gb_rows_declare(net, count, rows);
-    to->labels = gb_tape_input(net->tape, "labels", GB_U32, count, 1);
-    to->weights = gb_tape_input(net->tape, "weights", GB_F32, count, 1);
-    gb_tensor h = gb_bert_encode(net, &g->m.bert, &to->in, 0, NULL);
-    losses[0] = gb_bert_mlm_loss(net, &g->m.bert, gb_rows_gather(net, h, &to->rows), to->labels,
-                                 to->weights);
-}
-
-static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, gb_status *status)
-{
-    golden *g = self;
-    const graph *to = graph_;
+    (void)step;
+    const labelled *to = record;
+    const gb_packed *packed = to->packed;
     uint32_t picked[128], count = 0;
-    if (!gb_packed_fill(exec, &to->in, &g->packed, &g->m.config, 0, step, status))
-        return false;
     uint32_t *labels = gb_exec_input(exec, to->labels, status);
     float *weights = labels ? gb_exec_input(exec, to->weights, status) : NULL;
     if (!weights)
@@ -182,13 +167,28 @@ static bool fill(void *self, gb_exec *exec, const void *graph_, uint32_t step, g
         labels[(size_t)i] = GB_NO_ROW;
         weights[(size_t)i * 4] = 0;
     }
-    for (uint32_t r = 0; r < g->packed.rows; r++)
-        if (g->packed.labels[r] != GB_IGNORE) {
-            labels[count] = (uint32_t)g->packed.labels[r];
-            weights[(size_t)count * 4] = 1.0f / (float)g->packed.labelled;
+    for (uint32_t r = 0; r < packed->rows; r++)
+        if (packed->labels[r] != GB_IGNORE) {
+            labels[count] = (uint32_t)packed->labels[r];
+            weights[(size_t)count * 4] = 1.0f / (float)packed->labelled;
             picked[count++] = r;
         }
-    return gb_rows_fill(exec, &to->rows, picked, count, status);
+    return gb_rows_fill(exec, &to->rows, picked, count, 0, status);
+}
+
+static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+{
+    golden *g = self;
+    uint32_t rows = shape->size[0], count = shape->size[1];
+    gb_packed_inputs in = gb_packed_declare(net, &g->m.config, rows, g->texts, &g->packed, 0);
+    const labelled to = {.packed = &g->packed,
+                         .rows = gb_rows_declare(net, count, rows),
+                         .labels = gb_tape_input(net->tape, "labels", GB_U32, count, 1),
+                         .weights = gb_tape_input(net->tape, "weights", GB_F32, count, 1)};
+    gb_tape_fill_by(net->tape, fill, &to, sizeof to);
+    gb_tensor h = gb_bert_encode(net, &g->m.bert, &in, 0, NULL);
+    losses[0] =
+        gb_bert_mlm_loss(net, &g->m.bert, gb_rows_gather(net, h, &to.rows), to.labels, to.weights);
 }
 
 /* ---- the model ---- */
@@ -214,12 +214,7 @@ static void golden_open(golden *g)
     g->texts = (uint32_t)ids->shape[0];
     m->longest = g->longest = (uint32_t)ids->shape[1];
     cr_assert_leq(g->longest, 64);
-    m->task = (gb_task){.self = g,
-                        .loss_names = {"mlm"},
-                        .graph_bytes = sizeof(graph),
-                        .sample = sample,
-                        .build = build,
-                        .fill = fill};
+    m->task = (gb_task){.self = g, .loss_names = {"mlm"}, .sample = sample, .build = build};
 }
 
 static void golden_close(golden *g)
@@ -251,9 +246,6 @@ static double differs(const float *got, uint32_t ld, const float *wanted, uint32
 /* Everything that the model computes of a batch. */
 typedef struct forward {
     gb_tape *tape;                /* program */
-    gb_packed_inputs in;          /* texts */
-    gb_rows_inputs cls;           /* their first rows */
-    gb_combination means;         /* their rows */
     gb_tensor hidden[LAYERS + 1]; /* states */
     gb_tensor first, mean;        /* pooled */
     gb_tensor logits;             /* of the head */
@@ -266,14 +258,17 @@ static void forward_build(forward *f, const golden *g)
     uint32_t rows = gb_bucket_rows(g->packed.rows);
     MUST(f->tape = gb_tape_create(g->m.params, "golden", &status));
     gb_net net = {.tape = f->tape, .eps = (float)g->m.config.layer_norm_eps, .longest = g->longest};
-    f->in = gb_packed_declare(&net, &g->m.config, rows, g->texts);
-    f->cls = gb_rows_declare(&net, g->texts, rows);
-    f->means = gb_combination_input(f->tape, g->texts, rows, rows, g->longest, 1);
-    gb_tensor x = f->hidden[0] = gb_bert_embed(&net, bert, &f->in);
+    const gb_packed *packed = &g->packed;
+    gb_pooling_params how = {.texts = g->texts, .rows = rows, .longest = g->longest};
+    gb_packed_inputs in = gb_packed_declare(&net, &g->m.config, rows, g->texts, packed, 0);
+    gb_pooling_inputs cls = gb_pooling_declare(&net, &how, packed);
+    how.kind = GB_POOLING_MEAN;
+    gb_pooling_inputs means = gb_pooling_declare(&net, &how, packed);
+    gb_tensor x = f->hidden[0] = gb_bert_embed(&net, bert, &in);
     for (uint32_t l = 0; l < LAYERS; l++)
-        x = f->hidden[l + 1] = gb_block_apply(&net, &bert->blocks[l], &f->in, x);
-    f->first = gb_rows_gather(&net, x, &f->cls);
-    f->mean = gb_combine_rows(f->tape, x, &f->means);
+        x = f->hidden[l + 1] = gb_block_apply(&net, &bert->blocks[l], &in, x);
+    f->first = gb_pooling_apply(&net, x, &cls);
+    f->mean = gb_pooling_apply(&net, x, &means);
     gb_tensor t = gb_linear(f->tape, x, gb_tape_param(f->tape, bert->transform_weight),
                             gb_tape_param(f->tape, bert->transform_bias), true, GB_NO_TENSOR);
     t = gb_layer_norm(f->tape, t, gb_tape_param(f->tape, bert->head_norm_weight),
@@ -286,14 +281,6 @@ static void forward_build(forward *f, const golden *g)
     gb_tape_output(f->tape, f->mean);
     gb_tape_output(f->tape, f->logits);
     MUST(gb_tape_ok(f->tape, &status));
-}
-
-static void forward_fill(const forward *f, const golden *g, gb_exec *exec)
-{
-    gb_status status = {0};
-    MUST(gb_packed_fill(exec, &f->in, &g->packed, &g->m.config, 0, 0, &status));
-    MUST(gb_rows_fill(exec, &f->cls, g->packed.starts, g->texts, &status));
-    MUST(gb_combination_fill_means(exec, &f->means, g->packed.starts, g->texts, &status));
 }
 
 static double output_differs(const golden *g, const forward *f, gb_exec *exec, uint64_t ticket,
@@ -325,9 +312,8 @@ Test(bert, forward, .timeout = 60)
     forward_build(&f, &g);
     gb_exec *exec = gb_exec_create(state, f.tape, &status);
     MUST(exec);
-    forward_fill(&f, &g, exec);
     uint64_t ticket;
-    MUST(gb_exec_run(exec, &ticket, &status));
+    MUST(gb_exec_submit(exec, 0, &ticket, &status));
     double states = 0;
     for (uint32_t l = 0; l <= LAYERS; l++) {
         char name[32];

@@ -14,8 +14,7 @@ breaches()
                       "experiment retrieve querygen objectives pretrain finetune train compare bench page plot report " \
                       "figures fetch reproduce cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
-        of_header["padding"] = "tape" # public headers that do not bear the name of their room
-        of_header["language"] = "nn"
+        of_header["language"] = "nn" # a public header that does not bear the name of its room
     }
     function room_of(header) { return header in of_header ? of_header[header] : header }
     function breach(why) { printf "%s:%d: %s\n", FILENAME, FNR, why }

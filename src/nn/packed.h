@@ -1,0 +1,10 @@
+/* Private: what files share that fill inputs from a packed batch. */
+#ifndef GABBRO_NN_PACKED_H
+#define GABBRO_NN_PACKED_H
+
+#include <gabbro/nn.h>
+
+/* Sequences of a batch from `first` on, or `max_count` if it has more. */
+uint32_t packed_left(const gb_packed *batch, uint32_t first, uint32_t max_count);
+
+#endif
