@@ -209,14 +209,22 @@ bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer 
                             const gb_vocab *vocab, const gb_tokenize_params *params,
                             const char *out_dir, gb_status *status);
 
-/* The files of a tokenised collection. Close with gb_tokens_close. */
+/* The files of a tokenised collection, and how it was made (tokens.json). Close with
+ * gb_tokens_close. */
 typedef struct gb_tokens {
-    gb_table *passages;  /* u32 ids */
-    gb_table *queries;   /* u32 ids */
-    gb_table *generated; /* u32 ids, [SEP] between queries; NULL if the collection has none */
+    gb_table *passages;              /* u32 ids */
+    gb_table *queries;               /* u32 ids */
+    gb_table *generated;             /* u32 ids, [SEP] between queries; NULL if the collection has
+                                        none */
+    uint32_t max_passage, max_query; /* tokens of a text at most, [CLS] and [SEP] included */
+    char vocabulary[GB_HASH_SIZE];   /* gb_vocab_hash of the vocabulary */
+    char *query_prompt;              /* put before every query, perhaps "", or NULL: not said */
+    char *passage_prompt;            /* the same of passages */
 } gb_tokens;
+/* Opens a tokenised collection. Fails with GB_DATA where its tokens.json does not say how it was
+ * made. */
 bool gb_tokens_open(const char *dir, gb_tokens *tokens, gb_status *status);
-void gb_tokens_close(gb_tokens *tokens);
+void gb_tokens_close(gb_tokens *tokens); /* also of zeros */
 /* Gives generated query `which` (from 0) of a passage: *ids [*length], in the mapped file. `sep` is
  * the id of [SEP]. False if the passage has fewer queries. */
 bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage, uint32_t which,

@@ -31,9 +31,9 @@ typedef struct gb_vocab_projection {
     float *values;        /* values of the parameters */
     bool has_head;        /* the folder has the head */
 } gb_vocab_projection;
-/* Opens the model at `path`, an artifact or a folder. tokens is the artifact of the ids that it
- * will read, or NULL for other text. */
-bool gb_vocab_projection_open(gb_vocab_projection *p, const char *path, const char *tokens,
+/* Opens the model at `path`, an artifact or a folder. tokens are the ids that it will read, or NULL
+ * for other text. */
+bool gb_vocab_projection_open(gb_vocab_projection *p, const char *path, const gb_tokens *tokens,
                               gb_status *status);
 void gb_vocab_projection_close(gb_vocab_projection *p);
 

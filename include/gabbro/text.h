@@ -25,6 +25,8 @@ const char *gb_vocab_token(const gb_vocab *vocab, uint32_t id);
 /* Id of a token, or GB_MAP_NONE if there is no such token. */
 uint32_t gb_vocab_id(const gb_vocab *vocab, const char *token, size_t length);
 gb_special_ids gb_vocab_specials(const gb_vocab *vocab);
+/* Hash of the list of tokens: equal ids mean equal tokens where it is equal. */
+bool gb_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status);
 bool gb_vocab_is_special(const gb_vocab *vocab, uint32_t id);      /* one of the five */
 bool gb_vocab_is_continuation(const gb_vocab *vocab, uint32_t id); /* starts with "##" */
 

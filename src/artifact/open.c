@@ -1,65 +1,29 @@
 /* What lies in the folders of steps, opened: models, collections, tokens, vocabularies. */
 #include <gabbro/artifact.h>
-#include <gabbro/store.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gb_step_setting_u32(const char *dir, const char *name)
-{
-    json_t *run = gb_step_read(dir, NULL);
-    const json_t *value = json_object_get(json_object_get(run, "settings"), name);
-    uint32_t found = json_is_integer(value) ? (uint32_t)json_integer_value(value) : 0;
-    json_decref(run);
-    return found;
-}
-
 /* ---- models ---- */
 
-bool gb_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status)
-{
-    gb_text list = {0};
-    for (uint32_t id = 0; id < gb_vocab_size(vocab); id++)
-        gb_text_printf(&list, "%s\n", gb_vocab_token(vocab, id));
-    bool ok = !list.failed || gb_fail_memory(status, "comparing vocabularies");
-    if (ok)
-        gb_hash_bytes(list.data ? list.data : "", list.length, hash);
-    gb_text_free(&list);
-    return ok;
-}
-
-bool gb_tokens_match(const gb_vocab *vocab, const char *tokens_step, bool *same, gb_status *status)
-{
-    char hash[GB_HASH_SIZE];
-    if (!gb_vocab_hash(vocab, hash, status))
-        return false;
-    json_t *run = gb_step_read(tokens_step, NULL);
-    const char *theirs =
-        json_string_value(json_object_get(json_object_get(run, "facts"), "vocabulary"));
-    *same = !theirs || !strcmp(theirs, hash);
-    json_decref(run);
-    return true;
-}
-
 /* Ids of another vocabulary would give numbers that mean nothing. */
-static bool check_tokens(const gb_model_input *model, const char *path, const char *tokens_step,
+static bool check_tokens(const gb_model_input *model, const char *path, const gb_tokens *tokens,
                          gb_status *status)
 {
     static const gb_tokenizer_params made_with = GB_TOKENIZER_DEFAULTS;
-    bool same;
-    if (!gb_tokens_match(model->vocab, tokens_step, &same, status))
+    char hash[GB_HASH_SIZE];
+    if (!gb_vocab_hash(model->vocab, hash, status))
         return false;
-    if (!same)
+    if (strcmp(hash, tokens->vocabulary))
         return gb_fail(status, GB_DATA, path,
                        "tokenize with the model's own: gabbro vocabulary --from MODEL/vocab.txt",
                        "the tokens were made with another vocabulary than the model's");
-    uint32_t passage = gb_step_setting_u32(tokens_step, "passage-tokens");
-    uint32_t query = gb_step_setting_u32(tokens_step, "query-tokens");
-    uint32_t longest = passage > query ? passage : query;
-    if (longest > model->config.max_positions)
+    uint32_t max_length =
+        tokens->max_passage > tokens->max_query ? tokens->max_passage : tokens->max_query;
+    if (max_length > model->config.max_positions)
         return gb_fail(status, GB_DATA, path, "tokenize with fewer tokens a passage",
                        "the model has %u positions, passages up to %u tokens",
-                       model->config.max_positions, longest);
+                       model->config.max_positions, max_length);
     if (model->tokenizer.lower_case != made_with.lower_case ||
         model->tokenizer.split_cjk != made_with.split_cjk)
         return gb_fail(status, GB_DATA, path, "take an uncased model",
@@ -86,7 +50,7 @@ float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_stat
     return NULL;
 }
 
-bool gb_model_input_open(gb_model_input *model, const char *path, const char *tokens_step,
+bool gb_model_input_open(gb_model_input *model, const char *path, const gb_tokens *tokens,
                          gb_status *status)
 {
     *model = (gb_model_input){0};
@@ -98,7 +62,7 @@ bool gb_model_input_open(gb_model_input *model, const char *path, const char *to
     model->config = *gb_folder_config(model->folder);
     model->vocab = gb_folder_vocab(model->folder, status);
     if (model->vocab && gb_folder_tokenizer(model->folder, &model->tokenizer, status) &&
-        (!tokens_step || check_tokens(model, path, tokens_step, status)))
+        (!tokens || check_tokens(model, path, tokens, status)))
         return true;
     gb_model_input_close(model);
     return false;
@@ -123,11 +87,12 @@ gb_collection *gb_open_collection(const char *step, gb_status *status)
 
 bool gb_open_tokens(const char *step, gb_tokens *tokens, gb_status *status)
 {
-    if (!gb_step_setting_u32(step, "passage-tokens") || !gb_step_setting_u32(step, "query-tokens"))
-        return gb_fail(status, GB_DATA, step, "give the folder that gabbro tokenize printed",
-                       "no run.json that says how long tokenised texts may be");
     char *path = gb_path_join(status, step, "tokens");
-    bool ok = path && gb_tokens_open(path, tokens, status);
+    bool ok =
+        path && (gb_dir_exists(path) ||
+                 gb_fail(status, GB_DATA, step, "give the folder that gabbro tokenize printed",
+                         "it has no folder \"tokens\""));
+    ok = ok && gb_tokens_open(path, tokens, status);
     free(path);
     return ok;
 }

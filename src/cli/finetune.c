@@ -47,7 +47,6 @@ typedef struct session {
     gb_training_set set;       /* queries */
     gb_bert_config config;     /* of the encoder, with this dropout */
     gb_sentence_settings how;  /* of the encoder: pooling and lengths */
-    gb_text_prompts before;    /* of the tokens, and so of the retriever */
     gb_params *params;         /* of the encoder */
     gb_bert bert;              /* encoder */
     void *self;                /* the task's data */
@@ -88,14 +87,14 @@ static bool open_inputs(session *s, const step_run *run, const settings *o, gb_s
 {
     return (s->collection = gb_open_collection(o->collection, status)) &&
            (s->has_tokens = gb_open_tokens(o->tokens, &s->tokens, status)) &&
-           (s->has_init = gb_model_input_open(&s->init, o->init, o->tokens, status)) &&
-           gb_model_sentence(s->init.folder, o->tokens, run->pooling, &s->how, &s->before, status);
+           (s->has_init = gb_model_input_open(&s->init, o->init, &s->tokens, status)) &&
+           gb_model_sentence(s->init.folder, &s->tokens, run->pooling, &s->how, status);
 }
 
 static bool make_model(session *s, settings *o, gb_status *status)
 {
-    o->params.longest_passage = gb_step_setting_u32(o->tokens, "passage-tokens");
-    o->params.longest_query = gb_step_setting_u32(o->tokens, "query-tokens");
+    o->params.longest_passage = s->tokens.max_passage;
+    o->params.longest_query = s->tokens.max_query;
     o->params.pooling = s->how.pooling;
     o->params.normalize = s->how.normalize;
     o->params.temperature =
@@ -114,13 +113,19 @@ static bool make_model(session *s, settings *o, gb_status *status)
     return s->self != NULL;
 }
 
+/* An empty prompt is none. */
+static char *prompt_of(char *prompt)
+{
+    return prompt && *prompt ? prompt : NULL;
+}
+
 static bool save_model(const step_run *run, const session *s, uint32_t longest, gb_status *status)
 {
     bool projected = s->bert.projector.kind != GB_PROJECTOR_NONE;
     gb_sentence_settings how = s->how;
     how.max_length = longest;
-    how.query_prompt = s->before.query;
-    how.passage_prompt = s->before.passage;
+    how.query_prompt = prompt_of(s->tokens.query_prompt);
+    how.passage_prompt = prompt_of(s->tokens.passage_prompt);
     char what[200];
     snprintf(what, sizeof what, "A dense passage retriever (%s%s %s) fine-tuned by gabbro.",
              how.pooling == GB_POOLING_MEAN ? "mean of the tokens" : "CLS",
@@ -214,7 +219,6 @@ static void run_finetune(step_run *run, settings *o, gb_status *status)
     else
         make(run, &s, o, status);
     gb_finetune_destroy(s.self);
-    gb_text_prompts_free(&s.before);
     gb_training_set_free(&s.set);
     gb_bert_free(&s.bert);
     gb_params_destroy(s.params);

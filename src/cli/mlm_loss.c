@@ -161,11 +161,12 @@ static bool measure(measurement *m, uint32_t *count, gb_status *status)
 static bool open_texts(measurement *m, gb_status *status)
 {
     const settings *o = m->o;
-    char mine[GB_HASH_SIZE], its[GB_HASH_SIZE];
+    char hash[GB_HASH_SIZE];
     bool ok = gb_open_tokens(o->tokens, &m->tokens, status) &&
+              gb_model_input_open(&m->model, o->model, &m->tokens, status) &&
               (m->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
-              gb_vocab_hash(m->vocab, mine, status) && gb_vocab_hash(m->model.vocab, its, status);
-    if (ok && strcmp(mine, its))
+              gb_vocab_hash(m->vocab, hash, status);
+    if (ok && strcmp(hash, m->tokens.vocabulary))
         ok = gb_fail(status, GB_DATA, o->vocabulary, "take the vocabulary of the model",
                      "the model has another vocabulary");
     return ok;
@@ -185,7 +186,7 @@ static bool start(measurement *m, gb_device *device, gb_status *status)
 static bool open_model(measurement *m, gb_device *device, gb_status *status)
 {
     const gb_bert_config *config = &m->model.config;
-    m->longest = gb_step_setting_u32(m->o->tokens, "passage-tokens");
+    m->longest = m->tokens.max_passage;
     if (!gb_folder_has_head(m->model.folder))
         return gb_fail(status, GB_DATA, m->o->model, "give an encoder, not a retriever",
                        "the model has no masked-LM head");
@@ -225,8 +226,7 @@ static void run_mlm_loss(step_run *run, const settings *o, gb_status *status)
     double start_s = gb_now_s();
     uint32_t passages;
     gb_device *device = step_device(run, status);
-    if (device && gb_model_input_open(&m.model, o->model, o->tokens, status) &&
-        open_texts(&m, status) && open_model(&m, device, status) &&
+    if (device && open_texts(&m, status) && open_model(&m, device, status) &&
         measure(&m, &passages, status)) {
         json_t *metrics = json_pack("{s:{s:f}}", "mlm:loss", "value", m.sum / (double)m.masked);
         json_t *facts = step_device_facts(run);
@@ -247,11 +247,11 @@ static bool estimate(const settings *o, gb_status *status)
 {
     gb_model_input model = {0};
     gb_tokens tokens = {0};
-    bool ok = gb_model_input_open(&model, o->model, o->tokens, status) &&
-              gb_open_tokens(o->tokens, &tokens, status);
+    bool ok = gb_open_tokens(o->tokens, &tokens, status) &&
+              gb_model_input_open(&model, o->model, &tokens, status);
     if (ok) {
         uint32_t count = (uint32_t)gb_table_count(tokens.passages);
-        uint32_t longest = gb_step_setting_u32(o->tokens, "passage-tokens");
+        uint32_t longest = tokens.max_passage;
         double flops = gb_encode_flops(&model.config, tokens.passages, NULL, count, longest);
         printf("sample=%u passages=0 queries=0 passage_flops=%.6g query_flops=0 width=0\n",
                o->passages, count ? flops / count : 0);

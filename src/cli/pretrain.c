@@ -79,15 +79,16 @@ static bool open_inputs(session *s, const settings *o, gb_status *status)
               (s->has_tokens = gb_open_tokens(o->tokens, &s->tokens, status)) &&
               (s->vocab = gb_open_vocabulary(o->vocabulary, status));
     if (ok && o->init)
-        ok = s->has_init = gb_model_input_open(&s->init, o->init, o->tokens, status);
+        ok = s->has_init = gb_model_input_open(&s->init, o->init, &s->tokens, status);
     if (ok && o->generator)
-        ok = s->has_generator = gb_model_input_open(&s->generator, o->generator, o->tokens, status);
+        ok = s->has_generator =
+            gb_model_input_open(&s->generator, o->generator, &s->tokens, status);
     return ok;
 }
 
 static bool make_config(session *s, settings *o, gb_status *status)
 {
-    uint32_t longest = gb_step_setting_u32(o->tokens, "passage-tokens");
+    uint32_t longest = s->tokens.max_passage;
     o->params.longest = longest;
     if (s->has_init) {
         s->config = s->init.config;

@@ -29,12 +29,8 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     gb_vocab *vocab = have ? gb_open_vocabulary(o->vocabulary, status) : NULL;
     gb_tokenizer *tokenizer =
         vocab ? gb_tokenizer_create(vocab, GB_TOKENIZER_DEFAULTS, status) : NULL;
-    char hash[GB_HASH_SIZE];
     bool ok = tokenizer && gb_make_dirs(out, status) &&
-              gb_collection_tokenize(collection, tokenizer, vocab, &o->params, out, status) &&
-              gb_vocab_hash(vocab, hash, status);
-    if (ok)
-        json_object_set_new(maker->facts, "vocabulary", json_string(hash));
+              gb_collection_tokenize(collection, tokenizer, vocab, &o->params, out, status);
     gb_tokenizer_destroy(tokenizer);
     gb_vocab_destroy(vocab);
     gb_collection_close(collection);
@@ -63,7 +59,7 @@ static int run(const gb_call *call)
         {0}};
     const gb_make_params params = {.command = &gb_cli_tokenize,
                                    .kind = "tokens",
-                                   .version = 1,
+                                   .version = 2,
                                    .options = options,
                                    .self = &o,
                                    .check = check,

@@ -263,13 +263,18 @@ bool gb_collection_tokenize_with(const gb_collection *collection, const gb_token
         threads = threads < 1 ? 1 : MAX_THREADS;
     token_job job = {
         .collection = collection, .tokenizer = tokenizer, .specials = gb_vocab_specials(vocab)};
-    char *path = gb_path_join(status, out_dir, "tokens.json");
+    char *path = gb_path_join(status, out_dir, "tokens.json"), hash[GB_HASH_SIZE];
     json_t *json = json_object();
-    bool ok = path && gb_make_dirs(out_dir, status);
+    bool ok = path && gb_make_dirs(out_dir, status) && gb_vocab_hash(vocab, hash, status);
     if (ok) {
+        json_object_set_new(json, "vocabulary_hash", json_string(hash));
         json_object_set_new(json, "vocabulary", json_integer(gb_vocab_size(vocab)));
         json_object_set_new(json, "max_passage", json_integer(params->max_passage));
         json_object_set_new(json, "max_query", json_integer(params->max_query));
+        if (params->query_prompt)
+            json_object_set_new(json, "query_prompt", json_string(params->query_prompt));
+        if (params->passage_prompt)
+            json_object_set_new(json, "passage_prompt", json_string(params->passage_prompt));
         ok = tokenize_all(collection, &job, params, out_dir, threads, json, status) &&
              gb_json_save(json, GB_JSON_DESCRIPTION, path, status);
     }
@@ -289,17 +294,46 @@ bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer 
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+static bool read_prompt(const json_t *json, const char *name, char **prompt, gb_status *status)
+{
+    const char *text = json_string_value(json_object_get(json, name));
+    return !text || (*prompt = gb_strdup(text, status)) != NULL;
+}
+
+/* tokens.json */
+static bool read_making(const char *dir, gb_tokens *tokens, gb_status *status)
+{
+    char *path = gb_path_join(status, dir, "tokens.json");
+    json_t *json = path ? gb_json_load(path, 0, status) : NULL;
+    const char *hash = json_string_value(json_object_get(json, "vocabulary_hash"));
+    bool ok = json != NULL;
+    if (ok) {
+        tokens->max_passage = (uint32_t)json_integer_value(json_object_get(json, "max_passage"));
+        tokens->max_query = (uint32_t)json_integer_value(json_object_get(json, "max_query"));
+        snprintf(tokens->vocabulary, sizeof tokens->vocabulary, "%s", hash ? hash : "");
+        ok = read_prompt(json, "query_prompt", &tokens->query_prompt, status) &&
+             read_prompt(json, "passage_prompt", &tokens->passage_prompt, status);
+    }
+    if (ok && (tokens->max_passage <= SPECIALS || tokens->max_query <= SPECIALS || !hash))
+        ok = gb_fail(status, GB_DATA, path, "tokenize the collection again",
+                     "it does not say the lengths and the vocabulary of the tokens");
+    json_decref(json);
+    free(path);
+    return ok;
+}
+
 bool gb_tokens_open(const char *dir, gb_tokens *tokens, gb_status *status)
 {
     *tokens = (gb_tokens){0};
     char *path = gb_path_join(status, dir, "generated.ids.gbt");
-    bool ok = path && (tokens->passages = gb_table_open_in(dir, "passages.ids.gbt", 4, status)) &&
+    bool ok = path && read_making(dir, tokens, status) &&
+              (tokens->passages = gb_table_open_in(dir, "passages.ids.gbt", 4, status)) &&
               (tokens->queries = gb_table_open_in(dir, "queries.ids.gbt", 4, status)) &&
               (!gb_file_exists(path) || (tokens->generated = gb_table_open(path, 4, status)));
     free(path);
     if (ok && tokens->generated &&
         gb_table_count(tokens->generated) != gb_table_count(tokens->passages))
-        ok = gb_fail(status, GB_DATA, dir, "tokenise the collection again",
+        ok = gb_fail(status, GB_DATA, dir, "tokenize the collection again",
                      "passages and generated queries do not agree");
     if (!ok)
         gb_tokens_close(tokens);
@@ -311,6 +345,8 @@ void gb_tokens_close(gb_tokens *tokens)
     gb_table_close(tokens->passages);
     gb_table_close(tokens->queries);
     gb_table_close(tokens->generated);
+    free(tokens->query_prompt);
+    free(tokens->passage_prompt);
     *tokens = (gb_tokens){0};
 }
 

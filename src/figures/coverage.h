@@ -20,10 +20,11 @@ typedef struct coverage_texts {
     uint32_t *rows;            /* [count] of the table */
     uint32_t count;            /* texts */
 } coverage_texts;
-/* Opens what the params name. Texts of one's own are tokenized as `model` wants it into the file
- * `table`. Close after a failure too. */
-bool coverage_texts_open(coverage_texts *t, const gb_coverage_params *params,
-                         const gb_model_input *model, const char *table, gb_status *status);
+/* Draws passages of the params' collection. Close after a failure too. */
+bool coverage_texts_draw(coverage_texts *t, const gb_coverage_params *params, gb_status *status);
+/* Texts of one's own, tokenized as `model` wants it into the file `table`. */
+bool coverage_texts_tokenize(coverage_texts *t, const gb_coverage_params *params,
+                             const gb_model_input *model, const char *table, gb_status *status);
 void coverage_texts_close(coverage_texts *t);
 
 #endif

@@ -124,18 +124,23 @@ static bool count_variants(gb_coverage_study *s, const model *m, gb_status *stat
     return ok;
 }
 
-static uint32_t max_length(const gb_coverage_params *o, const gb_vocab_projection *p)
+static uint32_t max_length(const coverage_texts *t, const gb_vocab_projection *p)
 {
     uint32_t most = p->model.config.max_positions;
-    uint32_t made = o->tokens ? gb_step_setting_u32(o->tokens, "passage-tokens") : most;
-    return made < most ? made : most;
+    return t->collection && t->tokens.max_passage < most ? t->tokens.max_passage : most;
+}
+
+/* Of the collection, or NULL. */
+static const gb_tokens *tokens_of(const coverage_texts *t)
+{
+    return t->collection ? &t->tokens : NULL;
 }
 
 static bool count_model(gb_coverage_study *s, model *m, gb_status *status)
 {
     const coverage_texts *t = &s->texts;
     const gb_coverage_params *o = s->params;
-    gb_projected_texts texts = {t->table, t->rows, t->count, max_length(o, &m->own)};
+    gb_projected_texts texts = {t->table, t->rows, t->count, max_length(t, &m->own)};
     float *vectors = NULL;
     uint32_t *top = gb_alloc((size_t)t->count * o->depth, sizeof *top, status);
     s->top[m->index] = top;
@@ -155,12 +160,12 @@ static bool count_next(gb_coverage_study *s, const gb_vocab_projection *referenc
 {
     const gb_coverage_params *o = s->params;
     model m = {.reference = reference, .index = index};
-    if (!gb_vocab_projection_open(&m.own, o->models[index], o->tokens, status))
+    if (!gb_vocab_projection_open(&m.own, o->models[index], tokens_of(&s->texts), status))
         return false;
-    bool ok = same_vocabulary(s, &m.own, o->models[index], status) &&
-              (s->texts.table || coverage_texts_open(&s->texts, o, &m.own.model, table, status)) &&
-              (s->frequent || !o->collection || count_frequent(s, status)) &&
-              count_model(s, &m, status);
+    bool ok =
+        same_vocabulary(s, &m.own, o->models[index], status) &&
+        (s->texts.table || coverage_texts_tokenize(&s->texts, o, &m.own.model, table, status)) &&
+        (s->frequent || !o->collection || count_frequent(s, status)) && count_model(s, &m, status);
     gb_vocab_projection_close(&m.own);
     return ok;
 }
@@ -169,9 +174,11 @@ static bool count_all(gb_coverage_study *s, const char *table, gb_status *status
 {
     const gb_coverage_params *o = s->params;
     gb_vocab_projection reference = {0};
-    bool ok =
-        !o->reference || (gb_vocab_projection_open(&reference, o->reference, o->tokens, status) &&
-                          same_vocabulary(s, &reference, o->reference, status));
+    if (o->collection && !coverage_texts_draw(&s->texts, o, status))
+        return false;
+    bool ok = !o->reference ||
+              (gb_vocab_projection_open(&reference, o->reference, tokens_of(&s->texts), status) &&
+               same_vocabulary(s, &reference, o->reference, status));
     for (size_t m = 0; ok && m < o->model_count; m++)
         ok = count_next(s, &reference, m, table, status);
     gb_vocab_projection_close(&reference);

@@ -21,7 +21,7 @@ static bool sample_rows(coverage_texts *t, uint32_t all, uint32_t wanted, uint64
     return true;
 }
 
-static bool open_collection(coverage_texts *t, const gb_coverage_params *o, gb_status *status)
+bool coverage_texts_draw(coverage_texts *t, const gb_coverage_params *o, gb_status *status)
 {
     bool ok = (t->collection = gb_open_collection(o->collection, status)) &&
               gb_open_tokens(o->tokens, &t->tokens, status);
@@ -65,8 +65,8 @@ static bool make_table(const gb_coverage_params *o, const gb_model_input *model,
     return ok;
 }
 
-static bool open_own(coverage_texts *t, const gb_coverage_params *o, const gb_model_input *model,
-                     const char *path, gb_status *status)
+bool coverage_texts_tokenize(coverage_texts *t, const gb_coverage_params *o,
+                             const gb_model_input *model, const char *path, gb_status *status)
 {
     if (!make_table(o, model, path, status) || !(t->own = gb_table_open(path, 4, status)))
         return false;
@@ -76,16 +76,9 @@ static bool open_own(coverage_texts *t, const gb_coverage_params *o, const gb_mo
     return sample_rows(t, (uint32_t)gb_table_count(t->own), 0, 0, status);
 }
 
-bool coverage_texts_open(coverage_texts *t, const gb_coverage_params *o,
-                         const gb_model_input *model, const char *table, gb_status *status)
-{
-    return o->collection ? open_collection(t, o, status) : open_own(t, o, model, table, status);
-}
-
 void coverage_texts_close(coverage_texts *t)
 {
-    if (t->tokens.passages)
-        gb_tokens_close(&t->tokens);
+    gb_tokens_close(&t->tokens);
     gb_collection_close(t->collection);
     gb_table_close(t->own);
     free(t->rows);

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gb_vocab_projection_open(gb_vocab_projection *p, const char *path, const char *tokens_step,
+bool gb_vocab_projection_open(gb_vocab_projection *p, const char *path, const gb_tokens *tokens,
                               gb_status *status)
 {
     *p = (gb_vocab_projection){0};
-    if (!gb_model_input_open(&p->model, path, tokens_step, status))
+    if (!gb_model_input_open(&p->model, path, tokens, status))
         return false;
     p->has_head = gb_folder_has_head(p->model.folder);
     if ((p->params = gb_params_create(status)) &&

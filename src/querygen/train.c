@@ -4,11 +4,11 @@
 #include <gabbro/artifact.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct session {
     gb_collection *collection;           /* judgements */
     gb_tokens tokens;                    /* ids */
-    bool has_tokens;                     /* tokens are open */
     gb_vocab *vocab;                     /* words */
     gb_querygen_pairs set;               /* pairs */
     gb_querygen_task_params task_params; /* of both tasks */
@@ -24,13 +24,13 @@ static const gb_bert_config no_dropout = {0};
 
 static bool open_inputs(session *s, const gb_querygen_training_params *o, gb_status *status)
 {
-    bool same = true;
+    char hash[GB_HASH_SIZE];
     s->task_params = (gb_querygen_task_params){.batch = o->batch, .seed = o->seed};
     bool ok = (s->collection = gb_open_collection(o->collection, status)) &&
-              (s->has_tokens = gb_open_tokens(o->tokens, &s->tokens, status)) &&
+              gb_open_tokens(o->tokens, &s->tokens, status) &&
               (s->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
-              gb_tokens_match(s->vocab, o->tokens, &same, status);
-    if (ok && !same)
+              gb_vocab_hash(s->vocab, hash, status);
+    if (ok && strcmp(hash, s->tokens.vocabulary))
         ok = gb_fail(status, GB_DATA, o->vocabulary,
                      "give the one that the texts were tokenized with",
                      "the tokens were made with another vocabulary");
@@ -67,8 +67,8 @@ static bool make_model(session *s, const gb_querygen_training_params *o, gb_stat
 {
     gb_language_config config = config_of(s, o);
     gb_language_cache none = {0};
-    s->task_params.longest_passage = gb_step_setting_u32(o->tokens, "passage-tokens");
-    s->task_params.longest_query = gb_step_setting_u32(o->tokens, "query-tokens");
+    s->task_params.longest_passage = s->tokens.max_passage;
+    s->task_params.longest_query = s->tokens.max_query;
     s->params = gb_params_create(status);
     if (!s->params || !gb_language_declare(s->params, &config, &none, &s->lm, status))
         return false;
@@ -160,8 +160,7 @@ static void close_session(session *s)
     gb_params_destroy(s->params);
     free(s->values);
     gb_vocab_destroy(s->vocab);
-    if (s->has_tokens)
-        gb_tokens_close(&s->tokens);
+    gb_tokens_close(&s->tokens);
     gb_collection_close(s->collection);
 }
 

@@ -33,20 +33,16 @@ bool gb_print_encoding_cost(const gb_retriever_params *params, const char *colle
     uint32_t queries;
     gb_collection *collection = gb_open_collection(collection_step, status);
     bool ok = collection && count_queries(collection, split, &queries, status) &&
-              gb_model_input_open(&model, params->model, params->tokens, status) &&
-              gb_open_tokens(params->tokens, &tokens, status);
-    if (ok) {
-        uint32_t max_passage = gb_step_setting_u32(params->tokens, "passage-tokens");
-        uint32_t max_query = gb_step_setting_u32(params->tokens, "query-tokens");
+              gb_open_tokens(params->tokens, &tokens, status) &&
+              gb_model_input_open(&model, params->model, &tokens, status);
+    if (ok)
         fprintf(out, "passages=%u queries=%u passage_flops=%.6g query_flops=%.6g width=%u\n",
                 (uint32_t)gb_table_count(tokens.passages), queries,
-                text_flops(&model.config, tokens.passages, max_passage),
-                text_flops(&model.config, tokens.queries, max_query), model.config.hidden_size);
-    }
-    if (tokens.passages)
-        gb_tokens_close(&tokens);
-    if (model.folder)
-        gb_model_input_close(&model);
+                text_flops(&model.config, tokens.passages, tokens.max_passage),
+                text_flops(&model.config, tokens.queries, tokens.max_query),
+                model.config.hidden_size);
+    gb_tokens_close(&tokens);
+    gb_model_input_close(&model);
     gb_collection_close(collection);
     return ok;
 }

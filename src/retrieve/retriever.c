@@ -6,32 +6,28 @@
 #include <stdlib.h>
 
 struct gb_retriever {
-    gb_retriever_params how;         /* as opened */
-    gb_model_input model;            /* the retriever */
-    gb_params *params;               /* of its encoder */
-    gb_bert bert;                    /* its encoder */
-    float *values;                   /* its parameters */
-    gb_sentence_settings sentence;   /* its pooling */
-    gb_special_ids specials;         /* of its vocabulary */
-    gb_tokens tokens;                /* ids of the collection */
-    uint32_t max_query, max_passage; /* tokens of a text */
-    gb_npy *passages;                /* vectors of the index, or NULL */
+    gb_retriever_params how;       /* as opened */
+    gb_model_input model;          /* the retriever */
+    gb_params *params;             /* of its encoder */
+    gb_bert bert;                  /* its encoder */
+    float *values;                 /* its parameters */
+    gb_sentence_settings sentence; /* its pooling */
+    gb_special_ids specials;       /* of its vocabulary */
+    gb_tokens tokens;              /* ids of the collection */
+    gb_npy *passages;              /* vectors of the index, or NULL */
 };
 
 static bool open_model(gb_retriever *r, gb_status *status)
 {
     const gb_retriever_params *how = &r->how;
-    gb_text_prompts before = {0}; /* are in the tokens */
-    bool ok =
-        gb_model_input_open(&r->model, how->model, how->tokens, status) &&
-        gb_model_sentence(r->model.folder, how->tokens, how->pooling, &r->sentence, &before,
-                          status) &&
-        gb_open_tokens(how->tokens, &r->tokens, status) && (r->params = gb_params_create(status)) &&
-        gb_bert_declare(r->params, &r->model.config, false, &r->bert, status) &&
-        gb_bert_add_projector(r->params, &r->bert, gb_folder_projector(r->model.folder), status) &&
-        (r->values = gb_model_input_values(r->model.folder, r->params, status));
-    gb_text_prompts_free(&before);
-    return ok;
+    return gb_open_tokens(how->tokens, &r->tokens, status) &&
+           gb_model_input_open(&r->model, how->model, &r->tokens, status) &&
+           gb_model_sentence(r->model.folder, &r->tokens, how->pooling, &r->sentence, status) &&
+           (r->params = gb_params_create(status)) &&
+           gb_bert_declare(r->params, &r->model.config, false, &r->bert, status) &&
+           gb_bert_add_projector(r->params, &r->bert, gb_folder_projector(r->model.folder),
+                                 status) &&
+           (r->values = gb_model_input_values(r->model.folder, r->params, status));
 }
 
 gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *status)
@@ -40,8 +36,6 @@ gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *st
     if (!r)
         return NULL;
     r->how = *params;
-    r->max_passage = gb_step_setting_u32(params->tokens, "passage-tokens");
-    r->max_query = gb_step_setting_u32(params->tokens, "query-tokens");
     if (!open_model(r, status)) {
         gb_retriever_close(r);
         return NULL;
@@ -54,13 +48,11 @@ void gb_retriever_close(gb_retriever *r)
 {
     if (!r)
         return;
-    if (r->tokens.passages)
-        gb_tokens_close(&r->tokens);
+    gb_tokens_close(&r->tokens);
     if (r->params)
         gb_bert_free(&r->bert);
     gb_params_destroy(r->params);
-    if (r->model.folder)
-        gb_model_input_close(&r->model);
+    gb_model_input_close(&r->model);
     free(r->values);
     gb_npy_close(r->passages);
     free(r);
@@ -96,8 +88,8 @@ static gb_encoder *create_encoder(const gb_retriever *r, gb_text_kind kind, gb_s
                                       .values = r->values,
                                       .sentence = r->sentence,
                                       .specials = r->specials,
-                                      .max_length =
-                                          kind == GB_TEXT_QUERY ? r->max_query : r->max_passage};
+                                      .max_length = kind == GB_TEXT_QUERY ? r->tokens.max_query
+                                                                          : r->tokens.max_passage};
     return gb_encoder_create(&params, status);
 }
 

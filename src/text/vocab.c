@@ -170,6 +170,18 @@ gb_special_ids gb_vocab_specials(const gb_vocab *vocab)
     return (gb_special_ids){.pad = id[0], .unk = id[1], .cls = id[2], .sep = id[3], .mask = id[4]};
 }
 
+bool gb_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *status)
+{
+    gb_text list = {0};
+    for (uint32_t id = 0; id < gb_vocab_size(vocab); id++)
+        gb_text_printf(&list, "%s\n", gb_vocab_token(vocab, id));
+    bool ok = !list.failed || gb_fail_memory(status, "comparing vocabularies");
+    if (ok)
+        gb_hash_bytes(list.data ? list.data : "", list.length, hash);
+    gb_text_free(&list);
+    return ok;
+}
+
 bool gb_vocab_is_special(const gb_vocab *vocab, uint32_t id)
 {
     for (int i = 0; i < SPECIAL_COUNT; i++)
