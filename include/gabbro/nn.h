@@ -380,7 +380,9 @@ typedef struct gb_train_params {
     uint32_t longest;             /* longest sequence in tokens */
     const char *label;            /* for progress lines */
     const char *resume_dir;       /* where to keep the checkpoint that a killed run resumes from */
-    double checkpoint_s;          /* seconds between checkpoints; 0: only when interrupted */
+    double checkpoint_s;     /* seconds between checkpoints at least; 0: only when interrupted */
+    double checkpoint_share; /* of the time that checkpoints may take, so that there are fewer of
+                                large models; 0: any */
     /* Texts (or pairs, see gb_cut) on the device at once: gradients of the parts of a batch add up
      * to those of the batch, but for rounding. 0, or the whole batch: not cut. */
     uint32_t micro_batch;

@@ -168,11 +168,32 @@ bool train_step(trainer *t, uint32_t step, bool updated, gb_status *status)
     return parts_run(t, step, texts, status) && (!updated || update(t, step, status));
 }
 
-static bool save(trainer *t, uint32_t next_step, gb_status *status)
+/* When the next checkpoint is due. */
+typedef struct checkpoints {
+    double last_s;  /* end of the last one, or the beginning */
+    double taken_s; /* by the last one; 0: there was none */
+} checkpoints;
+
+static bool checkpoint_due(const trainer *t, const checkpoints *c)
 {
-    return !t->params->resume_dir || gb_ranks_rank(t->params->ranks) ||
-           checkpoint_write(t->params->resume_dir, t->state, t->params->params, next_step, t->log,
-                            &t->scale, status);
+    double wait_s = t->params->checkpoint_s, share = t->params->checkpoint_share;
+    if (share > 0 && c->taken_s > share * wait_s)
+        wait_s = c->taken_s / share;
+    return t->params->checkpoint_s > 0 && gb_now_s() - c->last_s >= wait_s;
+}
+
+static bool save(trainer *t, uint32_t next_step, checkpoints *c, gb_status *status)
+{
+    double start_s = gb_now_s();
+    if (!train_collect(t, status) || !scale_collect(t, status))
+        return false;
+    if (t->params->resume_dir && !gb_ranks_rank(t->params->ranks) &&
+        !checkpoint_write(t->params->resume_dir, t->state, t->params->params, next_step, t->log,
+                          &t->scale, status))
+        return false;
+    c->last_s = gb_now_s();
+    c->taken_s = c->last_s - start_s;
+    return true;
 }
 
 static bool loop(trainer *t, uint32_t first, gb_status *status)
@@ -180,7 +201,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
     uint32_t steps = t->params->schedule.steps;
     gb_progress progress;
     gb_progress_begin(&progress, t->params->label, "steps", steps, first);
-    double saved_s = gb_now_s();
+    checkpoints saved = {.last_s = gb_now_s()};
     for (uint32_t step = first; step < steps; step++) {
         double start_s = gb_now_s(), built_s = t->build_s;
         if (!train_step(t, step, true, status))
@@ -193,12 +214,8 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
         bool stop;
         if (!shares_stop(t, &stop, status))
             return false;
-        bool due = t->params->checkpoint_s > 0 && gb_now_s() - saved_s >= t->params->checkpoint_s;
-        if ((stop || due) &&
-            (!train_collect(t, status) || !scale_collect(t, status) || !save(t, step + 1, status)))
+        if ((stop || checkpoint_due(t, &saved)) && !save(t, step + 1, &saved, status))
             return false;
-        if (due)
-            saved_s = gb_now_s();
         if (stop && step + 1 < steps) /* a finished training is not stopped */
             return gb_fail(status, GB_INTERRUPTED, t->params->label,
                            "run the same command to resume", "stopped after step %u of %u",
