@@ -3,6 +3,7 @@
 #ifndef GABBRO_EXPERIMENT_H
 #define GABBRO_EXPERIMENT_H
 
+#include <gabbro/nn.h>
 #include <gabbro/options.h>
 #include <gabbro/ranks.h>
 #include <gabbro/store.h>
@@ -77,12 +78,6 @@ struct gb_maker {
     bool there;                /* of ranks: the artifact was there already */
     char *folder;              /* of ranks but the first: the artifact's */
     bool ends_with_first;      /* of ranks: rank 0 said why it cannot begin */
-    /* Until all commands are made by gb_make. */
-    gb_config environment;
-    const struct step_option *options;
-    json_t *defaults;
-    const char *kind, *shader_set;
-    bool help, trains, divides, encodes, said_alone;
 };
 
 /* Run a command: read its options, find the artifact or make it, print its folder. Returns the exit
@@ -109,63 +104,29 @@ bool gb_maker_write_metrics(const gb_maker *maker, const json_t *metrics, gb_sta
 /* Log how many of the computed rows were padding, and add both counts to times. */
 void gb_note_padding(json_t *times, uint64_t used, uint64_t computed);
 
-/* ---- until all commands are made by gb_make ---- */
+/* ---- artifacts that are trained ---- */
 
-#include <gabbro/nn.h>
-typedef enum step_option_kind {
-    OPTION_TEXT,
-    OPTION_U32,
-    OPTION_U64,
-    OPTION_REAL,
-    OPTION_RATIO,
-    OPTION_FLAG,
-    OPTION_LIST,
-} step_option_kind;
-#define STEP_LIST_MOST GB_WORDS_MAX
-typedef gb_words step_list;
-typedef struct step_option {
-    const char *name;
-    step_option_kind kind;
-    void *value;
-    bool required;
-    bool step;
-    const char *help;
-    bool later;
-} step_option;
-typedef gb_maker step_run;
-#define STEP_SHARES    GB_SHARES_DEFAULT
-#define STEP_COST_PART 64
-#define STEP_SETS      32
-bool step_parse(step_run *run, int argc, char **argv, const char *usage, const char **operand,
-                int *exit_code, gb_status *status);
-bool step_begin(step_run *run, uint32_t version, bool on_device, json_t *extra, gb_status *status);
-bool step_train_cost(const gb_task *task, const gb_train_params *params, uint32_t batch,
-                     uint32_t part, gb_status *status);
-#define step_device        gb_maker_device
-#define step_leads         gb_maker_leads
-#define step_ranks_wait    gb_maker_wait
-#define step_file          gb_maker_file
-#define step_resume_file   gb_maker_resume_file
-#define step_rank_file     gb_maker_rank_file
-#define step_write_metrics gb_maker_write_metrics
-#define step_say_padding   gb_note_padding
-static inline bool step_there(const step_run *run)
-{
-    return run->ranks ? run->there : gb_step_done(run->step);
-}
-bool step_end(step_run *run, const json_t *facts, gb_status *status);
-int step_close(step_run *run, const gb_status *status);
-json_t *step_times(double seconds);
-typedef struct step_memory {
-    uint32_t micro_batch;
-    const char *recompute;
-} step_memory;
-#define STEP_MEMORY_DEFAULTS ((step_memory){.recompute = "none"})
-bool step_memory_check(const step_memory *memory, const step_run *run, bool dropout,
-                       const char *set, char *sets, gb_status *status);
-void step_memory_apply(const step_memory *memory, const step_run *run, gb_train_params *params);
-void step_memory_facts(const step_memory *memory, const gb_train_result *result, json_t *facts);
-json_t *step_train_times(const gb_train_result *result);
-json_t *step_device_facts(step_run *run);
+/* Options of a training in less memory: --micro-batch and --recompute. */
+typedef struct gb_memory_settings {
+    uint32_t micro_batch; /* texts on the device at once; 0: the whole batch */
+    uint32_t recompute;   /* layers are computed again for their gradient instead of kept */
+} gb_memory_settings;
+extern const gb_option gb_memory_options[];
+
+/* Add sets of shaders to those of the artifact's key; NULL: none. */
+void gb_maker_use_shaders(gb_maker *maker, const char *sets);
+/* The same for a training: what the parts of a batch need where it is divided and has dropout. */
+void gb_maker_use_part_shaders(gb_maker *maker, const gb_memory_settings *memory, double dropout);
+/* gb_train in all ranks of the maker, with checkpoints in the artifact's resume folder. Adds times
+ * and memory to the facts. values: as training->values at first, trained at the end. log: losses of
+ * each step or NULL. */
+bool gb_maker_train(gb_maker *maker, const gb_training *training, float *values,
+                    double (*log)[GB_MAX_LOSSES], gb_train_result *result, gb_status *status);
+/* For --cost: print as NAME=NUMBER words what a training takes whose task draws `part` of the
+ * `batch` texts, pairs or queries of a step. All of a larger batch would only be more of the same.
+ */
+#define GB_COST_PART 64
+bool gb_maker_print_cost(const gb_maker *maker, const gb_training *training, uint32_t batch,
+                         uint32_t part, gb_status *status);
 
 #endif

@@ -237,7 +237,7 @@ typedef struct gb_projector {
     gb_projector_kind kind; /* none: no parameters */
     uint32_t weight, bias;  /* [H, H], [1, H] */
 } gb_projector;
-bool gb_projector_find(const char *name, gb_projector_kind *kind); /* none, linear, nonlinear */
+extern const char *const gb_projector_names[]; /* by kind, ended by NULL */
 /* Parameters "<prefix>.weight" and "<prefix>.bias". */
 bool gb_projector_declare(gb_params *params, const char *prefix, gb_projector_kind kind,
                           const gb_bert_config *config, gb_projector *projector, gb_status *status);
@@ -327,10 +327,8 @@ typedef struct gb_schedule {
     uint32_t warmup;    /* steps of linear warm-up from 0 */
     uint32_t steps;     /* in all */
 } gb_schedule;
+extern const char *const gb_decay_names[];                        /* by kind, ended by NULL */
 float gb_schedule_at(const gb_schedule *schedule, uint32_t step); /* step counts from 0 */
-/* "linear", "cosine" or "constant"; a failure names the option --schedule. */
-bool gb_decay_kind_find(const char *name, gb_decay_kind *kind, gb_status *status);
-
 /* Size of a batch on the tape; what tapes are recorded for. */
 #define GB_SHAPE_SIZES 6
 typedef struct gb_shape {

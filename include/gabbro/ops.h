@@ -300,8 +300,7 @@ typedef enum gb_packing {
 } gb_packing;
 #define GB_PACKED_BLOCK 32 /* columns of a block of GB_PACKED_Q8 */
 
-const char *gb_packing_name(gb_packing packing); /* "fp32", "fp16", "bf16", "q8" */
-bool gb_packing_find(const char *name, gb_packing *packing, gb_status *status); /* GB_USAGE */
+extern const char *const gb_packing_names[]; /* "fp32", "fp16", "bf16", "q8", NULL */
 /* 32-bit words that a row of `cols` columns takes. */
 uint32_t gb_packed_cols(gb_packing packing, uint32_t cols);
 /* A row into words [gb_packed_cols], rounded to nearest; false when a value is beyond the type. */

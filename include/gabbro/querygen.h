@@ -61,8 +61,6 @@ const char *gb_journal_line(gb_journal *journal, uint32_t row, gb_status *status
 
 /* ---- generating queries --------------------------------------------------------------------- */
 
-#define GB_QUERYGEN_OPEN UINT32_MAX /* a number that the prompt decides */
-
 /* Which queries to generate, and how. Nothing is copied. */
 typedef struct gb_querygen_params {
     const char *model;         /* language model: artifact or folder */
@@ -92,23 +90,12 @@ const char *gb_querygen_prompt_name(const gb_querygen *generation);
 /* Generates what is missing. Writes queries.jsonl into the artifact, with one line for each query
  * and what made it, in the order of the passages; for a whole collection, also the files that
  * gb_collection_use_queries reads. Answers are kept in the artifact's resume folder, from which an
- * interrupted generation continues with the same result. *facts gets facts for the artifact's
- * record; the caller calls json_decref. */
-bool gb_querygen_run(gb_querygen *generation, step_run *run, json_t **facts, gb_status *status);
+ * interrupted generation continues with the same result. */
+bool gb_querygen_run(gb_querygen *generation, gb_maker *maker, gb_status *status);
 
-/* The cost of a generation. The lengths of prompts are estimated from a sample, and answers are
- * taken to be as long as they may be. */
-typedef struct gb_querygen_cost {
-    uint32_t passages;        /* passages of the shard */
-    double texts;             /* answers */
-    double prompt_tokens;     /* tokens of all prompts */
-    double new_tokens;        /* most tokens of all answers */
-    double flops;             /* most arithmetic operations */
-    uint64_t parameter_bytes; /* memory of the model on the device */
-    uint64_t cache_bytes;     /* memory of keys and values */
-} gb_querygen_cost;
-/* Estimates the cost without a device. */
-bool gb_querygen_estimate(gb_querygen *generation, gb_querygen_cost *cost, gb_status *status);
+/* Prints the cost of a generation as NAME=NUMBER words, without a device. The lengths of prompts
+ * are estimated from a sample, and answers are taken to be as long as they may be. */
+bool gb_querygen_print_cost(gb_querygen *generation, gb_status *status);
 
 /* ---- training a generator ------------------------------------------------------------------- */
 
@@ -164,12 +151,12 @@ typedef struct gb_querygen_training_params {
 /* Checks sizes: GB_USAGE if one is 0, or if ffn or the width of a head is not a multiple of 4. */
 bool gb_querygen_training_check(const gb_querygen_training_params *params, gb_status *status);
 /* Trains a generator, measures its loss on the held-out pairs (metrics.json), and writes the model
- * into the artifact's folder model/. *facts gets facts for the artifact's record; the caller calls
- * json_decref. */
-bool gb_querygen_train(const gb_querygen_training_params *params, step_run *run, json_t **facts,
+ * into the artifact's folder model/. */
+bool gb_querygen_train(const gb_querygen_training_params *params, gb_maker *maker,
                        gb_status *status);
 /* Prints the cost of the training as NAME=NUMBER words, for programs that plan. */
-bool gb_querygen_train_cost(const gb_querygen_training_params *params, gb_status *status);
+bool gb_querygen_train_cost(const gb_querygen_training_params *params, const gb_maker *maker,
+                            gb_status *status);
 
 /* ---- filtering queries ---------------------------------------------------------------------- */
 

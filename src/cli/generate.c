@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gabbro generate --model DIR --collection STEP [options]\n\n"
-    "Queries for the passages of a collection, written by a language model (T5 or LLaMA). Prints\n"
-    "the step's folder: queries.jsonl, a line a query with all that made it, and what gabbro\n"
-    "tokenize --generated reads. Prompts: doc2query, text2query, tk-instruct, alpaca, or a file\n"
-    "(prompts/README.md). A prompt brings its settings; options change them.\n\n"
-    "With --shard-count N the shards' files, one behind the other, are the file of the whole;\n"
-    "gabbro queries --from takes it.\n";
-
 /* The file of a prompt: one of the program's, or any other. Caller frees. */
 static char *find_prompt(const char *name, gb_status *status)
 {
@@ -29,106 +20,124 @@ static char *find_prompt(const char *name, gb_status *status)
     return path;
 }
 
-/* NAME=NUMBER words. */
-static bool print_cost(gb_querygen *generation, gb_status *status)
+typedef struct settings {
+    gb_querygen_params params; /* which queries, and how */
+    gb_querygen *generation;   /* open once the options were checked */
+    char *prompt;              /* file of the prompt */
+    const char *out;           /* file that the queries are copied to, or NULL */
+    bool dry_run;              /* print what it takes */
+} settings;
+
+static bool check(gb_maker *maker, void *self, gb_status *status)
 {
-    gb_querygen_cost c;
-    if (!gb_querygen_estimate(generation, &c, status))
+    settings *o = self;
+    o->prompt = find_prompt(o->params.prompt, status);
+    o->params.prompt = o->prompt;
+    o->generation = o->prompt ? gb_querygen_create(&o->params, status) : NULL;
+    if (!o->generation)
         return false;
-    printf("passages=%u texts=%.0f prompt_tokens=%.0f most_new_tokens=%.0f most_flops=%.6g "
-           "parameter_bytes=%llu cache_bytes=%llu\n",
-           c.passages, c.texts, c.prompt_tokens, c.new_tokens, c.flops,
-           (unsigned long long)c.parameter_bytes, (unsigned long long)c.cache_bytes);
-    return true;
+    if (o->params.packing)
+        gb_maker_use_shaders(maker, "packed");
+    maker->over = o->dry_run;
+    if (o->dry_run)
+        return gb_querygen_print_cost(o->generation, status);
+    return json_object_set_new(maker->settings, "prompt-name",
+                               json_string(gb_querygen_prompt_name(o->generation))) == 0 ||
+           gb_fail_memory(status, "noting settings");
 }
 
-static bool copy_out(const step_run *run, const char *to, gb_status *status)
+static bool cost(gb_maker *maker, void *self, gb_status *status)
 {
-    char *from = step_file(run, "queries.jsonl", status);
-    bool ok = from && gb_copy_file(from, to, status);
+    const settings *o = self;
+    (void)maker;
+    return gb_querygen_print_cost(o->generation, status);
+}
+
+static bool make(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
+    return gb_querygen_run(o->generation, maker, status);
+}
+
+static bool copy_out(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
+    char *from = o->out ? gb_maker_file(maker, "queries.jsonl", status) : NULL;
+    bool ok = !o->out || (from && gb_copy_file(from, o->out, status));
     free(from);
     return ok;
 }
 
-/* The artifact: there already, or generated. */
-static bool generate(gb_querygen *generation, step_run *run, gb_status *status)
+static int run(const gb_call *call)
 {
-    json_t *facts = NULL;
-    json_t *extra = json_pack("{s:s}", "prompt-name", gb_querygen_prompt_name(generation));
-    bool ok = step_begin(run, 1, true, extra, status) &&
-              (gb_step_done(run->step) || gb_querygen_run(generation, run, &facts, status)) &&
-              step_end(run, facts, status);
-    json_decref(facts);
-    return ok;
-}
-
-/* What a command line may say beside the parameters. */
-typedef struct asked {
-    const char *out;     /* file that the queries are copied to, or NULL */
-    const char *weights; /* how the model's matrices are kept, by name */
-    bool dry_run;        /* say what it takes */
-} asked;
-
-static void run_generate(step_run *run, gb_querygen_params *o, asked *a, gb_status *status)
-{
-    const char *out = a->out;
-    char *prompt = find_prompt(o->prompt, status);
-    o->prompt = prompt;
-    gb_querygen *generation = prompt && gb_packing_find(a->weights, &o->packing, status)
-                                  ? gb_querygen_create(o, status)
-                                  : NULL;
-    if (o->packing)
-        run->shader_set = "language,packed";
-    a->out = NULL; /* no part of the artifact's key */
-    if (generation && (a->dry_run || run->cost))
-        print_cost(generation, status);
-    else if (generation && generate(generation, run, status) && out)
-        copy_out(run, out, status);
-    gb_querygen_destroy(generation);
-    free(prompt);
-}
-
-int gb_cli_generate(int argc, char **argv)
-{
-    gb_status status = {0};
-    asked a = {.weights = "fp32"};
-    gb_querygen_params o = {.prompt = "doc2query",
-                            .queries = GB_QUERYGEN_OPEN,
-                            .top_k = GB_QUERYGEN_OPEN,
-                            .most_tokens = GB_QUERYGEN_OPEN,
-                            .prompt_tokens = GB_QUERYGEN_OPEN,
-                            .batch = 32,
-                            .shard_count = 1,
-                            .temperature = -1,
-                            .top_p = -1,
-                            .seed = 42};
-    const step_option options[] = {
-        {"model", OPTION_TEXT, &o.model, true, true, "language model: step or folder"},
-        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
-        {"prompt", OPTION_TEXT, &o.prompt, false, true, "its name or file (doc2query)"},
-        {"queries", OPTION_U32, &o.queries, false, false, "wanted of a passage"},
-        {"temperature", OPTION_REAL, &o.temperature, false, false,
-         "of sampling; 0: the most probable token"},
-        {"top-k", OPTION_U32, &o.top_k, false, false, "draw from the k most probable; 0: all"},
-        {"top-p", OPTION_RATIO, &o.top_p, false, false,
-         "draw from the fewest that reach p; 0 or 1: all"},
-        {"most-tokens", OPTION_U32, &o.most_tokens, false, false, "of an answer"},
-        {"prompt-tokens", OPTION_U32, &o.prompt_tokens, false, false,
-         "of a prompt; the passage is cut to fit"},
-        {"seed", OPTION_U64, &o.seed, false, false, "of sampling (42)"},
-        {"batch", OPTION_U32, &o.batch, false, false, "texts at a time (32)"},
-        {"shard-index", OPTION_U32, &o.shard_index, false, false, "part of the passages (0)"},
-        {"shard-count", OPTION_U32, &o.shard_count, false, false, "how many parts (1)"},
-        {"name", OPTION_TEXT, &o.name, false, false, "of the generator (the model folder's)"},
-        {"weights", OPTION_TEXT, &a.weights, false, false,
-         "kept on the device as fp32, fp16, bf16 or q8 (blocks of 8-bit numbers)", true},
-        {"out", OPTION_TEXT, &a.out, false, false, "also write the queries to this file", true},
-        {"dry-run", OPTION_FLAG, &a.dry_run, false, false, "say what it takes, and end", true},
+    settings o = {.params = {.prompt = "doc2query",
+                             .queries = GB_OPEN,
+                             .top_k = GB_OPEN,
+                             .most_tokens = GB_OPEN,
+                             .prompt_tokens = GB_OPEN,
+                             .batch = 32,
+                             .shard_count = 1,
+                             .temperature = GB_OPEN_REAL,
+                             .top_p = GB_OPEN_REAL,
+                             .seed = 42}};
+    const gb_option options[] = {
+        {"model", GB_OPTION_TEXT, &o.params.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
+         "language model: artifact or folder"},
+        {"collection", GB_OPTION_TEXT, &o.params.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "collection of the passages"},
+        {"prompt", GB_OPTION_TEXT, &o.params.prompt, GB_OPTION_INPUT, "NAME|FILE",
+         "prompt, see above"},
+        {"queries", GB_OPTION_U32, &o.params.queries, 0, NULL, "queries wanted of a passage"},
+        {"temperature", GB_OPTION_REAL, &o.params.temperature, 0, NULL,
+         "temperature of sampling; 0: the most probable token"},
+        {"top-k", GB_OPTION_U32, &o.params.top_k, 0, NULL,
+         "draw from the k most probable tokens; 0: all"},
+        {"top-p", GB_OPTION_RATIO, &o.params.top_p, 0, NULL,
+         "draw from the fewest tokens that reach p; 0 or 1: all"},
+        {"most-tokens", GB_OPTION_U32, &o.params.most_tokens, 0, NULL,
+         "tokens of an answer at most"},
+        {"prompt-tokens", GB_OPTION_U32, &o.params.prompt_tokens, 0, NULL,
+         "tokens of a prompt at most; the passage is cut to fit"},
+        {"seed", GB_OPTION_U64, &o.params.seed, 0, NULL, "seed of sampling"},
+        {"batch", GB_OPTION_U32, &o.params.batch, 0, NULL, "texts at a time"},
+        {"shard-index", GB_OPTION_U32, &o.params.shard_index, 0, NULL,
+         "part of the passages, from 0"},
+        {"shard-count", GB_OPTION_U32, &o.params.shard_count, 0, NULL, "parts in all"},
+        {"name", GB_OPTION_TEXT, &o.params.name, 0, "NAME",
+         "name of the generator (default: the model folder's)"},
+        {"weights", GB_OPTION_CHOICE, &o.params.packing, 0, NULL,
+         "how the device keeps the model's matrices", gb_packing_names},
+        {"out", GB_OPTION_TEXT, &o.out, GB_OPTION_NO_KEY, "FILE",
+         "also write the queries to this file"},
+        {"dry-run", GB_OPTION_FLAG, &o.dry_run, GB_OPTION_NO_KEY, NULL,
+         "print what it takes, and make nothing"},
         {0}};
-    step_run run = {.kind = "generate", .options = options, .shader_set = "language"};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    run_generate(&run, &o, &a, &status);
-    return step_close(&run, &status);
+    const gb_make_params params = {.command = &gb_cli_generate,
+                                   .version = 1,
+                                   .flags = GB_MAKES_ON_DEVICE,
+                                   .shader_sets = "language",
+                                   .options = options,
+                                   .self = &o,
+                                   .check = check,
+                                   .cost = cost,
+                                   .make = make,
+                                   .after = copy_out};
+    int code = gb_make(&params, call);
+    gb_querygen_destroy(o.generation);
+    free(o.prompt);
+    return code;
 }
+
+const gb_command gb_cli_generate = {
+    .name = "generate",
+    .summary = "let a language model write queries for passages",
+    .description =
+        "Write queries for the passages of a collection with a language model (T5 or LLaMA). "
+        "Prints "
+        "the artifact's folder: queries.jsonl, a line a query with all that made it, and what "
+        "gabbro tokenize --generated reads.\n\n"
+        "Prompts: doc2query, text2query, tk-instruct, alpaca, or a file (prompts/README.md). A "
+        "prompt brings its settings; options change them.\n\n"
+        "With --shard-count N the shards' files, one behind the other, are the file of the whole; "
+        "gabbro queries --from takes it.",
+    .run = run};

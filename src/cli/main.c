@@ -8,39 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OLD(command, words, line)                                                                  \
-    static int run_##command(const gb_call *call)                                                  \
-    {                                                                                              \
-        return gb_cli_##command(call->argc, call->argv);                                           \
-    }                                                                                              \
-    static const gb_command old_##command = {.name = words, .summary = line, .run = run_##command};
-OLD(generate, "generate", "let a language model write queries for passages")
-OLD(pretrain, "pretrain", "train an encoder by one of the objectives (see --help)")
-OLD(finetune, "finetune", "train a retriever with hard negatives")
-OLD(train_generator, "train-generator", "train a generator of queries on training queries")
-OLD(efficiency, "efficiency", "what a pre-training cost")
-OLD(mlm_loss, "mlm-loss", "measure an encoder's masked-LM loss on passages")
-OLD(tsne, "tsne", "draw a query and its candidates as models see them")
-OLD(compare_devices, "compare-devices", "where the same training parts on two devices")
-
 static const gb_command_group groups[] = {
     {"Collections",
      {&gb_cli_data_list, &gb_cli_data_fetch, &gb_cli_data_check, &gb_cli_data_show,
       &gb_cli_data_slice, &gb_cli_collection, &gb_cli_vocabulary, &gb_cli_tokenize}},
     {"Generated queries",
-     {&gb_cli_queries, &old_train_generator, &old_generate, &gb_cli_filter_queries,
+     {&gb_cli_queries, &gb_cli_train_generator, &gb_cli_generate, &gb_cli_filter_queries,
       &gb_cli_relatedness}},
     {"Training",
-     {&old_pretrain, &old_mlm_loss, &gb_cli_bm25_run, &gb_cli_mine, &gb_cli_negatives,
-      &old_finetune, &old_efficiency}},
+     {&gb_cli_pretrain, &gb_cli_mlm_loss, &gb_cli_bm25_run, &gb_cli_mine, &gb_cli_negatives,
+      &gb_cli_finetune, &gb_cli_efficiency}},
     {"Retrieval",
      {&gb_cli_evaluate, &gb_cli_mean, &gb_cli_encode, &gb_cli_vectors, &gb_cli_search, &gb_cli_bm25,
       &gb_cli_eval}},
     {"Reports and figures",
      {&gb_cli_reproduce, &gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_curves,
-      &gb_cli_coverage, &old_tsne}},
+      &gb_cli_coverage, &gb_cli_tsne}},
     {"Devices",
-     {&gb_cli_doctor, &gb_cli_tune, &gb_cli_bench, &gb_cli_determinism, &old_compare_devices,
+     {&gb_cli_doctor, &gb_cli_tune, &gb_cli_bench, &gb_cli_determinism, &gb_cli_compare_devices,
       &gb_cli_verify}},
     {"Artifacts", {&gb_cli_store}},
     {0}};

@@ -1,4 +1,4 @@
-/* gabbro mlm-loss: the step that measures an encoder's masked-LM loss on passages. */
+/* gabbro mlm-loss: measures an encoder's masked-LM loss on passages. */
 #include "cli.h"
 
 #include <gabbro/artifact.h>
@@ -7,16 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gabbro mlm-loss --model MODEL --collection STEP --tokens STEP --vocabulary STEP "
-    "[options]\n\n"
-    "Mask a seeded sample of passages and measure the encoder's mean loss, in nats a masked "
-    "token;\n"
-    "equal seeds mask equally for every model. Prints the step's folder: metrics.json "
-    "(mlm:loss).\n";
-
 typedef struct settings {
-    const char *model, *collection, *tokens, *vocabulary; /* steps */
+    const char *model, *collection, *tokens, *vocabulary; /* artifacts */
     uint32_t passages;                                    /* at most */
     double mask_ratio;                                    /* of the tokens */
     uint64_t seed;                                        /* of the sample and the masks */
@@ -220,31 +212,30 @@ static void close_measurement(measurement *m)
     free(m->picked);
 }
 
-static void run_mlm_loss(step_run *run, const settings *o, gb_status *status)
+static bool make(gb_maker *maker, void *self, gb_status *status)
 {
-    measurement m = {.o = o};
-    double start_s = gb_now_s();
+    measurement m = {.o = self};
     uint32_t passages;
-    gb_device *device = step_device(run, status);
-    if (device && open_texts(&m, status) && open_model(&m, device, status) &&
-        measure(&m, &passages, status)) {
+    gb_device *device = gb_maker_device(maker, status);
+    bool ok = device && open_texts(&m, status) && open_model(&m, device, status) &&
+              measure(&m, &passages, status);
+    if (ok) {
         json_t *metrics = json_pack("{s:{s:f}}", "mlm:loss", "value", m.sum / (double)m.masked);
-        json_t *facts = step_device_facts(run);
-        json_object_set_new(facts, "passages", json_integer(passages));
-        json_object_set_new(facts, "masked_tokens", json_integer((json_int_t)m.masked));
-        json_object_set_new(facts, "times", step_times(gb_now_s() - start_s));
-        if (step_write_metrics(run, metrics, status))
-            step_end(run, facts, status);
+        json_object_set_new(maker->facts, "passages", json_integer(passages));
+        json_object_set_new(maker->facts, "masked_tokens", json_integer((json_int_t)m.masked));
+        ok = gb_maker_write_metrics(maker, metrics, status);
         json_decref(metrics);
-        json_decref(facts);
     }
     close_measurement(&m);
+    return ok;
 }
 
 /* --cost, in the words of gb_print_encoding_cost: the sample is encoded, nothing is asked. The
  * output layer counts as encoding: it runs for few of the tokens. */
-static bool estimate(const settings *o, gb_status *status)
+static bool cost(gb_maker *maker, void *self, gb_status *status)
 {
+    const settings *o = self;
+    (void)maker;
     gb_model_input model = {0};
     gb_tokens tokens = {0};
     bool ok = gb_open_tokens(o->tokens, &tokens, status) &&
@@ -263,31 +254,38 @@ static bool estimate(const settings *o, gb_status *status)
     return ok;
 }
 
-int gb_cli_mlm_loss(int argc, char **argv)
+static int run(const gb_call *call)
 {
-    gb_status status = {0};
     settings o = {.passages = 10000, .mask_ratio = .15, .seed = 42};
-    const step_option options[] = {
-        {"model", OPTION_TEXT, &o.model, true, true, "encoder: step or model folder"},
-        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
-        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
-        {"vocabulary", OPTION_TEXT, &o.vocabulary, true, true, "step of its vocabulary"},
-        {"passages", OPTION_U32, &o.passages, false, false, "sampled (10000); 0: all"},
-        {"mask-ratio", OPTION_RATIO, &o.mask_ratio, false, false, "masked share (.15)"},
-        {"seed", OPTION_U64, &o.seed, false, false, "of sample and masks (42)"},
+    const gb_option options[] = {
+        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
+         "encoder: artifact or folder"},
+        {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "collection of the passages"},
+        {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",
+         "its tokens"},
+        {"vocabulary", GB_OPTION_TEXT, &o.vocabulary, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "their vocabulary"},
+        {"passages", GB_OPTION_U32, &o.passages, 0, NULL, "passages sampled; 0: all"},
+        {"mask-ratio", GB_OPTION_RATIO, &o.mask_ratio, 0, NULL,
+         "share of the tokens that are masked"},
+        {"seed", GB_OPTION_U64, &o.seed, 0, NULL, "seed of sample and masks"},
         {0}};
-    step_run run = {.kind = "mlm-loss", .options = options};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    if (run.cost) {
-        estimate(&o, &status);
-        return step_close(&run, &status);
-    }
-    bool ok = step_begin(&run, 1, true, NULL, &status);
-    if (ok && gb_step_done(run.step))
-        step_end(&run, NULL, &status);
-    else if (ok)
-        run_mlm_loss(&run, &o, &status);
-    return step_close(&run, &status);
+    const gb_make_params params = {.command = &gb_cli_mlm_loss,
+                                   .version = 1,
+                                   .flags = GB_MAKES_ON_DEVICE,
+                                   .options = options,
+                                   .self = &o,
+                                   .cost = cost,
+                                   .make = make};
+    return gb_make(&params, call);
 }
+
+const gb_command gb_cli_mlm_loss = {
+    .name = "mlm-loss",
+    .summary = "measure an encoder's masked-LM loss on passages",
+    .description =
+        "Mask a seeded sample of passages and measure the encoder's mean loss, in nats a masked "
+        "token; equal seeds mask equally for every model. Prints the artifact's folder: "
+        "metrics.json (mlm:loss).",
+    .run = run};

@@ -3,30 +3,24 @@
 
 #include <gabbro/querygen.h>
 
-static const char usage[] =
-    "usage: gabbro train-generator --collection STEP --tokens STEP --vocabulary STEP [options]\n\n"
-    "Train a T5 from random weights to write the queries of the collection's training split for "
-    "the\n"
-    "passages judged relevant to them (doc2query). A query that another split has too, or whose "
-    "text\n"
-    "it has, is never learned from. Prints the step's folder; the model is in its model/ (a\n"
-    "Hugging Face folder), the loss on held-out pairs in metrics.json.\n";
-
-static void run_train_generator(step_run *run, const gb_querygen_training_params *o,
-                                gb_status *status)
+static bool check(gb_maker *maker, void *self, gb_status *status)
 {
-    json_t *facts = NULL;
-    if (run->cost)
-        gb_querygen_train_cost(o, status);
-    else if (step_begin(run, 1, true, NULL, status) &&
-             (gb_step_done(run->step) || gb_querygen_train(o, run, &facts, status)))
-        step_end(run, facts, status);
-    json_decref(facts);
+    (void)maker;
+    return gb_querygen_training_check(self, status);
 }
 
-int gb_cli_train_generator(int argc, char **argv)
+static bool cost(gb_maker *maker, void *self, gb_status *status)
 {
-    gb_status status = {0};
+    return gb_querygen_train_cost(self, maker, status);
+}
+
+static bool make(gb_maker *maker, void *self, gb_status *status)
+{
+    return gb_querygen_train(self, maker, status);
+}
+
+static int run(const gb_call *call)
+{
     gb_querygen_training_params o = {.layers = 2,
                                      .hidden = 64,
                                      .heads = 4,
@@ -38,31 +32,51 @@ int gb_cli_train_generator(int argc, char **argv)
                                      .clip = 1,
                                      .batch = 32,
                                      .seed = 42};
-    const step_option options[] = {
-        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
-        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
-        {"vocabulary", OPTION_TEXT, &o.vocabulary, true, true, "step of its vocabulary"},
-        {"layers", OPTION_U32, &o.layers, false, false, "of the encoder, and of the decoder (2)"},
-        {"hidden", OPTION_U32, &o.hidden, false, false, "width (64)"},
-        {"heads", OPTION_U32, &o.heads, false, false, "attention heads (4)"},
-        {"ffn", OPTION_U32, &o.ffn, false, false, "feed-forward width (256)"},
-        {"epochs", OPTION_U32, &o.epochs, false, false, "over the pairs (20)"},
-        {"train-queries", OPTION_U32, &o.train_queries, false, false, "seeded subset (0: all)"},
-        {"held-out", OPTION_RATIO, &o.held_out, false, false,
-         "share of the passages with queries, for the loss (.05)"},
-        {"batch", OPTION_U32, &o.batch, false, false, "pairs of a step (32)"},
-        {"learning-rate", OPTION_REAL, &o.learning_rate, false, false, "peak (1e-3)"},
-        {"warmup", OPTION_RATIO, &o.warmup, false, false,
-         "share of the steps (.1), then linear to 0"},
-        {"weight-decay", OPTION_REAL, &o.weight_decay, false, false, "decoupled (0)"},
-        {"clip", OPTION_REAL, &o.clip, false, false, "largest gradient norm (1); 0: none"},
-        {"seed", OPTION_U64, &o.seed, false, false, "of everything drawn (42)"},
+    const gb_option options[] = {
+        {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "collection to learn from"},
+        {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",
+         "its tokens"},
+        {"vocabulary", GB_OPTION_TEXT, &o.vocabulary, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "their vocabulary"},
+        {"layers", GB_OPTION_U32, &o.layers, 0, NULL, "layers of the encoder, and of the decoder"},
+        {"hidden", GB_OPTION_U32, &o.hidden, 0, NULL, "their width"},
+        {"heads", GB_OPTION_U32, &o.heads, 0, NULL, "their attention heads"},
+        {"ffn", GB_OPTION_U32, &o.ffn, 0, NULL, "width of their feed-forward networks"},
+        {"epochs", GB_OPTION_U32, &o.epochs, 0, NULL, "epochs over the pairs"},
+        {"train-queries", GB_OPTION_U32, &o.train_queries, 0, NULL,
+         "training queries, a seeded subset; 0: all"},
+        {"held-out", GB_OPTION_RATIO, &o.held_out, 0, NULL,
+         "share of the passages with queries that is kept for the loss"},
+        {"batch", GB_OPTION_U32, &o.batch, 0, NULL, "pairs of a step"},
+        {"learning-rate", GB_OPTION_REAL, &o.learning_rate, 0, NULL,
+         "learning rate at its peak, from which it falls linearly to 0"},
+        {"warmup", GB_OPTION_RATIO, &o.warmup, 0, NULL,
+         "share of the steps in which the learning rate rises"},
+        {"weight-decay", GB_OPTION_REAL, &o.weight_decay, 0, NULL,
+         "decoupled decay of the weights"},
+        {"clip", GB_OPTION_REAL, &o.clip, 0, NULL, "largest norm of the gradient; 0: any"},
+        {"seed", GB_OPTION_U64, &o.seed, 0, NULL, "seed of everything drawn"},
         {0}};
-    step_run run = {.kind = "train-generator", .options = options, .shader_set = "language"};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    if (gb_querygen_training_check(&o, &status))
-        run_train_generator(&run, &o, &status);
-    return step_close(&run, &status);
+    const gb_make_params params = {.command = &gb_cli_train_generator,
+                                   .version = 1,
+                                   .flags = GB_MAKES_ON_DEVICE,
+                                   .shader_sets = "language",
+                                   .options = options,
+                                   .self = &o,
+                                   .check = check,
+                                   .cost = cost,
+                                   .make = make};
+    return gb_make(&params, call);
 }
+
+const gb_command gb_cli_train_generator = {
+    .name = "train-generator",
+    .summary = "train a generator of queries on training queries",
+    .description =
+        "Train a T5 from random weights to write the queries of the collection's training split "
+        "for "
+        "the passages judged relevant to them (doc2query). A query that another split has too, or "
+        "whose text it has, is never learned from. Prints the artifact's folder; the model is in "
+        "its model/ (a Hugging Face folder), the loss on held-out pairs in metrics.json.",
+    .run = run};

@@ -9,23 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gabbro tsne --model NAME=MODEL ... --collection STEP --tokens STEP [options]\n\n"
-    "A query and the best candidates of each model, by t-SNE and by principal components, "
-    "relevant\n"
-    "ones marked. Prints the step's folder: tsne.html (with a view in space that turns), "
-    "tsne.svg,\n"
-    "pca.svg, turning.svg (and .png), tsne.tsv.\n";
-
 typedef struct settings {
-    step_list models;                          /* paths, once the names are cut off */
-    char names[STEP_LIST_MOST][GB_MODEL_NAME]; /* of the models */
-    const char *collection, *tokens;           /* steps */
-    const char *split, *query;                 /* split; id of the query, or NULL */
-    uint32_t depth, iterations;                /* candidates; of t-SNE */
-    double perplexity;                         /* of t-SNE */
-    uint64_t seed;                             /* of the draw and of t-SNE */
-    bool missed;                               /* show relevant passages that were not found too */
+    gb_words models;                         /* paths, once the names are cut off */
+    char names[GB_WORDS_MAX][GB_MODEL_NAME]; /* of the models */
+    const char *collection, *tokens;         /* artifacts */
+    const char *split, *query;               /* split; id of the query, or NULL */
+    uint32_t depth, iterations;              /* candidates; of t-SNE */
+    double perplexity;                       /* of t-SNE */
+    uint64_t seed;                           /* of the draw and of t-SNE */
+    bool missed;                             /* show relevant passages that were not found too */
 } settings;
 
 /* The query and what is judged for it. */
@@ -188,14 +180,15 @@ static bool collect(points *p, const question *q, gb_retriever *retriever, const
 }
 
 static bool scatter_model(gb_scatter *scatter, const settings *o, size_t index, const question *q,
-                          step_run *run, gb_arena *arena, gb_status *status)
+                          gb_maker *maker, gb_arena *arena, gb_status *status)
 {
     points p = {0};
     char name[32]; /* of this model's vectors */
     snprintf(name, sizeof name, "passages-%zu", index);
     double *plane = NULL, *components = NULL, *shares = NULL;
     gb_tsne_params params = {o->perplexity, o->iterations, o->seed};
-    gb_retriever *retriever = gb_retriever_of(run, o->models.items[index], o->tokens, name, status);
+    gb_retriever *retriever =
+        gb_retriever_of(maker, o->models.items[index], o->tokens, name, status);
     uint32_t width = retriever ? gb_retriever_width(retriever) : 0;
     bool ok =
         retriever && collect(&p, q, retriever, o, arena, status) &&
@@ -219,7 +212,7 @@ static bool scatter_model(gb_scatter *scatter, const settings *o, size_t index, 
     return ok;
 }
 
-/* ---- the step ---- */
+/* ---- the artifact ---- */
 
 static bool about(const question *q, const settings *o, gb_text *out, gb_status *status)
 {
@@ -236,64 +229,75 @@ static bool about(const question *q, const settings *o, gb_text *out, gb_status 
     return !out->failed || gb_fail_memory(status, "drawing candidates");
 }
 
-static bool run_step(step_run *run, const settings *o, gb_status *status)
+static bool check(gb_maker *maker, void *self, gb_status *status)
 {
+    settings *o = self;
+    json_t *names = gb_model_names(o->models.items, o->models.count, o->names, status);
+    if (names)
+        json_object_update_new(maker->settings, names);
+    return names != NULL;
+}
+
+static bool make(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
     question q = {.collection = gb_open_collection(o->collection, status)};
     gb_arena *arena = gb_arena_create(1 << 20, status);
-    gb_scatter scatters[STEP_LIST_MOST] = {0};
+    gb_scatter *scatters = gb_alloc(o->models.count, sizeof *scatters, status);
     gb_text words = {0};
-    bool ok = q.collection && arena && step_device(run, status);
+    bool ok = q.collection && arena && scatters && gb_maker_device(maker, status);
     if (ok) {
         q.split = split_of(q.collection, o);
         ok = gb_collection_qrels(q.collection, q.split, &q.qrels, status) &&
              choose_query(&q, o, status);
     }
     for (size_t m = 0; ok && m < o->models.count; m++)
-        ok = scatter_model(&scatters[m], o, m, &q, run, arena, status);
+        ok = scatter_model(&scatters[m], o, m, &q, maker, arena, status);
     ok = ok && about(&q, o, &words, status) &&
-         gb_scatter_write(scatters, o->models.count, words.data, gb_step_path(run->step), status);
-    if (ok) {
-        json_t *facts = step_device_facts(run);
-        ok = step_end(run, facts, status);
-        json_decref(facts);
-    }
+         gb_scatter_write(scatters, o->models.count, words.data, gb_maker_folder(maker), status);
     gb_text_free(&words);
+    free(scatters);
     free(q.qrels.rows);
     gb_collection_close(q.collection);
     gb_arena_destroy(arena);
     return ok;
 }
 
-int gb_cli_tsne(int argc, char **argv)
+static int run(const gb_call *call)
 {
-    gb_status status = {0};
     settings o = {.depth = 100, .iterations = 1000, .perplexity = 30, .seed = 42};
-    const step_option options[] = {
-        {"model", OPTION_LIST, &o.models, true, true, "NAME=MODEL: step or model folder; repeated"},
-        {"collection", OPTION_TEXT, &o.collection, true, true, "step of a collection"},
-        {"tokens", OPTION_TEXT, &o.tokens, true, true, "step of its tokens"},
-        {"split", OPTION_TEXT, &o.split, false, false, "of the query (dl19 if there, else dev)"},
-        {"query", OPTION_TEXT, &o.query, false, false, "id of the query (default: drawn)"},
-        {"depth", OPTION_U32, &o.depth, false, false, "candidates of each model (100)"},
-        {"missed", OPTION_FLAG, &o.missed, false, false, "add relevant passages it did not find"},
-        {"perplexity", OPTION_REAL, &o.perplexity, false, false, "of t-SNE (30)"},
-        {"iterations", OPTION_U32, &o.iterations, false, false, "of t-SNE (1000)"},
-        {"seed", OPTION_U64, &o.seed, false, false, "of the draw and of t-SNE (42)"},
+    const gb_option options[] = {
+        {"model", GB_OPTION_LIST, &o.models, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "NAME=MODEL",
+         "artifact or folder of a model, and its name; may be repeated"},
+        {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "collection of query and candidates"},
+        {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",
+         "its tokens"},
+        {"split", GB_OPTION_TEXT, &o.split, 0, "NAME",
+         "split of the query (default: dl19 if there, else dev)"},
+        {"query", GB_OPTION_TEXT, &o.query, 0, "ID", "id of the query (default: drawn)"},
+        {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "candidates of each model", .least = 3},
+        {"missed", GB_OPTION_FLAG, &o.missed, 0, NULL,
+         "add relevant passages that a model did not find"},
+        {"perplexity", GB_OPTION_REAL, &o.perplexity, 0, NULL, "perplexity of t-SNE"},
+        {"iterations", GB_OPTION_U32, &o.iterations, 0, NULL, "iterations of t-SNE"},
+        {"seed", GB_OPTION_U64, &o.seed, 0, NULL, "seed of the draw and of t-SNE"},
         {0}};
-    step_run run = {.kind = "tsne", .options = options, .encodes = true};
-    int code;
-    if (!step_parse(&run, argc, argv, usage, NULL, &code, &status))
-        return code;
-    json_t *extra = gb_model_names(o.models.items, o.models.count, o.names, &status);
-    bool ok = extra != NULL;
-    if (ok && o.depth < 3) {
-        ok = gb_fail(&status, GB_USAGE, NULL, NULL, "--depth must be at least 3");
-        json_decref(extra);
-    }
-    ok = ok && step_begin(&run, 2, true, extra, &status);
-    if (ok && gb_step_done(run.step))
-        step_end(&run, NULL, &status);
-    else if (ok)
-        run_step(&run, &o, &status);
-    return step_close(&run, &status);
+    const gb_make_params params = {.command = &gb_cli_tsne,
+                                   .version = 2,
+                                   .flags = GB_MAKES_ON_DEVICE | GB_MAKES_ENCODING,
+                                   .options = options,
+                                   .self = &o,
+                                   .check = check,
+                                   .make = make};
+    return gb_make(&params, call);
 }
+
+const gb_command gb_cli_tsne = {
+    .name = "tsne",
+    .summary = "draw a query and its candidates as models see them",
+    .description =
+        "Draw a query and the best candidates of each model, by t-SNE and by principal components, "
+        "relevant ones marked. Prints the artifact's folder: tsne.html (with a view in space that "
+        "turns), tsne.svg, pca.svg, turning.svg (and .png), tsne.tsv.",
+    .run = run};

@@ -7,8 +7,6 @@
 
 const char *maker_kind(const gb_maker *maker)
 {
-    if (!maker->params)
-        return maker->kind;
     return maker->params->kind ? maker->params->kind : maker->params->command->name;
 }
 
@@ -94,7 +92,7 @@ static bool hash_kernels(const gb_maker *maker, char kernels[GB_HASH_SIZE], gb_s
     return true;
 }
 
-bool maker_open_store(gb_maker *maker, gb_status *status)
+static bool open_store(gb_maker *maker, gb_status *status)
 {
     char *root = gb_store_root_find(maker->config, maker->store_root, status);
     maker->store = root ? gb_store_open(root, status) : NULL;
@@ -121,8 +119,7 @@ bool maker_begin(gb_maker *maker, gb_status *status)
                              .kernels = device ? kernels : NULL,
                              .device = device,
                              .no_wait = maker->no_wait};
-        maker->step =
-            maker_open_store(maker, status) ? gb_step_begin(maker->store, &desc, status) : NULL;
+        maker->step = open_store(maker, status) ? gb_step_begin(maker->store, &desc, status) : NULL;
         ok = maker->step != NULL;
     }
     ok = maker_ranks_begun(maker, device, status) && ok;

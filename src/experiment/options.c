@@ -43,7 +43,8 @@ void maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES])
 {
     const gb_make_params *params = maker->params;
     size_t count = 0;
-    tables[count++] = (gb_option_table){.options = params->options};
+    if (params->options)
+        tables[count++] = (gb_option_table){.options = params->options};
     for (const gb_option_table *more = params->tables; more && more->options; more++)
         if (count < MAKER_TABLES - 6)
             tables[count++] = *more;

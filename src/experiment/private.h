@@ -18,8 +18,6 @@ void maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES]);
 
 /* Find the artifact, or begin it, in rank 0; others hear of it. */
 bool maker_begin(gb_maker *maker, gb_status *status);
-/* Open the store that the command names. */
-bool maker_open_store(gb_maker *maker, gb_status *status);
 /* Kind of the artifact. */
 const char *maker_kind(const gb_maker *maker);
 /* Whether the artifact is there, as rank 0 found. */

@@ -43,7 +43,7 @@ static bool keep_row(const gb_stored *stored, uint32_t row, gb_packing packing, 
         return true;
     return gb_fail(status, GB_DATA, stored->path, "give --weights bf16 or q8",
                    "tensor %s has a value beyond %s in row %u", stored->name,
-                   gb_packing_name(packing), row);
+                   gb_packing_names[packing], row);
 }
 
 /* A share of a parameter, whose values begin at `values`. */

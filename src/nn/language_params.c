@@ -258,10 +258,10 @@ bool gb_language_fits(const char *folder, const gb_language_config *config,
         if (other > budget || other >= needed)
             continue;
         snprintf(hint, sizeof hint, "--weights %s would fit, with %.3f GiB",
-                 gb_packing_name(smaller[i]), (double)other / gib);
+                 gb_packing_names[smaller[i]], (double)other / gib);
         break;
     }
     return gb_fail(status, GB_MEMORY, folder, hint,
                    "weights and caches as %s take %.3f GiB, and the device has %.3f GiB",
-                   gb_packing_name(cache->packing), (double)needed / gib, (double)budget / gib);
+                   gb_packing_names[cache->packing], (double)needed / gib, (double)budget / gib);
 }

@@ -4,17 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"none", "linear", "nonlinear"};
-
-bool gb_projector_find(const char *name, gb_projector_kind *kind)
-{
-    for (int k = 0; k < 3; k++)
-        if (!strcmp(name, names[k])) {
-            *kind = (gb_projector_kind)k;
-            return true;
-        }
-    return false;
-}
+const char *const gb_projector_names[] = {[GB_PROJECTOR_NONE] = "none",
+                                          [GB_PROJECTOR_LINEAR] = "linear",
+                                          [GB_PROJECTOR_NONLINEAR] = "nonlinear",
+                                          NULL};
 
 bool gb_projector_declare(gb_params *params, const char *prefix, gb_projector_kind kind,
                           const gb_bert_config *config, gb_projector *projector, gb_status *status)

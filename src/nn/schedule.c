@@ -2,21 +2,11 @@
 #include <gabbro/nn.h>
 
 #include <math.h>
-#include <string.h>
 
-bool gb_decay_kind_find(const char *name, gb_decay_kind *kind, gb_status *status)
-{
-    static const char *const names[] = {[GB_SCHEDULE_LINEAR] = "linear",
-                                        [GB_SCHEDULE_COSINE] = "cosine",
-                                        [GB_SCHEDULE_CONSTANT] = "constant"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        *kind = (gb_decay_kind)i;
-        if (!strcmp(name, names[i]))
-            return true;
-    }
-    return gb_fail(status, GB_USAGE, NULL, NULL,
-                   "--schedule is linear, cosine or constant, not \"%s\"", name);
-}
+const char *const gb_decay_names[] = {[GB_SCHEDULE_LINEAR] = "linear",
+                                      [GB_SCHEDULE_COSINE] = "cosine",
+                                      [GB_SCHEDULE_CONSTANT] = "constant",
+                                      NULL};
 
 float gb_schedule_at(const gb_schedule *schedule, uint32_t step)
 {

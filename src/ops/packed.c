@@ -11,23 +11,11 @@ enum { ATTR_PACKING };
 
 /* ---- numbers ---- */
 
-static const char *const names[] = {"fp32", "fp16", "bf16", "q8"};
-
-const char *gb_packing_name(gb_packing packing)
-{
-    return names[packing];
-}
-
-bool gb_packing_find(const char *name, gb_packing *packing, gb_status *status)
-{
-    for (int p = GB_PACKED_NOT; p <= GB_PACKED_Q8; p++)
-        if (!strcmp(name, names[p])) {
-            *packing = (gb_packing)p;
-            return true;
-        }
-    return gb_fail(status, GB_USAGE, NULL, "give fp32, fp16, bf16 or q8",
-                   "weights cannot be kept as '%.40s'", name);
-}
+const char *const gb_packing_names[] = {[GB_PACKED_NOT] = "fp32",
+                                        [GB_PACKED_F16] = "fp16",
+                                        [GB_PACKED_BF16] = "bf16",
+                                        [GB_PACKED_Q8] = "q8",
+                                        NULL};
 
 uint32_t gb_packed_cols(gb_packing packing, uint32_t cols)
 {

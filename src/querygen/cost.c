@@ -1,13 +1,25 @@
 /* The cost of a generation. */
 #include "private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { SAMPLE = 1000 }; /* prompts that the cost is told from */
 
+/* What it takes. */
+typedef struct generation_cost {
+    uint32_t passages;        /* of the shard */
+    double texts;             /* answers */
+    double prompt_tokens;     /* of all prompts */
+    double new_tokens;        /* of all answers, at most */
+    double flops;             /* arithmetic, at most */
+    uint64_t parameter_bytes; /* of the model on the device */
+    uint64_t cache_bytes;     /* of keys and values */
+} generation_cost;
+
 /* Bytes of the model and of its cache. */
 static bool count_bytes(const gb_querygen *g, const gb_language_config *config,
-                        gb_querygen_cost *cost, gb_status *status)
+                        generation_cost *cost, gb_status *status)
 {
     const gb_querygen_params *o = g->params;
     uint64_t all;
@@ -21,7 +33,7 @@ static bool count_bytes(const gb_querygen *g, const gb_language_config *config,
     return ok;
 }
 
-static bool count_texts(gb_querygen *g, const gb_language_config *config, gb_querygen_cost *cost,
+static bool count_texts(gb_querygen *g, const gb_language_config *config, generation_cost *cost,
                         gb_status *status)
 {
     uint32_t passages = g->end - g->first, sample = passages < SAMPLE ? passages : SAMPLE;
@@ -45,7 +57,7 @@ static bool count_texts(gb_querygen *g, const gb_language_config *config, gb_que
     return true;
 }
 
-bool gb_querygen_estimate(gb_querygen *g, gb_querygen_cost *cost, gb_status *status)
+static bool estimate(gb_querygen *g, generation_cost *cost, gb_status *status)
 {
     gb_language_config config;
     char *path =
@@ -54,4 +66,16 @@ bool gb_querygen_estimate(gb_querygen *g, gb_querygen_cost *cost, gb_status *sta
               count_bytes(g, &config, cost, status) && count_texts(g, &config, cost, status);
     free(path);
     return ok;
+}
+
+bool gb_querygen_print_cost(gb_querygen *g, gb_status *status)
+{
+    generation_cost c;
+    if (!estimate(g, &c, status))
+        return false;
+    printf("passages=%u texts=%.0f prompt_tokens=%.0f most_new_tokens=%.0f most_flops=%.6g "
+           "parameter_bytes=%llu cache_bytes=%llu\n",
+           c.passages, c.texts, c.prompt_tokens, c.new_tokens, c.flops,
+           (unsigned long long)c.parameter_bytes, (unsigned long long)c.cache_bytes);
+    return true;
 }

@@ -29,7 +29,7 @@ static bool resolve(gb_querygen *g, gb_status *status)
     const uint32_t theirs[] = {prompt->queries, prompt->top_k, prompt->most_tokens,
                                prompt->prompt_tokens};
     for (int i = 0; i < 4; i++)
-        if (*whole[i] == GB_QUERYGEN_OPEN)
+        if (*whole[i] == GB_OPEN)
             *whole[i] = theirs[i];
     o->temperature = o->temperature < 0 ? prompt->temperature : o->temperature;
     o->top_p = o->top_p < 0 ? prompt->top_p : o->top_p;
@@ -59,7 +59,6 @@ void gb_querygen_destroy(gb_querygen *g)
         return;
     for (size_t i = 0; i < g->open_count; i++)
         json_decref(g->open[i].texts);
-    gb_generator_destroy(g->generator);
     gb_journal_close(g->journal);
     gb_collection_close(g->collection);
     gb_coder_close(g->coder);
@@ -173,25 +172,26 @@ static bool hash_weights(gb_querygen *g, gb_status *status)
     return ok;
 }
 
-static bool open_journal(gb_querygen *g, const step_run *run, gb_status *status)
+static bool open_journal(gb_querygen *g, const gb_maker *maker, gb_status *status)
 {
-    char *path = step_resume_file(run, "made", status);
+    char *path = gb_maker_resume_file(maker, "made", status);
     bool ok = path && (g->journal = gb_journal_open(path, g->end - g->first, status));
     free(path);
     return ok;
 }
 
-static bool make_texts(gb_querygen *g, step_run *run, gb_status *status)
+static bool make_texts(gb_querygen *g, gb_maker *maker, gb_status *status)
 {
     const gb_querygen_params *o = g->params;
-    if (!open_journal(g, run, status))
+    if (!open_journal(g, maker, status))
         return false;
     uint32_t done = gb_journal_count(g->journal), wanted = g->end - g->first;
     if (done == wanted)
         return true;
-    if (!step_device(run, status) || !(g->generator = gb_generator_create_packed(
-                                           run->device, g->folder, o->batch, o->prompt_tokens,
-                                           o->most_tokens, o->packing, status)))
+    if (!gb_maker_device(maker, status) ||
+        !(g->generator =
+              gb_generator_create_packed(maker->device, g->folder, o->batch, o->prompt_tokens,
+                                         o->most_tokens, o->packing, status)))
         return false;
     gb_pick_params how = {.sample = o->temperature > 0,
                           .temperature = (float)o->temperature,
@@ -207,10 +207,9 @@ static bool make_texts(gb_querygen *g, step_run *run, gb_status *status)
     return true;
 }
 
-/* Facts of run.json; what depends on interruptions stands in its times. */
-static json_t *facts_of(gb_querygen *g, step_run *run)
+/* For run.json; what depends on interruptions stands in its times. */
+static void note(const gb_querygen *g, json_t *facts)
 {
-    json_t *facts = run->device ? step_device_facts(run) : json_object();
     json_object_set_new(facts, "generator", json_string(g->params->name));
     json_object_set_new(facts, "weights", json_string(g->weights));
     json_object_set_new(facts, "passages", json_integer(g->end - g->first));
@@ -225,19 +224,21 @@ static json_t *facts_of(gb_querygen *g, step_run *run)
                                       (json_int_t)done.steps, "tokens_per_s",
                                       (double)done.tokens / seconds));
     }
-    return facts;
 }
 
-bool gb_querygen_run(gb_querygen *g, step_run *run, json_t **facts, gb_status *status)
+bool gb_querygen_run(gb_querygen *g, gb_maker *maker, gb_status *status)
 {
-    char *path = step_file(run, "queries.jsonl", status);
+    char *path = gb_maker_file(maker, "queries.jsonl", status);
     bool ok = path && querygen_open_inputs(g, status) && hash_weights(g, status) &&
-              make_texts(g, run, status) && querygen_write(g, path, status);
+              make_texts(g, maker, status) && querygen_write(g, path, status);
     if (ok && g->params->shard_count == 1) {
         gb_queries_params from = {.from = path, .writer = g->params->name};
-        ok = gb_queries_make(g->collection, &from, gb_step_path(run->step), status);
+        ok = gb_queries_make(g->collection, &from, gb_maker_folder(maker), status);
     }
-    *facts = ok ? facts_of(g, run) : NULL;
+    if (ok)
+        note(g, maker->facts);
+    gb_generator_destroy(g->generator); /* before its device is closed */
+    g->generator = NULL;
     free(path);
     return ok;
 }

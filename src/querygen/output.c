@@ -15,7 +15,7 @@ static json_t *description(const gb_querygen *g)
                              (int)o->most_tokens, "prompt_tokens", (int)o->prompt_tokens);
     if (o->packing)
         json_object_set_new(json_object_get(line, "settings"), "weights",
-                            json_string(gb_packing_name(o->packing)));
+                            json_string(gb_packing_names[o->packing]));
     return line;
 }
 

@@ -97,37 +97,31 @@ static gb_train_params train_params(const session *s, const gb_querygen_training
                              .label = "train-generator"};
 }
 
-static bool train(step_run *run, session *s, const gb_querygen_training_params *o, json_t *facts,
+static bool train(gb_maker *maker, session *s, const gb_querygen_training_params *o,
                   gb_status *status)
 {
-    gb_device *device = step_device(run, status);
-    char *resume = device ? step_file(run, "resume", status) : NULL;
     gb_train_params params = train_params(s, o);
-    params.resume_dir = resume;
-    params.checkpoint_s = 20;
+    const gb_training training = {&s->task, &params, s->values};
     gb_train_result result;
-    bool ok = resume && gb_train(device, &s->task, &params, s->values, NULL, &result, status);
-    if (ok) {
-        json_object_update_new(facts, step_device_facts(run));
-        json_object_set_new(facts, "first_loss", json_real(result.first_loss[0]));
-        json_object_set_new(facts, "final_loss", json_real(result.final_loss[0]));
-        json_object_set_new(facts, "steps", json_integer(params.schedule.steps));
-        json_object_set_new(facts, "times", step_train_times(&result));
-    }
-    free(resume);
-    return ok;
+    if (!gb_maker_train(maker, &training, s->values, NULL, &result, status))
+        return false;
+    json_object_set_new(maker->facts, "first_loss", json_real(result.first_loss[0]));
+    json_object_set_new(maker->facts, "final_loss", json_real(result.final_loss[0]));
+    json_object_set_new(maker->facts, "steps", json_integer(params.schedule.steps));
+    return true;
 }
 
 /* Loss on the pairs that were held out, beside that of the frequencies of tokens. */
-static bool measure(step_run *run, session *s, json_t *facts, gb_status *status)
+static bool measure(gb_maker *maker, session *s, gb_status *status)
 {
+    json_t *facts = maker->facts;
     double loss, unigram;
     json_object_set_new(facts, "pairs", json_integer((json_int_t)s->set.train.count));
     json_object_set_new(facts, "held_out_pairs", json_integer((json_int_t)s->set.held_out.count));
     json_object_set_new(facts, "refused_queries", json_integer(s->set.refused));
     if (!s->set.held_out.count)
         return true;
-    if (!gb_querygen_loss(step_device(run, status), s->held_self, s->params, s->values, &loss,
+    if (!gb_querygen_loss(gb_maker_device(maker, status), s->held_self, s->params, s->values, &loss,
                           status) ||
         !gb_querygen_unigram_loss(&s->set.train, &s->set.held_out, &s->tokens, &s->lm.config,
                                   &unigram, status))
@@ -136,15 +130,15 @@ static bool measure(step_run *run, session *s, json_t *facts, gb_status *status)
            loss, unigram);
     json_t *metrics = json_pack("{s:{s:f}, s:{s:f}}", "held-out:loss", "value", loss,
                                 "held-out:unigram loss", "value", unigram);
-    bool ok = metrics ? step_write_metrics(run, metrics, status)
+    bool ok = metrics ? gb_maker_write_metrics(maker, metrics, status)
                       : gb_fail_memory(status, "writing the loss");
     json_decref(metrics);
     return ok;
 }
 
-static bool save_model(const step_run *run, const session *s, gb_status *status)
+static bool save_model(const gb_maker *maker, const session *s, gb_status *status)
 {
-    char *path = step_file(run, "model", status);
+    char *path = gb_maker_file(maker, "model", status);
     bool ok = path && gb_language_save(path, &s->lm.config, s->params, s->values, s->vocab,
                                        s->task_params.longest_passage, status);
     free(path);
@@ -164,31 +158,31 @@ static void close_session(session *s)
     gb_collection_close(s->collection);
 }
 
-bool gb_querygen_train(const gb_querygen_training_params *o, step_run *run, json_t **facts,
-                       gb_status *status)
+bool gb_querygen_train(const gb_querygen_training_params *o, gb_maker *maker, gb_status *status)
 {
     session s = {0};
-    *facts = json_object();
     bool ok = open_inputs(&s, o, status) && make_model(&s, o, status) &&
-              train(run, &s, o, *facts, status) && measure(run, &s, *facts, status) &&
-              save_model(run, &s, status);
+              train(maker, &s, o, status) && measure(maker, &s, status) &&
+              save_model(maker, &s, status);
     close_session(&s);
     return ok;
 }
 
 /* The task is made for a part of the batch. */
-bool gb_querygen_train_cost(const gb_querygen_training_params *o, gb_status *status)
+bool gb_querygen_train_cost(const gb_querygen_training_params *o, const gb_maker *maker,
+                            gb_status *status)
 {
     session s = {0};
     bool ok = open_inputs(&s, o, status);
     if (ok) {
         gb_train_params whole = train_params(&s, o);
-        if (o->batch > STEP_COST_PART)
-            s.task_params.batch = STEP_COST_PART;
+        if (o->batch > GB_COST_PART)
+            s.task_params.batch = GB_COST_PART;
         ok = make_model(&s, o, status);
         gb_train_params params = train_params(&s, o);
         params.schedule = whole.schedule;
-        ok = ok && step_train_cost(&s.task, &params, o->batch, s.task_params.batch, status);
+        const gb_training training = {&s.task, &params, s.values};
+        ok = ok && gb_maker_print_cost(maker, &training, o->batch, s.task_params.batch, status);
     }
     close_session(&s);
     return ok;

@@ -80,16 +80,6 @@ Test(packed, blocks_of_bytes_keep_half_a_scale)
     free(values);
 }
 
-Test(packed, names)
-{
-    gb_status status = {0};
-    gb_packing found;
-    for (gb_packing p = GB_PACKED_NOT; p <= GB_PACKED_Q8; p++)
-        cr_expect(gb_packing_find(gb_packing_name(p), &found, &status) && found == p);
-    cr_expect_not(gb_packing_find("q4", &found, &status));
-    cr_expect_eq(status.code, GB_USAGE);
-}
-
 /* ---- programs ---- */
 
 /* Words of a random matrix. */

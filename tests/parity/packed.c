@@ -99,9 +99,9 @@ static void packed_is_rounded(const char *name)
         make(device, folder, packing, &packed);
         make(device, "rounded", GB_PACKED_NOT, &rounded);
         cr_expect_arr_eq(packed.counts, rounded.counts, sizeof packed.counts, "%s, %s", name,
-                         gb_packing_name(packing));
+                         gb_packing_names[packing]);
         cr_expect_arr_eq(packed.ids, rounded.ids, sizeof packed.ids, "%s, %s", name,
-                         gb_packing_name(packing));
+                         gb_packing_names[packing]);
     }
     cr_expect(memcmp(plain.ids, packed.ids, sizeof plain.ids), "q8 draws what float32 draws");
     tiny_device_close(device);

@@ -1,0 +1,112 @@
+/* Train module: opens trainings from settings and artifacts. Settings go in; a task, how it is
+ * trained and the values that it starts from come out, for whoever trains, times or compares
+ * them. */
+#ifndef GABBRO_TRAIN_H
+#define GABBRO_TRAIN_H
+
+#include <gabbro/experiment.h>
+#include <gabbro/finetune.h>
+#include <gabbro/options.h>
+#include <gabbro/pretrain.h>
+
+/* Options of AdamW and its learning rate, --learning-rate to --dropout. */
+typedef struct gb_optimiser_settings {
+    double rate;              /* learning rate at its peak */
+    double warmup;            /* share of the steps in which it rises from 0 */
+    gb_decay_kind decay_kind; /* of the learning rate after the warm-up */
+    double final_rate;        /* share of the learning rate that a cosine ends at */
+    double decay;             /* of weights, decoupled */
+    double clip;              /* largest norm of the gradient; 0: none */
+    double dropout;           /* of states and attention */
+} gb_optimiser_settings;
+extern const gb_option gb_optimiser_options[];
+
+/* ---- pre-training ---- */
+
+/* Which encoder is trained on what, and how. */
+typedef struct gb_pretraining_settings {
+    const char *objective;           /* by name; "none": a fresh encoder that is not trained */
+    const char *collection, *tokens; /* artifacts */
+    const char *vocabulary;          /* artifact */
+    const char *init;                /* artifact or folder of a model to start from, or NULL */
+    const char *generator;           /* of the masked LM that fills simlm's masks, or NULL */
+    uint32_t layers, hidden, heads;  /* of a fresh encoder */
+    uint32_t ffn;                    /* width of its feed-forward networks */
+    double init_std;                 /* of fresh weights of the encoder, heads and decoders */
+    uint32_t steps;                  /* optimiser steps */
+    gb_optimiser_settings optimiser; /* of the steps */
+    gb_memory_settings memory;       /* of a step */
+    const char *granularities;       /* of costa's spans, by name, commas between */
+    gb_pretrain_params params;       /* of the objective */
+} gb_pretraining_settings;
+extern const gb_pretraining_settings gb_pretraining_defaults;
+
+/* The options of a pre-training, which set all but the objective's name. */
+#define GB_PRETRAINING_TABLES 4 /* and an empty one that ends them */
+void gb_pretraining_tables(gb_pretraining_settings *settings,
+                           gb_option_table tables[GB_PRETRAINING_TABLES + 1]);
+/* Whether the settings are good together. */
+bool gb_pretraining_check(gb_pretraining_settings *settings, gb_status *status);
+/* Give what was left open the objective's default. */
+void gb_pretraining_settle(gb_pretraining_settings *settings);
+/* The objective, or NULL for "none". */
+const gb_objective *gb_pretraining_objective(const gb_pretraining_settings *settings);
+
+/* An opened pre-training. */
+typedef struct gb_pretraining gb_pretraining;
+/* Opens the artifacts and makes or reads the encoder. The settings must be settled, and stay. */
+gb_pretraining *gb_pretraining_open(const gb_pretraining_settings *settings, gb_status *status);
+void gb_pretraining_close(gb_pretraining *pretraining); /* NULL ok */
+/* What there is to train; NULL where the objective is "none" or there are no steps. */
+const gb_training *gb_pretraining_training(const gb_pretraining *pretraining);
+/* Before it is trained on a device: what the objective keeps there. */
+bool gb_pretraining_prepare(gb_pretraining *pretraining, gb_device *device, gb_status *status);
+
+/* Train the encoder into the artifact: model/ and losses.tsv. */
+bool gb_pretrain(gb_maker *maker, const gb_pretraining_settings *settings, gb_status *status);
+/* Print what that takes. */
+bool gb_pretrain_cost(gb_maker *maker, const gb_pretraining_settings *settings, gb_status *status);
+
+/* ---- what a step of several pre-trainings takes ---- */
+
+/* Time the steps of a pre-training and of others that differ in their objective, in turns, into the
+ * artifact's turns.json. others: "OBJECTIVE" or "OBJECTIVE:CONTEXT", commas between. The settings
+ * are not settled: each objective decides what was left open. No model is kept. */
+bool gb_pretrain_in_turns(gb_maker *maker, const gb_pretraining_settings *settings,
+                          const char *others, gb_status *status);
+/* Whether the names are of objectives that can be trained so. */
+bool gb_pretrain_in_turns_check(const gb_pretraining_settings *settings, const char *others,
+                                gb_status *status);
+/* Measures of one of these objectives beside the first, from the folder of such an artifact, into
+ * the maker's metrics.json. */
+bool gb_write_efficiency(gb_maker *maker, const char *folder, const char *objective,
+                         gb_status *status);
+
+/* ---- fine-tuning ---- */
+
+/* Which retriever is trained on what, and how. */
+typedef struct gb_finetuning_settings {
+    const char *init;                /* artifact or folder of the encoder */
+    const char *collection, *tokens; /* artifacts */
+    gb_words negatives;              /* artifacts of runs */
+    gb_projector_kind projector;     /* on query and passage vectors */
+    uint32_t epochs;                 /* over the training queries */
+    uint32_t train_queries;          /* a seeded subset; 0: all */
+    uint32_t depth;                  /* first passages of each run in the pool */
+    double temperature;              /* scores are divided by it; 0: by the kind of vectors */
+    gb_optimiser_settings optimiser; /* of the steps */
+    gb_memory_settings memory;       /* of a step */
+    gb_finetune_params params;       /* of the task */
+} gb_finetuning_settings;
+extern const gb_finetuning_settings gb_finetuning_defaults;
+/* The options of a fine-tuning, which set all. */
+#define GB_FINETUNING_TABLES 3
+void gb_finetuning_tables(gb_finetuning_settings *settings,
+                          gb_option_table tables[GB_FINETUNING_TABLES + 1]);
+
+/* Train the retriever into the artifact: model/. */
+bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status);
+/* Print what that takes. */
+bool gb_finetune_cost(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status);
+
+#endif

@@ -1,0 +1,103 @@
+/* Artifacts that are trained. */
+#include "private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A checkpoint is written after so many seconds at the earliest, and so seldom that checkpoints
+ * take no more than this share of the time: of a large model each is more than a gigabyte. */
+#define CHECKPOINT_S     20
+#define CHECKPOINT_SHARE .02
+
+static const char *const recomputations[] = {"none", "layers", NULL};
+const gb_option gb_memory_options[] = {
+    {"micro-batch", GB_OPTION_U32, GB_FIELD(gb_memory_settings, micro_batch), 0, NULL,
+     "texts (pairs where the batch has pairs) on the device at once; their gradients add up to "
+     "those of the batch; 0: the whole batch"},
+    {"recompute", GB_OPTION_CHOICE, GB_FIELD(gb_memory_settings, recompute), 0, NULL,
+     "what is computed again for the gradient instead of being kept", recomputations},
+    {0}};
+
+void gb_maker_use_shaders(gb_maker *maker, const char *sets)
+{
+    size_t length = strlen(maker->shader_sets);
+    if (sets)
+        snprintf(maker->shader_sets + length, sizeof maker->shader_sets - length, "%s%s",
+                 length ? "," : "", sets);
+}
+
+/* Without dropout a part needs no kernel of its own. */
+void gb_maker_use_part_shaders(gb_maker *maker, const gb_memory_settings *memory, double dropout)
+{
+    if ((memory->micro_batch || maker->how.shares) && dropout > 0)
+        gb_maker_use_shaders(maker, "parts");
+}
+
+static json_t *times_of(const gb_train_result *result)
+{
+    json_t *times = json_pack("{s:f, s:f, s:f, s:f, s:i, s:f}", "work_s", result->seconds, "step_s",
+                              result->step_s, "data_s", result->data_s, "build_s", result->build_s,
+                              "steps", (int)(result->steps - result->resumed_at), "gflops_per_s",
+                              result->flops / result->seconds / 1e9);
+    if (result->ranks_s > 0)
+        json_object_set_new(times, "ranks_s", json_real(result->ranks_s));
+    if (result->loss_scale > 0) {
+        json_object_set_new(times, "loss_scale", json_real(result->loss_scale));
+        json_object_set_new(times, "skipped_steps", json_integer(result->skipped));
+    }
+    gb_note_padding(times, result->rows_used, result->rows_computed);
+    return times;
+}
+
+static void note(gb_maker *maker, const gb_train_params *params, const gb_train_result *result)
+{
+    json_object_set_new(maker->facts, "times", times_of(result));
+    if (!params->micro_batch && !params->recompute)
+        return;
+    gb_log(GB_LOG_INFO, "activations take %.2f MiB on the device, parts of a batch: %u",
+           (double)result->arena_bytes / (1 << 20), result->parts);
+    json_object_set_new(maker->facts, "memory",
+                        json_pack("{s:I, s:I}", "activation_bytes", (json_int_t)result->arena_bytes,
+                                  "parts", (json_int_t)result->parts));
+}
+
+bool gb_maker_train(gb_maker *maker, const gb_training *training, float *values,
+                    double (*log)[GB_MAX_LOSSES], gb_train_result *result, gb_status *status)
+{
+    gb_device *device = gb_maker_device(maker, status);
+    bool leads = gb_maker_leads(maker);
+    char *resume = device && leads ? gb_maker_file(maker, "resume", status) : NULL;
+    gb_train_params params = *training->params;
+    params.resume_dir = resume;
+    params.checkpoint_s = CHECKPOINT_S;
+    params.checkpoint_share = CHECKPOINT_SHARE;
+    params.shares = maker->how.shares;
+    params.ranks = maker->ranks;
+    bool ok = device && (resume || !leads) &&
+              gb_train(device, training->task, &params, values, log, result, status);
+    if (ok)
+        note(maker, &params, result);
+    free(resume);
+    return ok;
+}
+
+bool gb_maker_print_cost(const gb_maker *maker, const gb_training *training, uint32_t batch,
+                         uint32_t part, gb_status *status)
+{
+    const gb_train_params *params = training->params;
+    gb_train_cost cost;
+    if (!gb_train_estimate(training->task, params, 2, &cost, status))
+        return false;
+    double texts = (double)cost.texts * batch / part, at_once = batch;
+    bool cut = params->micro_batch && params->micro_batch < texts;
+    if (cut)
+        at_once *= params->micro_batch / texts;
+    if ((cut || maker->how.shares) && training->task->cut.vectors)
+        cost.flops *= 4. / 3; /* vectors first, forward only */
+    printf("steps=%u batch=%u part=%u flops=%.6g update_flops=%.6g activation_bytes=%.0f "
+           "parameter_bytes=%llu\n",
+           params->schedule.steps, batch, part, cost.flops * batch / part, cost.update_flops,
+           (double)cost.activation_bytes * at_once / part,
+           (unsigned long long)cost.parameter_bytes);
+    return true;
+}

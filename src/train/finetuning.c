@@ -1,0 +1,213 @@
+/* Fine-tunings: opened from artifacts, and trained into one. */
+#include "private.h"
+
+#include <gabbro/artifact.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A mean loss over the last tenth of the steps above this is marked as not converged: training was
+ * cut off while it still learned. In nats a query; chance is the logarithm of the candidates, 3.47
+ * of 32. */
+#define CONVERGED_LOSS 0.3
+
+/* Of vectors of length 1, whose scores lie within [-1, 1]: sentence-transformers' scale of 20. */
+#define COSINE_TEMPERATURE .05f
+
+/* An opened fine-tuning. */
+typedef struct finetuning {
+    const gb_finetuning_settings *settings; /* borrowed */
+    gb_finetune_params params;              /* of the task, with what the inputs say */
+    gb_collection *collection;              /* judgements */
+    gb_tokens tokens;                       /* ids */
+    gb_model_input init;                    /* encoder */
+    gb_training_set set;                    /* queries */
+    gb_bert_config config;                  /* of the encoder, with this dropout */
+    gb_sentence_settings sentence;          /* of the encoder: pooling and lengths */
+    gb_params *model;                       /* of the encoder */
+    gb_bert bert;                           /* encoder */
+    void *self;                             /* the task's data */
+    gb_task task;                           /* contrastive */
+    float *values;                          /* of the parameters */
+    gb_train_params train;                  /* how it is trained */
+    gb_training training;                   /* all of it */
+} finetuning;
+
+/* ---- opening ---- */
+
+static bool open_inputs(finetuning *f, const char *pooling, gb_status *status)
+{
+    const gb_finetuning_settings *o = f->settings;
+    return (f->collection = gb_open_collection(o->collection, status)) &&
+           gb_open_tokens(o->tokens, &f->tokens, status) &&
+           gb_model_input_open(&f->init, o->init, &f->tokens, status) &&
+           gb_model_sentence(f->init.folder, &f->tokens, pooling, &f->sentence, status);
+}
+
+static bool read_run(const char *artifact, const gb_run_names *names, gb_run *run,
+                     gb_status *status)
+{
+    char *path = gb_path_join(status, artifact, "run.trec");
+    bool ok = path && gb_run_read(path, GB_RUN_TREC, names, run, NULL, status);
+    free(path);
+    return ok;
+}
+
+static bool make_set(finetuning *f, gb_status *status)
+{
+    const gb_finetuning_settings *o = f->settings;
+    size_t count = o->negatives.count;
+    gb_run *runs = gb_alloc(count, sizeof *runs, status);
+    gb_qrels qrels = {0};
+    gb_run_names names = {0};
+    bool ok = runs && gb_collection_qrels(f->collection, "train", &qrels, status) &&
+              gb_run_names_of(f->collection, &names, status);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = read_run(o->negatives.items[i], &names, &runs[i], status);
+    ok = ok && gb_training_set_make(&f->set, &qrels, runs, count, o->depth, o->train_queries,
+                                    o->params.seed, status);
+    for (size_t i = 0; runs && i < count; i++)
+        gb_run_free(&runs[i]);
+    free(runs);
+    gb_run_names_free(&names);
+    free(qrels.rows);
+    if (ok)
+        gb_log(GB_LOG_INFO, "%u training queries, %u of them without hard negatives", f->set.count,
+               f->set.without_negatives);
+    return ok;
+}
+
+static bool make_model(finetuning *f, gb_status *status)
+{
+    const gb_finetuning_settings *o = f->settings;
+    f->params.longest_passage = f->tokens.max_passage;
+    f->params.longest_query = f->tokens.max_query;
+    f->params.pooling = f->sentence.pooling;
+    f->params.normalize = f->sentence.normalize;
+    f->params.temperature =
+        o->temperature > 0 || !f->sentence.normalize ? (float)o->temperature : COSINE_TEMPERATURE;
+    f->config = f->init.config;
+    f->config.hidden_dropout = f->config.attention_dropout = o->optimiser.dropout;
+    f->model = gb_params_create(status);
+    if (!f->model || !gb_bert_declare(f->model, &f->config, false, &f->bert, status) ||
+        !gb_bert_add_projector(f->model, &f->bert, o->projector, status) ||
+        !(f->values = gb_model_input_values(f->init.folder, f->model, status)) ||
+        !gb_bert_start_projector(f->init.folder, f->model, &f->bert, o->params.seed, f->values,
+                                 status))
+        return false;
+    f->self = gb_finetune_create(&f->params, &f->set, &f->tokens, f->init.vocab, &f->bert, &f->task,
+                                 status);
+    return f->self != NULL;
+}
+
+static void make_training(finetuning *f)
+{
+    const gb_finetuning_settings *o = f->settings;
+    uint64_t visits = (uint64_t)o->epochs * f->set.count, batch = o->params.batch;
+    uint32_t steps = (uint32_t)((visits + batch - 1) / batch);
+    f->train = (gb_train_params){.params = f->model,
+                                 .config = &f->config,
+                                 .schedule = train_schedule(&o->optimiser, steps),
+                                 .adamw = train_adamw(&o->optimiser),
+                                 .largest_norm = (float)o->optimiser.clip,
+                                 .longest = f->tokens.max_passage > f->tokens.max_query
+                                                ? f->tokens.max_passage
+                                                : f->tokens.max_query,
+                                 .label = "finetune",
+                                 .micro_batch = o->memory.micro_batch,
+                                 .recompute = o->memory.recompute};
+    f->training = (gb_training){&f->task, &f->train, f->values};
+}
+
+/* batch: queries of a step of the task, not more than the settings'. */
+static bool open_finetuning(finetuning *f, const gb_maker *maker,
+                            const gb_finetuning_settings *settings, uint32_t batch,
+                            gb_status *status)
+{
+    *f = (finetuning){.settings = settings, .params = settings->params};
+    f->params.batch = batch;
+    if (!open_inputs(f, maker->pooling, status) || !make_set(f, status) || !make_model(f, status))
+        return false;
+    make_training(f);
+    return true;
+}
+
+static void close_finetuning(finetuning *f)
+{
+    gb_finetune_destroy(f->self);
+    gb_training_set_free(&f->set);
+    gb_bert_free(&f->bert);
+    gb_params_destroy(f->model);
+    free(f->values);
+    gb_model_input_close(&f->init);
+    gb_tokens_close(&f->tokens);
+    gb_collection_close(f->collection);
+}
+
+/* ---- into an artifact ---- */
+
+/* An empty prompt is none. */
+static char *prompt_of(char *prompt)
+{
+    return prompt && *prompt ? prompt : NULL;
+}
+
+static bool save_model(const gb_maker *maker, const finetuning *f, gb_status *status)
+{
+    bool projected = f->bert.projector.kind != GB_PROJECTOR_NONE;
+    gb_sentence_settings how = f->sentence;
+    how.max_length = f->tokens.max_passage;
+    how.query_prompt = prompt_of(f->tokens.query_prompt);
+    how.passage_prompt = prompt_of(f->tokens.passage_prompt);
+    char what[200];
+    snprintf(what, sizeof what, "A dense passage retriever (%s%s %s) fine-tuned by gabbro.",
+             how.pooling == GB_POOLING_MEAN ? "mean of the tokens" : "CLS",
+             projected ? " through the projector in gabbro.safetensors, which other programs do "
+                         "not apply;"
+                       : ",",
+             how.normalize ? "cosine" : "dot product");
+    gb_model_card card = {
+        .title = "gabbro retriever", .what = what, .command = gb_maker_name(maker)};
+    char *path = gb_maker_file(maker, "model", status);
+    bool ok = path && gb_model_save(path, &f->config, f->model, f->values, f->init.vocab,
+                                    f->init.tokenizer, &how, &card, status);
+    free(path);
+    return ok;
+}
+
+static void note(gb_maker *maker, const finetuning *f, const gb_train_result *result)
+{
+    uint32_t candidates = f->params.batch * (1 + f->params.negatives);
+    json_t *facts = maker->facts;
+    json_object_set_new(facts, "first_loss", json_real(result->first_loss[0]));
+    json_object_set_new(facts, "final_loss", json_real(result->final_loss[0]));
+    json_object_set_new(facts, "converged", json_boolean(result->final_loss[0] < CONVERGED_LOSS));
+    json_object_set_new(facts, "steps", json_integer(f->train.schedule.steps));
+    json_object_set_new(facts, "train_queries", json_integer(f->set.count));
+    json_object_set_new(facts, "without_hard_negatives", json_integer(f->set.without_negatives));
+    json_object_set_new(facts, "candidates_per_query", json_integer(candidates));
+}
+
+bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status)
+{
+    finetuning f;
+    gb_train_result result;
+    bool ok = open_finetuning(&f, maker, settings, settings->params.batch, status) &&
+              gb_maker_train(maker, &f.training, f.values, NULL, &result, status);
+    if (ok)
+        note(maker, &f, &result);
+    ok = ok && (!gb_maker_leads(maker) || save_model(maker, &f, status));
+    close_finetuning(&f);
+    return ok;
+}
+
+bool gb_finetune_cost(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status)
+{
+    finetuning f;
+    uint32_t batch = settings->params.batch;
+    uint32_t part = batch < GB_COST_PART ? batch : GB_COST_PART;
+    bool ok = open_finetuning(&f, maker, settings, part, status) &&
+              gb_maker_print_cost(maker, &f.training, batch, part, status);
+    close_finetuning(&f);
+    return ok;
+}

@@ -1,0 +1,246 @@
+/* Pre-trainings: opened from artifacts, and trained into one. */
+#include "private.h"
+
+#include <gabbro/artifact.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gb_pretraining {
+    const gb_pretraining_settings *settings; /* borrowed */
+    gb_pretrain_params params;               /* of the objective, with what the inputs say */
+    gb_collection *collection;               /* documents */
+    gb_tokens tokens;                        /* ids */
+    gb_vocab *vocab;                         /* words */
+    gb_model_input init;                     /* model to start from, or zeros */
+    gb_model_input generator;                /* masked LM of simlm, or zeros */
+    gb_bert_config config;                   /* of the encoder */
+    gb_params *model;                        /* encoder, head, what the objective adds */
+    gb_bert bert;                            /* encoder */
+    const gb_objective *objective;           /* NULL for none */
+    void *self;                              /* its data */
+    gb_task task;                            /* its task */
+    float *values;                           /* of the parameters */
+    char label[TRAIN_LABEL];                 /* for progress */
+    gb_train_params train;                   /* how it is trained */
+    gb_training training;                    /* all of it */
+};
+
+/* ---- opening ---- */
+
+static bool open_inputs(gb_pretraining *p, gb_status *status)
+{
+    const gb_pretraining_settings *o = p->settings;
+    return (p->collection = gb_open_collection(o->collection, status)) &&
+           gb_open_tokens(o->tokens, &p->tokens, status) &&
+           (p->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
+           (!o->init || gb_model_input_open(&p->init, o->init, &p->tokens, status)) &&
+           (!o->generator || gb_model_input_open(&p->generator, o->generator, &p->tokens, status));
+}
+
+static gb_bert_config fresh_config(const gb_pretraining *p)
+{
+    gb_bert_config config = GB_BERT_BASE;
+    config.vocab_size = gb_vocab_size(p->vocab);
+    config.hidden_size = p->settings->hidden;
+    config.layers = p->settings->layers;
+    config.heads = p->settings->heads;
+    config.intermediate_size = p->settings->ffn;
+    config.max_positions = p->tokens.max_passage;
+    config.pad_token_id = gb_vocab_specials(p->vocab).pad;
+    return config;
+}
+
+static bool make_config(gb_pretraining *p, gb_status *status)
+{
+    const gb_pretraining_settings *o = p->settings;
+    uint32_t max_length = p->tokens.max_passage;
+    p->config = o->init ? p->init.config : fresh_config(p);
+    if (p->config.vocab_size < gb_vocab_size(p->vocab))
+        return gb_fail(status, GB_DATA, o->init, "tokenize with the vocabulary of the model",
+                       "the model knows %u tokens, the vocabulary has %u", p->config.vocab_size,
+                       gb_vocab_size(p->vocab));
+    if (p->config.max_positions < max_length)
+        return gb_fail(status, GB_DATA, o->init, "tokenize with fewer tokens a passage",
+                       "the model has %u positions, passages up to %u tokens",
+                       p->config.max_positions, max_length);
+    p->config.hidden_dropout = p->config.attention_dropout = o->optimiser.dropout;
+    p->config.initializer_range = o->init_std;
+    return gb_bert_config_check(&p->config, "settings of the encoder", status);
+}
+
+static bool make_objective(gb_pretraining *p, gb_status *status)
+{
+    const gb_pretrain_data data = {p->collection, &p->tokens, p->vocab, p->generator.folder};
+    p->params = p->settings->params;
+    p->params.steps = p->settings->steps;
+    p->params.longest = p->tokens.max_passage;
+    if (!p->params.skip_from)
+        p->params.skip_from = p->config.layers / 2;
+    p->model = gb_params_create(status);
+    if (!p->model || !gb_bert_declare(p->model, &p->config, true, &p->bert, status))
+        return false;
+    p->objective = gb_pretraining_objective(p->settings);
+    if (!p->objective)
+        return true;
+    p->self = p->objective->create(&p->params, &data, &p->bert, p->model, &p->task, status);
+    return p->self != NULL;
+}
+
+static bool make_values(gb_pretraining *p, gb_status *status)
+{
+    gb_params_freeze(p->model);
+    p->values = gb_alloc(gb_params_floats(p->model), sizeof *p->values, status);
+    if (!p->values)
+        return false;
+    gb_params_init(p->model, p->params.seed, p->values);
+    if (p->init.folder && !gb_model_load(p->init.folder, p->model, p->values, status))
+        return false;
+    if (p->objective && p->objective->start)
+        p->objective->start(p->self, p->init.folder, p->model, p->values);
+    return true;
+}
+
+static void make_training(gb_pretraining *p)
+{
+    const gb_pretraining_settings *o = p->settings;
+    train_label(o, p->label);
+    p->train = (gb_train_params){.params = p->model,
+                                 .config = &p->config,
+                                 .schedule = train_schedule(&o->optimiser, o->steps),
+                                 .adamw = train_adamw(&o->optimiser),
+                                 .largest_norm = (float)o->optimiser.clip,
+                                 .longest = p->params.longest,
+                                 .label = p->label,
+                                 .micro_batch = o->memory.micro_batch,
+                                 .recompute = o->memory.recompute};
+    p->training = (gb_training){&p->task, &p->train, p->values};
+}
+
+gb_pretraining *gb_pretraining_open(const gb_pretraining_settings *settings, gb_status *status)
+{
+    gb_pretraining *p = gb_alloc(1, sizeof *p, status);
+    if (!p)
+        return NULL;
+    p->settings = settings;
+    if (!open_inputs(p, status) || !make_config(p, status) || !make_objective(p, status) ||
+        !make_values(p, status)) {
+        gb_pretraining_close(p);
+        return NULL;
+    }
+    make_training(p);
+    return p;
+}
+
+void gb_pretraining_close(gb_pretraining *p)
+{
+    if (!p)
+        return;
+    if (p->self)
+        p->objective->destroy(p->self);
+    gb_bert_free(&p->bert);
+    gb_params_destroy(p->model);
+    free(p->values);
+    gb_model_input_close(&p->init);
+    gb_model_input_close(&p->generator);
+    gb_vocab_destroy(p->vocab);
+    gb_tokens_close(&p->tokens);
+    gb_collection_close(p->collection);
+    free(p);
+}
+
+const gb_training *gb_pretraining_training(const gb_pretraining *p)
+{
+    return p->objective && p->settings->steps ? &p->training : NULL;
+}
+
+bool gb_pretraining_prepare(gb_pretraining *p, gb_device *device, gb_status *status)
+{
+    return !p->objective || !p->objective->prepare ||
+           p->objective->prepare(p->self, device, p->model, p->values, status);
+}
+
+/* ---- into an artifact ---- */
+
+static bool save_model(const gb_maker *maker, const gb_pretraining *p, gb_status *status)
+{
+    char title[200];
+    snprintf(title, sizeof title, "gabbro encoder: %s", p->settings->objective);
+    gb_model_card card = {.title = title,
+                          .what = "A BERT encoder pre-trained by gabbro.",
+                          .command = gb_maker_name(maker)};
+    gb_tokenizer_params tokenizer = p->init.folder ? p->init.tokenizer : GB_TOKENIZER_DEFAULTS;
+    gb_sentence_settings how = {.max_length = p->config.max_positions};
+    char *path = gb_maker_file(maker, "model", status);
+    bool ok = path && gb_model_save(path, &p->config, p->model, p->values, p->vocab, tokenizer,
+                                    &how, &card, status);
+    free(path);
+    return ok;
+}
+
+/* Losses of every step as TSV, for curves. */
+static bool save_log(const gb_maker *maker, const gb_pretraining *p, double (*log)[GB_MAX_LOSSES],
+                     gb_status *status)
+{
+    const char *const *names = p->task.loss_names;
+    char *path = gb_maker_file(maker, "losses.tsv", status);
+    gb_out *out = path ? gb_out_open(path, status) : NULL;
+    free(path);
+    if (!out)
+        return false;
+    fprintf(gb_out_stream(out), "step");
+    for (int l = 0; l < GB_MAX_LOSSES && names[l]; l++)
+        fprintf(gb_out_stream(out), "\t%s", names[l]);
+    for (uint32_t i = 0; i < p->settings->steps; i++) {
+        fprintf(gb_out_stream(out), "\n%u", i);
+        for (int l = 0; l < GB_MAX_LOSSES && names[l]; l++)
+            fprintf(gb_out_stream(out), "\t%.7g", log[i][l]);
+    }
+    fprintf(gb_out_stream(out), "\n");
+    return gb_out_commit(out, status);
+}
+
+static bool train(gb_maker *maker, gb_pretraining *p, gb_status *status)
+{
+    gb_device *device = gb_maker_device(maker, status);
+    double(*log)[GB_MAX_LOSSES] = gb_alloc(p->settings->steps, sizeof *log, status);
+    gb_train_result result;
+    bool ok = device && log && gb_pretraining_prepare(p, device, status) &&
+              gb_maker_train(maker, &p->training, p->values, log, &result, status) &&
+              (!gb_maker_leads(maker) || save_log(maker, p, log, status));
+    if (ok) {
+        json_t *losses = json_object();
+        for (int l = 0; l < GB_MAX_LOSSES && p->task.loss_names[l]; l++)
+            json_object_set_new(losses, p->task.loss_names[l], json_real(result.final_loss[l]));
+        json_object_set_new(maker->facts, "final_loss", losses);
+    }
+    free(log);
+    return ok;
+}
+
+bool gb_pretrain(gb_maker *maker, const gb_pretraining_settings *settings, gb_status *status)
+{
+    gb_pretraining *p = gb_pretraining_open(settings, status);
+    bool ok = p && (!gb_pretraining_training(p) || train(maker, p, status)) &&
+              (!gb_maker_leads(maker) || save_model(maker, p, status));
+    gb_pretraining_close(p);
+    return ok;
+}
+
+/* The objective is made for a part of the batch. */
+bool gb_pretrain_cost(gb_maker *maker, const gb_pretraining_settings *settings, gb_status *status)
+{
+    gb_pretraining_settings part = *settings;
+    if (part.params.batch > GB_COST_PART)
+        part.params.batch = GB_COST_PART;
+    gb_pretraining *p = gb_pretraining_open(&part, status);
+    bool ok = p != NULL;
+    if (ok && p->objective && p->objective->prepare) {
+        gb_device *device = gb_maker_device(maker, status);
+        ok = device && gb_pretraining_prepare(p, device, status);
+    }
+    ok = ok && (!p->objective || gb_maker_print_cost(maker, &p->training, settings->params.batch,
+                                                     part.params.batch, status));
+    gb_pretraining_close(p);
+    return ok;
+}
