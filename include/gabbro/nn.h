@@ -301,6 +301,28 @@ gb_tensor gb_bert_mlm_sample(gb_net *net, const gb_bert *bert, gb_tensor h, gb_t
 /* ---- checkpoints
  * ------------------------------------------------------------------------------------- */
 
+/* A tensor of a model folder that holds a parameter or a part of one. */
+typedef struct gb_file_part {
+    char name[GB_WEIGHT_NAME]; /* in the file */
+    uint32_t rows, cols;       /* of the part, as the file has them; of a vector one row */
+    uint64_t at;               /* its first float in the parameter, whose rows have `ld` floats */
+    bool vector;               /* stored as [cols] */
+} gb_file_part;
+/* Returns how many tensors of files a parameter is made of; a state is in none. */
+uint32_t gb_param_part_count(const gb_param *param);
+/* Describes tensor `index` of them. */
+void gb_param_part(const gb_param *param, uint32_t index, gb_file_part *part);
+/* All tensors of a model as files get them. The values stay where they are. */
+typedef struct gb_file_tensors {
+    gb_weight *model, *aside;        /* tensors of the two files */
+    size_t model_count, aside_count; /* how many */
+    gb_arena *names;                 /* keeps their names */
+} gb_file_tensors;
+/* Lists the tensors of all parameters; values [gb_params_floats] must outlive the list. Call
+ * gb_file_tensors_free also after a failure. */
+bool gb_file_tensors_make(gb_file_tensors *list, const gb_params *params, const float *values,
+                          gb_status *status);
+void gb_file_tensors_free(gb_file_tensors *list);
 /* Copy what a model folder has into values [gb_params_floats]: the encoder always; the masked-LM
  * head and other parameters (heads, decoders) where the folder has them, otherwise their values
  * stay. */

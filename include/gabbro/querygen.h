@@ -6,7 +6,7 @@
 #include <gabbro/data.h>
 #include <gabbro/eval.h>
 #include <gabbro/experiment.h>
-#include <gabbro/language.h>
+#include <gabbro/lm.h>
 
 /* ---- prompts -------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  */
 #include "private.h"
 
-#include "gabbro/language.h"
+#include "gabbro/lm.h"
 #include <string.h>
 
 enum { SLOTS = 16, TEXTS = 32, NEW = 16, LONGEST = 64 };

@@ -1,8 +1,6 @@
 /* What trainings and encodings take, from their programs and texts alone: nothing runs. */
 #include "train.h"
 
-#include <gabbro/language.h>
-
 #include <stdlib.h>
 
 /* A device without limits: arithmetic and activations are nearly the same on all. */
@@ -84,20 +82,4 @@ double gb_encode_flops(const gb_bert_config *config, const gb_table *tokens, con
         flops += config->layers * layer - 2 * (n - 1) * (h * h + 2 * h * f);
     }
     return flops;
-}
-
-double gb_generate_flops(const gb_language_config *c, double prompt, double made)
-{
-    double h = c->hidden_size, wide = (double)c->heads * c->head_dim;
-    double keys = 2. * c->kv_heads * c->head_dim; /* and values */
-    double row = 2 * h * (2 * wide + keys + (c->gated ? 3. : 2.) * c->intermediate_size);
-    double word = 2 * h * c->vocab_size; /* logits */
-    if (!c->layers)                      /* LLaMA: a token sees all before it */
-        return c->decoder_layers *
-                   ((prompt + made) * row + 2 * wide * (prompt + made) * (prompt + made)) +
-               made * word;
-    return c->layers * prompt * (row + 4 * wide * prompt) +
-           c->decoder_layers * (prompt * 2 * h * keys +
-                                made * (row + 4 * h * wide + 4 * wide * (prompt + made / 2))) +
-           made * word;
 }

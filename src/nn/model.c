@@ -1,10 +1,10 @@
 /* BERT models to and from Hugging Face folders. */
-#include "param_files.h"
+#include <gabbro/nn.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool load_part(const gb_folder *folder, const gb_param *param, const file_part *part,
+static bool load_part(const gb_folder *folder, const gb_param *param, const gb_file_part *part,
                       float *values, gb_status *status)
 {
     uint64_t rows = part->vector ? part->cols : part->rows, cols = part->vector ? 0 : part->cols;
@@ -25,9 +25,9 @@ bool gb_model_load(const gb_folder *folder, const gb_params *params, float *valu
 {
     for (uint32_t i = 0; i < gb_params_count(params); i++) {
         const gb_param *param = gb_params_at(params, i);
-        for (uint32_t k = 0; k < param_part_count(param); k++) {
-            file_part part;
-            param_part(param, k, &part);
+        for (uint32_t k = 0; k < gb_param_part_count(param); k++) {
+            gb_file_part part;
+            gb_param_part(param, k, &part);
             if ((param->file == GB_FILE_REQUIRED || gb_folder_has(folder, part.name)) &&
                 !load_part(folder, param, &part, values, status))
                 return false;
@@ -40,8 +40,8 @@ bool gb_model_save(const char *path, const gb_bert_config *config, const gb_para
                    const float *values, const gb_vocab *vocab, gb_tokenizer_params tokenizer,
                    const gb_sentence_settings *how, const gb_model_card *card, gb_status *status)
 {
-    file_tensors list;
-    bool ok = file_tensors_make(&list, params, values, status);
+    gb_file_tensors list;
+    bool ok = gb_file_tensors_make(&list, params, values, status);
     gb_folder_params folder = {.config = config,
                                .weights = list.model,
                                .weight_count = list.model_count,
@@ -53,6 +53,6 @@ bool gb_model_save(const char *path, const gb_bert_config *config, const gb_para
                                .card = card,
                                .replace = true};
     ok = ok && gb_folder_write(path, &folder, status);
-    file_tensors_free(&list);
+    gb_file_tensors_free(&list);
     return ok;
 }

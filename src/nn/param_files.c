@@ -1,9 +1,10 @@
-#include "param_files.h"
+/* Parameters as tensors of the files in a model folder. */
+#include <gabbro/nn.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t param_part_count(const gb_param *param)
+uint32_t gb_param_part_count(const gb_param *param)
 {
     return param->kind == GB_PARAM_STATE ? 0 : param->parts ? param->parts->count : 1;
 }
@@ -18,22 +19,23 @@ static void set_name(const gb_param *param, uint32_t index, char name[GB_WEIGHT_
         snprintf(name, GB_WEIGHT_NAME, "%s", param->name);
 }
 
-void param_part(const gb_param *param, uint32_t index, file_part *part)
+void gb_param_part(const gb_param *param, uint32_t index, gb_file_part *part)
 {
-    uint32_t count = param_part_count(param);
+    uint32_t count = gb_param_part_count(param);
     bool vector = param->kind == GB_PARAM_VECTOR;
-    *part = (file_part){.rows = vector ? 1 : param->rows / count,
-                        .cols = vector ? param->file_cols / count : param->file_cols,
-                        .vector = vector};
+    *part = (gb_file_part){.rows = vector ? 1 : param->rows / count,
+                           .cols = vector ? param->file_cols / count : param->file_cols,
+                           .vector = vector};
     part->at = (uint64_t)index * (vector ? part->cols : (uint64_t)part->rows * param->ld);
     set_name(param, index, part->name);
 }
 
-static bool add(file_tensors *list, const gb_param *param, const float *values, gb_status *status)
+static bool add(gb_file_tensors *list, const gb_param *param, const float *values,
+                gb_status *status)
 {
-    for (uint32_t i = 0; i < param_part_count(param); i++) {
-        file_part part;
-        param_part(param, i, &part);
+    for (uint32_t i = 0; i < gb_param_part_count(param); i++) {
+        gb_file_part part;
+        gb_param_part(param, i, &part);
         char *name = gb_arena_strdup(list->names, part.name, strlen(part.name), status);
         if (!name)
             return false;
@@ -48,22 +50,22 @@ static bool add(file_tensors *list, const gb_param *param, const float *values, 
     return true;
 }
 
-bool file_tensors_make(file_tensors *list, const gb_params *params, const float *values,
-                       gb_status *status)
+bool gb_file_tensors_make(gb_file_tensors *list, const gb_params *params, const float *values,
+                          gb_status *status)
 {
     size_t most = 0;
     for (uint32_t i = 0; i < gb_params_count(params); i++)
-        most += param_part_count(gb_params_at(params, i));
-    *list = (file_tensors){.model = gb_alloc(most, sizeof *list->model, status),
-                           .aside = gb_alloc(most, sizeof *list->aside, status),
-                           .names = gb_arena_create(1 << 16, status)};
+        most += gb_param_part_count(gb_params_at(params, i));
+    *list = (gb_file_tensors){.model = gb_alloc(most, sizeof *list->model, status),
+                              .aside = gb_alloc(most, sizeof *list->aside, status),
+                              .names = gb_arena_create(1 << 16, status)};
     bool ok = list->model && list->aside && list->names;
     for (uint32_t i = 0; ok && i < gb_params_count(params); i++)
         ok = add(list, gb_params_at(params, i), values, status);
     return ok;
 }
 
-void file_tensors_free(file_tensors *list)
+void gb_file_tensors_free(gb_file_tensors *list)
 {
     gb_arena_destroy(list->names);
     free(list->model);

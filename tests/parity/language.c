@@ -4,7 +4,7 @@
 #include "../nn/tiny.h"
 #include "trust.h"
 
-#include <gabbro/language.h>
+#include <gabbro/lm.h>
 #include <math.h>
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 #include "../nn/tiny.h"
 #include "trust.h"
 
-#include <gabbro/language.h>
+#include <gabbro/lm.h>
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>

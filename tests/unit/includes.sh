@@ -10,18 +10,16 @@ breaches()
 {
     (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
     BEGIN {
-        count = split("base json options ranks store rows stats text folder vk data eval synth tape ops nn artifact diag " \
+        count = split("base json options ranks store rows stats text folder vk data eval synth tape ops nn lm artifact diag " \
                       "experiment retrieve querygen objectives pretrain finetune train compare bench page plot report " \
                       "figures fetch reproduce cli", rooms)
         for (i = 1; i <= count; i++) place[rooms[i]] = i
-        of_header["language"] = "nn" # a public header that does not bear the name of its room
     }
-    function room_of(header) { return header in of_header ? of_header[header] : header }
     function breach(why) { printf "%s:%d: %s\n", FILENAME, FNR, why }
     FNR == 1 {
         split(FILENAME, part, "/")
         if (part[1] == "src") room = part[2]
-        else { header = part[3]; sub(/\.h$/, "", header); room = room_of(header) }
+        else { room = part[3]; sub(/\.h$/, "", room) }
         folder = FILENAME; sub(/\/[^\/]*$/, "", folder)
         if (!(room in place)) breach("the room \"" room "\" has no place in the order")
     }
@@ -29,8 +27,7 @@ breaches()
         name = $0; sub(/^[^<"]*[<"]/, "", name); sub(/[>"].*/, "", name)
         own = $0 ~ /^[^<]*"/
         if (name ~ /^gabbro\//) {
-            header = name; sub(/^gabbro\//, "", header); sub(/\.h$/, "", header)
-            other = room_of(header)
+            other = name; sub(/^gabbro\//, "", other); sub(/\.h$/, "", other)
             if (!(other in place)) breach(name " belongs to no room")
             else if (place[other] > place[room])
                 breach("room " room " comes before " other ", yet includes " name)

@@ -1,6 +1,6 @@
 /* Text made with a language model, token by token: slots that texts run in, and prompts that wait
  * for one. */
-#include "nn/generator.h"
+#include "generator.h"
 
 #include <stdlib.h>
 #include <string.h>

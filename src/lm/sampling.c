@@ -1,5 +1,5 @@
 /* The next token from its logits: transformers' order of temperature, top k and top p. */
-#include <gabbro/language.h>
+#include <gabbro/lm.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A language model on a device, and the programs that text is made with. Their results for a text
  * do not depend on what else is in them: no row looks at another text's. */
-#include "nn/generator.h"
+#include "generator.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Parameters of T5 and LLaMA, by the names of Hugging Face folders, and what they take. */
-#include <gabbro/language.h>
+#include <gabbro/lm.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* A language model on a device with its programs: what making text (generate.c) runs. */
-#ifndef NN_GENERATOR_H
-#define NN_GENERATOR_H
+#ifndef LM_GENERATOR_H
+#define LM_GENERATOR_H
 
-#include <gabbro/language.h>
+#include <gabbro/lm.h>
 
 /* A recorded program: the encoder, a prompt of the decoder, or one token of each text. */
 typedef struct generator_program {

@@ -1,8 +1,9 @@
-/* Language models of the nn module: T5 (v1.0, v1.1) and LLaMA on a tape, and generation of text by
- * them. Both are one model here: pre-norm layers without biases, which differ in how they know
- * positions (by a bias for each distance, or by rotary angles) and whether there is an encoder. */
-#ifndef GABBRO_LANGUAGE_H
-#define GABBRO_LANGUAGE_H
+/* Lm module: language models, T5 (v1.0, v1.1) and LLaMA, on a tape, and generation of text by them.
+ * It stands on nn and folder. Both are one model here: pre-norm layers without biases, which differ
+ * in how they know positions (by a bias for each distance, or by rotary angles) and whether there
+ * is an encoder. */
+#ifndef GABBRO_LM_H
+#define GABBRO_LM_H
 
 #include <gabbro/nn.h>
 #include <gabbro/ops.h>

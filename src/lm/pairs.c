@@ -1,5 +1,5 @@
 /* Teaching a language model: each token of a text is predicted from the true ones before it. */
-#include <gabbro/language.h>
+#include <gabbro/lm.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /* T5 and LLaMA from and to Hugging Face folders. */
-#include "param_files.h"
-
-#include <gabbro/language.h>
+#include <gabbro/lm.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,8 +45,8 @@ static bool keep_row(const gb_stored *stored, uint32_t row, gb_packing packing, 
 }
 
 /* A share of a parameter, whose values begin at `values`. */
-static bool load_part(const source *s, const gb_param *param, const file_part *part, float *values,
-                      gb_status *status)
+static bool load_part(const source *s, const gb_param *param, const gb_file_part *part,
+                      float *values, gb_status *status)
 {
     const gb_stored *stored = gb_safetensors_find(s->tensors, part->name);
     if (!stored)
@@ -68,9 +66,9 @@ static bool load_part(const source *s, const gb_param *param, const file_part *p
 
 static bool load_param(const source *s, const gb_param *param, float *values, gb_status *status)
 {
-    for (uint32_t i = 0; i < param_part_count(param); i++) {
-        file_part part;
-        param_part(param, i, &part);
+    for (uint32_t i = 0; i < gb_param_part_count(param); i++) {
+        gb_file_part part;
+        gb_param_part(param, i, &part);
         if (!load_part(s, param, &part, values, status))
             return false;
     }
@@ -97,7 +95,7 @@ bool gb_language_upload(const char *folder, const gb_language *lm, const gb_para
     bool ok = source_open(&s, folder, status);
     for (uint32_t i = 0; ok && i < gb_params_count(params); i++) {
         const gb_param *param = gb_params_at(params, i);
-        if (!param_part_count(param))
+        if (!gb_param_part_count(param))
             continue;
         size_t floats = (size_t)param->rows * param->ld;
         float *values = gb_alloc(floats, sizeof *values, status);
@@ -113,10 +111,10 @@ bool gb_language_save(const char *folder, const gb_language_config *config, cons
                       const float *values, const gb_vocab *vocab, uint32_t max_length,
                       gb_status *status)
 {
-    file_tensors list;
-    bool ok = file_tensors_make(&list, params, values, status) &&
+    gb_file_tensors list;
+    bool ok = gb_file_tensors_make(&list, params, values, status) &&
               gb_language_folder_write(folder, config, list.model, list.model_count, vocab,
                                        max_length, status);
-    file_tensors_free(&list);
+    gb_file_tensors_free(&list);
     return ok;
 }

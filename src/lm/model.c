@@ -1,5 +1,5 @@
 /* T5 (Raffel et al., 2020) and LLaMA (Touvron et al., 2023) on a tape. */
-#include <gabbro/language.h>
+#include <gabbro/lm.h>
 
 #include <math.h>
 #include <stdlib.h>
