@@ -3,7 +3,6 @@
 #include <gabbro/report.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The command line. */
 typedef struct settings {
@@ -12,7 +11,6 @@ typedef struct settings {
     const char *out;         /* --out, or NULL */
     bool record;             /* --record */
     bool quiet;              /* --quiet */
-    bool list;               /* --list */
 } settings;
 
 static bool print_text(const gb_report *report, gb_status *status)
@@ -44,43 +42,15 @@ static bool run_report(settings *given, gb_status *status)
     return ok;
 }
 
-/* One line a table: name, yes or no, title. */
-static bool run_list(const char *tables, gb_status *status)
-{
-    char *path = gb_path_join(status, tables, "tables.tsv");
-    gb_lines *lines = path ? gb_lines_open(path, status) : NULL;
-    free(path);
-    if (!lines)
-        return false;
-    char *line;
-    size_t length;
-    int got;
-    while ((got = gb_lines_next(lines, &line, &length, status)) == 1) {
-        if (gb_lines_number(lines) == 1)
-            continue;
-        const char *name = strtok(line, "\t"), *title = strtok(NULL, "\t");
-        gb_table_spec *spec = name ? gb_table_spec_load(tables, name, NULL) : NULL;
-        printf("%-14s %-4s %s\n", name ? name : "", spec ? "yes" : "-", title ? title : "");
-        gb_table_spec_free(spec);
-    }
-    gb_lines_close(lines);
-    return got == 0;
-}
-
-static bool check(const settings *o, gb_status *status)
-{
-    return o->list || (o->params.table && o->params.results) ||
-           gb_fail(status, GB_USAGE, NULL, "see --help", "report needs --table and --results");
-}
-
 static int run(const gb_call *call)
 {
     static const char *const scales[] = {"mini", "small", "paper", NULL};
     settings o = {0};
     uint32_t scale = 0;
     const gb_option options[] = {
-        {"table", GB_OPTION_TEXT, &o.params.table, 0, "TABLE", "paper and table, e.g. qac/table1"},
-        {"results", GB_OPTION_TEXT, &o.params.results, 0, "FILE",
+        {"table", GB_OPTION_TEXT, &o.params.table, GB_OPTION_REQUIRED, "TABLE",
+         "paper and table, e.g. qac/table1"},
+        {"results", GB_OPTION_TEXT, &o.params.results, GB_OPTION_REQUIRED, "FILE",
          "JSON lines: what was run, then one line a row (or one a value)"},
         {"scale", GB_OPTION_CHOICE, &scale, 0, NULL, "scale of the results", scales},
         {"out", GB_OPTION_TEXT, &o.out, 0, "DIR",
@@ -90,19 +60,15 @@ static int run(const gb_call *call)
         {"tables", GB_OPTION_TEXT, &o.tables, 0, "DIR",
          "published numbers, claims and records (default: $GABBRO_TABLES, else the program's own)"},
         {"quiet", GB_OPTION_FLAG, &o.quiet, 0, NULL, "print only the names of the written files"},
-        {"list", GB_OPTION_FLAG, &o.list, 0, NULL,
-         "list the tables and whether they can be reproduced"},
         {0}};
     gb_status status = {0};
     int code;
     if (!gb_command_begin(&gb_cli_report, options, call, NULL, &code))
         return code;
     o.params.scale = scales[scale];
-    char *tables = check(&o, &status) ? gb_tables_find(call->config, o.tables, &status) : NULL;
+    char *tables = gb_tables_find(call->config, o.tables, &status);
     o.params.tables_dir = tables;
-    if (tables && o.list)
-        run_list(tables, &status);
-    else if (tables)
+    if (tables)
         run_report(&o, &status);
     free(tables);
     return gb_command_end(&status);
