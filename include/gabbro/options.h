@@ -19,6 +19,17 @@ bool gb_parse_u32(const char *option, const char *text, uint32_t least, uint32_t
 bool gb_parse_real(const char *option, const char *text, double least, double most, double *value,
                    gb_status *status);
 
+/* ---- names ---------------------------------------------------------------------------------- */
+
+/* Finds the name that a mistyped word probably meant: begin with the word alone, then compare it
+ * with each name. */
+typedef struct gb_nearest {
+    const char *word; /* as it was typed */
+    const char *name; /* the nearest name so far, or NULL: none is near */
+    size_t distance;  /* edits from word to name */
+} gb_nearest;
+void gb_nearest_compare(gb_nearest *nearest, const char *name);
+
 /* ---- options -------------------------------------------------------------------------------- */
 
 #define GB_WORDS_MAX 256

@@ -35,7 +35,7 @@ static size_t distance(const char *a, const char *b)
     return last[length_b];
 }
 
-void options_compare(options_nearest *nearest, const char *name)
+void gb_nearest_compare(gb_nearest *nearest, const char *name)
 {
     /* A third of the letters may be wrong, else the word meant something else. */
     size_t edits = distance(nearest->word, name), allowed = strlen(name) / 3 + (strlen(name) < 3);

@@ -24,10 +24,10 @@ static bool refuse(const reading *r, const char *hint, const char *what, const c
 
 static bool no_option(const reading *r, const char *word, const char *name, gb_status *status)
 {
-    options_nearest nearest = {.word = name};
+    gb_nearest nearest = {.word = name};
     for (gb_option_walk walk = {0}; gb_option_next(&walk, r->tables);)
         if (!(walk.option.flags & GB_OPTION_HIDDEN))
-            options_compare(&nearest, walk.option.name);
+            gb_nearest_compare(&nearest, walk.option.name);
     char hint[120] = "see --help";
     if (nearest.name)
         snprintf(hint, sizeof hint, "did you mean --%s? See --help", nearest.name);

@@ -15,16 +15,6 @@ const char *options_placeholder(const gb_option *option);
 /* Its help, with the words of a choice and the default behind it, onto a text. */
 void options_explain(gb_text *text, const gb_option *option);
 
-/* ---- names ---- */
-
-/* The candidate that a mistyped word is most like. */
-typedef struct options_nearest {
-    const char *word; /* as it was typed */
-    const char *name; /* the nearest so far, or NULL: none is near */
-    size_t distance;  /* edits from word to name */
-} options_nearest;
-void options_compare(options_nearest *nearest, const char *name);
-
 /* ---- forms of help ---- */
 
 /* The usage of a command in one line, without "usage: ". */

@@ -30,7 +30,7 @@ static bool begun(const gb_command_set *set, const char *word, gb_text *known)
 static bool no_command(const gb_command_set *set, const char *word, gb_status *status)
 {
     gb_text known = {0};
-    options_nearest nearest = {.word = word};
+    gb_nearest nearest = {.word = word};
     char hint[120] = "see --help";
     if (begun(set, word, &known))
         gb_fail(status, GB_USAGE, NULL, hint, "%s needs one of %s", word, known.data);
@@ -39,7 +39,7 @@ static bool no_command(const gb_command_set *set, const char *word, gb_status *s
         return false;
     for (const gb_command_group *group = set->groups; group->heading; group++)
         for (const gb_command *const *command = group->commands; *command; command++)
-            options_compare(&nearest, (*command)->name);
+            gb_nearest_compare(&nearest, (*command)->name);
     if (nearest.name)
         snprintf(hint, sizeof hint, "did you mean %s? See --help", nearest.name);
     return gb_fail(status, GB_USAGE, NULL, hint, "no command \"%.100s\"", word);
