@@ -14,7 +14,7 @@ typedef enum gb_reproduce_action {
     GB_REPRODUCE_EXPLAIN, /* print where the numbers of a row came from */
 } gb_reproduce_action;
 
-/* What the user asks for. What was not given is NULL or 0. Nothing is copied. */
+/* What the user asks for. What was not given is NULL, 0 or GB_OPEN. Nothing is copied. */
 typedef struct gb_reproduce_params {
     gb_reproduce_action action;  /* what to do */
     const char *table;           /* name or alias of a table, or "all" */

@@ -27,87 +27,77 @@ static bool read_operands(gb_reproduce_params *params, const gb_words *words, gb
     return true;
 }
 
-static uint32_t given(uint32_t number)
-{
-    return number == GB_OPEN ? 0 : number;
-}
+/* ---- options ---- */
+
+#define PLACE(member) GB_FIELD(gb_reproduce_params, member)
+
+static const gb_option what[] = {
+    {"scale", GB_OPTION_TEXT, PLACE(scale), 0, "SCALE", "settings of this scale"},
+    {"settings", GB_OPTION_LIST, PLACE(settings_files), 0, "FILE",
+     "lines NAME = VALUE over the scale's, as gabbro/settings in your configuration folder"},
+    {"set", GB_OPTION_LIST, PLACE(changes), 0, "NAME=VALUE",
+     "change a setting of the scale (recorded results then do not apply)"},
+    {"seed", GB_OPTION_U64, PLACE(seed), 0, NULL, "seed of training", .most = INT64_MAX},
+    {"seeds", GB_OPTION_U32, PLACE(seeds), 0, NULL, "the seeds 42, 43 ... 41 + N", .least = 1,
+     .most = 1000000},
+    {"rows", GB_OPTION_TEXT, PLACE(rows), 0, "LIST",
+     "only these rows and what they need, with commas between and * for anything; all: also "
+     "those that a plain run leaves out"},
+    {"record", GB_OPTION_FLAG, PLACE(record), 0, NULL,
+     "add the results to the recorded ones (tables/recorded)"},
+    {"out", GB_OPTION_TEXT, PLACE(out), 0, "DIR",
+     "table.md, .json, .html, .csv, .tex and results.jsonl (default results/TABLE.SCALE)"},
+    {"report", GB_OPTION_TEXT, PLACE(report), 0, "DIR", "write a static site of the results"},
+    {"dry-run", GB_OPTION_FLAG, PLACE(dry_run), 0, NULL,
+     "print the commands and their checksum, which recorded results carry; run nothing"},
+    {0}};
+
+static const gb_option from[] = {
+    {"collection", GB_OPTION_TEXT, PLACE(collection), 0, "DIR",
+     "your own collection: a BEIR folder, MS MARCO TSV, or a JSONL of documents"},
+    {"queries", GB_OPTION_TEXT, PLACE(queries), 0, "FILE",
+     "generated queries for it, JSONL; without: an extractive generator"},
+    {"init", GB_OPTION_TEXT, PLACE(init), 0, "DIR",
+     "start from this BERT, a folder as Hugging Face's tools write it, not from scratch"},
+    {"generator", GB_OPTION_TEXT, PLACE(generator), 0, "G",
+     "queries by G in the place of the collection's and of the stand-ins' (qac, llm): the folder "
+     "of a T5 or LLaMA, or trained (on the training queries, here)"},
+    {"data", GB_OPTION_TEXT, PLACE(data), 0, "DIR",
+     "public collections and models, of other scales (default $GABBRO_DATA, else data)"},
+    {"store", GB_OPTION_TEXT, PLACE(store), 0, "DIR",
+     "finished and unfinished artifacts (default $GABBRO_STORE, else the user's)"},
+    {0}};
+
+static const gb_option machines[] = {
+    {"device", GB_OPTION_TEXT, PLACE(device), 0, "D",
+     "Vulkan device by index, name, uuid or \"cpu\" (default: the best)"},
+    {"jobs", GB_OPTION_U32, PLACE(jobs), 0, NULL,
+     "processes at once (default: one a core where the device is the CPU, else 1)", .least = 1,
+     .most = 64},
+    {"ranks", GB_OPTION_U32, PLACE(ranks), 0, NULL,
+     "train with N processes; the same under mpirun -n N reproduce ...", .least = 1, .most = 65536},
+    {"devices", GB_OPTION_TEXT, PLACE(devices), 0, "A,B",
+     "theirs in turn; one rank for each without --ranks"},
+    {"shares", GB_OPTION_U32, PLACE(shares), 0, NULL,
+     "gradient shards of a batch (8): results depend on them, not on the ranks", .least = 1,
+     .most = 65536},
+    {"simulate-ranks", GB_OPTION_U32, PLACE(simulate_ranks), 0, NULL,
+     "what N ranks do, in one process", .least = 1, .most = 65536},
+    {"compare-devices", GB_OPTION_TEXT, PLACE(compare_devices), 0, "A,B",
+     "make the table on both, print the cells side by side and where its first training parts; "
+     "a word with = is a setting of the device before it: 0,0,GABBRO_LIMITS=min"},
+    {"quiet", GB_OPTION_FLAG, PLACE(quiet), 0, NULL, "no progress"},
+    {"profile", GB_OPTION_FLAG, PLACE(profile), 0, NULL, "a table of kernel times a command"},
+    {0}};
 
 static bool parse(int argc, char **argv, gb_reproduce_params *p, gb_words *words, int *code)
 {
-    uint32_t seeds = GB_OPEN, ranks = GB_OPEN, shares = GB_OPEN, simulated = GB_OPEN;
-    uint32_t jobs = GB_OPEN;
-    const gb_option options[] = {
-        {"scale", GB_OPTION_TEXT, &p->scale, 0, "SCALE", "settings of this scale"},
-        {"settings", GB_OPTION_LIST, &p->settings_files, 0, "FILE",
-         "lines NAME = VALUE over the scale's; so does gabbro/settings in your configuration "
-         "folder"},
-        {"set", GB_OPTION_LIST, &p->changes, 0, "NAME=VALUE",
-         "change a setting of the scale (recorded results then do not apply)"},
-        {"seed", GB_OPTION_U64, &p->seed, 0, NULL, "seed of training", .most = INT64_MAX},
-        {"seeds", GB_OPTION_U32, &seeds, 0, NULL, "the seeds 42, 43 ... 41 + N", .least = 1,
-         .most = 1000000},
-        {"rows", GB_OPTION_TEXT, &p->rows, 0, "LIST",
-         "only these rows and what they need: keys with commas between, * stands for anything; "
-         "all: "
-         "also those that a plain run leaves out"},
-        {"record", GB_OPTION_FLAG, &p->record, 0, NULL,
-         "add the results to the recorded ones (tables/recorded)"},
-        {"out", GB_OPTION_TEXT, &p->out, 0, "DIR",
-         "table.md, .json, .html, .csv, .tex and results.jsonl (default results/TABLE.SCALE)"},
-        {"report", GB_OPTION_TEXT, &p->report, 0, "DIR", "write a static site of the results"},
-        {"dry-run", GB_OPTION_FLAG, &p->dry_run, 0, NULL,
-         "print the commands and their checksum, which recorded results carry; run nothing"},
-        {0}};
-    const gb_option own[] = {
-        {"collection", GB_OPTION_TEXT, &p->collection, 0, "DIR",
-         "your own collection: a BEIR folder, MS MARCO TSV, or a JSONL of documents"},
-        {"queries", GB_OPTION_TEXT, &p->queries, 0, "FILE",
-         "generated queries for it, JSONL; without: an extractive generator"},
-        {"init", GB_OPTION_TEXT, &p->init, 0, "DIR",
-         "start from this BERT, a folder as Hugging Face's tools write it, not from scratch"},
-        {"generator", GB_OPTION_TEXT, &p->generator, 0, "G",
-         "queries by G in the place of the collection's and of the stand-ins' (qac, llm): the "
-         "folder "
-         "of a T5 or LLaMA, or trained (on the training queries, here)"},
-        {"data", GB_OPTION_TEXT, &p->data, 0, "DIR",
-         "public collections and models, of other scales (default $GABBRO_DATA, else data)"},
-        {"store", GB_OPTION_TEXT, &p->store, 0, "DIR",
-         "finished and unfinished artifacts (default $GABBRO_STORE, else the user's)"},
-        {0}};
-    const gb_option machine[] = {
-        {"device", GB_OPTION_TEXT, &p->device, 0, "D",
-         "Vulkan device by index, name, uuid or \"cpu\" (default: the best)"},
-        {"jobs", GB_OPTION_U32, &jobs, 0, NULL,
-         "processes at once (default: one a core where the device is the CPU, else 1)", .least = 1,
-         .most = 64},
-        {"ranks", GB_OPTION_U32, &ranks, 0, NULL,
-         "train with N processes; the same under mpirun -n N reproduce ...", .least = 1,
-         .most = 65536},
-        {"devices", GB_OPTION_TEXT, &p->devices, 0, "A,B",
-         "theirs in turn; one rank for each without --ranks"},
-        {"shares", GB_OPTION_U32, &shares, 0, NULL,
-         "gradient shards of a batch (8): results depend on them, not on the ranks", .least = 1,
-         .most = 65536},
-        {"simulate-ranks", GB_OPTION_U32, &simulated, 0, NULL, "what N ranks do, in one process",
-         .least = 1, .most = 65536},
-        {"compare-devices", GB_OPTION_TEXT, &p->compare_devices, 0, "A,B",
-         "make the table on both, print the cells side by side and where its first training parts; "
-         "a word with = is a setting of the device before it: 0,0,GABBRO_LIMITS=min"},
-        {"quiet", GB_OPTION_FLAG, &p->quiet, 0, NULL, "no progress"},
-        {"profile", GB_OPTION_FLAG, &p->profile, 0, NULL, "a table of kernel times a command"},
-        {0}};
     const gb_option_table tables[] = {
-        {NULL, options}, {"What it is made from", own}, {"Machines", machine}, {0}};
+        {NULL, what, p}, {"What it is made from", from, p}, {"Machines", machines, p}, {0}};
     gb_status status = {0};
     gb_parsed parsed = gb_command_parse(&gb_cli_reproduce, tables, argc, argv, words, &status);
-    if (parsed == GB_PARSED_RUN && read_operands(p, words, &status)) {
-        p->seeds = given(seeds);
-        p->ranks = given(ranks);
-        p->shares = given(shares);
-        p->simulate_ranks = given(simulated);
-        p->jobs = given(jobs);
+    if (parsed == GB_PARSED_RUN && read_operands(p, words, &status))
         return true;
-    }
     *code = parsed == GB_PARSED_HELP ? GB_OK : gb_command_end(&status);
     return false;
 }
@@ -116,13 +106,20 @@ static int run(const gb_call *call)
 {
     static char help[] = "--help";
     char *alone[] = {call->argv[0], help, NULL};
-    gb_reproduce_params p = {
-        .config = call->config, .scale = "mini", .seed = 42, .data = call->config->data};
+    gb_reproduce_params p = {.scale = "mini",
+                             .seed = 42,
+                             .seeds = GB_OPEN,
+                             .ranks = GB_OPEN,
+                             .shares = GB_OPEN,
+                             .simulate_ranks = GB_OPEN,
+                             .jobs = GB_OPEN,
+                             .data = call->config->data,
+                             .config = call->config};
     gb_status status = {0};
     gb_words words = {0};
     int code;
-    if (!parse(call->argc < 2 ? 2 : call->argc, call->argc < 2 ? alone : call->argv, &p, &words,
-               &code))
+    bool none = call->argc < 2;
+    if (!parse(none ? 2 : call->argc, none ? alone : call->argv, &p, &words, &code))
         return code;
     bool ok = gb_reproduce(&p, &status);
     /* Without a text a process that was run has said it. */
@@ -144,6 +141,5 @@ const gb_command gb_cli_reproduce = {
         " reproduce plan [TABLE]        what it will cost here, from a short measurement\n"
         " reproduce explain TABLE ROW   where a row's numbers came from, down to the settings\n\n"
         "Under the name reproduce the program does the same. Interrupted (status 75) or killed, "
-        "the "
-        "same command goes on where it stopped.",
+        "it goes on where it stopped when the same command is given again.",
     .run = run};

@@ -1,7 +1,6 @@
 /* Counts the work that tables take, without doing it. */
 #include "plan.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -415,5 +414,116 @@ bool repro_plan_count(repro_plan *plan, gb_status *status)
                  add_need(&plan->costs[t], plan->needs[node->index], status);
         }
     }
+    return ok;
+}
+
+/* ---- all of it ---- */
+
+/* A public folder that a recipe asks for. */
+static bool stand_in(void *context, const char *name, gb_status *status)
+{
+    const repro_plan *plan = context;
+    const repro_settings *settings = &plan->session->settings;
+    const char *encoder = repro_settings_get(settings, "initial_encoder");
+    const char *tokens = repro_settings_get(settings, "vocabulary_tokens");
+    uint32_t count = tokens ? (uint32_t)strtoul(tokens, NULL, 10) : 2048;
+    repro_sizes sizes;
+    char *folder = gb_path_join(status, plan->stand_ins, name);
+    bool ok = folder != NULL;
+    if (ok && !gb_dir_exists(folder)) {
+        if (encoder && !strcmp(encoder, name))
+            ok = repro_stand_in_vocabulary(folder, count, status);
+        else
+            ok = repro_sizes_read(name, &sizes, status) &&
+                 repro_stand_in_collection(folder, &sizes, count, status);
+    }
+    free(folder);
+    return ok;
+}
+
+/* The recipes of the tables, for one seed, into the graph. */
+static bool read_recipes(repro_plan *plan, repro_session *session, gb_status *status)
+{
+    const repro_catalog *catalog = &session->catalog;
+    bool ok = true;
+    session->recipe.seed_count = 1;
+    session->recipe.plan = true;
+    session->recipe.data_dir = plan->stand_ins;
+    session->recipe.input = stand_in;
+    session->recipe.context = plan;
+    for (size_t i = 0; ok && i < catalog->count; i++) {
+        const repro_entry *entry = &catalog->entries[i];
+        bool wanted =
+            session->entry ? entry == session->entry : entry->ready && !repro_entry_is_study(entry);
+        if (wanted)
+            ok = repro_session_recipe(session, entry->name, plan->graph,
+                                      &plan->tables[plan->count++], status);
+    }
+    for (size_t t = 0; ok && t < plan->count; t++)
+        ok = repro_session_select(session, plan->graph, &plan->tables[t], status);
+    return ok;
+}
+
+static bool prepare(repro_plan *plan, repro_session *session, gb_status *status)
+{
+    size_t most = session->catalog.count, variables = 0;
+    plan->session = session;
+    plan->root = gb_temporary_folder(session->params->config, "plan", status);
+    plan->graph = plan->root ? repro_graph_create(status) : NULL;
+    plan->tables = gb_alloc(most, sizeof *plan->tables, status);
+    plan->costs = gb_alloc(most + 1, sizeof *plan->costs, status);
+    plan->counted = gb_map_create(status);
+    if (!plan->graph || !plan->tables || !plan->costs || !plan->counted)
+        return false;
+    for (; session->environment[variables]; variables++)
+        plan->environment[variables] = session->environment[variables];
+    plan->environment[variables++] =
+        repro_session_keep(session, status, "GABBRO_STORE=%s/store", plan->root);
+    plan->environment[variables] = session->threads;
+    plan->stand_ins = repro_session_keep(session, status, "%s/stand-in", plan->root);
+    if (!plan->environment[variables - 1] || !plan->stand_ins ||
+        !read_recipes(plan, session, status))
+        return false;
+    size_t nodes = plan->graph->count;
+    plan->public = gb_alloc(nodes, sizeof *plan->public, status);
+    plan->needs = gb_alloc(nodes, sizeof *plan->needs, status);
+    plan->runs = gb_alloc(nodes, sizeof *plan->runs, status);
+    return plan->public && plan->needs && plan->runs;
+}
+
+static void plan_free(repro_plan *plan)
+{
+    for (size_t t = 0; t < plan->count; t++)
+        repro_table_free(&plan->tables[t]);
+    for (size_t t = 0; plan->costs && t <= plan->count; t++) {
+        free(plan->costs[t].needs);
+        free(plan->costs[t].data);
+    }
+    repro_argv_free(&plan->training);
+    repro_argv_free(&plan->finetuning);
+    repro_argv_free(&plan->evaluation);
+    free(plan->tables);
+    free(plan->costs);
+    free(plan->public);
+    free(plan->needs);
+    free(plan->runs);
+    free(plan->kinds);
+    gb_map_destroy(plan->counted);
+    repro_graph_destroy(plan->graph);
+    gb_temporary_remove(plan->root);
+    free(plan);
+}
+
+bool repro_plan_tables(repro_session *session, gb_status *status)
+{
+    repro_plan *plan = gb_alloc(1, sizeof *plan, status);
+    repro_speed speed;
+    if (!plan)
+        return false;
+    if (!session->params->quiet)
+        fprintf(stderr, "counting what the tables take\n");
+    bool ok = prepare(plan, session, status) && repro_plan_count(plan, status) &&
+              repro_plan_measure(plan, &speed, status) && repro_plan_print(plan, &speed, status);
+    plan_free(plan);
     return ok;
 }

@@ -61,11 +61,22 @@ static bool act(repro_session *session, gb_status *status)
                                                : repro_run(session, status);
 }
 
+/* An open number is none. */
+static void close_numbers(gb_reproduce_params *params)
+{
+    uint32_t *numbers[] = {&params->seeds, &params->ranks, &params->shares, &params->simulate_ranks,
+                           &params->jobs};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (*numbers[i] == GB_OPEN)
+            *numbers[i] = 0;
+}
+
 bool gb_reproduce(const gb_reproduce_params *params, gb_status *status)
 {
     repro_session session;
     gb_reproduce_params own = *params;
     bool over = false;
+    close_numbers(&own);
     if (!repro_leave_mpirun(params->config, &own.ranks, &over, status) || over)
         return over;
     bool ok = repro_session_open(&session, &own, status);

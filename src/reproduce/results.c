@@ -3,60 +3,76 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- results.jsonl ---- */
 
-static void add_field(gb_text *out, const char *name, repro_word value)
+/* Adds text, which may end in the folder of an artifact. */
+static void add_word(json_t *object, const char *key, repro_word word)
 {
-    gb_text_printf(out, ", \"%s\": \"", name);
-    repro_json_text(value.text ? value.text : "", out);
-    repro_json_text(value.node ? value.node->folder : "", out);
-    gb_text_printf(out, "\"");
+    char *text = repro_word_text(word, NULL);
+    json_object_set_new(object, key, json_string(text));
+    free(text);
 }
 
-static void add_text(gb_text *out, const char *name, const char *value)
+static void add_text(json_t *object, const char *key, const char *text)
 {
-    add_field(out, name, (repro_word){.text = value});
+    json_object_set_new(object, key, json_string(text));
 }
 
-static void add_result(const repro_result *result, gb_text *out)
+/* A number as a recipe gave it, which may be whole. */
+static void add_number(json_t *object, const char *key, const char *text)
 {
-    gb_text_printf(out, "{\"%s\": \"", result->series ? "series" : "row");
-    repro_json_text(result->series ? result->series : result->row, out);
-    gb_text_printf(out, "\", \"seed\": %s", result->seed);
+    json_object_set_new(object, key, json_loads(text, JSON_DECODE_ANY, NULL));
+}
+
+static json_t *result_line(const repro_result *result)
+{
+    json_t *line = json_object();
+    add_text(line, result->series ? "series" : "row",
+             result->series ? result->series : result->row);
+    add_number(line, "seed", result->seed);
     if (result->x)
-        gb_text_printf(out, ", \"x\": %s", result->x);
-    add_field(out, "evaluation", result->evaluation);
+        add_number(line, "x", result->x);
+    add_word(line, "evaluation", result->evaluation);
     if (result->series && result->row)
-        add_text(out, "row", result->row);
+        add_text(line, "row", result->row);
     if (result->row)
-        add_field(out, "model", result->model);
+        add_word(line, "model", result->model);
     if (result->set)
-        add_text(out, "set", result->set);
-    gb_text_printf(out, "}\n");
+        add_text(line, "set", result->set);
+    return line;
 }
 
-static void add_head(const repro_session *session, const repro_table *table, const char *sum,
-                     int64_t seconds, gb_text *out)
+static json_t *head_line(const repro_session *session, const repro_table *table, const char *sum,
+                         int64_t seconds)
 {
-    gb_text_printf(out, "{\"table\": \"%s\", \"scale\": \"%s\", \"collection_kind\": \"%s\"",
-                   table->name, session->params->scale,
-                   session->recipe.collection ? "own" : "world");
-    add_field(out, "collection", table->collection);
+    json_t *line = json_object();
+    add_text(line, "table", table->name);
+    add_text(line, "scale", session->params->scale);
+    add_text(line, "collection_kind", session->recipe.collection ? "own" : "world");
+    add_word(line, "collection", table->collection);
     if (table->title) {
-        add_text(out, "figure", table->name);
-        add_text(out, "title", table->title);
-        add_text(out, "x", table->x);
-        gb_text_printf(out, ", \"log_x\": true");
-        add_text(out, "measure", table->measure);
-        add_text(out, "y", table->y);
+        add_text(line, "figure", table->name);
+        add_text(line, "title", table->title);
+        add_text(line, "x", table->x);
+        json_object_set_new(line, "log_x", json_true());
+        add_text(line, "measure", table->measure);
+        add_text(line, "y", table->y);
     }
-    gb_text_printf(out, ", \"recipe\": \"%s\", \"settings\": ", sum);
-    repro_settings_json(&table->settings, out);
-    gb_text_printf(out, ", \"times\": {\"wall_s\": %lld}}\n", (long long)seconds);
+    add_text(line, "recipe", sum);
+    json_object_set_new(line, "settings", repro_settings_json(&table->settings));
+    json_object_set_new(line, "times", json_pack("{s:I}", "wall_s", (json_int_t)seconds));
+    return line;
+}
+
+/* Appends a line, and drops it. */
+static bool add_line(gb_text *lines, json_t *line, gb_status *status)
+{
+    bool ok = gb_json_print(line, GB_JSON_NEWLINE, lines, status);
+    json_decref(line);
+    return ok;
 }
 
 static bool selected(const repro_session *session, const repro_result *result)
@@ -77,11 +93,11 @@ static bool write_results(const repro_session *session, const repro_table *table
                           int64_t seconds, const char *path, gb_status *status)
 {
     gb_text lines = {0};
-    add_head(session, table, sum, seconds, &lines);
-    for (size_t i = 0; i < table->result_count; i++)
+    bool ok = add_line(&lines, head_line(session, table, sum, seconds), status);
+    for (size_t i = 0; ok && i < table->result_count; i++)
         if (selected(session, &table->results[i]))
-            add_result(&table->results[i], &lines);
-    bool ok = gb_text_write(&lines, path, status);
+            ok = add_line(&lines, result_line(&table->results[i]), status);
+    ok = ok && gb_text_write(&lines, path, status);
     gb_text_free(&lines);
     return ok;
 }
@@ -198,7 +214,7 @@ bool repro_results_site(const repro_session *session, const char *const *folders
 static void count_verdicts(const char *folder, const char *const *verdicts, size_t *counts)
 {
     char *path = gb_path_join(NULL, folder, "table.json");
-    json_t *table = path ? json_load_file(path, 0, NULL) : NULL, *claim;
+    json_t *table = path ? gb_json_load(path, 0, NULL) : NULL, *claim;
     size_t i;
     json_array_foreach(json_object_get(table, "claims"), i, claim)
     {
@@ -242,19 +258,17 @@ static bool explain_artifact(const repro_session *session, const char *folder, g
 bool repro_explain(const repro_session *session, gb_status *status)
 {
     const char *row = session->params->row, *table = session->entry->name;
-    char *path = gb_path_join(status, session->out, "results.jsonl"), *line;
+    char *path = gb_path_join(status, session->out, "results.jsonl");
     gb_lines *lines = path && gb_file_exists(path) ? gb_lines_open(path, status) : NULL;
     bool ok =
         lines || (path && gb_fail(status, GB_USAGE, NULL, NULL,
                                   "no results in %.200s (run: reproduce %s)", session->out, table));
-    size_t length, found = 0;
-    while (ok && gb_lines_next(lines, &line, &length, status) == 1) {
-        json_t *result = json_loadb(line, length, 0, NULL);
-        const char *key = json_string_value(json_object_get(result, "row"));
-        const char *evaluation = json_string_value(json_object_get(result, "evaluation"));
-        if (key && evaluation && !strcmp(key, row)) {
+    json_t *result;
+    size_t found = 0;
+    while (ok && gb_jsonl_next(lines, &result, status) == 1) {
+        if (!strcmp(gb_json_text(result, "row"), row) && !json_object_get(result, "series")) {
             found++;
-            ok = explain_artifact(session, evaluation, status);
+            ok = explain_artifact(session, gb_json_text(result, "evaluation"), status);
         }
         json_decref(result);
     }

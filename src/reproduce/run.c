@@ -1,7 +1,6 @@
 /* From the recipes of tables to their results. */
 #include "run.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,7 +50,7 @@ static const json_t *find_number(const json_t *object, const char *name)
 bool repro_record_number(const char *folder, const char *file, const char *name, double *value)
 {
     char *path = gb_path_join(NULL, folder, file);
-    json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *record = path ? gb_json_load(path, 0, NULL) : NULL;
     const json_t *found = record ? find_number(record, name) : NULL;
     if (found)
         *value = json_number_value(found);

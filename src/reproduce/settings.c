@@ -1,6 +1,8 @@
 /* Reading and changing settings. */
 #include "settings.h"
 
+#include <gabbro/options.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,50 +91,17 @@ static bool good_value(const char *value)
     return *value != '\0';
 }
 
-/* Insertions, deletions and substitutions that turn a into b; long names are cut. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 63 };
-    size_t row[LONGEST + 1], n = strnlen(b, LONGEST);
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i] && i < LONGEST; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < n; j++) {
-            size_t best = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            if (row[j + 1] + 1 < best)
-                best = row[j + 1] + 1;
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            row[j + 1] = best;
-        }
-    }
-    return row[n];
-}
-
-static const char *nearest(const repro_settings *known, const char *name)
-{
-    const char *best = "";
-    size_t distance = SIZE_MAX;
-    for (size_t i = 0; i < known->count; i++) {
-        size_t here = edit_distance(name, known->items[i].name);
-        if (here < distance) {
-            distance = here;
-            best = known->items[i].name;
-        }
-    }
-    return best;
-}
-
 static bool check_known(const repro_settings *known, const char *name, gb_code code,
                         const char *where, gb_status *status)
 {
-    char hint[160];
+    char hint[160] = "";
+    gb_nearest nearest = {.word = name};
     if (!known || find(known, name))
         return true;
-    snprintf(hint, sizeof hint, "the nearest is %.100s", nearest(known, name));
+    for (size_t i = 0; i < known->count; i++)
+        gb_nearest_compare(&nearest, known->items[i].name);
+    if (nearest.name)
+        snprintf(hint, sizeof hint, "did you mean %.100s?", nearest.name);
     return gb_fail(status, code, where, hint, "there is no setting \"%.100s\"", name);
 }
 
@@ -263,29 +232,12 @@ bool repro_settings_put(repro_settings *settings, const char *name, const char *
     return give(settings, name, value, status) != NULL;
 }
 
-void repro_json_text(const char *text, gb_text *out)
+json_t *repro_settings_json(const repro_settings *settings)
 {
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            gb_text_printf(out, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
-            gb_text_printf(out, "\\u%04x", *text);
-        else
-            gb_text_append(out, text, 1);
-    }
-}
-
-void repro_settings_json(const repro_settings *settings, gb_text *out)
-{
-    const char *between = "";
-    gb_text_printf(out, "{");
-    for (size_t i = 0; i < settings->count; i++) {
-        if (settings->items[i].derived)
-            continue;
-        gb_text_printf(out, "%s\"%s\": \"", between, settings->items[i].name);
-        repro_json_text(settings->items[i].value, out);
-        gb_text_printf(out, "\"");
-        between = ", ";
-    }
-    gb_text_printf(out, "}");
+    json_t *object = json_object();
+    for (size_t i = 0; i < settings->count; i++)
+        if (!settings->items[i].derived)
+            json_object_set_new(object, settings->items[i].name,
+                                json_string(settings->items[i].value));
+    return object;
 }

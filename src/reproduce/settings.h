@@ -3,7 +3,7 @@
 #ifndef GABBRO_REPRODUCE_SETTINGS_H
 #define GABBRO_REPRODUCE_SETTINGS_H
 
-#include <gabbro/base.h>
+#include <gabbro/json.h>
 
 typedef struct repro_setting {
     char *name;   /* a-z, 0-9 and _, beginning with a letter */
@@ -39,10 +39,7 @@ const char *repro_settings_get(const repro_settings *settings, const char *name)
 /* Gives a setting that there is another value, on behalf of a recipe. */
 bool repro_settings_put(repro_settings *settings, const char *name, const char *value,
                         gb_status *status);
-/* Appends {"name": "value", ...} of all that are not derived. */
-void repro_settings_json(const repro_settings *settings, gb_text *out);
-
-/* Appends text as the inside of a JSON string. */
-void repro_json_text(const char *text, gb_text *out);
+/* {"name": "value", ...} of all that are not derived; a new reference, or NULL. */
+json_t *repro_settings_json(const repro_settings *settings);
 
 #endif

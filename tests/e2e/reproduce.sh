@@ -110,7 +110,7 @@ expect "results know them" grep -q '"mlm_steps": "11".*"context_steps": "10"' "$
 echo 'contxt_steps = 3' >>"$work/settings"
 run table1 --out "$work/out" --settings "$work/settings"
 expect "a name that there is not is refused" [ "$status $(wc -l <"$work/stderr")" = '3 1' ]
-expect "with its line and the nearest" grep -q 'settings:2: .*"contxt_steps" (the nearest is context_steps)' "$work/stderr"
+expect "with its line and the nearest" grep -q 'settings:2: .*"contxt_steps" (did you mean context_steps?)' "$work/stderr"
 
 # ----------------------------------------------------------------------------------------------------
 

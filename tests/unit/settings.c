@@ -51,7 +51,7 @@ static void refuse(const char *text, const char *where, const char *what)
 Test(settings, errors_name_the_line)
 {
     scratch s = scratch_enter();
-    refuse("mlm_steps = 5\nmlm_stesp = 5\n", "user:2", "nearest is mlm_steps");
+    refuse("mlm_steps = 5\nmlm_stesp = 5\n", "user:2", "did you mean mlm_steps?");
     refuse("rate\n", "user:1", "gives no setting a value");
     refuse("# a\nrate =\n", "user:2", "cannot have the value");
     refuse("rate = $(id)\n", "user:1", "cannot have the value");
@@ -91,20 +91,21 @@ Test(settings, a_prefix_stands_for_the_name_unless_that_was_chosen)
     scratch s = scratch_enter();
     repro_settings settings = read_scale(), chosen = {0};
     gb_status status = {0};
-    gb_text json = {0};
     cr_assert(repro_settings_copy(&settings, &chosen, &status));
     cr_assert(repro_settings_apply_prefix(&settings, "own", &status));
     cr_expect_str_eq(repro_settings_get(&settings, "mlm_steps"), "300");
     cr_expect_str_eq(repro_settings_get(&settings, "only"), "1");
-    repro_settings_json(&settings, &json);
-    cr_expect_str_eq(json.data,
+    json_t *object = repro_settings_json(&settings);
+    char *json = json_dumps(object, 0);
+    cr_expect_str_eq(json,
                      "{\"mlm_steps\": \"300\", \"few_queries\": \"125 250\", \"rate\": \"0.003\", "
                      "\"own_mlm_steps\": \"300\", \"own_only\": \"1\"}",
                      "what a prefix made is not listed");
     cr_assert(repro_settings_choose(&chosen, "mlm_steps=5", NULL, &status));
     cr_assert(repro_settings_apply_prefix(&chosen, "own", &status));
     cr_expect_str_eq(repro_settings_get(&chosen, "mlm_steps"), "5");
-    gb_text_free(&json);
+    free(json);
+    json_decref(object);
     repro_settings_free(&settings);
     repro_settings_free(&chosen);
     scratch_leave(&s);
