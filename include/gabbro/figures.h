@@ -5,6 +5,7 @@
 #define GABBRO_FIGURES_H
 
 #include <gabbro/artifact.h>
+#include <gabbro/experiment.h>
 #include <gabbro/plot.h>
 #include <gabbro/store.h>
 #include <gabbro/text.h>
@@ -210,6 +211,22 @@ typedef struct gb_scatter {
  * has sentences that say how it was made. */
 bool gb_scatter_write(const gb_scatter *scatters, size_t count, const char *about,
                       const char *folder, gb_status *status);
+
+/* What to draw: a query and its candidates as several retrievers see them. Nothing is copied. */
+typedef struct gb_candidates_params {
+    const char *const *models;          /* [model_count] artifacts or folders of retrievers */
+    const char (*names)[GB_MODEL_NAME]; /* [model_count] names in the drawing */
+    size_t model_count;                 /* at least 1 */
+    const char *collection, *tokens;    /* artifacts */
+    const char *split;                  /* of the query; NULL: dl19 if there, else dev */
+    const char *query;                  /* its id; NULL: drawn among those with a positive */
+    uint32_t depth;                     /* best passages of each model, at least 3 */
+    bool missed;                        /* relevant passages that a model did not find too */
+    gb_tsne_params tsne;                /* how they are projected; its seed draws the query too */
+} gb_candidates_params;
+/* Ranks the passages of the collection by every model, and writes the files of gb_scatter_write
+ * into the artifact that is being made. */
+bool gb_candidates_draw(const gb_candidates_params *params, gb_maker *maker, gb_status *status);
 
 /* ---- a measure against a number -------------------------------------------------------------- */
 

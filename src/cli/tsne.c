@@ -2,232 +2,14 @@
  * (COSTA, Figure 3). */
 #include "cli.h"
 
+#include <gabbro/experiment.h>
 #include <gabbro/figures.h>
-#include <gabbro/retrieve.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct settings {
-    gb_words models;                         /* paths, once the names are cut off */
+    gb_candidates_params params;             /* what is drawn */
+    gb_words models;                         /* NAME=MODEL, cut apart by check */
     char names[GB_WORDS_MAX][GB_MODEL_NAME]; /* of the models */
-    const char *collection, *tokens;         /* artifacts */
-    const char *split, *query;               /* split; id of the query, or NULL */
-    uint32_t depth, iterations;              /* candidates; of t-SNE */
-    double perplexity;                       /* of t-SNE */
-    uint64_t seed;                           /* of the draw and of t-SNE */
-    bool missed;                             /* show relevant passages that were not found too */
 } settings;
-
-/* The query and what is judged for it. */
-typedef struct question {
-    gb_collection *collection; /* open */
-    gb_qrels qrels;            /* of the split */
-    const char *split;         /* name */
-    uint32_t query;            /* row */
-} question;
-
-/* ---- the query ---- */
-
-static const char *split_of(const gb_collection *collection, const settings *o)
-{
-    if (o->split)
-        return o->split;
-    return gb_collection_has_split(collection, "dl19") ? "dl19" : "dev";
-}
-
-/* The query of the given id, or a seeded draw among those with a relevant passage. */
-static bool choose_query(question *q, const settings *o, gb_status *status)
-{
-    uint32_t count = 0, last = UINT32_MAX, wanted = UINT32_MAX;
-    for (int round = 0; round < 2; round++) {
-        uint32_t seen = 0;
-        last = UINT32_MAX;
-        for (size_t i = 0; i < q->qrels.count; i++) {
-            const gb_qrel *judged = &q->qrels.rows[i];
-            size_t length;
-            const char *id = gb_table_row(q->collection->query_ids, judged->query, &length);
-            bool fits = o->query ? strlen(o->query) == length && !memcmp(id, o->query, length)
-                                 : judged->grade > 0;
-            if (!fits || judged->query == last)
-                continue;
-            last = judged->query;
-            if (seen++ == wanted)
-                q->query = judged->query;
-        }
-        count = seen;
-        if (!count)
-            return gb_fail(status, GB_USAGE, q->split, "see qrels/ of the collection",
-                           o->query ? "the split judges no query \"%s\""
-                                    : "no query has a relevant "
-                                      "passage%s",
-                           o->query ? o->query : "");
-        gb_rng rng = gb_rng_make(o->seed, GB_RNG_SPLIT, 1, 0);
-        wanted = gb_rng_below(&rng, count);
-    }
-    return true;
-}
-
-static int32_t grade_of(const question *q, uint32_t passage)
-{
-    for (size_t i = 0; i < q->qrels.count; i++)
-        if (q->qrels.rows[i].query == q->query && q->qrels.rows[i].passage == passage)
-            return q->qrels.rows[i].grade;
-    return 0;
-}
-
-/* From which grade on a passage answers: 2 where the query has such grades, as TREC counts. */
-static int32_t relevant_grade(const question *q)
-{
-    int32_t highest = 0;
-    for (size_t i = 0; i < q->qrels.count; i++)
-        if (q->qrels.rows[i].query == q->query && q->qrels.rows[i].grade > highest)
-            highest = q->qrels.rows[i].grade;
-    return highest > 1 ? 2 : 1;
-}
-
-/* ---- one model ---- */
-
-/* What a gb_scatter points to, in the arena. */
-typedef struct points {
-    uint32_t count;     /* points so far, the query among them */
-    uint32_t *passages; /* of the points behind the query */
-    const char **ids;   /* shown */
-    const char **texts; /* the same, to be read */
-    uint32_t *ranks;    /* from 1; 0: none */
-    int32_t *grades;    /* judged */
-    double *distances;  /* from the query */
-    float *vectors;     /* [count, H] */
-} points;
-
-static const char *id_at(const gb_table *table, uint32_t row, gb_arena *arena, gb_status *status)
-{
-    size_t length;
-    const char *id = gb_table_row(table, row, &length);
-    return gb_arena_strdup(arena, id, length, status);
-}
-
-static bool make_points(points *p, uint32_t most, uint32_t width, gb_arena *arena,
-                        gb_status *status)
-{
-    return (p->passages = gb_arena_alloc(arena, most * sizeof *p->passages, status)) &&
-           (p->ids = gb_arena_alloc(arena, most * sizeof *p->ids, status)) &&
-           (p->texts = gb_arena_alloc(arena, most * sizeof *p->texts, status)) &&
-           (p->ranks = gb_arena_alloc(arena, most * sizeof *p->ranks, status)) &&
-           (p->grades = gb_arena_alloc(arena, most * sizeof *p->grades, status)) &&
-           (p->distances = gb_arena_alloc(arena, most * sizeof *p->distances, status)) &&
-           (p->vectors = gb_arena_alloc(arena, (size_t)most * width * sizeof *p->vectors, status));
-}
-
-static bool add_point(points *p, const question *q, const gb_retriever *retriever, uint32_t passage,
-                      uint32_t rank, gb_arena *arena, gb_status *status)
-{
-    uint32_t width = gb_retriever_width(retriever);
-    for (uint32_t i = 1; i < p->count; i++)
-        if (p->passages[i] == passage)
-            return true;
-    gb_vectors all = gb_retriever_passages(retriever);
-    const float *vector = all.read(all.context, passage, 1, status);
-    if (!vector)
-        return false;
-    uint32_t at = p->count++;
-    double sum = 0;
-    for (uint32_t k = 0; k < width; k++)
-        sum += pow((double)vector[k] - (double)p->vectors[k], 2);
-    memcpy(p->vectors + (size_t)at * width, vector, width * sizeof *vector);
-    p->passages[at] = passage;
-    p->ranks[at] = rank;
-    p->grades[at] = grade_of(q, passage);
-    p->distances[at] = sqrt(sum);
-    gb_text text = {0};
-    gb_collection_passage(q->collection, passage, &text);
-    p->texts[at] = text.failed ? NULL : gb_arena_strdup(arena, text.data, text.length, status);
-    gb_text_free(&text);
-    return p->texts[at] &&
-           (p->ids[at] = id_at(q->collection->passage_ids, passage, arena, status)) != NULL;
-}
-
-/* The query, the model's best passages, and, if wanted, the relevant ones not among them. */
-static bool collect(points *p, const question *q, gb_retriever *retriever, const settings *o,
-                    gb_arena *arena, gb_status *status)
-{
-    uint32_t width = gb_retriever_width(retriever), relevant = 0;
-    gb_run run = {0};
-    const gb_encode_rows query = {.tokens = gb_retriever_tokens(retriever)->queries,
-                                  .first = q->query,
-                                  .count = 1,
-                                  .label = "encode queries"};
-    for (size_t i = 0; i < q->qrels.count; i++)
-        relevant += q->qrels.rows[i].query == q->query;
-    bool ok = make_points(p, o->depth + relevant + 1, width, arena, status) &&
-              gb_retriever_encode(retriever, GB_TEXT_QUERY, &query, p->vectors, status) &&
-              gb_retriever_rank(retriever, &query, o->depth, &run, status);
-    if (ok) {
-        p->ids[0] = id_at(q->collection->query_ids, q->query, arena, status);
-        p->texts[0] = id_at(q->collection->queries, q->query, arena, status);
-        p->count = 1;
-        ok = p->ids[0] && p->texts[0];
-    }
-    const gb_run_list *list = ok ? gb_run_find(&run, q->query) : NULL;
-    for (uint32_t h = 0; ok && list && h < list->count; h++)
-        ok = add_point(p, q, retriever, run.hits[list->first + h].passage, h + 1, arena, status);
-    for (size_t i = 0; ok && o->missed && i < q->qrels.count; i++)
-        if (q->qrels.rows[i].query == q->query && q->qrels.rows[i].grade > 0)
-            ok = add_point(p, q, retriever, q->qrels.rows[i].passage, 0, arena, status);
-    gb_run_free(&run);
-    return ok;
-}
-
-static bool scatter_model(gb_scatter *scatter, const settings *o, size_t index, const question *q,
-                          gb_maker *maker, gb_arena *arena, gb_status *status)
-{
-    points p = {0};
-    char name[32]; /* of this model's vectors */
-    snprintf(name, sizeof name, "passages-%zu", index);
-    double *plane = NULL, *components = NULL, *shares = NULL;
-    gb_tsne_params params = {o->perplexity, o->iterations, o->seed};
-    gb_retriever *retriever =
-        gb_retriever_of(maker, o->models.items[index], o->tokens, name, status);
-    uint32_t width = retriever ? gb_retriever_width(retriever) : 0;
-    bool ok =
-        retriever && collect(&p, q, retriever, o, arena, status) &&
-        (plane = gb_arena_alloc(arena, 2 * (size_t)p.count * sizeof *plane, status)) &&
-        (components = gb_arena_alloc(arena, 3 * (size_t)p.count * sizeof *components, status)) &&
-        (shares = gb_arena_alloc(arena, 3 * sizeof *shares, status)) &&
-        gb_tsne(p.vectors, p.count, width, &params, plane, &scatter->divergence, status) &&
-        gb_pca(p.vectors, p.count, width, 3, components, shares, status);
-    scatter->model = o->names[index];
-    scatter->count = p.count;
-    scatter->ids = p.ids;
-    scatter->texts = p.texts;
-    scatter->relevant = relevant_grade(q);
-    scatter->ranks = p.ranks;
-    scatter->grades = p.grades;
-    scatter->distances = p.distances;
-    scatter->plane = plane;
-    scatter->components = components;
-    scatter->shares = shares;
-    gb_retriever_close(retriever);
-    return ok;
-}
-
-/* ---- the artifact ---- */
-
-static bool about(const question *q, const settings *o, gb_text *out, gb_status *status)
-{
-    size_t length, id_length;
-    const char *text = gb_table_row(q->collection->queries, q->query, &length);
-    const char *id = gb_table_row(q->collection->query_ids, q->query, &id_length);
-    gb_text_printf(out,
-                   "Query %.*s of %s, %s: \"%.*s\". The %u best passages of each model%s; "
-                   "perplexity %g, %u iterations, seed %llu. "
-                   "Distances are Euclidean, in the model's own space.",
-                   (int)id_length, id, q->collection->name, q->split, (int)length, text, o->depth,
-                   o->missed ? " and the relevant ones it did not find" : "", o->perplexity,
-                   o->iterations, (unsigned long long)o->seed);
-    return !out->failed || gb_fail_memory(status, "drawing candidates");
-}
 
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
@@ -235,53 +17,37 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     json_t *names = gb_model_names(o->models.items, o->models.count, o->names, status);
     if (names)
         json_object_update_new(maker->settings, names);
+    o->params.models = o->models.items;
+    o->params.names = (const char(*)[GB_MODEL_NAME])o->names;
+    o->params.model_count = o->models.count;
     return names != NULL;
 }
 
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
-    question q = {.collection = gb_open_collection(o->collection, status)};
-    gb_arena *arena = gb_arena_create(1 << 20, status);
-    gb_scatter *scatters = gb_alloc(o->models.count, sizeof *scatters, status);
-    gb_text words = {0};
-    bool ok = q.collection && arena && scatters && gb_maker_device(maker, status);
-    if (ok) {
-        q.split = split_of(q.collection, o);
-        ok = gb_collection_qrels(q.collection, q.split, &q.qrels, status) &&
-             choose_query(&q, o, status);
-    }
-    for (size_t m = 0; ok && m < o->models.count; m++)
-        ok = scatter_model(&scatters[m], o, m, &q, maker, arena, status);
-    ok = ok && about(&q, o, &words, status) &&
-         gb_scatter_write(scatters, o->models.count, words.data, gb_maker_folder(maker), status);
-    gb_text_free(&words);
-    free(scatters);
-    free(q.qrels.rows);
-    gb_collection_close(q.collection);
-    gb_arena_destroy(arena);
-    return ok;
+    return gb_candidates_draw(&o->params, maker, status);
 }
 
 static int run(const gb_call *call)
 {
-    settings o = {.depth = 100, .iterations = 1000, .perplexity = 30, .seed = 42};
+    settings o = {.params = {.depth = 100, .tsne = GB_TSNE_DEFAULTS}};
     const gb_option options[] = {
         {"model", GB_OPTION_LIST, &o.models, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "NAME=MODEL",
          "artifact or folder of a model, and its name; may be repeated"},
-        {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+        {"collection", GB_OPTION_TEXT, &o.params.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection of query and candidates"},
-        {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",
-         "its tokens"},
-        {"split", GB_OPTION_TEXT, &o.split, 0, "NAME",
+        {"tokens", GB_OPTION_TEXT, &o.params.tokens, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+         "ARTIFACT", "its tokens"},
+        {"split", GB_OPTION_TEXT, &o.params.split, 0, "NAME",
          "split of the query (default: dl19 if there, else dev)"},
-        {"query", GB_OPTION_TEXT, &o.query, 0, "ID", "id of the query (default: drawn)"},
-        {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "candidates of each model", .least = 3},
-        {"missed", GB_OPTION_FLAG, &o.missed, 0, NULL,
+        {"query", GB_OPTION_TEXT, &o.params.query, 0, "ID", "id of the query (default: drawn)"},
+        {"depth", GB_OPTION_U32, &o.params.depth, 0, NULL, "candidates of each model", .least = 3},
+        {"missed", GB_OPTION_FLAG, &o.params.missed, 0, NULL,
          "add relevant passages that a model did not find"},
-        {"perplexity", GB_OPTION_REAL, &o.perplexity, 0, NULL, "perplexity of t-SNE"},
-        {"iterations", GB_OPTION_U32, &o.iterations, 0, NULL, "iterations of t-SNE"},
-        {"seed", GB_OPTION_U64, &o.seed, 0, NULL, "seed of the draw and of t-SNE"},
+        {"perplexity", GB_OPTION_REAL, &o.params.tsne.perplexity, 0, NULL, "perplexity of t-SNE"},
+        {"iterations", GB_OPTION_U32, &o.params.tsne.iterations, 0, NULL, "iterations of t-SNE"},
+        {"seed", GB_OPTION_U64, &o.params.tsne.seed, 0, NULL, "seed of the draw and of t-SNE"},
         {0}};
     const gb_make_params params = {.command = &gb_cli_tsne,
                                    .version = 2,
