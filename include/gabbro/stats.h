@@ -25,16 +25,25 @@ typedef struct gb_ttest {
  * queries (or seeds) in the same order; n >= 2. */
 bool gb_ttest_paired(const double *a, const double *b, size_t n, gb_ttest *test, gb_status *status);
 
+/* How values are drawn again and again. */
+typedef struct gb_resampling {
+    uint32_t rounds; /* number of rounds, at least 1 */
+    uint64_t seed;   /* of the draws of all rounds (GB_RNG_TEST, round) */
+} gb_resampling;
 /* Tests the same by Fisher's paired randomisation test, two-tailed: p = (1 + number of rounds with
- * |permuted mean| >= |mean|) / (1 + rounds), with signs drawn from seed (GB_RNG_TEST, round). If
- * there are at most `rounds` sign patterns (2^n), all of them are taken instead, and the 1s are
- * left out. n >= 1, rounds >= 1. */
-bool gb_randomisation(const double *a, const double *b, size_t n, uint32_t rounds, uint64_t seed,
+ * |permuted mean| >= |mean|) / (1 + rounds), with drawn signs. If there are at most as many sign
+ * patterns (2^n) as rounds, all of them are taken instead, and the 1s are left out. n >= 1. */
+bool gb_randomisation(const double *a, const double *b, size_t n, const gb_resampling *draws,
                       double *p, gb_status *status);
-/* Estimates the interval *low to *high that holds the mean of values [n] with probability `level`
- * (e.g. 0.95), by the percentile bootstrap. */
-bool gb_bootstrap(const double *values, size_t n, uint32_t rounds, uint64_t seed, double level,
-                  double *low, double *high, gb_status *status);
+/* Between which values a quantity lies. */
+typedef struct gb_interval {
+    double low;  /* lower end */
+    double high; /* upper end */
+} gb_interval;
+/* Estimates the interval that holds the mean of values [n] with probability `level` (e.g. 0.95), by
+ * the percentile bootstrap. */
+bool gb_bootstrap(const double *values, size_t n, const gb_resampling *draws, double level,
+                  gb_interval *interval, gb_status *status);
 /* Adjusts p values [n] for the number of tests, by Holm's step-down method (Scand. J. Statist. 6,
  * 1979). adjusted [n] has the order of p. */
 bool gb_holm(const double *p, size_t n, double *adjusted, gb_status *status);

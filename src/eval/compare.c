@@ -9,24 +9,29 @@ enum { RESAMPLES = 10000 }; /* of the randomisation test and the bootstrap */
 /* A metric of both runs. */
 typedef struct comparison {
     double mean;          /* of A - B */
-    double low, high;     /* bootstrap interval of the mean, 95% */
+    gb_interval interval; /* of the mean, 95%, by the bootstrap */
     double p;             /* paired t-test */
     double randomisation; /* p of Fisher's randomisation test */
 } comparison;
 
-/* scratch [n] */
-static bool compare_values(const double *a, const double *b, size_t n, uint64_t seed,
-                           double *scratch, comparison *row, gb_status *status)
+static bool compare_metric(const gb_evaluation *a, const gb_evaluation *b, size_t metric,
+                           const gb_resampling *draws, comparison *row, gb_status *status)
 {
     gb_ttest test;
-    if (!gb_ttest_paired(a, b, n, &test, status))
-        return false;
-    row->mean = test.mean;
-    row->p = test.p;
-    for (size_t i = 0; i < n; i++)
-        scratch[i] = a[i] - b[i];
-    return gb_bootstrap(scratch, n, RESAMPLES, seed, 0.95, &row->low, &row->high, status) &&
-           gb_randomisation(a, b, n, RESAMPLES, seed, &row->randomisation, status);
+    size_t n = a->query_count;
+    const double *x = a->values + metric * n, *y = b->values + metric * n;
+    double *differences = gb_alloc(n, sizeof *differences, status);
+    for (size_t i = 0; differences && i < n; i++)
+        differences[i] = x[i] - y[i];
+    bool ok = differences && gb_ttest_paired(x, y, n, &test, status) &&
+              gb_bootstrap(differences, n, draws, 0.95, &row->interval, status) &&
+              gb_randomisation(x, y, n, draws, &row->randomisation, status);
+    if (ok) {
+        row->mean = test.mean;
+        row->p = test.p;
+    }
+    free(differences);
+    return ok;
 }
 
 static void print_rows(const gb_evaluation *a, const gb_evaluation *b,
@@ -42,21 +47,21 @@ static void print_rows(const gb_evaluation *a, const gb_evaluation *b,
         const comparison *row = &rows[m];
         gb_metric_label(&a->metrics[m], a->params.level, label);
         fprintf(out, "%s\t%.4f\t%.4f\t%+.4f\t%+.4f\t%+.4f\t%.4g\t%.4g\t%.4g\n", label, a->totals[m],
-                b->totals[m], row->mean, row->low, row->high, row->p, holm[m], row->randomisation);
+                b->totals[m], row->mean, row->interval.low, row->interval.high, row->p, holm[m],
+                row->randomisation);
     }
 }
 
 bool gb_evaluation_compare(const gb_evaluation *a, const gb_evaluation *b,
                            const gb_compare_params *params, FILE *out, gb_status *status)
 {
-    size_t n = a->query_count, count = a->metric_count;
+    size_t count = a->metric_count;
+    const gb_resampling draws = {RESAMPLES, params->seed};
     comparison *rows = gb_alloc(count, sizeof *rows, status);
     double *p = gb_alloc(count, sizeof *p, status), *holm = gb_alloc(count, sizeof *holm, status);
-    double *scratch = gb_alloc(n, sizeof *scratch, status);
-    bool ok = rows && p && holm && scratch;
+    bool ok = rows && p && holm;
     for (size_t m = 0; ok && m < count; m++) {
-        ok = compare_values(a->values + m * n, b->values + m * n, n, params->seed, scratch,
-                            &rows[m], status);
+        ok = compare_metric(a, b, m, &draws, &rows[m], status);
         p[m] = rows[m].p;
     }
     ok = ok && gb_holm(p, count, holm, status);
@@ -65,6 +70,5 @@ bool gb_evaluation_compare(const gb_evaluation *a, const gb_evaluation *b,
     free(rows);
     free(p);
     free(holm);
-    free(scratch);
     return ok;
 }

@@ -20,9 +20,10 @@ static double signed_sum(const double *difference, size_t n, gb_rng *rng, uint64
     return sum;
 }
 
-bool gb_randomisation(const double *a, const double *b, size_t n, uint32_t rounds, uint64_t seed,
+bool gb_randomisation(const double *a, const double *b, size_t n, const gb_resampling *draws,
                       double *p, gb_status *status)
 {
+    uint32_t rounds = draws->rounds;
     if (n == 0 || rounds == 0)
         return gb_fail(status, GB_DATA, NULL, NULL, "a randomisation test needs pairs and rounds");
     double *difference = gb_alloc(n, sizeof *difference, status);
@@ -38,7 +39,7 @@ bool gb_randomisation(const double *a, const double *b, size_t n, uint32_t round
     bool all = n < 32 && (uint64_t)1 << n <= rounds;
     uint64_t patterns = all ? (uint64_t)1 << n : rounds, extreme = 0;
     for (uint64_t i = 0; i < patterns; i++) {
-        gb_rng rng = gb_rng_make(seed, GB_RNG_TEST, (uint32_t)i, ROW_RANDOMISATION);
+        gb_rng rng = gb_rng_make(draws->seed, GB_RNG_TEST, (uint32_t)i, ROW_RANDOMISATION);
         extreme += fabs(signed_sum(difference, n, all ? NULL : &rng, i)) >= observed;
     }
     *p = all ? (double)extreme / patterns : (1.0 + extreme) / (1.0 + patterns);
@@ -46,16 +47,17 @@ bool gb_randomisation(const double *a, const double *b, size_t n, uint32_t round
     return true;
 }
 
-bool gb_bootstrap(const double *values, size_t n, uint32_t rounds, uint64_t seed, double level,
-                  double *low, double *high, gb_status *status)
+bool gb_bootstrap(const double *values, size_t n, const gb_resampling *draws, double level,
+                  gb_interval *interval, gb_status *status)
 {
+    uint32_t rounds = draws->rounds;
     if (n == 0 || n > UINT32_MAX || rounds == 0 || !(level > 0 && level < 1))
         return gb_fail(status, GB_DATA, NULL, NULL, "a bootstrap needs values, rounds and a level");
     double *means = gb_alloc(rounds, sizeof *means, status);
     if (!means)
         return false;
     for (uint32_t i = 0; i < rounds; i++) {
-        gb_rng rng = gb_rng_make(seed, GB_RNG_TEST, i, ROW_BOOTSTRAP);
+        gb_rng rng = gb_rng_make(draws->seed, GB_RNG_TEST, i, ROW_BOOTSTRAP);
         double sum = 0;
         for (size_t j = 0; j < n; j++)
             sum += values[gb_rng_below(&rng, (uint32_t)n)];
@@ -63,8 +65,7 @@ bool gb_bootstrap(const double *values, size_t n, uint32_t rounds, uint64_t seed
     }
     gb_sort_doubles(means, rounds);
     uint32_t cut = (uint32_t)((1 - level) / 2 * rounds); /* values outside, at each end */
-    *low = means[cut];
-    *high = means[rounds - 1 - cut];
+    *interval = (gb_interval){means[cut], means[rounds - 1 - cut]};
     free(means);
     return true;
 }

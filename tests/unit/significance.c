@@ -69,25 +69,27 @@ Test(significance, randomisation)
     static const double difference[] = {.2, -.1, .3, .05, .4, .15}, zero[6] = {0};
     double exact, drawn, again, swapped;
     /* 2^6 <= 64: all sign patterns, 6 of which reach the observed sum. */
-    cr_assert(gb_randomisation(difference, zero, 6, 64, 1, &exact, NULL));
+    cr_assert(gb_randomisation(difference, zero, 6, &(gb_resampling){64, 1}, &exact, NULL));
     cr_expect_eq(exact, 6. / 64);
-    cr_assert(gb_randomisation(difference, zero, 6, 63, 1, &drawn, NULL)); /* sampled */
+    cr_assert(
+        gb_randomisation(difference, zero, 6, &(gb_resampling){63, 1}, &drawn, NULL)); /* sampled */
     cr_expect(fabs(drawn - exact) < 0.12);
     /* The t-test of these pairs says .156; with 20000 rounds (>= 2^10) it is exact again. */
-    cr_assert(gb_randomisation(system_a, system_b, 10, 1000, 7, &drawn, NULL));
-    cr_assert(gb_randomisation(system_a, system_b, 10, 1000, 7, &again, NULL));
-    cr_assert(gb_randomisation(system_a, system_b, 10, 20000, 7, &exact, NULL));
-    cr_assert(gb_randomisation(system_b, system_a, 10, 20000, 7, &swapped, NULL));
+    cr_assert(gb_randomisation(system_a, system_b, 10, &(gb_resampling){1000, 7}, &drawn, NULL));
+    cr_assert(gb_randomisation(system_a, system_b, 10, &(gb_resampling){1000, 7}, &again, NULL));
+    cr_assert(gb_randomisation(system_a, system_b, 10, &(gb_resampling){20000, 7}, &exact, NULL));
+    cr_assert(gb_randomisation(system_b, system_a, 10, &(gb_resampling){20000, 7}, &swapped, NULL));
     cr_expect_eq(drawn, again);
     cr_expect_eq(exact, swapped);
     cr_expect(fabs(drawn - exact) < 0.05, "%g %g", drawn, exact);
-    cr_assert(gb_randomisation(zero, zero, 6, 10, 7, &exact, NULL));
+    cr_assert(gb_randomisation(zero, zero, 6, &(gb_resampling){10, 7}, &exact, NULL));
     cr_expect_eq(exact, 1);
 }
 
 Test(significance, bootstrap)
 {
-    double values[100], low, high, low_again, high_again;
+    double values[100];
+    gb_interval once, again;
     gb_rng rng = gb_rng_make(3, GB_RNG_TEST, 0, 5);
     double sum = 0, squares = 0;
     for (int i = 0; i < 100; i++) {
@@ -95,14 +97,15 @@ Test(significance, bootstrap)
         sum += values[i];
         squares += values[i] * values[i];
     }
-    cr_assert(gb_bootstrap(values, 100, 4000, 9, 0.95, &low, &high, NULL));
-    cr_assert(gb_bootstrap(values, 100, 4000, 9, 0.95, &low_again, &high_again, NULL));
-    cr_expect(low == low_again && high == high_again);
+    cr_assert(gb_bootstrap(values, 100, &(gb_resampling){4000, 9}, 0.95, &once, NULL));
+    cr_assert(gb_bootstrap(values, 100, &(gb_resampling){4000, 9}, 0.95, &again, NULL));
+    cr_expect(once.low == again.low && once.high == again.high);
+    double low = once.low, high = once.high;
     double mean = sum / 100, error = sqrt((squares / 100 - mean * mean) / 100);
     /* Near the normal interval mean +- 1.96 standard errors. */
     cr_expect(fabs(low - (mean - 1.96 * error)) < 0.2 * error, "%g %g", low, mean - 1.96 * error);
     cr_expect(fabs(high - (mean + 1.96 * error)) < 0.2 * error, "%g %g", high, mean + 1.96 * error);
-    cr_expect_not(gb_bootstrap(values, 0, 10, 9, 0.95, &low, &high, NULL));
+    cr_expect_not(gb_bootstrap(values, 0, &(gb_resampling){10, 9}, 0.95, &once, NULL));
 }
 
 Test(significance, holm)
