@@ -29,13 +29,21 @@ typedef struct reader {
     char *tag;                 /* of the last line */
 } reader;
 
-static bool fail_at(const reader *r, uint64_t line, gb_status *status, const char *hint,
-                    const char *what, const char *name, size_t length)
+/* `what` is followed by the id. */
+static bool fail_at(const reader *r, uint64_t line, const char *hint, const char *what,
+                    const eval_field *id, gb_status *status)
 {
     char where[300];
     snprintf(where, sizeof where, "%.250s:%llu", r->path, (unsigned long long)line);
     return gb_fail(status, GB_DATA, where, hint, "%s \"%.*s\"", what,
-                   (int)(length < 80 ? length : 80), name);
+                   (int)(id->length < 80 ? id->length : 80), id->text);
+}
+
+static eval_field id_of(const gb_names *names, uint32_t row)
+{
+    eval_field id;
+    id.text = (char *)gb_names_get(names, row, &id.length);
+    return id;
 }
 
 static bool parse_value(const reader *r, const gb_lines *lines, const eval_field *fields,
@@ -80,11 +88,11 @@ static bool parse_line(reader *r, const gb_lines *lines, const eval_field *field
         !gb_names_row(r->names->passages, passage->text, passage->length, &e.passage, status))
         return false;
     if (e.query == GB_MAP_NONE)
-        return fail_at(r, e.line, status, "run and collection must belong together",
-                       "unknown query", fields[0].text, fields[0].length);
+        return fail_at(r, e.line, "run and collection must belong together", "unknown query",
+                       &fields[0], status);
     if (e.passage == GB_MAP_NONE)
-        return fail_at(r, e.line, status, "run and collection must belong together",
-                       "unknown passage", passage->text, passage->length);
+        return fail_at(r, e.line, "run and collection must belong together", "unknown passage",
+                       passage, status);
     if (trec && (!r->tag || strcmp(r->tag, fields[5].text) != 0)) {
         free(r->tag);
         r->tag = gb_strdup(fields[5].text, status);
@@ -145,13 +153,12 @@ static int by_line(const void *a, const void *b)
 static bool add_list(const reader *r, entry *list, size_t count, gb_hit *hits, gb_run *run,
                      gb_status *status)
 {
-    size_t length;
     qsort(list, count, sizeof *list, by_passage_line);
     for (size_t i = 1; i < count; i++)
         if (list[i].passage == list[i - 1].passage) {
-            const char *name = gb_names_get(r->names->passages, list[i].passage, &length);
-            return fail_at(r, list[i].line, status, "a passage has one rank a query",
-                           "listed twice for its query: passage", name, length);
+            eval_field id = id_of(r->names->passages, list[i].passage);
+            return fail_at(r, list[i].line, "a passage has one rank a query",
+                           "listed twice for its query: passage", &id, status);
         }
     bool ranked = r->format == GB_RUN_RANKED || r->format == GB_RUN_MSMARCO;
     qsort(list, count, sizeof *list, ranked ? by_score_line : by_line);
@@ -159,9 +166,9 @@ static bool add_list(const reader *r, entry *list, size_t count, gb_hit *hits, g
     for (size_t i = 0; i < count; i++) {
         if (r->format == GB_RUN_MSMARCO) {
             if (i && list[i].score == list[i - 1].score) {
-                const char *name = gb_names_get(r->names->queries, list[i].query, &length);
-                return fail_at(r, list[i].line, status, "a rank has one passage",
-                               "rank given twice for query", name, length);
+                eval_field id = id_of(r->names->queries, list[i].query);
+                return fail_at(r, list[i].line, "a rank has one passage",
+                               "rank given twice for query", &id, status);
             }
             while (n + 1 < -list[i].score) { /* ranks without a passage */
                 hits[n] = (gb_hit){GB_NO_PASSAGE, -(double)(n + 1)};

@@ -14,23 +14,30 @@ static const char *string_field(const json_t *object, const char *name, const ch
     return json_string_value(value);
 }
 
+/* Where the texts of a file go. */
+typedef struct sink {
+    const gb_lines *lines; /* the file */
+    gb_text_fn *each;      /* takes a text */
+    void *ctx;             /* for each */
+} sink;
+
 /* Hand a text over; a failure without a place gets that of the line. */
-static bool deliver(const gb_lines *lines, gb_text_fn *each, void *ctx, const char *id,
-                    const char *title, const char *text, gb_status *status)
+static bool deliver(const sink *to, const char *id, const char *title, const char *text,
+                    gb_status *status)
 {
     gb_status own = {0};
     char where[300];
-    if (each(ctx, id, title, text, &own))
+    if (to->each(to->ctx, id, title, text, &own))
         return true;
-    snprintf(where, sizeof where, "%.250s:%llu", gb_lines_path(lines),
-             (unsigned long long)gb_lines_number(lines));
+    snprintf(where, sizeof where, "%.250s:%llu", gb_lines_path(to->lines),
+             (unsigned long long)gb_lines_number(to->lines));
     return gb_fail(status, own.code, own.where[0] ? own.where : where, own.hint, "%s", own.what);
 }
 
 /* One JSON line. */
-static bool json_line(const gb_lines *lines, const char *line, size_t length, gb_text_fn *each,
-                      void *ctx, gb_status *status)
+static bool json_line(const sink *to, const char *line, size_t length, gb_status *status)
 {
+    const gb_lines *lines = to->lines;
     json_t *object = gb_json_line(lines, line, length, 0, status);
     if (!object)
         return false;
@@ -47,7 +54,7 @@ static bool json_line(const gb_lines *lines, const char *line, size_t length, gb
         ok = gb_lines_fail(lines, status, "lines are {\"_id\": ..., \"title\": ..., \"text\": ...}",
                            "no %s in the object", id ? "\"text\"" : "\"_id\"");
     else
-        ok = deliver(lines, each, ctx, id, title ? title : "", text, status);
+        ok = deliver(to, id, title ? title : "", text, status);
     json_decref(object);
     return ok;
 }
@@ -57,12 +64,13 @@ bool gb_read_jsonl(const char *path, gb_text_fn *each, void *ctx, gb_status *sta
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return false;
+    const sink to = {lines, each, ctx};
     char *line;
     size_t length;
     int got;
     bool ok = true;
     while (ok && (got = gb_lines_next(lines, &line, &length, status)) == 1)
-        ok = length == 0 || json_line(lines, line, length, each, ctx, status);
+        ok = length == 0 || json_line(&to, line, length, status);
     gb_lines_close(lines);
     return ok && got == 0;
 }
@@ -90,9 +98,9 @@ static const char *past_blanks(const char *text)
 }
 
 /* A line of a topic; all of it may stand in one. */
-static bool topic_line(topic *t, const gb_lines *lines, const char *line, gb_text_fn *each,
-                       void *ctx, gb_status *status)
+static bool topic_line(topic *t, const sink *to, const char *line, gb_status *status)
 {
+    const gb_lines *lines = to->lines;
     static const char form[] = "topics are <DOC> <DOCNO> 1 </DOCNO> text </DOC>";
     if (strncmp(line, "<DOC>", 5) == 0) {
         if (t->open)
@@ -132,25 +140,24 @@ static bool topic_line(topic *t, const gb_lines *lines, const char *line, gb_tex
     t->open = false;
     if (t->id.failed || t->text.failed)
         return gb_fail_memory(status, "reading topics");
-    return deliver(lines, each, ctx, t->id.data, "", t->text.length ? t->text.data : "", status);
+    return deliver(to, t->id.data, "", t->text.length ? t->text.data : "", status);
 }
 
-static bool tsv_line(const gb_lines *lines, char *line, gb_text_fn *each, void *ctx,
-                     gb_status *status)
+static bool tsv_line(const sink *to, char *line, gb_status *status)
 {
     char *tab = strchr(line, '\t');
     if (!tab || tab == line)
-        return gb_lines_fail(lines, status, "lines are \"qid<TAB>text\"", "no tab behind an id");
+        return gb_lines_fail(to->lines, status, "lines are \"qid<TAB>text\"",
+                             "no tab behind an id");
     *tab = '\0';
-    return deliver(lines, each, ctx, line, "", tab + 1, status);
+    return deliver(to, line, "", tab + 1, status);
 }
 
-static bool top_line(topics_top *top, const gb_lines *lines, const char *line, gb_text_fn *each,
-                     void *ctx, gb_status *status)
+static bool top_line(topics_top *top, const sink *to, const char *line, gb_status *status)
 {
     bool ended;
-    return topics_top_line(top, lines, line, &ended, status) &&
-           (!ended || deliver(lines, each, ctx, top->id.data, "", top->text.data, status));
+    return topics_top_line(top, to->lines, line, &ended, status) &&
+           (!ended || deliver(to, top->id.data, "", top->text.data, status));
 }
 
 /* What the first line with something in it says: '{', '[', "<D" as 'D', "<t" as 't', else a letter
@@ -169,6 +176,7 @@ bool gb_read_queries(const char *path, gb_text_fn *each, void *ctx, gb_status *s
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return false;
+    const sink to = {lines, each, ctx};
     topic t = {0};
     topics_top top = {0};
     gb_text whole = {0}; /* of a JSON array */
@@ -180,15 +188,15 @@ bool gb_read_queries(const char *path, gb_text_fn *each, void *ctx, gb_status *s
         if (!kind && line[strspn(line, " \t")])
             kind = kind_of(line);
         if (kind == 't')
-            ok = top_line(&top, lines, line, each, ctx, status);
+            ok = top_line(&top, &to, line, status);
         else if (kind == 'D')
-            ok = topic_line(&t, lines, line, each, ctx, status);
+            ok = topic_line(&t, &to, line, status);
         else if (kind == '[')
             gb_text_printf(&whole, "%s\n", line);
         else if (length && kind == '{')
-            ok = json_line(lines, line, length, each, ctx, status);
+            ok = json_line(&to, line, length, status);
         else if (length)
-            ok = tsv_line(lines, line, each, ctx, status);
+            ok = tsv_line(&to, line, status);
     }
     ok = ok && got == 0;
     if (ok && whole.failed)
