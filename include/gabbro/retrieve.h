@@ -61,10 +61,11 @@ uint64_t gb_bm25_text_bytes(const gb_bm25 *index);
 typedef struct gb_bm25_searcher gb_bm25_searcher;
 gb_bm25_searcher *gb_bm25_searcher_create(const gb_bm25 *index, gb_status *status);
 void gb_bm25_searcher_destroy(gb_bm25_searcher *searcher);
-/* The best k texts for a query, score descending, equal scores by row ascending; texts without any
- * query term are not given. hits has room for k; *count gets their number. */
-bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, uint32_t k,
-                    gb_hit *hits, uint32_t *count, gb_status *status);
+/* Finds the best texts for a query, score descending, equal scores by row ascending; texts without
+ * any query term are not given. *count is the number of hits wanted, for which hits has room, and
+ * becomes the number found. */
+bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, gb_hit *hits,
+                    uint32_t *count, gb_status *status);
 /* Queries to search for. */
 typedef struct gb_bm25_queries {
     const uint32_t *rows; /* [count] query rows */
@@ -137,11 +138,15 @@ typedef struct gb_search_params {
     bool quiet;             /* no progress line */
 } gb_search_params;
 
+/* What a search finds. The arrays are the caller's. */
+typedef struct gb_found {
+    uint32_t *rows; /* [queries, k] of passages; UINT32_MAX where there are fewer than k passages */
+    float *scores;  /* [queries, k] falling; -INFINITY where there is no passage */
+} gb_found;
 /* The k passages with the largest inner products of every query, in falling order; among equal
- * scores the lower row comes first, and NaN is below every number. rows, scores [queries * k] are
- * the caller's; where there are fewer than k passages, rows end with UINT32_MAX and scores with
- * -INFINITY. Products are float32 sums in an order that depends on the device's kernels alone, so
- * the result is the same for all block sizes, pieces and numbers of ranks, bit for bit.
+ * scores the lower row comes first, and NaN is below every number. Products are float32 sums in an
+ * order that depends on the device's kernels alone, so the result is the same for all block sizes,
+ * pieces and numbers of ranks, bit for bit.
  *
  * Memory beyond the results is bounded whatever the number of vectors: no operand and no block of
  * scores above 64 MiB and 32 MiB on the device, some 300 MiB together.
@@ -149,7 +154,7 @@ typedef struct gb_search_params {
  * Fails with GB_USAGE for vectors of different widths or wider than 16384, with GB_INTERRUPTED
  * after a signal, and with what `read` or the device say. */
 bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-               const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status);
+               const gb_search_params *params, const gb_found *found, gb_status *status);
 
 /* ---- folders of vectors --------------------------------------------------------------------- */
 

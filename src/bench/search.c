@@ -34,7 +34,8 @@ static bool search(void *context, gb_status *status)
     gb_vectors queries = {s->size->search_queries, width,
                           s->vectors + (size_t)s->size->search_texts * width, NULL, NULL};
     gb_search_params params = {.k = BEST, .quiet = true};
-    return gb_search(s->device, &queries, &passages, &params, s->rows, s->scores, status);
+    const gb_found found = {s->rows, s->scores};
+    return gb_search(s->device, &queries, &passages, &params, &found, status);
 }
 
 static bool measure(bench *b, void *context, bench_times *times, gb_status *status)

@@ -135,7 +135,7 @@ bool gb_vocab_projection_top(const gb_vocab_projection *head, gb_device *device,
     gb_vectors words = {.rows = tokens, .width = columns, .values = right};
     gb_search_params params = {.k = depth, .label = "project"};
     bool ok = left && right && scores && operands(head, vectors, left, right, status) &&
-              gb_search(device, &queries, &words, &params, top, scores, status);
+              gb_search(device, &queries, &words, &params, &(gb_found){top, scores}, status);
     free(left);
     free(right);
     free(scores);

@@ -148,8 +148,8 @@ static uint32_t take_best(gb_bm25_searcher *searcher, uint32_t k, gb_hit *hits)
     return count;
 }
 
-bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, uint32_t k,
-                    gb_hit *hits, uint32_t *count, gb_status *status)
+bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, gb_hit *hits,
+                    uint32_t *count, gb_status *status)
 {
     const gb_term_source *source = &searcher->index->params.source;
     searcher->term_count = 0;
@@ -161,7 +161,7 @@ bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length
         return false;
     for (size_t i = 0; i < searcher->term_count; i++)
         score_term(searcher, searcher->terms[i]);
-    *count = take_best(searcher, k, hits);
+    *count = take_best(searcher, *count, hits);
     return true;
 }
 
@@ -202,7 +202,8 @@ static void *work(void *argument)
         const char *text = b->of->text(b->of->ctx, b->queries[i], &length);
         own->ok = !gb_interrupted() || gb_fail(&own->status, GB_INTERRUPTED, NULL, "run it again",
                                                "stopped by a signal");
-        own->ok = own->ok && gb_bm25_search(searcher, text, length, b->k, b->hits + i * b->k,
+        b->found[i] = b->k;
+        own->ok = own->ok && gb_bm25_search(searcher, text, length, b->hits + i * b->k,
                                             &b->found[i], &own->status);
     }
     if (!own->ok)

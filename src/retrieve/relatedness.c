@@ -13,11 +13,10 @@ static bool judge_by_bm25(const gb_collection *collection, const gb_pair *pairs,
     bool ok = searcher != NULL;
     for (uint32_t i = 0; i < count && ok; i++) {
         gb_hit hits[BM25_DEPTH + 1];
-        uint32_t found = 0, rank = 0;
+        uint32_t found = BM25_DEPTH + 1, rank = 0;
         related[i] = false;
-        ok = gb_bm25_search(searcher, pairs[i].text, pairs[i].length, BM25_DEPTH + 1, hits, &found,
-                            status);
-        for (uint32_t h = 0; h < found && rank < BM25_DEPTH; h++) {
+        ok = gb_bm25_search(searcher, pairs[i].text, pairs[i].length, hits, &found, status);
+        for (uint32_t h = 0; ok && h < found && rank < BM25_DEPTH; h++) {
             if (hits[h].passage == pairs[i].other)
                 continue;
             related[i] |= hits[h].passage == pairs[i].passage;

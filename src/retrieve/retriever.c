@@ -143,15 +143,15 @@ gb_vectors gb_retriever_passages(const gb_retriever *r)
     return gb_npy_vectors(r->passages);
 }
 
-static bool add_lists(const gb_encode_rows *queries, uint32_t k, const uint32_t *rows,
-                      const float *scores, gb_run *run, gb_status *status)
+static bool add_lists(const gb_encode_rows *queries, uint32_t k, const gb_found *found, gb_run *run,
+                      gb_status *status)
 {
     gb_hit *hits = gb_alloc(k, sizeof *hits, status);
     bool ok = hits != NULL;
     for (uint32_t q = 0; ok && q < queries->count; q++) {
         uint32_t query = queries->first + q;
-        for (uint32_t i = 0; i < k; i++)
-            hits[i] = (gb_hit){rows[(size_t)q * k + i], scores[(size_t)q * k + i]};
+        for (size_t i = 0, at = (size_t)q * k; i < k; i++)
+            hits[i] = (gb_hit){found->rows[at + i], found->scores[at + i]};
         ok = gb_run_add(run, queries->rows ? queries->rows[query] : query, hits, k, status);
     }
     free(hits);
@@ -167,15 +167,15 @@ bool gb_retriever_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t 
                                .ranks = r->how.ranks};
     size_t cells = (size_t)queries->count * params.k;
     float *values = gb_alloc((size_t)vectors.rows * vectors.width, sizeof *values, status);
-    float *scores = gb_alloc(cells, sizeof *scores, status);
-    uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
+    const gb_found found = {gb_alloc(cells, sizeof *found.rows, status),
+                            gb_alloc(cells, sizeof *found.scores, status)};
     vectors.values = values;
-    bool ok = values && scores && rows &&
+    bool ok = values && found.rows && found.scores &&
               gb_retriever_encode(r, GB_TEXT_QUERY, queries, values, status) &&
-              gb_search(r->how.device, &vectors, &passages, &params, rows, scores, status) &&
-              add_lists(queries, params.k, rows, scores, run, status);
+              gb_search(r->how.device, &vectors, &passages, &params, &found, status) &&
+              add_lists(queries, params.k, &found, run, status);
     free(values);
-    free(scores);
-    free(rows);
+    free(found.rows);
+    free(found.scores);
     return ok;
 }

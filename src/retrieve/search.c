@@ -303,14 +303,14 @@ static bool search_all(searcher *s, const gb_vectors *queries, const gb_search_p
 }
 
 bool search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-                  const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status)
+                  const gb_search_params *params, const gb_found *found, gb_status *status)
 {
     if (!queries->rows || !params->k)
         return true;
     if (!passages->rows) {
         for (size_t i = 0; i < (size_t)queries->rows * params->k; i++) {
-            rows[i] = GB_NO_ROW;
-            scores[i] = -INFINITY;
+            found->rows[i] = GB_NO_ROW;
+            found->scores[i] = -INFINITY;
         }
         return true;
     }
@@ -322,7 +322,7 @@ bool search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors
     searcher s = {
         .passages = passages, .k = params->k, .size = choose_blocks(queries, passages, params)};
     bool ok = searcher_make(&s, device, queries, status) &&
-              search_all(&s, queries, params, rows, scores, status);
+              search_all(&s, queries, params, found->rows, found->scores, status);
     searcher_free(&s);
     return ok;
 }

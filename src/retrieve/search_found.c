@@ -30,8 +30,8 @@ static bool better(float a, float b)
     return !isnan(a) && (isnan(b) || a > b);
 }
 
-void search_merge(const search_found *found, const search_found *other, uint32_t base, uint32_t k,
-                  const search_found *scratch)
+void search_merge(const gb_found *found, const gb_found *other, uint32_t base, uint32_t k,
+                  const gb_found *scratch)
 {
     for (uint32_t i = 0, a = 0, b = 0; i < k; i++) {
         bool first = other->rows[b] == GB_NO_ROW ||

@@ -10,8 +10,8 @@
 
 static const char magic[8] = {'G', 'A', 'B', 'F', 'I', 'N', 'D', '1'};
 
-static bool keep_found(const char *resume, uint32_t seen, size_t cells, const uint32_t *rows,
-                       const float *scores, gb_status *status)
+static bool keep_found(const char *resume, uint32_t seen, size_t cells, const gb_found *found,
+                       gb_status *status)
 {
     uint64_t head[2] = {seen, cells};
     gb_out *out = gb_out_open(resume, status);
@@ -20,14 +20,13 @@ static bool keep_found(const char *resume, uint32_t seen, size_t cells, const ui
     FILE *stream = gb_out_stream(out);
     fwrite(magic, 1, sizeof magic, stream);
     fwrite(head, sizeof *head, 2, stream);
-    fwrite(rows, sizeof *rows, cells, stream);
-    fwrite(scores, sizeof *scores, cells, stream);
+    fwrite(found->rows, sizeof *found->rows, cells, stream);
+    fwrite(found->scores, sizeof *found->scores, cells, stream);
     return gb_out_commit(out, status);
 }
 
 /* How many passages were seen before; 0 where nothing that fits was kept. */
-static uint32_t take_up(const char *resume, size_t cells, uint32_t total, uint32_t *rows,
-                        float *scores)
+static uint32_t read_found(const char *resume, size_t cells, uint32_t total, const gb_found *found)
 {
     char start[sizeof magic];
     uint64_t head[2] = {0};
@@ -37,53 +36,54 @@ static uint32_t take_up(const char *resume, size_t cells, uint32_t total, uint32
     bool ok = fread(start, 1, sizeof start, file) == sizeof start &&
               !memcmp(start, magic, sizeof start) && fread(head, sizeof *head, 2, file) == 2 &&
               head[0] <= total && head[1] == cells &&
-              fread(rows, sizeof *rows, cells, file) == cells &&
-              fread(scores, sizeof *scores, cells, file) == cells;
+              fread(found->rows, sizeof *found->rows, cells, file) == cells &&
+              fread(found->scores, sizeof *found->scores, cells, file) == cells;
     fclose(file);
     for (size_t i = 0; ok && i < cells; i++)
-        ok = rows[i] < head[0] || rows[i] == GB_NO_ROW;
+        ok = found->rows[i] < head[0] || found->rows[i] == GB_NO_ROW;
     return ok ? (uint32_t)head[0] : 0;
 }
 
-/* Where the results of one piece go before they are merged. */
-typedef struct piece_room {
-    search_found piece;   /* of the piece [queries, k] */
-    search_found scratch; /* of merging [k] */
-} piece_room;
+/* Memory for the results of one piece, and to merge them. */
+typedef struct piece_found {
+    gb_found piece;   /* [queries, k] */
+    gb_found scratch; /* [k] */
+} piece_found;
 
-static bool make_room(piece_room *room, size_t cells, uint32_t k, gb_status *status)
+static bool make_room(piece_found *own, size_t cells, uint32_t k, gb_status *status)
 {
-    room->piece.rows = gb_alloc(cells + k, sizeof *room->piece.rows, status);
-    room->piece.scores = gb_alloc(cells + k, sizeof *room->piece.scores, status);
-    if (!room->piece.rows || !room->piece.scores)
+    own->piece.rows = gb_alloc(cells + k, sizeof *own->piece.rows, status);
+    own->piece.scores = gb_alloc(cells + k, sizeof *own->piece.scores, status);
+    if (!own->piece.rows || !own->piece.scores)
         return false;
-    room->scratch = (search_found){room->piece.rows + cells, room->piece.scores + cells};
+    own->scratch = (gb_found){own->piece.rows + cells, own->piece.scores + cells};
     return true;
 }
 
-static void merge_piece(const piece_room *room, uint32_t queries, uint32_t first, uint32_t k,
-                        uint32_t *rows, float *scores)
+/* Merge what was found in the piece that begins with passage `first`. */
+static void merge_piece(const piece_found *own, uint32_t queries, uint32_t first, uint32_t k,
+                        const gb_found *found)
 {
-    for (size_t q = 0, at = 0; q < queries; q++, at += k)
-        search_merge(&(search_found){rows + at, scores + at},
-                     &(search_found){room->piece.rows + at, room->piece.scores + at}, first, k,
-                     &room->scratch);
+    for (uint32_t q = 0; q < queries; q++) {
+        gb_found all = search_from(found, q, k), piece = search_from(&own->piece, q, k);
+        search_merge(&all, &piece, first, k, &own->scratch);
+    }
 }
 
 bool search_pieces(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-                   const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status)
+                   const gb_search_params *params, const gb_found *found, gb_status *status)
 {
     if (!params->piece)
-        return search_whole(device, queries, passages, params, rows, scores, status);
+        return search_whole(device, queries, passages, params, found, status);
     uint32_t k = params->k, piece = params->piece;
     const char *resume = params->resume;
     size_t cells = (size_t)queries->rows * k;
-    piece_room room = {0};
-    bool ok = make_room(&room, cells, k, status);
-    uint32_t seen = ok && resume ? take_up(resume, cells, passages->rows, rows, scores) : 0;
+    piece_found own = {0};
+    bool ok = make_room(&own, cells, k, status);
+    uint32_t seen = ok && resume ? read_found(resume, cells, passages->rows, found) : 0;
     for (size_t i = 0; ok && !seen && i < cells; i++) {
-        rows[i] = GB_NO_ROW;
-        scores[i] = -INFINITY;
+        found->rows[i] = GB_NO_ROW;
+        found->scores[i] = -INFINITY;
     }
     gb_search_params quiet = *params;
     quiet.quiet = true;
@@ -95,18 +95,17 @@ bool search_pieces(gb_device *device, const gb_vectors *queries, const gb_vector
         search_window window;
         uint32_t left = passages->rows - seen, count = left < piece ? left : piece;
         gb_vectors part = search_part(&window, passages, seen, count);
-        ok = search_whole(device, queries, &part, &quiet, room.piece.rows, room.piece.scores,
-                          status);
+        ok = search_whole(device, queries, &part, &quiet, &own.piece, status);
         if (ok)
-            merge_piece(&room, queries->rows, seen, k, rows, scores);
-        ok = ok && (!resume || keep_found(resume, seen + count, cells, rows, scores, status));
+            merge_piece(&own, queries->rows, seen, k, found);
+        ok = ok && (!resume || keep_found(resume, seen + count, cells, found, status));
         seen += ok ? count : 0;
         if (ok && !params->quiet)
             gb_progress_update(&progress, seen, NULL);
     }
     if (ok && !params->quiet)
         gb_progress_end(&progress, seen, NULL);
-    free(room.piece.rows);
-    free(room.piece.scores);
+    free(own.piece.rows);
+    free(own.piece.scores);
     return ok;
 }

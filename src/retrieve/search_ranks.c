@@ -8,72 +8,72 @@
 
 /* What the ranks found for some queries: of each rank rows [cells], then scores [cells]. */
 typedef struct exchange {
-    char *all;            /* [ranks * 2 * cells * 4] */
-    size_t *ends;         /* [ranks] */
-    search_found scratch; /* of merging [k] */
+    gb_ranks *ranks;   /* that search */
+    uint32_t passages; /* of all ranks */
+    uint32_t k;        /* results of a query */
+    char *all;         /* [ranks * 2 * cells * 4] */
+    size_t *ends;      /* [ranks] */
+    gb_found scratch;  /* of merging [k] */
 } exchange;
 
 /* The best of all ranks' lists, in their order; each is what its rank found in its own part. */
-static bool merge_queries(gb_ranks *ranks, exchange *x, uint32_t passages, uint32_t queries,
-                          uint32_t k, uint32_t *rows, float *scores, gb_status *status)
+static bool merge_queries(exchange *x, uint32_t queries, const gb_found *found, gb_status *status)
 {
-    uint32_t count = gb_ranks_count(ranks), own = gb_ranks_rank(ranks);
-    size_t cells = (size_t)queries * k, bytes = 2 * cells * sizeof(float);
-    memcpy(x->all + own * bytes, rows, bytes / 2);
-    memcpy(x->all + own * bytes + bytes / 2, scores, bytes / 2);
+    uint32_t count = gb_ranks_count(x->ranks), own = gb_ranks_rank(x->ranks);
+    size_t cells = (size_t)queries * x->k, bytes = 2 * cells * sizeof(float);
+    memcpy(x->all + own * bytes, found->rows, bytes / 2);
+    memcpy(x->all + own * bytes + bytes / 2, found->scores, bytes / 2);
     for (uint32_t r = 0; r < count; r++)
         x->ends[r] = (r + 1) * bytes;
-    if (!gb_ranks_gather(ranks, x->all, x->ends, status))
+    if (!gb_ranks_gather(x->ranks, x->all, x->ends, status))
         return false;
-    memcpy(rows, x->all, bytes / 2);
-    memcpy(scores, x->all + bytes / 2, bytes / 2);
+    memcpy(found->rows, x->all, bytes / 2);
+    memcpy(found->scores, x->all + bytes / 2, bytes / 2);
     for (uint32_t r = 1; r < count; r++) {
-        uint32_t *other_rows = (uint32_t *)(void *)(x->all + r * bytes);
-        float *other_scores = (float *)(void *)(x->all + r * bytes + bytes / 2);
+        const gb_found theirs = {(uint32_t *)(void *)(x->all + r * bytes),
+                                 (float *)(void *)(x->all + r * bytes + bytes / 2)};
         uint32_t first, number;
-        gb_ranks_range(r, count, passages, &first, &number);
-        for (size_t at = 0; at < cells; at += k)
-            search_merge(&(search_found){rows + at, scores + at},
-                         &(search_found){other_rows + at, other_scores + at}, first, k,
-                         &x->scratch);
+        gb_ranks_range(r, count, x->passages, &first, &number);
+        for (uint32_t q = 0; q < queries; q++) {
+            gb_found best = search_from(found, q, x->k), other = search_from(&theirs, q, x->k);
+            search_merge(&best, &other, first, x->k, &x->scratch);
+        }
     }
     return true;
 }
 
-static bool merge_all(gb_ranks *ranks, uint32_t passages, uint32_t queries, uint32_t k,
-                      uint32_t *rows, float *scores, gb_status *status)
+/* Of as many queries at a time as may be exchanged. */
+static bool merge_all(exchange *x, uint32_t queries, const gb_found *found, gb_status *status)
 {
-    uint32_t count = gb_ranks_count(ranks);
-    size_t of_query = (size_t)count * k * 2 * sizeof(float);
+    uint32_t count = gb_ranks_count(x->ranks);
+    size_t of_query = (size_t)count * x->k * 2 * sizeof(float);
     uint32_t most = of_query < EXCHANGE_BYTES ? (uint32_t)(EXCHANGE_BYTES / of_query) : 1;
     if (most > queries)
         most = queries;
-    exchange x = {.all = gb_alloc(most, of_query, status)};
-    x.ends = gb_alloc(count, sizeof *x.ends, status);
-    x.scratch.rows = gb_alloc(k, sizeof *x.scratch.rows, status);
-    x.scratch.scores = gb_alloc(k, sizeof *x.scratch.scores, status);
-    bool ok = x.all && x.ends && x.scratch.rows && x.scratch.scores;
+    x->all = gb_alloc(most, of_query, status);
+    x->ends = gb_alloc(count, sizeof *x->ends, status);
+    x->scratch.rows = gb_alloc(x->k, sizeof *x->scratch.rows, status);
+    x->scratch.scores = gb_alloc(x->k, sizeof *x->scratch.scores, status);
+    bool ok = x->all && x->ends && x->scratch.rows && x->scratch.scores;
     for (uint32_t q = 0; ok && q < queries; q += most) {
-        size_t at = (size_t)q * k;
-        ok = merge_queries(ranks, &x, passages, queries - q < most ? queries - q : most, k,
-                           rows + at, scores + at, status);
+        gb_found some = search_from(found, q, x->k);
+        ok = merge_queries(x, queries - q < most ? queries - q : most, &some, status);
     }
-    free(x.all);
-    free(x.ends);
-    free(x.scratch.rows);
-    free(x.scratch.scores);
+    free(x->all);
+    free(x->ends);
+    free(x->scratch.rows);
+    free(x->scratch.scores);
     return ok;
 }
 
 bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-               const gb_search_params *params, uint32_t *rows, float *scores, gb_status *status)
+               const gb_search_params *params, const gb_found *found, gb_status *status)
 {
     search_window window;
     uint32_t first, count, ranks = gb_ranks_count(params->ranks);
     gb_ranks_range(gb_ranks_rank(params->ranks), ranks, passages->rows, &first, &count);
     gb_vectors part = search_part(&window, passages, first, count);
-    if (!search_pieces(device, queries, &part, params, rows, scores, status))
-        return false;
-    return ranks == 1 ||
-           merge_all(params->ranks, passages->rows, queries->rows, params->k, rows, scores, status);
+    exchange x = {.ranks = params->ranks, .passages = passages->rows, .k = params->k};
+    return search_pieces(device, queries, &part, params, found, status) &&
+           (ranks == 1 || merge_all(&x, queries->rows, found, status));
 }

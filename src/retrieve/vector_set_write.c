@@ -1,4 +1,6 @@
 /* A set of vectors as one folder, and the run that a search of it gives. */
+#include "search.h"
+
 #include <gabbro/ops.h>
 #include <gabbro/retrieve.h>
 
@@ -60,26 +62,41 @@ static bool name_row(gb_names *names, const gb_vector_set *set, uint32_t row, ui
     return gb_names_row(names, id, length, name, status);
 }
 
-/* The lists in the order of the queries. Only ids that were found are kept in memory. */
-static bool add_lists(const gb_vector_set *queries, const gb_vector_set *passages, uint32_t k,
-                      const uint32_t *rows, const float *scores, gb_run_names *names, gb_run *run,
-                      gb_status *status)
+/* A search whose results are written. */
+typedef struct searched {
+    const gb_vector_set *queries, *passages; /* what was searched for, and where */
+    uint32_t k;                              /* results of a query */
+    gb_found found;                          /* results */
+    gb_run_names names;                      /* ids; only of passages that were found */
+    gb_run run;                              /* the lists in the order of the queries */
+} searched;
+
+/* hits [k] */
+static bool add_list(searched *s, uint32_t row, gb_hit *hits, gb_status *status)
 {
-    gb_hit *hits = gb_alloc(k, sizeof *hits, status);
-    bool ok = hits != NULL;
-    for (uint32_t q = 0; ok && q < queries->vectors.rows; q++) {
-        uint32_t query, count = 0;
-        ok = name_row(names->queries, queries, q, &query, status);
-        if (ok && query != q)
-            ok = gb_fail(status, GB_DATA, NULL, "ids.txt names every query once",
-                         "a query is there twice");
-        for (size_t at = (size_t)q * k; ok && count < k && rows[at + count] != GB_NO_ROW; count++) {
-            hits[count].score = scores[at + count];
-            ok =
-                name_row(names->passages, passages, rows[at + count], &hits[count].passage, status);
-        }
-        ok = ok && gb_run_add(run, query, hits, count, status);
+    const gb_found found = search_from(&s->found, row, s->k);
+    uint32_t query, count = 0;
+    bool ok = name_row(s->names.queries, s->queries, row, &query, status);
+    if (ok && query != row)
+        ok = gb_fail(status, GB_DATA, NULL, "ids.txt names every query once",
+                     "a query is there twice");
+    for (; ok && count < s->k && found.rows[count] != GB_NO_ROW; count++) {
+        hits[count].score = found.scores[count];
+        ok = name_row(s->names.passages, s->passages, found.rows[count], &hits[count].passage,
+                      status);
     }
+    return ok && gb_run_add(&s->run, query, hits, count, status);
+}
+
+static bool write_lists(searched *s, const char *path, gb_status *status)
+{
+    gb_hit *hits = gb_alloc(s->k, sizeof *hits, status);
+    bool ok = hits && gb_run_names_create(&s->names, status);
+    for (uint32_t q = 0; ok && q < s->queries->vectors.rows; q++)
+        ok = add_list(s, q, hits, status);
+    ok = ok && gb_run_write(&s->run, &s->names, &(gb_run_style){0}, path, status);
+    gb_run_free(&s->run);
+    gb_run_names_free(&s->names);
     free(hits);
     return ok;
 }
@@ -94,19 +111,15 @@ bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,
     gb_search_params how = *params;
     how.k = params->k < passages->vectors.rows ? params->k : passages->vectors.rows;
     size_t cells = (size_t)queries->vectors.rows * how.k;
-    uint32_t *rows = gb_alloc(cells, sizeof *rows, status);
-    float *scores = gb_alloc(cells, sizeof *scores, status);
-    gb_run run = {0};
-    gb_run_names names = {0};
-    bool ok = rows && scores &&
-              gb_search(device, &queries->vectors, &passages->vectors, &how, rows, scores, status);
-    if (ok && !gb_ranks_rank(params->ranks))
-        ok = gb_run_names_create(&names, status) &&
-             add_lists(queries, passages, how.k, rows, scores, &names, &run, status) &&
-             gb_run_write(&run, &names, &(gb_run_style){0}, path, status);
-    gb_run_free(&run);
-    gb_run_names_free(&names);
-    free(rows);
-    free(scores);
+    searched s = {.queries = queries,
+                  .passages = passages,
+                  .k = how.k,
+                  .found = {gb_alloc(cells, sizeof *s.found.rows, status),
+                            gb_alloc(cells, sizeof *s.found.scores, status)}};
+    bool ok = s.found.rows && s.found.scores &&
+              gb_search(device, &queries->vectors, &passages->vectors, &how, &s.found, status) &&
+              (gb_ranks_rank(params->ranks) || write_lists(&s, path, status));
+    free(s.found.rows);
+    free(s.found.scores);
     return ok;
 }

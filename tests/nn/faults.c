@@ -251,7 +251,7 @@ static bool search(searching *x, gb_device *device, gb_params *params, gb_bert *
     bool ok = values && vectors && scores && gb_model_load(folder, params, values, status) &&
               gb_encode(&how, &rows, vectors, status) &&
               gb_search(device, &texts, &texts, &(gb_search_params){.k = BEST, .quiet = true},
-                        x->rows, scores, status);
+                        &(gb_found){x->rows, scores}, status);
     free(values);
     free(vectors);
     free(scores);

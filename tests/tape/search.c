@@ -64,8 +64,7 @@ static int by_score_then_row(const void *pa, const void *pb)
 typedef struct trial {
     gb_vectors queries, passages; /* what and where */
     gb_search_params params;      /* how */
-    uint32_t *rows;               /* results */
-    float *scores;                /* and their scores */
+    gb_found found;               /* results */
 } trial;
 
 static trial trial_make(uint32_t queries, uint32_t passages, uint32_t width, uint32_t k,
@@ -76,10 +75,10 @@ static trial trial_make(uint32_t queries, uint32_t passages, uint32_t width, uin
         .passages = {.rows = passages, .width = width, .values = numbers(passages, width, 2)},
         .params = {.k = k, .quiet = true}};
     size_t count = (size_t)queries * k + 1;
-    t.rows = malloc(count * sizeof *t.rows);
-    t.scores = malloc(count * sizeof *t.scores);
-    memset(t.rows, 0xab, count * sizeof *t.rows);
-    memset(t.scores, 0xab, count * sizeof *t.scores);
+    t.found.rows = malloc(count * sizeof *t.found.rows);
+    t.found.scores = malloc(count * sizeof *t.found.scores);
+    memset(t.found.rows, 0xab, count * sizeof *t.found.rows);
+    memset(t.found.scores, 0xab, count * sizeof *t.found.scores);
     return t;
 }
 
@@ -87,14 +86,14 @@ static void trial_free(trial *t)
 {
     free((void *)t->queries.values);
     free((void *)t->passages.values);
-    free(t->rows);
-    free(t->scores);
+    free(t->found.rows);
+    free(t->found.scores);
 }
 
 static void trial_run(trial *t, gb_device *device)
 {
     gb_status status = {0};
-    MUST(gb_search(device, &t->queries, &t->passages, &t->params, t->rows, t->scores, &status));
+    MUST(gb_search(device, &t->queries, &t->passages, &t->params, &t->found, &status));
 }
 
 /* The results must be those of the plain search, row for row. */
@@ -111,8 +110,8 @@ static void trial_check(const trial *t)
         }
         qsort(hits, count, sizeof *hits, by_score_then_row);
         for (uint32_t i = 0; i < k; i++) {
-            uint32_t row = t->rows[(size_t)q * k + i];
-            float score = t->scores[(size_t)q * k + i];
+            uint32_t row = t->found.rows[(size_t)q * k + i];
+            float score = t->found.scores[(size_t)q * k + i];
             cr_assert_eq(row, i < count ? hits[i].row : GB_NO_ROW,
                          "%u passages, blocks of %u: query %u place %u is row %u with %g", count,
                          t->params.passage_block, q, i, row, score);
@@ -204,7 +203,7 @@ Test(search, all_scores_equal)
     t.params.passage_block = 70;
     trial_run(&t, device);
     trial_check(&t);
-    cr_expect_eq(t.rows[39], 39);
+    cr_expect_eq(t.found.rows[39], 39);
     trial_free(&t);
     close_device(device);
 }
@@ -215,17 +214,17 @@ static void same_for_all_blocks(gb_device *device, uint32_t passages, uint32_t w
     trial t = trial_make(70, passages, width, 50, normal_numbers);
     trial_run(&t, device);
     size_t count = (size_t)70 * 50;
-    uint32_t *rows = t.rows;
-    float *scores = t.scores;
-    t.rows = malloc(count * sizeof *t.rows);
-    t.scores = malloc(count * sizeof *t.scores);
+    uint32_t *rows = t.found.rows;
+    float *scores = t.found.scores;
+    t.found.rows = malloc(count * sizeof *t.found.rows);
+    t.found.scores = malloc(count * sizeof *t.found.scores);
     static const uint32_t sizes[][2] = {{1, 100}, {64, 300}, {128, 64}, {1024, 1000}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         t.params.query_block = sizes[i][0];
         t.params.passage_block = sizes[i][1];
         trial_run(&t, device);
-        cr_expect_arr_eq(rows, t.rows, count * sizeof *rows);
-        cr_expect_arr_eq(scores, t.scores, count * sizeof *scores);
+        cr_expect_arr_eq(rows, t.found.rows, count * sizeof *rows);
+        cr_expect_arr_eq(scores, t.found.scores, count * sizeof *scores);
     }
     for (uint32_t q = 0; q < 70; q++)
         for (uint32_t i = 1; i < 50; i++)
@@ -270,7 +269,7 @@ Test(search, passages_from_a_reader)
     cr_expect_eq(r.largest, 60);
     r = (reader){.values = r.values, .width = 6, .fail_at = 3};
     gb_status status = {0};
-    cr_expect_not(gb_search(device, &t.queries, &t.passages, &t.params, t.rows, t.scores, &status));
+    cr_expect_not(gb_search(device, &t.queries, &t.passages, &t.params, &t.found, &status));
     cr_expect_eq(status.code, GB_DATA);
     cr_expect_str_eq(status.what, "cut short");
     t.passages.values = r.values;
@@ -291,8 +290,8 @@ Test(search, not_a_number_comes_last)
     t.params.passage_block = 2;
     trial_run(&t, device);
     static const uint32_t rows[] = {0, 2, 4, 5, 1, 3};
-    cr_expect_arr_eq(t.rows, rows, sizeof rows);
-    cr_expect(isnan(t.scores[4]) && isnan(t.scores[5]));
+    cr_expect_arr_eq(t.found.rows, rows, sizeof rows);
+    cr_expect(isnan(t.found.scores[4]) && isnan(t.found.scores[5]));
     trial_free(&t);
     close_device(device);
 }
@@ -313,7 +312,7 @@ Test(search, vectors_of_different_widths)
     trial t = trial_make(3, 10, 4, 3, whole_numbers);
     t.passages.width = 5;
     gb_status status = {0};
-    cr_expect_not(gb_search(device, &t.queries, &t.passages, &t.params, t.rows, t.scores, &status));
+    cr_expect_not(gb_search(device, &t.queries, &t.passages, &t.params, &t.found, &status));
     cr_expect_eq(status.code, GB_USAGE);
     trial_free(&t);
     close_device(device);

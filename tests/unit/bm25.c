@@ -45,10 +45,10 @@ static gb_bm25 *build(double k1, double b, const char *const *texts, size_t coun
 static uint32_t search(const gb_bm25 *index, const char *query, uint32_t k, gb_hit *hits)
 {
     gb_status status = {0};
-    uint32_t count;
+    uint32_t count = k;
     gb_bm25_searcher *searcher = gb_bm25_searcher_create(index, &status);
     cr_assert(searcher, "%s", status.what);
-    cr_assert(gb_bm25_search(searcher, query, strlen(query), k, hits, &count, &status), "%s",
+    cr_assert(gb_bm25_search(searcher, query, strlen(query), hits, &count, &status), "%s",
               status.what);
     gb_bm25_searcher_destroy(searcher);
     return count;
