@@ -67,6 +67,23 @@ bool gb_pretrain(gb_maker *maker, const gb_pretraining_settings *settings, gb_st
 /* Print what that takes. */
 bool gb_pretrain_cost(gb_maker *maker, const gb_pretraining_settings *settings, gb_status *status);
 
+/* ---- how well an encoder fills masks ---- */
+
+/* Which encoder is measured on which passages. */
+typedef struct gb_mlm_loss_params {
+    const char *model;      /* artifact or folder of an encoder with its masked-LM head */
+    const char *tokens;     /* artifact of the passages' tokens */
+    const char *vocabulary; /* artifact of their vocabulary */
+    uint32_t passages;      /* a seeded sample; 0: all */
+    double mask_ratio;      /* share of the tokens that are masked */
+    uint64_t seed;          /* of sample and masks, which are the same for every model */
+} gb_mlm_loss_params;
+/* Measure the mean loss, in nats a masked token, into the maker's metrics.json ("mlm:loss").
+ * GB_DATA where model, tokens and vocabulary do not belong together or the model has no head. */
+bool gb_mlm_loss(gb_maker *maker, const gb_mlm_loss_params *params, gb_status *status);
+/* Print what that takes as NAME=NUMBER words. */
+bool gb_mlm_loss_cost(const gb_mlm_loss_params *params, gb_status *status);
+
 /* ---- what a step of several pre-trainings takes ---- */
 
 /* Time the steps of a pre-training and of others that differ in their objective, in turns, into the

@@ -1,0 +1,241 @@
+/* An encoder's masked-LM loss on passages. */
+#include <gabbro/artifact.h>
+#include <gabbro/train.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_ROWS      2048 /* tokens of a batch */
+#define BATCH_SEQUENCES 128  /* passages of a batch */
+
+/* A model being measured. */
+typedef struct measurement {
+    const gb_mlm_loss_params *o; /* of which model, and how */
+    gb_model_input model;        /* encoder with head */
+    gb_vocab *vocab;             /* for masking */
+    gb_tokens tokens;            /* passages */
+    gb_params *params;           /* of the model */
+    gb_bert bert;                /* of the model */
+    float *values;               /* parameters */
+    gb_exec *exec;               /* forward pass */
+    gb_tensor loss;              /* sum of a batch */
+    uint32_t longest, most_rows; /* tokens of a passage; of a batch */
+    gb_packed packed;            /* batch being filled */
+    uint32_t *ids, *picked;      /* scratch: a masked passage; masked rows */
+    int32_t *id_labels;          /* scratch */
+    double sum;                  /* of the losses */
+    uint64_t masked;             /* tokens */
+} measurement;
+
+/* The masked rows of a batch. */
+typedef struct masked_inputs {
+    measurement *m;            /* for which */
+    gb_rows_inputs rows;       /* masked rows */
+    gb_tensor labels, weights; /* of them */
+} masked_inputs;
+
+/* All count alike. */
+static bool fill_masked(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+{
+    (void)step;
+    const masked_inputs *in = record;
+    const gb_packed *packed = &in->m->packed;
+    uint32_t *labels = gb_exec_input(exec, in->labels, status);
+    float *weights = labels ? gb_exec_input(exec, in->weights, status) : NULL;
+    uint32_t count = 0;
+    if (!weights)
+        return false;
+    for (uint32_t r = 0; r < packed->rows; r++)
+        if (packed->labels[r] != GB_IGNORE) {
+            labels[count] = (uint32_t)packed->labels[r];
+            weights[(size_t)count * 4] = 1;
+            in->m->picked[count++] = r;
+        }
+    for (uint32_t i = count; i < in->rows.count; i++) {
+        labels[i] = GB_NO_ROW;
+        weights[(size_t)i * 4] = 0;
+    }
+    return gb_rows_fill(exec, &in->rows, in->m->picked, count, 0, status);
+}
+
+static bool build(void *self, gb_tape *tape, gb_status *status)
+{
+    measurement *m = self;
+    gb_net net = gb_net_forward(tape, &m->bert.config, m->longest);
+    m->most_rows = BATCH_ROWS > m->longest ? BATCH_ROWS : gb_bucket_rows(m->longest);
+    /* A passage has its share of masks, rounded, and at least one. */
+    uint32_t most = gb_bucket_rows((uint32_t)(m->most_rows * m->o->mask_ratio) + BATCH_SEQUENCES);
+    gb_packed_inputs in =
+        gb_packed_declare(&net, &m->bert.config, m->most_rows, BATCH_SEQUENCES, &m->packed, 0);
+    const masked_inputs masked = {.m = m,
+                                  .rows = gb_rows_declare(&net, most, m->most_rows),
+                                  .labels = gb_tape_input(tape, "labels", GB_U32, most, 1),
+                                  .weights = gb_tape_input(tape, "label weights", GB_F32, most, 1)};
+    gb_tape_fill_by(tape, fill_masked, &masked, sizeof masked);
+    gb_tensor h = gb_bert_encode_rows(&net, &m->bert, &in, &masked.rows);
+    m->loss = gb_bert_mlm_loss(&net, &m->bert, h, masked.labels, masked.weights);
+    gb_tape_output(tape, m->loss);
+    m->picked = gb_alloc(most, sizeof *m->picked, status);
+    return m->picked != NULL;
+}
+
+/* Run the batch and add up its losses. */
+static bool flush(measurement *m, gb_status *status)
+{
+    gb_packed *packed = &m->packed;
+    uint64_t ticket;
+    if (!packed->count)
+        return true;
+    if (!gb_exec_submit(m->exec, 0, &ticket, status))
+        return false;
+    const float *loss = gb_exec_output(m->exec, ticket, m->loss, status);
+    if (!loss)
+        return false;
+    m->sum += *loss;
+    m->masked += packed->labelled;
+    gb_packed_reset(packed);
+    return true;
+}
+
+static bool add_passage(measurement *m, uint32_t passage, gb_status *status)
+{
+    size_t length;
+    const uint32_t *ids = gb_table_row(m->tokens.passages, passage, &length);
+    if (length + 2 > m->longest)
+        length = m->longest - 2;
+    if ((m->packed.rows + length + 2 > m->most_rows || m->packed.count == BATCH_SEQUENCES) &&
+        !flush(m, status))
+        return false;
+    gb_special_ids specials = gb_vocab_specials(m->vocab);
+    gb_mask_params params = {.ratio = m->o->mask_ratio};
+    gb_rng rng = gb_rng_make(m->o->seed, GB_RNG_MASK, 0, passage);
+    gb_mask_words(m->vocab, &params, ids, length, &rng, m->ids, m->id_labels);
+    return gb_packed_add(&m->packed, &specials, m->ids, m->id_labels, length, m->longest, status);
+}
+
+static bool measure(measurement *m, uint32_t *count, gb_status *status)
+{
+    uint32_t all = (uint32_t)gb_table_count(m->tokens.passages);
+    *count = m->o->passages && m->o->passages < all ? m->o->passages : all;
+    uint32_t *sample = gb_alloc(all, sizeof *sample, status);
+    bool ok = sample != NULL;
+    gb_rng rng = gb_rng_make(m->o->seed, GB_RNG_SPLIT, 1, 0);
+    if (ok)
+        gb_rng_order(&rng, sample, all);
+    gb_progress progress;
+    gb_progress_begin(&progress, "masked-LM loss", "passages", *count, 0);
+    for (uint32_t i = 0; ok && i < *count; i++) {
+        ok = add_passage(m, sample[i], status);
+        if (ok && gb_interrupted())
+            ok = gb_fail(status, GB_INTERRUPTED, "mlm-loss", "run the same command again",
+                         "stopped");
+        gb_progress_update(&progress, i, NULL);
+    }
+    ok = ok && flush(m, status);
+    if (ok)
+        gb_progress_end(&progress, *count, NULL);
+    free(sample);
+    if (ok && !m->masked)
+        return gb_fail(status, GB_DATA, m->o->tokens, NULL, "there is no token to mask");
+    return ok;
+}
+
+/* Vocabulary and tokens, which must belong to the model. */
+static bool open_texts(measurement *m, gb_status *status)
+{
+    const gb_mlm_loss_params *o = m->o;
+    char hash[GB_HASH_SIZE];
+    bool ok = gb_open_tokens(o->tokens, &m->tokens, status) &&
+              gb_model_input_open(&m->model, o->model, &m->tokens, status) &&
+              (m->vocab = gb_open_vocabulary(o->vocabulary, status)) &&
+              gb_vocab_hash(m->vocab, hash, status);
+    if (ok && strcmp(hash, m->tokens.vocabulary))
+        ok = gb_fail(status, GB_DATA, o->vocabulary, "take the vocabulary of the model",
+                     "the model has another vocabulary");
+    return ok;
+}
+
+static bool start(measurement *m, gb_device *device, gb_status *status)
+{
+    const gb_exec_params program = {.name = "mlm-loss",
+                                    .device = device,
+                                    .params = m->params,
+                                    .values = m->values,
+                                    .build = build,
+                                    .self = m};
+    return (m->exec = gb_exec_build(&program, status)) != NULL;
+}
+
+static bool open_model(measurement *m, gb_device *device, gb_status *status)
+{
+    const gb_bert_config *config = &m->model.config;
+    m->longest = m->tokens.max_passage;
+    if (!gb_folder_has_head(m->model.folder))
+        return gb_fail(status, GB_DATA, m->o->model, "give an encoder, not a retriever",
+                       "the model has no masked-LM head");
+    if (config->max_positions < m->longest)
+        return gb_fail(status, GB_DATA, m->o->model, "tokenize with fewer tokens a passage",
+                       "the model has %u positions, passages up to %u tokens",
+                       config->max_positions, m->longest);
+    m->params = gb_params_create(status);
+    if (!m->params || !gb_bert_declare(m->params, config, true, &m->bert, status))
+        return false;
+    m->ids = gb_alloc(m->longest, sizeof *m->ids, status);
+    m->id_labels = gb_alloc(m->longest, sizeof *m->id_labels, status);
+    return m->ids && m->id_labels &&
+           (m->values = gb_model_input_values(m->model.folder, m->params, status)) &&
+           start(m, device, status);
+}
+
+static void close_measurement(measurement *m)
+{
+    gb_exec_destroy(m->exec);
+    gb_packed_free(&m->packed);
+    gb_bert_free(&m->bert);
+    gb_params_destroy(m->params);
+    gb_vocab_destroy(m->vocab);
+    gb_tokens_close(&m->tokens);
+    gb_model_input_close(&m->model);
+    free(m->values);
+    free(m->ids);
+    free(m->id_labels);
+    free(m->picked);
+}
+
+bool gb_mlm_loss(gb_maker *maker, const gb_mlm_loss_params *params, gb_status *status)
+{
+    measurement m = {.o = params};
+    uint32_t passages;
+    gb_device *device = gb_maker_device(maker, status);
+    bool ok = device && open_texts(&m, status) && open_model(&m, device, status) &&
+              measure(&m, &passages, status);
+    if (ok) {
+        json_t *metrics = json_pack("{s:{s:f}}", "mlm:loss", "value", m.sum / (double)m.masked);
+        json_object_set_new(maker->facts, "passages", json_integer(passages));
+        json_object_set_new(maker->facts, "masked_tokens", json_integer((json_int_t)m.masked));
+        ok = gb_maker_write_metrics(maker, metrics, status);
+        json_decref(metrics);
+    }
+    close_measurement(&m);
+    return ok;
+}
+
+/* In the words of gb_print_encoding_cost: the sample is encoded, nothing is asked. The output layer
+ * counts as encoding: it runs for few of the tokens. */
+bool gb_mlm_loss_cost(const gb_mlm_loss_params *params, gb_status *status)
+{
+    gb_model_input model = {0};
+    gb_tokens tokens = {0};
+    bool ok = gb_open_tokens(params->tokens, &tokens, status) &&
+              gb_model_input_open(&model, params->model, &tokens, status);
+    if (ok) {
+        uint32_t count = (uint32_t)gb_table_count(tokens.passages);
+        double flops =
+            gb_encode_flops(&model.config, tokens.passages, NULL, count, tokens.max_passage);
+        printf("sample=%u passages=0 queries=0 passage_flops=%.6g query_flops=0 width=0\n",
+               params->passages, count ? flops / count : 0);
+    }
+    gb_tokens_close(&tokens);
+    gb_model_input_close(&model);
+    return ok;
+}
