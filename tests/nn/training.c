@@ -12,16 +12,17 @@
 /* ---- one training ---- */
 
 typedef struct training {
-    uint32_t steps;         /* of the schedule */
-    double rate;            /* peak */
-    double dropout;         /* of states and attention */
-    const char *resume_dir; /* or NULL */
-    double checkpoint_s;    /* seconds between checkpoints */
-    int signal;             /* raised ... */
-    uint32_t at;            /* ... at this step */
-    bool poisoned;          /* a parameter starts as NaN */
-    const char *objective;  /* NULL: coCondenser */
-    float loss_scale;       /* at first; 0: none */
+    uint32_t steps;          /* of the schedule */
+    double rate;             /* peak */
+    double dropout;          /* of states and attention */
+    const char *resume_dir;  /* or NULL */
+    double checkpoint_s;     /* seconds between checkpoints */
+    double checkpoint_share; /* of the time that they may take */
+    int signal;              /* raised ... */
+    uint32_t at;             /* ... at this step */
+    bool poisoned;           /* a parameter starts as NaN */
+    const char *objective;   /* NULL: coCondenser */
+    float loss_scale;        /* at first; 0: none */
 } training;
 
 typedef struct outcome {
@@ -61,6 +62,7 @@ static outcome *train(const training *how)
                               .label = "test",
                               .resume_dir = how->resume_dir,
                               .checkpoint_s = how->checkpoint_s,
+                              .checkpoint_share = how->checkpoint_share,
                               .loss_scale = how->loss_scale};
     gb_device *device = tiny_device();
     if (m.objective->prepare)
@@ -338,6 +340,28 @@ Test(training, goes_on_after_a_signal, .timeout = 60)
     expect_same("a training stopped by a signal and resumed: values with other bits", whole,
                 resumed, STEPS);
     free(whole);
+    free(resumed);
+    scratch_leave(&s);
+}
+
+/* Checkpoints that may take a billionth of the time: the first is the last for long. */
+Test(training, checkpoints_take_their_share, .timeout = 60)
+{
+    scratch s = scratch_enter();
+    training how = {.steps = STEPS,
+                    .rate = .01,
+                    .dropout = .1,
+                    .resume_dir = "resume",
+                    .checkpoint_s = 1e-9,
+                    .checkpoint_share = 1e-9,
+                    .signal = SIGKILL,
+                    .at = 7};
+    int result = train_in_child(&how);
+    cr_assert(WIFSIGNALED(result) && WTERMSIG(result) == SIGKILL, "ended with %x",
+              (unsigned)result);
+    how.signal = 0;
+    outcome *resumed = train(&how);
+    cr_expect_eq(resumed->result.resumed_at, 1);
     free(resumed);
     scratch_leave(&s);
 }
