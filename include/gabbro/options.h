@@ -83,6 +83,8 @@ typedef struct gb_option_table {
     const char *heading;      /* printed above them in the help; NULL: under the table before */
     const gb_option *options; /* the options */
     void *base;               /* structure that holds their values, or NULL */
+    const char *note;         /* behind the heading, what it stands for; NULL: nothing */
+    bool no_key;              /* no option of it is part of a key, as with GB_OPTION_NO_KEY */
 } gb_option_table;
 
 /* An iterator over the options of several tables. Zero-initialise it. */
@@ -93,6 +95,10 @@ typedef struct gb_option_walk {
 } gb_option_walk;
 /* Goes on to the next option; false behind the last one. */
 bool gb_option_next(gb_option_walk *walk, const gb_option_table *tables);
+/* Sets every option of a name, as a command line does: options of several tables may share one.
+ * Fails with GB_USAGE if there is none, or the text is no value of it. */
+bool gb_option_set(const gb_option_table *tables, const char *name, const char *text,
+                   gb_status *status);
 /* Makes JSON of the present value of an option: a word for a choice, an array for a list, null if
  * it is open. NULL and GB_USAGE for a text that is not UTF-8, or GB_MEMORY. The caller calls
  * json_decref. */

@@ -68,7 +68,7 @@ static bool collect(gb_maker *maker, json_t *inputs, gb_status *status)
     bool ok = inputs != NULL || gb_fail_memory(status, "noting inputs");
     maker_tables(maker, tables);
     for (gb_option_walk walk = {0}; ok && gb_option_next(&walk, tables);) {
-        if (walk.option.flags & GB_OPTION_NO_KEY)
+        if (walk.table->no_key || walk.option.flags & GB_OPTION_NO_KEY)
             continue;
         ok = walk.option.flags & GB_OPTION_INPUT
                  ? add_input(inputs, &walk.option, status)

@@ -11,7 +11,7 @@
  */
 gb_parsed maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status);
 /* All tables of a maker's command, ended by an empty one. */
-#define MAKER_TABLES 12
+#define MAKER_TABLES 40
 void maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES]);
 
 /* ---- key ---- */

@@ -9,7 +9,8 @@ void options_completion(gb_text *text, const gb_command *command, const gb_optio
 {
     for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);) {
         const gb_option *option = &walk.option;
-        if (option->kind == GB_OPTION_FLAG || option->flags & GB_OPTION_HIDDEN)
+        if (option->kind == GB_OPTION_FLAG || option->flags & GB_OPTION_HIDDEN ||
+            options_repeats(&walk, tables))
             continue;
         gb_text_printf(text, "    '%s:--%s')", command->name, option->name);
         if (option->kind == GB_OPTION_CHOICE) {
@@ -22,7 +23,7 @@ void options_completion(gb_text *text, const gb_command *command, const gb_optio
     }
     gb_text_printf(text, "    '%s:'*) words='--help", command->name);
     for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);)
-        if (!(walk.option.flags & GB_OPTION_HIDDEN))
+        if (!(walk.option.flags & GB_OPTION_HIDDEN) && !options_repeats(&walk, tables))
             gb_text_printf(text, " --%s", walk.option.name);
     gb_text_printf(text, "' ;;\n");
 }

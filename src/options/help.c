@@ -129,6 +129,17 @@ static void option_entry(gb_text *text, const gb_option *option)
     gb_text_free(&meaning);
 }
 
+static void heading(gb_text *text, const gb_option_table *table)
+{
+    if (!table->note) {
+        gb_text_printf(text, "\n%s:\n", table->heading ? table->heading : "Options");
+        return;
+    }
+    gb_text_printf(text, "\n%s:", table->heading);
+    options_fill(text, table->note, strlen(table->heading) + 1, 4);
+    gb_text_printf(text, "\n");
+}
+
 void options_text(gb_text *text, const gb_command *command, const gb_option_table *tables)
 {
     gb_text usage = {0};
@@ -146,7 +157,7 @@ void options_text(gb_text *text, const gb_command *command, const gb_option_tabl
     gb_option_walk walk = {0};
     for (const gb_option_table *last = NULL; gb_option_next(&walk, tables); last = walk.table) {
         if (walk.table != last && (!last || walk.table->heading))
-            gb_text_printf(text, "\n%s:\n", walk.table->heading ? walk.table->heading : "Options");
+            heading(text, walk.table);
         if (!(walk.option.flags & GB_OPTION_HIDDEN))
             option_entry(text, &walk.option);
     }

@@ -25,7 +25,8 @@ static json_t *string_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-static json_t *option_json(const gb_option *option, const char *heading, bool *failed)
+static json_t *option_json(const gb_option *option, const char *heading, const char *note,
+                           bool *failed)
 {
     static const char *const kinds[] = {
         [GB_OPTION_TEXT] = "text", [GB_OPTION_U32] = "integer",  [GB_OPTION_U64] = "integer",
@@ -40,6 +41,8 @@ static json_t *option_json(const gb_option *option, const char *heading, bool *f
     put(json, "placeholder", string_or_null(options_placeholder(option)), failed);
     put(json, "help", json_string(option->help), failed);
     put(json, "heading", string_or_null(heading), failed);
+    if (note)
+        put(json, "note", json_string(note), failed);
     put(json, "required", json_boolean(option->flags & GB_OPTION_REQUIRED), failed);
     put(json, "input", json_boolean(option->flags & GB_OPTION_INPUT), failed);
     put(json, "default", gb_option_value(option, NULL), failed);
@@ -67,9 +70,9 @@ void options_json(gb_text *text, const gb_command *command, const gb_option_tabl
     for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);) {
         heading = walk.table->heading ? walk.table->heading : heading;
         if (!(walk.option.flags & GB_OPTION_HIDDEN))
-            failed =
-                json_array_append_new(options, option_json(&walk.option, heading, &failed)) != 0 ||
-                failed;
+            failed = json_array_append_new(options, option_json(&walk.option, heading,
+                                                                walk.table->note, &failed)) != 0 ||
+                     failed;
     }
     put(json, "options", options, &failed);
     gb_text_free(&usage);
@@ -93,7 +96,8 @@ void options_set_json(gb_text *text, const gb_command_set *set)
         }
     put(json, "commands", commands, &failed);
     for (const gb_option *option = set->options; option->name; option++)
-        failed = json_array_append_new(options, option_json(option, NULL, &failed)) != 0 || failed;
+        failed =
+            json_array_append_new(options, option_json(option, NULL, NULL, &failed)) != 0 || failed;
     put(json, "options", options, &failed);
     print(text, json, failed);
 }

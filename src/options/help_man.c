@@ -113,6 +113,8 @@ void options_man(gb_text *text, const gb_command *command, const gb_option_table
             gb_text_printf(text, ".SS \"");
             escaped(text, walk.table->heading);
             gb_text_printf(text, "\"\n");
+            if (walk.table->note)
+                paragraphs(text, walk.table->note);
         }
         if (!(walk.option.flags & GB_OPTION_HIDDEN))
             option_entry(text, &walk.option);

@@ -37,7 +37,10 @@ static bool no_option(const reading *r, const char *word, const char *name, gb_s
 static bool set(const reading *r, const gb_option *option, const char *typed, const char *text,
                 gb_status *status)
 {
-    return r->only_help || options_set(option, typed, text, status);
+    if (r->only_help)
+        return true;
+    return typed[1] == '-' ? gb_option_set(r->tables, option->name, text, status)
+                           : options_set(option, typed, text, status);
 }
 
 /* The word behind an option: its value. */

@@ -8,6 +8,8 @@
 
 /* Put a text into the option's variable; `typed` is the option as it was typed, for messages. */
 bool options_set(const gb_option *option, const char *typed, const char *text, gb_status *status);
+/* Whether a table before has an option of that name. */
+bool options_repeats(const gb_option_walk *walk, const gb_option_table *tables);
 /* Whether it must be given and is missing. */
 bool options_missing(const gb_option *option);
 /* What stands for its value in the help, or NULL for a flag. */

@@ -55,6 +55,20 @@ bool options_set(const gb_option *option, const char *typed, const char *text, g
     return true;
 }
 
+bool gb_option_set(const gb_option_table *tables, const char *name, const char *text,
+                   gb_status *status)
+{
+    char typed[80];
+    bool found = false, ok = true;
+    snprintf(typed, sizeof typed, "--%s", name);
+    for (gb_option_walk walk = {0}; ok && gb_option_next(&walk, tables);)
+        if (!strcmp(walk.option.name, name)) {
+            found = true;
+            ok = options_set(&walk.option, typed, text, status);
+        }
+    return found ? ok : gb_fail(status, GB_USAGE, NULL, NULL, "no option %s", typed);
+}
+
 bool options_missing(const gb_option *option)
 {
     if (!(option->flags & GB_OPTION_REQUIRED))
@@ -185,6 +199,17 @@ void options_explain(gb_text *text, const gb_option *option)
 }
 
 /* ---- tables ---- */
+
+bool options_repeats(const gb_option_walk *walk, const gb_option_table *tables)
+{
+    for (gb_option_walk earlier = {0}; gb_option_next(&earlier, tables);) {
+        if (earlier.table == walk->table && earlier.next == walk->next)
+            return false;
+        if (!strcmp(earlier.option.name, walk->option.name))
+            return true;
+    }
+    return false;
+}
 
 bool gb_option_next(gb_option_walk *walk, const gb_option_table *tables)
 {

@@ -79,6 +79,20 @@ Test(options, every_kind_of_value)
     cr_expect_eq(v.queue, GB_OPEN);
 }
 
+Test(options, one_name_in_several_tables_sets_each)
+{
+    variables a = {0}, b = {0};
+    gb_status status = {0};
+    const gb_option_table both[] = {{"a", more, &a}, {"b", more, &b}, {0}};
+    char *argv[] = {(char *)"tell", (char *)"--store", (char *)"there", (char *)"--quiet", NULL};
+    cr_assert_eq(gb_command_parse(&command, both, 4, argv, NULL, &status), GB_PARSED_RUN);
+    cr_expect_str_eq(a.store, "there");
+    cr_expect_str_eq(b.store, "there");
+    cr_expect(a.quiet && b.quiet);
+    cr_expect_not(gb_option_set(both, "steps", "7", &status));
+    cr_expect_eq(status.code, GB_USAGE);
+}
+
 Test(options, letters_may_be_joined_with_each_other_and_a_value)
 {
     gb_words operands = {0};
