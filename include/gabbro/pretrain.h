@@ -5,6 +5,7 @@
 
 #include <gabbro/data.h>
 #include <gabbro/nn.h>
+#include <gabbro/options.h>
 
 /* What a passage is paired with. */
 typedef enum gb_context {
@@ -17,21 +18,6 @@ typedef enum gb_context {
                                  draws for every example: both are named, neither is a default */
 } gb_context;
 
-/* Contrastive loss between texts and contexts. */
-typedef enum gb_contrast {
-    GB_CONTRAST_SYMMETRIC, /* both sides are anchors, all other texts and contexts negatives */
-    GB_CONTRAST_ONE_SIDED, /* texts are anchors, contexts of other texts negatives */
-} gb_contrast;
-
-typedef enum gb_decoder { GB_DECODER_CAUSAL, GB_DECODER_MASKED } gb_decoder;
-
-/* SimLM's two masks of a passage. Nested is the default, as released: what the encoder does not
- * see, the decoder does not see either. By the paper's text they are drawn independently. */
-typedef enum gb_masks { GB_MASKS_NESTED, GB_MASKS_INDEPENDENT } gb_masks;
-
-/* How Bag-of-Word prediction makes logits of the [CLS] vector. */
-typedef enum gb_bow_head { GB_BOW_FULL, GB_BOW_PROJECTION } gb_bow_head;
-
 /* Kinds of spans of COSTA, as bits. */
 typedef enum gb_granularity {
     GB_SPAN_WORD = 1,      /* a single word that is no stop word */
@@ -41,64 +27,17 @@ typedef enum gb_granularity {
     GB_SPAN_ALL = 15
 } gb_granularity;
 
-/* Settings of a pre-training; what an objective does not use stays at its default. */
+/* Settings of a pre-training by any objective. */
 typedef struct gb_pretrain_params {
-    gb_context context;        /* of contextual objectives */
-    uint32_t batch;            /* passages, or pairs, of a step */
-    uint32_t longest;          /* tokens of a sequence, specials included */
-    uint32_t queries;          /* generated queries used of each passage (C); 5 */
-    uint32_t passages;         /* passages used, of those with generated queries; 0: all passages */
-    double mask_ratio;         /* of the encoder's input; .15, simlm .3 */
-    double decoder_mask_ratio; /* of a decoder's. CoT-MAE, masked: .45. autoencoding: .45, as its
-                                  paper wants more than the encoder's without saying how much.
-                                  enhanced: .5 of every row, as released. simlm: .5 */
-    gb_masks decoder_masks;    /* SimLM */
-    uint32_t head_layers;      /* Condenser head; 2 */
-    uint32_t skip_from;        /* layer whose states the Condenser head takes; half of the layers */
-    gb_contrast contrast;      /* coCondenser. Symmetric is the default: equation 8 of the LLM paper
-                                  is one-sided, but by its text coCondenser's code was run, and that
-                                  is symmetric */
-    double lm_weight;          /* coCondenser: of the masked LMs beside the contrastive loss. 0: 1,
-                                  as in the paper. The released trainer's factors add up to 2 when
-                                  it caches gradients, which its published commands do */
-    gb_decoder decoder;        /* CoT-MAE. Causal is the default: the published models come from the
-                                  released code, which decodes causally; the paper's text says
-                                  masked (deviation 5) */
-    uint32_t decoder_layers;   /* 0: CoT-MAE 1 causal, 2 masked; simlm 2; seed 3; others 1 */
-    uint32_t window;           /* causal decoders: tokens seen back, itself included; 0: all.
-                                  CoT-MAE: 3, as released. autoregression: all, as released (SEED is
-                                  cited, its window not used). bottleneck: all, as the paper gives
-                                  none. seed: 2, released with three layers */
-    uint64_t seed;             /* of order, masks, contexts and dropout */
-    uint32_t steps;            /* of the whole training, for weights that change with it */
-    gb_bow_head bow_head;    /* BoW. Full, the MLM head at [CLS], is the default: the released code
-                                trains it; the paper's equations 11 and 12 multiply [CLS] with the
-                                embeddings (projection) */
-    double bow_weight;       /* BoW: weight of the loss at step 0; 1 */
-    double bow_weight_final; /* BoW: at the end of a cosine; .1, as released; the paper's text has
-                                no decay (1). The released code counts micro-steps and so decays
-                                sooner when it accumulates gradients; here steps count */
-    uint32_t granularities;  /* COSTA: bits of gb_granularity; all */
-    uint32_t spans;     /* COSTA: of each granularity and text; 5 (paper; 3 in its ablations) */
-    double temperature; /* of contrastive losses; 0: the objective's own: costa .1, simcse and
-                           contriever .05, ict 1, prop and bprop the square root of the
- width. The COSTA
-                           ablations say 1, but their table 7 has the base's value at .1 */
-    gb_projector_kind projector; /* COSTA: on the text's [CLS] only, not on spans; nonlinear */
-    double contrast_weight;      /* COSTA: of the contrastive loss beside the masked LM; .1 */
-    uint32_t queue;              /* Contriever: negatives kept; 131072 in the paper */
-    double momentum;             /* Contriever: of the encoder of keys; .9995 */
-    bool mean_pooling;           /* Contriever: texts stand for the mean of their states, as in the
-                                    paper, instead of [CLS]; off, because all encoders here are used
-                                    by [CLS] */
+    gb_context context; /* of objectives that pair passages with contexts */
+    uint32_t batch;     /* passages, or pairs, of a step */
+    uint32_t longest;   /* tokens of a sequence, specials included */
+    uint32_t queries;   /* generated queries used of each passage (C) */
+    uint32_t passages;  /* passages used, of those with generated queries; 0: all passages */
+    uint64_t seed;      /* of order, masks, contexts and dropout */
+    uint32_t steps;     /* of the whole training, for weights that change with it */
+    const void *own;    /* what the objective's own options set, e.g. its defaults */
 } gb_pretrain_params;
-
-/* For `window`, the mask ratios and the weights and ratios below them until
- * gb_pretrain_settle; `spans`, `temperature` and `queue` are open at 0. */
-#define GB_OPEN       UINT32_MAX
-#define GB_OPEN_RATIO (-1.0)
-/* Give what was left open the objective's default. */
-void gb_pretrain_settle(const char *objective, gb_pretrain_params *params);
 
 /* What is trained on. Borrowed. */
 typedef struct gb_pretrain_data {
@@ -133,11 +72,18 @@ uint32_t gb_sample_spans(const gb_vocab *vocab, gb_granularity granularity, cons
 uint32_t gb_id_sentences(const gb_vocab *vocab, const uint32_t *ids, uint32_t length,
                          gb_id_range *sentences);
 
-/* An objective: what it adds to the encoder, and its task. */
+#define GB_NEEDS_CONTEXT   1u /* an objective pairs passages with contexts */
+#define GB_NEEDS_GENERATOR 2u /* it has gb_pretrain_data.generator fill masks */
+
+/* An objective: its settings, what it adds to the encoder, and its task. One file has all of it. */
 typedef struct gb_objective {
-    const char *name; /* as on the command line */
-    bool contextual;  /* pairs passages with contexts */
-    /* Declare the parameters beyond the encoder with head; task's self is made here. */
+    const char *name;         /* as on the command line */
+    const char *help;         /* what it trains, in one line without a full stop */
+    uint32_t needs;           /* GB_NEEDS_* */
+    const gb_option *options; /* of its own: members of a structure that only it knows */
+    const void *defaults;     /* such a structure */
+    size_t own_bytes;         /* its size, at most GB_OWN_BYTES */
+    /* Declares the parameters beyond the encoder with head, and makes the task. */
     void *(*create)(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status);
     void (*destroy)(void *self);
@@ -152,9 +98,23 @@ typedef struct gb_objective {
     void (*start)(void *self, const gb_folder *init, const gb_params *params, float *values);
 } gb_objective;
 
+/* Room for the own settings of any objective. */
+#define GB_OWN_BYTES 64
+typedef union gb_own_settings {
+    double alignment;
+    char bytes[GB_OWN_BYTES];
+} gb_own_settings;
+
 /* By name, or NULL. */
 const gb_objective *gb_objective_find(const char *name);
+/* An objective's own settings with its defaults. */
+gb_own_settings gb_objective_defaults(const gb_objective *objective);
+/* Sets one of them as the option of that name does; fails with GB_USAGE if the objective has no
+ * such option or the value is none for it. */
+bool gb_objective_set(const gb_objective *objective, gb_own_settings *own, const char *option,
+                      const char *value, gb_status *status);
 /* The table of all objectives, ended by NULL. */
+#define GB_OBJECTIVES_MAX 24
 extern const gb_objective *const gb_objectives[];
 
 #endif

@@ -36,25 +36,26 @@ typedef struct gb_pretraining_settings {
     uint32_t steps;                  /* optimiser steps */
     gb_optimiser_settings optimiser; /* of the steps */
     gb_memory_settings memory;       /* of a step */
-    const char *granularities;       /* of costa's spans, by name, commas between */
-    gb_pretrain_params params;       /* of the objective */
+    gb_pretrain_params params;       /* what all objectives know */
+    gb_own_settings
+        own[GB_OBJECTIVES_MAX]; /* what one alone knows, in the order of gb_objectives */
 } gb_pretraining_settings;
-extern const gb_pretraining_settings gb_pretraining_defaults;
+gb_pretraining_settings gb_pretraining_defaults(void);
 
-/* The options of a pre-training, which set all but the objective's name. */
-#define GB_PRETRAINING_TABLES 4 /* and an empty one that ends them */
+/* The options of a pre-training, which set all but the objective's name. An objective's own are in
+ * no key before gb_pretraining_note was called with its name. */
+#define GB_PRETRAINING_TABLES (3 + GB_OBJECTIVES_MAX) /* and an empty one that ends them */
 void gb_pretraining_tables(gb_pretraining_settings *settings,
                            gb_option_table tables[GB_PRETRAINING_TABLES + 1]);
+void gb_pretraining_note(gb_option_table tables[GB_PRETRAINING_TABLES + 1], const char *objective);
 /* Whether the settings are good together. */
-bool gb_pretraining_check(gb_pretraining_settings *settings, gb_status *status);
-/* Give what was left open the objective's default. */
-void gb_pretraining_settle(gb_pretraining_settings *settings);
+bool gb_pretraining_check(const gb_pretraining_settings *settings, gb_status *status);
 /* The objective, or NULL for "none". */
 const gb_objective *gb_pretraining_objective(const gb_pretraining_settings *settings);
 
 /* An opened pre-training. */
 typedef struct gb_pretraining gb_pretraining;
-/* Opens the artifacts and makes or reads the encoder. The settings must be settled, and stay. */
+/* Opens the artifacts and makes or reads the encoder. The settings must stay. */
 gb_pretraining *gb_pretraining_open(const gb_pretraining_settings *settings, gb_status *status);
 void gb_pretraining_close(gb_pretraining *pretraining); /* NULL ok */
 /* What there is to train; NULL where the objective is "none" or there are no steps. */
@@ -87,12 +88,13 @@ bool gb_mlm_loss_cost(const gb_mlm_loss_params *params, gb_status *status);
 /* ---- what a step of several pre-trainings takes ---- */
 
 /* Time the steps of a pre-training and of others that differ in their objective, in turns, into the
- * artifact's turns.json. others: "OBJECTIVE" or "OBJECTIVE:CONTEXT", commas between. The settings
- * are not settled: each objective decides what was left open. No model is kept. */
+ * artifact's turns.json. others: "OBJECTIVE" or "OBJECTIVE:CONTEXT", commas between. No model
+ * is kept. */
 bool gb_pretrain_in_turns(gb_maker *maker, const gb_pretraining_settings *settings,
                           const char *others, gb_status *status);
-/* Whether the names are of objectives that can be trained so. */
+/* Whether the names are of objectives that can be trained so; then notes them in the tables. */
 bool gb_pretrain_in_turns_check(const gb_pretraining_settings *settings, const char *others,
+                                gb_option_table tables[GB_PRETRAINING_TABLES + 1],
                                 gb_status *status);
 /* Measures of one of these objectives beside the first, from the folder of such an artifact, into
  * the maker's metrics.json. */

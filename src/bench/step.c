@@ -101,24 +101,20 @@ static bool make_task(session *s, gb_status *status)
                gb_finetune_create(&params, &s->set, &s->data.tokens, s->data.vocab, &s->bert,
                                   &s->inner, status);
     }
+    char ratio[32];
+    snprintf(ratio, sizeof ratio, "%.17g", s->what->mask_ratio);
+    s->objective = gb_objective_find(s->what->objective);
+    gb_own_settings own = gb_objective_defaults(s->objective);
     gb_pretrain_params params = {.context = s->what->context,
                                  .batch = s->texts,
                                  .longest = s->size->longest,
                                  .queries = 2,
-                                 .mask_ratio = s->what->mask_ratio,
-                                 .decoder_mask_ratio = GB_OPEN_RATIO,
-                                 .head_layers = s->size->layers > 2 ? 2 : 1,
-                                 .skip_from = s->size->layers / 2,
-                                 .window = GB_OPEN,
-                                 .bow_weight = GB_OPEN_RATIO,
-                                 .bow_weight_final = GB_OPEN_RATIO,
-                                 .contrast_weight = GB_OPEN_RATIO,
-                                 .momentum = GB_OPEN_RATIO,
                                  .seed = 1,
-                                 .steps = 1000};
+                                 .steps = 1000,
+                                 .own = &own};
     gb_pretrain_data data = {&s->data.collection, &s->data.tokens, s->data.vocab, NULL};
-    gb_pretrain_settle(s->what->objective, &params);
-    s->objective = gb_objective_find(s->what->objective);
+    if (!gb_objective_set(s->objective, &own, "mask-ratio", ratio, status))
+        return false;
     return s->objective->create(&params, &data, &s->bert, s->params, &s->inner, status) != NULL;
 }
 

@@ -17,7 +17,7 @@ static gb_pretraining *open_pretraining(gb_pretraining_settings *settings, gb_wo
 {
     gb_option_table tables[GB_PRETRAINING_TABLES + 1];
     gb_words objective = {0};
-    *settings = gb_pretraining_defaults;
+    *settings = gb_pretraining_defaults();
     gb_pretraining_tables(settings, tables);
     if (gb_command_parse(&gb_cli_pretrain, tables, (int)command->count, (char **)command->items,
                          &objective, status) != GB_PARSED_RUN)
@@ -35,7 +35,6 @@ static gb_pretraining *open_pretraining(gb_pretraining_settings *settings, gb_wo
                 "%s keeps a part of itself on one device", settings->objective);
         return NULL;
     }
-    gb_pretraining_settle(settings);
     return gb_pretraining_open(settings, status);
 }
 

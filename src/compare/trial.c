@@ -101,16 +101,18 @@ static void settle(trial *t, uint32_t steps)
 static bool make_model(trial *t, gb_status *status)
 {
     const gb_objective *objective = gb_objective_find("cocondenser");
+    gb_own_settings own = gb_objective_defaults(objective);
     gb_pretrain_params params = {.context = GB_CONTEXT_SPAN,
                                  .batch = TRIAL_PAIRS,
                                  .longest = MAX_LENGTH,
-                                 .mask_ratio = .2,
-                                 .head_layers = 1,
-                                 .skip_from = 1,
                                  .seed = SEED,
-                                 .steps = t->train.schedule.steps};
+                                 .steps = t->train.schedule.steps,
+                                 .own = &own};
     gb_pretrain_data data = {.collection = &t->collection, .tokens = &t->tokens, .vocab = t->vocab};
-    if (!gb_bert_declare(t->params, &t->config, true, &t->bert, status) ||
+    if (!gb_objective_set(objective, &own, "mask-ratio", ".2", status) ||
+        !gb_objective_set(objective, &own, "head-layers", "1", status) ||
+        !gb_objective_set(objective, &own, "skip-from", "1", status) ||
+        !gb_bert_declare(t->params, &t->config, true, &t->bert, status) ||
         !(t->objective = objective->create(&params, &data, &t->bert, t->params, &t->task, status)))
         return false;
     gb_params_freeze(t->params);

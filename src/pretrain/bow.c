@@ -10,8 +10,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How logits are made of the [CLS] vector. Full, the MLM head at [CLS], is the default: the
+ * released code trains it; the paper's equations 11 and 12 multiply [CLS] with the embeddings
+ * (projection).
+ */
+enum { FULL, PROJECTION };
+static const char *const heads[] = {[FULL] = "full", [PROJECTION] = "projection", NULL};
+
+/* Its settings. The weight falls by a cosine, as released; the paper's text has no decay. The
+ * released code counts micro-steps and so decays sooner when it accumulates gradients; here steps
+ * count. */
+typedef struct bow_settings {
+    double mask_ratio;   /* of the tokens */
+    uint32_t head;       /* FULL or PROJECTION */
+    double weight;       /* of the loss of the set at step 0 */
+    double weight_final; /* the same at the last step */
+} bow_settings;
+
+static const bow_settings defaults = {.15, FULL, 1, .1};
+static const gb_option options[] = {
+    OPTION_MASK_RATIO(bow_settings, mask_ratio),
+    {"bow-head", GB_OPTION_CHOICE, GB_FIELD(bow_settings, head), 0, NULL,
+     "MLM head at [CLS], full as in the released code, or the bare projection", heads},
+    {"bow-weight", GB_OPTION_REAL, GB_FIELD(bow_settings, weight), 0, NULL,
+     "weight of the loss of the set at the first step"},
+    {"bow-weight-final", GB_OPTION_REAL, GB_FIELD(bow_settings, weight_final), 0, NULL,
+     "the same at the last, by a cosine"},
+    {0}};
+
 typedef struct bow {
     gb_pretrain_params params; /* settings */
+    bow_settings own;          /* and its own */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     row_order order;           /* passages */
@@ -46,7 +75,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         uint32_t passage = row_order_at(&b->order, (uint64_t)step * b->params.batch + i);
         gb_rng rng = gb_rng_make(b->params.seed, GB_RNG_MASK, step, i);
         text_ids text = passage_ids(&b->data, passage);
-        if (!add_masked(&b->masker, &b->texts.all, &b->data, text, b->params.mask_ratio,
+        if (!add_masked(&b->masker, &b->texts.all, &b->data, text, b->own.mask_ratio,
                         b->params.longest, &rng, status))
             return false;
         make_set(b, text, b->sets + (size_t)i * b->words);
@@ -71,12 +100,12 @@ static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
     return batch_texts_take(&b->texts, first, texts, status);
 }
 
-/* Cosine from bow_weight at step 0 to bow_weight_final at the last. */
-static float weight_at(const gb_pretrain_params *p, uint32_t step)
+/* Cosine from `weight` at step 0 to `weight_final` at the last. */
+static float weight_at(const bow *b, uint32_t step)
 {
-    double part = p->steps > 1 ? (double)step / (p->steps - 1) : 0;
+    double part = b->params.steps > 1 ? (double)step / (b->params.steps - 1) : 0;
     double rest = .5 * (1 + cos(M_PI * (part < 1 ? part : 1)));
-    return (float)(p->bow_weight_final + (p->bow_weight - p->bow_weight_final) * rest);
+    return (float)(b->own.weight_final + (b->own.weight - b->own.weight_final) * rest);
 }
 
 /* Targets of the loss, and its weight. */
@@ -102,7 +131,7 @@ static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_st
     memset(sets + (size_t)count * b->words, 0, sizeof *sets * (to->texts - count) * b->words);
     for (uint32_t i = 0; i < to->texts; i++) /* texts without a set have no loss */
         weights[(size_t)i * 4] = b->filled ? 1.0f / (float)b->filled : 0;
-    *factor = weight_at(&b->params, step);
+    *factor = weight_at(b, step);
     return true;
 }
 
@@ -111,7 +140,7 @@ static gb_tensor bow_loss(const bow *b, gb_net *net, const set_targets *to, gb_t
     const gb_bert *bert = b->bert;
     gb_tape *tape = net->tape;
     gb_tensor bias = GB_NO_TENSOR;
-    if (b->params.bow_head == GB_BOW_FULL) {
+    if (b->own.head == FULL) {
         cls = gb_bert_head_states(net, bert, cls);
         bias = gb_tape_param(tape, bert->head_bias);
     }
@@ -171,6 +200,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     if (!b)
         return NULL;
     b->params = *params;
+    b->own = *(const bow_settings *)params->own;
     b->data = *data;
     b->bert = bert;
     b->words = (bert->config.vocab_size + 31) / 32;
@@ -189,4 +219,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return b;
 }
 
-const gb_objective objective_bow = {"bow", false, create, destroy, "contrast"};
+const gb_objective objective_bow = {
+    .name = "bow",
+    .help = "masked LM, and the set of the passage's tokens predicted from [CLS]",
+    .options = options,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
+    .create = create,
+    .destroy = destroy,
+    .shader_set = "contrast"};

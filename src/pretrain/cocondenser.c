@@ -8,8 +8,34 @@
 
 #include <stdlib.h>
 
+/* Symmetric: both sides are anchors, all other texts and contexts negatives. One-sided: texts are
+ * anchors, contexts of other texts negatives. Symmetric is the default: equation 8 of the LLM paper
+ * is one-sided, but by its text coCondenser's code was run, and that is symmetric. */
+enum { SYMMETRIC, ONE_SIDED };
+static const char *const contrasts[] = {[SYMMETRIC] = "symmetric", [ONE_SIDED] = "one-sided", NULL};
+
+/* Its settings. The weight of the masked LMs is that of the paper. The released trainer's factors
+ * add up to 2 when it caches gradients, which its published commands do. */
+typedef struct cocondenser_settings {
+    double mask_ratio;  /* of the tokens */
+    head_settings head; /* of the head */
+    double lm_weight;   /* of the masked LMs beside the contrastive loss */
+    uint32_t contrast;  /* SYMMETRIC or ONE_SIDED */
+} cocondenser_settings;
+
+static const cocondenser_settings defaults = {.15, HEAD_DEFAULTS, 1, SYMMETRIC};
+static const gb_option options[] = {
+    OPTION_MASK_RATIO(cocondenser_settings, mask_ratio),
+    OPTIONS_HEAD(cocondenser_settings, head),
+    {"lm-weight", GB_OPTION_REAL, GB_FIELD(cocondenser_settings, lm_weight), 0, NULL,
+     "weight of the masked LMs; 2 in the released code with cached gradients"},
+    {"contrast", GB_OPTION_CHOICE, GB_FIELD(cocondenser_settings, contrast), 0, NULL,
+     "loss between texts and contexts, symmetric as in the released code", contrasts},
+    {0}};
+
 typedef struct cocondenser {
     gb_pretrain_params params; /* settings */
+    cocondenser_settings own;  /* and its own */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     condenser_head head;       /* reads the middle layer */
@@ -35,7 +61,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         pair_source_at(&c->source, &c->data, &c->params, step, i, pair);
         for (uint32_t side = 0; side < 2; side++) {
             gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, 2 * i + side);
-            if (!add_masked(&c->masker, &c->texts.all, &c->data, pair[side], c->params.mask_ratio,
+            if (!add_masked(&c->masker, &c->texts.all, &c->data, pair[side], c->own.mask_ratio,
                             c->params.longest, &rng, status))
                 return false;
         }
@@ -66,7 +92,7 @@ static bool take(void *self, uint32_t first, uint32_t pairs, gb_status *status)
  * one-sided all passages; contexts then are no anchors. */
 static void fill_pairs(const cocondenser *c, uint32_t *sibling, float *weights, uint32_t *left_out)
 {
-    bool one_sided = c->params.contrast == GB_CONTRAST_ONE_SIDED;
+    bool one_sided = c->own.contrast == ONE_SIDED;
     uint32_t texts = 2 * c->params.batch, words = (texts + 31) / 32;
     for (uint32_t i = 0; i < texts; i++) {
         bool anchor = !one_sided || i % 2 == 0;
@@ -122,9 +148,8 @@ static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor loss
     losses[1] = labelled_loss(net, c->bert, &labels, h, x);
     net->vectors = cls;
     losses[2] = shape->texts ? GB_NO_TENSOR : contrast(c, net, cls);
-    double weight = c->params.lm_weight;
-    gb_tensor lm =
-        weight > 0 && weight != 1 ? gb_scale(net->tape, losses[1], (float)weight) : losses[1];
+    double weight = c->own.lm_weight;
+    gb_tensor lm = weight != 1 ? gb_scale(net->tape, losses[1], (float)weight) : losses[1];
     losses[0] = shape->texts ? lm : gb_add(net->tape, lm, losses[2]);
 }
 
@@ -152,9 +177,10 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     if (!c)
         return NULL;
     c->params = *params;
+    c->own = *(const cocondenser_settings *)params->own;
     c->data = *data;
     c->bert = bert;
-    if (!condenser_head_make(&c->head, params, bert, model, status) ||
+    if (!condenser_head_make(&c->head, &c->own.head, bert, model, status) ||
         !pair_source_make(&c->source, data, params, true, status)) {
         destroy(c);
         return NULL;
@@ -168,4 +194,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return c;
 }
 
-const gb_objective objective_cocondenser = {"cocondenser", true, create, destroy};
+const gb_objective objective_cocondenser = {
+    .name = "cocondenser",
+    .help = "as condenser, and a contrastive loss between text and context",
+    .needs = GB_NEEDS_CONTEXT,
+    .options = options,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
+    .create = create,
+    .destroy = destroy};

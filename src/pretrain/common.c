@@ -1,7 +1,6 @@
 #include "common.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- order ---- */
 
@@ -466,35 +465,4 @@ gb_packed_inputs batch_texts_declare(gb_net *net, const gb_bert *bert, const gb_
 uint32_t texts_of(const gb_shape *shape, uint32_t batch)
 {
     return shape->texts ? shape->texts : batch;
-}
-
-/* ---- the table ---- */
-
-void gb_pretrain_settle(const char *objective, gb_pretrain_params *params)
-{
-    static const struct {
-        const char *objective;
-        uint32_t window;
-        double mask_ratio, decoder_mask_ratio;
-    } own[] = {
-        {"autoregression", 0, .15, .45}, {"bottleneck", 0, .15, .45}, {"enhanced", 3, .15, .5},
-        {"seed", 2, .15, .45},           {"simlm", 3, .3, .5},        {NULL, 3, .15, .45}};
-    size_t i = 0;
-    while (own[i].objective && strcmp(own[i].objective, objective))
-        i++;
-    if (params->window == GB_OPEN)
-        params->window = own[i].window;
-    if (params->mask_ratio == GB_OPEN_RATIO)
-        params->mask_ratio = own[i].mask_ratio;
-    if (params->decoder_mask_ratio == GB_OPEN_RATIO)
-        params->decoder_mask_ratio = own[i].decoder_mask_ratio;
-    settle_contrast(objective, params);
-}
-
-const gb_objective *gb_objective_find(const char *name)
-{
-    for (const gb_objective *const *o = gb_objectives; *o; o++)
-        if (!strcmp((*o)->name, name))
-            return *o;
-    return NULL;
 }

@@ -4,12 +4,20 @@
 
 #include <gabbro/pretrain.h>
 
-extern const gb_objective objective_mlm, objective_condenser, objective_cocondenser,
-    objective_cotmae, objective_autoencoding, objective_autoregression, objective_bottleneck,
-    objective_enhanced, objective_seed, objective_simlm;
+/* ---- options of several objectives ---- */
 
-/* The part of gb_pretrain_settle for settings of contrastive objectives. */
-void settle_contrast(const char *objective, gb_pretrain_params *params);
+/* own: the structure of the settings; member: which of it. */
+
+#define OPTION_MASK_RATIO(own, member)                                                             \
+    {                                                                                              \
+        "mask-ratio", GB_OPTION_RATIO, GB_FIELD(own, member), 0, NULL,                             \
+            "share of the encoder's tokens that are masked"                                        \
+    }
+#define OPTION_TEMPERATURE(own, member)                                                            \
+    {                                                                                              \
+        "temperature", GB_OPTION_REAL, GB_FIELD(own, member), 0, NULL,                             \
+            "scores of the contrastive loss are divided by it", .least = 1e-6, .most = 1e6         \
+    }
 
 /* Shuffled rows, epoch by epoch. */
 typedef struct row_order {

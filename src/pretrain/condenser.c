@@ -7,10 +7,12 @@
 
 /* ---- the head ---- */
 
-bool condenser_head_make(condenser_head *head, const gb_pretrain_params *params,
-                         const gb_bert *bert, gb_params *model, gb_status *status)
+bool condenser_head_make(condenser_head *head, const head_settings *settings, const gb_bert *bert,
+                         gb_params *model, gb_status *status)
 {
-    *head = (condenser_head){.count = params->head_layers, .skip_from = params->skip_from};
+    *head = (condenser_head){.count = settings->layers,
+                             .skip_from = settings->skip_from == GB_OPEN ? bert->config.layers / 2
+                                                                         : settings->skip_from};
     head->layers = gb_alloc(head->count, sizeof *head->layers, status);
     bool ok = head->layers != NULL;
     for (uint32_t l = 0; ok && l < head->count; l++) {
@@ -42,8 +44,19 @@ void condenser_head_apply(gb_net *net, const condenser_head *head, const gb_bert
 
 /* ---- the objective ---- */
 
+/* Its settings. */
+typedef struct condenser_settings {
+    double mask_ratio;  /* of the tokens */
+    head_settings head; /* of the head */
+} condenser_settings;
+
+static const condenser_settings defaults = {.15, HEAD_DEFAULTS};
+static const gb_option options[] = {
+    OPTION_MASK_RATIO(condenser_settings, mask_ratio), OPTIONS_HEAD(condenser_settings, head), {0}};
+
 typedef struct condenser {
     gb_pretrain_params params; /* settings */
+    condenser_settings own;    /* and its own */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     condenser_head head;       /* reads the middle layer */
@@ -60,7 +73,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         uint32_t passage = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
         gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, i);
         if (!add_masked(&c->masker, &c->texts.all, &c->data, passage_ids(&c->data, passage),
-                        c->params.mask_ratio, c->params.longest, &rng, status))
+                        c->own.mask_ratio, c->params.longest, &rng, status))
             return false;
     }
     return batch_texts_masked(&c->texts, 2, shape, status);
@@ -117,9 +130,10 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     if (!c)
         return NULL;
     c->params = *params;
+    c->own = *(const condenser_settings *)params->own;
     c->data = *data;
     c->bert = bert;
-    if (!condenser_head_make(&c->head, params, bert, model, status) ||
+    if (!condenser_head_make(&c->head, &c->own.head, bert, model, status) ||
         !row_order_passages(&c->order, data, params, status)) {
         destroy(c);
         return NULL;
@@ -132,4 +146,11 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return c;
 }
 
-const gb_objective objective_condenser = {"condenser", false, create, destroy};
+const gb_objective objective_condenser = {
+    .name = "condenser",
+    .help = "masked LM, and that of a head which reads the late [CLS] and a middle layer",
+    .options = options,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
+    .create = create,
+    .destroy = destroy};

@@ -1,32 +1,5 @@
 #include "contrast.h"
 
-#include <string.h>
-
-void settle_contrast(const char *objective, gb_pretrain_params *p)
-{
-    static const struct {
-        const char *objective;
-        double temperature;
-    } own[] = {{"costa", .1}, {"ict", 1}, {"simcse", .05}, {"contriever", .05}};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (!strcmp(own[i].objective, objective) && p->temperature <= 0)
-            p->temperature = own[i].temperature;
-    bool bow = !strcmp(objective, "bow"), costa = !strcmp(objective, "costa");
-    bool contriever = !strcmp(objective, "contriever");
-    if (bow && p->bow_weight == GB_OPEN_RATIO)
-        p->bow_weight = 1;
-    if (bow && p->bow_weight_final == GB_OPEN_RATIO)
-        p->bow_weight_final = .1;
-    if (costa && p->contrast_weight == GB_OPEN_RATIO)
-        p->contrast_weight = .1;
-    if (costa && !p->spans)
-        p->spans = 5;
-    if (contriever && p->momentum == GB_OPEN_RATIO)
-        p->momentum = .9995;
-    if (contriever && !p->queue)
-        p->queue = 131072;
-}
-
 text_ids cut_text(text_ids text, uint32_t longest)
 {
     if (text.length + 2 > longest)

@@ -4,9 +4,6 @@
 
 #include "common.h"
 
-extern const gb_objective objective_bow, objective_costa, objective_ict, objective_simcse,
-    objective_contriever, objective_prop, objective_bprop;
-
 /* A text as far as it fits between [CLS] and [SEP]. */
 text_ids cut_text(text_ids text, uint32_t longest);
 

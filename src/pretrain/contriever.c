@@ -16,8 +16,29 @@
 #define CROP_MOST  .5
 #define DELETED    .1
 
+/* Its settings. */
+typedef struct contriever_settings {
+    uint32_t queue;     /* negatives kept; 131072 in the paper */
+    double momentum;    /* of the encoder of keys */
+    double temperature; /* of the contrastive loss */
+    bool mean_pooling;  /* texts stand for the mean of their states, as in the paper, instead of
+                           [CLS]; off, because all encoders here are used by [CLS] */
+} contriever_settings;
+
+static const contriever_settings defaults = {131072, .9995, .05, false};
+static const gb_option options[] = {
+    {"queue", GB_OPTION_U32, GB_FIELD(contriever_settings, queue), 0, NULL,
+     "negatives that are kept", .least = 1, .most = GB_OPEN - 1.0},
+    {"momentum", GB_OPTION_RATIO, GB_FIELD(contriever_settings, momentum), 0, NULL,
+     "momentum of the encoder of keys"},
+    OPTION_TEMPERATURE(contriever_settings, temperature),
+    {"mean-pooling", GB_OPTION_FLAG, GB_FIELD(contriever_settings, mean_pooling), 0, NULL,
+     "a text's vector is the mean of its states, not that of [CLS]"},
+    {0}};
+
 typedef struct contriever {
     gb_pretrain_params params; /* settings */
+    contriever_settings own;   /* and its own */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     gb_bert keys;              /* the copy that follows it */
@@ -31,7 +52,7 @@ typedef struct contriever {
 
 static uint32_t ring_rows(const contriever *c)
 {
-    return c->params.queue + c->params.batch;
+    return c->own.queue + c->params.batch;
 }
 
 /* ---- crops ---- */
@@ -93,7 +114,7 @@ static bool fill_ring(const void *record, gb_exec *exec, uint32_t step, gb_statu
     uint32_t *excluded = weights ? gb_exec_input(exec, in->excluded, status) : NULL;
     if (!excluded)
         return false;
-    *momentum = step ? (float)c->params.momentum : 0; /* the copy begins as the encoder itself */
+    *momentum = step ? (float)c->own.momentum : 0; /* the copy begins as the encoder itself */
     for (uint32_t r = 0; r < ring; r++)
         pick[r] = GB_NO_ROW;
     memset(excluded, 0, sizeof *excluded * batch * words);
@@ -127,8 +148,7 @@ static ring_inputs ring_declare(const contriever *c, gb_tape *tape)
 static gb_tensor vectors(const contriever *c, gb_net *net, const gb_bert *bert,
                          const gb_shape *shape, int side)
 {
-    const gb_pooling_params how = {.kind =
-                                       c->params.mean_pooling ? GB_POOLING_MEAN : GB_POOLING_CLS,
+    const gb_pooling_params how = {.kind = c->own.mean_pooling ? GB_POOLING_MEAN : GB_POOLING_CLS,
                                    .texts = c->params.batch,
                                    .rows = shape->size[side],
                                    .longest = c->params.longest};
@@ -150,7 +170,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor loss
     gb_tensor keys = gb_tape_param(tape, c->ring), q = vectors(c, net, c->bert, shape, 0);
     gb_replace_rows(tape, keys, vectors(c, net, &c->keys, shape, 1), in.pick);
     gb_tensor scores =
-        gb_scale(tape, gb_matmul(tape, GB_NT, q, keys), (float)(1 / c->params.temperature));
+        gb_scale(tape, gb_matmul(tape, GB_NT, q, keys), (float)(1 / c->own.temperature));
     losses[0] = gb_softmax_loss(tape, scores, in.labels, in.weights, in.excluded);
 }
 
@@ -176,6 +196,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     if (!c)
         return NULL;
     c->params = *params;
+    c->own = *(const contriever_settings *)params->own;
     c->data = *data;
     c->bert = bert;
     uint32_t h = bert->config.hidden_size;
@@ -188,14 +209,22 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         destroy(c);
         return NULL;
     }
-    if (params->queue >= c->order.epochs.count)
+    if (c->own.queue >= c->order.epochs.count)
         gb_log(
             GB_LOG_WARN,
             "a queue of %u keys holds the %u passages more than once: a passage is among its own "
             "negatives; --queue makes it shorter",
-            params->queue, c->order.epochs.count);
+            c->own.queue, c->order.epochs.count);
     *task = (gb_task){.self = c, .loss_names = {"contrastive"}, .sample = sample, .build = build};
     return c;
 }
 
-const gb_objective objective_contriever = {"contriever", false, create, destroy, "contrast"};
+const gb_objective objective_contriever = {
+    .name = "contriever",
+    .help = "a crop finds another of its passage, against a queue of keys",
+    .options = options,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
+    .create = create,
+    .destroy = destroy,
+    .shader_set = "contrast"};

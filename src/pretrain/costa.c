@@ -13,15 +13,43 @@
 
 #define LEVELS 4 /* of granularity */
 
+/* Its settings. The ablations say a temperature of 1, but their table 7 has the base's value at .1.
+ */
+typedef struct costa_settings {
+    double mask_ratio;           /* of the tokens */
+    const char *granularities;   /* names of gb_granularity, commas between */
+    uint32_t spans;              /* of each granularity and text; 5 (paper; 3 in its ablations) */
+    gb_projector_kind projector; /* on the text's [CLS] only, not on spans */
+    double contrast_weight;      /* of the contrastive loss beside the masked LM */
+    double temperature;          /* of it */
+} costa_settings;
+
+static const costa_settings defaults = {
+    .15, "word,phrase,sentence,paragraph", 5, GB_PROJECTOR_NONLINEAR, .1, .1};
+static const gb_option options[] = {
+    OPTION_MASK_RATIO(costa_settings, mask_ratio),
+    {"granularities", GB_OPTION_TEXT, GB_FIELD(costa_settings, granularities), 0, "LIST",
+     "some of word,phrase,sentence,paragraph"},
+    {"spans", GB_OPTION_U32, GB_FIELD(costa_settings, spans), 0, NULL,
+     "spans of each granularity and passage"},
+    {"projector", GB_OPTION_CHOICE, GB_FIELD(costa_settings, projector), 0, NULL,
+     "projector on [CLS]", gb_projector_names},
+    {"contrast-weight", GB_OPTION_REAL, GB_FIELD(costa_settings, contrast_weight), 0, NULL,
+     "weight of the contrastive loss"},
+    OPTION_TEMPERATURE(costa_settings, temperature),
+    {0}};
+
 typedef struct costa {
     gb_pretrain_params params; /* settings */
+    costa_settings own;        /* and its own */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     gb_projector projector;    /* on [CLS] */
     row_order order;           /* passages */
     masker masker;             /* scratch */
     batch_texts texts;         /* of the step */
-    uint32_t levels;           /* granularities used */
+    uint32_t granularities;    /* bits of gb_granularity */
+    uint32_t levels;           /* their number */
     uint32_t *word_starts;     /* [longest] scratch */
     gb_id_range *ranges;       /* [batch * levels * spans] of each text; start = end: none */
     uint32_t *starts;          /* lists of rows: the texts' own, which are empty, then the spans' */
@@ -32,7 +60,7 @@ typedef struct costa {
 
 static uint32_t spans_of_text(const costa *c)
 {
-    return c->levels * c->params.spans;
+    return c->levels * c->own.spans;
 }
 
 /* Texts and their spans, present or not: first all texts, then the spans of the first, and so on.
@@ -53,10 +81,10 @@ static void draw_spans(costa *c, uint32_t passage, gb_id_range *ranges)
     gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_CONTEXT, 0, passage);
     memset(ranges, 0, sizeof *ranges * spans_of_text(c));
     for (uint32_t level = 0; level < LEVELS; level++)
-        if (c->params.granularities >> level & 1) {
+        if (c->granularities >> level & 1) {
             gb_sample_spans(c->data.vocab, (gb_granularity)(1u << level), text.ids, c->word_starts,
-                            words, c->params.spans, &rng, ranges + at);
-            at += c->params.spans;
+                            words, c->own.spans, &rng, ranges + at);
+            at += c->own.spans;
         }
 }
 
@@ -120,7 +148,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         uint32_t passage = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
         gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, i);
         if (!add_masked(&c->masker, &c->texts.all, &c->data, passage_ids(&c->data, passage),
-                        c->params.mask_ratio, c->params.longest, &rng, status))
+                        c->own.mask_ratio, c->params.longest, &rng, status))
             return false;
         draw_spans(c, passage, c->ranges + (size_t)i * spans_of_text(c));
     }
@@ -248,7 +276,7 @@ static gb_tensor contrast(const costa *c, gb_net *net, gb_tensor z, gb_tensor al
                             .excluded = gb_tape_input(tape, "excluded", GB_U32, batch, words),
                             .weights = gb_tape_input(tape, "text weights", GB_F32, batch, 1)};
     gb_tape_fill_by(tape, fill_targets, &to, sizeof to);
-    float by = (float)(1 / c->params.temperature);
+    float by = (float)(1 / c->own.temperature);
     gb_tensor scores = gb_scale(tape, gb_matmul(tape, GB_NT, z, all), by);
     return gb_set_loss(tape, scores, to.positives, to.weights, to.excluded);
 }
@@ -272,8 +300,7 @@ static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor loss
     if (shape->texts)
         return;
     losses[2] = contrast(c, net, z, net->vectors);
-    losses[0] =
-        gb_add(tape, losses[1], gb_scale(tape, losses[2], (float)c->params.contrast_weight));
+    losses[0] = gb_add(tape, losses[1], gb_scale(tape, losses[2], (float)c->own.contrast_weight));
 }
 
 /* ---- of a batch in parts ---- */
@@ -307,7 +334,7 @@ static void compare(void *self, gb_net *net, gb_tensor given, gb_tensor losses[G
     gb_rows_inputs texts = gb_row_range_declare(net, c->params.batch, vectors(c), 0);
     gb_tensor all = gb_rows_gather(net, given, &order.in);
     losses[2] = contrast(c, net, gb_rows_gather(net, all, &texts), all);
-    losses[0] = gb_scale(net->tape, losses[2], (float)c->params.contrast_weight);
+    losses[0] = gb_scale(net->tape, losses[2], (float)c->own.contrast_weight);
 }
 
 static void destroy(void *self)
@@ -326,6 +353,24 @@ static void destroy(void *self)
     free(c);
 }
 
+/* A list "word,phrase" as bits. */
+static bool read_granularities(costa *c, gb_status *status)
+{
+    static const char *const names[LEVELS] = {"word", "phrase", "sentence", "paragraph"};
+    for (const char *at = c->own.granularities; *at;) {
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < LEVELS && (strlen(names[i]) != length || strncmp(at, names[i], length)))
+            i++;
+        if (i == LEVELS)
+            return gb_fail(status, GB_USAGE, NULL, NULL,
+                           "--granularities is a list of word, phrase, sentence, paragraph");
+        c->levels += !(c->granularities >> i & 1);
+        c->granularities |= 1u << i;
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
 static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
 {
@@ -333,17 +378,17 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     if (!c)
         return NULL;
     c->params = *params;
+    c->own = *(const costa_settings *)params->own;
     c->data = *data;
     c->bert = bert;
     c->texts.all_read = true; /* by spans */
-    for (uint32_t level = 0; level < LEVELS; level++)
-        c->levels += params->granularities >> level & 1;
-    bool ok = (c->levels && params->spans) ||
-              gb_fail(status, GB_USAGE, NULL, NULL, "costa needs a granularity and a span");
+    bool ok = read_granularities(c, status) &&
+              ((c->levels && c->own.spans) ||
+               gb_fail(status, GB_USAGE, NULL, NULL, "costa needs a granularity and a span"));
     ok = ok && (c->word_starts = gb_alloc(params->longest, sizeof *c->word_starts, status)) &&
          (c->ranges = gb_alloc(vectors(c), sizeof *c->ranges, status)) &&
          (c->starts = gb_alloc((size_t)vectors(c) + 1, sizeof *c->starts, status)) &&
-         gb_projector_declare(model, "projector", params->projector, &bert->config, &c->projector,
+         gb_projector_declare(model, "projector", c->own.projector, &bert->config, &c->projector,
                               status) &&
          row_order_passages(&c->order, data, params, status);
     if (!ok) {
@@ -362,4 +407,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return c;
 }
 
-const gb_objective objective_costa = {"costa", false, create, destroy, "contrast"};
+const gb_objective objective_costa = {
+    .name = "costa",
+    .help = "masked LM, and a contrastive loss between [CLS] and spans of the passage",
+    .options = options,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
+    .create = create,
+    .destroy = destroy,
+    .shader_set = "contrast"};

@@ -39,7 +39,7 @@ gb_tensor decoder_inputs(const decoding *d, const decoder_net *dn, gb_tensor cls
 /* ---- masked and causal decoders ---- */
 
 typedef struct plain_layers {
-    gb_block *blocks;                /* [params.decoder_layers] */
+    gb_block *blocks;                /* [how.layers] */
     uint32_t norm_weight, norm_bias; /* last norm, where layers are pre-norm */
 } plain_layers;
 
@@ -57,9 +57,9 @@ static plain_layers *create_layers(const decoding *d, gb_params *model, gb_statu
     plain_layers *layers = gb_alloc(1, sizeof *layers, status);
     if (!layers)
         return NULL;
-    layers->blocks = gb_alloc(d->params.decoder_layers, sizeof *layers->blocks, status);
+    layers->blocks = gb_alloc(d->how.layers, sizeof *layers->blocks, status);
     bool ok = layers->blocks != NULL;
-    for (uint32_t l = 0; ok && l < d->params.decoder_layers; l++) {
+    for (uint32_t l = 0; ok && l < d->how.layers; l++) {
         char prefix[DECODER_PREFIX];
         decoder_prefix(l, prefix);
         ok = gb_block_declare(model, prefix, &d->bert->config, &layers->blocks[l], status);
@@ -100,7 +100,7 @@ static bool add_masked_text(decoding *d, text_ids text, uint32_t step, uint32_t 
                             gb_status *status)
 {
     gb_rng rng = gb_rng_make(d->params.seed, GB_RNG_MASK, step, 2 * i + 1);
-    return add_masked(&d->masker, &d->contexts.all, &d->data, text, d->params.decoder_mask_ratio,
+    return add_masked(&d->masker, &d->contexts.all, &d->data, text, d->how.decoder_mask_ratio,
                       d->params.longest, &rng, status);
 }
 
@@ -113,7 +113,7 @@ static gb_tensor apply_masked(const decoding *d, const decoder_net *dn, gb_tenso
 {
     const plain_layers *layers = d->own;
     gb_tensor x = decoder_inputs(d, dn, cls);
-    for (uint32_t l = 0; l < d->params.decoder_layers; l++)
+    for (uint32_t l = 0; l < d->how.layers; l++)
         x = gb_block_apply(dn->net, &layers->blocks[l], &dn->texts, x);
     return x;
 }
@@ -122,8 +122,8 @@ static gb_tensor apply_causal(const decoding *d, const decoder_net *dn, gb_tenso
 {
     const plain_layers *layers = d->own;
     gb_tensor x = decoder_inputs(d, dn, cls);
-    for (uint32_t l = 0; l < d->params.decoder_layers; l++)
-        x = gb_block_apply_causal(dn->net, &layers->blocks[l], &dn->texts, x, d->params.window);
+    for (uint32_t l = 0; l < d->how.layers; l++)
+        x = gb_block_apply_causal(dn->net, &layers->blocks[l], &dn->texts, x, d->how.window);
     gb_tape *tape = dn->net->tape;
     return gb_layer_norm(tape, x, gb_tape_param(tape, layers->norm_weight),
                          gb_tape_param(tape, layers->norm_bias), dn->net->eps);
@@ -174,7 +174,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         gb_rng rng = gb_rng_make(d->params.seed, GB_RNG_MASK, step, 2 * i);
         text_ids pair[2];
         pair_source_at(&d->source, &d->data, &d->params, step, i, pair);
-        if (!add_masked(&d->masker, &d->passages.all, &d->data, pair[0], d->params.mask_ratio,
+        if (!add_masked(&d->masker, &d->passages.all, &d->data, pair[0], d->how.mask_ratio,
                         d->params.longest, &rng, status) ||
             !d->decoder->add_text(d, pair[1], step, i, status))
             return false;
@@ -226,8 +226,9 @@ void *decoding_create(const gb_pretrain_params *params, const gb_pretrain_data *
     d->bert = bert;
     d->decoder = kind;
     d->contexts.all_read = true;
-    if (!d->params.decoder_layers)
-        d->params.decoder_layers = kind->layers;
+    d->how = *(const decoding_settings *)params->own;
+    if (!d->how.layers)
+        d->how.layers = kind->layers;
     d->own = kind->create(d, model, status);
     if (!d->own || !pair_source_make(&d->source, data, params, false, status)) {
         decoding_destroy(d);

@@ -6,6 +6,30 @@
 
 #include "common.h"
 
+/* Settings of the family, and their options where `own` has them first. An objective whose decoder
+ * has no masks or no window gives those no option. */
+typedef struct decoding_settings {
+    double mask_ratio;         /* of the encoder's tokens */
+    double decoder_mask_ratio; /* of the decoder's */
+    uint32_t layers;           /* of the decoder; 0: as many as its kind has */
+    uint32_t window;           /* tokens that a causal decoder sees back, itself included; 0: all */
+} decoding_settings;
+#define OPTION_DECODER_MASK_RATIO                                                                  \
+    {                                                                                              \
+        "decoder-mask-ratio", GB_OPTION_RATIO, GB_FIELD(decoding_settings, decoder_mask_ratio), 0, \
+            NULL, "share of the decoder's tokens that are masked"                                  \
+    }
+#define OPTION_DECODER_LAYERS                                                                      \
+    {                                                                                              \
+        "decoder-layers", GB_OPTION_U32, GB_FIELD(decoding_settings, layers), 0, NULL,             \
+            "layers of the decoder"                                                                \
+    }
+#define OPTION_WINDOW                                                                              \
+    {                                                                                              \
+        "window", GB_OPTION_U32, GB_FIELD(decoding_settings, window), 0, NULL,                     \
+            "tokens that the decoder sees back; 0: all"                                            \
+    }
+
 typedef struct decoding decoding;
 
 /* The second texts as a decoder meets them. */
@@ -36,6 +60,7 @@ extern const decoder_kind decoder_causal;
 
 struct decoding {
     gb_pretrain_params params;   /* settings */
+    decoding_settings how;       /* and those of the family, which begin the own ones */
     gb_pretrain_data data;       /* texts */
     const gb_bert *bert;         /* encoder */
     const decoder_kind *decoder; /* how the second text is decoded */

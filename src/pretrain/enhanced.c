@@ -146,7 +146,7 @@ static bool draw_rows(decoding *d, gb_rng rng, gb_status *status)
     const gb_packed *texts = &d->contexts.all;
     uint32_t first = texts->starts[texts->count - 1];
     sequence s = {.ids = texts->ids + first, .length = texts->rows - first};
-    double share = rint(s.length * d->params.decoder_mask_ratio); /* specials count, as released */
+    double share = rint(s.length * d->how.decoder_mask_ratio); /* specials count, as released */
     s.budget = share < 1 ? 1 : share > MOST_MASKED ? MOST_MASKED : (uint32_t)share;
     size_t words = (size_t)texts->rows * e->words;
     if (!find_words(e, d->data.vocab, &s, status) ||
@@ -220,6 +220,15 @@ static gb_tensor apply(const decoding *d, const decoder_net *dn, gb_tensor cls)
 static const decoder_kind decoder_enhanced = {1,        create_layer, destroy_layer,
                                               add_text, find_targets, apply};
 
+/* As released. */
+static const decoding_settings defaults = {
+    .mask_ratio = .15, .decoder_mask_ratio = .5, .layers = 1};
+static const gb_option options[] = {OPTION_MASK_RATIO(decoding_settings, mask_ratio),
+                                    {"decoder-mask-ratio", GB_OPTION_RATIO,
+                                     GB_FIELD(decoding_settings, decoder_mask_ratio), 0, NULL,
+                                     "share of the others that every row does not see"},
+                                    {0}};
+
 static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
 {
@@ -228,4 +237,11 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return decoding_create(&own, data, bert, model, &decoder_enhanced, task, status);
 }
 
-const gb_objective objective_enhanced = {"enhanced", false, create, decoding_destroy};
+const gb_objective objective_enhanced = {
+    .name = "enhanced",
+    .help = "every token decoded from [CLS] and a sample of its own (RetroMAE)",
+    .options = options,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
+    .create = create,
+    .destroy = decoding_destroy};

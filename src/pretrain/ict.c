@@ -8,8 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Its settings. */
+typedef struct ict_settings {
+    double mask_ratio;  /* of the tokens */
+    double temperature; /* of the contrastive loss */
+} ict_settings;
+
+static const ict_settings defaults = {.15, 1};
+static const gb_option options[] = {OPTION_MASK_RATIO(ict_settings, mask_ratio),
+                                    OPTION_TEMPERATURE(ict_settings, temperature),
+                                    {0}};
+
 typedef struct ict {
     gb_pretrain_params params;               /* settings */
+    ict_settings own;                        /* and its own */
     gb_pretrain_data data;                   /* texts */
     const gb_bert *bert;                     /* model */
     row_order order;                         /* passages */
@@ -63,7 +75,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         text_ids text;
         gb_rng rng = gb_rng_make(t->params.seed, GB_RNG_MASK, step, i);
         if (!draw(t, step, i % t->params.batch, i >= t->params.batch, &text, status) ||
-            !add_masked(&t->masker, &t->texts.all, &t->data, text, t->params.mask_ratio,
+            !add_masked(&t->masker, &t->texts.all, &t->data, text, t->own.mask_ratio,
                         t->params.longest, &rng, status))
             return false;
     }
@@ -105,14 +117,14 @@ static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor loss
     gb_tensor h = gb_bert_encode(net, t->bert, &in, 0, NULL);
     losses[1] = labelled_loss(net, t->bert, &labels, h, GB_NO_TENSOR);
     gb_tensor b = gb_rows_gather(net, h, &rests), a = gb_rows_gather(net, h, &sentences);
-    losses[2] = pair_loss(net, batch, a, b, t->params.temperature);
+    losses[2] = pair_loss(net, batch, a, b, t->own.temperature);
     losses[0] = gb_add(net->tape, losses[1], losses[2]);
 }
 
 static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
 {
     const ict *t = self;
-    losses[0] = losses[2] = side_loss(net, t->params.batch, vectors, t->params.temperature);
+    losses[0] = losses[2] = side_loss(net, t->params.batch, vectors, t->own.temperature);
 }
 
 static void destroy(void *self)
@@ -136,6 +148,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     if (!t)
         return NULL;
     t->params = *params;
+    t->own = *(const ict_settings *)params->own;
     t->data = *data;
     t->bert = bert;
     if (!row_order_passages(&t->order, data, params, status)) {
@@ -151,4 +164,11 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return t;
 }
 
-const gb_objective objective_ict = {"ict", false, create, destroy, NULL};
+const gb_objective objective_ict = {.name = "ict",
+                                    .help =
+                                        "masked LM, and a sentence finds the rest of its passage",
+                                    .options = options,
+                                    .defaults = &defaults,
+                                    .own_bytes = sizeof defaults,
+                                    .create = create,
+                                    .destroy = destroy};

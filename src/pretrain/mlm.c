@@ -3,8 +3,17 @@
 
 #include <stdlib.h>
 
+/* Its settings. */
+typedef struct mlm_settings {
+    double mask_ratio; /* of the tokens */
+} mlm_settings;
+
+static const mlm_settings defaults = {.15};
+static const gb_option options[] = {OPTION_MASK_RATIO(mlm_settings, mask_ratio), {0}};
+
 typedef struct mlm {
     gb_pretrain_params params; /* settings */
+    mlm_settings own;          /* and its own */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     row_order order;           /* passages */
@@ -20,7 +29,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
         uint32_t passage = row_order_at(&m->order, (uint64_t)step * m->params.batch + i);
         gb_rng rng = gb_rng_make(m->params.seed, GB_RNG_MASK, step, i);
         if (!add_masked(&m->masker, &m->texts.all, &m->data, passage_ids(&m->data, passage),
-                        m->params.mask_ratio, m->params.longest, &rng, status))
+                        m->own.mask_ratio, m->params.longest, &rng, status))
             return false;
     }
     return batch_texts_masked(&m->texts, 1, shape, status);
@@ -73,6 +82,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     if (!m)
         return NULL;
     m->params = *params;
+    m->own = *(const mlm_settings *)params->own;
     m->data = *data;
     m->bert = bert;
     if (!row_order_passages(&m->order, data, params, status)) {
@@ -87,4 +97,10 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return m;
 }
 
-const gb_objective objective_mlm = {"mlm", false, create, destroy};
+const gb_objective objective_mlm = {.name = "mlm",
+                                    .help = "masked LM",
+                                    .options = options,
+                                    .defaults = &defaults,
+                                    .own_bytes = sizeof defaults,
+                                    .create = create,
+                                    .destroy = destroy};

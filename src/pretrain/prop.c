@@ -11,8 +11,22 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Its settings. */
+typedef struct prop_settings {
+    double mask_ratio;  /* of the tokens */
+    double temperature; /* of the preference; 0: the square root of the width */
+} prop_settings;
+
+static const prop_settings defaults = {.15, 0};
+static const gb_option options[] = {
+    OPTION_MASK_RATIO(prop_settings, mask_ratio),
+    {"temperature", GB_OPTION_REAL, GB_FIELD(prop_settings, temperature), 0, NULL,
+     "scores of the sets are divided by it; 0: by the root of the width"},
+    {0}};
+
 typedef struct prop {
     gb_pretrain_params params; /* settings */
+    prop_settings own;         /* and its own */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     row_order order;           /* passages */
@@ -77,7 +91,7 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
             gb_rng rng = gb_rng_make(p->params.seed, GB_RNG_MASK, step, i);
             if (round ? !add_sets(p, passage, step, i, status)
                       : !add_masked(&p->masker, &p->texts.all, &p->data,
-                                    passage_ids(&p->data, passage), p->params.mask_ratio,
+                                    passage_ids(&p->data, passage), p->own.mask_ratio,
                                     p->params.longest, &rng, status))
                 return false;
         }
@@ -139,8 +153,7 @@ static gb_tensor preference(const prop *p, gb_net *net, gb_tensor passages, gb_t
         .weights = gb_tape_input(net->tape, "pair weights", GB_F32, batch, 1)};
     gb_tape_fill_by(net->tape, fill_pairs, &to, sizeof to);
     gb_tensor scores = gb_matmul(net->tape, GB_NT, passages, sets);
-    double t =
-        p->params.temperature > 0 ? p->params.temperature : sqrt(p->bert->config.hidden_size);
+    double t = p->own.temperature > 0 ? p->own.temperature : sqrt(p->bert->config.hidden_size);
     return gb_preference_loss(net->tape, gb_scale(net->tape, scores, (float)(1 / t)), to.pairs,
                               to.weights);
 }
@@ -200,6 +213,7 @@ static void *make(const gb_pretrain_params *params, const gb_pretrain_data *data
     if (!p)
         return NULL;
     p->params = *params;
+    p->own = *(const prop_settings *)params->own;
     p->data = *data;
     p->bert = bert;
     p->by_attention = by_attention;
@@ -242,5 +256,21 @@ static bool prepare(void *self, gb_device *device, const gb_params *params, cons
                                   device, params, values, status);
 }
 
-const gb_objective objective_prop = {"prop", false, create_prop, destroy, "prop", NULL};
-const gb_objective objective_bprop = {"bprop", false, create_bprop, destroy, "prop", prepare};
+const gb_objective objective_prop = {
+    .name = "prop",
+    .help = "masked LM, and likelier words of a passage are nearer to it",
+    .options = options,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
+    .create = create_prop,
+    .destroy = destroy,
+    .shader_set = "prop"};
+const gb_objective objective_bprop = {.name = "bprop",
+                                      .help = "as prop, by the attention of the [CLS] of --init",
+                                      .options = options,
+                                      .defaults = &defaults,
+                                      .own_bytes = sizeof defaults,
+                                      .create = create_bprop,
+                                      .destroy = destroy,
+                                      .shader_set = "prop",
+                                      .prepare = prepare};

@@ -7,7 +7,7 @@
 
 static void *create_layers(const decoding *d, gb_params *model, gb_status *status)
 {
-    uint32_t count = d->params.decoder_layers;
+    uint32_t count = d->how.layers;
     gb_memory_block *blocks = gb_alloc(count, sizeof *blocks, status);
     bool ok = blocks != NULL;
     for (uint32_t l = 0; ok && l < count; l++) {
@@ -28,13 +28,18 @@ static gb_tensor apply(const decoding *d, const decoder_net *dn, gb_tensor cls)
     const gb_packed_inputs *in = &dn->texts;
     gb_spread_inputs spread = gb_spread_declare(dn->net, in->rows, in->count, &d->contexts.now);
     gb_tensor x = gb_bert_embed(dn->net, d->bert, in);
-    for (uint32_t l = 0; l < d->params.decoder_layers; l++)
-        x = gb_memory_block_apply(dn->net, &blocks[l], in, &spread, x, cls, d->params.window);
+    for (uint32_t l = 0; l < d->how.layers; l++)
+        x = gb_memory_block_apply(dn->net, &blocks[l], in, &spread, x, cls, d->how.window);
     return x;
 }
 
 static const decoder_kind decoder_memory = {
     3, create_layers, free, decoder_add_plain, decoder_next_tokens, apply};
+
+/* A window of 2, released with three layers. */
+static const decoding_settings defaults = {.mask_ratio = .15, .layers = 3, .window = 2};
+static const gb_option options[] = {
+    OPTION_MASK_RATIO(decoding_settings, mask_ratio), OPTION_DECODER_LAYERS, OPTION_WINDOW, {0}};
 
 static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
@@ -44,4 +49,11 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return decoding_create(&own, data, bert, model, &decoder_memory, task, status);
 }
 
-const gb_objective objective_seed = {"seed", false, create, decoding_destroy};
+const gb_objective objective_seed = {
+    .name = "seed",
+    .help = "the passage written from [CLS] by a decoder with a small window (SEED)",
+    .options = options,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
+    .create = create,
+    .destroy = decoding_destroy};

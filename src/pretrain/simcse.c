@@ -7,8 +7,17 @@
 
 #include <stdlib.h>
 
+/* Its settings. */
+typedef struct simcse_settings {
+    double temperature; /* of the contrastive loss */
+} simcse_settings;
+
+static const simcse_settings defaults = {.05};
+static const gb_option options[] = {OPTION_TEMPERATURE(simcse_settings, temperature), {0}};
+
 typedef struct simcse {
     gb_pretrain_params params; /* settings */
+    simcse_settings own;       /* and its own */
     gb_pretrain_data data;     /* texts */
     const gb_bert *bert;       /* model */
     gb_projector projector;    /* on [CLS] */
@@ -83,13 +92,13 @@ static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor loss
         return;
     }
     gb_tensor b = view(s, net, h, in.rows, batch, batch), a = view(s, net, h, in.rows, batch, 0);
-    losses[0] = pair_loss(net, batch, a, b, s->params.temperature);
+    losses[0] = pair_loss(net, batch, a, b, s->own.temperature);
 }
 
 static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
 {
     const simcse *s = self;
-    losses[0] = side_loss(net, s->params.batch, vectors, s->params.temperature);
+    losses[0] = side_loss(net, s->params.batch, vectors, s->own.temperature);
 }
 
 static void destroy(void *self)
@@ -115,6 +124,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     if (!s)
         return NULL;
     s->params = *params;
+    s->own = *(const simcse_settings *)params->own;
     s->data = *data;
     s->bert = bert;
     if (!gb_projector_declare(model, "projector", GB_PROJECTOR_NONLINEAR, &bert->config,
@@ -132,4 +142,11 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return s;
 }
 
-const gb_objective objective_simcse = {"simcse", false, create, destroy, "contrast"};
+const gb_objective objective_simcse = {.name = "simcse",
+                                       .help = "a sentence finds itself under another dropout",
+                                       .options = options,
+                                       .defaults = &defaults,
+                                       .own_bytes = sizeof defaults,
+                                       .create = create,
+                                       .destroy = destroy,
+                                       .shader_set = "contrast"};

@@ -6,7 +6,7 @@
  * Paper and released code agree on this, on one tied head, and on a decoder that starts as a copy
  * of the encoder's last layers. They differ in the masks: by the paper's text the two are drawn
  * independently; the code adds further words to the encoder's mask, (.5 - .3) / (1 - .3) of them
- * (params->decoder_masks). Neither settles, and taken here: every masked token becomes [MASK]
+ * (--decoder-masks). Neither settles, and taken here: every masked token becomes [MASK]
  * before the generator reads it (the code; no 80/10/10); each text is filled on its own, so that a
  * token masked in both may become two; the draw is over all of the vocabulary at temperature 1, and
  * may be the token itself; words are masked whole, the ratio is of tokens without [CLS] and [SEP],
@@ -25,7 +25,29 @@ typedef struct program {
     gb_tensor drawn;      /* u32 [draws, 1] */
 } program;
 
+/* Of a passage. Nested is the default, as released: what the encoder does not see, the decoder does
+ * not see either. By the paper's text they are drawn independently. */
+enum { NESTED, INDEPENDENT };
+static const char *const mask_kinds[] = {[NESTED] = "nested", [INDEPENDENT] = "independent", NULL};
+
+/* Its settings. */
+typedef struct simlm_settings {
+    decoding_settings decoding; /* of the family */
+    uint32_t masks;             /* NESTED or INDEPENDENT */
+} simlm_settings;
+
+static const simlm_settings defaults = {{.mask_ratio = .3, .decoder_mask_ratio = .5, .layers = 2},
+                                        NESTED};
+static const gb_option options[] = {
+    OPTION_MASK_RATIO(decoding_settings, mask_ratio),
+    OPTION_DECODER_MASK_RATIO,
+    {"decoder-masks", GB_OPTION_CHOICE, GB_FIELD(simlm_settings, masks), 0, NULL,
+     "how they lie to the encoder's, nested as in the released code", mask_kinds},
+    OPTION_DECODER_LAYERS,
+    {0}};
+
 typedef struct simlm {
+    simlm_settings own;         /* its settings */
     decoding *decoding;         /* encoder, decoder and their losses */
     gb_task task;               /* its task: all of it but the batches is taken */
     const gb_folder *generator; /* where the masked LM comes from */
@@ -185,8 +207,8 @@ static bool add_passage(simlm *s, text_ids text, uint32_t step, uint32_t i, gb_s
     const gb_pretrain_params *p = &d->params;
     gb_special_ids specials = gb_vocab_specials(d->data.vocab);
     gb_packed *packed[2] = {&d->passages.all, &d->contexts.all};
-    bool nested = p->decoder_masks == GB_MASKS_NESTED;
-    double ratios[2] = {p->mask_ratio, p->decoder_mask_ratio};
+    bool nested = s->own.masks == NESTED;
+    double ratios[2] = {d->how.mask_ratio, d->how.decoder_mask_ratio};
     if (nested)
         ratios[1] = ratios[0] < 1 ? (ratios[1] - ratios[0]) / (1 - ratios[0]) : 0;
     text = cut_text(text, p->longest);
@@ -260,7 +282,7 @@ static void start(void *self, const gb_folder *init, const gb_params *params, fl
 {
     const simlm *s = self;
     const decoding *d = s->decoding;
-    uint32_t layers = d->params.decoder_layers, first = d->bert->config.layers - layers;
+    uint32_t layers = d->how.layers, first = d->bert->config.layers - layers;
     for (uint32_t l = 0; l < layers; l++) {
         const gb_block *block = decoder_block(d, l);
         if (!init || !gb_folder_has(init, gb_params_at(params, block->down_weight)->name))
@@ -285,13 +307,14 @@ static void destroy(void *self)
     free(s);
 }
 
-static bool check_settings(const gb_pretrain_params *params, const gb_bert *bert, gb_status *status)
+static bool check_settings(const simlm_settings *own, const gb_bert *bert, gb_status *status)
 {
-    if (params->decoder_layers > bert->config.layers)
+    const decoding_settings *how = &own->decoding;
+    if (how->layers > bert->config.layers)
         return gb_fail(status, GB_USAGE, NULL, "give fewer --decoder-layers",
                        "the decoder copies the encoder's last %u layers, and it has %u",
-                       params->decoder_layers, bert->config.layers);
-    if (params->decoder_masks == GB_MASKS_NESTED && params->decoder_mask_ratio < params->mask_ratio)
+                       how->layers, bert->config.layers);
+    if (own->masks == NESTED && how->decoder_mask_ratio < how->mask_ratio)
         return gb_fail(status, GB_USAGE, NULL, "or take --decoder-masks independent",
                        "nested masks: --decoder-mask-ratio is at least --mask-ratio");
     return true;
@@ -302,12 +325,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
 {
     gb_pretrain_params own = *params;
     own.context = GB_CONTEXT_SELF;
-    own.decoder_layers = own.decoder_layers ? own.decoder_layers : 2;
-    if (!check_settings(&own, bert, status) || !check_generator(&own, data, bert, status))
+    if (!check_settings(params->own, bert, status) || !check_generator(&own, data, bert, status))
         return NULL;
     simlm *s = gb_alloc(1, sizeof *s, status);
     if (!s)
         return NULL;
+    s->own = *(const simlm_settings *)params->own;
     s->generator = data->generator;
     s->decoding = decoding_create(&own, data, bert, model, &decoder_masked, &s->task, status);
     s->params = s->decoding ? gb_params_create(status) : NULL;
@@ -325,4 +348,16 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     return s;
 }
 
-const gb_objective objective_simlm = {"simlm", false, create, destroy, "sample", prepare, start};
+const gb_objective objective_simlm = {
+    .name = "simlm",
+    .help = "the passage recovered from what --generator, a frozen masked LM, made of it, and "
+            "decoded from [CLS] and a worse such text",
+    .needs = GB_NEEDS_GENERATOR,
+    .options = options,
+    .defaults = &defaults,
+    .own_bytes = sizeof defaults,
+    .create = create,
+    .destroy = destroy,
+    .shader_set = "sample",
+    .prepare = prepare,
+    .start = start};

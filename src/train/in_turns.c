@@ -6,7 +6,7 @@
 
 /* Several pre-trainings that differ in their objective or its context. */
 typedef struct turns {
-    gb_pretraining_settings settings[TURNS_MAX]; /* of each, settled */
+    gb_pretraining_settings settings[TURNS_MAX]; /* of each */
     const char *names[TURNS_MAX];                /* "OBJECTIVE" or "OBJECTIVE:CONTEXT" */
     char objectives[TURNS_MAX][32];              /* the first part of the names */
     gb_pretraining *open[TURNS_MAX];             /* of each, or NULL */
@@ -35,7 +35,6 @@ static bool settings_of(turns *t, uint32_t which, const gb_pretraining_settings 
                        colon + 1);
     if (!gb_pretraining_check(own, status))
         return false;
-    gb_pretraining_settle(own);
     return (gb_pretraining_objective(own) && own->steps) ||
            gb_fail(status, GB_USAGE, NULL, NULL, "pretrain %s trains nothing", own->objective);
 }
@@ -66,10 +65,13 @@ static bool read_names(turns *t, const gb_pretraining_settings *first, const cha
 }
 
 bool gb_pretrain_in_turns_check(const gb_pretraining_settings *settings, const char *others,
+                                gb_option_table tables[GB_PRETRAINING_TABLES + 1],
                                 gb_status *status)
 {
     turns *t = gb_alloc(1, sizeof *t, status);
     bool ok = t && read_names(t, settings, others, status);
+    for (uint32_t i = 0; ok && i < t->count; i++)
+        gb_pretraining_note(tables, t->objectives[i]);
     if (t)
         free(t->list);
     free(t);

@@ -75,8 +75,7 @@ static bool make_objective(gb_pretraining *p, gb_status *status)
     p->params = p->settings->params;
     p->params.steps = p->settings->steps;
     p->params.longest = p->tokens.max_passage;
-    if (!p->params.skip_from)
-        p->params.skip_from = p->config.layers / 2;
+    p->params.own = train_own(p->settings);
     p->model = gb_params_create(status);
     if (!p->model || !gb_bert_declare(p->model, &p->config, true, &p->bert, status))
         return false;

@@ -43,35 +43,22 @@ static const char *const contexts[] = {[GB_CONTEXT_NONE] = "none",
                                        [GB_CONTEXT_MIXED_STEP] = "mixed-step",
                                        [GB_CONTEXT_MIXED_EXAMPLE] = "mixed-example",
                                        NULL};
-static const char *const decoders[] = {
-    [GB_DECODER_CAUSAL] = "causal", [GB_DECODER_MASKED] = "masked", NULL};
-static const char *const contrasts[] = {
-    [GB_CONTRAST_SYMMETRIC] = "symmetric", [GB_CONTRAST_ONE_SIDED] = "one-sided", NULL};
-static const char *const masks[] = {
-    [GB_MASKS_NESTED] = "nested", [GB_MASKS_INDEPENDENT] = "independent", NULL};
-static const char *const bow_heads[] = {
-    [GB_BOW_FULL] = "full", [GB_BOW_PROJECTION] = "projection", NULL};
-const gb_pretraining_settings gb_pretraining_defaults = {
-    .layers = 12,
-    .hidden = 768,
-    .heads = 12,
-    .ffn = 3072,
-    .init_std = .02,
-    .steps = 1000,
-    .optimiser = {.rate = 1e-4, .warmup = .1, .decay = .01, .clip = 1, .dropout = .1},
-    .granularities = "word,phrase,sentence,paragraph",
-    .params = {.batch = 32,
-               .queries = 5,
-               .mask_ratio = GB_OPEN_REAL,
-               .decoder_mask_ratio = GB_OPEN_REAL,
-               .head_layers = 2,
-               .window = GB_OPEN,
-               .seed = 42,
-               .bow_weight = GB_OPEN_REAL,
-               .bow_weight_final = GB_OPEN_REAL,
-               .projector = GB_PROJECTOR_NONLINEAR,
-               .contrast_weight = GB_OPEN_REAL,
-               .momentum = GB_OPEN_REAL}};
+
+gb_pretraining_settings gb_pretraining_defaults(void)
+{
+    gb_pretraining_settings settings = {
+        .layers = 12,
+        .hidden = 768,
+        .heads = 12,
+        .ffn = 3072,
+        .init_std = .02,
+        .steps = 1000,
+        .optimiser = {.rate = 1e-4, .warmup = .1, .decay = .01, .clip = 1, .dropout = .1},
+        .params = {.batch = 32, .queries = 5, .seed = 42}};
+    for (size_t i = 0; gb_objectives[i]; i++)
+        settings.own[i] = gb_objective_defaults(gb_objectives[i]);
+    return settings;
+}
 
 #define FIELD(member) GB_FIELD(gb_pretraining_settings, member)
 static const gb_option of_inputs[] = {
@@ -89,6 +76,8 @@ static const gb_option of_inputs[] = {
     {"ffn", GB_OPTION_U32, FIELD(ffn), 0, NULL, "width of its feed-forward networks"},
     {"init-std", GB_OPTION_REAL, FIELD(init_std), 0, NULL, "deviation of fresh weights"},
     {"steps", GB_OPTION_U32, FIELD(steps), 0, NULL, "optimiser steps"},
+    {"generator", GB_OPTION_TEXT, FIELD(generator), GB_OPTION_INPUT, "MODEL",
+     "masked LM that fills the masks of simlm: artifact or folder"},
     {"batch", GB_OPTION_U32, FIELD(params.batch), 0, NULL, "passages or pairs of a step"},
     {"context", GB_OPTION_CHOICE, FIELD(params.context), 0, NULL,
      "text that a passage is paired with", contexts},
@@ -98,66 +87,28 @@ static const gb_option of_inputs[] = {
      "passages used, of those with generated queries; 0: all passages"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
     {0}};
-static const gb_option of_objectives[] = {
-    {"mask-ratio", GB_OPTION_RATIO, FIELD(params.mask_ratio), 0, NULL,
-     "share of the encoder's tokens that are masked (default: simlm .3, others .15)"},
-    {"decoder-mask-ratio", GB_OPTION_RATIO, FIELD(params.decoder_mask_ratio), 0, NULL,
-     "the same of a masked decoder (default .45), and of simlm and the rows of enhanced (default "
-     ".5)"},
-    {"decoder-masks", GB_OPTION_CHOICE, FIELD(params.decoder_masks), 0, NULL,
-     "simlm: how they lie to the encoder's, nested as in the released code", masks},
-    {"generator", GB_OPTION_TEXT, FIELD(generator), GB_OPTION_INPUT, "MODEL",
-     "simlm: masked LM that fills the masks: artifact or folder"},
-    {"head-layers", GB_OPTION_U32, FIELD(params.head_layers), 0, NULL,
-     "layers of a Condenser head"},
-    {"skip-from", GB_OPTION_U32, FIELD(params.skip_from), 0, NULL,
-     "layer whose states a Condenser head takes; 0: half of them"},
-    {"lm-weight", GB_OPTION_REAL, FIELD(params.lm_weight), 0, NULL,
-     "coCondenser: weight of the masked LMs; 0: 1 (the released code with cached gradients: 2)"},
-    {"contrast", GB_OPTION_CHOICE, FIELD(params.contrast), 0, NULL,
-     "coCondenser: loss between texts and contexts, symmetric as in its code", contrasts},
-    {"decoder", GB_OPTION_CHOICE, FIELD(params.decoder), 0, NULL,
-     "CoT-MAE: decoder, causal as in the released code", decoders},
-    {"decoder-layers", GB_OPTION_U32, FIELD(params.decoder_layers), 0, NULL,
-     "layers of a decoder; 0: CoT-MAE's masked one and simlm's 2, seed's 3, others' 1"},
-    {"window", GB_OPTION_U32, FIELD(params.window), 0, NULL,
-     "tokens that a causal decoder sees back, 0: all (default: CoT-MAE 3, seed 2, others 0)"},
-    {"bow-head", GB_OPTION_CHOICE, FIELD(params.bow_head), 0, NULL,
-     "bow: MLM head at [CLS], full as in the released code, or the bare projection", bow_heads},
-    {"bow-weight", GB_OPTION_REAL, FIELD(params.bow_weight), 0, NULL,
-     "bow: weight of the loss at the first step (default 1)"},
-    {"bow-weight-final", GB_OPTION_REAL, FIELD(params.bow_weight_final), 0, NULL,
-     "bow: at the last, by a cosine (default .1)"},
-    {"granularities", GB_OPTION_TEXT, FIELD(granularities), 0, "LIST",
-     "costa: some of word,phrase,sentence,paragraph"},
-    {"spans", GB_OPTION_U32, FIELD(params.spans), 0, NULL,
-     "costa: spans of each granularity and passage; 0: 5"},
-    {"projector", GB_OPTION_CHOICE, FIELD(params.projector), 0, NULL, "costa: projector on [CLS]",
-     gb_projector_names},
-    {"contrast-weight", GB_OPTION_REAL, FIELD(params.contrast_weight), 0, NULL,
-     "costa: weight of the contrastive loss (default .1)"},
-    {"temperature", GB_OPTION_REAL, FIELD(params.temperature), 0, NULL,
-     "of a contrastive loss; 0: costa's .1, simcse's and contriever's .05, ict's 1, the root of "
-     "the "
-     "width for prop and bprop"},
-    {"queue", GB_OPTION_U32, FIELD(params.queue), 0, NULL, "contriever: negatives; 0: 131072"},
-    {"momentum", GB_OPTION_RATIO, FIELD(params.momentum), 0, NULL,
-     "contriever: momentum of the encoder of keys (default .9995)"},
-    {"mean-pooling", GB_OPTION_FLAG, FIELD(params.mean_pooling), 0, NULL,
-     "contriever: a text's vector is the mean of its states, not that of [CLS]"},
-    {0}};
 #undef FIELD
 
 void gb_pretraining_tables(gb_pretraining_settings *settings,
                            gb_option_table tables[GB_PRETRAINING_TABLES + 1])
 {
-    const gb_option_table all[GB_PRETRAINING_TABLES + 1] = {
-        {NULL, of_inputs, settings},
-        {NULL, gb_optimiser_options, &settings->optimiser},
-        {"Memory", gb_memory_options, &settings->memory},
-        {"Objectives", of_objectives, settings},
-        {0}};
-    memcpy(tables, all, sizeof all);
+    *tables++ = (gb_option_table){NULL, of_inputs, settings};
+    *tables++ = (gb_option_table){NULL, gb_optimiser_options, &settings->optimiser};
+    *tables++ = (gb_option_table){"Memory", gb_memory_options, &settings->memory};
+    for (size_t i = 0; gb_objectives[i]; i++)
+        *tables++ = (gb_option_table){.heading = gb_objectives[i]->name,
+                                      .options = gb_objectives[i]->options,
+                                      .base = &settings->own[i],
+                                      .note = gb_objectives[i]->help,
+                                      .no_key = true};
+    *tables = (gb_option_table){0};
+}
+
+void gb_pretraining_note(gb_option_table tables[GB_PRETRAINING_TABLES + 1], const char *objective)
+{
+    for (; tables->options; tables++)
+        if (tables->note && !strcmp(tables->heading, objective))
+            tables->no_key = false;
 }
 
 const gb_objective *gb_pretraining_objective(const gb_pretraining_settings *settings)
@@ -165,9 +116,12 @@ const gb_objective *gb_pretraining_objective(const gb_pretraining_settings *sett
     return strcmp(settings->objective, "none") ? gb_objective_find(settings->objective) : NULL;
 }
 
-void gb_pretraining_settle(gb_pretraining_settings *settings)
+const gb_own_settings *train_own(const gb_pretraining_settings *settings)
 {
-    gb_pretrain_settle(settings->objective, &settings->params);
+    size_t i = 0;
+    while (gb_objectives[i] && strcmp(gb_objectives[i]->name, settings->objective))
+        i++;
+    return &settings->own[i];
 }
 
 void train_label(const gb_pretraining_settings *settings, char label[TRAIN_LABEL])
@@ -187,40 +141,20 @@ bool train_context(const char *name, gb_context *context)
     return false;
 }
 
-/* A list "word,phrase" as bits. */
-static bool read_granularities(gb_pretraining_settings *settings, gb_status *status)
-{
-    static const char *const names[] = {"word", "phrase", "sentence", "paragraph"};
-    settings->params.granularities = 0;
-    for (const char *at = settings->granularities; *at;) {
-        size_t length = strcspn(at, ","), i = 0;
-        while (i < 4 && (strlen(names[i]) != length || strncmp(at, names[i], length)))
-            i++;
-        if (i == 4)
-            return gb_fail(status, GB_USAGE, NULL, NULL,
-                           "--granularities is a list of word, phrase, sentence, paragraph");
-        settings->params.granularities |= 1u << i;
-        at += length + (at[length] == ',');
-    }
-    return true;
-}
-
-bool gb_pretraining_check(gb_pretraining_settings *settings, gb_status *status)
+bool gb_pretraining_check(const gb_pretraining_settings *settings, gb_status *status)
 {
     const char *name = settings->objective;
     const gb_objective *objective = gb_pretraining_objective(settings);
     if (!objective)
         return !strcmp(name, "none") ||
                gb_fail(status, GB_USAGE, NULL, "see --help", "no objective \"%s\"", name);
-    if (objective->contextual && settings->params.context == GB_CONTEXT_NONE)
+    if (objective->needs & GB_NEEDS_CONTEXT && settings->params.context == GB_CONTEXT_NONE)
         return gb_fail(status, GB_USAGE, NULL, "see --help", "%s needs a --context, e.g. query",
                        name);
-    if (!strcmp(name, "simlm") && !settings->generator)
+    if (objective->needs & GB_NEEDS_GENERATOR && !settings->generator)
         return gb_fail(status, GB_USAGE, NULL, "make one: gabbro pretrain mlm",
-                       "simlm needs a --generator");
-    if (!settings->params.batch)
-        return gb_fail(status, GB_USAGE, NULL, NULL, "--batch is at least 1");
-    return read_granularities(settings, status);
+                       "%s needs a --generator", name);
+    return settings->params.batch || gb_fail(status, GB_USAGE, NULL, NULL, "--batch is at least 1");
 }
 
 /* ---- fine-tuning ---- */

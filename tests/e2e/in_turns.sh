@@ -24,8 +24,9 @@ set -- --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" 
 times=$(made pretrain mlm "$@" --in-turns-with bow,enhanced)
 expect "times" [ -f "$times/turns.json" ]
 expect "no model" [ ! -e "$times/model" ]
-expect "what was not said is open to each objective" [ "$(grep -c '"window": null' "$times/run.json")" = 1 ]
-expect "said, it is another step" [ "$(made pretrain mlm "$@" --in-turns-with bow,enhanced --window 3)" != "$times" ]
+expect "an option of theirs is a part of the key" [ "$(grep -c '"bow-weight"' "$times/run.json")" = 1 ]
+expect "and one of other objectives is not" [ "$(grep -c '"window"' "$times/run.json")" = 0 ]
+expect "said, it is another step" [ "$(made pretrain mlm "$@" --in-turns-with bow,enhanced --bow-weight 2)" != "$times" ]
 expect "the same command gives the same step" [ "$(made pretrain mlm "$@" --in-turns-with bow,enhanced)" = "$times" ]
 
 # The medians, once more: of what is wanted of NAME's and mlm's steps, as an awk expression of both.

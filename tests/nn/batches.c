@@ -114,8 +114,8 @@ Test(batches, collection_of_single_passages)
         own[p] = p;
     single.document = own;
     gb_pretrain_data data = {&single, &t.tokens, t.vocab};
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = GB_CONTEXT_SPAN;
+    tiny_params settings = tiny_settings();
+    settings.common.context = GB_CONTEXT_SPAN;
     document_list documents;
     row_order order;
     MUST(document_list_make(&documents, &single, &status));
@@ -127,8 +127,9 @@ Test(batches, collection_of_single_passages)
         gb_rng rng = gb_rng_make(1, GB_RNG_CONTEXT, 0, p);
         text_ids all = passage_ids(&data, p), left = span_ids(&data, &documents, 2 * p);
         text_ids right = span_ids(&data, &documents, 2 * p + 1);
-        cr_expect_eq(context_ids(&data, &settings, &documents, 2 * p, &rng).ids, right.ids);
-        cr_expect_eq(context_ids(&data, &settings, &documents, 2 * p + 1, &rng).ids, left.ids);
+        cr_expect_eq(context_ids(&data, &settings.common, &documents, 2 * p, &rng).ids, right.ids);
+        cr_expect_eq(context_ids(&data, &settings.common, &documents, 2 * p + 1, &rng).ids,
+                     left.ids);
         whole += left.length == all.length;
         if (left.length == all.length)
             continue;
@@ -160,8 +161,8 @@ Test(batches, query_contexts)
     gb_status status = {0};
     tiny t = tiny_make();
     gb_pretrain_data data = tiny_data(&t);
-    gb_pretrain_params settings = tiny_settings();
-    settings.queries = 2;
+    tiny_params settings = tiny_settings();
+    settings.common.queries = 2;
     document_list documents;
     MUST(document_list_make(&documents, t.collection, &status));
     uint32_t sep = gb_vocab_specials(t.vocab).sep, many = 0;
@@ -170,7 +171,7 @@ Test(batches, query_contexts)
         many += count > 2;
         for (uint32_t i = 0; i < DRAWS; i++) {
             gb_rng rng = gb_rng_make(1, GB_RNG_CONTEXT, i, p);
-            text_ids context = context_ids(&data, &settings, &documents, p, &rng), query;
+            text_ids context = context_ids(&data, &settings.common, &documents, p, &rng), query;
             uint32_t which = 0;
             while (which < 2 &&
                    !(gb_tokens_generated(&t.tokens, sep, p, which, &query.ids, &query.length) &&
@@ -205,8 +206,8 @@ Test(batches, span_contexts)
     gb_status status = {0};
     tiny t = tiny_make();
     gb_pretrain_data data = tiny_data(&t);
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = GB_CONTEXT_SPAN;
+    tiny_params settings = tiny_settings();
+    settings.common.context = GB_CONTEXT_SPAN;
     document_list documents;
     MUST(document_list_make(&documents, t.collection, &status));
     for (uint32_t p = 0; p < t.collection->passages; p++) {
@@ -214,7 +215,8 @@ Test(batches, span_contexts)
         uint32_t first = documents.first[document], end = documents.first[document + 1];
         for (uint32_t i = 0; i < DRAWS; i++) {
             gb_rng rng = gb_rng_make(1, GB_RNG_CONTEXT, i, p);
-            uint32_t other = passage_of(&data, context_ids(&data, &settings, &documents, p, &rng));
+            uint32_t other =
+                passage_of(&data, context_ids(&data, &settings.common, &documents, p, &rng));
             cr_assert(other >= first && other < end, "passage %u with %u", p, other);
             drawn[other]++;
         }
@@ -291,15 +293,15 @@ static bool query_shown(const gb_pretrain_data *data, uint32_t passage, const sh
 static void expect_pairs(const tiny *t, gb_device *device, gb_context context)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = context;
-    settings.batch = 3;
+    tiny_params settings = tiny_settings();
+    settings.common.context = context;
+    settings.common.batch = 3;
     model m;
     model_make(&m, t, &config, "cocondenser", &settings);
     gb_pretrain_data data = tiny_data(t);
     for (uint32_t step = 0; step < 5; step++) {
         pass p = pass_make(&m, device, step, 0);
-        for (uint32_t i = 0; i < settings.batch; i++) {
+        for (uint32_t i = 0; i < settings.common.batch; i++) {
             shown left = shown_at(&p, 0, 1, 2 * i), right = shown_at(&p, 0, 1, 2 * i + 1);
             cr_expect(left.labelled <= left.length && right.labelled <= right.length);
             uint32_t passage = passage_shown(&data, &left);
@@ -360,7 +362,7 @@ Test(batches, cotmae_contexts_and_targets, .timeout = 60)
     tiny t = tiny_make();
     gb_device *device = tiny_device();
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     gb_pretrain_data data = tiny_data(&t);
     model m;
     model_make(&m, &t, &config, "cotmae", &settings);
@@ -378,8 +380,8 @@ Test(batches, cotmae_contexts_and_targets, .timeout = 60)
             cr_expect_eq(labels[i], ids[rows[i] + 1]);
             targets++;
         }
-    cr_expect_eq(targets, starts[settings.batch] - settings.batch);
-    for (uint32_t i = 0; i < settings.batch; i++) {
+    cr_expect_eq(targets, starts[settings.common.batch] - settings.common.batch);
+    for (uint32_t i = 0; i < settings.common.batch; i++) {
         shown passage = shown_at(&p, 0, 2, i);
         shown context = {.length = starts[i + 1] - starts[i] - 2};
         memcpy(context.ids, ids + starts[i] + 1, context.length * sizeof *ids);
@@ -402,7 +404,7 @@ Test(batches, nothing_to_mask, .timeout = 60)
     tiny t = tiny_make();
     gb_device *device = tiny_device();
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     /* One word of three pieces and a budget of one. */
     gb_tokens_close(&t.tokens);
     gb_status status = {0};

@@ -89,14 +89,16 @@ typedef struct training {
 static bool train(training *x, gb_device *device, gb_params *params, gb_bert *bert,
                   gb_status *status)
 {
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     gb_pretrain_data data = tiny_data(&x->t);
     const gb_objective *objective = gb_objective_find("mlm");
+    gb_own_settings own;
+    gb_pretrain_params params_of = tiny_pretrain(&settings, objective, &own);
     gb_task task = {0};
     gb_train_result result;
     if (!gb_bert_declare(params, &x->config, true, bert, status))
         return false;
-    void *self = objective->create(&settings, &data, bert, params, &task, status);
+    void *self = objective->create(&params_of, &data, bert, params, &task, status);
     if (!self)
         return false;
     gb_params_freeze(params);

@@ -32,7 +32,7 @@ static void round_trip(const tiny *t, const gb_bert_config *config, const char *
                        const char *path)
 {
     gb_status status = {0};
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     model m;
     model_make(&m, t, config, objective, &settings);
     MUST(save(t, &m, path, &status));
@@ -68,7 +68,7 @@ Test(folders, heads_are_beside_the_model, .timeout = 30)
     gb_status status = {0};
     tiny t = tiny_make();
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     model m;
     model_make(&m, &t, &config, "cocondenser", &settings);
     MUST(save(&t, &m, "model", &status));
@@ -104,7 +104,7 @@ Test(folders, missing_heads_stay, .timeout = 30)
     gb_status status = {0};
     tiny t = tiny_make();
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     round_trip(&t, &config, NULL, "encoder");
     model m;
     model_make(&m, &t, &config, "cocondenser", &settings);
@@ -136,7 +136,7 @@ Test(folders, states_are_not_stored, .timeout = 30)
     gb_status status = {0};
     tiny t = tiny_make();
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     model m;
     model_make(&m, &t, &config, "contriever", &settings);
     MUST(save(&t, &m, "model", &status));

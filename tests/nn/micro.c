@@ -227,20 +227,20 @@ static void check_bfloats(gb_device *device, const model *m, const char *name)
 /* ---- pre-training ---- */
 
 typedef struct objective_case {
-    const char *objective;                        /* by name */
-    void (*change)(gb_pretrain_params *settings); /* what differs from tiny_settings, or NULL */
-    const char *name;                             /* where the objective's does not tell */
+    const char *objective;                 /* by name */
+    void (*change)(tiny_params *settings); /* what differs from tiny_settings, or NULL */
+    const char *name;                      /* where the objective's does not tell */
 } objective_case;
 
-static void one_sided(gb_pretrain_params *settings)
+static void one_sided(tiny_params *settings)
 {
-    settings->contrast = GB_CONTRAST_ONE_SIDED;
+    settings->contrast = TINY_ONE_SIDED;
     settings->lm_weight = 2;
 }
 
-static void masked(gb_pretrain_params *settings)
+static void masked(tiny_params *settings)
 {
-    settings->decoder = GB_DECODER_MASKED;
+    settings->decoder = TINY_MASKED;
     settings->decoder_layers = 2;
 }
 
@@ -256,7 +256,7 @@ static void check_cases(check_one *by, const objective_case *cases, size_t count
         gb_status status = {0};
         gb_bert_config config = tiny_config(&t, 16, 32, .1);
         config.layers = 3;
-        gb_pretrain_params settings = tiny_settings();
+        tiny_params settings = tiny_settings();
         if (cases[i].change)
             cases[i].change(&settings);
         model m;
@@ -314,7 +314,7 @@ Test(micro, says_what_cannot_be_cut, .timeout = 60)
     scratch s = scratch_enter();
     tiny t = tiny_make();
     gb_bert_config config = tiny_config(&t, 16, 32, .1);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     gb_device *device = tiny_device();
     gb_status status = {0};
     uint64_t bytes;
@@ -503,7 +503,7 @@ static void train(training *out, uint32_t micro, const char *resume_dir, uint32_
     tiny t = tiny_make();
     gb_device *device = tiny_device();
     gb_bert_config config = tiny_config(&t, 16, 32, .1);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     model m;
     model_make(&m, &t, &config, "cocondenser", &settings);
     gb_params_init(m.params, 4, m.values);

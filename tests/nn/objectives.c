@@ -6,16 +6,16 @@
 #include <math.h>
 
 typedef struct objective_case {
-    const char *objective;                        /* by name */
-    gb_context context;                           /* of the pairs */
-    gb_decoder decoder;                           /* CoT-MAE */
-    uint32_t layers;                              /* of the Condenser head or the decoder */
-    uint32_t skip_from, window;                   /* Condenser; causal decoder */
-    bool odd;                                     /* sizes that are no multiples of 4 or 8 */
-    double dropout;                               /* of states and attention */
-    gb_contrast contrast;                         /* coCondenser */
-    double lm_weight;                             /* coCondenser */
-    void (*change)(gb_pretrain_params *settings); /* what else differs from tiny_settings */
+    const char *objective;                 /* by name */
+    gb_context context;                    /* of the pairs */
+    uint32_t decoder;                      /* CoT-MAE */
+    uint32_t layers;                       /* of the Condenser head or the decoder */
+    uint32_t skip_from, window;            /* Condenser; causal decoder */
+    bool odd;                              /* sizes that are no multiples of 4 or 8 */
+    double dropout;                        /* of states and attention */
+    uint32_t contrast;                     /* coCondenser */
+    double lm_weight;                      /* coCondenser */
+    void (*change)(tiny_params *settings); /* what else differs from tiny_settings */
 } objective_case;
 
 /* Float32 against float64, relative to the largest gradient of a parameter. */
@@ -62,14 +62,14 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
 {
     gb_bert_config config = tiny_config(t, c->odd ? 24 : 16, c->odd ? 38 : 32, c->dropout);
     config.vocab_size = c->odd ? 63 : 64;
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = c->context;
+    tiny_params settings = tiny_settings();
+    settings.common.context = c->context;
     settings.decoder = c->decoder;
     settings.head_layers = settings.decoder_layers = c->layers;
     settings.skip_from = c->skip_from;
     settings.window = c->window;
     settings.contrast = c->contrast;
-    settings.lm_weight = c->lm_weight;
+    settings.lm_weight = c->lm_weight > 0 ? c->lm_weight : 1;
     if (c->change)
         c->change(&settings);
     model m;
@@ -129,7 +129,7 @@ Test(objectives, cocondenser, .timeout = 60)
         {"cocondenser", GB_CONTEXT_SPAN, .layers = 1, .skip_from = 0},
         {"cocondenser", GB_CONTEXT_QUERY, .layers = 2, .skip_from = 1, .odd = true},
         {"cocondenser", GB_CONTEXT_SPAN, .layers = 2, .skip_from = 1, .dropout = .1},
-        {"cocondenser", GB_CONTEXT_QUERY, .layers = 1, .contrast = GB_CONTRAST_ONE_SIDED},
+        {"cocondenser", GB_CONTEXT_QUERY, .layers = 1, .contrast = TINY_ONE_SIDED},
         {"cocondenser", GB_CONTEXT_SELF, .layers = 1, .lm_weight = 2},
         {"condenser", .layers = 2, .skip_from = 1, .odd = true, .dropout = .1},
     };
@@ -139,9 +139,9 @@ Test(objectives, cocondenser, .timeout = 60)
 Test(objectives, cotmae_causal, .timeout = 60)
 {
     static const objective_case cases[] = {
-        {"cotmae", GB_CONTEXT_QUERY, GB_DECODER_CAUSAL, .layers = 1, .window = 3},
-        {"cotmae", GB_CONTEXT_SPAN, GB_DECODER_CAUSAL, .layers = 2, .odd = true},
-        {"cotmae", GB_CONTEXT_SPAN, GB_DECODER_CAUSAL, .layers = 1, .window = 3, .dropout = .1},
+        {"cotmae", GB_CONTEXT_QUERY, TINY_CAUSAL, .layers = 1, .window = 3},
+        {"cotmae", GB_CONTEXT_SPAN, TINY_CAUSAL, .layers = 2, .odd = true},
+        {"cotmae", GB_CONTEXT_SPAN, TINY_CAUSAL, .layers = 1, .window = 3, .dropout = .1},
     };
     CHECK(cases);
 }
@@ -149,8 +149,8 @@ Test(objectives, cotmae_causal, .timeout = 60)
 Test(objectives, cotmae_masked, .timeout = 60)
 {
     static const objective_case cases[] = {
-        {"cotmae", GB_CONTEXT_QUERY, GB_DECODER_MASKED, .layers = 2},
-        {"cotmae", GB_CONTEXT_SPAN, GB_DECODER_MASKED, .layers = 1, .odd = true, .dropout = .1},
+        {"cotmae", GB_CONTEXT_QUERY, TINY_MASKED, .layers = 2},
+        {"cotmae", GB_CONTEXT_SPAN, TINY_MASKED, .layers = 1, .odd = true, .dropout = .1},
     };
     CHECK(cases);
 }
@@ -185,9 +185,9 @@ Test(objectives, seed, .timeout = 60)
     CHECK(cases);
 }
 
-static void independent_masks(gb_pretrain_params *settings)
+static void independent_masks(tiny_params *settings)
 {
-    settings->decoder_masks = GB_MASKS_INDEPENDENT;
+    settings->decoder_masks = TINY_INDEPENDENT;
 }
 
 Test(objectives, simlm, .timeout = 60)
@@ -199,9 +199,9 @@ Test(objectives, simlm, .timeout = 60)
     CHECK(cases);
 }
 
-static void projection(gb_pretrain_params *settings)
+static void projection(tiny_params *settings)
 {
-    settings->bow_head = GB_BOW_PROJECTION;
+    settings->bow_head = TINY_PROJECTION;
 }
 
 Test(objectives, bow, .timeout = 60)
@@ -213,10 +213,10 @@ Test(objectives, bow, .timeout = 60)
     CHECK(cases);
 }
 
-static void linear_projector(gb_pretrain_params *settings)
+static void linear_projector(tiny_params *settings)
 {
     settings->projector = GB_PROJECTOR_LINEAR;
-    settings->granularities = GB_SPAN_PHRASE | GB_SPAN_PARAGRAPH;
+    settings->granularities = "phrase,paragraph";
     settings->spans = 2;
 }
 
@@ -230,13 +230,13 @@ Test(objectives, costa, .timeout = 60)
 }
 
 /* A projector, and cosines; keys that do not move while differences are taken. */
-static void contrastive(gb_pretrain_params *settings)
+static void contrastive(tiny_params *settings)
 {
     settings->momentum = 1;
     settings->temperature = .5;
 }
 
-static void means(gb_pretrain_params *settings)
+static void means(tiny_params *settings)
 {
     contrastive(settings);
     settings->mean_pooling = true;
@@ -267,4 +267,24 @@ Test(objectives, prop, .timeout = 60)
         {.objective = "bprop", .odd = true},
     };
     CHECK(cases);
+}
+
+Test(objectives, settings)
+{
+    for (size_t i = 0; gb_objectives[i]; i++) {
+        const gb_objective *o = gb_objectives[i];
+        cr_expect_lt(i, GB_OBJECTIVES_MAX);
+        cr_expect_eq(gb_objective_find(o->name), o);
+        cr_expect_leq(o->own_bytes, GB_OWN_BYTES, "%s has too many settings", o->name);
+    }
+    gb_status status = {0};
+    const gb_objective *ict = gb_objective_find("ict");
+    gb_own_settings own = gb_objective_defaults(ict), same = own;
+    cr_expect_not(gb_objective_set(ict, &own, "queue", "8", &status));
+    cr_expect_eq(status.code, GB_USAGE);
+    cr_expect_not(gb_objective_set(ict, &own, "temperature", "0", &(gb_status){0}));
+    cr_expect_arr_eq(&own, &same, sizeof own);
+    status = (gb_status){0};
+    MUST(gb_objective_set(ict, &own, "temperature", "2", &status));
+    cr_expect(memcmp(&own, &same, sizeof own));
 }

@@ -34,17 +34,17 @@ Test(read_rows, even_and_odd_take_turns)
 /* ---- trainings ---- */
 
 typedef struct read_case {
-    const char *objective;                        /* by name */
-    void (*change)(gb_pretrain_params *settings); /* what differs from tiny_settings */
-    bool drops;                                   /* it needs dropout */
+    const char *objective;                 /* by name */
+    void (*change)(tiny_params *settings); /* what differs from tiny_settings */
+    bool drops;                            /* it needs dropout */
 } read_case;
 
-static void masked(gb_pretrain_params *s)
+static void masked(tiny_params *s)
 {
-    s->decoder = GB_DECODER_MASKED;
+    s->decoder = TINY_MASKED;
 }
 
-static void late_middle(gb_pretrain_params *s)
+static void late_middle(tiny_params *s)
 {
     s->skip_from = 2; /* the last layer's states are the head's input: all are read */
 }
@@ -68,8 +68,8 @@ static bool keeps_bits(const gb_device_caps *caps)
 static void check_case(const tiny *t, gb_device *device, const read_case *c, double dropout)
 {
     gb_bert_config config = tiny_config(t, 16, 32, dropout);
-    gb_pretrain_params settings = tiny_settings();
-    settings.batch = 14;
+    tiny_params settings = tiny_settings();
+    settings.common.batch = 14;
     settings.mask_ratio = .15;
     if (c->change)
         c->change(&settings);

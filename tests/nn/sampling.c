@@ -44,17 +44,17 @@ static kinds mixed_kinds(const tiny *t, gb_context context)
 {
     gb_status status = {0};
     gb_pretrain_data data = tiny_data(t);
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = context;
+    tiny_params settings = tiny_settings();
+    settings.common.context = context;
     pair_source source;
     kinds k = {0};
-    MUST(pair_source_make(&source, &data, &settings, true, &status));
+    MUST(pair_source_make(&source, &data, &settings.common, true, &status));
     cr_expect_not(source.by_document, "mixed pairs visit passages");
     for (uint32_t step = 0; step < STEPS; step++) {
         uint32_t queries = 0, spans = 0;
-        for (uint32_t i = 0; i < settings.batch; i++) {
+        for (uint32_t i = 0; i < settings.common.batch; i++) {
             text_ids pair[2];
-            pair_source_at(&source, &data, &settings, step, i, pair);
+            pair_source_at(&source, &data, &settings.common, step, i, pair);
             uint32_t passage = passage_of(&data, pair[0]), other = passage_of(&data, pair[1]);
             cr_assert_neq(passage, GB_MAP_NONE);
             uint32_t document = t->collection->document[passage];
@@ -95,13 +95,13 @@ Test(sampling, self_context)
     gb_status status = {0};
     tiny t = tiny_make();
     gb_pretrain_data data = tiny_data(&t);
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = GB_CONTEXT_SELF;
+    tiny_params settings = tiny_settings();
+    settings.common.context = GB_CONTEXT_SELF;
     pair_source source;
-    MUST(pair_source_make(&source, &data, &settings, true, &status));
+    MUST(pair_source_make(&source, &data, &settings.common, true, &status));
     for (uint32_t i = 0; i < 20; i++) {
         text_ids pair[2];
-        pair_source_at(&source, &data, &settings, 3, i, pair);
+        pair_source_at(&source, &data, &settings.common, 3, i, pair);
         cr_expect_neq(passage_of(&data, pair[0]), GB_MAP_NONE);
         cr_expect(pair[1].ids == pair[0].ids && pair[1].length == pair[0].length);
     }
@@ -117,7 +117,7 @@ Test(sampling, some_passages)
     gb_status status = {0};
     tiny t = tiny_make();
     gb_pretrain_data data = tiny_data(&t);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     uint32_t sep = gb_vocab_specials(t.vocab).sep, with_queries = 0, all = t.collection->passages;
     bool kept[32] = {false};
     for (uint32_t p = 0; p < all; p++)
@@ -125,8 +125,8 @@ Test(sampling, some_passages)
     for (uint32_t number = 1; number <= all + 3; number++) {
         row_order order;
         bool now[32] = {false};
-        settings.passages = number;
-        MUST(row_order_passages(&order, &data, &settings, &status));
+        settings.common.passages = number;
+        MUST(row_order_passages(&order, &data, &settings.common, &status));
         cr_assert_eq(order.epochs.count, number < with_queries ? number : with_queries);
         for (uint32_t i = 0; i < order.epochs.count; i++) {
             uint32_t p = row_order_at(&order, i);
@@ -141,8 +141,8 @@ Test(sampling, some_passages)
     }
     /* Documents are not passages. */
     pair_source source;
-    settings.context = GB_CONTEXT_SPAN;
-    cr_expect_not(pair_source_make(&source, &data, &settings, true, &status));
+    settings.common.context = GB_CONTEXT_SPAN;
+    cr_expect_not(pair_source_make(&source, &data, &settings.common, true, &status));
     cr_expect_eq(status.code, GB_USAGE);
     tiny_free(&t);
     scratch_leave(&s);
@@ -202,13 +202,13 @@ Test(sampling, autoencoding_masks_anew, .timeout = 60)
     tiny t = tiny_make();
     gb_device *device = tiny_device();
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
-    settings.batch = 13;
+    tiny_params settings = tiny_settings();
+    settings.common.batch = 13;
     model m;
     model_make(&m, &t, &config, "autoencoding", &settings);
     pass p = pass_make(&m, device, 1, 0);
     uint32_t encoder = 0, decoder = 0;
-    uint32_t both = expect_own_text(&p, settings.batch, &encoder, &decoder);
+    uint32_t both = expect_own_text(&p, settings.common.batch, &encoder, &decoder);
     cr_expect_gt(decoder, encoder, "the decoder has no more masks than the encoder");
     cr_expect(both > 0 && both < encoder, "%u of %u masks are the decoder's too", both, encoder);
     pass_free(&p);
@@ -222,13 +222,13 @@ Test(sampling, autoencoding_masks_anew, .timeout = 60)
 static void expect_next_tokens(const tiny *t, gb_device *device, const char *objective)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     gb_pretrain_data data = tiny_data(t);
     model m;
     model_make(&m, t, &config, objective, &settings);
     pass p = pass_make(&m, device, 1, 0);
     batch b = batch_of(&p, 1);
-    for (uint32_t s = 0; s < settings.batch; s++) {
+    for (uint32_t s = 0; s < settings.common.batch; s++) {
         uint32_t length = b.starts[s + 1] - b.starts[s] - 2, passage = 0;
         const uint32_t *ids = b.ids + b.starts[s] + 1;
         while (passage < t->collection->passages) {
@@ -312,10 +312,10 @@ static uint32_t different_rows(const uint32_t *bits, uint32_t length, uint32_t w
 static void enhanced_case(const tiny *t, gb_device *device, uint32_t longest)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
-    settings.batch = 13;
+    tiny_params settings = tiny_settings();
+    settings.common.batch = 13;
     settings.decoder_mask_ratio = .5;
-    settings.longest = longest;
+    settings.common.longest = longest;
     config.max_positions = longest;
     model m;
     model_make(&m, t, &config, "enhanced", &settings);
@@ -327,7 +327,7 @@ static void enhanced_case(const tiny *t, gb_device *device, uint32_t longest)
     batch b = batch_of(&p, 1);
     double sums[2] = {0};
     uint32_t different = 0;
-    for (uint32_t s = 0; s < settings.batch; s++) {
+    for (uint32_t s = 0; s < settings.common.batch; s++) {
         uint32_t first = b.starts[s], length = b.starts[s + 1] - first;
         const uint32_t *own = bits + (size_t)first * info->cols;
         expect_row_masks(t->vocab, b.ids + first, length, own, info->cols, sums);
@@ -337,9 +337,9 @@ static void enhanced_case(const tiny *t, gb_device *device, uint32_t longest)
                          i == 0 || i == length - 1 ? GB_NO_ROW : b.ids[first + i]);
     }
     cr_expect(sums[0] > .3 * sums[1], "%g of %g tokens are hidden", sums[0], sums[1]);
-    cr_expect_gt(different, b.starts[settings.batch] / 2, "%u rows differ from the next",
+    cr_expect_gt(different, b.starts[settings.common.batch] / 2, "%u rows differ from the next",
                  different);
-    for (uint32_t r = b.starts[settings.batch]; r < info->rows; r++)
+    for (uint32_t r = b.starts[settings.common.batch]; r < info->rows; r++)
         for (uint32_t w = 0; w < info->cols; w++)
             cr_expect_eq(bits[(size_t)r * info->cols + w], 0, "the padding sees something");
     pass_free(&p);
@@ -362,11 +362,11 @@ Test(sampling, masks_of_rows, .timeout = 60)
 
 /* Hash of everything that an objective puts on the device for a step. */
 static void batch_hash(const tiny *t, gb_device *device, const char *objective, gb_context context,
-                       gb_decoder decoder, char hash[GB_HASH_SIZE])
+                       uint32_t decoder, char hash[GB_HASH_SIZE])
 {
     gb_bert_config config = tiny_config(t, 16, 32, .1);
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = context;
+    tiny_params settings = tiny_settings();
+    settings.common.context = context;
     settings.decoder = decoder;
     model m;
     model_make(&m, t, &config, objective, &settings);
@@ -396,15 +396,15 @@ Test(sampling, recorded_draws_stay, .timeout = 60)
     static const struct {
         const char *objective;
         gb_context context;
-        gb_decoder decoder;
+        uint32_t decoder;
         const char *hash; /* its first digits */
     } cases[] = {
-        {"mlm", GB_CONTEXT_NONE, GB_DECODER_CAUSAL, "4debe84c83a44767"},
-        {"cocondenser", GB_CONTEXT_SPAN, GB_DECODER_CAUSAL, "abb639a982baa7c8"},
-        {"cocondenser", GB_CONTEXT_QUERY, GB_DECODER_CAUSAL, "a7278c4b60292612"},
-        {"cotmae", GB_CONTEXT_SPAN, GB_DECODER_CAUSAL, "4844606b3a1d78d7"},
-        {"cotmae", GB_CONTEXT_QUERY, GB_DECODER_CAUSAL, "e46ec10c2c6a9561"},
-        {"cotmae", GB_CONTEXT_QUERY, GB_DECODER_MASKED, "02fb99e21782fff2"},
+        {"mlm", GB_CONTEXT_NONE, TINY_CAUSAL, "4debe84c83a44767"},
+        {"cocondenser", GB_CONTEXT_SPAN, TINY_CAUSAL, "abb639a982baa7c8"},
+        {"cocondenser", GB_CONTEXT_QUERY, TINY_CAUSAL, "a7278c4b60292612"},
+        {"cotmae", GB_CONTEXT_SPAN, TINY_CAUSAL, "4844606b3a1d78d7"},
+        {"cotmae", GB_CONTEXT_QUERY, TINY_CAUSAL, "e46ec10c2c6a9561"},
+        {"cotmae", GB_CONTEXT_QUERY, TINY_MASKED, "02fb99e21782fff2"},
     };
     scratch s = scratch_enter();
     tiny t = tiny_make();

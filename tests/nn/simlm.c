@@ -10,15 +10,15 @@
 #define STEP 3
 
 typedef struct bench {
-    scratch folder;            /* where files are */
-    tiny t;                    /* collection, generator */
-    gb_bert_config generator;  /* of the generator */
-    gb_pretrain_params params; /* settings */
-    gb_device *device;         /* where */
-    model m;                   /* trained */
+    scratch folder;           /* where files are */
+    tiny t;                   /* collection, generator */
+    gb_bert_config generator; /* of the generator */
+    tiny_params params;       /* settings */
+    gb_device *device;        /* where */
+    model m;                  /* trained */
 } bench;
 
-static void bench_make(bench *b, gb_masks masks)
+static void bench_make(bench *b, uint32_t masks)
 {
     gb_status status = {0};
     b->folder = scratch_enter();
@@ -57,17 +57,17 @@ typedef struct hidden {
 static hidden hide(const bench *b, uint32_t i, uint32_t side, const uint32_t *clean,
                    uint32_t length)
 {
-    const gb_pretrain_params *p = &b->params;
+    const tiny_params *p = &b->params;
     gb_special_ids specials = gb_vocab_specials(b->t.vocab);
     hidden h = {.length = length};
     memcpy(h.clean, clean, length * sizeof *clean);
     memcpy(h.ids, clean, length * sizeof *clean);
     for (uint32_t s = 0; s <= side; s++) {
-        bool nested = p->decoder_masks == GB_MASKS_NESTED;
+        bool nested = p->decoder_masks == TINY_NESTED;
         double more = nested ? (p->decoder_mask_ratio - p->mask_ratio) / (1 - p->mask_ratio)
                              : p->decoder_mask_ratio;
         gb_mask_params how = {.ratio = s ? more : p->mask_ratio, .all_mask = true};
-        gb_rng rng = gb_rng_make(p->seed, GB_RNG_MASK, STEP, 2 * i + s);
+        gb_rng rng = gb_rng_make(p->common.seed, GB_RNG_MASK, STEP, 2 * i + s);
         uint32_t ids[TINY_LONGEST];
         int32_t labels[TINY_LONGEST];
         gb_mask_words(b->t.vocab, &how, clean + 1, length - 2, &rng, ids, labels);
@@ -85,7 +85,7 @@ static hidden hide(const bench *b, uint32_t i, uint32_t side, const uint32_t *cl
 static uint32_t drawn_by(const model *g, const bench *b, const double *state, uint32_t side,
                          uint32_t row, double *lead)
 {
-    gb_rng rng = gb_rng_make(b->params.seed, GB_RNG_DRAW, 2 * STEP + side, row);
+    gb_rng rng = gb_rng_make(b->params.common.seed, GB_RNG_DRAW, 2 * STEP + side, row);
     uint32_t token = 0;
     double best = -INFINITY;
     for (uint32_t v = 0; v < g->config.vocab_size; v++) {
@@ -110,7 +110,7 @@ static void check_side(const bench *b, const model *g, const batch *texts, uint3
         text_ids pair[2];
         uint32_t clean[TINY_LONGEST] = {specials.cls}, length;
         const uint32_t *ids = ids_of(texts, i, &length);
-        pair_source_at(source, &data, &b->params, STEP, i, pair);
+        pair_source_at(source, &data, &b->params.common, STEP, i, pair);
         uint32_t inner =
             pair[0].length < TINY_LONGEST - 2 ? (uint32_t)pair[0].length : TINY_LONGEST - 2;
         cr_assert_eq(length, inner + 2);
@@ -133,7 +133,7 @@ static void check_side(const bench *b, const model *g, const batch *texts, uint3
     }
 }
 
-static void texts_case(gb_masks masks)
+static void texts_case(uint32_t masks)
 {
     gb_status status = {0};
     bench b;
@@ -142,14 +142,14 @@ static void texts_case(gb_masks masks)
     model_make(&g, &b.t, &b.generator, NULL, NULL);
     pass p = pass_make(&b.m, b.device, STEP, 0);
     gb_pretrain_data data = tiny_data(&b.t);
-    gb_pretrain_params settings = b.params;
-    settings.context = GB_CONTEXT_SELF;
+    tiny_params settings = b.params;
+    settings.common.context = GB_CONTEXT_SELF;
     pair_source source;
-    MUST(pair_source_make(&source, &data, &settings, false, &status));
+    MUST(pair_source_make(&source, &data, &settings.common, false, &status));
     b.params = settings;
     uint32_t masked[2] = {0}, changed[2] = {0};
     for (uint32_t side = 0; side < 2; side++) {
-        batch texts = batch_of(&p, side, settings.batch);
+        batch texts = batch_of(&p, side, settings.common.batch);
         check_side(&b, &g, &texts, side, &source, &masked[side], &changed[side]);
         cr_expect_gt(changed[side], masked[side] / 2, "%u of %u masked tokens changed",
                      changed[side], masked[side]);
@@ -163,12 +163,12 @@ static void texts_case(gb_masks masks)
 
 Test(simlm, masks_are_filled_by_the_generator, .timeout = 60)
 {
-    texts_case(GB_MASKS_NESTED);
+    texts_case(TINY_NESTED);
 }
 
 Test(simlm, masks_may_be_independent, .timeout = 60)
 {
-    texts_case(GB_MASKS_INDEPENDENT);
+    texts_case(TINY_INDEPENDENT);
 }
 
 /* ---- the loss ---- */
@@ -177,11 +177,11 @@ Test(simlm, masks_may_be_independent, .timeout = 60)
 static void check_labels(const bench *b, const pass *p, const batch *texts, uint32_t n)
 {
     gb_pretrain_data data = tiny_data(&b->t);
-    gb_pretrain_params settings = b->params;
+    tiny_params settings = b->params;
     gb_status status = {0};
-    settings.context = GB_CONTEXT_SELF;
+    settings.common.context = GB_CONTEXT_SELF;
     pair_source source;
-    MUST(pair_source_make(&source, &data, &settings, false, &status));
+    MUST(pair_source_make(&source, &data, &settings.common, false, &status));
     const uint32_t *rows = gb_reference_u(p->reference, pass_input(p, "picked rows", n));
     const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
     uint32_t at = 0;
@@ -189,7 +189,7 @@ static void check_labels(const bench *b, const pass *p, const batch *texts, uint
         at++;
     for (uint32_t i = 0; i < texts->count; i++) {
         text_ids pair[2];
-        pair_source_at(&source, &data, &settings, STEP, i, pair);
+        pair_source_at(&source, &data, &settings.common, STEP, i, pair);
         for (uint32_t r = texts->starts[i] + 1; r + 1 < texts->starts[i + 1]; r++, at++) {
             cr_assert_eq(rows[at], r);
             cr_expect_eq(labels[at], pair[0].ids[r - texts->starts[i] - 1]);
@@ -201,9 +201,10 @@ static void check_labels(const bench *b, const pass *p, const batch *texts, uint
 Test(simlm, loss, .timeout = 60)
 {
     bench b;
-    bench_make(&b, GB_MASKS_NESTED);
+    bench_make(&b, TINY_NESTED);
     pass p = pass_make(&b.m, b.device, STEP, 0);
-    batch texts = batch_of(&p, 0, b.params.batch), worse = batch_of(&p, 1, b.params.batch);
+    batch texts = batch_of(&p, 0, b.params.common.batch),
+          worse = batch_of(&p, 1, b.params.common.batch);
     naive states[MOST], decoded[MOST];
     encode_batch(&b.m, &texts, states, 0, NULL);
     for (uint32_t s = 0; s < worse.count; s++) {
@@ -249,7 +250,7 @@ Test(simlm, decoder_starts_as_the_last_layers, .timeout = 60)
     scratch s = scratch_enter();
     tiny t = tiny_make();
     tiny_generator(&t);
-    gb_pretrain_params settings = tiny_settings(); /* one layer of two */
+    tiny_params settings = tiny_settings(); /* one layer of two */
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
     model m;
     model_make(&m, &t, &config, "simlm", &settings);
@@ -277,17 +278,19 @@ Test(simlm, decoder_starts_as_the_last_layers, .timeout = 60)
 
 /* ---- what it refuses ---- */
 
-static void expect_refused(const tiny *t, const gb_bert_config *config,
-                           const gb_pretrain_params *settings, gb_code code, const char *what)
+static void expect_refused(const tiny *t, const gb_bert_config *config, const tiny_params *settings,
+                           gb_code code, const char *what)
 {
     gb_status status = {0}, refused = {0};
+    const gb_objective *simlm = gb_objective_find("simlm");
+    gb_own_settings own;
+    gb_pretrain_params how = tiny_pretrain(settings, simlm, &own);
     gb_pretrain_data data = tiny_data(t);
     gb_task task;
     gb_bert bert;
     gb_params *params = gb_params_create(&status);
     MUST(params && gb_bert_declare(params, config, true, &bert, &status));
-    cr_expect_null(
-        gb_objective_find("simlm")->create(settings, &data, &bert, params, &task, &refused));
+    cr_expect_null(simlm->create(&how, &data, &bert, params, &task, &refused));
     cr_expect_eq(refused.code, code);
     cr_expect(strstr(refused.what, what), "\"%s\" does not tell \"%s\"", refused.what, what);
     gb_bert_free(&bert);
@@ -298,7 +301,7 @@ Test(simlm, refuses, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     gb_bert_config config = tiny_config(&t, 16, 32, 0), small = config;
     expect_refused(&t, &config, &settings, GB_USAGE, "--generator");
     tiny_generator(&t);
@@ -310,7 +313,7 @@ Test(simlm, refuses, .timeout = 60)
     settings = tiny_settings();
     small.vocab_size--;
     expect_refused(&t, &small, &settings, GB_DATA, "63 tokens, the encoder 62");
-    settings.longest = 99;
+    settings.common.longest = 99;
     expect_refused(&t, &config, &settings, GB_DATA, "29 positions");
     tiny_free(&t);
     scratch_leave(&s);

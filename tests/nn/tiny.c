@@ -93,30 +93,89 @@ gb_pretrain_data tiny_data(const tiny *t)
     return (gb_pretrain_data){t->collection, &t->tokens, t->vocab, t->generator};
 }
 
-gb_pretrain_params tiny_settings(void)
+tiny_params tiny_settings(void)
 {
-    return (gb_pretrain_params){.context = GB_CONTEXT_QUERY,
-                                .batch = 5,
-                                .longest = TINY_LONGEST,
-                                .queries = 5,
-                                .mask_ratio = .3,
-                                .decoder_mask_ratio = .45,
-                                .head_layers = 2,
-                                .skip_from = 1,
-                                .decoder = GB_DECODER_CAUSAL,
-                                .decoder_layers = 1,
-                                .window = 3,
-                                .seed = 11,
-                                .steps = 9,
-                                .bow_weight = 1,
-                                .bow_weight_final = .1,
-                                .granularities = GB_SPAN_ALL,
-                                .spans = 3,
-                                .temperature = .8,
-                                .projector = GB_PROJECTOR_NONLINEAR,
-                                .contrast_weight = .6,
-                                .queue = 7,
-                                .momentum = .9};
+    return (tiny_params){.common.context = GB_CONTEXT_QUERY,
+                         .common.batch = 5,
+                         .common.longest = TINY_LONGEST,
+                         .common.queries = 5,
+                         .mask_ratio = .3,
+                         .decoder_mask_ratio = .45,
+                         .head_layers = 2,
+                         .skip_from = 1,
+                         .lm_weight = 1,
+                         .decoder = TINY_CAUSAL,
+                         .decoder_layers = 1,
+                         .window = 3,
+                         .common.seed = 11,
+                         .common.steps = 9,
+                         .bow_weight = 1,
+                         .bow_weight_final = .1,
+                         .granularities = "word,phrase,sentence,paragraph",
+                         .spans = 3,
+                         .temperature = .8,
+                         .projector = GB_PROJECTOR_NONLINEAR,
+                         .contrast_weight = .6,
+                         .queue = 7,
+                         .momentum = .9};
+}
+
+#define FIELD(name, kind, member)                                                                  \
+    {                                                                                              \
+        name, kind, GB_FIELD(tiny_params, member)                                                  \
+    }
+static const gb_option own_settings[] = {
+    FIELD("mask-ratio", GB_OPTION_RATIO, mask_ratio),
+    FIELD("decoder-mask-ratio", GB_OPTION_RATIO, decoder_mask_ratio),
+    FIELD("decoder-masks", GB_OPTION_CHOICE, decoder_masks),
+    FIELD("head-layers", GB_OPTION_U32, head_layers),
+    FIELD("skip-from", GB_OPTION_U32, skip_from),
+    FIELD("contrast", GB_OPTION_CHOICE, contrast),
+    FIELD("lm-weight", GB_OPTION_REAL, lm_weight),
+    FIELD("decoder", GB_OPTION_CHOICE, decoder),
+    FIELD("decoder-layers", GB_OPTION_U32, decoder_layers),
+    FIELD("window", GB_OPTION_U32, window),
+    FIELD("bow-head", GB_OPTION_CHOICE, bow_head),
+    FIELD("bow-weight", GB_OPTION_REAL, bow_weight),
+    FIELD("bow-weight-final", GB_OPTION_REAL, bow_weight_final),
+    FIELD("granularities", GB_OPTION_TEXT, granularities),
+    FIELD("spans", GB_OPTION_U32, spans),
+    FIELD("temperature", GB_OPTION_REAL, temperature),
+    FIELD("projector", GB_OPTION_CHOICE, projector),
+    FIELD("contrast-weight", GB_OPTION_REAL, contrast_weight),
+    FIELD("queue", GB_OPTION_U32, queue),
+    FIELD("momentum", GB_OPTION_RATIO, momentum),
+    FIELD("mean-pooling", GB_OPTION_FLAG, mean_pooling),
+    {0}};
+#undef FIELD
+
+static void copy_setting(const gb_option *to, const tiny_params *settings)
+{
+    static const size_t bytes[] = {
+        [GB_OPTION_TEXT] = sizeof(char *),     [GB_OPTION_U32] = sizeof(uint32_t),
+        [GB_OPTION_REAL] = sizeof(double),     [GB_OPTION_RATIO] = sizeof(double),
+        [GB_OPTION_CHOICE] = sizeof(uint32_t), [GB_OPTION_FLAG] = sizeof(bool)};
+    const gb_option_table tables[] = {{NULL, own_settings, (void *)settings}, {0}};
+    bool found = false;
+    for (gb_option_walk from = {0}; gb_option_next(&from, tables);)
+        if (!strcmp(from.option.name, to->name)) {
+            cr_assert_eq(from.option.kind, to->kind);
+            memcpy(to->value, from.option.value, bytes[to->kind]);
+            found = true;
+        }
+    cr_assert(found, "the tests have no setting --%s", to->name);
+}
+
+gb_pretrain_params tiny_pretrain(const tiny_params *settings, const gb_objective *objective,
+                                 gb_own_settings *own)
+{
+    const gb_option_table tables[] = {{NULL, objective->options, own}, {0}};
+    *own = gb_objective_defaults(objective);
+    for (gb_option_walk to = {0}; gb_option_next(&to, tables);)
+        copy_setting(&to.option, settings);
+    gb_pretrain_params params = settings->common;
+    params.own = own;
+    return params;
 }
 
 gb_bert_config tiny_config(const tiny *t, uint32_t hidden, uint32_t ffn, double dropout)
@@ -168,17 +227,19 @@ static void random_values(const gb_params *params, float *values)
 }
 
 void model_make(model *m, const tiny *t, const gb_bert_config *config, const char *objective,
-                const gb_pretrain_params *settings)
+                const tiny_params *settings)
 {
     gb_status status = {0};
     gb_pretrain_data data = tiny_data(t);
-    *m = (model){.config = *config, .longest = settings ? settings->longest : TINY_LONGEST};
+    *m = (model){.config = *config, .longest = settings ? settings->common.longest : TINY_LONGEST};
     MUST(gb_bert_config_check(config, "test", &status));
     MUST(m->params = gb_params_create(&status));
     MUST(gb_bert_declare(m->params, config, true, &m->bert, &status));
     if (objective) {
         MUST(m->objective = gb_objective_find(objective));
-        m->self = m->objective->create(settings, &data, &m->bert, m->params, &m->task, &status);
+        gb_own_settings own;
+        gb_pretrain_params params = tiny_pretrain(settings, m->objective, &own);
+        m->self = m->objective->create(&params, &data, &m->bert, m->params, &m->task, &status);
         MUST(m->self);
         MUST(gb_params_add_matrix(m->params, "unreached.weight", 3, 5, 1, &status) != UINT32_MAX);
     }

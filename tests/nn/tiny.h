@@ -29,8 +29,35 @@ tiny tiny_make(void);
 void tiny_free(tiny *t);
 gb_pretrain_data tiny_data(const tiny *t);
 
+/* Words of options, by their place. */
+enum { TINY_CAUSAL, TINY_MASKED };
+enum { TINY_SYMMETRIC, TINY_ONE_SIDED };
+enum { TINY_NESTED, TINY_INDEPENDENT };
+enum { TINY_FULL, TINY_PROJECTION };
+
+/* Settings of any objective: those of all, and what any has of its own, called as its options are.
+ */
+typedef struct tiny_params {
+    gb_pretrain_params common; /* its `own` is not set */
+    double mask_ratio, decoder_mask_ratio;
+    uint32_t decoder_masks, head_layers, skip_from, contrast;
+    double lm_weight;
+    uint32_t decoder, decoder_layers, window, bow_head;
+    double bow_weight, bow_weight_final;
+    const char *granularities;
+    uint32_t spans;
+    double temperature;
+    gb_projector_kind projector;
+    double contrast_weight;
+    uint32_t queue;
+    double momentum;
+    bool mean_pooling;
+} tiny_params;
 /* Settings that all objectives accept. */
-gb_pretrain_params tiny_settings(void);
+tiny_params tiny_settings(void);
+/* The same for one objective; *own gets its own. */
+gb_pretrain_params tiny_pretrain(const tiny_params *settings, const gb_objective *objective,
+                                 gb_own_settings *own);
 /* Two layers; heads 2. The model knows three tokens more than the vocabulary. */
 gb_bert_config tiny_config(const tiny *t, uint32_t hidden, uint32_t ffn, double dropout);
 
@@ -55,7 +82,7 @@ typedef struct model {
 /* Make a model at *m, which must not move. The values are random everywhere, also where training
  * starts from zeros or ones, so that no gradient vanishes by chance. */
 void model_make(model *m, const tiny *t, const gb_bert_config *config, const char *objective,
-                const gb_pretrain_params *settings);
+                const tiny_params *settings);
 void model_free(model *m);
 /* Value of a parameter; rows are *ld apart (ld may be NULL). */
 const float *model_values(const model *m, uint32_t *ld, const char *fmt, ...)

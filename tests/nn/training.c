@@ -42,7 +42,7 @@ static outcome *train(const training *how)
     tiny t = tiny_make();
     tiny_generator(&t);
     gb_bert_config config = tiny_config(&t, 16, 32, how->dropout);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     model m;
     model_make(&m, &t, &config, how->objective ? how->objective : "cocondenser", &settings);
     gb_params_init(m.params, 4, m.values);
@@ -242,7 +242,7 @@ Test(training, takes_the_steps_of_adamw, .timeout = 60)
     tiny t = tiny_make();
     gb_bert_config config = tiny_config(&t, 16, 32, .1);
     config.vocab_size = 63; /* its bias has padding, which is no part of the norm */
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     model m;
     model_make(&m, &t, &config, "cocondenser", &settings);
     uint64_t floats = gb_params_floats(m.params);

@@ -114,18 +114,18 @@ static double one_sided_loss(const naive *states, uint32_t count)
 }
 
 static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_from,
-                             gb_contrast contrast)
+                             uint32_t contrast)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = GB_CONTEXT_SPAN;
+    tiny_params settings = tiny_settings();
+    settings.common.context = GB_CONTEXT_SPAN;
     settings.skip_from = skip_from;
     settings.contrast = contrast;
-    settings.lm_weight = contrast == GB_CONTRAST_SYMMETRIC ? 1 : 2;
+    settings.lm_weight = contrast == TINY_SYMMETRIC ? 1 : 2;
     model m;
     model_make(&m, t, &config, "cocondenser", &settings);
     pass p = pass_make(&m, device, 0, 0);
-    batch b = batch_of(&p, 0, 2 * settings.batch);
+    batch b = batch_of(&p, 0, 2 * settings.common.batch);
     naive states[MOST] = {{0}}, head[MOST] = {{0}};
     encode_batch(&m, &b, states, skip_from, head);
     for (uint32_t s = 0; s < b.count; s++) { /* late [CLS], middle tokens */
@@ -134,8 +134,8 @@ static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_fro
         naive_layer(&m, "condenser.layer.1", &head[s]);
     }
     double mlm = mean_token_loss(&m, &p, &b, states, 1) + mean_token_loss(&m, &p, &b, head, 2);
-    double pairs = contrast == GB_CONTRAST_SYMMETRIC ? pair_loss(states, b.count)
-                                                     : one_sided_loss(states, b.count);
+    double pairs =
+        contrast == TINY_SYMMETRIC ? pair_loss(states, b.count) : one_sided_loss(states, b.count);
     expect_loss(p.loss[1], mlm, "masked LM of encoder and head");
     expect_loss(p.loss[2], pairs, "contrastive loss");
     expect_loss(p.loss[0], settings.lm_weight * mlm + pairs, "total");
@@ -148,11 +148,11 @@ static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_fro
 static void condenser_case(const tiny *t, gb_device *device)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     model m;
     model_make(&m, t, &config, "condenser", &settings);
     pass p = pass_make(&m, device, 0, 0);
-    batch b = batch_of(&p, 0, settings.batch);
+    batch b = batch_of(&p, 0, settings.common.batch);
     naive states[MOST] = {{0}}, head[MOST] = {{0}};
     encode_batch(&m, &b, states, settings.skip_from, head);
     for (uint32_t s = 0; s < b.count; s++) {
@@ -170,10 +170,10 @@ static void condenser_case(const tiny *t, gb_device *device)
 }
 
 /* Layers [decoder] on the contexts, slot 0 the [CLS] vector of the passage. */
-static void decode(const model *m, const pass *p, const gb_pretrain_params *settings,
+static void decode(const model *m, const pass *p, const tiny_params *settings,
                    const naive *passages, naive *decoded)
 {
-    batch b = batch_of(p, 1, settings->batch);
+    batch b = batch_of(p, 1, settings->common.batch);
     for (uint32_t s = 0; s < b.count; s++) {
         uint32_t length;
         const uint32_t *ids = ids_of(&b, s, &length);
@@ -182,21 +182,21 @@ static void decode(const model *m, const pass *p, const gb_pretrain_params *sett
         for (uint32_t l = 0; l < settings->decoder_layers; l++) {
             char prefix[64];
             snprintf(prefix, sizeof prefix, "decoder.layer.%u", l);
-            if (settings->decoder == GB_DECODER_CAUSAL)
+            if (settings->decoder == TINY_CAUSAL)
                 naive_causal_layer(m, prefix, &decoded[s], settings->window);
             else
                 naive_layer(m, prefix, &decoded[s]);
         }
-        if (settings->decoder == GB_DECODER_CAUSAL)
+        if (settings->decoder == TINY_CAUSAL)
             naive_norm(m, "decoder.LayerNorm", &decoded[s]);
     }
 }
 
 /* Queries cls + position; keys and values [cls, embeddings]; bits as the objective drew them. */
-static void decode_enhanced(const model *m, const pass *p, const gb_pretrain_params *settings,
+static void decode_enhanced(const model *m, const pass *p, const tiny_params *settings,
                             const naive *passages, naive *decoded)
 {
-    batch b = batch_of(p, 1, settings->batch);
+    batch b = batch_of(p, 1, settings->common.batch);
     gb_tensor input = pass_input(p, "visible columns", 0);
     const uint32_t *bits = gb_reference_u(p->reference, input);
     uint32_t words = gb_tape_tensor(p->tape, input)->cols, h = m->config.hidden_size, ld;
@@ -215,10 +215,10 @@ static void decode_enhanced(const model *m, const pass *p, const gb_pretrain_par
     }
 }
 
-static void decode_seed(const model *m, const pass *p, const gb_pretrain_params *settings,
+static void decode_seed(const model *m, const pass *p, const tiny_params *settings,
                         const naive *passages, naive *decoded)
 {
-    batch b = batch_of(p, 1, settings->batch);
+    batch b = batch_of(p, 1, settings->common.batch);
     for (uint32_t s = 0; s < b.count; s++) {
         uint32_t length;
         const uint32_t *ids = ids_of(&b, s, &length);
@@ -231,19 +231,20 @@ static void decode_seed(const model *m, const pass *p, const gb_pretrain_params 
     }
 }
 
-static void decoding_case(const tiny *t, gb_device *device, const char *objective,
-                          gb_decoder decoder, uint32_t layers, uint32_t window)
+static void decoding_case(const tiny *t, gb_device *device, const char *objective, uint32_t decoder,
+                          uint32_t layers, uint32_t window)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = GB_CONTEXT_SPAN;
+    tiny_params settings = tiny_settings();
+    settings.common.context = GB_CONTEXT_SPAN;
     settings.decoder = decoder;
     settings.decoder_layers = layers;
     settings.window = window;
     model m;
     model_make(&m, t, &config, objective, &settings);
     pass p = pass_make(&m, device, 0, 0);
-    batch passages = batch_of(&p, 0, settings.batch), contexts = batch_of(&p, 1, settings.batch);
+    batch passages = batch_of(&p, 0, settings.common.batch),
+          contexts = batch_of(&p, 1, settings.common.batch);
     naive states[MOST], decoded[MOST];
     encode_batch(&m, &passages, states, 0, NULL);
     if (!strcmp(objective, "enhanced"))
@@ -267,18 +268,18 @@ Test(wiring, objectives, .timeout = 60)
     scratch s = scratch_enter();
     tiny t = tiny_make();
     gb_device *device = tiny_device();
-    cocondenser_case(&t, device, 0, GB_CONTRAST_SYMMETRIC);
-    cocondenser_case(&t, device, 1, GB_CONTRAST_SYMMETRIC);
-    cocondenser_case(&t, device, 1, GB_CONTRAST_ONE_SIDED);
+    cocondenser_case(&t, device, 0, TINY_SYMMETRIC);
+    cocondenser_case(&t, device, 1, TINY_SYMMETRIC);
+    cocondenser_case(&t, device, 1, TINY_ONE_SIDED);
     condenser_case(&t, device);
-    decoding_case(&t, device, "cotmae", GB_DECODER_CAUSAL, 1, 3);
-    decoding_case(&t, device, "cotmae", GB_DECODER_CAUSAL, 2, 0);
-    decoding_case(&t, device, "cotmae", GB_DECODER_MASKED, 2, 0);
-    decoding_case(&t, device, "autoencoding", GB_DECODER_MASKED, 1, 0);
-    decoding_case(&t, device, "autoregression", GB_DECODER_CAUSAL, 1, 0);
-    decoding_case(&t, device, "bottleneck", GB_DECODER_CAUSAL, 1, 4);
-    decoding_case(&t, device, "enhanced", GB_DECODER_CAUSAL, 1, 0);
-    decoding_case(&t, device, "seed", GB_DECODER_CAUSAL, 3, 2);
+    decoding_case(&t, device, "cotmae", TINY_CAUSAL, 1, 3);
+    decoding_case(&t, device, "cotmae", TINY_CAUSAL, 2, 0);
+    decoding_case(&t, device, "cotmae", TINY_MASKED, 2, 0);
+    decoding_case(&t, device, "autoencoding", TINY_MASKED, 1, 0);
+    decoding_case(&t, device, "autoregression", TINY_CAUSAL, 1, 0);
+    decoding_case(&t, device, "bottleneck", TINY_CAUSAL, 1, 4);
+    decoding_case(&t, device, "enhanced", TINY_CAUSAL, 1, 0);
+    decoding_case(&t, device, "seed", TINY_CAUSAL, 3, 2);
     tiny_device_close(device);
     tiny_free(&t);
     scratch_leave(&s);

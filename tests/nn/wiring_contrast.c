@@ -61,19 +61,19 @@ static double bag_loss(const tiny *t, const model *m, const pass *p, const batch
     return loss;
 }
 
-static void bow_case(const tiny *t, gb_device *device, gb_bow_head head, uint32_t step)
+static void bow_case(const tiny *t, gb_device *device, uint32_t head, uint32_t step)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     settings.bow_head = head;
     model m;
     model_make(&m, t, &config, "bow", &settings);
     pass p = pass_make(&m, device, step, 0);
-    batch b = batch_of(&p, 0, settings.batch);
+    batch b = batch_of(&p, 0, settings.common.batch);
     naive states[MOST];
     encode_batch(&m, &b, states, 0, NULL);
     double mlm = mean_token_loss(&m, &p, &b, states, 0);
-    double bag = bag_loss(t, &m, &p, &b, states, head == GB_BOW_FULL);
+    double bag = bag_loss(t, &m, &p, &b, states, head == TINY_FULL);
     double weight = step == 0 ? 1 : step == 8 ? .1 : .1 + .9 * .5 * (1 + cos(M_PI * step / 8));
     expect_loss(p.loss[1], mlm, "masked LM");
     expect_loss(p.loss[2], bag, "bag of words");
@@ -109,7 +109,7 @@ typedef struct group_vectors {
     uint32_t texts, h; /* texts; hidden size */
 } group_vectors;
 
-static group_vectors vectors_of(const model *m, const pass *p, const gb_pretrain_params *settings,
+static group_vectors vectors_of(const model *m, const pass *p, const tiny_params *settings,
                                 const batch *b, const naive *states)
 {
     gb_tensor list = pass_input(p, "lists of rows", 0);
@@ -166,16 +166,16 @@ static double group_loss(const group_vectors *g, double temperature)
 }
 
 static void costa_case(const tiny *t, gb_device *device, gb_projector_kind projector,
-                       uint32_t granularities)
+                       const char *granularities)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     settings.projector = projector;
     settings.granularities = granularities;
     model m;
     model_make(&m, t, &config, "costa", &settings);
     pass p = pass_make(&m, device, 1, 0);
-    batch b = batch_of(&p, 0, settings.batch);
+    batch b = batch_of(&p, 0, settings.common.batch);
     naive states[MOST];
     encode_batch(&m, &b, states, 0, NULL);
     group_vectors g = vectors_of(&m, &p, &settings, &b, states);
@@ -205,22 +205,23 @@ static double dot(const double *a, const double *b, uint32_t h, double temperatu
 static void ict_case(const tiny *t, gb_device *device)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     model m;
     model_make(&m, t, &config, "ict", &settings);
     pass p = pass_make(&m, device, 1, 0);
-    batch b = batch_of(&p, 0, 2 * settings.batch);
+    batch b = batch_of(&p, 0, 2 * settings.common.batch);
     naive states[MOST];
     encode_batch(&m, &b, states, 0, NULL);
     double pairs = 0, mlm = mean_token_loss(&m, &p, &b, states, 0);
-    for (uint32_t i = 0; i < settings.batch; i++) {
+    for (uint32_t i = 0; i < settings.common.batch; i++) {
         double sum = 0;
-        for (uint32_t j = 0; j < settings.batch; j++)
-            sum += exp(dot(states[i].x, states[settings.batch + j].x, 16, settings.temperature));
-        pairs +=
-            log(sum) - dot(states[i].x, states[settings.batch + i].x, 16, settings.temperature);
+        for (uint32_t j = 0; j < settings.common.batch; j++)
+            sum += exp(
+                dot(states[i].x, states[settings.common.batch + j].x, 16, settings.temperature));
+        pairs += log(sum) -
+                 dot(states[i].x, states[settings.common.batch + i].x, 16, settings.temperature);
     }
-    pairs /= settings.batch;
+    pairs /= settings.common.batch;
     expect_loss(p.loss[1], mlm, "masked LM");
     expect_loss(p.loss[2], pairs, "pairs");
     expect_loss(p.loss[0], mlm + pairs, "total");
@@ -233,22 +234,22 @@ static void ict_case(const tiny *t, gb_device *device)
 static void prop_case(const tiny *t, gb_device *device)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     model m;
     model_make(&m, t, &config, "prop", &settings);
     pass p = pass_make(&m, device, 1, 0);
-    batch b = batch_of(&p, 0, 3 * settings.batch);
+    batch b = batch_of(&p, 0, 3 * settings.common.batch);
     naive states[3 * MOST];
     encode_batch(&m, &b, states, 0, NULL);
     double hinge = 0, mlm = mean_token_loss(&m, &p, &b, states, 0);
-    for (uint32_t i = 0; i < settings.batch; i++) {
+    for (uint32_t i = 0; i < settings.common.batch; i++) {
         double s[2], sum = 0;
         for (uint32_t k = 0; k < 2; k++) {
-            s[k] = exp(
-                dot(states[i].x, states[settings.batch + 2 * i + k].x, 16, settings.temperature));
+            s[k] = exp(dot(states[i].x, states[settings.common.batch + 2 * i + k].x, 16,
+                           settings.temperature));
             sum += s[k];
         }
-        hinge += fmax(0, 1 - s[0] / sum + s[1] / sum) / settings.batch;
+        hinge += fmax(0, 1 - s[0] / sum + s[1] / sum) / settings.common.batch;
     }
     expect_loss(p.loss[1], mlm, "masked LM");
     expect_loss(p.loss[2], hinge, "preference");
@@ -290,36 +291,37 @@ static void contriever_case(const tiny *t, gb_device *device, uint32_t step, boo
 {
     enum { H = 16 };
     gb_bert_config config = tiny_config(t, H, 32, 0);
-    gb_pretrain_params settings = tiny_settings();
+    tiny_params settings = tiny_settings();
     settings.mean_pooling = mean;
     settings.temperature = 4; /* losses that are not next to nothing */
     model m;
     model_make(&m, t, &config, "contriever", &settings);
     pass p = pass_make(&m, device, step, 0);
-    batch queries = batch_of(&p, 0, settings.batch), keys = batch_of(&p, 1, settings.batch);
+    batch queries = batch_of(&p, 0, settings.common.batch),
+          keys = batch_of(&p, 1, settings.common.batch);
     model slow = m;
     slow.values = follow(&m, step ? settings.momentum : 0);
     naive q[MOST], k[MOST];
     encode_batch(&m, &queries, q, 0, NULL);
     encode_batch(&slow, &keys, k, 0, NULL);
-    uint32_t ld, ring = settings.queue + settings.batch;
+    uint32_t ld, ring = settings.queue + settings.common.batch;
     const float *queue = model_values(&m, &ld, "contriever.queue");
     double loss = 0;
-    for (uint32_t i = 0; i < settings.batch; i++) {
+    for (uint32_t i = 0; i < settings.common.batch; i++) {
         double z[H], key[H], sum = 0;
         pool(&q[i], mean, z);
         pool(&k[i], mean, key);
         for (uint32_t r = 0; r < ring; r++) {
             double old[H];
             /* The oldest `batch` places of the ring hold the keys of this step. */
-            if ((r + ring - step * settings.batch % ring) % ring < settings.batch)
+            if ((r + ring - step * settings.common.batch % ring) % ring < settings.common.batch)
                 continue;
             for (uint32_t d = 0; d < H; d++)
                 old[d] = queue[(size_t)r * ld + d];
             sum += exp(dot(z, old, H, settings.temperature));
         }
         double own = dot(z, key, H, settings.temperature);
-        loss += (log(sum + exp(own)) - own) / settings.batch;
+        loss += (log(sum + exp(own)) - own) / settings.common.batch;
     }
     expect_loss(p.loss[0], loss, "contrastive");
     free(slow.values);
@@ -349,12 +351,12 @@ Test(wiring_contrast, bags_and_spans, .timeout = 60)
     scratch s = scratch_enter();
     tiny t = tiny_make();
     gb_device *device = tiny_device();
-    bow_case(&t, device, GB_BOW_FULL, 0);
-    bow_case(&t, device, GB_BOW_FULL, 8);
-    bow_case(&t, device, GB_BOW_PROJECTION, 3);
-    costa_case(&t, device, GB_PROJECTOR_NONLINEAR, GB_SPAN_ALL);
-    costa_case(&t, device, GB_PROJECTOR_LINEAR, GB_SPAN_WORD | GB_SPAN_SENTENCE);
-    costa_case(&t, device, GB_PROJECTOR_NONE, GB_SPAN_PHRASE);
+    bow_case(&t, device, TINY_FULL, 0);
+    bow_case(&t, device, TINY_FULL, 8);
+    bow_case(&t, device, TINY_PROJECTION, 3);
+    costa_case(&t, device, GB_PROJECTOR_NONLINEAR, "word,phrase,sentence,paragraph");
+    costa_case(&t, device, GB_PROJECTOR_LINEAR, "word,sentence");
+    costa_case(&t, device, GB_PROJECTOR_NONE, "phrase");
     tiny_device_close(device);
     tiny_free(&t);
     scratch_leave(&s);

@@ -18,10 +18,10 @@ typedef struct parity_case {
     const char *objective;   /* by name */
     const char *paper;       /* for the line of the check */
     gb_context context;      /* of the pairs */
-    gb_decoder decoder;      /* CoT-MAE */
+    uint32_t decoder;        /* CoT-MAE */
     uint32_t layers;         /* of the Condenser head or the decoder */
-    gb_contrast contrast;    /* coCondenser */
-    gb_bow_head bow_head;    /* Bag-of-Word */
+    uint32_t contrast;       /* coCondenser */
+    uint32_t bow_head;       /* Bag-of-Word */
     uint32_t sides;          /* texts a pair in the encoder's batch */
     uint32_t encoder_labels; /* number of the list of rows with the encoder's labels */
     uint32_t decoder_labels; /* of the decoder's, where they were drawn; 0: none */
@@ -47,14 +47,14 @@ static const parity_case cases[] = {
      .paper = "coCondenser, one-sided (LLM expansion, equation 8)",
      .context = GB_CONTEXT_QUERY,
      .layers = 1,
-     .contrast = GB_CONTRAST_ONE_SIDED,
+     .contrast = TINY_ONE_SIDED,
      .sides = 2,
      .encoder_labels = 1},
     {.name = "cotmae_masked",
      .objective = "cotmae",
      .paper = "CoT-MAE, masked decoder",
      .context = GB_CONTEXT_SPAN,
-     .decoder = GB_DECODER_MASKED,
+     .decoder = TINY_MASKED,
      .layers = 2,
      .sides = 1,
      .encoder_labels = 2,
@@ -64,7 +64,7 @@ static const parity_case cases[] = {
      .objective = "cotmae",
      .paper = "CoT-MAE, causal decoder",
      .context = GB_CONTEXT_QUERY,
-     .decoder = GB_DECODER_CAUSAL,
+     .decoder = TINY_CAUSAL,
      .layers = 1,
      .sides = 1,
      .encoder_labels = 2,
@@ -80,15 +80,15 @@ static const parity_case cases[] = {
     {.name = "bow_projection",
      .objective = "bow",
      .paper = "Bag-of-Word, equations 11 and 12",
-     .bow_head = GB_BOW_PROJECTION,
+     .bow_head = TINY_PROJECTION,
      .sides = 1},
     {.name = "costa", .objective = "costa", .paper = "COSTA", .sides = 1},
 };
 
-static gb_pretrain_params settings_of(const parity_case *c)
+static tiny_params settings_of(const parity_case *c)
 {
-    gb_pretrain_params settings = tiny_settings();
-    settings.context = c->context;
+    tiny_params settings = tiny_settings();
+    settings.common.context = c->context;
     settings.decoder = c->decoder;
     settings.contrast = c->contrast;
     settings.bow_head = c->bow_head;
@@ -188,7 +188,7 @@ static gb_weight *dense_weights(const model *m)
     return all;
 }
 
-static json_t *settings_json(const parity_case *c, const gb_pretrain_params *s, const model *m,
+static json_t *settings_json(const parity_case *c, const tiny_params *s, const model *m,
                              const tiny *t)
 {
     gb_special_ids ids = gb_vocab_specials(t->vocab);
@@ -196,24 +196,23 @@ static json_t *settings_json(const parity_case *c, const gb_pretrain_params *s, 
         "{s:s, s:i, s:i, s:f, s:i, s:i, s:i, s:b, s:b, s:b, s:f, s:f, s:f, s:f, s:i, s:i, s:o}",
         "objective", c->objective, "heads", m->config.heads, "layers", m->config.layers, "eps",
         m->config.layer_norm_eps, "own_layers", c->layers, "skip_from", s->skip_from, "window",
-        s->window, "masked_decoder", c->decoder == GB_DECODER_MASKED, "one_sided",
-        c->contrast == GB_CONTRAST_ONE_SIDED, "projection", c->bow_head == GB_BOW_PROJECTION,
-        "temperature", s->temperature, "contrast_weight", s->contrast_weight, "bow_weight",
-        s->bow_weight, "bow_weight_final", s->bow_weight_final, "step", STEP, "steps",
-        (int)s->steps, "special_ids",
-        numbers((uint32_t[]){ids.pad, ids.unk, ids.cls, ids.sep, ids.mask}, 5));
+        s->window, "masked_decoder", c->decoder == TINY_MASKED, "one_sided",
+        c->contrast == TINY_ONE_SIDED, "projection", c->bow_head == TINY_PROJECTION, "temperature",
+        s->temperature, "contrast_weight", s->contrast_weight, "bow_weight", s->bow_weight,
+        "bow_weight_final", s->bow_weight_final, "step", STEP, "steps", (int)s->common.steps,
+        "special_ids", numbers((uint32_t[]){ids.pad, ids.unk, ids.cls, ids.sep, ids.mask}, 5));
 }
 
 /* The case as text; the same batch and weights give the same text. free(). */
-static char *describe(const parity_case *c, const gb_pretrain_params *settings, const model *m,
+static char *describe(const parity_case *c, const tiny_params *settings, const model *m,
                       const tiny *t, const pass *p, const gb_weight *weights)
 {
-    batch b = batch_of(p, 0, c->sides * settings->batch);
+    batch b = batch_of(p, 0, c->sides * settings->common.batch);
     json_t *json = settings_json(c, settings, m, t);
     json_object_set_new(json, "texts", texts_json(&b));
     json_object_set_new(json, "labels", labels_json(p, &b, c->encoder_labels));
     if (c->second) {
-        batch second = batch_of(p, 1, settings->batch);
+        batch second = batch_of(p, 1, settings->common.batch);
         json_object_set_new(json, "decoder_texts", texts_json(&second));
         if (c->decoder_labels)
             json_object_set_new(json, "decoder_labels", labels_json(p, &second, c->decoder_labels));
@@ -319,7 +318,7 @@ static void check(const parity_case *c, const tiny *t, gb_device *device, const 
                   const char *export)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
-    gb_pretrain_params settings = settings_of(c);
+    tiny_params settings = settings_of(c);
     model m;
     model_make(&m, t, &config, c->objective, &settings);
     pass p = pass_make(&m, device, STEP, 0);
