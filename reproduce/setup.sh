@@ -49,11 +49,11 @@ gabbro_need()
     command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
     missing=$(gabbro_missing "$1" "$2")
     [ -n "$missing" ] || return 0
+    # shellcheck disable=SC2086 # a list of words
     if [ "$2" = yes ]; then
         as_root=$([ "$(id -u)" = 0 ] || echo sudo)
         gabbro_quietly "updating the package lists${as_root:+ (with sudo)}" $as_root apt-get update ||
             gabbro_say "going on with the package lists at hand"
-        # shellcheck disable=SC2086 # a list of words
         gabbro_quietly "installing $missing" $as_root env DEBIAN_FRONTEND=noninteractive \
             apt-get install -y --no-install-recommends $missing && return
         missing=$(gabbro_missing "$1" no)
@@ -68,12 +68,14 @@ gabbro_need()
 # use any more (moved, made by another Meson) is made anew.
 gabbro_configure()
 {
-    [ -f "$1/build.ninja" ] && meson configure "$@" >/dev/null 2>&1 && ninja -C "$1" build.ninja >/dev/null 2>&1 && return
-    folder=$1
+    folder=$1 wipe=
     shift
-    gabbro_quietly "configuring ($folder)" meson setup --wipe "$folder" "$gabbro_root" "$@" && return
-    # shellcheck disable=SC2086 # lists of words
-    gabbro_say "Debian has what it needs in" $gabbro_packages_build $gabbro_packages_tests
+    if [ -f "$folder/build.ninja" ]; then
+        meson configure "$folder" "$@" >/dev/null 2>&1 && ninja -C "$folder" build.ninja >/dev/null 2>&1 && return
+        wipe=--wipe
+    fi
+    gabbro_quietly "configuring ($folder)" meson setup $wipe "$folder" "$gabbro_root" "$@" && return
+    command -v dpkg-query >/dev/null || gabbro_say "Debian's packages of what it needs: $gabbro_packages_build $gabbro_packages_tests"
     return 1
 }
 
