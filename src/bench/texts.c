@@ -52,6 +52,17 @@ static bool write_table(const char *path, const bench_size *size, uint32_t rows,
     return gb_table_writer_end(writer, ok, status);
 }
 
+/* paths: of passages, queries and generated queries */
+static bool open_tokens(gb_tokens *tokens, char *const paths[3], const bench_size *size,
+                        gb_status *status)
+{
+    tokens->max_passage = size->longest;
+    tokens->max_query = size->query_tokens;
+    return (tokens->passages = gb_table_open(paths[0], 4, status)) &&
+           (tokens->queries = gb_table_open(paths[1], 4, status)) &&
+           (tokens->generated = gb_table_open(paths[2], 4, status));
+}
+
 /* The files are written, opened and left to the folder's removal: they stay mapped. */
 static bool fill_folder(bench_texts *texts, const char *folder, const bench_size *size,
                         uint32_t passages, gb_status *status)
@@ -68,7 +79,7 @@ static bool fill_folder(bench_texts *texts, const char *folder, const bench_size
          write_table(paths[1], size, passages, 1, size->query_tokens - 2, 1, status) &&
          write_table(paths[2], size, passages, GENERATED, words, 2, status) &&
          write_vocabulary(paths[3], size->vocabulary, status) &&
-         gb_tokens_open(folder, &texts->tokens, status);
+         open_tokens(&texts->tokens, paths, size, status);
     if (ok)
         ok = (texts->vocab = gb_vocab_load(paths[3], status)) != NULL;
     for (int i = 0; i < 4; i++)
