@@ -20,10 +20,9 @@ typedef struct gb_rank_options {
 } gb_rank_options;
 #define GB_SHARES_DEFAULT 8
 
-#define GB_MAKES_ON_DEVICE 1u /* kernels and the device are part of its key */
-#define GB_MAKES_ENCODING  2u /* it encodes texts: takes --pooling */
-#define GB_MAKES_DIVIDED   4u /* several ranks can divide its texts */
-#define GB_MAKES_TRAINING  8u /* several ranks can divide its batches */
+#define GB_MAKES_ENCODING 1u /* it encodes texts: takes --pooling */
+#define GB_MAKES_DIVIDED  2u /* several ranks can divide its texts */
+#define GB_MAKES_TRAINING 4u /* several ranks can divide its batches */
 
 typedef struct gb_maker gb_maker;
 /* A part of the work of a command. `self` is the params'. */
@@ -35,7 +34,8 @@ typedef struct gb_make_params {
     const char *kind;              /* kind of artifact; NULL: the command's name */
     uint32_t version;              /* of the code; raise it when the results change */
     uint32_t flags;                /* GB_MAKES_* */
-    const char *shader_sets;       /* shaders beyond the first set, "contrast,parts"; or NULL */
+    uint32_t kernels;              /* what runs on the device, GB_USER_ bits: the device and these
+                                      kernels are part of the key; 0: it needs none */
     const gb_option *options;      /* of the command: inputs and settings of the artifact, but for
                                       those with GB_OPTION_NO_KEY */
     const gb_option_table *tables; /* more of these, or NULL */
@@ -52,11 +52,11 @@ typedef struct gb_make_params {
 struct gb_maker {
     const gb_make_params *params; /* how */
     /* For check to change. */
-    uint32_t version;     /* of the code */
-    uint32_t flags;       /* GB_MAKES_* */
-    char shader_sets[64]; /* beyond the first */
-    json_t *settings;     /* beyond the options, by name; one with an option's name replaces it */
-    bool over;            /* nothing is to be made: the command has done what it was asked for */
+    uint32_t version; /* of the code */
+    uint32_t flags;   /* GB_MAKES_* */
+    uint32_t kernels; /* GB_USER_ bits */
+    json_t *settings; /* beyond the options, by name; one with an option's name replaces it */
+    bool over;        /* nothing is to be made: the command has done what it was asked for */
     /* For all to read. */
     gb_words operands;       /* words that are no options */
     const char *pooling;     /* --pooling: cls or mean; NULL: as the model's folder says */
@@ -113,10 +113,6 @@ typedef struct gb_memory_settings {
 } gb_memory_settings;
 extern const gb_option gb_memory_options[];
 
-/* Add sets of shaders to those of the artifact's key; NULL: none. */
-void gb_maker_use_shaders(gb_maker *maker, const char *sets);
-/* The same for a training: what the parts of a batch need where it is divided and has dropout. */
-void gb_maker_use_part_shaders(gb_maker *maker, const gb_memory_settings *memory, double dropout);
 /* gb_train in all ranks of the maker, with checkpoints in the artifact's resume folder. Adds times
  * and memory to the facts. values: as training->values at first, trained at the end. log: losses of
  * each step or NULL. */

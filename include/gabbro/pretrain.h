@@ -87,7 +87,6 @@ typedef struct gb_objective {
     void *(*create)(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status);
     void (*destroy)(void *self);
-    const char *shader_set; /* shaders it uses beyond the first set, or NULL */
     /* Before the first step of a process, or NULL: what it must know of the encoder that training
      * started from, or must have on the device, which is closed after destroy. values
      * [gb_params_floats] are those before any training, also when resuming. */

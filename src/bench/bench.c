@@ -67,7 +67,7 @@ static json_t *device_json(const bench *b)
     const gb_device_caps *c = gb_device_get_caps(b->device);
     char quirks[200], kernels[GB_HASH_SIZE], tiles[16];
     gb_quirks_text(&gb_ops_rules, c->quirks, quirks, sizeof quirks);
-    gb_shaders_hash(NULL, kernels);
+    gb_shaders_hash(GB_USER_ALL, kernels);
     snprintf(tiles, sizeof tiles, "0x%05x", c->tiles);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b}", "tiles", tiles, "name",
                      c->name, "driver", c->driver, "type", gb_device_type_name(c->type), "profile",

@@ -111,7 +111,7 @@ static int run(const gb_call *call)
         {0}};
     const gb_make_params params = {.command = &gb_cli_coverage,
                                    .version = 3,
-                                   .flags = GB_MAKES_ON_DEVICE,
+                                   .kernels = GB_USER_ENCODE | GB_USER_SEARCH,
                                    .options = options,
                                    .self = &o,
                                    .check = check,

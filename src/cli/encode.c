@@ -75,8 +75,8 @@ static int run(const gb_call *call)
         {0}};
     const gb_make_params params = {.command = &gb_cli_encode,
                                    .version = 1,
-                                   .flags =
-                                       GB_MAKES_ON_DEVICE | GB_MAKES_ENCODING | GB_MAKES_DIVIDED,
+                                   .kernels = GB_USER_ENCODE,
+                                   .flags = GB_MAKES_ENCODING | GB_MAKES_DIVIDED,
                                    .options = options,
                                    .self = &o,
                                    .check = check,

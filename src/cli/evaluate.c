@@ -96,7 +96,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     if (!o->model == !o->bm25 || (o->model && !o->tokens))
         return gb_fail(status, GB_USAGE, NULL, "see --help",
                        "give --bm25, or --model with --tokens");
-    maker->flags |= o->model ? GB_MAKES_ON_DEVICE : 0;
+    maker->kernels = o->model ? GB_USER_ENCODE | GB_USER_SEARCH : 0;
     return true;
 }
 

@@ -19,7 +19,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     if (how->ranked ? !how->retriever || !how->tokens : how->retriever || how->tokens)
         return gb_fail(status, GB_USAGE, NULL, "see --help",
                        "--keep-if-ranked, --retriever and --tokens are given together");
-    maker->flags |= how->ranked ? GB_MAKES_ON_DEVICE : 0;
+    maker->kernels = how->ranked ? GB_USER_ENCODE | GB_USER_SEARCH : 0;
     return true;
 }
 

@@ -3,16 +3,6 @@
 
 #include <gabbro/train.h>
 
-static bool check(gb_maker *maker, void *self, gb_status *status)
-{
-    const gb_finetuning_settings *o = self;
-    (void)status;
-    if (o->projector == GB_PROJECTOR_NONLINEAR)
-        gb_maker_use_shaders(maker, "contrast");
-    gb_maker_use_part_shaders(maker, &o->memory, o->optimiser.dropout);
-    return true;
-}
-
 static bool cost(gb_maker *maker, void *self, gb_status *status)
 {
     return gb_finetune_cost(maker, self, status);
@@ -30,11 +20,10 @@ static int run(const gb_call *call)
     gb_finetuning_tables(&o, tables);
     const gb_make_params params = {.command = &gb_cli_finetune,
                                    .version = 1,
-                                   .flags =
-                                       GB_MAKES_ON_DEVICE | GB_MAKES_ENCODING | GB_MAKES_TRAINING,
+                                   .kernels = GB_USER_TRAIN,
+                                   .flags = GB_MAKES_ENCODING | GB_MAKES_TRAINING,
                                    .tables = tables,
                                    .self = &o,
-                                   .check = check,
                                    .cost = cost,
                                    .make = make};
     return gb_make(&params, call);

@@ -36,8 +36,6 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     o->generation = o->prompt ? gb_querygen_create(&o->params, status) : NULL;
     if (!o->generation)
         return false;
-    if (o->params.packing)
-        gb_maker_use_shaders(maker, "packed");
     maker->over = o->dry_run;
     if (o->dry_run)
         return gb_querygen_print_cost(o->generation, status);
@@ -114,8 +112,7 @@ static int run(const gb_call *call)
         {0}};
     const gb_make_params params = {.command = &gb_cli_generate,
                                    .version = 1,
-                                   .flags = GB_MAKES_ON_DEVICE,
-                                   .shader_sets = "language",
+                                   .kernels = GB_USER_GENERATE,
                                    .options = options,
                                    .self = &o,
                                    .check = check,

@@ -74,8 +74,8 @@ static int mine(const gb_call *call)
                                  {0}};
     const gb_make_params params = {.command = &gb_cli_mine,
                                    .version = 1,
-                                   .flags =
-                                       GB_MAKES_ON_DEVICE | GB_MAKES_ENCODING | GB_MAKES_DIVIDED,
+                                   .kernels = GB_USER_ENCODE | GB_USER_SEARCH,
+                                   .flags = GB_MAKES_ENCODING | GB_MAKES_DIVIDED,
                                    .options = options,
                                    .self = &o,
                                    .cost = cost,

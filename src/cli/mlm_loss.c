@@ -34,7 +34,7 @@ static int run(const gb_call *call)
         {0}};
     const gb_make_params params = {.command = &gb_cli_mlm_loss,
                                    .version = 1,
-                                   .flags = GB_MAKES_ON_DEVICE,
+                                   .kernels = GB_USER_TRAIN,
                                    .options = options,
                                    .self = &o,
                                    .cost = cost,

@@ -24,10 +24,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     if (o->others && !gb_pretrain_in_turns_check(training, o->others, o->tables, status))
         return false;
     gb_pretraining_note(o->tables, training->objective);
-    const gb_objective *objective = gb_pretraining_objective(training);
-    maker->flags |= objective ? GB_MAKES_ON_DEVICE : 0;
-    gb_maker_use_shaders(maker, objective ? objective->shader_set : NULL);
-    gb_maker_use_part_shaders(maker, &training->memory, training->optimiser.dropout);
+    maker->kernels = gb_pretraining_objective(training) ? GB_USER_TRAIN : 0;
     return json_object_set_new(maker->settings, "objective", json_string(training->objective)) ==
                0 ||
            gb_fail_memory(status, "noting settings");

@@ -48,7 +48,8 @@ static int run(const gb_call *call)
         {0}};
     const gb_make_params params = {.command = &gb_cli_search,
                                    .version = 1,
-                                   .flags = GB_MAKES_ON_DEVICE | GB_MAKES_DIVIDED,
+                                   .kernels = GB_USER_SEARCH,
+                                   .flags = GB_MAKES_DIVIDED,
                                    .options = options,
                                    .self = &o,
                                    .make = make};

@@ -60,8 +60,7 @@ static int run(const gb_call *call)
         {0}};
     const gb_make_params params = {.command = &gb_cli_train_generator,
                                    .version = 1,
-                                   .flags = GB_MAKES_ON_DEVICE,
-                                   .shader_sets = "language",
+                                   .kernels = GB_USER_TRAIN_LM,
                                    .options = options,
                                    .self = &o,
                                    .check = check,

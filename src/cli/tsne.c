@@ -51,7 +51,8 @@ static int run(const gb_call *call)
         {0}};
     const gb_make_params params = {.command = &gb_cli_tsne,
                                    .version = 2,
-                                   .flags = GB_MAKES_ON_DEVICE | GB_MAKES_ENCODING,
+                                   .kernels = GB_USER_ENCODE | GB_USER_SEARCH,
+                                   .flags = GB_MAKES_ENCODING,
                                    .options = options,
                                    .self = &o,
                                    .check = check,

@@ -80,15 +80,13 @@ static bool collect(gb_maker *maker, json_t *inputs, gb_status *status)
 /* Of the kernels that the artifact's device may use for it. */
 static bool hash_kernels(const gb_maker *maker, char kernels[GB_HASH_SIZE], gb_status *status)
 {
-    static const char *const of_precision[] = {"", "matrix,scaled", "bfloat16"};
+    static const uint32_t of_precision[] = {
+        [GB_FP32] = 0, [GB_FP16] = GB_USER_FP16, [GB_BF16] = GB_USER_BF16};
     gb_device_params params = gb_ops_device(maker->config, maker->device_name);
     gb_device_caps caps;
-    char sets[sizeof maker->shader_sets + 16];
     if (!gb_device_find(&params, &caps, status))
         return false;
-    const char *own = maker->shader_sets, *matrices = of_precision[caps.precision];
-    snprintf(sets, sizeof sets, "%s%s%s", own, *own && *matrices ? "," : "", matrices);
-    gb_shaders_hash(sets, kernels);
+    gb_shaders_hash(maker->kernels | of_precision[caps.precision], kernels);
     return true;
 }
 
@@ -105,7 +103,7 @@ bool maker_begin(gb_maker *maker, gb_status *status)
     json_t *inputs = json_object();
     char kernels[GB_HASH_SIZE], *device = NULL;
     bool ok = collect(maker, inputs, status);
-    if (ok && maker->flags & GB_MAKES_ON_DEVICE) {
+    if (ok && maker->kernels) {
         gb_device_params params = gb_ops_device(maker->config, maker->device_name);
         ok = gb_device_ready(maker->config, maker->device_name, status) &&
              hash_kernels(maker, kernels, status) &&

@@ -11,6 +11,8 @@ gb_device *gb_maker_device(gb_maker *maker, gb_status *status)
     if (!maker->device) {
         gb_device_params params = gb_ops_device(maker->config, maker->device_name);
         params.profile = maker->profile;
+        if (maker->kernels) /* what the key does not cover cannot run */
+            params.users = maker->kernels | GB_USER_FP16 | GB_USER_BF16;
         maker->device = gb_device_open(&params, status);
     }
     return maker->device;
@@ -120,10 +122,9 @@ int gb_make(const gb_make_params *params, const gb_call *call)
                       .config = call->config,
                       .version = params->version,
                       .flags = params->flags,
+                      .kernels = params->kernels,
                       .settings = json_object(),
                       .facts = json_object()};
-    if (params->shader_sets)
-        snprintf(maker.shader_sets, sizeof maker.shader_sets, "%s", params->shader_sets);
     if (maker_parse(&maker, call->argc, call->argv, &status) == GB_PARSED_RUN)
         run(&maker, call->argv, &status);
     gb_step_close(maker.step);

@@ -18,21 +18,6 @@ const gb_option gb_memory_options[] = {
      "what is computed again for the gradient instead of being kept", recomputations},
     {0}};
 
-void gb_maker_use_shaders(gb_maker *maker, const char *sets)
-{
-    size_t length = strlen(maker->shader_sets);
-    if (sets)
-        snprintf(maker->shader_sets + length, sizeof maker->shader_sets - length, "%s%s",
-                 length ? "," : "", sets);
-}
-
-/* Without dropout a part needs no kernel of its own. */
-void gb_maker_use_part_shaders(gb_maker *maker, const gb_memory_settings *memory, double dropout)
-{
-    if ((memory->micro_batch || maker->how.shares) && dropout > 0)
-        gb_maker_use_shaders(maker, "parts");
-}
-
 static json_t *times_of(const gb_train_result *result)
 {
     json_t *times = json_pack("{s:f, s:f, s:f, s:f, s:i, s:f}", "work_s", result->seconds, "step_s",

@@ -20,8 +20,7 @@ static void key_of(const gb_device_caps *caps, char key[GB_HASH_SIZE])
 {
     char kernels[GB_HASH_SIZE];
     gb_text text = {0};
-    static const char *const sets[] = {NULL, "matrix", "bfloat16"};
-    gb_shaders_hash(sets[caps->precision], kernels);
+    gb_shaders_hash(GB_USER_ALL, kernels);
     gb_text_printf(&text, "1 %s %s %x %s %s", caps->name, caps->driver, caps->driver_version,
                    gb_kernel_profile_name(caps->profile), kernels);
     gb_hash_bytes(text.data ? text.data : "", text.length, key);

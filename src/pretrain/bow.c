@@ -226,5 +226,4 @@ const gb_objective objective_bow = {
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
     .create = create,
-    .destroy = destroy,
-    .shader_set = "contrast"};
+    .destroy = destroy};

@@ -414,5 +414,4 @@ const gb_objective objective_costa = {
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
     .create = create,
-    .destroy = destroy,
-    .shader_set = "contrast"};
+    .destroy = destroy};

@@ -263,8 +263,7 @@ const gb_objective objective_prop = {
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
     .create = create_prop,
-    .destroy = destroy,
-    .shader_set = "prop"};
+    .destroy = destroy};
 const gb_objective objective_bprop = {.name = "bprop",
                                       .help = "as prop, by the attention of the [CLS] of --init",
                                       .options = options,
@@ -272,5 +271,4 @@ const gb_objective objective_bprop = {.name = "bprop",
                                       .own_bytes = sizeof defaults,
                                       .create = create_bprop,
                                       .destroy = destroy,
-                                      .shader_set = "prop",
                                       .prepare = prepare};

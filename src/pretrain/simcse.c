@@ -148,5 +148,4 @@ const gb_objective objective_simcse = {.name = "simcse",
                                        .defaults = &defaults,
                                        .own_bytes = sizeof defaults,
                                        .create = create,
-                                       .destroy = destroy,
-                                       .shader_set = "contrast"};
+                                       .destroy = destroy};

@@ -358,6 +358,5 @@ const gb_objective objective_simlm = {
     .own_bytes = sizeof defaults,
     .create = create,
     .destroy = destroy,
-    .shader_set = "sample",
     .prepare = prepare,
     .start = start};

@@ -67,6 +67,7 @@ static void read_settings(gb_device *device, const gb_device_params *params)
     const gb_config *config = device->instance->config;
     device->full_barriers = config->barriers && strcmp(config->barriers, "full") == 0;
     device->submit_ms = submit_ms(config, caps->quirks & GB_QUIRK_SMALL_SUBMITS ? 50 : SUBMIT_MS);
+    device->users = params->users ? params->users : GB_USER_ALL;
     device->profiling = params->profile;
     if (params->profile && caps->timestamp_bits == 0)
         gb_log(GB_LOG_WARN, "%s has no timestamps, so there is no profile", caps->name);

@@ -92,7 +92,7 @@ static bool create_module(gb_device *device, const gb_shader_binary *shader, con
     uint32_t *rewritten = NULL;
     size_t count = shader->word_count;
     const gb_device_caps *caps = &device->adapter.caps;
-    bool bfloat16 = strcmp(shader->set, "bfloat16") == 0;
+    bool bfloat16 = shader->users & GB_USER_BF16;
     if ((bfloat16 ? caps->matrix_bf16.khr : caps->matrix.khr) &&
         gb_spirv_has_nv_matrices(shader->words, shader->word_count) &&
         !(rewritten =
@@ -138,8 +138,12 @@ static gb_pipeline *create(gb_device *device, const char *name, const uint32_t *
 {
     const gb_shader_binary *shader = gb_shader_find(name);
     if (!shader) {
-        gb_fail(status, GB_INTERNAL, name, "is it in shaders/meson.build?",
-                "there is no such shader");
+        gb_fail(status, GB_INTERNAL, name, "is it in shaders/manifest?", "there is no such shader");
+        return NULL;
+    }
+    if (!(shader->users & device->users)) {
+        gb_fail(status, GB_INTERNAL, name, "add them to its users in shaders/manifest",
+                "who runs it is not among its users, so the key does not cover it");
         return NULL;
     }
     if (!gb_pipeline_cache_load(device, status))

@@ -188,6 +188,7 @@ struct gb_device {
     VkCommandPool transfer_pool;                  /* for staging */
     gb_staging up;                                /* host to device */
     gb_staging down;                              /* device to host */
+    uint32_t users;                               /* only kernels for these run (GB_USER_ bits) */
     double submit_ms;        /* most estimated milliseconds of one submission */
     bool full_barriers;      /* GABBRO_BARRIERS=full */
     bool profiling;          /* time every dispatch */

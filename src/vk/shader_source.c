@@ -16,9 +16,6 @@ extern char **environ;
 
 #define MOST_WORDS 40
 
-/* What a source is compiled for, beside the shader of its own name. */
-enum { TEXELS = 1, PARTS = 2, SCALED = 4, BFLOAT16 = 8, PICKED = 16 };
-
 typedef struct compiler {
     const char *folder;            /* of the sources */
     const char *program;           /* glslc, or what the configuration says */
@@ -63,6 +60,15 @@ static bool fail_program(const compiler *c, gb_status *status)
                    "kernels from source need it, and it does not run");
 }
 
+/* The words of a list between blanks, which is cut apart. */
+static void add_words(const char **words, int *count, char *list)
+{
+    char *rest;
+    for (char *word = strtok_r(list, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        if (*count < MOST_WORDS - 8)
+            words[(*count)++] = word;
+}
+
 /* The command of the build: shaders/meson.build. */
 static void command_line(compiler *c)
 {
@@ -70,13 +76,7 @@ static void command_line(compiler *c)
     c->words[c->count++] = "--target-env=vulkan1.1";
     c->words[c->count++] = "-O";
     c->words[c->count++] = "-Werror";
-    for (char *at = c->features; *at && c->count < MOST_WORDS - 8;) {
-        size_t length = strcspn(at, " ");
-        c->words[c->count++] = at;
-        at += length;
-        if (*at)
-            *at++ = '\0';
-    }
+    add_words(c->words, &c->count, c->features);
 }
 
 /* What else than its own source a compiled shader depends on. */
@@ -130,25 +130,18 @@ static bool fail_source(const gb_text *said, const char *path, gb_status *status
 }
 
 /* Compile into `kept`, whole or not at all. */
-static bool compile(const compiler *c, const char *path, int variant, const char *kept,
+static bool compile(const compiler *c, const char *path, const char *defines, const char *kept,
                     gb_status *status)
 {
     const char *words[MOST_WORDS];
+    char own[128];
     char *draft = gb_format(status, "%s.%ld", kept, (long)getpid());
     int n = c->count;
     if (!draft)
         return false;
     memcpy(words, c->words, sizeof words);
-    if (variant & TEXELS)
-        words[n++] = "-DTEXELS";
-    if (variant & PARTS)
-        words[n++] = "-DPARTS";
-    if (variant & SCALED)
-        words[n++] = "-DSCALED";
-    if (variant & PICKED)
-        words[n++] = "-DPICKED";
-    if (variant & BFLOAT16)
-        words[n++] = "-DBFLOAT16";
+    snprintf(own, sizeof own, "%s", defines);
+    add_words(words, &n, own);
     words[n++] = "-I";
     words[n++] = c->folder;
     words[n++] = "-o";
@@ -187,16 +180,16 @@ static bool read_words(const char *path, gb_shader_binary *shader, gb_status *st
     return true;
 }
 
-static bool take_source(const compiler *c, const char *path, int variant, gb_shader_binary *shader,
+static bool take_source(const compiler *c, const char *path, gb_shader_binary *shader,
                         gb_status *status)
 {
-    char source[GB_HASH_SIZE], key[GB_HASH_SIZE], both[2 * GB_HASH_SIZE + 8];
+    char source[GB_HASH_SIZE], key[GB_HASH_SIZE], all[2 * GB_HASH_SIZE + 128];
     if (!gb_hash_file(path, source, status))
         return false;
-    int length = snprintf(both, sizeof both, "%s %s %d", c->identity, source, variant);
-    gb_hash_bytes(both, (size_t)length, key);
+    int length = snprintf(all, sizeof all, "%s %s %s", c->identity, source, shader->defines);
+    gb_hash_bytes(all, (size_t)length, key);
     char *kept = gb_format(status, "%s/%.32s.spv", c->cache, key);
-    bool ok = kept && (gb_file_exists(kept) || compile(c, path, variant, kept, status)) &&
+    bool ok = kept && (gb_file_exists(kept) || compile(c, path, shader->defines, kept, status)) &&
               read_words(kept, shader, status);
     free(kept);
     return ok;
@@ -204,72 +197,18 @@ static bool take_source(const compiler *c, const char *path, int variant, gb_sha
 
 /* ---- all of a folder ---- */
 
-static bool listed(const char *list, const char *name, size_t length)
-{
-    for (const char *at = list; *at;) {
-        size_t word = strcspn(at, " ");
-        if (word == length && !strncmp(at, name, length))
-            return true;
-        at += word + (at[word] == ' ');
-    }
-    return false;
-}
-
-/* Path of the source of a shader if the folder has it; *variant: what of it. In the set `parts`
- * NAME_part and NAME_part_texel come from NAME and NAME_texel, likewise in the other sets.
- */
-static bool find_source(const char *folder, const gb_shader_binary *shader, char **path,
-                        int *variant, gb_status *status)
-{
-    static const struct {
-        const char *set, *suffix;
-        int variant;
-    } sets[] = {{"parts", "_part", PARTS},
-                {"picked", "_picked", PICKED},
-                {"scaled", "_scaled", SCALED},
-                {"bfloat16", "_bfloat16", BFLOAT16}};
-    static const char texel[] = "_texel";
-    const char *name = shader->name, *end = name + strlen(name), *rest = end;
-    *variant = 0;
-    if ((size_t)(end - name) > strlen(texel) && !strcmp(end - strlen(texel), texel))
-        rest = end - strlen(texel);
-    size_t length = (size_t)(rest - name);
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        const char *at = strcmp(shader->set, sets[i].set) ? NULL : strstr(name, sets[i].suffix);
-        if (at) {
-            length = (size_t)(at - name);
-            *variant = sets[i].variant;
-        }
-    }
-    if (*rest && listed(GABBRO_TEXEL_SHADERS, name, length)) {
-        *variant |= TEXELS;
-        rest = end;
-    }
-    *path = gb_format(status, "%s/%.*s%s.comp", folder, (int)length, name, rest);
-    if (*path && !gb_file_exists(*path)) {
-        free(*path);
-        *path = NULL;
-    }
-    return *path != NULL;
-}
-
 /* Fills the places of `table` whose source is in the folder; *found: how many. */
 static bool take_folder(const compiler *c, gb_shader_binary *table, uint32_t *found,
                         gb_status *status)
 {
     for (size_t i = 0; i < gb_shader_binary_count; i++) {
-        char *path;
-        int variant;
-        if (!find_source(c->folder, &table[i], &path, &variant, status)) {
-            if (status->code)
-                return false;
-            continue;
-        }
-        bool ok = take_source(c, path, variant, &table[i], status);
+        char *path = gb_path_join(status, c->folder, table[i].source);
+        bool there = path && gb_file_exists(path);
+        bool ok = path && (!there || take_source(c, path, &table[i], status));
         free(path);
         if (!ok)
             return false;
-        ++*found;
+        *found += there;
     }
     return *found || gb_fail(status, GB_USAGE, c->folder, "give a folder like shaders/",
                              "it has no source of any kernel");

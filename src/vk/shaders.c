@@ -42,30 +42,18 @@ const gb_shader_binary *gb_shader_find(const char *name)
     return NULL;
 }
 
-/* Append "name, NUL, hash of the words" of a set (NULL: of all), so that no copy of all the words
- * is needed. */
-static void list_set(gb_text *list, const char *set, size_t length)
-{
-    for (size_t i = 0; i < gb_shader_binary_count; i++) {
-        const gb_shader_binary *shader = gb_shader_at(i);
-        if (set && (strlen(shader->set) != length || memcmp(shader->set, set, length)))
-            continue;
-        char words[GB_HASH_SIZE];
-        gb_hash_bytes(shader->words, shader->word_count * sizeof *shader->words, words);
-        gb_text_append(list, shader->name, strlen(shader->name) + 1);
-        gb_text_append(list, words, GB_HASH_SIZE);
-    }
-}
-
-void gb_shaders_hash(const char *sets, char hex[GB_HASH_SIZE])
+void gb_shaders_hash(uint32_t users, char hex[GB_HASH_SIZE])
 {
     gb_text list = {0};
-    bool all = sets && !strcmp(sets, GB_SHADERS_ALL);
-    const char *rest = all ? NULL : sets;
-    size_t length;
-    list_set(&list, all ? NULL : "", 0);
-    for (const char *set; rest && (set = gb_next_word(&rest, ',', &length));)
-        list_set(&list, set, length);
+    for (size_t i = 0; i < gb_shader_binary_count; i++) {
+        const gb_shader_binary *shader = gb_shader_at(i);
+        char words[GB_HASH_SIZE];
+        if (!(shader->users & users))
+            continue;
+        gb_hash_bytes(shader->words, shader->word_count * sizeof *shader->words, words);
+        gb_text_append(&list, shader->name, strlen(shader->name) + 1);
+        gb_text_append(&list, words, GB_HASH_SIZE);
+    }
     gb_hash_bytes(list.data ? list.data : "", list.length, hex);
     gb_text_free(&list);
 }

@@ -325,7 +325,7 @@ Test(batches, cocondenser_pairs, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     expect_pairs(&t, device, GB_CONTEXT_SPAN);
     expect_pairs(&t, device, GB_CONTEXT_QUERY);
     tiny_device_close(device);
@@ -360,7 +360,7 @@ Test(batches, cotmae_contexts_and_targets, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
     tiny_params settings = tiny_settings();
     gb_pretrain_data data = tiny_data(&t);
@@ -402,7 +402,7 @@ Test(batches, nothing_to_mask, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
     tiny_params settings = tiny_settings();
     /* One word of three pieces and a budget of one. */

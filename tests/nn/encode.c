@@ -30,7 +30,7 @@ static void open_texts(texts *x)
     }
     MUST(gb_table_writer_commit(writer, &status));
     MUST(x->table = gb_table_open("texts.gbt", 4, &status));
-    x->device = tiny_device();
+    x->device = tiny_device(GB_USER_ENCODE);
 }
 
 static void close_texts(texts *x)

@@ -251,7 +251,7 @@ static void check_cases(check_one *by, const objective_case *cases, size_t count
     scratch s = scratch_enter();
     tiny t = tiny_make();
     tiny_generator(&t);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     for (size_t i = 0; i < count; i++) {
         gb_status status = {0};
         gb_bert_config config = tiny_config(&t, 16, 32, .1);
@@ -315,7 +315,7 @@ Test(micro, says_what_cannot_be_cut, .timeout = 60)
     tiny t = tiny_make();
     gb_bert_config config = tiny_config(&t, 16, 32, .1);
     tiny_params settings = tiny_settings();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_status status = {0};
     uint64_t bytes;
     double losses[GB_MAX_LOSSES];
@@ -372,7 +372,7 @@ static void check_finetuning(const finetune_case *c)
     scratch s = scratch_enter();
     gb_status status = {0};
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     enum { QUERIES = 4, PASSAGES = 8 };
     gb_training_query queries[QUERIES];
     uint32_t passages[QUERIES * PASSAGES];
@@ -501,7 +501,7 @@ static void train(training *out, uint32_t micro, const char *resume_dir, uint32_
 {
     gb_status status = {0};
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_bert_config config = tiny_config(&t, 16, 32, .1);
     tiny_params settings = tiny_settings();
     model m;

@@ -105,7 +105,7 @@ static void check_cases(const objective_case *cases, size_t count)
     scratch s = scratch_enter();
     tiny t = tiny_make();
     tiny_generator(&t);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     for (size_t i = 0; i < count; i++)
         check_case(&t, device, &cases[i]);
     tiny_device_close(device);

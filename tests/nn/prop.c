@@ -187,7 +187,7 @@ Test(prop, attention, .timeout = 60)
     prop_words words;
     prop_attention a = {0};
     prop_language language;
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     MUST(prop_words_make(&words, prop_is_alphabetic, &data, TINY_LONGEST, &status));
     MUST(prop_attention_measure(&a, &words, &data, &m.bert, TINY_LONGEST, device, m.params,
                                 m.values, &status));

@@ -146,7 +146,7 @@ static void check_gradients(const char *name, const gb_language_config *config, 
     scratch s = scratch_enter();
     writer w;
     writer_make(&w, config, 7, 5);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     pass p = pass_make(&w.m, device, 1, 0), larger = pass_make(&w.m, device, 1, 192);
     size_t bytes = gb_params_floats(w.m.params) * sizeof(double);
     double *start = malloc(bytes);
@@ -241,7 +241,7 @@ Test(querygen, looks_at_the_passage, .timeout = 100)
     gb_language_config config = t5_config();
     config.layers = config.decoder_layers = 1;
     writer_make(&w, &config, PAIRS, 16);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     gb_train_params how = train_params(&w, 240, .01);
     gb_train_result result;
     MUST(gb_train(device, &w.m.task, &how, w.m.values, NULL, &result, &status));
@@ -249,7 +249,8 @@ Test(querygen, looks_at_the_passage, .timeout = 100)
     for (uint32_t i = 0; i < FRESH; i++)
         fresh[i] = (gb_qrel){PAIRS + i, PAIRS + i, 1};
     gb_qrels held_out = {fresh, FRESH};
-    gb_querygen_task_params settings = {5, LONGEST_QUERY, LONGEST, 11}; /* the last batch is smaller */
+    gb_querygen_task_params settings = {5, LONGEST_QUERY, LONGEST,
+                                        11}; /* the last batch is smaller */
     gb_task task;
     void *self = gb_querygen_task_create(&settings, &held_out, &w.texts, &w.lm, &task, &status);
     double loss, unigram;
@@ -275,7 +276,7 @@ Test(querygen, losses_agree, .timeout = 100)
     writer w;
     gb_language_config config = t5_config();
     writer_make(&w, &config, 6, 6);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     gb_train_params how = train_params(&w, 1, .01);
     float *gradients = gb_alloc(gb_params_floats(w.m.params), sizeof *gradients, &status);
     double trained[GB_MAX_LOSSES], measured, unigram;
@@ -313,7 +314,7 @@ static float *train_writer(uint32_t killed_at, bool resume, uint64_t *floats, ui
     writer_make(&w, &config, 20, 6);
     watched watch = {w.m.task, killed_at < STEPS ? SIGKILL : 0, killed_at};
     gb_task task = watched_task(&watch);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     gb_train_params how = train_params(&w, STEPS, .01);
     how.resume_dir = resume ? "resume" : NULL;
     how.checkpoint_s = killed_at < STEPS ? 1e-9 : 0; /* after every step */

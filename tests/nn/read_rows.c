@@ -103,7 +103,7 @@ Test(read_rows, gradients_are_those_of_all_rows, .timeout = 120)
         {"bow", NULL},    {"ict", NULL},       {"prop", NULL},        {"simcse", NULL, true}};
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int drop = cases[i].drops; drop < 2; drop++)
             check_case(&t, device, &cases[i], drop ? .1 : 0);

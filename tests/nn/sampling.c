@@ -200,7 +200,7 @@ Test(sampling, autoencoding_masks_anew, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_bert_config config = tiny_config(&t, 16, 32, 0);
     tiny_params settings = tiny_settings();
     settings.common.batch = 13;
@@ -251,7 +251,7 @@ Test(sampling, next_tokens_of_the_passage, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     expect_next_tokens(&t, device, "autoregression");
     expect_next_tokens(&t, device, "seed");
     tiny_device_close(device);
@@ -350,7 +350,7 @@ Test(sampling, masks_of_rows, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     enhanced_case(&t, device, TINY_LONGEST);
     enhanced_case(&t, device, 40); /* two words of bits */
     tiny_device_close(device);
@@ -408,7 +408,7 @@ Test(sampling, recorded_draws_stay, .timeout = 60)
     };
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char hash[GB_HASH_SIZE];
         batch_hash(&t, device, cases[i].objective, cases[i].context, cases[i].decoder, hash);

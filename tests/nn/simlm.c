@@ -24,7 +24,7 @@ static void bench_make(bench *b, uint32_t masks)
     b->folder = scratch_enter();
     b->t = tiny_make();
     b->generator = tiny_generator(&b->t);
-    b->device = tiny_device();
+    b->device = tiny_device(GB_USER_TRAIN);
     b->params = tiny_settings();
     b->params.decoder_masks = masks;
     b->params.decoder_mask_ratio = .6;

@@ -192,7 +192,7 @@ gb_bert_config tiny_config(const tiny *t, uint32_t hidden, uint32_t ffn, double 
     return config;
 }
 
-gb_device *tiny_device(void)
+gb_device *tiny_device(uint32_t users)
 {
     gb_status status = {0};
     static gb_config config;
@@ -200,6 +200,7 @@ gb_device *tiny_device(void)
     config.poison = "1"; /* activations are NaN before every run */
     gb_device_params params = gb_ops_device(&config, NULL);
     params.validation = params.quiet = true;
+    params.users = users | GB_USER_FP16 | GB_USER_BF16;
     gb_device *device = gb_device_open(&params, &status);
     MUST(device);
     return device;

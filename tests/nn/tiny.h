@@ -61,7 +61,9 @@ gb_pretrain_params tiny_pretrain(const tiny_params *settings, const gb_objective
 /* Two layers; heads 2. The model knows three tokens more than the vocabulary. */
 gb_bert_config tiny_config(const tiny *t, uint32_t hidden, uint32_t ffn, double dropout);
 
-gb_device *tiny_device(void); /* validation on where it is installed */
+/* Validation is on where it is installed; only kernels for these users (GB_USER_ bits) run. */
+gb_device *tiny_device(uint32_t users);
+/* Fails the test if the validation layer spoke. */
 void tiny_device_close(gb_device *device);
 
 /* Make a masked LM in the folder "generator" for the objectives that want one. Its config. */

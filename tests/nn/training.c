@@ -64,7 +64,7 @@ static outcome *train(const training *how)
                               .checkpoint_s = how->checkpoint_s,
                               .checkpoint_share = how->checkpoint_share,
                               .loss_scale = how->loss_scale};
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     if (m.objective->prepare)
         MUST(m.objective->prepare(m.self, device, m.params, m.values, &status));
     if (!how->signal)
@@ -258,7 +258,7 @@ Test(training, takes_the_steps_of_adamw, .timeout = 60)
                            .largest_norm = .25f,
                            .longest = TINY_LONGEST,
                            .label = "test"};
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     adamw_by_hand(&m, device, &how, by_hand);
     gb_train_result result;
     MUST(gb_train(device, &m.task, &how, start, NULL, &result, &status));

@@ -41,7 +41,7 @@ static void open_scene(scene *s, bool head)
         gb_params_destroy(params);
     }
     MUST(gb_vocab_projection_open(&s->p, "m", NULL, &status));
-    s->device = tiny_device();
+    s->device = tiny_device(GB_USER_ENCODE | GB_USER_SEARCH);
 }
 
 static void close_scene(scene *s)

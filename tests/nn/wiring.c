@@ -47,7 +47,7 @@ Test(wiring, encoder, .timeout = 60)
     model m;
     model_make(&m, &t, &config, NULL, NULL);
     gb_packed packed = random_batch(&t, &m);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_state *state = gb_state_create(device, m.params, false, &status);
     MUST(state);
     MUST(gb_state_write(state, GB_ARENA_PARAMS, m.values, &status));
@@ -267,7 +267,7 @@ Test(wiring, objectives, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     cocondenser_case(&t, device, 0, TINY_SYMMETRIC);
     cocondenser_case(&t, device, 1, TINY_SYMMETRIC);
     cocondenser_case(&t, device, 1, TINY_ONE_SIDED);

@@ -335,7 +335,7 @@ Test(wiring_contrast, pairs, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     ict_case(&t, device);
     prop_case(&t, device);
     contriever_case(&t, device, 0, false);
@@ -350,7 +350,7 @@ Test(wiring_contrast, bags_and_spans, .timeout = 60)
 {
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     bow_case(&t, device, TINY_FULL, 0);
     bow_case(&t, device, TINY_FULL, 8);
     bow_case(&t, device, TINY_PROJECTION, 3);

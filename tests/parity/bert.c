@@ -304,7 +304,7 @@ Test(bert, forward, .timeout = 60)
     cr_assert_eq(g.m.config.layers, LAYERS);
     pack(&g, stored(&g, "ids"), NULL, 0);
     cr_assert_leq(g.packed.rows, 256);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_state *state = gb_state_create(device, g.m.params, false, &status);
     MUST(state);
     MUST(gb_state_write(state, GB_ARENA_PARAMS, g.m.values, &status));
@@ -355,7 +355,7 @@ Test(bert, gradients, .timeout = 60)
 {
     golden g;
     golden_open(&g);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     pass p = pass_make(&g.m, device, 0, 0);
     double loss = number(&g, "loss", 0), norm = number(&g, "norm", 0);
     trust("BERT: masked-LM loss", PEER, fabs(p.loss[0] - loss) / loss, 1e-5);
@@ -465,7 +465,7 @@ Test(bert, training, .timeout = 60)
     gb_train_params how = training_of(&g);
     double log[STEPS][GB_MAX_LOSSES], losses = 0;
     gb_train_result result;
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     MUST(gb_train(device, &g.m.task, &how, values, log, &result, &status));
     for (uint32_t s = 0; s < STEPS; s++) {
         double loss = number(&g, "loss", s);
@@ -532,7 +532,7 @@ Test(bert, every_step, .timeout = 120)
     float *walked = gb_alloc(floats, sizeof *walked, &status);
     float *trained = gb_alloc(floats, sizeof *trained, &status);
     MUST(walked && trained);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     trust("BERT: where parameters are after each of ten AdamW steps (without biases of keys)", PEER,
           walk(&g, device, &how, walked), 1e-3);
     memcpy(trained, g.m.values, floats * sizeof *trained);

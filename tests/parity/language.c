@@ -37,7 +37,7 @@ static void golden_open(golden *g, const char *name)
     gb_params_freeze(g->params);
     float *values = gb_alloc(gb_params_floats(g->params), sizeof *values, &status);
     MUST(values && gb_language_load(folder, g->params, values, &status));
-    g->device = tiny_device();
+    g->device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     MUST(g->state = gb_state_create(g->device, g->params, false, &status));
     MUST(gb_state_write(g->state, GB_ARENA_PARAMS, values, &status));
     free(values);
@@ -251,7 +251,7 @@ static void generate(const char *name)
     snprintf(path, sizeof path, "%s/golden.safetensors", folder);
     golden g = {.numbers = gb_safetensors_open(path, &status)};
     MUST(g.numbers);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     texts t = read_texts(&g, "ids"), wanted = read_texts(&g, "greedy");
     gb_generator *generator = gb_generator_create(device, folder, TEXTS, t.longest, NEW, &status);
     MUST(generator);
@@ -359,7 +359,7 @@ static gb_generator_counts make_many(gb_device *device, const char *name, uint32
  * waiting takes fewer steps. */
 static void refill(const char *name)
 {
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     many waited, other;
     gb_generator_counts most = make_many(device, name, 5, true, &waited), least = {0};
     for (uint32_t p = 0; p < PASSAGES; p++)

@@ -342,7 +342,7 @@ Test(objectives, parity, .timeout = 100)
     golden g = export ? (golden){0} : golden_open();
     scratch s = scratch_enter();
     tiny t = tiny_make();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_TRAIN);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(&cases[i], &t, device, &g, export);
     tiny_device_close(device);

@@ -91,7 +91,7 @@ static void packed_is_rounded(const char *name)
     char folder[512];
     snprintf(folder, sizeof folder, "%s/%s", GB_GOLDEN, name);
     scratch s = scratch_enter();
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE);
     made plain, packed, rounded;
     make(device, folder, GB_PACKED_NOT, &plain);
     for (gb_packing packing = GB_PACKED_F16; packing <= GB_PACKED_Q8; packing++) {
@@ -159,7 +159,7 @@ Test(packed, refuses_a_model_larger_than_the_device)
                   "{\"model_type\": \"llama\", \"vocab_size\": 61, \"hidden_size\": 65536, "
                   "\"intermediate_size\": 1048576, \"num_attention_heads\": 64, "
                   "\"num_hidden_layers\": 1000}");
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE);
     cr_expect_null(gb_generator_create_packed(device, ".", 2, 8, 4, GB_PACKED_Q8, &status));
     cr_expect_eq(status.code, GB_MEMORY);
     cr_expect(strstr(status.what, "as q8 take") && strstr(status.what, "GiB, and the device has"),
@@ -188,7 +188,7 @@ Test(packed, refuses_what_half_precision_cannot_hold)
     memcpy(bytes + 8 + header + (size_t)at, &large, sizeof large);
     MUST(gb_write_file("rounded/model.safetensors", bytes, length, &status));
     free(bytes);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE);
     cr_expect_null(gb_generator_create_packed(device, "rounded", 2, 8, 4, GB_PACKED_F16, &status));
     cr_expect_eq(status.code, GB_DATA);
     cr_expect(strstr(status.what, "lm_head.weight has a value beyond fp16"), "%s", status.what);

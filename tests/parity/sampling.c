@@ -105,7 +105,7 @@ static void draw(const char *name, const char *setting, gb_pick_params how, uint
     snprintf(path, sizeof path, "%s/sampling.safetensors", folder);
     drawing d = {.numbers = gb_safetensors_open(path, &status), .times = times};
     MUST(d.numbers);
-    gb_device *device = tiny_device();
+    gb_device *device = tiny_device(GB_USER_GENERATE);
     gb_generator *generator = gb_generator_create(device, folder, 100, LONGEST, 2, &status);
     MUST(generator);
     d.vocabulary = gb_generator_config(generator)->vocab_size;

@@ -51,10 +51,10 @@ Test(shader_source, unedited_is_the_same)
         return;
     scratch s = scratch_enter();
     start();
-    gb_shaders_hash(NULL, built);
+    gb_shaders_hash(GB_USER_ALL, built);
     write_kernel("adamw", "\nvoid main()", "\n// nothing else\nvoid main()"); /* and for texels */
     cr_assert(gb_shaders_use(&config, "kernels", &differ, &status), "%s", status.what);
-    gb_shaders_hash(NULL, hash);
+    gb_shaders_hash(GB_USER_ALL, hash);
     cr_expect_eq(differ, 0);
     cr_expect_str_eq(hash, built);
     cr_expect(gb_shaders_use(&config, NULL, NULL, &status));
@@ -70,8 +70,8 @@ Test(shader_source, edited_has_another_hash)
         return;
     scratch s = scratch_enter();
     start();
-    gb_shaders_hash(NULL, first);
-    gb_shaders_hash("contrast", set);
+    gb_shaders_hash(GB_USER_SEARCH, first);
+    gb_shaders_hash(GB_USER_TRAIN, set);
     const uint32_t *words = gb_shader_find("tanh")->words;
     write_kernel("tanh", "(1.0 + e)", "(1.5 + e)");
     for (int again = 0; again < 2; again++) { /* compiled, then as it was kept */
@@ -79,12 +79,12 @@ Test(shader_source, edited_has_another_hash)
         cr_expect_eq(differ, 1);
         cr_expect_neq(gb_shader_find("tanh")->words, words);
     }
-    gb_shaders_hash("contrast", hash);
+    gb_shaders_hash(GB_USER_TRAIN, hash);
     cr_expect_str_neq(hash, set);
-    gb_shaders_hash(NULL, hash);
-    cr_expect_str_eq(hash, first, "steps that do not use it keep their keys");
+    gb_shaders_hash(GB_USER_SEARCH, hash);
+    cr_expect_str_eq(hash, first, "what nobody runs there keeps its keys");
     cr_expect(gb_shaders_use(&config, NULL, NULL, &status));
-    gb_shaders_hash("contrast", hash);
+    gb_shaders_hash(GB_USER_TRAIN, hash);
     cr_expect_str_eq(hash, set, "and back");
     scratch_leave(&s);
 }

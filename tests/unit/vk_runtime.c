@@ -390,18 +390,28 @@ Test(vk_runtime, shader_table_is_sorted_and_hashed)
     for (size_t i = 0; i < gb_shader_binary_count; i++)
         cr_assert_eq(gb_shader_find(gb_shader_binaries[i].name), &gb_shader_binaries[i]);
     cr_assert_null(gb_shader_find("no such shader"));
-    gb_shaders_hash(NULL, one);
-    gb_shaders_hash(NULL, two);
+    gb_shaders_hash(GB_USER_ALL, one);
+    gb_shaders_hash(GB_USER_ALL, two);
     cr_assert_eq(strlen(one), 64);
     cr_assert_str_eq(one, two);
-    gb_shaders_hash("no such set", two);
-    cr_assert_str_eq(one, two);
-    gb_shaders_hash("contrast", two);
+    gb_shaders_hash(GB_USER_TRAIN, two);
     cr_assert_str_neq(one, two);
-    gb_shaders_hash("contrast,parts", one);
+    gb_shaders_hash(GB_USER_TRAIN | GB_USER_SEARCH, one);
     cr_assert_str_neq(one, two);
-    gb_shaders_hash("parts", two);
-    cr_assert_str_neq(one, two);
+}
+
+Test(vk_runtime, runs_only_kernels_of_its_users)
+{
+    gb_status status = {0};
+    gb_device_params params = params_now();
+    params.users = GB_USER_SEARCH;
+    gb_device *device = gb_device_open(&params, &status);
+    if (!device)
+        cr_skip_test("skipped: %s", status.what);
+    uint32_t spec[] = {32, 0};
+    cr_expect_null(gb_pipeline_get(device, "test_axpy", spec, 2, &status));
+    cr_expect_eq(status.code, GB_INTERNAL);
+    gb_device_close(device);
 }
 
 Test(vk_runtime, local_size_from_spirv)
