@@ -5,6 +5,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
 #include "common/operand.glsl"
+#include "common/push.h"
 
 OPERAND_RW(0, load_p, store_p)
 OPERAND(1, load_g)
@@ -13,7 +14,7 @@ OPERAND_RW(3, load_v, store_v)
 layout(set = 0, binding = 4) readonly buffer Norm { float norm[]; };
 // learning rate, 1 - beta1^t, sqrt(1 - beta2^t), largest norm (0: no clipping); SCALED: factor of the gradients
 layout(set = 0, binding = 5) readonly buffer Step { float step_values[]; };
-layout(push_constant) uniform Push { uint count; float beta1, beta2, eps, decay; };
+layout(push_constant) uniform Push { ADAMW_PUSH };
 
 #ifdef SCALED
 #define NORM (norm[0] * step_values[4])

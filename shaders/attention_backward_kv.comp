@@ -7,9 +7,6 @@
 
 layout(set = 0, binding = 1) readonly buffer Q { vec4 q[]; };
 layout(set = 0, binding = 2) readonly buffer KV { vec4 kv[]; };
-#ifndef PICKED
-layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
-#endif
 layout(set = 0, binding = 4) readonly buffer DOut { vec4 dout[]; };
 layout(set = 0, binding = 5) readonly buffer LseDelta { float lse_delta[]; };
 layout(set = 0, binding = 6) writeonly buffer DKV { vec4 dkv[]; };
@@ -21,7 +18,7 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    FIND_QUERIES
+    Queries queries = queries_of(s, start, length);
     for (uint first = strip0 * gl_WorkGroupSize.x; first < length;
          first += strips * gl_WorkGroupSize.x) {
         uint j = first + gl_LocalInvocationID.x;
@@ -33,9 +30,9 @@ void main()
             value[d] = kv[row * kv_ld4 + v_col4 + head * HEAD4 + d];
             acc_k[d] = acc_v[d] = vec4(0.0);
         }
-        for (uint i = 0; i < queries; i++) {
-            uint at_q = row_of(own + i) * q_ld4 + q_col4 + head * HEAD4;
-            uint at_o = (own + i) * out_ld4 + head * HEAD4;
+        for (uint i = 0; i < queries.count; i++) {
+            uint at_q = query_row(queries.first + i) * q_ld4 + q_col4 + head * HEAD4;
+            uint at_o = (queries.first + i) * out_ld4 + head * HEAD4;
             vec4 dot_s = vec4(0.0), dot_p = vec4(0.0);
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
                 dot_s += key[d] * q[at_q + d];
@@ -44,11 +41,11 @@ void main()
             bool seen = visible(i, j);
             if (MASK == 3)
                 seen = ((bits[(start + i) * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
-            float row_lse = lse_delta[(own + i) * lse_ld + head];
-            float delta = lse_delta[(own + i) * lse_ld + heads + head];
+            float row_lse = lse_delta[(queries.first + i) * lse_ld + head];
+            float delta = lse_delta[(queries.first + i) * lse_ld + heads + head];
             float p = seen ? exp((dot_s.x + dot_s.y) + (dot_s.z + dot_s.w) - row_lse) : 0.0;
             float dp = (dot_p.x + dot_p.y) + (dot_p.z + dot_p.w);
-            float kept = DROPOUT ? keep(row_of(own + i), j, head) : 1.0;
+            float kept = DROPOUT ? keep(query_row(queries.first + i), j, head) : 1.0;
             float ds = p * (dp * kept - delta) * scale;
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
                 acc_v[d] += p * kept * dout[at_o + d];

@@ -8,9 +8,6 @@
 
 OPERAND(1, q)
 OPERAND(2, kv)
-#ifndef PICKED
-layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
-#endif
 OPERAND(4, dout)
 layout(set = 0, binding = 5) readonly buffer LseDelta { float lse_delta[]; };
 layout(set = 0, binding = 6) writeonly buffer Out { vec4 dkv[]; };
@@ -22,7 +19,7 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    FIND_QUERIES
+    Queries queries = queries_of(s, start, length);
     for (uint first = 0; first < length; first += LANES) {
         uint j = first + lane;
         uint key_row = start + min(j, length - 1);
@@ -32,8 +29,8 @@ void main()
             value[d] = kv(key_row * kv_ld4 + v_col4 + head * HEAD4 + d);
             acc_k[d] = acc_v[d] = vec4(0.0);
         }
-        for (uint block = 0; block < queries; block += LANES) {
-            FIND_ROW(block + lane)
+        for (uint block = 0; block < queries.count; block += LANES) {
+            uint place = queries.first + min(block + lane, queries.count - 1), row = query_row(place);
             vec4 query[HEAD4], grad[HEAD4];
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
                 query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d);
@@ -50,7 +47,7 @@ void main()
                     dot_s += key[d] * qt[d];
                     dot_p += value[d] * gt[d];
                 }
-                bool seen = i < queries && visible(i, j);
+                bool seen = i < queries.count && visible(i, j);
                 if (MASK == 3) {
                     uint word = bits[(start + min(i, length - 1)) * mask_ld + min(j, length - 1) / 32];
                     seen = seen && ((word >> (j & 31u)) & 1u) != 0u;

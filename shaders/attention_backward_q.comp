@@ -7,9 +7,6 @@
 
 layout(set = 0, binding = 1) readonly buffer Q { vec4 q[]; };
 layout(set = 0, binding = 2) readonly buffer KV { vec4 kv[]; };
-#ifndef PICKED
-layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
-#endif
 layout(set = 0, binding = 4) readonly buffer Out { vec4 result[]; };
 layout(set = 0, binding = 5) readonly buffer DOut { vec4 dout[]; };
 layout(set = 0, binding = 6) buffer LseDelta { float lse_delta[]; }; // lse, then delta [rows, heads]
@@ -22,18 +19,18 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    FIND_QUERIES
+    Queries queries = queries_of(s, start, length);
 #ifdef PICKED
     for (uint i = strip0 * gl_WorkGroupSize.x + gl_LocalInvocationID.x; i < length; i += strips * gl_WorkGroupSize.x)
-        if (place_of(start + i) == 0xffffffffu)
+        if (query_place(start + i) == 0xffffffffu)
             [[unroll]] for (uint d = 0; d < HEAD4; d++)
                 dq[(start + i) * dq_ld4 + dq_col4 + head * HEAD4 + d] = vec4(0.0);
 #endif
-    for (uint first = strip0 * gl_WorkGroupSize.x; first < queries;
+    for (uint first = strip0 * gl_WorkGroupSize.x; first < queries.count;
          first += strips * gl_WorkGroupSize.x) {
         uint i = first + gl_LocalInvocationID.x;
-        bool live = i < queries;
-        FIND_ROW(i)
+        bool live = i < queries.count;
+        uint place = queries.first + min(i, queries.count - 1), row = query_row(place);
         vec4 query[HEAD4], grad[HEAD4], acc[HEAD4];
         vec4 dots = vec4(0.0);
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
@@ -65,7 +62,7 @@ void main()
         if (live) {
             lse_delta[place * lse_ld + heads + head] = delta;
 #ifdef PICKED
-            if (place_of(row) != place)
+            if (query_place(row) != place)
                 continue; // what only fills the list up
 #endif
             [[unroll]] for (uint d = 0; d < HEAD4; d++)

@@ -8,9 +8,6 @@
 
 OPERAND(1, q)
 OPERAND(2, kv)
-#ifndef PICKED
-layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
-#endif
 OPERAND(4, result)
 OPERAND(5, dout)
 layout(set = 0, binding = 6) buffer LseDelta { float lse_delta[]; }; // lse, then delta [rows, heads]
@@ -23,16 +20,16 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    FIND_QUERIES
+    Queries queries = queries_of(s, start, length);
 #ifdef PICKED
     for (uint i = lane; i < length; i += LANES)
-        if (place_of(start + i) == 0xffffffffu)
+        if (query_place(start + i) == 0xffffffffu)
             [[unroll]] for (uint d = 0; d < HEAD4; d++)
                 dq[(start + i) * dq_ld4 + dq_col4 + head * HEAD4 + d] = vec4(0.0);
 #endif
-    for (uint first = 0; first < queries; first += LANES) {
+    for (uint first = 0; first < queries.count; first += LANES) {
         uint i = first + lane;
-        FIND_ROW(i)
+        uint place = queries.first + min(i, queries.count - 1), row = query_row(place);
         vec4 query[HEAD4], grad[HEAD4], acc[HEAD4];
         vec4 dots = vec4(0.0);
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
@@ -70,10 +67,10 @@ void main()
                     acc[d] += ds * kt[d];
             }
         }
-        if (i < queries) {
+        if (i < queries.count) {
             lse_delta[place * lse_ld + heads + head] = delta;
 #ifdef PICKED
-            if (place_of(row) != place)
+            if (query_place(row) != place)
                 continue; // what only fills the list up
 #endif
             [[unroll]] for (uint d = 0; d < HEAD4; d++)

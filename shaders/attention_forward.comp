@@ -6,9 +6,6 @@
 
 layout(set = 0, binding = 1) readonly buffer Q { vec4 q[]; };
 layout(set = 0, binding = 2) readonly buffer KV { vec4 kv[]; };
-#ifndef PICKED
-layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
-#endif
 layout(set = 0, binding = 4) writeonly buffer Out { vec4 result[]; };
 layout(set = 0, binding = 5) writeonly buffer Lse { float lse[]; };
 
@@ -19,12 +16,12 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    FIND_QUERIES
-    for (uint first = strip0 * gl_WorkGroupSize.x; first < queries;
+    Queries queries = queries_of(s, start, length);
+    for (uint first = strip0 * gl_WorkGroupSize.x; first < queries.count;
          first += strips * gl_WorkGroupSize.x) {
         uint i = first + gl_LocalInvocationID.x;
-        bool live = i < queries;
-        FIND_ROW(i)
+        bool live = i < queries.count;
+        uint place = queries.first + min(i, queries.count - 1), row = query_row(place);
         vec4 query[HEAD4], acc[HEAD4];
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
             query[d] = q[row * q_ld4 + q_col4 + head * HEAD4 + d] * scale;

@@ -8,9 +8,6 @@
 
 OPERAND(1, q)
 OPERAND(2, kv)
-#ifndef PICKED
-layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
-#endif
 layout(set = 0, binding = 4) writeonly buffer Out { vec4 result[]; };
 layout(set = 0, binding = 5) writeonly buffer Lse { float lse[]; };
 
@@ -21,10 +18,10 @@ void main()
     if (s >= sequences)
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    FIND_QUERIES
-    for (uint first = 0; first < queries; first += LANES) {
+    Queries queries = queries_of(s, start, length);
+    for (uint first = 0; first < queries.count; first += LANES) {
         uint i = first + lane;
-        FIND_ROW(i)
+        uint place = queries.first + min(i, queries.count - 1), row = query_row(place);
         vec4 query[HEAD4], acc[HEAD4];
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
             query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d) * scale;
@@ -66,7 +63,7 @@ void main()
             }
             top = higher;
         }
-        if (i < queries) {
+        if (i < queries.count) {
             // A row that sees nothing gives zero.
             float inverse = sum > 0.0 ? 1.0 / sum : 0.0;
             [[unroll]] for (uint d = 0; d < HEAD4; d++)

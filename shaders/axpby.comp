@@ -2,6 +2,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool HAS_B = false;
 layout(constant_id = 3) const bool HAS_SCALAR = false;
@@ -9,7 +10,7 @@ layout(set = 0, binding = 0) readonly buffer A { vec4 a[]; };
 layout(set = 0, binding = 1) readonly buffer B { vec4 b[]; };
 layout(set = 0, binding = 2) readonly buffer Scalar { float scalar[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; };
-layout(push_constant) uniform Push { uint count; float alpha, beta; };
+layout(push_constant) uniform Push { AXPBY_PUSH };
 
 void main()
 {

@@ -2,10 +2,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/grid.glsl"
+#include "common/push.h"
 
 layout(local_size_x_id = 0) in;
 layout(set = 0, binding = 0) buffer X { float x[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld; };
+layout(push_constant) uniform Push { CLEAR_PADDING_PUSH };
 
 void main()
 {

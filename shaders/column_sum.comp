@@ -4,12 +4,13 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/grid.glsl"
 #include "common/operand.glsl"
+#include "common/push.h"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const bool ACCUMULATE = false; // out += instead of out =
 OPERAND(0, x)
 layout(set = 0, binding = 1) buffer Out { vec4 sums[]; };
-layout(push_constant) uniform Push { uint rows, ld4, blocks, rows_per_block, column_groups; };
+layout(push_constant) uniform Push { COLUMN_SUM_PUSH };
 
 void main()
 {

@@ -3,6 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool HAS_OTHER = false;
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
@@ -11,7 +12,7 @@ layout(set = 0, binding = 2) readonly buffer Order { uint order[]; };
 layout(set = 0, binding = 3) readonly buffer Weights { float weights[]; };
 layout(set = 0, binding = 4) readonly buffer Other { vec4 other[]; };
 layout(set = 0, binding = 5) writeonly buffer Y { vec4 y[]; };
-layout(push_constant) uniform Push { uint rows, ld4, source_rows, entries; };
+layout(push_constant) uniform Push { COMBINE_ROWS_PUSH };
 
 void main()
 {

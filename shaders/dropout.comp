@@ -5,24 +5,25 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
 #include "common/philox.glsl"
+#include "common/purpose.h"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool HAS_OTHER = false;
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
 layout(set = 0, binding = 1) readonly buffer Step { uint step_words[]; }; // seed low, seed high, step
 layout(set = 0, binding = 2) readonly buffer Other { vec4 other[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; };
-layout(push_constant) uniform Push { uint count, site, threshold; float scale;
-#ifdef PARTS
-    uint ld4; // vec4s of a row
-#endif
-};
+layout(push_constant) uniform Push { DROPOUT_PUSH };
 
-// Number of a vec4 in the whole batch; a macro, so that the words without PARTS stay as they are.
+// Number of a vec4 in the whole batch.
+uint element(uint at)
+{
 #ifdef PARTS
-#define ELEMENT(at) (at) + step_words[3] * ld4
+    return at + step_words[3] * ld4;
 #else
-#define ELEMENT(at) at
+    return at;
 #endif
+}
 
 void main()
 {
@@ -30,7 +31,7 @@ void main()
         uint at = each_index(i);
         if (at >= count)
             return;
-        uvec4 bits = philox(uvec4(ELEMENT(at), step_words[2], site, 7u),
+        uvec4 bits = philox(uvec4(element(at), step_words[2], site, PURPOSE_DROPOUT),
                             uvec2(step_words[0], step_words[1]));
         vec4 v = mix(vec4(0.0), x[at] * scale, greaterThanEqual(bits, uvec4(threshold)));
         if (HAS_OTHER)

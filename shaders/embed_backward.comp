@@ -3,13 +3,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool ACCUMULATE = false;
 layout(set = 0, binding = 0) readonly buffer Starts { uint starts[]; };
 layout(set = 0, binding = 1) readonly buffer Order { uint order[]; };
 layout(set = 0, binding = 2) readonly buffer DY { vec4 dy[]; };
 layout(set = 0, binding = 3) buffer Table { vec4 table[]; };
-layout(push_constant) uniform Push { uint entries, ld4, rows; };
+layout(push_constant) uniform Push { EMBED_BACKWARD_PUSH };
 
 void main()
 {

@@ -3,6 +3,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
 #include "common/operand.glsl"
+#include "common/push.h"
 
 layout(set = 0, binding = 0) readonly buffer Ids { uint ids[]; };
 layout(set = 0, binding = 1) readonly buffer Positions { uint positions[]; };
@@ -10,7 +11,7 @@ OPERAND(2, word)
 OPERAND(3, position)
 OPERAND(4, type_row)
 layout(set = 0, binding = 5) writeonly buffer Y { vec4 y[]; };
-layout(push_constant) uniform Push { uint rows, ld4, vocabulary, max_positions; };
+layout(push_constant) uniform Push { EMBED_FORWARD_PUSH };
 
 void main()
 {

@@ -5,6 +5,7 @@
 #include "common/each.glsl"
 #include "common/operand.glsl"
 #include "common/gelu.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const uint ACT = 0; // 0 ReLU, 1 GELU, 2 GELU by tanh, 3 SiLU
 layout(constant_id = 3) const bool GATED = false;
@@ -12,7 +13,7 @@ layout(constant_id = 4) const bool BACKWARD = false;
 OPERAND(0, x)
 OPERAND(1, dy)
 layout(set = 0, binding = 2) writeonly buffer Y { vec4 y[]; }; // y, or dx
-layout(push_constant) uniform Push { uint count, ld4; }; // of y, or of dy
+layout(push_constant) uniform Push { GATE_PUSH };
 
 // GELU by tanh is v * sigmoid(z): sqrt(8 / pi) (v + 0.044715 v^3).
 const float TANH_SCALE = 1.595769122, TANH_CUBE = 0.044715;

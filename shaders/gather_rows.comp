@@ -6,6 +6,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/push.h"
 
 const uint CHOOSE = 0, ADD = 1, MASK = 2;
 layout(constant_id = 2) const bool HAS_OTHER = false;
@@ -14,7 +15,7 @@ layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
 layout(set = 0, binding = 1) readonly buffer Index { uint index[]; };
 layout(set = 0, binding = 2) readonly buffer Other { vec4 other[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; };
-layout(push_constant) uniform Push { uint rows, ld4, source_rows; };
+layout(push_constant) uniform Push { GATHER_ROWS_PUSH };
 
 void main()
 {

@@ -3,11 +3,12 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
 #include "common/gelu.glsl"
+#include "common/push.h"
 
 layout(set = 0, binding = 0) readonly buffer Pre { vec4 pre[]; };
 layout(set = 0, binding = 1) readonly buffer DY { vec4 dy[]; };
 layout(set = 0, binding = 2) writeonly buffer DX { vec4 dx[]; };
-layout(push_constant) uniform Push { uint count; };
+layout(push_constant) uniform Push { GELU_BACKWARD_PUSH };
 
 void main()
 {

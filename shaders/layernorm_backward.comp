@@ -3,6 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool HAS_RESIDUAL = false; // another gradient of x to add
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
@@ -11,7 +12,7 @@ layout(set = 0, binding = 2) readonly buffer Stats { vec4 stats[]; };
 layout(set = 0, binding = 3) readonly buffer DY { vec4 dy[]; };
 layout(set = 0, binding = 4) writeonly buffer DX { vec4 dx[]; };
 layout(set = 0, binding = 5) readonly buffer Residual { vec4 residual[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld4; };
+layout(push_constant) uniform Push { LAYERNORM_BACKWARD_PUSH };
 
 float tail_sum(vec4 v, uint c)
 {

@@ -7,6 +7,7 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 #define TEXELS
 #include "common/norm_cpu.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool HAS_RESIDUAL = false; // another gradient of x to add
 OPERAND(0, x)
@@ -19,7 +20,7 @@ OPERAND(5, residual)
 #endif
 layout(set = 0, binding = 6) writeonly buffer DGamma { vec4 dgamma_blocks[]; };
 layout(set = 0, binding = 7) writeonly buffer DBeta { vec4 dbeta_blocks[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld4, blocks, rows_per_block; };
+layout(push_constant) uniform Push { LAYERNORM_BACKWARD_PUSH };
 #define BLOCKS_BINDING 5 // then without a residual
 #include "common/row_blocks.glsl"
 

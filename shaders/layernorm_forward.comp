@@ -3,13 +3,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/push.h"
 
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
 layout(set = 0, binding = 1) readonly buffer Gamma { vec4 gamma[]; };
 layout(set = 0, binding = 2) readonly buffer Beta { vec4 beta[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; };
 layout(set = 0, binding = 4) writeonly buffer Stats { vec4 stats[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld4; float eps; };
+layout(push_constant) uniform Push { LAYERNORM_FORWARD_PUSH };
 
 float tail_sum(vec4 v, uint c)
 {

@@ -5,13 +5,14 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 #define TEXELS
 #include "common/norm_cpu.glsl"
+#include "common/push.h"
 
 OPERAND(0, x)
 OPERAND(1, gamma)
 OPERAND(2, beta)
 layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; };
 layout(set = 0, binding = 4) writeonly buffer Stats { vec4 stats[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld4; float eps; uint rows_per_group; };
+layout(push_constant) uniform Push { LAYERNORM_FORWARD_PUSH };
 
 void main()
 {

@@ -3,6 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/grid.glsl"
+#include "common/push.h"
 
 layout(local_size_x_id = 0) in;
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
@@ -10,7 +11,7 @@ layout(set = 0, binding = 1) readonly buffer Stats { vec4 stats[]; };
 layout(set = 0, binding = 2) readonly buffer DY { vec4 dy[]; };
 layout(set = 0, binding = 3) writeonly buffer DGamma { vec4 dgamma_blocks[]; };
 layout(set = 0, binding = 4) writeonly buffer DBeta { vec4 dbeta_blocks[]; };
-layout(push_constant) uniform Push { uint rows, ld4, blocks, rows_per_block, column_groups; };
+layout(push_constant) uniform Push { LAYERNORM_PARAMS_PUSH };
 #define BLOCKS_BINDING 5
 #include "common/row_blocks.glsl"
 

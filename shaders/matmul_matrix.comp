@@ -1,8 +1,7 @@
-#version 450
 // Matrix product by cooperative matrices in the form of GL_NV_cooperative_matrix, which older compilers know too. On
 // devices with VK_KHR_cooperative_matrix it is rewritten to that when its pipeline is made (src/vk/spirv_matrix.c), so
 // layouts must be literals and the types of A, B and C differ in their constants.
-
+#version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_NV_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require

@@ -1,6 +1,5 @@
-#version 450
 // Matrix product by cooperative matrices in the form of GL_KHR_cooperative_matrix, for compilers that know it.
-
+#version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require

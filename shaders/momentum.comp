@@ -2,11 +2,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
+#include "common/push.h"
 
 layout(set = 0, binding = 0) readonly buffer Source { vec4 source[]; };
 layout(set = 0, binding = 1) readonly buffer Momentum { float momentum[]; };
 layout(set = 0, binding = 2) buffer Target { vec4 target[]; };
-layout(push_constant) uniform Push { uint count; };
+layout(push_constant) uniform Push { MOMENTUM_PUSH };
 
 void main()
 {

@@ -3,12 +3,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool BACKWARD = false;
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
 layout(set = 0, binding = 1) readonly buffer DY { vec4 dy[]; };
 layout(set = 0, binding = 2) writeonly buffer Y { vec4 y[]; }; // y, or dx
-layout(push_constant) uniform Push { uint rows, cols, ld4; float eps; };
+layout(push_constant) uniform Push { NORMALIZE_ROWS_PUSH };
 
 // Columns beyond `cols` are padding.
 float tail_dot(vec4 a, vec4 b, uint c)

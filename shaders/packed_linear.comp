@@ -7,13 +7,14 @@
 #include "common/rows.glsl"
 #include "common/operand.glsl"
 #include "common/packed.glsl"
+#include "common/push.h"
 
 const uint ROWS = 8;
 layout(constant_id = 3) const bool HAS_RESIDUAL = false;
 OPERAND(0, x)
 layout(set = 0, binding = 2) readonly buffer Residual { float residual[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { float y[]; };
-layout(push_constant) uniform Push { uint rows, columns, k4, ldx4, ldw, ldy; };
+layout(push_constant) uniform Push { PACKED_LINEAR_PUSH };
 
 void main()
 {

@@ -3,10 +3,11 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
 #include "common/packed.glsl"
+#include "common/push.h"
 
 layout(set = 0, binding = 0) readonly buffer Index { uint index[]; };
 layout(set = 0, binding = 2) writeonly buffer Y { vec4 y[]; };
-layout(push_constant) uniform Push { uint rows, entries, k4, ldw; };
+layout(push_constant) uniform Push { PACKED_ROWS_PUSH };
 
 void main()
 {

@@ -5,12 +5,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/push.h"
 
 layout(set = 0, binding = 0) buffer Scores { float scores[]; };
 layout(set = 0, binding = 1) readonly buffer Pairs { uvec2 pairs[]; }; // better, worse
 layout(set = 0, binding = 2) readonly buffer Weights { float weights[]; };
 layout(set = 0, binding = 3) writeonly buffer Loss { float loss[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld, weights_ld, loss_ld; };
+layout(push_constant) uniform Push { PREFERENCE_PUSH };
 
 void main()
 {

@@ -3,11 +3,12 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
 #include "common/operand.glsl"
+#include "common/push.h"
 
 OPERAND(0, x)
 layout(set = 0, binding = 1) readonly buffer Place { uint place[]; };
 layout(set = 0, binding = 2) writeonly buffer Table { vec4 table[]; };
-layout(push_constant) uniform Push { uint rows, ld4, table_rows; };
+layout(push_constant) uniform Push { PUT_ROWS_PUSH };
 
 void main()
 {

@@ -5,6 +5,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
 #include "common/operand.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool BACKWARD = false;
 layout(constant_id = 3) const bool HAS_RESIDUAL = false; // another gradient of x to add
@@ -14,7 +15,7 @@ layout(set = 0, binding = 2) buffer Stats { vec4 stats[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; }; // y, or dx
 OPERAND(4, dy)
 OPERAND(5, residual)
-layout(push_constant) uniform Push { uint rows, cols, ld4; float eps; };
+layout(push_constant) uniform Push { RMS_NORM_PUSH };
 
 // Columns beyond `cols` are padding.
 float inside_sum(vec4 v, uint c)

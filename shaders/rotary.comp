@@ -4,13 +4,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const uint HEAD4 = 4; // even
 layout(constant_id = 3) const bool BACKWARD = false;
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
 layout(set = 0, binding = 1) readonly buffer Turns { vec4 turns[]; };
 layout(set = 0, binding = 2) writeonly buffer Y { vec4 y[]; };
-layout(push_constant) uniform Push { uint rows, ld4, turned4; };
+layout(push_constant) uniform Push { ROTARY_PUSH };
 
 void main()
 {

@@ -4,11 +4,13 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
 #include "common/philox.glsl"
+#include "common/purpose.h"
+#include "common/push.h"
 
 layout(set = 0, binding = 0) readonly buffer Logits { vec4 logits[]; };
 layout(set = 0, binding = 1) readonly buffer Step { uint step_words[]; }; // seed low, seed high, step
 layout(set = 0, binding = 2) writeonly buffer Drawn { uint drawn[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld4, first_row, drawn_ld; };
+layout(push_constant) uniform Push { SAMPLE_ROWS_PUSH };
 
 const uint NO_ROW = 0xffffffffu;
 const float LOWEST = -3.4028234e38;
@@ -30,7 +32,7 @@ void main()
     uint cols4 = (cols + 3) / 4, at = NO_ROW;
     float best = LOWEST;
     for (uint c4 = row_lane(); c4 < cols4; c4 += LANES_PER_ROW) {
-        uvec4 bits = philox(uvec4(c4, step_words[2], first_row + row, 11u),
+        uvec4 bits = philox(uvec4(c4, step_words[2], first_row + row, PURPOSE_DRAW),
                             uvec2(step_words[0], step_words[1]));
         vec4 keys = logits[row * ld4 + c4] - log(exponential(bits));
         for (uint j = 0; j < 4; j++)

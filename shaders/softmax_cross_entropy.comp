@@ -6,6 +6,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
 #include "common/operand.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool HAS_EXCLUDE = false;
 OPERAND_RW(0, load_logits, store_logits)
@@ -13,7 +14,7 @@ layout(set = 0, binding = 1) readonly buffer Labels { uint labels[]; };
 layout(set = 0, binding = 2) readonly buffer Weights { float weights[]; };
 layout(set = 0, binding = 3) readonly buffer Exclude { uint exclude[]; };
 layout(set = 0, binding = 4) writeonly buffer Loss { float loss[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld, exclude_ld, weights_ld, loss_ld; };
+layout(push_constant) uniform Push { SOFTMAX_PUSH };
 
 // Which of the columns 4 * c.. take part: not those excluded, nor padding.
 bvec4 counts(uint row, uint c)
@@ -22,7 +23,7 @@ bvec4 counts(uint row, uint c)
     bvec4 inside = lessThan(column, uvec4(cols));
     if (!HAS_EXCLUDE)
         return inside;
-    uvec4 bits = uvec4(exclude[row * exclude_ld + c / 8]) >> (column & 31u);
+    uvec4 bits = uvec4(exclude[row * bits_ld + c / 8]) >> (column & 31u);
     uvec4 taken = mix(uvec4(0), uvec4(1), inside) & ~bits;
     return notEqual(taken, uvec4(0));
 }

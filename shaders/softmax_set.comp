@@ -8,6 +8,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
 #include "common/operand.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool HAS_EXCLUDE = false;
 OPERAND_RW(0, load_logits, store_logits)
@@ -15,7 +16,7 @@ layout(set = 0, binding = 1) readonly buffer Targets { uint targets[]; };
 layout(set = 0, binding = 2) readonly buffer Weights { float weights[]; };
 layout(set = 0, binding = 3) readonly buffer Exclude { uint exclude[]; };
 layout(set = 0, binding = 4) writeonly buffer Loss { float loss[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld, words, weights_ld, loss_ld; };
+layout(push_constant) uniform Push { SOFTMAX_PUSH };
 
 // Which of the columns 4 * c.. have their bit set in a word of bits.
 bvec4 bits_of(uint word, uint c)
@@ -29,7 +30,7 @@ bvec4 counts(uint row, uint c)
     bvec4 inside = lessThan(c * 4 + uvec4(0, 1, 2, 3), uvec4(cols));
     if (!HAS_EXCLUDE)
         return inside;
-    bvec4 out_of_it = bits_of(exclude[row * words + c / 8], c);
+    bvec4 out_of_it = bits_of(exclude[row * bits_ld + c / 8], c);
     return notEqual(mix(uvec4(0), uvec4(1), inside) & mix(uvec4(1), uvec4(0), out_of_it), uvec4(0));
 }
 
@@ -46,7 +47,7 @@ void main()
     vec4 sums = vec4(0.0), wanted = vec4(0.0), numbers = vec4(0.0);
     for (uint c = row_lane(); c < cols4; c += LANES_PER_ROW) {
         vec4 v = load_logits(base + c) - top; // small numbers, so that sums of them stay exact
-        bvec4 target = bits_of(targets[row * words + c / 8], c);
+        bvec4 target = bits_of(targets[row * bits_ld + c / 8], c);
         sums += mix(vec4(0.0), exp(v), counts(row, c));
         wanted += mix(vec4(0.0), v, target);
         numbers += mix(vec4(0.0), vec4(1.0), target);
@@ -65,7 +66,7 @@ void main()
     for (uint c = row_lane(); c < cols4; c += LANES_PER_ROW) {
         vec4 g = vec4(0.0);
         if (counted) {
-            bvec4 target = bits_of(targets[row * words + c / 8], c);
+            bvec4 target = bits_of(targets[row * bits_ld + c / 8], c);
             g = scale * exp(load_logits(base + c) - top) - mix(vec4(0.0), vec4(share), target);
             g = mix(vec4(0.0), g, counts(row, c));
         }

@@ -2,11 +2,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/grid.glsl"
+#include "common/push.h"
 
 layout(local_size_x_id = 0) in;
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
 layout(set = 0, binding = 1) writeonly buffer Partial { float partial[]; };
-layout(push_constant) uniform Push { uint count, lanes; };
+layout(push_constant) uniform Push { SQUARE_SUM_PUSH };
 
 void main()
 {

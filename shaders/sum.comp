@@ -1,11 +1,13 @@
 // out[0] = alpha * (sum of x [rows, cols], in order) (+ out[0]), or its square root. One lane: for
 // short lists only (losses of rows, partial sums).
 #version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common/push.h"
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const bool SQUARE_ROOT = false;
 layout(set = 0, binding = 0) readonly buffer X { float x[]; };
 layout(set = 0, binding = 1) writeonly buffer Out { vec4 result[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld; float alpha; };
+layout(push_constant) uniform Push { SUM_PUSH };
 
 void main()
 {

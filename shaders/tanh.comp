@@ -2,12 +2,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const bool BACKWARD = false;
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; }; // x, or y
 layout(set = 0, binding = 1) readonly buffer DY { vec4 dy[]; };
 layout(set = 0, binding = 2) writeonly buffer Y { vec4 y[]; }; // y, or dx
-layout(push_constant) uniform Push { uint count; };
+layout(push_constant) uniform Push { TANH_PUSH };
 
 void main()
 {

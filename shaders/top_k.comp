@@ -6,12 +6,13 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "common/rows.glsl"
+#include "common/push.h"
 
 layout(constant_id = 2) const uint ROWS_PER_GROUP = 1;
 layout(set = 0, binding = 0) readonly buffer Scores { uvec4 scores[]; }; // bits of floats
 layout(set = 0, binding = 1) writeonly buffer Values { uint values[]; };
 layout(set = 0, binding = 2) writeonly buffer Columns { uint columns[]; };
-layout(push_constant) uniform Push { uint rows, cols, ld4, k, values_ld, columns_ld; };
+layout(push_constant) uniform Push { TOP_K_PUSH };
 
 const uint NO_ROW = 0xffffffffu, MINUS_INFINITY = 0xff800000u;
 

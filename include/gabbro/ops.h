@@ -91,7 +91,7 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
  * step. */
 gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
 /* The same for rows that are part of a batch: drawn as for the rows of the whole batch, whose first
- * one here is in the header of sequences. Needs the shaders of the set `parts`. */
+ * one here is in the header of sequences. */
 gb_tensor gb_dropout_part(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
 
 /* ---- layers of language models ---- */

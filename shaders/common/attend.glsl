@@ -7,6 +7,7 @@ layout(constant_id = 3) const bool BIAS = false;
 
 #include "grid.glsl"
 #include "operand.glsl"
+#include "push.h"
 
 // First row and length of the queries, then of the keys, of every sequence.
 layout(set = 0, binding = 0) readonly buffer Spans { uvec4 spans[]; };
@@ -14,15 +15,7 @@ OPERAND(1, q)
 OPERAND(2, kv)
 OPERAND(3, bias) // [2 * reach + 1, heads]
 
-layout(push_constant) uniform Push {
-    uint sequences, heads, share; // heads of queries; those that share a head of keys
-    uint strips;                  // workgroups that share the rows of one (sequence, head)
-    uint q_ld4, q_col4;           // row stride and first column, in vec4s
-    uint kv_ld4, k_col4, v_col4;
-    uint out_ld4, lse_ld;         // lse [rows, 2 * heads]: log-sum-exp, then delta
-    uint bias_ld, reach;
-    float scale;                  // of the scores
-};
+layout(push_constant) uniform Push { ATTEND_PUSH };
 
 // Place of the first query among the keys: with CAUSAL the queries are the last of them.
 uint query_place(uvec4 span)

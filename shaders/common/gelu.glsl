@@ -20,24 +20,27 @@ const float GELU_INV_SQRT_2PI = 0.398942280;
 const float GELU_CLAMP = 16.0;
 
 #define GABBRO_GELU_FUNCTIONS(T) \
-T gelu_tail_ratio(T a) { \
-	T p = (((T(0.00368583295) * a + 0.0376825891) * a + 0.174388304) * a + 0.426182181) * a + 0.5; \
-	T q = ((((T(0.00923875254) * a + 0.0944678858) * a + 0.446133822) * a + 1.16548252) * a + 1.65024912) * a + 1.0; \
-	return p / q; \
+T gelu_tail_ratio(T a) \
+{ \
+    T p = (((T(0.00368583295) * a + 0.0376825891) * a + 0.174388304) * a + 0.426182181) * a + 0.5; \
+    T q = ((((T(0.00923875254) * a + 0.0944678858) * a + 0.446133822) * a + 1.16548252) * a + 1.65024912) * a + 1.0; \
+    return p / q; \
 } \
-T gelu(T x) { \
-	T a = min(abs(x), T(GELU_CLAMP)); \
-	T tail = exp(-0.5 * a * a) * gelu_tail_ratio(a); \
-	/* 0.5 * (x + |x|) is max(x, 0), but lets a NaN through. */ \
-	return 0.5 * (x + abs(x)) - a * tail; \
+T gelu(T x) \
+{ \
+    T a = min(abs(x), T(GELU_CLAMP)); \
+    T tail = exp(-0.5 * a * a) * gelu_tail_ratio(a); \
+    /* 0.5 * (x + |x|) is max(x, 0), but lets a NaN through. */ \
+    return 0.5 * (x + abs(x)) - a * tail; \
 } \
-T gelu_grad(T x) { \
-	T a = min(abs(x), T(GELU_CLAMP)); \
-	T e = exp(-0.5 * a * a); \
-	T tail = e * gelu_tail_ratio(a); \
-	/* Phi(x) = tail for x < 0, 1 - tail otherwise. */ \
-	T s = step(T(0.0), x); \
-	return s + (T(1.0) - 2.0 * s) * tail + x * (e * GELU_INV_SQRT_2PI); \
+T gelu_grad(T x) \
+{ \
+    T a = min(abs(x), T(GELU_CLAMP)); \
+    T e = exp(-0.5 * a * a); \
+    T tail = e * gelu_tail_ratio(a); \
+    /* Phi(x) = tail for x < 0, 1 - tail otherwise. */ \
+    T s = step(T(0.0), x); \
+    return s + (T(1.0) - 2.0 * s) * tail + x * (e * GELU_INV_SQRT_2PI); \
 }
 
 GABBRO_GELU_FUNCTIONS(float)

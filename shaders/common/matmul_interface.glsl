@@ -15,6 +15,8 @@
 #define GABBRO_MATMUL_INTERFACE_GLSL
 
 #include "gelu.glsl"
+#include "grid.glsl"
+#include "push.h"
 
 const uint FORM_NN = 0;
 const uint FORM_NT = 1;
@@ -39,40 +41,30 @@ layout(set = 0, binding = 3) readonly buffer BufferBias { vec4 bias_data[]; };
 layout(set = 0, binding = 4) readonly buffer BufferResidual { vec4 residual_data[]; };
 layout(set = 0, binding = 5) buffer BufferPre { vec4 pre_data[]; };
 
-layout(push_constant) uniform Push {
-	uint M, N, K;       // sizes, floats
-	uint lda, ldb, ldc; // leading dimensions, floats
-	uint tiles_n;       // column tiles: workgroup w makes tile (w / tiles_n, w % tiles_n)
-	uint tiles;         // all tiles of one split; workgroups beyond (folded grid) store nothing
-	uint k_per_split;   // K of one split, a multiple of the K step; >= K without splits
-	uint splits;        // reduce: number of partial sums
-};
-
-// Workgroups are numbered over x and y, so that no grid dimension exceeds 65535.
-uint workgroup_index() {
-	return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-}
+layout(push_constant) uniform Push { MATMUL_PUSH };
 
 // The lane's 4 bias values; columns beyond N give the last ones, so that this needs no guard.
-vec4 load_bias(uint column4) {
-	return HAS_BIAS != 0 ? bias_data[min(column4, (N - 1) / 4)] : vec4(0.0);
+vec4 load_bias(uint column4)
+{
+    return HAS_BIAS != 0 ? bias_data[min(column4, (N - 1) / 4)] : vec4(0.0);
 }
 
 // `at` is the vec4 index into C. The bias comes from load_bias, once for all rows of a column.
-vec4 epilogue(vec4 v, uint at, vec4 bias) {
-	if (HAS_BIAS != 0)
-		v += bias;
-	if (ACT == ACT_GELU) {
-		pre_data[at] = v;
-		v = gelu(v);
-	}
-	if (ACT == ACT_MUL_GELU_GRAD)
-		v *= gelu_grad(pre_data[at]);
-	if (HAS_RESIDUAL != 0)
-		v += residual_data[at];
-	if (ACCUMULATE != 0)
-		v += c_data[at];
-	return v;
+vec4 epilogue(vec4 v, uint at, vec4 bias)
+{
+    if (HAS_BIAS != 0)
+        v += bias;
+    if (ACT == ACT_GELU) {
+        pre_data[at] = v;
+        v = gelu(v);
+    }
+    if (ACT == ACT_MUL_GELU_GRAD)
+        v *= gelu_grad(pre_data[at]);
+    if (HAS_RESIDUAL != 0)
+        v += residual_data[at];
+    if (ACCUMULATE != 0)
+        v += c_data[at];
+    return v;
 }
 
 #endif

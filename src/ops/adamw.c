@@ -16,8 +16,7 @@ static bool emit_squares(gb_emitter *emitter, const gb_tape *tape, const gb_node
     spec(&kernel, lanes);
     bind_tensor(&kernel, 0, node->in[0], GB_READ);
     bind_tensor(&kernel, 1, node->out[0], GB_WRITE);
-    push_u32(&kernel, info->cols / 4);
-    push_u32(&kernel, NORM_LANES);
+    push(&kernel, SQUARE_SUM_PUSH, .count = info->cols / 4, .lanes = NORM_LANES);
     gb_grid(&emitter->target, (NORM_LANES + lanes - 1) / lanes, kernel.grid);
     kernel.flops = 2.0 * info->cols;
     kernel.bytes = 4.0 * info->cols;
@@ -47,9 +46,7 @@ static bool emit_clear(gb_emitter *emitter, const gb_tape *tape, const gb_node *
     gb_kernel kernel = kernel_of("clear_padding", NULL);
     spec(&kernel, lanes);
     bind_tensor(&kernel, 0, node->out[0], GB_READ_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld);
+    push(&kernel, CLEAR_PADDING_PUSH, .rows = info->rows, .cols = info->cols, .ld = info->ld);
     gb_grid(&emitter->target, (info->rows + lanes - 1) / lanes, kernel.grid);
     kernel.bytes = 4.0 * info->rows * (info->ld - info->cols);
     return gb_emit(emitter, &kernel, status);
@@ -95,12 +92,13 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
                                        GB_READ_WRITE, GB_READ, GB_READ};
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_P]);
     gb_kernel kernel = kernel_of(is_scaled(tape, node) ? "adamw_scaled" : "adamw", NULL);
-    ops_each_kernel(&kernel, &emitter->target, info);
+    uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
     for (int i = IN_P; i <= IN_STEP; i++)
         bind_tensor(&kernel, i, node->in[i], access[i]);
     gb_use_texels(&emitter->target, tape, &kernel, 15);
-    for (int i = ATTR_BETA1; i <= ATTR_DECAY; i++)
-        kernel.push[kernel.push_count++] = node->attr[i];
+    push(&kernel, ADAMW_PUSH, .count = count, .beta1 = gb_bits_float(node->attr[ATTR_BETA1]),
+         .beta2 = gb_bits_float(node->attr[ATTR_BETA2]), .eps = gb_bits_float(node->attr[ATTR_EPS]),
+         .decay = gb_bits_float(node->attr[ATTR_DECAY]));
     kernel.flops = 15.0 * info->cols;
     kernel.bytes = 28.0 * info->cols;
     return gb_emit(emitter, &kernel, status);

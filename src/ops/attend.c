@@ -40,22 +40,12 @@ static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tap
     spec(kernel, attr[ATTR_HEAD_DIM] / 4);
     spec(kernel, attr[ATTR_CAUSAL]);
     spec(kernel, bias != NULL);
-    uint32_t push[] = {sequences,
-                       attr[ATTR_HEADS],
-                       attr[ATTR_HEADS] / attr[ATTR_KV_HEADS],
-                       strips,
-                       q->ld / 4,
-                       attr[ATTR_Q_COL] / 4,
-                       kv->ld / 4,
-                       attr[ATTR_K_COL] / 4,
-                       attr[ATTR_V_COL] / 4,
-                       attr[ATTR_HEADS] * attr[ATTR_HEAD_DIM] / 4,
-                       (2 * attr[ATTR_HEADS] + 3) & ~3u,
-                       bias ? bias->ld : 0,
-                       bias ? bias->rows / 2 : 0,
-                       attr[ATTR_SCALE]};
-    for (size_t i = 0; i < sizeof push / sizeof *push; i++)
-        push_u32(kernel, push[i]);
+    push(kernel, ATTEND_PUSH, .sequences = sequences, .heads = attr[ATTR_HEADS],
+         .share = attr[ATTR_HEADS] / attr[ATTR_KV_HEADS], .strips = strips, .q_ld4 = q->ld / 4,
+         .q_col4 = attr[ATTR_Q_COL] / 4, .kv_ld4 = kv->ld / 4, .k_col4 = attr[ATTR_K_COL] / 4,
+         .v_col4 = attr[ATTR_V_COL] / 4, .out_ld4 = attr[ATTR_HEADS] * attr[ATTR_HEAD_DIM] / 4,
+         .lse_ld = (2 * attr[ATTR_HEADS] + 3) & ~3u, .bias_ld = bias ? bias->ld : 0,
+         .reach = bias ? bias->rows / 2 : 0, .scale = gb_bits_float(attr[ATTR_SCALE]));
     gb_grid(target, sequences * heads * strips, kernel->grid);
     /* As if all sequences of keys were as long as the mean: lengths are not known here. */
     double mean = sequences ? (double)kv->rows / sequences : 0;

@@ -20,8 +20,6 @@ enum {
     ATTR_PART /* dropout as for the rows of the whole batch */
 };
 
-enum { PUSH_SEQUENCES, PUSH_HEADS, PUSH_STRIPS }; /* of attention.glsl */
-
 #define SHADER(node, name)                                                                         \
     ((node)->in[IN_PICKED] != GB_NO_TENSOR ? name "_picked"                                        \
      : (node)->attr[ATTR_PART]             ? name "_part"                                          \
@@ -47,55 +45,45 @@ static uint32_t places_of(const gb_tape *tape, const gb_node *node)
         ->rows;
 }
 
-/* What the three kernels share; emit_kernel sets the number of strips. */
+/* Start of one of the three kernels. */
 static gb_kernel attention_kernel(const char *shader, const gb_target *target, const gb_tape *tape,
                                   const gb_node *node)
 {
-    uint32_t heads = node->attr[ATTR_HEADS], width = node->attr[ATTR_WIDTH];
-    uint32_t head_dim = width / heads, lanes = ops_lanes(target);
-    uint32_t sequences = sequences_of(tape, node);
-    const gb_tensor_info *q = gb_tape_tensor(tape, node->in[IN_Q]);
-    const gb_tensor_info *kv = gb_tape_tensor(tape, node->in[IN_KV]);
-    const gb_tensor_info *bits =
-        node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_tape_tensor(tape, node->in[IN_BITS]);
-    float p = gb_bits_float(node->attr[ATTR_DROPOUT]);
+    uint32_t width = node->attr[ATTR_WIDTH], head_dim = width / node->attr[ATTR_HEADS];
+    uint32_t sequences = sequences_of(tape, node), places = places_of(tape, node);
+    uint32_t rows = gb_tape_tensor(tape, node->in[IN_Q])->rows;
     gb_kernel kernel = kernel_of(shader, NULL);
-    spec(&kernel, lanes);
+    spec(&kernel, ops_lanes(target));
     spec(&kernel, head_dim / 4);
     spec(&kernel, node->attr[ATTR_MASK]);
-    spec(&kernel, p > 0);
-    uint32_t places = places_of(tape, node);
-    uint32_t push[] = {sequences,
-                       heads,
-                       1, /* strips */
-                       q->ld / 4,
-                       node->attr[ATTR_Q_COL] / 4,
-                       kv->ld / 4,
-                       node->attr[ATTR_K_COL] / 4,
-                       node->attr[ATTR_V_COL] / 4,
-                       width / 4,
-                       (2 * heads + 3) & ~3u,
-                       node->attr[ATTR_WINDOW],
-                       bits ? bits->ld : 0,
-                       gb_float_bits(1.0f / sqrtf((float)head_dim)),
-                       node->attr[ATTR_SITE],
-                       ops_keep_threshold(p),
-                       gb_float_bits(1.0f / (1.0f - p)),
-                       q->ld / 4,
-                       node->attr[ATTR_Q_COL] / 4,
-                       kv->ld / 4,
-                       node->attr[ATTR_K_COL] / 4,
-                       node->attr[ATTR_V_COL] / 4};
-    for (size_t i = 0; i < sizeof push / sizeof *push; i++)
-        push_u32(&kernel, push[i]);
-    if (node->in[IN_PICKED] != GB_NO_TENSOR)
-        push_u32(&kernel, places);
+    spec(&kernel, gb_bits_float(node->attr[ATTR_DROPOUT]) > 0);
     /* A lower bound, as lengths are not known here: rows of unequal sequences meet more keys (the
      * mean of squares is at least the square of the mean). */
-    double mean = sequences ? (double)q->rows / sequences : 0;
+    double mean = sequences ? (double)rows / sequences : 0;
     kernel.flops = 4.0 * places * mean * width;
-    kernel.bytes = 8.0 * (q->rows + places) * width;
+    kernel.bytes = 8.0 * (rows + places) * width;
     return kernel;
+}
+
+/* The gradients lie as queries, keys and values do. */
+static void push_all(gb_kernel *kernel, const gb_tape *tape, const gb_node *node, uint32_t strips)
+{
+    const uint32_t *attr = node->attr;
+    uint32_t heads = attr[ATTR_HEADS], head_dim = attr[ATTR_WIDTH] / heads;
+    uint32_t q_ld4 = gb_tape_tensor(tape, node->in[IN_Q])->ld / 4;
+    uint32_t kv_ld4 = gb_tape_tensor(tape, node->in[IN_KV])->ld / 4;
+    gb_tensor bits = node->in[IN_BITS];
+    float p = gb_bits_float(attr[ATTR_DROPOUT]);
+    push(kernel, ATTENTION_PUSH, .sequences = sequences_of(tape, node), .heads = heads,
+         .strips = strips, .q_ld4 = q_ld4, .q_col4 = attr[ATTR_Q_COL] / 4, .kv_ld4 = kv_ld4,
+         .k_col4 = attr[ATTR_K_COL] / 4, .v_col4 = attr[ATTR_V_COL] / 4,
+         .out_ld4 = attr[ATTR_WIDTH] / 4, .lse_ld = (2 * heads + 3) & ~3u,
+         .window = attr[ATTR_WINDOW],
+         .mask_ld = bits == GB_NO_TENSOR ? 0 : gb_tape_tensor(tape, bits)->ld,
+         .scale = 1.0f / sqrtf((float)head_dim), .site = attr[ATTR_SITE],
+         .threshold = ops_keep_threshold(p), .keep_scale = 1.0f / (1.0f - p), .dq_ld4 = q_ld4,
+         .dq_col4 = attr[ATTR_Q_COL] / 4, .dkv_ld4 = kv_ld4, .dk_col4 = attr[ATTR_K_COL] / 4,
+         .dv_col4 = attr[ATTR_V_COL] / 4, .places = places_of(tape, node));
 }
 
 /* The shuffling kernels of CPU drivers (common/attention_cpu.glsl) are unrolled over the head
@@ -120,8 +108,8 @@ static bool emit_kernel(gb_emitter *emitter, const gb_tape *tape, const gb_node 
     if (kernel->texels ||
         (target->profile == GB_PROFILE_CPU && ops_turns_fit(target, strips * (longest + 1))))
         strips = 1;
-    kernel->push[PUSH_STRIPS] = (uint32_t)strips;
-    gb_grid(target, kernel->push[PUSH_SEQUENCES] * kernel->push[PUSH_HEADS] * (uint32_t)strips,
+    push_all(kernel, tape, node, (uint32_t)strips);
+    gb_grid(target, sequences_of(tape, node) * node->attr[ATTR_HEADS] * (uint32_t)strips,
             kernel->grid);
     return gb_emit(emitter, kernel, status);
 }

@@ -8,15 +8,15 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
     gb_kernel kernel = kernel_of("axpby", NULL);
-    ops_each_kernel(&kernel, &emitter->target, info);
+    uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
     spec(&kernel, node->in[IN_B] != GB_NO_TENSOR);
     spec(&kernel, node->in[IN_SCALAR] != GB_NO_TENSOR);
     bind_tensor(&kernel, 0, node->in[IN_A], GB_READ);
     bind_tensor(&kernel, 1, node->in[IN_B], GB_READ);
     bind_tensor(&kernel, 2, node->in[IN_SCALAR], GB_READ);
     bind_tensor(&kernel, 3, node->out[0], GB_WRITE); /* may be b itself: each element is its own */
-    kernel.push[kernel.push_count++] = node->attr[ATTR_ALPHA];
-    kernel.push[kernel.push_count++] = node->attr[ATTR_BETA];
+    push(&kernel, AXPBY_PUSH, .count = count, .alpha = gb_bits_float(node->attr[ATTR_ALPHA]),
+         .beta = gb_bits_float(node->attr[ATTR_BETA]));
     kernel.flops = 2.0 * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

@@ -16,11 +16,8 @@ static bool emit_stage(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb
     bind_tensor(&kernel, 0, x, GB_READ);
     bind_tensor(&kernel, 1, out, accumulate ? GB_READ_WRITE : GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 1);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, ld4);
-    push_u32(&kernel, blocks);
-    push_u32(&kernel, (info->rows + blocks - 1) / blocks);
-    push_u32(&kernel, column_groups);
+    push(&kernel, COLUMN_SUM_PUSH, .rows = info->rows, .ld4 = ld4, .blocks = blocks,
+         .rows_per_block = (info->rows + blocks - 1) / blocks, .column_groups = column_groups);
     gb_grid(&emitter->target, blocks * column_groups, kernel.grid);
     kernel.flops = (double)info->rows * info->cols;
     kernel.bytes = 4.0 * info->rows * info->ld;

@@ -21,10 +21,8 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 3, node->in[IN_WEIGHTS], GB_READ);
     bind_tensor(&kernel, 4, node->in[IN_OTHER], GB_READ);
     bind_tensor(&kernel, 5, node->out[0], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->ld / 4);
-    push_u32(&kernel, gb_tape_tensor(tape, node->in[IN_X])->rows);
-    push_u32(&kernel, entries);
+    push(&kernel, COMBINE_ROWS_PUSH, .rows = info->rows, .ld4 = info->ld / 4,
+         .source_rows = gb_tape_tensor(tape, node->in[IN_X])->rows, .entries = entries);
     kernel.flops = 2.0 * entries * info->cols; /* at most */
     kernel.bytes = 4.0 * ((double)entries + info->rows) * info->cols;
     return gb_emit(emitter, &kernel, status);

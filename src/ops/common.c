@@ -1,6 +1,11 @@
 /* Launch shapes and gradient bookkeeping shared by all operations. */
 #include "ops.h"
 
+#include <common/purpose.h>
+
+_Static_assert(PURPOSE_DROPOUT == GB_RNG_DROPOUT && PURPOSE_DRAW == GB_RNG_DRAW,
+               "kernels and host draw for the same purposes");
+
 uint32_t ops_lanes(const gb_target *target)
 {
     if (target->profile == GB_PROFILE_CPU)
@@ -53,7 +58,7 @@ void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t ro
     gb_grid(target, rows, kernel->grid);
 }
 
-void ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info)
+uint32_t ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info)
 {
     uint32_t lanes = ops_lanes(target);
     /* Shorter loops than 64 are unrolled by lavapipe's compiler, which then takes seconds. */
@@ -63,7 +68,7 @@ void ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor
     spec(kernel, per_lane);
     uint32_t per_group = lanes * per_lane;
     gb_grid(target, (count4 + per_group - 1) / per_group, kernel->grid);
-    push_u32(kernel, count4);
+    return count4;
 }
 
 uint32_t ops_keep_threshold(float p)

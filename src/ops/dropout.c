@@ -13,17 +13,15 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
     gb_kernel kernel = kernel_of(node->attr[ATTR_PART] ? "dropout_part" : "dropout", NULL);
-    ops_each_kernel(&kernel, &emitter->target, info);
+    uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
     spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
     bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
     bind_tensor(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
     bind_tensor(&kernel, 2, node->in[IN_OTHER], GB_READ);
     bind_tensor(&kernel, 3, node->out[0], GB_WRITE);
-    push_u32(&kernel, node->attr[ATTR_SITE]);
-    push_u32(&kernel, threshold_of(node));
-    push_f32(&kernel, 1.0f / (1.0f - gb_bits_float(node->attr[ATTR_P])));
-    if (node->attr[ATTR_PART])
-        push_u32(&kernel, info->ld / 4);
+    push(&kernel, DROPOUT_PUSH, .count = count, .site = node->attr[ATTR_SITE],
+         .threshold = threshold_of(node),
+         .scale = 1.0f / (1.0f - gb_bits_float(node->attr[ATTR_P])), .ld4 = info->ld / 4);
     kernel.flops = (double)info->rows * info->cols;
     kernel.bytes = 8.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

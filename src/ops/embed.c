@@ -25,10 +25,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
         bind_tensor(&kernel, i, node->in[i], GB_READ);
     bind_tensor(&kernel, 5, node->out[0], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 0x1c);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->ld / 4);
-    push_u32(&kernel, gb_tape_tensor(tape, node->in[IN_WORD])->rows);
-    push_u32(&kernel, gb_tape_tensor(tape, node->in[IN_POSITION])->rows);
+    push(&kernel, EMBED_FORWARD_PUSH, .rows = info->rows, .ld4 = info->ld / 4,
+         .vocabulary = gb_tape_tensor(tape, node->in[IN_WORD])->rows,
+         .max_positions = gb_tape_tensor(tape, node->in[IN_POSITION])->rows);
     kernel.flops = 2.0 * info->rows * info->cols;
     kernel.bytes = 16.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);
@@ -68,9 +67,8 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind_tensor(&kernel, 1, node->in[ROWS_ORDER], GB_READ);
     bind_tensor(&kernel, 2, node->in[ROWS_DY], GB_READ);
     bind_tensor(&kernel, 3, node->out[0], accumulate ? GB_READ_WRITE : GB_WRITE);
-    push_u32(&kernel, table->rows);
-    push_u32(&kernel, table->ld / 4);
-    push_u32(&kernel, dy->rows);
+    push(&kernel, EMBED_BACKWARD_PUSH, .entries = table->rows, .ld4 = table->ld / 4,
+         .rows = dy->rows);
     kernel.flops = (double)dy->rows * dy->cols;
     kernel.bytes = 4.0 * dy->rows * dy->cols + 4.0 * table->rows * table->cols;
     return gb_emit(emitter, &kernel, status);

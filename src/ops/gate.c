@@ -11,7 +11,7 @@ static bool emit_act(gb_emitter *emitter, const gb_tape *tape, const gb_node *no
                      const gb_tensor_info *info, gb_status *status)
 {
     gb_kernel kernel = kernel_of("gate", NULL);
-    ops_each_kernel(&kernel, &emitter->target, info);
+    uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
     spec(&kernel, node->attr[ATTR_ACT]);
     spec(&kernel, node->attr[ATTR_GATED]);
     spec(&kernel, node->in[IN_DY] != GB_NO_TENSOR);
@@ -19,7 +19,7 @@ static bool emit_act(gb_emitter *emitter, const gb_tape *tape, const gb_node *no
     bind_tensor(&kernel, 1, node->in[IN_DY], GB_READ);
     bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 3);
-    push_u32(&kernel, info->ld / 4);
+    push(&kernel, GATE_PUSH, .count = count, .ld4 = info->ld / 4);
     kernel.flops = 12.0 * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

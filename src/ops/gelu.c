@@ -8,10 +8,11 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
     gb_kernel kernel = kernel_of("gelu_backward", NULL);
-    ops_each_kernel(&kernel, &emitter->target, info);
+    uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
     bind_tensor(&kernel, 0, node->in[0], GB_READ);
     bind_tensor(&kernel, 1, node->in[1], GB_READ);
     bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
+    push(&kernel, GELU_BACKWARD_PUSH, .count = count);
     kernel.flops = 30.0 * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

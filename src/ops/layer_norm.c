@@ -37,11 +37,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 3, node->out[OUT_Y], GB_WRITE);
     bind_tensor(&kernel, 4, node->out[OUT_STATS], GB_WRITE);
     start(&kernel, &emitter->target, tape, info, 7, (info->rows + CPU_ROWS - 1) / CPU_ROWS);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld / 4);
-    kernel.push[kernel.push_count++] = node->attr[ATTR_EPS];
-    push_u32(&kernel, CPU_ROWS);
+    push(&kernel, LAYERNORM_FORWARD_PUSH, .rows = info->rows, .cols = info->cols,
+         .ld4 = info->ld / 4, .eps = gb_bits_float(node->attr[ATTR_EPS]),
+         .rows_per_group = CPU_ROWS);
     kernel.flops = 8.0 * info->rows * info->cols;
     kernel.bytes = 8.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);
@@ -90,9 +88,6 @@ static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *nod
     start(&kernel, &emitter->target, tape, info, !blocks ? 0 : picked ? 0x0f : 0x2f, blocks);
     *both = kernel.texels != 0;
     spec(&kernel, node->in[GRAD_RESIDUAL] != GB_NO_TENSOR);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld / 4);
     if (*both) {
         if (picked) { /* which has no residual */
             kernel.shader = "layernorm_backward_picked";
@@ -100,9 +95,10 @@ static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *nod
         }
         bind_tensor(&kernel, 6, dgamma, GB_WRITE);
         bind_tensor(&kernel, 7, node->out[GRAD_OUT_BETA], GB_WRITE);
-        push_u32(&kernel, blocks);
-        push_u32(&kernel, (info->rows + blocks - 1) / blocks);
     }
+    push(&kernel, LAYERNORM_BACKWARD_PUSH, .rows = info->rows, .cols = info->cols,
+         .ld4 = info->ld / 4, .blocks = blocks,
+         .rows_per_block = blocks ? (info->rows + blocks - 1) / blocks : 0);
     kernel.flops = (*both ? 19.0 : 14.0) * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);
@@ -124,11 +120,8 @@ bool ops_emit_norm_params(gb_emitter *emitter, const gb_tape *tape, const char *
     bind_tensor(&kernel, 3, dgamma, GB_WRITE);
     bind_tensor(&kernel, 4, dbeta, GB_WRITE);
     bind_tensor(&kernel, 5, in[3], GB_READ);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, ld4);
-    push_u32(&kernel, blocks);
-    push_u32(&kernel, (info->rows + blocks - 1) / blocks);
-    push_u32(&kernel, column_groups);
+    push(&kernel, LAYERNORM_PARAMS_PUSH, .rows = info->rows, .ld4 = ld4, .blocks = blocks,
+         .rows_per_block = (info->rows + blocks - 1) / blocks, .column_groups = column_groups);
     gb_grid(&emitter->target, blocks * column_groups, kernel.grid);
     kernel.flops = 5.0 * info->rows * info->cols;
     kernel.bytes = 8.0 * info->rows * info->cols;

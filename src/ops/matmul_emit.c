@@ -127,7 +127,7 @@ static uint32_t ld_of(const gb_tape *tape, gb_tensor tensor)
 }
 
 /* Specialization constants 1..6 of every product shader. */
-static void push_flags(gb_kernel *kernel, const matmul_call *call, bool epilogue, bool k_edge)
+static void spec_flags(gb_kernel *kernel, const matmul_call *call, bool epilogue, bool k_edge)
 {
     spec(kernel, call->form);
     spec(kernel, epilogue && call->bias != GB_NO_TENSOR);
@@ -162,22 +162,13 @@ static bool emit_reduce(gb_emitter *emitter, const gb_tape *tape, const matmul_c
     uint32_t groups_per_row = (n4 + lanes - 1) / lanes;
     gb_kernel kernel = kernel_of("matmul_reduce", NULL);
     spec(&kernel, lanes);
-    push_flags(&kernel, call, true, false);
+    spec_flags(&kernel, call, true, false);
     bind_tensor(&kernel, 0, call->partials, GB_READ);
     bind_epilogue(&kernel, call);
     uint32_t ldp = ld_of(tape, call->partials);
-    uint32_t push[] = {call->m,
-                       call->n,
-                       call->k,
-                       ldp,
-                       0,
-                       ld_of(tape, call->c),
-                       groups_per_row,
-                       call->m * groups_per_row,
-                       call->k,
-                       call->splits};
-    for (size_t i = 0; i < sizeof push / sizeof *push; i++)
-        push_u32(&kernel, push[i]);
+    push(&kernel, MATMUL_PUSH, .M = call->m, .N = call->n, .K = call->k, .lda = ldp,
+         .ldc = ld_of(tape, call->c), .tiles_n = groups_per_row, .tiles = call->m * groups_per_row,
+         .k_per_split = call->k, .splits = call->splits);
     gb_grid(&emitter->target, call->m * groups_per_row, kernel.grid);
     kernel.flops = (double)call->splits * call->m * call->n;
     kernel.bytes = 4.0 * (call->splits + 1) * call->m * call->n;
@@ -203,7 +194,7 @@ static tiling cpu_kernel(const gb_target *target, gb_kernel *kernel, const matmu
                                                : &cpu_buffer;
     kernel->shader = "matmul_cpu";
     spec(kernel, CPU_LANES);
-    push_flags(kernel, call, epilogue, call->k % t->kstep != 0);
+    spec_flags(kernel, call, epilogue, call->k % t->kstep != 0);
     spec(kernel, CPU_LANES);
     spec(kernel, t->rows);
     spec(kernel, CPU_COLS4);
@@ -223,7 +214,7 @@ static tiling scalar_kernel(const gb_target *target, gb_kernel *kernel, const ma
         t = &scalar_others[other];
     kernel->shader = "matmul_scalar";
     spec(kernel, t->lanes);
-    push_flags(kernel, call, epilogue, call->k % t->bk != 0);
+    spec_flags(kernel, call, epilogue, call->k % t->bk != 0);
     spec(kernel, t->bm);
     spec(kernel, t->bn);
     spec(kernel, t->bk);
@@ -268,7 +259,7 @@ static tiling matrix_kernel(const gb_target *target, gb_kernel *kernel, const ma
                      : khr            ? "matmul_matrix_khr"
                                       : "matmul_matrix";
     spec(kernel, tile.groups_m * tile.groups_n * matrix->lanes);
-    push_flags(kernel, call, epilogue, call->k % tile.depth != 0);
+    spec_flags(kernel, call, epilogue, call->k % tile.depth != 0);
     spec(kernel, matrix->m);
     spec(kernel, matrix->n);
     spec(kernel, matrix->k);
@@ -322,18 +313,10 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
     k_per_split = (k_per_split + t.kstep - 1) / t.kstep * t.kstep;
     uint32_t tiles_n = (call->n + t.tile_n - 1) / t.tile_n;
     uint32_t tiles = (call->m + t.tile_m - 1) / t.tile_m * tiles_n;
-    uint32_t push[] = {call->m,
-                       call->n,
-                       call->k,
-                       call->k ? ld_of(tape, call->a) : 0,
-                       call->k ? ld_of(tape, call->b) : 0,
-                       ld_of(tape, split ? call->partials : call->c),
-                       tiles_n,
-                       tiles,
-                       k_per_split,
-                       call->splits};
-    for (size_t i = 0; i < sizeof push / sizeof *push; i++)
-        push_u32(&kernel, push[i]);
+    push(&kernel, MATMUL_PUSH, .M = call->m, .N = call->n, .K = call->k,
+         .lda = call->k ? ld_of(tape, call->a) : 0, .ldb = call->k ? ld_of(tape, call->b) : 0,
+         .ldc = ld_of(tape, split ? call->partials : call->c), .tiles_n = tiles_n, .tiles = tiles,
+         .k_per_split = k_per_split, .splits = call->splits);
     gb_grid(&emitter->target, tiles, kernel.grid);
     kernel.grid[2] = call->splits;
     kernel.flops = 2.0 * call->m * call->n * call->k;

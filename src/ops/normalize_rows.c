@@ -17,10 +17,8 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
     bind_tensor(&kernel, 1, node->in[IN_DY], GB_READ);
     bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld / 4);
-    push_f32(&kernel, EPS);
+    push(&kernel, NORMALIZE_ROWS_PUSH, .rows = info->rows, .cols = info->cols,
+         .ld4 = info->ld / 4, .eps = EPS);
     kernel.flops = 5.0 * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

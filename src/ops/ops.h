@@ -4,6 +4,10 @@
 
 #include <gabbro/ops.h>
 
+#include <common/push.h>
+#include <string.h>
+#include <sys/types.h> /* uint, as push.h has it */
+
 /* A node with nothing bound. */
 static inline gb_node node_of(const gb_op *op)
 {
@@ -31,14 +35,14 @@ static inline void bind_tensor(gb_kernel *kernel, int at, gb_tensor tensor, gb_a
     kernel->access[at] = tensor == GB_NO_TENSOR ? 0 : access;
 }
 
-static inline void push_u32(gb_kernel *kernel, uint32_t value)
-{
-    kernel->push[kernel->push_count++] = value;
-}
+/* Push constants of a kernel: those of a list of common/push.h, by name; what is not named is 0. */
+#define push(kernel, fields, ...)                                                                  \
+    push_bytes(kernel, &(struct {fields}){__VA_ARGS__}, sizeof(struct {fields}))
 
-static inline void push_f32(gb_kernel *kernel, float value)
+static inline void push_bytes(gb_kernel *kernel, const void *values, size_t bytes)
 {
-    kernel->push[kernel->push_count++] = gb_float_bits(value);
+    memcpy(kernel->push, values, bytes);
+    kernel->push_count = (uint32_t)(bytes / sizeof *kernel->push);
 }
 
 static inline void spec(gb_kernel *kernel, uint32_t value)
@@ -59,8 +63,9 @@ void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows);
 /* The same for rows on which a lane of its own may spend `turns` turns of loops: long rows are
  * shared by a workgroup on CPU drivers too, which end long loops. */
 void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows, uint64_t turns);
-/* Start of a kernel on vec4 elements (common/each.glsl): specs 0, 1, the grid, push `count`. */
-void ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info);
+/* Start of a kernel on vec4 elements (common/each.glsl): specs 0, 1 and the grid. Returns `count` of
+ * its push constants. */
+uint32_t ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info);
 /* Fixed split of `rows` into blocks for column reductions. */
 uint32_t ops_row_blocks(uint32_t rows);
 

@@ -122,12 +122,8 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 2, node->in[IN_RESIDUAL], GB_READ);
     bind_tensor(&kernel, 3, node->out[0], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 1);
-    push_u32(&kernel, x->rows);
-    push_u32(&kernel, w->rows);
-    push_u32(&kernel, x->cols / 4);
-    push_u32(&kernel, x->ld / 4);
-    push_u32(&kernel, w->ld);
-    push_u32(&kernel, y->ld);
+    push(&kernel, PACKED_LINEAR_PUSH, .rows = x->rows, .columns = w->rows, .k4 = x->cols / 4,
+         .ldx4 = x->ld / 4, .ldw = w->ld, .ldy = y->ld);
     kernel.flops = 2.0 * x->rows * x->cols * w->rows;
     kernel.bytes =
         4.0 * (x->rows * (double)x->cols + w->rows * (double)w->cols + y->rows * (double)y->cols);
@@ -191,10 +187,8 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
     bind_tensor(&kernel, 1, node->in[IN_WEIGHT], GB_READ);
     bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
-    push_u32(&kernel, y->rows);
-    push_u32(&kernel, table->rows);
-    push_u32(&kernel, y->cols / 4);
-    push_u32(&kernel, table->ld);
+    push(&kernel, PACKED_ROWS_PUSH, .rows = y->rows, .entries = table->rows, .k4 = y->cols / 4,
+         .ldw = table->ld);
     kernel.bytes = 8.0 * y->rows * y->cols;
     return gb_emit(emitter, &kernel, status);
 }

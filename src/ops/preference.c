@@ -13,11 +13,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 1, node->in[ROWS_WANTED], GB_READ);
     bind_tensor(&kernel, 2, node->in[ROWS_WEIGHTS], GB_READ);
     bind_tensor(&kernel, 3, node->out[ROWS_OUT_LOSS], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->out[ROWS_OUT_LOSS])->ld);
+    push(&kernel, PREFERENCE_PUSH, .rows = info->rows, .cols = info->cols, .ld = info->ld,
+         .weights_ld = gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld,
+         .loss_ld = gb_tape_tensor(tape, node->out[ROWS_OUT_LOSS])->ld);
     kernel.flops = 10.0 * info->rows;
     kernel.bytes = 4.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

@@ -12,9 +12,8 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 1, node->in[IN_PLACE], GB_READ);
     bind_tensor(&kernel, 2, node->out[0], GB_READ_WRITE); /* the other rows stay */
     gb_use_texels(&emitter->target, tape, &kernel, 1);
-    push_u32(&kernel, x->rows);
-    push_u32(&kernel, x->ld / 4);
-    push_u32(&kernel, gb_tape_tensor(tape, node->out[0])->rows);
+    push(&kernel, PUT_ROWS_PUSH, .rows = x->rows, .ld4 = x->ld / 4,
+         .table_rows = gb_tape_tensor(tape, node->out[0])->rows);
     kernel.bytes = 8.0 * x->rows * x->cols;
     return gb_emit(emitter, &kernel, status);
 }

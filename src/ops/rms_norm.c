@@ -23,10 +23,8 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bind_tensor(&kernel, 4, node->in[IN_DY], GB_READ);
     bind_tensor(&kernel, 5, node->in[IN_RESIDUAL], GB_READ);
     gb_use_texels(&emitter->target, tape, &kernel, 0x33);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld / 4);
-    kernel.push[kernel.push_count++] = node->attr[ATTR_EPS];
+    push(&kernel, RMS_NORM_PUSH, .rows = info->rows, .cols = info->cols, .ld4 = info->ld / 4,
+         .eps = gb_bits_float(node->attr[ATTR_EPS]));
     kernel.flops = (backward ? 9.0 : 5.0) * info->rows * info->cols;
     kernel.bytes = (backward ? 12.0 : 8.0) * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

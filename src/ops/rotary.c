@@ -17,9 +17,8 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
     bind_tensor(&kernel, 1, node->in[IN_TURNS], GB_READ);
     bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->ld / 4);
-    push_u32(&kernel, node->attr[ATTR_COLS] / 4);
+    push(&kernel, ROTARY_PUSH, .rows = info->rows, .ld4 = info->ld / 4,
+         .turned4 = node->attr[ATTR_COLS] / 4);
     kernel.flops = 3.0 * info->rows * node->attr[ATTR_COLS];
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

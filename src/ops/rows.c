@@ -19,9 +19,8 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 1, node->in[IN_INDEX], GB_READ);
     bind_tensor(&kernel, 2, node->in[IN_OTHER], GB_READ);
     bind_tensor(&kernel, 3, node->out[0], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->ld / 4);
-    push_u32(&kernel, source->rows);
+    push(&kernel, GATHER_ROWS_PUSH, .rows = info->rows, .ld4 = info->ld / 4,
+         .source_rows = source->rows);
     kernel.bytes = 8.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);
 }

@@ -21,11 +21,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 0, node->in[IN_LOGITS], GB_READ);
     bind_tensor(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
     bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld / 4);
-    push_u32(&kernel, node->attr[ATTR_FIRST_ROW]);
-    push_u32(&kernel, gb_tape_tensor(tape, node->out[0])->ld);
+    push(&kernel, SAMPLE_ROWS_PUSH, .rows = info->rows, .cols = info->cols, .ld4 = info->ld / 4,
+         .first_row = node->attr[ATTR_FIRST_ROW],
+         .drawn_ld = gb_tape_tensor(tape, node->out[0])->ld);
     kernel.flops = 20.0 * info->rows * info->cols;
     kernel.bytes = 4.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

@@ -18,12 +18,9 @@ bool ops_emit_softmax_rows(gb_emitter *emitter, const gb_tape *tape, const gb_no
         bind_tensor(&kernel, i, node->in[i], GB_READ);
     bind_tensor(&kernel, 4, node->out[ROWS_OUT_LOSS], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 1);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld);
-    push_u32(&kernel, bits_ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->out[ROWS_OUT_LOSS])->ld);
+    push(&kernel, SOFTMAX_PUSH, .rows = info->rows, .cols = info->cols, .ld = info->ld,
+         .bits_ld = bits_ld, .weights_ld = gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld,
+         .loss_ld = gb_tape_tensor(tape, node->out[ROWS_OUT_LOSS])->ld);
     kernel.flops = flops * info->rows * info->cols;
     kernel.bytes = 16.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

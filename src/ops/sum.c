@@ -14,10 +14,7 @@ bool ops_emit_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tens
     spec(&kernel, root);
     bind_tensor(&kernel, 0, x, GB_READ);
     bind_tensor(&kernel, 1, out, GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld);
-    push_f32(&kernel, 1.0f);
+    push(&kernel, SUM_PUSH, .rows = info->rows, .cols = info->cols, .ld = info->ld, .alpha = 1);
     kernel.grid[0] = kernel.grid[1] = kernel.grid[2] = 1;
     kernel.flops = (double)info->rows * info->cols;
     kernel.bytes = 4.0 * info->rows * info->ld;

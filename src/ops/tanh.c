@@ -9,11 +9,12 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
     gb_kernel kernel = kernel_of("tanh", NULL);
-    ops_each_kernel(&kernel, &emitter->target, info);
+    uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
     spec(&kernel, node->in[IN_DY] != GB_NO_TENSOR);
     bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
     bind_tensor(&kernel, 1, node->in[IN_DY], GB_READ);
     bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
+    push(&kernel, TANH_PUSH, .count = count);
     kernel.flops = 10.0 * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);

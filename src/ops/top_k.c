@@ -30,12 +30,9 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     bind_tensor(&kernel, 0, node->in[0], GB_READ);
     bind_tensor(&kernel, 1, node->out[OUT_VALUES], GB_WRITE);
     bind_tensor(&kernel, 2, node->out[OUT_COLUMNS], GB_WRITE);
-    push_u32(&kernel, info->rows);
-    push_u32(&kernel, info->cols);
-    push_u32(&kernel, info->ld / 4);
-    push_u32(&kernel, values->cols);
-    push_u32(&kernel, values->ld);
-    push_u32(&kernel, gb_tape_tensor(tape, node->out[OUT_COLUMNS])->ld);
+    push(&kernel, TOP_K_PUSH, .rows = info->rows, .cols = info->cols, .ld4 = info->ld / 4,
+         .k = values->cols, .values_ld = values->ld,
+         .columns_ld = gb_tape_tensor(tape, node->out[OUT_COLUMNS])->ld);
     kernel.bytes = 6.0 * 4 * info->rows * info->cols + 8.0 * info->rows * values->cols;
     return gb_emit(emitter, &kernel, status);
 }

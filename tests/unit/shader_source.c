@@ -103,7 +103,7 @@ Test(shader_source, says_what_is_wrong)
     status = (gb_status){0};
     cr_expect_not(gb_shaders_use(&config, "kernels", NULL, &status));
     cr_expect_eq(status.code, GB_DATA);
-    cr_expect_str_eq(status.where, "kernels/tanh.comp:18", "%s", status.where);
+    cr_expect_str_eq(status.where, "kernels/tanh.comp:19", "%s", status.where);
     cr_expect_not_null(strstr(status.what, "undeclared"), "%s", status.what);
     cr_expect_eq(gb_shader_find("tanh")->words, words, "nothing changes");
     config.glslc = "no-such-glslc";
