@@ -53,11 +53,7 @@ void main()
                     seen = seen && ((word >> (j & 31u)) & 1u) != 0u;
                 }
                 float p = seen ? exp(sum4(dot_s) - subgroupShuffle(lse, t)) : 0.0;
-#ifdef PICKED
                 float kept = DROPOUT ? keep(subgroupShuffle(row, t), j, head) : 1.0;
-#else
-                float kept = DROPOUT ? keep(start + i, j, head) : 1.0;
-#endif
                 float ds = p * (sum4(dot_p) * kept - subgroupShuffle(delta, t)) * scale;
                 [[unroll]] for (uint d = 0; d < HEAD4; d++) {
                     acc_v[d] += p * kept * gt[d];

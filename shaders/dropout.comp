@@ -1,6 +1,6 @@
 // y = keep ? x / (1 - p) : 0 (+ other), keep drawn by Philox from (seed, purpose, step, site, vec4):
-// recomputed in the backward pass, never stored. PARTS: x is a part of a batch, and the draws are
-// those of its rows in the whole batch, which start at the fourth word.
+// recomputed in the backward pass, never stored. The rows of a part of a batch have the draws that they
+// have in the whole batch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
@@ -10,20 +10,10 @@
 
 layout(constant_id = 2) const bool HAS_OTHER = false;
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
-layout(set = 0, binding = 1) readonly buffer Step { uint step_words[]; }; // seed low, seed high, step
+layout(set = 0, binding = 1) readonly buffer Step { uint step_words[]; }; // seed low, seed high, step, first row
 layout(set = 0, binding = 2) readonly buffer Other { vec4 other[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; };
 layout(push_constant) uniform Push { DROPOUT_PUSH };
-
-// Number of a vec4 in the whole batch.
-uint element(uint at)
-{
-#ifdef PARTS
-    return at + step_words[3] * ld4;
-#else
-    return at;
-#endif
-}
 
 void main()
 {
@@ -31,7 +21,7 @@ void main()
         uint at = each_index(i);
         if (at >= count)
             return;
-        uvec4 bits = philox(uvec4(element(at), step_words[2], site, PURPOSE_DROPOUT),
+        uvec4 bits = philox(uvec4(step_words[3] * ld4 + at, step_words[2], site, PURPOSE_DROPOUT),
                             uvec2(step_words[0], step_words[1]));
         vec4 v = mix(vec4(0.0), x[at] * scale, greaterThanEqual(bits, uvec4(threshold)));
         if (HAS_OTHER)

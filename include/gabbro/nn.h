@@ -82,7 +82,6 @@ typedef struct gb_net {
     float eps;               /* of layer norms */
     uint32_t longest;        /* longest sequence in tokens */
     uint32_t sites;          /* dropouts built so far */
-    bool part;               /* rows are part of a batch: dropout as in the whole one */
     bool recompute;          /* layers are computed again for their gradient, not kept */
     gb_tensor vectors;       /* set by what builds a part of a batch, see gb_cut */
     gb_padding *padding;     /* counts the rows of its batches, or NULL */

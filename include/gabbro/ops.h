@@ -70,9 +70,8 @@ typedef struct gb_attention_params {
     uint32_t longest;  /* longest sequence that can occur, for the launch size */
     float dropout;     /* of attention probabilities; 0 none */
     uint32_t site;     /* number of this dropout in the model */
-    bool part;         /* dropout as in the whole batch, see gb_dropout_part */
-    uint32_t places;  /* not 0: only so many rows are queries; GB_MASK_NONE, dropout as with part */
-    gb_tensor picked; /* which: gb_picked_input */
+    uint32_t places;   /* not 0: only so many rows are queries; GB_MASK_NONE */
+    gb_tensor picked;  /* which: gb_picked_input */
 } gb_attention_params;
 /* Rows that are queries, each in a place: u32 starts[sequences + 1] of the places of each sequence,
  * then row[places], ascending in a sequence, then place[rows of q], GB_NO_ROW for no query. What
@@ -87,12 +86,9 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
                        gb_tensor kv, uint32_t k_col, uint32_t v_col, uint32_t width,
                        const gb_attention_params *params);
 /* Dropout: zeroes each element of x with probability p and scales the others by 1/(1-p). The draw
- * is Philox of (seed, step, site, element). sequences: any sequences input, which has seed and
- * step. */
+ * is Philox of (seed, step, site, element of the whole batch). sequences: any sequences input,
+ * which has seed, step and the first row. */
 gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
-/* The same for rows that are part of a batch: drawn as for the rows of the whole batch, whose first
- * one here is in the header of sequences. */
-gb_tensor gb_dropout_part(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
 
 /* ---- layers of language models ---- */
 

@@ -11,8 +11,8 @@ layout(constant_id = 3) const bool DROPOUT = false;
 #include "purpose.h"
 #include "push.h"
 
-// The host's list of sequences: seed low, seed high, step, first row, then offsets[sequences + 1].
-// First row: PARTS and PICKED alone read it, where row 0 stands in the whole batch whose draws are made again.
+// The host's list of sequences: seed low, seed high, step, first row, then offsets[sequences + 1]. First row: where row
+// 0 stands in the whole batch, whose draws are made again.
 layout(set = 0, binding = 0) readonly buffer Sequences { uint sequence_words[]; };
 
 layout(push_constant) uniform Push { ATTENTION_PUSH };
@@ -71,10 +71,8 @@ bool visible(uint i, uint j)
 // Factor of the attention probability: 1/(1-p) or 0.
 float keep(uint row, uint j, uint head)
 {
-#if defined(PARTS) || defined(PICKED)
-    row += sequence_words[3];
-#endif
-    uvec4 bits = philox(uvec4(row, (head << 16) | (j >> 2), sequence_words[2], (site << 4) | PURPOSE_DROPOUT),
+    uvec4 bits = philox(uvec4(sequence_words[3] + row, (head << 16) | (j >> 2), sequence_words[2],
+                              (site << 4) | PURPOSE_DROPOUT),
                         uvec2(sequence_words[0], sequence_words[1]));
     return bits[j & 3u] >= threshold ? keep_scale : 0.0;
 }

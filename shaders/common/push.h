@@ -15,7 +15,7 @@
 #define DROPOUT_PUSH                                                                                                   \
     uint count, site, threshold;                                                                                       \
     float scale;                                                                                                       \
-    uint ld4; /* PARTS */
+    uint ld4;
 #define GATE_PUSH          uint count, ld4; /* of y, or of dy */
 #define GELU_BACKWARD_PUSH uint count;
 #define MOMENTUM_PUSH      uint count;

@@ -222,12 +222,11 @@ static gb_tensor build_part(check *c)
                                   .bits = GB_NO_TENSOR,
                                   .longest = CHECK_ROWS,
                                   .dropout = .3f,
-                                  .site = 2,
-                                  .part = true};
+                                  .site = 2};
     c->inputs[c->input_count - 1].words[GB_SEQUENCES_HEADER - 1] = 5;
     gb_tensor y = gb_attention(c->tape, sequences, qkv, 0, qkv, CHECK_WIDTH, 2 * CHECK_WIDTH,
                                CHECK_WIDTH, &params);
-    return gb_dropout_part(c->tape, y, .3f, 1, sequences);
+    return gb_dropout(c->tape, y, .3f, 1, sequences);
 }
 
 /* Every third row is a query; the last text has a place more, which is nobody's. */

@@ -176,9 +176,7 @@ static gb_tensor p(gb_net *net, uint32_t index)
 
 static gb_tensor drop(gb_net *net, gb_tensor x, const gb_packed_inputs *in)
 {
-    uint32_t site = ++net->sites;
-    return net->part ? gb_dropout_part(net->tape, x, net->dropout, site, in->sequences)
-                     : gb_dropout(net->tape, x, net->dropout, site, in->sequences);
+    return gb_dropout(net->tape, x, net->dropout, ++net->sites, in->sequences);
 }
 
 gb_tensor layer_add(gb_net *net, const gb_packed_inputs *in, gb_tensor y, gb_tensor residual)
@@ -209,7 +207,6 @@ static gb_tensor attend(gb_net *net, const gb_block *block, const gb_packed_inpu
                                   .longest = net->longest,
                                   .dropout = net->attention_dropout,
                                   .site = net->attention_dropout > 0 ? ++net->sites : 0,
-                                  .part = net->part,
                                   .places = read ? in->read.count : 0,
                                   .picked = in->read_by_sequence};
     return gb_attention(net->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);

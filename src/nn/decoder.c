@@ -52,8 +52,7 @@ gb_tensor gb_query_block_apply(gb_net *net, const gb_query_block *block, const g
                                   .bits = bits,
                                   .longest = net->longest,
                                   .dropout = net->attention_dropout,
-                                  .site = net->attention_dropout > 0 ? ++net->sites : 0,
-                                  .part = net->part};
+                                  .site = net->attention_dropout > 0 ? ++net->sites : 0};
     gb_tensor a = gb_attention(net->tape, in->sequences, q, 0, kv, 0, h, h, &params);
     gb_tensor x = layer_project(net, in, a, rest->out_weight, rest->out_bias, queries);
     x = layer_norm(net, x, rest->norm1_weight, rest->norm1_bias);

@@ -67,7 +67,6 @@ bool parts_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb_status *
     for (int l = 0; l < GB_MAX_LOSSES; l++)
         b->losses[l] = GB_NO_TENSOR;
     b->vectors = b->gradient = net->vectors = GB_NO_TENSOR;
-    net->part = true;
     return b->kind == BUCKET_PART      ? part_build(t, b, net, status)
            : b->kind == BUCKET_VECTORS ? vectors_build(t, b, net, status)
                                        : compare_build(t, b, net, width, status);

@@ -16,14 +16,10 @@ enum {
     ATTR_Q_COL,
     ATTR_K_COL,
     ATTR_V_COL,
-    ATTR_WIDTH,
-    ATTR_PART /* dropout as for the rows of the whole batch */
+    ATTR_WIDTH
 };
 
-#define SHADER(node, name)                                                                         \
-    ((node)->in[IN_PICKED] != GB_NO_TENSOR ? name "_picked"                                        \
-     : (node)->attr[ATTR_PART]             ? name "_part"                                          \
-                                           : name)
+#define SHADER(node, name) ((node)->in[IN_PICKED] != GB_NO_TENSOR ? name "_picked" : name)
 
 /* Binding 3: which row sees what, or which rows are queries. */
 static void bind_bits(gb_kernel *kernel, const gb_node *node)
@@ -192,9 +188,7 @@ static double keep_factor(const gb_node *node, const uint32_t *sequences, uint32
     float p = gb_bits_float(node->attr[ATTR_DROPOUT]);
     if (p <= 0)
         return 1;
-    bool part = node->attr[ATTR_PART] || node->in[IN_PICKED] != GB_NO_TENSOR;
-    uint32_t before = part ? sequences[3] : 0;
-    uint32_t counter[4] = {before + row, head << 16 | j >> 2, sequences[2],
+    uint32_t counter[4] = {sequences[3] + row, head << 16 | j >> 2, sequences[2],
                            node->attr[ATTR_SITE] << 4 | GB_RNG_DROPOUT};
     uint32_t bits[4];
     gb_philox(counter, sequences, bits);
@@ -412,8 +406,7 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
                        q_col,
                        k_col,
                        v_col,
-                       width,
-                       params->part && params->dropout > 0};
+                       width};
     for (size_t i = 0; i < sizeof attr / sizeof *attr; i++)
         node.attr[i] = attr[i];
     uint32_t places = params->places ? params->places : qi.rows;

@@ -2,7 +2,7 @@
 #include "ops.h"
 
 enum { IN_X, IN_SEQUENCES, IN_OTHER };
-enum { ATTR_P, ATTR_SITE, ATTR_PART };
+enum { ATTR_P, ATTR_SITE };
 
 static uint32_t threshold_of(const gb_node *node)
 {
@@ -12,7 +12,7 @@ static uint32_t threshold_of(const gb_node *node)
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
-    gb_kernel kernel = kernel_of(node->attr[ATTR_PART] ? "dropout_part" : "dropout", NULL);
+    gb_kernel kernel = kernel_of("dropout", NULL);
     uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
     spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
     bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
@@ -36,7 +36,7 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
     double *y = gb_reference_f(ref, node->out[0]);
     double scale = 1.0 / (1.0 - gb_bits_float(node->attr[ATTR_P]));
     uint32_t count4 = (uint32_t)((uint64_t)info->rows * info->ld / 4);
-    uint32_t before = node->attr[ATTR_PART] ? words[3] * (info->ld / 4) : 0;
+    uint32_t before = words[3] * (info->ld / 4);
     for (uint32_t at = 0; at < count4; at++) {
         uint32_t counter[4] = {before + at, words[2], node->attr[ATTR_SITE], GB_RNG_DROPOUT},
                  bits[4];
@@ -64,8 +64,7 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
     return true;
 }
 
-static gb_tensor append(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences,
-                        bool part)
+gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences)
 {
     if (p <= 0 || !gb_tape_ok(tape, NULL))
         return x;
@@ -74,18 +73,7 @@ static gb_tensor append(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_t
     node.in[IN_SEQUENCES] = sequences;
     node.attr[ATTR_P] = gb_float_bits(p);
     node.attr[ATTR_SITE] = site;
-    node.attr[ATTR_PART] = part;
     node.out[0] = ops_temp_like(tape, "dropped", x);
     gb_tape_append(tape, &node);
     return node.out[0];
-}
-
-gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences)
-{
-    return append(tape, x, p, site, sequences, false);
-}
-
-gb_tensor gb_dropout_part(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences)
-{
-    return append(tape, x, p, site, sequences, true);
 }

@@ -174,7 +174,7 @@ typedef struct attention_case {
 static void run_attention(const attention_case *c, const uint32_t *lengths, uint32_t sequences,
                           uint32_t heads, uint32_t width)
 {
-    uint32_t words[64] = {123, 456, 7, 0}, rows = 0, longest = 0;
+    uint32_t words[64] = {123, 456, 7, 90}, rows = 0, longest = 0;
     for (uint32_t s = 0; s < sequences; s++) {
         words[GB_SEQUENCES_HEADER + s] = rows;
         rows += lengths[s];
@@ -308,7 +308,7 @@ Test(ops, dropout)
     program_param(&p, "x", 33, 20);
     program_freeze(&p);
     gb_tensor seq = gb_sequences_input(p.tape, "sequences", 0);
-    uint32_t words[] = {99, 1, 12, 0, 0};
+    uint32_t words[] = {99, 1, 12, 5, 0};
     gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 1.5f);
     gb_tensor y = gb_dropout(p.tape, x, 0.25f, 5, seq);
     y = gb_add(p.tape, y, gb_dropout(p.tape, x, 0.5f, 6, seq));
