@@ -132,7 +132,7 @@ end
 local function written_by(set, size, number)
   local trained = run.generator == "trained"
   local model = trained and train_generator(set, size) or run.generator
-  local how = trained and {"--name", "trained-" .. size, "--most-tokens", settings.query_tokens, "--prompt-tokens",
+  local how = trained and {"--name", "trained-" .. size, "--max-tokens", settings.query_tokens, "--prompt-tokens",
     settings.passage_tokens, "--batch", 128} or {}
   local wrote = artifact("queries, generator " .. size, "generate", "--model", model, "--collection", set.collection,
     "--queries", number, how, option("--prompt", setting "generator_prompt"))

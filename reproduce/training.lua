@@ -68,9 +68,9 @@ function pretrain(objective, context, encoder, ...)
 end
 
 -- Objectives that take a step each in turn, by one process, so that their times can be compared (cost).
-function pretrain_in_turns(objective, context, encoder, others)
+function pretrain_interleaved(objective, context, encoder, others)
   local mask = objective == "mlm" and settings.bow_mask_ratio or nil
-  return pretrain_as({mask = mask, alone = true}, objective, context, encoder, "--in-turns-with", others)
+  return pretrain_as({mask = mask, alone = true}, objective, context, encoder, "--interleave-with", others)
 end
 
 -- The encoder trained by masked LM on that set (main), where all other pre-training of a seed starts, and
@@ -147,7 +147,7 @@ function other_system(name)
   return encoder
 end
 
--- What an objective of pretrain_in_turns cost.
+-- What an objective of pretrain_interleaved cost.
 function cost(label, times, objective)
   return artifact(with_seed(label), "efficiency", "--of", times, "--objective", objective)
 end

@@ -20,7 +20,7 @@ void main()
         return;
     uint start = sequence_start(s), length = sequence_start(s + 1) - start;
     Queries queries = queries_of(s, start, length);
-#ifdef PICKED
+#ifdef SELECTED
     for (uint i = strip0 * gl_WorkGroupSize.x + gl_LocalInvocationID.x; i < length; i += strips * gl_WorkGroupSize.x)
         if (query_place(start + i) == 0xffffffffu)
             [[unroll]] for (uint d = 0; d < HEAD4; d++)
@@ -61,7 +61,7 @@ void main()
         }
         if (live) {
             lse_delta[place * lse_ld + heads + head] = delta;
-#ifdef PICKED
+#ifdef SELECTED
             if (query_place(row) != place)
                 continue; // what only fills the list up
 #endif

@@ -21,7 +21,7 @@ void main()
         uint at = each_index(i);
         if (at >= count)
             return;
-        uvec4 bits = philox(uvec4(step_words[3] * ld4 + at, step_words[2], site, PURPOSE_DROPOUT),
+        uvec4 bits = philox(uvec4(step_words[3] * ld4 + at, step_words[2], dropout_index, PURPOSE_DROPOUT),
                             uvec2(step_words[0], step_words[1]));
         vec4 v = mix(vec4(0.0), x[at] * scale, greaterThanEqual(bits, uvec4(threshold)));
         if (HAS_OTHER)

@@ -15,7 +15,7 @@ OPERAND(1, gamma)
 OPERAND(2, stats)
 OPERAND(3, dy)
 layout(set = 0, binding = 4) writeonly buffer DX { vec4 dx[]; };
-#ifndef PICKED
+#ifndef SELECTED
 OPERAND(5, residual)
 #endif
 layout(set = 0, binding = 6) writeonly buffer DGamma { vec4 dgamma_blocks[]; };
@@ -52,7 +52,7 @@ void main()
         [[unroll]] for (uint i = 0; i < COLS4; i++) {
             uint c = i * LANES + lane, at = row * ld4 + c;
             vec4 d = s.y * (g[i] - mean_g - xhat[i] * mean_gx);
-#ifndef PICKED
+#ifndef SELECTED
             if (HAS_RESIDUAL)
                 d += residual(min(at, rows * ld4 - 1));
 #endif

@@ -58,7 +58,7 @@ enter_work() # NAME GABBRO
     export GABBRO_STORE
 }
 
-made() # COMMAND...: of $gabbro; prints the step's folder, or ends the shell it is called in
+made() # COMMAND...: of $gabbro; prints the artifact's folder, or ends the shell it is called in
 {
     "$gabbro" "$@" --quiet 2>"$work/log" || { bad "$*" "$work/log" >&2 && exit 1; }
 }

@@ -1,4 +1,4 @@
-/* Artifact module: opens what the folders of steps hold, models, collections, tokens and
+/* Artifact module: opens what the folders of artifacts hold, models, collections, tokens and
  * vocabularies, and checks that they belong together. */
 #ifndef GABBRO_ARTIFACT_H
 #define GABBRO_ARTIFACT_H
@@ -7,7 +7,7 @@
 #include <gabbro/folder.h>
 #include <gabbro/nn.h>
 
-/* A model from a step's folder (its model/) or a Hugging Face folder. */
+/* A model from a artifact's folder (its model/) or a Hugging Face folder. */
 typedef struct gb_model_input {
     gb_folder *folder;             /* open */
     gb_vocab *vocab;               /* of the folder */
@@ -22,7 +22,7 @@ bool gb_model_input_open(gb_model_input *model, const char *path, const gb_token
 char *gb_find_model_folder(const char *path, gb_status *status);
 /* Freezes the declared parameters and reads the folder's values of them; free(). */
 float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_status *status);
-/* What is in the folders of steps. Close with gb_collection_close, gb_tokens_close and
+/* What is in the folders of artifacts. Close with gb_collection_close, gb_tokens_close and
  * gb_vocab_destroy. */
 gb_collection *gb_open_collection(const char *step, gb_status *status);
 bool gb_open_tokens(const char *step, gb_tokens *tokens, gb_status *status);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* ---- status --------------------------------------------------------------------------------- */
+/* ---- status ---- */
 
 /* Kinds of failure; the numbers are the exit codes of the program. */
 typedef enum gb_code {
@@ -42,7 +42,7 @@ bool gb_fail_memory(gb_status *status, const char *what);
 /* Prints "gabbro: where: what (hint)" as one line on stderr. */
 void gb_status_print(const gb_status *status);
 
-/* ---- log ------------------------------------------------------------------------------------ */
+/* ---- log ---- */
 
 typedef enum gb_log_level { GB_LOG_ERROR, GB_LOG_WARN, GB_LOG_INFO, GB_LOG_DEBUG } gb_log_level;
 /* Verbosity of the process (default GB_LOG_INFO; --quiet sets GB_LOG_WARN). */
@@ -51,7 +51,7 @@ gb_log_level gb_log_get_level(void);
 /* Prints one line on stderr if the level is at or below the verbosity. */
 void gb_log(gb_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- faults --------------------------------------------------------------------------------- */
+/* ---- faults ---- */
 
 /* Fault injection for tests: one allocation, file operation or Vulkan call of the process reports
  * failure without being tried. `GABBRO_FAIL_AT=n gabbro ...` arms the n-th one. If none is armed,
@@ -70,7 +70,7 @@ gb_fault_kind gb_fault_seen(void); /* what has failed since gb_fault_arm */
 #define GB_TRY_CALL(call) (gb_fault(GB_FAULT_FILE) ? (errno = EIO, -1) : (call))
 #define GB_TRY_OPEN(call) (gb_fault(GB_FAULT_FILE) ? (errno = EIO, NULL) : (call))
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* Allocates count * size zeroed bytes, with a check for overflow; count 0 gives 1 byte. NULL and
  * status on failure; the caller frees. */
@@ -88,9 +88,9 @@ bool gb_ends_with(const char *text, size_t length, const char *end);
 /* malloc for a library that builds large values in many calls (jansson: json_set_alloc_funcs).
  * After one failure gb_memory_check fails, so that an incomplete value is neither written by
  * gb_out_commit nor used for a key. */
-void *gb_noted_malloc(size_t bytes);
+void *gb_checked_malloc(size_t bytes);
 bool gb_memory_check(const char *what, gb_status *status);
-void gb_memory_forget(void); /* forgets the failure; for tests, which continue */
+void gb_memory_reset(void); /* forgets the failure; for tests, which continue */
 /* printf into a new string, which the caller frees. NULL on failure. */
 char *gb_format(gb_status *status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -118,7 +118,7 @@ void gb_text_free(gb_text *text);
  * out has failed too. */
 const char *gb_text_words(const gb_text *part, gb_text *out);
 /* Writes the shortest decimal that reads back as value into digits, and returns digits. */
-const char *gb_shortest(double value, char digits[40]);
+const char *gb_format_double(double value, char digits[40]);
 
 /* Map from byte strings to uint32 (open addressing; keys are copied). */
 typedef struct gb_map gb_map;
@@ -129,13 +129,13 @@ size_t gb_map_count(const gb_map *map);
 bool gb_map_set(gb_map *map, const char *key, size_t length, uint32_t value, gb_status *status);
 uint32_t gb_map_get(const gb_map *map, const char *key, size_t length); /* GB_MAP_NONE if absent */
 
-/* ---- bits of numbers ------------------------------------------------------------------------ */
+/* ---- bits of numbers ---- */
 
 uint32_t gb_float_bits(float value);
 float gb_bits_float(uint32_t bits);
 float gb_half_value(uint16_t half); /* IEEE 754 binary16, exactly; infinities and NaN too */
 
-/* ---- random numbers ------------------------------------------------------------------------- */
+/* ---- random numbers ---- */
 
 /* Philox4x32-10 (Salmon et al., SC 2011): out = bijection of counter under key. The shaders in
  * shaders/common/philox.glsl give the same bits. */
@@ -178,7 +178,7 @@ void gb_rng_shuffle(gb_rng *rng, uint32_t *items, uint32_t count); /* Fisher-Yat
 void gb_rng_order(gb_rng *rng, uint32_t *order, uint32_t count);   /* 0 .. count - 1, shuffled */
 /* `most` of `count` drawn: true for the first ones of such an order. NULL and status on failure;
  * the caller frees it. */
-bool *gb_rng_choose(gb_rng *rng, uint32_t count, uint32_t most, gb_status *status);
+bool *gb_rng_choose(gb_rng *rng, uint32_t count, uint32_t max_count, gb_status *status);
 
 /* Visits items again and again, in a new order in every epoch. */
 typedef struct gb_epochs {
@@ -193,7 +193,7 @@ bool gb_epochs_make(gb_epochs *epochs, uint32_t count, uint64_t seed, uint32_t s
 void gb_epochs_free(gb_epochs *epochs);
 uint32_t gb_epochs_at(gb_epochs *epochs, uint64_t index); /* item of the index-th visit */
 
-/* ---- hashing -------------------------------------------------------------------------------- */
+/* ---- hashing ---- */
 
 /* SHA-256 of bytes as 64 lower-case hex digits and a NUL. */
 #define GB_HASH_SIZE 65
@@ -203,7 +203,7 @@ bool gb_hash_file(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
  * are followed. */
 bool gb_hash_tree(const char *path, char hex[GB_HASH_SIZE], gb_status *status);
 
-/* ---- configuration -------------------------------------------------------------------------- */
+/* ---- configuration ---- */
 
 /* What the environment asks for: read once, where the program begins, and handed to whatever heeds
  * it, which keeps no copy, so it must outlive devices and stores. A field is NULL where its
@@ -245,7 +245,7 @@ typedef struct gb_config {
     /* For tests. */
     const char *fail_at; /* GABBRO_FAIL_AT=n: see gb_fault_arm */
     const char *poison;  /* GABBRO_POISON=1: activations are NaN before every run of a program */
-    const char *spoil;   /* GABBRO_SPOIL=shader,shader: these write only ones */
+    const char *corrupt; /* GABBRO_SPOIL=shader,shader: these write only ones */
 } gb_config;
 gb_config gb_config_read(void);
 /* Another value, NULL or empty: none, for the field of a variable; value must outlive config. False
@@ -257,7 +257,7 @@ char *gb_config_cache(const gb_config *config, const char *name);
  * was, or NULL; caller frees. */
 bool gb_environment_exchange(const char *name, const char *value, char **before, gb_status *status);
 
-/* ---- files ---------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 char *gb_path_join(gb_status *status, const char *a, const char *b); /* a/b, caller frees */
 /* Returns where the last part of a path begins; *length is its length without trailing slashes. */
@@ -270,7 +270,7 @@ void gb_temporary_remove(char *folder); /* removes it with its contents; frees; 
 /* Finds a file that belongs to the program, such as "tables/tables.tsv": in the source tree where
  * it was built, in the prefix where it is installed (which may have been moved), or in the prefix
  * that it was configured for. The caller frees the path; NULL if there is no such file. */
-char *gb_share_file(const char *name);
+char *gb_installed_file(const char *name);
 bool gb_dir_exists(const char *path);
 bool gb_make_dirs(const char *path, gb_status *status);   /* mkdir -p */
 bool gb_remove_tree(const char *path, gb_status *status); /* rm -rf, ignores absence */
@@ -297,7 +297,7 @@ bool gb_copy_file(const char *from, const char *to, gb_status *status); /* like 
  * atomically, there is a moment without either. On failure path is as before; the draft is removed
  * if there was nothing at path, and is otherwise kept, because it may be the result of long work,
  * and named in the hint. If only the former folder cannot be removed, that is a warning. */
-bool gb_place_folder(const char *draft, const char *path, gb_status *status);
+bool gb_replace_folder(const char *draft, const char *path, gb_status *status);
 
 /* Bytes of a plain, gzip or zstd file, told apart by content (zstd where the program was built with
  * libzstd). */
@@ -325,7 +325,7 @@ bool gb_lines_fail(const gb_lines *lines, gb_status *status, const char *hint, c
 void gb_lines_close(gb_lines *lines);
 bool gb_utf8_valid(const char *bytes, size_t length); /* strict: no overlong, no surrogates */
 
-/* ---- time, signals, progress ---------------------------------------------------------------- */
+/* ---- time, signals, progress ---- */
 
 double gb_now_s(void);         /* monotonic seconds */
 void gb_install_signals(void); /* SIGINT, SIGTERM, SIGUSR1 ask long jobs to save and stop */

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* ---- determinism ---------------------------------------------------------------------------- */
+/* ---- determinism ---- */
 
 /* How gb_determinism tests a device. */
 
@@ -33,7 +33,7 @@ bool gb_determinism(const gb_determinism_params *params, bool *equal, gb_status 
 bool gb_determinism_killed(const gb_determinism_params *params, const char *folder,
                            uint32_t kill_at, gb_status *status);
 
-/* ---- two devices ---------------------------------------------------------------------------- */
+/* ---- two devices ---- */
 
 /* Which devices gb_compare_devices compares, and how. */
 
@@ -53,7 +53,7 @@ bool gb_compare_devices(const gb_compare_devices_params *params, const gb_traini
 /* Prints a line each for A and B, with the device identity that keys of artifacts contain. */
 bool gb_compare_device_names(const gb_compare_devices_params *params, gb_status *status);
 
-/* ---- models --------------------------------------------------------------------------------- */
+/* ---- models ---- */
 
 /* How gb_verify checks a model. */
 

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* ---- collections -------------------------------------------------------------------------- */
+/* ---- collections ---- */
 
 /* One judgement: the grade of a passage for a query. Both are row numbers of the collection. */
 typedef struct gb_qrel {
@@ -34,20 +34,20 @@ typedef struct gb_qrels {
  *   collection.json        name, source, counts, title join, splits, generator of the queries,
  *                          notes */
 typedef struct gb_collection {
-    char *path;               /* the folder */
-    char *name;               /* short name for reports */
-    gb_table *passage_ids;    /* external ids */
-    gb_table *titles;         /* may be empty strings */
-    gb_table *texts;          /* passage texts */
-    const uint32_t *document; /* document number of each passage, [passages] */
-    uint32_t passages;        /* number of passages */
-    uint32_t documents;       /* number of documents */
-    gb_table *query_ids;      /* external ids */
-    gb_table *queries;        /* query texts */
-    gb_table *generated;      /* generated queries, row = passage; or NULL */
-    char *generator;          /* what generated them: "mini-world t5-like", "extractive", ... */
-    char *splits;             /* names of qrels files, separated by spaces */
-    gb_table *document_rows;  /* file that `document` points into */
+    char *path;                 /* the folder */
+    char *name;                 /* short name for reports */
+    gb_row_file *passage_ids;   /* external ids */
+    gb_row_file *titles;        /* may be empty strings */
+    gb_row_file *texts;         /* passage texts */
+    const uint32_t *document;   /* document number of each passage, [passages] */
+    uint32_t passages;          /* number of passages */
+    uint32_t documents;         /* number of documents */
+    gb_row_file *query_ids;     /* external ids */
+    gb_row_file *queries;       /* query texts */
+    gb_row_file *generated;     /* generated queries, row = passage; or NULL */
+    char *generator;            /* what generated them: "mini-world t5-like", "extractive", ... */
+    char *splits;               /* names of qrels files, separated by spaces */
+    gb_row_file *document_rows; /* file that `document` points into */
 } gb_collection;
 /* Opens a collection. NULL and status on failure, GB_DATA for a damaged one. */
 gb_collection *gb_collection_open(const char *path, gb_status *status);
@@ -131,12 +131,12 @@ typedef struct gb_import_params {
  * away, which becomes a query with that passage as its only relevant one: in `dev` for the passages
  * of a seeded fifth of the documents, otherwise in `train`. collection.json notes what was done. */
 bool gb_collection_import(const gb_import_params *params, const char *out_dir, gb_status *status);
-/* Makes an empty folder beside `target`, which the caller fills and then gives to gb_place_folder.
- * It refuses a `target` that is not empty and has no file `mark`, so that nobody's work is deleted.
- * NULL and status on failure; the caller frees the path. */
+/* Makes an empty folder beside `target`, which the caller fills and then gives to
+ * gb_replace_folder. It refuses a `target` that is not empty and has no file `mark`, so that
+ * nobody's work is deleted. NULL and status on failure; the caller frees the path. */
 char *gb_draft_create(const char *target, const char *mark, gb_status *status);
 
-/* ---- generated queries beside a collection ------------------------------------------------- */
+/* ---- generated queries beside a collection ---- */
 
 /* Something that knows what the passages of a collection state (gabbro/synth.h has one). */
 typedef struct gb_query_oracle {
@@ -175,7 +175,7 @@ bool gb_generated_row_has(const char *row, size_t length, const char *query, siz
  * collection is closed. Queries that were made for another collection are refused. */
 bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_status *status);
 
-/* ---- pairs of a passage and its context ---------------------------------------------------- */
+/* ---- pairs of a passage and its context ---- */
 
 /* What the context of a pair is: another passage of its document, or a generated query. */
 typedef enum gb_pair_kind { GB_PAIR_SPAN, GB_PAIR_QUERY } gb_pair_kind;
@@ -191,7 +191,7 @@ typedef struct gb_pair {
 bool gb_pairs_draw(const gb_collection *collection, gb_pair_kind kind, uint64_t seed,
                    uint32_t count, gb_pair *pairs, gb_status *status);
 
-/* ---- tokenised collections ----------------------------------------------------------------- */
+/* ---- tokenised collections ---- */
 
 /* How texts become rows of ids. */
 typedef struct gb_tokenize_params {
@@ -212,10 +212,10 @@ bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer 
 /* The files of a tokenised collection, and how it was made (tokens.json). Close with
  * gb_tokens_close. */
 typedef struct gb_tokens {
-    gb_table *passages;              /* u32 ids */
-    gb_table *queries;               /* u32 ids */
-    gb_table *generated;             /* u32 ids, [SEP] between queries; NULL if the collection has
-                                        none */
+    gb_row_file *passages;           /* u32 ids */
+    gb_row_file *queries;            /* u32 ids */
+    gb_row_file *generated;          /* u32 ids, [SEP] between queries; NULL if the collection has
+                                     none */
     uint32_t max_passage, max_query; /* tokens of a text at most, [CLS] and [SEP] included */
     char vocabulary[GB_HASH_SIZE];   /* gb_vocab_hash of the vocabulary */
     char *query_prompt;              /* put before every query, perhaps "", or NULL: not said */
@@ -232,7 +232,7 @@ bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage
 /* Counts the generated queries of a passage. */
 uint32_t gb_tokens_generated_count(const gb_tokens *tokens, uint32_t sep, uint32_t passage);
 
-/* ---- layouts of other kits (docs/reference/formats.md lists them) --------------------------- */
+/* ---- layouts of other kits (docs/reference/formats.md lists them) ---- */
 
 /* What to change in a collection while it is imported; collection.json notes it. */
 typedef struct gb_import_variant {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* ---- devices, described for people ---------------------------------------------------------- */
+/* ---- devices, described for people ---- */
 
 /* Prints a line for each device and marks the one with that UUID. */
 bool gb_devices_print(const gb_config *config, const char *chosen_uuid, FILE *out,
@@ -17,7 +17,7 @@ bool gb_devices_print_names(const gb_config *config, FILE *out, gb_status *statu
 /* Prints what a device is and can do, and what the shader compiler of the build knew. */
 void gb_device_print(const gb_device *device, FILE *out);
 
-/* ---- self-test ------------------------------------------------------------------------------ */
+/* ---- self-test ---- */
 
 /* Sets of kernels that the self-test compares with float64. */
 typedef enum gb_selftest_column {
@@ -52,7 +52,7 @@ void gb_selftest_free(gb_selftest_report *report);
 /* Prints the report of a device. Returns whether the device can be used. */
 bool gb_selftest_print(const gb_selftest_report *report, const gb_device *device, FILE *out);
 
-/* ---- tiles ---------------------------------------------------------------------------------- */
+/* ---- tiles ---- */
 
 /* How gb_tune measures. */
 typedef struct gb_tune_params {

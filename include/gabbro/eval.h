@@ -9,7 +9,7 @@
 
 #include <gabbro/json.h>
 
-/* ---- names: the external ids of rows -------------------------------------------------------- */
+/* ---- names: the external ids of rows ---- */
 
 /* In memory, queries and passages are row numbers (uint32). Names give the external ids of these
  * rows, which files carry and by which trec_eval breaks ties. */
@@ -18,7 +18,7 @@ typedef struct gb_names gb_names;
 gb_names *gb_names_create(gb_status *status);
 /* Makes names of the ids of a row file (row = row). They are fixed, and the row file must outlive
  * them. */
-gb_names *gb_names_from_table(const gb_table *table, gb_status *status);
+gb_names *gb_names_from_row_file(const gb_row_file *table, gb_status *status);
 void gb_names_destroy(gb_names *names);
 uint32_t gb_names_count(const gb_names *names);
 /* Id of `row` (below the count), not NUL-terminated. */
@@ -41,7 +41,7 @@ bool gb_run_names_create(gb_run_names *names, gb_status *status);
 bool gb_run_names_of(const gb_collection *collection, gb_run_names *names, gb_status *status);
 void gb_run_names_free(gb_run_names *names);
 
-/* ---- runs ----------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 #define GB_NO_PASSAGE UINT32_MAX /* an empty rank of an MS MARCO run; never relevant */
 
@@ -107,7 +107,7 @@ bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_sty
  * (query, passage). A repeated line counts once; contradicting lines are an error. */
 bool gb_qrels_read(const char *path, const gb_run_names *names, gb_qrels *qrels, gb_status *status);
 
-/* ---- splits of a collection ----------------------------------------------------------------- */
+/* ---- splits of a collection ---- */
 
 /* The queries of a split and their judgements. Free with gb_split_free. */
 typedef struct gb_split {
@@ -131,7 +131,7 @@ typedef struct gb_splits {
 bool gb_splits_open(const gb_collection *collection, gb_splits *splits, gb_status *status);
 void gb_splits_free(gb_splits *splits);
 
-/* ---- answers -------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 /* The answers of questions, as texts: a file like answers.tsv of a collection, with lines
  * "query-id<TAB>answer<TAB>answer...". */
@@ -150,10 +150,10 @@ bool gb_answers_hold(const gb_answers *answers, uint32_t query, const char *text
 /* Makes judgements of the first `depth` passages of each query of a run that has answers: grade 1
  * for a passage that contains an answer, otherwise 0. Hit@k by these judgements is what papers on
  * question answering call top@k. The caller frees qrels->rows. */
-bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_table *texts,
+bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_row_file *texts,
                       uint32_t depth, gb_qrels *qrels, gb_status *status);
 
-/* ---- measures ------------------------------------------------------------------------------- */
+/* ---- measures ---- */
 
 #define GB_UNJUDGED INT32_MIN /* grade of a passage without judgement */
 
@@ -333,7 +333,7 @@ typedef struct gb_judge_params {
  * logged. */
 bool gb_judge_run(const gb_judge_params *params, FILE *out, gb_status *status);
 
-/* ---- measuring a split as tables show it ---------------------------------------------------- */
+/* ---- measuring a split as tables show it ---- */
 
 /* What the measures of a split depend on besides its run. */
 typedef struct gb_split_params {
@@ -353,7 +353,7 @@ typedef struct gb_split_params {
 bool gb_split_measure(const gb_split *split, const gb_run *run, const gb_split_params *params,
                       json_t *metrics, gb_status *status);
 
-/* ---- measured values in files --------------------------------------------------------------- */
+/* ---- measured values in files ---- */
 
 /* Reads metrics.json of a folder: measure -> a number, or {"value": number, ...}. NULL and GB_DATA
  * if it is absent or is not such an object. The caller calls json_decref. */
@@ -367,7 +367,7 @@ bool gb_measure_value(const json_t *measure, const char *folder, const char *nam
  * measure in common. The caller calls json_decref. */
 json_t *gb_measures_mean(const char *const *folders, size_t count, gb_status *status);
 
-/* ---- texts of queries and corpora, streamed from files -------------------------------------- */
+/* ---- texts of queries and corpora, streamed from files ---- */
 
 /* Is called for each text of a file. Its arguments are NUL-terminated and valid during the call. If
  * it returns false, reading stops and fails with what the function left in status. */

@@ -12,9 +12,10 @@
 /* Options of several ranks: --ranks and --devices, and of a training --shares and
  * --simulate-ranks. */
 typedef struct gb_rank_options {
-    uint32_t count;      /* processes to start; 0: as launched, else one */
-    uint32_t simulated;  /* ranks that this process alone stands for */
-    uint32_t shares;     /* gradient shards of a batch; 0: none, or GB_SHARES_DEFAULT with ranks */
+    uint32_t count;     /* processes to start; 0: as launched, else one */
+    uint32_t simulated; /* ranks that this process alone stands for */
+    uint32_t
+        gradient_shards; /* gradient shards of a batch; 0: none, or GB_SHARES_DEFAULT with ranks */
     const char *devices; /* "0,1": of the ranks of a machine, in turn; NULL: all alike, or by
                             --device */
 } gb_rank_options;
@@ -73,7 +74,7 @@ struct gb_maker {
     bool quiet, profile, cost; /* options */
     bool no_wait;              /* --no-wait */
     gb_store *store;           /* open in rank 0 */
-    gb_step *step;             /* the artifact in rank 0 */
+    gb_artifact *step;         /* the artifact in rank 0 */
     char *own_device;          /* of this rank, or NULL */
     bool there;                /* of ranks: the artifact was there already */
     char *folder;              /* of ranks but the first: the artifact's */

@@ -5,7 +5,7 @@
 
 #include <gabbro/base.h>
 
-/* ---- the manifest (datasets/manifest; datasets/README.md describes it) ---------------------- */
+/* ---- the manifest (datasets/manifest; datasets/README.md describes it) ---- */
 
 /* One version of a file that is accepted. */
 typedef struct gb_version {
@@ -72,7 +72,7 @@ uint64_t gb_newest_bytes(const gb_source_file *file);
 /* Adds up the sizes of the newest versions; *unknown counts the files without a size. */
 uint64_t gb_source_bytes(const gb_source *source, uint32_t *unknown);
 
-/* ---- files ---------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* What was found out about a file. */
 typedef struct gb_seen {
@@ -93,7 +93,7 @@ typedef struct gb_fetch_params {
 #define GB_FETCH_DEFAULTS ((gb_fetch_params){.tries = 5, .wait_s = 1, .stall_s = 30})
 
 /* Hashes a file and compares it with the accepted versions. */
-bool gb_fetch_look(const char *path, const gb_source_file *file, gb_seen *seen, gb_status *status);
+bool gb_fetch_check(const char *path, const gb_source_file *file, gb_seen *seen, gb_status *status);
 /* Downloads one file into `folder`. Addresses are tried in turn, each several times with growing
  * pauses. What has arrived is kept in NAME.part, and the download continues there if the server
  * still has the same file. The file gets its name only if size and sum agree. Fails with
@@ -102,11 +102,11 @@ bool gb_fetch_file(const gb_source_file *file, const char *folder, const gb_fetc
                    gb_seen *seen, gb_status *status);
 /* Copies the local file `path` to folder/NAME if it is the wanted file, by its sum, or by its name
  * if no sum is known. *taken says whether it was. */
-bool gb_fetch_take(const gb_source_file *file, const char *folder, const char *path, gb_seen *seen,
-                   bool *taken, gb_status *status);
+bool gb_fetch_import(const gb_source_file *file, const char *folder, const char *path,
+                     gb_seen *seen, bool *taken, gb_status *status);
 void gb_seen_free(gb_seen *seen);
 
-/* ---- whole entries -------------------------------------------------------------------------- */
+/* ---- whole entries ---- */
 
 typedef struct gb_bring_params {
     const char *to;          /* folder of the files */

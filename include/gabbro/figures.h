@@ -10,7 +10,7 @@
 #include <gabbro/store.h>
 #include <gabbro/text.h>
 
-/* ---- models that are shown ------------------------------------------------------------------ */
+/* ---- models that are shown ---- */
 
 #define GB_MODEL_NAME 64
 /* Splits "NAME=MODEL" into the name and the path behind the '=', which *item points to afterwards.
@@ -22,7 +22,7 @@ bool gb_model_name(const char **item, char name[GB_MODEL_NAME], gb_status *statu
 json_t *gb_model_names(const char **items, size_t count, char (*names)[GB_MODEL_NAME],
                        gb_status *status);
 
-/* ---- vocabulary projection ------------------------------------------------------------------ */
+/* ---- vocabulary projection ---- */
 
 /* An encoder and its masked-LM head, which projects [CLS] vectors of texts to the vocabulary. */
 typedef struct gb_vocab_projection {
@@ -40,10 +40,10 @@ void gb_vocab_projection_close(gb_vocab_projection *p);
 
 /* Texts to encode. */
 typedef struct gb_projected_texts {
-    const gb_table *table; /* row file of ids */
-    const uint32_t *rows;  /* [count] rows of it; NULL: the first ones */
-    uint32_t count;        /* texts */
-    uint32_t max_length;   /* tokens of a text with [CLS] and [SEP]; longer texts are cut */
+    const gb_row_file *table; /* row file of ids */
+    const uint32_t *rows;     /* [count] rows of it; NULL: the first ones */
+    uint32_t count;           /* texts */
+    uint32_t max_length;      /* tokens of a text with [CLS] and [SEP]; longer texts are cut */
 } gb_projected_texts;
 /* Encodes texts to [CLS] vectors: *out [count, H], which the caller frees. */
 bool gb_vocab_projection_encode(const gb_vocab_projection *p, gb_device *device,
@@ -61,7 +61,7 @@ bool gb_vocab_projection_top(const gb_vocab_projection *head, gb_device *device,
                              const gb_projected_vectors *vectors, uint32_t depth, uint32_t *top,
                              gb_status *status);
 
-/* ---- token coverage ------------------------------------------------------------------------- */
+/* ---- token coverage ---- */
 
 /* BoW prediction, Algorithm 1: a text's vector is projected to the vocabulary, and one counts how
  * many of its k best tokens occur in the text. T is the tokens of the text without special ones. */
@@ -165,7 +165,7 @@ bool gb_coverage_study_write(const gb_coverage_study *study, const char *folder,
  * measure -> number. NULL without memory. The caller calls json_decref. */
 json_t *gb_coverage_study_metrics(const gb_coverage_study *study);
 
-/* ---- scatter plots -------------------------------------------------------------------------- */
+/* ---- scatter plots ---- */
 
 /* Computes the first `dims` principal components of the rows of x [count, width]: scores in out
  * [count, dims], by descending variance, each with the sign that makes its largest absolute score
@@ -228,7 +228,7 @@ typedef struct gb_candidates_params {
  * into the artifact that is being made. */
 bool gb_candidates_draw(const gb_candidates_params *params, gb_maker *maker, gb_status *status);
 
-/* ---- a measure against a number -------------------------------------------------------------- */
+/* ---- a measure against a number ---- */
 
 /* Draws curves of a measure from a file of JSON lines. The first line
  * says what is shown,

@@ -29,7 +29,7 @@ typedef struct gb_training_set {
  * the order in which they were met. `most` > 0 keeps a seeded subset of that many queries. Runs are
  * matched by query row. */
 bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_run *runs,
-                          size_t run_count, uint32_t depth, uint32_t most, uint64_t seed,
+                          size_t run_count, uint32_t depth, uint32_t max_queries, uint64_t seed,
                           gb_status *status);
 void gb_training_set_free(gb_training_set *set);
 /* Chooses `count` negatives of a query for an epoch, as a function of the seed. Epoch e takes the
@@ -42,13 +42,13 @@ bool gb_training_negatives(const gb_training_set *set, const gb_training_query *
 
 /* How a retriever is fine-tuned. */
 typedef struct gb_finetune_params {
-    uint32_t batch;                          /* queries of a step */
-    uint32_t negatives;                      /* hard negatives of a query */
-    uint32_t longest_query, longest_passage; /* most tokens of a text, specials included */
-    gb_pooling pooling;                      /* how states become a vector; unstated: [CLS] */
-    bool normalize;                          /* scale vectors to length 1 */
-    float temperature;                       /* divisor of the scores; 0: 1 */
-    uint64_t seed;                           /* seed of the order and of the negatives */
+    uint32_t batch;                                /* queries of a step */
+    uint32_t negatives;                            /* hard negatives of a query */
+    uint32_t max_query_length, max_passage_length; /* most tokens of a text, specials included */
+    gb_pooling pooling;                            /* how states become a vector; unstated: [CLS] */
+    bool normalize;                                /* scale vectors to length 1 */
+    float temperature;                             /* divisor of the scores; 0: 1 */
+    uint64_t seed;                                 /* seed of the order and of the negatives */
 } gb_finetune_params;
 
 /* Makes the task of fine-tuning: InfoNCE over all passages of the batch (Karpukhin et al., 2020).

@@ -5,7 +5,7 @@
 #include <gabbro/base.h>
 #include <gabbro/text.h>
 
-/* ---- safetensors ----------------------------------------------------------------------------- */
+/* ---- safetensors ---- */
 
 /* A tensor to write: float32, row by row. */
 typedef struct gb_weight {
@@ -55,7 +55,7 @@ bool gb_stored_read(const gb_stored *stored, uint64_t rows, uint64_t cols, float
 bool gb_safetensors_write(const char *path, const gb_weight *weights, size_t count,
                           gb_status *status);
 
-/* ---- config.json ----------------------------------------------------------------------------- */
+/* ---- config.json ---- */
 
 /* The part of Hugging Face's BertConfig that may vary here: post-LayerNorm BERT with absolute
  * positions and exact (erf) GELU. */
@@ -87,19 +87,19 @@ bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *st
 bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
                           gb_status *status);
 
-/* ---- language models ------------------------------------------------------------------------- */
+/* ---- language models ---- */
 
-typedef enum gb_language_kind { GB_LANGUAGE_T5, GB_LANGUAGE_LLAMA } gb_language_kind;
-typedef enum gb_language_act {
-    GB_LANGUAGE_RELU,
-    GB_LANGUAGE_GELU,      /* exact */
-    GB_LANGUAGE_GELU_TANH, /* gelu_new */
-    GB_LANGUAGE_SILU
-} gb_language_act;
+typedef enum gb_lm_kind { GB_LM_T5, GB_LM_LLAMA } gb_lm_kind;
+typedef enum gb_lm_act {
+    GB_LM_RELU,
+    GB_LM_GELU,      /* exact */
+    GB_LM_GELU_TANH, /* gelu_new */
+    GB_LM_SILU
+} gb_lm_act;
 
 /* The parts of Hugging Face's T5Config (v1.0 and v1.1) and LlamaConfig that may vary here. */
-typedef struct gb_language_config {
-    gb_language_kind kind;      /* T5 or LLaMA */
+typedef struct gb_lm_config {
+    gb_lm_kind kind;            /* T5 or LLaMA */
     uint32_t vocab_size;        /* V, rows of the embeddings */
     uint32_t hidden_size;       /* H */
     uint32_t head_dim;          /* width of a head; heads * head_dim need not be H */
@@ -111,23 +111,23 @@ typedef struct gb_language_config {
     uint32_t buckets, farthest; /* T5: buckets of distances, and the distance the last begins at */
     uint32_t max_positions;     /* LLaMA: longest text in tokens */
     uint32_t start_id, end_id;  /* first input of the decoder or first token; end of a text */
-    gb_language_act act;        /* activation of the feed-forward layer */
+    gb_lm_act act;              /* activation of the feed-forward layer */
     bool gated;                 /* the feed-forward layer has a second, linear half */
     bool tied;                  /* the output matrix is that of the embeddings */
     double eps;                 /* added to the mean square in the norms */
     double theta;               /* LLaMA: base of the rotary angles */
-} gb_language_config;
+} gb_lm_config;
 /* Reads config.json of model_type t5 or llama. GB_DATA for what is not computed here: other models
  * and activations, scaled rotary positions, biases. */
-bool gb_language_config_read(const char *path, gb_language_config *config, gb_status *status);
+bool gb_lm_config_read(const char *path, gb_lm_config *config, gb_status *status);
 /* Writes a T5 folder: config.json, model.safetensors, and the files of a WordPiece tokenizer, whose
  * texts end with [SEP]. config.json is written last, because a folder without it is not taken for a
  * model. max_length is the length of the longest text in tokens. */
-bool gb_language_folder_write(const char *path, const gb_language_config *config,
-                              const gb_weight *weights, size_t weight_count, const gb_vocab *vocab,
-                              uint32_t max_length, gb_status *status);
+bool gb_lm_folder_write(const char *path, const gb_lm_config *config, const gb_weight *weights,
+                        size_t weight_count, const gb_vocab *vocab, uint32_t max_length,
+                        gb_status *status);
 
-/* ---- text of language models ----------------------------------------------------------------- */
+/* ---- text of language models ---- */
 
 /* The tokenizer of a language model's folder: spiece.model (T5), tokenizer.model (LLaMA) or
  * vocab.txt (WordPiece, for either), with the rules that Hugging Face's tokenizer_config.json,
@@ -156,7 +156,7 @@ bool gb_coder_encode(const gb_coder *coder, const char *text, size_t length, gb_
 bool gb_coder_decode(const gb_coder *coder, const uint32_t *ids, size_t count, gb_text *text,
                      gb_status *status);
 
-/* ---- canonical names ------------------------------------------------------------------------- */
+/* ---- canonical names ---- */
 
 /* Canonical names: the parameters of BertForMaskedLM without its pooler, by their names there. The
  * output matrix cls.predictions.decoder.weight is tied to the word embeddings, and is therefore not
@@ -173,7 +173,7 @@ size_t gb_bert_weight_count(const gb_bert_config *config, bool head);
  * same order with and without the head. */
 gb_weight_spec gb_bert_weight_at(const gb_bert_config *config, size_t index);
 
-/* ---- reading a model folder ------------------------------------------------------------------ */
+/* ---- reading a model folder ---- */
 
 /* An open model folder: config.json, model.safetensors or its index (otherwise pytorch_model.bin or
  * its index), and the optional side file gabbro.safetensors with tensors that transformers does not
@@ -233,7 +233,7 @@ typedef struct gb_text_prompts {
 bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_status *status);
 void gb_text_prompts_free(gb_text_prompts *prompts);
 
-/* ---- writing a model folder ------------------------------------------------------------------ */
+/* ---- writing a model folder ---- */
 
 /* A line of the model card, e.g. {"training data", "sha256:..."}. */
 typedef struct gb_card_fact {

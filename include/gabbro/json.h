@@ -9,7 +9,7 @@
 
 #define GB_JSON_MAX_BYTES ((size_t)1 << 28) /* text of one value */
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 #define GB_JSON_ANY   1u /* accepts any value; without it, only an object */
 #define GB_JSON_REALS 2u /* reads whole numbers as reals too, so that they may have any size */
@@ -38,7 +38,7 @@ typedef bool gb_jsonl_take(void *ctx, const gb_lines *lines, const json_t *objec
  * NULL (its opening failed) or a call returned false. */
 bool gb_jsonl_each(gb_lines *lines, gb_jsonl_take *take, void *ctx, gb_status *status);
 
-/* ---- members of an object ------------------------------------------------------------------- */
+/* ---- members of an object ---- */
 
 /* The string of a member, or "" if there is none. It lives as long as the object. */
 const char *gb_json_text(const json_t *object, const char *key);
@@ -55,7 +55,7 @@ bool gb_json_get_bool(const json_t *object, const char *key, const char *path, b
 bool gb_json_get_string(const json_t *object, const char *key, const char *path, const char **value,
                         gb_status *status);
 
-/* ---- writing -------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 /* Flags of json_dumps for files of results: equal values give equal bytes, and reals are read back
  * exactly. */

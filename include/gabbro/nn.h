@@ -1,4 +1,4 @@
-/* Models room: BERT encoders, heads and decoders on a tape; packed batches; the training loop;
+/* Models module: BERT encoders, heads and decoders on a tape; packed batches; the training loop;
  * checkpoints as Hugging Face folders; encoding. Stands on ops and folder. */
 #ifndef GABBRO_NN_H
 #define GABBRO_NN_H
@@ -9,12 +9,11 @@
 #include <gabbro/rows.h>
 #include <gabbro/text.h>
 
-/* ---- packed batches
- * ------------------------------------------------------------------------------- */
+/* ---- packed batches ---- */
 
 /* Sequences of token ids one behind the other, no padding between them. The rows that fill up a
  * bucket belong to further sequences of [PAD]s that nothing looks at. Zero-initialise. */
-typedef struct gb_packed {
+typedef struct gb_batch {
     uint32_t *ids;       /* [rows] */
     uint32_t *positions; /* [rows] place in the own sequence */
     int32_t *labels;     /* [rows] original id, or GB_IGNORE */
@@ -24,17 +23,17 @@ typedef struct gb_packed {
     uint32_t labelled;   /* rows with a label */
     uint32_t row0;       /* of a part: row of the whole batch that row 0 is; else 0 */
     size_t id_capacity, position_capacity, label_capacity, start_capacity; /* allocated */
-} gb_packed;
-void gb_packed_reset(gb_packed *packed);
-void gb_packed_free(gb_packed *packed);
+} gb_batch;
+void gb_batch_reset(gb_batch *packed);
+void gb_batch_free(gb_batch *packed);
 /* Append a sequence of `length` rows, from *first on: positions from 0, no labels; ids are left to
  * the caller. */
-bool gb_packed_begin(gb_packed *packed, size_t length, uint32_t *first, gb_status *status);
+bool gb_batch_reserve(gb_batch *packed, size_t length, uint32_t *first, gb_status *status);
 /* Append [CLS] ids [SEP]; labels [length] for the ids, or NULL. Cut at `longest` tokens in all. */
-bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint32_t *ids,
-                   const int32_t *labels, size_t length, uint32_t longest, gb_status *status);
+bool gb_batch_add(gb_batch *packed, const gb_special_ids *specials, const uint32_t *ids,
+                  const int32_t *labels, size_t length, uint32_t max_length, gb_status *status);
 /* Sequences [first, first + count) of `whole` as a batch of their own, with its row0. */
-bool gb_packed_part(const gb_packed *whole, uint32_t first, uint32_t count, gb_packed *part,
+bool gb_batch_slice(const gb_batch *whole, uint32_t first, uint32_t count, gb_batch *part,
                     gb_status *status);
 /* Rows of the bucket that holds `rows`: multiples of 64 up to 1024, then of a sixteenth of the next
  * power of two, so that few buckets serve all batches. */
@@ -44,12 +43,12 @@ uint32_t gb_bucket_rows(uint32_t rows);
 #define GB_PAD_SEQUENCES 16
 
 /* Rows of a batch picked by the host, e.g. the labelled ones. */
-typedef struct gb_rows_inputs {
+typedef struct gb_selection {
     gb_tensor index;   /* u32 [1, count]: row of the batch, or GB_NO_ROW */
     gb_tensor inverse; /* u32 [1, rows of the batch] */
     uint32_t count;    /* rows picked at most */
     uint32_t rows;     /* rows of the batch */
-} gb_rows_inputs;
+} gb_selection;
 
 /* Rows of tokens that batches had when they were put into programs. */
 typedef struct gb_padding {
@@ -58,112 +57,113 @@ typedef struct gb_padding {
 } gb_padding;
 
 /* The inputs of one packed batch on a tape. */
-typedef struct gb_packed_inputs {
-    gb_tensor ids;        /* u32 [1, rows] */
-    gb_tensor positions;  /* u32 [1, rows] */
-    gb_tensor sequences;  /* see gb_sequences_input; those behind count are padding */
-    gb_order by_id;       /* rows of each vocabulary entry */
-    gb_order by_position; /* rows of each position */
-    gb_rows_inputs read;  /* rows whose last states are read; count 0: all, see gb_read_rows */
-    gb_tensor read_by_sequence; /* the same for attention (gb_picked_input) */
-    gb_tensor read_by_block;    /* the same for layer norms (gb_row_blocks_input) */
-    uint32_t rows;              /* of the bucket */
-    uint32_t count;             /* sequences without the padding one */
-} gb_packed_inputs;
+typedef struct gb_batch_inputs {
+    gb_tensor ids;            /* u32 [1, rows] */
+    gb_tensor positions;      /* u32 [1, rows] */
+    gb_tensor sequences;      /* see gb_sequences_input; those behind count are padding */
+    gb_row_index by_id;       /* rows of each vocabulary entry */
+    gb_row_index by_position; /* rows of each position */
+    gb_selection read; /* rows whose last states are read; count 0: all, see gb_selected_rows */
+    gb_tensor selected_by_sequence; /* the same for attention (gb_selected_input) */
+    gb_tensor selected_by_block;    /* the same for layer norms (gb_row_blocks_input) */
+    uint32_t rows;                  /* of the bucket */
+    uint32_t count;                 /* sequences without the padding one */
+} gb_batch_inputs;
 
-/* ---- building a model on a tape
- * --------------------------------------------------------------------- */
+/* ---- building a model on a tape ---- */
 
 /* What building needs to know everywhere. */
-typedef struct gb_net {
+typedef struct gb_builder {
     gb_tape *tape;           /* program being built */
     float dropout;           /* of hidden states and embeddings; 0 when not training */
     float attention_dropout; /* of attention probabilities */
     float eps;               /* of layer norms */
-    uint32_t longest;        /* longest sequence in tokens */
-    uint32_t sites;          /* dropouts built so far */
+    uint32_t max_length;     /* longest sequence in tokens */
+    uint32_t dropouts;       /* dropouts built so far */
     bool recompute;          /* layers are computed again for their gradient, not kept */
-    gb_tensor vectors;       /* set by what builds a part of a batch, see gb_cut */
+    gb_tensor vectors;       /* set by what builds a part of a batch, see gb_microbatch */
     gb_padding *padding;     /* counts the rows of its batches, or NULL */
-} gb_net;
+} gb_builder;
 
 /* Returns what a forward pass without gradients is built with: nothing is dropped. */
-gb_net gb_net_forward(gb_tape *tape, const gb_bert_config *config, uint32_t longest);
+gb_builder gb_builder_forward(gb_tape *tape, const gb_bert_config *config, uint32_t max_length);
 /* Fill the lists of the rows of each entry from ids [rows]; those not declared are left alone. */
-bool gb_order_fill(gb_exec *exec, const gb_order *order, const uint32_t *ids, uint32_t rows,
-                   uint32_t entries, gb_status *status);
+bool gb_row_index_fill(gb_executable *exec, const gb_row_index *order, const uint32_t *ids,
+                       uint32_t rows, uint32_t entries, gb_status *status);
 
-/* The following functions declare inputs together with their source, from which gb_exec_fill writes
- * them before each run. A source, such as `batch`, must stay at its address as long as the program;
- * its contents may change from run to run. */
+/* The following functions declare inputs together with their source, from which gb_executable_fill
+ * writes them before each run. A source, such as `batch`, must stay at its address as long as the
+ * program; its contents may change from run to run. */
 
 /* Declares a batch of at most `rows` rows and `count` sequences. Sequences that the source lacks
  * are empty, as in the last part of a batch. `seed` and the step key the dropout. */
-gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
-                                   uint32_t count, const gb_packed *batch, uint64_t seed);
+gb_batch_inputs gb_batch_declare(gb_builder *builder, const gb_bert_config *config, uint32_t rows,
+                                 uint32_t count, const gb_batch *batch, uint64_t seed);
 /* Declares the first rows of at most `count` texts of a batch of `rows`, from text `first` on. */
-gb_rows_inputs gb_first_rows_declare(gb_net *net, uint32_t count, uint32_t rows,
-                                     const gb_packed *batch, uint32_t first);
+gb_selection gb_first_rows_declare(gb_builder *builder, uint32_t count, uint32_t rows,
+                                   const gb_batch *batch, uint32_t first);
 /* Declares rows [first, first + count) of `rows`. */
-gb_rows_inputs gb_row_range_declare(gb_net *net, uint32_t count, uint32_t rows, uint32_t first);
-/* Declares rows without a source: the caller registers a function that calls gb_rows_fill. */
-gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows);
-/* Writes picked[0..picked_count), distinct rows of the batch, to places from `first` on of the
+gb_selection gb_row_range_declare(gb_builder *builder, uint32_t count, uint32_t rows,
+                                  uint32_t first);
+/* Declares rows without a source: the caller registers a function that calls gb_selection_fill. */
+gb_selection gb_selection_declare(gb_builder *builder, uint32_t count, uint32_t rows);
+/* Writes picked[0..selected_count), distinct rows of the batch, to places from `first` on of the
  * index; the rest of it is GB_NO_ROW. */
-bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
-                  uint32_t picked_count, uint32_t first, gb_status *status);
-gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in);
+bool gb_selection_fill(gb_executable *exec, const gb_selection *in, const uint32_t *selected,
+                       uint32_t selected_count, uint32_t first, gb_status *status);
+gb_tensor gb_selection_gather(gb_builder *builder, gb_tensor x, const gb_selection *in);
 
 /* Rows of a batch whose last states something reads, ascending. Even and odd rows take turns, with
  * one more row where two of a kind would meet: the cpu kernel adds up even and odd rows apart for
  * the gradient of a bias, so leaving out rows that have none changes no bit. Zero-initialise. */
-typedef struct gb_read_rows {
+typedef struct gb_selected_rows {
     uint32_t *rows;  /* [count] */
     uint32_t count;  /* rows */
     size_t capacity; /* of the array */
-} gb_read_rows;
-void gb_read_rows_free(gb_read_rows *list);
+} gb_selected_rows;
+void gb_selected_rows_free(gb_selected_rows *list);
 /* The rows of two ascending lists. */
-bool gb_read_rows_list(gb_read_rows *list, const uint32_t *a, uint32_t a_count, const uint32_t *b,
-                       uint32_t b_count, gb_status *status);
+bool gb_selected_rows_list(gb_selected_rows *list, const uint32_t *a, uint32_t a_count,
+                           const uint32_t *b, uint32_t b_count, gb_status *status);
 /* Returns what is declared for such a list in a batch of `rows`: its bucket, or all rows if few are
  * left out. */
-uint32_t gb_read_rows_bucket(const uint32_t *a, uint32_t a_count, const uint32_t *b,
-                             uint32_t b_count, uint32_t rows);
+uint32_t gb_selected_rows_bucket(const uint32_t *a, uint32_t a_count, const uint32_t *b,
+                                 uint32_t b_count, uint32_t rows);
 /* Declares in->read for the batch of `in`; nothing if the bucket is all rows. */
-void gb_read_rows_declare(gb_net *net, gb_packed_inputs *in, uint32_t bucket,
-                          const gb_packed *batch, const gb_read_rows *list);
+void gb_selected_rows_declare(gb_builder *builder, gb_batch_inputs *in, uint32_t bucket,
+                              const gb_batch *batch, const gb_selected_rows *list);
 
 /* What makes one vector of each text of a batch. */
 typedef struct gb_pooling_inputs {
-    bool mean;            /* of all rows of a text, else its first */
-    gb_rows_inputs cls;   /* first rows */
-    gb_combination means; /* all rows */
+    bool mean;        /* of all rows of a text, else its first */
+    gb_selection cls; /* first rows */
+    gb_sparse means;  /* all rows */
 } gb_pooling_inputs;
 typedef struct gb_pooling_params {
-    gb_pooling kind;  /* unstated: [CLS] */
-    uint32_t texts;   /* vectors; zero where the batch has fewer texts */
-    uint32_t first;   /* text of the batch that has the first vector */
-    uint32_t rows;    /* of the batch */
-    uint32_t longest; /* tokens of a text */
+    gb_pooling kind;     /* unstated: [CLS] */
+    uint32_t texts;      /* vectors; zero where the batch has fewer texts */
+    uint32_t first;      /* text of the batch that has the first vector */
+    uint32_t rows;       /* of the batch */
+    uint32_t max_length; /* tokens of a text */
 } gb_pooling_params;
-gb_pooling_inputs gb_pooling_declare(gb_net *net, const gb_pooling_params *params,
-                                     const gb_packed *batch);
+gb_pooling_inputs gb_pooling_declare(gb_builder *builder, const gb_pooling_params *params,
+                                     const gb_batch *batch);
 /* h [rows, H] -> [texts, H] */
-gb_tensor gb_pooling_apply(gb_net *net, gb_tensor h, const gb_pooling_inputs *in);
+gb_tensor gb_pooling_apply(gb_builder *builder, gb_tensor h, const gb_pooling_inputs *in);
 
 /* Which sequence each row of a batch belongs to: gives a vector of each sequence to its rows. */
-typedef struct gb_spread_inputs {
-    gb_tensor sequence;   /* u32 [1, rows]: number of the sequence; padding: GB_NO_ROW */
-    gb_order by_sequence; /* rows of each sequence */
-    uint32_t rows;        /* of the bucket */
-    uint32_t count;       /* sequences */
-} gb_spread_inputs;
-gb_spread_inputs gb_spread_declare(gb_net *net, uint32_t rows, uint32_t count,
-                                   const gb_packed *batch);
+typedef struct gb_broadcast_inputs {
+    gb_tensor sequence;       /* u32 [1, rows]: number of the sequence; padding: GB_NO_ROW */
+    gb_row_index by_sequence; /* rows of each sequence */
+    uint32_t rows;            /* of the bucket */
+    uint32_t count;           /* sequences */
+} gb_broadcast_inputs;
+gb_broadcast_inputs gb_broadcast_declare(gb_builder *builder, uint32_t rows, uint32_t count,
+                                         const gb_batch *batch);
 /* y[r] = x[sequence of r] (+ addend[r]), zero (addend) in the padding: x [count, H], addend [rows,
  * H] or GB_NO_TENSOR. */
-gb_tensor gb_spread(gb_net *net, gb_tensor x, const gb_spread_inputs *in, gb_tensor addend);
+gb_tensor gb_broadcast(gb_builder *builder, gb_tensor x, const gb_broadcast_inputs *in,
+                       gb_tensor addend);
 
 /* One Transformer layer: parameters of BertLayer, query, key and value together. */
 typedef struct gb_block {
@@ -183,16 +183,16 @@ bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_confi
 void gb_block_copy(const gb_params *params, const gb_block *from, const gb_block *to,
                    float *values);
 /* Post-norm layer of BERT: x = LN(x + Attention(x)); x = LN(x + FFN(x)). */
-gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+gb_tensor gb_block_apply(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                          gb_tensor x);
 /* The same as the last layer: where in->read is declared, those rows alone attend and are computed,
  * and other rows mean nothing. */
-gb_tensor gb_block_apply_last(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+gb_tensor gb_block_apply_last(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                               gb_tensor x);
 /* Pre-norm layer of GPT-2 with a causal mask; window 0: all earlier tokens, else the last `window`
  * tokens, itself among them, and always token 0. */
-gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                                gb_tensor x, uint32_t window);
+gb_tensor gb_block_apply_causal(gb_builder *builder, const gb_block *block,
+                                const gb_batch_inputs *in, gb_tensor x, uint32_t window);
 
 /* A layer whose queries come from another stream than keys and values (RetroMAE, Xiao et al.,
  * 2022).
@@ -206,8 +206,9 @@ bool gb_query_block_declare(gb_params *params, const char *prefix, const gb_bert
                             gb_query_block *block, gb_status *status);
 /* x = LN(queries + Attention(queries, states)); x = LN(x + FFN(x)). queries and states [rows, H];
  * bits as in gb_attention_params. A row that sees nothing gets nothing from the states. */
-gb_tensor gb_query_block_apply(gb_net *net, const gb_query_block *block, const gb_packed_inputs *in,
-                               gb_tensor queries, gb_tensor states, gb_tensor bits);
+gb_tensor gb_query_block_apply(gb_builder *builder, const gb_query_block *block,
+                               const gb_batch_inputs *in, gb_tensor queries, gb_tensor states,
+                               gb_tensor bits);
 
 /* A layer of a decoder whose memory is one vector a sequence (SEED, Lu et al., 2021). Attention
  * over one key has weight 1 whatever the query: only value and output matrix of the cross attention
@@ -222,8 +223,8 @@ bool gb_memory_block_declare(gb_params *params, const char *prefix, const gb_ber
                              gb_memory_block *block, gb_status *status);
 /* Post-norm: x = LN(x + Attention(x)), causal with `window` as in gb_block_apply_causal;
  * x = LN(x + W_o (W_v memory)); x = LN(x + FFN(x)). memory [sequences, H]. */
-gb_tensor gb_memory_block_apply(gb_net *net, const gb_memory_block *block,
-                                const gb_packed_inputs *in, const gb_spread_inputs *spread,
+gb_tensor gb_memory_block_apply(gb_builder *builder, const gb_memory_block *block,
+                                const gb_batch_inputs *in, const gb_broadcast_inputs *spread,
                                 gb_tensor x, gb_tensor memory, uint32_t window);
 
 /* A dense layer on the vector of a text: x, W x + b, or tanh(W x + b). */
@@ -240,7 +241,7 @@ extern const char *const gb_projector_names[]; /* by kind, ended by NULL */
 /* Parameters "<prefix>.weight" and "<prefix>.bias". */
 bool gb_projector_declare(gb_params *params, const char *prefix, gb_projector_kind kind,
                           const gb_bert_config *config, gb_projector *projector, gb_status *status);
-gb_tensor gb_projector_apply(gb_net *net, const gb_projector *projector, gb_tensor x);
+gb_tensor gb_projector_apply(gb_builder *builder, const gb_projector *projector, gb_tensor x);
 
 /* A BERT encoder with its tied masked-LM head. */
 typedef struct gb_bert {
@@ -273,32 +274,33 @@ bool gb_bert_start_projector(const gb_folder *folder, const gb_params *params, c
                              uint64_t seed, float *values, gb_status *status);
 void gb_bert_free(gb_bert *bert);
 /* Embeddings: LN(word + position + type), then dropout. */
-gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in);
+gb_tensor gb_bert_embed(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in);
 /* Last layer's states, where in->read is declared of those rows alone. middle (may be NULL) gets
  * the output of layer `middle_layer` (0: the embeddings). */
-gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
+gb_tensor gb_bert_encode(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle);
 /* The same of these rows alone [wanted->count, H], where nothing is dropped: the last layer
  * computes nothing else behind its attention. The bits are those of the rows gathered from all
  * states. */
-gb_tensor gb_bert_encode_rows(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
-                              const gb_rows_inputs *wanted);
+gb_tensor gb_bert_encode_rows(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
+                              const gb_selection *wanted);
 /* Vectors of texts from pooled states [texts, H]: projected where bert has a projector, of length 1
  * with `normalize`. */
-gb_tensor gb_sentence_vectors(gb_net *net, const gb_bert *bert, bool normalize, gb_tensor pooled);
+gb_tensor gb_sentence_vectors(gb_builder *builder, const gb_bert *bert, bool normalize,
+                              gb_tensor pooled);
 /* Rows whose logits are made at once: those of a chunk stay below 64 MiB. */
 uint32_t gb_chunk_rows(uint32_t vocab_size);
 /* What the masked LM's output matrix is multiplied with: transform, GELU, LN of h [R, H]. */
-gb_tensor gb_bert_head_states(gb_net *net, const gb_bert *bert, gb_tensor h);
+gb_tensor gb_bert_head_states(gb_builder *builder, const gb_bert *bert, gb_tensor h);
 /* Masked-LM loss of picked states h [R, H]: transform, GELU, LN, tied output matrix, bias.
  * sum_r weights[r] * CE. labels u32 [R, 1], weights f32 [R, 1]. */
-gb_tensor gb_bert_mlm_loss(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor labels,
+gb_tensor gb_bert_mlm_loss(gb_builder *builder, const gb_bert *bert, gb_tensor h, gb_tensor labels,
                            gb_tensor weights);
 /* Tokens that the masked LM draws at picked states h [R, H] -> u32 [R, 1] (gb_sample_rows). */
-gb_tensor gb_bert_mlm_sample(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor sequences);
+gb_tensor gb_bert_mlm_sample(gb_builder *builder, const gb_bert *bert, gb_tensor h,
+                             gb_tensor sequences);
 
-/* ---- checkpoints
- * ------------------------------------------------------------------------------------- */
+/* ---- checkpoints ---- */
 
 /* A tensor of a model folder that holds a parameter or a part of one. */
 typedef struct gb_file_part {
@@ -333,29 +335,28 @@ bool gb_model_save(const char *path, const gb_bert_config *config, const gb_para
                    const float *values, const gb_vocab *vocab, gb_tokenizer_params tokenizer,
                    const gb_sentence_settings *how, const gb_model_card *card, gb_status *status);
 
-/* ---- training
- * ----------------------------------------------------------------------------------------- */
+/* ---- training ---- */
 
-typedef enum gb_decay_kind {
+typedef enum gb_schedule_kind {
     GB_SCHEDULE_LINEAR,
     GB_SCHEDULE_COSINE,
     GB_SCHEDULE_CONSTANT
-} gb_decay_kind;
+} gb_schedule_kind;
 typedef struct gb_schedule {
-    gb_decay_kind kind; /* after the warm-up */
-    float peak;         /* learning rate at its end */
-    float floor_ratio;  /* cosine: ends at floor_ratio * peak */
-    uint32_t warmup;    /* steps of linear warm-up from 0 */
-    uint32_t steps;     /* in all */
+    gb_schedule_kind kind; /* after the warm-up */
+    float peak;            /* learning rate at its end */
+    float floor_ratio;     /* cosine: ends at floor_ratio * peak */
+    uint32_t warmup;       /* steps of linear warm-up from 0 */
+    uint32_t steps;        /* in all */
 } gb_schedule;
 extern const char *const gb_decay_names[];                        /* by kind, ended by NULL */
 float gb_schedule_at(const gb_schedule *schedule, uint32_t step); /* step counts from 0 */
 /* Size of a batch on the tape; what tapes are recorded for. */
-#define GB_SHAPE_SIZES 6
-typedef struct gb_shape {
-    uint32_t size[GB_SHAPE_SIZES]; /* meaning is the task's own; equal shapes share a tape */
-    uint32_t texts;                /* of a part of the batch (see gb_cut); 0: the whole batch */
-} gb_shape;
+#define GB_BUCKET_SIZES 6
+typedef struct gb_bucket {
+    uint32_t size[GB_BUCKET_SIZES]; /* meaning is the task's own; equal shapes share a tape */
+    uint32_t texts; /* of a part of the batch (see gb_microbatch); 0: the whole batch */
+} gb_bucket;
 
 #define GB_MAX_LOSSES 4
 
@@ -364,30 +365,33 @@ typedef struct gb_shape {
  * `sample` and about a part after `select`. The build of a part makes shape->texts texts, with
  * weights that are shares of the whole batch, and leaves losses at GB_NO_TENSOR that no part has by
  * itself. A part may have fewer texts. */
-typedef struct gb_cut {
+typedef struct gb_microbatch {
     /* Texts of the drawn batch, or pairs where texts belong together. NULL: cannot be cut. */
     uint32_t (*count)(const void *self);
     /* Sets the sizes of the part of texts [first, first + count). */
-    void (*size)(const void *self, uint32_t first, uint32_t count, gb_shape *shape);
+    void (*size)(const void *self, uint32_t first, uint32_t count, gb_bucket *bucket);
     /* Selects that part: inputs are filled from it until another is selected. */
     bool (*select)(void *self, uint32_t first, uint32_t count, gb_status *status);
     /* Where texts are compared with each other (gradient caching, Gao et al., 2021), vectors of a
-     * text, else 0. build sets net->vectors [texts * vectors, width], those of a text together. */
+     * text, else 0. build sets builder->vectors [texts * vectors, width], those of a text together.
+     */
     uint32_t vectors;
     /* Appends the losses of the vectors of all texts of the batch [count * vectors, width]. */
-    void (*compare)(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES]);
-} gb_cut;
+    void (*compare)(void *self, gb_builder *builder, gb_tensor vectors,
+                    gb_tensor losses[GB_MAX_LOSSES]);
+} gb_microbatch;
 
 /* What is trained: an objective. One file each in src/pretrain and src/finetune. */
 typedef struct gb_task {
     void *self;                            /* the objective's own data */
     const char *loss_names[GB_MAX_LOSSES]; /* total first; NULL-ended if fewer */
     /* Draw the batch of a step: pure function of (seed, step). Sets shape. */
-    bool (*sample)(void *self, uint32_t step, gb_shape *shape, gb_status *status);
-    /* Appends the forward pass, whose inputs gb_exec_fill writes from the drawn batch; losses[0] is
-     * the total, which is differentiated. */
-    void (*build)(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES]);
-    gb_cut cut; /* for training in parts of the batch */
+    bool (*sample)(void *self, uint32_t step, gb_bucket *bucket, gb_status *status);
+    /* Appends the forward pass, whose inputs gb_executable_fill writes from the drawn batch;
+     * losses[0] is the total, which is differentiated. */
+    void (*build)(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES]);
+    gb_microbatch microbatch; /* for training in parts of the batch */
 } gb_task;
 
 typedef struct gb_train_params {
@@ -395,21 +399,21 @@ typedef struct gb_train_params {
     const gb_bert_config *config; /* dropout and norms */
     gb_schedule schedule;         /* learning rate and number of steps */
     gb_adamw_params adamw;        /* betas, eps, decay */
-    float largest_norm;           /* gradient clipping; 0: none */
-    uint32_t longest;             /* longest sequence in tokens */
+    float max_norm;               /* gradient clipping; 0: none */
+    uint32_t max_length;          /* longest sequence in tokens */
     const char *label;            /* for progress lines */
     const char *resume_dir;       /* where to keep the checkpoint that a killed run resumes from */
     double checkpoint_s;     /* seconds between checkpoints at least; 0: only when interrupted */
     double checkpoint_share; /* of the time that checkpoints may take, so that there are fewer of
                                 large models; 0: any */
-    /* Texts (or pairs, see gb_cut) on the device at once: gradients of the parts of a batch add up
-     * to those of the batch, but for rounding. 0, or the whole batch: not cut. */
+    /* Texts (or pairs, see gb_microbatch) on the device at once: gradients of the parts of a batch
+     * add up to those of the batch, but for rounding. 0, or the whole batch: not cut. */
     uint32_t micro_batch;
     bool recompute; /* layers are computed again for their gradient, not kept: same bits */
     /* Runs of texts, as equal as can be, that a batch is divided into before it is cut into parts;
      * gradients are summed within a share, then over the shares in their order. Ranks have whole
      * shares, so that results depend on the number of shares, not on that of ranks. 0: none. */
-    uint32_t shares;
+    uint32_t gradient_shards;
     /* What the loss is multiplied with at first, for gradients that half floats can hold; it is
      * halved after a step whose gradient is no number, which updates nothing, and doubled after
      * 2000 good ones. 0: by nothing, or 65536 where products have operands of half floats. */
@@ -464,8 +468,8 @@ typedef struct gb_step_time {
 /* A step of each of `count` trainings in turn, waited for before the next begins, so that all meet
  * the machine in the same state: times [steps][count]. The first steps compile kernels. Nothing is
  * kept of the models. */
-bool gb_train_in_turns(gb_device *device, const gb_training *trainings, uint32_t count,
-                       gb_step_time *times, gb_status *status);
+bool gb_train_interleaved(gb_device *device, const gb_training *trainings, uint32_t count,
+                          gb_step_time *times, gb_status *status);
 
 /* What a training takes. */
 typedef struct gb_train_cost {
@@ -483,15 +487,15 @@ bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint3
 
 /* Arithmetic of encoding rows of a table (NULL: the first `count`), each to the state of its first
  * token. */
-double gb_encode_flops(const gb_bert_config *config, const gb_table *tokens, const uint32_t *rows,
-                       uint32_t count, uint32_t longest);
+double gb_encode_flops(const gb_bert_config *config, const gb_row_file *tokens,
+                       const uint32_t *rows, uint32_t count, uint32_t max_length);
 
 /* Texts to encode: the rows rows[first .. first + count) of a table of token ids. */
 typedef struct gb_encode_rows {
-    const gb_table *tokens; /* u32 ids, without special tokens */
-    const uint32_t *rows;   /* see above; NULL: the rows first .. first + count themselves */
-    uint32_t first, count;  /* see above */
-    const char *label;      /* of a progress line, and of messages; NULL: there is no line */
+    const gb_row_file *tokens; /* u32 ids, without special tokens */
+    const uint32_t *rows;      /* see above; NULL: the rows first .. first + count themselves */
+    uint32_t first, count;     /* see above */
+    const char *label;         /* of a progress line, and of messages; NULL: there is no line */
 } gb_encode_rows;
 
 /* What makes vectors of texts. All that is pointed to must outlive the encoder. */

@@ -8,10 +8,10 @@
 
 /* ---- products ---- */
 
-typedef enum gb_form { GB_NN, GB_NT, GB_TN } gb_form;
+typedef enum gb_matmul_form { GB_NN, GB_NT, GB_TN } gb_matmul_form;
 
 /* C = op(A) op(B): NN [M,K][K,N], NT [M,K][N,K], TN [K,M][K,N] -> [M,N]. */
-gb_tensor gb_matmul(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b);
+gb_tensor gb_matmul(gb_tape *tape, gb_matmul_form form, gb_tensor a, gb_tensor b);
 /* The layer of torch.nn.Linear, with an optional GELU (exact erf form) and residual:
  * y = act(x W^T + b) (+ residual). x [N,K], W [M,K], bias [1,M] or none, residual [N,M] or none. */
 gb_tensor gb_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_tensor bias, bool gelu,
@@ -21,32 +21,32 @@ gb_tensor gb_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_tensor bias
 
 /* An index from entries to rows, such as from a token to the rows of a batch that have it, in the
  * form of compressed sparse rows. Gradients of embeddings are summed by it. The host fills it with
- * gb_fill_order. */
-typedef struct gb_order {
+ * gb_row_index_sort. */
+typedef struct gb_row_index {
     gb_tensor
         starts; /* input u32 [1, entries + 1]: rows of entry v are order[starts[v]..starts[v+1]) */
     gb_tensor order; /* input u32 [1, rows] */
-} gb_order;
-gb_order gb_order_input(gb_tape *tape, const char *name, uint32_t entries, uint32_t rows);
+} gb_row_index;
+gb_row_index gb_row_index_input(gb_tape *tape, const char *name, uint32_t entries, uint32_t rows);
 /* Fills an index by counting sort of ids[0..rows); rows with id >= entries belong to no entry. */
-void gb_fill_order(const uint32_t *ids, uint32_t rows, uint32_t entries, uint32_t *starts,
-                   uint32_t *order);
+void gb_row_index_sort(const uint32_t *ids, uint32_t rows, uint32_t entries, uint32_t *starts,
+                       uint32_t *order);
 
 /* BERT's embedding: word[ids] + position[positions] + type[0]. ids, positions u32 [1, N]; tables
  * [V,H], [P,H], [2,H]. */
-gb_tensor gb_embed(gb_tape *tape, gb_tensor ids, gb_tensor positions, gb_order by_id,
-                   gb_order by_position, gb_tensor word, gb_tensor position, gb_tensor type);
+gb_tensor gb_embed(gb_tape *tape, gb_tensor ids, gb_tensor positions, gb_row_index by_id,
+                   gb_row_index by_position, gb_tensor word, gb_tensor position, gb_tensor type);
 /* Layer norm: (x - mean) / sqrt(var + eps) * gamma + beta over the rows of x [N,H]; gamma, beta
  * [1,H]. */
 gb_tensor gb_layer_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta, float eps);
 /* Of some rows of a batch of `rows`, x [places, H]: the gradients of gamma and beta are added up in
  * the blocks that the whole batch has, so they have its bits if the other rows have no gradient. */
-gb_tensor gb_layer_norm_picked(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta,
-                               float eps, gb_tensor blocks);
+gb_tensor gb_layer_norm_selected(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta,
+                                 float eps, gb_tensor blocks);
 /* Those blocks: u32 [1, blocks + 1], the first place of each and the end. */
 gb_tensor gb_row_blocks_input(gb_tape *tape, const char *name, uint32_t rows);
 /* From the rows in the places, ascending; places behind them are the last block's. */
-void gb_row_blocks_fill(const uint32_t *picked, uint32_t count, uint32_t places, uint32_t rows,
+void gb_row_blocks_fill(const uint32_t *selected, uint32_t count, uint32_t slots, uint32_t rows,
                         uint32_t *blocks);
 
 typedef enum gb_mask_kind {
@@ -63,21 +63,21 @@ gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences
 #define GB_SEQUENCES_HEADER 4
 
 typedef struct gb_attention_params {
-    uint32_t heads;    /* heads; head dimension = width / heads, a multiple of 4 */
-    gb_mask_kind mask; /* which keys a query sees, inside its own sequence */
-    uint32_t window;   /* GB_MASK_WINDOW: itself and window-1 before, and always key 0 */
-    gb_tensor bits;    /* GB_MASK_BITS: u32 [N, words], bit j of row i: query row i sees key j */
-    uint32_t longest;  /* longest sequence that can occur, for the launch size */
-    float dropout;     /* of attention probabilities; 0 none */
-    uint32_t site;     /* number of this dropout in the model */
-    uint32_t places;   /* not 0: only so many rows are queries; GB_MASK_NONE */
-    gb_tensor picked;  /* which: gb_picked_input */
+    uint32_t heads;      /* heads; head dimension = width / heads, a multiple of 4 */
+    gb_mask_kind mask;   /* which keys a query sees, inside its own sequence */
+    uint32_t window;     /* GB_MASK_WINDOW: itself and window-1 before, and always key 0 */
+    gb_tensor bits;      /* GB_MASK_BITS: u32 [N, words], bit j of row i: query row i sees key j */
+    uint32_t max_length; /* longest sequence that can occur, for the launch size */
+    float dropout;       /* of attention probabilities; 0 none */
+    uint32_t dropout_index; /* number of this dropout in the model */
+    uint32_t slots;         /* not 0: only so many rows are queries; GB_MASK_NONE */
+    gb_tensor selected;     /* which: gb_selected_input */
 } gb_attention_params;
 /* Rows that are queries, each in a place: u32 starts[sequences + 1] of the places of each sequence,
  * then row[places], ascending in a sequence, then place[rows of q], GB_NO_ROW for no query. What
  * only fills the list up has a row whose place is another or none: a query without a gradient. */
-gb_tensor gb_picked_input(gb_tape *tape, const char *name, gb_tensor sequences, uint32_t places,
-                          uint32_t rows);
+gb_tensor gb_selected_input(gb_tape *tape, const char *name, gb_tensor sequences, uint32_t slots,
+                            uint32_t rows);
 /* Multi-head scaled dot-product attention within the sequences of a batch. q [N, ...] at column
  * q_col, k and v in kv at k_col and v_col, each `width` columns wide; result [N, width], or
  * [places, width] of the rows that are picked, with the bits of those rows. q and kv may be one
@@ -88,7 +88,8 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
 /* Dropout: zeroes each element of x with probability p and scales the others by 1/(1-p). The draw
  * is Philox of (seed, step, site, element of the whole batch). sequences: any sequences input,
  * which has seed, step and the first row. */
-gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences);
+gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t dropout_index,
+                     gb_tensor sequences);
 
 /* ---- layers of language models ---- */
 
@@ -99,9 +100,9 @@ gb_tensor gb_rms_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, float eps);
  * multiple of 8) columns, the pairs c and c + head_dim / 2 are rotated by an angle; the columns
  * after them are copied. turns f32 [N, head_dim] has the cosines and then the sines of each row
  * (gb_rotary_fill). */
-gb_tensor gb_rotary(gb_tape *tape, gb_tensor x, gb_tensor turns, uint32_t head_dim, uint32_t cols);
+gb_tensor gb_rotary(gb_tape *tape, gb_tensor x, gb_tensor angles, uint32_t head_dim, uint32_t cols);
 /* Writes the head_dim values of a row at a position: angles position * theta^(-2c / head_dim). */
-void gb_rotary_fill(double theta, uint32_t head_dim, uint32_t position, float *turns);
+void gb_rotary_fill(double theta, uint32_t head_dim, uint32_t position, float *angles);
 
 typedef enum gb_act { GB_ACT_RELU, GB_ACT_GELU, GB_ACT_GELU_TANH, GB_ACT_SILU } gb_act;
 /* An activation: act(x), or with `gated` act(left half of the columns) * right half, x [N,2F] ->
@@ -110,7 +111,7 @@ typedef enum gb_act { GB_ACT_RELU, GB_ACT_GELU, GB_ACT_GELU_TANH, GB_ACT_SILU } 
  */
 gb_tensor gb_gate(gb_tape *tape, gb_tensor x, gb_act kind, bool gated);
 
-typedef struct gb_attend_params {
+typedef struct gb_attention_gqa_params {
     uint32_t heads;    /* of queries */
     uint32_t kv_heads; /* of keys and values; divides heads */
     uint32_t head_dim; /* columns of a head, a multiple of 4 */
@@ -118,20 +119,22 @@ typedef struct gb_attend_params {
     bool causal;    /* the queries are the last of the keys, and see themselves and those before */
     gb_tensor bias; /* f32 [2 R + 1, heads]: row R + j - i is added to the score of place i and key
                        j; R + 1 at least the longest text; or GB_NO_TENSOR */
-    uint32_t longest_q; /* most queries of a sequence, for the launch size */
-    uint32_t longest_k; /* most keys of a sequence */
-} gb_attend_params;
+    uint32_t max_q; /* most queries of a sequence, for the launch size */
+    uint32_t max_k; /* most keys of a sequence */
+} gb_attention_gqa_params;
 /* Attention of language models, where several heads of queries may share keys and values (GQA):
  * rows of q (from column q_col) over rows of kv (keys from k_col, values from v_col) -> [rows of q,
  * heads * head_dim]. spans u32 [sequences, 4]: first row and number of the queries, then of the
  * keys, of every sequence. Where a gradient is wanted, the spans must cover all rows of q and of
  * kv, once. A query without keys gives zero. */
-gb_tensor gb_attend(gb_tape *tape, gb_tensor spans, gb_tensor q, uint32_t q_col, gb_tensor kv,
-                    uint32_t k_col, uint32_t v_col, const gb_attend_params *params);
+gb_tensor gb_attention_gqa(gb_tape *tape, gb_tensor spans, gb_tensor q, uint32_t q_col,
+                           gb_tensor kv, uint32_t k_col, uint32_t v_col,
+                           const gb_attention_gqa_params *params);
 /* T5's bucket for a key `distance` tokens after its query (Raffel et al., 2020). Half of the
  * buckets are for one distance each, the others for distances up to `most` in logarithmic steps.
  * both_sides: buckets for keys after the query too, otherwise only for keys before it. */
-uint32_t gb_distance_bucket(int32_t distance, bool both_sides, uint32_t buckets, uint32_t most);
+uint32_t gb_distance_bucket(int32_t distance, bool both_sides, uint32_t buckets,
+                            uint32_t max_distance);
 
 /* ---- rows ---- */
 
@@ -144,12 +147,13 @@ gb_tensor gb_gather_rows(gb_tape *tape, gb_tensor x, gb_tensor index, gb_tensor 
 /* Puts rows of b over rows of a, such as the [CLS] vectors into slot 0 of a decoder's input: y[n] =
  * b[pick[n]] if pick[n] is a row of b, otherwise a[n]. pick u32 [1, rows of a], inverse u32 [1,
  * rows of b]. */
-gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse);
+gb_tensor gb_scatter_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick,
+                          gb_tensor inverse);
 /* Looks up rows: y[r] = table[index[r]] (+ addend[r]). A row may be taken any number of times.
  * table and addend may be parameters or activations, addend also GB_NO_TENSOR. index u32 [1,R]
- * (GB_NO_ROW: zero); by_index lists the r of each row of the table (gb_fill_order of index). */
-gb_tensor gb_look_up(gb_tape *tape, gb_tensor table, gb_tensor index, gb_order by_index,
-                     gb_tensor addend);
+ * (GB_NO_ROW: zero); by_index lists the r of each row of the table (gb_row_index_sort of index). */
+gb_tensor gb_lookup_rows(gb_tape *tape, gb_tensor table, gb_tensor index, gb_row_index by_index,
+                         gb_tensor addend);
 /* table[n] = pick[n] is a row of rows ? rows[pick[n]] : table[n], in place, in a parameter that is
  * not trained. pick u32 [1, rows of table]. */
 void gb_replace_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor pick);
@@ -160,33 +164,33 @@ void gb_put_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor place
 
 /* A sparse matrix in compressed rows: entry v consists of the rows order[starts[v]..starts[v + 1])
  * with their weights. */
-typedef struct gb_lists {
-    gb_tensor starts;  /* input u32 [1, entries + 1] */
-    gb_tensor order;   /* input u32 [1, most rows in all lists together] */
-    gb_tensor weights; /* input f32 [1, the same] */
-    uint32_t longest;  /* rows of the longest list that can occur, for the launch size */
-} gb_lists;
+typedef struct gb_csr {
+    gb_tensor starts;    /* input u32 [1, entries + 1] */
+    gb_tensor order;     /* input u32 [1, most rows in all lists together] */
+    gb_tensor weights;   /* input f32 [1, the same] */
+    uint32_t max_length; /* rows of the longest list that can occur, for the launch size */
+} gb_csr;
 /* A sparse matrix to multiply with, and its transpose for the gradient: y[r] is a weighted sum of
  * rows of x. */
-typedef struct gb_combination {
-    gb_lists there, back; /* rows of x for each row of y, and the same transposed */
-    uint32_t rows;        /* of y */
-    uint32_t rows_of_x;   /* of x */
-    uint32_t entries;     /* most rows in all lists together */
-} gb_combination;
-/* longest: most rows of x in a row of y; most_uses: most rows of y that use a row of x. */
-gb_combination gb_combination_input(gb_tape *tape, uint32_t rows, uint32_t rows_of_x,
-                                    uint32_t entries, uint32_t longest, uint32_t most_uses);
+typedef struct gb_sparse {
+    gb_csr there, back; /* rows of x for each row of y, and the same transposed */
+    uint32_t rows;      /* of y */
+    uint32_t rows_of_x; /* of x */
+    uint32_t entries;   /* most rows in all lists together */
+} gb_sparse;
+/* max_length: most rows of x in a row of y; max_uses: most rows of y that use a row of x. */
+gb_sparse gb_sparse_input(gb_tape *tape, uint32_t rows, uint32_t rows_of_x, uint32_t entries,
+                          uint32_t max_length, uint32_t max_uses);
 /* starts [rows + 1], order and weights [starts[rows]]; a row without a list becomes zero. */
-bool gb_combination_fill(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
-                         const uint32_t *order, const float *weights, gb_status *status);
+bool gb_sparse_fill(gb_executable *exec, const gb_sparse *in, const uint32_t *starts,
+                    const uint32_t *order, const float *weights, gb_status *status);
 /* Fills it so that row r < count of y is the mean of the rows [starts[r], starts[r + 1]) of x.
  * Other rows of y, and those without rows of x, become zero. starts [count + 1] may begin above 0.
  */
-bool gb_combination_fill_means(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
-                               uint32_t count, gb_status *status);
+bool gb_sparse_fill_means(gb_executable *exec, const gb_sparse *in, const uint32_t *starts,
+                          uint32_t count, gb_status *status);
 /* Multiplies: y [rows, H] of x [rows_of_x, H]. */
-gb_tensor gb_combine_rows(gb_tape *tape, gb_tensor x, const gb_combination *in);
+gb_tensor gb_sparse_matmul(gb_tape *tape, gb_tensor x, const gb_sparse *in);
 /* Divides the rows of x by their Euclidean length (at least 1e-8). */
 gb_tensor gb_normalize_rows(gb_tape *tape, gb_tensor x);
 
@@ -195,7 +199,7 @@ gb_tensor gb_normalize_rows(gb_tape *tape, gb_tensor x);
 gb_tensor gb_scale(gb_tape *tape, gb_tensor x, float alpha);
 gb_tensor gb_add(gb_tape *tape, gb_tensor a, gb_tensor b);           /* same shape */
 gb_tensor gb_scale_by(gb_tape *tape, gb_tensor x, gb_tensor scalar); /* scalar [1,1] */
-gb_tensor gb_root_of_sum(gb_tape *tape, gb_tensor x); /* of all elements -> [1,1]; no gradient */
+gb_tensor gb_sqrt_of_sum(gb_tape *tape, gb_tensor x); /* of all elements -> [1,1]; no gradient */
 gb_tensor gb_tanh(gb_tape *tape, gb_tensor x);
 
 /* ---- losses ---- */
@@ -215,12 +219,12 @@ gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_ten
  * targets u32 [R, ceil(C/32)]: bit c makes column c a target; a row without any has no loss.
  * exclude like targets, or none; no target may be excluded. logits [R,C] (consumed), weights f32
  * [R,1]. */
-gb_tensor gb_set_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
-                      gb_tensor exclude);
-/* Computes gb_set_loss of logits over a vocabulary, in chunks like gb_vocabulary_loss; targets u32
- * [R, ceil(V/32)]. */
-gb_tensor gb_vocabulary_set_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
-                                 gb_tensor targets, gb_tensor weights, uint32_t chunk_rows);
+gb_tensor gb_multilabel_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
+                             gb_tensor exclude);
+/* Computes gb_multilabel_loss of logits over a vocabulary, in chunks like gb_vocabulary_loss;
+ * targets u32 [R, ceil(V/32)]. */
+gb_tensor gb_vocabulary_multilabel_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
+                                        gb_tensor targets, gb_tensor weights, uint32_t chunk_rows);
 
 /* A hinge loss of preferences: sum_r weight[r] * max(0, 1 - p(better) + p(worse)) -> [1,1], where p
  * is the softmax over two columns of row r. scores [R,C] (consumed), pairs u32 [R,2]: better and
@@ -243,7 +247,7 @@ gb_tensor gb_vocabulary_sample(gb_tape *tape, gb_tensor h, gb_tensor table, gb_t
 
 /* Exponential moving average, in place: target = m * target + (1 - m) * source. target is an
  * untrained parameter, momentum f32 [1,1] has m; with m = 0 the result is exactly source. */
-void gb_follow(gb_tape *tape, gb_tensor target, gb_tensor source, gb_tensor momentum);
+void gb_ema_update(gb_tape *tape, gb_tensor target, gb_tensor source, gb_tensor momentum);
 
 /* ---- gradients and the optimiser ---- */
 
@@ -254,7 +258,7 @@ bool gb_backward(gb_tape *tape, gb_tensor loss, gb_status *status);
 bool gb_backward_from(gb_tape *tape, gb_tensor tensor, gb_tensor gradient, gb_status *status);
 /* To be called before either: states that part of a tensor's gradient is known, such as from
  * another program; what is appended adds to it. Both have the same shape. */
-void gb_start_gradient(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
+void gb_initial_gradient(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
 /* To be called before them: gradients of parameters are added to those in the arena instead of
  * replacing them. */
 void gb_add_to_gradients(gb_tape *tape);
@@ -271,7 +275,7 @@ typedef struct gb_adamw_params {
 #define GB_ADAMW_UNSCALE 4
 gb_tensor gb_adamw_input(gb_tape *tape, bool scaled);
 void gb_adamw_fill(const gb_adamw_params *params, uint32_t step, float learning_rate,
-                   float largest_norm, float values[4]); /* step counts from 1 */
+                   float max_norm, float values[4]); /* step counts from 1 */
 /* Appends the norm of all gradients, clipping, and one AdamW step over the whole arenas. Returns
  * the norm [1,1] of the gradients in the arena. */
 gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_values);
@@ -287,31 +291,31 @@ void gb_top_k(gb_tape *tape, gb_tensor scores, uint32_t k, gb_tensor *values, gb
 
 /* Matrices that stay in fewer bits on the device and are widened in the kernels that use them; sums
  * are float32. For programs without gradients. */
-typedef enum gb_packing {
-    GB_PACKED_NOT,  /* float32 */
-    GB_PACKED_F16,  /* two halves a word */
-    GB_PACKED_BF16, /* two bfloat16 a word */
-    GB_PACKED_Q8,   /* blocks of 32 columns: a word of float32 scale, then 32 signed bytes q; the
+typedef enum gb_quant {
+    GB_QUANT_NONE, /* float32 */
+    GB_QUANT_F16,  /* two halves a word */
+    GB_QUANT_BF16, /* two bfloat16 a word */
+    GB_QUANT_Q8,   /* blocks of 32 columns: a word of float32 scale, then 32 signed bytes q; the
                        values are q * scale, scale the block's largest magnitude / 127 */
-} gb_packing;
-#define GB_PACKED_BLOCK 32 /* columns of a block of GB_PACKED_Q8 */
+} gb_quant;
+#define GB_QUANT_BLOCK 32 /* columns of a block of GB_QUANT_Q8 */
 
 extern const char *const gb_packing_names[]; /* "fp32", "fp16", "bf16", "q8", NULL */
 /* 32-bit words that a row of `cols` columns takes. */
-uint32_t gb_packed_cols(gb_packing packing, uint32_t cols);
-/* A row into words [gb_packed_cols], rounded to nearest; false when a value is beyond the type. */
-bool gb_pack_row(gb_packing packing, const float *values, uint32_t cols, uint32_t *words);
+uint32_t gb_quant_cols(gb_quant quant, uint32_t cols);
+/* A row into words [gb_quant_cols], rounded to nearest; false when a value is beyond the type. */
+bool gb_quant_pack_row(gb_quant quant, const float *values, uint32_t cols, uint32_t *words);
 /* What the kernels make of the words: values [cols]. */
-void gb_unpack_row(gb_packing packing, const uint32_t *words, uint32_t cols, float *values);
+void gb_quant_unpack_row(gb_quant quant, const uint32_t *words, uint32_t cols, float *values);
 
-/* y = x W^T (+ residual): x [N,K], K a multiple of 4; W a parameter [M, gb_packed_cols(K)] whose
+/* y = x W^T (+ residual): x [N,K], K a multiple of 4; W a parameter [M, gb_quant_cols(K)] whose
  * floats are words, or u32 of that shape; residual [N,M] or GB_NO_TENSOR. Every y is summed in the
  * same order whatever N is. */
-gb_tensor gb_packed_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_packing packing,
-                           gb_tensor residual);
+gb_tensor gb_quant_linear(gb_tape *tape, gb_tensor x, gb_tensor weight, gb_quant quant,
+                          gb_tensor residual);
 /* y[r] = table[index[r]], widened to [R, cols]; zero where index[r] is no row. index u32 [1,R]. */
-gb_tensor gb_packed_look_up(gb_tape *tape, gb_tensor table, gb_packing packing, uint32_t cols,
-                            gb_tensor index);
+gb_tensor gb_quant_lookup(gb_tape *tape, gb_tensor table, gb_quant quant, uint32_t cols,
+                          gb_tensor index);
 
 /* ---- kernels on a device ---- */
 
@@ -370,7 +374,7 @@ static inline uint32_t gb_tile_of(uint32_t tiles, uint32_t tile_class)
     return tiles >> GB_TILE_BITS * tile_class & ((1u << GB_TILE_BITS) - 1);
 }
 /* Class of a matmul of that form and depth. */
-uint32_t gb_tile_class(gb_form form, uint32_t k);
+uint32_t gb_tile_class(gb_matmul_form form, uint32_t k);
 /* Says whether the device can run a tile of its profile. */
 bool gb_tile_fits(const gb_device_caps *caps, uint32_t tile);
 /* Writes the sizes of a tile into text: "16 x 64, depth 8". */

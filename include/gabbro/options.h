@@ -8,18 +8,18 @@
 
 #include <gabbro/json.h>
 
-/* ---- numbers -------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 /* Read the value of an option, which is named as it is typed ("--steps"). GB_USAGE, naming option
  * and text, if the text is anything but a number from `least` to `most`. */
-bool gb_parse_u64(const char *option, const char *text, uint64_t least, uint64_t most,
-                  uint64_t *value, gb_status *status);
-bool gb_parse_u32(const char *option, const char *text, uint32_t least, uint32_t most,
-                  uint32_t *value, gb_status *status);
-bool gb_parse_real(const char *option, const char *text, double least, double most, double *value,
+bool gb_parse_u64(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *value,
+                  gb_status *status);
+bool gb_parse_u32(const char *option, const char *text, uint32_t min, uint32_t max, uint32_t *value,
+                  gb_status *status);
+bool gb_parse_real(const char *option, const char *text, double min, double max, double *value,
                    gb_status *status);
 
-/* ---- names ---------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 /* Finds the name that a mistyped word probably meant: begin with the word alone, then compare it
  * with each name. */
@@ -30,7 +30,7 @@ typedef struct gb_nearest {
 } gb_nearest;
 void gb_nearest_compare(gb_nearest *nearest, const char *name);
 
-/* ---- options -------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 #define GB_WORDS_MAX 256
 /* Words in the order in which they were given. They belong to argv. */
@@ -73,7 +73,7 @@ typedef struct gb_option {
     const char *help;         /* one line; the default is printed behind it */
     const char *const *words; /* values of a choice, ended by NULL */
     char letter;              /* short form, e.g. 'q' of -q, or 0 */
-    double least, most;       /* limits of a number, included; both 0: those of its kind */
+    double min, max;          /* limits of a number, included; both 0: those of its kind */
 } gb_option;
 /* Value of an option whose table can be constant: a member of the structure that is the base. */
 #define GB_FIELD(type, member) ((void *)offsetof(type, member))
@@ -104,7 +104,7 @@ bool gb_option_set(const gb_option_table *tables, const char *name, const char *
  * json_decref. */
 json_t *gb_option_value(const gb_option *option, gb_status *status);
 
-/* ---- commands ------------------------------------------------------------------------------- */
+/* ---- commands ---- */
 
 /* A command line that is being executed. */
 typedef struct gb_call {
@@ -151,7 +151,7 @@ bool gb_command_begin(const gb_command *command, const gb_option *options, const
 /* Prints a failure, if there is one, and returns the exit code of the status. */
 int gb_command_end(const gb_status *status);
 
-/* ---- all commands --------------------------------------------------------------------------- */
+/* ---- all commands ---- */
 
 #define GB_GROUP_MAX 16
 /* Commands under one heading. An array of groups ends with one without a heading. */

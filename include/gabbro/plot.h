@@ -105,7 +105,7 @@ void gb_plot_matrix(const double box[4], gb_range x, gb_range y, float matrix[4]
 /* Points in space [count][3] seen from a camera that looks at their middle, `turn` and `tilt` in
  * degrees around it, with perspective: x to the right, y up, depth away from the eye. The scale is
  * the same for all turns. */
-void gb_plot_turn(const double (*points)[3], size_t count, double turn, double tilt, double *x,
-                  double *y, double *depth);
+void gb_plot_rotation(const double (*points)[3], size_t count, double turn, double tilt, double *x,
+                      double *y, double *depth);
 
 #endif

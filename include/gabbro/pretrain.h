@@ -29,14 +29,14 @@ typedef enum gb_granularity {
 
 /* Settings of a pre-training by any objective. */
 typedef struct gb_pretrain_params {
-    gb_context context; /* of objectives that pair passages with contexts */
-    uint32_t batch;     /* passages, or pairs, of a step */
-    uint32_t longest;   /* tokens of a sequence, specials included */
-    uint32_t queries;   /* generated queries used of each passage (C) */
-    uint32_t passages;  /* passages used, of those with generated queries; 0: all passages */
-    uint64_t seed;      /* of order, masks, contexts and dropout */
-    uint32_t steps;     /* of the whole training, for weights that change with it */
-    const void *own;    /* what the objective's own options set, e.g. its defaults */
+    gb_context context;  /* of objectives that pair passages with contexts */
+    uint32_t batch;      /* passages, or pairs, of a step */
+    uint32_t max_length; /* tokens of a sequence, specials included */
+    uint32_t queries;    /* generated queries used of each passage (C) */
+    uint32_t passages;   /* passages used, of those with generated queries; 0: all passages */
+    uint64_t seed;       /* of order, masks, contexts and dropout */
+    uint32_t steps;      /* of the whole training, for weights that change with it */
+    const void *own;     /* what the objective's own options set, e.g. its defaults */
 } gb_pretrain_params;
 
 /* What is trained on. Borrowed. */

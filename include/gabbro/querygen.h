@@ -8,7 +8,7 @@
 #include <gabbro/experiment.h>
 #include <gabbro/lm.h>
 
-/* ---- prompts -------------------------------------------------------------------------------- */
+/* ---- prompts ---- */
 
 /* A prompt with gaps to fill, and the settings that go with it (prompts/README.md describes the
  * file). */
@@ -20,12 +20,12 @@ typedef struct gb_prompt_template {
     double temperature;     /* of sampling; 0: take the most probable token */
     uint32_t top_k;         /* of sampling; 0: all tokens */
     double top_p;           /* of sampling; 0 or 1: all tokens */
-    uint32_t most_tokens;   /* most tokens of an answer */
+    uint32_t max_tokens;    /* most tokens of an answer */
     uint32_t prompt_tokens; /* most tokens of a filled prompt */
 } gb_prompt_template;
 #define GB_PROMPT_TEMPLATE_DEFAULTS                                                                \
     ((gb_prompt_template){                                                                         \
-        .queries = 5, .temperature = 1, .top_p = 1, .most_tokens = 64, .prompt_tokens = 512})
+        .queries = 5, .temperature = 1, .top_p = 1, .max_tokens = 64, .prompt_tokens = 512})
 /* Reads a template; free with gb_prompt_template_free. GB_DATA, naming the line, for an unknown
  * setting. */
 bool gb_prompt_template_read(const char *path, gb_prompt_template *prompt, gb_status *status);
@@ -33,9 +33,9 @@ void gb_prompt_template_free(gb_prompt_template *prompt);
 /* Says whether nothing follows the passage, so that a prompt that is too long may be cut at its
  * end. */
 bool gb_prompt_template_ends_with_passage(const gb_prompt_template *prompt);
-/* Appends the prompt for a passage, with at most `most_bytes` of its text, in whole words. */
+/* Appends the prompt for a passage, with at most `max_bytes` of its text, in whole words. */
 bool gb_prompt_template_fill(const gb_prompt_template *prompt, const gb_collection *collection,
-                             uint32_t passage, size_t most_bytes, gb_text *out, gb_status *status);
+                             uint32_t passage, size_t max_bytes, gb_text *out, gb_status *status);
 /* Appends the queries of an answer, each ended by '\n', and returns their number. If an answer is
  * one query, spaces around it are removed and line ends inside become spaces. If it is a list, each
  * line is a query, without numbers, bullets and quotation marks; in a list with numbers, only the
@@ -43,7 +43,7 @@ bool gb_prompt_template_fill(const gb_prompt_template *prompt, const gb_collecti
 uint32_t gb_answer_queries(const gb_prompt_template *prompt, const char *answer, size_t length,
                            gb_text *out);
 
-/* ---- a journal ------------------------------------------------------------------------------ */
+/* ---- a journal ---- */
 
 /* A file that notes which rows of a task are done, with a line for each, in any order. After a
  * process was killed, what it had noted is read again. */
@@ -59,7 +59,7 @@ bool gb_journal_add(gb_journal *journal, uint32_t row, const char *line, gb_stat
 /* The line of a row, valid until the next call; NULL and status on failure. */
 const char *gb_journal_line(gb_journal *journal, uint32_t row, gb_status *status);
 
-/* ---- generating queries --------------------------------------------------------------------- */
+/* ---- generating queries ---- */
 
 /* Which queries to generate, and how. Nothing is copied. */
 typedef struct gb_querygen_params {
@@ -69,14 +69,14 @@ typedef struct gb_querygen_params {
     const char *name;          /* name of the generator; NULL: that of the model's folder */
     uint32_t queries;          /* queries of a passage; may be open */
     uint32_t top_k;            /* of sampling; may be open */
-    uint32_t most_tokens;      /* most tokens of an answer; may be open */
+    uint32_t max_tokens;       /* most tokens of an answer; may be open */
     uint32_t prompt_tokens;    /* most tokens of a prompt, passages are cut to fit; may be open */
     double temperature, top_p; /* of sampling; below 0: open */
     uint32_t batch;            /* texts at a time */
     uint32_t shard_index;      /* shard of the passages, from 0 */
     uint32_t shard_count;      /* number of shards */
     uint64_t seed;             /* seed of sampling */
-    gb_packing packing;        /* bits of the model's weights on the device */
+    gb_quant quant;            /* bits of the model's weights on the device */
 } gb_querygen_params;
 
 /* The generation of queries for a collection by a language model. */
@@ -97,7 +97,7 @@ bool gb_querygen_run(gb_querygen *generation, gb_maker *maker, gb_status *status
  * are estimated from a sample, and answers are taken to be as long as they may be. */
 bool gb_querygen_print_cost(gb_querygen *generation, gb_status *status);
 
-/* ---- training a generator ------------------------------------------------------------------- */
+/* ---- training a generator ---- */
 
 /* What a generator learns from: queries of the training split, each with the passages judged
  * relevant to it. Free with gb_querygen_pairs_free. */
@@ -115,9 +115,9 @@ void gb_querygen_pairs_free(gb_querygen_pairs *pairs);
 
 /* How batches of pairs are made. */
 typedef struct gb_querygen_task_params {
-    uint32_t batch;                          /* pairs of a step */
-    uint32_t longest_query, longest_passage; /* most tokens of a text, specials included */
-    uint64_t seed;                           /* seed of the order */
+    uint32_t batch;                                /* pairs of a step */
+    uint32_t max_query_length, max_passage_length; /* most tokens of a text, specials included */
+    uint64_t seed;                                 /* seed of the order */
 } gb_querygen_task_params;
 /* Makes the task of writing the query for a passage (doc2query, Nogueira et al., 2019). The model
  * reads the passage and the end token, and predicts the query token by token, each given the true
@@ -125,7 +125,7 @@ typedef struct gb_querygen_task_params {
  * [SEP] that ends a query. Every epoch takes every pair once, in a new order. Returns the task's
  * self, to be freed by gb_querygen_task_destroy; NULL on failure. */
 void *gb_querygen_task_create(const gb_querygen_task_params *params, const gb_qrels *pairs,
-                              const gb_tokens *tokens, const gb_language *lm, gb_task *task,
+                              const gb_tokens *tokens, const gb_lm *lm, gb_task *task,
                               gb_status *status);
 void gb_querygen_task_destroy(void *self);
 /* Computes the mean cross entropy per token over all pairs of a task, in nats. */
@@ -134,7 +134,7 @@ bool gb_querygen_loss(gb_device *device, void *self, const gb_params *params, co
 /* Computes the same for a unigram model, which knows nothing but how often each token occurs in the
  * queries of `train` (plus one). A trained generator should be better. */
 bool gb_querygen_unigram_loss(const gb_qrels *train, const gb_qrels *pairs, const gb_tokens *tokens,
-                              const gb_language_config *config, double *loss, gb_status *status);
+                              const gb_lm_config *config, double *loss, gb_status *status);
 
 /* Which generator to train, and how: a T5 that starts from random weights. */
 typedef struct gb_querygen_training_params {
@@ -158,7 +158,7 @@ bool gb_querygen_train(const gb_querygen_training_params *params, gb_maker *make
 bool gb_querygen_train_cost(const gb_querygen_training_params *params, const gb_maker *maker,
                             gb_status *status);
 
-/* ---- filtering queries ---------------------------------------------------------------------- */
+/* ---- filtering queries ---- */
 
 /* Which generated queries to keep. */
 typedef struct gb_filter_params {

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* ---- a table as data ------------------------------------------------------------------------ */
+/* ---- a table as data ---- */
 
 /* Where the numbers of a row come from. */
 typedef enum gb_row_role {
@@ -121,7 +121,7 @@ void gb_table_spec_free(gb_table_spec *spec);
  * bin/, or the installed place. Caller frees. */
 char *gb_tables_find(const gb_config *config, const char *given, gb_status *status);
 
-/* ---- verdicts ------------------------------------------------------------------------------- */
+/* ---- verdicts ---- */
 
 /* What is said of a claim. */
 typedef enum gb_verdict {
@@ -215,7 +215,7 @@ gb_cell_verdict gb_judge_cell(double published, int decimals, double mean, doubl
                               double least);
 const char *gb_cell_verdict_text(gb_cell_verdict verdict); /* "[OK]", "[HIGH]", "[LOW]", "" */
 
-/* ---- results -------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
 /* Results are a file of JSON lines. The first line says what was reproduced:
  *   {"table": "qac/table1", "scale": "mini", "collection_kind": "world",
@@ -306,7 +306,7 @@ void gb_report_latex(const gb_report *report, gb_text *out); /* a tabular, no pa
 /* Writes table.md, table.json, table.html, table.csv and table.tex into a folder. */
 bool gb_report_write(const gb_report *report, const char *folder, gb_status *status);
 
-/* ---- the site ------------------------------------------------------------------------------- */
+/* ---- the site ---- */
 
 /* What a site is made of. */
 typedef struct gb_site_params {
@@ -322,13 +322,13 @@ typedef struct gb_site_params {
  * tsne.html or figure.html) are copied. */
 bool gb_site_write(const gb_site_params *params, const char *out, gb_status *status);
 
-/* ---- two reproductions of a table ----------------------------------------------------------- */
+/* ---- two reproductions of a table ---- */
 
 /* Prints the cells of two folders of gb_report_write side by side, with their differences, and with
  * the position of B's among the recorded results. GB_USAGE if they are of different tables. */
 bool gb_compare_tables(const char *a, const char *b, FILE *out, gb_status *status);
 
-/* ---- noise ---------------------------------------------------------------------------------- */
+/* ---- noise ---- */
 
 enum { GB_NOISE_COLUMNS = 64 };
 

@@ -11,7 +11,7 @@
 #include <gabbro/text.h>
 #include <gabbro/vk.h>
 
-/* ---- BM25 ----------------------------------------------------------------------------------- */
+/* ---- BM25 ---- */
 
 /* Is called for each term of a text; returns false to stop. */
 typedef bool gb_term_fn(void *ctx, const char *bytes, size_t length);
@@ -85,7 +85,7 @@ bool gb_bm25_run(const gb_bm25 *index, const gb_bm25_queries *queries, gb_run *r
 uint8_t gb_length_to_byte(uint32_t length);
 uint32_t gb_byte_to_length(uint8_t byte);
 
-/* ---- BM25 over a folder of text ------------------------------------------------------------- */
+/* ---- BM25 over a folder of text ---- */
 
 /* Which folder to search, and for what. */
 typedef struct gb_bm25_folder_params {
@@ -122,7 +122,7 @@ void gb_bm25_folder_close(gb_bm25_folder *folder);
 bool gb_bm25_folder_search(const gb_bm25_folder *folder, uint32_t depth, uint32_t threads,
                            gb_run *run, gb_status *status);
 
-/* ---- exact search of vectors ---------------------------------------------------------------- */
+/* ---- exact search of vectors ---- */
 
 /* How to search. */
 typedef struct gb_search_params {
@@ -156,7 +156,7 @@ typedef struct gb_found {
 bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
                const gb_search_params *params, const gb_found *found, gb_status *status);
 
-/* ---- folders of vectors --------------------------------------------------------------------- */
+/* ---- folders of vectors ---- */
 
 /* Folders with vectors.npy and ids.txt (an id a line), by gabbro encode or any other program, read
  * as one. Shards of gabbro encode are read in the order of their texts, in whatever order they are
@@ -186,7 +186,7 @@ bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,
                           const gb_vector_set *passages, const gb_search_params *params,
                           const char *path, gb_status *status);
 
-/* ---- dense retrievers ----------------------------------------------------------------------- */
+/* ---- dense retrievers ---- */
 
 typedef enum gb_text_kind { GB_TEXT_PASSAGE, GB_TEXT_QUERY } gb_text_kind;
 
@@ -278,7 +278,7 @@ void gb_ranker_close(gb_ranker *ranker);
 bool gb_rank(const gb_ranker *ranker, const uint32_t *queries, uint32_t count, uint32_t depth,
              gb_run *run, gb_status *status);
 
-/* ---- are contexts related to their passages? ------------------------------------------------ */
+/* ---- are contexts related to their passages? ---- */
 
 /* Judges whether the context of each pair is strongly related to its passage: related [count]. A
  * mini world knows it (gb_synth_related). For any other collection BM25 searches with the context,

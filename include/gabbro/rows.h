@@ -6,41 +6,40 @@
 
 #include <gabbro/base.h>
 
-/* ---- row files: memory-mapped arrays of byte strings ---------------------------------------- */
+/* ---- row files: memory-mapped arrays of byte strings ---- */
 
 /* An open row file. On disk: "GABTABLE", u32 version 1, u32 element bytes, u64 count, u64
  * offsets[count + 1] in bytes, then the bytes (little endian). Texts have element size 1, token ids
  * 4. Memory does not grow with the file. */
-typedef struct gb_table gb_table;
+typedef struct gb_row_file gb_row_file;
 /* Opens a row file, or folder/name. NULL and GB_DATA if it is damaged or its elements have another
  * size. */
-gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *status);
-gb_table *gb_table_open_in(const char *folder, const char *name, uint32_t element_bytes,
-                           gb_status *status);
-void gb_table_close(gb_table *table);
-uint64_t gb_table_count(const gb_table *table);
+gb_row_file *gb_row_file_open(const char *path, uint32_t element_bytes, gb_status *status);
+gb_row_file *gb_row_file_open_in(const char *folder, const char *name, uint32_t element_bytes,
+                                 gb_status *status);
+void gb_row_file_close(gb_row_file *table);
+uint64_t gb_row_file_count(const gb_row_file *table);
 /* Row `row` (below the count) and its length in elements; not NUL-terminated. It is valid until the
  * row file is closed. */
-const void *gb_table_row(const gb_table *table, uint64_t row, size_t *length);
+const void *gb_row_file_row(const gb_row_file *table, uint64_t row, size_t *length);
 /* Makes a map from the bytes of each row to its number. NULL and status on failure. */
-gb_map *gb_table_map(const gb_table *table, gb_status *status);
+gb_map *gb_row_file_map(const gb_row_file *table, gb_status *status);
 
 /* Writes a row file, row by row. */
-typedef struct gb_table_writer gb_table_writer;
-gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, gb_status *status);
-gb_table_writer *gb_table_writer_open_in(const char *folder, const char *name,
-                                         uint32_t element_bytes, gb_status *status);
+typedef struct gb_row_writer gb_row_writer;
+gb_row_writer *gb_row_writer_open(const char *path, uint32_t element_bytes, gb_status *status);
+gb_row_writer *gb_row_writer_open_in(const char *folder, const char *name, uint32_t element_bytes,
+                                     gb_status *status);
 /* Adds the next row, of `length` elements. */
-bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length,
-                         gb_status *status);
+bool gb_row_writer_add(gb_row_writer *writer, const void *row, size_t length, gb_status *status);
 /* Puts the whole file into place, atomically. Frees the writer. */
-bool gb_table_writer_commit(gb_table_writer *writer, gb_status *status);
+bool gb_row_writer_commit(gb_row_writer *writer, gb_status *status);
 /* Removes what was written. Frees the writer; NULL ok. */
-void gb_table_writer_abandon(gb_table_writer *writer);
+void gb_row_writer_abandon(gb_row_writer *writer);
 /* Commits if ok, otherwise abandons. Returns whether the file is in place. */
-bool gb_table_writer_end(gb_table_writer *writer, bool ok, gb_status *status);
+bool gb_row_writer_end(gb_row_writer *writer, bool ok, gb_status *status);
 
-/* ---- vectors -------------------------------------------------------------------------------- */
+/* ---- vectors ---- */
 
 /* Vectors [rows, width], row by row without gaps. They lie in memory (or are mapped), or are handed
  * out in blocks. */

@@ -22,9 +22,9 @@ gb_store *gb_store_open(const char *root, gb_status *status);
 void gb_store_close(gb_store *store);
 const char *gb_store_root(const gb_store *store); /* absolute path */
 
-/* Everything that decides the result of an artifact. Borrowed during gb_step_begin only. Numbers
- * are compared as written: 1 and 1.0 are different settings. */
-typedef struct gb_step_desc {
+/* Everything that decides the result of an artifact. Borrowed during gb_artifact_begin only.
+ * Numbers are compared as written: 1 and 1.0 are different settings. */
+typedef struct gb_artifact_desc {
     const char *kind;       /* kind of artifact, e.g. "finetune"; 1..40 of a-z, 0-9, '-' */
     uint32_t version;       /* version of its code; to be raised when results change */
     const json_t *settings; /* object of resolved settings, seed included; NULL: none */
@@ -32,35 +32,35 @@ typedef struct gb_step_desc {
     const char *kernels;  /* hash of the kernels; NULL: no device is used */
     const char *device;   /* device identity; NULL: no device is used */
     bool no_wait; /* fail with GB_BUSY while another process makes it; not part of the key */
-} gb_step_desc;
+} gb_artifact_desc;
 
 /* Size of a key: the first 24 hex digits of the SHA-256 of the canonical JSON of the description
  * (sorted keys, no white space, reals with 17 digits), and a NUL. */
-#define GB_STEP_KEY  25
-#define GB_STEP_NAME 66 /* "<kind>-<key>" and a NUL */
+#define GB_ARTIFACT_KEY  25
+#define GB_ARTIFACT_NAME 66 /* "<kind>-<key>" and a NUL */
 
-typedef struct gb_step gb_step;
+typedef struct gb_artifact gb_artifact;
 /* Finds the finished artifact, or opens its work folder and takes its lock. If another process
  * holds the lock, waits until that is done (see no_wait; GB_INTERRUPTED on a signal). A damaged
  * artifact is reported, removed and made again. */
-gb_step *gb_step_begin(gb_store *store, const gb_step_desc *desc, gb_status *status);
-bool gb_step_done(const gb_step *step);        /* it is finished, and its folder can be used */
-const char *gb_step_name(const gb_step *step); /* "<kind>-<key>" */
+gb_artifact *gb_artifact_begin(gb_store *store, const gb_artifact_desc *desc, gb_status *status);
+bool gb_artifact_done(const gb_artifact *step); /* it is finished, and its folder can be used */
+const char *gb_artifact_name(const gb_artifact *step); /* "<kind>-<key>" */
 /* The finished folder if done, otherwise the work folder. Files for resuming go into its sub-folder
- * "resume", which gb_step_finish removes. */
-const char *gb_step_path(const gb_step *step);
+ * "resume", which gb_artifact_finish removes. */
+const char *gb_artifact_path(const gb_artifact *step);
 /* Finishes an artifact: writes run.json (description, outputs with sizes and SHA-256, facts,
  * times), syncs all files, and renames the folder into place. facts (borrowed, may be NULL) is an
  * object of whatever else is worth recording, such as driver, losses and seeds. Its member "times"
  * becomes run.json's "times", the only part that may differ when the same artifact is made again.
  * The work folder may contain only plain files and folders; it stays on failure. Does nothing if
  * the artifact is done. */
-bool gb_step_finish(gb_step *step, const json_t *facts, gb_status *status);
+bool gb_artifact_finish(gb_artifact *step, const json_t *facts, gb_status *status);
 /* Frees. The work folder of an artifact that is not done stays for the next attempt, unless it is
  * empty. NULL ok. */
-void gb_step_close(gb_step *step);
+void gb_artifact_close(gb_artifact *step);
 
-/* ---- looking at artifacts -------------------------------------------------------------------- */
+/* ---- looking at artifacts ---- */
 
 #define GB_IDENTITY 76
 /* Identifies a path as an input: the name of a finished artifact if it is one's folder, otherwise
@@ -68,9 +68,9 @@ void gb_step_close(gb_step *step);
 bool gb_identity(const char *path, char identity[GB_IDENTITY], gb_status *status);
 /* Reads the record of a finished artifact, run.json. NULL and GB_DATA if there is none, or if it
  * does not fit the folder (outputs are missing or differ in size). The caller calls json_decref. */
-json_t *gb_step_read(const char *path, gb_status *status);
+json_t *gb_artifact_read(const char *path, gb_status *status);
 /* Reads all outputs again and compares their hashes. */
-bool gb_step_verify(const char *path, gb_status *status);
+bool gb_artifact_verify(const char *path, gb_status *status);
 
 /* Calls each(ctx, name, path, run) for all finished artifacts in the order of their names; run is
  * NULL for a damaged one. Stops when it returns false. */

@@ -154,7 +154,7 @@ typedef struct gb_tape gb_tape;
 typedef struct gb_node gb_node;
 typedef struct gb_emitter gb_emitter;
 typedef struct gb_reference gb_reference;
-typedef struct gb_exec gb_exec;
+typedef struct gb_executable gb_executable;
 
 /* An operation. Each is one file of src/ops. */
 typedef struct gb_op {
@@ -194,10 +194,10 @@ void gb_tape_output(gb_tape *tape, gb_tensor tensor);    /* keep to the end, cop
 bool gb_tape_fail(gb_tape *tape, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool gb_tape_ok(const gb_tape *tape, gb_status *status);
 
-/* Writes inputs of a program before a run, by gb_exec_input. `record` is a copy of what it was
- * registered with, `step` the run's number, for inputs that change or are drawn with it. */
-typedef bool (*gb_fill)(const void *record, gb_exec *exec, uint32_t step, gb_status *status);
-/* Registers `fill` for inputs of the tape: gb_exec_fill calls it. The `bytes` of `record` are
+/* Writes inputs of a program before a run, by gb_executable_input. `record` is a copy of what it
+ * was registered with, `step` the run's number, for inputs that change or are drawn with it. */
+typedef bool (*gb_fill)(const void *record, gb_executable *exec, uint32_t step, gb_status *status);
+/* Registers `fill` for inputs of the tape: gb_executable_fill calls it. The `bytes` of `record` are
  * copied; what they point to must outlive the tape. */
 void gb_tape_fill_by(gb_tape *tape, gb_fill fill, const void *record, size_t bytes);
 
@@ -321,11 +321,11 @@ bool gb_state_clear(gb_state *state, gb_arena_id arena, gb_status *status);
  * with NaN before every run. */
 
 /* Makes one of a tape and a state that belong to the caller. */
-gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status);
-void gb_exec_destroy(gb_exec *exec);
+gb_executable *gb_executable_create(gb_state *state, gb_tape *tape, gb_status *status);
+void gb_executable_destroy(gb_executable *exec);
 
 /* What a program that owns its tape is built from. */
-typedef struct gb_exec_params {
+typedef struct gb_executable_params {
     const char *name; /* for messages */
     /* Where the parameters are. Programs of one model share a state that the caller owns. With NULL
      * the program owns one on `device`, of `params`, with `values` or zeros; without `params` also
@@ -339,25 +339,27 @@ typedef struct gb_exec_params {
     /* Appends the operations, inputs and outputs. The tape remembers failures of its functions. */
     bool (*build)(void *self, gb_tape *tape, gb_status *status);
     void *self; /* the first argument of both */
-} gb_exec_params;
+} gb_executable_params;
 /* Builds, plans and records a program; NULL with status if any of that fails. */
-gb_exec *gb_exec_build(const gb_exec_params *params, gb_status *status);
-const gb_tape *gb_exec_tape(const gb_exec *exec);
-gb_state *gb_exec_state(const gb_exec *exec);
+gb_executable *gb_executable_build(const gb_executable_params *params, gb_status *status);
+const gb_tape *gb_executable_tape(const gb_executable *exec);
+gb_state *gb_executable_state(const gb_executable *exec);
 
-uint64_t gb_exec_arena_bytes(const gb_exec *exec);
-double gb_exec_flops(const gb_exec *exec);
+uint64_t gb_executable_arena_bytes(const gb_executable *exec);
+double gb_executable_flops(const gb_executable *exec);
 /* Returns where to write an input for the next run: [rows * ld] elements. They are zero at first,
  * and later keep what was last written to this slot. Waits until the slot is free. */
-void *gb_exec_input(gb_exec *exec, gb_tensor input, gb_status *status);
+void *gb_executable_input(gb_executable *exec, gb_tensor input, gb_status *status);
 /* Writes the inputs that functions were registered for, in the order of their registration. */
-bool gb_exec_fill(gb_exec *exec, uint32_t step, gb_status *status);
-bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status); /* submits, does not wait */
+bool gb_executable_fill(gb_executable *exec, uint32_t step, gb_status *status);
+bool gb_executable_run(gb_executable *exec, uint64_t *ticket,
+                       gb_status *status); /* submits, does not wait */
 /* Fills the inputs and runs. */
-bool gb_exec_submit(gb_exec *exec, uint32_t step, uint64_t *ticket, gb_status *status);
+bool gb_executable_submit(gb_executable *exec, uint32_t step, uint64_t *ticket, gb_status *status);
 /* Waits for a run and returns an output of it: [rows * ld] elements, valid until two runs later. */
-const void *gb_exec_output(gb_exec *exec, uint64_t ticket, gb_tensor output, gb_status *status);
-bool gb_exec_wait(gb_exec *exec, uint64_t ticket, gb_status *status);
+const void *gb_executable_output(gb_executable *exec, uint64_t ticket, gb_tensor output,
+                                 gb_status *status);
+bool gb_executable_wait(gb_executable *exec, uint64_t ticket, gb_status *status);
 
 /* ---- running the reference ---- */
 

@@ -5,7 +5,7 @@
 
 #include <gabbro/base.h>
 
-/* ---- vocabulary ----------------------------------------------------------------------------- */
+/* ---- vocabulary ---- */
 
 /* A WordPiece vocabulary in the form of Hugging Face's vocab.txt: token i is on line i + 1. */
 typedef struct gb_vocab gb_vocab;
@@ -30,7 +30,7 @@ bool gb_vocab_hash(const gb_vocab *vocab, char hash[GB_HASH_SIZE], gb_status *st
 bool gb_vocab_is_special(const gb_vocab *vocab, uint32_t id);      /* one of the five */
 bool gb_vocab_is_continuation(const gb_vocab *vocab, uint32_t id); /* starts with "##" */
 
-/* ---- tokenizer ------------------------------------------------------------------------------ */
+/* ---- tokenizer ---- */
 
 /* Options of a WordPiece tokenizer, as in Hugging Face's BertTokenizer. */
 typedef struct gb_tokenizer_params {
@@ -66,7 +66,7 @@ bool gb_pretokenize(gb_tokenizer_params params, const char *text, size_t length,
                     bool (*word)(void *ctx, const char *bytes, size_t length), void *ctx,
                     gb_status *status);
 
-/* ---- pieces --------------------------------------------------------------------------------- */
+/* ---- pieces ---- */
 
 /* A sentencepiece model (spiece.model, tokenizer.model) with the rules of the T5 and LLaMA
  * tokenizers of Hugging Face transformers. */
@@ -100,7 +100,7 @@ bool gb_pieces_encode(const gb_pieces *pieces, const char *text, size_t length, 
 bool gb_pieces_decode(const gb_pieces *pieces, const uint32_t *ids, size_t count, gb_text *text,
                       gb_status *status);
 
-/* ---- training a vocabulary ------------------------------------------------------------------ */
+/* ---- training a vocabulary ---- */
 
 /* Trains a vocabulary: counts words, then learns WordPiece units by merging the most frequent pair
  * (as Hugging Face's BertWordPieceTrainer does), ties broken by the pair's text so that the result
@@ -122,7 +122,7 @@ bool gb_vocab_trainer_add(gb_vocab_trainer *trainer, const char *text, size_t le
 gb_vocab *gb_vocab_trainer_finish(gb_vocab_trainer *trainer, gb_status *status); /* keeps trainer */
 void gb_vocab_trainer_destroy(gb_vocab_trainer *trainer);
 
-/* ---- sentences and stems -------------------------------------------------------------------- */
+/* ---- sentences and stems ---- */
 
 typedef struct gb_span {
     size_t start, end; /* byte range [start, end) of a text */
@@ -145,7 +145,7 @@ bool gb_analyze(gb_analyzer *analyzer, const char *text, size_t length,
                 gb_status *status);
 bool gb_is_stop_word(const char *word, size_t length); /* Lucene's list, lower case */
 
-/* ---- masking ------------------------------------------------------------------------------- */
+/* ---- masking ---- */
 
 #define GB_IGNORE (-1) /* label of a position without loss */
 

@@ -11,13 +11,13 @@
 
 /* Options of AdamW and its learning rate, --learning-rate to --dropout. */
 typedef struct gb_optimiser_settings {
-    double rate;              /* learning rate at its peak */
-    double warmup;            /* share of the steps in which it rises from 0 */
-    gb_decay_kind decay_kind; /* of the learning rate after the warm-up */
-    double final_rate;        /* share of the learning rate that a cosine ends at */
-    double decay;             /* of weights, decoupled */
-    double clip;              /* largest norm of the gradient; 0: none */
-    double dropout;           /* of states and attention */
+    double rate;                 /* learning rate at its peak */
+    double warmup;               /* share of the steps in which it rises from 0 */
+    gb_schedule_kind decay_kind; /* of the learning rate after the warm-up */
+    double final_rate;           /* share of the learning rate that a cosine ends at */
+    double decay;                /* of weights, decoupled */
+    double clip;                 /* largest norm of the gradient; 0: none */
+    double dropout;              /* of states and attention */
 } gb_optimiser_settings;
 extern const gb_option gb_optimiser_options[];
 

@@ -9,7 +9,7 @@
 
 #include "gabbro/base.h"
 
-/* ---- shaders in the binary ------------------------------------------------------------------ */
+/* ---- shaders in the binary ---- */
 
 /* Who may run a kernel, bits of gb_shader_binary.users; shaders/manifest says what they mean. */
 enum {
@@ -51,7 +51,7 @@ void gb_shaders_hash(uint32_t users, char hex[GB_HASH_SIZE]);
 bool gb_shaders_use(const gb_config *config, const char *folder, uint32_t *count,
                     gb_status *status);
 
-/* ---- what a device can do ------------------------------------------------------------------- */
+/* ---- what a device can do ---- */
 
 /* Types of devices, in ascending order of preference. */
 typedef enum gb_device_type {
@@ -184,7 +184,7 @@ void gb_quirks_text(const gb_kernel_rules *rules, uint32_t quirks, char *buffer,
 bool gb_quirks_apply(const gb_kernel_rules *rules, const char *list, uint32_t *quirks,
                      gb_status *status);
 
-/* ---- device --------------------------------------------------------------------------------- */
+/* ---- device ---- */
 
 typedef struct gb_device gb_device;
 
@@ -195,7 +195,7 @@ typedef struct gb_device_params {
     const char *select; /* index, part of the name, UUID or "cpu"; NULL: what config says, else the
                            best: discrete, integrated, virtual, CPU */
     bool validation;    /* run under the validation layer, also if config says so */
-    bool profile;       /* time every dispatch; see gb_profile_print */
+    bool profile;       /* time every dispatch; see gb_timing_print */
     bool quiet;         /* log the choice at debug level only */
     uint32_t users;     /* only kernels for these run on it (GB_USER_ bits), else there is no
                            pipeline; 0: all kernels */
@@ -221,7 +221,7 @@ void gb_device_close(gb_device *device);
 /* What the device is and can do; it belongs to the device. */
 const gb_device_caps *gb_device_get_caps(const gb_device *device);
 /* Sets whether programs that are created from now on time their dispatches. */
-void gb_device_set_profiling(gb_device *device, bool profile);
+void gb_device_set_timing(gb_device *device, bool profile);
 /* Set quirks, choice of tiles, and precision of the programs that are created from now on, for the
  * self-test and for measuring. The device must have matrices for the precision. */
 void gb_device_use_quirks(gb_device *device, uint32_t quirks);
@@ -241,7 +241,7 @@ bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status);
 /* Number of the last submission; 0 before the first. */
 uint64_t gb_device_submitted(const gb_device *device);
 
-/* ---- files for a device and driver ---------------------------------------------------------- */
+/* ---- files for a device and driver ---- */
 
 /* Makes the path of a file of some kind for a device and driver in the user's cache,
  * "KIND-<device>-<driver>.SUFFIX". The caller frees it. NULL if there is no cache. */
@@ -250,7 +250,7 @@ char *gb_device_cache(const gb_config *config, const gb_device_caps *caps, const
 /* Begins to write such a file, and makes its folder. */
 gb_out *gb_device_cache_open(const char *path, gb_status *status);
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* A Vulkan buffer with memory of its own. There are few and large ones, in which the planner places
  * tensors. */
@@ -280,7 +280,7 @@ bool gb_upload(gb_device *device, gb_buffer *buffer, uint64_t offset, const void
 bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, void *bytes,
                  uint64_t size, gb_status *status);
 
-/* ---- pipelines ------------------------------------------------------------------------------ */
+/* ---- pipelines ---- */
 
 /* All pipelines share one layout: set 0 with GB_BINDINGS storage buffers (bindings 0..7), read-only
  * vec4 views of the same ranges as uniform texel buffers (bindings 8..15, if an item asks for
@@ -297,7 +297,7 @@ typedef struct gb_pipeline gb_pipeline;
 gb_pipeline *gb_pipeline_get(gb_device *device, const char *shader, const uint32_t *spec,
                              uint32_t spec_count, gb_status *status);
 
-/* ---- programs ------------------------------------------------------------------------------- */
+/* ---- programs ---- */
 
 /* A range of a buffer, which a dispatch binds, and which copies and fills work on. */
 typedef struct gb_binding {
@@ -342,21 +342,21 @@ void gb_program_destroy(gb_program *program); /* waits for its last submission *
 uint64_t gb_program_submit(gb_program *program, gb_status *status);
 size_t gb_program_submissions(const gb_program *program); /* its command buffers */
 
-/* ---- profile -------------------------------------------------------------------------------- */
+/* ---- profile ---- */
 
 /* Prints the device time of every (shader, label) since the device was opened or reset: calls, ms,
  * GFLOP/s, GB/s, share of the total. Says so if nothing was timed. */
-void gb_profile_print(const gb_device *device, FILE *out);
-void gb_profile_reset(gb_device *device);
-double gb_profile_total_ms(const gb_device *device); /* sum over all rows */
+void gb_timing_print(const gb_device *device, FILE *out);
+void gb_timing_reset(gb_device *device);
+double gb_timing_total_ms(const gb_device *device); /* sum over all rows */
 /* The sum of all rows of a profile. */
-typedef struct gb_profile_sum {
+typedef struct gb_timing_sum {
     uint64_t calls; /* dispatches */
     double ms;      /* device time */
     double flops;   /* floating-point operations, by the kernels' own count */
     double bytes;   /* bytes read and written, likewise */
-} gb_profile_sum;
-gb_profile_sum gb_profile_total(const gb_device *device);
-const char *gb_profile_name(const gb_device *device, size_t row); /* NULL behind the last */
+} gb_timing_sum;
+gb_timing_sum gb_timing_total(const gb_device *device);
+const char *gb_timing_name(const gb_device *device, size_t row); /* NULL behind the last */
 
 #endif

@@ -11,7 +11,7 @@ local schemes = {"bow", "autoencoding", "autoregression", "enhanced"}
 use "main"
 
 for seed in seeds() do
-  local times = pretrain_in_turns("mlm", "none", random_encoder(), table.concat(schemes, ","))
+  local times = pretrain_interleaved("mlm", "none", random_encoder(), table.concat(schemes, ","))
   for scheme in each("mlm", table.unpack(schemes)) do
     note_row(scheme, cost("cost of " .. scheme, times, scheme))
   end

@@ -8,7 +8,7 @@ settings.context_steps = settings.efficiency_steps
 use "main"
 
 for seed in seeds() do
-  local times = pretrain_in_turns("cocondenser", "span", random_encoder(), "cocondenser:query")
+  local times = pretrain_interleaved("cocondenser", "span", random_encoder(), "cocondenser:query")
   note_row("span", cost("cost with spans", times, "cocondenser"))
   note_row("query", cost("cost with queries", times, "cocondenser:query"))
 end

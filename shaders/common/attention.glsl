@@ -22,7 +22,7 @@ uint sequence_start(uint s)
     return sequence_words[4 + s];
 }
 
-// Which keys each row sees, words of bits; PICKED: starts[sequences + 1] of each sequence's places,
+// Which keys each row sees, words of bits; SELECTED: starts[sequences + 1] of each sequence's places,
 // row[place], place[row] or ~0.
 layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
 
@@ -35,7 +35,7 @@ struct Queries {
 
 Queries queries_of(uint s, uint start, uint length)
 {
-#ifdef PICKED
+#ifdef SELECTED
     return Queries(bits[s], bits[s + 1] - bits[s]);
 #else
     return Queries(start, length);
@@ -44,17 +44,17 @@ Queries queries_of(uint s, uint start, uint length)
 
 uint query_row(uint place)
 {
-#ifdef PICKED
+#ifdef SELECTED
     return bits[sequences + 1 + place];
 #else
     return place;
 #endif
 }
 
-#ifdef PICKED
+#ifdef SELECTED
 uint query_place(uint row)
 {
-    return bits[sequences + 1 + places + row];
+    return bits[sequences + 1 + slots + row];
 }
 #endif
 
@@ -72,7 +72,7 @@ bool visible(uint i, uint j)
 float keep(uint row, uint j, uint head)
 {
     uvec4 bits = philox(uvec4(sequence_words[3] + row, (head << 16) | (j >> 2), sequence_words[2],
-                              (site << 4) | PURPOSE_DROPOUT),
+                              (dropout_index << 4) | PURPOSE_DROPOUT),
                         uvec2(sequence_words[0], sequence_words[1]));
     return bits[j & 3u] >= threshold ? keep_scale : 0.0;
 }

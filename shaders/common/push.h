@@ -13,7 +13,7 @@
     uint count;                                                                                                        \
     float alpha, beta;
 #define DROPOUT_PUSH                                                                                                   \
-    uint count, site, threshold;                                                                                       \
+    uint count, dropout_index, threshold;                                                                                       \
     float scale;                                                                                                       \
     uint ld4;
 #define GATE_PUSH          uint count, ld4; /* of y, or of dy */
@@ -65,17 +65,17 @@
 
 /* strips: workgroups that share the rows of one (sequence, head). A row of log-sum-exps has heads of these, then heads
  * of deltas. window, mask_ld: see MASK. site, threshold, keep_scale: stream and threshold of the keep draw, 1 / (1 - p).
- * places: rows of queries of the batch, PICKED. */
+ * slots: rows of queries of the batch, PICKED. */
 #define ATTENTION_PUSH                                                                                                 \
     uint sequences, heads, strips;                                                                                     \
     uint q_ld4, q_col4, kv_ld4, k_col4, v_col4;                                                                        \
     uint out_ld4, lse_ld;                                                                                              \
     uint window, mask_ld;                                                                                              \
     float scale;                                                                                                       \
-    uint site, threshold;                                                                                              \
+    uint dropout_index, threshold;                                                                                              \
     float keep_scale;                                                                                                  \
     uint dq_ld4, dq_col4, dkv_ld4, dk_col4, dv_col4;                                                                   \
-    uint places;
+    uint slots;
 /* share: heads of queries that share a head of keys. reach: rows of the bias on each side of distance 0. */
 #define ATTEND_PUSH                                                                                                    \
     uint sequences, heads, share, strips;                                                                              \

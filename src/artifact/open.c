@@ -1,4 +1,4 @@
-/* What lies in the folders of steps, opened: models, collections, tokens, vocabularies. */
+/* What lies in the folders of artifacts, opened: models, collections, tokens, vocabularies. */
 #include <gabbro/artifact.h>
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ void gb_model_input_close(gb_model_input *model)
     *model = (gb_model_input){0};
 }
 
-/* ---- folders of steps ---- */
+/* ---- folders of artifacts ---- */
 
 gb_collection *gb_open_collection(const char *step, gb_status *status)
 {

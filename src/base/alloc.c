@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_bool short_of_memory; /* gb_noted_malloc has failed */
+static atomic_bool short_of_memory; /* gb_checked_malloc has failed */
 
 /* Not made to fail by gb_fault: jansson 2.14's parser ends the process by an assertion where some
  * of its allocations fail (lex_scan_string). */
-void *gb_noted_malloc(size_t bytes)
+void *gb_checked_malloc(size_t bytes)
 {
     void *memory = malloc(bytes);
     if (!memory)
@@ -22,7 +22,7 @@ bool gb_memory_check(const char *what, gb_status *status)
     return !atomic_load(&short_of_memory) || gb_fail_memory(status, what);
 }
 
-void gb_memory_forget(void)
+void gb_memory_reset(void)
 {
     atomic_store(&short_of_memory, false);
 }

@@ -44,7 +44,7 @@ static const struct {
     {"LP_NUM_THREADS", offsetof(gb_config, lavapipe_threads)},
     {"GABBRO_FAIL_AT", offsetof(gb_config, fail_at)},
     {"GABBRO_POISON", offsetof(gb_config, poison)},
-    {"GABBRO_SPOIL", offsetof(gb_config, spoil)},
+    {"GABBRO_SPOIL", offsetof(gb_config, corrupt)},
 };
 #define VARIABLES (sizeof variables / sizeof *variables)
 

@@ -220,7 +220,7 @@ FILE *gb_out_stream(gb_out *out)
 }
 
 /* So that names in a folder survive a loss of power. Some file systems cannot: not an error. */
-static void sync_folder(const char *path)
+static void store_sync_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
@@ -237,7 +237,7 @@ static void sync_above(const char *path)
     if (slash)
         slash[slash == copy] = '\0';
     if (copy)
-        sync_folder(slash ? copy : ".");
+        store_sync_folder(slash ? copy : ".");
     free(copy);
 }
 
@@ -321,7 +321,7 @@ bool gb_copy_file(const char *from, const char *to, gb_status *status)
     return ok;
 }
 
-/* ---- folders that appear at once ------------------------------------------------------------- */
+/* ---- folders that appear at once ---- */
 
 static bool fail_kept(const char *draft, const char *path, int error, gb_status *status)
 {
@@ -360,9 +360,9 @@ static bool exchange(const char *draft, const char *path, gb_status *status)
     return ok;
 }
 
-bool gb_place_folder(const char *draft, const char *path, gb_status *status)
+bool gb_replace_folder(const char *draft, const char *path, gb_status *status)
 {
-    sync_folder(draft);
+    store_sync_folder(draft);
     bool ok;
     if (gb_dir_exists(path)) {
         ok = exchange(draft, path, status);
@@ -375,7 +375,7 @@ bool gb_place_folder(const char *draft, const char *path, gb_status *status)
     return ok;
 }
 
-/* ---- temporary folders ---------------------------------------------------------------------- */
+/* ---- temporary folders ---- */
 
 char *gb_temporary_folder(const gb_config *config, const char *name, gb_status *status)
 {

@@ -125,13 +125,13 @@ void gb_rng_order(gb_rng *rng, uint32_t *order, uint32_t count)
     gb_rng_shuffle(rng, order, count);
 }
 
-bool *gb_rng_choose(gb_rng *rng, uint32_t count, uint32_t most, gb_status *status)
+bool *gb_rng_choose(gb_rng *rng, uint32_t count, uint32_t max_count, gb_status *status)
 {
     uint32_t *order = gb_alloc(count, sizeof *order, status);
     bool *chosen = order ? gb_alloc(count, sizeof *chosen, status) : NULL;
     if (chosen) {
         gb_rng_order(rng, order, count);
-        for (uint32_t i = 0; i < count && i < most; i++)
+        for (uint32_t i = 0; i < count && i < max_count; i++)
             chosen[order[i]] = true;
     }
     free(order);

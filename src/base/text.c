@@ -71,7 +71,7 @@ void gb_text_free(gb_text *text)
     *text = (gb_text){0};
 }
 
-const char *gb_shortest(double value, char digits[40])
+const char *gb_format_double(double value, char digits[40])
 {
     for (int precision = 1; precision <= 17; precision++) {
         snprintf(digits, 40, "%.*g", precision, value);

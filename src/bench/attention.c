@@ -27,15 +27,15 @@ static void build(void *context, gb_tape *tape)
                                &(gb_attention_params){.heads = s->size->heads,
                                                       .mask = GB_MASK_NONE,
                                                       .bits = GB_NO_TENSOR,
-                                                      .longest = s->length});
+                                                      .max_length = s->length});
     if (s->gradient)
         gb_backward_from(tape, y, dy, &ignored);
 }
 
-static bool fill(void *context, gb_exec *exec, gb_status *status)
+static bool fill(void *context, gb_executable *exec, gb_status *status)
 {
     const shape *s = context;
-    uint32_t *p = gb_exec_input(exec, s->sequences, status);
+    uint32_t *p = gb_executable_input(exec, s->sequences, status);
     for (uint32_t i = 0; p && i <= s->texts; i++)
         p[GB_SEQUENCES_HEADER + i] = i * s->length;
     return p != NULL;

@@ -44,12 +44,12 @@ static void build(void *context, gb_tape *tape)
         gb_backward_from(tape, y, x, &ignored);
 }
 
-static bool fill(void *context, gb_exec *exec, gb_status *status)
+static bool fill(void *context, gb_executable *exec, gb_status *status)
 {
     const shape *s = context;
     if (s->what != ADAMW)
         return true;
-    float *values = gb_exec_input(exec, s->step, status);
+    float *values = gb_executable_input(exec, s->step, status);
     if (values)
         gb_adamw_fill(&adamw, 1, 1e-4f, 1, values);
     return values != NULL;
@@ -80,7 +80,7 @@ static const struct {
 static uint32_t parameters_of(const bench_size *s)
 {
     uint32_t h = s->hidden, layer = 4 * h * h + 2 * h * s->ffn + 9 * h + s->ffn;
-    return s->layers * layer + (s->vocabulary + s->longest) * h + h * h + s->vocabulary;
+    return s->layers * layer + (s->vocabulary + s->max_length) * h + h * h + s->vocabulary;
 }
 
 static bool run(bench *b, const bench_size *size, kind what, gb_status *status)

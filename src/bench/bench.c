@@ -138,7 +138,7 @@ static void print_head(const bench *b)
     fprintf(b->out, "\n");
 }
 
-static bool run_parts(bench *b, const bool wanted[PARTS], gb_status *status)
+static bool run_microbatches(bench *b, const bool wanted[PARTS], gb_status *status)
 {
     for (size_t i = 0; i < PARTS; i++) {
         if (!wanted[i])
@@ -171,7 +171,7 @@ bool gb_bench_run(const gb_bench_params *params, gb_status *status)
                  (b.dry || !params->openblas || bench_blas_open(&b, status)) &&
                  (b.dry || open_bench(&b, params->device, status)) &&
                  choose_sizes(&b, params->sizes, status);
-    bool ok = ready && run_parts(&b, wanted, status);
+    bool ok = ready && run_microbatches(&b, wanted, status);
     gb_status unsaved = {0};
     if (ready && params->json && !save(&b, params->json, &unsaved) && ok)
         *status = unsaved;

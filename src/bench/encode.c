@@ -38,7 +38,7 @@ static bool encode(void *context, gb_status *status)
                                    .params = s->params,
                                    .values = s->values,
                                    .specials = gb_vocab_specials(s->data.vocab),
-                                   .max_length = s->size->longest};
+                                   .max_length = s->size->max_length};
     const gb_encode_rows texts = {
         .tokens = s->data.tokens.passages, .count = s->texts, .label = "bench"};
     return gb_encode(&how, &texts, s->vectors, status);
@@ -64,7 +64,7 @@ bool bench_encode(bench *b, gb_status *status)
         session s = {.environment = b->config, .size = z, .texts = z->encoded};
         double h = z->hidden, layer = 4 * h * h + 2 * h * z->ffn;
         char name[80];
-        snprintf(name, sizeof name, "%s %u texts of %u tokens", z->name, z->encoded, z->longest);
+        snprintf(name, sizeof name, "%s %u texts of %u tokens", z->name, z->encoded, z->max_length);
         if (!b->sizes[i])
             continue;
         bench_case c = {.name = name,
@@ -73,8 +73,8 @@ bool bench_encode(bench *b, gb_status *status)
                                            (int)z->layers, "hidden", (int)z->hidden, "heads",
                                            (int)z->heads, "ffn", (int)z->ffn, "vocabulary",
                                            (int)z->vocabulary, "texts", (int)z->encoded, "longest",
-                                           (int)z->longest),
-                        .expected = 2.0 * z->encoded * z->longest * z->layers * layer,
+                                           (int)z->max_length),
+                        .expected = 2.0 * z->encoded * z->max_length * z->layers * layer,
                         .whole = true};
         if (!bench_case_run(b, &c, measure, &s, status))
             return false;

@@ -10,7 +10,7 @@ static bool grow(bench *b, const bench_size *given, gb_status *status)
     bench_size size = *given;
     char name[80];
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
-        size.texts = tokens[i] / size.longest;
+        size.texts = tokens[i] / size.max_length;
         snprintf(name, sizeof name, "%s masked LM, %u tokens", size.name, tokens[i]);
         if (!bench_masked_lm(b, &size, name, status))
             return false;

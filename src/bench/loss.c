@@ -33,8 +33,8 @@ static void build(void *context, gb_tape *tape)
         loss = gb_vocabulary_loss(tape, h, table, gb_tape_param(tape, 2), s->labels, s->weights,
                                   chunk);
     else if (s->what == BAG_OF_WORDS)
-        loss = gb_vocabulary_set_loss(tape, h, table, gb_tape_param(tape, 2), s->labels, s->weights,
-                                      chunk);
+        loss = gb_vocabulary_multilabel_loss(tape, h, table, gb_tape_param(tape, 2), s->labels,
+                                             s->weights, chunk);
     else
         loss = gb_softmax_loss(tape, gb_matmul(tape, GB_NT, h, table), s->labels, s->weights,
                                GB_NO_TENSOR);
@@ -42,11 +42,11 @@ static void build(void *context, gb_tape *tape)
     gb_backward(tape, loss, &ignored);
 }
 
-static bool fill(void *context, gb_exec *exec, gb_status *status)
+static bool fill(void *context, gb_executable *exec, gb_status *status)
 {
     const shape *s = context;
-    uint32_t *labels = gb_exec_input(exec, s->labels, status), words = (s->cols + 31) / 32;
-    float *weights = labels ? gb_exec_input(exec, s->weights, status) : NULL;
+    uint32_t *labels = gb_executable_input(exec, s->labels, status), words = (s->cols + 31) / 32;
+    float *weights = labels ? gb_executable_input(exec, s->weights, status) : NULL;
     for (uint32_t r = 0; weights && r < s->rows; r++) {
         weights[(size_t)r * 4] = 1.0f / (float)s->rows;
         if (s->what == BAG_OF_WORDS)

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 typedef struct shape {
-    gb_form form;     /* NN, NT, TN */
-    uint32_t m, n, k; /* sizes */
+    gb_matmul_form form; /* NN, NT, TN */
+    uint32_t m, n, k;    /* sizes */
 } shape;
 
-static const char *form_name(gb_form form)
+static const char *form_name(gb_matmul_form form)
 {
     return form == GB_NN ? "NN" : form == GB_NT ? "NT" : "TN";
 }
@@ -160,7 +160,7 @@ static bool all(bench *b, gb_status *status)
             if (b->sizes[n == 512    ? 0
                          : n == 1024 ? 1
                                      : 2] &&
-                !run(b, NULL, "square", (shape){(gb_form)form, n, n, n}, status))
+                !run(b, NULL, "square", (shape){(gb_matmul_form)form, n, n, n}, status))
                 return false;
     for (size_t i = 0; i < BENCH_SIZES; i++) {
         const bench_size *s = &bench_sizes[i];

@@ -32,8 +32,8 @@ static bool stopped(gb_status *status)
 json_t *bench_variants(const gb_device *device)
 {
     json_t *set = json_object(), *list = json_array();
-    for (size_t i = 0; gb_profile_name(device, i); i++) {
-        const char *name = gb_profile_name(device, i);
+    for (size_t i = 0; gb_timing_name(device, i); i++) {
+        const char *name = gb_timing_name(device, i);
         char shader[128];
         snprintf(shader, sizeof shader, "%.*s", (int)strcspn(name, " "), name);
         json_object_set_new(set, shader, json_true());
@@ -54,11 +54,11 @@ static bool device_runs(bench *b, bench_call *run, void *context, double times_i
     uint32_t count = 0;
     bool ok = true;
     while (ok && count < DEVICE_RUNS && !bench_enough(b, count, start_s)) {
-        gb_profile_reset(b->device);
+        gb_timing_reset(b->device);
         ok = !stopped(status) && run(context, status);
-        seconds[count++] = gb_profile_total(b->device).ms * 1e-3 / times_in_run;
+        seconds[count++] = gb_timing_total(b->device).ms * 1e-3 / times_in_run;
     }
-    gb_profile_sum sum = gb_profile_total(b->device);
+    gb_timing_sum sum = gb_timing_total(b->device);
     if (ok && sum.calls) {
         gb_sort_doubles(seconds, count);
         times->device_s = seconds[count / 2];
@@ -94,9 +94,9 @@ bool bench_call_measure(bench *b, bench_call *run, void *context, bench_times *t
 {
     if (!wall_runs(b, run, context, 1, times, status))
         return false;
-    gb_device_set_profiling(b->device, true);
+    gb_device_set_timing(b->device, true);
     bool ok = device_runs(b, run, context, 1, times, status);
-    gb_device_set_profiling(b->device, false);
+    gb_device_set_timing(b->device, false);
     return ok;
 }
 
@@ -118,7 +118,7 @@ gb_tensor bench_activation(gb_tape *tape, uint32_t param)
 
 typedef struct session {
     const bench_program *program; /* what */
-    gb_exec *exec;                /* recorded */
+    gb_executable *exec;          /* recorded */
     uint32_t filled;              /* slots of inputs */
 } session;
 
@@ -130,7 +130,8 @@ static bool run_once(void *context, gb_status *status)
         !s->program->fill(s->program->context, s->exec, status))
         return false;
     s->filled++;
-    return gb_exec_run(s->exec, &ticket, status) && gb_exec_wait(s->exec, ticket, status);
+    return gb_executable_run(s->exec, &ticket, status) &&
+           gb_executable_wait(s->exec, ticket, status);
 }
 
 static bool declare(void *self, gb_params *params, gb_status *status)
@@ -151,30 +152,31 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
 static bool measure_device(bench *b, bench_program *program, gb_state *state, bench_times *times,
                            gb_status *status)
 {
-    const gb_exec_params again = {.name = "bench", .state = state, .build = build, .self = program};
-    gb_device_set_profiling(b->device, true);
-    session s = {.program = program, .exec = gb_exec_build(&again, status)};
+    const gb_executable_params again = {
+        .name = "bench", .state = state, .build = build, .self = program};
+    gb_device_set_timing(b->device, true);
+    session s = {.program = program, .exec = gb_executable_build(&again, status)};
     bool ok =
         s.exec && device_runs(b, run_once, &s, program->times ? program->times : 1, times, status);
-    gb_exec_destroy(s.exec);
-    gb_device_set_profiling(b->device, false);
+    gb_executable_destroy(s.exec);
+    gb_device_set_timing(b->device, false);
     return ok;
 }
 
 bool bench_program_measure(bench *b, bench_program *program, bench_times *times, gb_status *status)
 {
-    const gb_exec_params how = {.name = "bench",
-                                .device = b->device,
-                                .declare = declare,
-                                .training = program->training,
-                                .build = build,
-                                .self = program};
-    session s = {.program = program, .exec = gb_exec_build(&how, status)};
+    const gb_executable_params how = {.name = "bench",
+                                      .device = b->device,
+                                      .declare = declare,
+                                      .training = program->training,
+                                      .build = build,
+                                      .self = program};
+    session s = {.program = program, .exec = gb_executable_build(&how, status)};
     bool ok =
         s.exec && wall_runs(b, run_once, &s, program->times ? program->times : 1, times, status);
     if (ok && gb_device_get_caps(b->device)->timestamp_bits)
-        ok = measure_device(b, program, gb_exec_state(s.exec), times, status);
-    gb_exec_destroy(s.exec);
+        ok = measure_device(b, program, gb_executable_state(s.exec), times, status);
+    gb_executable_destroy(s.exec);
     return ok;
 }
 
@@ -226,8 +228,8 @@ static bool copy_rate(bench *b, double *gbs, gb_status *status)
 
 /* A square product in one of the three forms. */
 typedef struct square {
-    gb_form form; /* of the product */
-    uint32_t n;   /* rows and columns */
+    gb_matmul_form form; /* of the product */
+    uint32_t n;          /* rows and columns */
 } square;
 
 static bool square_declare(void *context, gb_params *params, gb_status *status)
@@ -252,7 +254,7 @@ bool bench_ceiling_measure(bench *b, gb_status *status)
     bool ok = copy_rate(b, &b->ceiling.gbs, status);
     for (size_t i = 0; ok && i < (cpu ? 1 : 4); i++)
         for (int form = GB_NN; ok && form <= GB_TN; form++) {
-            square s = {(gb_form)form, sides[i]};
+            square s = {(gb_matmul_form)form, sides[i]};
             bench_program program = {
                 .declare = square_declare, .build = square_build, .context = &s};
             bench_times t = {0};

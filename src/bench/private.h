@@ -13,7 +13,7 @@ typedef struct bench_size {
     const char *name;                      /* --size */
     uint32_t layers, hidden, heads, ffn;   /* of the encoder */
     uint32_t vocabulary;                   /* entries */
-    uint32_t texts, longest;               /* texts of a pre-training step, tokens of each */
+    uint32_t texts, max_length;            /* texts of a pre-training step, tokens of each */
     uint32_t queries, query_tokens;        /* of a fine-tuning step */
     uint32_t negatives;                    /* hard negatives of a query */
     uint32_t rows;                         /* tokens that products, attention and norms see */
@@ -90,7 +90,7 @@ void bench_summarise(double *seconds, uint32_t count, bench_times *times);
 typedef struct bench_program {
     bool (*declare)(void *context, gb_params *params, gb_status *status); /* parameters */
     void (*build)(void *context, gb_tape *tape);                          /* nodes */
-    bool (*fill)(void *context, gb_exec *exec, gb_status *status);        /* inputs, or NULL */
+    bool (*fill)(void *context, gb_executable *exec, gb_status *status);  /* inputs, or NULL */
     void *context;                                                        /* of the three */
     bool training;  /* with gradients and moments */
     uint32_t times; /* how often the work is in the program; 0: once */

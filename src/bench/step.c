@@ -43,18 +43,18 @@ typedef struct session {
     uint32_t steps;                /* begun */
     bool enough;                   /* stopped by the stopwatch, not by a failure */
     uint32_t most;                 /* steps to time */
-    gb_profile_sum *sums;          /* of the kernels before each step, or NULL */
+    gb_timing_sum *sums;           /* of the kernels before each step, or NULL */
 } session;
 
 /* ---- the stopwatch ---- */
 
-static bool timed_sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool timed_sample(void *self, uint32_t step, gb_bucket *shape, gb_status *status)
 {
     session *s = self;
     uint32_t timed = s->steps > BENCH_WARM_UP ? s->steps - BENCH_WARM_UP : 0;
     s->starts_s[s->steps] = gb_now_s();
     if (s->sums)
-        s->sums[s->steps] = gb_profile_total(s->bench->device);
+        s->sums[s->steps] = gb_timing_total(s->bench->device);
     s->steps++;
     s->enough =
         timed && (timed >= s->most || gb_now_s() - s->starts_s[BENCH_WARM_UP] > s->bench->seconds);
@@ -63,11 +63,11 @@ static bool timed_sample(void *self, uint32_t step, gb_shape *shape, gb_status *
     return s->inner.sample(s->inner.self, step, shape, status);
 }
 
-static void timed_build(void *self, gb_net *net, const gb_shape *shape,
+static void timed_build(void *self, gb_builder *builder, const gb_bucket *shape,
                         gb_tensor losses[GB_MAX_LOSSES])
 {
     session *s = self;
-    s->inner.build(s->inner.self, net, shape, losses);
+    s->inner.build(s->inner.self, builder, shape, losses);
 }
 
 /* ---- what is trained ---- */
@@ -94,8 +94,8 @@ static bool make_task(session *s, gb_status *status)
     if (!s->what->objective) {
         gb_finetune_params params = {.batch = s->texts,
                                      .negatives = s->size->negatives,
-                                     .longest_query = s->size->query_tokens,
-                                     .longest_passage = s->size->longest,
+                                     .max_query_length = s->size->query_tokens,
+                                     .max_passage_length = s->size->max_length,
                                      .seed = 1};
         return make_set(s, status) &&
                gb_finetune_create(&params, &s->set, &s->data.tokens, s->data.vocab, &s->bert,
@@ -107,7 +107,7 @@ static bool make_task(session *s, gb_status *status)
     gb_own_settings own = gb_objective_defaults(s->objective);
     gb_pretrain_params params = {.context = s->what->context,
                                  .batch = s->texts,
-                                 .longest = s->size->longest,
+                                 .max_length = s->size->max_length,
                                  .queries = 2,
                                  .seed = 1,
                                  .steps = 1000,
@@ -167,8 +167,8 @@ static bool train(session *s, uint32_t most, gb_status *status)
         .config = &s->config,
         .schedule = {GB_SCHEDULE_CONSTANT, 1e-5f, 0, 0, most + BENCH_WARM_UP + 1},
         .adamw = {.9f, .999f, 1e-8f, .01f},
-        .largest_norm = 1,
-        .longest = s->size->longest,
+        .max_norm = 1,
+        .max_length = s->size->max_length,
         .label = "bench"};
     s->steps = 0;
     s->most = most;
@@ -185,14 +185,14 @@ static bool device_time(session *s, uint32_t most, bench_times *times, gb_status
     s->sums = gb_alloc(most + BENCH_WARM_UP + 2, sizeof *s->sums, status);
     if (!s->sums)
         return false;
-    gb_device_set_profiling(device, true);
-    gb_profile_reset(device);
+    gb_device_set_timing(device, true);
+    gb_timing_reset(device);
     bool ok = train(s, most, status);
-    gb_device_set_profiling(device, false);
+    gb_device_set_timing(device, false);
     uint32_t timed = s->steps > BENCH_WARM_UP + 1 ? s->steps - BENCH_WARM_UP - 1 : 0;
     if (!ok || !timed)
         return ok;
-    const gb_profile_sum *a = &s->sums[BENCH_WARM_UP], *z = &s->sums[BENCH_WARM_UP + timed];
+    const gb_timing_sum *a = &s->sums[BENCH_WARM_UP], *z = &s->sums[BENCH_WARM_UP + timed];
     times->device_s = (z->ms - a->ms) * 1e-3 / timed;
     times->flops = (z->flops - a->flops) / timed;
     times->bytes = (z->bytes - a->bytes) / timed;
@@ -225,9 +225,9 @@ static double foreseen_flops(const session *s)
 {
     const bench_size *z = s->size;
     double h = z->hidden, layer = 4 * h * h + 2 * h * z->ffn;
-    double tokens = (double)s->texts * z->longest;
+    double tokens = (double)s->texts * z->max_length;
     if (!s->what->objective)
-        tokens = (double)s->texts * (z->query_tokens + (1.0 + z->negatives) * z->longest);
+        tokens = (double)s->texts * (z->query_tokens + (1.0 + z->negatives) * z->max_length);
     if (s->what->context == GB_CONTEXT_QUERY)
         tokens *= 2;
     return 6 * tokens * (z->layers * layer + s->what->mask_ratio * h * z->vocabulary);
@@ -245,7 +245,7 @@ static bool run(bench *b, const bench_size *size, const step_case *what, const c
                         what->objective ? what->objective : "finetune", "layers", (int)size->layers,
                         "hidden", (int)size->hidden, "heads", (int)size->heads, "ffn",
                         (int)size->ffn, "vocabulary", (int)size->vocabulary, "texts", (int)s.texts,
-                        "longest", (int)size->longest, "query_tokens", (int)size->query_tokens,
+                        "longest", (int)size->max_length, "query_tokens", (int)size->query_tokens,
                         "negatives", (int)size->negatives, "mask_ratio", what->mask_ratio,
                         "dropout", size->dropout),
                     .expected = foreseen_flops(&s),

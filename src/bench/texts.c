@@ -15,7 +15,7 @@ gb_bert_config bench_config(const bench_size *size)
     config.layers = size->layers;
     config.heads = size->heads;
     config.intermediate_size = size->ffn;
-    config.max_positions = size->longest;
+    config.max_positions = size->max_length;
     config.initializer_range = .02;
     config.hidden_dropout = config.attention_dropout = size->dropout;
     return config;
@@ -36,7 +36,7 @@ static bool write_vocabulary(const char *path, uint32_t words, gb_status *status
 static bool write_table(const char *path, const bench_size *size, uint32_t rows, uint32_t count,
                         uint32_t length, uint32_t purpose, gb_status *status)
 {
-    gb_table_writer *writer = gb_table_writer_open(path, 4, status);
+    gb_row_writer *writer = gb_row_writer_open(path, 4, status);
     uint32_t words = count * (length + (count > 1));
     uint32_t *ids = writer ? gb_alloc(words, sizeof *ids, status) : NULL;
     bool ok = ids != NULL;
@@ -46,21 +46,21 @@ static bool write_table(const char *path, const bench_size *size, uint32_t rows,
             ids[i] = count > 1 && i % (length + 1) == length
                          ? 3
                          : 5 + gb_rng_below(&rng, size->vocabulary - 5);
-        ok = gb_table_writer_add(writer, ids, words, status);
+        ok = gb_row_writer_add(writer, ids, words, status);
     }
     free(ids);
-    return gb_table_writer_end(writer, ok, status);
+    return gb_row_writer_end(writer, ok, status);
 }
 
 /* paths: of passages, queries and generated queries */
 static bool open_tokens(gb_tokens *tokens, char *const paths[3], const bench_size *size,
                         gb_status *status)
 {
-    tokens->max_passage = size->longest;
+    tokens->max_passage = size->max_length;
     tokens->max_query = size->query_tokens;
-    return (tokens->passages = gb_table_open(paths[0], 4, status)) &&
-           (tokens->queries = gb_table_open(paths[1], 4, status)) &&
-           (tokens->generated = gb_table_open(paths[2], 4, status));
+    return (tokens->passages = gb_row_file_open(paths[0], 4, status)) &&
+           (tokens->queries = gb_row_file_open(paths[1], 4, status)) &&
+           (tokens->generated = gb_row_file_open(paths[2], 4, status));
 }
 
 /* The files are written, opened and left to the folder's removal: they stay mapped. */
@@ -74,7 +74,7 @@ static bool fill_folder(bench_texts *texts, const char *folder, const bench_size
     for (int i = 0; i < 4; i++)
         ok = (paths[i] = gb_path_join(ok ? status : NULL, folder, names[i])) && ok;
     /* A query pairs with a passage of a step: as long, so that both streams have the same work. */
-    uint32_t words = size->longest - 2;
+    uint32_t words = size->max_length - 2;
     ok = ok && write_table(paths[0], size, passages, 1, words, 0, status) &&
          write_table(paths[1], size, passages, 1, size->query_tokens - 2, 1, status) &&
          write_table(paths[2], size, passages, GENERATED, words, 2, status) &&

@@ -71,8 +71,8 @@ static int run(const gb_call *call)
     gb_compare_devices_params params = {.config = call->config, .steps = 10, .out = stdout};
     bool names = false, tables = false;
     const gb_option options[] = {
-        {"steps", GB_OPTION_U32, &params.steps, 0, NULL, "steps that are compared", .least = 1,
-         .most = 10000},
+        {"steps", GB_OPTION_U32, &params.steps, 0, NULL, "steps that are compared", .min = 1,
+         .max = 10000},
         {"names", GB_OPTION_FLAG, &names, 0, NULL,
          "only print what A and B are, a line each, as keys of artifacts have it"},
         {"tables", GB_OPTION_FLAG, &tables, 0, NULL,

@@ -102,7 +102,7 @@ static int run(const gb_call *call)
          "the embeddings alone (E^T), or the full head", projections},
         {"reading", GB_OPTION_CHOICE, &o.params.reading, 0, NULL, "which tokens the curve counts",
          readings},
-        {"k", GB_OPTION_U32, &o.params.depth, 0, NULL, "best tokens at most", .least = 1},
+        {"k", GB_OPTION_U32, &o.params.depth, 0, NULL, "best tokens at most", .min = 1},
         {"passages", GB_OPTION_U32, &o.params.passages, 0, NULL, "passages drawn; 0: all"},
         {"show", GB_OPTION_U32, &o.params.show, 0, NULL, "texts shown in the page"},
         {"seed", GB_OPTION_U64, &o.params.seed, 0, NULL, "seed of the draw"},

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *data_import(const gb_config *config, const char *path, gb_status *status)
+char *cli_data_import(const gb_config *config, const char *path, gb_status *status)
 {
     char *folder = gb_temporary_folder(config, "data", status);
     if (!folder)

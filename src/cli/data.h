@@ -9,7 +9,7 @@
 /* Import a collection as its files are (no queries or splits made, unknown ids counted) into a
  * temporary folder; the caller gives it to gb_temporary_remove. NULL and status on
  * failure. */
-char *data_import(const gb_config *config, const char *path, gb_status *status);
+char *cli_data_import(const gb_config *config, const char *path, gb_status *status);
 /* The option --manifest, into a const char *. */
 #define DATA_MANIFEST_OPTION(given)                                                                \
     {                                                                                              \

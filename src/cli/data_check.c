@@ -39,7 +39,7 @@ static void say_finding(const gb_collection *collection, const char *what,
     if (!finding->count)
         return;
     size_t length;
-    const char *id = gb_table_row(collection->passage_ids, finding->first, &length);
+    const char *id = gb_row_file_row(collection->passage_ids, finding->first, &length);
     printf("%-28s %12llu  e.g. %.*s\n", what, (unsigned long long)finding->count,
            (int)(length < 60 ? length : 60), id);
 }
@@ -82,7 +82,7 @@ static bool say_collection(comparison *c, const char *folder, gb_status *status)
         say_count(c, "passages", collection->passages);
         say_count(c, "documents", collection->documents);
         say_count(c, "titles", check.titles);
-        say_count(c, "queries", gb_table_count(collection->queries));
+        say_count(c, "queries", gb_row_file_count(collection->queries));
         ok = say_description(c, collection, status);
         say_finding(collection, "passages without text", &check.empty);
         say_finding(collection, "passages said before", &check.equal);
@@ -98,7 +98,7 @@ static bool check(const gb_config *config, const char *path, const gb_source *so
                   gb_status *status)
 {
     comparison c = {.source = source};
-    char *imported = data_import(config, path, status);
+    char *imported = cli_data_import(config, path, status);
     bool ok = imported && say_collection(&c, imported, status);
     gb_temporary_remove(imported);
     if (ok && source)

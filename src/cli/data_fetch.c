@@ -99,11 +99,11 @@ static int run(const gb_call *call)
          "print what would be fetched, and the terms"},
         {"quiet", GB_OPTION_FLAG, &o.quiet, 0, NULL, "print warnings and errors only"},
         {"tries", GB_OPTION_U32, &o.params.network.tries, 0, NULL,
-         "tries of each address, in a row without a new byte", .least = 1, .most = 1000},
+         "tries of each address, in a row without a new byte", .min = 1, .max = 1000},
         {"wait", GB_OPTION_REAL, &o.params.network.wait_s, 0, "S",
-         "seconds before the second try; doubles up to 30", .most = 3600},
+         "seconds before the second try; doubles up to 30", .max = 3600},
         {"stall", GB_OPTION_REAL, &o.params.network.stall_s, 0, "S",
-         "seconds without a byte until a try is given up", .least = 1, .most = 3600},
+         "seconds without a byte until a try is given up", .min = 1, .max = 3600},
         DATA_MANIFEST_OPTION(o.manifest),
         {0}};
     gb_words words = {0};

@@ -20,7 +20,7 @@ static gb_collection *open_any(const gb_config *config, const char *path, char *
         free(folder);
         return collection;
     }
-    *imported = data_import(config, path, status);
+    *imported = cli_data_import(config, path, status);
     return *imported ? gb_collection_open(*imported, status) : NULL;
 }
 

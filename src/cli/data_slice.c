@@ -37,7 +37,7 @@ static int run(const gb_call *call)
         return code;
     gb_install_signals();
     o.path = words.items[0];
-    char *imported = data_import(call->config, o.path, &status);
+    char *imported = cli_data_import(call->config, o.path, &status);
     if (imported)
         cut(&o, imported, &status);
     gb_temporary_remove(imported);

@@ -82,12 +82,12 @@ static int run(const gb_call *call)
         {"device", GB_OPTION_TEXT, &params.select, 0, "NAME",
          "device to check: index, name, UUID or cpu", .letter = 'd'},
         {"replays", GB_OPTION_U32, &params.replays, 0, NULL, "times that one step is repeated",
-         .least = 2, .most = 100000},
-        {"steps", GB_OPTION_U32, &params.steps, 0, NULL, "steps of a training", .least = 3,
-         .most = 100000},
+         .min = 2, .max = 100000},
+        {"steps", GB_OPTION_U32, &params.steps, 0, NULL, "steps of a training", .min = 3,
+         .max = 100000},
         {"folder", GB_OPTION_TEXT, &folder, GB_OPTION_HIDDEN, "DIR", "of a training to be killed"},
         {"kill-at", GB_OPTION_U32, &kill_at, GB_OPTION_HIDDEN, NULL, "its last step",
-         .most = 100000},
+         .max = 100000},
         {0}};
     int code;
     if (!gb_command_begin(&gb_cli_determinism, options, call, NULL, &code))

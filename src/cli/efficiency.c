@@ -4,7 +4,7 @@
 #include <gabbro/train.h>
 
 typedef struct settings {
-    const char *of;        /* artifact of pretrain --in-turns-with */
+    const char *of;        /* artifact of pretrain --interleave-with */
     const char *objective; /* one of its objectives */
 } settings;
 
@@ -18,7 +18,7 @@ static int run(const gb_call *call)
 {
     settings o = {0};
     const gb_option options[] = {{"of", GB_OPTION_TEXT, &o.of, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
-                                  "ARTIFACT", "times of gabbro pretrain --in-turns-with"},
+                                  "ARTIFACT", "times of gabbro pretrain --interleave-with"},
                                  {"objective", GB_OPTION_TEXT, &o.objective, GB_OPTION_REQUIRED,
                                   "NAME", "one of its objectives"},
                                  {0}};
@@ -31,7 +31,7 @@ const gb_command gb_cli_efficiency = {
     .name = "efficiency",
     .summary = "measure what a pre-training costs beside another",
     .description =
-        "Measure what a pre-training costs, from the times of gabbro pretrain --in-turns-with: "
+        "Measure what a pre-training costs, from the times of gabbro pretrain --interleave-with: "
         "seconds to draw and mask a batch, and against the first objective of that artifact the "
         "share of speed lost and the time a step takes beyond it, data apart: medians over the "
         "steps, each compared with the first objective's of the same turn. Samples a second are "

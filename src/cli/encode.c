@@ -70,8 +70,8 @@ static int run(const gb_call *call)
         {"split", GB_OPTION_TEXT, &o.split, 0, "NAME",
          "encode the queries of this split, not the passages"},
         {"shard-index", GB_OPTION_U32, &o.shard, 0, NULL, "which part, from 0"},
-        {"shard-count", GB_OPTION_U32, &o.shards, 0, NULL, "parts in all", .least = 1,
-         .most = UINT32_MAX},
+        {"shard-count", GB_OPTION_U32, &o.shards, 0, NULL, "parts in all", .min = 1,
+         .max = UINT32_MAX},
         {0}};
     const gb_make_params params = {.command = &gb_cli_encode,
                                    .version = 1,

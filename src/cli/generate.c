@@ -12,7 +12,7 @@ static char *find_prompt(const char *name, gb_status *status)
     if (strchr(name, '/') || gb_file_exists(name))
         return gb_strdup(name, status);
     char *own = gb_format(status, "prompts/%s", name);
-    char *path = own ? gb_share_file(own) : NULL;
+    char *path = own ? gb_installed_file(own) : NULL;
     if (own && !path)
         gb_fail(status, GB_USAGE, NULL, "doc2query, text2query, tk-instruct, alpaca, or a file",
                 "there is no prompt \"%.80s\"", name);
@@ -71,7 +71,7 @@ static int run(const gb_call *call)
     settings o = {.params = {.prompt = "doc2query",
                              .queries = GB_OPEN,
                              .top_k = GB_OPEN,
-                             .most_tokens = GB_OPEN,
+                             .max_tokens = GB_OPEN,
                              .prompt_tokens = GB_OPEN,
                              .batch = 32,
                              .shard_count = 1,
@@ -92,8 +92,7 @@ static int run(const gb_call *call)
          "draw from the k most probable tokens; 0: all"},
         {"top-p", GB_OPTION_RATIO, &o.params.top_p, 0, NULL,
          "draw from the fewest tokens that reach p; 0 or 1: all"},
-        {"most-tokens", GB_OPTION_U32, &o.params.most_tokens, 0, NULL,
-         "tokens of an answer at most"},
+        {"max-tokens", GB_OPTION_U32, &o.params.max_tokens, 0, NULL, "tokens of an answer at most"},
         {"prompt-tokens", GB_OPTION_U32, &o.params.prompt_tokens, 0, NULL,
          "tokens of a prompt at most; the passage is cut to fit"},
         {"seed", GB_OPTION_U64, &o.params.seed, 0, NULL, "seed of sampling"},
@@ -103,7 +102,7 @@ static int run(const gb_call *call)
         {"shard-count", GB_OPTION_U32, &o.params.shard_count, 0, NULL, "parts in all"},
         {"name", GB_OPTION_TEXT, &o.params.name, 0, "NAME",
          "name of the generator (default: the model folder's)"},
-        {"weights", GB_OPTION_CHOICE, &o.params.packing, 0, NULL,
+        {"weights", GB_OPTION_CHOICE, &o.params.quant, 0, NULL,
          "how the device keeps the model's matrices", gb_packing_names},
         {"out", GB_OPTION_TEXT, &o.out, GB_OPTION_NO_KEY, "FILE",
          "also write the queries to this file"},

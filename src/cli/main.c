@@ -88,7 +88,7 @@ static int run(gb_config *config, int argc, char **argv)
                                 options,
                                 notes};
     gb_status status = {0};
-    json_set_alloc_funcs(gb_noted_malloc, free);
+    json_set_alloc_funcs(gb_checked_malloc, free);
     arm_fault(config);
     size_t length;
     if (use_shaders(config, &argc, argv, &status)) {

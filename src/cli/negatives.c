@@ -19,7 +19,7 @@ static bool add_lists(const gb_negatives *negatives, const gb_collection *collec
     gb_hit *hits = NULL;
     size_t capacity = 0;
     bool ok = true;
-    for (uint32_t q = 0; ok && q < gb_table_count(collection->queries); q++) {
+    for (uint32_t q = 0; ok && q < gb_row_file_count(collection->queries); q++) {
         uint32_t count;
         const uint32_t *rows = gb_negatives_of(negatives, q, &count);
         if (!count)

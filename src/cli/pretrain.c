@@ -7,7 +7,7 @@
 
 typedef struct settings {
     gb_pretraining_settings training;                  /* what is trained, and how */
-    const char *others;                                /* --in-turns-with, or NULL */
+    const char *others;                                /* --interleave-with, or NULL */
     gb_option_table tables[GB_PRETRAINING_TABLES + 1]; /* of its options */
 } settings;
 
@@ -18,8 +18,9 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     training->objective = maker->operands.items[0];
     if (!gb_pretraining_check(training, status))
         return false;
-    if (o->others && (maker->ranks || maker->how.shares))
-        return gb_fail(status, GB_USAGE, "--in-turns-with", "leave --ranks and --shares out",
+    if (o->others && (maker->ranks || maker->how.gradient_shards))
+        return gb_fail(status, GB_USAGE, "--interleave-with",
+                       "leave --ranks and --gradient-shards out",
                        "the times are those of one device");
     if (o->others && !gb_pretrain_in_turns_check(training, o->others, o->tables, status))
         return false;
@@ -47,7 +48,7 @@ static int run(const gb_call *call)
 {
     settings o = {.training = gb_pretraining_defaults()};
     const gb_option options[] = {
-        {"in-turns-with", GB_OPTION_TEXT, &o.others, 0, "LIST",
+        {"interleave-with", GB_OPTION_TEXT, &o.others, 0, "LIST",
          "train no model: time the steps of this objective and of others (bow,enhanced or "
          "cocondenser:query) with the same options, in turns; see gabbro efficiency"},
         {0}};

@@ -28,8 +28,8 @@ static bool write_pairs(const gb_maker *maker, const gb_collection *collection,
     fprintf(stream, "related\tpassage\tpassage text\tcontext text\n");
     for (uint32_t i = 0; i < count; i++) {
         size_t id_length, length;
-        const char *id = gb_table_row(collection->passage_ids, pairs[i].passage, &id_length);
-        const char *text = gb_table_row(collection->texts, pairs[i].passage, &length);
+        const char *id = gb_row_file_row(collection->passage_ids, pairs[i].passage, &id_length);
+        const char *text = gb_row_file_row(collection->texts, pairs[i].passage, &length);
         fprintf(stream, "%d\t%.*s\t", related[i], (int)id_length, id);
         const char *both[] = {text, pairs[i].text};
         const size_t lengths[] = {length, pairs[i].length};
@@ -86,7 +86,7 @@ static int run(const gb_call *call)
          "generated queries (default: the collection's own)"},
         {"of", GB_OPTION_CHOICE, &o.of, 0, NULL, "what the contexts are", kinds},
         {"pairs", GB_OPTION_U32, &o.pairs, 0, NULL, "pairs drawn; the paper's annotators had 200",
-         .least = 1, .most = UINT32_MAX},
+         .min = 1, .max = UINT32_MAX},
         {"seed", GB_OPTION_U64, &o.seed, 0, NULL, "seed of the draw"},
         {0}};
     const gb_make_params params = {

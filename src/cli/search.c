@@ -41,10 +41,10 @@ static int run(const gb_call *call)
          "vectors of the queries"},
         {"passages", GB_OPTION_LIST, &o.passages, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "DIR",
          "vectors of the passages; once for every shard"},
-        {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .least = 1,
-         .most = UINT32_MAX},
+        {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .min = 1,
+         .max = UINT32_MAX},
         {"piece", GB_OPTION_U32, &o.piece, GB_OPTION_NO_KEY, NULL,
-         "passages after which a killed search can go on", .least = 1, .most = UINT32_MAX},
+         "passages after which a killed search can go on", .min = 1, .max = UINT32_MAX},
         {0}};
     const gb_make_params params = {.command = &gb_cli_search,
                                    .version = 1,

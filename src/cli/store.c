@@ -39,7 +39,7 @@ static bool verify_one(void *ctx, const char *name, const char *path, const json
     (void)run;
     bool *all = ctx;
     gb_status why = {0};
-    if (gb_step_verify(path, &why)) {
+    if (gb_artifact_verify(path, &why)) {
         printf("ok       %s\n", name);
         return true;
     }
@@ -67,7 +67,7 @@ static bool run_verify(gb_store *store, const char *text, gb_status *status)
             return false;
     }
     return all || gb_fail(status, GB_MISMATCH, gb_store_root(store),
-                          "damaged steps are made again when they are needed",
+                          "damaged artifacts are made again when they are needed",
                           "some steps are not as they were written");
 }
 
@@ -76,7 +76,7 @@ static bool run_gc(gb_store *store, bool dry_run, gb_status *status)
     gb_store_freed freed;
     if (!gb_store_gc(store, dry_run, &freed, status))
         return false;
-    printf("%s %u unfinished and %u damaged steps, ", dry_run ? "would remove" : "removed",
+    printf("%s %u unfinished and %u damaged artifacts, ", dry_run ? "would remove" : "removed",
            freed.work, freed.damaged);
     print_bytes(freed.bytes);
     printf("\n");

@@ -42,7 +42,7 @@ static int run(const gb_call *call)
         {"split", GB_OPTION_TEXT, &o.params.split, 0, "NAME",
          "split of the query (default: dl19 if there, else dev)"},
         {"query", GB_OPTION_TEXT, &o.params.query, 0, "ID", "id of the query (default: drawn)"},
-        {"depth", GB_OPTION_U32, &o.params.depth, 0, NULL, "candidates of each model", .least = 3},
+        {"depth", GB_OPTION_U32, &o.params.depth, 0, NULL, "candidates of each model", .min = 3},
         {"missed", GB_OPTION_FLAG, &o.params.missed, 0, NULL,
          "add relevant passages that a model did not find"},
         {"perplexity", GB_OPTION_REAL, &o.params.tsne.perplexity, 0, NULL, "perplexity of t-SNE"},

@@ -12,7 +12,7 @@ static int run(const gb_call *call)
         {"device", GB_OPTION_TEXT, &params.select, 0, "NAME",
          "device to measure: index, name, UUID or cpu", .letter = 'd'},
         {"seconds", GB_OPTION_REAL, &params.seconds, 0, NULL, "seconds of each measurement at most",
-         .least = 1e-3, .most = 1e3},
+         .min = 1e-3, .max = 1e3},
         {"dry-run", GB_OPTION_FLAG, &params.dry_run, 0, NULL, "measure, keep nothing"},
         {"forget", GB_OPTION_FLAG, &params.forget, 0, NULL, "go back to the kernels' own tiles"},
         {0}};

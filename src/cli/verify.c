@@ -12,7 +12,7 @@ static int run(const gb_call *call)
          "safetensors with any of: text (bytes, one text a line), ids, hidden.0 ..., cls, mean, "
          "sentence, logits; tests/peers shows how to make it"},
         {"bound", GB_OPTION_REAL, &params.bound, 0, NULL,
-         "largest difference allowed from those numbers, relative", .least = 1e-12, .most = 1e6},
+         "largest difference allowed from those numbers, relative", .min = 1e-12, .max = 1e6},
         {"device", GB_OPTION_TEXT, &params.select, 0, "NAME",
          "device to compute on: index, name, UUID or cpu"},
         {"trust", GB_OPTION_FLAG, &params.trust, 0, NULL,

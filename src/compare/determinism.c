@@ -24,7 +24,7 @@ typedef struct subject {
 static bool subject_make(subject *s, const gb_determinism_params *params, gb_status *status)
 {
     *s = (subject){.params = params, .config = *params->config, .equal = true};
-    if (!trial_make(&s->t, params->config, params->steps, status))
+    if (!compare_trial_make(&s->t, params->config, params->steps, status))
         return false;
     s->floats = gb_params_floats(s->t.params);
     return true;
@@ -52,9 +52,9 @@ static bool hash_run(const subject *s, const pass *p, float *gradients, char has
 {
     uint64_t ticket;
     const float *loss = NULL;
-    if (!gb_exec_submit(p->exec, 0, &ticket, status) ||
-        !(loss = gb_exec_output(p->exec, ticket, p->loss, status)) ||
-        !gb_state_read(gb_exec_state(p->exec), GB_ARENA_GRADS, gradients, status))
+    if (!gb_executable_submit(p->exec, 0, &ticket, status) ||
+        !(loss = gb_executable_output(p->exec, ticket, p->loss, status)) ||
+        !gb_state_read(gb_executable_state(p->exec), GB_ARENA_GRADS, gradients, status))
         return false;
     gradients[s->floats] = *loss;
     gb_hash_bytes(gradients, (s->floats + 1) * sizeof *gradients, hash);
@@ -74,7 +74,7 @@ static bool show_replays(subject *s, gb_status *status)
     bool ok = device && (gradients = gb_alloc(s->floats + 1, sizeof *gradients, status)) &&
               (state = gb_state_create(device, s->t.params, true, status)) &&
               gb_state_write(state, GB_ARENA_PARAMS, s->t.values, status) &&
-              pass_make(&p, state, &training, 0, false, status);
+              compare_pass_make(&p, state, &training, 0, false, status);
     for (uint32_t i = 0; ok && i < s->params->replays; i++) {
         ok = hash_run(s, &p, gradients, i ? hash : first, status);
         different += ok && i && memcmp(hash, first, sizeof hash);
@@ -82,7 +82,7 @@ static bool show_replays(subject *s, gb_status *status)
     snprintf(often, sizeof often, "%u times", s->params->replays);
     if (ok)
         say(s, "a training step, loss and all gradients", often, !different);
-    pass_free(&p);
+    compare_pass_free(&p);
     gb_state_destroy(state);
     gb_device_close(device);
     free(gradients);
@@ -261,7 +261,7 @@ typedef struct killing {
     uint32_t kill_at;    /* step */
 } killing;
 
-static bool killing_sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool killing_sample(void *self, uint32_t step, gb_bucket *shape, gb_status *status)
 {
     const killing *k = self;
     if (step == k->kill_at)
@@ -269,7 +269,7 @@ static bool killing_sample(void *self, uint32_t step, gb_shape *shape, gb_status
     return k->task->sample(k->task->self, step, shape, status);
 }
 
-static void killing_build(void *self, gb_net *net, const gb_shape *shape,
+static void killing_build(void *self, gb_builder *net, const gb_bucket *shape,
                           gb_tensor losses[GB_MAX_LOSSES])
 {
     const killing *k = self;
@@ -288,7 +288,7 @@ bool gb_determinism_killed(const gb_determinism_params *params, const char *fold
     if (ok && run_training(&s, &task, folder, &out, status))
         gb_fail(status, GB_INTERNAL, NULL, NULL, "the run that was to be killed ended by itself");
     outcome_free(&out);
-    trial_free(&s.t);
+    compare_trial_free(&s.t);
     return false;
 }
 
@@ -325,6 +325,6 @@ bool gb_determinism(const gb_determinism_params *params, bool *equal, gb_status 
               show_kills(&s, &first, status);
     *equal = s.equal;
     outcome_free(&first);
-    trial_free(&s.t);
+    compare_trial_free(&s.t);
     return ok;
 }

@@ -22,7 +22,7 @@ typedef struct side {
     gb_state *state;               /* parameters, gradients, moments */
     const gb_adamw_params *update; /* its settings */
     gb_tensor adamw_step;          /* its input */
-    gb_exec *adamw;                /* the update */
+    gb_executable *adamw;          /* the update */
     pass pass;                     /* step being compared */
     uint64_t ticket;               /* its run */
     bool *written;                 /* tensors that a kernel of this device writes */
@@ -114,16 +114,16 @@ static bool side_open(side *s, const gb_training *t, gb_status *status)
               (s->device = gb_device_open(&params, status)) &&
               (s->state = gb_state_create(s->device, model, true, status)) &&
               gb_state_write(s->state, GB_ARENA_PARAMS, t->values, status);
-    const gb_exec_params update = {
+    const gb_executable_params update = {
         .name = "adamw", .state = s->state, .build = build_update, .self = s};
-    ok = ok && (s->adamw = gb_exec_build(&update, status));
+    ok = ok && (s->adamw = gb_executable_build(&update, status));
     side_leave(s);
     return ok;
 }
 
 static void side_end_step(side *s)
 {
-    pass_free(&s->pass);
+    compare_pass_free(&s->pass);
     free(s->written);
     s->written = NULL;
 }
@@ -131,7 +131,7 @@ static void side_end_step(side *s)
 static void side_release(side *s)
 {
     side_end_step(s);
-    gb_exec_destroy(s->adamw);
+    gb_executable_destroy(s->adamw);
     gb_state_destroy(s->state);
     gb_device_close(s->device);
     free(s->values);
@@ -141,7 +141,7 @@ static void side_release(side *s)
 /* Scratch that this device's kernels have no use for holds anything. */
 static bool find_written(side *s, gb_status *status)
 {
-    const gb_tape *tape = gb_exec_tape(s->pass.exec);
+    const gb_tape *tape = gb_executable_tape(s->pass.exec);
     gb_emitter emitter = {.target = gb_target_of(s->device)};
     s->written = gb_alloc(gb_tape_tensor_count(tape), sizeof *s->written, status);
     bool ok = s->written && gb_emit_tape(&emitter, tape, false, status);
@@ -157,14 +157,16 @@ static bool find_written(side *s, gb_status *status)
 
 static bool side_step(side *s, const gb_training *t, uint32_t step, gb_status *status)
 {
-    bool ok = side_enter(s, status) && pass_make(&s->pass, s->state, t, step, true, status) &&
-              find_written(s, status) && gb_exec_submit(s->pass.exec, step, &s->ticket, status);
-    float *values = ok ? gb_exec_input(s->adamw, s->adamw_step, status) : NULL;
+    bool ok =
+        side_enter(s, status) && compare_pass_make(&s->pass, s->state, t, step, true, status) &&
+        find_written(s, status) && gb_executable_submit(s->pass.exec, step, &s->ticket, status);
+    float *values = ok ? gb_executable_input(s->adamw, s->adamw_step, status) : NULL;
     if (values)
         gb_adamw_fill(&t->params->adamw, step + 1, gb_schedule_at(&t->params->schedule, step),
-                      t->params->largest_norm, values);
+                      t->params->max_norm, values);
     uint64_t ticket;
-    ok = values && gb_exec_run(s->adamw, &ticket, status) && gb_exec_wait(s->adamw, ticket, status);
+    ok = values && gb_executable_run(s->adamw, &ticket, status) &&
+         gb_executable_wait(s->adamw, ticket, status);
     side_leave(s);
     return ok;
 }
@@ -203,15 +205,15 @@ static void note(difference *first, difference *worst, const difference *now)
 static bool compare_tensors(side *a, side *b, difference *first, difference *worst,
                             gb_status *status)
 {
-    const gb_tape *tape = gb_exec_tape(a->pass.exec);
+    const gb_tape *tape = gb_executable_tape(a->pass.exec);
     for (uint32_t node = 0; node < gb_tape_node_count(tape); node++)
         for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(tape); t++) {
             const gb_tensor_info *info = gb_tape_tensor(tape, t);
             if (info->producer != (int32_t)node || info->role != GB_ROLE_OUTPUT ||
                 info->type != GB_F32 || !a->written[t] || !b->written[t])
                 continue;
-            const float *va = gb_exec_output(a->pass.exec, a->ticket, t, status);
-            const float *vb = va ? gb_exec_output(b->pass.exec, b->ticket, t, status) : NULL;
+            const float *va = gb_executable_output(a->pass.exec, a->ticket, t, status);
+            const float *vb = va ? gb_executable_output(b->pass.exec, b->ticket, t, status) : NULL;
             if (!vb)
                 return false;
             difference d = differ(va, vb, info->rows, info->cols, info->ld);
@@ -290,8 +292,8 @@ static bool compare_one(comparison *c, uint32_t step, difference *worst, gb_stat
     bool parted = c->first.values;
     if (!side_step(a, c->training, step, status) || !side_step(b, c->training, step, status) ||
         !compare_step(a, b, c->training->params->params, &c->first, worst, &parameters, status) ||
-        !(la = gb_exec_output(a->pass.exec, a->ticket, a->pass.loss, status)) ||
-        !(lb = gb_exec_output(b->pass.exec, b->ticket, b->pass.loss, status)))
+        !(la = gb_executable_output(a->pass.exec, a->ticket, a->pass.loss, status)) ||
+        !(lb = gb_executable_output(b->pass.exec, b->ticket, b->pass.loss, status)))
         return false;
     fprintf(c->out, "%4u  %-12.8g  %-12.8g  %-10.1e  %-10.1e  %s\n", step + 1, (double)*la,
             (double)*lb, parameters.size, worst->size, worst->size > 0 ? worst->where : "");
@@ -335,7 +337,7 @@ bool gb_compare_devices(const gb_compare_devices_params *params, const gb_traini
     comparison c;
     trial small = {0};
     bool ok = parse_both(&c, params, status) &&
-              (training || trial_make(&small, params->config, params->steps, status));
+              (training || compare_trial_make(&small, params->config, params->steps, status));
     gb_training own = {&small.task, &small.train, small.values};
     c.training = training ? training : &own;
     *worst = INFINITY;
@@ -346,7 +348,7 @@ bool gb_compare_devices(const gb_compare_devices_params *params, const gb_traini
     }
     side_release(&c.a);
     side_release(&c.b);
-    trial_free(&small);
+    compare_trial_free(&small);
     return ok;
 }
 

@@ -8,7 +8,7 @@
 
 /* ---- the model ---- */
 
-bool forward_model_open(forward_model *model, const char *path, gb_status *status)
+bool compare_forward_model_open(forward_model *model, const char *path, gb_status *status)
 {
     *model = (forward_model){0};
     char *folder = gb_find_model_folder(path, status);
@@ -25,11 +25,11 @@ bool forward_model_open(forward_model *model, const char *path, gb_status *statu
              (model->values = gb_model_input_values(model->folder, model->params, status));
     }
     if (!ok)
-        forward_model_close(model);
+        compare_forward_model_close(model);
     return ok;
 }
 
-void forward_model_close(forward_model *model)
+void compare_forward_model_close(forward_model *model)
 {
     gb_bert_free(&model->bert);
     gb_params_destroy(model->params);
@@ -38,7 +38,7 @@ void forward_model_close(forward_model *model)
     *model = (forward_model){0};
 }
 
-gb_state *forward_state(const forward_model *model, gb_device *device, gb_status *status)
+gb_state *compare_forward_state(const forward_model *model, gb_device *device, gb_status *status)
 {
     gb_state *state = gb_state_create(device, model->params, false, status);
     if (state && gb_state_write(state, GB_ARENA_PARAMS, model->values, status))
@@ -50,17 +50,17 @@ gb_state *forward_state(const forward_model *model, gb_device *device, gb_status
 /* ---- the program ---- */
 
 /* E LN(GELU(W h + b)) + c at every row. */
-static gb_tensor head(const gb_bert *bert, gb_net *net, gb_tensor h)
+static gb_tensor head(const gb_bert *bert, gb_builder *net, gb_tensor h)
 {
     gb_tape *tape = net->tape;
     return gb_linear(tape, gb_bert_head_states(net, bert, h), gb_tape_param(tape, bert->word),
                      gb_tape_param(tape, bert->head_bias), false, GB_NO_TENSOR);
 }
 
-static gb_tensor pooled(const forward *f, gb_net *net, gb_pooling kind, gb_tensor x)
+static gb_tensor pooled(const forward *f, gb_builder *net, gb_pooling kind, gb_tensor x)
 {
     const gb_pooling_params how = {
-        .kind = kind, .texts = f->texts, .rows = f->rows, .longest = f->longest};
+        .kind = kind, .texts = f->texts, .rows = f->rows, .max_length = f->max_length};
     gb_pooling_inputs in = gb_pooling_declare(net, &how, &f->packed);
     return gb_pooling_apply(net, x, &in);
 }
@@ -71,8 +71,8 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     forward *f = self;
     const forward_model *m = f->model;
     const gb_bert *bert = &m->bert;
-    gb_net net = gb_net_forward(tape, &m->config, f->longest);
-    gb_packed_inputs in = gb_packed_declare(&net, &m->config, f->rows, f->texts, &f->packed, 0);
+    gb_builder net = gb_builder_forward(tape, &m->config, f->max_length);
+    gb_batch_inputs in = gb_batch_declare(&net, &m->config, f->rows, f->texts, &f->packed, 0);
     gb_tensor x = f->hidden[0] = gb_bert_embed(&net, bert, &in);
     for (uint32_t l = 0; l < m->config.layers; l++)
         x = f->hidden[l + 1] = gb_block_apply(&net, &bert->blocks[l], &in, x);
@@ -91,39 +91,40 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     return true;
 }
 
-bool forward_make(forward *f, const forward_model *model, gb_state *state, uint32_t rows,
-                  uint32_t texts, uint32_t longest, bool logits, gb_status *status)
+bool compare_forward_make(forward *f, const forward_model *model, gb_state *state, uint32_t rows,
+                          uint32_t texts, uint32_t max_length, bool logits, gb_status *status)
 {
     *f = (forward){.model = model,
                    .rows = gb_bucket_rows(rows),
                    .texts = texts,
-                   .longest = longest,
+                   .max_length = max_length,
                    .with_logits = logits && model->bert.head};
-    const gb_exec_params program = {.name = "verify", .state = state, .build = build, .self = f};
+    const gb_executable_params program = {
+        .name = "verify", .state = state, .build = build, .self = f};
     f->hidden = gb_alloc(model->config.layers + 1, sizeof *f->hidden, status);
-    bool ok = f->hidden && (f->exec = gb_exec_build(&program, status));
+    bool ok = f->hidden && (f->exec = gb_executable_build(&program, status));
     if (!ok)
-        forward_free(f);
+        compare_forward_free(f);
     return ok;
 }
 
-void forward_free(forward *f)
+void compare_forward_free(forward *f)
 {
-    gb_exec_destroy(f->exec);
+    gb_executable_destroy(f->exec);
     free(f->hidden);
     *f = (forward){0};
 }
 
-bool forward_run(forward *f, const gb_packed *packed, uint64_t *ticket, gb_status *status)
+bool compare_forward_run(forward *f, const gb_batch *packed, uint64_t *ticket, gb_status *status)
 {
     f->packed = *packed;
-    return gb_exec_submit(f->exec, 0, ticket, status);
+    return gb_executable_submit(f->exec, 0, ticket, status);
 }
 
 /* ---- the reference ---- */
 
-void forward_differs(const float *got, uint32_t ld, const float *wanted, uint32_t rows,
-                     uint32_t cols, double *difference, double *largest)
+void compare_forward_differs(const float *got, uint32_t ld, const float *wanted, uint32_t rows,
+                             uint32_t cols, double *difference, double *largest)
 {
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t c = 0; c < cols; c++) {
@@ -137,13 +138,13 @@ void forward_differs(const float *got, uint32_t ld, const float *wanted, uint32_
 /* Inputs and parameters as the device has them. */
 static bool give_inputs(const forward *f, gb_reference *reference, gb_status *status)
 {
-    const gb_tape *tape = gb_exec_tape(f->exec);
+    const gb_tape *tape = gb_executable_tape(f->exec);
     for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(tape); t++) {
         const gb_tensor_info *info = gb_tape_tensor(tape, t);
         if (info->role != GB_ROLE_INPUT)
             continue;
         size_t count = (size_t)info->rows * info->ld;
-        const void *staged = gb_exec_input(f->exec, t, status);
+        const void *staged = gb_executable_input(f->exec, t, status);
         if (!staged)
             return false;
         if (info->type == GB_U32)
@@ -159,8 +160,8 @@ static bool give_inputs(const forward *f, gb_reference *reference, gb_status *st
 static bool compare_output(const forward *f, gb_reference *reference, uint64_t ticket,
                            gb_tensor tensor, uint32_t rows, double *worst, gb_status *status)
 {
-    const gb_tensor_info *info = gb_tape_tensor(gb_exec_tape(f->exec), tensor);
-    const float *got = gb_exec_output(f->exec, ticket, tensor, status);
+    const gb_tensor_info *info = gb_tape_tensor(gb_executable_tape(f->exec), tensor);
+    const float *got = gb_executable_output(f->exec, ticket, tensor, status);
     const double *wanted = gb_reference_f(reference, tensor);
     double difference = 0, largest = 0;
     for (uint32_t r = 0; got && r < rows; r++)
@@ -174,14 +175,14 @@ static bool compare_output(const forward *f, gb_reference *reference, uint64_t t
     return got != NULL;
 }
 
-bool forward_compare(forward *f, const gb_packed *packed, uint64_t ticket, double *worst,
-                     gb_status *status)
+bool compare_forward_compare(forward *f, const gb_batch *packed, uint64_t ticket, double *worst,
+                             gb_status *status)
 {
     uint32_t layers = f->model->config.layers;
-    gb_reference *reference = gb_reference_create(gb_exec_tape(f->exec), status);
+    gb_reference *reference = gb_reference_create(gb_executable_tape(f->exec), status);
     /* The inputs of the run lie in one of two slots; the next run's slot is filled alike. */
-    bool ok = reference && gb_exec_wait(f->exec, ticket, status) &&
-              gb_exec_fill(f->exec, 0, status) && give_inputs(f, reference, status);
+    bool ok = reference && gb_executable_wait(f->exec, ticket, status) &&
+              gb_executable_fill(f->exec, 0, status) && give_inputs(f, reference, status);
     if (ok)
         gb_reference_run(reference);
     for (uint32_t l = 0; ok && l <= layers; l++)

@@ -10,31 +10,31 @@
 
 /* ---- the tokenizer ---- */
 
-bool tokenizing_open(tokenizing *t, const gb_folder *folder, gb_status *status)
+bool compare_tokenizing_open(tokenizing *t, const gb_folder *folder, gb_status *status)
 {
     *t = (tokenizing){0};
     if ((t->vocab = gb_folder_vocab(folder, status)) &&
         gb_folder_tokenizer(folder, &t->params, status) &&
         (t->tokenizer = gb_tokenizer_create(t->vocab, t->params, status)))
         return true;
-    tokenizing_close(t);
+    compare_tokenizing_close(t);
     return false;
 }
 
-void tokenizing_close(tokenizing *t)
+void compare_tokenizing_close(tokenizing *t)
 {
     gb_tokenizer_destroy(t->tokenizer);
     gb_vocab_destroy(t->vocab);
     *t = (tokenizing){0};
 }
 
-bool tokenizing_add(const tokenizing *t, gb_packed *packed, const char *text, size_t length,
-                    uint32_t longest, gb_status *status)
+bool compare_tokenizing_add(const tokenizing *t, gb_batch *packed, const char *text, size_t length,
+                            uint32_t max_length, gb_status *status)
 {
     gb_ids ids = {0};
     gb_special_ids specials = gb_vocab_specials(t->vocab);
     bool ok = gb_tokenize(t->tokenizer, text, length, &ids, status) &&
-              gb_packed_add(packed, &specials, ids.data, NULL, ids.count, longest, status);
+              gb_batch_add(packed, &specials, ids.data, NULL, ids.count, max_length, status);
     free(ids.data);
     return ok;
 }
@@ -60,7 +60,7 @@ typedef struct golden {
     const forward_model *model;  /* of it */
     const gb_stored *text, *ids; /* there, or NULL */
     uint64_t texts;              /* how many */
-    uint32_t longest;            /* tokens of a text at most */
+    uint32_t max_length;         /* tokens of a text at most */
     comparison *kinds;           /* hidden.0 ... hidden.L, cls, mean, sentence, logits */
     uint32_t count;              /* of them */
     const char *at;              /* next text */
@@ -79,7 +79,7 @@ static bool find_texts(golden *g, gb_status *status)
 {
     g->text = gb_safetensors_find(g->file, "text");
     g->ids = gb_safetensors_find(g->file, "ids");
-    g->longest = g->model->sentence.max_length;
+    g->max_length = g->model->sentence.max_length;
     if (g->text && (strcmp(g->text->dtype, "U8") != 0 || g->text->rank != 1))
         return fail_form(g, "text", "a list of bytes", status);
     if (g->ids && (strcmp(g->ids->dtype, "I32") != 0 || g->ids->rank != 2 || !g->ids->shape[1] ||
@@ -90,7 +90,7 @@ static bool find_texts(golden *g, gb_status *status)
                        "neither text nor ids in the file");
     if (g->ids) {
         g->texts = g->ids->shape[0];
-        g->longest = (uint32_t)g->ids->shape[1];
+        g->max_length = (uint32_t)g->ids->shape[1];
     }
     if (g->text) {
         const char *bytes = g->at = g->text->data;
@@ -142,55 +142,57 @@ static bool find_kinds(golden *g, gb_arena *arena, gb_status *status)
 static int32_t id_at(const golden *g, uint64_t text, uint32_t column)
 {
     int32_t id;
-    memcpy(&id, (const char *)g->ids->data + sizeof id * (text * g->longest + column), sizeof id);
-    return column < g->longest ? id : -1;
+    memcpy(&id, (const char *)g->ids->data + sizeof id * (text * g->max_length + column),
+           sizeof id);
+    return column < g->max_length ? id : -1;
 }
 
 /* Append text number g->done + packed->count, by its ids in the file. */
-static bool add_ids(golden *g, gb_packed *packed, gb_status *status)
+static bool add_ids(golden *g, gb_batch *packed, gb_status *status)
 {
     gb_special_ids specials = gb_vocab_specials(g->v->tokens.vocab);
     uint64_t text = g->done + packed->count;
-    uint32_t length = 0, *ids = gb_alloc(g->longest, sizeof *ids, status);
+    uint32_t length = 0, *ids = gb_alloc(g->max_length, sizeof *ids, status);
     if (!ids)
         return false;
-    while (length < g->longest && id_at(g, text, length) >= 0) {
+    while (length < g->max_length && id_at(g, text, length) >= 0) {
         ids[length] = (uint32_t)id_at(g, text, length);
         if (ids[length++] >= g->model->config.vocab_size)
             break;
     }
     bool sound = length >= 2 && ids[0] == specials.cls && ids[length - 1] == specials.sep;
     bool ok =
-        sound ? gb_packed_add(packed, &specials, ids + 1, NULL, length - 2, g->longest, status)
+        sound ? gb_batch_add(packed, &specials, ids + 1, NULL, length - 2, g->max_length, status)
               : fail_form(g, "ids", "[CLS] ... [SEP] of the model's tokens in every row", status);
     free(ids);
     return ok;
 }
 
 /* The same by its text; tokens that are not those of the file are counted. */
-static bool add_text(golden *g, gb_packed *packed, gb_status *status)
+static bool add_text(golden *g, gb_batch *packed, gb_status *status)
 {
     uint64_t text = g->done + packed->count;
     const char *end =
         memchr(g->at, '\n', (size_t)((const char *)g->text->data + g->text->bytes - g->at));
-    if (!tokenizing_add(&g->v->tokens, packed, g->at, (size_t)(end - g->at), g->longest, status))
+    if (!compare_tokenizing_add(&g->v->tokens, packed, g->at, (size_t)(end - g->at), g->max_length,
+                                status))
         return false;
     g->at = end + 1;
     if (!g->ids)
         return true;
     uint32_t first = packed->starts[packed->count - 1], length = packed->rows - first;
-    bool same = length == g->longest || id_at(g, text, length) < 0;
+    bool same = length == g->max_length || id_at(g, text, length) < 0;
     for (uint32_t i = 0; same && i < length; i++)
         same = (uint32_t)id_at(g, text, i) == packed->ids[first + i];
     g->other_ids += !same;
     return true;
 }
 
-static bool next_batch(golden *g, gb_packed *packed, gb_status *status)
+static bool next_batch(golden *g, gb_batch *packed, gb_status *status)
 {
-    gb_packed_reset(packed);
+    gb_batch_reset(packed);
     while (g->done + packed->count < g->texts && packed->count < BATCH_TEXTS &&
-           (packed->count == 0 || packed->rows + g->longest <= BATCH_ROWS))
+           (packed->count == 0 || packed->rows + g->max_length <= BATCH_ROWS))
         if (!(g->text ? add_text(g, packed, status) : add_ids(g, packed, status)))
             return false;
     return true;
@@ -206,7 +208,7 @@ static gb_tensor tensor_of(const golden *g, const forward *f, uint32_t k)
     return k <= layers ? f->hidden[k] : others[k - layers - 1];
 }
 
-static bool compare_batch(golden *g, const forward *f, const gb_packed *packed, uint64_t ticket,
+static bool compare_batch(golden *g, const forward *f, const gb_batch *packed, uint64_t ticket,
                           gb_status *status)
 {
     for (uint32_t i = 0; i < g->count; i++) {
@@ -218,32 +220,33 @@ static bool compare_batch(golden *g, const forward *f, const gb_packed *packed, 
         uint64_t first = k->of_tokens ? g->tokens : g->done;
         if (first + rows > k->stored->shape[0])
             return fail_form(g, k->name, "one row for every token", status);
-        const float *got = gb_exec_output(f->exec, ticket, tensor, status);
+        const float *got = gb_executable_output(f->exec, ticket, tensor, status);
         if (!got)
             return false;
-        forward_differs(got, gb_tape_tensor(gb_exec_tape(f->exec), tensor)->ld,
-                        k->values + first * k->cols, rows, k->cols, &k->difference, &k->largest);
+        compare_forward_differs(got, gb_tape_tensor(gb_executable_tape(f->exec), tensor)->ld,
+                                k->values + first * k->cols, rows, k->cols, &k->difference,
+                                &k->largest);
     }
     return true;
 }
 
 static bool run_batches(golden *g, gb_status *status)
 {
-    gb_packed packed = {0};
+    gb_batch packed = {0};
     bool ok = true, logits = g->kinds[g->count - 1].stored != NULL;
     while (ok && g->done < g->texts) {
         forward f = {0};
         uint64_t ticket;
         ok = next_batch(g, &packed, status) &&
-             forward_make(&f, g->model, g->v->state, packed.rows, packed.count, g->longest, logits,
-                          status) &&
-             forward_run(&f, &packed, &ticket, status) &&
+             compare_forward_make(&f, g->model, g->v->state, packed.rows, packed.count,
+                                  g->max_length, logits, status) &&
+             compare_forward_run(&f, &packed, &ticket, status) &&
              compare_batch(g, &f, &packed, ticket, status);
-        forward_free(&f);
+        compare_forward_free(&f);
         g->done += packed.count;
         g->tokens += packed.rows;
     }
-    gb_packed_free(&packed);
+    gb_batch_free(&packed);
     return ok;
 }
 
@@ -257,7 +260,8 @@ static void report(const golden *g)
     fprintf(g->v->params->out, "  %-12s %s: %llu texts, %llu tokens\n", "golden", g->path,
             (unsigned long long)g->texts, (unsigned long long)g->tokens);
     if (g->text && g->ids)
-        verify_measured(g->v, "texts with other tokens", "golden numbers", (double)g->other_ids, 0);
+        compare_verify_measured(g->v, "texts with other tokens", "golden numbers",
+                                (double)g->other_ids, 0);
     for (uint32_t i = 0; i < g->count; i++) {
         const comparison *k = &g->kinds[i];
         double worst = k->difference > 0 ? k->difference / k->largest : 0;
@@ -267,13 +271,13 @@ static void report(const golden *g)
         if (i <= layers)
             states = fmax(states, worst);
         else if (i + 1 < g->count || g->model->bert.head)
-            verify_measured(g->v, names[i - layers - 1], "golden numbers", worst, bound);
+            compare_verify_measured(g->v, names[i - layers - 1], "golden numbers", worst, bound);
     }
     if (any)
-        verify_measured(g->v, "states of every layer", "golden numbers", states, bound);
+        compare_verify_measured(g->v, "states of every layer", "golden numbers", states, bound);
 }
 
-bool golden_compare(verification *v, const char *path, gb_status *status)
+bool compare_golden_compare(verification *v, const char *path, gb_status *status)
 {
     golden g = {.path = path, .v = v, .model = &v->model};
     gb_arena *arena = gb_arena_create(1 << 12, status);

@@ -3,7 +3,7 @@
 /* What the program is built from. */
 typedef struct plan {
     const gb_training *training; /* whose step */
-    gb_shape shape;              /* of its batch */
+    gb_bucket shape;             /* of its batch */
     bool all;                    /* every tensor is kept */
     gb_tensor loss;              /* of the program */
 } plan;
@@ -23,7 +23,7 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     const gb_task *task = p->training->task;
     const gb_train_params *train = p->training->params;
     gb_tensor losses[GB_MAX_LOSSES];
-    gb_net net = gb_net_forward(tape, train->config, train->longest);
+    gb_builder net = gb_builder_forward(tape, train->config, train->max_length);
     net.dropout = (float)train->config->hidden_dropout;
     net.attention_dropout = (float)train->config->attention_dropout;
     task->build(task->self, &net, &p->shape, losses);
@@ -36,22 +36,23 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     return true;
 }
 
-bool pass_make(pass *p, gb_state *state, const gb_training *training, uint32_t step, bool all,
-               gb_status *status)
+bool compare_pass_make(pass *p, gb_state *state, const gb_training *training, uint32_t step,
+                       bool all, gb_status *status)
 {
     const gb_task *task = training->task;
     plan from = {.training = training, .all = all};
-    const gb_exec_params program = {.name = "pass", .state = state, .build = build, .self = &from};
+    const gb_executable_params program = {
+        .name = "pass", .state = state, .build = build, .self = &from};
     *p = (pass){0};
     if (!task->sample(task->self, step, &from.shape, status) ||
-        !(p->exec = gb_exec_build(&program, status)))
+        !(p->exec = gb_executable_build(&program, status)))
         return false;
     p->loss = from.loss;
     return true;
 }
 
-void pass_free(pass *p)
+void compare_pass_free(pass *p)
 {
-    gb_exec_destroy(p->exec);
+    gb_executable_destroy(p->exec);
     *p = (pass){0};
 }

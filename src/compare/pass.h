@@ -5,14 +5,14 @@
 #include <gabbro/nn.h>
 
 typedef struct pass {
-    gb_exec *exec;  /* forward and gradient, over the state it was made with */
-    gb_tensor loss; /* total */
+    gb_executable *exec; /* forward and gradient, over the state it was made with */
+    gb_tensor loss;      /* total */
 } pass;
 
 /* Draws the batch of `step` and builds its program. `all`: every tensor is kept and copied back.
- * Zero or made, pass_free takes both; it comes before the end of the state. */
-bool pass_make(pass *p, gb_state *state, const gb_training *training, uint32_t step, bool all,
-               gb_status *status);
-void pass_free(pass *p);
+ * Zero or made, compare_pass_free takes both; it comes before the end of the state. */
+bool compare_pass_make(pass *p, gb_state *state, const gb_training *training, uint32_t step,
+                       bool all, gb_status *status);
+void compare_pass_free(pass *p);
 
 #endif

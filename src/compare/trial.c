@@ -22,7 +22,7 @@ static uint32_t next_word(gb_rng *rng, uint32_t last)
     return SPECIALS + (gb_rng_below(rng, 4) ? (last - SPECIALS + 7) % words : any);
 }
 
-static bool write_passage(gb_table_writer *writer, uint32_t passage, gb_status *status)
+static bool write_passage(gb_row_writer *writer, uint32_t passage, gb_status *status)
 {
     gb_rng rng = gb_rng_make(SEED, GB_RNG_TEST, passage, 0);
     uint32_t ids[MAX_LENGTH - 2];
@@ -30,17 +30,17 @@ static bool write_passage(gb_table_writer *writer, uint32_t passage, gb_status *
     uint32_t word = SPECIALS + gb_rng_below(&rng, VOCABULARY - SPECIALS);
     for (uint32_t i = 0; i < length; i++)
         ids[i] = word = next_word(&rng, word);
-    return gb_table_writer_add(writer, ids, length, status);
+    return gb_row_writer_add(writer, ids, length, status);
 }
 
 static bool write_passages(const char *folder, gb_status *status)
 {
-    gb_table_writer *writer =
-        gb_table_writer_open_in(folder, "passages.ids.gbt", sizeof(uint32_t), status);
+    gb_row_writer *writer =
+        gb_row_writer_open_in(folder, "passages.ids.gbt", sizeof(uint32_t), status);
     bool ok = writer != NULL;
     for (uint32_t p = 0; ok && p < PASSAGES; p++)
         ok = write_passage(writer, p, status);
-    return gb_table_writer_end(writer, ok, status);
+    return gb_row_writer_end(writer, ok, status);
 }
 
 static gb_vocab *make_vocabulary(const char *folder, gb_status *status)
@@ -64,7 +64,7 @@ static bool make_texts(trial *t, const gb_config *config, gb_status *status)
     char *folder = gb_temporary_folder(config, "trial", status);
     bool ok = folder && write_passages(folder, status) &&
               (t->tokens.passages =
-                   gb_table_open_in(folder, "passages.ids.gbt", sizeof(uint32_t), status)) &&
+                   gb_row_file_open_in(folder, "passages.ids.gbt", sizeof(uint32_t), status)) &&
               (t->vocab = make_vocabulary(folder, status)) &&
               (t->document = gb_alloc(PASSAGES, sizeof *t->document, status));
     gb_temporary_remove(folder);
@@ -93,8 +93,8 @@ static void settle(trial *t, uint32_t steps)
                                  .config = c,
                                  .schedule = {GB_SCHEDULE_LINEAR, 2e-3f, 0, steps / 10, steps},
                                  .adamw = {.9f, .999f, 1e-8f, .01f},
-                                 .largest_norm = 1,
-                                 .longest = MAX_LENGTH,
+                                 .max_norm = 1,
+                                 .max_length = MAX_LENGTH,
                                  .label = "trial"};
 }
 
@@ -104,7 +104,7 @@ static bool make_model(trial *t, gb_status *status)
     gb_own_settings own = gb_objective_defaults(objective);
     gb_pretrain_params params = {.context = GB_CONTEXT_SPAN,
                                  .batch = TRIAL_PAIRS,
-                                 .longest = MAX_LENGTH,
+                                 .max_length = MAX_LENGTH,
                                  .seed = SEED,
                                  .steps = t->train.schedule.steps,
                                  .own = &own};
@@ -122,21 +122,21 @@ static bool make_model(trial *t, gb_status *status)
     return t->values != NULL;
 }
 
-bool trial_make(trial *t, const gb_config *config, uint32_t steps, gb_status *status)
+bool compare_trial_make(trial *t, const gb_config *config, uint32_t steps, gb_status *status)
 {
     *t = (trial){.params = gb_params_create(status)};
     settle(t, steps);
     return t->params && make_texts(t, config, status) && make_model(t, status);
 }
 
-void trial_free(trial *t)
+void compare_trial_free(trial *t)
 {
     if (t->objective)
         gb_objective_find("cocondenser")->destroy(t->objective);
     gb_bert_free(&t->bert);
     gb_params_destroy(t->params);
     gb_vocab_destroy(t->vocab);
-    gb_table_close(t->tokens.passages);
+    gb_row_file_close(t->tokens.passages);
     free(t->document);
     free(t->values);
     *t = (trial){0};

@@ -21,8 +21,8 @@ typedef struct trial {
     gb_train_params train;    /* how */
 } trial;
 
-/* A training of that many steps. Zero or filled, trial_free takes both. */
-bool trial_make(trial *t, const gb_config *config, uint32_t steps, gb_status *status);
-void trial_free(trial *t);
+/* A training of that many steps. Zero or filled, compare_trial_free takes both. */
+bool compare_trial_make(trial *t, const gb_config *config, uint32_t steps, gb_status *status);
+void compare_trial_free(trial *t);
 
 #endif

@@ -84,7 +84,7 @@ static bool check_tokenizer(verification *v, gb_status *status)
 {
     const forward_model *m = &v->model;
     tokenizing *t = &v->tokens;
-    if (!tokenizing_open(t, m->folder, status))
+    if (!compare_tokenizing_open(t, m->folder, status))
         return false;
     gb_special_ids ids = gb_vocab_specials(t->vocab);
     fprintf(v->params->out, "  %-12s vocab.txt: %u tokens, [CLS] %u, [SEP] %u; %s case%s\n",
@@ -101,8 +101,8 @@ static bool check_tokenizer(verification *v, gb_status *status)
 
 /* ---- the computation ---- */
 
-void verify_measured(verification *v, const char *what, const char *against, double worst,
-                     double bound)
+void compare_verify_measured(verification *v, const char *what, const char *against, double worst,
+                             double bound)
 {
     FILE *out = v->params->out;
     bool within = worst <= bound;
@@ -123,27 +123,29 @@ static bool probe(verification *v, gb_status *status)
         "of basalt, which cooled fast above, and 42% of its weight may be feldspar."};
     enum { COUNT = sizeof texts / sizeof *texts };
     const forward_model *m = &v->model;
-    uint32_t longest =
+    uint32_t max_length =
         m->sentence.max_length < PROBE_TOKENS ? m->sentence.max_length : PROBE_TOKENS;
-    gb_packed packed = {0};
+    gb_batch packed = {0};
     forward f = {0};
     uint64_t ticket;
     double worst = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < COUNT; i++)
-        ok = tokenizing_add(&v->tokens, &packed, texts[i], strlen(texts[i]), longest, status);
+        ok = compare_tokenizing_add(&v->tokens, &packed, texts[i], strlen(texts[i]), max_length,
+                                    status);
     bool logits = m->bert.head && (uint64_t)packed.rows * m->config.vocab_size < 1u << 23;
-    ok = ok && forward_make(&f, m, v->state, packed.rows, COUNT, longest, logits, status) &&
-         forward_run(&f, &packed, &ticket, status) &&
-         forward_compare(&f, &packed, ticket, &worst, status);
+    ok = ok &&
+         compare_forward_make(&f, m, v->state, packed.rows, COUNT, max_length, logits, status) &&
+         compare_forward_run(&f, &packed, &ticket, status) &&
+         compare_forward_compare(&f, &packed, ticket, &worst, status);
     if (ok) {
         fprintf(v->params->out,
                 "  %-12s %u texts of %u tokens: states of every layer, pooled vectors%s\n",
                 "forward", COUNT, packed.rows, logits ? ", logits" : "");
-        verify_measured(v, "forward pass", "float64", worst, FORWARD_BOUND);
+        compare_verify_measured(v, "forward pass", "float64", worst, FORWARD_BOUND);
     }
-    forward_free(&f);
-    gb_packed_free(&packed);
+    compare_forward_free(&f);
+    gb_batch_free(&packed);
     return ok;
 }
 
@@ -154,7 +156,7 @@ static bool compare_golden(verification *v, gb_status *status)
         given ? gb_strdup(given, status) : gb_path_join(status, folder, "golden.safetensors");
     bool ok = path != NULL;
     if (ok && (given || gb_file_exists(path)))
-        ok = golden_compare(v, path, status);
+        ok = compare_golden_compare(v, path, status);
     else if (ok)
         fprintf(v->params->out, "  %-12s none in the folder (--golden FILE)\n", "golden");
     free(path);
@@ -164,7 +166,7 @@ static bool compare_golden(verification *v, gb_status *status)
 /* All that needs no device. */
 static bool check_folder(verification *v, gb_status *status)
 {
-    if (!forward_model_open(&v->model, v->params->model, status))
+    if (!compare_forward_model_open(&v->model, v->params->model, status))
         return false;
     fprintf(v->params->out, "%s\n", gb_folder_path(v->model.folder));
     say_files(v);
@@ -180,14 +182,14 @@ bool gb_verify(const gb_verify_params *params, bool *held, gb_status *status)
     gb_device_params device = gb_ops_device(params->config, params->select);
     device.quiet = true;
     bool ok = check_folder(&v, status) && (v.device = gb_device_open(&device, status)) &&
-              (v.state = forward_state(&v.model, v.device, status));
+              (v.state = compare_forward_state(&v.model, v.device, status));
     if (ok)
         fprintf(params->out, "  %-12s %s\n", "device", gb_device_get_caps(v.device)->name);
     ok = ok && probe(&v, status) && compare_golden(&v, status);
     *held = v.held;
     gb_state_destroy(v.state);
     gb_device_close(v.device);
-    tokenizing_close(&v.tokens);
-    forward_model_close(&v.model);
+    compare_tokenizing_close(&v.tokens);
+    compare_forward_model_close(&v.model);
     return ok;
 }

@@ -12,11 +12,11 @@ typedef struct tokenizing {
     gb_tokenizer_params params; /* tokenizer_config.json */
     gb_tokenizer *tokenizer;    /* of both */
 } tokenizing;
-bool tokenizing_open(tokenizing *t, const gb_folder *folder, gb_status *status);
-void tokenizing_close(tokenizing *t);
+bool compare_tokenizing_open(tokenizing *t, const gb_folder *folder, gb_status *status);
+void compare_tokenizing_close(tokenizing *t);
 /* Append a text to a batch, cut at `longest` tokens with [CLS] and [SEP]. */
-bool tokenizing_add(const tokenizing *t, gb_packed *packed, const char *text, size_t length,
-                    uint32_t longest, gb_status *status);
+bool compare_tokenizing_add(const tokenizing *t, gb_batch *packed, const char *text, size_t length,
+                            uint32_t max_length, gb_status *status);
 
 /* A model being checked. */
 typedef struct verification {
@@ -28,8 +28,8 @@ typedef struct verification {
     bool held;                      /* all differences so far were within their bounds */
 } verification;
 /* Print a difference; one above its bound is remembered. */
-void verify_measured(verification *v, const char *what, const char *against, double worst,
-                     double bound);
+void compare_verify_measured(verification *v, const char *what, const char *against, double worst,
+                             double bound);
 
 /* Compare what the model computes with the numbers of a file that another program wrote:
  *   text            u8 [bytes]             the texts, each ended by a newline
@@ -40,6 +40,6 @@ void verify_measured(verification *v, const char *what, const char *against, dou
  *   logits          [tokens, V]            of the masked-LM head
  * Text or ids must be there; all else may be absent; other tensors are left aside. Where both are,
  * our tokens of the text must be these. GB_DATA where the file is not of this form and model. */
-bool golden_compare(verification *v, const char *path, gb_status *status);
+bool compare_golden_compare(verification *v, const char *path, gb_status *status);
 
 #endif

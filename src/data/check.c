@@ -57,7 +57,7 @@ static bool find_equal(const gb_collection *collection, gb_finding *equal, gb_st
         return false;
     for (uint32_t p = 0; p < collection->passages; p++) {
         size_t length;
-        const char *text = gb_table_row(collection->texts, p, &length);
+        const char *text = gb_row_file_row(collection->texts, p, &length);
         char hex[GB_HASH_SIZE], start[2 * ORDER_BYTES + 1];
         gb_hash_bytes(text, length, hex);
         memcpy(start, hex, sizeof start - 1);
@@ -77,8 +77,8 @@ bool gb_collection_check(const gb_collection *collection, gb_check *check, gb_st
     *check = (gb_check){0};
     for (uint32_t p = 0; p < collection->passages; p++) {
         size_t length, title;
-        const char *text = gb_table_row(collection->texts, p, &length);
-        gb_table_row(collection->titles, p, &title);
+        const char *text = gb_row_file_row(collection->texts, p, &length);
+        gb_row_file_row(collection->titles, p, &title);
         check->titles += title > 0;
         if (!length)
             note(&check->empty, p);

@@ -7,14 +7,14 @@
 
 /* A table that a collection may lack: true and *table NULL when there is no such file. */
 static bool open_optional(const char *folder, const char *name, uint32_t element_bytes,
-                          gb_table **table, gb_status *status)
+                          gb_row_file **table, gb_status *status)
 {
     char *path = gb_path_join(status, folder, name);
     if (!path)
         return false;
     bool ok = true;
     if (gb_file_exists(path))
-        ok = (*table = gb_table_open(path, element_bytes, status)) != NULL;
+        ok = (*table = gb_row_file_open(path, element_bytes, status)) != NULL;
     free(path);
     return ok;
 }
@@ -69,12 +69,12 @@ static bool read_description(gb_collection *collection, gb_status *status)
 
 static bool open_tables(gb_collection *c, gb_status *status)
 {
-    return (c->passage_ids = gb_table_open_in(c->path, "passages.id.gbt", 1, status)) &&
-           (c->titles = gb_table_open_in(c->path, "passages.title.gbt", 1, status)) &&
-           (c->texts = gb_table_open_in(c->path, "passages.text.gbt", 1, status)) &&
-           (c->document_rows = gb_table_open_in(c->path, "passages.document.gbt", 4, status)) &&
-           (c->query_ids = gb_table_open_in(c->path, "queries.id.gbt", 1, status)) &&
-           (c->queries = gb_table_open_in(c->path, "queries.text.gbt", 1, status)) &&
+    return (c->passage_ids = gb_row_file_open_in(c->path, "passages.id.gbt", 1, status)) &&
+           (c->titles = gb_row_file_open_in(c->path, "passages.title.gbt", 1, status)) &&
+           (c->texts = gb_row_file_open_in(c->path, "passages.text.gbt", 1, status)) &&
+           (c->document_rows = gb_row_file_open_in(c->path, "passages.document.gbt", 4, status)) &&
+           (c->query_ids = gb_row_file_open_in(c->path, "queries.id.gbt", 1, status)) &&
+           (c->queries = gb_row_file_open_in(c->path, "queries.text.gbt", 1, status)) &&
            open_optional(c->path, "generated.gbt", 1, &c->generated, status);
 }
 
@@ -82,15 +82,15 @@ static bool open_tables(gb_collection *c, gb_status *status)
 static bool check_shapes(gb_collection *c, gb_status *status)
 {
     static const char hint[] = "import the collection again";
-    uint64_t passages = gb_table_count(c->texts), queries = gb_table_count(c->queries);
+    uint64_t passages = gb_row_file_count(c->texts), queries = gb_row_file_count(c->queries);
     if (passages == 0 || passages >= GB_MAP_NONE || queries >= GB_MAP_NONE ||
-        gb_table_count(c->passage_ids) != passages || gb_table_count(c->titles) != passages ||
-        gb_table_count(c->query_ids) != queries ||
-        (c->generated && gb_table_count(c->generated) != passages))
+        gb_row_file_count(c->passage_ids) != passages || gb_row_file_count(c->titles) != passages ||
+        gb_row_file_count(c->query_ids) != queries ||
+        (c->generated && gb_row_file_count(c->generated) != passages))
         return gb_fail(status, GB_DATA, c->path, hint, "the collection's tables do not agree");
     size_t length = 0;
-    if (gb_table_count(c->document_rows) == 1)
-        c->document = gb_table_row(c->document_rows, 0, &length);
+    if (gb_row_file_count(c->document_rows) == 1)
+        c->document = gb_row_file_row(c->document_rows, 0, &length);
     if (length != passages || c->document[0] != 0)
         return gb_fail(status, GB_DATA, c->path, hint, "wrong table of documents");
     for (uint64_t i = 1; i < passages; i++)
@@ -120,13 +120,13 @@ void gb_collection_close(gb_collection *collection)
 {
     if (!collection)
         return;
-    gb_table_close(collection->passage_ids);
-    gb_table_close(collection->titles);
-    gb_table_close(collection->texts);
-    gb_table_close(collection->document_rows);
-    gb_table_close(collection->query_ids);
-    gb_table_close(collection->queries);
-    gb_table_close(collection->generated);
+    gb_row_file_close(collection->passage_ids);
+    gb_row_file_close(collection->titles);
+    gb_row_file_close(collection->texts);
+    gb_row_file_close(collection->document_rows);
+    gb_row_file_close(collection->query_ids);
+    gb_row_file_close(collection->queries);
+    gb_row_file_close(collection->generated);
     free(collection->path);
     free(collection->name);
     free(collection->generator);
@@ -136,7 +136,7 @@ void gb_collection_close(gb_collection *collection)
 
 const char *gb_collection_query(const void *collection, uint32_t query, size_t *length)
 {
-    return gb_table_row(((const gb_collection *)collection)->queries, query, length);
+    return gb_row_file_row(((const gb_collection *)collection)->queries, query, length);
 }
 
 bool gb_collection_has_split(const gb_collection *collection, const char *split)
@@ -154,11 +154,11 @@ bool gb_collection_has_split(const gb_collection *collection, const char *split)
 void gb_collection_passage(const gb_collection *collection, uint32_t passage, gb_text *out)
 {
     size_t length;
-    const char *title = gb_table_row(collection->titles, passage, &length);
+    const char *title = gb_row_file_row(collection->titles, passage, &length);
     if (length) {
         gb_text_append(out, title, length);
         gb_text_append(out, " ", 1);
     }
-    const char *text = gb_table_row(collection->texts, passage, &length);
+    const char *text = gb_row_file_row(collection->texts, passage, &length);
     gb_text_append(out, text, length);
 }

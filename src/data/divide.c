@@ -9,7 +9,7 @@
 /* Generated queries about their passage, of 200: query-as-context pre-training, table 5. */
 enum { ABOUT = 113, ASKED = 200 };
 
-bool gb_share_of(uint64_t seed, const char *id, gb_share *share, gb_status *status)
+bool data_share_of(uint64_t seed, const char *id, gb_share *share, gb_status *status)
 {
     char hex[GB_HASH_SIZE];
     char *key = gb_format(status, "%llu %s", (unsigned long long)seed, id);
@@ -23,8 +23,8 @@ bool gb_share_of(uint64_t seed, const char *id, gb_share *share, gb_status *stat
     return true;
 }
 
-bool gb_stand_ins_add(gb_stand_ins *list, const gb_import *import, const char *passage_id,
-                      const char *text, gb_status *status)
+bool data_stand_ins_add(gb_stand_ins *list, const gb_import *import, const char *passage_id,
+                        const char *text, gb_status *status)
 {
     uint32_t passage = gb_map_get(import->passage_map, passage_id, strlen(passage_id));
     if (!list->texts && !(list->texts = gb_arena_create(1 << 16, status)))
@@ -40,13 +40,13 @@ bool gb_stand_ins_add(gb_stand_ins *list, const gb_import *import, const char *p
     return true;
 }
 
-void gb_stand_ins_free(gb_stand_ins *list)
+void data_stand_ins_free(gb_stand_ins *list)
 {
     free(list->items);
     gb_arena_destroy(list->texts);
 }
 
-/* ---- questions of other passages ------------------------------------------------------------ */
+/* ---- questions of other passages ---- */
 
 /* What the questions are dealt with. */
 typedef struct dealing {
@@ -156,7 +156,7 @@ static bool deal(dealing *d, gb_status *status)
     return true;
 }
 
-bool gb_stand_ins_write(gb_import *import, gb_stand_ins *list, gb_status *status)
+bool data_stand_ins_write(gb_import *import, gb_stand_ins *list, gb_status *status)
 {
     uint32_t count = (uint32_t)list->count;
     if (!count)
@@ -177,11 +177,11 @@ bool gb_stand_ins_write(gb_import *import, gb_stand_ins *list, gb_status *status
         gb_out *out = d.out;
         d.out = NULL;
         ok = gb_out_commit(out, status);
-        gb_import_note(import,
-                       "beside %u generated queries of the passages that answer them there are "
-                       "%llu that other passages answer: %.1f%% are about their passage",
-                       count, (unsigned long long)d.others,
-                       100.0 * (double)d.about / (double)(d.about + d.others));
+        data_import_note(import,
+                         "beside %u generated queries of the passages that answer them there are "
+                         "%llu that other passages answer: %.1f%% are about their passage",
+                         count, (unsigned long long)d.others,
+                         100.0 * (double)d.about / (double)(d.about + d.others));
     }
     gb_out_abandon(d.out);
     free(d.failed);

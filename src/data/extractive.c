@@ -18,7 +18,7 @@ typedef struct phrase {
 } phrase;
 
 typedef struct querygen {
-    gb_table *titles, *texts;                 /* the passages */
+    gb_row_file *titles, *texts;              /* the passages */
     gb_map *numbers;                          /* word -> number */
     gb_arena *arena;                          /* the words' bytes */
     char **words;                             /* [count of numbers] */
@@ -37,7 +37,7 @@ typedef struct querygen {
     gb_status *status;     /* for the callback */
 } querygen;
 
-/* ---- words --------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static bool is_content(const char *bytes, size_t length)
 {
@@ -86,12 +86,12 @@ static bool on_word(void *ctx, const char *bytes, size_t length)
 static bool read_passage(querygen *gen, uint32_t passage)
 {
     static const gb_tokenizer_params params = {true, true, 100};
-    gb_table *tables[] = {gen->titles, gen->texts};
+    gb_row_file *tables[] = {gen->titles, gen->texts};
     gen->token_count = 0;
     gen->passage = passage;
     for (size_t i = 0; i < 2; i++) {
         size_t length;
-        const char *text = gb_table_row(tables[i], passage, &length);
+        const char *text = gb_row_file_row(tables[i], passage, &length);
         if (!gb_pretokenize(params, text, length, on_word, gen, gen->status) ||
             !on_word(gen, ".", 1)) /* no phrase across title and text */
             return false;
@@ -99,11 +99,11 @@ static bool read_passage(querygen *gen, uint32_t passage)
     return true;
 }
 
-/* ---- phrases ------------------------------------------------------------------------------- */
+/* ---- phrases ---- */
 
 static double word_weight(const querygen *gen, uint32_t word)
 {
-    double passages = (double)gb_table_count(gen->texts), tf = gen->tf[word];
+    double passages = (double)gb_row_file_count(gen->texts), tf = gen->tf[word];
     return tf / (tf + 1.2) * log((passages + 1.0) / (gen->df[word] + 0.5));
 }
 
@@ -165,7 +165,7 @@ static bool find_phrases(querygen *gen)
     return true;
 }
 
-/* ---- queries ------------------------------------------------------------------------------- */
+/* ---- queries ---- */
 
 /* A candidate drawn with probability proportional to its squared score. */
 static const phrase *draw_phrase(const querygen *gen, gb_rng *rng)
@@ -231,12 +231,12 @@ static void write_passage(const querygen *gen, uint32_t per_passage, uint64_t se
     }
 }
 
-static bool write_all(querygen *gen, gb_table_writer *writer, uint32_t per_passage, uint64_t seed,
+static bool write_all(querygen *gen, gb_row_writer *writer, uint32_t per_passage, uint64_t seed,
                       gb_generated_counts *counts)
 {
     gb_text query = {0}, row = {0};
     bool ok = true;
-    uint32_t passages = (uint32_t)gb_table_count(gen->texts);
+    uint32_t passages = (uint32_t)gb_row_file_count(gen->texts);
     for (uint32_t p = 0; p < passages && ok; p++) {
         ok = read_passage(gen, p) && find_phrases(gen);
         if (!ok)
@@ -246,7 +246,7 @@ static bool write_all(querygen *gen, gb_table_writer *writer, uint32_t per_passa
         counts->queries += row.length ? per_passage : 0;
         ok = query.failed || row.failed
                  ? gb_fail_memory(gen->status, "generating queries")
-                 : gb_table_writer_add(writer, row.data, row.length, gen->status);
+                 : gb_row_writer_add(writer, row.data, row.length, gen->status);
     }
     counts->least = counts->most = counts->queries ? per_passage : 0;
     gb_text_free(&query);
@@ -257,13 +257,13 @@ static bool write_all(querygen *gen, gb_table_writer *writer, uint32_t per_passa
 static bool querygen_open(querygen *gen, const char *folder, gb_status *status)
 {
     gen->status = status;
-    gen->titles = gb_table_open_in(folder, "passages.title.gbt", 1, status);
-    gen->texts = gb_table_open_in(folder, "passages.text.gbt", 1, status);
+    gen->titles = gb_row_file_open_in(folder, "passages.title.gbt", 1, status);
+    gen->texts = gb_row_file_open_in(folder, "passages.text.gbt", 1, status);
     gen->numbers = gb_map_create(status);
     gen->arena = gb_arena_create(1 << 16, status);
     if (!gen->titles || !gen->texts || !gen->numbers || !gen->arena)
         return false;
-    uint32_t passages = (uint32_t)gb_table_count(gen->texts);
+    uint32_t passages = (uint32_t)gb_row_file_count(gen->texts);
     gen->counting = true;
     for (uint32_t p = 0; p < passages; p++)
         if (!read_passage(gen, p))
@@ -273,18 +273,18 @@ static bool querygen_open(querygen *gen, const char *folder, gb_status *status)
     return gen->tf != NULL;
 }
 
-bool gb_generated_extract(const char *folder, const char *out_folder, uint32_t per_passage,
-                          uint64_t seed, gb_generated_counts *counts, gb_status *status)
+bool data_generated_extract(const char *folder, const char *out_folder, uint32_t per_passage,
+                            uint64_t seed, gb_generated_counts *counts, gb_status *status)
 {
     *counts = (gb_generated_counts){0};
     querygen gen = {0};
-    gb_table_writer *writer = NULL;
+    gb_row_writer *writer = NULL;
     bool ok = querygen_open(&gen, folder, status) &&
-              (writer = gb_table_writer_open_in(out_folder, "generated.gbt", 1, status)) &&
+              (writer = gb_row_writer_open_in(out_folder, "generated.gbt", 1, status)) &&
               write_all(&gen, writer, per_passage, seed, counts);
-    ok = gb_table_writer_end(writer, ok, status);
-    gb_table_close(gen.titles);
-    gb_table_close(gen.texts);
+    ok = gb_row_writer_end(writer, ok, status);
+    gb_row_file_close(gen.titles);
+    gb_row_file_close(gen.texts);
     gb_map_destroy(gen.numbers);
     gb_arena_destroy(gen.arena);
     free(gen.words);

@@ -33,7 +33,7 @@ bool gb_generated_row_has(const char *row, size_t length, const char *query, siz
     return false;
 }
 
-void gb_generated_count(gb_generated_counts *counts, uint32_t queries)
+void data_generated_count(gb_generated_counts *counts, uint32_t queries)
 {
     counts->queries += queries;
     counts->without += queries == 0;
@@ -45,11 +45,11 @@ void gb_generated_count(gb_generated_counts *counts, uint32_t queries)
 
 /* Queries in the order of the file, spooled to a table so that memory stays small. */
 typedef struct spool {
-    const gb_map *passages;  /* rows of ids */
-    gb_table_writer *writer; /* texts */
-    uint32_t *owner;         /* passage row of each, [count] */
-    size_t capacity;         /* of owner */
-    size_t count;            /* queries so far */
+    const gb_map *passages; /* rows of ids */
+    gb_row_writer *writer;  /* texts */
+    uint32_t *owner;        /* passage row of each, [count] */
+    size_t capacity;        /* of owner */
+    size_t count;           /* queries so far */
 } spool;
 
 /* Store one query: white space trimmed, line ends turned into blanks; an empty one is dropped. */
@@ -68,7 +68,7 @@ static bool spool_add(spool *to, uint32_t passage, const char *text, gb_status *
     for (size_t i = 0; i < length; i++)
         copy[i] = text[i] == '\n' || text[i] == '\r' ? ' ' : text[i];
     bool ok = gb_grow(&to->owner, &to->capacity, to->count + 1, sizeof *to->owner, status) &&
-              gb_table_writer_add(to->writer, copy, length, status);
+              gb_row_writer_add(to->writer, copy, length, status);
     free(copy);
     if (ok)
         to->owner[to->count++] = passage;
@@ -80,7 +80,7 @@ static bool take_queries(void *ctx, const gb_lines *lines, const json_t *object,
 {
     spool *to = ctx;
     char number[24];
-    const char *id = gb_jsonl_id(lines, object, "id", "_id", number, status);
+    const char *id = data_jsonl_id(lines, object, "id", "_id", number, status);
     if (!id)
         return false;
     uint32_t row = gb_map_get(to->passages, id, strlen(id));
@@ -89,7 +89,7 @@ static bool take_queries(void *ctx, const gb_lines *lines, const json_t *object,
                              "queries for unknown passage \"%.80s\"", id);
     const json_t *list = json_object_get(object, "queries");
     if (!list) {
-        const char *query = gb_jsonl_string(lines, object, "query", false, status);
+        const char *query = data_jsonl_string(lines, object, "query", false, status);
         return query && spool_add(to, row, query, status);
     }
     if (!json_is_array(list))
@@ -107,9 +107,9 @@ static bool take_queries(void *ctx, const gb_lines *lines, const json_t *object,
 }
 
 /* Write the rows of generated.gbt: start[p] .. start[p + 1] are the queries of passage p. */
-static bool write_rows(const gb_table *texts, const uint64_t *start, const uint64_t *order,
-                       size_t passages, gb_table_writer *writer, gb_generated_counts *counts,
-                       gb_status *status)
+static bool report_write_rows(const gb_row_file *texts, const uint64_t *start,
+                              const uint64_t *order, size_t passages, gb_row_writer *writer,
+                              gb_generated_counts *counts, gb_status *status)
 {
     gb_text row = {0};
     bool ok = true;
@@ -117,13 +117,13 @@ static bool write_rows(const gb_table *texts, const uint64_t *start, const uint6
         row.length = 0;
         for (uint64_t i = start[p]; i < start[p + 1]; i++) {
             size_t length;
-            const char *text = gb_table_row(texts, order[i], &length);
+            const char *text = gb_row_file_row(texts, order[i], &length);
             gb_text_append(&row, text, length);
             gb_text_append(&row, "\n", 1);
         }
-        gb_generated_count(counts, (uint32_t)(start[p + 1] - start[p]));
+        data_generated_count(counts, (uint32_t)(start[p + 1] - start[p]));
         ok = row.failed ? gb_fail_memory(status, "reading generated queries")
-                        : gb_table_writer_add(writer, row.data, row.length, status);
+                        : gb_row_writer_add(writer, row.data, row.length, status);
     }
     gb_text_free(&row);
     return ok;
@@ -133,12 +133,11 @@ static bool write_rows(const gb_table *texts, const uint64_t *start, const uint6
 static bool write_by_passage(const char *folder, const char *spooled, const spool *from,
                              size_t passages, gb_generated_counts *counts, gb_status *status)
 {
-    gb_table *texts = gb_table_open(spooled, 1, status);
+    gb_row_file *texts = gb_row_file_open(spooled, 1, status);
     uint64_t *start = gb_alloc(passages + 2, sizeof *start, status);
     uint64_t *order = gb_alloc(from->count, sizeof *order, status);
-    gb_table_writer *writer = texts && start && order
-                                  ? gb_table_writer_open_in(folder, "generated.gbt", 1, status)
-                                  : NULL;
+    gb_row_writer *writer =
+        texts && start && order ? gb_row_writer_open_in(folder, "generated.gbt", 1, status) : NULL;
     bool ok = writer != NULL;
     if (ok) {
         for (size_t i = 0; i < from->count; i++)
@@ -148,27 +147,27 @@ static bool write_by_passage(const char *folder, const char *spooled, const spoo
         for (size_t i = 0; i < from->count; i++)
             order[start[from->owner[i] + 1]++] =
                 i; /* start[p + 1] moves from p's start to its end */
-        ok = write_rows(texts, start, order, passages, writer, counts, status);
+        ok = report_write_rows(texts, start, order, passages, writer, counts, status);
     }
-    ok = gb_table_writer_end(writer, ok, status);
-    gb_table_close(texts);
+    ok = gb_row_writer_end(writer, ok, status);
+    gb_row_file_close(texts);
     free(start);
     free(order);
     return ok;
 }
 
-bool gb_generated_read(const char *folder, const char *path, const gb_map *passages,
-                       gb_generated_counts *counts, gb_status *status)
+bool data_generated_read(const char *folder, const char *path, const gb_map *passages,
+                         gb_generated_counts *counts, gb_status *status)
 {
     *counts = (gb_generated_counts){0};
     char *spooled = gb_path_join(status, folder, "generated.spool");
     spool all = {.passages = passages,
-                 .writer = spooled ? gb_table_writer_open(spooled, 1, status) : NULL};
+                 .writer = spooled ? gb_row_writer_open(spooled, 1, status) : NULL};
     bool ok = all.writer && gb_jsonl_each(gb_lines_open(path, status), take_queries, &all, status);
     if (ok && all.count == 0)
         ok = gb_fail(status, GB_DATA, path, "one {\"id\", \"queries\": [...]} a line",
                      "no generated queries in the file");
-    ok = gb_table_writer_end(all.writer, ok, status) &&
+    ok = gb_row_writer_end(all.writer, ok, status) &&
          write_by_passage(folder, spooled, &all, gb_map_count(passages), counts, status);
     if (spooled)
         remove(spooled);

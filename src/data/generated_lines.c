@@ -25,7 +25,7 @@ static bool ends_as_text(const char *path)
     return strstr(name, ".txt") != NULL;
 }
 
-bool gb_generated_is_lines(const char *path)
+bool data_generated_is_lines(const char *path)
 {
     return gb_dir_exists(path) || ends_as_text(path);
 }
@@ -65,7 +65,7 @@ static bool list_samples(samples *all, const char *path, gb_status *status)
     if (!gb_dir_exists(path))
         return add_file(all, gb_strdup(path, status), true, status);
     gb_import_names list;
-    bool ok = gb_import_list(path, &list, status);
+    bool ok = data_import_list(path, &list, status);
     const char *before = NULL;
     for (size_t i = 0; ok && i < list.count; i++) {
         const char *name = list.names[i];
@@ -76,7 +76,7 @@ static bool list_samples(samples *all, const char *path, gb_status *status)
         ok = add_file(all, gb_path_join(status, path, name), !same, status);
         before = name;
     }
-    gb_import_names_free(&list);
+    data_import_names_free(&list);
     if (ok && !all->count)
         ok = gb_fail(status, GB_DATA, path, "predicted_queries_*.txt, a line a passage",
                      "no file of queries in this folder");
@@ -158,26 +158,26 @@ static bool expect_ends(samples *all, uint32_t passages, gb_status *status)
     return true;
 }
 
-bool gb_generated_lines(const char *folder, const char *path, uint32_t passages,
-                        gb_generated_counts *counts, gb_status *status)
+bool data_generated_lines(const char *folder, const char *path, uint32_t passages,
+                          gb_generated_counts *counts, gb_status *status)
 {
     samples all = {0};
     gb_text row = {0};
     *counts = (gb_generated_counts){0};
-    gb_table_writer *writer = list_samples(&all, path, status)
-                                  ? gb_table_writer_open_in(folder, "generated.gbt", 1, status)
-                                  : NULL;
+    gb_row_writer *writer = list_samples(&all, path, status)
+                                ? gb_row_writer_open_in(folder, "generated.gbt", 1, status)
+                                : NULL;
     bool ok = writer != NULL;
     for (uint32_t p = 0; ok && p < passages; p++) {
         uint32_t queries = 0;
         ok = read_row(&all, p, passages, &row, &queries, status) &&
-             gb_table_writer_add(writer, row.data ? row.data : "", row.length, status);
-        gb_generated_count(counts, queries);
+             gb_row_writer_add(writer, row.data ? row.data : "", row.length, status);
+        data_generated_count(counts, queries);
     }
     ok = ok && expect_ends(&all, passages, status);
     if (ok && !counts->queries)
         ok = gb_fail(status, GB_DATA, path, NULL, "no generated queries in the file");
-    ok = gb_table_writer_end(writer, ok, status);
+    ok = gb_row_writer_end(writer, ok, status);
     gb_text_free(&row);
     samples_free(&all);
     return ok;

@@ -33,24 +33,24 @@ static bool take_line(const char *row, size_t length, uint32_t which, gb_text *r
 
 /* What the loop over the passages works on. */
 typedef struct holder {
-    gb_import *import;       /* queries go there */
-    gb_table *ids;           /* of the passages */
-    gb_table *generated;     /* all generated queries */
-    gb_table_writer *writer; /* those that stay */
-    gb_out *qrels[2];        /* train, dev */
-    uint32_t held[2];        /* queries in each */
-    gb_text rest, line, id;  /* scratch */
+    gb_import *import;      /* queries go there */
+    gb_row_file *ids;       /* of the passages */
+    gb_row_file *generated; /* all generated queries */
+    gb_row_writer *writer;  /* those that stay */
+    gb_out *qrels[2];       /* train, dev */
+    uint32_t held[2];       /* queries in each */
+    gb_text rest, line, id; /* scratch */
 } holder;
 
 /* A passage with one generated query keeps it: contexts come first. */
 static bool hold(holder *h, uint32_t passage, bool dev, gb_status *status)
 {
     size_t length, id_length;
-    const char *row = gb_table_row(h->generated, passage, &length);
-    const char *id = gb_table_row(h->ids, passage, &id_length);
+    const char *row = gb_row_file_row(h->generated, passage, &length);
+    const char *id = gb_row_file_row(h->ids, passage, &id_length);
     uint32_t count = gb_generated_row_count(row, length);
     if (count < 2)
-        return gb_table_writer_add(h->writer, row, length, status);
+        return gb_row_writer_add(h->writer, row, length, status);
     gb_rng rng = gb_rng_make(h->import->params->seed, GB_RNG_SPLIT, 2, passage);
     h->id.length = 0;
     gb_text_printf(&h->id, "about-%.*s", (int)id_length, id);
@@ -58,41 +58,41 @@ static bool hold(holder *h, uint32_t passage, bool dev, gb_status *status)
         return gb_fail_memory(status, "holding out a query");
     fprintf(gb_out_stream(h->qrels[dev]), "%s\t%.*s\t1\n", h->id.data, (int)id_length, id);
     h->held[dev]++;
-    return gb_import_query(h->import, NULL, h->id.data, h->line.data, status) &&
-           gb_table_writer_add(h->writer, h->rest.data, h->rest.length, status);
+    return data_import_query(h->import, NULL, h->id.data, h->line.data, status) &&
+           gb_row_writer_add(h->writer, h->rest.data, h->rest.length, status);
 }
 
 static bool holder_open_tables(holder *h, gb_status *status)
 {
     const char *dir = h->import->dir;
-    return (h->ids = gb_table_open_in(dir, "passages.id.gbt", 1, status)) &&
-           (h->generated = gb_table_open_in(dir, "generated.gbt", 1, status));
+    return (h->ids = gb_row_file_open_in(dir, "passages.id.gbt", 1, status)) &&
+           (h->generated = gb_row_file_open_in(dir, "generated.gbt", 1, status));
 }
 
 static bool holder_open_outputs(holder *h, gb_status *status)
 {
-    h->writer = gb_table_writer_open_in(h->import->dir, "generated.gbt", 1, status);
+    h->writer = gb_row_writer_open_in(h->import->dir, "generated.gbt", 1, status);
     bool ok = h->writer != NULL;
     for (int i = 0; i < 2 && ok; i++)
-        ok = (h->qrels[i] = gb_import_split_open(h->import, split_names[i], status)) != NULL;
+        ok = (h->qrels[i] = data_import_split_open(h->import, split_names[i], status)) != NULL;
     return ok;
 }
 
 static bool holder_commit(holder *h, gb_status *status)
 {
-    gb_table_writer *writer = h->writer;
+    gb_row_writer *writer = h->writer;
     h->writer = NULL;
-    bool ok = gb_table_writer_commit(writer, status);
+    bool ok = gb_row_writer_commit(writer, status);
     for (int i = 0; i < 2 && ok; i++) {
         gb_out *out = h->qrels[i];
         h->qrels[i] = NULL;
         ok = gb_out_commit(out, status);
         gb_qrels_counts counts = {
             .judgements = h->held[i], .relevant = h->held[i], .queries = h->held[i], .highest = 1};
-        gb_import_split_done(h->import, split_names[i], &counts);
+        data_import_split_done(h->import, split_names[i], &counts);
     }
     if (ok)
-        gb_import_note(
+        data_import_note(
             h->import,
             "no queries in the source: one generated query of each passage (%u) was held "
             "out of pre-training to ask for that passage, those of a fifth of the "
@@ -103,9 +103,9 @@ static bool holder_commit(holder *h, gb_status *status)
 
 static void holder_free(holder *h)
 {
-    gb_table_close(h->ids);
-    gb_table_close(h->generated);
-    gb_table_writer_abandon(h->writer);
+    gb_row_file_close(h->ids);
+    gb_row_file_close(h->generated);
+    gb_row_writer_abandon(h->writer);
     for (int i = 0; i < 2; i++)
         if (h->qrels[i])
             gb_out_abandon(h->qrels[i]);
@@ -120,21 +120,22 @@ static bool enough(const holder *h, const bool *dev)
     bool found[2] = {false, false};
     for (uint32_t p = 0; p < h->import->passages; p++) {
         size_t length;
-        const char *row = gb_table_row(h->generated, p, &length);
+        const char *row = gb_row_file_row(h->generated, p, &length);
         if (gb_generated_row_count(row, length) >= 2)
             found[dev[h->import->document[p]]] = true;
     }
     return found[0] && found[1];
 }
 
-bool gb_import_hold_out(gb_import *import, gb_generated_counts *counts, gb_status *status)
+bool data_import_hold_out(gb_import *import, gb_generated_counts *counts, gb_status *status)
 {
     holder h = {.import = import};
     bool *dev = draw_dev(import, status);
     bool ok = dev && holder_open_tables(&h, status);
     if (ok && !enough(&h, dev)) {
-        gb_import_note(import, "no queries in the source, and too few generated ones to take their "
-                               "place");
+        data_import_note(import,
+                         "no queries in the source, and too few generated ones to take their "
+                         "place");
     } else {
         ok = ok && holder_open_outputs(&h, status);
         for (uint32_t p = 0; p < import->passages && ok; p++)

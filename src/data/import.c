@@ -18,21 +18,20 @@ static bool check_id(const gb_lines *lines, const char *id, const char *kind, gb
 }
 
 /* A title or text as it goes into the collection. */
-static bool add_text(gb_import *import, gb_table_writer *writer, const char *text,
-                     gb_status *status)
+static bool add_text(gb_import *import, gb_row_writer *writer, const char *text, gb_status *status)
 {
     size_t length = strlen(text);
     if (!import->variant.repair_encoding)
-        return gb_table_writer_add(writer, text, length, status);
+        return gb_row_writer_add(writer, text, length, status);
     import->room.length = 0;
-    import->repaired += gb_repair_utf8(text, length, &import->room);
+    import->repaired += data_repair_utf8(text, length, &import->room);
     return import->room.failed
                ? gb_fail_memory(status, "repairing a text")
-               : gb_table_writer_add(writer, import->room.data, import->room.length, status);
+               : gb_row_writer_add(writer, import->room.data, import->room.length, status);
 }
 
-bool gb_import_passage(gb_import *import, const gb_lines *lines, const char *id, const char *title,
-                       const char *text, uint32_t document, gb_status *status)
+bool data_import_passage(gb_import *import, const gb_lines *lines, const char *id,
+                         const char *title, const char *text, uint32_t document, gb_status *status)
 {
     size_t length = strlen(id);
     if (import->variant.drop_titles)
@@ -47,7 +46,7 @@ bool gb_import_passage(gb_import *import, const gb_lines *lines, const char *id,
     if (!gb_grow(&import->document, &import->document_space, (size_t)import->passages + 1,
                  sizeof *import->document, status) ||
         !gb_map_set(import->passage_map, id, length, import->passages, status) ||
-        !gb_table_writer_add(import->ids, id, length, status) ||
+        !gb_row_writer_add(import->ids, id, length, status) ||
         !add_text(import, import->titles, title, status) ||
         !add_text(import, import->texts, text, status))
         return false;
@@ -57,8 +56,8 @@ bool gb_import_passage(gb_import *import, const gb_lines *lines, const char *id,
     return true;
 }
 
-bool gb_import_query(gb_import *import, const gb_lines *lines, const char *id, const char *text,
-                     gb_status *status)
+bool data_import_query(gb_import *import, const gb_lines *lines, const char *id, const char *text,
+                       gb_status *status)
 {
     size_t length = strlen(id);
     if (!check_id(lines, id, "query", status))
@@ -67,15 +66,15 @@ bool gb_import_query(gb_import *import, const gb_lines *lines, const char *id, c
         return gb_lines_fail(lines, status, "remove one of the two",
                              "query id \"%.80s\" appears twice", id);
     if (!gb_map_set(import->query_map, id, length, import->queries, status) ||
-        !gb_table_writer_add(import->query_ids, id, length, status) ||
-        !gb_table_writer_add(import->query_texts, text, strlen(text), status))
+        !gb_row_writer_add(import->query_ids, id, length, status) ||
+        !gb_row_writer_add(import->query_texts, text, strlen(text), status))
         return false;
     import->queries++;
     return true;
 }
 
-bool gb_import_answers(gb_import *import, const char *query_id, const char *const *answers,
-                       size_t count, gb_status *status)
+bool data_import_answers(gb_import *import, const char *query_id, const char *const *answers,
+                         size_t count, gb_status *status)
 {
     if (!import->answers) {
         char *path = gb_path_join(status, import->dir, "answers.tsv");
@@ -95,7 +94,7 @@ bool gb_import_answers(gb_import *import, const char *query_id, const char *cons
     return true;
 }
 
-bool gb_import_corpus_done(const gb_import *import, const char *path, gb_status *status)
+bool data_import_corpus_done(const gb_import *import, const char *path, gb_status *status)
 {
     if (import->passages == 0)
         return gb_fail(status, GB_DATA, path, "check that it was fetched whole",
@@ -103,7 +102,7 @@ bool gb_import_corpus_done(const gb_import *import, const char *path, gb_status 
     return true;
 }
 
-void gb_import_note(gb_import *import, const char *fmt, ...)
+void data_import_note(gb_import *import, const char *fmt, ...)
 {
     char text[400];
     va_list args;
@@ -114,7 +113,7 @@ void gb_import_note(gb_import *import, const char *fmt, ...)
     json_array_append_new(import->notes, json_string(text));
 }
 
-gb_lines *gb_import_open(gb_import *import, const char *path, gb_status *status)
+gb_lines *data_import_open(gb_import *import, const char *path, gb_status *status)
 {
     char hex[GB_HASH_SIZE];
     gb_lines *lines = gb_lines_open(path, status);
@@ -129,7 +128,7 @@ gb_lines *gb_import_open(gb_import *import, const char *path, gb_status *status)
     return lines;
 }
 
-size_t gb_import_stem(const char *name)
+size_t data_import_stem(const char *name)
 {
     static const char *const endings[] = {".gz", ".zst"};
     size_t length = strlen(name);
@@ -141,12 +140,12 @@ size_t gb_import_stem(const char *name)
     return length;
 }
 
-bool gb_import_ends(const char *name, const char *end)
+bool data_import_ends(const char *name, const char *end)
 {
-    return gb_ends_with(name, gb_import_stem(name), end);
+    return gb_ends_with(name, data_import_stem(name), end);
 }
 
-bool gb_import_find(const char *folder, const char *name, char **path, gb_status *status)
+bool data_import_find(const char *folder, const char *name, char **path, gb_status *status)
 {
     static const char *const endings[] = {"", ".gz", ".zst"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
@@ -166,7 +165,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-bool gb_import_list(const char *folder, gb_import_names *list, gb_status *status)
+bool data_import_list(const char *folder, gb_import_names *list, gb_status *status)
 {
     *list = (gb_import_names){0};
     DIR *dir = GB_TRY_OPEN(opendir(folder));
@@ -186,11 +185,11 @@ bool gb_import_list(const char *folder, gb_import_names *list, gb_status *status
     if (ok && list->count)
         qsort(list->names, list->count, sizeof *list->names, by_bytes);
     if (!ok)
-        gb_import_names_free(list);
+        data_import_names_free(list);
     return ok;
 }
 
-void gb_import_names_free(gb_import_names *list)
+void data_import_names_free(gb_import_names *list)
 {
     for (size_t i = 0; i < list->count; i++)
         free(list->names[i]);
@@ -198,7 +197,7 @@ void gb_import_names_free(gb_import_names *list)
     *list = (gb_import_names){0};
 }
 
-/* ---- order of the work -------------------------------------------------------------------- */
+/* ---- order of the work ---- */
 
 static bool import_begin(gb_import *import, gb_status *status)
 {
@@ -212,63 +211,63 @@ static bool import_begin(gb_import *import, gb_status *status)
     char *qrels = gb_path_join(status, import->dir, "qrels");
     bool ok =
         import->passage_map && import->query_map && qrels && gb_make_dirs(qrels, status) &&
-        (import->ids = gb_table_writer_open_in(import->dir, "passages.id.gbt", 1, status)) &&
-        (import->titles = gb_table_writer_open_in(import->dir, "passages.title.gbt", 1, status)) &&
-        (import->texts = gb_table_writer_open_in(import->dir, "passages.text.gbt", 1, status)) &&
-        (import->query_ids = gb_table_writer_open_in(import->dir, "queries.id.gbt", 1, status)) &&
-        (import->query_texts = gb_table_writer_open_in(import->dir, "queries.text.gbt", 1, status));
+        (import->ids = gb_row_writer_open_in(import->dir, "passages.id.gbt", 1, status)) &&
+        (import->titles = gb_row_writer_open_in(import->dir, "passages.title.gbt", 1, status)) &&
+        (import->texts = gb_row_writer_open_in(import->dir, "passages.text.gbt", 1, status)) &&
+        (import->query_ids = gb_row_writer_open_in(import->dir, "queries.id.gbt", 1, status)) &&
+        (import->query_texts = gb_row_writer_open_in(import->dir, "queries.text.gbt", 1, status));
     free(qrels);
     return ok;
 }
 
-static bool commit(gb_table_writer **writer, gb_status *status)
+static bool commit(gb_row_writer **writer, gb_status *status)
 {
-    gb_table_writer *taken = *writer;
+    gb_row_writer *taken = *writer;
     *writer = NULL;
-    return gb_table_writer_commit(taken, status);
+    return gb_row_writer_commit(taken, status);
 }
 
 static bool read_training(gb_import *import, const char *path, gb_status *status)
 {
     bool found;
-    return gb_import_training(import, path, &found, status);
+    return data_import_training(import, path, &found, status);
 }
 
 /* A file by what it looks like inside. */
 static bool read_file(gb_import *import, const char *path, gb_status *status)
 {
     static bool (*const readers[])(gb_import *, const char *, gb_status *) = {
-        [GB_FILE_OTHER] = gb_import_documents,   [GB_FILE_CORPUS] = gb_import_corpus,
-        [GB_FILE_CONTENTS] = gb_import_pyserini, [GB_FILE_DOCUMENTS] = gb_import_documents,
-        [GB_FILE_TRAINING] = read_training,      [GB_FILE_DPR] = gb_import_dpr,
-        [GB_FILE_MSMARCO] = gb_import_msmarco,   [GB_FILE_SQUAD] = gb_import_squad,
+        [GB_FILE_OTHER] = data_import_documents,   [GB_FILE_CORPUS] = data_import_corpus,
+        [GB_FILE_CONTENTS] = data_import_pyserini, [GB_FILE_DOCUMENTS] = data_import_documents,
+        [GB_FILE_TRAINING] = read_training,        [GB_FILE_DPR] = data_import_dpr,
+        [GB_FILE_MSMARCO] = data_import_msmarco,   [GB_FILE_SQUAD] = data_import_squad,
     };
     gb_file_kind kind;
     import->kind = "JSONL corpus";
     import->structure = "none: each passage is its own document";
-    return gb_import_kind(path, &kind, status) && readers[kind](import, path, status);
+    return data_import_kind(path, &kind, status) && readers[kind](import, path, status);
 }
 
 /* A folder without a file of a known name: by the first file that tells. */
 static bool read_by_content(gb_import *import, const char *folder, bool *found, gb_status *status)
 {
     static bool (*const readers[])(gb_import *, const char *, gb_status *) = {
-        [GB_FILE_CONTENTS] = gb_import_pyserini,
-        [GB_FILE_TRAINING] = gb_import_dpr,
-        [GB_FILE_SQUAD] = gb_import_squad, /* the last kind */
+        [GB_FILE_CONTENTS] = data_import_pyserini,
+        [GB_FILE_TRAINING] = data_import_dpr,
+        [GB_FILE_SQUAD] = data_import_squad, /* the last kind */
     };
     gb_import_names list;
     gb_file_kind kind = GB_FILE_OTHER;
-    bool ok = gb_import_list(folder, &list, status);
+    bool ok = data_import_list(folder, &list, status);
     for (size_t i = 0; ok && i < list.count && !readers[kind]; i++) {
         const char *name = list.names[i];
-        if (!gb_import_ends(name, ".json") && !gb_import_ends(name, ".jsonl"))
+        if (!data_import_ends(name, ".json") && !data_import_ends(name, ".jsonl"))
             continue;
         char *path = gb_path_join(status, folder, name);
-        ok = path && gb_import_kind(path, &kind, status);
+        ok = path && data_import_kind(path, &kind, status);
         free(path);
     }
-    gb_import_names_free(&list);
+    data_import_names_free(&list);
     *found = readers[kind] != NULL;
     return ok && (!*found || readers[kind](import, folder, status));
 }
@@ -283,12 +282,13 @@ static bool read_known(gb_import *import, const char *path, bool *known, gb_stat
     static const struct {
         const char *name;                                     /* file that tells the layout */
         bool (*read)(gb_import *, const char *, gb_status *); /* its reader; takes the folder */
-    } layouts[] = {{"psgs_w100.tsv", gb_import_dpr},      {"corpus.jsonl", gb_import_beir},
-                   {"collection.tsv", gb_import_msmarco}, {"msmarco-docs.tsv", gb_import_msmarco},
-                   {"para.txt", gb_import_rocketqa},      {"documents.jsonl", gb_import_documents}};
+    } layouts[] = {
+        {"psgs_w100.tsv", data_import_dpr},      {"corpus.jsonl", data_import_beir},
+        {"collection.tsv", data_import_msmarco}, {"msmarco-docs.tsv", data_import_msmarco},
+        {"para.txt", data_import_rocketqa},      {"documents.jsonl", data_import_documents}};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         char *found;
-        if (!gb_import_find(path, layouts[i].name, &found, status))
+        if (!data_import_find(path, layouts[i].name, &found, status))
             return false;
         free(found);
         if (found)
@@ -316,11 +316,11 @@ static bool read_path(gb_import *import, const char *path, gb_status *status)
 static char *only_entry(const char *folder, gb_status *status)
 {
     gb_import_names list;
-    if (!gb_import_list(folder, &list, status))
+    if (!data_import_list(folder, &list, status))
         return NULL;
     char *path =
         list.count == 1 ? gb_path_join(status, folder, list.names[0]) : gb_strdup(folder, status);
-    gb_import_names_free(&list);
+    data_import_names_free(&list);
     return path;
 }
 
@@ -334,7 +334,7 @@ static bool read_unpacked(gb_import *import, const char *folder, const char *ins
         return read_path(import, inside, status);
     const char *both = file ? folder : inside;
     bool known;
-    if (!gb_import_link_files(beside, both, status) || !read_known(import, both, &known, status))
+    if (!data_import_link_files(beside, both, status) || !read_known(import, both, &known, status))
         return false;
     if (known)
         return true;
@@ -345,7 +345,7 @@ static bool read_unpacked(gb_import *import, const char *folder, const char *ins
 static bool read_archive(gb_import *import, const char *path, const char *beside, gb_status *status)
 {
     char *folder = gb_path_join(status, import->dir, "unpacked");
-    bool ok = folder && gb_import_untar(path, folder, status);
+    bool ok = folder && data_import_untar(path, folder, status);
     char *inside = ok ? only_entry(folder, status) : NULL;
     ok = inside && read_unpacked(import, folder, inside, beside, status) &&
          gb_remove_tree(folder, status);
@@ -359,16 +359,16 @@ static bool find_archive(const char *folder, char **path, gb_status *status)
 {
     gb_import_names list;
     *path = NULL;
-    if (!gb_import_list(folder, &list, status))
+    if (!data_import_list(folder, &list, status))
         return false;
     size_t found = list.count, count = 0;
     for (size_t i = 0; i < list.count; i++)
-        if (gb_import_is_tar(list.names[i])) {
+        if (data_import_is_tar(list.names[i])) {
             found = i;
             count++;
         }
     bool ok = count != 1 || (*path = gb_path_join(status, folder, list.names[found])) != NULL;
-    gb_import_names_free(&list);
+    data_import_names_free(&list);
     return ok;
 }
 
@@ -376,10 +376,10 @@ static bool import_read(gb_import *import, gb_status *status)
 {
     const char *path = import->params->path;
     if (import->variant.cut)
-        return gb_import_cut(import, status);
+        return data_import_cut(import, status);
     if (!gb_dir_exists(path))
-        return gb_import_is_tar(path) ? read_archive(import, path, NULL, status)
-                                      : read_path(import, path, status);
+        return data_import_is_tar(path) ? read_archive(import, path, NULL, status)
+                                        : read_path(import, path, status);
     char *archive = NULL;
     bool known;
     if (!read_known(import, path, &known, status))
@@ -463,10 +463,10 @@ static bool import_describe(gb_import *import, const gb_generated_counts *counts
 static bool read_generated(gb_import *import, gb_generated_counts *counts, gb_status *status)
 {
     const char *given = import->params->queries;
-    if (given && gb_generated_is_lines(given))
-        return gb_generated_lines(import->dir, given, import->passages, counts, status);
-    bool ok = gb_generated_read(import->dir, given ? given : import->generated, import->passage_map,
-                                counts, status);
+    if (given && data_generated_is_lines(given))
+        return data_generated_lines(import->dir, given, import->passages, counts, status);
+    bool ok = data_generated_read(import->dir, given ? given : import->generated,
+                                  import->passage_map, counts, status);
     if (import->generated)
         remove(import->generated);
     return ok;
@@ -486,32 +486,32 @@ static bool import_run(gb_import *import, gb_status *status)
     if (!import_begin(import, status) || !import_read(import, status))
         return false;
     if (import->empty_texts)
-        gb_import_note(import, "%llu of %u passages have no text",
-                       (unsigned long long)import->empty_texts, import->passages);
+        data_import_note(import, "%llu of %u passages have no text",
+                         (unsigned long long)import->empty_texts, import->passages);
     if (import->variant.repair_encoding)
-        gb_import_note(import, "%llu titles and texts were encoded twice and are repaired",
-                       (unsigned long long)import->repaired);
+        data_import_note(import, "%llu titles and texts were encoded twice and are repaired",
+                         (unsigned long long)import->repaired);
     bool held_out = import->queries == 0 && !params->keep_splits;
     return commit(&import->ids, status) && commit(&import->titles, status) &&
-           commit(&import->texts, status) && gb_import_group(import, status) &&
-           (params->keep_splits || gb_import_make_train(import, status)) &&
+           commit(&import->texts, status) && data_import_group(import, status) &&
+           (params->keep_splits || data_import_make_train(import, status)) &&
            (params->queries || import->generated
                 ? read_generated(import, &counts, status)
-                : gb_generated_extract(import->dir, import->dir,
-                                       params->queries_per_passage + held_out, params->seed,
-                                       &counts, status)) &&
-           (!held_out || gb_import_hold_out(import, &counts, status)) &&
+                : data_generated_extract(import->dir, import->dir,
+                                         params->queries_per_passage + held_out, params->seed,
+                                         &counts, status)) &&
+           (!held_out || data_import_hold_out(import, &counts, status)) &&
            commit(&import->query_ids, status) && commit(&import->query_texts, status) &&
            commit_answers(import, status) && import_describe(import, &counts, status);
 }
 
 static void import_free(gb_import *import)
 {
-    gb_table_writer_abandon(import->ids);
-    gb_table_writer_abandon(import->titles);
-    gb_table_writer_abandon(import->texts);
-    gb_table_writer_abandon(import->query_ids);
-    gb_table_writer_abandon(import->query_texts);
+    gb_row_writer_abandon(import->ids);
+    gb_row_writer_abandon(import->titles);
+    gb_row_writer_abandon(import->texts);
+    gb_row_writer_abandon(import->query_ids);
+    gb_row_writer_abandon(import->query_texts);
     gb_map_destroy(import->passage_map);
     gb_map_destroy(import->query_map);
     gb_map_destroy(import->questions);
@@ -547,7 +547,7 @@ bool gb_collection_import_as(const gb_import_params *params, const gb_import_var
     if (!ok)
         gb_remove_tree(import.dir, NULL);
     else
-        ok = gb_place_folder(import.dir, out_dir, status);
+        ok = gb_replace_folder(import.dir, out_dir, status);
     import_free(&import);
     return ok;
 }

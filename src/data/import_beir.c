@@ -15,53 +15,53 @@ static bool take_passage(void *ctx, const gb_lines *lines, const json_t *object,
 {
     char number[24];
     const char *id =
-        gb_jsonl_id(lines, object, or_else(object, "_id", "docid"), "id", number, status);
-    const char *title = id ? gb_jsonl_string(lines, object, "title", true, status) : NULL;
+        data_jsonl_id(lines, object, or_else(object, "_id", "docid"), "id", number, status);
+    const char *title = id ? data_jsonl_string(lines, object, "title", true, status) : NULL;
     const char *key = or_else(object, "text", "document_text");
-    const char *text = title ? gb_jsonl_string(lines, object, key, false, status) : NULL;
-    return text && gb_import_passage(ctx, lines, id, title, text, GB_MAP_NONE, status);
+    const char *text = title ? data_jsonl_string(lines, object, key, false, status) : NULL;
+    return text && data_import_passage(ctx, lines, id, title, text, GB_MAP_NONE, status);
 }
 
-bool gb_import_corpus(gb_import *import, const char *path, gb_status *status)
+bool data_import_corpus(gb_import *import, const char *path, gb_status *status)
 {
-    return gb_jsonl_each(gb_import_open(import, path, status), take_passage, import, status) &&
-           gb_import_corpus_done(import, path, status);
+    return gb_jsonl_each(data_import_open(import, path, status), take_passage, import, status) &&
+           data_import_corpus_done(import, path, status);
 }
 
 static bool take_query(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     char number[24];
     const char *id =
-        gb_jsonl_id(lines, object, or_else(object, "_id", "query_id"), "id", number, status);
+        data_jsonl_id(lines, object, or_else(object, "_id", "query_id"), "id", number, status);
     const char *key = or_else(object, "text", "query");
-    const char *text = id ? gb_jsonl_string(lines, object, key, false, status) : NULL;
-    return text && gb_import_query(ctx, lines, id, text, status);
+    const char *text = id ? data_jsonl_string(lines, object, key, false, status) : NULL;
+    return text && data_import_query(ctx, lines, id, text, status);
 }
 
 /* All .tsv files of qrels/ in the order of their names, train first. */
 static bool read_qrels_folder(gb_import *import, const char *folder, gb_status *status)
 {
     gb_import_names list;
-    if (!gb_import_list(folder, &list, status))
+    if (!data_import_list(folder, &list, status))
         return false;
     bool ok = true;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < list.count && ok; i++) {
             const char *name = list.names[i];
-            if (!gb_import_ends(name, ".tsv"))
+            if (!data_import_ends(name, ".tsv"))
                 continue;
-            int length = (int)(gb_import_stem(name) - strlen(".tsv"));
+            int length = (int)(data_import_stem(name) - strlen(".tsv"));
             bool train = length == 5 && strncmp(name, "train", 5) == 0;
             if (train != (pass == 0))
                 continue;
             char *path = gb_path_join(status, folder, name);
             char *split = path ? gb_format(status, "%.*s", length, name) : NULL;
-            ok = split && gb_import_qrels(import, path, split, status);
+            ok = split && data_import_qrels(import, path, split, status);
             free(path);
             free(split);
         }
     }
-    gb_import_names_free(&list);
+    data_import_names_free(&list);
     return ok;
 }
 
@@ -87,19 +87,19 @@ static bool copy_answers(gb_import *import, gb_lines *lines, FILE *out, gb_statu
                                  line);
     }
     if (skipped)
-        gb_import_note(import, "answers of %llu unknown queries skipped",
-                       (unsigned long long)skipped);
+        data_import_note(import, "answers of %llu unknown queries skipped",
+                         (unsigned long long)skipped);
     return got == 0;
 }
 
 static bool read_answers(gb_import *import, const char *folder, gb_status *status)
 {
     char *path, *to = gb_path_join(status, import->dir, "answers.tsv");
-    if (!to || !gb_import_find(folder, "answers.tsv", &path, status)) {
+    if (!to || !data_import_find(folder, "answers.tsv", &path, status)) {
         free(to);
         return false;
     }
-    gb_lines *lines = path ? gb_import_open(import, path, status) : NULL;
+    gb_lines *lines = path ? data_import_open(import, path, status) : NULL;
     gb_out *out = lines ? gb_out_open(to, status) : NULL;
     bool ok = !path || (out && copy_answers(import, lines, gb_out_stream(out), status));
     if (out && ok)
@@ -112,21 +112,21 @@ static bool read_answers(gb_import *import, const char *folder, gb_status *statu
     return ok;
 }
 
-bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *status)
+bool data_import_beir_queries(gb_import *import, const char *folder, gb_status *status)
 {
     char *queries;
-    if (!gb_import_find(folder, "queries.jsonl", &queries, status))
+    if (!data_import_find(folder, "queries.jsonl", &queries, status))
         return false;
     bool found = false;
-    if (!queries && (!gb_import_flag_splits(import, folder, &found, status) ||
-                     (!found && !gb_import_training(import, folder, &found, status))))
+    if (!queries && (!data_import_flag_splits(import, folder, &found, status) ||
+                     (!found && !data_import_training(import, folder, &found, status))))
         return false;
     if (!queries) {
         if (!found)
-            gb_import_note(import, "the source has no queries.jsonl: no queries, no splits");
+            data_import_note(import, "the source has no queries.jsonl: no queries, no splits");
         return true;
     }
-    bool ok = gb_jsonl_each(gb_import_open(import, queries, status), take_query, import, status);
+    bool ok = gb_jsonl_each(data_import_open(import, queries, status), take_query, import, status);
     free(queries);
     char *qrels = ok ? gb_path_join(status, folder, "qrels") : NULL;
     ok = qrels && read_qrels_folder(import, qrels, status) && read_answers(import, folder, status);
@@ -134,17 +134,17 @@ bool gb_import_beir_queries(gb_import *import, const char *folder, gb_status *st
     return ok;
 }
 
-bool gb_import_beir(gb_import *import, const char *folder, gb_status *status)
+bool data_import_beir(gb_import *import, const char *folder, gb_status *status)
 {
     import->kind = "BEIR folder";
     import->structure = "none: each passage is its own document";
     char *corpus, *documents = NULL;
-    if (!gb_import_find(folder, "corpus.jsonl", &corpus, status))
+    if (!data_import_find(folder, "corpus.jsonl", &corpus, status))
         return false;
-    bool ok = gb_import_corpus(import, corpus, status) &&
-              gb_import_find(folder, "documents.jsonl", &documents, status) &&
-              (!documents || gb_import_structure(import, documents, status)) &&
-              gb_import_beir_queries(import, folder, status);
+    bool ok = data_import_corpus(import, corpus, status) &&
+              data_import_find(folder, "documents.jsonl", &documents, status) &&
+              (!documents || data_import_structure(import, documents, status)) &&
+              data_import_beir_queries(import, folder, status);
     free(corpus);
     free(documents);
     return ok;

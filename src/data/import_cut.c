@@ -67,14 +67,14 @@ static bool join_sentences(gb_import_cutter *cut, const char *text, size_t first
     return true;
 }
 
-gb_import_cutter gb_import_cutter_of(gb_import *import)
+gb_import_cutter data_import_cutter_of(gb_import *import)
 {
     uint32_t words = import->params->span_words;
     return (gb_import_cutter){.import = import, .words = words ? words : SPAN_WORDS};
 }
 
-bool gb_import_cut_text(gb_import_cutter *cut, const gb_lines *lines, const char *id,
-                        const char *title, const char *text, uint32_t document, gb_status *status)
+bool data_import_cut_text(gb_import_cutter *cut, const gb_lines *lines, const char *id,
+                          const char *title, const char *text, uint32_t document, gb_status *status)
 {
     size_t count = 0;
     if (!gb_sentences(text, strlen(text), &cut->sentences, &cut->capacity, &count, status))
@@ -89,14 +89,14 @@ bool gb_import_cut_text(gb_import_cutter *cut, const gb_lines *lines, const char
         gb_text_printf(&cut->id, "%s-%u", id, cut->spans++);
         if (cut->span.failed || cut->id.failed)
             return gb_fail_memory(status, "cutting a text into spans");
-        if (!gb_import_passage(cut->import, lines, cut->id.data, title, cut->span.data, document,
-                               status))
+        if (!data_import_passage(cut->import, lines, cut->id.data, title, cut->span.data, document,
+                                 status))
             return false;
     }
     return true;
 }
 
-void gb_import_cutter_free(gb_import_cutter *cut)
+void data_import_cutter_free(gb_import_cutter *cut)
 {
     free(cut->sentences);
     free(cut->starts);
@@ -110,27 +110,27 @@ void gb_import_cutter_free(gb_import_cutter *cut)
 static bool cut_passage(gb_import_cutter *cut, const gb_collection *from, uint32_t row,
                         gb_text text[3], gb_status *status)
 {
-    const gb_table *tables[3] = {from->passage_ids, from->titles, from->texts};
+    const gb_row_file *tables[3] = {from->passage_ids, from->titles, from->texts};
     for (int i = 0; i < 3; i++) {
         size_t length;
-        const char *part = gb_table_row(tables[i], row, &length);
+        const char *part = gb_row_file_row(tables[i], row, &length);
         text[i].length = 0;
         gb_text_append(&text[i], part, length);
         gb_text_append(&text[i], "", 1);
         if (text[i].failed)
             return gb_fail_memory(status, "cutting a collection");
     }
-    return gb_import_cut_text(cut, NULL, text[0].data, text[1].data, text[2].data,
-                              from->document[row], status);
+    return data_import_cut_text(cut, NULL, text[0].data, text[1].data, text[2].data,
+                                from->document[row], status);
 }
 
-bool gb_import_cut(gb_import *import, gb_status *status)
+bool data_import_cut(gb_import *import, gb_status *status)
 {
     const char *path = import->params->path;
     char hash[GB_HASH_SIZE];
     gb_collection *from = gb_collection_open(path, status);
     char *about = from ? gb_path_join(status, path, "collection.json") : NULL;
-    gb_import_cutter cut = gb_import_cutter_of(import);
+    gb_import_cutter cut = data_import_cutter_of(import);
     gb_text text[3] = {{0}};
     uint32_t without = 0;
     bool ok = about && gb_hash_file(about, hash, status);
@@ -144,12 +144,12 @@ bool gb_import_cut(gb_import *import, gb_status *status)
         json_object_set_new(import->files, "collection.json", json_string(hash));
         import->documents = from->documents;
         if (without)
-            gb_import_note(import, "%u passages without text have no span", without);
-        ok = gb_import_corpus_done(import, path, status);
+            data_import_note(import, "%u passages without text have no span", without);
+        ok = data_import_corpus_done(import, path, status);
     }
     for (int i = 0; i < 3; i++)
         gb_text_free(&text[i]);
-    gb_import_cutter_free(&cut);
+    data_import_cutter_free(&cut);
     free(about);
     gb_collection_close(from);
     return ok;

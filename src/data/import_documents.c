@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static bool read_given_passages(gb_import *import, const gb_lines *lines, const char *title,
                                 const json_t *passages, uint32_t document, gb_status *status)
@@ -17,9 +17,9 @@ static bool read_given_passages(gb_import *import, const gb_lines *lines, const 
     json_array_foreach(passages, index, passage)
     {
         char number[24];
-        const char *id = gb_jsonl_id(lines, passage, "id", "_id", number, status);
-        const char *text = id ? gb_jsonl_string(lines, passage, "text", false, status) : NULL;
-        if (!text || !gb_import_passage(import, lines, id, title, text, document, status))
+        const char *id = data_jsonl_id(lines, passage, "id", "_id", number, status);
+        const char *text = id ? data_jsonl_string(lines, passage, "text", false, status) : NULL;
+        if (!text || !data_import_passage(import, lines, id, title, text, document, status))
             return false;
     }
     return true;
@@ -30,44 +30,44 @@ static bool take_document(void *ctx, const gb_lines *lines, const json_t *object
 {
     gb_import_cutter *cut = ctx;
     char number[24];
-    const char *id = gb_jsonl_id(lines, object, "id", "_id", number, status);
-    const char *title = id ? gb_jsonl_string(lines, object, "title", true, status) : NULL;
+    const char *id = data_jsonl_id(lines, object, "id", "_id", number, status);
+    const char *title = id ? data_jsonl_string(lines, object, "title", true, status) : NULL;
     if (!title)
         return false;
     uint32_t document = cut->import->documents++;
     const json_t *passages = json_object_get(object, "passages");
     if (passages)
         return read_given_passages(cut->import, lines, title, passages, document, status);
-    const char *text = gb_jsonl_string(lines, object, "text", false, status);
-    if (!text || !gb_import_cut_text(cut, lines, id, title, text, document, status))
+    const char *text = data_jsonl_string(lines, object, "text", false, status);
+    if (!text || !data_import_cut_text(cut, lines, id, title, text, document, status))
         return false;
     return cut->spans || gb_lines_fail(lines, status, NULL, "document \"%.80s\" has no text", id);
 }
 
 static bool read_documents(gb_import *import, const char *path, gb_status *status)
 {
-    gb_import_cutter cut = gb_import_cutter_of(import);
-    bool ok = gb_jsonl_each(gb_import_open(import, path, status), take_document, &cut, status);
-    gb_import_cutter_free(&cut);
-    return ok && gb_import_corpus_done(import, path, status);
+    gb_import_cutter cut = data_import_cutter_of(import);
+    bool ok = gb_jsonl_each(data_import_open(import, path, status), take_document, &cut, status);
+    data_import_cutter_free(&cut);
+    return ok && data_import_corpus_done(import, path, status);
 }
 
-bool gb_import_documents(gb_import *import, const char *path, gb_status *status)
+bool data_import_documents(gb_import *import, const char *path, gb_status *status)
 {
     import->kind = "JSONL documents";
     import->structure = "documents of the source";
     if (!gb_dir_exists(path))
         return read_documents(import, path, status);
     char *documents;
-    if (!gb_import_find(path, "documents.jsonl", &documents, status))
+    if (!data_import_find(path, "documents.jsonl", &documents, status))
         return false;
     bool ok =
-        read_documents(import, documents, status) && gb_import_beir_queries(import, path, status);
+        read_documents(import, documents, status) && data_import_beir_queries(import, path, status);
     free(documents);
     return ok;
 }
 
-/* ---- structure of a corpus ----------------------------------------------------------------- */
+/* ---- structure of a corpus ---- */
 
 /* ctx: the import. */
 static bool place_passages(void *ctx, const gb_lines *lines, const json_t *object,
@@ -83,7 +83,7 @@ static bool place_passages(void *ctx, const gb_lines *lines, const json_t *objec
     json_array_foreach(passages, index, passage)
     {
         char number[24];
-        const char *id = gb_jsonl_id(lines, passage, "id", "_id", number, status);
+        const char *id = data_jsonl_id(lines, passage, "id", "_id", number, status);
         if (!id)
             return false;
         uint32_t row = gb_map_get(import->passage_map, id, strlen(id));
@@ -97,10 +97,10 @@ static bool place_passages(void *ctx, const gb_lines *lines, const json_t *objec
     return true;
 }
 
-bool gb_import_structure(gb_import *import, const char *path, gb_status *status)
+bool data_import_structure(gb_import *import, const char *path, gb_status *status)
 {
     import->structure = "documents.jsonl";
-    return gb_jsonl_each(gb_import_open(import, path, status), place_passages, import, status);
+    return gb_jsonl_each(data_import_open(import, path, status), place_passages, import, status);
 }
 
 /* Number documents by their first passage and give lone passages numbers of their own. Returns
@@ -147,16 +147,16 @@ static bool reorder_table(const gb_import *import, const char *name, const uint3
                           gb_status *status)
 {
     char *path = gb_path_join(status, import->dir, name);
-    gb_table *table = path ? gb_table_open(path, 1, status) : NULL;
-    gb_table_writer *writer = table ? gb_table_writer_open(path, 1, status) : NULL;
+    gb_row_file *table = path ? gb_row_file_open(path, 1, status) : NULL;
+    gb_row_writer *writer = table ? gb_row_writer_open(path, 1, status) : NULL;
     bool ok = writer != NULL;
     for (uint32_t i = 0; i < import->passages && ok; i++) {
         size_t length;
-        const void *row = gb_table_row(table, order[i], &length);
-        ok = gb_table_writer_add(writer, row, length, status);
+        const void *row = gb_row_file_row(table, order[i], &length);
+        ok = gb_row_writer_add(writer, row, length, status);
     }
-    ok = gb_table_writer_end(writer, ok, status);
-    gb_table_close(table);
+    ok = gb_row_writer_end(writer, ok, status);
+    gb_row_file_close(table);
     free(path);
     return ok;
 }
@@ -170,25 +170,25 @@ static bool reorder(gb_import *import, gb_status *status)
               reorder_table(import, "passages.id.gbt", order, status) &&
               reorder_table(import, "passages.title.gbt", order, status) &&
               reorder_table(import, "passages.text.gbt", order, status);
-    gb_table *ids = ok ? gb_table_open_in(import->dir, "passages.id.gbt", 1, status) : NULL;
+    gb_row_file *ids = ok ? gb_row_file_open_in(import->dir, "passages.id.gbt", 1, status) : NULL;
     ok = ids != NULL;
     for (uint32_t i = 0; i < import->passages && ok; i++) {
         size_t length;
-        const char *id = gb_table_row(ids, i, &length);
+        const char *id = gb_row_file_row(ids, i, &length);
         document[i] = import->document[order[i]];
         ok = gb_map_set(import->passage_map, id, length, i, status);
     }
     if (ok) {
         memcpy(import->document, document, import->passages * sizeof *document);
-        gb_import_note(import, "passages were reordered to bring documents together");
+        data_import_note(import, "passages were reordered to bring documents together");
     }
-    gb_table_close(ids);
+    gb_row_file_close(ids);
     free(order);
     free(document);
     return ok;
 }
 
-bool gb_import_group(gb_import *import, gb_status *status)
+bool data_import_group(gb_import *import, gb_status *status)
 {
     uint32_t *names = gb_alloc(import->documents, sizeof *names, status);
     if (!names)
@@ -197,8 +197,7 @@ bool gb_import_group(gb_import *import, gb_status *status)
     free(names);
     if (!together && !reorder(import, status))
         return false;
-    gb_table_writer *writer =
-        gb_table_writer_open_in(import->dir, "passages.document.gbt", 4, status);
-    bool ok = writer && gb_table_writer_add(writer, import->document, import->passages, status);
-    return gb_table_writer_end(writer, ok, status);
+    gb_row_writer *writer = gb_row_writer_open_in(import->dir, "passages.document.gbt", 4, status);
+    bool ok = writer && gb_row_writer_add(writer, import->document, import->passages, status);
+    return gb_row_writer_end(writer, ok, status);
 }

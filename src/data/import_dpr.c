@@ -10,28 +10,28 @@ enum { MOST_ANSWERS = 4096 }; /* of a question; TriviaQA's have some hundred */
 
 static bool read_passages(gb_import *import, const char *path, gb_status *status)
 {
-    gb_lines *lines = gb_import_open(import, path, status);
+    gb_lines *lines = data_import_open(import, path, status);
     gb_text room = {0};
     char *fields[4];
     int got = lines ? 1 : -1;
-    while (got > 0 && (got = gb_quoted_next(lines, &room, fields, 4, status)) > 0) {
+    while (got > 0 && (got = data_quoted_next(lines, &room, fields, 4, status)) > 0) {
         if (got == 3 && gb_lines_number(lines) == 1 && !strcmp(fields[0], "id"))
             continue; /* the header */
         if (got != 3) {
             gb_lines_fail(lines, status, "expected id, text, title with tabs between",
                           "line of %d column%s", got, got == 1 ? "" : "s");
             got = -1;
-        } else if (!gb_import_passage(import, lines, fields[0], fields[2], fields[1], GB_MAP_NONE,
-                                      status)) {
+        } else if (!data_import_passage(import, lines, fields[0], fields[2], fields[1], GB_MAP_NONE,
+                                        status)) {
             got = -1;
         }
     }
     gb_text_free(&room);
     gb_lines_close(lines);
-    return got == 0 && gb_import_corpus_done(import, path, status);
+    return got == 0 && data_import_corpus_done(import, path, status);
 }
 
-/* ---- questions ----------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 /* Questions of a split: those not known yet join the collection. */
 typedef struct asking {
@@ -51,28 +51,28 @@ static bool take_question(asking *a, const gb_lines *lines, char *const fields[3
     if (count != 2)
         return gb_lines_fail(lines, status, hint, "line of %d column%s", count,
                              count == 1 ? "" : "s");
-    int answers = gb_python_strings(fields[1], a->answers, MOST_ANSWERS);
+    int answers = data_python_strings(fields[1], a->answers, MOST_ANSWERS);
     if (answers < 1)
         return gb_lines_fail(lines, status, hint,
                              answers ? "the answers are no list of strings"
                                      : "a question without answers");
-    if (!gb_import_question(a->import, a->split, fields[0], id, &known, status))
+    if (!data_import_question(a->import, a->split, fields[0], id, &known, status))
         return false;
     if (known)
         return true;
     fprintf(gb_out_stream(a->ids), "%s\n", id);
     a->added++;
-    return gb_import_query(a->import, lines, id, fields[0], status) &&
-           gb_import_answers(a->import, id, a->answers, (size_t)answers, status);
+    return data_import_query(a->import, lines, id, fields[0], status) &&
+           data_import_answers(a->import, id, a->answers, (size_t)answers, status);
 }
 
 static bool read_questions(asking *a, const char *path, gb_status *status)
 {
-    gb_lines *lines = gb_import_open(a->import, path, status);
+    gb_lines *lines = data_import_open(a->import, path, status);
     gb_text room = {0};
     char *fields[3];
     int got = lines ? 1 : -1;
-    while (got > 0 && (got = gb_quoted_next(lines, &room, fields, 3, status)) > 0)
+    while (got > 0 && (got = data_quoted_next(lines, &room, fields, 3, status)) > 0)
         if (!take_question(a, lines, fields, got, status))
             got = -1;
     gb_text_free(&room);
@@ -87,20 +87,20 @@ static bool describe(const asking *a, gb_status *status)
     json_t *json = json_object_get(a->import->splits, split);
     if (!json) {
         gb_qrels_counts counts = {.queries = a->added};
-        gb_out *out = gb_import_split_open(a->import, split, status);
+        gb_out *out = data_import_split_open(a->import, split, status);
         if (!out || !gb_out_commit(out, status))
             return false;
-        gb_import_split_done(a->import, split, &counts);
+        data_import_split_done(a->import, split, &counts);
         json = json_object_get(a->import->splits, split);
     }
     json_object_set_new(json, "questions", json_integer(a->added));
     return true;
 }
 
-bool gb_import_questions(gb_import *import, const char *folder, gb_status *status)
+bool data_import_questions(gb_import *import, const char *folder, gb_status *status)
 {
     gb_import_names list;
-    if (!gb_import_list(folder, &list, status))
+    if (!data_import_list(folder, &list, status))
         return false;
     char *dir = gb_path_join(status, import->dir, "questions");
     const char **answers = dir ? gb_alloc(MOST_ANSWERS, sizeof *answers, status) : NULL;
@@ -108,8 +108,8 @@ bool gb_import_questions(gb_import *import, const char *folder, gb_status *statu
     for (int split = 0; ok && split < 3; split++) {
         asking a = {.import = import, .split = (gb_named_split)split, .answers = answers};
         for (size_t i = 0; ok && i < list.count; i++) {
-            if (!gb_import_ends(list.names[i], ".qa.csv") ||
-                (int)gb_import_named_split(list.names[i]) != split)
+            if (!data_import_ends(list.names[i], ".qa.csv") ||
+                (int)data_import_named_split(list.names[i]) != split)
                 continue;
             char *out = gb_format(status, "%s/%s.txt", dir, gb_split_names[split]);
             char *path = gb_path_join(status, folder, list.names[i]);
@@ -125,11 +125,11 @@ bool gb_import_questions(gb_import *import, const char *folder, gb_status *statu
     }
     free(answers);
     free(dir);
-    gb_import_names_free(&list);
+    data_import_names_free(&list);
     return ok;
 }
 
-bool gb_import_dpr(gb_import *import, const char *path, gb_status *status)
+bool data_import_dpr(gb_import *import, const char *path, gb_status *status)
 {
     bool found;
     import->kind = "DPR's files";
@@ -137,11 +137,11 @@ bool gb_import_dpr(gb_import *import, const char *path, gb_status *status)
     if (!gb_dir_exists(path))
         return read_passages(import, path, status);
     char *passages;
-    if (!gb_import_find(path, "psgs_w100.tsv", &passages, status))
+    if (!data_import_find(path, "psgs_w100.tsv", &passages, status))
         return false;
     bool ok = (!passages || read_passages(import, passages, status)) &&
-              gb_import_training(import, path, &found, status) &&
-              gb_import_questions(import, path, status);
+              data_import_training(import, path, &found, status) &&
+              data_import_questions(import, path, status);
     free(passages);
     return ok;
 }

@@ -9,9 +9,9 @@
 static bool take_query(void *ctx, const gb_lines *lines, const json_t *object, gb_status *status)
 {
     char number[24];
-    const char *id = gb_jsonl_id(lines, object, "id", "_id", number, status);
-    const char *text = id ? gb_jsonl_string(lines, object, "text", false, status) : NULL;
-    return text && gb_import_query(ctx, lines, id, text, status);
+    const char *id = data_jsonl_id(lines, object, "id", "_id", number, status);
+    const char *text = id ? data_jsonl_string(lines, object, "text", false, status) : NULL;
+    return text && data_import_query(ctx, lines, id, text, status);
 }
 
 /* Judgements of a split. */
@@ -26,8 +26,9 @@ static bool take_judgement(void *ctx, const gb_lines *lines, const json_t *objec
     judge *j = ctx;
     char query[24], passage[24];
     const json_t *grade = json_object_get(object, "relevance");
-    gb_qrel_line line = {.query = gb_jsonl_id(lines, object, "qid", NULL, query, status)};
-    if (!line.query || !(line.passage = gb_jsonl_id(lines, object, "docid", NULL, passage, status)))
+    gb_qrel_line line = {.query = data_jsonl_id(lines, object, "qid", NULL, query, status)};
+    if (!line.query ||
+        !(line.passage = data_jsonl_id(lines, object, "docid", NULL, passage, status)))
         return false;
     double value = json_number_value(grade);
     if (!json_is_number(grade) || !(fabs(value) <= GB_MOST_GRADE) || value != (int32_t)value)
@@ -35,39 +36,39 @@ static bool take_judgement(void *ctx, const gb_lines *lines, const json_t *objec
                              "\"relevance\" is not a whole number from -%d to %d", GB_MOST_GRADE,
                              GB_MOST_GRADE);
     line.grade = (int32_t)value;
-    return gb_import_judge(j->import, lines, &j->judging, &line, status);
+    return data_import_judge(j->import, lines, &j->judging, &line, status);
 }
 
 static bool each_line(gb_import *import, const char *folder, const char *name, gb_jsonl_take *take,
                       void *ctx, gb_status *status)
 {
     char *path = gb_path_join(status, folder, name);
-    gb_lines *lines = path ? gb_import_open(import, path, status) : NULL;
+    gb_lines *lines = path ? data_import_open(import, path, status) : NULL;
     free(path);
     return gb_jsonl_each(lines, take, ctx, status);
 }
 
-bool gb_import_flag_splits(gb_import *import, const char *folder, bool *found, gb_status *status)
+bool data_import_flag_splits(gb_import *import, const char *folder, bool *found, gb_status *status)
 {
     gb_import_names list;
     *found = false;
-    bool ok = gb_import_list(folder, &list, status);
+    bool ok = data_import_list(folder, &list, status);
     for (size_t i = 0; ok && i < list.count; i++)
-        if (gb_import_ends(list.names[i], "_queries.jsonl")) {
+        if (data_import_ends(list.names[i], "_queries.jsonl")) {
             *found = true;
             ok = each_line(import, folder, list.names[i], take_query, import, status);
         }
     for (size_t i = 0; ok && *found && i < list.count; i++) {
-        if (!gb_import_ends(list.names[i], "_qrels.jsonl"))
+        if (!data_import_ends(list.names[i], "_qrels.jsonl"))
             continue;
         char split[80];
         judge j = {.import = import};
         snprintf(split, sizeof split, "%.*s",
-                 (int)(gb_import_stem(list.names[i]) - strlen("_qrels.jsonl")), list.names[i]);
-        ok = gb_import_judge_open(import, split, &j.judging, status) &&
+                 (int)(data_import_stem(list.names[i]) - strlen("_qrels.jsonl")), list.names[i]);
+        ok = data_import_judge_open(import, split, &j.judging, status) &&
              each_line(import, folder, list.names[i], take_judgement, &j, status);
-        ok = gb_import_judge_close(import, &j.judging, ok, status);
+        ok = data_import_judge_close(import, &j.judging, ok, status);
     }
-    gb_import_names_free(&list);
+    data_import_names_free(&list);
     return ok;
 }

@@ -6,7 +6,7 @@
 
 static gb_file_kind object_kind(const json_t *object)
 {
-    if (training_is_example(object))
+    if (data_training_is_example(object))
         return GB_FILE_TRAINING;
     if (json_object_get(object, "passages"))
         return GB_FILE_DOCUMENTS;
@@ -55,10 +55,10 @@ static bool begins_as_squad(const char *path, bool *squad, gb_status *status)
     return got >= 0;
 }
 
-bool gb_import_kind(const char *path, gb_file_kind *kind, gb_status *status)
+bool data_import_kind(const char *path, gb_file_kind *kind, gb_status *status)
 {
     *kind = GB_FILE_OTHER;
-    if (gb_import_ends(path, ".tsv"))
+    if (data_import_ends(path, ".tsv"))
         return table_kind(path, kind, status);
     bool squad;
     if (!begins_as_squad(path, &squad, status))
@@ -68,7 +68,7 @@ bool gb_import_kind(const char *path, gb_file_kind *kind, gb_status *status)
         return true;
     }
     json_t *first;
-    if (!gb_objects_first(path, &first, status))
+    if (!data_objects_first(path, &first, status))
         return false;
     if (first)
         *kind = object_kind(first);

@@ -32,7 +32,7 @@ static int next_columns(gb_lines *lines, char *columns[MAX_COLUMNS], gb_status *
 
 static bool read_collection(gb_import *import, const char *path, gb_status *status)
 {
-    gb_lines *lines = gb_import_open(import, path, status);
+    gb_lines *lines = data_import_open(import, path, status);
     if (!lines)
         return false;
     char *columns[MAX_COLUMNS];
@@ -46,21 +46,21 @@ static bool read_collection(gb_import *import, const char *path, gb_status *stat
                           "expected id, text or id, title, text or id, url, title, text with tabs "
                           "between",
                           "line of %d column%s", got, got == 1 ? "" : "s");
-        if (!ok || !gb_import_passage(import, lines, columns[0], got > 2 ? columns[got - 2] : "",
-                                      columns[got - 1], GB_MAP_NONE, status)) {
+        if (!ok || !data_import_passage(import, lines, columns[0], got > 2 ? columns[got - 2] : "",
+                                        columns[got - 1], GB_MAP_NONE, status)) {
             got = -1;
             break;
         }
     }
     gb_lines_close(lines);
-    return got == 0 && gb_import_corpus_done(import, path, status);
+    return got == 0 && data_import_corpus_done(import, path, status);
 }
 
 /* The official files overlap (queries.dev.tsv holds queries.dev.small.tsv): an id known from an
  * earlier file is passed over, one that comes twice in this file is refused. */
 static bool read_queries(gb_import *import, const char *path, gb_status *status)
 {
-    gb_lines *lines = gb_import_open(import, path, status);
+    gb_lines *lines = data_import_open(import, path, status);
     if (!lines)
         return false;
     uint32_t before = import->queries;
@@ -72,7 +72,7 @@ static bool read_queries(gb_import *import, const char *path, gb_status *status)
                           "line of %d column%s", got, got == 1 ? "" : "s");
         if (got == 2 && gb_map_get(import->query_map, columns[0], strlen(columns[0])) < before)
             continue;
-        if (got != 2 || !gb_import_query(import, lines, columns[0], columns[1], status)) {
+        if (got != 2 || !data_import_query(import, lines, columns[0], columns[1], status)) {
             got = -1;
             break;
         }
@@ -107,7 +107,7 @@ static const name_form forms[] = {
  * the full dev set are there, the small one is `dev`, as in the papers. */
 static const name_form *recognise(const char *name, bool dev_is_small, char split[80])
 {
-    size_t length = gb_import_stem(name);
+    size_t length = data_import_stem(name);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         size_t start = strlen(forms[i].start), end = strlen(forms[i].end);
         if (length < start + end || strncmp(name, forms[i].start, start) != 0 ||
@@ -144,7 +144,7 @@ static bool count_known(const gb_import *import, const char *path, judged_file *
     gb_lines *lines = gb_lines_open(path, status);
     gb_qrel_line line;
     int got = lines ? 1 : -1;
-    while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1) {
+    while (got == 1 && (got = data_qrel_next(lines, &line, status)) == 1) {
         file->lines++;
         file->known +=
             gb_map_get(import->passage_map, line.passage, strlen(line.passage)) != GB_MAP_NONE;
@@ -169,15 +169,15 @@ static bool read_judgements(gb_import *import, const char *folder, judged_file *
     }
     for (size_t i = 0; ok && i < count; i++)
         if (i != best)
-            gb_import_note(import,
-                           "%s is left out: the collection has the passages of %llu of its %llu "
-                           "judgements, and of %llu of the %llu of %s, which is read",
-                           files[i].name, (unsigned long long)files[i].known,
-                           (unsigned long long)files[i].lines,
-                           (unsigned long long)files[best].known,
-                           (unsigned long long)files[best].lines, files[best].name);
+            data_import_note(import,
+                             "%s is left out: the collection has the passages of %llu of its %llu "
+                             "judgements, and of %llu of the %llu of %s, which is read",
+                             files[i].name, (unsigned long long)files[i].known,
+                             (unsigned long long)files[i].lines,
+                             (unsigned long long)files[best].known,
+                             (unsigned long long)files[best].lines, files[best].name);
     char *path = ok ? gb_path_join(status, folder, files[best].name) : NULL;
-    ok = path && gb_import_qrels(import, path, files[best].split, status);
+    ok = path && data_import_qrels(import, path, files[best].split, status);
     free(path);
     return ok;
 }
@@ -231,26 +231,26 @@ static bool read_splits(gb_import *import, const char *folder, const gb_import_n
     return ok;
 }
 
-bool gb_import_msmarco_splits(gb_import *import, const char *folder, gb_status *status)
+bool data_import_msmarco_splits(gb_import *import, const char *folder, gb_status *status)
 {
     gb_import_names list = {0};
-    bool ok = gb_import_list(folder, &list, status) && read_splits(import, folder, &list, status);
-    gb_import_names_free(&list);
+    bool ok = data_import_list(folder, &list, status) && read_splits(import, folder, &list, status);
+    data_import_names_free(&list);
     return ok;
 }
 
-bool gb_import_msmarco(gb_import *import, const char *path, gb_status *status)
+bool data_import_msmarco(gb_import *import, const char *path, gb_status *status)
 {
     import->kind = "MS MARCO TSV";
     import->structure = "none: each passage is its own document";
     if (!gb_dir_exists(path))
         return read_collection(import, path, status);
     char *collection;
-    if (!gb_import_find(path, "collection.tsv", &collection, status) ||
-        (!collection && !gb_import_find(path, "msmarco-docs.tsv", &collection, status)))
+    if (!data_import_find(path, "collection.tsv", &collection, status) ||
+        (!collection && !data_import_find(path, "msmarco-docs.tsv", &collection, status)))
         return false;
     bool ok = read_collection(import, collection, status) &&
-              gb_import_msmarco_splits(import, path, status);
+              data_import_msmarco_splits(import, path, status);
     free(collection);
     return ok;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gb_import_split_done(gb_import *import, const char *split, const gb_qrels_counts *counts)
+void data_import_split_done(gb_import *import, const char *split, const gb_qrels_counts *counts)
 {
     json_t *json = json_object();
     json_object_set_new(json, "queries", json_integer(counts->queries));
@@ -18,7 +18,7 @@ void gb_import_split_done(gb_import *import, const char *split, const gb_qrels_c
     json_object_set_new(import->splits, split, json);
 }
 
-gb_out *gb_import_split_open(const gb_import *import, const char *split, gb_status *status)
+gb_out *data_import_split_open(const gb_import *import, const char *split, gb_status *status)
 {
     char *path = gb_format(status, "%s/qrels/%s.tsv", import->dir, split);
     gb_out *out = path ? gb_out_open(path, status) : NULL;
@@ -37,17 +37,17 @@ static void write_judgement(FILE *out, const gb_qrel_line *line, gb_qrels_counts
         counts->highest = line->grade;
 }
 
-bool gb_import_judge_open(gb_import *import, const char *split, gb_import_judging *judging,
-                          gb_status *status)
+bool data_import_judge_open(gb_import *import, const char *split, gb_import_judging *judging,
+                            gb_status *status)
 {
     *judging = (gb_import_judging){0};
     return (judging->split = gb_strdup(split, status)) &&
-           (judging->out = gb_import_split_open(import, split, status)) &&
+           (judging->out = data_import_split_open(import, split, status)) &&
            (judging->pairs = gb_map_create(status)) && (judging->queries = gb_map_create(status));
 }
 
-bool gb_import_judge(gb_import *import, const gb_lines *lines, gb_import_judging *judging,
-                     const gb_qrel_line *line, gb_status *status)
+bool data_import_judge(gb_import *import, const gb_lines *lines, gb_import_judging *judging,
+                       const gb_qrel_line *line, gb_status *status)
 {
     gb_qrels_counts *counts = &judging->counts;
     bool query = gb_map_get(import->query_map, line->query, strlen(line->query)) != GB_MAP_NONE;
@@ -85,20 +85,20 @@ bool gb_import_judge(gb_import *import, const gb_lines *lines, gb_import_judging
     return true;
 }
 
-bool gb_import_judge_close(gb_import *import, gb_import_judging *judging, bool ok,
-                           gb_status *status)
+bool data_import_judge_close(gb_import *import, gb_import_judging *judging, bool ok,
+                             gb_status *status)
 {
     gb_qrels_counts *counts = &judging->counts;
     if (ok) {
         counts->queries = (uint32_t)gb_map_count(judging->queries);
-        gb_import_split_done(import, judging->split, counts);
+        data_import_split_done(import, judging->split, counts);
         if (counts->skipped)
-            gb_import_note(import,
-                           "split %s: %llu judgements left out, %llu of passages and %llu of "
-                           "queries that the collection does not have",
-                           judging->split, (unsigned long long)counts->skipped,
-                           (unsigned long long)(counts->skipped - counts->no_query),
-                           (unsigned long long)counts->no_query);
+            data_import_note(import,
+                             "split %s: %llu judgements left out, %llu of passages and %llu of "
+                             "queries that the collection does not have",
+                             judging->split, (unsigned long long)counts->skipped,
+                             (unsigned long long)(counts->skipped - counts->no_query),
+                             (unsigned long long)counts->no_query);
     }
     gb_map_destroy(judging->pairs);
     gb_map_destroy(judging->queries);
@@ -111,24 +111,24 @@ bool gb_import_judge_close(gb_import *import, gb_import_judging *judging, bool o
     return false;
 }
 
-bool gb_import_qrels(gb_import *import, const char *path, const char *split, gb_status *status)
+bool data_import_qrels(gb_import *import, const char *path, const char *split, gb_status *status)
 {
     gb_import_judging judging = {0};
-    gb_lines *lines = gb_import_open(import, path, status);
+    gb_lines *lines = data_import_open(import, path, status);
     gb_qrel_line line;
-    int got = lines && gb_import_judge_open(import, split, &judging, status) ? 1 : -1;
-    while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1)
-        if (!gb_import_judge(import, lines, &judging, &line, status))
+    int got = lines && data_import_judge_open(import, split, &judging, status) ? 1 : -1;
+    while (got == 1 && (got = data_qrel_next(lines, &line, status)) == 1)
+        if (!data_import_judge(import, lines, &judging, &line, status))
             got = -1;
     if (got == 0 && judging.counts.judgements == 0) {
         gb_fail(status, GB_DATA, path, NULL, "no judgements");
         got = -1;
     }
     gb_lines_close(lines);
-    return gb_import_judge_close(import, &judging, got == 0, status);
+    return data_import_judge_close(import, &judging, got == 0, status);
 }
 
-/* ---- making a training split -------------------------------------------------------------- */
+/* ---- making a training split ---- */
 
 /* For each judged query (numbered by first appearance) whether it goes to train. */
 typedef struct halves {
@@ -144,7 +144,7 @@ static bool number_queries(const char *path, gb_map *queries, gb_status *status)
         return false;
     gb_qrel_line line;
     int got;
-    while ((got = gb_qrel_next(lines, &line, status)) == 1) {
+    while ((got = data_qrel_next(lines, &line, status)) == 1) {
         size_t length = strlen(line.query);
         if (gb_map_get(queries, line.query, length) == GB_MAP_NONE &&
             !gb_map_set(queries, line.query, length, (uint32_t)gb_map_count(queries), status)) {
@@ -171,11 +171,11 @@ static bool write_half(gb_import *import, const char *path, const char *split, c
                        bool train, gb_status *status)
 {
     gb_lines *lines = gb_lines_open(path, status);
-    gb_out *out = lines ? gb_import_split_open(import, split, status) : NULL;
+    gb_out *out = lines ? data_import_split_open(import, split, status) : NULL;
     gb_qrel_line line;
     gb_qrels_counts counts = {0};
     int got = out ? 1 : -1;
-    while (got == 1 && (got = gb_qrel_next(lines, &line, status)) == 1) {
+    while (got == 1 && (got = data_qrel_next(lines, &line, status)) == 1) {
         uint32_t query = gb_map_get(half->queries, line.query, strlen(line.query));
         if (half->train[query] == train)
             write_judgement(gb_out_stream(out), &line, &counts);
@@ -187,7 +187,7 @@ static bool write_half(gb_import *import, const char *path, const char *split, c
     }
     uint32_t all = (uint32_t)gb_map_count(half->queries);
     counts.queries = train ? all / 2 : all - all / 2;
-    gb_import_split_done(import, split, &counts);
+    data_import_split_done(import, split, &counts);
     return gb_out_commit(out, status);
 }
 
@@ -204,7 +204,7 @@ static const char *split_to_halve(const gb_import *import)
     return json_object_iter_key(json_object_iter(import->splits));
 }
 
-bool gb_import_make_train(gb_import *import, gb_status *status)
+bool data_import_make_train(gb_import *import, gb_status *status)
 {
     char split[80];
     const char *found = split_to_halve(import);
@@ -218,7 +218,7 @@ bool gb_import_make_train(gb_import *import, gb_status *status)
         bool whole_stays = strcmp(split, "dev") != 0;
         ok = write_half(import, path, "train", &half, true, status) &&
              write_half(import, path, "dev", &half, false, status);
-        gb_import_note(
+        data_import_note(
             import, "no training split: half of the queries of %s (seed %llu) became train, %s",
             split, (unsigned long long)import->params->seed,
             whole_stays ? "the other half dev; the whole contains the training queries, so it must "

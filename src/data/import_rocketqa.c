@@ -34,9 +34,9 @@ static bool open_pairs(gb_import *import, const char *folder, const char *name, 
                        gb_status *status)
 {
     char *path;
-    if (!gb_import_find(folder, name, &path, status))
+    if (!data_import_find(folder, name, &path, status))
         return false;
-    bool ok = !path || (p->lines = gb_import_open(import, path, status)) != NULL;
+    bool ok = !path || (p->lines = data_import_open(import, path, status)) != NULL;
     free(path);
     return ok;
 }
@@ -49,8 +49,8 @@ static bool read_passages(gb_import *import, const char *folder, gb_status *stat
               next_pair(&titles, status);
     while (ok && (ok = next_pair(&texts, status)) && texts.id) {
         bool titled = titles.id && !strcmp(titles.id, texts.id);
-        ok = gb_import_passage(import, texts.lines, texts.id, titled ? titles.text : "", texts.text,
-                               GB_MAP_NONE, status) &&
+        ok = data_import_passage(import, texts.lines, texts.id, titled ? titles.text : "",
+                                 texts.text, GB_MAP_NONE, status) &&
              (!titled || next_pair(&titles, status));
     }
     if (ok && titles.id)
@@ -59,7 +59,7 @@ static bool read_passages(gb_import *import, const char *folder, gb_status *stat
                            titles.id);
     gb_lines_close(texts.lines);
     gb_lines_close(titles.lines);
-    return ok && gb_import_corpus_done(import, folder, status);
+    return ok && data_import_corpus_done(import, folder, status);
 }
 
 static bool read_queries(gb_import *import, const char *folder, const char *name, gb_status *status)
@@ -67,12 +67,12 @@ static bool read_queries(gb_import *import, const char *folder, const char *name
     pairs queries = {0};
     bool ok = open_pairs(import, folder, name, &queries, status);
     while (ok && (ok = next_pair(&queries, status)) && queries.id)
-        ok = gb_import_query(import, queries.lines, queries.id, queries.text, status);
+        ok = data_import_query(import, queries.lines, queries.id, queries.text, status);
     gb_lines_close(queries.lines);
     return ok;
 }
 
-bool gb_import_rocketqa(gb_import *import, const char *folder, gb_status *status)
+bool data_import_rocketqa(gb_import *import, const char *folder, gb_status *status)
 {
     static const char *const splits[] = {"train", "dev"};
     import->kind = "MS MARCO by RocketQA";
@@ -83,5 +83,5 @@ bool gb_import_rocketqa(gb_import *import, const char *folder, gb_status *status
         snprintf(name, sizeof name, "%s.query.txt", splits[i]);
         ok = read_queries(import, folder, name, status);
     }
-    return ok && gb_import_msmarco_splits(import, folder, status);
+    return ok && data_import_msmarco_splits(import, folder, status);
 }

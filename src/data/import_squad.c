@@ -40,7 +40,7 @@ typedef struct squad {
     uint32_t impossible;          /* of them left out: SQuAD 2.0's without an answer */
 } squad;
 
-/* ---- the place of a fault -------------------------------------------------------------------- */
+/* ---- the place of a fault ---- */
 
 /* Name the place in the file where the status has none; returns false. */
 static bool fault(const squad *s, gb_status *status)
@@ -92,7 +92,7 @@ static const json_t *list_of(const squad *s, const json_t *object, const char *k
     return NULL;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 /* Bytes before the character of a number, counted from 0; SIZE_MAX behind the end. */
 static size_t byte_of(const char *text, json_int_t character)
@@ -202,10 +202,10 @@ static bool ask(squad *s, gb_named_split split, const char *passage, size_t answ
     gb_import_judging *judging = &s->judging[split];
     gb_qrel_line line = {.query = s->id, .passage = passage, .grade = 1};
     bool ok =
-        gb_import_query(import, NULL, s->id, s->question.data, status) &&
-        gb_import_answers(import, s->id, s->answers, answers, status) &&
-        (judging->out || gb_import_judge_open(import, gb_split_names[split], judging, status)) &&
-        gb_import_judge(import, NULL, judging, &line, status);
+        data_import_query(import, NULL, s->id, s->question.data, status) &&
+        data_import_answers(import, s->id, s->answers, answers, status) &&
+        (judging->out || data_import_judge_open(import, gb_split_names[split], judging, status)) &&
+        data_import_judge(import, NULL, judging, &line, status);
     return ok || fault(s, status);
 }
 
@@ -215,13 +215,13 @@ static bool place_question(squad *s, const char *passage, size_t answers, gb_sta
     gb_share share;
     if (!s->divide || s->split != GB_SPLIT_DEV)
         return ask(s, s->split, passage, answers, status);
-    if (!gb_share_of(s->import->params->seed, s->id, &share, status))
+    if (!data_share_of(s->import->params->seed, s->id, &share, status))
         return false;
     if (share != GB_SHARE_GENERATED)
         return ask(s, share == GB_SHARE_TRAIN ? GB_SPLIT_TRAIN : GB_SPLIT_DEV, passage, answers,
                    status);
     return s->import->params->queries || /* which take their place */
-           gb_stand_ins_add(&s->stand_ins, s->import, passage, s->question.data, status);
+           data_stand_ins_add(&s->stand_ins, s->import, passage, s->question.data, status);
 }
 
 static bool take_question(squad *s, const char *context, const json_t *qa, gb_status *status)
@@ -249,7 +249,7 @@ static bool take_question(squad *s, const char *context, const json_t *qa, gb_st
     return ok;
 }
 
-/* ---- articles -------------------------------------------------------------------------------- */
+/* ---- articles ---- */
 
 static bool take_paragraph(squad *s, const char *title, uint32_t document, const json_t *paragraph,
                            gb_status *status)
@@ -263,7 +263,7 @@ static bool take_paragraph(squad *s, const char *title, uint32_t document, const
     gb_text_printf(&s->name, "-%u", s->paragraphs[document]++);
     if (s->name.failed)
         return gb_fail_memory(status, "reading paragraphs");
-    if (!gb_import_cut_text(&s->cut, NULL, s->name.data, title, context, document, status))
+    if (!data_import_cut_text(&s->cut, NULL, s->name.data, title, context, document, status))
         return fault(s, status);
     json_array_foreach(qas, index, qa)
     {
@@ -335,12 +335,12 @@ static bool take_article(squad *s, const json_t *article, gb_status *status)
     return ok;
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* The whole of a file as JSON. */
 static json_t *load(gb_import *import, const char *path, gb_status *status)
 {
-    gb_lines *lines = gb_import_open(import, path, status);
+    gb_lines *lines = data_import_open(import, path, status);
     gb_text text = {0};
     char *line;
     size_t length;
@@ -371,7 +371,7 @@ static json_t *load(gb_import *import, const char *path, gb_status *status)
 static gb_named_split split_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    gb_named_split split = gb_import_named_split(path);
+    gb_named_split split = data_import_named_split(path);
     return split == GB_SPLIT_TRAIN && !strstr(slash ? slash + 1 : path, "train") ? GB_SPLIT_DEV
                                                                                  : split;
 }
@@ -404,14 +404,14 @@ static bool list_files(const char *path, gb_import_names *list, gb_status *statu
         return gb_grow(&list->names, &list->capacity, 1, sizeof *list->names, status) &&
                (list->names[0] = gb_strdup(path, status)) && (list->count = 1);
     }
-    if (!gb_import_list(path, list, status))
+    if (!data_import_list(path, list, status))
         return false;
     size_t kept = 0;
     bool ok = true;
     for (size_t i = 0; i < list->count; i++) {
         gb_file_kind kind = GB_FILE_OTHER;
         char *name = list->names[i], *file = ok ? gb_path_join(status, path, name) : NULL;
-        ok = file && (!gb_import_ends(name, ".json") || gb_import_kind(file, &kind, status));
+        ok = file && (!data_import_ends(name, ".json") || data_import_kind(file, &kind, status));
         free(name);
         if (ok && kind == GB_FILE_SQUAD)
             list->names[kept++] = file;
@@ -425,22 +425,23 @@ static bool list_files(const char *path, gb_import_names *list, gb_status *statu
 static void say(const squad *s)
 {
     gb_import *import = s->import;
-    gb_import_note(import,
-                   "%u questions about %u articles, whose %u paragraphs are cut at sentences into "
-                   "%u passages of at most %u words (or one longer sentence)",
-                   s->questions, import->documents, import->paragraphs, import->passages,
-                   s->cut.words);
+    data_import_note(
+        import,
+        "%u questions about %u articles, whose %u paragraphs are cut at sentences into "
+        "%u passages of at most %u words (or one longer sentence)",
+        s->questions, import->documents, import->paragraphs, import->passages, s->cut.words);
     if (s->impossible)
-        gb_import_note(import, "%u of them have no answer in their paragraph and are left out",
-                       s->impossible);
+        data_import_note(import, "%u of them have no answer in their paragraph and are left out",
+                         s->impossible);
     if (s->divide)
-        gb_import_note(import,
-                       "no training split: the questions of dev are divided by a hash of their ids "
-                       "(seed %llu): half train, a quarter %s, a quarter judge as dev",
-                       (unsigned long long)import->params->seed,
-                       import->params->queries ? "are left out, where they would stand as "
-                                                 "generated queries"
-                                               : "stand as generated queries");
+        data_import_note(
+            import,
+            "no training split: the questions of dev are divided by a hash of their ids "
+            "(seed %llu): half train, a quarter %s, a quarter judge as dev",
+            (unsigned long long)import->params->seed,
+            import->params->queries ? "are left out, where they would stand as "
+                                      "generated queries"
+                                    : "stand as generated queries");
 }
 
 /* All files, and the splits at their end. */
@@ -454,13 +455,13 @@ static bool read_files(squad *s, const gb_import_names *list, gb_status *status)
         ok = read_file(s, list->names[i], status);
     for (int split = 0; split < 3; split++)
         if (s->judging[split].split)
-            ok = gb_import_judge_close(s->import, &s->judging[split], ok, status) && ok;
+            ok = data_import_judge_close(s->import, &s->judging[split], ok, status) && ok;
     if (ok)
         say(s);
-    return ok && gb_stand_ins_write(s->import, &s->stand_ins, status);
+    return ok && data_stand_ins_write(s->import, &s->stand_ins, status);
 }
 
-bool gb_import_squad(gb_import *import, const char *path, gb_status *status)
+bool data_import_squad(gb_import *import, const char *path, gb_status *status)
 {
     import->kind = "SQuAD's JSON";
     import->structure = "articles of the source";
@@ -470,10 +471,10 @@ bool gb_import_squad(gb_import *import, const char *path, gb_status *status)
                .articles = gb_map_create(status)};
     gb_import_names list = {0};
     bool ok = s.articles && list_files(path, &list, status) && read_files(&s, &list, status) &&
-              gb_import_corpus_done(import, path, status);
-    gb_import_names_free(&list);
-    gb_import_cutter_free(&s.cut);
-    gb_stand_ins_free(&s.stand_ins);
+              data_import_corpus_done(import, path, status);
+    data_import_names_free(&list);
+    data_import_cutter_free(&s.cut);
+    data_stand_ins_free(&s.stand_ins);
     gb_map_destroy(s.articles);
     free(s.paragraphs);
     free(s.answers);

@@ -147,7 +147,7 @@ static bool read_members(untar *u)
     return members > 0 || damaged(u, "the archive is empty");
 }
 
-bool gb_import_is_tar(const char *path)
+bool data_import_is_tar(const char *path)
 {
     size_t length = strlen(path);
     static const char *const endings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst"};
@@ -159,7 +159,7 @@ bool gb_import_is_tar(const char *path)
     return false;
 }
 
-bool gb_import_untar(const char *path, const char *folder, gb_status *status)
+bool data_import_untar(const char *path, const char *folder, gb_status *status)
 {
     untar u = {.path = path,
                .folder = folder,
@@ -183,22 +183,22 @@ bool gb_import_untar(const char *path, const char *folder, gb_status *status)
     return ok && left == 0;
 }
 
-bool gb_import_link_files(const char *from, const char *to, gb_status *status)
+bool data_import_link_files(const char *from, const char *to, gb_status *status)
 {
     gb_import_names list;
     char *folder = gb_dir_exists(to) ? realpath(from, NULL) : NULL;
-    bool ok = gb_import_list(from, &list, status);
+    bool ok = data_import_list(from, &list, status);
     for (size_t i = 0; ok && folder && i < list.count; i++) {
         char *file = gb_path_join(status, folder, list.names[i]);
         char *link = file ? gb_path_join(status, to, list.names[i]) : NULL;
         ok = link != NULL;
-        if (ok && !gb_import_is_tar(file) && GB_TRY_CALL(symlink(file, link)) && errno != EEXIST)
+        if (ok && !data_import_is_tar(file) && GB_TRY_CALL(symlink(file, link)) && errno != EEXIST)
             ok = gb_fail(status, GB_DATA, link, "check the disk", "cannot link: %s",
                          strerror(errno));
         free(link);
         free(file);
     }
-    gb_import_names_free(&list);
+    data_import_names_free(&list);
     free(folder);
     return ok;
 }

@@ -8,7 +8,7 @@
 
 const char *const gb_split_names[3] = {"train", "dev", "test"};
 
-gb_named_split gb_import_named_split(const char *name)
+gb_named_split data_import_named_split(const char *name)
 {
     const char *slash = strrchr(name, '/');
     name = slash ? slash + 1 : name;
@@ -38,8 +38,8 @@ static bool numbered(gb_map **map, const char *a, const char *b, uint32_t next, 
     return ok;
 }
 
-bool gb_import_question(gb_import *import, gb_named_split split, const char *text, char id[40],
-                        bool *known, gb_status *status)
+bool data_import_question(gb_import *import, gb_named_split split, const char *text, char id[40],
+                          bool *known, gb_status *status)
 {
     uint32_t number, next = import->numbered[split];
     if (!numbered(&import->questions, gb_split_names[split], text, next, &number, status))
@@ -80,8 +80,8 @@ static const char *passage_id(reading *r, const training_passage *passage, char 
     bool known = gb_map_get(import->passage_map, id, strlen(id)) != GB_MAP_NONE;
     if (known || !r->own || !passage->text)
         return id;
-    return gb_import_passage(import, r->lines, id, passage->title, passage->text, GB_MAP_NONE,
-                             status)
+    return data_import_passage(import, r->lines, id, passage->title, passage->text, GB_MAP_NONE,
+                               status)
                ? id
                : NULL;
 }
@@ -91,7 +91,7 @@ static const char *query_id(reading *r, const training_example *e, char made[40]
 {
     const char *id = e->query_id;
     bool known;
-    if (!id && !gb_import_question(r->import, r->split, e->query, made, &known, status))
+    if (!id && !data_import_question(r->import, r->split, e->query, made, &known, status))
         return NULL;
     if (!id)
         id = made;
@@ -102,9 +102,9 @@ static const char *query_id(reading *r, const training_example *e, char made[40]
                       "query \"%.80s\" has no text", id);
         return NULL;
     }
-    return gb_import_query(r->import, r->lines, id, e->query, status) &&
+    return data_import_query(r->import, r->lines, id, e->query, status) &&
                    (!e->answer_count ||
-                    gb_import_answers(r->import, id, e->answers, e->answer_count, status))
+                    data_import_answers(r->import, id, e->answers, e->answer_count, status))
                ? id
                : NULL;
 }
@@ -116,7 +116,7 @@ static bool take_example(reading *r, const training_example *e, gb_status *statu
     for (size_t i = 0; query && i < e->positives.count; i++) {
         const char *id = passage_id(r, &e->positives.items[i], made, status);
         gb_qrel_line line = {.query = query, .passage = id, .grade = 1};
-        if (!id || !gb_import_judge(r->import, r->lines, &r->judging, &line, status))
+        if (!id || !data_import_judge(r->import, r->lines, &r->judging, &line, status))
             return false;
     }
     for (size_t i = 0; query && r->own && i < e->negatives.count; i++)
@@ -127,14 +127,14 @@ static bool take_example(reading *r, const training_example *e, gb_status *statu
 
 static bool read_file(reading *r, const char *path, gb_status *status)
 {
-    r->lines = gb_import_open(r->import, path, status);
-    training_file *file = r->lines ? training_open(r->lines, path, status) : NULL;
+    r->lines = data_import_open(r->import, path, status);
+    training_file *file = r->lines ? data_training_open(r->lines, path, status) : NULL;
     const training_example *example;
     int got = file ? 1 : -1;
-    while (got == 1 && (got = training_next(file, &example, status)) == 1)
+    while (got == 1 && (got = data_training_next(file, &example, status)) == 1)
         if (!take_example(r, example, status))
             got = -1;
-    training_close(file);
+    data_training_close(file);
     gb_lines_close(r->lines);
     return got == 0;
 }
@@ -142,15 +142,15 @@ static bool read_file(reading *r, const char *path, gb_status *status)
 /* The training files of a folder. */
 static bool list_files(const char *folder, gb_import_names *list, gb_status *status)
 {
-    if (!gb_import_list(folder, list, status))
+    if (!data_import_list(folder, list, status))
         return false;
     size_t kept = 0;
     bool ok = true;
     for (size_t i = 0; i < list->count; i++) {
         char *name = list->names[i], *path = ok ? gb_path_join(status, folder, name) : NULL;
         gb_file_kind kind = GB_FILE_OTHER;
-        bool json = gb_import_ends(name, ".json") || gb_import_ends(name, ".jsonl");
-        ok = path && (!json || gb_import_kind(path, &kind, status));
+        bool json = data_import_ends(name, ".json") || data_import_ends(name, ".jsonl");
+        ok = path && (!json || data_import_kind(path, &kind, status));
         free(path);
         if (kind == GB_FILE_TRAINING)
             list->names[kept++] = name;
@@ -166,9 +166,9 @@ static bool read_split(gb_import *import, const char *folder, const gb_import_na
                        gb_named_split split, bool own, gb_status *status)
 {
     reading r = {.import = import, .split = split, .own = own};
-    bool ok = gb_import_judge_open(import, gb_split_names[split], &r.judging, status);
+    bool ok = data_import_judge_open(import, gb_split_names[split], &r.judging, status);
     for (size_t i = 0; ok && i < list->count; i++) {
-        if (gb_import_named_split(list->names[i]) != split)
+        if (data_import_named_split(list->names[i]) != split)
             continue;
         char *path = *folder ? gb_path_join(status, folder, list->names[i])
                              : gb_strdup(list->names[i], status);
@@ -178,10 +178,10 @@ static bool read_split(gb_import *import, const char *folder, const gb_import_na
     if (ok && !r.judging.counts.judgements)
         ok = gb_fail(status, GB_DATA, import->params->path, "training files name positive passages",
                      "no query of split %s has a positive passage", gb_split_names[split]);
-    return gb_import_judge_close(import, &r.judging, ok, status);
+    return data_import_judge_close(import, &r.judging, ok, status);
 }
 
-bool gb_import_training(gb_import *import, const char *path, bool *found, gb_status *status)
+bool data_import_training(gb_import *import, const char *path, bool *found, gb_status *status)
 {
     bool own = import->passages == 0, folder = gb_dir_exists(path), ok;
     gb_import_names list = {0};
@@ -200,10 +200,10 @@ bool gb_import_training(gb_import *import, const char *path, bool *found, gb_sta
     for (int split = 0; ok && split < 3; split++) {
         bool any = false;
         for (size_t i = 0; i < list.count; i++)
-            any = any || (int)gb_import_named_split(list.names[i]) == split;
+            any = any || (int)data_import_named_split(list.names[i]) == split;
         ok = !any ||
              read_split(import, folder ? path : "", &list, (gb_named_split)split, own, status);
     }
-    gb_import_names_free(&list);
-    return ok && (!own || !*found || gb_import_corpus_done(import, path, status));
+    data_import_names_free(&list);
+    return ok && (!own || !*found || data_import_corpus_done(import, path, status));
 }

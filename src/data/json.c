@@ -5,8 +5,8 @@
 
 static const char layout_hint[] = "docs/reference/formats.md describes the layouts that are read";
 
-const char *gb_jsonl_id(const gb_lines *lines, const json_t *object, const char *key,
-                        const char *other, char number[24], gb_status *status)
+const char *data_jsonl_id(const gb_lines *lines, const json_t *object, const char *key,
+                          const char *other, char number[24], gb_status *status)
 {
     const json_t *value = json_object_get(object, key);
     if (!value && other)
@@ -23,8 +23,8 @@ const char *gb_jsonl_id(const gb_lines *lines, const json_t *object, const char 
     return json_string_value(value);
 }
 
-const char *gb_jsonl_string(const gb_lines *lines, const json_t *object, const char *key,
-                            bool optional, gb_status *status)
+const char *data_jsonl_string(const gb_lines *lines, const json_t *object, const char *key,
+                              bool optional, gb_status *status)
 {
     const json_t *value = json_object_get(object, key);
     if (json_is_string(value))

@@ -27,18 +27,18 @@ typedef struct finder {
     gb_map *passage_texts;           /* title, tab, text -> row */
 } finder;
 
-static bool add_row(gb_map *map, const gb_table *titles, const gb_table *table, uint64_t row,
+static bool add_row(gb_map *map, const gb_row_file *titles, const gb_row_file *table, uint64_t row,
                     gb_text *room, gb_status *status)
 {
     size_t length;
     const char *text;
     room->length = 0;
     if (titles) {
-        text = gb_table_row(titles, row, &length);
+        text = gb_row_file_row(titles, row, &length);
         gb_text_append(room, text, length);
         gb_text_append(room, "\t", 1);
     }
-    text = gb_table_row(table, row, &length);
+    text = gb_row_file_row(table, row, &length);
     gb_text_append(room, text, length);
     if (room->failed)
         return gb_fail_memory(status, "finding passages");
@@ -47,14 +47,14 @@ static bool add_row(gb_map *map, const gb_table *titles, const gb_table *table, 
 }
 
 /* Row of a key in a map over a table (titles: keys are title, tab, text). */
-static bool find(gb_map **map, const gb_table *titles, const gb_table *table, const char *title,
-                 const char *key, uint32_t *row, gb_status *status)
+static bool find(gb_map **map, const gb_row_file *titles, const gb_row_file *table,
+                 const char *title, const char *key, uint32_t *row, gb_status *status)
 {
     gb_text room = {0};
     bool ok = true;
     if (!*map) {
         ok = (*map = gb_map_create(status)) != NULL;
-        for (uint64_t i = 0; ok && i < gb_table_count(table); i++)
+        for (uint64_t i = 0; ok && i < gb_row_file_count(table); i++)
             ok = add_row(*map, titles, table, i, &room, status);
     }
     if (ok) {
@@ -142,15 +142,15 @@ gb_negatives *gb_negatives_read(const gb_collection *collection, const gb_negati
     finder f = {.collection = collection};
     gb_negatives *n = gb_alloc(1, sizeof *n, status);
     gb_lines *lines = n ? gb_lines_open(params->path, status) : NULL;
-    training_file *file = lines ? training_open(lines, params->path, status) : NULL;
+    training_file *file = lines ? data_training_open(lines, params->path, status) : NULL;
     const training_example *example;
     int got = -1;
     if (file) {
-        n->queries = gb_table_count(collection->queries);
+        n->queries = gb_row_file_count(collection->queries);
         got = (n->pools = gb_alloc(n->queries, sizeof *n->pools, status)) ? 1 : -1;
     }
     uint32_t found = 0;
-    while (got == 1 && (got = training_next(file, &example, status)) == 1)
+    while (got == 1 && (got = data_training_next(file, &example, status)) == 1)
         if (!take_example(n, &f, params, lines, example, status))
             got = -1;
     for (size_t q = 0; got == 0 && q < n->queries; q++)
@@ -160,7 +160,7 @@ gb_negatives *gb_negatives_read(const gb_collection *collection, const gb_negati
                 "no negatives for any query of the collection");
         got = -1;
     }
-    training_close(file);
+    data_training_close(file);
     gb_lines_close(lines);
     gb_map_destroy(f.query_ids);
     gb_map_destroy(f.query_texts);

@@ -32,7 +32,7 @@ static bool first_character(const char *path, char *first, gb_status *status)
     return *first || got == 0;
 }
 
-bool gb_objects_are_in(const char *path, bool *objects, gb_status *status)
+bool data_objects_are_in(const char *path, bool *objects, gb_status *status)
 {
     char first;
     if (!first_character(path, &first, status))
@@ -41,7 +41,7 @@ bool gb_objects_are_in(const char *path, bool *objects, gb_status *status)
     return true;
 }
 
-gb_objects *gb_objects_open(gb_lines *lines, const char *path, gb_status *status)
+gb_objects *data_objects_open(gb_lines *lines, const char *path, gb_status *status)
 {
     char first;
     gb_objects *objects =
@@ -141,13 +141,13 @@ static int next_element(gb_objects *o, json_t **object, gb_status *status)
     }
 }
 
-int gb_objects_next(gb_objects *objects, json_t **object, gb_status *status)
+int data_objects_next(gb_objects *objects, json_t **object, gb_status *status)
 {
     return objects->array ? next_element(objects, object, status)
                           : gb_jsonl_next(objects->lines, object, status);
 }
 
-void gb_objects_close(gb_objects *objects)
+void data_objects_close(gb_objects *objects)
 {
     if (!objects)
         return;
@@ -155,15 +155,15 @@ void gb_objects_close(gb_objects *objects)
     free(objects);
 }
 
-bool gb_objects_first(const char *path, json_t **object, gb_status *status)
+bool data_objects_first(const char *path, json_t **object, gb_status *status)
 {
     *object = NULL;
     gb_lines *lines = gb_lines_open(path, status);
-    gb_objects *objects = lines ? gb_objects_open(lines, path, status) : NULL;
-    int got = objects ? gb_objects_next(objects, object, status) : -1;
+    gb_objects *objects = lines ? data_objects_open(lines, path, status) : NULL;
+    int got = objects ? data_objects_next(objects, object, status) : -1;
     if (got != 1)
         *object = NULL;
-    gb_objects_close(objects);
+    data_objects_close(objects);
     gb_lines_close(lines);
     return got >= 0;
 }

@@ -41,7 +41,7 @@ static bool parse_grade(const char *text, int32_t *grade)
     return true;
 }
 
-int gb_qrel_next(gb_lines *lines, gb_qrel_line *judgement, gb_status *status)
+int data_qrel_next(gb_lines *lines, gb_qrel_line *judgement, gb_status *status)
 {
     char *line;
     size_t length;
@@ -75,7 +75,7 @@ int gb_qrel_next(gb_lines *lines, gb_qrel_line *judgement, gb_status *status)
     return got;
 }
 
-/* ---- resolving ---------------------------------------------------------------------------- */
+/* ---- resolving ---- */
 
 /* The different ids of one column. Only ids that are judged are kept in memory, not the
  * collection's. */
@@ -102,7 +102,7 @@ static uint32_t column_add(id_column *column, const char *id, uint64_t line, gb_
     return number;
 }
 
-static bool column_resolve(id_column *column, const gb_table *ids, const char *path,
+static bool column_resolve(id_column *column, const gb_row_file *ids, const char *path,
                            const char *kind, gb_status *status)
 {
     size_t count = gb_map_count(column->map);
@@ -111,9 +111,9 @@ static bool column_resolve(id_column *column, const gb_table *ids, const char *p
         return false;
     for (size_t i = 0; i < count; i++)
         column->rows[i] = GB_MAP_NONE;
-    for (uint64_t row = 0; row < gb_table_count(ids); row++) {
+    for (uint64_t row = 0; row < gb_row_file_count(ids); row++) {
         size_t length;
-        const char *id = gb_table_row(ids, row, &length);
+        const char *id = gb_row_file_row(ids, row, &length);
         uint32_t number = gb_map_get(column->map, id, length);
         if (number != GB_MAP_NONE)
             column->rows[number] = (uint32_t)row;
@@ -155,7 +155,7 @@ static bool read_judgements(const char *path, id_column *queries, id_column *pas
     gb_qrel_line line;
     size_t capacity = 0;
     int got;
-    while ((got = gb_qrel_next(lines, &line, status)) == 1) {
+    while ((got = data_qrel_next(lines, &line, status)) == 1) {
         uint64_t number = gb_lines_number(lines);
         gb_qrel row = {.grade = line.grade};
         if (!gb_grow(&qrels->rows, &capacity, qrels->count + 1, sizeof *qrels->rows, status) ||

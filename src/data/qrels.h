@@ -16,6 +16,6 @@ typedef struct gb_qrel_line {
 /* Next judgement of a file: BEIR (query-id, corpus-id, score; with or without its header), MS MARCO
  * or TREC (query, 0, passage, grade), separated by tabs or, without tabs, by blanks. 1, 0 at the
  * end, -1 with status on a damaged line. Empty lines are passed over. */
-int gb_qrel_next(gb_lines *lines, gb_qrel_line *judgement, gb_status *status);
+int data_qrel_next(gb_lines *lines, gb_qrel_line *judgement, gb_status *status);
 
 #endif

@@ -59,30 +59,29 @@ static size_t take_row(selection *s, uint32_t passage, const char *row, size_t l
 /* all/generated.gbt becomes generated.gbt with what was chosen. */
 static bool select_rows(selection *s, const char *all_dir, const char *out_dir, gb_status *status)
 {
-    gb_table *all = gb_table_open_in(all_dir, "generated.gbt", 1, status);
-    gb_table_writer *writer =
-        all ? gb_table_writer_open_in(out_dir, "generated.gbt", 1, status) : NULL;
+    gb_row_file *all = gb_row_file_open_in(all_dir, "generated.gbt", 1, status);
+    gb_row_writer *writer = all ? gb_row_writer_open_in(out_dir, "generated.gbt", 1, status) : NULL;
     bool ok = writer != NULL;
     for (uint32_t p = 0; ok && p < s->collection->passages; p++) {
         size_t length;
-        const char *row = gb_table_row(all, p, &length);
-        ok = gb_table_writer_add(writer, row, take_row(s, p, row, length), status);
+        const char *row = gb_row_file_row(all, p, &length);
+        ok = gb_row_writer_add(writer, row, take_row(s, p, row, length), status);
     }
-    ok = gb_table_writer_end(writer, ok, status);
-    gb_table_close(all);
+    ok = gb_row_writer_end(writer, ok, status);
+    gb_row_file_close(all);
     return ok;
 }
 
-/* ---- the three sources --------------------------------------------------------------------- */
+/* ---- the three sources ---- */
 
 static bool from_file(const gb_collection *collection, const char *path, const char *dir,
                       gb_status *status)
 {
     gb_generated_counts counts;
-    if (gb_generated_is_lines(path))
-        return gb_generated_lines(dir, path, collection->passages, &counts, status);
-    gb_map *rows = gb_table_map(collection->passage_ids, status);
-    bool ok = rows && gb_generated_read(dir, path, rows, &counts, status);
+    if (data_generated_is_lines(path))
+        return data_generated_lines(dir, path, collection->passages, &counts, status);
+    gb_map *rows = gb_row_file_map(collection->passage_ids, status);
+    bool ok = rows && data_generated_read(dir, path, rows, &counts, status);
     gb_map_destroy(rows);
     return ok;
 }
@@ -94,9 +93,9 @@ static bool write_all(const gb_collection *collection, const gb_queries_params *
         return from_file(collection, params->from, dir, status);
     gb_generated_counts counts;
     if (!strcmp(params->generator, "extractive"))
-        return gb_generated_extract(collection->path, dir,
-                                    params->per_passage ? params->per_passage : EXTRACT_DEFAULT,
-                                    params->seed, &counts, status);
+        return data_generated_extract(collection->path, dir,
+                                      params->per_passage ? params->per_passage : EXTRACT_DEFAULT,
+                                      params->seed, &counts, status);
     bool known = false;
     if (params->oracle && !params->oracle->write(params->oracle->ctx, params->generator,
                                                  params->per_passage, dir, &known, status))
@@ -107,7 +106,7 @@ static bool write_all(const gb_collection *collection, const gb_queries_params *
                             "the collection has no generator \"%.60s\"", params->generator);
 }
 
-/* ---- description --------------------------------------------------------------------------- */
+/* ---- description ---- */
 
 static bool describe(const selection *s, const gb_queries_params *params, const char *out_dir,
                      gb_status *status)
@@ -163,20 +162,20 @@ bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_st
     json_t *json = about && path ? gb_json_load(about, 0, status) : NULL;
     const char *of = json_string_value(json_object_get(json, "collection"));
     const char *who = json_string_value(json_object_get(json, "generator"));
-    gb_table *table = json ? gb_table_open(path, 1, status) : NULL;
+    gb_row_file *table = json ? gb_row_file_open(path, 1, status) : NULL;
     char *generator = table ? gb_strdup(who ? who : "none", status) : NULL;
     bool ok = generator != NULL;
     if (ok &&
-        (!of || strcmp(of, collection->name) || gb_table_count(table) != collection->passages))
+        (!of || strcmp(of, collection->name) || gb_row_file_count(table) != collection->passages))
         ok = gb_fail(status, GB_DATA, dir, "make them with gabbro queries --collection",
                      "the queries were generated for another collection");
     if (ok) {
-        gb_table_close(collection->generated);
+        gb_row_file_close(collection->generated);
         free(collection->generator);
         collection->generated = table;
         collection->generator = generator;
     } else {
-        gb_table_close(table);
+        gb_row_file_close(table);
         free(generator);
     }
     json_decref(json);

@@ -23,7 +23,7 @@ static bool add_questions(const gb_collection *collection, const char *path, uin
                           uint32_t *count, size_t *capacity, gb_status *status)
 {
     gb_lines *lines = gb_lines_open(path, status);
-    gb_map *rows = lines ? gb_table_map(collection->query_ids, status) : NULL;
+    gb_map *rows = lines ? gb_row_file_map(collection->query_ids, status) : NULL;
     char *line;
     size_t length;
     int got = rows ? 1 : -1;

@@ -44,7 +44,7 @@ static char *take_field(char **at)
     return field;
 }
 
-int gb_quoted_next(gb_lines *lines, gb_text *room, char **fields, int most, gb_status *status)
+int data_quoted_next(gb_lines *lines, gb_text *room, char **fields, int most, gb_status *status)
 {
     char *line;
     size_t length;
@@ -83,7 +83,7 @@ int gb_quoted_next(gb_lines *lines, gb_text *room, char **fields, int most, gb_s
     return count;
 }
 
-/* ---- Python's lists ------------------------------------------------------------------------ */
+/* ---- Python's lists ---- */
 
 static char *put_utf8(char *to, uint32_t c)
 {
@@ -121,7 +121,7 @@ static char *take_escape(char *from, char **to)
     return from + 1 + digits;
 }
 
-int gb_python_strings(char *text, const char **strings, int most)
+int data_python_strings(char *text, const char **strings, int most)
 {
     static const char space[] = " \t\r\n";
     int count = 0;

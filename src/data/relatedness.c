@@ -1,4 +1,5 @@
-/* How often a context is related to its passage: pairs drawn as contextual pre-training draws them. */
+/* How often a context is related to its passage: pairs drawn as contextual pre-training draws them.
+ */
 #include "data/import.h"
 
 enum { TRIES = 1000 };
@@ -25,7 +26,7 @@ static bool draw_span(const gb_collection *c, gb_rng *rng, gb_pair *pair)
         return false;
     pair->other = first + gb_rng_below(rng, end - first - 1);
     pair->other += pair->other >= pair->passage;
-    pair->text = gb_table_row(c->texts, pair->other, &pair->length);
+    pair->text = gb_row_file_row(c->texts, pair->other, &pair->length);
     return true;
 }
 
@@ -34,7 +35,7 @@ static bool draw_query(const gb_collection *c, gb_rng *rng, gb_pair *pair)
     size_t length;
     pair->passage = gb_rng_below(rng, c->passages);
     pair->other = GB_MAP_NONE;
-    const char *row = gb_table_row(c->generated, pair->passage, &length);
+    const char *row = gb_row_file_row(c->generated, pair->passage, &length);
     uint32_t lines = gb_generated_row_count(row, length);
     if (lines == 0)
         return false;

@@ -28,7 +28,7 @@ static size_t wrapped(const unsigned char *text, size_t left, char bytes[4])
     return count && gb_utf8_valid(bytes, count) ? count : 0;
 }
 
-bool gb_repair_utf8(const char *text, size_t length, gb_text *out)
+bool data_repair_utf8(const char *text, size_t length, gb_text *out)
 {
     const unsigned char *bytes = (const unsigned char *)text;
     size_t kept = 0;

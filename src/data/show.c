@@ -36,11 +36,11 @@ static bool read_splits(show *s, gb_status *status)
     return ok;
 }
 
-static void print_row(const show *s, const char *before, const gb_table *table, uint32_t row,
+static void print_row(const show *s, const char *before, const gb_row_file *table, uint32_t row,
                       const char *after)
 {
     size_t length;
-    const char *text = gb_table_row(table, row, &length);
+    const char *text = gb_row_file_row(table, row, &length);
     fprintf(s->out, "%s%.*s%s", before, (int)length, text, after);
 }
 
@@ -48,7 +48,7 @@ static void print_passage(const show *s, uint32_t passage)
 {
     print_row(s, "**", s->collection->passage_ids, passage, "** ");
     size_t length;
-    gb_table_row(s->collection->titles, passage, &length);
+    gb_row_file_row(s->collection->titles, passage, &length);
     if (length)
         print_row(s, "*", s->collection->titles, passage, "*. ");
     print_row(s, "", s->collection->texts, passage, "\n");
@@ -75,8 +75,9 @@ static void print_questions(const show *s, uint32_t passage)
 static void print_generated(const show *s, uint32_t passage)
 {
     size_t length = 0;
-    const char *at =
-        s->collection->generated ? gb_table_row(s->collection->generated, passage, &length) : NULL;
+    const char *at = s->collection->generated
+                         ? gb_row_file_row(s->collection->generated, passage, &length)
+                         : NULL;
     const char *end = at ? at + length : NULL;
     const char *before = "- generated: ";
     for (uint32_t i = 0; i < s->how->queries && at < end; i++) {

@@ -44,7 +44,7 @@ static bool choose(slice *s, uint32_t others, uint64_t seed, gb_status *status)
     uint32_t passages = s->collection->passages, rest = 0;
     uint32_t *left = gb_alloc(passages, sizeof *left, status);
     s->passages = gb_alloc(passages, sizeof *s->passages, status);
-    s->queries = gb_alloc(gb_table_count(s->collection->queries), sizeof *s->queries, status);
+    s->queries = gb_alloc(gb_row_file_count(s->collection->queries), sizeof *s->queries, status);
     if (!left || !s->passages || !s->queries) {
         free(left);
         return false;
@@ -67,10 +67,10 @@ static bool choose(slice *s, uint32_t others, uint64_t seed, gb_status *status)
 
 /* ---- files ---- */
 
-static json_t *text_of(const gb_table *table, uint32_t row)
+static json_t *text_of(const gb_row_file *table, uint32_t row)
 {
     size_t length;
-    const char *text = gb_table_row(table, row, &length);
+    const char *text = gb_row_file_row(table, row, &length);
     return json_stringn(text, length);
 }
 
@@ -97,7 +97,7 @@ static bool passage_lines(const slice *s, FILE *out, gb_status *status)
 static bool query_lines(const slice *s, FILE *out, gb_status *status)
 {
     const gb_collection *c = s->collection;
-    for (uint32_t q = 0; q < gb_table_count(c->queries); q++)
+    for (uint32_t q = 0; q < gb_row_file_count(c->queries); q++)
         if (s->queries[q] && !write_line(out,
                                          json_pack("{s:o, s:o}", "_id", text_of(c->query_ids, q),
                                                    "text", text_of(c->queries, q)),
@@ -153,8 +153,8 @@ static bool write_judgements(const slice *s, const char *folder, size_t split, g
     for (size_t j = 0; j < s->qrels[split].count; j++) {
         const gb_qrel *judged = &s->qrels[split].rows[j];
         size_t query, passage;
-        const char *q = gb_table_row(c->query_ids, judged->query, &query);
-        const char *p = gb_table_row(c->passage_ids, judged->passage, &passage);
+        const char *q = gb_row_file_row(c->query_ids, judged->query, &query);
+        const char *p = gb_row_file_row(c->passage_ids, judged->passage, &passage);
         fprintf(gb_out_stream(out), "%.*s\t%.*s\t%d\n", (int)query, q, (int)passage, p,
                 (int)judged->grade);
     }
@@ -195,7 +195,7 @@ bool gb_collection_slice(const gb_collection *collection, uint32_t others, uint6
               (draft = gb_draft_create(out_dir, "corpus.jsonl", status)) &&
               write_all(&s, draft, status);
     if (ok)
-        ok = gb_place_folder(draft, out_dir, status);
+        ok = gb_replace_folder(draft, out_dir, status);
     else if (draft)
         gb_remove_tree(draft, NULL);
     free(draft);

@@ -14,11 +14,11 @@ typedef enum token_kind { TOKENS_PASSAGES, TOKENS_QUERIES, TOKENS_GENERATED } to
 
 /* What is said about a table when it is done. */
 typedef struct token_counts {
-    uint64_t texts;     /* passages or queries */
-    uint64_t tokens;    /* ids kept */
-    uint64_t truncated; /* texts that were cut */
-    uint64_t unknown;   /* [UNK] among the ids kept */
-    uint64_t longest;   /* ids of the longest text before cutting */
+    uint64_t texts;      /* passages or queries */
+    uint64_t tokens;     /* ids kept */
+    uint64_t truncated;  /* texts that were cut */
+    uint64_t unknown;    /* [UNK] among the ids kept */
+    uint64_t max_length; /* ids of the longest text before cutting */
 } token_counts;
 
 typedef struct token_job {
@@ -71,8 +71,8 @@ static bool add_text(slice *s, const char *text, size_t length)
         count = kept;
     }
     s->counts.texts++;
-    if (count > s->counts.longest)
-        s->counts.longest = count;
+    if (count > s->counts.max_length)
+        s->counts.max_length = count;
     if (count > job->limit) {
         s->counts.truncated++;
         count = job->limit;
@@ -114,10 +114,10 @@ static bool add_row(slice *s, uint32_t row)
             return gb_fail_memory(&s->status, "tokenising");
         return add_text(s, s->text.data ? s->text.data : "", s->text.length);
     case TOKENS_QUERIES:
-        text = gb_table_row(collection->queries, row, &length);
+        text = gb_row_file_row(collection->queries, row, &length);
         return add_text(s, text, length);
     case TOKENS_GENERATED:
-        text = gb_table_row(collection->generated, row, &length);
+        text = gb_row_file_row(collection->generated, row, &length);
         return add_generated(s, text, length);
     }
     return false;
@@ -136,7 +136,7 @@ static void *run_slice(void *argument)
     return NULL;
 }
 
-static bool write_slice(const slice *s, gb_table_writer *writer, gb_status *status)
+static bool write_slice(const slice *s, gb_row_writer *writer, gb_status *status)
 {
     if (!s->ok) {
         if (status)
@@ -146,7 +146,7 @@ static bool write_slice(const slice *s, gb_table_writer *writer, gb_status *stat
     size_t start = 0;
     for (uint32_t i = 0; i < s->end - s->first; i++) {
         const uint32_t *row = s->ids.data ? s->ids.data + start : NULL;
-        if (!gb_table_writer_add(writer, row, s->row_end[i] - start, status))
+        if (!gb_row_writer_add(writer, row, s->row_end[i] - start, status))
             return false;
         start = s->row_end[i];
     }
@@ -155,7 +155,7 @@ static bool write_slice(const slice *s, gb_table_writer *writer, gb_status *stat
 
 /* Tokenise rows [first, end) with all slices and write them in order. */
 static bool run_block(slice *slices, unsigned threads, uint32_t first, uint32_t end,
-                      gb_table_writer *writer, gb_status *status)
+                      gb_row_writer *writer, gb_status *status)
 {
     bool started[MAX_THREADS] = {false};
     uint32_t rows = end - first;
@@ -185,8 +185,8 @@ static void report(const char *label, const slice *slices, unsigned threads, jso
         all.tokens += slices[t].counts.tokens;
         all.truncated += slices[t].counts.truncated;
         all.unknown += slices[t].counts.unknown;
-        if (slices[t].counts.longest > all.longest)
-            all.longest = slices[t].counts.longest;
+        if (slices[t].counts.max_length > all.max_length)
+            all.max_length = slices[t].counts.max_length;
     }
     double texts = all.texts ? (double)all.texts : 1.0,
            tokens = all.tokens ? (double)all.tokens : 1.0;
@@ -197,7 +197,7 @@ static void report(const char *label, const slice *slices, unsigned threads, jso
     json_t *counts = json_object();
     json_object_set_new(counts, "texts", json_integer((json_int_t)all.texts));
     json_object_set_new(counts, "tokens", json_integer((json_int_t)all.tokens));
-    json_object_set_new(counts, "longest", json_integer((json_int_t)all.longest));
+    json_object_set_new(counts, "longest", json_integer((json_int_t)all.max_length));
     json_object_set_new(counts, "truncated", json_integer((json_int_t)all.truncated));
     json_object_set_new(counts, "unknown", json_integer((json_int_t)all.unknown));
     json_object_set_new(json, label, counts);
@@ -209,7 +209,7 @@ static bool tokenize_table(const token_job *job, const char *label, uint32_t row
 {
     char *path = gb_format(status, "%s/%s.ids.gbt", out_dir, label);
     slice *slices = gb_alloc(threads, sizeof *slices, status);
-    gb_table_writer *writer = path && slices ? gb_table_writer_open(path, 4, status) : NULL;
+    gb_row_writer *writer = path && slices ? gb_row_writer_open(path, 4, status) : NULL;
     bool ok = writer != NULL;
     for (unsigned t = 0; ok && t < threads; t++)
         slices[t].job = job;
@@ -217,7 +217,7 @@ static bool tokenize_table(const token_job *job, const char *label, uint32_t row
         end = rows - first < BLOCK_ROWS ? rows : first + BLOCK_ROWS;
         ok = run_block(slices, threads, first, end, writer, status);
     }
-    ok = gb_table_writer_end(writer, ok, status);
+    ok = gb_row_writer_end(writer, ok, status);
     if (ok)
         report(label, slices, threads, json);
     for (unsigned t = 0; slices && t < threads; t++) {
@@ -243,7 +243,7 @@ static bool tokenize_all(const gb_collection *collection, token_job *job,
     job->kind = TOKENS_QUERIES;
     job->limit = params->max_query - SPECIALS;
     job->prompt = params->query_prompt;
-    uint32_t queries = (uint32_t)gb_table_count(collection->queries);
+    uint32_t queries = (uint32_t)gb_row_file_count(collection->queries);
     if (!tokenize_table(job, "queries", queries, out_dir, threads, json, status))
         return false;
     job->kind = TOKENS_GENERATED;
@@ -251,9 +251,9 @@ static bool tokenize_all(const gb_collection *collection, token_job *job,
            tokenize_table(job, "generated", collection->passages, out_dir, threads, json, status);
 }
 
-bool gb_collection_tokenize_with(const gb_collection *collection, const gb_tokenizer *tokenizer,
-                                 const gb_vocab *vocab, const gb_tokenize_params *params,
-                                 const char *out_dir, unsigned threads, gb_status *status)
+bool data_collection_tokenize_with(const gb_collection *collection, const gb_tokenizer *tokenizer,
+                                   const gb_vocab *vocab, const gb_tokenize_params *params,
+                                   const char *out_dir, unsigned threads, gb_status *status)
 {
     if (params->max_passage <= SPECIALS || params->max_query <= SPECIALS)
         return gb_fail(status, GB_USAGE, NULL, "lengths count [CLS] and [SEP]",
@@ -288,11 +288,11 @@ bool gb_collection_tokenize(const gb_collection *collection, const gb_tokenizer 
                             const char *out_dir, gb_status *status)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return gb_collection_tokenize_with(collection, tokenizer, vocab, params, out_dir,
-                                       cores > 0 ? (unsigned)cores : 1, status);
+    return data_collection_tokenize_with(collection, tokenizer, vocab, params, out_dir,
+                                         cores > 0 ? (unsigned)cores : 1, status);
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static bool read_prompt(const json_t *json, const char *name, char **prompt, gb_status *status)
 {
@@ -327,12 +327,12 @@ bool gb_tokens_open(const char *dir, gb_tokens *tokens, gb_status *status)
     *tokens = (gb_tokens){0};
     char *path = gb_path_join(status, dir, "generated.ids.gbt");
     bool ok = path && read_making(dir, tokens, status) &&
-              (tokens->passages = gb_table_open_in(dir, "passages.ids.gbt", 4, status)) &&
-              (tokens->queries = gb_table_open_in(dir, "queries.ids.gbt", 4, status)) &&
-              (!gb_file_exists(path) || (tokens->generated = gb_table_open(path, 4, status)));
+              (tokens->passages = gb_row_file_open_in(dir, "passages.ids.gbt", 4, status)) &&
+              (tokens->queries = gb_row_file_open_in(dir, "queries.ids.gbt", 4, status)) &&
+              (!gb_file_exists(path) || (tokens->generated = gb_row_file_open(path, 4, status)));
     free(path);
     if (ok && tokens->generated &&
-        gb_table_count(tokens->generated) != gb_table_count(tokens->passages))
+        gb_row_file_count(tokens->generated) != gb_row_file_count(tokens->passages))
         ok = gb_fail(status, GB_DATA, dir, "tokenize the collection again",
                      "passages and generated queries do not agree");
     if (!ok)
@@ -342,9 +342,9 @@ bool gb_tokens_open(const char *dir, gb_tokens *tokens, gb_status *status)
 
 void gb_tokens_close(gb_tokens *tokens)
 {
-    gb_table_close(tokens->passages);
-    gb_table_close(tokens->queries);
-    gb_table_close(tokens->generated);
+    gb_row_file_close(tokens->passages);
+    gb_row_file_close(tokens->queries);
+    gb_row_file_close(tokens->generated);
     free(tokens->query_prompt);
     free(tokens->passage_prompt);
     *tokens = (gb_tokens){0};
@@ -356,7 +356,7 @@ bool gb_tokens_generated(const gb_tokens *tokens, uint32_t sep, uint32_t passage
     if (!tokens->generated)
         return false;
     size_t count, start = 0;
-    const uint32_t *row = gb_table_row(tokens->generated, passage, &count);
+    const uint32_t *row = gb_row_file_row(tokens->generated, passage, &count);
     while (start < count) {
         size_t end = start;
         while (end < count && row[end] != sep)
@@ -376,7 +376,7 @@ uint32_t gb_tokens_generated_count(const gb_tokens *tokens, uint32_t sep, uint32
     if (!tokens->generated)
         return 0;
     size_t count;
-    const uint32_t *row = gb_table_row(tokens->generated, passage, &count);
+    const uint32_t *row = gb_row_file_row(tokens->generated, passage, &count);
     uint32_t queries = count > 0;
     for (size_t i = 0; i < count; i++)
         queries += row[i] == sep;

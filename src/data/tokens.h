@@ -5,8 +5,8 @@
 #include <gabbro/data.h>
 
 /* gb_collection_tokenize with `threads` workers. */
-bool gb_collection_tokenize_with(const gb_collection *collection, const gb_tokenizer *tokenizer,
-                                 const gb_vocab *vocab, const gb_tokenize_params *params,
-                                 const char *out_dir, unsigned threads, gb_status *status);
+bool data_collection_tokenize_with(const gb_collection *collection, const gb_tokenizer *tokenizer,
+                                   const gb_vocab *vocab, const gb_tokenize_params *params,
+                                   const char *out_dir, unsigned threads, gb_status *status);
 
 #endif

@@ -12,7 +12,7 @@ struct training_file {
     training_example example; /* the current one */
 };
 
-/* ---- JSON ---------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 /* The first of the members that is there. */
 static json_t *member(const json_t *object, const char *const *keys)
@@ -185,7 +185,7 @@ static bool read_object(training_file *file, gb_status *status)
            add_answers(file, status);
 }
 
-bool training_is_example(const json_t *object)
+bool data_training_is_example(const json_t *object)
 {
     static const char *const marks[] = {
         "negative_passages",     "hard_negative_ctxs", "neg", "negative",
@@ -193,7 +193,7 @@ bool training_is_example(const json_t *object)
     return member(object, positive_keys) || member(object, marks);
 }
 
-/* ---- lines with tabs ----------------------------------------------------------------------- */
+/* ---- lines with tabs ---- */
 
 /* An id: no blank in it, and no comma. */
 static bool is_id(const char *field)
@@ -233,24 +233,24 @@ static bool read_line(training_file *file, char *line, gb_status *status)
            add(&e->negatives, (training_passage){NULL, "", fields[2]}, status);
 }
 
-/* ---- the file ------------------------------------------------------------------------------ */
+/* ---- the file ---- */
 
-training_file *training_open(gb_lines *lines, const char *path, gb_status *status)
+training_file *data_training_open(gb_lines *lines, const char *path, gb_status *status)
 {
     bool json;
     training_file *file =
-        gb_objects_are_in(path, &json, status) ? gb_alloc(1, sizeof *file, status) : NULL;
+        data_objects_are_in(path, &json, status) ? gb_alloc(1, sizeof *file, status) : NULL;
     if (!file)
         return NULL;
     file->lines = lines;
-    if (json && !(file->objects = gb_objects_open(lines, path, status))) {
+    if (json && !(file->objects = data_objects_open(lines, path, status))) {
         free(file);
         return NULL;
     }
     return file;
 }
 
-int training_next(training_file *file, const training_example **example, gb_status *status)
+int data_training_next(training_file *file, const training_example **example, gb_status *status)
 {
     training_example *e = &file->example;
     e->query = e->query_id = NULL;
@@ -259,7 +259,7 @@ int training_next(training_file *file, const training_example **example, gb_stat
     file->object = NULL;
     int got;
     if (file->objects) {
-        got = gb_objects_next(file->objects, &file->object, status);
+        got = data_objects_next(file->objects, &file->object, status);
         if (got == 1 && !read_object(file, status))
             got = -1;
     } else {
@@ -273,11 +273,11 @@ int training_next(training_file *file, const training_example **example, gb_stat
     return got;
 }
 
-void training_close(training_file *file)
+void data_training_close(training_file *file)
 {
     if (!file)
         return;
-    gb_objects_close(file->objects);
+    data_objects_close(file->objects);
     json_decref(file->object);
     free(file->example.positives.items);
     free(file->example.negatives.items);

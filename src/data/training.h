@@ -43,35 +43,35 @@ typedef struct training_example {
 
 typedef struct training_file training_file;
 /* lines: the open file, which stays the caller's; path: the same, to look inside. */
-training_file *training_open(gb_lines *lines, const char *path, gb_status *status);
+training_file *data_training_open(gb_lines *lines, const char *path, gb_status *status);
 /* 1: *example, 0: end, -1: error in status. */
-int training_next(training_file *file, const training_example **example, gb_status *status);
-void training_close(training_file *file); /* NULL ok */
+int data_training_next(training_file *file, const training_example **example, gb_status *status);
+void data_training_close(training_file *file); /* NULL ok */
 
 /* Has the object the marks of an example? */
-bool training_is_example(const json_t *object);
+bool data_training_is_example(const json_t *object);
 
 /* ---- objects of a file, whatever its lines (objects.c) ---- */
 
 /* Does the file begin as one with objects does? */
-bool gb_objects_are_in(const char *path, bool *objects, gb_status *status);
+bool data_objects_are_in(const char *path, bool *objects, gb_status *status);
 typedef struct gb_objects gb_objects;
-gb_objects *gb_objects_open(gb_lines *lines, const char *path, gb_status *status);
+gb_objects *data_objects_open(gb_lines *lines, const char *path, gb_status *status);
 /* 1: *object is a new reference, 0: end, -1: error in status. */
-int gb_objects_next(gb_objects *objects, json_t **object, gb_status *status);
-void gb_objects_close(gb_objects *objects); /* NULL ok; the lines stay open */
+int data_objects_next(gb_objects *objects, json_t **object, gb_status *status);
+void data_objects_close(gb_objects *objects); /* NULL ok; the lines stay open */
 /* First object of a file: *object is a new reference, or NULL where the file has none. False when
  * the file cannot be read, or its first object is damaged. */
-bool gb_objects_first(const char *path, json_t **object, gb_status *status);
+bool data_objects_first(const char *path, json_t **object, gb_status *status);
 
 /* ---- tab-separated values with quotes (quoted.c) ---- */
 
 /* Next record as Python's csv module reads it with tabs: a field that starts with a quote ends with
  * one, "" in it is a quote, line ends in it belong to it. Returns the number of fields (at most
  * `most`, the rest dropped), 0 at the end, -1 with status. The fields lie in room. */
-int gb_quoted_next(gb_lines *lines, gb_text *room, char **fields, int most, gb_status *status);
+int data_quoted_next(gb_lines *lines, gb_text *room, char **fields, int most, gb_status *status);
 /* Strings of a list as Python writes it, ['a', "b"], in place: their number, or -1 where it is
  * none. Escapes \\ \' \" \n \t \r \xHH \uHHHH are understood. */
-int gb_python_strings(char *text, const char **strings, int most);
+int data_python_strings(char *text, const char **strings, int most);
 
 #endif

@@ -75,14 +75,14 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
 
 static bool prepare(check *c, gb_device *device, size_t i, gb_status *status)
 {
-    const gb_exec_params program = {.name = "check",
-                                    .device = device,
-                                    .declare = declare,
-                                    .training = true,
-                                    .build = build,
-                                    .self = c};
+    const gb_executable_params program = {.name = "check",
+                                          .device = device,
+                                          .declare = declare,
+                                          .training = true,
+                                          .build = build,
+                                          .self = c};
     c->which = i;
-    return (c->exec = gb_exec_build(&program, status)) &&
+    return (c->exec = gb_executable_build(&program, status)) &&
            (c->ref = gb_reference_create(c->tape, status));
 }
 
@@ -95,7 +95,7 @@ static bool fill(check *c, float *values, gb_status *status)
         if (a == GB_ARENA_MOMENT2)
             for (uint64_t i = 0; i < floats; i++)
                 values[i] = fabsf(values[i]);
-        if (!gb_state_write(gb_exec_state(c->exec), (gb_arena_id)a, values, status))
+        if (!gb_state_write(gb_executable_state(c->exec), (gb_arena_id)a, values, status))
             return false;
         double *reference = gb_reference_arena(c->ref, (gb_arena_id)a);
         for (uint64_t i = 0; i < floats; i++)
@@ -104,7 +104,7 @@ static bool fill(check *c, float *values, gb_status *status)
     for (uint32_t i = 0; i < c->input_count; i++) {
         const gb_tensor_info *info = gb_tape_tensor(c->tape, c->inputs[i].tensor);
         size_t count = (size_t)info->rows * info->ld;
-        void *device = gb_exec_input(c->exec, c->inputs[i].tensor, status);
+        void *device = gb_executable_input(c->exec, c->inputs[i].tensor, status);
         if (!device)
             return false;
         memcpy(device, c->inputs[i].words, count * 4);
@@ -134,18 +134,19 @@ static double top_k_error(const float *got, const double *want, const gb_tensor_
 static bool compare(check *c, float *values, double *worst, gb_status *status)
 {
     uint64_t ticket;
-    if (!gb_exec_run(c->exec, &ticket, status) || !gb_exec_wait(c->exec, ticket, status))
+    if (!gb_executable_run(c->exec, &ticket, status) ||
+        !gb_executable_wait(c->exec, ticket, status))
         return false;
     gb_reference_run(c->ref);
     const gb_tensor_info *info = gb_tape_tensor(c->tape, c->outputs[0]);
-    const float *got = gb_exec_output(c->exec, ticket, c->outputs[0], status);
+    const float *got = gb_executable_output(c->exec, ticket, c->outputs[0], status);
     if (!got)
         return false;
     const double *want = gb_reference_f(c->ref, c->outputs[0]);
     *worst = c->indices ? top_k_error(got, want, info)
                         : error_of(got, want, info->rows, info->cols, info->ld);
     for (int a = GB_ARENA_PARAMS; a <= GB_ARENA_GRADS; a++) {
-        if (!gb_state_read(gb_exec_state(c->exec), (gb_arena_id)a, values, status))
+        if (!gb_state_read(gb_executable_state(c->exec), (gb_arena_id)a, values, status))
             return false;
         for (uint32_t p = 0; p < gb_params_count(c->params); p++) {
             const gb_param *param = gb_params_at(c->params, p);
@@ -162,22 +163,22 @@ static bool compare(check *c, float *values, double *worst, gb_status *status)
 
 /* ---- for the self-test ---- */
 
-size_t selftest_case_count(void)
+size_t diag_selftest_case_count(void)
 {
     return check_case_count;
 }
 
-const char *selftest_case_name(size_t i)
+const char *diag_selftest_case_name(size_t i)
 {
     return check_cases[i].name;
 }
 
-bool selftest_case_seldom(size_t i)
+bool diag_selftest_case_seldom(size_t i)
 {
     return check_cases[i].how & SELDOM;
 }
 
-bool selftest_case_in(size_t i, gb_selftest_column column)
+bool diag_selftest_case_in(size_t i, gb_selftest_column column)
 {
     static const uint32_t needed[GB_SELFTEST_COLUMNS] = {
         [GB_SELFTEST_BUFFERS] = IN_BUFFERS,   [GB_SELFTEST_PLAIN] = IN_PLAIN,
@@ -187,7 +188,7 @@ bool selftest_case_in(size_t i, gb_selftest_column column)
     return (check_cases[i].how & needed[column]) == needed[column];
 }
 
-bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status)
+bool diag_selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status)
 {
     check *c = gb_alloc(1, sizeof *c, status);
     float *values = NULL;
@@ -196,7 +197,7 @@ bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *st
               fill(c, values, status) && compare(c, values, worst, status);
     if (c) {
         gb_reference_destroy(c->ref);
-        gb_exec_destroy(c->exec);
+        gb_executable_destroy(c->exec);
     }
     free(values);
     free(c);

@@ -21,7 +21,7 @@ typedef struct filled {
 /* A small program being checked. */
 typedef struct check {
     size_t which;                /* number of the case */
-    gb_exec *exec;               /* the program */
+    gb_executable *exec;         /* the program */
     const gb_params *params;     /* its operands */
     gb_tape *tape;               /* its operations */
     gb_reference *ref;           /* float64 */

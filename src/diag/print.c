@@ -108,19 +108,20 @@ static void print_table(const gb_selftest_report *report, FILE *out)
     fprintf(out, "%-34s", "Kernels, forward and gradient");
     for (int c = 0; c < GB_SELFTEST_COLUMNS; c++) {
         tried[c] = false;
-        for (size_t i = 0; i < selftest_case_count(); i++)
+        for (size_t i = 0; i < diag_selftest_case_count(); i++)
             tried[c] = tried[c] || !(report->worst[i][c] < 0);
         if (tried[c])
             fprintf(out, "  %-9s", titles[c]);
     }
     fprintf(out, "\n");
-    for (size_t i = 0; i < selftest_case_count(); i++) {
+    for (size_t i = 0; i < diag_selftest_case_count(); i++) {
         if (report->worst[i][GB_SELFTEST_USED] < 0)
             continue;
-        fprintf(out, "  %-32s", selftest_case_name(i));
+        fprintf(out, "  %-32s", diag_selftest_case_name(i));
         for (int c = 0; c < GB_SELFTEST_COLUMNS; c++)
             if (tried[c])
-                print_error(out, report->worst[i][c], selftest_tolerance((gb_selftest_column)c));
+                print_error(out, report->worst[i][c],
+                            diag_selftest_tolerance((gb_selftest_column)c));
         fprintf(out, "\n");
     }
 }
@@ -130,17 +131,17 @@ bool gb_selftest_print(const gb_selftest_report *report, const gb_device *device
     print_table(report, out);
     fprintf(out,
             "  largest difference from float64, of the largest value; right up to %.0e; %.1f s\n",
-            selftest_tolerance(GB_SELFTEST_USED), report->seconds);
+            diag_selftest_tolerance(GB_SELFTEST_USED), report->seconds);
     if (!(report->worst[0][GB_SELFTEST_MATRICES] < 0)) /* the first case is a product */
         fprintf(out, "  matrices round operands to half floats: right up to %.0e\n",
-                selftest_tolerance(GB_SELFTEST_MATRICES));
+                diag_selftest_tolerance(GB_SELFTEST_MATRICES));
     if (!(report->worst[0][GB_SELFTEST_BFLOAT16] < 0))
         fprintf(out, "  and to bfloat16: right up to %.0e\n",
-                selftest_tolerance(GB_SELFTEST_BFLOAT16));
+                diag_selftest_tolerance(GB_SELFTEST_BFLOAT16));
     for (uint32_t bit = 1; bit && bit <= report->wrong; bit <<= 1)
         if (report->wrong & bit) {
             const char *what, *instead;
-            selftest_variant(bit, &what, &instead);
+            diag_selftest_variant(bit, &what, &instead);
             fprintf(out, "WRONG        %s: from now on %s instead\n", what, instead);
         }
     if (report->why[0])

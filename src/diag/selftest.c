@@ -30,14 +30,14 @@ static const struct {
 #define TOLERANCE_HALVES  2e-3  /* operands rounded to half floats, 5e-4 each */
 #define TOLERANCE_BFLOATS 16e-3 /* to bfloat16, 4e-3 each */
 
-double selftest_tolerance(gb_selftest_column column)
+double diag_selftest_tolerance(gb_selftest_column column)
 {
     return column == GB_SELFTEST_BFLOAT16   ? TOLERANCE_BFLOATS
            : column >= GB_SELFTEST_MATRICES ? TOLERANCE_HALVES
                                             : TOLERANCE;
 }
 
-void selftest_variant(uint32_t bit, const char **what, const char **instead)
+void diag_selftest_variant(uint32_t bit, const char **what, const char **instead)
 {
     *what = *instead = "";
     for (size_t i = 0; i < VARIANTS; i++)
@@ -61,12 +61,13 @@ static void make_trial(gb_device *device, trial *t)
     gb_status status = {0};
     double start_s = gb_now_s();
     gb_device_avoid(device, t->avoid);
-    bool ran = selftest_case_run(device, t->i, &t->worst, &status);
-    gb_log(GB_LOG_DEBUG, "%s, without %x: %.2f s", selftest_case_name(t->i), t->avoid,
+    bool ran = diag_selftest_case_run(device, t->i, &t->worst, &status);
+    gb_log(GB_LOG_DEBUG, "%s, without %x: %.2f s", diag_selftest_case_name(t->i), t->avoid,
            gb_now_s() - start_s);
     if (!ran) {
         t->worst = NAN;
-        snprintf(t->why, sizeof t->why, "%.80s: %.110s", selftest_case_name(t->i), status.what);
+        snprintf(t->why, sizeof t->why, "%.80s: %.110s", diag_selftest_case_name(t->i),
+                 status.what);
     }
 }
 
@@ -89,7 +90,7 @@ static double try_case(gb_device *device, size_t i, uint32_t avoid, gb_selftest_
 /* Most of their time is the driver's compiler, so each thread has a device. */
 #define MAX_THREADS 8
 
-typedef struct crew {
+typedef struct pool {
     gb_device *devices[MAX_THREADS]; /* the first is not its own */
     uint32_t count;                  /* devices */
     trial *trials;                   /* to be made, up to one for a case and column */
@@ -98,25 +99,26 @@ typedef struct crew {
     atomic_size_t from_end[2];       /* from the front, from the back */
     atomic_size_t made;              /* and ended */
     gb_progress progress;            /* shown by the first device's thread */
-} crew;
+} pool;
 
-typedef struct hand {
-    crew *crew;        /* whose */
+typedef struct worker {
+    pool *pool;        /* whose */
     gb_device *device; /* one of its own */
     bool back;         /* takes trials from the back */
     pthread_t thread;  /* unless it is the caller's */
     bool started;      /* thread runs */
-} hand;
+} worker;
 
-static bool crew_open(crew *c, gb_device *device, gb_status *status)
+static bool pool_open(pool *c, gb_device *device, gb_status *status)
 {
     gb_device_params params =
         gb_ops_device(gb_device_config(device), gb_device_get_caps(device)->uuid);
     params.validation = gb_device_validating(device);
     params.quiet = true;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    *c = (crew){.devices = {device}, .count = 1};
-    c->trials = gb_alloc(selftest_case_count() * GB_SELFTEST_COLUMNS, sizeof *c->trials, status);
+    *c = (pool){.devices = {device}, .count = 1};
+    c->trials =
+        gb_alloc(diag_selftest_case_count() * GB_SELFTEST_COLUMNS, sizeof *c->trials, status);
     if (!c->trials)
         return false;
     while (c->count < MAX_THREADS && c->count < online) {
@@ -130,7 +132,7 @@ static bool crew_open(crew *c, gb_device *device, gb_status *status)
     return true;
 }
 
-static void crew_close(crew *c, gb_selftest_report *report)
+static void pool_close(pool *c, gb_selftest_report *report)
 {
     for (uint32_t d = 1; d < c->count; d++) {
         report->messages += gb_device_validation_count(c->devices[d]);
@@ -139,7 +141,7 @@ static void crew_close(crew *c, gb_selftest_report *report)
     free(c->trials);
 }
 
-static void crew_add(crew *c, trial t)
+static void crew_add(pool *c, trial t)
 {
     c->trials[c->trial_count++] = t;
 }
@@ -148,8 +150,8 @@ static void crew_add(crew *c, trial t)
  * the hands begin at the other end. */
 static void *work(void *argument)
 {
-    hand *h = argument;
-    crew *c = h->crew;
+    worker *h = argument;
+    pool *c = h->pool;
     while (atomic_fetch_add(&c->taken, 1) < c->trial_count) {
         size_t t = atomic_fetch_add(&c->from_end[h->back], 1);
         make_trial(h->device, &c->trials[h->back ? c->trial_count - 1 - t : t]);
@@ -161,23 +163,23 @@ static void *work(void *argument)
 }
 
 /* All that were added; results do not depend on who makes which. */
-static void make_trials(crew *c, gb_selftest_report *report)
+static void make_trials(pool *c, gb_selftest_report *report)
 {
-    hand hands[MAX_THREADS];
+    worker workers[MAX_THREADS];
     size_t count = c->trial_count;
     atomic_store(&c->made, 0);
     atomic_store(&c->taken, 0);
     atomic_store(&c->from_end[0], 0);
     atomic_store(&c->from_end[1], 0);
     for (uint32_t i = 0; i < c->count; i++)
-        hands[i] = (hand){.crew = c, .device = c->devices[i], .back = i % 2};
+        workers[i] = (worker){.pool = c, .device = c->devices[i], .back = i % 2};
     gb_progress_begin(&c->progress, "self-test", "programs", count, 0);
     for (uint32_t i = 1; i < c->count; i++)
-        hands[i].started = pthread_create(&hands[i].thread, NULL, work, &hands[i]) == 0;
-    work(&hands[0]);
+        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+    work(&workers[0]);
     for (uint32_t i = 1; i < c->count; i++)
-        if (hands[i].started)
-            pthread_join(hands[i].thread, NULL);
+        if (workers[i].started)
+            pthread_join(workers[i].thread, NULL);
     gb_progress_clear(&c->progress);
     for (size_t t = 0; t < count; t++)
         report->worst[c->trials[t].i][c->trials[t].column] = take_trial(&c->trials[t], report);
@@ -205,7 +207,7 @@ static void refuse(gb_selftest_report *report, size_t i)
     }
     size_t used = strlen(report->refused);
     snprintf(report->refused + used, sizeof report->refused - used, "%s%s", used ? "; " : "",
-             selftest_case_name(i));
+             diag_selftest_case_name(i));
 }
 
 /* All products by the form of matrices that `avoid` leaves. */
@@ -214,11 +216,11 @@ static bool matrices_right(gb_device *device, uint32_t avoid, gb_selftest_column
 {
     bool right = true;
     gb_device_use_precision(device, column == GB_SELFTEST_BFLOAT16 ? GB_BF16 : GB_FP16);
-    for (size_t i = 0; i < selftest_case_count(); i++) {
-        if (!selftest_case_in(i, column))
+    for (size_t i = 0; i < diag_selftest_case_count(); i++) {
+        if (!diag_selftest_case_in(i, column))
             continue;
         report->worst[i][column] = try_case(device, i, avoid, report);
-        right = right && report->worst[i][column] <= selftest_tolerance(column);
+        right = right && report->worst[i][column] <= diag_selftest_tolerance(column);
     }
     gb_device_use_precision(device, GB_FP32);
     return right;
@@ -239,16 +241,16 @@ static uint32_t test_matrices(gb_device *device, uint32_t avoid, bool all,
 }
 
 /* What programs use, and which variants are to blame for what is wrong of it: those to avoid. */
-static uint32_t test_used(crew *c, bool blaming, bool all, uint32_t given,
+static uint32_t test_used(pool *c, bool blaming, bool all, uint32_t given,
                           gb_selftest_report *report)
 {
     gb_device *device = c->devices[0];
     uint32_t avoid = given;
-    for (size_t i = 0; i < selftest_case_count(); i++)
-        if (all || !selftest_case_seldom(i))
+    for (size_t i = 0; i < diag_selftest_case_count(); i++)
+        if (all || !diag_selftest_case_seldom(i))
             crew_add(c, (trial){.i = i, .avoid = avoid});
     make_trials(c, report);
-    for (size_t i = 0; blaming && i < selftest_case_count(); i++)
+    for (size_t i = 0; blaming && i < diag_selftest_case_count(); i++)
         if (!(report->worst[i][GB_SELFTEST_USED] <= TOLERANCE) &&
             (avoid == given || !(try_case(device, i, avoid, report) <= TOLERANCE)))
             avoid |= blame(device, i, avoid, report);
@@ -257,29 +259,29 @@ static uint32_t test_used(crew *c, bool blaming, bool all, uint32_t given,
 
 /* The same with all that is avoided together, if that is `more` than at first, and, if wanted, what
  * stands in for the variants. */
-static void test_instead(crew *c, bool more, bool instead, uint32_t avoid,
+static void test_instead(pool *c, bool more, bool instead, uint32_t avoid,
                          gb_selftest_report *report)
 {
     uint32_t buffers = avoid | GB_QUIRK_NO_TEXELS, plain = GB_QUIRK_VARIANTS;
-    for (size_t i = 0; i < selftest_case_count(); i++) {
+    for (size_t i = 0; i < diag_selftest_case_count(); i++) {
         if (more && !(report->worst[i][GB_SELFTEST_USED] < 0))
             crew_add(c, (trial){i, GB_SELFTEST_USED, avoid});
-        if (instead && buffers != avoid && selftest_case_in(i, GB_SELFTEST_BUFFERS))
+        if (instead && buffers != avoid && diag_selftest_case_in(i, GB_SELFTEST_BUFFERS))
             crew_add(c, (trial){i, GB_SELFTEST_BUFFERS, buffers});
-        if (instead && (avoid & plain) != plain && selftest_case_in(i, GB_SELFTEST_PLAIN))
+        if (instead && (avoid & plain) != plain && diag_selftest_case_in(i, GB_SELFTEST_PLAIN))
             crew_add(c, (trial){i, GB_SELFTEST_PLAIN, plain});
     }
     make_trials(c, report);
 }
 
 /* All kernels of 32-bit floats; what must be avoided. */
-static uint32_t test_kernels(crew *c, bool all, uint32_t given, gb_selftest_report *report)
+static uint32_t test_kernels(pool *c, bool all, uint32_t given, gb_selftest_report *report)
 {
     /* Only these kernels have variants. */
     bool cpu = gb_device_get_caps(c->devices[0])->profile == GB_PROFILE_CPU;
     uint32_t avoid = test_used(c, cpu, all, given, report);
     test_instead(c, avoid != given, all && cpu, avoid, report);
-    for (size_t i = 0; i < selftest_case_count(); i++)
+    for (size_t i = 0; i < diag_selftest_case_count(); i++)
         if (!(report->worst[i][GB_SELFTEST_USED] <= TOLERANCE))
             refuse(report, i);
     return avoid;
@@ -287,7 +289,7 @@ static uint32_t test_kernels(crew *c, bool all, uint32_t given, gb_selftest_repo
 
 static bool report_begin(gb_selftest_report *report, gb_status *status)
 {
-    size_t count = selftest_case_count();
+    size_t count = diag_selftest_case_count();
     *report = (gb_selftest_report){.worst = gb_alloc(count, sizeof *report->worst, status)};
     for (size_t i = 0; report->worst && i < count; i++)
         for (int column = 0; column < GB_SELFTEST_COLUMNS; column++)
@@ -307,12 +309,12 @@ bool gb_selftest_run(gb_device *device, bool all, gb_selftest_report *report, gb
     uint32_t given = caps->quirks & GB_QUIRK_TESTED;
     gb_precision precision = caps->precision;
     double start_s = gb_now_s();
-    crew c = {0};
-    if (!report_begin(report, status) || !crew_open(&c, device, status))
+    pool c = {0};
+    if (!report_begin(report, status) || !pool_open(&c, device, status))
         return false;
     gb_device_use_precision(device, GB_FP32);
     uint32_t avoid = test_kernels(&c, all, given, report);
-    crew_close(&c, report);
+    pool_close(&c, report);
     bool halves = caps->matrix.m && (all || precision == GB_FP16);
     bool bfloats = caps->matrix_bf16.m && (all || precision == GB_BF16);
     if (halves)
@@ -340,8 +342,8 @@ static void warn(const gb_device_caps *caps, const gb_selftest_report *report)
                    caps->name, variants[v].what, variants[v].instead);
 }
 
-bool selftest_ensure(const gb_config *config, const char *select, gb_device_caps *caps,
-                     gb_status *status)
+bool diag_selftest_ensure(const gb_config *config, const char *select, gb_device_caps *caps,
+                          gb_status *status)
 {
     gb_device_params params = gb_ops_device(config, select);
     params.quiet = true;

@@ -5,22 +5,22 @@
 #include <gabbro/diag.h>
 
 /* Largest difference that is right. */
-double selftest_tolerance(gb_selftest_column column);
+double diag_selftest_tolerance(gb_selftest_column column);
 /* What a variant is, and what stands in for it. */
-void selftest_variant(uint32_t bit, const char **what, const char **instead);
+void diag_selftest_variant(uint32_t bit, const char **what, const char **instead);
 /* The self-test of the device that `select` names (may be NULL), unless its driver was tested
  * before; says what it finds wrong. *caps: what the device is. False if it could not be opened. */
-bool selftest_ensure(const gb_config *config, const char *select, gb_device_caps *caps,
-                     gb_status *status);
+bool diag_selftest_ensure(const gb_config *config, const char *select, gb_device_caps *caps,
+                          gb_status *status);
 
 /* Cases: a program of kernels each, forward and gradient. */
-size_t selftest_case_count(void);
-const char *selftest_case_name(size_t i);
-bool selftest_case_seldom(size_t i); /* few programs use it */
+size_t diag_selftest_case_count(void);
+const char *diag_selftest_case_name(size_t i);
+bool diag_selftest_case_seldom(size_t i); /* few programs use it */
 /* Whether a column tries it: another case may have the same code. */
-bool selftest_case_in(size_t i, gb_selftest_column column);
+bool diag_selftest_case_in(size_t i, gb_selftest_column column);
 /* Run it with the kernels that the device has now. *worst: largest difference from float64,
  * relative to the tensor's largest value. */
-bool selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status);
+bool diag_selftest_case_run(gb_device *device, size_t i, double *worst, gb_status *status);
 
 #endif

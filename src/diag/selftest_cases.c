@@ -40,7 +40,7 @@ static void labels(check *c, uint32_t classes, gb_tensor *label, gb_tensor *weig
     *weight = operand(c, "weights");
 }
 
-static gb_tensor product(check *c, gb_form form)
+static gb_tensor product(check *c, gb_matmul_form form)
 {
     bool nt = form == GB_NT;
     gb_tensor x = operand(c, "x");
@@ -94,14 +94,14 @@ static gb_tensor build_norm_picked(check *c)
     filled *f = &c->inputs[c->input_count++];
     f->tensor = gb_row_blocks_input(c->tape, "blocks", 3 * CHECK_ROWS);
     gb_row_blocks_fill(rows, CHECK_ROWS - 1, CHECK_ROWS, 3 * CHECK_ROWS, f->words);
-    return gb_layer_norm_picked(c->tape, gb_scale(c->tape, operand(c, "x"), 2), operand(c, "gamma"),
-                                operand(c, "beta"), 1e-5f, f->tensor);
+    return gb_layer_norm_selected(c->tape, gb_scale(c->tape, operand(c, "x"), 2),
+                                  operand(c, "gamma"), operand(c, "beta"), 1e-5f, f->tensor);
 }
 
 static gb_tensor build_attention(check *c)
 {
     gb_attention_params params = {
-        .heads = CHECK_HEADS, .bits = GB_NO_TENSOR, .longest = CHECK_ROWS};
+        .heads = CHECK_HEADS, .bits = GB_NO_TENSOR, .max_length = CHECK_ROWS};
     gb_tensor qkv = operand(c, "qkv");
     return gb_attention(c->tape, lengths(c), qkv, 0, qkv, CHECK_WIDTH, 2 * CHECK_WIDTH, CHECK_WIDTH,
                         &params);
@@ -111,8 +111,8 @@ static gb_tensor build_embed(check *c)
 {
     filled *ids = input(c, "ids", GB_U32, 1, CHECK_ROWS),
            *positions = input(c, "positions", GB_U32, 1, CHECK_ROWS);
-    gb_order by_id = gb_order_input(c->tape, "by id", CHECK_WORDS, CHECK_ROWS);
-    gb_order by_position = gb_order_input(c->tape, "by position", CHECK_WORDS, CHECK_ROWS);
+    gb_row_index by_id = gb_row_index_input(c->tape, "by id", CHECK_WORDS, CHECK_ROWS);
+    gb_row_index by_position = gb_row_index_input(c->tape, "by position", CHECK_WORDS, CHECK_ROWS);
     filled *lists = &c->inputs[c->input_count];
     c->input_count += 4;
     lists[0].tensor = by_id.starts;
@@ -123,8 +123,8 @@ static gb_tensor build_embed(check *c)
         ids->words[r] = r * 7 % CHECK_WORDS;
         positions->words[r] = r % CHECK_WORDS;
     }
-    gb_fill_order(ids->words, CHECK_ROWS, CHECK_WORDS, lists[0].words, lists[1].words);
-    gb_fill_order(positions->words, CHECK_ROWS, CHECK_WORDS, lists[2].words, lists[3].words);
+    gb_row_index_sort(ids->words, CHECK_ROWS, CHECK_WORDS, lists[0].words, lists[1].words);
+    gb_row_index_sort(positions->words, CHECK_ROWS, CHECK_WORDS, lists[2].words, lists[3].words);
     return gb_embed(c->tape, ids->tensor, positions->tensor, by_id, by_position, operand(c, "w"),
                     operand(c, "positions"), operand(c, "types"));
 }
@@ -150,8 +150,8 @@ static gb_tensor build_set(check *c)
     filled *sets = input(c, "sets", GB_U32, CHECK_ROWS, (CHECK_WIDTH + 31) / 32);
     for (uint32_t r = 0; r < CHECK_ROWS; r++) /* row 0 has no target */
         sets->words[r * ((CHECK_WIDTH + 31) / 32)] = r * 0x9e37u & 0xffffu;
-    return gb_set_loss(c->tape, gb_scale(c->tape, operand(c, "x"), 3), sets->tensor,
-                       operand(c, "weights"), GB_NO_TENSOR);
+    return gb_multilabel_loss(c->tape, gb_scale(c->tape, operand(c, "x"), 3), sets->tensor,
+                              operand(c, "weights"), GB_NO_TENSOR);
 }
 
 static gb_tensor build_preference(check *c)
@@ -182,8 +182,8 @@ static gb_tensor build_normalized(check *c)
 /* Row r is half of row r and half of the row before it. */
 static gb_tensor build_combined(check *c)
 {
-    gb_combination in = gb_combination_input(c->tape, CHECK_ROWS, CHECK_ROWS, 2 * CHECK_ROWS, 2, 2);
-    const gb_lists *lists[2] = {&in.there, &in.back};
+    gb_sparse in = gb_sparse_input(c->tape, CHECK_ROWS, CHECK_ROWS, 2 * CHECK_ROWS, 2, 2);
+    const gb_csr *lists[2] = {&in.there, &in.back};
     for (uint32_t back = 0; back < 2; back++) {
         filled *f = &c->inputs[c->input_count];
         c->input_count += 3;
@@ -197,7 +197,7 @@ static gb_tensor build_combined(check *c)
             f[2].words[2 * r] = f[2].words[2 * r + 1] = gb_float_bits(.5f);
         }
     }
-    return gb_combine_rows(c->tape, gb_scale(c->tape, operand(c, "x"), 2), &in);
+    return gb_sparse_matmul(c->tape, gb_scale(c->tape, operand(c, "x"), 2), &in);
 }
 
 /* A copy that follows with momentum, and then takes a row. */
@@ -209,20 +209,20 @@ static gb_tensor build_followed(check *c)
     momentum->words[0] = gb_float_bits(.75f);
     for (uint32_t r = 0; r < CHECK_ROWS; r++)
         pick->words[r] = r == 2 ? 1 : GB_NO_ROW;
-    gb_follow(c->tape, y, operand(c, "x"), momentum->tensor);
+    gb_ema_update(c->tape, y, operand(c, "x"), momentum->tensor);
     gb_replace_rows(c->tape, y, operand(c, "w"), pick->tensor);
     return gb_scale(c->tape, gb_add(c->tape, y, operand(c, "x")), 2);
 }
 
 /* Texts that are part of a batch, from its row 5 on. */
-static gb_tensor build_part(check *c)
+static gb_tensor build_microbatch(check *c)
 {
     gb_tensor sequences = lengths(c), qkv = operand(c, "qkv");
     gb_attention_params params = {.heads = CHECK_HEADS,
                                   .bits = GB_NO_TENSOR,
-                                  .longest = CHECK_ROWS,
+                                  .max_length = CHECK_ROWS,
                                   .dropout = .3f,
-                                  .site = 2};
+                                  .dropout_index = 2};
     c->inputs[c->input_count - 1].words[GB_SEQUENCES_HEADER - 1] = 5;
     gb_tensor y = gb_attention(c->tape, sequences, qkv, 0, qkv, CHECK_WIDTH, 2 * CHECK_WIDTH,
                                CHECK_WIDTH, &params);
@@ -232,23 +232,23 @@ static gb_tensor build_part(check *c)
 /* Every third row is a query; the last text has a place more, which is nobody's. */
 static gb_tensor build_picked(check *c)
 {
-    enum { PLACES = (CHECK_ROWS + 2) / 3 + 1 };
+    enum { SLOTS = (CHECK_ROWS + 2) / 3 + 1 };
     gb_tensor sequences = lengths(c), qkv = operand(c, "qkv");
     const uint32_t *starts = c->inputs[c->input_count - 1].words + GB_SEQUENCES_HEADER;
     filled *f = &c->inputs[c->input_count++];
-    uint32_t *rows = f->words + TEXTS + 1, *places = rows + PLACES;
-    f->tensor = gb_picked_input(c->tape, "picked", sequences, PLACES, CHECK_ROWS);
+    uint32_t *rows = f->words + TEXTS + 1, *slots = rows + SLOTS;
+    f->tensor = gb_selected_input(c->tape, "picked", sequences, SLOTS, CHECK_ROWS);
     for (uint32_t s = 0; s <= TEXTS; s++)
-        f->words[s] = s < TEXTS ? (starts[s] + 2) / 3 : PLACES;
+        f->words[s] = s < TEXTS ? (starts[s] + 2) / 3 : SLOTS;
     for (uint32_t r = 0; r < CHECK_ROWS; r++)
-        places[r] = r % 3 ? GB_NO_ROW : r / 3;
-    for (uint32_t i = 0; i < PLACES; i++)
+        slots[r] = r % 3 ? GB_NO_ROW : r / 3;
+    for (uint32_t i = 0; i < SLOTS; i++)
         rows[i] = 3 * i < CHECK_ROWS ? 3 * i : 1;
     gb_attention_params params = {.heads = CHECK_HEADS,
                                   .bits = GB_NO_TENSOR,
-                                  .longest = CHECK_ROWS,
-                                  .places = PLACES,
-                                  .picked = f->tensor};
+                                  .max_length = CHECK_ROWS,
+                                  .slots = SLOTS,
+                                  .selected = f->tensor};
     return gb_attention(c->tape, sequences, qkv, 0, qkv, CHECK_WIDTH, 2 * CHECK_WIDTH, CHECK_WIDTH,
                         &params);
 }
@@ -317,39 +317,39 @@ static gb_tensor spans(check *c, bool same)
 /* T5's: over other rows, with a bias by distance. */
 static gb_tensor build_attend(check *c)
 {
-    gb_attend_params params = {.heads = CHECK_HEADS,
-                               .kv_heads = CHECK_HEADS,
-                               .head_dim = CHECK_HEAD,
-                               .scale = 1,
-                               .bias = gb_scale(c->tape, operand(c, "by distance"), 2),
-                               .longest_q = CHECK_ROWS,
-                               .longest_k = CHECK_ROWS};
-    return gb_attend(c->tape, spans(c, false), operand(c, "x"), 0, operand(c, "kv"), 0, CHECK_WIDTH,
-                     &params);
+    gb_attention_gqa_params params = {.heads = CHECK_HEADS,
+                                      .kv_heads = CHECK_HEADS,
+                                      .head_dim = CHECK_HEAD,
+                                      .scale = 1,
+                                      .bias = gb_scale(c->tape, operand(c, "by distance"), 2),
+                                      .max_q = CHECK_ROWS,
+                                      .max_k = CHECK_ROWS};
+    return gb_attention_gqa(c->tape, spans(c, false), operand(c, "x"), 0, operand(c, "kv"), 0,
+                            CHECK_WIDTH, &params);
 }
 
 /* LLaMA's: causal, positions by turning, heads that share their keys. */
 static gb_tensor build_rotary(check *c)
 {
-    gb_attend_params params = {.heads = CHECK_HEADS,
-                               .kv_heads = 1,
-                               .head_dim = CHECK_HEAD,
-                               .scale = .25f,
-                               .causal = true,
-                               .bias = GB_NO_TENSOR,
-                               .longest_q = CHECK_ROWS,
-                               .longest_k = CHECK_ROWS};
-    filled *turns = input(c, "turns", GB_F32, CHECK_ROWS, CHECK_HEAD);
+    gb_attention_gqa_params params = {.heads = CHECK_HEADS,
+                                      .kv_heads = 1,
+                                      .head_dim = CHECK_HEAD,
+                                      .scale = .25f,
+                                      .causal = true,
+                                      .bias = GB_NO_TENSOR,
+                                      .max_q = CHECK_ROWS,
+                                      .max_k = CHECK_ROWS};
+    filled *angles = input(c, "turns", GB_F32, CHECK_ROWS, CHECK_HEAD);
     for (uint32_t r = 0; r < CHECK_ROWS; r++) {
         float row[CHECK_HEAD];
         gb_rotary_fill(10000, CHECK_HEAD, r, row);
         for (uint32_t i = 0; i < CHECK_HEAD; i++)
-            turns->words[r * CHECK_HEAD + i] = gb_float_bits(row[i]);
+            angles->words[r * CHECK_HEAD + i] = gb_float_bits(row[i]);
     }
     gb_tensor qkv =
-        gb_rotary(c->tape, operand(c, "kv"), turns->tensor, CHECK_HEAD, CHECK_WIDTH + CHECK_HEAD);
-    return gb_attend(c->tape, spans(c, true), qkv, 0, qkv, CHECK_WIDTH, CHECK_WIDTH + CHECK_HEAD,
-                     &params);
+        gb_rotary(c->tape, operand(c, "kv"), angles->tensor, CHECK_HEAD, CHECK_WIDTH + CHECK_HEAD);
+    return gb_attention_gqa(c->tape, spans(c, true), qkv, 0, qkv, CHECK_WIDTH,
+                            CHECK_WIDTH + CHECK_HEAD, &params);
 }
 
 static gb_tensor build_gate(check *c)
@@ -359,10 +359,10 @@ static gb_tensor build_gate(check *c)
 }
 
 /* Rows of a matrix of few bits, times a matrix of few bits. */
-static gb_tensor build_packed(check *c, gb_packing packing)
+static gb_tensor build_quant(check *c, gb_quant quant)
 {
     enum { OUT = 16, TAKEN = 18 };
-    uint32_t cols = gb_packed_cols(packing, CHECK_WIDTH);
+    uint32_t cols = gb_quant_cols(quant, CHECK_WIDTH);
     filled *weight = input(c, "weight", GB_U32, OUT, cols),
            *index = input(c, "index", GB_U32, 1, TAKEN);
     uint32_t ld = gb_tape_tensor(c->tape, weight->tensor)->ld;
@@ -370,27 +370,27 @@ static gb_tensor build_packed(check *c, gb_packing packing)
         float row[CHECK_WIDTH];
         for (uint32_t i = 0; i < CHECK_WIDTH; i++)
             row[i] = (float)((r * CHECK_WIDTH + i) * 37 % 101) / 50 - 1;
-        gb_pack_row(packing, row, CHECK_WIDTH, weight->words + (size_t)r * ld);
+        gb_quant_pack_row(quant, row, CHECK_WIDTH, weight->words + (size_t)r * ld);
     }
     for (uint32_t i = 0; i < TAKEN; i++)
         index->words[i] = i % 7 == 6 ? GB_NO_ROW : i * 5 % OUT;
-    gb_tensor x = gb_packed_look_up(c->tape, weight->tensor, packing, CHECK_WIDTH, index->tensor);
-    return gb_packed_linear(c->tape, x, weight->tensor, packing, GB_NO_TENSOR);
+    gb_tensor x = gb_quant_lookup(c->tape, weight->tensor, quant, CHECK_WIDTH, index->tensor);
+    return gb_quant_linear(c->tape, x, weight->tensor, quant, GB_NO_TENSOR);
 }
 
 static gb_tensor build_fp16(check *c)
 {
-    return build_packed(c, GB_PACKED_F16);
+    return build_quant(c, GB_QUANT_F16);
 }
 
 static gb_tensor build_bf16(check *c)
 {
-    return build_packed(c, GB_PACKED_BF16);
+    return build_quant(c, GB_QUANT_BF16);
 }
 
 static gb_tensor build_q8(check *c)
 {
-    return build_packed(c, GB_PACKED_Q8);
+    return build_quant(c, GB_QUANT_Q8);
 }
 
 /* ---- all of them ---- */
@@ -415,7 +415,7 @@ const check_case check_cases[] = {
     {"preference loss", build_preference, IN_PLAIN},
     {"draws from a softmax", build_sampled, IN_PLAIN},
     {"normalised rows, tanh", build_normalized, IN_PLAIN},
-    {"attention and dropout of a part", build_part, IN_BUFFERS | IN_PLAIN},
+    {"attention and dropout of a part", build_microbatch, IN_BUFFERS | IN_PLAIN},
     {"attention of some rows", build_picked, IN_BUFFERS | IN_PLAIN},
     {"dropout", build_dropout, 0},
     {"gathered rows", build_gather, IN_PLAIN},

@@ -16,8 +16,8 @@
 #define WRONG 1e-4 /* largest difference from the own tile, of the largest value */
 
 typedef struct shape {
-    gb_form form;     /* NN, NT, TN */
-    uint32_t m, n, k; /* sizes */
+    gb_matmul_form form; /* NN, NT, TN */
+    uint32_t m, n, k;    /* sizes */
 } shape;
 
 /* Two of each class, as the layers of small and of larger encoders have them. */
@@ -60,10 +60,10 @@ static shape shape_of(const tuner *t, size_t i)
 
 /* One product, recorded with the tiles that the device has now. */
 typedef struct product {
-    const shape *s; /* of which sizes */
-    bool output;    /* its result is read */
-    gb_exec *exec;  /* the program */
-    gb_tensor c;    /* result */
+    const shape *s;      /* of which sizes */
+    bool output;         /* its result is read */
+    gb_executable *exec; /* the program */
+    gb_tensor c;         /* result */
 } product;
 
 static bool declare(void *self, gb_params *params, gb_status *status)
@@ -89,10 +89,10 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
 /* Destroy p->exec afterwards, also after a failure. */
 static bool product_open(product *p, const tuner *t, const shape *s, bool output, gb_status *status)
 {
-    const gb_exec_params program = {
+    const gb_executable_params program = {
         .name = "tune", .device = t->device, .declare = declare, .build = build, .self = p};
     *p = (product){.s = s, .output = output};
-    return (p->exec = gb_exec_build(&program, status)) != NULL;
+    return (p->exec = gb_executable_build(&program, status)) != NULL;
 }
 
 /* Shortest of the runs after the first one, which compiles. */
@@ -105,7 +105,8 @@ static bool best_time(const tuner *t, const shape *s, double *best_s, gb_status 
     for (int r = 0; ok && r <= RUNS && (r < 3 || gb_now_s() - first_s < t->seconds); r++) {
         uint64_t ticket;
         double start_s = gb_now_s();
-        ok = gb_exec_run(p.exec, &ticket, status) && gb_exec_wait(p.exec, ticket, status);
+        ok = gb_executable_run(p.exec, &ticket, status) &&
+             gb_executable_wait(p.exec, ticket, status);
         if (r == 0)
             first_s = gb_now_s();
         else if (ok)
@@ -113,7 +114,7 @@ static bool best_time(const tuner *t, const shape *s, double *best_s, gb_status 
         if (ok && gb_interrupted())
             ok = gb_fail(status, GB_INTERRUPTED, "tune", NULL, "stopped, nothing was kept");
     }
-    gb_exec_destroy(p.exec);
+    gb_executable_destroy(p.exec);
     return ok;
 }
 
@@ -123,15 +124,15 @@ static float *result_of(const tuner *t, const shape *s, size_t *count, gb_status
     product p;
     uint64_t ticket;
     float *copy = NULL;
-    if (product_open(&p, t, s, true, status) && gb_exec_run(p.exec, &ticket, status)) {
-        const float *c = gb_exec_output(p.exec, ticket, p.c, status);
-        *count =
-            (size_t)s->m * gb_tape_tensor(gb_exec_tape(p.exec), p.c)->ld; /* n is a multiple of 4 */
+    if (product_open(&p, t, s, true, status) && gb_executable_run(p.exec, &ticket, status)) {
+        const float *c = gb_executable_output(p.exec, ticket, p.c, status);
+        *count = (size_t)s->m *
+                 gb_tape_tensor(gb_executable_tape(p.exec), p.c)->ld; /* n is a multiple of 4 */
         copy = c ? gb_alloc(*count, sizeof *copy, status) : NULL;
         if (copy)
             memcpy(copy, c, *count * sizeof *copy);
     }
-    gb_exec_destroy(p.exec);
+    gb_executable_destroy(p.exec);
     return copy;
 }
 
@@ -225,12 +226,13 @@ static bool choice_is_right(const tuner *t, uint32_t tiles)
                                                  GB_SELFTEST_BFLOAT16};
     gb_selftest_column column = columns[gb_device_get_caps(t->device)->precision];
     gb_device_use_tiles(t->device, tiles);
-    for (size_t i = 0; i < selftest_case_count(); i++) {
+    for (size_t i = 0; i < diag_selftest_case_count(); i++) {
         gb_status status = {0};
         double worst = 0;
-        if (selftest_case_in(i, column) && (!selftest_case_run(t->device, i, &worst, &status) ||
-                                            !(worst <= selftest_tolerance(column)))) {
-            say(t, "wrong with them: %s\n", selftest_case_name(i));
+        if (diag_selftest_case_in(i, column) &&
+            (!diag_selftest_case_run(t->device, i, &worst, &status) ||
+             !(worst <= diag_selftest_tolerance(column)))) {
+            say(t, "wrong with them: %s\n", diag_selftest_case_name(i));
             return false;
         }
     }
@@ -271,7 +273,7 @@ bool gb_device_ready(const gb_config *config, const char *select, gb_status *sta
     tuner t = {.seconds = SHORT};
     gb_status unkept = {0};
     uint32_t tiles;
-    if (!selftest_ensure(config, select, &caps, status))
+    if (!diag_selftest_ensure(config, select, &caps, status))
         return false;
     if (!gb_tiles_wanted(config, &caps) || config->fail_at) /* its failures are not for us */
         return true;
@@ -299,7 +301,7 @@ bool gb_tune(const gb_tune_params *params, gb_status *status)
     tuner t = {.seconds = params->seconds, .out = params->out};
     uint32_t tiles;
     open.quiet = true;
-    bool ok = selftest_ensure(params->config, params->select, &caps, status) &&
+    bool ok = diag_selftest_ensure(params->config, params->select, &caps, status) &&
               (t.device = gb_device_open(&open, status));
     if (ok && params->forget)
         ok = gb_tiles_store(params->config, gb_device_get_caps(t.device), 0, status);

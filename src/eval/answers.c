@@ -19,7 +19,7 @@ struct gb_answers {
     size_t count;    /* queries */
 };
 
-/* ---- words ---------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static void add_character(gb_text *out, int32_t c)
 {
@@ -90,7 +90,7 @@ static bool text_words(const char *text, size_t length, gb_text *out, size_t *wo
     return ok && (!out->failed || gb_fail_memory(status, "reading answers"));
 }
 
-/* ---- answers -------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 static bool add_line(gb_answers *answers, const gb_lines *lines, char *line, gb_names *queries,
                      gb_status *status)
@@ -204,7 +204,7 @@ bool gb_answers_of(const gb_collection *collection, gb_names *queries, gb_answer
     return ok;
 }
 
-bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_table *texts,
+bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_row_file *texts,
                       uint32_t depth, gb_qrels *qrels, gb_status *status)
 {
     size_t capacity = 0;
@@ -219,7 +219,7 @@ bool gb_answers_qrels(const gb_answers *answers, const gb_run *run, const gb_tab
         for (uint32_t i = 0; ok && (i < list->count || i == 0) && i < depth; i++) {
             uint32_t passage = list->count ? run->hits[list->first + i].passage : 0;
             size_t length;
-            const char *text = gb_table_row(texts, passage, &length);
+            const char *text = gb_row_file_row(texts, passage, &length);
             ok = gb_answers_hold(answers, list->query, text, length, &held, status) &&
                  gb_grow(&qrels->rows, &capacity, qrels->count + 1, sizeof *qrels->rows, status);
             if (ok)

@@ -186,13 +186,13 @@ static void walk(evaluator *e, const gb_qrels *qrels, const gb_run_list *lists)
     out->query_count = column;
 }
 
-static size_t longest_list(const gb_run *run)
+static size_t max_list_length(const gb_run *run)
 {
-    size_t longest = 0;
+    size_t max_length = 0;
     for (size_t i = 0; i < run->list_count; i++)
-        if (run->lists[i].count > longest)
-            longest = run->lists[i].count;
-    return longest;
+        if (run->lists[i].count > max_length)
+            max_length = run->lists[i].count;
+    return max_length;
 }
 
 static bool evaluate_sorted(evaluator *e, const gb_qrels *qrels, const gb_run_list *lists,
@@ -240,11 +240,11 @@ bool gb_evaluate(const gb_run *run, const gb_qrels *qrels, const gb_run_names *n
         if (isnan(run->hits[i].score))
             return gb_fail(status, GB_DATA, NULL, "did the model that made it diverge?",
                            "the run has a score that is not a number");
-    size_t longest = longest_list(run);
+    size_t max_length = max_list_length(run);
     evaluator e = {.run = run, .names = names, .params = params, .out = &out};
     gb_run_list *lists = gb_alloc(run->list_count, sizeof *lists, status);
-    e.hits = gb_alloc(longest, sizeof *e.hits, status);
-    e.grades = gb_alloc(longest, sizeof *e.grades, status);
+    e.hits = gb_alloc(max_length, sizeof *e.hits, status);
+    e.grades = gb_alloc(max_length, sizeof *e.grades, status);
     e.ideal = gb_alloc(qrels->count, sizeof *e.ideal, status);
     bool ok = lists && e.hits && e.grades && e.ideal;
     if (ok) {

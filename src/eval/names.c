@@ -5,22 +5,22 @@
 #include <string.h>
 
 struct gb_names {
-    const gb_table *table; /* ids of a fixed list; NULL: growing */
-    gb_text bytes;         /* ids of a growing list, one behind the other */
-    size_t *starts;        /* [count + 1] where an id starts in bytes */
-    size_t capacity;       /* starts allocated */
-    uint32_t count;        /* rows */
-    gb_map *rows;          /* id -> row; a fixed list builds it at its first look-up */
+    const gb_row_file *table; /* ids of a fixed list; NULL: growing */
+    gb_text bytes;            /* ids of a growing list, one behind the other */
+    size_t *starts;           /* [count + 1] where an id starts in bytes */
+    size_t capacity;          /* starts allocated */
+    uint32_t count;           /* rows */
+    gb_map *rows;             /* id -> row; a fixed list builds it at its first look-up */
 };
 
-static gb_names *names_create(const gb_table *table, gb_status *status)
+static gb_names *names_create(const gb_row_file *table, gb_status *status)
 {
     gb_names *names = gb_alloc(1, sizeof *names, status);
     if (!names)
         return NULL;
     names->table = table;
     if (table) {
-        names->count = (uint32_t)gb_table_count(table);
+        names->count = (uint32_t)gb_row_file_count(table);
         return names;
     }
     names->rows = gb_map_create(status);
@@ -37,7 +37,7 @@ gb_names *gb_names_create(gb_status *status)
     return names_create(NULL, status);
 }
 
-gb_names *gb_names_from_table(const gb_table *table, gb_status *status)
+gb_names *gb_names_from_row_file(const gb_row_file *table, gb_status *status)
 {
     return names_create(table, status);
 }
@@ -60,7 +60,7 @@ uint32_t gb_names_count(const gb_names *names)
 const char *gb_names_get(const gb_names *names, uint32_t row, size_t *length)
 {
     if (names->table)
-        return gb_table_row(names->table, row, length);
+        return gb_row_file_row(names->table, row, length);
     *length = names->starts[row + 1] - names->starts[row];
     /* An empty id as the only one leaves bytes.data NULL. */
     return names->bytes.data ? names->bytes.data + names->starts[row] : "";
@@ -68,7 +68,7 @@ const char *gb_names_get(const gb_names *names, uint32_t row, size_t *length)
 
 bool gb_names_row(gb_names *names, const char *id, size_t length, uint32_t *row, gb_status *status)
 {
-    if (!names->rows && !(names->rows = gb_table_map(names->table, status)))
+    if (!names->rows && !(names->rows = gb_row_file_map(names->table, status)))
         return false;
     *row = gb_map_get(names->rows, id, length);
     if (*row != GB_MAP_NONE || names->table)
@@ -99,8 +99,9 @@ bool gb_run_names_create(gb_run_names *names, gb_status *status)
 
 bool gb_run_names_of(const gb_collection *collection, gb_run_names *names, gb_status *status)
 {
-    *names = (gb_run_names){.queries = gb_names_from_table(collection->query_ids, status)};
-    names->passages = names->queries ? gb_names_from_table(collection->passage_ids, status) : NULL;
+    *names = (gb_run_names){.queries = gb_names_from_row_file(collection->query_ids, status)};
+    names->passages =
+        names->queries ? gb_names_from_row_file(collection->passage_ids, status) : NULL;
     if (!names->passages)
         gb_run_names_free(names);
     return names->passages;

@@ -65,7 +65,7 @@ bool gb_evaluation_print(const gb_evaluation *evaluation, const gb_names *querie
 static void print_python(double value, FILE *out)
 {
     char text[40];
-    gb_shortest(value, text);
+    gb_format_double(value, text);
     fprintf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 

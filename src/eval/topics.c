@@ -156,7 +156,7 @@ static bool tsv_line(const sink *to, char *line, gb_status *status)
 static bool top_line(topics_top *top, const sink *to, const char *line, gb_status *status)
 {
     bool ended;
-    return topics_top_line(top, to->lines, line, &ended, status) &&
+    return eval_topics_top_line(top, to->lines, line, &ended, status) &&
            (!ended || deliver(to, top->id.data, "", top->text.data, status));
 }
 
@@ -202,14 +202,14 @@ bool gb_read_queries(const char *path, gb_text_fn *each, void *ctx, gb_status *s
     if (ok && whole.failed)
         ok = gb_fail_memory(status, "reading topics");
     if (ok && kind == '[')
-        ok = topics_cast(lines, &whole, each, ctx, status);
+        ok = eval_topics_cast(lines, &whole, each, ctx, status);
     if (ok && (t.open || top.open))
         ok = gb_lines_fail(lines, status, NULL, "the file ends inside a topic");
     gb_lines_close(lines);
     gb_text_free(&t.id);
     gb_text_free(&t.text);
     gb_text_free(&whole);
-    topics_top_free(&top);
+    eval_topics_top_free(&top);
     return ok;
 }
 

@@ -13,14 +13,14 @@ typedef struct topics_top {
     gb_text text; /* of <title> */
 } topics_top;
 /* *ended: the topic in `top` is complete. */
-bool topics_top_line(topics_top *top, const gb_lines *lines, const char *line, bool *ended,
-                     gb_status *status);
-void topics_top_free(topics_top *top);
+bool eval_topics_top_line(topics_top *top, const gb_lines *lines, const char *line, bool *ended,
+                          gb_status *status);
+void eval_topics_top_free(topics_top *top);
 
 /* TREC CAsT: a JSON array of conversations {"number", "turn": [{"number", "raw_utterance"}]}; the
  * id of a turn is CONVERSATION_TURN. A rewritten utterance is taken before the raw one. text: the
  * whole file; `lines` is named in messages. */
-bool topics_cast(const gb_lines *lines, const gb_text *text, gb_text_fn *each, void *ctx,
-                 gb_status *status);
+bool eval_topics_cast(const gb_lines *lines, const gb_text *text, gb_text_fn *each, void *ctx,
+                      gb_status *status);
 
 #endif

@@ -33,8 +33,8 @@ static bool take_turn(const gb_lines *lines, const json_t *topic, const json_t *
     return each(ctx, id, "", text, status);
 }
 
-bool topics_cast(const gb_lines *lines, const gb_text *text, gb_text_fn *each, void *ctx,
-                 gb_status *status)
+bool eval_topics_cast(const gb_lines *lines, const gb_text *text, gb_text_fn *each, void *ctx,
+                      gb_status *status)
 {
     json_t *topics = gb_json_line(lines, text->data, text->length, GB_JSON_ANY, status), *topic,
            *turn;

@@ -24,8 +24,8 @@ static void append_trimmed(gb_text *to, const char *text)
     gb_text_append(to, text, length);
 }
 
-bool topics_top_line(topics_top *top, const gb_lines *lines, const char *line, bool *ended,
-                     gb_status *status)
+bool eval_topics_top_line(topics_top *top, const gb_lines *lines, const char *line, bool *ended,
+                          gb_status *status)
 {
     line += strspn(line, " \t");
     *ended = false;
@@ -59,7 +59,7 @@ bool topics_top_line(topics_top *top, const gb_lines *lines, const char *line, b
     return true;
 }
 
-void topics_top_free(topics_top *top)
+void eval_topics_top_free(topics_top *top)
 {
     gb_text_free(&top->id);
     gb_text_free(&top->text);

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *maker_kind(const gb_maker *maker)
+const char *experiment_maker_kind(const gb_maker *maker)
 {
     return maker->params->kind ? maker->params->kind : maker->params->command->name;
 }
 
-bool maker_done(const gb_maker *maker)
+bool experiment_maker_done(const gb_maker *maker)
 {
-    return maker->ranks ? maker->there : gb_step_done(maker->step);
+    return maker->ranks ? maker->there : gb_artifact_done(maker->step);
 }
 
 static json_t *identity_of(const char *path, gb_status *status)
@@ -66,7 +66,7 @@ static bool collect(gb_maker *maker, json_t *inputs, gb_status *status)
 {
     gb_option_table tables[MAKER_TABLES];
     bool ok = inputs != NULL || gb_fail_memory(status, "noting inputs");
-    maker_tables(maker, tables);
+    experiment_maker_tables(maker, tables);
     for (gb_option_walk walk = {0}; ok && gb_option_next(&walk, tables);) {
         if (walk.table->no_key || walk.option.flags & GB_OPTION_NO_KEY)
             continue;
@@ -98,7 +98,7 @@ static bool open_store(gb_maker *maker, gb_status *status)
     return maker->store != NULL;
 }
 
-bool maker_begin(gb_maker *maker, gb_status *status)
+bool experiment_maker_begin(gb_maker *maker, gb_status *status)
 {
     json_t *inputs = json_object();
     char kernels[GB_HASH_SIZE], *device = NULL;
@@ -110,17 +110,18 @@ bool maker_begin(gb_maker *maker, gb_status *status)
              (device = gb_device_identity(&params, status)) != NULL;
     }
     if (ok && gb_maker_leads(maker)) {
-        gb_step_desc desc = {.kind = maker_kind(maker),
-                             .version = maker->version,
-                             .settings = maker->settings,
-                             .inputs = inputs,
-                             .kernels = device ? kernels : NULL,
-                             .device = device,
-                             .no_wait = maker->no_wait};
-        maker->step = open_store(maker, status) ? gb_step_begin(maker->store, &desc, status) : NULL;
+        gb_artifact_desc desc = {.kind = experiment_maker_kind(maker),
+                                 .version = maker->version,
+                                 .settings = maker->settings,
+                                 .inputs = inputs,
+                                 .kernels = device ? kernels : NULL,
+                                 .device = device,
+                                 .no_wait = maker->no_wait};
+        maker->step =
+            open_store(maker, status) ? gb_artifact_begin(maker->store, &desc, status) : NULL;
         ok = maker->step != NULL;
     }
-    ok = maker_ranks_begun(maker, device, status) && ok;
+    ok = experiment_maker_ranks_begun(maker, device, status) && ok;
     json_decref(inputs);
     free(device);
     return ok;

@@ -20,12 +20,12 @@ gb_device *gb_maker_device(gb_maker *maker, gb_status *status)
 
 const char *gb_maker_name(const gb_maker *maker)
 {
-    return gb_step_name(maker->step);
+    return gb_artifact_name(maker->step);
 }
 
 const char *gb_maker_folder(const gb_maker *maker)
 {
-    return maker->folder ? maker->folder : gb_step_path(maker->step);
+    return maker->folder ? maker->folder : gb_artifact_path(maker->step);
 }
 
 char *gb_maker_file(const gb_maker *maker, const char *name, gb_status *status)
@@ -80,20 +80,20 @@ static bool make(gb_maker *maker, gb_status *status)
 {
     const gb_make_params *params = maker->params;
     double start_s = gb_now_s();
-    if (!maker_begin(maker, status))
+    if (!experiment_maker_begin(maker, status))
         return false;
-    if (!maker_done(maker)) {
+    if (!experiment_maker_done(maker)) {
         if (!params->make(maker, params->self, status))
             return false;
         complete_facts(maker, gb_now_s() - start_s);
-        if (gb_maker_leads(maker) && !gb_step_finish(maker->step, maker->facts, status))
+        if (gb_maker_leads(maker) && !gb_artifact_finish(maker->step, maker->facts, status))
             return false;
     }
     if (!gb_maker_leads(maker))
         return true;
     printf("%s\n", gb_maker_folder(maker));
     if (maker->profile && maker->device)
-        gb_profile_print(maker->device, stderr);
+        gb_timing_print(maker->device, stderr);
     return !params->after || params->after(maker, params->self, status);
 }
 
@@ -106,7 +106,7 @@ static bool run(gb_maker *maker, char **argv, gb_status *status)
     if (!maker->settings || !maker->facts)
         return gb_fail_memory(status, "noting settings");
     if (maker->flags & (GB_MAKES_DIVIDED | GB_MAKES_TRAINING) &&
-        !maker_ranks_join(maker, argv, status))
+        !experiment_maker_ranks_join(maker, argv, status))
         return false;
     if (params->check && !params->check(maker, params->self, status))
         return false;
@@ -125,13 +125,13 @@ int gb_make(const gb_make_params *params, const gb_call *call)
                       .kernels = params->kernels,
                       .settings = json_object(),
                       .facts = json_object()};
-    if (maker_parse(&maker, call->argc, call->argv, &status) == GB_PARSED_RUN)
+    if (experiment_maker_parse(&maker, call->argc, call->argv, &status) == GB_PARSED_RUN)
         run(&maker, call->argv, &status);
-    gb_step_close(maker.step);
+    gb_artifact_close(maker.step);
     gb_store_close(maker.store);
     gb_device_close(maker.device);
     json_decref(maker.settings);
     json_decref(maker.facts);
-    maker_ranks_close(&maker, &status);
+    experiment_maker_ranks_close(&maker, &status);
     return (int)status.code;
 }

@@ -32,14 +32,14 @@ static const gb_option of_ranks[] = {
      "devices of the ranks of each machine, in turn; one rank each without --ranks"},
     {0}};
 static const gb_option of_shares[] = {
-    {"shares", GB_OPTION_U32, FIELD(how.shares), 0, NULL,
+    {"shares", GB_OPTION_U32, FIELD(how.gradient_shards), 0, NULL,
      "parts of a batch that ranks divide: results depend on these, not on ranks; 0: 8 with ranks, "
      "else one"},
     {"simulate-ranks", GB_OPTION_U32, FIELD(how.simulated), GB_OPTION_NO_KEY, NULL,
      "compute in one process what so many ranks compute: the same bits; 0: do not"},
     {0}};
 
-void maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES])
+void experiment_maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES])
 {
     const gb_make_params *params = maker->params;
     size_t count = 0;
@@ -62,10 +62,10 @@ void maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES])
     tables[count] = (gb_option_table){0};
 }
 
-gb_parsed maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status)
+gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status)
 {
     gb_option_table tables[MAKER_TABLES];
-    maker_tables(maker, tables);
+    experiment_maker_tables(maker, tables);
     maker->pooling_choice = GB_OPEN;
     gb_parsed parsed =
         gb_command_parse(maker->params->command, tables, argc, argv, &maker->operands, status);

@@ -9,28 +9,28 @@
 
 /* Read the command line, options of all such commands included, and settle what follows from them.
  */
-gb_parsed maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status);
+gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status);
 /* All tables of a maker's command, ended by an empty one. */
 #define MAKER_TABLES 40
-void maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES]);
+void experiment_maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES]);
 
 /* ---- key ---- */
 
 /* Find the artifact, or begin it, in rank 0; others hear of it. */
-bool maker_begin(gb_maker *maker, gb_status *status);
+bool experiment_maker_begin(gb_maker *maker, gb_status *status);
 /* Kind of the artifact. */
-const char *maker_kind(const gb_maker *maker);
+const char *experiment_maker_kind(const gb_maker *maker);
 /* Whether the artifact is there, as rank 0 found. */
-bool maker_done(const gb_maker *maker);
+bool experiment_maker_done(const gb_maker *maker);
 
 /* ---- ranks ---- */
 
 /* Before the artifact is begun: start the ranks, or join them where they were started, and settle
  * the number of shards and the own device. */
-bool maker_ranks_join(gb_maker *maker, char *const argv[], gb_status *status);
+bool experiment_maker_ranks_join(gb_maker *maker, char *const argv[], gb_status *status);
 /* Rank 0 began the artifact on a device, or failed to: to all. device: its identity, or NULL. */
-bool maker_ranks_begun(gb_maker *maker, const char *device, gb_status *status);
+bool experiment_maker_ranks_begun(gb_maker *maker, const char *device, gb_status *status);
 /* The end of a rank, and where it failed of all of them. Prints the failure. */
-void maker_ranks_close(gb_maker *maker, const gb_status *status);
+void experiment_maker_ranks_close(gb_maker *maker, const gb_status *status);
 
 #endif

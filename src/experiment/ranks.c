@@ -97,7 +97,7 @@ static bool start(const gb_maker *maker, char *const argv[], gb_status *status)
     return false;
 }
 
-bool maker_ranks_join(gb_maker *maker, char *const argv[], gb_status *status)
+bool experiment_maker_ranks_join(gb_maker *maker, char *const argv[], gb_status *status)
 {
     gb_rank_options *how = &maker->how;
     bool trains = maker->flags & GB_MAKES_TRAINING;
@@ -111,29 +111,30 @@ bool maker_ranks_join(gb_maker *maker, char *const argv[], gb_status *status)
         return gb_fail(status, GB_USAGE, NULL, "leave --ranks out under a launcher",
                        "--ranks %u, but the launcher started %u processes", how->count, launched);
     uint32_t ranks = how->simulated ? how->simulated : launched > 1 ? launched : how->count;
-    if (trains && ranks && !how->shares)
-        how->shares = GB_SHARES_DEFAULT;
-    if (trains && ranks > how->shares)
-        return gb_fail(status, GB_USAGE, NULL,
-                       "give --shares of at least that number; it is part of the artifact's key",
-                       "%u ranks cannot divide %u shares of a batch", ranks, how->shares);
+    if (trains && ranks && !how->gradient_shards)
+        how->gradient_shards = GB_SHARES_DEFAULT;
+    if (trains && ranks > how->gradient_shards)
+        return gb_fail(
+            status, GB_USAGE, NULL,
+            "give --gradient-shards of at least that number; it is part of the artifact's key",
+            "%u ranks cannot divide %u shares of a batch", ranks, how->gradient_shards);
     if (maker->cost)
         return true;
     if (how->count > 1 && launched == 1)
         return start(maker, argv, status);
     if (launched > 1 && !(maker->ranks = gb_ranks_join(maker->config, status)))
         return false;
-    gb_ranks_at(maker->ranks, "%s", maker_kind(maker));
+    gb_ranks_at(maker->ranks, "%s", experiment_maker_kind(maker));
     if (!gb_maker_leads(maker))
         gb_log_set_level(GB_LOG_WARN);
     else if (maker->ranks && trains)
-        gb_log(GB_LOG_INFO, "%u ranks, %u shares of a batch", ranks, how->shares);
+        gb_log(GB_LOG_INFO, "%u ranks, %u shares of a batch", ranks, how->gradient_shards);
     else if (maker->ranks)
         gb_log(GB_LOG_INFO, "%u ranks", ranks);
     return take_device(maker, status);
 }
 
-bool maker_ranks_begun(gb_maker *maker, const char *device, gb_status *status)
+bool experiment_maker_ranks_begun(gb_maker *maker, const char *device, gb_status *status)
 {
     if (!maker->ranks || (!gb_maker_leads(maker) && status->code != GB_OK))
         return status->code == GB_OK;
@@ -141,9 +142,9 @@ bool maker_ranks_begun(gb_maker *maker, const char *device, gb_status *status)
         gb_code code; /* of rank 0 */
         bool there;   /* the artifact was */
         char folder[PATH_MAX];
-    } word = {status->code, maker->step && gb_step_done(maker->step), ""};
+    } word = {status->code, maker->step && gb_artifact_done(maker->step), ""};
     if (maker->step)
-        snprintf(word.folder, sizeof word.folder, "%s", gb_step_path(maker->step));
+        snprintf(word.folder, sizeof word.folder, "%s", gb_artifact_path(maker->step));
     gb_status lost = {0};
     if (!gb_ranks_broadcast(maker->ranks, &word, sizeof word, &lost)) {
         *status = lost;
@@ -177,7 +178,7 @@ bool gb_maker_wait(gb_maker *maker, gb_status *status)
 
 /* ---- the end ---- */
 
-void maker_ranks_close(gb_maker *maker, const gb_status *status)
+void experiment_maker_ranks_close(gb_maker *maker, const gb_status *status)
 {
     bool failed = status->code != GB_OK && status->code != GB_BUSY;
     bool launched = gb_ranks_launched_rank(maker->config) > 0;

@@ -56,7 +56,7 @@ bool gb_maker_train(gb_maker *maker, const gb_training *training, float *values,
     params.resume_dir = resume;
     params.checkpoint_s = CHECKPOINT_S;
     params.checkpoint_share = CHECKPOINT_SHARE;
-    params.shares = maker->how.shares;
+    params.gradient_shards = maker->how.gradient_shards;
     params.ranks = maker->ranks;
     bool ok = device && (resume || !leads) &&
               gb_train(device, training->task, &params, values, log, result, status);
@@ -74,10 +74,10 @@ bool gb_maker_print_cost(const gb_maker *maker, const gb_training *training, uin
     if (!gb_train_estimate(training->task, params, 2, &cost, status))
         return false;
     double texts = (double)cost.texts * batch / part, at_once = batch;
-    bool cut = params->micro_batch && params->micro_batch < texts;
-    if (cut)
+    bool microbatch = params->micro_batch && params->micro_batch < texts;
+    if (microbatch)
         at_once *= params->micro_batch / texts;
-    if ((cut || maker->how.shares) && training->task->cut.vectors)
+    if ((microbatch || maker->how.gradient_shards) && training->task->microbatch.vectors)
         cost.flops *= 4. / 3; /* vectors first, forward only */
     printf("steps=%u batch=%u part=%u flops=%.6g update_flops=%.6g activation_bytes=%.0f "
            "parameter_bytes=%llu\n",

@@ -81,7 +81,7 @@ static bool is_there(const char *folder, const gb_source_file *file, const gb_br
     bool ok = path && notes;
     if (ok && *there) {
         gb_log(GB_LOG_INFO, "%s: there already, its sums are looked at", file->name);
-        ok = gb_fetch_look(path, file, &seen, status) &&
+        ok = gb_fetch_check(path, file, &seen, status) &&
              read_record(notes, file->name, noted, &others, status);
         bool as_noted = ok && !strcmp(noted, seen.sha256) &&
                         (file->version_count == 0 || o->network.any_version);
@@ -110,7 +110,7 @@ static bool take_from_folder(const char *from, const char *folder, const gb_sour
     for (int i = 0; i < count; i++) {
         char *path = ok && !*taken ? gb_path_join(status, from, names[i]->d_name) : NULL;
         if (path)
-            ok = gb_fetch_take(file, folder, path, seen, taken, status);
+            ok = gb_fetch_import(file, folder, path, seen, taken, status);
         free(path);
         free(names[i]);
     }
@@ -133,7 +133,7 @@ static int bring(const gb_source_file *file, const gb_bring_params *o, gb_status
     } else {
         taken = false;
         ok = gb_dir_exists(o->from) ? take_from_folder(o->from, o->to, file, &seen, &taken, status)
-                                    : gb_fetch_take(file, o->to, o->from, &seen, &taken, status);
+                                    : gb_fetch_import(file, o->to, o->from, &seen, &taken, status);
     }
     ok = ok && (!taken || record(o->to, file, &seen, status));
     gb_seen_free(&seen);

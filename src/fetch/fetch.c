@@ -21,23 +21,23 @@ void gb_seen_free(gb_seen *seen)
     *seen = (gb_seen){.version = -1};
 }
 
-bool gb_fetch_look(const char *path, const gb_source_file *file, gb_seen *seen, gb_status *status)
+bool gb_fetch_check(const char *path, const gb_source_file *file, gb_seen *seen, gb_status *status)
 {
-    gb_sums *sums = gb_sums_create(status);
+    gb_sums *sums = fetch_sums_create(status);
     gb_seen fresh = {.version = -1, .from = gb_strdup(path, status)};
-    bool ok = sums && fresh.from && gb_sums_add_file(sums, path, &fresh.bytes, status);
+    bool ok = sums && fresh.from && fetch_sums_add_file(sums, path, &fresh.bytes, status);
     if (ok) {
-        gb_sums_end(sums, fresh.sha256, fresh.md5);
-        fresh.version = gb_version_of(file, &fresh);
+        fetch_sums_end(sums, fresh.sha256, fresh.md5);
+        fresh.version = fetch_version_of(file, &fresh);
         *seen = fresh;
     } else {
         gb_seen_free(&fresh);
     }
-    gb_sums_destroy(sums);
+    fetch_sums_destroy(sums);
     return ok;
 }
 
-/* ---- the part ------------------------------------------------------------------------------ */
+/* ---- the part ---- */
 
 /* An empty part goes; one that another process holds is not ours to clean. */
 static void part_close(gb_part *part)
@@ -50,7 +50,7 @@ static void part_close(gb_part *part)
     }
     if (part->stream)
         fclose(part->stream); /* and unlock */
-    gb_sums_destroy(part->sums);
+    fetch_sums_destroy(part->sums);
     free(part->path);
     free(part->state);
 }
@@ -82,18 +82,18 @@ static bool part_open(gb_part *part, const gb_source_file *file, const char *fol
     part->file = file;
     part->path = gb_format(status, "%s/%s.part", folder, file->name);
     part->state = gb_format(status, "%s/%s.part.state", folder, file->name);
-    part->sums = gb_sums_create(status);
+    part->sums = fetch_sums_create(status);
     if (!part->path || !part->state || !part->sums || !part_lock(part, status))
         return false;
     struct stat info;
     if (fstat(fileno(part->stream), &info) != 0 || info.st_size == 0)
-        return gb_part_empty(part, status);
-    bool known = gb_remote_load(part->state, &part->remote);
+        return fetch_part_empty(part, status);
+    bool known = fetch_remote_load(part->state, &part->remote);
     if (!known || (part->remote.total && part->remote.total < (uint64_t)info.st_size)) {
         gb_log(GB_LOG_WARN, "%s: of unknown origin, fetched anew", part->path);
-        return gb_part_empty(part, status);
+        return fetch_part_empty(part, status);
     }
-    if (!gb_sums_add_file(part->sums, part->path, &part->bytes, status))
+    if (!fetch_sums_add_file(part->sums, part->path, &part->bytes, status))
         return false;
     part->highest = part->bytes;
     gb_log(GB_LOG_INFO, "%s: %llu bytes are there from before", file->name,
@@ -116,7 +116,7 @@ static bool part_room(const gb_part *part, gb_status *status)
                    (unsigned long long)(whole - part->bytes), (unsigned long long)room_bytes);
 }
 
-/* ---- addresses ----------------------------------------------------------------------------- */
+/* ---- addresses ---- */
 
 /* Sleep, woken by a signal; false when interrupted. */
 static bool pause_s(double seconds)
@@ -137,7 +137,7 @@ static gb_outcome ask(gb_part *part, const char *url, const gb_fetch_params *par
     for (;;) {
         uint64_t highest = part->highest;
         double asked_s;
-        gb_outcome outcome = gb_transfer(part, url, why, &asked_s, status);
+        gb_outcome outcome = fetch_transfer(part, url, why, &asked_s, status);
         if (outcome == GB_GOT_ALL || outcome == GB_GIVE_UP || outcome == GB_STOP)
             return outcome;
         if (part->highest > highest) { /* it moves: patience begins anew */
@@ -162,10 +162,10 @@ static bool is_wanted(gb_part *part, const char *url, gb_seen *seen, char why[30
                       gb_status *status)
 {
     seen->bytes = part->bytes;
-    gb_sums_end(part->sums, seen->sha256, seen->md5);
+    fetch_sums_end(part->sums, seen->sha256, seen->md5);
     free(seen->from);
     seen->from = gb_strdup(url, status);
-    seen->version = gb_version_of(part->file, seen);
+    seen->version = fetch_version_of(part->file, seen);
     if (seen->version >= 0 || part->file->version_count == 0 || part->any_version)
         return seen->from != NULL;
     snprintf(why, 300, "gave %llu bytes with sha256 %s, md5 %s: no accepted version",
@@ -200,7 +200,7 @@ static int try_address(gb_part *part, const char *url, const char *folder,
     if (outcome == GB_GOT_ALL) {
         if (is_wanted(part, url, seen, why, status))
             return part_commit(part, folder, status) ? 1 : -1;
-        if (!seen->from || !gb_part_empty(part, status))
+        if (!seen->from || !fetch_part_empty(part, status))
             return -1;
     }
     gb_log(GB_LOG_WARN, "%s: %s %s", part->file->name, url, why);
@@ -251,7 +251,7 @@ bool gb_fetch_file(const gb_source_file *file, const char *folder, const gb_fetc
     return ok;
 }
 
-/* ---- a place at hand ----------------------------------------------------------------------- */
+/* ---- a place at hand ---- */
 
 /* Copy and hash in one pass: what lies there may change. */
 static bool copy_file(const char *from, gb_out *out, gb_sums *sums, uint64_t *bytes,
@@ -263,7 +263,7 @@ static bool copy_file(const char *from, gb_out *out, gb_sums *sums, uint64_t *by
                        "cannot open: %s", strerror(errno));
     char buffer[1 << 16];
     for (size_t got; (got = fread(buffer, 1, sizeof buffer, in)) > 0 && !gb_interrupted();) {
-        gb_sums_add(sums, buffer, got);
+        fetch_sums_add(sums, buffer, got);
         fwrite(buffer, 1, got, gb_out_stream(out)); /* checked at commit */
         *bytes += got;
     }
@@ -274,25 +274,25 @@ static bool copy_file(const char *from, gb_out *out, gb_sums *sums, uint64_t *by
     return ok;
 }
 
-bool gb_fetch_take(const gb_source_file *file, const char *folder, const char *path, gb_seen *seen,
-                   bool *taken, gb_status *status)
+bool gb_fetch_import(const gb_source_file *file, const char *folder, const char *path,
+                     gb_seen *seen, bool *taken, gb_status *status)
 {
     struct stat info;
     const char *slash = strrchr(path, '/');
     *taken = false;
     *seen = (gb_seen){.version = -1};
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
-        !gb_size_fits(file, (uint64_t)info.st_size) ||
+        !fetch_size_fits(file, (uint64_t)info.st_size) ||
         (file->version_count == 0 && strcmp(slash ? slash + 1 : path, file->name) != 0))
         return true;
     char *to = gb_path_join(status, folder, file->name);
-    gb_sums *sums = gb_sums_create(status);
+    gb_sums *sums = fetch_sums_create(status);
     gb_out *out = to && sums && gb_make_dirs(folder, status) ? gb_out_open(to, status) : NULL;
     seen->from = gb_strdup(path, status);
     bool ok = out && seen->from && copy_file(path, out, sums, &seen->bytes, status);
     if (ok) {
-        gb_sums_end(sums, seen->sha256, seen->md5);
-        seen->version = gb_version_of(file, seen);
+        fetch_sums_end(sums, seen->sha256, seen->md5);
+        seen->version = fetch_version_of(file, seen);
         *taken = seen->version >= 0 || file->version_count == 0;
     }
     if (ok && *taken)
@@ -301,7 +301,7 @@ bool gb_fetch_take(const gb_source_file *file, const char *folder, const char *p
         gb_out_abandon(out);
     if (!ok || !*taken)
         gb_seen_free(seen);
-    gb_sums_destroy(sums);
+    fetch_sums_destroy(sums);
     free(to);
     return ok;
 }

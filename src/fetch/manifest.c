@@ -40,7 +40,7 @@ void gb_manifest_free(gb_manifest *manifest)
     *manifest = (gb_manifest){0};
 }
 
-/* ---- values -------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static bool is_hex(const char *text, size_t length)
 {
@@ -107,7 +107,7 @@ static bool is_file_name(const char *name)
     return *name && *name != '.' && !strchr(name, '/');
 }
 
-/* ---- lines --------------------------------------------------------------------------------- */
+/* ---- lines ---- */
 
 static bool add_source(const gb_lines *lines, gb_manifest *manifest, char *line, gb_status *status)
 {
@@ -254,7 +254,7 @@ bool gb_manifest_read(const char *path, gb_manifest *manifest, gb_status *status
     return false;
 }
 
-/* ---- asking -------------------------------------------------------------------------------- */
+/* ---- asking ---- */
 
 const gb_source *gb_manifest_find(const gb_manifest *manifest, const char *name, gb_status *status)
 {
@@ -306,14 +306,14 @@ uint64_t gb_source_bytes(const gb_source *source, uint32_t *unknown)
     return bytes;
 }
 
-/* ---- where it is --------------------------------------------------------------------------- */
+/* ---- where it is ---- */
 
 char *gb_manifest_path(const gb_config *config, const char *given, gb_status *status)
 {
     const char *named = given ? given : config->manifest;
     if (named && named[0])
         return gb_strdup(named, status);
-    char *found = gb_share_file("datasets/manifest");
+    char *found = gb_installed_file("datasets/manifest");
     if (!found)
         gb_fail(status, GB_USAGE, NULL, "give --manifest FILE or set GABBRO_MANIFEST",
                 "the manifest of datasets was not found");

@@ -7,18 +7,18 @@
 /* ---- sums while bytes stream by (sums.c) ---- */
 
 typedef struct gb_sums gb_sums;
-gb_sums *gb_sums_create(gb_status *status);
-void gb_sums_destroy(gb_sums *sums);
-void gb_sums_add(gb_sums *sums, const void *bytes, size_t length);
-bool gb_sums_reset(gb_sums *sums, gb_status *status);
+gb_sums *fetch_sums_create(gb_status *status);
+void fetch_sums_destroy(gb_sums *sums);
+void fetch_sums_add(gb_sums *sums, const void *bytes, size_t length);
+bool fetch_sums_reset(gb_sums *sums, gb_status *status);
 /* Add what a file holds; *bytes grows by its size. A missing file has none. */
-bool gb_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_status *status);
-void gb_sums_end(gb_sums *sums, char sha256[65], char md5[33]); /* md5 empty: not available */
+bool fetch_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_status *status);
+void fetch_sums_end(gb_sums *sums, char sha256[65], char md5[33]); /* md5 empty: not available */
 
 /* The accepted version that the file is, or -1. */
-int gb_version_of(const gb_source_file *file, const gb_seen *seen);
+int fetch_version_of(const gb_source_file *file, const gb_seen *seen);
 /* Whether a size can be that of an accepted version; true where none is known. */
-bool gb_size_fits(const gb_source_file *file, uint64_t bytes);
+bool fetch_size_fits(const gb_source_file *file, uint64_t bytes);
 
 /* ---- what a server says of its file (state.c) ---- */
 
@@ -29,10 +29,10 @@ typedef struct gb_remote {
     char modified[80]; /* Last-Modified, or empty */
     uint64_t total;    /* bytes of the whole file; 0: not said */
 } gb_remote;
-bool gb_remote_load(const char *path, gb_remote *remote); /* false: none, or damaged */
-bool gb_remote_save(const char *path, const gb_remote *remote, gb_status *status);
+bool fetch_remote_load(const char *path, gb_remote *remote); /* false: none, or damaged */
+bool fetch_remote_save(const char *path, const gb_remote *remote, gb_status *status);
 /* Whether both can be the same file: nothing that both say differs. */
-bool gb_remote_same(const gb_remote *a, const gb_remote *b);
+bool fetch_remote_same(const gb_remote *a, const gb_remote *b);
 
 /* ---- one try (transfer.c) ---- */
 
@@ -60,9 +60,9 @@ typedef struct gb_part {
 
 /* One request for what is missing. `why` gets a sentence for anything but GB_GOT_ALL; *retry_s what
  * the server asks to wait (0: nothing). */
-gb_outcome gb_transfer(gb_part *part, const char *url, char why[300], double *retry_s,
-                       gb_status *status);
+gb_outcome fetch_transfer(gb_part *part, const char *url, char why[300], double *retry_s,
+                          gb_status *status);
 /* Throw the part away and begin anew. */
-bool gb_part_empty(gb_part *part, gb_status *status);
+bool fetch_part_empty(gb_part *part, gb_status *status);
 
 #endif

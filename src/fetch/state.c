@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gb_remote_load(const char *path, gb_remote *remote)
+bool fetch_remote_load(const char *path, gb_remote *remote)
 {
     *remote = (gb_remote){0};
     if (!gb_file_exists(path))
@@ -33,7 +33,7 @@ bool gb_remote_load(const char *path, gb_remote *remote)
     return whole && remote->url[0];
 }
 
-bool gb_remote_save(const char *path, const gb_remote *remote, gb_status *status)
+bool fetch_remote_save(const char *path, const gb_remote *remote, gb_status *status)
 {
     gb_text text = {0};
     gb_text_printf(&text, "url %s\netag %s\nmodified %s\ntotal %llu\n", remote->url, remote->etag,
@@ -43,7 +43,7 @@ bool gb_remote_save(const char *path, const gb_remote *remote, gb_status *status
     return ok;
 }
 
-bool gb_remote_same(const gb_remote *a, const gb_remote *b)
+bool fetch_remote_same(const gb_remote *a, const gb_remote *b)
 {
     if (a->etag[0] && b->etag[0] && !strcmp(a->url, b->url) && strcmp(a->etag, b->etag) != 0)
         return false;

@@ -13,7 +13,7 @@ struct gb_sums {
     EVP_MD_CTX *md5;    /* NULL where libcrypto refuses it */
 };
 
-bool gb_sums_reset(gb_sums *sums, gb_status *status)
+bool fetch_sums_reset(gb_sums *sums, gb_status *status)
 {
     if (!EVP_DigestInit_ex(sums->sha256, EVP_sha256(), NULL))
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "libcrypto gives no SHA-256");
@@ -24,23 +24,23 @@ bool gb_sums_reset(gb_sums *sums, gb_status *status)
     return true;
 }
 
-gb_sums *gb_sums_create(gb_status *status)
+gb_sums *fetch_sums_create(gb_status *status)
 {
     gb_sums *sums = gb_alloc(1, sizeof *sums, status);
     if (!sums)
         return NULL;
     sums->sha256 = EVP_MD_CTX_new();
     sums->md5 = EVP_MD_CTX_new();
-    bool ok = sums->sha256 && sums->md5 ? gb_sums_reset(sums, status)
+    bool ok = sums->sha256 && sums->md5 ? fetch_sums_reset(sums, status)
                                         : gb_fail_memory(status, "hashing a file");
     if (!ok) {
-        gb_sums_destroy(sums);
+        fetch_sums_destroy(sums);
         return NULL;
     }
     return sums;
 }
 
-void gb_sums_destroy(gb_sums *sums)
+void fetch_sums_destroy(gb_sums *sums)
 {
     if (!sums)
         return;
@@ -49,14 +49,14 @@ void gb_sums_destroy(gb_sums *sums)
     free(sums);
 }
 
-void gb_sums_add(gb_sums *sums, const void *bytes, size_t length)
+void fetch_sums_add(gb_sums *sums, const void *bytes, size_t length)
 {
     EVP_DigestUpdate(sums->sha256, bytes, length);
     if (sums->md5)
         EVP_DigestUpdate(sums->md5, bytes, length);
 }
 
-bool gb_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_status *status)
+bool fetch_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_status *status)
 {
     FILE *file = GB_TRY_OPEN(fopen(path, "rbe"));
     if (!file)
@@ -65,7 +65,7 @@ bool gb_sums_add_file(gb_sums *sums, const char *path, uint64_t *bytes, gb_statu
                        "cannot open: %s", strerror(errno));
     char buffer[READ_BYTES];
     for (size_t got; (got = fread(buffer, 1, sizeof buffer, file)) > 0 && !gb_interrupted();) {
-        gb_sums_add(sums, buffer, got);
+        fetch_sums_add(sums, buffer, got);
         *bytes += got;
     }
     bool ok = !ferror(file);
@@ -89,7 +89,7 @@ static void to_hex(EVP_MD_CTX *context, char *hex)
     *hex = '\0';
 }
 
-void gb_sums_end(gb_sums *sums, char sha256[65], char md5[33])
+void fetch_sums_end(gb_sums *sums, char sha256[65], char md5[33])
 {
     to_hex(sums->sha256, sha256);
     md5[0] = '\0';
@@ -97,7 +97,7 @@ void gb_sums_end(gb_sums *sums, char sha256[65], char md5[33])
         to_hex(sums->md5, md5);
 }
 
-int gb_version_of(const gb_source_file *file, const gb_seen *seen)
+int fetch_version_of(const gb_source_file *file, const gb_seen *seen)
 {
     for (size_t i = 0; i < file->version_count; i++) {
         const gb_version *v = &file->versions[i];
@@ -112,7 +112,7 @@ int gb_version_of(const gb_source_file *file, const gb_seen *seen)
     return -1;
 }
 
-bool gb_size_fits(const gb_source_file *file, uint64_t bytes)
+bool fetch_size_fits(const gb_source_file *file, uint64_t bytes)
 {
     for (size_t i = 0; i < file->version_count; i++)
         if (!file->versions[i].bytes || file->versions[i].bytes == bytes)

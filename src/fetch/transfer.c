@@ -26,7 +26,7 @@ typedef struct reply {
     gb_status *status;   /* for GB_STOP */
 } reply;
 
-bool gb_part_empty(gb_part *part, gb_status *status)
+bool fetch_part_empty(gb_part *part, gb_status *status)
 {
     fflush(part->stream);
     if (GB_TRY_CALL(ftruncate(fileno(part->stream), 0)) != 0)
@@ -35,10 +35,10 @@ bool gb_part_empty(gb_part *part, gb_status *status)
     unlink(part->state);
     part->bytes = 0;
     part->remote = (gb_remote){0};
-    return gb_sums_reset(part->sums, status);
+    return fetch_sums_reset(part->sums, status);
 }
 
-/* ---- headers ------------------------------------------------------------------------------- */
+/* ---- headers ---- */
 
 /* The value of a header line if its name is `name`: trimmed, cut at the size of `value`. */
 static bool header_value(const char *line, size_t length, const char *name, char *value,
@@ -88,7 +88,7 @@ static size_t on_header(char *line, size_t one, size_t length, void *ctx)
     return one * length;
 }
 
-/* ---- body ---------------------------------------------------------------------------------- */
+/* ---- body ---- */
 
 static bool refuse(reply *r, gb_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -107,14 +107,14 @@ static bool refuse(reply *r, gb_outcome outcome, const char *fmt, ...)
 static bool accept_whole(reply *r)
 {
     gb_part *part = r->part;
-    if (!part->any_version && r->remote.total && !gb_size_fits(part->file, r->remote.total))
+    if (!part->any_version && r->remote.total && !fetch_size_fits(part->file, r->remote.total))
         return refuse(r, GB_GIVE_UP, "has a file of %llu bytes, which no accepted version has",
                       (unsigned long long)r->remote.total);
     if (part->bytes) {
-        bool same = gb_remote_same(&part->remote, &r->remote);
+        bool same = fetch_remote_same(&part->remote, &r->remote);
         gb_log(GB_LOG_WARN, "%s: %s; from the beginning", part->file->name,
                same ? "the server sends no ranges" : "the server has another file now");
-        if (!gb_part_empty(part, r->status))
+        if (!fetch_part_empty(part, r->status))
             return refuse(r, GB_STOP, "cannot begin anew");
     }
     return true;
@@ -130,7 +130,7 @@ static bool accept_rest(reply *r)
     if (r->start != part->bytes)
         return refuse(r, GB_START_OVER, "sends from byte %llu instead of %llu",
                       (unsigned long long)r->start, (unsigned long long)part->bytes);
-    if (!gb_remote_same(&part->remote, &r->remote))
+    if (!fetch_remote_same(&part->remote, &r->remote))
         return refuse(r, GB_START_OVER, "has another file now");
     return true;
 }
@@ -148,7 +148,7 @@ static bool decide(reply *r)
     r->part->remote = r->remote;
     if (r->remote.total)
         r->part->progress.total = r->remote.total / 1000;
-    if (!gb_remote_save(r->part->state, &r->remote, r->status))
+    if (!fetch_remote_save(r->part->state, &r->remote, r->status))
         return refuse(r, GB_STOP, "cannot note where the file comes from");
     return true;
 }
@@ -186,7 +186,7 @@ static size_t on_body(char *bytes, size_t one, size_t length, void *ctx)
         refuse(r, GB_STOP, "cannot write");
         return 0;
     }
-    gb_sums_add(part->sums, bytes, length);
+    fetch_sums_add(part->sums, bytes, length);
     part->bytes += length;
     if (part->bytes > part->highest)
         part->highest = part->bytes;
@@ -202,7 +202,7 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down, curl_o
     return gb_interrupted();
 }
 
-/* ---- the request --------------------------------------------------------------------------- */
+/* ---- the request ---- */
 
 /* Whether the rest may be asked for: either the server can tell whether its file is still the same,
  * or a known sum will. */
@@ -289,7 +289,7 @@ static gb_outcome judge_end(reply *r)
     if (!r->decided && !decide(r)) /* an empty file */
         return r->outcome;
     if (part->remote.total ? part->bytes < part->remote.total
-                           : !part->any_version && !gb_size_fits(part->file, part->bytes)) {
+                           : !part->any_version && !fetch_size_fits(part->file, part->bytes)) {
         refuse(r, GB_TRY_AGAIN, "ended after %llu bytes", (unsigned long long)part->bytes);
         return GB_TRY_AGAIN;
     }
@@ -326,15 +326,15 @@ static gb_outcome judge(reply *r, CURLcode result, double *retry_s)
     return GB_TRY_AGAIN;
 }
 
-gb_outcome gb_transfer(gb_part *part, const char *url, char why[300], double *retry_s,
-                       gb_status *status)
+gb_outcome fetch_transfer(gb_part *part, const char *url, char why[300], double *retry_s,
+                          gb_status *status)
 {
     reply r = {.part = part, .why = why, .status = status, .asked_range = may_resume(part, url)};
     struct curl_slist *lines = NULL;
     gb_outcome outcome = GB_STOP;
     *retry_s = 0;
     why[0] = '\0';
-    if (part->bytes && !r.asked_range && !gb_part_empty(part, status))
+    if (part->bytes && !r.asked_range && !fetch_part_empty(part, status))
         return GB_STOP;
     snprintf(r.remote.url, sizeof r.remote.url, "%s", url);
     r.curl = gb_fault(GB_FAULT_MEMORY) ? NULL : curl_easy_init();
@@ -345,7 +345,7 @@ gb_outcome gb_transfer(gb_part *part, const char *url, char why[300], double *re
     if (r.curl)
         curl_easy_cleanup(r.curl);
     curl_slist_free_all(lines);
-    if (outcome == GB_START_OVER && !gb_part_empty(part, status))
+    if (outcome == GB_START_OVER && !fetch_part_empty(part, status))
         outcome = GB_STOP;
     return outcome;
 }

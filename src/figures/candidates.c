@@ -31,7 +31,7 @@ static bool choose_query(question *q, const gb_candidates_params *o, gb_status *
         for (size_t i = 0; i < q->qrels.count; i++) {
             const gb_qrel *judged = &q->qrels.rows[i];
             size_t length;
-            const char *id = gb_table_row(q->collection->query_ids, judged->query, &length);
+            const char *id = gb_row_file_row(q->collection->query_ids, judged->query, &length);
             bool fits = o->query ? strlen(o->query) == length && !memcmp(id, o->query, length)
                                  : judged->grade > 0;
             if (!fits || judged->query == last)
@@ -85,10 +85,10 @@ typedef struct points {
     float *vectors;     /* [count, H] */
 } points;
 
-static const char *id_at(const gb_table *table, uint32_t row, gb_arena *arena, gb_status *status)
+static const char *id_at(const gb_row_file *table, uint32_t row, gb_arena *arena, gb_status *status)
 {
     size_t length;
-    const char *id = gb_table_row(table, row, &length);
+    const char *id = gb_row_file_row(table, row, &length);
     return gb_arena_strdup(arena, id, length, status);
 }
 
@@ -197,8 +197,8 @@ static bool scatter_model(gb_scatter *scatter, const gb_candidates_params *o, si
 static bool about(const question *q, const gb_candidates_params *o, gb_text *out, gb_status *status)
 {
     size_t length, id_length;
-    const char *text = gb_table_row(q->collection->queries, q->query, &length);
-    const char *id = gb_table_row(q->collection->query_ids, q->query, &id_length);
+    const char *text = gb_row_file_row(q->collection->queries, q->query, &length);
+    const char *id = gb_row_file_row(q->collection->query_ids, q->query, &id_length);
     gb_text_printf(out,
                    "Query %.*s of %s, %s: \"%.*s\". The %u best passages of each model%s; "
                    "perplexity %g, %u iterations, seed %llu. "

@@ -164,7 +164,7 @@ static void variants_tsv(const gb_coverage_view *view, gb_text *out)
 
 /* ---- one text and one model ---- */
 
-uint32_t coverage_rank(const gb_coverage_view *view, const uint32_t *top, uint32_t id)
+uint32_t figures_coverage_rank(const gb_coverage_view *view, const uint32_t *top, uint32_t id)
 {
     for (uint32_t k = 0; k < view->depth && !gb_vocab_is_special(view->vocab, id); k++)
         if (top[k] == id)
@@ -172,7 +172,7 @@ uint32_t coverage_rank(const gb_coverage_view *view, const uint32_t *top, uint32
     return 0;
 }
 
-bool coverage_has(const gb_coverage_view *view, const gb_coverage_text *text, uint32_t id)
+bool figures_coverage_has(const gb_coverage_view *view, const gb_coverage_text *text, uint32_t id)
 {
     for (size_t i = 0; i < text->length && !gb_vocab_is_special(view->vocab, id); i++)
         if (text->ids[i] == id)
@@ -192,14 +192,14 @@ static uint32_t distinct(const gb_coverage_view *view, const gb_coverage_text *t
             before = text->ids[j] == text->ids[i];
         if (before)
             continue;
-        uint32_t rank = coverage_rank(view, top, text->ids[i]);
+        uint32_t rank = figures_coverage_rank(view, top, text->ids[i]);
         count++;
         *hits += rank && rank <= k;
     }
     return count;
 }
 
-uint32_t coverage_listed(const gb_coverage_view *view)
+uint32_t figures_coverage_listed(const gb_coverage_view *view)
 {
     return view->depth < GB_COVERAGE_LISTED ? view->depth : GB_COVERAGE_LISTED;
 }
@@ -211,12 +211,12 @@ static void words_html(const gb_coverage_view *view, const gb_coverage_text *tex
 {
     gb_text_printf(out, "<p>");
     for (size_t i = 0; i < text->length; i++) {
-        uint32_t id = text->ids[i], rank = coverage_rank(view, top, id);
+        uint32_t id = text->ids[i], rank = figures_coverage_rank(view, top, id);
         bool inside = gb_vocab_is_continuation(view->vocab, id);
         if (i && !inside)
             gb_text_append(out, " ", 1);
         gb_text_printf(out, "<span");
-        if (rank && rank <= coverage_listed(view))
+        if (rank && rank <= figures_coverage_listed(view))
             gb_text_printf(out, " class=\"hit\"");
         if (!gb_vocab_is_special(view->vocab, id))
             gb_text_printf(out, " data-t=\"%u\"", id);
@@ -236,15 +236,17 @@ static void text_html(const gb_coverage_view *view, size_t index, gb_text *out)
     gb_page_escaped(out, text->name);
     gb_text_printf(out, "</h3>\n<div class=\"models\">\n");
     for (size_t m = 0; m < view->model_count; m++) {
-        uint32_t hits, all = distinct(view, text, text->top[m], coverage_listed(view), &hits);
+        uint32_t hits,
+            all = distinct(view, text, text->top[m], figures_coverage_listed(view), &hits);
         gb_text_printf(out, "<section>\n<h4>");
         gb_page_escaped(out, view->models[m]);
         gb_text_printf(out, "</h4>\n<p class=\"ratio dim\">%u of %u tokens in the top %u</p>\n",
-                       hits, all, coverage_listed(view));
+                       hits, all, figures_coverage_listed(view));
         words_html(view, text, text->top[m], out);
         gb_text_printf(out, "<ol>\n");
-        for (uint32_t k = 0; k < coverage_listed(view); k++)
-            gb_page_element(out, "li", coverage_has(view, text, text->top[m][k]) ? "hit" : "miss",
+        for (uint32_t k = 0; k < figures_coverage_listed(view); k++)
+            gb_page_element(out, "li",
+                            figures_coverage_has(view, text, text->top[m][k]) ? "hit" : "miss",
                             gb_vocab_token(view->vocab, text->top[m][k]));
         gb_text_printf(out, "\n</ol>\n</section>\n");
     }
@@ -280,7 +282,7 @@ static void numbers_html(const gb_coverage_view *view, gb_text *out)
 /* The ways to project side by side, in the reading of the curve. */
 static void variants_html(const gb_coverage_view *view, gb_text *out)
 {
-    uint32_t k = coverage_listed(view);
+    uint32_t k = figures_coverage_listed(view);
     gb_text_printf(out,
                    "<h2>Ways to project</h2>\n<p>At k = %u, in the reading of the curve: bare "
                    "word embeddings or the full masked-LM head, of the model itself or of the "
@@ -333,7 +335,7 @@ static void coverage_html(const gb_coverage_view *view, const char *svg, gb_text
         "</output> <input type=\"range\" id=\"k\" min=\"1\" max=\"%u\" value=\"%u\">"
         "</label>\n<span class=\"dim\">Keys: / search, j and k next and previous text, "
         "+ and - more and fewer tokens</span></div>\n",
-        coverage_listed(view), view->depth, coverage_listed(view));
+        figures_coverage_listed(view), view->depth, figures_coverage_listed(view));
     for (size_t i = 0; i < view->text_count; i++)
         text_html(view, i, out);
     gb_text_printf(out, "<script>\n%s</script>\n", script);
@@ -343,7 +345,7 @@ static void coverage_html(const gb_coverage_view *view, const char *svg, gb_text
 bool gb_coverage_write(const gb_coverage_view *view, const char *folder, gb_status *status)
 {
     gb_text svg = {0}, html = {0}, tsv = {0};
-    bool ok = curves(view, folder, &svg, status) && coverage_tokens(view, folder, status);
+    bool ok = curves(view, folder, &svg, status) && figures_coverage_tokens(view, folder, status);
     if (ok) {
         coverage_html(view, svg.data, &html);
         coverage_tsv(view, &tsv);
@@ -379,23 +381,25 @@ void gb_coverage_terminal(const gb_coverage_view *view, bool colors, gb_text *ou
         const gb_coverage_text *text = &view->texts[t];
         for (size_t m = 0; m < view->model_count; m++) {
             const uint32_t *top = text->top[m];
-            uint32_t near, far, all = distinct(view, text, top, coverage_listed(view), &near);
+            uint32_t near, far,
+                all = distinct(view, text, top, figures_coverage_listed(view), &near);
             distinct(view, text, top, view->depth, &far);
             gb_text_printf(out, "%s%s: of %u tokens, %u in the top %u, %u in the top %u\n",
-                           t || m ? "\n" : "", view->models[m], all, near, coverage_listed(view),
-                           far, view->depth);
+                           t || m ? "\n" : "", view->models[m], all, near,
+                           figures_coverage_listed(view), far, view->depth);
             gb_text_printf(out, "  text  ");
             for (size_t i = 0; i < text->length; i++) {
-                uint32_t rank = coverage_rank(view, top, text->ids[i]);
+                uint32_t rank = figures_coverage_rank(view, top, text->ids[i]);
                 bool joined = gb_vocab_is_continuation(view->vocab, text->ids[i]);
                 gb_text_printf(out, "%s", i && !joined ? " " : "");
-                token_terminal(view, text->ids[i], rank && rank <= coverage_listed(view), colors,
-                               joined, out);
+                token_terminal(view, text->ids[i], rank && rank <= figures_coverage_listed(view),
+                               colors, joined, out);
             }
             gb_text_printf(out, "\n  top   ");
-            for (uint32_t k = 0; k < coverage_listed(view); k++) {
+            for (uint32_t k = 0; k < figures_coverage_listed(view); k++) {
                 gb_text_printf(out, "%s", k ? " " : "");
-                token_terminal(view, top[k], coverage_has(view, text, top[k]), colors, false, out);
+                token_terminal(view, top[k], figures_coverage_has(view, text, top[k]), colors,
+                               false, out);
             }
             gb_text_printf(out, "\n");
         }

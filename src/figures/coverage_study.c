@@ -55,14 +55,14 @@ static bool count_frequent(gb_coverage_study *s, gb_status *status)
     const gb_coverage_params *o = s->params;
     const coverage_texts *t = &s->texts;
     uint32_t size = gb_vocab_size(s->vocab);
-    uint64_t passages = gb_table_count(t->table);
+    uint64_t passages = gb_row_file_count(t->table);
     uint64_t *having = gb_alloc(size, sizeof *having, status); /* passages that have a token */
     uint64_t *last = gb_alloc(size, sizeof *last, status);     /* of them, counted from 1 */
     uint32_t *top = gb_alloc(o->depth, sizeof *top, status);
     bool ok = having && last && top && (s->rare = gb_alloc(size, sizeof *s->rare, status));
     for (uint64_t row = 0; ok && row < passages; row++) {
         size_t length;
-        const uint32_t *ids = gb_table_row(t->table, row, &length);
+        const uint32_t *ids = gb_row_file_row(t->table, row, &length);
         for (size_t i = 0; i < length; i++)
             if (ids[i] < size && !gb_vocab_is_special(s->vocab, ids[i]) &&
                 last[ids[i]] != row + 1) {
@@ -81,7 +81,7 @@ static bool count_frequent(gb_coverage_study *s, gb_status *status)
     ok = ok && (s->frequent = gb_coverage_create(s->vocab, o->depth, s->rare, status));
     for (uint32_t i = 0; ok && i < t->count; i++) {
         size_t length;
-        const uint32_t *ids = gb_table_row(t->table, t->rows[i], &length);
+        const uint32_t *ids = gb_row_file_row(t->table, t->rows[i], &length);
         gb_coverage_add(s->frequent, top, ids, length);
     }
     free(having);
@@ -102,7 +102,7 @@ static bool project(const gb_coverage_study *s, const gb_vocab_projection *head,
         return false;
     for (uint32_t i = 0; i < t->count; i++) {
         size_t length;
-        const uint32_t *ids = gb_table_row(t->table, t->rows[i], &length);
+        const uint32_t *ids = gb_row_file_row(t->table, t->rows[i], &length);
         gb_coverage_add(*coverage, top + (size_t)i * depth, ids, length);
     }
     return true;
@@ -162,10 +162,11 @@ static bool count_next(gb_coverage_study *s, const gb_vocab_projection *referenc
     model m = {.reference = reference, .index = index};
     if (!gb_vocab_projection_open(&m.own, o->models[index], tokens_of(&s->texts), status))
         return false;
-    bool ok =
-        same_vocabulary(s, &m.own, o->models[index], status) &&
-        (s->texts.table || coverage_texts_tokenize(&s->texts, o, &m.own.model, table, status)) &&
-        (s->frequent || !o->collection || count_frequent(s, status)) && count_model(s, &m, status);
+    bool ok = same_vocabulary(s, &m.own, o->models[index], status) &&
+              (s->texts.table ||
+               figures_coverage_texts_tokenize(&s->texts, o, &m.own.model, table, status)) &&
+              (s->frequent || !o->collection || count_frequent(s, status)) &&
+              count_model(s, &m, status);
     gb_vocab_projection_close(&m.own);
     return ok;
 }
@@ -174,7 +175,7 @@ static bool count_all(gb_coverage_study *s, const char *table, gb_status *status
 {
     const gb_coverage_params *o = s->params;
     gb_vocab_projection reference = {0};
-    if (o->collection && !coverage_texts_draw(&s->texts, o, status))
+    if (o->collection && !figures_coverage_texts_draw(&s->texts, o, status))
         return false;
     bool ok = !o->reference ||
               (gb_vocab_projection_open(&reference, o->reference, tokens_of(&s->texts), status) &&
@@ -202,9 +203,9 @@ static bool shown_texts(gb_coverage_study *s, gb_status *status)
         snprintf(name, sizeof name, "Text %zu", i + 1);
         size_t length = strlen(name);
         const char *id =
-            t->collection ? gb_table_row(t->collection->passage_ids, t->rows[i], &length) : name;
+            t->collection ? gb_row_file_row(t->collection->passage_ids, t->rows[i], &length) : name;
         list[i].name = gb_arena_strdup(arena, id, length, status);
-        list[i].ids = gb_table_row(t->table, t->rows[i], &list[i].length);
+        list[i].ids = gb_row_file_row(t->table, t->rows[i], &list[i].length);
         list[i].top = top;
         if (!top || !list[i].name)
             return false;
@@ -296,7 +297,7 @@ void gb_coverage_study_destroy(gb_coverage_study *s)
     gb_coverage_destroy(s->frequent);
     free(s->rare);
     gb_vocab_destroy(s->vocab);
-    coverage_texts_close(&s->texts);
+    figures_coverage_texts_close(&s->texts);
     gb_text_free(&s->about);
     gb_arena_destroy(s->arena);
     free(s);

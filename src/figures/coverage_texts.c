@@ -21,24 +21,24 @@ static bool sample_rows(coverage_texts *t, uint32_t all, uint32_t wanted, uint64
     return true;
 }
 
-bool coverage_texts_draw(coverage_texts *t, const gb_coverage_params *o, gb_status *status)
+bool figures_coverage_texts_draw(coverage_texts *t, const gb_coverage_params *o, gb_status *status)
 {
     bool ok = (t->collection = gb_open_collection(o->collection, status)) &&
               gb_open_tokens(o->tokens, &t->tokens, status);
     t->table = t->tokens.passages;
-    if (ok && gb_table_count(t->table) != t->collection->passages)
+    if (ok && gb_row_file_count(t->table) != t->collection->passages)
         return gb_fail(status, GB_DATA, o->tokens, "take the tokens of that collection",
                        "the tokens are of another collection");
     return ok && sample_rows(t, t->collection->passages, o->passages, o->seed, status);
 }
 
-static bool add_text(gb_table_writer *writer, const gb_tokenizer *tokenizer, const char *text,
+static bool add_text(gb_row_writer *writer, const gb_tokenizer *tokenizer, const char *text,
                      size_t length, gb_ids *ids, gb_status *status)
 {
     ids->count = 0;
     return gb_tokenize(tokenizer, text, length, ids, status) &&
-           gb_table_writer_add(writer, ids->data ? ids->data : (const uint32_t[]){0}, ids->count,
-                               status);
+           gb_row_writer_add(writer, ids->data ? ids->data : (const uint32_t[]){0}, ids->count,
+                             status);
 }
 
 /* Tokenise one text, or the lines of a file, into the table at `path`. */
@@ -46,7 +46,7 @@ static bool make_table(const gb_coverage_params *o, const gb_model_input *model,
                        gb_status *status)
 {
     gb_tokenizer *tokenizer = gb_tokenizer_create(model->vocab, model->tokenizer, status);
-    gb_table_writer *writer = tokenizer ? gb_table_writer_open(path, 4, status) : NULL;
+    gb_row_writer *writer = tokenizer ? gb_row_writer_open(path, 4, status) : NULL;
     gb_lines *lines = writer && o->texts ? gb_lines_open(o->texts, status) : NULL;
     gb_ids ids = {0};
     char *line;
@@ -58,28 +58,29 @@ static bool make_table(const gb_coverage_params *o, const gb_model_input *model,
     while (ok && lines && (got = gb_lines_next(lines, &line, &length, status)) == 1)
         ok = !length || add_text(writer, tokenizer, line, length, &ids, status);
     ok = ok && got == 0;
-    ok = gb_table_writer_end(writer, ok, status);
+    ok = gb_row_writer_end(writer, ok, status);
     gb_lines_close(lines);
     gb_tokenizer_destroy(tokenizer);
     free(ids.data);
     return ok;
 }
 
-bool coverage_texts_tokenize(coverage_texts *t, const gb_coverage_params *o,
-                             const gb_model_input *model, const char *path, gb_status *status)
+bool figures_coverage_texts_tokenize(coverage_texts *t, const gb_coverage_params *o,
+                                     const gb_model_input *model, const char *path,
+                                     gb_status *status)
 {
-    if (!make_table(o, model, path, status) || !(t->own = gb_table_open(path, 4, status)))
+    if (!make_table(o, model, path, status) || !(t->own = gb_row_file_open(path, 4, status)))
         return false;
     t->table = t->own;
-    if (!gb_table_count(t->own))
+    if (!gb_row_file_count(t->own))
         return gb_fail(status, GB_DATA, o->texts, "one text a line", "no text in the file");
-    return sample_rows(t, (uint32_t)gb_table_count(t->own), 0, 0, status);
+    return sample_rows(t, (uint32_t)gb_row_file_count(t->own), 0, 0, status);
 }
 
-void coverage_texts_close(coverage_texts *t)
+void figures_coverage_texts_close(coverage_texts *t)
 {
     gb_tokens_close(&t->tokens);
     gb_collection_close(t->collection);
-    gb_table_close(t->own);
+    gb_row_file_close(t->own);
     free(t->rows);
 }

@@ -68,8 +68,8 @@ static void draw_model(cairo_t *cr, const gb_coverage_view *view, size_t model, 
     double x = MARGIN + COLUMN * (double)model;
     uint32_t hits = 0;
     char count[40];
-    for (uint32_t k = 0; k < coverage_listed(view); k++)
-        hits += coverage_has(view, text, text->top[model][k]);
+    for (uint32_t k = 0; k < figures_coverage_listed(view); k++)
+        hits += figures_coverage_has(view, text, text->top[model][k]);
     cairo_save(cr);
     cairo_rectangle(cr, x - 1, y - 20, COLUMN - 8, 4000);
     cairo_clip(cr);
@@ -77,13 +77,14 @@ static void draw_model(cairo_t *cr, const gb_coverage_view *view, size_t model, 
     gb_plot_font(cr, 11, true);
     cairo_move_to(cr, x, y);
     cairo_show_text(cr, view->models[model]);
-    snprintf(count, sizeof count, "%u of %u are hits", hits, coverage_listed(view));
+    snprintf(count, sizeof count, "%u of %u are hits", hits, figures_coverage_listed(view));
     gb_plot_font(cr, 10, false);
     cairo_move_to(cr, x, y + 15);
     cairo_show_text(cr, count);
-    for (uint32_t k = 0; k < coverage_listed(view); k++)
+    for (uint32_t k = 0; k < figures_coverage_listed(view); k++)
         draw_token(cr, gb_vocab_token(view->vocab, text->top[model][k]),
-                   coverage_has(view, text, text->top[model][k]), x, y + 36 + LINE * (double)k);
+                   figures_coverage_has(view, text, text->top[model][k]), x,
+                   y + 36 + LINE * (double)k);
     cairo_restore(cr);
 }
 
@@ -108,10 +109,10 @@ static double page_height(const gb_coverage_view *view)
     double y = draw_text(cr, view, 42, false);
     cairo_destroy(cr);
     cairo_surface_destroy(nowhere);
-    return y + 30 + 36 + LINE * (double)coverage_listed(view) + MARGIN;
+    return y + 30 + 36 + LINE * (double)figures_coverage_listed(view) + MARGIN;
 }
 
-bool coverage_tokens(const gb_coverage_view *view, const char *folder, gb_status *status)
+bool figures_coverage_tokens(const gb_coverage_view *view, const char *folder, gb_status *status)
 {
     if (!view->text_count)
         return true;

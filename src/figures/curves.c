@@ -51,7 +51,7 @@ static curve *curve_of(curves *c, const char *name, gb_status *status)
     return fresh->name ? fresh : NULL;
 }
 
-static place *place_of(curves *c, curve *on, double x, gb_status *status)
+static place *tape_place_of(curves *c, curve *on, double x, gb_status *status)
 {
     size_t at = 0;
     while (at < on->count && on->places[at].x < x)
@@ -87,7 +87,7 @@ static bool read_point(curves *c, const json_t *line, gb_status *status)
         return gb_lines_fail(c->lines, status, "make the results anew with `reproduce`",
                              "a point needs \"series\", \"evaluation\" and a number \"x\"");
     curve *on = curve_of(c, series, status);
-    place *at = on ? place_of(c, on, x ? json_number_value(x) : NAN, status) : NULL;
+    place *at = on ? tape_place_of(c, on, x ? json_number_value(x) : NAN, status) : NULL;
     if (!at || !measure_of(c, folder, &value, status))
         return false;
     if (at->count == MOST_SEEDS)

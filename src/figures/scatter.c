@@ -156,8 +156,8 @@ static double *turned(const gb_scatter *scatter, double turn, gb_arena *arena, g
 {
     double *out = gb_arena_alloc(arena, 3 * (size_t)scatter->count * sizeof *out, status);
     if (out)
-        gb_plot_turn((const double(*)[3])scatter->components, scatter->count, turn, TILT, out,
-                     out + scatter->count, out + 2 * (size_t)scatter->count);
+        gb_plot_rotation((const double(*)[3])scatter->components, scatter->count, turn, TILT, out,
+                         out + scatter->count, out + 2 * (size_t)scatter->count);
     return out;
 }
 

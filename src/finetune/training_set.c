@@ -58,12 +58,13 @@ static bool add_query(gb_training_set *set, const gb_qrels *qrels, size_t first,
 }
 
 /* Keep `most` queries, drawn by seed, in their old order. */
-static bool sample_queries(gb_training_set *set, uint32_t most, uint64_t seed, gb_status *status)
+static bool sample_queries(gb_training_set *set, uint32_t max_queries, uint64_t seed,
+                           gb_status *status)
 {
-    if (!most || most >= set->count)
+    if (!max_queries || max_queries >= set->count)
         return true;
     gb_rng rng = gb_rng_make(seed, GB_RNG_SPLIT, 0, 0);
-    bool *keep = gb_rng_choose(&rng, set->count, most, status);
+    bool *keep = gb_rng_choose(&rng, set->count, max_queries, status);
     if (!keep)
         return false;
     uint32_t kept = 0;
@@ -76,7 +77,7 @@ static bool sample_queries(gb_training_set *set, uint32_t most, uint64_t seed, g
 }
 
 bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_run *runs,
-                          size_t run_count, uint32_t depth, uint32_t most, uint64_t seed,
+                          size_t run_count, uint32_t depth, uint32_t max_queries, uint64_t seed,
                           gb_status *status)
 {
     *set = (gb_training_set){0};
@@ -87,7 +88,7 @@ bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_
             end++;
         ok = add_query(set, qrels, first, end, runs, run_count, depth, status);
     }
-    ok = ok && sample_queries(set, most, seed, status);
+    ok = ok && sample_queries(set, max_queries, seed, status);
     if (ok && !set->count)
         ok = gb_fail(status, GB_DATA, NULL,
                      "judge at least one passage of a training query relevant",

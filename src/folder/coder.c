@@ -9,14 +9,14 @@
 #define EXTRA_MAX 10000
 
 struct gb_coder {
-    gb_language_config config; /* kind and tokens of the model */
-    gb_coder_ids ids;          /* special tokens */
-    uint32_t size;             /* one more than the largest id */
-    gb_pieces *pieces;         /* sentencepiece; or NULL: */
-    gb_vocab *vocab;           /* WordPiece's tokens */
-    gb_tokenizer *tokenizer;   /* WordPiece */
-    bool add_start, add_end;   /* what a prompt gets */
-    bool clean_up;             /* decoding takes spaces away before punctuation */
+    gb_lm_config config;     /* kind and tokens of the model */
+    gb_coder_ids ids;        /* special tokens */
+    uint32_t size;           /* one more than the largest id */
+    gb_pieces *pieces;       /* sentencepiece; or NULL: */
+    gb_vocab *vocab;         /* WordPiece's tokens */
+    gb_tokenizer *tokenizer; /* WordPiece */
+    bool add_start, add_end; /* what a prompt gets */
+    bool clean_up;           /* decoding takes spaces away before punctuation */
 };
 
 /* The JSON files beside a tokenizer; NULL where there is none. */
@@ -87,10 +87,10 @@ static const json_t *additional_tokens(const settings *s)
 /* Names of the tokens a tokenizer always has; NULL: it has none. */
 static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "pad_token"};
 enum { BOS, EOS, UNK, PAD, KEYS };
-static const char *const names_of[2][KEYS] = {[GB_LANGUAGE_T5] = {NULL, "</s>", "<unk>", "<pad>"},
-                                              [GB_LANGUAGE_LLAMA] = {"<s>", "</s>", "<unk>", NULL}};
+static const char *const names_of[2][KEYS] = {
+    [GB_LM_T5] = {NULL, "</s>", "<unk>", "<pad>"}, [GB_LM_LLAMA] = {"<s>", "</s>", "<unk>", NULL}};
 
-static bool is_special(const settings *s, gb_language_kind kind, const char *text)
+static bool is_special(const settings *s, gb_lm_kind kind, const char *text)
 {
     for (int k = 0; k < KEYS; k++) {
         const char *name = named_token(s, keys[k], names_of[kind][k]);
@@ -193,7 +193,7 @@ static bool add_named(gb_coder *c, const settings *s, uint32_t found[KEYS], gb_s
 static bool check_ids(const gb_coder *c, const char *path, const uint32_t found[KEYS],
                       gb_status *status)
 {
-    bool llama = c->config.kind == GB_LANGUAGE_LLAMA;
+    bool llama = c->config.kind == GB_LM_LLAMA;
     static const char hint[] = "correct bos_token_id and eos_token_id in config.json";
     if (c->size > c->config.vocab_size)
         return gb_fail(status, GB_DATA, path, "tokenizer and model are not of one kind",
@@ -212,7 +212,7 @@ static bool check_ids(const gb_coder *c, const char *path, const uint32_t found[
 
 static bool open_pieces(gb_coder *c, const char *path, const settings *s, gb_status *status)
 {
-    bool t5 = c->config.kind == GB_LANGUAGE_T5;
+    bool t5 = c->config.kind == GB_LM_T5;
     gb_pieces_params params = {.legacy = true, .prefix_space = true, .trim = t5};
     uint32_t found[KEYS];
     c->add_start = !t5;
@@ -242,7 +242,7 @@ static bool open_pieces(gb_coder *c, const char *path, const settings *s, gb_sta
 static bool open_words(gb_coder *c, const char *path, const settings *s, gb_status *status)
 {
     gb_tokenizer_params params = GB_TOKENIZER_DEFAULTS;
-    c->add_start = c->config.kind == GB_LANGUAGE_LLAMA;
+    c->add_start = c->config.kind == GB_LM_LLAMA;
     c->add_end = !c->add_start;
     c->clean_up = true;
     if (!folder_tokenizer_params(s->config, s->path, &params, status) ||
@@ -305,7 +305,7 @@ gb_coder *gb_coder_open(const char *folder, gb_status *status)
     gb_coder *c = gb_alloc(1, sizeof *c, status);
     char *path = gb_path_join(status, folder, "config.json");
     settings s = {0};
-    bool ok = c && path && gb_language_config_read(path, &c->config, status) &&
+    bool ok = c && path && gb_lm_config_read(path, &c->config, status) &&
               settings_read(folder, &s, status) && open_tokenizer(c, folder, &s, status);
     settings_free(&s);
     free(path);
@@ -344,7 +344,7 @@ bool gb_coder_encode(const gb_coder *coder, const char *text, size_t length, gb_
                         : gb_tokenize(coder->tokenizer, text, length, ids, status)))
         return false;
     /* T5: an end token that the text ends with is not put there twice. */
-    bool ended = coder->config.kind == GB_LANGUAGE_T5 && ids->count > begin &&
+    bool ended = coder->config.kind == GB_LM_T5 && ids->count > begin &&
                  ids->data[ids->count - 1] == coder->ids.end;
     return !coder->add_end || ended || gb_ids_append(ids, coder->ids.end, status);
 }

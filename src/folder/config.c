@@ -143,7 +143,7 @@ bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *st
  * for all and prints 0.1 with 17 digits.) */
 static const char *real_text(double value, char text[40])
 {
-    gb_shortest(value, text);
+    gb_format_double(value, text);
     if (!strpbrk(text, ".e"))
         strcat(text, ".0");
     return text;

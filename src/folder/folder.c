@@ -58,7 +58,7 @@ size_t gb_folder_count(const gb_folder *folder)
     return folder->count;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -162,7 +162,7 @@ static bool index_side(gb_folder *folder, gb_status *status)
     return sort_entries(folder, status);
 }
 
-/* ---- checks ---------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 /* The path of the tensors, for messages about one that is not there. */
 static const char *model_path(const gb_folder *folder)
@@ -226,7 +226,7 @@ bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, ui
                                    (unsigned long long)bad);
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 /* The tensors' file: one, or an index of shards; as safetensors, or else as torch writes them.
  * Caller frees. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- checks ---------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static bool has_head(const gb_folder_params *params)
 {
@@ -91,7 +91,7 @@ static bool check_params(const gb_folder_params *params, const char *path, gb_st
     return check_weights(params, path, status) && check_extra(params, path, status);
 }
 
-/* ---- model card ------------------------------------------------------------------------------ */
+/* ---- model card ---- */
 
 /* One line of text: line ends would break the card's structure. */
 static void append_line(gb_text *text, const char *line)
@@ -147,7 +147,7 @@ static bool write_card(const char *path, const gb_folder_params *params, gb_stat
     return ok;
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static bool write_files(const char *dir, const gb_folder_params *params, gb_status *status)
 {
@@ -223,7 +223,7 @@ static bool write_folder(const char *path, const gb_folder_params *params, gb_st
     bool ok = draft && write_files(draft, params, status);
     if (draft && !ok)
         gb_remove_tree(draft, NULL);
-    ok = ok && gb_place_folder(draft, path, status);
+    ok = ok && gb_replace_folder(draft, path, status);
     free(draft);
     return ok;
 }

@@ -13,7 +13,7 @@ static const char damaged[] = "the file is damaged or cut short; fetch or write 
 static const char refused[] =
     "only tensors are read, nothing is executed; store it as safetensors where it can be trusted";
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 typedef enum value_kind {
     OTHER, /* None, a truth value or a float: read and not used */
@@ -129,7 +129,7 @@ static bool find_mark(machine *m, size_t *first)
     return broken(m, "takes a mark that is not there");
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static const unsigned char *take(machine *m, size_t bytes)
 {
@@ -219,7 +219,7 @@ static bool push_stack_global(machine *m)
     return push_named(m, module->text, module->length, name->text, name->length);
 }
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 /* The values from `first` on become one tuple, in place of `below` more before them. */
 static bool make_tuple(machine *m, size_t first, size_t below)
@@ -362,7 +362,7 @@ static bool recall(machine *m, uint64_t index)
     return push(m, m->memo[index]);
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* Opcodes with a number behind them. */
 static bool run_numbered(machine *m, unsigned char code)
@@ -458,7 +458,7 @@ static bool run_one(machine *m, bool *done)
     }
 }
 
-/* ---- tensors --------------------------------------------------------------------------------- */
+/* ---- tensors ---- */
 
 /* What is taken from where. */
 typedef struct reading {

@@ -80,7 +80,7 @@ const gb_stored *gb_safetensors_find(const gb_safetensors *tensors, const char *
                           : NULL;
 }
 
-/* ---- one file -------------------------------------------------------------------------------- */
+/* ---- one file ---- */
 
 static bool map_file(mapping *file, gb_status *status)
 {
@@ -289,7 +289,7 @@ static bool read_file(gb_safetensors *to, const char *path, gb_status *status)
     return ok;
 }
 
-/* ---- shards ---------------------------------------------------------------------------------- */
+/* ---- shards ---- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -401,7 +401,7 @@ gb_safetensors *gb_safetensors_open(const char *path, gb_status *status)
     return NULL;
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static void convert(const gb_stored *stored, uint64_t count, float *out)
 {

@@ -8,7 +8,7 @@
 #define TRANSFORMER_SETTINGS "sentence_bert_config.json"
 #define PROMPT_SETTINGS      "config_sentence_transformers.json"
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static json_t *module(int index, const char *path, const char *kind)
 {
@@ -77,7 +77,7 @@ bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_s
     return ok;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static bool fail_pooling(const char *path, const char *mode, gb_status *status)
 {

@@ -6,7 +6,7 @@
 
 #define SPECIALS 5
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 /* How a special token is found in text. */
 static json_t *added_token(const gb_vocab *vocab, uint32_t id)
@@ -166,7 +166,7 @@ bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
     return ok;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 gb_vocab *gb_folder_vocab(const gb_folder *folder, gb_status *status)
 {

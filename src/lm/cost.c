@@ -1,7 +1,7 @@
 /* What generation of text takes, from the sizes of a model alone: nothing runs. */
 #include <gabbro/lm.h>
 
-double gb_generate_flops(const gb_language_config *c, double prompt, double made)
+double gb_generate_flops(const gb_lm_config *c, double prompt, double made)
 {
     double h = c->hidden_size, wide = (double)c->heads * c->head_dim;
     double keys = 2. * c->kv_heads * c->head_dim; /* and values */

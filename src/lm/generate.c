@@ -21,19 +21,19 @@ typedef struct waiting {
 } waiting;
 
 typedef struct session {
-    gb_generator *g;           /* the model */
-    const gb_generation *work; /* prompts and texts */
-    const gb_pick_params *how; /* choice of tokens */
-    generator_slot *slots;     /* [slots] what the programs see */
-    text *texts;               /* [slots] */
-    uint32_t *made;            /* [slots * most_new] tokens */
-    uint32_t live;             /* slots with a text */
-    gb_prompt next;            /* LLaMA: being worked on; T5: to be encoded; count 0: none */
-    bool over;                 /* no more prompts */
-    waiting *queue;            /* [at_once] T5: encoded, in order */
-    uint32_t head, queued;     /* first and end of it */
-    uint32_t *users;           /* [encoded] T5: texts that need a place, begun or not */
-    generator_prompt *batch;   /* [at_once] T5: run of the encoder */
+    gb_generator *g;               /* the model */
+    const gb_generation *work;     /* prompts and texts */
+    const gb_sampling_params *how; /* choice of tokens */
+    generator_slot *slots;         /* [slots] what the programs see */
+    text *texts;                   /* [slots] */
+    uint32_t *made;                /* [slots * max_new_tokens] tokens */
+    uint32_t live;                 /* slots with a text */
+    gb_prompt next;                /* LLaMA: being worked on; T5: to be encoded; count 0: none */
+    bool over;                     /* no more prompts */
+    waiting *queue;                /* [at_once] T5: encoded, in order */
+    uint32_t head, queued;         /* first and end of it */
+    uint32_t *users;               /* [encoded] T5: texts that need a place, begun or not */
+    generator_prompt *batch;       /* [at_once] T5: run of the encoder */
 } session;
 
 /* ---- prompts ---- */
@@ -42,10 +42,10 @@ static bool check_prompt(const session *s, gb_status *status)
 {
     const gb_prompt *p = &s->next;
     uint32_t vocabulary = s->g->lm.config.vocab_size;
-    if (p->count > s->g->longest)
+    if (p->count > s->g->max_length)
         return gb_fail(status, GB_DATA, "generate", "cut the prompts",
                        "the prompt of passage %u has %u tokens; 1 to %u fit", p->passage, p->count,
-                       s->g->longest);
+                       s->g->max_length);
     for (uint32_t i = 0; i < p->count; i++)
         if (p->ids[i] >= vocabulary)
             return gb_fail(status, GB_DATA, "generate", "use the model's own tokenizer",
@@ -86,7 +86,7 @@ static bool encode_more(session *s, gb_status *status)
         rows += s->next.count;
         s->next = (gb_prompt){0};
     }
-    return !s->queued || generator_encode(g, s->batch, s->queued, status);
+    return !s->queued || lm_generator_encode(g, s->batch, s->queued, status);
 }
 
 /* ---- texts ---- */
@@ -95,17 +95,17 @@ static bool encode_more(session *s, gb_status *status)
 static bool choose(session *s, uint32_t slot, const float *logits, gb_status *status)
 {
     gb_generator *g = s->g;
-    const gb_language_config *config = &g->lm.config;
+    const gb_lm_config *config = &g->lm.config;
     generator_slot *at = &s->slots[slot];
     text *t = &s->texts[slot];
-    uint32_t *made = s->made + (size_t)slot * g->most_new;
+    uint32_t *made = s->made + (size_t)slot * g->max_new_tokens;
     if (!s->how->sample)
-        at->token = gb_pick_greedy(logits, config->vocab_size);
-    else if (!gb_pick_token(logits, config->vocab_size, s->how, &t->draws, &at->token, status))
+        at->token = gb_sample_greedy(logits, config->vocab_size);
+    else if (!gb_sample_token(logits, config->vocab_size, s->how, &t->draws, &at->token, status))
         return false;
     made[t->count++] = at->token;
     g->counts.tokens++;
-    if (at->token != config->end_id && t->count < g->most_new)
+    if (at->token != config->end_id && t->count < g->max_new_tokens)
         return true;
     at->live = false;
     s->live--;
@@ -151,7 +151,7 @@ static bool begin_prompted(session *s, uint32_t slot, gb_status *status)
             return false;
         if (s->over)
             break;
-        if (!generator_prompt_run(s->g, s->next.ids, s->next.count, slot, &logits, status))
+        if (!lm_generator_prompt_run(s->g, s->next.ids, s->next.count, slot, &logits, status))
             return false;
         s->slots[slot] = (generator_slot){.live = true, .at = s->next.count};
         begin(s, slot, &s->next);
@@ -177,7 +177,7 @@ static bool step(session *s, gb_status *status)
 {
     const float *logits;
     uint32_t ld = (s->g->lm.config.vocab_size + 3) & ~3u;
-    if (!generator_step(s->g, s->slots, &logits, status))
+    if (!lm_generator_step(s->g, s->slots, &logits, status))
         return false;
     for (uint32_t slot = 0; slot < s->g->lm.slots; slot++) {
         if (!s->slots[slot].live)
@@ -203,8 +203,8 @@ static bool run(session *s, gb_status *status)
     return true;
 }
 
-bool gb_generate_all(gb_generator *g, const gb_generation *generation, const gb_pick_params *how,
-                     gb_status *status)
+bool gb_generate_all(gb_generator *g, const gb_generation *generation,
+                     const gb_sampling_params *how, gb_status *status)
 {
     uint32_t slots = g->lm.slots;
     if (how->sample && !(how->temperature > 0))
@@ -215,7 +215,7 @@ bool gb_generate_all(gb_generator *g, const gb_generation *generation, const gb_
                  .how = how,
                  .slots = gb_alloc(slots, sizeof *s.slots, status),
                  .texts = gb_alloc(slots, sizeof *s.texts, status),
-                 .made = gb_alloc((size_t)slots * g->most_new, sizeof *s.made, status),
+                 .made = gb_alloc((size_t)slots * g->max_new_tokens, sizeof *s.made, status),
                  .queue = gb_alloc(g->at_once, sizeof *s.queue, status),
                  .users = gb_alloc(g->lm.encoded, sizeof *s.users, status),
                  .batch = gb_alloc(g->at_once, sizeof *s.batch, status)};
@@ -232,20 +232,20 @@ bool gb_generate_all(gb_generator *g, const gb_generation *generation, const gb_
 /* ---- prompts in memory ---- */
 
 typedef struct array {
-    const gb_prompts *in; /* prompts */
-    uint32_t given;       /* so far */
-    uint32_t most_new;    /* tokens of a text */
-    uint32_t *made;       /* [count][most_new] */
-    uint32_t *counts;     /* [count] */
+    const gb_prompts *in;    /* prompts */
+    uint32_t source;         /* so far */
+    uint32_t max_new_tokens; /* tokens of a text */
+    uint32_t *made;          /* [count][max_new_tokens] */
+    uint32_t *counts;        /* [count] */
 } array;
 
 static bool next_of_array(void *self, gb_prompt *prompt, gb_status *status)
 {
     array *a = self;
-    uint32_t i = a->given;
+    uint32_t i = a->source;
     if (i == a->in->count)
         return true;
-    a->given++;
+    a->source++;
     *prompt = (gb_prompt){.ids = a->in->ids + a->in->starts[i],
                           .count = a->in->starts[i + 1] - a->in->starts[i],
                           .passage = a->in->passage[i],
@@ -260,18 +260,18 @@ static bool made_of_array(void *self, uint32_t passage, uint32_t query, const ui
 {
     (void)status;
     array *a = self;
-    for (uint32_t i = 0; i < a->given; i++)
+    for (uint32_t i = 0; i < a->source; i++)
         if (a->in->passage[i] == passage && a->in->query[i] == query) {
-            memcpy(a->made + (size_t)i * a->most_new, ids, sizeof *ids * count);
+            memcpy(a->made + (size_t)i * a->max_new_tokens, ids, sizeof *ids * count);
             a->counts[i] = count;
         }
     return true;
 }
 
-bool gb_generate(gb_generator *g, const gb_prompts *in, const gb_pick_params *how, uint32_t *made,
-                 uint32_t *counts, gb_status *status)
+bool gb_generate(gb_generator *g, const gb_prompts *in, const gb_sampling_params *how,
+                 uint32_t *made, uint32_t *counts, gb_status *status)
 {
-    array a = {.in = in, .most_new = g->most_new, .made = made, .counts = counts};
+    array a = {.in = in, .max_new_tokens = g->max_new_tokens, .made = made, .counts = counts};
     gb_generation generation = {&a, next_of_array, made_of_array, false};
     return gb_generate_all(g, &generation, how, status);
 }

@@ -17,21 +17,21 @@ void gb_generator_destroy(gb_generator *g)
 {
     if (!g)
         return;
-    gb_exec_destroy(g->encoder.exec);
-    gb_exec_destroy(g->step.exec);
+    gb_executable_destroy(g->encoder.exec);
+    gb_executable_destroy(g->step.exec);
     for (int i = 0; i < GENERATOR_BUCKETS; i++)
-        gb_exec_destroy(g->prompts[i].exec);
+        gb_executable_destroy(g->prompts[i].exec);
     gb_state_destroy(g->state);
     gb_params_destroy(g->params);
-    gb_language_free(&g->lm);
+    gb_lm_free(&g->lm);
     free(g->ids);
     free(g->places);
     free(g->spans);
-    free(g->kept_at);
+    free(g->cache_row);
     free(g);
 }
 
-const gb_language_config *gb_generator_config(const gb_generator *g)
+const gb_lm_config *gb_generator_config(const gb_generator *g)
 {
     return &g->lm.config;
 }
@@ -57,9 +57,9 @@ static bool build_encoder(void *self, gb_tape *tape, gb_status *status)
     const gb_generator *g = from->g;
     generator_program *p = from->p;
     p->logits = GB_NO_TENSOR;
-    p->in = gb_language_rows_declare(tape, &g->lm, true, g->rows, g->at_once, g->longest, false);
+    p->in = gb_lm_rows_declare(tape, &g->lm, true, g->rows, g->at_once, g->max_length, false);
     p->keep = gb_tape_input(tape, "keep", GB_U32, 1, g->rows);
-    gb_language_keep(tape, &g->lm, gb_language_encode(tape, &g->lm, &p->in), p->keep);
+    gb_lm_cache_write(tape, &g->lm, gb_lm_encode(tape, &g->lm, &p->in), p->keep);
     return true;
 }
 
@@ -67,19 +67,19 @@ static bool build_decoder(void *self, gb_tape *tape, gb_status *status)
 {
     (void)status;
     const plan *from = self;
-    const gb_language *lm = &from->g->lm;
+    const gb_lm *lm = &from->g->lm;
     generator_program *p = from->p;
     uint32_t prompt = from->prompt;
-    p->in = gb_language_rows_declare(tape, lm, false, prompt ? prompt : lm->slots,
-                                     prompt ? 1 : lm->slots, lm->cached, false);
+    p->in = gb_lm_rows_declare(tape, lm, false, prompt ? prompt : lm->slots, prompt ? 1 : lm->slots,
+                               lm->cached, false);
     p->cross =
         lm->config.layers ? gb_tape_input(tape, "cross spans", GB_U32, lm->slots, 4) : GB_NO_TENSOR;
-    gb_tensor h = gb_language_decode(tape, lm, &p->in, GB_NO_TENSOR, p->cross, lm->cached_encoded);
+    gb_tensor h = gb_lm_decode(tape, lm, &p->in, GB_NO_TENSOR, p->cross, lm->cached_encoded);
     if (prompt) {
         p->last = gb_tape_input(tape, "last row", GB_U32, 1, 1);
         h = gb_gather_rows(tape, h, p->last, GB_NO_TENSOR);
     }
-    p->logits = gb_language_logits(tape, lm, h);
+    p->logits = gb_lm_logits(tape, lm, h);
     gb_tape_output(tape, p->logits);
     return true;
 }
@@ -87,20 +87,20 @@ static bool build_decoder(void *self, gb_tape *tape, gb_status *status)
 static bool make_encoder(gb_generator *g, gb_status *status)
 {
     plan from = {.g = g, .p = &g->encoder};
-    const gb_exec_params program = {
+    const gb_executable_params program = {
         .name = "encode prompts", .state = g->state, .build = build_encoder, .self = &from};
-    return (g->encoder.exec = gb_exec_build(&program, status)) != NULL;
+    return (g->encoder.exec = gb_executable_build(&program, status)) != NULL;
 }
 
 /* One row of each slot, or `prompt` rows of one. */
 static bool make_decoder(gb_generator *g, generator_program *p, uint32_t prompt, gb_status *status)
 {
     plan from = {g, p, prompt};
-    const gb_exec_params program = {.name = prompt ? "prompt" : "decode",
-                                    .state = g->state,
-                                    .build = build_decoder,
-                                    .self = &from};
-    return (p->exec = gb_exec_build(&program, status)) != NULL;
+    const gb_executable_params program = {.name = prompt ? "prompt" : "decode",
+                                          .state = g->state,
+                                          .build = build_decoder,
+                                          .self = &from};
+    return (p->exec = gb_executable_build(&program, status)) != NULL;
 }
 
 /* Weights of a folder, or random ones. */
@@ -108,7 +108,7 @@ static bool load(gb_generator *g, gb_device *device, const char *folder, gb_stat
 {
     g->state = gb_state_create(device, g->params, false, status);
     if (!g->state || folder)
-        return g->state && gb_language_upload(folder, &g->lm, g->params, g->state, status);
+        return g->state && gb_lm_upload(folder, &g->lm, g->params, g->state, status);
     float *values = gb_alloc(gb_params_floats(g->params), sizeof *values, status);
     if (values)
         gb_params_init(g->params, 1, values);
@@ -117,102 +117,100 @@ static bool load(gb_generator *g, gb_device *device, const char *folder, gb_stat
     return ok;
 }
 
-gb_language_cache gb_generator_cache(const gb_language_config *config, uint32_t slots,
-                                     uint32_t longest, uint32_t most_new)
+gb_lm_cache gb_generator_cache(const gb_lm_config *config, uint32_t slots, uint32_t max_length,
+                               uint32_t max_new_tokens)
 {
     bool encoder = config->layers > 0;
-    return (gb_language_cache){.slots = slots,
-                               .longest = encoder ? most_new : longest + most_new,
-                               .encoded = longest,
-                               .encoded_texts = slots + at_once(slots)};
+    return (gb_lm_cache){.slots = slots,
+                         .max_length = encoder ? max_new_tokens : max_length + max_new_tokens,
+                         .encoded = max_length,
+                         .encoded_texts = slots + at_once(slots)};
 }
 
 /* Sizes of the caches and of the encoder's program. */
 static bool declare(gb_generator *g, gb_device *device, const char *folder,
-                    const gb_language_config *config, uint32_t slots, gb_packing packing,
-                    gb_status *status)
+                    const gb_lm_config *config, uint32_t slots, gb_quant quant, gb_status *status)
 {
     const char *where = folder ? folder : "random model";
-    uint64_t rows = (uint64_t)g->at_once * g->longest;
+    uint64_t rows = (uint64_t)g->at_once * g->max_length;
     g->rows = rows < ENCODER_ROWS ? (uint32_t)rows : ENCODER_ROWS;
-    g->rows = g->rows < g->longest ? g->longest : g->rows;
-    gb_language_cache cache = gb_generator_cache(config, slots, g->longest, g->most_new);
-    cache.packing = packing;
-    if (!config->layers && cache.longest > config->max_positions)
+    g->rows = g->rows < g->max_length ? g->max_length : g->rows;
+    gb_lm_cache cache = gb_generator_cache(config, slots, g->max_length, g->max_new_tokens);
+    cache.quant = quant;
+    if (!config->layers && cache.max_length > config->max_positions)
         return gb_fail(status, GB_USAGE, where, "shorten the prompts or make fewer tokens",
-                       "%u tokens of prompt and %u new ones; the model takes %u", g->longest,
-                       g->most_new, config->max_positions);
-    if (!gb_language_fits(where, config, &cache, gb_device_get_caps(device)->memory_bytes,
-                          status) ||
+                       "%u tokens of prompt and %u new ones; the model takes %u", g->max_length,
+                       g->max_new_tokens, config->max_positions);
+    if (!gb_lm_fits(where, config, &cache, gb_device_get_caps(device)->memory_bytes, status) ||
         !(g->params = gb_params_create(status)) ||
-        !gb_language_declare(g->params, config, &cache, &g->lm, status))
+        !gb_lm_declare(g->params, config, &cache, &g->lm, status))
         return false;
     gb_params_freeze(g->params);
     return true;
 }
 
 static bool create(gb_generator *g, gb_device *device, const char *folder,
-                   const gb_language_config *config, uint32_t slots, gb_packing packing,
-                   gb_status *status)
+                   const gb_lm_config *config, uint32_t slots, gb_quant quant, gb_status *status)
 {
-    if (!declare(g, device, folder, config, slots, packing, status))
+    if (!declare(g, device, folder, config, slots, quant, status))
         return false;
-    const gb_language *lm = &g->lm;
+    const gb_lm *lm = &g->lm;
     bool encoder = lm->config.layers > 0;
-    size_t rows = slots > g->longest ? slots : g->longest; /* of any program */
+    size_t rows = slots > g->max_length ? slots : g->max_length; /* of any program */
     rows = encoder && g->rows > rows ? g->rows : rows;
     g->ids = gb_alloc(rows, sizeof *g->ids, status);
     g->places = gb_alloc(rows, sizeof *g->places, status);
     g->spans = gb_alloc((size_t)(slots + g->at_once) * 4, sizeof *g->spans, status);
-    g->kept_at = gb_alloc(rows, sizeof *g->kept_at, status);
-    return g->ids && g->places && g->spans && g->kept_at && load(g, device, folder, status) &&
+    g->cache_row = gb_alloc(rows, sizeof *g->cache_row, status);
+    return g->ids && g->places && g->spans && g->cache_row && load(g, device, folder, status) &&
            (!encoder || make_encoder(g, status)) && make_decoder(g, &g->step, 0, status);
 }
 
-static gb_generator *make(gb_device *device, const char *folder, const gb_language_config *config,
-                          uint32_t slots, uint32_t longest, uint32_t most_new, gb_packing packing,
-                          gb_status *status)
+static gb_generator *make(gb_device *device, const char *folder, const gb_lm_config *config,
+                          uint32_t slots, uint32_t max_length, uint32_t max_new_tokens,
+                          gb_quant quant, gb_status *status)
 {
-    if (!slots || !longest || !most_new) {
+    if (!slots || !max_length || !max_new_tokens) {
         gb_fail(status, GB_USAGE, folder, NULL, "%u texts of %u tokens and %u new ones", slots,
-                longest, most_new);
+                max_length, max_new_tokens);
         return NULL;
     }
     gb_generator *g = gb_alloc(1, sizeof *g, status);
     if (!g)
         return NULL;
-    g->longest = longest;
-    g->most_new = most_new;
+    g->max_length = max_length;
+    g->max_new_tokens = max_new_tokens;
     g->at_once = at_once(slots);
-    if (create(g, device, folder, config, slots, packing, status))
+    if (create(g, device, folder, config, slots, quant, status))
         return g;
     gb_generator_destroy(g);
     return NULL;
 }
 
 gb_generator *gb_generator_create(gb_device *device, const char *folder, uint32_t slots,
-                                  uint32_t longest, uint32_t most_new, gb_status *status)
+                                  uint32_t max_length, uint32_t max_new_tokens, gb_status *status)
 {
-    return gb_generator_create_packed(device, folder, slots, longest, most_new, GB_PACKED_NOT,
-                                      status);
+    return gb_generator_create_quant(device, folder, slots, max_length, max_new_tokens,
+                                     GB_QUANT_NONE, status);
 }
 
-gb_generator *gb_generator_create_packed(gb_device *device, const char *folder, uint32_t slots,
-                                         uint32_t longest, uint32_t most_new, gb_packing packing,
-                                         gb_status *status)
+gb_generator *gb_generator_create_quant(gb_device *device, const char *folder, uint32_t slots,
+                                        uint32_t max_length, uint32_t max_new_tokens,
+                                        gb_quant quant, gb_status *status)
 {
-    gb_language_config config;
+    gb_lm_config config;
     char *path = gb_path_join(status, folder, "config.json");
-    bool ok = path && gb_language_config_read(path, &config, status);
+    bool ok = path && gb_lm_config_read(path, &config, status);
     free(path);
-    return ok ? make(device, folder, &config, slots, longest, most_new, packing, status) : NULL;
+    return ok ? make(device, folder, &config, slots, max_length, max_new_tokens, quant, status)
+              : NULL;
 }
 
-gb_generator *gb_generator_create_random(gb_device *device, const gb_language_config *config,
-                                         uint32_t slots, uint32_t longest, uint32_t most_new,
-                                         gb_status *status)
+gb_generator *gb_generator_create_random(gb_device *device, const gb_lm_config *config,
+                                         uint32_t slots, uint32_t max_length,
+                                         uint32_t max_new_tokens, gb_status *status)
 {
-    return make(device, NULL, config, slots, longest, most_new, GB_PACKED_NOT, status);
+    return make(device, NULL, config, slots, max_length, max_new_tokens, GB_QUANT_NONE, status);
 }
 
 /* ---- running ---- */
@@ -220,19 +218,20 @@ gb_generator *gb_generator_create_random(gb_device *device, const gb_language_co
 static bool run(generator_program *p, const float **logits, gb_status *status)
 {
     uint64_t ticket;
-    if (!gb_exec_run(p->exec, &ticket, status) || !gb_exec_wait(p->exec, ticket, status))
+    if (!gb_executable_run(p->exec, &ticket, status) ||
+        !gb_executable_wait(p->exec, ticket, status))
         return false;
     if (p->logits != GB_NO_TENSOR)
-        *logits = gb_exec_output(p->exec, ticket, p->logits, status);
+        *logits = gb_executable_output(p->exec, ticket, p->logits, status);
     return p->logits == GB_NO_TENSOR || *logits;
 }
 
-bool generator_encode(gb_generator *g, const generator_prompt *prompts, uint32_t count,
-                      gb_status *status)
+bool lm_generator_encode(gb_generator *g, const generator_prompt *prompts, uint32_t count,
+                         gb_status *status)
 {
-    const gb_language *lm = &g->lm;
+    const gb_lm *lm = &g->lm;
     generator_program *p = &g->encoder;
-    uint32_t *keep = gb_exec_input(p->exec, p->keep, status), used = 0;
+    uint32_t *keep = gb_executable_input(p->exec, p->keep, status), used = 0;
     if (!keep)
         return false;
     memset(keep, 0xff, sizeof *keep * g->rows);
@@ -248,7 +247,7 @@ bool generator_encode(gb_generator *g, const generator_prompt *prompts, uint32_t
     memset(g->ids + used, 0, sizeof *g->ids * (g->rows - used));
     g->counts.prompt_runs++;
     g->counts.prompt_tokens += used;
-    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, NULL, g->spans, NULL, status) &&
+    return gb_lm_rows_fill(p->exec, &p->in, lm, g->ids, NULL, g->spans, NULL, status) &&
            run(p, NULL, status);
 }
 
@@ -262,42 +261,41 @@ static generator_program *prompt_program(gb_generator *g, uint32_t count, gb_sta
         bucket++;
     }
     generator_program *p = &g->prompts[bucket];
-    if (rows < count || rows > g->longest)
-        rows = g->longest;
+    if (rows < count || rows > g->max_length)
+        rows = g->max_length;
     return p->exec || make_decoder(g, p, rows, status) ? p : NULL;
 }
 
-bool generator_prompt_run(gb_generator *g, const uint32_t *ids, uint32_t count, uint32_t slot,
-                          const float **logits, gb_status *status)
+bool lm_generator_prompt_run(gb_generator *g, const uint32_t *ids, uint32_t count, uint32_t slot,
+                             const float **logits, gb_status *status)
 {
-    const gb_language *lm = &g->lm;
+    const gb_lm *lm = &g->lm;
     generator_program *p = prompt_program(g, count, status);
-    uint32_t *last = p ? gb_exec_input(p->exec, p->last, status) : NULL;
+    uint32_t *last = p ? gb_executable_input(p->exec, p->last, status) : NULL;
     if (!last)
         return false;
     last[0] = count - 1;
     memset(g->ids, 0, sizeof *g->ids * p->in.rows);
     memset(g->places, 0, sizeof *g->places * p->in.rows);
-    memset(g->kept_at, 0xff, sizeof *g->kept_at * p->in.rows);
+    memset(g->cache_row, 0xff, sizeof *g->cache_row * p->in.rows);
     for (uint32_t i = 0; i < count; i++) {
         g->ids[i] = ids[i];
         g->places[i] = i;
-        g->kept_at[i] = slot * lm->cached + i;
+        g->cache_row[i] = slot * lm->cached + i;
     }
     const uint32_t span[] = {0, count, slot * lm->cached, count};
     g->counts.prompt_runs++;
     g->counts.prompt_tokens += count;
-    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, g->places, span, g->kept_at,
-                                 status) &&
+    return gb_lm_rows_fill(p->exec, &p->in, lm, g->ids, g->places, span, g->cache_row, status) &&
            run(p, logits, status);
 }
 
-bool generator_step(gb_generator *g, const generator_slot *slots, const float **logits,
-                    gb_status *status)
+bool lm_generator_step(gb_generator *g, const generator_slot *slots, const float **logits,
+                       gb_status *status)
 {
-    const gb_language *lm = &g->lm;
+    const gb_lm *lm = &g->lm;
     generator_program *p = &g->step;
-    uint32_t *cross = lm->config.layers ? gb_exec_input(p->exec, p->cross, status) : NULL;
+    uint32_t *cross = lm->config.layers ? gb_executable_input(p->exec, p->cross, status) : NULL;
     if (lm->config.layers && !cross)
         return false;
     for (uint32_t s = 0; s < lm->slots; s++) {
@@ -308,12 +306,12 @@ bool generator_step(gb_generator *g, const generator_slot *slots, const float **
         memcpy(g->spans + (size_t)s * 4, span, sizeof span);
         if (cross)
             memcpy(cross + (size_t)s * 4, over, sizeof over);
-        g->kept_at[s] = t->live ? s * lm->cached + t->at : GB_NO_ROW;
+        g->cache_row[s] = t->live ? s * lm->cached + t->at : GB_NO_ROW;
         g->ids[s] = t->live ? t->token : 0;
         g->places[s] = t->live ? t->at : 0;
     }
     g->counts.steps++;
-    return gb_language_rows_fill(p->exec, &p->in, lm, g->ids, g->places, g->spans, g->kept_at,
-                                 status) &&
+    return gb_lm_rows_fill(p->exec, &p->in, lm, g->ids, g->places, g->spans, g->cache_row,
+                           status) &&
            run(p, logits, status);
 }

@@ -6,8 +6,8 @@
 
 /* A recorded program: the encoder, a prompt of the decoder, or one token of each text. */
 typedef struct generator_program {
-    gb_exec *exec;       /* or NULL: not yet needed */
-    gb_language_rows in; /* rows */
+    gb_executable *exec; /* or NULL: not yet needed */
+    gb_lm_rows in;       /* rows */
     gb_tensor cross;     /* decoder of T5: u32 [slots, 4] */
     gb_tensor keep;      /* encoder: u32 [1, rows of the cross cache] */
     gb_tensor last;      /* prompt of LLaMA: u32 [1, 1], its last row */
@@ -17,11 +17,11 @@ typedef struct generator_program {
 #define GENERATOR_BUCKETS 16 /* lengths that prompts of LLaMA have programs for */
 
 struct gb_generator {
-    gb_language lm;                               /* the model */
+    gb_lm lm;                                     /* the model */
     gb_params *params;                            /* its parameters */
     gb_state *state;                              /* on the device */
-    uint32_t longest;                             /* tokens of a prompt */
-    uint32_t most_new;                            /* tokens made */
+    uint32_t max_length;                          /* tokens of a prompt */
+    uint32_t max_new_tokens;                      /* tokens made */
     uint32_t at_once;                             /* T5: prompts of a run of the encoder */
     uint32_t rows;                                /* T5: their tokens together, at most */
     generator_program encoder;                    /* T5 */
@@ -30,7 +30,7 @@ struct gb_generator {
     uint32_t *ids;                                /* of a program's rows */
     uint32_t *places;                             /* likewise */
     uint32_t *spans;                              /* of its sequences */
-    uint32_t *kept_at;                            /* likewise: places in a cache */
+    uint32_t *cache_row;                          /* likewise: places in a cache */
     gb_generator_counts counts;                   /* done so far */
 };
 
@@ -40,11 +40,11 @@ typedef struct generator_prompt {
     uint32_t place;         /* where in the cross cache its rows go */
 } generator_prompt;
 /* Encode prompts whose tokens lie in g->ids, one behind the other. */
-bool generator_encode(gb_generator *g, const generator_prompt *prompts, uint32_t count,
-                      gb_status *status);
+bool lm_generator_encode(gb_generator *g, const generator_prompt *prompts, uint32_t count,
+                         gb_status *status);
 /* A prompt of LLaMA into the cache of a slot; *logits [V] of the token behind it. */
-bool generator_prompt_run(gb_generator *g, const uint32_t *ids, uint32_t count, uint32_t slot,
-                          const float **logits, gb_status *status);
+bool lm_generator_prompt_run(gb_generator *g, const uint32_t *ids, uint32_t count, uint32_t slot,
+                             const float **logits, gb_status *status);
 
 /* What the next token of a slot depends on. */
 typedef struct generator_slot {
@@ -55,7 +55,7 @@ typedef struct generator_slot {
     uint32_t prompt_count; /* T5: rows there */
 } generator_slot;
 /* One token of every live slot: *logits [slots, V rounded up to 4]. */
-bool generator_step(gb_generator *g, const generator_slot *slots, const float **logits,
-                    gb_status *status);
+bool lm_generator_step(gb_generator *g, const generator_slot *slots, const float **logits,
+                       gb_status *status);
 
 #endif

@@ -9,7 +9,7 @@
 typedef struct source {
     gb_safetensors *tensors; /* open */
     char *path;              /* for messages */
-    gb_packing packing;      /* of its matrices on the device */
+    gb_quant quant;          /* of its matrices on the device */
 } source;
 
 static bool source_open(source *s, const char *folder, gb_status *status)
@@ -29,7 +29,7 @@ static void source_close(source *s)
     free(s->path);
 }
 
-static bool keep_row(const gb_stored *stored, uint32_t row, gb_packing packing, const float *from,
+static bool keep_row(const gb_stored *stored, uint32_t row, gb_quant quant, const float *from,
                      uint32_t cols, float *to, gb_status *status)
 {
     for (uint32_t c = 0; c < cols; c++)
@@ -37,11 +37,11 @@ static bool keep_row(const gb_stored *stored, uint32_t row, gb_packing packing, 
             return gb_fail(status, GB_DATA, stored->path,
                            "the training that wrote it diverged, or the file is damaged",
                            "tensor %s is not finite in row %u", stored->name, row);
-    if (gb_pack_row(packing, from, cols, (uint32_t *)(void *)to))
+    if (gb_quant_pack_row(quant, from, cols, (uint32_t *)(void *)to))
         return true;
     return gb_fail(status, GB_DATA, stored->path, "give --weights bf16 or q8",
                    "tensor %s has a value beyond %s in row %u", stored->name,
-                   gb_packing_names[packing], row);
+                   gb_packing_names[quant], row);
 }
 
 /* A share of a parameter, whose values begin at `values`. */
@@ -53,12 +53,12 @@ static bool load_part(const source *s, const gb_param *param, const gb_file_part
         return gb_fail(status, GB_DATA, s->path,
                        "is it a model of the kind and size that config.json says?",
                        "tensor %.120s is missing", part->name);
-    gb_packing packing = param->file_cols == param->cols ? GB_PACKED_NOT : s->packing;
+    gb_quant quant = param->file_cols == param->cols ? GB_QUANT_NONE : s->quant;
     float *dense = gb_alloc((size_t)part->rows * part->cols, sizeof *dense, status);
     bool ok = dense && gb_stored_read(stored, part->vector ? part->cols : part->rows,
                                       part->vector ? 0 : part->cols, dense, status);
     for (uint32_t r = 0; ok && r < part->rows; r++)
-        ok = keep_row(stored, r, packing, dense + (size_t)r * part->cols, part->cols,
+        ok = keep_row(stored, r, quant, dense + (size_t)r * part->cols, part->cols,
                       values + part->at + (uint64_t)r * param->ld, status);
     free(dense);
     return ok;
@@ -75,9 +75,9 @@ static bool load_param(const source *s, const gb_param *param, float *values, gb
     return true;
 }
 
-bool gb_language_load(const char *folder, const gb_params *params, float *values, gb_status *status)
+bool gb_lm_load(const char *folder, const gb_params *params, float *values, gb_status *status)
 {
-    source s = {.packing = GB_PACKED_NOT};
+    source s = {.quant = GB_QUANT_NONE};
     bool ok = source_open(&s, folder, status);
     memset(values, 0, gb_params_floats(params) * sizeof *values);
     for (uint32_t i = 0; ok && i < gb_params_count(params); i++) {
@@ -88,10 +88,10 @@ bool gb_language_load(const char *folder, const gb_params *params, float *values
     return ok;
 }
 
-bool gb_language_upload(const char *folder, const gb_language *lm, const gb_params *params,
-                        gb_state *state, gb_status *status)
+bool gb_lm_upload(const char *folder, const gb_lm *lm, const gb_params *params, gb_state *state,
+                  gb_status *status)
 {
-    source s = {.packing = lm->packing};
+    source s = {.quant = lm->quant};
     bool ok = source_open(&s, folder, status);
     for (uint32_t i = 0; ok && i < gb_params_count(params); i++) {
         const gb_param *param = gb_params_at(params, i);
@@ -107,14 +107,13 @@ bool gb_language_upload(const char *folder, const gb_language *lm, const gb_para
     return ok;
 }
 
-bool gb_language_save(const char *folder, const gb_language_config *config, const gb_params *params,
-                      const float *values, const gb_vocab *vocab, uint32_t max_length,
-                      gb_status *status)
+bool gb_lm_save(const char *folder, const gb_lm_config *config, const gb_params *params,
+                const float *values, const gb_vocab *vocab, uint32_t max_length, gb_status *status)
 {
     gb_file_tensors list;
-    bool ok = gb_file_tensors_make(&list, params, values, status) &&
-              gb_language_folder_write(folder, config, list.model, list.model_count, vocab,
-                                       max_length, status);
+    bool ok =
+        gb_file_tensors_make(&list, params, values, status) &&
+        gb_lm_folder_write(folder, config, list.model, list.model_count, vocab, max_length, status);
     gb_file_tensors_free(&list);
     return ok;
 }

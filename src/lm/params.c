@@ -13,7 +13,7 @@ typedef struct matrix_name {
 
 /* Names of a layer's parameters behind its prefix; NULL: it has none. */
 typedef struct layer_names {
-    const char *norm1, *cross_norm, *norm2; /* as in gb_language_layer */
+    const char *norm1, *cross_norm, *norm2; /* as in gb_lm_layer */
     matrix_name q, kv, o;                   /* self-attention */
     matrix_name cross_q, cross_kv, cross_o; /* cross attention */
     matrix_name up, gated_up, down;         /* feed-forward, without and with a gate */
@@ -55,10 +55,10 @@ static const layer_names llama = {.norm1 = "input_layernorm.weight",
 
 /* Where parameters are declared. */
 typedef struct declaring {
-    gb_params *params;                /* the list */
-    const gb_language_config *config; /* sizes */
-    gb_language *lm;                  /* the model */
-    gb_status *status;                /* of a failure */
+    gb_params *params;          /* the list */
+    const gb_lm_config *config; /* sizes */
+    gb_lm *lm;                  /* the model */
+    gb_status *status;          /* of a failure */
 } declaring;
 
 /* `rest` says what the parameter is beside its name, "<prefix><name>". */
@@ -84,10 +84,10 @@ static bool add_norm(const declaring *d, const char *prefix, const char *name, u
 static bool add_matrix(const declaring *d, const char *prefix, matrix_name name, uint32_t rows,
                        uint32_t cols, double std, uint32_t *index)
 {
-    gb_packing packing = d->lm->packing;
+    gb_quant quant = d->lm->quant;
     const gb_param_spec matrix = {.rows = rows,
-                                  .cols = packing ? gb_packed_cols(packing, cols) : cols,
-                                  .untrained = packing != GB_PACKED_NOT,
+                                  .cols = quant ? gb_quant_cols(quant, cols) : cols,
+                                  .untrained = quant != GB_QUANT_NONE,
                                   .init = GB_INIT_NORMAL,
                                   .init_std = (float)(std > 0 ? std : 1 / sqrt(cols)),
                                   .file_cols = cols,
@@ -96,13 +96,13 @@ static bool add_matrix(const declaring *d, const char *prefix, matrix_name name,
 }
 
 static bool add_layer(const declaring *d, const char *prefix, const layer_names *n,
-                      gb_language_layer *layer)
+                      gb_lm_layer *layer)
 {
-    const gb_language_config *c = d->config;
+    const gb_lm_config *c = d->config;
     uint32_t h = c->hidden_size, wide = c->heads * c->head_dim, k2 = 2 * c->kv_heads * c->head_dim;
     uint32_t f = c->intermediate_size;
     /* As T5's authors: its scores are not scaled, so queries begin small. */
-    double of_q = c->kind == GB_LANGUAGE_T5 ? 1 / sqrt(c->head_dim) / sqrt(h) : 0;
+    double of_q = c->kind == GB_LM_T5 ? 1 / sqrt(c->head_dim) / sqrt(h) : 0;
     return add_norm(d, prefix, n->norm1, &layer->norm1) &&
            add_matrix(d, prefix, n->q, wide, h, of_q, &layer->q) &&
            add_matrix(d, prefix, n->kv, k2, h, 0, &layer->kv) &&
@@ -118,7 +118,7 @@ static bool add_layer(const declaring *d, const char *prefix, const layer_names 
 }
 
 static bool add_layers(const declaring *d, const char *prefix, const layer_names *names,
-                       uint32_t count, gb_language_layer *layers)
+                       uint32_t count, gb_lm_layer *layers)
 {
     for (uint32_t l = 0; l < count; l++) {
         char full[64];
@@ -140,9 +140,9 @@ static bool add_bias(const declaring *d, const char *prefix, uint32_t *index)
                index);
 }
 
-static bool add_t5(const declaring *d, gb_language *lm)
+static bool add_t5(const declaring *d, gb_lm *lm)
 {
-    const gb_language_config *c = d->config;
+    const gb_lm_config *c = d->config;
     const matrix_name shared = {"shared.weight", NULL}; /* begins large, as its authors' */
     return add_matrix(d, "", shared, c->vocab_size, c->hidden_size, 1, &lm->word) &&
            add_bias(d, "encoder.", &lm->encoder_bias) &&
@@ -153,9 +153,9 @@ static bool add_t5(const declaring *d, gb_language *lm)
            add_norm(d, "decoder.", "final_layer_norm.weight", &lm->decoder_norm);
 }
 
-static bool add_llama(const declaring *d, gb_language *lm)
+static bool add_llama(const declaring *d, gb_lm *lm)
 {
-    const gb_language_config *c = d->config;
+    const gb_lm_config *c = d->config;
     const matrix_name words = {"embed_tokens.weight", NULL};
     return add_matrix(d, "model.", words, c->vocab_size, c->hidden_size, 0, &lm->word) &&
            add_layers(d, "model.layers", &llama, c->decoder_layers, lm->decoder) &&
@@ -163,20 +163,20 @@ static bool add_llama(const declaring *d, gb_language *lm)
 }
 
 /* An output matrix of its own. */
-static bool add_output(const declaring *d, gb_language *lm)
+static bool add_output(const declaring *d, gb_lm *lm)
 {
-    const gb_language_config *c = d->config;
+    const gb_lm_config *c = d->config;
     const matrix_name output = {"lm_head.weight", NULL};
-    return add_matrix(d, "", output, c->vocab_size, c->hidden_size, c->kind == GB_LANGUAGE_T5,
+    return add_matrix(d, "", output, c->vocab_size, c->hidden_size, c->kind == GB_LM_T5,
                       &lm->output);
 }
 
 /* Keys and values that stay from run to run: parameters that are not trained. */
-static bool add_cache(const declaring *d, const gb_language_cache *cache, gb_language *lm)
+static bool add_cache(const declaring *d, const gb_lm_cache *cache, gb_lm *lm)
 {
     uint32_t width = 2 * d->config->kv_heads * d->config->head_dim;
     lm->slots = cache->slots;
-    lm->cached = cache->longest;
+    lm->cached = cache->max_length;
     lm->cached_encoded = d->config->layers ? cache->encoded : 0;
     lm->encoded = cache->encoded_texts ? cache->encoded_texts : cache->slots;
     for (uint32_t l = 0; cache->slots && l < d->config->decoder_layers; l++) {
@@ -193,67 +193,67 @@ static bool add_cache(const declaring *d, const gb_language_cache *cache, gb_lan
     return true;
 }
 
-bool gb_language_declare(gb_params *params, const gb_language_config *config,
-                         const gb_language_cache *cache, gb_language *lm, gb_status *status)
+bool gb_lm_declare(gb_params *params, const gb_lm_config *config, const gb_lm_cache *cache,
+                   gb_lm *lm, gb_status *status)
 {
     declaring d = {params, config, lm, status};
     uint32_t layers = config->decoder_layers;
-    *lm = (gb_language){.config = *config, .packing = cache->packing};
+    *lm = (gb_lm){.config = *config, .quant = cache->quant};
     lm->encoder = gb_alloc(config->layers + 1, sizeof *lm->encoder, status);
     lm->decoder = gb_alloc(layers, sizeof *lm->decoder, status);
     lm->self_cache = gb_alloc(layers, sizeof *lm->self_cache, status);
     lm->cross_cache = gb_alloc(layers, sizeof *lm->cross_cache, status);
     bool ok = lm->encoder && lm->decoder && lm->self_cache && lm->cross_cache &&
-              (config->kind == GB_LANGUAGE_T5 ? add_t5(&d, lm) : add_llama(&d, lm));
+              (config->kind == GB_LM_T5 ? add_t5(&d, lm) : add_llama(&d, lm));
     lm->output = lm->word;
     ok = ok && (config->tied || add_output(&d, lm)) && add_cache(&d, cache, lm);
     if (!ok)
-        gb_language_free(lm);
+        gb_lm_free(lm);
     return ok;
 }
 
-void gb_language_free(gb_language *lm)
+void gb_lm_free(gb_lm *lm)
 {
     free(lm->encoder);
     free(lm->decoder);
     free(lm->self_cache);
     free(lm->cross_cache);
-    *lm = (gb_language){0};
+    *lm = (gb_lm){0};
 }
 
 /* ---- what they take ---- */
 
-bool gb_language_bytes(const gb_language_config *config, const gb_language_cache *cache,
-                       uint64_t *bytes, gb_status *status)
+bool gb_lm_bytes(const gb_lm_config *config, const gb_lm_cache *cache, uint64_t *bytes,
+                 gb_status *status)
 {
-    gb_language lm = {0};
+    gb_lm lm = {0};
     gb_params *params = gb_params_create(status);
-    bool ok = params && gb_language_declare(params, config, cache, &lm, status);
+    bool ok = params && gb_lm_declare(params, config, cache, &lm, status);
     if (ok) {
         gb_params_freeze(params);
         *bytes = gb_params_floats(params) * sizeof(float);
     }
-    gb_language_free(&lm);
+    gb_lm_free(&lm);
     gb_params_destroy(params);
     return ok;
 }
 
-bool gb_language_fits(const char *folder, const gb_language_config *config,
-                      const gb_language_cache *cache, uint64_t budget, gb_status *status)
+bool gb_lm_fits(const char *folder, const gb_lm_config *config, const gb_lm_cache *cache,
+                uint64_t budget, gb_status *status)
 {
     const double gib = 1 << 30;
     uint64_t needed, other;
     char hint[200] = "take fewer texts at a time, or a device with more memory";
-    if (!gb_language_bytes(config, cache, &needed, status))
+    if (!gb_lm_bytes(config, cache, &needed, status))
         return false;
     if (needed <= budget)
         return true;
     /* The first that fits: of 16 bits, bf16 takes every weight. */
-    static const gb_packing smaller[] = {GB_PACKED_BF16, GB_PACKED_Q8};
-    gb_language_cache tried = *cache;
+    static const gb_quant smaller[] = {GB_QUANT_BF16, GB_QUANT_Q8};
+    gb_lm_cache tried = *cache;
     for (int i = 0; i < 2; i++) {
-        tried.packing = smaller[i];
-        if (!gb_language_bytes(config, &tried, &other, status))
+        tried.quant = smaller[i];
+        if (!gb_lm_bytes(config, &tried, &other, status))
             return false;
         if (other > budget || other >= needed)
             continue;
@@ -263,5 +263,5 @@ bool gb_language_fits(const char *folder, const gb_language_config *config,
     }
     return gb_fail(status, GB_MEMORY, folder, hint,
                    "weights and caches as %s take %.3f GiB, and the device has %.3f GiB",
-                   gb_packing_names[cache->packing], (double)needed / gib, (double)budget / gib);
+                   gb_packing_names[cache->quant], (double)needed / gib, (double)budget / gib);
 }

@@ -58,7 +58,7 @@ static bool kth_logit(const float *logits, uint32_t count, uint32_t k, float tem
 }
 
 /* Those not below the k-th largest, sorted, and how many; NULL on failure. */
-static candidate *largest(const float *logits, uint32_t count, const gb_pick_params *params,
+static candidate *largest(const float *logits, uint32_t count, const gb_sampling_params *params,
                           uint32_t *kept, gb_status *status)
 {
     double kth = -INFINITY;
@@ -91,7 +91,7 @@ static uint32_t nucleus(const candidate *list, uint32_t count, double top_p)
     return kept;
 }
 
-uint32_t gb_pick_greedy(const float *logits, uint32_t count)
+uint32_t gb_sample_greedy(const float *logits, uint32_t count)
 {
     uint32_t best = 0;
     for (uint32_t c = 1; c < count; c++)
@@ -100,8 +100,8 @@ uint32_t gb_pick_greedy(const float *logits, uint32_t count)
     return best;
 }
 
-bool gb_pick_token(const float *logits, uint32_t count, const gb_pick_params *params, gb_rng *rng,
-                   uint32_t *token, gb_status *status)
+bool gb_sample_token(const float *logits, uint32_t count, const gb_sampling_params *params,
+                     gb_rng *rng, uint32_t *token, gb_status *status)
 {
     uint32_t kept;
     candidate *list = largest(logits, count, params, &kept, status);

@@ -29,8 +29,8 @@ static bool declare(const layer_scope *scope, const layer_entry *entry, gb_statu
     return *entry->index != UINT32_MAX;
 }
 
-bool layer_declare(const layer_scope *scope, const layer_entry *list, size_t count,
-                   gb_status *status)
+bool nn_layer_declare(const layer_scope *scope, const layer_entry *list, size_t count,
+                      gb_status *status)
 {
     for (size_t i = 0; i < count; i++)
         if (!declare(scope, &list[i], status))
@@ -38,7 +38,7 @@ bool layer_declare(const layer_scope *scope, const layer_entry *list, size_t cou
     return true;
 }
 
-bool layer_declare_rest(const layer_scope *scope, gb_block *block, gb_status *status)
+bool nn_layer_declare_rest(const layer_scope *scope, gb_block *block, gb_status *status)
 {
     uint32_t h = scope->config->hidden_size, f = scope->config->intermediate_size;
     block->hidden = h;
@@ -55,10 +55,10 @@ bool layer_declare_rest(const layer_scope *scope, gb_block *block, gb_status *st
         {"output.LayerNorm.weight", LAYER_SCALE, 1, h, &block->norm2_weight},
         {"output.LayerNorm.bias", LAYER_BIAS, 1, h, &block->norm2_bias},
     };
-    return layer_declare(scope, list, sizeof list / sizeof *list, status);
+    return nn_layer_declare(scope, list, sizeof list / sizeof *list, status);
 }
 
-bool layer_declare_block(const layer_scope *scope, gb_block *block, gb_status *status)
+bool nn_layer_declare_block(const layer_scope *scope, gb_block *block, gb_status *status)
 {
     static const gb_param_parts qkv = {"qkv", {"query", "key", "value"}, 3};
     uint32_t h = scope->config->hidden_size;
@@ -66,15 +66,15 @@ bool layer_declare_block(const layer_scope *scope, gb_block *block, gb_status *s
         {"attention.self.*.weight", LAYER_WEIGHT, 3 * h, h, &block->qkv_weight, &qkv},
         {"attention.self.*.bias", LAYER_BIAS, 1, 3 * h, &block->qkv_bias, &qkv},
     };
-    return layer_declare(scope, list, sizeof list / sizeof *list, status) &&
-           layer_declare_rest(scope, block, status);
+    return nn_layer_declare(scope, list, sizeof list / sizeof *list, status) &&
+           nn_layer_declare_rest(scope, block, status);
 }
 
 bool gb_block_declare(gb_params *params, const char *prefix, const gb_bert_config *config,
                       gb_block *block, gb_status *status)
 {
     const layer_scope scope = {.params = params, .prefix = prefix, .config = config};
-    return layer_declare_block(&scope, block, status);
+    return nn_layer_declare_block(&scope, block, status);
 }
 
 void gb_block_copy(const gb_params *params, const gb_block *from, const gb_block *to, float *values)
@@ -99,7 +99,7 @@ static bool declare_embeddings(const layer_scope *scope, gb_bert *bert, gb_statu
         {"LayerNorm.weight", LAYER_SCALE, 1, h, &bert->norm_weight},
         {"LayerNorm.bias", LAYER_BIAS, 1, h, &bert->norm_bias},
     };
-    return layer_declare(scope, list, sizeof list / sizeof *list, status);
+    return nn_layer_declare(scope, list, sizeof list / sizeof *list, status);
 }
 
 static bool declare_head(const layer_scope *scope, gb_bert *bert, gb_status *status)
@@ -112,7 +112,7 @@ static bool declare_head(const layer_scope *scope, gb_bert *bert, gb_status *sta
         {"transform.LayerNorm.bias", LAYER_BIAS, 1, h, &bert->head_norm_bias},
         {"bias", LAYER_BIAS, 1, scope->config->vocab_size, &bert->head_bias},
     };
-    return layer_declare(scope, list, sizeof list / sizeof *list, status);
+    return nn_layer_declare(scope, list, sizeof list / sizeof *list, status);
 }
 
 /* The encoder, its names behind `front`. */
@@ -126,7 +126,7 @@ static bool declare_encoder(layer_scope scope, const char *front, gb_bert *bert,
     bool ok = bert->blocks && declare_embeddings(&scope, bert, status);
     for (uint32_t l = 0; ok && l < layers; l++) {
         snprintf(prefix, sizeof prefix, "%sbert.encoder.layer.%u", front, l);
-        ok = layer_declare_block(&scope, &bert->blocks[l], status);
+        ok = nn_layer_declare_block(&scope, &bert->blocks[l], status);
     }
     return ok;
 }
@@ -164,178 +164,186 @@ void gb_bert_free(gb_bert *bert)
 
 /* ---- layers ---- */
 
-gb_net gb_net_forward(gb_tape *tape, const gb_bert_config *config, uint32_t longest)
+gb_builder gb_builder_forward(gb_tape *tape, const gb_bert_config *config, uint32_t max_length)
 {
-    return (gb_net){.tape = tape, .eps = (float)config->layer_norm_eps, .longest = longest};
+    return (gb_builder){
+        .tape = tape, .eps = (float)config->layer_norm_eps, .max_length = max_length};
 }
 
-static gb_tensor p(gb_net *net, uint32_t index)
+static gb_tensor p(gb_builder *builder, uint32_t index)
 {
-    return gb_tape_param(net->tape, index);
+    return gb_tape_param(builder->tape, index);
 }
 
-static gb_tensor drop(gb_net *net, gb_tensor x, const gb_packed_inputs *in)
+static gb_tensor drop(gb_builder *builder, gb_tensor x, const gb_batch_inputs *in)
 {
-    return gb_dropout(net->tape, x, net->dropout, ++net->sites, in->sequences);
+    return gb_dropout(builder->tape, x, builder->dropout, ++builder->dropouts, in->sequences);
 }
 
-gb_tensor layer_add(gb_net *net, const gb_packed_inputs *in, gb_tensor y, gb_tensor residual)
+gb_tensor nn_layer_add(gb_builder *builder, const gb_batch_inputs *in, gb_tensor y,
+                       gb_tensor residual)
 {
-    return gb_add(net->tape, net->dropout > 0 ? drop(net, y, in) : y, residual);
+    return gb_add(builder->tape, builder->dropout > 0 ? drop(builder, y, in) : y, residual);
 }
 
-gb_tensor layer_project(gb_net *net, const gb_packed_inputs *in, gb_tensor x, uint32_t weight,
-                        uint32_t bias, gb_tensor residual)
+gb_tensor nn_layer_project(gb_builder *builder, const gb_batch_inputs *in, gb_tensor x,
+                           uint32_t weight, uint32_t bias, gb_tensor residual)
 {
-    if (net->dropout <= 0)
-        return gb_linear(net->tape, x, p(net, weight), p(net, bias), false, residual);
-    gb_tensor y = gb_linear(net->tape, x, p(net, weight), p(net, bias), false, GB_NO_TENSOR);
-    return layer_add(net, in, y, residual);
+    if (builder->dropout <= 0)
+        return gb_linear(builder->tape, x, p(builder, weight), p(builder, bias), false, residual);
+    gb_tensor y =
+        gb_linear(builder->tape, x, p(builder, weight), p(builder, bias), false, GB_NO_TENSOR);
+    return nn_layer_add(builder, in, y, residual);
 }
 
 /* read: only the rows in->read attend. */
-static gb_tensor attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
-                        gb_mask_kind mask, uint32_t window, bool read)
+static gb_tensor attend(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
+                        gb_tensor x, gb_mask_kind mask, uint32_t window, bool read)
 {
     uint32_t h = block->hidden;
-    gb_tensor qkv = gb_linear(net->tape, x, p(net, block->qkv_weight), p(net, block->qkv_bias),
-                              false, GB_NO_TENSOR);
+    gb_tensor qkv = gb_linear(builder->tape, x, p(builder, block->qkv_weight),
+                              p(builder, block->qkv_bias), false, GB_NO_TENSOR);
     gb_attention_params params = {.heads = block->heads,
                                   .mask = mask,
                                   .window = window,
                                   .bits = GB_NO_TENSOR,
-                                  .longest = net->longest,
-                                  .dropout = net->attention_dropout,
-                                  .site = net->attention_dropout > 0 ? ++net->sites : 0,
-                                  .places = read ? in->read.count : 0,
-                                  .picked = in->read_by_sequence};
-    return gb_attention(net->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
+                                  .max_length = builder->max_length,
+                                  .dropout = builder->attention_dropout,
+                                  .dropout_index =
+                                      builder->attention_dropout > 0 ? ++builder->dropouts : 0,
+                                  .slots = read ? in->read.count : 0,
+                                  .selected = in->selected_by_sequence};
+    return gb_attention(builder->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
 }
 
-gb_tensor layer_attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
-                       gb_mask_kind mask, uint32_t window)
+gb_tensor nn_layer_attend(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
+                          gb_tensor x, gb_mask_kind mask, uint32_t window)
 {
-    return attend(net, block, in, x, mask, window, false);
+    return attend(builder, block, in, x, mask, window, false);
 }
 
-gb_tensor layer_norm(gb_net *net, gb_tensor x, uint32_t weight, uint32_t bias)
+gb_tensor nn_layer_norm(gb_builder *builder, gb_tensor x, uint32_t weight, uint32_t bias)
 {
-    return gb_layer_norm(net->tape, x, p(net, weight), p(net, bias), net->eps);
+    return gb_layer_norm(builder->tape, x, p(builder, weight), p(builder, bias), builder->eps);
 }
 
-gb_tensor layer_end(gb_net *net, uint32_t first, gb_tensor x)
+gb_tensor nn_layer_end(gb_builder *builder, uint32_t first, gb_tensor x)
 {
-    if (net->recompute)
-        gb_tape_layer(net->tape, first);
+    if (builder->recompute)
+        gb_tape_layer(builder->tape, first);
     return x;
 }
 
-/* layer_project of the rows that are read (NULL: of all). What is dropped goes by the row of the
+/* nn_layer_project of the rows that are read (NULL: of all). What is dropped goes by the row of the
  * batch. */
-static gb_tensor project(gb_net *net, const gb_packed_inputs *in, const gb_rows_inputs *read,
+static gb_tensor project(gb_builder *builder, const gb_batch_inputs *in, const gb_selection *read,
                          gb_tensor x, uint32_t weight, uint32_t bias, gb_tensor residual)
 {
-    if (!read || net->dropout <= 0)
-        return layer_project(net, in, x, weight, bias, residual);
-    gb_tensor y = gb_linear(net->tape, x, p(net, weight), p(net, bias), false, GB_NO_TENSOR);
-    y = drop(net, gb_gather_rows(net->tape, y, read->inverse, read->index), in);
-    return gb_add(net->tape, gb_rows_gather(net, y, read), residual);
+    if (!read || builder->dropout <= 0)
+        return nn_layer_project(builder, in, x, weight, bias, residual);
+    gb_tensor y =
+        gb_linear(builder->tape, x, p(builder, weight), p(builder, bias), false, GB_NO_TENSOR);
+    y = drop(builder, gb_gather_rows(builder->tape, y, read->inverse, read->index), in);
+    return gb_add(builder->tape, gb_selection_gather(builder, y, read), residual);
 }
 
-static gb_tensor norm(gb_net *net, const gb_packed_inputs *in, const gb_rows_inputs *read,
+static gb_tensor norm(gb_builder *builder, const gb_batch_inputs *in, const gb_selection *read,
                       gb_tensor x, uint32_t weight, uint32_t bias)
 {
-    return read ? gb_layer_norm_picked(net->tape, x, p(net, weight), p(net, bias), net->eps,
-                                       in->read_by_block)
-                : layer_norm(net, x, weight, bias);
+    return read ? gb_layer_norm_selected(builder->tape, x, p(builder, weight), p(builder, bias),
+                                         builder->eps, in->selected_by_block)
+                : nn_layer_norm(builder, x, weight, bias);
 }
 
-static gb_tensor feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                              const gb_rows_inputs *read, gb_tensor x)
+static gb_tensor feed_forward(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
+                              const gb_selection *read, gb_tensor x)
 {
-    gb_tensor up = gb_linear(net->tape, x, p(net, block->up_weight), p(net, block->up_bias), true,
-                             GB_NO_TENSOR);
-    return norm(net, in, read, project(net, in, read, up, block->down_weight, block->down_bias, x),
+    gb_tensor up = gb_linear(builder->tape, x, p(builder, block->up_weight),
+                             p(builder, block->up_bias), true, GB_NO_TENSOR);
+    return norm(builder, in, read,
+                project(builder, in, read, up, block->down_weight, block->down_bias, x),
                 block->norm2_weight, block->norm2_bias);
 }
 
-gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                             gb_tensor x)
+gb_tensor nn_layer_feed_forward(gb_builder *builder, const gb_block *block,
+                                const gb_batch_inputs *in, gb_tensor x)
 {
-    return feed_forward(net, block, in, NULL, x);
+    return feed_forward(builder, block, in, NULL, x);
 }
 
 /* What follows on attention a, over x, both of the rows that are read (NULL: of all). */
-static gb_tensor block_rest(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                            const gb_rows_inputs *read, gb_tensor a, gb_tensor x)
+static gb_tensor block_rest(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
+                            const gb_selection *read, gb_tensor a, gb_tensor x)
 {
-    x = project(net, in, read, a, block->out_weight, block->out_bias, x);
-    x = norm(net, in, read, x, block->norm1_weight, block->norm1_bias);
-    return feed_forward(net, block, in, read, x);
+    x = project(builder, in, read, a, block->out_weight, block->out_bias, x);
+    x = norm(builder, in, read, x, block->norm1_weight, block->norm1_bias);
+    return feed_forward(builder, block, in, read, x);
 }
 
-static gb_tensor block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                             const gb_rows_inputs *read, gb_tensor x)
+static gb_tensor block_apply(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
+                             const gb_selection *read, gb_tensor x)
 {
-    uint32_t first = gb_tape_node_count(net->tape);
-    gb_tensor a = attend(net, block, in, x, GB_MASK_NONE, 0, read != NULL);
-    x = block_rest(net, block, in, read, a, read ? gb_rows_gather(net, x, read) : x);
+    uint32_t first = gb_tape_node_count(builder->tape);
+    gb_tensor a = attend(builder, block, in, x, GB_MASK_NONE, 0, read != NULL);
+    x = block_rest(builder, block, in, read, a, read ? gb_selection_gather(builder, x, read) : x);
     if (read) /* the others have zeros */
-        x = gb_gather_rows(net->tape, x, read->inverse, read->index);
-    return layer_end(net, first, x);
+        x = gb_gather_rows(builder->tape, x, read->inverse, read->index);
+    return nn_layer_end(builder, first, x);
 }
 
-gb_tensor gb_block_apply(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+gb_tensor gb_block_apply(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                          gb_tensor x)
 {
-    return block_apply(net, block, in, NULL, x);
+    return block_apply(builder, block, in, NULL, x);
 }
 
-gb_tensor gb_block_apply_last(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
+gb_tensor gb_block_apply_last(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                               gb_tensor x)
 {
-    return block_apply(net, block, in, in->read.count ? &in->read : NULL, x);
+    return block_apply(builder, block, in, in->read.count ? &in->read : NULL, x);
 }
 
-gb_tensor gb_bert_embed(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in)
+gb_tensor gb_bert_embed(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in)
 {
-    gb_tensor x = gb_embed(net->tape, in->ids, in->positions, in->by_id, in->by_position,
-                           p(net, bert->word), p(net, bert->position), p(net, bert->type));
-    return drop(net, layer_norm(net, x, bert->norm_weight, bert->norm_bias), in);
+    gb_tensor x =
+        gb_embed(builder->tape, in->ids, in->positions, in->by_id, in->by_position,
+                 p(builder, bert->word), p(builder, bert->position), p(builder, bert->type));
+    return drop(builder, nn_layer_norm(builder, x, bert->norm_weight, bert->norm_bias), in);
 }
 
 /* Input of the last layer; middle as in gb_bert_encode, if it is not behind it. */
-static gb_tensor encode_before_last(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
-                                    uint32_t middle_layer, gb_tensor *middle)
+static gb_tensor encode_before_last(gb_builder *builder, const gb_bert *bert,
+                                    const gb_batch_inputs *in, uint32_t middle_layer,
+                                    gb_tensor *middle)
 {
-    gb_tensor x = gb_bert_embed(net, bert, in);
+    gb_tensor x = gb_bert_embed(builder, bert, in);
     for (uint32_t l = 0; l < bert->config.layers; l++) {
         if (middle && l == middle_layer)
             *middle = x;
         if (l + 1 < bert->config.layers)
-            x = gb_block_apply(net, &bert->blocks[l], in, x);
+            x = gb_block_apply(builder, &bert->blocks[l], in, x);
     }
     return x;
 }
 
-gb_tensor gb_bert_encode(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
+gb_tensor gb_bert_encode(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle)
 {
     const gb_block *last = &bert->blocks[bert->config.layers - 1];
-    gb_tensor x = encode_before_last(net, bert, in, middle_layer, middle);
+    gb_tensor x = encode_before_last(builder, bert, in, middle_layer, middle);
     if (middle && middle_layer >= bert->config.layers) /* all of it is read */
-        return *middle = gb_block_apply(net, last, in, x);
-    return gb_block_apply_last(net, last, in, x);
+        return *middle = gb_block_apply(builder, last, in, x);
+    return gb_block_apply_last(builder, last, in, x);
 }
 
-gb_tensor gb_bert_encode_rows(gb_net *net, const gb_bert *bert, const gb_packed_inputs *in,
-                              const gb_rows_inputs *wanted)
+gb_tensor gb_bert_encode_rows(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
+                              const gb_selection *wanted)
 {
     const gb_block *last = &bert->blocks[bert->config.layers - 1];
-    gb_tensor x = encode_before_last(net, bert, in, 0, NULL);
-    gb_tensor a = layer_attend(net, last, in, x, GB_MASK_NONE, 0);
-    return block_rest(net, last, in, NULL, gb_rows_gather(net, a, wanted),
-                      gb_rows_gather(net, x, wanted));
+    gb_tensor x = encode_before_last(builder, bert, in, 0, NULL);
+    gb_tensor a = nn_layer_attend(builder, last, in, x, GB_MASK_NONE, 0);
+    return block_rest(builder, last, in, NULL, gb_selection_gather(builder, a, wanted),
+                      gb_selection_gather(builder, x, wanted));
 }
 
 #define CHUNK_LOGITS (16u << 20)
@@ -346,24 +354,26 @@ uint32_t gb_chunk_rows(uint32_t vocab_size)
     return chunk ? chunk : 1;
 }
 
-gb_tensor gb_bert_head_states(gb_net *net, const gb_bert *bert, gb_tensor h)
+gb_tensor gb_bert_head_states(gb_builder *builder, const gb_bert *bert, gb_tensor h)
 {
-    gb_tensor t = gb_linear(net->tape, h, p(net, bert->transform_weight),
-                            p(net, bert->transform_bias), true, GB_NO_TENSOR);
-    return layer_norm(net, t, bert->head_norm_weight, bert->head_norm_bias);
+    gb_tensor t = gb_linear(builder->tape, h, p(builder, bert->transform_weight),
+                            p(builder, bert->transform_bias), true, GB_NO_TENSOR);
+    return nn_layer_norm(builder, t, bert->head_norm_weight, bert->head_norm_bias);
 }
 
-gb_tensor gb_bert_mlm_loss(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor labels,
+gb_tensor gb_bert_mlm_loss(gb_builder *builder, const gb_bert *bert, gb_tensor h, gb_tensor labels,
                            gb_tensor weights)
 {
-    gb_tensor t = gb_bert_head_states(net, bert, h);
-    return gb_vocabulary_loss(net->tape, t, p(net, bert->word), p(net, bert->head_bias), labels,
-                              weights, gb_chunk_rows(bert->config.vocab_size));
+    gb_tensor t = gb_bert_head_states(builder, bert, h);
+    return gb_vocabulary_loss(builder->tape, t, p(builder, bert->word), p(builder, bert->head_bias),
+                              labels, weights, gb_chunk_rows(bert->config.vocab_size));
 }
 
-gb_tensor gb_bert_mlm_sample(gb_net *net, const gb_bert *bert, gb_tensor h, gb_tensor sequences)
+gb_tensor gb_bert_mlm_sample(gb_builder *builder, const gb_bert *bert, gb_tensor h,
+                             gb_tensor sequences)
 {
-    gb_tensor t = gb_bert_head_states(net, bert, h);
-    return gb_vocabulary_sample(net->tape, t, p(net, bert->word), p(net, bert->head_bias),
-                                sequences, gb_chunk_rows(bert->config.vocab_size));
+    gb_tensor t = gb_bert_head_states(builder, bert, h);
+    return gb_vocabulary_sample(builder->tape, t, p(builder, bert->word),
+                                p(builder, bert->head_bias), sequences,
+                                gb_chunk_rows(bert->config.vocab_size));
 }

@@ -22,15 +22,15 @@ static bool add_program(gb_tape *tape, double *flops, uint64_t *bytes, gb_status
     return ok;
 }
 
-static bool add_step(const gb_task *task, const gb_train_params *params, const gb_shape *shape,
+static bool add_step(const gb_task *task, const gb_train_params *params, const gb_bucket *bucket,
                      gb_train_cost *cost, gb_status *status)
 {
     gb_tensor losses[GB_MAX_LOSSES];
     gb_tape *tape = gb_tape_create(params->params, params->label, status);
     bool ok = tape != NULL;
     if (ok) {
-        gb_net net = train_net(params, tape, NULL);
-        task->build(task->self, &net, shape, losses);
+        gb_builder builder = nn_train_builder(params, tape, NULL);
+        task->build(task->self, &builder, bucket, losses);
         ok = gb_tape_ok(tape, status) && gb_backward(tape, losses[0], status) &&
              (!params->recompute || gb_tape_prune(tape, status)) &&
              add_program(tape, &cost->flops, &cost->activation_bytes, status);
@@ -59,25 +59,25 @@ bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint3
         cost->parameter_bytes +=
             sizeof(float) * gb_params_arena_floats(params->params, (gb_arena_id)a);
     for (uint32_t b = 0; b < batches; b++) {
-        gb_shape shape = {0};
-        if (!task->sample(task->self, b, &shape, status) ||
-            !add_step(task, params, &shape, cost, status))
+        gb_bucket bucket = {0};
+        if (!task->sample(task->self, b, &bucket, status) ||
+            !add_step(task, params, &bucket, cost, status))
             return false;
     }
     cost->flops /= batches ? batches : 1;
-    if (batches && task->cut.count)
-        cost->texts = task->cut.count(task->self);
+    if (batches && task->microbatch.count)
+        cost->texts = task->microbatch.count(task->self);
     return add_update(params, cost, status);
 }
 
-double gb_encode_flops(const gb_bert_config *config, const gb_table *tokens, const uint32_t *rows,
-                       uint32_t count, uint32_t longest)
+double gb_encode_flops(const gb_bert_config *config, const gb_row_file *tokens,
+                       const uint32_t *rows, uint32_t count, uint32_t max_length)
 {
     double h = config->hidden_size, f = config->intermediate_size, flops = 0;
     for (uint32_t i = 0; i < count; i++) {
         size_t length;
-        gb_table_row(tokens, rows ? rows[i] : i, &length);
-        double n = length + 2 > longest ? longest : (double)length + 2;
+        gb_row_file_row(tokens, rows ? rows[i] : i, &length);
+        double n = length + 2 > max_length ? max_length : (double)length + 2;
         double layer = 2 * n * (4 * h * h + 2 * h * f) + 4 * n * n * h;
         flops += config->layers * layer - 2 * (n - 1) * (h * h + 2 * h * f);
     }

@@ -1,23 +1,24 @@
 /* Layers that only decoders have. */
 #include "layers.h"
 
-static gb_tensor p(gb_net *net, uint32_t index)
+static gb_tensor p(gb_builder *builder, uint32_t index)
 {
-    return gb_tape_param(net->tape, index);
+    return gb_tape_param(builder->tape, index);
 }
 
-gb_tensor gb_block_apply_causal(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                                gb_tensor x, uint32_t window)
+gb_tensor gb_block_apply_causal(gb_builder *builder, const gb_block *block,
+                                const gb_batch_inputs *in, gb_tensor x, uint32_t window)
 {
-    uint32_t first = gb_tape_node_count(net->tape);
-    gb_tensor n = layer_norm(net, x, block->norm1_weight, block->norm1_bias);
-    gb_tensor a = layer_attend(net, block, in, n, window ? GB_MASK_WINDOW : GB_MASK_CAUSAL, window);
-    x = layer_project(net, in, a, block->out_weight, block->out_bias, x);
-    n = layer_norm(net, x, block->norm2_weight, block->norm2_bias);
-    gb_tensor up = gb_linear(net->tape, n, p(net, block->up_weight), p(net, block->up_bias), true,
-                             GB_NO_TENSOR);
-    x = layer_project(net, in, up, block->down_weight, block->down_bias, x);
-    return layer_end(net, first, x);
+    uint32_t first = gb_tape_node_count(builder->tape);
+    gb_tensor n = nn_layer_norm(builder, x, block->norm1_weight, block->norm1_bias);
+    gb_tensor a =
+        nn_layer_attend(builder, block, in, n, window ? GB_MASK_WINDOW : GB_MASK_CAUSAL, window);
+    x = nn_layer_project(builder, in, a, block->out_weight, block->out_bias, x);
+    n = nn_layer_norm(builder, x, block->norm2_weight, block->norm2_bias);
+    gb_tensor up = gb_linear(builder->tape, n, p(builder, block->up_weight),
+                             p(builder, block->up_bias), true, GB_NO_TENSOR);
+    x = nn_layer_project(builder, in, up, block->down_weight, block->down_bias, x);
+    return nn_layer_end(builder, first, x);
 }
 
 /* ---- queries of their own ---- */
@@ -34,29 +35,31 @@ bool gb_query_block_declare(gb_params *params, const char *prefix, const gb_bert
         {"attention.self.*.weight", LAYER_WEIGHT, 2 * h, h, &block->kv_weight, &kv},
         {"attention.self.*.bias", LAYER_BIAS, 1, 2 * h, &block->kv_bias, &kv},
     };
-    return layer_declare(&scope, list, sizeof list / sizeof *list, status) &&
-           layer_declare_rest(&scope, &block->rest, status);
+    return nn_layer_declare(&scope, list, sizeof list / sizeof *list, status) &&
+           nn_layer_declare_rest(&scope, &block->rest, status);
 }
 
-gb_tensor gb_query_block_apply(gb_net *net, const gb_query_block *block, const gb_packed_inputs *in,
-                               gb_tensor queries, gb_tensor states, gb_tensor bits)
+gb_tensor gb_query_block_apply(gb_builder *builder, const gb_query_block *block,
+                               const gb_batch_inputs *in, gb_tensor queries, gb_tensor states,
+                               gb_tensor bits)
 {
     const gb_block *rest = &block->rest;
-    uint32_t h = rest->hidden, first = gb_tape_node_count(net->tape);
-    gb_tensor q = gb_linear(net->tape, queries, p(net, block->query_weight),
-                            p(net, block->query_bias), false, GB_NO_TENSOR);
-    gb_tensor kv = gb_linear(net->tape, states, p(net, block->kv_weight), p(net, block->kv_bias),
-                             false, GB_NO_TENSOR);
+    uint32_t h = rest->hidden, first = gb_tape_node_count(builder->tape);
+    gb_tensor q = gb_linear(builder->tape, queries, p(builder, block->query_weight),
+                            p(builder, block->query_bias), false, GB_NO_TENSOR);
+    gb_tensor kv = gb_linear(builder->tape, states, p(builder, block->kv_weight),
+                             p(builder, block->kv_bias), false, GB_NO_TENSOR);
     gb_attention_params params = {.heads = rest->heads,
                                   .mask = GB_MASK_BITS,
                                   .bits = bits,
-                                  .longest = net->longest,
-                                  .dropout = net->attention_dropout,
-                                  .site = net->attention_dropout > 0 ? ++net->sites : 0};
-    gb_tensor a = gb_attention(net->tape, in->sequences, q, 0, kv, 0, h, h, &params);
-    gb_tensor x = layer_project(net, in, a, rest->out_weight, rest->out_bias, queries);
-    x = layer_norm(net, x, rest->norm1_weight, rest->norm1_bias);
-    return layer_end(net, first, layer_feed_forward(net, rest, in, x));
+                                  .max_length = builder->max_length,
+                                  .dropout = builder->attention_dropout,
+                                  .dropout_index =
+                                      builder->attention_dropout > 0 ? ++builder->dropouts : 0};
+    gb_tensor a = gb_attention(builder->tape, in->sequences, q, 0, kv, 0, h, h, &params);
+    gb_tensor x = nn_layer_project(builder, in, a, rest->out_weight, rest->out_bias, queries);
+    x = nn_layer_norm(builder, x, rest->norm1_weight, rest->norm1_bias);
+    return nn_layer_end(builder, first, nn_layer_feed_forward(builder, rest, in, x));
 }
 
 /* ---- a memory of one vector ---- */
@@ -74,24 +77,27 @@ bool gb_memory_block_declare(gb_params *params, const char *prefix, const gb_ber
         {"crossattention.output.LayerNorm.weight", LAYER_SCALE, 1, h, &block->norm_weight},
         {"crossattention.output.LayerNorm.bias", LAYER_BIAS, 1, h, &block->norm_bias},
     };
-    return layer_declare_block(&scope, &block->self, status) &&
-           layer_declare(&scope, list, sizeof list / sizeof *list, status);
+    return nn_layer_declare_block(&scope, &block->self, status) &&
+           nn_layer_declare(&scope, list, sizeof list / sizeof *list, status);
 }
 
-gb_tensor gb_memory_block_apply(gb_net *net, const gb_memory_block *block,
-                                const gb_packed_inputs *in, const gb_spread_inputs *spread,
+gb_tensor gb_memory_block_apply(gb_builder *builder, const gb_memory_block *block,
+                                const gb_batch_inputs *in, const gb_broadcast_inputs *spread,
                                 gb_tensor x, gb_tensor memory, uint32_t window)
 {
     const gb_block *self = &block->self;
-    uint32_t first = gb_tape_node_count(net->tape);
-    gb_tensor a = layer_attend(net, self, in, x, window ? GB_MASK_WINDOW : GB_MASK_CAUSAL, window);
-    x = layer_norm(net, layer_project(net, in, a, self->out_weight, self->out_bias, x),
-                   self->norm1_weight, self->norm1_bias);
-    gb_tensor m = gb_linear(net->tape, memory, p(net, block->value_weight),
-                            p(net, block->value_bias), false, GB_NO_TENSOR);
-    m = gb_linear(net->tape, m, p(net, block->out_weight), p(net, block->out_bias), false,
-                  GB_NO_TENSOR);
-    m = gb_spread(net, m, spread, GB_NO_TENSOR);
-    x = layer_norm(net, layer_add(net, in, m, x), block->norm_weight, block->norm_bias);
-    return layer_end(net, first, layer_feed_forward(net, self, in, x));
+    uint32_t first = gb_tape_node_count(builder->tape);
+    gb_tensor a =
+        nn_layer_attend(builder, self, in, x, window ? GB_MASK_WINDOW : GB_MASK_CAUSAL, window);
+    x = nn_layer_norm(builder,
+                      nn_layer_project(builder, in, a, self->out_weight, self->out_bias, x),
+                      self->norm1_weight, self->norm1_bias);
+    gb_tensor m = gb_linear(builder->tape, memory, p(builder, block->value_weight),
+                            p(builder, block->value_bias), false, GB_NO_TENSOR);
+    m = gb_linear(builder->tape, m, p(builder, block->out_weight), p(builder, block->out_bias),
+                  false, GB_NO_TENSOR);
+    m = gb_broadcast(builder, m, spread, GB_NO_TENSOR);
+    x = nn_layer_norm(builder, nn_layer_add(builder, in, m, x), block->norm_weight,
+                      block->norm_bias);
+    return nn_layer_end(builder, first, nn_layer_feed_forward(builder, self, in, x));
 }

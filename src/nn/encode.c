@@ -16,10 +16,10 @@ typedef struct members {
 
 struct gb_encoder {
     gb_encoder_params how; /* as created */
-    gb_exec *exec;         /* forward pass */
+    gb_executable *exec;   /* forward pass */
     uint32_t max_rows;     /* of a batch */
     gb_tensor vectors;     /* [BATCH_SEQUENCES, H] */
-    gb_packed packed;      /* batch being filled */
+    gb_batch packed;       /* batch being filled */
     members filling;       /* its texts */
     members running;       /* those of the batch before it, which the device may work on */
     gb_padding padding;    /* of all batches */
@@ -32,21 +32,22 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     (void)status;
     encoder *e = self;
     const gb_bert *bert = e->how.bert;
-    uint32_t longest = e->how.max_length;
-    gb_net net = gb_net_forward(tape, &bert->config, longest);
-    net.padding = &e->padding;
-    e->max_rows = BATCH_ROWS > longest ? BATCH_ROWS : gb_bucket_rows(longest);
+    uint32_t max_length = e->how.max_length;
+    gb_builder builder = gb_builder_forward(tape, &bert->config, max_length);
+    builder.padding = &e->padding;
+    e->max_rows = BATCH_ROWS > max_length ? BATCH_ROWS : gb_bucket_rows(max_length);
     const gb_pooling_params how = {.kind = e->how.sentence.pooling,
                                    .texts = BATCH_SEQUENCES,
                                    .rows = e->max_rows,
-                                   .longest = longest};
-    gb_packed_inputs in =
-        gb_packed_declare(&net, &bert->config, e->max_rows, BATCH_SEQUENCES, &e->packed, 0);
-    gb_pooling_inputs pooling = gb_pooling_declare(&net, &how, &e->packed);
+                                   .max_length = max_length};
+    gb_batch_inputs in =
+        gb_batch_declare(&builder, &bert->config, e->max_rows, BATCH_SEQUENCES, &e->packed, 0);
+    gb_pooling_inputs pooling = gb_pooling_declare(&builder, &how, &e->packed);
     gb_tensor pooled =
-        pooling.mean ? gb_pooling_apply(&net, gb_bert_encode(&net, bert, &in, 0, NULL), &pooling)
-                     : gb_bert_encode_rows(&net, bert, &in, &pooling.cls);
-    e->vectors = gb_sentence_vectors(&net, bert, e->how.sentence.normalize, pooled);
+        pooling.mean
+            ? gb_pooling_apply(&builder, gb_bert_encode(&builder, bert, &in, 0, NULL), &pooling)
+            : gb_bert_encode_rows(&builder, bert, &in, &pooling.cls);
+    e->vectors = gb_sentence_vectors(&builder, bert, e->how.sentence.normalize, pooled);
     gb_tape_output(tape, e->vectors);
     return true;
 }
@@ -57,8 +58,8 @@ static bool collect(encoder *e, gb_status *status)
     if (!e->running.count)
         return true;
     uint32_t h = e->how.bert->config.hidden_size;
-    uint32_t ld = gb_tape_tensor(gb_exec_tape(e->exec), e->vectors)->ld;
-    const float *vectors = gb_exec_output(e->exec, e->running.ticket, e->vectors, status);
+    uint32_t ld = gb_tape_tensor(gb_executable_tape(e->exec), e->vectors)->ld;
+    const float *vectors = gb_executable_output(e->exec, e->running.ticket, e->vectors, status);
     if (!vectors)
         return false;
     for (uint32_t i = 0; i < e->running.count; i++)
@@ -73,26 +74,26 @@ static bool flush(encoder *e, gb_status *status)
 {
     if (!e->filling.count)
         return true;
-    if (!gb_exec_submit(e->exec, 0, &e->filling.ticket, status) || !collect(e, status))
+    if (!gb_executable_submit(e->exec, 0, &e->filling.ticket, status) || !collect(e, status))
         return false;
     e->running = e->filling;
     e->filling.count = 0;
-    gb_packed_reset(&e->packed);
+    gb_batch_reset(&e->packed);
     return true;
 }
 
 static bool encode_all(encoder *e, const gb_encode_rows *texts, gb_status *status)
 {
     gb_progress progress;
-    uint32_t longest = e->how.max_length;
+    uint32_t max_length = e->how.max_length;
     if (texts->label)
         gb_progress_begin(&progress, texts->label, "texts", texts->count, 0);
     for (uint32_t i = 0; i < texts->count; i++) {
         size_t length;
         uint32_t row = texts->first + i;
         const uint32_t *ids =
-            gb_table_row(texts->tokens, texts->rows ? texts->rows[row] : row, &length);
-        uint32_t tokens = length + 2 > longest ? longest : (uint32_t)length + 2;
+            gb_row_file_row(texts->tokens, texts->rows ? texts->rows[row] : row, &length);
+        uint32_t tokens = length + 2 > max_length ? max_length : (uint32_t)length + 2;
         bool full = e->packed.rows + tokens > e->max_rows || e->filling.count == BATCH_SEQUENCES;
         if (full && !flush(e, status))
             return false;
@@ -100,7 +101,7 @@ static bool encode_all(encoder *e, const gb_encode_rows *texts, gb_status *statu
             return gb_fail(status, GB_INTERRUPTED, texts->label ? texts->label : "encode",
                            "run the same command again", "stopped");
         e->filling.texts[e->filling.count++] = i;
-        if (!gb_packed_add(&e->packed, &e->how.specials, ids, NULL, length, longest, status))
+        if (!gb_batch_add(&e->packed, &e->how.specials, ids, NULL, length, max_length, status))
             return false;
         if (texts->label)
             gb_progress_update(&progress, i, NULL);
@@ -118,13 +119,13 @@ gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status
     if (!e)
         return NULL;
     e->how = *params;
-    const gb_exec_params program = {.name = "encode",
-                                    .device = params->device,
-                                    .params = params->params,
-                                    .values = params->values,
-                                    .build = build,
-                                    .self = e};
-    if ((e->exec = gb_exec_build(&program, status)))
+    const gb_executable_params program = {.name = "encode",
+                                          .device = params->device,
+                                          .params = params->params,
+                                          .values = params->values,
+                                          .build = build,
+                                          .self = e};
+    if ((e->exec = gb_executable_build(&program, status)))
         return e;
     gb_encoder_destroy(e);
     return NULL;
@@ -134,7 +135,7 @@ bool gb_encoder_run(gb_encoder *e, const gb_encode_rows *texts, float *out, gb_s
 {
     e->out = out;
     e->filling.count = e->running.count = 0;
-    gb_packed_reset(&e->packed);
+    gb_batch_reset(&e->packed);
     return encode_all(e, texts, status);
 }
 
@@ -147,8 +148,8 @@ void gb_encoder_destroy(gb_encoder *e)
 {
     if (!e)
         return;
-    gb_exec_destroy(e->exec);
-    gb_packed_free(&e->packed);
+    gb_executable_destroy(e->exec);
+    gb_batch_free(&e->packed);
     free(e);
 }
 

@@ -24,26 +24,27 @@ typedef struct layer_entry {
     uint32_t *index;             /* gets the parameter */
     const gb_param_parts *parts; /* what it is in files, or NULL */
 } layer_entry;
-bool layer_declare(const layer_scope *scope, const layer_entry *list, size_t count,
-                   gb_status *status);
-bool layer_declare_block(const layer_scope *scope, gb_block *block, gb_status *status);
+bool nn_layer_declare(const layer_scope *scope, const layer_entry *list, size_t count,
+                      gb_status *status);
+bool nn_layer_declare_block(const layer_scope *scope, gb_block *block, gb_status *status);
 /* A block without query, key and value. */
-bool layer_declare_rest(const layer_scope *scope, gb_block *block, gb_status *status);
+bool nn_layer_declare_rest(const layer_scope *scope, gb_block *block, gb_status *status);
 
 /* y, dropped, plus the residual. */
-gb_tensor layer_add(gb_net *net, const gb_packed_inputs *in, gb_tensor y, gb_tensor residual);
+gb_tensor nn_layer_add(gb_builder *builder, const gb_batch_inputs *in, gb_tensor y,
+                       gb_tensor residual);
 /* W x + b, dropped, plus the residual: in one kernel when nothing is dropped. */
-gb_tensor layer_project(gb_net *net, const gb_packed_inputs *in, gb_tensor x, uint32_t weight,
-                        uint32_t bias, gb_tensor residual);
+gb_tensor nn_layer_project(gb_builder *builder, const gb_batch_inputs *in, gb_tensor x,
+                           uint32_t weight, uint32_t bias, gb_tensor residual);
 /* Self-attention, without the output matrix. */
-gb_tensor layer_attend(gb_net *net, const gb_block *block, const gb_packed_inputs *in, gb_tensor x,
-                       gb_mask_kind mask, uint32_t window);
-gb_tensor layer_norm(gb_net *net, gb_tensor x, uint32_t weight, uint32_t bias);
+gb_tensor nn_layer_attend(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
+                          gb_tensor x, gb_mask_kind mask, uint32_t window);
+gb_tensor nn_layer_norm(gb_builder *builder, gb_tensor x, uint32_t weight, uint32_t bias);
 /* x, the end of a layer that began at node `first`: where net says so, it is computed again for its
  * gradient. */
-gb_tensor layer_end(gb_net *net, uint32_t first, gb_tensor x);
+gb_tensor nn_layer_end(gb_builder *builder, uint32_t first, gb_tensor x);
 /* LN(x + FFN(x)) */
-gb_tensor layer_feed_forward(gb_net *net, const gb_block *block, const gb_packed_inputs *in,
-                             gb_tensor x);
+gb_tensor nn_layer_feed_forward(gb_builder *builder, const gb_block *block,
+                                const gb_batch_inputs *in, gb_tensor x);
 
 #endif

@@ -5,6 +5,6 @@
 #include <gabbro/nn.h>
 
 /* Sequences of a batch from `first` on, or `max_count` if it has more. */
-uint32_t packed_left(const gb_packed *batch, uint32_t first, uint32_t max_count);
+uint32_t nn_packed_left(const gb_batch *batch, uint32_t first, uint32_t max_count);
 
 #endif

@@ -18,16 +18,16 @@ bool gb_projector_declare(gb_params *params, const char *prefix, gb_projector_ki
     const layer_entry list[] = {{"weight", LAYER_WEIGHT, h, h, &projector->weight},
                                 {"bias", LAYER_BIAS, 1, h, &projector->bias}};
     return kind == GB_PROJECTOR_NONE ||
-           layer_declare(&scope, list, sizeof list / sizeof *list, status);
+           nn_layer_declare(&scope, list, sizeof list / sizeof *list, status);
 }
 
-gb_tensor gb_projector_apply(gb_net *net, const gb_projector *projector, gb_tensor x)
+gb_tensor gb_projector_apply(gb_builder *builder, const gb_projector *projector, gb_tensor x)
 {
     if (projector->kind == GB_PROJECTOR_NONE)
         return x;
-    gb_tensor y = gb_linear(net->tape, x, gb_tape_param(net->tape, projector->weight),
-                            gb_tape_param(net->tape, projector->bias), false, GB_NO_TENSOR);
-    return projector->kind == GB_PROJECTOR_LINEAR ? y : gb_tanh(net->tape, y);
+    gb_tensor y = gb_linear(builder->tape, x, gb_tape_param(builder->tape, projector->weight),
+                            gb_tape_param(builder->tape, projector->bias), false, GB_NO_TENSOR);
+    return projector->kind == GB_PROJECTOR_LINEAR ? y : gb_tanh(builder->tape, y);
 }
 
 /* ---- of retrievers ---- */

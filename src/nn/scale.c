@@ -12,7 +12,7 @@
 #define MOST_SCALE  0x1p+24f /* sums of squares of scaled gradients stay floats */
 #define GOOD_STEPS  2000     /* as torch.amp.GradScaler */
 
-void scale_start(trainer *t)
+void nn_scale_start(trainer *t)
 {
     bool halves = gb_device_get_caps(t->device)->precision == GB_FP16;
     t->scale.factor = t->params->loss_scale > 0 ? t->params->loss_scale : halves ? FIRST_SCALE : 0;
@@ -24,7 +24,7 @@ static bool read_outcome(trainer *t, uint32_t step, gb_status *status)
     uint64_t ticket = t->updates[step % 2];
     if (!ticket)
         return true;
-    const float *norm = gb_exec_output(t->adamw, ticket, t->norm, status);
+    const float *norm = gb_executable_output(t->adamw, ticket, t->norm, status);
     if (!norm)
         return false;
     t->scale.left_out[step % 2] = !isfinite(*norm);
@@ -32,7 +32,7 @@ static bool read_outcome(trainer *t, uint32_t step, gb_status *status)
     return true;
 }
 
-bool scale_follow(trainer *t, uint32_t step, gb_status *status)
+bool nn_scale_update(trainer *t, uint32_t step, gb_status *status)
 {
     loss_scale *s = &t->scale;
     if (s->factor <= 0 || step < 2)
@@ -55,7 +55,7 @@ bool scale_follow(trainer *t, uint32_t step, gb_status *status)
                    "the gradient is no number at step %u, however small it is made", step - 1);
 }
 
-bool scale_collect(trainer *t, gb_status *status)
+bool nn_scale_collect(trainer *t, gb_status *status)
 {
     return t->scale.factor <= 0 || (read_outcome(t, 0, status) && read_outcome(t, 1, status));
 }
@@ -65,17 +65,17 @@ typedef struct factor_record {
     const loss_scale *scale; /* its value */
 } factor_record;
 
-static bool fill_factor(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_factor(const void *record_, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const factor_record *record = record_;
-    float *factor = gb_exec_input(exec, record->factor, status);
+    float *factor = gb_executable_input(exec, record->factor, status);
     if (factor)
         *factor = record->scale->factor;
     return factor != NULL;
 }
 
-bool scale_backward(const trainer *t, bucket *b, gb_tape *tape, gb_status *status)
+bool nn_scale_backward(const trainer *t, training_program *b, gb_tape *tape, gb_status *status)
 {
     if (t->scale.factor <= 0)
         return gb_backward(tape, b->losses[0], status);

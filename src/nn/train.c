@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void bucket_destroy(bucket *b)
+static void bucket_destroy(training_program *b)
 {
     if (!b)
         return;
-    gb_exec_destroy(b->exec);
+    gb_executable_destroy(b->exec);
     free(b);
 }
 
-uint32_t train_loss_count(const gb_task *task)
+uint32_t nn_train_loss_count(const gb_task *task)
 {
     uint32_t count = 0;
     while (count < GB_MAX_LOSSES && task->loss_names[count])
@@ -22,93 +22,97 @@ uint32_t train_loss_count(const gb_task *task)
     return count;
 }
 
-gb_net train_net(const gb_train_params *params, gb_tape *tape, gb_padding *padding)
+gb_builder nn_train_builder(const gb_train_params *params, gb_tape *tape, gb_padding *padding)
 {
-    return (gb_net){.tape = tape,
-                    .dropout = (float)params->config->hidden_dropout,
-                    .attention_dropout = (float)params->config->attention_dropout,
-                    .eps = (float)params->config->layer_norm_eps,
-                    .longest = params->longest,
-                    .recompute = params->recompute,
-                    .padding = padding};
+    return (gb_builder){.tape = tape,
+                        .dropout = (float)params->config->hidden_dropout,
+                        .attention_dropout = (float)params->config->attention_dropout,
+                        .eps = (float)params->config->layer_norm_eps,
+                        .max_length = params->max_length,
+                        .recompute = params->recompute,
+                        .padding = padding};
 }
 
 /* A batch: forward and gradient. */
-static bool whole_build(trainer *t, bucket *b, gb_net *net, gb_status *status)
+static bool whole_build(trainer *t, training_program *b, gb_builder *builder, gb_status *status)
 {
-    t->task->build(t->task->self, net, &b->shape, b->losses);
-    if (!gb_tape_ok(net->tape, status))
+    t->task->build(t->task->self, builder, &b->bucket, b->losses);
+    if (!gb_tape_ok(builder->tape, status))
         return false;
-    for (uint32_t l = 0; l < train_loss_count(t->task); l++)
-        gb_tape_output(net->tape, b->losses[l]);
-    return scale_backward(t, b, net->tape, status);
+    for (uint32_t l = 0; l < nn_train_loss_count(t->task); l++)
+        gb_tape_output(builder->tape, b->losses[l]);
+    return nn_scale_backward(t, b, builder->tape, status);
 }
 
 /* What the program of a bucket is built from. */
 typedef struct bucket_plan {
-    trainer *t;     /* for whom */
-    bucket *b;      /* which */
-    uint32_t width; /* of vectors, for BUCKET_COMPARE */
+    trainer *t;          /* for whom */
+    training_program *b; /* which */
+    uint32_t width;      /* of vectors, for PROGRAM_COMPARE */
 } bucket_plan;
 
-static bool bucket_build(void *self, gb_tape *tape, gb_status *status)
+static bool training_program_build(void *self, gb_tape *tape, gb_status *status)
 {
     const bucket_plan *plan = self;
     trainer *t = plan->t;
-    bucket *b = plan->b;
-    gb_net net = train_net(t->params, tape, &t->padding);
-    bool ok = b->kind == BUCKET_WHOLE ? whole_build(t, b, &net, status)
-                                      : parts_build(t, b, &net, plan->width, status);
-    return ok && (!net.recompute || gb_tape_prune(tape, status));
+    training_program *b = plan->b;
+    gb_builder builder = nn_train_builder(t->params, tape, &t->padding);
+    bool ok = b->kind == PROGRAM_BATCH ? whole_build(t, b, &builder, status)
+                                       : nn_microbatches_build(t, b, &builder, plan->width, status);
+    return ok && (!builder.recompute || gb_tape_prune(tape, status));
 }
 
-static bucket *bucket_add(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
-                          gb_status *status)
+static training_program *bucket_add(trainer *t, training_program_kind kind, const gb_bucket *bucket,
+                                    uint32_t width, gb_status *status)
 {
-    if (!gb_grow(&t->buckets, &t->bucket_capacity, t->bucket_count + 1, sizeof *t->buckets, status))
+    if (!gb_grow(&t->programs, &t->program_capacity, t->program_count + 1, sizeof *t->programs,
+                 status))
         return NULL;
-    bucket *b = gb_alloc(1, sizeof *b, status);
+    training_program *b = gb_alloc(1, sizeof *b, status);
     if (!b)
         return NULL;
     b->kind = kind;
-    b->shape = *shape;
+    b->bucket = *bucket;
     bucket_plan plan = {t, b, width};
-    const gb_exec_params program = {
-        .name = t->params->label, .state = t->state, .build = bucket_build, .self = &plan};
-    if (!(b->exec = gb_exec_build(&program, status))) {
+    const gb_executable_params program = {.name = t->params->label,
+                                          .state = t->state,
+                                          .build = training_program_build,
+                                          .self = &plan};
+    if (!(b->exec = gb_executable_build(&program, status))) {
         bucket_destroy(b);
         return NULL;
     }
-    return t->buckets[t->bucket_count++] = b;
+    return t->programs[t->program_count++] = b;
 }
 
-bucket *train_bucket(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
-                     gb_status *status)
+training_program *nn_train_program(trainer *t, training_program_kind kind, const gb_bucket *bucket,
+                                   uint32_t width, gb_status *status)
 {
-    for (size_t i = 0; i < t->bucket_count; i++)
-        if (t->buckets[i]->kind == kind && !memcmp(&t->buckets[i]->shape, shape, sizeof *shape))
-            return t->buckets[i];
+    for (size_t i = 0; i < t->program_count; i++)
+        if (t->programs[i]->kind == kind &&
+            !memcmp(&t->programs[i]->bucket, bucket, sizeof *bucket))
+            return t->programs[i];
     double start_s = gb_now_s();
-    bucket *b = bucket_add(t, kind, shape, width, status);
+    training_program *b = bucket_add(t, kind, bucket, width, status);
     t->build_s += gb_now_s() - start_s;
     return b;
 }
 
-bool train_collect(trainer *t, gb_status *status)
+bool nn_train_collect(trainer *t, gb_status *status)
 {
     pending last = t->last;
-    t->last.bucket = NULL;
-    if (!last.bucket)
+    t->last.training_program = NULL;
+    if (!last.training_program)
         return true;
-    for (uint32_t l = 0; l < train_loss_count(t->task); l++) {
-        if (last.bucket->losses[l] == GB_NO_TENSOR)
+    for (uint32_t l = 0; l < nn_train_loss_count(t->task); l++) {
+        if (last.training_program->losses[l] == GB_NO_TENSOR)
             continue;
         double *loss = &last.losses[l];
-        const float *value =
-            gb_exec_output(last.bucket->exec, last.ticket, last.bucket->losses[l], status);
+        const float *value = gb_executable_output(last.training_program->exec, last.ticket,
+                                                  last.training_program->losses[l], status);
         if (!value)
             return false;
-        *loss = last.bucket->kind == BUCKET_WHOLE ? value[0] : *loss + value[0];
+        *loss = last.training_program->kind == PROGRAM_BATCH ? value[0] : *loss + value[0];
     }
     if (!isfinite(last.losses[0]))
         return gb_fail(status, GB_MISMATCH, t->params->label, "lower the learning rate",
@@ -118,54 +122,54 @@ bool train_collect(trainer *t, gb_status *status)
 
 static bool update(trainer *t, uint32_t step, gb_status *status)
 {
-    float *values = gb_exec_input(t->adamw, t->adamw_step, status);
+    float *values = gb_executable_input(t->adamw, t->adamw_step, status);
     if (!values)
         return false;
     gb_adamw_fill(&t->params->adamw, step + 1 - t->scale.skipped,
-                  gb_schedule_at(&t->params->schedule, step), t->params->largest_norm, values);
+                  gb_schedule_at(&t->params->schedule, step), t->params->max_norm, values);
     if (t->scale.factor > 0)
         values[GB_ADAMW_UNSCALE] = 1 / t->scale.factor;
-    t->flops += gb_exec_flops(t->adamw);
-    return gb_exec_run(t->adamw, &t->updates[step % 2], status);
+    t->flops += gb_executable_flops(t->adamw);
+    return gb_executable_run(t->adamw, &t->updates[step % 2], status);
 }
 
-bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool updated,
-               gb_status *status)
+bool nn_train_run(trainer *t, training_program *b, uint32_t step, double *losses, bool updated,
+                  gb_status *status)
 {
-    pending now = {.bucket = b, .step = step, .losses = losses};
-    if (!gb_exec_run(b->exec, &now.ticket, status) || (updated && !update(t, step, status)))
+    pending now = {.training_program = b, .step = step, .losses = losses};
+    if (!gb_executable_run(b->exec, &now.ticket, status) || (updated && !update(t, step, status)))
         return false;
-    t->flops += gb_exec_flops(b->exec);
+    t->flops += gb_executable_flops(b->exec);
     /* Only now, with this run on its way, wait for the one before it. */
-    if (!train_collect(t, status))
+    if (!nn_train_collect(t, status))
         return false;
     t->last = now;
     return true;
 }
 
-static bool whole_step(trainer *t, const gb_shape *shape, uint32_t step, bool updated,
+static bool whole_step(trainer *t, const gb_bucket *bucket, uint32_t step, bool updated,
                        gb_status *status)
 {
-    bucket *b = train_bucket(t, BUCKET_WHOLE, shape, 0, status);
-    return b && gb_exec_fill(b->exec, step, status) &&
-           train_run(t, b, step, t->log[step], updated, status);
+    training_program *b = nn_train_program(t, PROGRAM_BATCH, bucket, 0, status);
+    return b && gb_executable_fill(b->exec, step, status) &&
+           nn_train_run(t, b, step, t->log[step], updated, status);
 }
 
-bool train_step(trainer *t, uint32_t step, bool updated, gb_status *status)
+bool nn_train_step(trainer *t, uint32_t step, bool updated, gb_status *status)
 {
-    const gb_cut *cut = &t->task->cut;
-    gb_shape shape = {0};
+    const gb_microbatch *microbatch = &t->task->microbatch;
+    gb_bucket bucket = {0};
     double start_s = gb_now_s();
     gb_ranks_at(t->params->ranks, "%s, step %u of %u", t->params->label, step + 1,
                 t->params->schedule.steps);
-    if (!scale_follow(t, step, status) || !t->task->sample(t->task->self, step, &shape, status))
+    if (!nn_scale_update(t, step, status) || !t->task->sample(t->task->self, step, &bucket, status))
         return false;
     t->data_s += gb_now_s() - start_s;
-    uint32_t most = t->params->micro_batch, shares = t->params->shares;
-    uint32_t texts = most || shares ? cut->count(t->task->self) : 0;
-    if (!shares && texts <= most)
-        return whole_step(t, &shape, step, updated, status);
-    return parts_run(t, step, texts, status) && (!updated || update(t, step, status));
+    uint32_t most = t->params->micro_batch, gradient_shards = t->params->gradient_shards;
+    uint32_t texts = most || gradient_shards ? microbatch->count(t->task->self) : 0;
+    if (!gradient_shards && texts <= most)
+        return whole_step(t, &bucket, step, updated, status);
+    return nn_microbatches_run(t, step, texts, status) && (!updated || update(t, step, status));
 }
 
 /* When the next checkpoint is due. */
@@ -185,11 +189,11 @@ static bool checkpoint_due(const trainer *t, const checkpoints *c)
 static bool save(trainer *t, uint32_t next_step, checkpoints *c, gb_status *status)
 {
     double start_s = gb_now_s();
-    if (!train_collect(t, status) || !scale_collect(t, status))
+    if (!nn_train_collect(t, status) || !nn_scale_collect(t, status))
         return false;
     if (t->params->resume_dir && !gb_ranks_rank(t->params->ranks) &&
-        !checkpoint_write(t->params->resume_dir, t->state, t->params->params, next_step, t->log,
-                          &t->scale, status))
+        !nn_checkpoint_write(t->params->resume_dir, t->state, t->params->params, next_step, t->log,
+                             &t->scale, status))
         return false;
     c->last_s = gb_now_s();
     c->taken_s = c->last_s - start_s;
@@ -204,7 +208,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
     checkpoints saved = {.last_s = gb_now_s()};
     for (uint32_t step = first; step < steps; step++) {
         double start_s = gb_now_s(), built_s = t->build_s;
-        if (!train_step(t, step, true, status))
+        if (!nn_train_step(t, step, true, status))
             return false;
         t->step_s[step - first] = gb_now_s() - start_s - (t->build_s - built_s);
         char note[64] = "";
@@ -212,7 +216,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
             snprintf(note, sizeof note, "loss %.4f", t->log[step - 1][0]);
         gb_progress_update(&progress, step + 1, note);
         bool stop;
-        if (!shares_stop(t, &stop, status))
+        if (!nn_shards_stop(t, &stop, status))
             return false;
         if ((stop || checkpoint_due(t, &saved)) && !save(t, step + 1, &saved, status))
             return false;
@@ -221,7 +225,7 @@ static bool loop(trainer *t, uint32_t first, gb_status *status)
                            "run the same command to resume", "stopped after step %u of %u",
                            step + 1, steps);
     }
-    if (!train_collect(t, status) || !scale_collect(t, status))
+    if (!nn_train_collect(t, status) || !nn_scale_collect(t, status))
         return false;
     char note[64] = "";
     if (steps)
@@ -241,43 +245,43 @@ static bool update_build(void *self, gb_tape *tape, gb_status *status)
     return true;
 }
 
-bool train_prepare(trainer *t, const float *values, gb_status *status)
+bool nn_train_prepare(trainer *t, const float *values, gb_status *status)
 {
-    if (t->params->micro_batch && !t->task->cut.count)
+    if (t->params->micro_batch && !t->task->microbatch.count)
         return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
                        "its batch cannot be cut into parts");
-    scale_start(t);
+    nn_scale_start(t);
     t->step_s = gb_alloc(t->params->schedule.steps, sizeof *t->step_s, status);
-    if (!t->step_s || !shares_prepare(t, status))
+    if (!t->step_s || !nn_shards_prepare(t, status))
         return false;
     t->state = gb_state_create(t->device, t->params->params, true, status);
     if (!t->state || !gb_state_write(t->state, GB_ARENA_PARAMS, values, status))
         return false;
-    const gb_exec_params update = {
+    const gb_executable_params update = {
         .name = "adamw", .state = t->state, .build = update_build, .self = t};
-    t->adamw = gb_exec_build(&update, status);
+    t->adamw = gb_executable_build(&update, status);
     return t->adamw != NULL;
 }
 
-void train_free(trainer *t)
+void nn_train_free(trainer *t)
 {
-    for (size_t i = 0; i < t->bucket_count; i++)
-        bucket_destroy(t->buckets[i]);
-    free(t->buckets);
+    for (size_t i = 0; i < t->program_count; i++)
+        bucket_destroy(t->programs[i]);
+    free(t->programs);
     free(t->vectors);
     free(t->gradients);
     free(t->cuts);
     free(t->step_s);
-    shares_free(t);
-    gb_exec_destroy(t->adamw);
+    nn_shards_free(t);
+    gb_executable_destroy(t->adamw);
     gb_state_destroy(t->state);
 }
 
 static uint64_t largest_arena(const trainer *t)
 {
     uint64_t largest = 0;
-    for (size_t i = 0; i < t->bucket_count; i++) {
-        uint64_t bytes = gb_exec_arena_bytes(t->buckets[i]->exec);
+    for (size_t i = 0; i < t->program_count; i++) {
+        uint64_t bytes = gb_executable_arena_bytes(t->programs[i]->exec);
         largest = bytes > largest ? bytes : largest;
     }
     return largest;
@@ -286,7 +290,7 @@ static uint64_t largest_arena(const trainer *t)
 static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
 {
     uint32_t tenth = steps / 10 ? steps / 10 : 1;
-    for (uint32_t l = 0; l < train_loss_count(t->task) && steps; l++) {
+    for (uint32_t l = 0; l < nn_train_loss_count(t->task) && steps; l++) {
         double first = 0, last = 0;
         for (uint32_t i = 0; i < tenth; i++) {
             first += t->log[i][l] / tenth;
@@ -319,20 +323,20 @@ bool gb_train(gb_device *device, const gb_task *task, const gb_train_params *par
     uint32_t steps = params->schedule.steps;
     double(*own_log)[GB_MAX_LOSSES] = log ? NULL : gb_alloc(steps, sizeof *own_log, status);
     trainer t = {.device = device, .task = task, .params = params, .log = log ? log : own_log};
-    bool ok = t.log && train_prepare(&t, values, status);
+    bool ok = t.log && nn_train_prepare(&t, values, status);
     if (ok && params->resume_dir && !gb_ranks_rank(params->ranks))
-        ok = checkpoint_read(params->resume_dir, t.state, params->params, steps,
-                             &result->resumed_at, t.log, &t.scale, status);
-    ok = ok && shares_resume(&t, &result->resumed_at, status);
+        ok = nn_checkpoint_read(params->resume_dir, t.state, params->params, steps,
+                                &result->resumed_at, t.log, &t.scale, status);
+    ok = ok && nn_shards_resume(&t, &result->resumed_at, status);
     uint32_t resumed_at = result->resumed_at;
     ok = ok && loop(&t, resumed_at, status) &&
          gb_state_read(t.state, GB_ARENA_PARAMS, values, status) &&
-         shares_agree(&t, values, status);
+         nn_shards_agree(&t, values, status);
     if (ok)
         summarise(&t, steps, result);
     result->resumed_at = resumed_at;
     result->seconds = gb_now_s() - start_s;
-    train_free(&t);
+    nn_train_free(&t);
     free(own_log);
     return ok;
 }
@@ -344,8 +348,8 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
     uint64_t floats = gb_params_arena_floats(params->params, GB_ARENA_GRADS);
     double(*log)[GB_MAX_LOSSES] = gb_alloc((size_t)step + 1, sizeof *log, status);
     trainer t = {.device = device, .task = task, .params = params, .log = log};
-    bool ok = log && train_prepare(&t, values, status) && train_step(&t, step, false, status) &&
-              train_collect(&t, status) &&
+    bool ok = log && nn_train_prepare(&t, values, status) &&
+              nn_train_step(&t, step, false, status) && nn_train_collect(&t, status) &&
               gb_state_read(t.state, GB_ARENA_GRADS, gradients, status);
     for (uint64_t i = 0; ok && t.scale.factor > 0 && i < floats; i++)
         gradients[i] /= t.scale.factor;
@@ -353,7 +357,7 @@ bool gb_train_gradient(gb_device *device, const gb_task *task, const gb_train_pa
         memcpy(losses, log[step], sizeof log[step]);
         *arena_bytes = largest_arena(&t);
     }
-    train_free(&t);
+    nn_train_free(&t);
     free(log);
     return ok;
 }

@@ -5,47 +5,47 @@
 #include <gabbro/nn.h>
 
 /* What a recorded tape is for. */
-typedef enum bucket_kind {
-    BUCKET_WHOLE,   /* a batch, forward and gradient */
-    BUCKET_PART,    /* a part of it, its gradient added to what is there */
-    BUCKET_VECTORS, /* a part, forward to its vectors alone */
-    BUCKET_COMPARE, /* losses from all vectors, and the gradient of the vectors */
-} bucket_kind;
+typedef enum training_program_kind {
+    PROGRAM_BATCH,      /* a batch, forward and gradient */
+    PROGRAM_MICROBATCH, /* a part of it, its gradient added to what is there */
+    PROGRAM_VECTORS,    /* a part, forward to its vectors alone */
+    PROGRAM_COMPARE,    /* losses from all vectors, and the gradient of the vectors */
+} training_program_kind;
 
 /* A program and the shape it serves. */
-typedef struct bucket {
-    bucket_kind kind;                /* what it computes */
-    gb_shape shape;                  /* of its batches */
-    gb_exec *exec;                   /* the program */
+typedef struct training_program {
+    training_program_kind kind;      /* what it computes */
+    gb_bucket bucket;                /* of its batches */
+    gb_executable *exec;             /* the program */
     gb_tensor losses[GB_MAX_LOSSES]; /* outputs, or GB_NO_TENSOR */
-    gb_tensor vectors;               /* output of BUCKET_VECTORS, input of BUCKET_COMPARE */
-    gb_tensor gradient;              /* of them: output of BUCKET_COMPARE, input of BUCKET_PART */
-} bucket;
+    gb_tensor vectors;               /* output of PROGRAM_VECTORS, input of PROGRAM_COMPARE */
+    gb_tensor gradient; /* of them: output of PROGRAM_COMPARE, input of PROGRAM_MICROBATCH */
+} training_program;
 
 /* A run whose losses have not been read yet. */
 typedef struct pending {
-    bucket *bucket;  /* NULL: none */
-    uint64_t ticket; /* its run */
-    uint32_t step;   /* its number */
-    double *losses;  /* where they are added: of the step, or of its part */
+    training_program *training_program; /* NULL: none */
+    uint64_t ticket;                    /* its run */
+    uint32_t step;                      /* its number */
+    double *losses;                     /* where they are added: of the step, or of its part */
 } pending;
 
 /* A part of the drawn batch. */
-typedef struct part_cut {
+typedef struct microbatch_range {
     uint32_t first, count;        /* texts */
     bool begins;                  /* the first part of its share */
     double losses[GB_MAX_LOSSES]; /* of it, where a batch is spread over ranks */
-} part_cut;
+} microbatch_range;
 
-/* What a batch in shares needs on the host, see shares.c. Zero without shares. */
-typedef struct share_sums {
-    float **terms;      /* [capacity] gradients of shares, each GB_ARENA_GRADS; NULL until needed */
-    uint32_t count;     /* those of this step so far; on rank 0 their sum, one */
-    uint32_t capacity;  /* allocated */
-    uint32_t *part_end; /* [ranks] parts of each rank end here */
-    uint32_t *text_end; /* [ranks] and its texts */
-    size_t *ends;       /* [ranks] of bytes to gather */
-} share_sums;
+/* What a batch in shares needs on the host, see shards.c. Zero without shares. */
+typedef struct shard_sums {
+    float **terms;     /* [capacity] gradients of shares, each GB_ARENA_GRADS; NULL until needed */
+    uint32_t count;    /* those of this step so far; on rank 0 their sum, one */
+    uint32_t capacity; /* allocated */
+    uint32_t *microbatch_end; /* [ranks] parts of each rank end here */
+    uint32_t *text_end;       /* [ranks] and its texts */
+    size_t *ends;             /* [ranks] of bytes to gather */
+} shard_sums;
 
 /* What the loss is multiplied with, see scale.c; part of a checkpoint. */
 typedef struct loss_scale {
@@ -60,9 +60,9 @@ typedef struct trainer {
     const gb_task *task;           /* what */
     const gb_train_params *params; /* how */
     gb_state *state;               /* parameters, gradients, moments */
-    bucket **buckets;              /* recorded shapes */
-    size_t bucket_count, bucket_capacity;
-    gb_exec *adamw;                  /* norm, clipping, update */
+    training_program **programs;   /* recorded shapes */
+    size_t program_count, program_capacity;
+    gb_executable *adamw;            /* norm, clipping, update */
     gb_tensor adamw_step;            /* its input */
     gb_tensor norm;                  /* of the gradient: its output, with loss scaling */
     uint64_t updates[2];             /* runs of it, by step % 2, not looked at yet; 0: none */
@@ -76,61 +76,62 @@ typedef struct trainer {
     uint32_t parts;                  /* most parts of a batch so far */
     float *vectors, *gradients;      /* of all texts of a batch, when it runs in parts */
     size_t vector_capacity, gradient_capacity; /* allocated */
-    part_cut *cuts;                            /* the parts of the drawn batch */
+    microbatch_range *cuts;                    /* the parts of the drawn batch */
     size_t cut_capacity;                       /* allocated */
-    share_sums sums;                           /* of a batch in shares */
+    shard_sums sums;                           /* of a batch in shares */
 } trainer;
 
-uint32_t train_loss_count(const gb_task *task);
+uint32_t nn_train_loss_count(const gb_task *task);
 /* What a task builds its program from. */
-gb_net train_net(const gb_train_params *params, gb_tape *tape, gb_padding *padding);
-/* The bucket of a kind and shape, built when it is new. width: of vectors, for BUCKET_COMPARE. */
-bucket *train_bucket(trainer *t, bucket_kind kind, const gb_shape *shape, uint32_t width,
-                     gb_status *status);
-/* Parameters, gradients and AdamW's program on the device; what to do is set. train_free: also
+gb_builder nn_train_builder(const gb_train_params *params, gb_tape *tape, gb_padding *padding);
+/* The bucket of a kind and shape, built when it is new. width: of vectors, for PROGRAM_COMPARE. */
+training_program *nn_train_program(trainer *t, training_program_kind kind, const gb_bucket *bucket,
+                                   uint32_t width, gb_status *status);
+/* Parameters, gradients and AdamW's program on the device; what to do is set. nn_train_free: also
  * after a failure. */
-bool train_prepare(trainer *t, const float *values, gb_status *status);
-void train_free(trainer *t);
+bool nn_train_prepare(trainer *t, const float *values, gb_status *status);
+void nn_train_free(trainer *t);
 /* Gradients of a step's batch, and with `updated` the update by them. */
-bool train_step(trainer *t, uint32_t step, bool updated, gb_status *status);
+bool nn_train_step(trainer *t, uint32_t step, bool updated, gb_status *status);
 /* Submit a run of a filled bucket (updated: and the update), and read the losses of the run before
  * it. losses: where those of this one will be added. */
-bool train_run(trainer *t, bucket *b, uint32_t step, double *losses, bool updated,
-               gb_status *status);
+bool nn_train_run(trainer *t, training_program *b, uint32_t step, double *losses, bool updated,
+                  gb_status *status);
 /* Wait for the last run and add its losses to those of its step, or part, which it set to zero. */
-bool train_collect(trainer *t, gb_status *status);
-/* Program of a part of a batch, see parts.c. */
-bool parts_build(trainer *t, bucket *b, gb_net *net, uint32_t width, gb_status *status);
+bool nn_train_collect(trainer *t, gb_status *status);
+/* Program of a part of a batch, see microbatch.c. */
+bool nn_microbatches_build(trainer *t, training_program *b, gb_builder *builder, uint32_t width,
+                           gb_status *status);
 /* Gradients of the drawn batch, in parts, into the arena. */
-bool parts_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status);
+bool nn_microbatches_run(trainer *t, uint32_t step, uint32_t texts, gb_status *status);
 
 /* Loss scaling, see scale.c. Without it each does nothing, or what is done without. */
-void scale_start(trainer *t);
+void nn_scale_start(trainer *t);
 /* Before a step: its factor, from the steps up to the last but one. */
-bool scale_follow(trainer *t, uint32_t step, gb_status *status);
+bool nn_scale_update(trainer *t, uint32_t step, gb_status *status);
 /* Before a checkpoint, and at the end: what became of the last two. */
-bool scale_collect(trainer *t, gb_status *status);
+bool nn_scale_collect(trainer *t, gb_status *status);
 /* Appends the gradient of a bucket's loss, times the factor. */
-bool scale_backward(const trainer *t, bucket *b, gb_tape *tape, gb_status *status);
+bool nn_scale_backward(const trainer *t, training_program *b, gb_tape *tape, gb_status *status);
 
-/* Shares of a batch and the ranks that have them, see shares.c. Without shares each does nothing.
+/* Shares of a batch and the ranks that have them, see shards.c. Without shares each does nothing.
  */
-bool shares_prepare(trainer *t, gb_status *status);
-void shares_free(trainer *t);
+bool nn_shards_prepare(trainer *t, gb_status *status);
+void nn_shards_free(trainer *t);
 /* Share `share` of the drawn batch ends behind these texts and parts. */
-void shares_cut(trainer *t, uint32_t share, uint32_t text_end, uint32_t part_end);
+void nn_shards_end(trainer *t, uint32_t share, uint32_t text_end, uint32_t microbatch_end);
 /* The vectors of the texts of all ranks into those of this one; bytes of a text. */
-bool shares_vectors(trainer *t, size_t text_bytes, gb_status *status);
+bool nn_shards_vectors(trainer *t, size_t text_bytes, gb_status *status);
 /* The gradient in the arena is that of a whole share. */
-bool shares_take(trainer *t, gb_status *status);
+bool nn_shards_add(trainer *t, gb_status *status);
 /* Into the arena the sum of the shares of all ranks, and to the losses of the step those of their
  * parts. */
-bool shares_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status);
+bool nn_shards_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status);
 /* A rank was asked to stop: all do, behind the same step. */
-bool shares_stop(trainer *t, bool *stop, gb_status *status);
+bool nn_shards_stop(trainer *t, bool *stop, gb_status *status);
 /* What rank 0 resumed from, to all. */
-bool shares_resume(trainer *t, uint32_t *next_step, gb_status *status);
+bool nn_shards_resume(trainer *t, uint32_t *next_step, gb_status *status);
 /* All ranks have these parameters. */
-bool shares_agree(trainer *t, const float *values, gb_status *status);
+bool nn_shards_agree(trainer *t, const float *values, gb_status *status);
 
 #endif

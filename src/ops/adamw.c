@@ -12,10 +12,10 @@ static bool emit_squares(gb_emitter *emitter, const gb_tape *tape, const gb_node
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[0]);
     uint32_t lanes = ops_lanes(&emitter->target);
-    gb_kernel kernel = kernel_of("square_sum", NULL);
-    spec(&kernel, lanes);
-    bind_tensor(&kernel, 0, node->in[0], GB_READ);
-    bind_tensor(&kernel, 1, node->out[0], GB_WRITE);
+    gb_kernel kernel = ops_kernel_of("square_sum", NULL);
+    ops_spec(&kernel, lanes);
+    ops_bind_tensor(&kernel, 0, node->in[0], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->out[0], GB_WRITE);
     push(&kernel, SQUARE_SUM_PUSH, .count = info->cols / 4, .lanes = NORM_LANES);
     gb_grid(&emitter->target, (NORM_LANES + lanes - 1) / lanes, kernel.grid);
     kernel.flops = 2.0 * info->cols;
@@ -43,9 +43,9 @@ static bool emit_clear(gb_emitter *emitter, const gb_tape *tape, const gb_node *
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
     uint32_t lanes = ops_lanes(&emitter->target);
-    gb_kernel kernel = kernel_of("clear_padding", NULL);
-    spec(&kernel, lanes);
-    bind_tensor(&kernel, 0, node->out[0], GB_READ_WRITE);
+    gb_kernel kernel = ops_kernel_of("clear_padding", NULL);
+    ops_spec(&kernel, lanes);
+    ops_bind_tensor(&kernel, 0, node->out[0], GB_READ_WRITE);
     push(&kernel, CLEAR_PADDING_PUSH, .rows = info->rows, .cols = info->cols, .ld = info->ld);
     gb_grid(&emitter->target, (info->rows + lanes - 1) / lanes, kernel.grid);
     kernel.bytes = 4.0 * info->rows * (info->ld - info->cols);
@@ -70,7 +70,7 @@ static void clear_padding(gb_tape *tape)
         const gb_param *param = gb_params_at(params, i);
         if (!param->trained || param->ld == param->cols || !param->rows)
             continue;
-        gb_node node = node_of(&op_clear);
+        gb_node node = ops_node_of(&op_clear);
         node.in[0] = node.out[0] = gb_tape_grad_arena(tape, i);
         gb_tape_append(tape, &node);
     }
@@ -91,10 +91,10 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     static const gb_access access[] = {GB_READ_WRITE, GB_READ, GB_READ_WRITE,
                                        GB_READ_WRITE, GB_READ, GB_READ};
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_P]);
-    gb_kernel kernel = kernel_of(is_scaled(tape, node) ? "adamw_scaled" : "adamw", NULL);
+    gb_kernel kernel = ops_kernel_of(is_scaled(tape, node) ? "adamw_scaled" : "adamw", NULL);
     uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
     for (int i = IN_P; i <= IN_STEP; i++)
-        bind_tensor(&kernel, i, node->in[i], access[i]);
+        ops_bind_tensor(&kernel, i, node->in[i], access[i]);
     gb_use_texels(&emitter->target, tape, &kernel, 15);
     push(&kernel, ADAMW_PUSH, .count = count, .beta1 = gb_bits_float(node->attr[ATTR_BETA1]),
          .beta2 = gb_bits_float(node->attr[ATTR_BETA2]), .eps = gb_bits_float(node->attr[ATTR_EPS]),
@@ -136,12 +136,12 @@ gb_tensor gb_adamw_input(gb_tape *tape, bool scaled)
 }
 
 void gb_adamw_fill(const gb_adamw_params *params, uint32_t step, float learning_rate,
-                   float largest_norm, float values[4])
+                   float max_norm, float values[4])
 {
     values[0] = learning_rate;
     values[1] = (float)(1 - pow(params->beta1, step));
     values[2] = (float)sqrt(1 - pow(params->beta2, step));
-    values[3] = largest_norm;
+    values[3] = max_norm;
 }
 
 /* Floats of one window: a binding must stay under 128 MiB, what every device allows. */
@@ -154,12 +154,12 @@ static gb_tensor norm_of(gb_tape *tape, uint64_t floats)
     for (uint32_t w = 0; w < windows; w++) {
         uint64_t first = (uint64_t)w * WINDOW_FLOATS;
         uint64_t count = floats - first < WINDOW_FLOATS ? floats - first : WINDOW_FLOATS;
-        gb_node node = node_of(&op_squares);
+        gb_node node = ops_node_of(&op_squares);
         node.in[0] = gb_tape_state(tape, GB_ARENA_GRADS, first, count);
         node.out[0] = gb_tape_view(tape, partials, w, 1);
         gb_tape_append(tape, &node);
     }
-    return gb_root_of_sum(tape, partials);
+    return gb_sqrt_of_sum(tape, partials);
 }
 
 gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_values)
@@ -171,7 +171,7 @@ gb_tensor gb_adamw(gb_tape *tape, const gb_adamw_params *params, gb_tensor step_
     for (uint64_t first = 0; first < floats;) {
         uint64_t end = first < decayed ? decayed : floats;
         uint64_t count = end - first < WINDOW_FLOATS ? end - first : WINDOW_FLOATS;
-        gb_node node = node_of(&op);
+        gb_node node = ops_node_of(&op);
         for (int a = 0; a < GB_ARENA_COUNT; a++)
             node.in[a] = gb_tape_state(tape, (gb_arena_id)a, first, count);
         node.in[IN_NORM] = norm;

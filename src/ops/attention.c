@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { IN_SEQUENCES, IN_Q, IN_KV, IN_BITS, IN_OUT, IN_DOUT, IN_LSE, IN_PICKED };
+enum { IN_SEQUENCES, IN_Q, IN_KV, IN_BITS, IN_OUT, IN_DOUT, IN_LSE, IN_SELECTED };
 enum { OUT_Y, OUT_LSE };
 enum {
     ATTR_HEADS,
@@ -19,13 +19,13 @@ enum {
     ATTR_WIDTH
 };
 
-#define SHADER(node, name) ((node)->in[IN_PICKED] != GB_NO_TENSOR ? name "_picked" : name)
+#define SHADER(node, name) ((node)->in[IN_SELECTED] != GB_NO_TENSOR ? name "_selected" : name)
 
 /* Binding 3: which row sees what, or which rows are queries. */
 static void bind_bits(gb_kernel *kernel, const gb_node *node)
 {
-    gb_tensor picked = node->in[IN_PICKED];
-    bind_tensor(kernel, 3, picked != GB_NO_TENSOR ? picked : node->in[IN_BITS], GB_READ);
+    gb_tensor selected = node->in[IN_SELECTED];
+    ops_bind_tensor(kernel, 3, selected != GB_NO_TENSOR ? selected : node->in[IN_BITS], GB_READ);
 }
 
 static uint32_t sequences_of(const gb_tape *tape, const gb_node *node)
@@ -46,18 +46,18 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
                                   const gb_node *node)
 {
     uint32_t width = node->attr[ATTR_WIDTH], head_dim = width / node->attr[ATTR_HEADS];
-    uint32_t sequences = sequences_of(tape, node), places = places_of(tape, node);
+    uint32_t sequences = sequences_of(tape, node), slots = places_of(tape, node);
     uint32_t rows = gb_tape_tensor(tape, node->in[IN_Q])->rows;
-    gb_kernel kernel = kernel_of(shader, NULL);
-    spec(&kernel, ops_lanes(target));
-    spec(&kernel, head_dim / 4);
-    spec(&kernel, node->attr[ATTR_MASK]);
-    spec(&kernel, gb_bits_float(node->attr[ATTR_DROPOUT]) > 0);
+    gb_kernel kernel = ops_kernel_of(shader, NULL);
+    ops_spec(&kernel, ops_lanes(target));
+    ops_spec(&kernel, head_dim / 4);
+    ops_spec(&kernel, node->attr[ATTR_MASK]);
+    ops_spec(&kernel, gb_bits_float(node->attr[ATTR_DROPOUT]) > 0);
     /* A lower bound, as lengths are not known here: rows of unequal sequences meet more keys (the
      * mean of squares is at least the square of the mean). */
     double mean = sequences ? (double)rows / sequences : 0;
-    kernel.flops = 4.0 * places * mean * width;
-    kernel.bytes = 8.0 * (rows + places) * width;
+    kernel.flops = 4.0 * slots * mean * width;
+    kernel.bytes = 8.0 * (rows + slots) * width;
     return kernel;
 }
 
@@ -76,10 +76,10 @@ static void push_all(gb_kernel *kernel, const gb_tape *tape, const gb_node *node
          .out_ld4 = attr[ATTR_WIDTH] / 4, .lse_ld = (2 * heads + 3) & ~3u,
          .window = attr[ATTR_WINDOW],
          .mask_ld = bits == GB_NO_TENSOR ? 0 : gb_tape_tensor(tape, bits)->ld,
-         .scale = 1.0f / sqrtf((float)head_dim), .site = attr[ATTR_SITE],
+         .scale = 1.0f / sqrtf((float)head_dim), .dropout_index = attr[ATTR_SITE],
          .threshold = ops_keep_threshold(p), .keep_scale = 1.0f / (1.0f - p), .dq_ld4 = q_ld4,
          .dq_col4 = attr[ATTR_Q_COL] / 4, .dkv_ld4 = kv_ld4, .dk_col4 = attr[ATTR_K_COL] / 4,
-         .dv_col4 = attr[ATTR_V_COL] / 4, .places = places_of(tape, node));
+         .dv_col4 = attr[ATTR_V_COL] / 4, .slots = places_of(tape, node));
 }
 
 /* The shuffling kernels of CPU drivers (common/attention_cpu.glsl) are unrolled over the head
@@ -93,16 +93,16 @@ static bool emit_kernel(gb_emitter *emitter, const gb_tape *tape, const gb_node 
                         gb_kernel *kernel, uint32_t mask, gb_status *status)
 {
     const gb_target *target = &emitter->target;
-    uint64_t longest = node->attr[ATTR_LONGEST], lanes = ops_lanes(target);
-    uint64_t strips = (longest + lanes - 1) / lanes;
-    if (!ops_check_turns(target, longest + 1, "attention", status))
+    uint64_t max_length = node->attr[ATTR_LONGEST], lanes = ops_lanes(target);
+    uint64_t strips = (max_length + lanes - 1) / lanes;
+    if (!ops_check_iterations(target, max_length + 1, "attention", status))
         return false;
     if (node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS] <= WIDEST_UNROLLED &&
         !(target->avoid & GB_QUIRK_NO_SHUFFLE_ATTENTION) &&
-        ops_turns_fit(target, strips * (strips + 1)))
+        ops_iterations_fit(target, strips * (strips + 1)))
         gb_use_texels(target, tape, kernel, mask);
-    if (kernel->texels ||
-        (target->profile == GB_PROFILE_CPU && ops_turns_fit(target, strips * (longest + 1))))
+    if (kernel->texels || (target->profile == GB_PROFILE_CPU &&
+                           ops_iterations_fit(target, strips * (max_length + 1))))
         strips = 1;
     push_all(kernel, tape, node, (uint32_t)strips);
     gb_grid(target, sequences_of(tape, node) * node->attr[ATTR_HEADS] * (uint32_t)strips,
@@ -114,12 +114,12 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 {
     gb_kernel kernel =
         attention_kernel(SHADER(node, "attention_forward"), &emitter->target, tape, node);
-    bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
-    bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
+    ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
     bind_bits(&kernel, node);
-    bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
-    bind_tensor(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
+    ops_bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
+    ops_bind_tensor(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
     return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2, status);
 }
 
@@ -130,25 +130,25 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     gb_kernel kernel =
         attention_kernel(SHADER(node, "attention_backward_q"), &emitter->target, tape, node);
     kernel.flops *= 1.5;
-    bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
-    bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
+    ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
     bind_bits(&kernel, node);
-    bind_tensor(&kernel, 4, node->in[IN_OUT], GB_READ);
-    bind_tensor(&kernel, 5, node->in[IN_DOUT], GB_READ);
-    bind_tensor(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
-    bind_tensor(&kernel, 7, dq, GB_WRITE);
+    ops_bind_tensor(&kernel, 4, node->in[IN_OUT], GB_READ);
+    ops_bind_tensor(&kernel, 5, node->in[IN_DOUT], GB_READ);
+    ops_bind_tensor(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
+    ops_bind_tensor(&kernel, 7, dq, GB_WRITE);
     if (!emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5, status))
         return false;
     kernel = attention_kernel(SHADER(node, "attention_backward_kv"), &emitter->target, tape, node);
     kernel.flops *= 2;
-    bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
-    bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
+    ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
     bind_bits(&kernel, node);
-    bind_tensor(&kernel, 4, node->in[IN_DOUT], GB_READ);
-    bind_tensor(&kernel, 5, node->in[IN_LSE], GB_READ);
-    bind_tensor(&kernel, 6, dkv, GB_WRITE);
+    ops_bind_tensor(&kernel, 4, node->in[IN_DOUT], GB_READ);
+    ops_bind_tensor(&kernel, 5, node->in[IN_LSE], GB_READ);
+    ops_bind_tensor(&kernel, 6, dkv, GB_WRITE);
     return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4, status);
 }
 
@@ -163,7 +163,7 @@ typedef struct head_view {
     uint32_t start, length;       /* rows of the sequence */
     uint32_t place, queries;      /* first place and number of its queries */
     const uint32_t *rows;         /* [queries], NULL: all rows of the sequence */
-    const uint32_t *places;       /* of all rows of the batch, beside rows */
+    const uint32_t *slots;        /* of all rows of the batch, beside rows */
     uint32_t head, head_dim;      /* which head, its width */
 } head_view;
 
@@ -211,13 +211,13 @@ static head_view view_of(gb_reference *ref, const gb_tape *tape, const gb_node *
                       .head_dim = head_dim};
     view.place = view.start;
     view.queries = view.length;
-    if (node->in[IN_PICKED] != GB_NO_TENSOR) {
-        const uint32_t *picked = gb_reference_u(ref, node->in[IN_PICKED]);
+    if (node->in[IN_SELECTED] != GB_NO_TENSOR) {
+        const uint32_t *selected = gb_reference_u(ref, node->in[IN_SELECTED]);
         uint32_t count = sequences_of(tape, node);
-        view.place = picked[s];
-        view.queries = picked[s + 1] - picked[s];
-        view.rows = picked + count + 1 + picked[s];
-        view.places = picked + count + 1 + places_of(tape, node);
+        view.place = selected[s];
+        view.queries = selected[s + 1] - selected[s];
+        view.rows = selected + count + 1 + selected[s];
+        view.slots = selected + count + 1 + places_of(tape, node);
     }
     view.q = gb_reference_f(ref, node->in[IN_Q]);
     view.kv = gb_reference_f(ref, node->in[IN_KV]) + (size_t)view.start * view.kv_ld;
@@ -298,7 +298,7 @@ static void reference_pair(gb_reference *ref, const gb_node *node, const head_vi
     for (uint32_t d = 0; d < v->head_dim; d++)
         dp += dout[d] * v->kv[(size_t)j * v->kv_ld + v->v_col + d];
     double ds = p * (dp * kept - delta) / sqrt(v->head_dim);
-    bool own = !v->rows || v->places[row] == v->place + i;
+    bool own = !v->rows || v->slots[row] == v->place + i;
     for (uint32_t d = 0; d < v->head_dim; d++) {
         dq[d] += own ? ds * v->kv[(size_t)j * v->kv_ld + v->k_col + d] : 0;
         dkv[v->k_col + d] += ds * v->q[(size_t)row * v->q_ld + v->q_col + d];
@@ -344,7 +344,7 @@ static const gb_op op_grad = {"attention_grad", emit_grad, NULL, reference_grad}
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    gb_tensor dout = grad_of(tape, node->out[OUT_Y]);
+    gb_tensor dout = ops_grad_of(tape, node->out[OUT_Y]);
     gb_node grad = *node;
     grad.op = &op_grad;
     grad.in[IN_OUT] = node->out[OUT_Y];
@@ -355,9 +355,9 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
     grad.out[1] = together ? GB_NO_TENSOR : ops_temp_like(tape, "d kv", node->in[IN_KV]);
     grad.out[2] = grad.in[IN_LSE]; /* takes delta */
     gb_tape_append(tape, &grad);
-    give_grad(tape, node->in[IN_Q], grad.out[0]);
+    ops_add_grad(tape, node->in[IN_Q], grad.out[0]);
     if (!together)
-        give_grad(tape, node->in[IN_KV], grad.out[1]);
+        ops_add_grad(tape, node->in[IN_KV], grad.out[1]);
     return true;
 }
 
@@ -368,13 +368,13 @@ gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences
     return gb_tape_input(tape, name, GB_U32, 1, GB_SEQUENCES_HEADER + sequences + 1);
 }
 
-gb_tensor gb_picked_input(gb_tape *tape, const char *name, gb_tensor sequences, uint32_t places,
-                          uint32_t rows)
+gb_tensor gb_selected_input(gb_tape *tape, const char *name, gb_tensor sequences, uint32_t slots,
+                            uint32_t rows)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
     uint32_t starts = gb_tape_tensor(tape, sequences)->cols - GB_SEQUENCES_HEADER;
-    return gb_tape_input(tape, name, GB_U32, 1, starts + places + rows);
+    return gb_tape_input(tape, name, GB_U32, 1, starts + slots + rows);
 }
 
 gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col,
@@ -389,29 +389,29 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
         v_col + width > ki.ld || qi.rows != ki.rows)
         gb_tape_fail(tape, "attention of width %u with %u heads on [%u,%u] and [%u,%u]", width,
                      params->heads, qi.rows, qi.cols, ki.rows, ki.cols);
-    if (params->places && params->mask != GB_MASK_NONE)
+    if (params->slots && params->mask != GB_MASK_NONE)
         gb_tape_fail(tape, "attention of some rows knows no mask");
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_SEQUENCES] = sequences;
-    node.in[IN_PICKED] = params->places ? params->picked : GB_NO_TENSOR;
+    node.in[IN_SELECTED] = params->slots ? params->selected : GB_NO_TENSOR;
     node.in[IN_Q] = q;
     node.in[IN_KV] = kv;
     node.in[IN_BITS] = params->mask == GB_MASK_BITS ? params->bits : GB_NO_TENSOR;
     uint32_t attr[] = {params->heads,
                        params->mask,
                        params->window,
-                       params->longest,
+                       params->max_length,
                        gb_float_bits(params->dropout),
-                       params->site,
+                       params->dropout_index,
                        q_col,
                        k_col,
                        v_col,
                        width};
     for (size_t i = 0; i < sizeof attr / sizeof *attr; i++)
         node.attr[i] = attr[i];
-    uint32_t places = params->places ? params->places : qi.rows;
-    node.out[OUT_Y] = gb_tape_temp(tape, "attended", GB_F32, places, width);
-    node.out[OUT_LSE] = gb_tape_temp(tape, "lse", GB_F32, places, 2 * params->heads);
+    uint32_t slots = params->slots ? params->slots : qi.rows;
+    node.out[OUT_Y] = gb_tape_temp(tape, "attended", GB_F32, slots, width);
+    node.out[OUT_LSE] = gb_tape_temp(tape, "lse", GB_F32, slots, 2 * params->heads);
     gb_tape_append(tape, &node);
     return node.out[OUT_Y];
 }

@@ -7,14 +7,15 @@ enum { ATTR_ALPHA, ATTR_BETA };
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
-    gb_kernel kernel = kernel_of("axpby", NULL);
+    gb_kernel kernel = ops_kernel_of("axpby", NULL);
     uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
-    spec(&kernel, node->in[IN_B] != GB_NO_TENSOR);
-    spec(&kernel, node->in[IN_SCALAR] != GB_NO_TENSOR);
-    bind_tensor(&kernel, 0, node->in[IN_A], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_B], GB_READ);
-    bind_tensor(&kernel, 2, node->in[IN_SCALAR], GB_READ);
-    bind_tensor(&kernel, 3, node->out[0], GB_WRITE); /* may be b itself: each element is its own */
+    ops_spec(&kernel, node->in[IN_B] != GB_NO_TENSOR);
+    ops_spec(&kernel, node->in[IN_SCALAR] != GB_NO_TENSOR);
+    ops_bind_tensor(&kernel, 0, node->in[IN_A], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_B], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->in[IN_SCALAR], GB_READ);
+    ops_bind_tensor(&kernel, 3, node->out[0],
+                    GB_WRITE); /* may be b itself: each element is its own */
     push(&kernel, AXPBY_PUSH, .count = count, .alpha = gb_bits_float(node->attr[ATTR_ALPHA]),
          .beta = gb_bits_float(node->attr[ATTR_BETA]));
     kernel.flops = 2.0 * info->rows * info->cols;
@@ -27,16 +28,16 @@ static gb_tensor append(gb_tape *tape, gb_tensor a, float alpha, gb_tensor b, fl
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    gb_tensor dy = grad_of(tape, node->out[0]);
+    gb_tensor dy = ops_grad_of(tape, node->out[0]);
     const gb_tensor_info *info = gb_tape_tensor(tape, dy);
     float factors[2] = {gb_bits_float(node->attr[ATTR_ALPHA]),
                         gb_bits_float(node->attr[ATTR_BETA])};
     for (int i = 0; i < 2; i++) {
         gb_tensor x = node->in[i];
-        if (!wants_grad(tape, x))
+        if (!ops_wants_grad(tape, x))
             continue;
         gb_tensor scalar = i == 0 ? node->in[IN_SCALAR] : GB_NO_TENSOR;
-        if (scalar != GB_NO_TENSOR && wants_grad(tape, scalar))
+        if (scalar != GB_NO_TENSOR && ops_wants_grad(tape, scalar))
             return gb_fail(status, GB_INTERNAL, "axpby", NULL, "the scalar takes no gradient");
         gb_tensor dx;
         if (info->is_constant && scalar == GB_NO_TENSOR)
@@ -49,7 +50,7 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
         else
             dx = append(tape, dy, factors[i], GB_NO_TENSOR, 0, scalar);
         info = gb_tape_tensor(tape, dy);
-        give_grad(tape, x, dx);
+        ops_add_grad(tape, x, dx);
     }
     return true;
 }
@@ -83,7 +84,7 @@ static gb_tensor append(gb_tape *tape, gb_tensor a, float alpha, gb_tensor b, fl
         if (ia.is_constant || ib.is_constant)
             gb_tape_fail(tape, "sum of a constant and %s", ia.is_constant ? ib.name : ia.name);
     }
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_A] = a;
     node.in[IN_B] = b;
     node.in[IN_SCALAR] = scalar;
@@ -99,7 +100,7 @@ void ops_scale_into(gb_tape *tape, gb_tensor x, gb_tensor g, gb_tensor out, bool
     if (!gb_tape_ok(tape, NULL))
         return;
     const gb_tensor_info *info = gb_tape_tensor(tape, g);
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_A] = x;
     node.in[IN_B] = accumulate ? out : GB_NO_TENSOR;
     node.in[IN_SCALAR] = info->is_constant ? GB_NO_TENSOR : g;

@@ -15,7 +15,7 @@ static bool is_reached(const gb_tape *tape, uint32_t first, uint32_t end)
 {
     for (uint32_t n = first; n < end; n++)
         for (int i = 0; i < GB_NODE_OUT; i++)
-            if (grad_of(tape, gb_tape_node_at(tape, n)->out[i]) != GB_NO_TENSOR)
+            if (ops_grad_of(tape, gb_tape_node_at(tape, n)->out[i]) != GB_NO_TENSOR)
                 return true;
     return false;
 }
@@ -36,7 +36,7 @@ bool gb_backward_from(gb_tape *tape, gb_tensor tensor, gb_tensor gradient, gb_st
 {
     if (!gb_tape_ok(tape, status))
         return false;
-    set_grad(tape, tensor, gradient);
+    ops_set_grad(tape, tensor, gradient);
     for (uint32_t end = gb_tape_node_count(tape); end > 0;) {
         uint32_t first = gb_tape_layer_before(tape, end), copy = gb_tape_node_count(tape);
         if (first == UINT32_MAX) {
@@ -53,10 +53,10 @@ bool gb_backward_from(gb_tape *tape, gb_tensor tensor, gb_tensor gradient, gb_st
     return gb_tape_ok(tape, status);
 }
 
-void gb_start_gradient(gb_tape *tape, gb_tensor tensor, gb_tensor gradient)
+void gb_initial_gradient(gb_tape *tape, gb_tensor tensor, gb_tensor gradient)
 {
     if (gb_tape_ok(tape, NULL))
-        set_grad(tape, tensor, gradient);
+        ops_set_grad(tape, tensor, gradient);
 }
 
 void gb_add_to_gradients(gb_tape *tape)

@@ -10,11 +10,11 @@ static bool emit_stage(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb
     const gb_tensor_info *info = gb_tape_tensor(tape, x);
     uint32_t lanes = ops_lanes(&emitter->target), ld4 = info->ld / 4;
     uint32_t column_groups = (ld4 + lanes - 1) / lanes;
-    gb_kernel kernel = kernel_of("column_sum", NULL);
-    spec(&kernel, lanes);
-    spec(&kernel, accumulate);
-    bind_tensor(&kernel, 0, x, GB_READ);
-    bind_tensor(&kernel, 1, out, accumulate ? GB_READ_WRITE : GB_WRITE);
+    gb_kernel kernel = ops_kernel_of("column_sum", NULL);
+    ops_spec(&kernel, lanes);
+    ops_spec(&kernel, accumulate);
+    ops_bind_tensor(&kernel, 0, x, GB_READ);
+    ops_bind_tensor(&kernel, 1, out, accumulate ? GB_READ_WRITE : GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 1);
     push(&kernel, COLUMN_SUM_PUSH, .rows = info->rows, .ld4 = ld4, .blocks = blocks,
          .rows_per_block = (info->rows + blocks - 1) / blocks, .column_groups = column_groups);
@@ -74,7 +74,7 @@ void ops_column_sum_into(gb_tape *tape, gb_tensor x, gb_tensor out, bool accumul
 {
     if (x == GB_NO_TENSOR || out == GB_NO_TENSOR)
         return;
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[0] = x;
     node.in[1] = accumulate ? out : GB_NO_TENSOR;
     node.out[OUT_SUM] = out;

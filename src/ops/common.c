@@ -23,38 +23,40 @@ void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows)
     uint32_t lanes = ops_lanes(target);
     uint32_t lanes_per_row = ops_lane_rows(target) ? 1 : lanes;
     uint32_t rows_per_group = lanes / lanes_per_row;
-    spec(kernel, lanes);
-    spec(kernel, lanes_per_row);
+    ops_spec(kernel, lanes);
+    ops_spec(kernel, lanes_per_row);
     gb_grid(target, (rows + rows_per_group - 1) / rows_per_group, kernel->grid);
 }
 
 /* llvmpipe ends the loops of an invocation, silently, after 65535 turns of all of them together. */
 #define CPU_TURNS 60000
 
-bool ops_turns_fit(const gb_target *target, uint64_t turns)
+bool ops_iterations_fit(const gb_target *target, uint64_t iterations)
 {
-    return target->profile != GB_PROFILE_CPU || turns <= CPU_TURNS;
+    return target->profile != GB_PROFILE_CPU || iterations <= CPU_TURNS;
 }
 
-bool ops_check_turns(const gb_target *target, uint64_t turns, const char *where, gb_status *status)
+bool ops_check_iterations(const gb_target *target, uint64_t iterations, const char *where,
+                          gb_status *status)
 {
-    return ops_turns_fit(target, turns) ||
+    return ops_iterations_fit(target, iterations) ||
            gb_fail(status, GB_USAGE, where, "use shorter texts, or fewer a batch",
                    "%llu rows are more than a loop of a CPU driver holds",
-                   (unsigned long long)turns);
+                   (unsigned long long)iterations);
 }
 
-void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows, uint64_t turns)
+void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows,
+                         uint64_t iterations)
 {
-    if (ops_turns_fit(target, turns)) {
+    if (ops_iterations_fit(target, iterations)) {
         ops_row_kernel(kernel, target, rows);
         return;
     }
     uint32_t lanes = ops_lanes(target), most = target->max_invocations < 256 ? 128 : 256;
-    while (lanes < most && turns / lanes > CPU_TURNS)
+    while (lanes < most && iterations / lanes > CPU_TURNS)
         lanes *= 2;
-    spec(kernel, lanes);
-    spec(kernel, lanes);
+    ops_spec(kernel, lanes);
+    ops_spec(kernel, lanes);
     gb_grid(target, rows, kernel->grid);
 }
 
@@ -64,8 +66,8 @@ uint32_t ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_te
     /* Shorter loops than 64 are unrolled by lavapipe's compiler, which then takes seconds. */
     uint32_t per_lane = target->profile == GB_PROFILE_CPU ? 64 : 4;
     uint32_t count4 = (uint32_t)((uint64_t)info->rows * info->ld / 4);
-    spec(kernel, lanes);
-    spec(kernel, per_lane);
+    ops_spec(kernel, lanes);
+    ops_spec(kernel, per_lane);
     uint32_t per_group = lanes * per_lane;
     gb_grid(target, (count4 + per_group - 1) / per_group, kernel->grid);
     return count4;
@@ -89,44 +91,44 @@ gb_tensor ops_temp_like(gb_tape *tape, const char *name, gb_tensor tensor)
     return gb_tape_temp(tape, name, info->type, info->rows, info->cols);
 }
 
-gb_tensor grad_of(const gb_tape *tape, gb_tensor tensor)
+gb_tensor ops_grad_of(const gb_tape *tape, gb_tensor tensor)
 {
     return tensor == GB_NO_TENSOR ? GB_NO_TENSOR : gb_tape_tensor(tape, tensor)->grad;
 }
 
-bool wants_grad(const gb_tape *tape, gb_tensor tensor)
+bool ops_wants_grad(const gb_tape *tape, gb_tensor tensor)
 {
     return tensor != GB_NO_TENSOR && gb_tape_tensor(tape, tensor)->needs_grad;
 }
 
-gb_tensor old_grad(const gb_tape *tape, gb_tensor tensor)
+gb_tensor ops_old_grad(const gb_tape *tape, gb_tensor tensor)
 {
     return gb_tape_tensor(tape, tensor)->grad;
 }
 
-void set_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient)
+void ops_set_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient)
 {
     gb_tensor_info *info = gb_tape_info(tape, tensor);
     if (info->role == GB_ROLE_VIEW) {
         gb_tape_fail(tape, "gradient through a view of %s", info->name);
     } else if (info->role == GB_ROLE_PARAM) {
         bool accumulate; /* not needed: the older gradient is already part of this one */
-        gb_tensor slot = param_grad(tape, tensor, &accumulate);
+        gb_tensor slot = ops_param_grad(tape, tensor, &accumulate);
         ops_scale_into(tape, gradient, gb_tape_constant(tape, 1.0), slot, false);
     } else {
         info->grad = gradient;
     }
 }
 
-void give_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient)
+void ops_add_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient)
 {
-    if (!wants_grad(tape, tensor))
+    if (!ops_wants_grad(tape, tensor))
         return;
-    gb_tensor old = old_grad(tape, tensor);
-    set_grad(tape, tensor, old == GB_NO_TENSOR ? gradient : gb_add(tape, old, gradient));
+    gb_tensor old = ops_old_grad(tape, tensor);
+    ops_set_grad(tape, tensor, old == GB_NO_TENSOR ? gradient : gb_add(tape, old, gradient));
 }
 
-gb_tensor param_grad(gb_tape *tape, gb_tensor param, bool *accumulate)
+gb_tensor ops_param_grad(gb_tape *tape, gb_tensor param, bool *accumulate)
 {
     gb_tensor_info *info = gb_tape_info(tape, param);
     *accumulate = info->grad != GB_NO_TENSOR;

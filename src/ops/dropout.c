@@ -12,14 +12,14 @@ static uint32_t threshold_of(const gb_node *node)
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
-    gb_kernel kernel = kernel_of("dropout", NULL);
+    gb_kernel kernel = ops_kernel_of("dropout", NULL);
     uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
-    spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
-    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
-    bind_tensor(&kernel, 2, node->in[IN_OTHER], GB_READ);
-    bind_tensor(&kernel, 3, node->out[0], GB_WRITE);
-    push(&kernel, DROPOUT_PUSH, .count = count, .site = node->attr[ATTR_SITE],
+    ops_spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
+    ops_bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->in[IN_OTHER], GB_READ);
+    ops_bind_tensor(&kernel, 3, node->out[0], GB_WRITE);
+    push(&kernel, DROPOUT_PUSH, .count = count, .dropout_index = node->attr[ATTR_SITE],
          .threshold = threshold_of(node),
          .scale = 1.0f / (1.0f - gb_bits_float(node->attr[ATTR_P])), .ld4 = info->ld / 4);
     kernel.flops = (double)info->rows * info->cols;
@@ -56,23 +56,24 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
     gb_node grad = *node;
-    grad.in[IN_X] = grad_of(tape, node->out[0]);
-    grad.in[IN_OTHER] = old_grad(tape, node->in[IN_X]);
+    grad.in[IN_X] = ops_grad_of(tape, node->out[0]);
+    grad.in[IN_OTHER] = ops_old_grad(tape, node->in[IN_X]);
     grad.out[0] = ops_temp_like(tape, "d dropped", node->in[IN_X]);
     gb_tape_append(tape, &grad);
-    set_grad(tape, node->in[IN_X], grad.out[0]);
+    ops_set_grad(tape, node->in[IN_X], grad.out[0]);
     return true;
 }
 
-gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t site, gb_tensor sequences)
+gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t dropout_index,
+                     gb_tensor sequences)
 {
     if (p <= 0 || !gb_tape_ok(tape, NULL))
         return x;
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_X] = x;
     node.in[IN_SEQUENCES] = sequences;
     node.attr[ATTR_P] = gb_float_bits(p);
-    node.attr[ATTR_SITE] = site;
+    node.attr[ATTR_SITE] = dropout_index;
     node.out[0] = ops_temp_like(tape, "dropped", x);
     gb_tape_append(tape, &node);
     return node.out[0];

@@ -19,11 +19,11 @@ enum {
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
-    gb_kernel kernel = kernel_of("embed_forward", NULL);
+    gb_kernel kernel = ops_kernel_of("embed_forward", NULL);
     ops_row_kernel(&kernel, &emitter->target, info->rows);
     for (int i = IN_IDS; i <= IN_TYPE; i++)
-        bind_tensor(&kernel, i, node->in[i], GB_READ);
-    bind_tensor(&kernel, 5, node->out[0], GB_WRITE);
+        ops_bind_tensor(&kernel, i, node->in[i], GB_READ);
+    ops_bind_tensor(&kernel, 5, node->out[0], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 0x1c);
     push(&kernel, EMBED_FORWARD_PUSH, .rows = info->rows, .ld4 = info->ld / 4,
          .vocabulary = gb_tape_tensor(tape, node->in[IN_WORD])->rows,
@@ -58,15 +58,15 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     const gb_tensor_info *table = gb_tape_tensor(tape, node->out[0]);
     const gb_tensor_info *dy = gb_tape_tensor(tape, node->in[ROWS_DY]);
     bool accumulate = node->in[ROWS_TABLE] != GB_NO_TENSOR;
-    gb_kernel kernel = kernel_of("embed_backward", NULL);
+    gb_kernel kernel = ops_kernel_of("embed_backward", NULL);
     /* One entry may have all the rows. */
     ops_long_row_kernel(&kernel, &emitter->target, table->rows,
                         (uint64_t)(table->ld / 4) * ((uint64_t)dy->rows + 1));
-    spec(&kernel, accumulate);
-    bind_tensor(&kernel, 0, node->in[ROWS_STARTS], GB_READ);
-    bind_tensor(&kernel, 1, node->in[ROWS_ORDER], GB_READ);
-    bind_tensor(&kernel, 2, node->in[ROWS_DY], GB_READ);
-    bind_tensor(&kernel, 3, node->out[0], accumulate ? GB_READ_WRITE : GB_WRITE);
+    ops_spec(&kernel, accumulate);
+    ops_bind_tensor(&kernel, 0, node->in[ROWS_STARTS], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[ROWS_ORDER], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->in[ROWS_DY], GB_READ);
+    ops_bind_tensor(&kernel, 3, node->out[0], accumulate ? GB_READ_WRITE : GB_WRITE);
     push(&kernel, EMBED_BACKWARD_PUSH, .entries = table->rows, .ld4 = table->ld / 4,
          .rows = dy->rows);
     kernel.flops = (double)dy->rows * dy->cols;
@@ -94,12 +94,12 @@ static const gb_op op_rows = {"embed_rows", emit_rows, NULL, reference_rows};
 void ops_table_gradient(gb_tape *tape, gb_tensor table, gb_tensor starts, gb_tensor order,
                         gb_tensor dy)
 {
-    if (!wants_grad(tape, table))
+    if (!ops_wants_grad(tape, table))
         return;
     bool accumulate = false, param = gb_tape_tensor(tape, table)->role == GB_ROLE_PARAM;
     gb_tensor slot =
-        param ? param_grad(tape, table, &accumulate) : ops_temp_like(tape, "d table", table);
-    gb_node node = node_of(&op_rows);
+        param ? ops_param_grad(tape, table, &accumulate) : ops_temp_like(tape, "d table", table);
+    gb_node node = ops_node_of(&op_rows);
     node.in[ROWS_STARTS] = starts;
     node.in[ROWS_ORDER] = order;
     node.in[ROWS_DY] = dy;
@@ -107,20 +107,20 @@ void ops_table_gradient(gb_tape *tape, gb_tensor table, gb_tensor starts, gb_ten
     node.out[0] = slot;
     gb_tape_append(tape, &node);
     if (!param)
-        give_grad(tape, table, slot);
+        ops_add_grad(tape, table, slot);
 }
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    gb_tensor dy = grad_of(tape, node->out[0]);
+    gb_tensor dy = ops_grad_of(tape, node->out[0]);
     ops_table_gradient(tape, node->in[IN_WORD], node->in[IN_ID_STARTS], node->in[IN_ID_ORDER], dy);
     ops_table_gradient(tape, node->in[IN_POSITION], node->in[IN_POSITION_STARTS],
                        node->in[IN_POSITION_ORDER], dy);
-    if (wants_grad(tape, node->in[IN_TYPE])) {
+    if (ops_wants_grad(tape, node->in[IN_TYPE])) {
         /* Every token has type 0: its row gets the column sums, the other rows stay zero. */
         bool accumulate;
-        gb_tensor slot = param_grad(tape, node->in[IN_TYPE], &accumulate);
+        gb_tensor slot = ops_param_grad(tape, node->in[IN_TYPE], &accumulate);
         ops_column_sum_into(tape, dy, gb_tape_view(tape, slot, 0, 1), accumulate);
     }
     return true;
@@ -128,14 +128,14 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 
 static const gb_op op = {"embed", emit, backward, reference};
 
-gb_order gb_order_input(gb_tape *tape, const char *name, uint32_t entries, uint32_t rows)
+gb_row_index gb_row_index_input(gb_tape *tape, const char *name, uint32_t entries, uint32_t rows)
 {
-    return (gb_order){gb_tape_input(tape, name, GB_U32, 1, entries + 1),
-                      gb_tape_input(tape, name, GB_U32, 1, rows)};
+    return (gb_row_index){gb_tape_input(tape, name, GB_U32, 1, entries + 1),
+                          gb_tape_input(tape, name, GB_U32, 1, rows)};
 }
 
-void gb_fill_order(const uint32_t *ids, uint32_t rows, uint32_t entries, uint32_t *starts,
-                   uint32_t *order)
+void gb_row_index_sort(const uint32_t *ids, uint32_t rows, uint32_t entries, uint32_t *starts,
+                       uint32_t *order)
 {
     memset(starts, 0, sizeof *starts * (entries + 1));
     for (uint32_t r = 0; r < rows; r++)
@@ -150,12 +150,12 @@ void gb_fill_order(const uint32_t *ids, uint32_t rows, uint32_t entries, uint32_
             order[--starts[ids[r]]] = r;
 }
 
-gb_tensor gb_embed(gb_tape *tape, gb_tensor ids, gb_tensor positions, gb_order by_id,
-                   gb_order by_position, gb_tensor word, gb_tensor position, gb_tensor type)
+gb_tensor gb_embed(gb_tape *tape, gb_tensor ids, gb_tensor positions, gb_row_index by_id,
+                   gb_row_index by_position, gb_tensor word, gb_tensor position, gb_tensor type)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_IDS] = ids;
     node.in[IN_POSITIONS] = positions;
     node.in[IN_WORD] = word;

@@ -10,14 +10,14 @@ enum { ATTR_ACT, ATTR_GATED };
 static bool emit_act(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                      const gb_tensor_info *info, gb_status *status)
 {
-    gb_kernel kernel = kernel_of("gate", NULL);
+    gb_kernel kernel = ops_kernel_of("gate", NULL);
     uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
-    spec(&kernel, node->attr[ATTR_ACT]);
-    spec(&kernel, node->attr[ATTR_GATED]);
-    spec(&kernel, node->in[IN_DY] != GB_NO_TENSOR);
-    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_DY], GB_READ);
-    bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
+    ops_spec(&kernel, node->attr[ATTR_ACT]);
+    ops_spec(&kernel, node->attr[ATTR_GATED]);
+    ops_spec(&kernel, node->in[IN_DY] != GB_NO_TENSOR);
+    ops_bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_DY], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 3);
     push(&kernel, GATE_PUSH, .count = count, .ld4 = info->ld / 4);
     kernel.flops = 12.0 * info->rows * info->cols;
@@ -87,14 +87,14 @@ static const gb_op op_gradient = {"d gate", emit_grad, NULL, reference};
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    if (!wants_grad(tape, node->in[IN_X]))
+    if (!ops_wants_grad(tape, node->in[IN_X]))
         return true;
     gb_node gradient = *node;
     gradient.op = &op_gradient;
-    gradient.in[IN_DY] = grad_of(tape, node->out[0]);
+    gradient.in[IN_DY] = ops_grad_of(tape, node->out[0]);
     gradient.out[0] = ops_temp_like(tape, "d gate", node->in[IN_X]);
     gb_tape_append(tape, &gradient);
-    give_grad(tape, node->in[IN_X], gradient.out[0]);
+    ops_add_grad(tape, node->in[IN_X], gradient.out[0]);
     return true;
 }
 
@@ -107,7 +107,7 @@ gb_tensor gb_gate(gb_tape *tape, gb_tensor x, gb_act kind, bool gated)
     gb_tensor_info info = *gb_tape_tensor(tape, x);
     if (gated && info.cols % 8)
         gb_tape_fail(tape, "gate over %u columns, which must be a multiple of 8", info.cols);
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_X] = x;
     node.attr[ATTR_ACT] = kind;
     node.attr[ATTR_GATED] = gated;

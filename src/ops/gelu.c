@@ -7,11 +7,11 @@
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
-    gb_kernel kernel = kernel_of("gelu_backward", NULL);
+    gb_kernel kernel = ops_kernel_of("gelu_backward", NULL);
     uint32_t count = ops_each_kernel(&kernel, &emitter->target, info);
-    bind_tensor(&kernel, 0, node->in[0], GB_READ);
-    bind_tensor(&kernel, 1, node->in[1], GB_READ);
-    bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
+    ops_bind_tensor(&kernel, 0, node->in[0], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[1], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
     push(&kernel, GELU_BACKWARD_PUSH, .count = count);
     kernel.flops = 30.0 * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
@@ -41,7 +41,7 @@ static const gb_op op = {"gelu_backward", emit, NULL, reference};
 
 gb_tensor ops_gelu_backward(gb_tape *tape, gb_tensor pre, gb_tensor dy)
 {
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[0] = pre;
     node.in[1] = dy;
     node.out[0] = ops_temp_like(tape, "d gelu", pre);

@@ -23,19 +23,19 @@ static void start(gb_kernel *kernel, const gb_target *target, const gb_tape *tap
         ops_row_kernel(kernel, target, info->rows);
         return;
     }
-    spec(kernel, CPU_LANES);
-    spec(kernel, (info->ld / 4 + CPU_LANES - 1) / CPU_LANES);
+    ops_spec(kernel, CPU_LANES);
+    ops_spec(kernel, (info->ld / 4 + CPU_LANES - 1) / CPU_LANES);
     gb_grid(target, cpu_groups, kernel->grid);
 }
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[OUT_Y]);
-    gb_kernel kernel = kernel_of("layernorm_forward", NULL);
+    gb_kernel kernel = ops_kernel_of("layernorm_forward", NULL);
     for (int i = IN_X; i <= IN_BETA; i++)
-        bind_tensor(&kernel, i, node->in[i], GB_READ);
-    bind_tensor(&kernel, 3, node->out[OUT_Y], GB_WRITE);
-    bind_tensor(&kernel, 4, node->out[OUT_STATS], GB_WRITE);
+        ops_bind_tensor(&kernel, i, node->in[i], GB_READ);
+    ops_bind_tensor(&kernel, 3, node->out[OUT_Y], GB_WRITE);
+    ops_bind_tensor(&kernel, 4, node->out[OUT_STATS], GB_WRITE);
     start(&kernel, &emitter->target, tape, info, 7, (info->rows + CPU_ROWS - 1) / CPU_ROWS);
     push(&kernel, LAYERNORM_FORWARD_PUSH, .rows = info->rows, .cols = info->cols,
          .ld4 = info->ld / 4, .eps = gb_bits_float(node->attr[ATTR_EPS]),
@@ -79,22 +79,22 @@ static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *nod
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[GRAD_OUT_DX]);
     gb_tensor dgamma = node->out[GRAD_OUT_GAMMA];
     uint32_t blocks = dgamma == GB_NO_TENSOR ? 0 : gb_tape_tensor(tape, dgamma)->rows;
-    bool picked = node->in[GRAD_BLOCKS] != GB_NO_TENSOR;
-    gb_kernel kernel = kernel_of("layernorm_backward", NULL);
+    bool selected = node->in[GRAD_BLOCKS] != GB_NO_TENSOR;
+    gb_kernel kernel = ops_kernel_of("layernorm_backward", NULL);
     for (int i = GRAD_X; i <= GRAD_DY; i++)
-        bind_tensor(&kernel, i, node->in[i], GB_READ);
-    bind_tensor(&kernel, 4, node->out[GRAD_OUT_DX], GB_WRITE);
-    bind_tensor(&kernel, 5, node->in[GRAD_RESIDUAL], GB_READ);
-    start(&kernel, &emitter->target, tape, info, !blocks ? 0 : picked ? 0x0f : 0x2f, blocks);
+        ops_bind_tensor(&kernel, i, node->in[i], GB_READ);
+    ops_bind_tensor(&kernel, 4, node->out[GRAD_OUT_DX], GB_WRITE);
+    ops_bind_tensor(&kernel, 5, node->in[GRAD_RESIDUAL], GB_READ);
+    start(&kernel, &emitter->target, tape, info, !blocks ? 0 : selected ? 0x0f : 0x2f, blocks);
     *both = kernel.texels != 0;
-    spec(&kernel, node->in[GRAD_RESIDUAL] != GB_NO_TENSOR);
+    ops_spec(&kernel, node->in[GRAD_RESIDUAL] != GB_NO_TENSOR);
     if (*both) {
-        if (picked) { /* which has no residual */
-            kernel.shader = "layernorm_backward_picked";
-            bind_tensor(&kernel, 5, node->in[GRAD_BLOCKS], GB_READ);
+        if (selected) { /* which has no residual */
+            kernel.shader = "layernorm_backward_selected";
+            ops_bind_tensor(&kernel, 5, node->in[GRAD_BLOCKS], GB_READ);
         }
-        bind_tensor(&kernel, 6, dgamma, GB_WRITE);
-        bind_tensor(&kernel, 7, node->out[GRAD_OUT_BETA], GB_WRITE);
+        ops_bind_tensor(&kernel, 6, dgamma, GB_WRITE);
+        ops_bind_tensor(&kernel, 7, node->out[GRAD_OUT_BETA], GB_WRITE);
     }
     push(&kernel, LAYERNORM_BACKWARD_PUSH, .rows = info->rows, .cols = info->cols,
          .ld4 = info->ld / 4, .blocks = blocks,
@@ -112,14 +112,15 @@ bool ops_emit_norm_params(gb_emitter *emitter, const gb_tape *tape, const char *
     uint32_t lanes = ops_lanes(&emitter->target), ld4 = info->ld / 4;
     uint32_t blocks = gb_tape_tensor(tape, dgamma)->rows;
     uint32_t column_groups = (ld4 + lanes - 1) / lanes;
-    bool picked = in[3] != GB_NO_TENSOR;
-    gb_kernel kernel = kernel_of(picked ? "layernorm_params_picked" : "layernorm_params", label);
-    spec(&kernel, lanes);
+    bool selected = in[3] != GB_NO_TENSOR;
+    gb_kernel kernel =
+        ops_kernel_of(selected ? "layernorm_params_selected" : "layernorm_params", label);
+    ops_spec(&kernel, lanes);
     for (int i = 0; i < 3; i++)
-        bind_tensor(&kernel, i, in[i], GB_READ);
-    bind_tensor(&kernel, 3, dgamma, GB_WRITE);
-    bind_tensor(&kernel, 4, dbeta, GB_WRITE);
-    bind_tensor(&kernel, 5, in[3], GB_READ);
+        ops_bind_tensor(&kernel, i, in[i], GB_READ);
+    ops_bind_tensor(&kernel, 3, dgamma, GB_WRITE);
+    ops_bind_tensor(&kernel, 4, dbeta, GB_WRITE);
+    ops_bind_tensor(&kernel, 5, in[3], GB_READ);
     push(&kernel, LAYERNORM_PARAMS_PUSH, .rows = info->rows, .ld4 = ld4, .blocks = blocks,
          .rows_per_block = (info->rows + blocks - 1) / blocks, .column_groups = column_groups);
     gb_grid(&emitter->target, blocks * column_groups, kernel.grid);
@@ -206,20 +207,21 @@ static const gb_op op_grad = {"layer_norm_grad", emit_grad, NULL, reference_grad
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    bool params = wants_grad(tape, node->in[IN_GAMMA]), x = wants_grad(tape, node->in[IN_X]);
+    bool params = ops_wants_grad(tape, node->in[IN_GAMMA]),
+         x = ops_wants_grad(tape, node->in[IN_X]);
     gb_tensor_info info = *gb_tape_tensor(tape, node->in[IN_X]);
     gb_tensor parts = node->in[IN_BLOCKS];
     uint32_t blocks =
         parts == GB_NO_TENSOR ? ops_row_blocks(info.rows) : gb_tape_tensor(tape, parts)->cols - 1;
-    gb_node grad = node_of(&op_grad);
+    gb_node grad = ops_node_of(&op_grad);
     grad.in[GRAD_X] = node->in[IN_X];
     grad.in[GRAD_GAMMA] = node->in[IN_GAMMA];
     grad.in[GRAD_STATS] = node->out[OUT_STATS];
-    grad.in[GRAD_DY] = grad_of(tape, node->out[OUT_Y]);
+    grad.in[GRAD_DY] = ops_grad_of(tape, node->out[OUT_Y]);
     grad.in[GRAD_BLOCKS] = parts;
     if (x) {
         if (parts == GB_NO_TENSOR)
-            grad.in[GRAD_RESIDUAL] = old_grad(tape, node->in[IN_X]);
+            grad.in[GRAD_RESIDUAL] = ops_old_grad(tape, node->in[IN_X]);
         grad.out[GRAD_OUT_DX] = ops_temp_like(tape, "d norm", node->in[IN_X]);
     }
     if (params) {
@@ -229,14 +231,14 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
     }
     gb_tape_append(tape, &grad);
     if (x && parts == GB_NO_TENSOR)
-        set_grad(tape, node->in[IN_X], grad.out[GRAD_OUT_DX]);
+        ops_set_grad(tape, node->in[IN_X], grad.out[GRAD_OUT_DX]);
     else if (x)
-        give_grad(tape, node->in[IN_X], grad.out[GRAD_OUT_DX]);
+        ops_add_grad(tape, node->in[IN_X], grad.out[GRAD_OUT_DX]);
     if (params) {
         bool accumulate;
-        gb_tensor slot = param_grad(tape, node->in[IN_GAMMA], &accumulate);
+        gb_tensor slot = ops_param_grad(tape, node->in[IN_GAMMA], &accumulate);
         ops_column_sum_into(tape, grad.out[GRAD_OUT_GAMMA], slot, accumulate);
-        slot = param_grad(tape, node->in[IN_BETA], &accumulate);
+        slot = ops_param_grad(tape, node->in[IN_BETA], &accumulate);
         ops_column_sum_into(tape, grad.out[GRAD_OUT_BETA], slot, accumulate);
     }
     return true;
@@ -249,20 +251,20 @@ gb_tensor gb_row_blocks_input(gb_tape *tape, const char *name, uint32_t rows)
     return gb_tape_input(tape, name, GB_U32, 1, ops_row_blocks(rows) + 1);
 }
 
-void gb_row_blocks_fill(const uint32_t *picked, uint32_t count, uint32_t places, uint32_t rows,
+void gb_row_blocks_fill(const uint32_t *selected, uint32_t count, uint32_t slots, uint32_t rows,
                         uint32_t *blocks)
 {
     uint32_t all = ops_row_blocks(rows), rows_per_block = (rows + all - 1) / all;
     for (uint32_t b = 0, at = 0; b < all; b++) {
-        while (at < count && picked[at] < b * rows_per_block)
+        while (at < count && selected[at] < b * rows_per_block)
             at++;
         blocks[b] = at;
     }
-    blocks[all] = places;
+    blocks[all] = slots;
 }
 
-gb_tensor gb_layer_norm_picked(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta,
-                               float eps, gb_tensor blocks)
+gb_tensor gb_layer_norm_selected(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta,
+                                 float eps, gb_tensor blocks)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
@@ -271,7 +273,7 @@ gb_tensor gb_layer_norm_picked(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_t
         gb_tape_tensor(tape, beta)->cols != info.cols)
         gb_tape_fail(tape, "layer norm of %u columns with gamma of %u", info.cols,
                      gb_tape_tensor(tape, gamma)->cols);
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_X] = x;
     node.in[IN_GAMMA] = gamma;
     node.in[IN_BETA] = beta;
@@ -285,5 +287,5 @@ gb_tensor gb_layer_norm_picked(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_t
 
 gb_tensor gb_layer_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta, float eps)
 {
-    return gb_layer_norm_picked(tape, x, gamma, beta, eps, GB_NO_TENSOR);
+    return gb_layer_norm_selected(tape, x, gamma, beta, eps, GB_NO_TENSOR);
 }

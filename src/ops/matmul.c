@@ -7,8 +7,8 @@ enum { IN_A, IN_B, IN_BIAS, IN_RESIDUAL, IN_PRE, IN_OLD, IN_OLD_SUMS };
 enum { OUT_C, OUT_PRE, OUT_PARTIALS, OUT_SUMS, OUT_SUM_PARTIALS };
 enum { ATTR_FORM, ATTR_ACT, ATTR_SPLITS };
 
-static void matmul_shape(const gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, uint32_t *m,
-                         uint32_t *n, uint32_t *k, bool *fits)
+static void matmul_shape(const gb_tape *tape, gb_matmul_form form, gb_tensor a, gb_tensor b,
+                         uint32_t *m, uint32_t *n, uint32_t *k, bool *fits)
 {
     const gb_tensor_info *ia = gb_tape_tensor(tape, a), *ib = gb_tape_tensor(tape, b);
     *m = form == GB_TN ? ia->cols : ia->rows;
@@ -19,7 +19,7 @@ static void matmul_shape(const gb_tape *tape, gb_form form, gb_tensor a, gb_tens
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    matmul_call call = {.form = (gb_form)node->attr[ATTR_FORM],
+    matmul_call call = {.form = (gb_matmul_form)node->attr[ATTR_FORM],
                         .act = node->attr[ATTR_ACT],
                         .splits = node->attr[ATTR_SPLITS],
                         .a = node->in[IN_A],
@@ -40,12 +40,12 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
         return call.sums == GB_NO_TENSOR ||
                ops_emit_column_sum(emitter, tape, call.a, call.sums, call.sum_partials,
                                    call.accumulate_sums, status);
-    return matmul_emit(emitter, tape, &call, status);
+    return ops_matmul_emit(emitter, tape, &call, status);
 }
 
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    gb_form form = (gb_form)node->attr[ATTR_FORM];
+    gb_matmul_form form = (gb_matmul_form)node->attr[ATTR_FORM];
     uint32_t m, n, k;
     bool fits;
     matmul_shape(tape, form, node->in[IN_A], node->in[IN_B], &m, &n, &k, &fits);
@@ -84,9 +84,9 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status);
 
 static const gb_op op = {"matmul", emit, backward, reference};
 
-static gb_node product(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b)
+static gb_node product(gb_tape *tape, gb_matmul_form form, gb_tensor a, gb_tensor b)
 {
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_A] = a;
     node.in[IN_B] = b;
     node.attr[ATTR_FORM] = form;
@@ -98,14 +98,14 @@ static gb_node product(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b)
                      gb_tape_tensor(tape, a)->name, gb_tape_tensor(tape, a)->rows,
                      gb_tape_tensor(tape, a)->cols, gb_tape_tensor(tape, b)->name,
                      gb_tape_tensor(tape, b)->rows, gb_tape_tensor(tape, b)->cols, (int)form);
-    node.attr[ATTR_SPLITS] = matmul_splits(m, n, k);
+    node.attr[ATTR_SPLITS] = ops_matmul_splits(m, n, k);
     if (node.attr[ATTR_SPLITS] > 1)
         node.out[OUT_PARTIALS] =
             gb_tape_temp(tape, "split partials", GB_F32, node.attr[ATTR_SPLITS] * m, n);
     return node;
 }
 
-void ops_matmul_into(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, gb_tensor c,
+void ops_matmul_into(gb_tape *tape, gb_matmul_form form, gb_tensor a, gb_tensor b, gb_tensor c,
                      gb_tensor residual, bool accumulate)
 {
     if (!gb_tape_ok(tape, NULL))
@@ -132,19 +132,20 @@ void ops_weight_gradient_into(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor
 }
 
 /* Gradient of one operand, dX = op(P) op(Q), into its slot or added to its older gradient. */
-static void operand_gradient(gb_tape *tape, gb_tensor x, gb_form form, gb_tensor p, gb_tensor q)
+static void operand_gradient(gb_tape *tape, gb_tensor x, gb_matmul_form form, gb_tensor p,
+                             gb_tensor q)
 {
-    if (!wants_grad(tape, x))
+    if (!ops_wants_grad(tape, x))
         return;
     if (gb_tape_tensor(tape, x)->role == GB_ROLE_PARAM) {
         bool accumulate;
-        gb_tensor slot = param_grad(tape, x, &accumulate);
+        gb_tensor slot = ops_param_grad(tape, x, &accumulate);
         ops_matmul_into(tape, form, p, q, slot, GB_NO_TENSOR, accumulate);
         return;
     }
-    gb_tensor old = old_grad(tape, x), dx = ops_temp_like(tape, "d operand", x);
+    gb_tensor old = ops_old_grad(tape, x), dx = ops_temp_like(tape, "d operand", x);
     ops_matmul_into(tape, form, p, q, dx, old, false);
-    set_grad(tape, x, dx);
+    ops_set_grad(tape, x, dx);
 }
 
 /* Whether `gradient` is the gradient of one tensor alone and no node has read it yet. */
@@ -182,30 +183,30 @@ static gb_tensor through_gelu(gb_tape *tape, gb_tensor pre, gb_tensor dy)
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    gb_tensor dy = grad_of(tape, node->out[OUT_C]);
+    gb_tensor dy = ops_grad_of(tape, node->out[OUT_C]);
     gb_tensor a = node->in[IN_A], b = node->in[IN_B];
     if (node->in[IN_OLD] != GB_NO_TENSOR || node->attr[ATTR_ACT] == MATMUL_GELU_GRAD)
         return gb_fail(status, GB_INTERNAL, "matmul", NULL, "a gradient has no gradient");
     if (node->in[IN_RESIDUAL] != GB_NO_TENSOR)
-        give_grad(tape, node->in[IN_RESIDUAL], dy);
+        ops_add_grad(tape, node->in[IN_RESIDUAL], dy);
     if (node->attr[ATTR_ACT] == MATMUL_GELU)
         dy = through_gelu(tape, node->out[OUT_PRE], dy);
-    bool layer = node->attr[ATTR_FORM] == GB_NT && wants_grad(tape, node->in[IN_BIAS]) &&
-                 wants_grad(tape, b) && gb_tape_tensor(tape, b)->role == GB_ROLE_PARAM;
+    bool layer = node->attr[ATTR_FORM] == GB_NT && ops_wants_grad(tape, node->in[IN_BIAS]) &&
+                 ops_wants_grad(tape, b) && gb_tape_tensor(tape, b)->role == GB_ROLE_PARAM;
     if (layer) {
         operand_gradient(tape, a, GB_NN, dy, b);
         bool accumulate, accumulate_bias;
-        gb_tensor slot = param_grad(tape, b, &accumulate);
-        gb_tensor bias = param_grad(tape, node->in[IN_BIAS], &accumulate_bias);
+        gb_tensor slot = ops_param_grad(tape, b, &accumulate);
+        gb_tensor bias = ops_param_grad(tape, node->in[IN_BIAS], &accumulate_bias);
         ops_weight_gradient_into(tape, dy, a, slot, accumulate, bias, accumulate_bias);
         return true;
     }
-    if (wants_grad(tape, node->in[IN_BIAS])) {
+    if (ops_wants_grad(tape, node->in[IN_BIAS])) {
         bool accumulate;
-        gb_tensor slot = param_grad(tape, node->in[IN_BIAS], &accumulate);
+        gb_tensor slot = ops_param_grad(tape, node->in[IN_BIAS], &accumulate);
         ops_column_sum_into(tape, dy, slot, accumulate);
     }
-    switch ((gb_form)node->attr[ATTR_FORM]) {
+    switch ((gb_matmul_form)node->attr[ATTR_FORM]) {
     case GB_NN: /* C = A B: dA = dC B^T, dB = A^T dC */
         operand_gradient(tape, a, GB_NT, dy, b);
         operand_gradient(tape, b, GB_TN, a, dy);
@@ -226,8 +227,8 @@ static gb_tensor append(gb_tape *tape, gb_node *node, const char *name)
 {
     uint32_t m, n, k;
     bool fits;
-    matmul_shape(tape, (gb_form)node->attr[ATTR_FORM], node->in[IN_A], node->in[IN_B], &m, &n, &k,
-                 &fits);
+    matmul_shape(tape, (gb_matmul_form)node->attr[ATTR_FORM], node->in[IN_A], node->in[IN_B], &m,
+                 &n, &k, &fits);
     node->out[OUT_C] = gb_tape_temp(tape, name, GB_F32, m, n);
     if (node->attr[ATTR_ACT] == MATMUL_GELU)
         node->out[OUT_PRE] = gb_tape_temp(tape, "pre gelu", GB_F32, m, n);
@@ -235,7 +236,7 @@ static gb_tensor append(gb_tape *tape, gb_node *node, const char *name)
     return node->out[OUT_C];
 }
 
-gb_tensor gb_matmul(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b)
+gb_tensor gb_matmul(gb_tape *tape, gb_matmul_form form, gb_tensor a, gb_tensor b)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;

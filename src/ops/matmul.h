@@ -8,7 +8,7 @@ enum { MATMUL_LINEAR, MATMUL_GELU, MATMUL_GELU_GRAD }; /* ACT in matmul_interfac
 
 /* One product: C [m,n] (+)= act(op(A) op(B) + bias) + residual. */
 typedef struct matmul_call {
-    gb_form form;                                     /* NN, NT, TN */
+    gb_matmul_form form;                              /* NN, NT, TN */
     uint32_t act;                                     /* MATMUL_... */
     uint32_t splits;                                  /* parts of k, added up in order */
     uint32_t m, n, k;                                 /* sizes */
@@ -19,10 +19,10 @@ typedef struct matmul_call {
 } matmul_call;
 
 /* Emit the kernels of a product for the emitter's target. */
-bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *call,
-                 gb_status *status);
+bool ops_matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *call,
+                     gb_status *status);
 /* Parts of k: fixed by the shape alone, so that the same program gives the same bits. */
-uint32_t matmul_splits(uint32_t m, uint32_t n, uint32_t k);
+uint32_t ops_matmul_splits(uint32_t m, uint32_t n, uint32_t k);
 
 double ops_gelu(double x);
 double ops_gelu_grad(double x);

@@ -40,7 +40,7 @@ static const matrix_tile matrix_others[GB_OTHER_TILES] = {{64, 64, 64, 2, 2},
                                                           {128, 128, 32, 4, 2},
                                                           {128, 128, 64, 4, 2}};
 
-uint32_t gb_tile_class(gb_form form, uint32_t k)
+uint32_t gb_tile_class(gb_matmul_form form, uint32_t k)
 {
     return (uint32_t)form * 2 + (k >= GB_TILE_DEPTH);
 }
@@ -112,7 +112,7 @@ static uint32_t tuned(const gb_target *target, const matmul_call *call)
 #define SPLIT_TILES 16
 #define SPLIT_K     512
 
-uint32_t matmul_splits(uint32_t m, uint32_t n, uint32_t k)
+uint32_t ops_matmul_splits(uint32_t m, uint32_t n, uint32_t k)
 {
     uint64_t tiles = ((m + 31ull) / 32) * ((n + 63ull) / 64);
     if (!tiles || k < 2 * SPLIT_K || tiles >= SPLIT_TILES)
@@ -129,12 +129,12 @@ static uint32_t ld_of(const gb_tape *tape, gb_tensor tensor)
 /* Specialization constants 1..6 of every product shader. */
 static void spec_flags(gb_kernel *kernel, const matmul_call *call, bool epilogue, bool k_edge)
 {
-    spec(kernel, call->form);
-    spec(kernel, epilogue && call->bias != GB_NO_TENSOR);
-    spec(kernel, epilogue ? call->act : MATMUL_LINEAR);
-    spec(kernel, epilogue && call->residual != GB_NO_TENSOR);
-    spec(kernel, epilogue && call->accumulate);
-    spec(kernel, k_edge);
+    ops_spec(kernel, call->form);
+    ops_spec(kernel, epilogue && call->bias != GB_NO_TENSOR);
+    ops_spec(kernel, epilogue ? call->act : MATMUL_LINEAR);
+    ops_spec(kernel, epilogue && call->residual != GB_NO_TENSOR);
+    ops_spec(kernel, epilogue && call->accumulate);
+    ops_spec(kernel, k_edge);
 }
 
 /* Kernels fetch the first step of k before they look whether there is one. Without k they find it
@@ -143,16 +143,16 @@ static void spec_flags(gb_kernel *kernel, const matmul_call *call, bool epilogue
 static void bind_operands(gb_kernel *kernel, const matmul_call *call)
 {
     bool along_m = call->form == GB_TN, along_n = call->form != GB_NT;
-    bind_tensor(kernel, 0, call->k || !along_m ? call->a : call->c, GB_READ);
-    bind_tensor(kernel, 1, call->k || !along_n ? call->b : call->c, GB_READ);
+    ops_bind_tensor(kernel, 0, call->k || !along_m ? call->a : call->c, GB_READ);
+    ops_bind_tensor(kernel, 1, call->k || !along_n ? call->b : call->c, GB_READ);
 }
 
 static void bind_epilogue(gb_kernel *kernel, const matmul_call *call)
 {
-    bind_tensor(kernel, 2, call->c, call->accumulate ? GB_READ_WRITE : GB_WRITE);
-    bind_tensor(kernel, 3, call->bias, GB_READ);
-    bind_tensor(kernel, 4, call->residual, GB_READ);
-    bind_tensor(kernel, 5, call->pre, call->act == MATMUL_GELU ? GB_WRITE : GB_READ);
+    ops_bind_tensor(kernel, 2, call->c, call->accumulate ? GB_READ_WRITE : GB_WRITE);
+    ops_bind_tensor(kernel, 3, call->bias, GB_READ);
+    ops_bind_tensor(kernel, 4, call->residual, GB_READ);
+    ops_bind_tensor(kernel, 5, call->pre, call->act == MATMUL_GELU ? GB_WRITE : GB_READ);
 }
 
 static bool emit_reduce(gb_emitter *emitter, const gb_tape *tape, const matmul_call *call,
@@ -160,10 +160,10 @@ static bool emit_reduce(gb_emitter *emitter, const gb_tape *tape, const matmul_c
 {
     uint32_t lanes = ops_lanes(&emitter->target), n4 = (call->n + 3) / 4;
     uint32_t groups_per_row = (n4 + lanes - 1) / lanes;
-    gb_kernel kernel = kernel_of("matmul_reduce", NULL);
-    spec(&kernel, lanes);
+    gb_kernel kernel = ops_kernel_of("matmul_reduce", NULL);
+    ops_spec(&kernel, lanes);
     spec_flags(&kernel, call, true, false);
-    bind_tensor(&kernel, 0, call->partials, GB_READ);
+    ops_bind_tensor(&kernel, 0, call->partials, GB_READ);
     bind_epilogue(&kernel, call);
     uint32_t ldp = ld_of(tape, call->partials);
     push(&kernel, MATMUL_PUSH, .M = call->m, .N = call->n, .K = call->k, .lda = ldp,
@@ -175,7 +175,7 @@ static bool emit_reduce(gb_emitter *emitter, const gb_tape *tape, const matmul_c
     return gb_emit(emitter, &kernel, status);
 }
 
-static const char *form_label(gb_form form)
+static const char *form_label(gb_matmul_form form)
 {
     return form == GB_NN ? "matmul nn" : form == GB_NT ? "matmul nt" : "matmul tn";
 }
@@ -193,14 +193,14 @@ static tiling cpu_kernel(const gb_target *target, gb_kernel *kernel, const matmu
                         : kernel->texels       ? &cpu_texel
                                                : &cpu_buffer;
     kernel->shader = "matmul_cpu";
-    spec(kernel, CPU_LANES);
+    ops_spec(kernel, CPU_LANES);
     spec_flags(kernel, call, epilogue, call->k % t->kstep != 0);
-    spec(kernel, CPU_LANES);
-    spec(kernel, t->rows);
-    spec(kernel, CPU_COLS4);
-    spec(kernel, t->kstep);
+    ops_spec(kernel, CPU_LANES);
+    ops_spec(kernel, t->rows);
+    ops_spec(kernel, CPU_COLS4);
+    ops_spec(kernel, t->kstep);
     bool sums = kernel->access[6] != 0;
-    spec(kernel, sums ? 1 + call->accumulate_sums : 0);
+    ops_spec(kernel, sums ? 1 + call->accumulate_sums : 0);
     return (tiling){t->rows, CPU_LANES * CPU_COLS4 * 4, t->kstep};
 }
 
@@ -213,13 +213,13 @@ static tiling scalar_kernel(const gb_target *target, gb_kernel *kernel, const ma
         scalar_others[other].lanes <= target->max_invocations)
         t = &scalar_others[other];
     kernel->shader = "matmul_scalar";
-    spec(kernel, t->lanes);
+    ops_spec(kernel, t->lanes);
     spec_flags(kernel, call, epilogue, call->k % t->bk != 0);
-    spec(kernel, t->bm);
-    spec(kernel, t->bn);
-    spec(kernel, t->bk);
-    spec(kernel, t->tm);
-    spec(kernel, t->tn);
+    ops_spec(kernel, t->bm);
+    ops_spec(kernel, t->bn);
+    ops_spec(kernel, t->bk);
+    ops_spec(kernel, t->tm);
+    ops_spec(kernel, t->tn);
     return (tiling){t->bm, t->bn, t->bk};
 }
 
@@ -258,17 +258,17 @@ static tiling matrix_kernel(const gb_target *target, gb_kernel *kernel, const ma
     kernel->shader = matrix->bfloat16 ? "matmul_matrix_bfloat16"
                      : khr            ? "matmul_matrix_khr"
                                       : "matmul_matrix";
-    spec(kernel, tile.groups_m * tile.groups_n * matrix->lanes);
+    ops_spec(kernel, tile.groups_m * tile.groups_n * matrix->lanes);
     spec_flags(kernel, call, epilogue, call->k % tile.depth != 0);
-    spec(kernel, matrix->m);
-    spec(kernel, matrix->n);
-    spec(kernel, matrix->k);
-    spec(kernel, own_m);
-    spec(kernel, own_n);
-    spec(kernel, tile.groups_m);
-    spec(kernel, tile.groups_n);
-    spec(kernel, tile.depth);
-    spec(kernel, matrix->lanes);
+    ops_spec(kernel, matrix->m);
+    ops_spec(kernel, matrix->n);
+    ops_spec(kernel, matrix->k);
+    ops_spec(kernel, own_m);
+    ops_spec(kernel, own_n);
+    ops_spec(kernel, tile.groups_m);
+    ops_spec(kernel, tile.groups_n);
+    ops_spec(kernel, tile.depth);
+    ops_spec(kernel, matrix->lanes);
     return (tiling){tile.groups_m * own_m * matrix->m, tile.groups_n * own_n * matrix->n,
                     tile.depth};
 }
@@ -283,14 +283,14 @@ static bool splits_k(const gb_target *target, const matmul_call *call)
            (target->profile != GB_PROFILE_CPU || tiles < CPU_SPLIT_TILES);
 }
 
-bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *given,
-                 gb_status *status)
+bool ops_matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *given,
+                     gb_status *status)
 {
     bool split = splits_k(&emitter->target, given);
     matmul_call own = *given, *call = &own;
     if (!split)
         own.splits = 1;
-    gb_kernel kernel = kernel_of(NULL, form_label(call->form));
+    gb_kernel kernel = ops_kernel_of(NULL, form_label(call->form));
     bool matrices = has_matrices(&emitter->target);
     bool cpu = !matrices && has_cpu_kernel(emitter->target.profile, emitter->target.avoid);
     bind_operands(&kernel, call);
@@ -300,13 +300,13 @@ bool matmul_emit(gb_emitter *emitter, const gb_tape *tape, const matmul_call *gi
      */
     bool sums = call->sums != GB_NO_TENSOR, inside = sums && cpu && !split;
     if (inside)
-        bind_tensor(&kernel, 6, call->sums, call->accumulate_sums ? GB_READ_WRITE : GB_WRITE);
+        ops_bind_tensor(&kernel, 6, call->sums, call->accumulate_sums ? GB_READ_WRITE : GB_WRITE);
     const gb_target *target = &emitter->target;
     tiling t = matrices ? matrix_kernel(target, &kernel, call, !split)
                : cpu    ? cpu_kernel(target, &kernel, call, !split)
                         : scalar_kernel(target, &kernel, call, !split);
     if (split)
-        bind_tensor(&kernel, 2, call->partials, GB_WRITE);
+        ops_bind_tensor(&kernel, 2, call->partials, GB_WRITE);
     else
         bind_epilogue(&kernel, call);
     uint32_t k_per_split = (call->k + call->splits - 1) / call->splits;

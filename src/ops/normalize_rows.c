@@ -11,14 +11,14 @@ enum { IN_X, IN_DY };
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
-    gb_kernel kernel = kernel_of("normalize_rows", NULL);
+    gb_kernel kernel = ops_kernel_of("normalize_rows", NULL);
     ops_row_kernel(&kernel, &emitter->target, info->rows);
-    spec(&kernel, node->in[IN_DY] != GB_NO_TENSOR);
-    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_DY], GB_READ);
-    bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
-    push(&kernel, NORMALIZE_ROWS_PUSH, .rows = info->rows, .cols = info->cols,
-         .ld4 = info->ld / 4, .eps = EPS);
+    ops_spec(&kernel, node->in[IN_DY] != GB_NO_TENSOR);
+    ops_bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_DY], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
+    push(&kernel, NORMALIZE_ROWS_PUSH, .rows = info->rows, .cols = info->cols, .ld4 = info->ld / 4,
+         .eps = EPS);
     kernel.flops = 5.0 * info->rows * info->cols;
     kernel.bytes = 12.0 * info->rows * info->cols;
     return gb_emit(emitter, &kernel, status);
@@ -51,14 +51,14 @@ static const gb_op op = {"normalize_rows", emit, backward, reference},
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    if (!wants_grad(tape, node->in[IN_X]))
+    if (!ops_wants_grad(tape, node->in[IN_X]))
         return true;
-    gb_node gradient = node_of(&op_gradient);
+    gb_node gradient = ops_node_of(&op_gradient);
     gradient.in[IN_X] = node->in[IN_X];
-    gradient.in[IN_DY] = grad_of(tape, node->out[0]);
+    gradient.in[IN_DY] = ops_grad_of(tape, node->out[0]);
     gradient.out[0] = ops_temp_like(tape, "d normalized", node->out[0]);
     gb_tape_append(tape, &gradient);
-    give_grad(tape, node->in[IN_X], gradient.out[0]);
+    ops_add_grad(tape, node->in[IN_X], gradient.out[0]);
     return true;
 }
 
@@ -66,7 +66,7 @@ gb_tensor gb_normalize_rows(gb_tape *tape, gb_tensor x)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_X] = x;
     node.out[0] = ops_temp_like(tape, "normalized", x);
     gb_tape_append(tape, &node);

@@ -1,4 +1,4 @@
-/* What the files of this room share: shorthands for nodes, kernels and gradients. */
+/* What the files of this module share: shorthands for nodes, kernels and gradients. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
@@ -9,7 +9,7 @@
 #include <sys/types.h> /* uint, as push.h has it */
 
 /* A node with nothing bound. */
-static inline gb_node node_of(const gb_op *op)
+static inline gb_node ops_node_of(const gb_op *op)
 {
     gb_node node = {.op = op};
     for (int i = 0; i < GB_NODE_IN; i++)
@@ -21,7 +21,7 @@ static inline gb_node node_of(const gb_op *op)
 
 /* ---- kernels ---- */
 
-static inline gb_kernel kernel_of(const char *shader, const char *label)
+static inline gb_kernel ops_kernel_of(const char *shader, const char *label)
 {
     gb_kernel kernel = {.shader = shader, .label = label};
     for (int i = 0; i < GB_KERNEL_BINDINGS; i++)
@@ -29,7 +29,7 @@ static inline gb_kernel kernel_of(const char *shader, const char *label)
     return kernel;
 }
 
-static inline void bind_tensor(gb_kernel *kernel, int at, gb_tensor tensor, gb_access access)
+static inline void ops_bind_tensor(gb_kernel *kernel, int at, gb_tensor tensor, gb_access access)
 {
     kernel->bind[at] = tensor;
     kernel->access[at] = tensor == GB_NO_TENSOR ? 0 : access;
@@ -37,15 +37,15 @@ static inline void bind_tensor(gb_kernel *kernel, int at, gb_tensor tensor, gb_a
 
 /* Push constants of a kernel: those of a list of common/push.h, by name; what is not named is 0. */
 #define push(kernel, fields, ...)                                                                  \
-    push_bytes(kernel, &(struct {fields}){__VA_ARGS__}, sizeof(struct {fields}))
+    ops_push_bytes(kernel, &(struct {fields}){__VA_ARGS__}, sizeof(struct {fields}))
 
-static inline void push_bytes(gb_kernel *kernel, const void *values, size_t bytes)
+static inline void ops_push_bytes(gb_kernel *kernel, const void *values, size_t bytes)
 {
     memcpy(kernel->push, values, bytes);
     kernel->push_count = (uint32_t)(bytes / sizeof *kernel->push);
 }
 
-static inline void spec(gb_kernel *kernel, uint32_t value)
+static inline void ops_spec(gb_kernel *kernel, uint32_t value)
 {
     kernel->spec[kernel->spec_count++] = value;
 }
@@ -55,16 +55,18 @@ uint32_t ops_lanes(const gb_target *target);
 /* Whether kernels on rows give each lane a row of its own: barriers are dear on CPU drivers. */
 bool ops_lane_rows(const gb_target *target);
 /* Whether one lane may take so many turns of loops: CPU drivers end them silently. */
-bool ops_turns_fit(const gb_target *target, uint64_t turns);
+bool ops_iterations_fit(const gb_target *target, uint64_t iterations);
 /* The same, and a failure where not. */
-bool ops_check_turns(const gb_target *target, uint64_t turns, const char *where, gb_status *status);
+bool ops_check_iterations(const gb_target *target, uint64_t iterations, const char *where,
+                          gb_status *status);
 /* Start of a kernel on rows (common/rows.glsl): specs 0, 1 and the grid. */
 void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows);
 /* The same for rows on which a lane of its own may spend `turns` turns of loops: long rows are
  * shared by a workgroup on CPU drivers too, which end long loops. */
-void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows, uint64_t turns);
-/* Start of a kernel on vec4 elements (common/each.glsl): specs 0, 1 and the grid. Returns `count` of
- * its push constants. */
+void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows,
+                         uint64_t iterations);
+/* Start of a kernel on vec4 elements (common/each.glsl): specs 0, 1 and the grid. Returns `count`
+ * of its push constants. */
 uint32_t ops_each_kernel(gb_kernel *kernel, const gb_target *target, const gb_tensor_info *info);
 /* Fixed split of `rows` into blocks for column reductions. */
 uint32_t ops_row_blocks(uint32_t rows);
@@ -72,21 +74,21 @@ uint32_t ops_row_blocks(uint32_t rows);
 /* ---- gradients ---- */
 
 /* Gradient of an output of a node, or GB_NO_TENSOR if the loss does not depend on it. */
-gb_tensor grad_of(const gb_tape *tape, gb_tensor tensor);
-bool wants_grad(const gb_tape *tape, gb_tensor tensor);
+gb_tensor ops_grad_of(const gb_tape *tape, gb_tensor tensor);
+bool ops_wants_grad(const gb_tape *tape, gb_tensor tensor);
 /* Add `gradient` (a temp) to the gradient of an activation. */
-void give_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
+void ops_add_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
 /* For operations that can add to an older gradient themselves: that gradient or GB_NO_TENSOR; the
- * new sum is then set by set_grad. */
-gb_tensor old_grad(const gb_tape *tape, gb_tensor tensor);
-void set_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
+ * new sum is then set by ops_set_grad. */
+gb_tensor ops_old_grad(const gb_tape *tape, gb_tensor tensor);
+void ops_set_grad(gb_tape *tape, gb_tensor tensor, gb_tensor gradient);
 /* Slot of a parameter's gradient; *accumulate tells whether something is already there. */
-gb_tensor param_grad(gb_tape *tape, gb_tensor param, bool *accumulate);
+gb_tensor ops_param_grad(gb_tape *tape, gb_tensor param, bool *accumulate);
 
 /* Shared emissions. */
 gb_tensor ops_temp_like(gb_tape *tape, const char *name, gb_tensor tensor);
-/* table (+)= rows of dy added up by entry (see gb_order): the gradient of looking rows up, for a
- * parameter or an activation. */
+/* table (+)= rows of dy added up by entry (see gb_row_index): the gradient of looking rows up, for
+ * a parameter or an activation. */
 void ops_table_gradient(gb_tape *tape, gb_tensor table, gb_tensor starts, gb_tensor order,
                         gb_tensor dy);
 /* Kernel and reference of the sum of all elements of x into out [1,1] (root: its square root). */
@@ -117,7 +119,8 @@ void ops_append_loss_rows(gb_tape *tape, const gb_op *op, gb_tensor logits, gb_t
 /* Its kernel, a shader of the softmax; bits_ld: words of a row of bits; flops of an element. */
 bool ops_emit_softmax_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                            const char *shader, uint32_t bits_ld, double flops, gb_status *status);
-/* Like the rows of gb_set_loss: logits become their gradient, row losses go into `loss` [R,1]. */
+/* Like the rows of gb_multilabel_loss: logits become their gradient, row losses go into `loss`
+ * [R,1]. */
 void ops_set_rows(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
                   gb_tensor exclude, gb_tensor loss);
 void ops_preference_rows(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights,
@@ -127,7 +130,7 @@ void ops_preference_rows(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_te
 void ops_weight_gradient_into(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor c, bool accumulate,
                               gb_tensor sums, bool accumulate_sums);
 /* C (+)= op(A) op(B) (+ residual), into a given tensor. */
-void ops_matmul_into(gb_tape *tape, gb_form form, gb_tensor a, gb_tensor b, gb_tensor c,
+void ops_matmul_into(gb_tape *tape, gb_matmul_form form, gb_tensor a, gb_tensor b, gb_tensor c,
                      gb_tensor residual, bool accumulate);
 /* out (+)= g * x for a scalar g [1,1], into a given tensor. */
 void ops_scale_into(gb_tape *tape, gb_tensor x, gb_tensor g, gb_tensor out, bool accumulate);

@@ -7,12 +7,12 @@
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[ROWS_LOGITS]);
-    gb_kernel kernel = kernel_of("preference", NULL);
+    gb_kernel kernel = ops_kernel_of("preference", NULL);
     ops_long_row_kernel(&kernel, &emitter->target, info->rows, info->ld);
-    bind_tensor(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
-    bind_tensor(&kernel, 1, node->in[ROWS_WANTED], GB_READ);
-    bind_tensor(&kernel, 2, node->in[ROWS_WEIGHTS], GB_READ);
-    bind_tensor(&kernel, 3, node->out[ROWS_OUT_LOSS], GB_WRITE);
+    ops_bind_tensor(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
+    ops_bind_tensor(&kernel, 1, node->in[ROWS_WANTED], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->in[ROWS_WEIGHTS], GB_READ);
+    ops_bind_tensor(&kernel, 3, node->out[ROWS_OUT_LOSS], GB_WRITE);
     push(&kernel, PREFERENCE_PUSH, .rows = info->rows, .cols = info->cols, .ld = info->ld,
          .weights_ld = gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld,
          .loss_ld = gb_tape_tensor(tape, node->out[ROWS_OUT_LOSS])->ld);

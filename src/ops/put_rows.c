@@ -6,11 +6,11 @@ enum { IN_X, IN_PLACE, IN_TABLE };
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *x = gb_tape_tensor(tape, node->in[IN_X]);
-    gb_kernel kernel = kernel_of("put_rows", NULL);
+    gb_kernel kernel = ops_kernel_of("put_rows", NULL);
     ops_row_kernel(&kernel, &emitter->target, x->rows);
-    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_PLACE], GB_READ);
-    bind_tensor(&kernel, 2, node->out[0], GB_READ_WRITE); /* the other rows stay */
+    ops_bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_PLACE], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->out[0], GB_READ_WRITE); /* the other rows stay */
     gb_use_texels(&emitter->target, tape, &kernel, 1);
     push(&kernel, PUT_ROWS_PUSH, .rows = x->rows, .ld4 = x->ld / 4,
          .table_rows = gb_tape_tensor(tape, node->out[0])->rows);
@@ -39,7 +39,7 @@ void gb_put_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor place
     if (t->needs_grad || t->cols != r->cols || gb_tape_tensor(tape, place)->cols != r->rows)
         gb_tape_fail(tape, "rows of %s [%u,%u] cannot be put into %s [%u,%u]", r->name, r->rows,
                      r->cols, t->name, t->rows, t->cols);
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_X] = rows;
     node.in[IN_PLACE] = place;
     node.in[IN_TABLE] = table;

@@ -12,16 +12,16 @@ static bool emit_rows(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
                       const gb_tensor_info *info, gb_tensor y, gb_tensor stats, bool backward,
                       gb_status *status)
 {
-    gb_kernel kernel = kernel_of("rms_norm", NULL);
+    gb_kernel kernel = ops_kernel_of("rms_norm", NULL);
     ops_row_kernel(&kernel, &emitter->target, info->rows);
-    spec(&kernel, backward);
-    spec(&kernel, node->in[IN_RESIDUAL] != GB_NO_TENSOR);
-    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_GAMMA], GB_READ);
-    bind_tensor(&kernel, 2, stats, backward ? GB_READ : GB_WRITE);
-    bind_tensor(&kernel, 3, y, GB_WRITE);
-    bind_tensor(&kernel, 4, node->in[IN_DY], GB_READ);
-    bind_tensor(&kernel, 5, node->in[IN_RESIDUAL], GB_READ);
+    ops_spec(&kernel, backward);
+    ops_spec(&kernel, node->in[IN_RESIDUAL] != GB_NO_TENSOR);
+    ops_bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_GAMMA], GB_READ);
+    ops_bind_tensor(&kernel, 2, stats, backward ? GB_READ : GB_WRITE);
+    ops_bind_tensor(&kernel, 3, y, GB_WRITE);
+    ops_bind_tensor(&kernel, 4, node->in[IN_DY], GB_READ);
+    ops_bind_tensor(&kernel, 5, node->in[IN_RESIDUAL], GB_READ);
     gb_use_texels(&emitter->target, tape, &kernel, 0x33);
     push(&kernel, RMS_NORM_PUSH, .rows = info->rows, .cols = info->cols, .ld4 = info->ld / 4,
          .eps = gb_bits_float(node->attr[ATTR_EPS]));
@@ -118,16 +118,16 @@ static const gb_op op_grad = {"rms_norm_grad", emit_grad, NULL, reference_grad};
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    bool gamma = wants_grad(tape, node->in[IN_GAMMA]), x = wants_grad(tape, node->in[IN_X]);
+    bool gamma = ops_wants_grad(tape, node->in[IN_GAMMA]), x = ops_wants_grad(tape, node->in[IN_X]);
     gb_tensor_info info = *gb_tape_tensor(tape, node->in[IN_X]);
     uint32_t blocks = ops_row_blocks(info.rows);
-    gb_node grad = node_of(&op_grad);
+    gb_node grad = ops_node_of(&op_grad);
     grad.in[IN_X] = node->in[IN_X];
     grad.in[IN_GAMMA] = node->in[IN_GAMMA];
     grad.in[IN_STATS] = node->out[OUT_STATS];
-    grad.in[IN_DY] = grad_of(tape, node->out[OUT_Y]);
+    grad.in[IN_DY] = ops_grad_of(tape, node->out[OUT_Y]);
     if (x) {
-        grad.in[IN_RESIDUAL] = old_grad(tape, node->in[IN_X]);
+        grad.in[IN_RESIDUAL] = ops_old_grad(tape, node->in[IN_X]);
         grad.out[GRAD_DX] = ops_temp_like(tape, "d norm", node->in[IN_X]);
     }
     if (gamma) {
@@ -136,10 +136,10 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
     }
     gb_tape_append(tape, &grad);
     if (x)
-        set_grad(tape, node->in[IN_X], grad.out[GRAD_DX]);
+        ops_set_grad(tape, node->in[IN_X], grad.out[GRAD_DX]);
     if (gamma) {
         bool accumulate;
-        gb_tensor slot = param_grad(tape, node->in[IN_GAMMA], &accumulate);
+        gb_tensor slot = ops_param_grad(tape, node->in[IN_GAMMA], &accumulate);
         ops_column_sum_into(tape, grad.out[GRAD_GAMMA], slot, accumulate);
     }
     return true;
@@ -155,7 +155,7 @@ gb_tensor gb_rms_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, float eps)
     if (gb_tape_tensor(tape, gamma)->cols != info.cols)
         gb_tape_fail(tape, "rms norm of %u columns with gamma of %u", info.cols,
                      gb_tape_tensor(tape, gamma)->cols);
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_X] = x;
     node.in[IN_GAMMA] = gamma;
     node.attr[ATTR_EPS] = gb_float_bits(eps);

@@ -11,14 +11,14 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
     const gb_tensor_info *source = gb_tape_tensor(tape, node->in[IN_X]);
-    gb_kernel kernel = kernel_of("gather_rows", NULL);
+    gb_kernel kernel = ops_kernel_of("gather_rows", NULL);
     ops_row_kernel(&kernel, &emitter->target, info->rows);
-    spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
-    spec(&kernel, node->attr[ATTR_MODE]);
-    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_INDEX], GB_READ);
-    bind_tensor(&kernel, 2, node->in[IN_OTHER], GB_READ);
-    bind_tensor(&kernel, 3, node->out[0], GB_WRITE);
+    ops_spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
+    ops_spec(&kernel, node->attr[ATTR_MODE]);
+    ops_bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_INDEX], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->in[IN_OTHER], GB_READ);
+    ops_bind_tensor(&kernel, 3, node->out[0], GB_WRITE);
     push(&kernel, GATHER_ROWS_PUSH, .rows = info->rows, .ld4 = info->ld / 4,
          .source_rows = source->rows);
     kernel.bytes = 8.0 * info->rows * info->cols;
@@ -55,7 +55,7 @@ static gb_tensor append(gb_tape *tape, const char *name, gb_tensor x, gb_tensor 
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_X] = x;
     node.in[IN_INDEX] = index;
     node.in[IN_OTHER] = other;
@@ -69,19 +69,19 @@ static gb_tensor append(gb_tape *tape, const char *name, gb_tensor x, gb_tensor 
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    gb_tensor dy = grad_of(tape, node->out[0]);
+    gb_tensor dy = ops_grad_of(tape, node->out[0]);
     gb_tensor x = node->in[IN_X], other = node->in[IN_OTHER];
     if (node->attr[ATTR_MODE] != CHOOSE)
         return gb_fail(status, GB_INTERNAL, "gather_rows", NULL, "a gradient has no gradient");
-    if (wants_grad(tape, x)) {
+    if (ops_wants_grad(tape, x)) {
         /* The older gradient of x rides along as the addend. */
-        gb_tensor dx = append(tape, "d gathered", dy, node->in[IN_INVERSE], old_grad(tape, x),
+        gb_tensor dx = append(tape, "d gathered", dy, node->in[IN_INVERSE], ops_old_grad(tape, x),
                               node->in[IN_INDEX], ADD);
-        set_grad(tape, x, dx);
+        ops_set_grad(tape, x, dx);
     }
-    if (wants_grad(tape, other))
-        give_grad(tape, other,
-                  append(tape, "d kept", x, node->in[IN_INDEX], dy, node->in[IN_INVERSE], MASK));
+    if (ops_wants_grad(tape, other))
+        ops_add_grad(tape, other,
+                     append(tape, "d kept", x, node->in[IN_INDEX], dy, node->in[IN_INVERSE], MASK));
     return true;
 }
 
@@ -90,7 +90,8 @@ gb_tensor gb_gather_rows(gb_tape *tape, gb_tensor x, gb_tensor index, gb_tensor 
     return append(tape, "gathered", x, index, GB_NO_TENSOR, inverse, CHOOSE);
 }
 
-gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick, gb_tensor inverse)
+gb_tensor gb_scatter_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick,
+                          gb_tensor inverse)
 {
     return append(tape, "merged", b, pick, a, inverse, CHOOSE);
 }
@@ -98,17 +99,17 @@ gb_tensor gb_merge_rows(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor pick,
 static bool look_up_backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    gb_tensor dy = grad_of(tape, node->out[0]);
+    gb_tensor dy = ops_grad_of(tape, node->out[0]);
     ops_table_gradient(tape, node->in[IN_X], node->in[IN_STARTS], node->in[IN_ORDER], dy);
-    if (wants_grad(tape, node->in[IN_OTHER]))
-        give_grad(tape, node->in[IN_OTHER], dy);
+    if (ops_wants_grad(tape, node->in[IN_OTHER]))
+        ops_add_grad(tape, node->in[IN_OTHER], dy);
     return true;
 }
 
 static const gb_op op_look_up = {"look_up", emit, look_up_backward, reference};
 
-gb_tensor gb_look_up(gb_tape *tape, gb_tensor table, gb_tensor index, gb_order by_index,
-                     gb_tensor addend)
+gb_tensor gb_lookup_rows(gb_tape *tape, gb_tensor table, gb_tensor index, gb_row_index by_index,
+                         gb_tensor addend)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
@@ -119,7 +120,7 @@ gb_tensor gb_look_up(gb_tape *tape, gb_tensor table, gb_tensor index, gb_order b
                      rows.cols, entries.cols);
         return GB_NO_TENSOR;
     }
-    gb_node node = node_of(&op_look_up);
+    gb_node node = ops_node_of(&op_look_up);
     node.in[IN_X] = table;
     node.in[IN_INDEX] = index;
     node.in[IN_OTHER] = addend;
@@ -142,7 +143,7 @@ void gb_replace_rows(gb_tape *tape, gb_tensor table, gb_tensor rows, gb_tensor p
     if (t->needs_grad || t->cols != r->cols || gb_tape_tensor(tape, pick)->cols != t->rows)
         gb_tape_fail(tape, "rows of %s [%u,%u] cannot be replaced by rows of %s [%u,%u]", t->name,
                      t->rows, t->cols, r->name, r->rows, r->cols);
-    gb_node node = node_of(&op_replace);
+    gb_node node = ops_node_of(&op_replace);
     node.in[IN_X] = rows;
     node.in[IN_INDEX] = pick;
     node.in[IN_OTHER] = table;

@@ -16,11 +16,11 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[IN_LOGITS]);
     if (!info->rows)
         return true;
-    gb_kernel kernel = kernel_of("sample_rows", NULL);
+    gb_kernel kernel = ops_kernel_of("sample_rows", NULL);
     ops_long_row_kernel(&kernel, &emitter->target, info->rows, (uint64_t)info->ld / 4 * TURNS);
-    bind_tensor(&kernel, 0, node->in[IN_LOGITS], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
-    bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
+    ops_bind_tensor(&kernel, 0, node->in[IN_LOGITS], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_SEQUENCES], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->out[0], GB_WRITE);
     push(&kernel, SAMPLE_ROWS_PUSH, .rows = info->rows, .cols = info->cols, .ld4 = info->ld / 4,
          .first_row = node->attr[ATTR_FIRST_ROW],
          .drawn_ld = gb_tape_tensor(tape, node->out[0])->ld);
@@ -58,7 +58,7 @@ static const gb_op op = {"sample_rows", emit, NULL, reference};
 static void sample_into(gb_tape *tape, gb_tensor logits, gb_tensor sequences, uint32_t first_row,
                         gb_tensor drawn)
 {
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_LOGITS] = logits;
     node.in[IN_SEQUENCES] = sequences;
     node.attr[ATTR_FIRST_ROW] = first_row;

@@ -36,7 +36,7 @@ static void key_of(const gb_config *config, const gb_device_caps *caps, char key
     gb_text text = {0};
     gb_shaders_hash(GB_USER_ALL, kernels);
     gb_text_printf(&text, "2 %s %s %x %x %s %s", caps->name, caps->driver, caps->driver_version,
-                   caps->api_version, config->spoil ? config->spoil : "", kernels);
+                   caps->api_version, config->corrupt ? config->corrupt : "", kernels);
     gb_hash_bytes(text.data ? text.data : "", text.length, key);
     gb_text_free(&text);
 }
@@ -97,14 +97,14 @@ static uint32_t wrong_of(const gb_config *config, const gb_device_caps *caps, co
     return bits & about;
 }
 
-uint32_t kernels_found(const gb_config *config, const gb_device_caps *caps)
+uint32_t ops_kernels_found(const gb_config *config, const gb_device_caps *caps)
 {
     return wrong_of(config, caps, of_kernels(config), GB_QUIRK_VARIANTS) |
            wrong_of(config, caps, of_halves, GB_QUIRK_MATRICES) |
            wrong_of(config, caps, of_bfloats, GB_QUIRK_MATRICES);
 }
 
-bool kernels_allow(const gb_config *config, const gb_device_caps *caps, gb_status *status)
+bool ops_kernels_allow(const gb_config *config, const gb_device_caps *caps, gb_status *status)
 {
     char *text = read_record(config, caps, of_kernels(config));
     const char *list = text ? line_of(text, "\nrefused ") : "none";

@@ -10,13 +10,13 @@ bool ops_emit_softmax_rows(gb_emitter *emitter, const gb_tape *tape, const gb_no
                            const char *shader, uint32_t bits_ld, double flops, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[ROWS_LOGITS]);
-    gb_kernel kernel = kernel_of(shader, NULL);
+    gb_kernel kernel = ops_kernel_of(shader, NULL);
     ops_long_row_kernel(&kernel, &emitter->target, info->rows, 3ull * info->cols);
-    spec(&kernel, node->in[ROWS_EXCLUDE] != GB_NO_TENSOR);
-    bind_tensor(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
+    ops_spec(&kernel, node->in[ROWS_EXCLUDE] != GB_NO_TENSOR);
+    ops_bind_tensor(&kernel, 0, node->in[ROWS_LOGITS], GB_READ_WRITE);
     for (int i = ROWS_WANTED; i <= ROWS_EXCLUDE; i++)
-        bind_tensor(&kernel, i, node->in[i], GB_READ);
-    bind_tensor(&kernel, 4, node->out[ROWS_OUT_LOSS], GB_WRITE);
+        ops_bind_tensor(&kernel, i, node->in[i], GB_READ);
+    ops_bind_tensor(&kernel, 4, node->out[ROWS_OUT_LOSS], GB_WRITE);
     gb_use_texels(&emitter->target, tape, &kernel, 1);
     push(&kernel, SOFTMAX_PUSH, .rows = info->rows, .cols = info->cols, .ld = info->ld,
          .bits_ld = bits_ld, .weights_ld = gb_tape_tensor(tape, node->in[ROWS_WEIGHTS])->ld,
@@ -29,7 +29,7 @@ bool ops_emit_softmax_rows(gb_emitter *emitter, const gb_tape *tape, const gb_no
 void ops_append_loss_rows(gb_tape *tape, const gb_op *op, gb_tensor logits, gb_tensor wanted,
                           gb_tensor weights, gb_tensor exclude, gb_tensor loss)
 {
-    gb_node node = node_of(op);
+    gb_node node = ops_node_of(op);
     node.in[ROWS_LOGITS] = logits;
     node.in[ROWS_WANTED] = wanted;
     node.in[ROWS_WEIGHTS] = weights;
@@ -108,15 +108,15 @@ static void param_gradient(gb_tape *tape, gb_tensor param, gb_tensor gradient, g
 static bool backward_total(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    gb_tensor g = grad_of(tape, node->out[0]);
+    gb_tensor g = ops_grad_of(tape, node->out[0]);
     for (int i = 0; i < PAIRS; i++) {
         gb_tensor x = node->in[IN_X0 + i], dx = node->in[IN_D0 + i];
-        if (!wants_grad(tape, x))
+        if (!ops_wants_grad(tape, x))
             continue;
         if (gb_tape_tensor(tape, x)->role == GB_ROLE_PARAM)
             param_gradient(tape, x, dx, g);
         else
-            give_grad(tape, x, ops_times_scalar(tape, dx, g));
+            ops_add_grad(tape, x, ops_times_scalar(tape, dx, g));
     }
     return true;
 }
@@ -127,13 +127,13 @@ static const gb_op op_total = {"loss", emit_total, backward_total, reference_tot
 static void param_gradient(gb_tape *tape, gb_tensor param, gb_tensor gradient, gb_tensor g)
 {
     bool accumulate;
-    gb_tensor slot = param_grad(tape, param, &accumulate);
+    gb_tensor slot = ops_param_grad(tape, param, &accumulate);
     ops_scale_into(tape, gradient, g, slot, accumulate);
 }
 
 static gb_node total_of(gb_tape *tape, gb_tensor losses)
 {
-    gb_node node = node_of(&op_total);
+    gb_node node = ops_node_of(&op_total);
     node.in[IN_LOSSES] = losses;
     node.out[0] = gb_tape_temp(tape, "loss", GB_F32, 1, 1);
     return node;
@@ -164,8 +164,8 @@ gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_
     return rows_loss(tape, softmax_rows, logits, labels, weights, exclude);
 }
 
-gb_tensor gb_set_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
-                      gb_tensor exclude)
+gb_tensor gb_multilabel_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
+                             gb_tensor exclude)
 {
     return rows_loss(tape, ops_set_rows, logits, targets, weights, exclude);
 }
@@ -228,8 +228,8 @@ gb_tensor gb_vocabulary_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_ten
     return vocabulary_loss(tape, softmax_rows, h, table, bias, labels, weights, chunk_rows);
 }
 
-gb_tensor gb_vocabulary_set_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
-                                 gb_tensor targets, gb_tensor weights, uint32_t chunk_rows)
+gb_tensor gb_vocabulary_multilabel_loss(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
+                                        gb_tensor targets, gb_tensor weights, uint32_t chunk_rows)
 {
     return vocabulary_loss(tape, ops_set_rows, h, table, bias, targets, weights, chunk_rows);
 }

@@ -7,13 +7,13 @@ bool ops_emit_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, gb_tens
                   const char *label, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, x);
-    if (!ops_check_turns(&emitter->target, info->rows * (info->cols + 1ull), "sum", status))
+    if (!ops_check_iterations(&emitter->target, info->rows * (info->cols + 1ull), "sum", status))
         return false;
-    gb_kernel kernel = kernel_of("sum", label);
-    spec(&kernel, 1);
-    spec(&kernel, root);
-    bind_tensor(&kernel, 0, x, GB_READ);
-    bind_tensor(&kernel, 1, out, GB_WRITE);
+    gb_kernel kernel = ops_kernel_of("sum", label);
+    ops_spec(&kernel, 1);
+    ops_spec(&kernel, root);
+    ops_bind_tensor(&kernel, 0, x, GB_READ);
+    ops_bind_tensor(&kernel, 1, out, GB_WRITE);
     push(&kernel, SUM_PUSH, .rows = info->rows, .cols = info->cols, .ld = info->ld, .alpha = 1);
     kernel.grid[0] = kernel.grid[1] = kernel.grid[2] = 1;
     kernel.flops = (double)info->rows * info->cols;
@@ -45,11 +45,11 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
 /* The gradient of a sum is spread by the loss operations themselves, which know their rows. */
 static const gb_op op = {"sum", emit, NULL, reference};
 
-gb_tensor gb_root_of_sum(gb_tape *tape, gb_tensor x)
+gb_tensor gb_sqrt_of_sum(gb_tape *tape, gb_tensor x)
 {
     if (x == GB_NO_TENSOR)
         return GB_NO_TENSOR;
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[0] = x;
     node.out[0] = gb_tape_temp(tape, "root", GB_F32, 1, 1);
     gb_tape_append(tape, &node);

@@ -59,7 +59,7 @@ bool gb_tiles_wanted(const gb_config *config, const gb_device_caps *caps)
     return !known;
 }
 
-uint32_t kernels_tiles(const gb_config *config, const gb_device_caps *caps)
+uint32_t ops_kernels_tiles(const gb_config *config, const gb_device_caps *caps)
 {
     const char *wish = config->tune;
     bool known;

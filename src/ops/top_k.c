@@ -22,14 +22,14 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
     if (!own_rows)
         lanes = target->max_invocations < 256 ? target->max_invocations : 256;
     uint32_t rows_per_group = own_rows ? lanes : 1;
-    gb_kernel kernel = kernel_of("top_k", NULL);
-    spec(&kernel, lanes);
-    spec(&kernel, lanes / rows_per_group);
-    spec(&kernel, rows_per_group);
+    gb_kernel kernel = ops_kernel_of("top_k", NULL);
+    ops_spec(&kernel, lanes);
+    ops_spec(&kernel, lanes / rows_per_group);
+    ops_spec(&kernel, rows_per_group);
     gb_grid(target, (info->rows + rows_per_group - 1) / rows_per_group, kernel.grid);
-    bind_tensor(&kernel, 0, node->in[0], GB_READ);
-    bind_tensor(&kernel, 1, node->out[OUT_VALUES], GB_WRITE);
-    bind_tensor(&kernel, 2, node->out[OUT_COLUMNS], GB_WRITE);
+    ops_bind_tensor(&kernel, 0, node->in[0], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->out[OUT_VALUES], GB_WRITE);
+    ops_bind_tensor(&kernel, 2, node->out[OUT_COLUMNS], GB_WRITE);
     push(&kernel, TOP_K_PUSH, .rows = info->rows, .cols = info->cols, .ld4 = info->ld / 4,
          .k = values->cols, .values_ld = values->ld,
          .columns_ld = gb_tape_tensor(tape, node->out[OUT_COLUMNS])->ld);
@@ -78,7 +78,7 @@ void gb_top_k(gb_tape *tape, gb_tensor scores, uint32_t k, gb_tensor *values, gb
     if (!gb_tape_ok(tape, NULL))
         return;
     uint32_t rows = gb_tape_tensor(tape, scores)->rows;
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[0] = scores;
     node.out[OUT_VALUES] = *values = gb_tape_temp(tape, "top values", GB_F32, rows, k);
     node.out[OUT_COLUMNS] = *columns = gb_tape_temp(tape, "top columns", GB_U32, rows, k);

@@ -24,11 +24,11 @@ static uint32_t unfit(const gb_config *config, const gb_device_caps *caps, uint3
 const gb_kernel_rules gb_ops_rules = {
     .names = names,
     .name_count = sizeof names / sizeof *names,
-    .found = kernels_found,
+    .found = ops_kernels_found,
     .unfit = unfit,
     .unfit_reason = "its subgroups are smaller than 8 lanes, or do not shuffle",
-    .allow = kernels_allow,
-    .tiles = kernels_tiles,
+    .allow = ops_kernels_allow,
+    .tiles = ops_kernels_tiles,
 };
 
 gb_device_params gb_ops_device(const gb_config *config, const char *select)

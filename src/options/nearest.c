@@ -4,9 +4,9 @@
 #include <string.h>
 
 /* Names are short; of longer ones the beginning decides. */
-#define LONGEST 63
+#define MAX_LENGTH 63
 
-static size_t least(size_t a, size_t b)
+static size_t min(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -15,7 +15,8 @@ static size_t least(size_t a, size_t b)
  * (Damerau's distance, in which no letter is moved twice). */
 static size_t distance(const char *a, const char *b)
 {
-    size_t rows[3][LONGEST + 1], length_a = strnlen(a, LONGEST), length_b = strnlen(b, LONGEST);
+    size_t rows[3][MAX_LENGTH + 1], length_a = strnlen(a, MAX_LENGTH),
+                                    length_b = strnlen(b, MAX_LENGTH);
     size_t *before = rows[0], *last = rows[1], *row = rows[2];
     for (size_t j = 0; j <= length_b; j++)
         last[j] = j;
@@ -23,9 +24,9 @@ static size_t distance(const char *a, const char *b)
         row[0] = i;
         for (size_t j = 1; j <= length_b; j++) {
             size_t changed = last[j - 1] + (a[i - 1] != b[j - 1]);
-            row[j] = least(changed, least(last[j], row[j - 1]) + 1);
+            row[j] = min(changed, min(last[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], before[j - 2] + 1);
+                row[j] = min(row[j], before[j - 2] + 1);
         }
         size_t *oldest = before;
         before = last;

@@ -22,23 +22,23 @@ static bool choose(const gb_option *option, const char *typed, const char *text,
 
 bool options_set(const gb_option *option, const char *typed, const char *text, gb_status *status)
 {
-    bool bounded = option->least != 0 || option->most != 0;
-    double least = option->least, most = option->most;
+    bool bounded = option->min != 0 || option->max != 0;
+    double min = option->min, max = option->max;
     gb_words *list;
     switch (option->kind) {
     case GB_OPTION_TEXT:
         *(const char **)option->value = text;
         return true;
     case GB_OPTION_U32:
-        return gb_parse_u32(typed, text, (uint32_t)least, most > 0 ? (uint32_t)most : UINT32_MAX,
+        return gb_parse_u32(typed, text, (uint32_t)min, max > 0 ? (uint32_t)max : UINT32_MAX,
                             option->value, status);
     case GB_OPTION_U64:
-        return gb_parse_u64(typed, text, (uint64_t)least, most > 0 ? (uint64_t)most : UINT64_MAX,
+        return gb_parse_u64(typed, text, (uint64_t)min, max > 0 ? (uint64_t)max : UINT64_MAX,
                             option->value, status);
     case GB_OPTION_REAL:
-        return gb_parse_real(typed, text, least, bounded ? most : 1e30, option->value, status);
+        return gb_parse_real(typed, text, min, bounded ? max : 1e30, option->value, status);
     case GB_OPTION_RATIO:
-        return gb_parse_real(typed, text, least, bounded ? most : 1, option->value, status);
+        return gb_parse_real(typed, text, min, bounded ? max : 1, option->value, status);
     case GB_OPTION_LIST:
         list = option->value;
         if (list->count == GB_WORDS_MAX)

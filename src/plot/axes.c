@@ -16,8 +16,8 @@ void gb_plot_matrix(const double box[4], gb_range x, gb_range y, float matrix[4]
     memcpy(matrix, m, sizeof m);
 }
 
-void gb_plot_turn(const double (*points)[3], size_t count, double turn, double tilt, double *x,
-                  double *y, double *depth)
+void gb_plot_rotation(const double (*points)[3], size_t count, double turn, double tilt, double *x,
+                      double *y, double *depth)
 {
     vec3 middle = {0}, eye;
     float radius = 0;
@@ -66,13 +66,13 @@ static gb_range settled(gb_range range, double margin)
     return (gb_range){range.low - margin * size, range.high + margin * size};
 }
 
-void axes_ranges(const gb_plot *plot, gb_range *x, gb_range *y)
+void plot_axes_ranges(const gb_plot *plot, gb_range *x, gb_range *y)
 {
     gb_range rx = {INFINITY, -INFINITY}, ry = rx;
     for (size_t s = 0; s < plot->series_count; s++) {
         const gb_series *series = &plot->series[s];
         for (size_t i = 0; i < series->count; i++) {
-            widen(&rx, axes_x(plot, series->x[i]));
+            widen(&rx, plot_axes_x(plot, series->x[i]));
             widen(&ry, series->y[i]);
             if (series->low)
                 widen(&ry, series->low[i]);
@@ -83,12 +83,12 @@ void axes_ranges(const gb_plot *plot, gb_range *x, gb_range *y)
     for (size_t i = 0; i < plot->baseline_count; i++)
         widen(&ry, plot->baselines[i].value);
     bool given_x = plot->x.low < plot->x.high, given_y = plot->y.low < plot->y.high;
-    *x = given_x ? (gb_range){axes_x(plot, plot->x.low), axes_x(plot, plot->x.high)}
+    *x = given_x ? (gb_range){plot_axes_x(plot, plot->x.low), plot_axes_x(plot, plot->x.high)}
                  : settled(rx, plot->bare ? 0.06 : 0.02);
     *y = given_y ? plot->y : settled(ry, plot->bare ? 0.06 : 0.05);
 }
 
-void axes_equal(const double box[4], gb_range *x, gb_range *y)
+void plot_axes_equal(const double box[4], gb_range *x, gb_range *y)
 {
     double unit_x = (x->high - x->low) / box[2], unit_y = (y->high - y->low) / box[3];
     gb_range *narrow = unit_x < unit_y ? x : y;
@@ -97,7 +97,7 @@ void axes_equal(const double box[4], gb_range *x, gb_range *y)
     *narrow = (gb_range){middle - wanted / 2, middle + wanted / 2};
 }
 
-double axes_x(const gb_plot *plot, double x)
+double plot_axes_x(const gb_plot *plot, double x)
 {
     if (!plot->log_x)
         return x;
@@ -127,7 +127,7 @@ static size_t log_ticks(gb_range range, tick ticks[MOST_TICKS])
     return count;
 }
 
-size_t axes_ticks(gb_range range, bool logarithmic, size_t wanted, tick ticks[MOST_TICKS])
+size_t plot_axes_ticks(gb_range range, bool logarithmic, size_t wanted, tick ticks[MOST_TICKS])
 {
     if (logarithmic)
         return log_ticks(range, ticks);

@@ -90,7 +90,7 @@ static void set_dash(cairo_t *cr, const gb_series *series)
 /* Place of a point; false where there is none. */
 static bool place(const panel *p, double x, double y, double *px, double *py)
 {
-    double at = axes_x(p->plot, x);
+    double at = plot_axes_x(p->plot, x);
     if (!isfinite(at) || !isfinite(y))
         return false;
     *px = (double)p->matrix[0][0] * at + (double)p->matrix[3][0];
@@ -103,7 +103,7 @@ static bool place(const panel *p, double x, double y, double *px, double *py)
 static void ticks_x(const panel *p)
 {
     tick ticks[MOST_TICKS];
-    size_t count = axes_ticks(p->x, p->plot->log_x, (size_t)(p->box[2] / 55) + 1, ticks);
+    size_t count = plot_axes_ticks(p->x, p->plot->log_x, (size_t)(p->box[2] / 55) + 1, ticks);
     double bottom = p->box[1] + p->box[3];
     for (size_t i = 0; i < count; i++) {
         double at = (double)p->matrix[0][0] * ticks[i].at + (double)p->matrix[3][0];
@@ -119,7 +119,7 @@ static void ticks_x(const panel *p)
 static void ticks_y(const panel *p)
 {
     tick ticks[MOST_TICKS];
-    size_t count = axes_ticks(p->y, false, (size_t)(p->box[3] / 40) + 1, ticks);
+    size_t count = plot_axes_ticks(p->y, false, (size_t)(p->box[3] / 40) + 1, ticks);
     for (size_t i = 0; i < count; i++) {
         double at = (double)p->matrix[1][1] * ticks[i].at + (double)p->matrix[3][1];
         ink(p->cr, .12);
@@ -136,7 +136,7 @@ static double tick_width(const panel *p)
     tick ticks[MOST_TICKS];
     double widest = 0;
     gb_plot_font(p->cr, SMALL, false);
-    size_t count = axes_ticks(p->y, false, (size_t)(p->box[3] / 40) + 1, ticks);
+    size_t count = plot_axes_ticks(p->y, false, (size_t)(p->box[3] / 40) + 1, ticks);
     for (size_t i = 0; i < count; i++)
         widest = fmax(widest, gb_plot_width(p->cr, ticks[i].label));
     return widest;
@@ -153,14 +153,14 @@ static void lay_out(panel *p, const double box[4])
     if (plot->y_label)
         left += 18;
     p->box[3] = box[3] - top - bottom;
-    axes_ranges(plot, &p->x, &p->y);
+    plot_axes_ranges(plot, &p->x, &p->y);
     if (!plot->bare)
         left += tick_width(p) + 6;
     p->box[0] = box[0] + left;
     p->box[1] = box[1] + top;
     p->box[2] = box[2] - left - right;
     if (plot->bare)
-        axes_equal(p->box, &p->x, &p->y);
+        plot_axes_equal(p->box, &p->x, &p->y);
     gb_plot_matrix(p->box, p->x, p->y, p->matrix);
 }
 

@@ -16,7 +16,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
 {
     gb_pretrain_params own = *params;
     own.context = GB_CONTEXT_SELF;
-    return decoding_create(&own, data, bert, model, &decoder_masked, task, status);
+    return pretrain_decoding_create(&own, data, bert, model, &decoder_masked, task, status);
 }
 
 const gb_objective objective_autoencoding = {
@@ -26,4 +26,4 @@ const gb_objective objective_autoencoding = {
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
     .create = create,
-    .destroy = decoding_destroy};
+    .destroy = pretrain_decoding_destroy};

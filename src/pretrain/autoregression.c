@@ -12,7 +12,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
 {
     gb_pretrain_params own = *params;
     own.context = GB_CONTEXT_SELF;
-    return decoding_create(&own, data, bert, model, &decoder_causal, task, status);
+    return pretrain_decoding_create(&own, data, bert, model, &decoder_causal, task, status);
 }
 
 const gb_objective objective_autoregression = {
@@ -22,4 +22,4 @@ const gb_objective objective_autoregression = {
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
     .create = create,
-    .destroy = decoding_destroy};
+    .destroy = pretrain_decoding_destroy};

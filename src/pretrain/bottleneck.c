@@ -11,7 +11,7 @@ static const gb_option options[] = {
 static void *create(const gb_pretrain_params *params, const gb_pretrain_data *data,
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
 {
-    return decoding_create(params, data, bert, model, &decoder_causal, task, status);
+    return pretrain_decoding_create(params, data, bert, model, &decoder_causal, task, status);
 }
 
 const gb_objective objective_bottleneck = {
@@ -22,4 +22,4 @@ const gb_objective objective_bottleneck = {
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
     .create = create,
-    .destroy = decoding_destroy};
+    .destroy = pretrain_decoding_destroy};

@@ -55,7 +55,7 @@ typedef struct bow {
 /* The set of a text, cut as its masked copy is. */
 static void make_set(bow *b, text_ids text, uint32_t *set)
 {
-    size_t length = text.length + 2 > b->params.longest ? b->params.longest - 2 : text.length;
+    size_t length = text.length + 2 > b->params.max_length ? b->params.max_length - 2 : text.length;
     bool any = false;
     memset(set, 0, sizeof *set * b->words);
     for (size_t i = 0; i < length; i++)
@@ -66,21 +66,21 @@ static void make_set(bow *b, text_ids text, uint32_t *set)
     b->filled += any;
 }
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     bow *b = self;
-    batch_texts_reset(&b->texts);
+    pretrain_batch_texts_reset(&b->texts);
     b->filled = 0;
     for (uint32_t i = 0; i < b->params.batch; i++) {
-        uint32_t passage = row_order_at(&b->order, (uint64_t)step * b->params.batch + i);
+        uint32_t passage = pretrain_row_order_at(&b->order, (uint64_t)step * b->params.batch + i);
         gb_rng rng = gb_rng_make(b->params.seed, GB_RNG_MASK, step, i);
-        text_ids text = passage_ids(&b->data, passage);
-        if (!add_masked(&b->masker, &b->texts.all, &b->data, text, b->own.mask_ratio,
-                        b->params.longest, &rng, status))
+        text_ids text = pretrain_passage_ids(&b->data, passage);
+        if (!pretrain_add_masked(&b->masker, &b->texts.all, &b->data, text, b->own.mask_ratio,
+                                 b->params.max_length, &rng, status))
             return false;
         make_set(b, text, b->sets + (size_t)i * b->words);
     }
-    return batch_texts_masked(&b->texts, 1, shape, status);
+    return pretrain_batch_texts_masked(&b->texts, 1, bucket, status);
 }
 
 static uint32_t count(const void *self)
@@ -88,16 +88,16 @@ static uint32_t count(const void *self)
     return ((const bow *)self)->params.batch;
 }
 
-static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
 {
     const bow *b = self;
-    batch_texts_size(&b->texts, first, texts, 1, shape);
+    pretrain_batch_texts_size(&b->texts, first, texts, 1, bucket);
 }
 
 static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     bow *b = self;
-    return batch_texts_take(&b->texts, first, texts, status);
+    return pretrain_batch_texts_take(&b->texts, first, texts, status);
 }
 
 /* Cosine from `weight` at step 0 to `weight_final` at the last. */
@@ -117,14 +117,14 @@ typedef struct set_targets {
     uint32_t texts;    /* of the program */
 } set_targets;
 
-static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_targets(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     const set_targets *to = record;
     const bow *b = to->b;
     uint32_t count = b->texts.now.count;
-    uint32_t *sets = gb_exec_input(exec, to->sets, status);
-    float *weights = sets ? gb_exec_input(exec, to->weights, status) : NULL;
-    float *factor = weights ? gb_exec_input(exec, to->factor, status) : NULL;
+    uint32_t *sets = gb_executable_input(exec, to->sets, status);
+    float *weights = sets ? gb_executable_input(exec, to->weights, status) : NULL;
+    float *factor = weights ? gb_executable_input(exec, to->factor, status) : NULL;
     if (!factor)
         return false;
     memcpy(sets, b->sets + (size_t)b->texts.first * b->words, sizeof *sets * count * b->words);
@@ -135,39 +135,41 @@ static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_st
     return true;
 }
 
-static gb_tensor bow_loss(const bow *b, gb_net *net, const set_targets *to, gb_tensor cls)
+static gb_tensor bow_loss(const bow *b, gb_builder *builder, const set_targets *to, gb_tensor cls)
 {
     const gb_bert *bert = b->bert;
-    gb_tape *tape = net->tape;
+    gb_tape *tape = builder->tape;
     gb_tensor bias = GB_NO_TENSOR;
     if (b->own.head == FULL) {
-        cls = gb_bert_head_states(net, bert, cls);
+        cls = gb_bert_head_states(builder, bert, cls);
         bias = gb_tape_param(tape, bert->head_bias);
     }
-    return gb_vocabulary_set_loss(tape, cls, gb_tape_param(tape, bert->word), bias, to->sets,
-                                  to->weights, gb_chunk_rows(bert->config.vocab_size));
+    return gb_vocabulary_multilabel_loss(tape, cls, gb_tape_param(tape, bert->word), bias, to->sets,
+                                         to->weights, gb_chunk_rows(bert->config.vocab_size));
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     bow *b = self;
     const batch_texts *texts = &b->texts;
-    uint32_t batch = texts_of(shape, b->params.batch);
-    gb_packed_inputs in = batch_texts_declare(net, b->bert, shape, batch, texts, b->params.seed);
-    labelled_inputs labels =
-        labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows, &texts->now_labelled, 0, NULL);
-    gb_rows_inputs first = gb_first_rows_declare(net, batch, in.rows, &texts->now, 0);
-    const set_targets to = {.b = b,
-                            .sets =
-                                gb_tape_input(net->tape, "sets of ids", GB_U32, batch, b->words),
-                            .weights = gb_tape_input(net->tape, "text weights", GB_F32, batch, 1),
-                            .factor = gb_tape_input(net->tape, "weight of the step", GB_F32, 1, 1),
-                            .texts = batch};
-    gb_tape_fill_by(net->tape, fill_targets, &to, sizeof to);
-    gb_tensor h = gb_bert_encode(net, b->bert, &in, 0, NULL);
-    losses[1] = labelled_loss(net, b->bert, &labels, h, GB_NO_TENSOR);
-    losses[2] = bow_loss(b, net, &to, gb_rows_gather(net, h, &first));
-    losses[0] = gb_add(net->tape, losses[1], gb_scale_by(net->tape, losses[2], to.factor));
+    uint32_t batch = pretrain_texts_of(bucket, b->params.batch);
+    gb_batch_inputs in =
+        pretrain_batch_texts_declare(builder, b->bert, bucket, batch, texts, b->params.seed);
+    labelled_inputs labels = pretrain_labelled_declare(builder, bucket->size[BUCKET_LABELLED],
+                                                       in.rows, &texts->now_labelled, 0, NULL);
+    gb_selection first = gb_first_rows_declare(builder, batch, in.rows, &texts->now, 0);
+    const set_targets to = {
+        .b = b,
+        .sets = gb_tape_input(builder->tape, "sets of ids", GB_U32, batch, b->words),
+        .weights = gb_tape_input(builder->tape, "text weights", GB_F32, batch, 1),
+        .factor = gb_tape_input(builder->tape, "weight of the step", GB_F32, 1, 1),
+        .texts = batch};
+    gb_tape_fill_by(builder->tape, fill_targets, &to, sizeof to);
+    gb_tensor h = gb_bert_encode(builder, b->bert, &in, 0, NULL);
+    losses[1] = pretrain_labelled_loss(builder, b->bert, &labels, h, GB_NO_TENSOR);
+    losses[2] = bow_loss(b, builder, &to, gb_selection_gather(builder, h, &first));
+    losses[0] = gb_add(builder->tape, losses[1], gb_scale_by(builder->tape, losses[2], to.factor));
 }
 
 static void destroy(void *self)
@@ -175,9 +177,9 @@ static void destroy(void *self)
     bow *b = self;
     if (!b)
         return;
-    row_order_free(&b->order);
-    masker_free(&b->masker);
-    batch_texts_free(&b->texts);
+    pretrain_row_order_free(&b->order);
+    pretrain_masker_free(&b->masker);
+    pretrain_batch_texts_free(&b->texts);
     free(b->wanted);
     free(b->sets);
     free(b);
@@ -206,7 +208,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     b->words = (bert->config.vocab_size + 31) / 32;
     b->wanted = gb_alloc(bert->config.vocab_size, sizeof *b->wanted, status);
     b->sets = gb_alloc((size_t)params->batch * b->words, sizeof *b->sets, status);
-    if (!b->wanted || !b->sets || !row_order_passages(&b->order, data, params, status)) {
+    if (!b->wanted || !b->sets || !pretrain_row_order_passages(&b->order, data, params, status)) {
         destroy(b);
         return NULL;
     }
@@ -215,7 +217,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .loss_names = {"total", "mlm", "bow"},
                       .sample = sample,
                       .build = build,
-                      .cut = {.count = count, .size = size, .select = take}};
+                      .microbatch = {.count = count, .size = size, .select = take}};
     return b;
 }
 

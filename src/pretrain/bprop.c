@@ -13,7 +13,8 @@
 
 /* ---- words ---- */
 
-bool prop_is_alphabetic(const gb_vocab *vocab, const uint32_t *ids, uint32_t start, uint32_t end)
+bool pretrain_prop_is_alphabetic(const gb_vocab *vocab, const uint32_t *ids, uint32_t start,
+                                 uint32_t end)
 {
     for (uint32_t i = start; i < end; i++) {
         const char *piece = gb_vocab_token(vocab, ids[i]);
@@ -34,12 +35,13 @@ static bool list_words(prop_words *w, const gb_pretrain_data *data, text_ids tex
 {
     uint32_t count;
     language->count = 0;
-    if (!prop_split(w, data, text, &count, status))
+    if (!pretrain_prop_split(w, data, text, &count, status))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t start = w->starts[i], length = w->starts[i + 1] - start, before = language->count;
-        uint32_t word = prop_number_of(w, text.ids + start, length);
-        uint32_t at = word == GB_MAP_NONE ? UINT32_MAX : prop_meet(w, language, word, true);
+        uint32_t word = pretrain_prop_number_of(w, text.ids + start, length);
+        uint32_t at =
+            word == GB_MAP_NONE ? UINT32_MAX : pretrain_prop_meet(w, language, word, true);
         if (at == UINT32_MAX)
             continue;
         if (language->count > before)
@@ -51,14 +53,14 @@ static bool list_words(prop_words *w, const gb_pretrain_data *data, text_ids tex
 
 /* Shares of the attention that the words of a passage get, behind those of the passages before. */
 static bool add_passage(prop_attention *a, prop_words *w, const gb_pretrain_data *data,
-                        uint32_t passage, uint32_t longest, const double *attention,
+                        uint32_t passage, uint32_t max_length, const double *attention,
                         gb_status *status)
 {
     prop_language language;
     uint64_t first = a->first[passage];
     double sum = 0;
-    if (!list_words(w, data, cut_text(passage_ids(data, passage), longest), attention, &language,
-                    status) ||
+    if (!list_words(w, data, pretrain_cut_text(pretrain_passage_ids(data, passage), max_length),
+                    attention, &language, status) ||
         !gb_grow(&a->weights, &a->weight_capacity, first + language.count + 1, sizeof *a->weights,
                  status))
         return false;
@@ -77,11 +79,11 @@ static bool add_passage(prop_attention *a, prop_words *w, const gb_pretrain_data
 
 typedef struct pass {
     const gb_bert *bert; /* model */
-    uint32_t longest;    /* tokens of a passage */
-    gb_exec *exec;       /* up to queries and keys of the last layer */
-    uint32_t most_rows;  /* of a batch */
+    uint32_t max_length; /* tokens of a passage */
+    gb_executable *exec; /* up to queries and keys of the last layer */
+    uint32_t max_rows;   /* of a batch */
     gb_tensor qkv;       /* [rows, 3H] */
-    gb_packed packed;    /* batch being filled */
+    gb_batch packed;     /* batch being filled */
     uint32_t first;      /* passage of its first sequence */
     double *attention;   /* [longest] of one passage */
     double *scores;      /* [longest] of one head */
@@ -93,12 +95,12 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     pass *p = self;
     const gb_bert_config *config = &p->bert->config;
     const gb_block *last = &p->bert->blocks[config->layers - 1];
-    gb_net net = gb_net_forward(tape, config, p->longest);
-    p->most_rows = BATCH_ROWS > p->longest ? BATCH_ROWS : gb_bucket_rows(p->longest);
+    gb_builder builder = gb_builder_forward(tape, config, p->max_length);
+    p->max_rows = BATCH_ROWS > p->max_length ? BATCH_ROWS : gb_bucket_rows(p->max_length);
     gb_tensor before;
-    gb_packed_inputs in =
-        gb_packed_declare(&net, config, p->most_rows, BATCH_PASSAGES, &p->packed, 0);
-    gb_bert_encode(&net, p->bert, &in, config->layers - 1, &before);
+    gb_batch_inputs in =
+        gb_batch_declare(&builder, config, p->max_rows, BATCH_PASSAGES, &p->packed, 0);
+    gb_bert_encode(&builder, p->bert, &in, config->layers - 1, &before);
     p->qkv = gb_linear(tape, before, gb_tape_param(tape, last->qkv_weight),
                        gb_tape_param(tape, last->qkv_bias), false, GB_NO_TENSOR);
     gb_tape_output(tape, p->qkv);
@@ -132,20 +134,20 @@ static void attend(pass *p, const float *qkv, uint32_t ld, uint32_t length)
 static bool flush(pass *p, prop_attention *a, prop_words *w, const gb_pretrain_data *data,
                   gb_status *status)
 {
-    gb_packed *packed = &p->packed;
-    uint32_t count = packed->count, ld = gb_tape_tensor(gb_exec_tape(p->exec), p->qkv)->ld;
+    gb_batch *packed = &p->packed;
+    uint32_t count = packed->count, ld = gb_tape_tensor(gb_executable_tape(p->exec), p->qkv)->ld;
     uint64_t ticket;
-    if (!gb_exec_submit(p->exec, 0, &ticket, status))
+    if (!gb_executable_submit(p->exec, 0, &ticket, status))
         return false;
-    const float *qkv = gb_exec_output(p->exec, ticket, p->qkv, status);
+    const float *qkv = gb_executable_output(p->exec, ticket, p->qkv, status);
     for (uint32_t s = 0; qkv && s < count; s++) {
         attend(p, qkv + (size_t)packed->starts[s] * ld, ld,
                packed->starts[s + 1] - packed->starts[s]);
-        if (!add_passage(a, w, data, p->first + s, p->longest, p->attention + 1, status))
+        if (!add_passage(a, w, data, p->first + s, p->max_length, p->attention + 1, status))
             return false; /* + 1: behind [CLS] */
     }
     p->first += count;
-    gb_packed_reset(packed);
+    gb_batch_reset(packed);
     return qkv != NULL;
 }
 
@@ -157,15 +159,15 @@ static bool run(pass *p, prop_attention *a, prop_words *w, const gb_pretrain_dat
     gb_progress progress;
     gb_progress_begin(&progress, "attention of [CLS]", "passages", passages, 0);
     for (uint32_t i = 0; i < passages; i++) {
-        text_ids text = cut_text(passage_ids(data, i), p->longest);
-        if ((p->packed.rows + text.length + 2 > p->most_rows ||
-             p->packed.count == BATCH_PASSAGES) &&
+        text_ids text = pretrain_cut_text(pretrain_passage_ids(data, i), p->max_length);
+        if ((p->packed.rows + text.length + 2 > p->max_rows || p->packed.count == BATCH_PASSAGES) &&
             !flush(p, a, w, data, status))
             return false;
         if (gb_interrupted())
             return gb_fail(status, GB_INTERRUPTED, "bprop", "run the same command again",
                            "stopped");
-        if (!gb_packed_add(&p->packed, &specials, text.ids, NULL, text.length, p->longest, status))
+        if (!gb_batch_add(&p->packed, &specials, text.ids, NULL, text.length, p->max_length,
+                          status))
             return false;
         gb_progress_update(&progress, i, NULL);
     }
@@ -175,37 +177,38 @@ static bool run(pass *p, prop_attention *a, prop_words *w, const gb_pretrain_dat
     return true;
 }
 
-bool prop_attention_measure(prop_attention *a, prop_words *w, const gb_pretrain_data *data,
-                            const gb_bert *bert, uint32_t longest, gb_device *device,
-                            const gb_params *params, const float *values, gb_status *status)
+bool pretrain_prop_attention_measure(prop_attention *a, prop_words *w, const gb_pretrain_data *data,
+                                     const gb_bert *bert, uint32_t max_length, gb_device *device,
+                                     const gb_params *params, const float *values,
+                                     gb_status *status)
 {
-    pass p = {.bert = bert, .longest = longest};
+    pass p = {.bert = bert, .max_length = max_length};
     double sum = 0;
-    prop_attention_free(a);
+    pretrain_prop_attention_free(a);
     a->first = gb_alloc((size_t)data->collection->passages + 1, sizeof *a->first, status);
     a->background = gb_alloc(w->count, sizeof *a->background, status);
-    p.attention = gb_alloc(longest, sizeof *p.attention, status);
-    p.scores = gb_alloc(longest, sizeof *p.scores, status);
-    const gb_exec_params program = {.name = "attention of [CLS]",
-                                    .device = device,
-                                    .params = params,
-                                    .values = values,
-                                    .build = build,
-                                    .self = &p};
+    p.attention = gb_alloc(max_length, sizeof *p.attention, status);
+    p.scores = gb_alloc(max_length, sizeof *p.scores, status);
+    const gb_executable_params program = {.name = "attention of [CLS]",
+                                          .device = device,
+                                          .params = params,
+                                          .values = values,
+                                          .build = build,
+                                          .self = &p};
     bool ok = a->first && a->background && p.attention && p.scores &&
-              (p.exec = gb_exec_build(&program, status)) && run(&p, a, w, data, status);
+              (p.exec = gb_executable_build(&program, status)) && run(&p, a, w, data, status);
     for (uint32_t i = 0; ok && i < w->count; i++)
         sum += a->background[i];
     for (uint32_t i = 0; ok && i < w->count && sum > 0; i++)
         a->background[i] /= sum;
-    gb_exec_destroy(p.exec);
-    gb_packed_free(&p.packed);
+    gb_executable_destroy(p.exec);
+    gb_batch_free(&p.packed);
     free(p.attention);
     free(p.scores);
     return ok;
 }
 
-void prop_attention_free(prop_attention *a)
+void pretrain_prop_attention_free(prop_attention *a)
 {
     free(a->weights);
     free(a->first);
@@ -215,13 +218,15 @@ void prop_attention_free(prop_attention *a)
 
 /* ---- one passage ---- */
 
-bool prop_attention_language(const prop_attention *a, prop_words *w, const gb_pretrain_data *data,
-                             uint32_t passage, uint32_t longest, prop_language *language,
-                             gb_status *status)
+bool pretrain_prop_attention_language(const prop_attention *a, prop_words *w,
+                                      const gb_pretrain_data *data, uint32_t passage,
+                                      uint32_t max_length, prop_language *language,
+                                      gb_status *status)
 {
     if (!a->first)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "the attention was not measured");
-    if (!list_words(w, data, cut_text(passage_ids(data, passage), longest), NULL, language, status))
+    if (!list_words(w, data, pretrain_cut_text(pretrain_passage_ids(data, passage), max_length),
+                    NULL, language, status))
         return false;
     uint32_t occurrences = 0;
     for (uint32_t i = 0; i < language->count; i++)

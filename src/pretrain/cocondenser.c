@@ -52,21 +52,21 @@ typedef struct pair_targets {
     gb_tensor left_out;   /* u32 [2N, words]: who is no negative */
 } pair_targets;
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     cocondenser *c = self;
-    batch_texts_reset(&c->texts);
+    pretrain_batch_texts_reset(&c->texts);
     for (uint32_t i = 0; i < c->params.batch; i++) {
         text_ids pair[2];
-        pair_source_at(&c->source, &c->data, &c->params, step, i, pair);
+        pretrain_pair_source_at(&c->source, &c->data, &c->params, step, i, pair);
         for (uint32_t side = 0; side < 2; side++) {
             gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, 2 * i + side);
-            if (!add_masked(&c->masker, &c->texts.all, &c->data, pair[side], c->own.mask_ratio,
-                            c->params.longest, &rng, status))
+            if (!pretrain_add_masked(&c->masker, &c->texts.all, &c->data, pair[side],
+                                     c->own.mask_ratio, c->params.max_length, &rng, status))
                 return false;
         }
     }
-    return batch_texts_masked(&c->texts, 2, shape, status);
+    return pretrain_batch_texts_masked(&c->texts, 2, bucket, status);
 }
 
 static uint32_t count(const void *self)
@@ -74,16 +74,16 @@ static uint32_t count(const void *self)
     return ((const cocondenser *)self)->params.batch;
 }
 
-static void size(const void *self, uint32_t first, uint32_t pairs, gb_shape *shape)
+static void size(const void *self, uint32_t first, uint32_t pairs, gb_bucket *bucket)
 {
     const cocondenser *c = self;
-    batch_texts_size(&c->texts, 2 * first, 2 * pairs, 2, shape);
+    pretrain_batch_texts_size(&c->texts, 2 * first, 2 * pairs, 2, bucket);
 }
 
 static bool take(void *self, uint32_t first, uint32_t pairs, gb_status *status)
 {
     cocondenser *c = self;
-    return batch_texts_take(&c->texts, 2 * first, 2 * pairs, status);
+    return pretrain_batch_texts_take(&c->texts, 2 * first, 2 * pairs, status);
 }
 
 /* ---- the contrastive loss ---- */
@@ -105,57 +105,61 @@ static void fill_pairs(const cocondenser *c, uint32_t *sibling, float *weights, 
     }
 }
 
-static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_targets(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const pair_targets *to = record;
-    uint32_t *sibling = gb_exec_input(exec, to->sibling, status);
-    float *weights = sibling ? gb_exec_input(exec, to->weights, status) : NULL;
-    uint32_t *left_out = weights ? gb_exec_input(exec, to->left_out, status) : NULL;
+    uint32_t *sibling = gb_executable_input(exec, to->sibling, status);
+    float *weights = sibling ? gb_executable_input(exec, to->weights, status) : NULL;
+    uint32_t *left_out = weights ? gb_executable_input(exec, to->left_out, status) : NULL;
     if (left_out)
         fill_pairs(to->c, sibling, weights, left_out);
     return left_out != NULL;
 }
 
 /* Of the [CLS] vectors of all texts of the batch. */
-static gb_tensor contrast(const cocondenser *c, gb_net *net, gb_tensor cls)
+static gb_tensor contrast(const cocondenser *c, gb_builder *builder, gb_tensor cls)
 {
     uint32_t texts = 2 * c->params.batch;
     const pair_targets to = {
         .c = c,
-        .sibling = gb_tape_input(net->tape, "siblings", GB_U32, texts, 1),
-        .weights = gb_tape_input(net->tape, "pair weights", GB_F32, texts, 1),
-        .left_out = gb_tape_input(net->tape, "diagonal", GB_U32, texts, (texts + 31) / 32)};
-    gb_tape_fill_by(net->tape, fill_targets, &to, sizeof to);
-    return gb_softmax_loss(net->tape, gb_matmul(net->tape, GB_NT, cls, cls), to.sibling, to.weights,
-                           to.left_out);
+        .sibling = gb_tape_input(builder->tape, "siblings", GB_U32, texts, 1),
+        .weights = gb_tape_input(builder->tape, "pair weights", GB_F32, texts, 1),
+        .left_out = gb_tape_input(builder->tape, "diagonal", GB_U32, texts, (texts + 31) / 32)};
+    gb_tape_fill_by(builder->tape, fill_targets, &to, sizeof to);
+    return gb_softmax_loss(builder->tape, gb_matmul(builder->tape, GB_NT, cls, cls), to.sibling,
+                           to.weights, to.left_out);
 }
 
 /* ---- the program ---- */
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     cocondenser *c = self;
     const batch_texts *texts = &c->texts;
-    uint32_t count = 2 * texts_of(shape, c->params.batch);
-    gb_packed_inputs in = batch_texts_declare(net, c->bert, shape, count, texts, c->params.seed);
-    gb_rows_inputs first = gb_first_rows_declare(net, count, in.rows, &texts->now, 0);
+    uint32_t count = 2 * pretrain_texts_of(bucket, c->params.batch);
+    gb_batch_inputs in =
+        pretrain_batch_texts_declare(builder, c->bert, bucket, count, texts, c->params.seed);
+    gb_selection first = gb_first_rows_declare(builder, count, in.rows, &texts->now, 0);
     /* Masked rows, of the encoder and again of the head. */
-    labelled_inputs labels = labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows,
-                                              &texts->now_labelled, in.rows, &texts->now_labelled);
+    labelled_inputs labels =
+        pretrain_labelled_declare(builder, bucket->size[BUCKET_LABELLED], in.rows,
+                                  &texts->now_labelled, in.rows, &texts->now_labelled);
     gb_tensor h, cls, x;
-    condenser_head_apply(net, &c->head, c->bert, &in, &first, &h, &cls, &x);
-    losses[1] = labelled_loss(net, c->bert, &labels, h, x);
-    net->vectors = cls;
-    losses[2] = shape->texts ? GB_NO_TENSOR : contrast(c, net, cls);
+    pretrain_condenser_head_apply(builder, &c->head, c->bert, &in, &first, &h, &cls, &x);
+    losses[1] = pretrain_labelled_loss(builder, c->bert, &labels, h, x);
+    builder->vectors = cls;
+    losses[2] = bucket->texts ? GB_NO_TENSOR : contrast(c, builder, cls);
     double weight = c->own.lm_weight;
-    gb_tensor lm = weight != 1 ? gb_scale(net->tape, losses[1], (float)weight) : losses[1];
-    losses[0] = shape->texts ? lm : gb_add(net->tape, lm, losses[2]);
+    gb_tensor lm = weight != 1 ? gb_scale(builder->tape, losses[1], (float)weight) : losses[1];
+    losses[0] = bucket->texts ? lm : gb_add(builder->tape, lm, losses[2]);
 }
 
-static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
+static void compare(void *self, gb_builder *builder, gb_tensor vectors,
+                    gb_tensor losses[GB_MAX_LOSSES])
 {
-    losses[0] = losses[2] = contrast(self, net, vectors);
+    losses[0] = losses[2] = contrast(self, builder, vectors);
 }
 
 static void destroy(void *self)
@@ -163,10 +167,10 @@ static void destroy(void *self)
     cocondenser *c = self;
     if (!c)
         return;
-    pair_source_free(&c->source);
-    masker_free(&c->masker);
-    batch_texts_free(&c->texts);
-    condenser_head_free(&c->head);
+    pretrain_pair_source_free(&c->source);
+    pretrain_masker_free(&c->masker);
+    pretrain_batch_texts_free(&c->texts);
+    pretrain_condenser_head_free(&c->head);
     free(c);
 }
 
@@ -180,8 +184,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     c->own = *(const cocondenser_settings *)params->own;
     c->data = *data;
     c->bert = bert;
-    if (!condenser_head_make(&c->head, &c->own.head, bert, model, status) ||
-        !pair_source_make(&c->source, data, params, true, status)) {
+    if (!pretrain_condenser_head_make(&c->head, &c->own.head, bert, model, status) ||
+        !pretrain_pair_source_make(&c->source, data, params, true, status)) {
         destroy(c);
         return NULL;
     }
@@ -190,7 +194,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         .loss_names = {"total", "mlm", "contrastive"},
         .sample = sample,
         .build = build,
-        .cut = {.count = count, .size = size, .select = take, .vectors = 2, .compare = compare}};
+        .microbatch = {
+            .count = count, .size = size, .select = take, .vectors = 2, .compare = compare}};
     return c;
 }
 

@@ -4,7 +4,8 @@
 
 /* ---- order ---- */
 
-bool document_list_make(document_list *list, const gb_collection *collection, gb_status *status)
+bool pretrain_document_list_make(document_list *list, const gb_collection *collection,
+                                 gb_status *status)
 {
     uint32_t most = collection->documents;
     if (most < collection->passages)
@@ -26,18 +27,18 @@ bool document_list_make(document_list *list, const gb_collection *collection, gb
     return true;
 }
 
-void document_list_free(document_list *list)
+void pretrain_document_list_free(document_list *list)
 {
     free(list->first);
     list->first = NULL;
 }
 
-bool row_order_make(row_order *order, const gb_collection *collection, bool documents,
-                    uint64_t seed, gb_status *status)
+bool pretrain_row_order_make(row_order *order, const gb_collection *collection, bool documents,
+                             uint64_t seed, gb_status *status)
 {
     document_list list;
     *order = (row_order){0};
-    if (!document_list_make(&list, collection, status))
+    if (!pretrain_document_list_make(&list, collection, status))
         return false;
     uint32_t all = documents ? list.count : collection->passages;
     order->rows = gb_alloc(all, sizeof *order->rows, status);
@@ -49,9 +50,9 @@ bool row_order_make(row_order *order, const gb_collection *collection, bool docu
     order->epochs.count = count;
     if (ok && !count)
         ok = gb_fail(status, GB_DATA, collection->path, NULL, "there is no passage to train on");
-    document_list_free(&list);
+    pretrain_document_list_free(&list);
     if (!ok)
-        row_order_free(order);
+        pretrain_row_order_free(order);
     return ok;
 }
 
@@ -74,43 +75,44 @@ static bool keep_some(row_order *order, const gb_pretrain_data *data,
     return true;
 }
 
-bool row_order_passages(row_order *order, const gb_pretrain_data *data,
-                        const gb_pretrain_params *params, gb_status *status)
+bool pretrain_row_order_passages(row_order *order, const gb_pretrain_data *data,
+                                 const gb_pretrain_params *params, gb_status *status)
 {
-    if (!row_order_make(order, data->collection, false, params->seed, status))
+    if (!pretrain_row_order_make(order, data->collection, false, params->seed, status))
         return false;
     if (!params->passages || keep_some(order, data, params, status))
         return true;
-    row_order_free(order);
+    pretrain_row_order_free(order);
     return false;
 }
 
-void row_order_free(row_order *order)
+void pretrain_row_order_free(row_order *order)
 {
     free(order->rows);
     gb_epochs_free(&order->epochs);
     *order = (row_order){0};
 }
 
-uint32_t row_order_at(row_order *order, uint64_t index)
+uint32_t pretrain_row_order_at(row_order *order, uint64_t index)
 {
     return order->rows[gb_epochs_at(&order->epochs, index)];
 }
 
 /* ---- texts ---- */
 
-text_ids passage_ids(const gb_pretrain_data *data, uint32_t passage)
+text_ids pretrain_passage_ids(const gb_pretrain_data *data, uint32_t passage)
 {
     text_ids text;
-    text.ids = gb_table_row(data->tokens->passages, passage, &text.length);
+    text.ids = gb_row_file_row(data->tokens->passages, passage, &text.length);
     return text;
 }
 
-text_ids span_ids(const gb_pretrain_data *data, const document_list *documents, uint32_t span)
+text_ids pretrain_span_ids(const gb_pretrain_data *data, const document_list *documents,
+                           uint32_t span)
 {
     if (!documents->halves)
-        return passage_ids(data, span);
-    text_ids text = passage_ids(data, span / 2);
+        return pretrain_passage_ids(data, span);
+    text_ids text = pretrain_passage_ids(data, span / 2);
     size_t middle = text.length / 2;
     while (middle < text.length && gb_vocab_is_continuation(data->vocab, text.ids[middle]))
         middle++;
@@ -123,7 +125,7 @@ text_ids span_ids(const gb_pretrain_data *data, const document_list *documents, 
 static text_ids query_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
                           uint32_t passage, gb_rng *rng)
 {
-    text_ids text = passage_ids(data, passage);
+    text_ids text = pretrain_passage_ids(data, passage);
     uint32_t sep = gb_vocab_specials(data->vocab).sep;
     uint32_t count = gb_tokens_generated_count(data->tokens, sep, passage);
     if (count > params->queries)
@@ -134,8 +136,8 @@ static text_ids query_ids(const gb_pretrain_data *data, const gb_pretrain_params
     return text;
 }
 
-text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
-                     const document_list *documents, uint32_t row, gb_rng *rng)
+text_ids pretrain_context_ids(const gb_pretrain_data *data, const gb_pretrain_params *params,
+                              const document_list *documents, uint32_t row, gb_rng *rng)
 {
     if (params->context == GB_CONTEXT_QUERY)
         return query_ids(data, params, row, rng);
@@ -143,9 +145,9 @@ text_ids context_ids(const gb_pretrain_data *data, const gb_pretrain_params *par
     uint32_t first = documents->first[document];
     uint32_t count = documents->first[document + 1] - first;
     if (count < 2)
-        return span_ids(data, documents, row);
+        return pretrain_span_ids(data, documents, row);
     uint32_t other = first + gb_rng_below(rng, count - 1); /* uniform over the others */
-    return span_ids(data, documents, other >= row ? other + 1 : other);
+    return pretrain_span_ids(data, documents, other >= row ? other + 1 : other);
 }
 
 /* ---- pairs ---- */
@@ -155,19 +157,20 @@ static bool is_mixed(gb_context context)
     return context == GB_CONTEXT_MIXED_STEP || context == GB_CONTEXT_MIXED_EXAMPLE;
 }
 
-bool pair_source_make(pair_source *source, const gb_pretrain_data *data,
-                      const gb_pretrain_params *params, bool by_document, gb_status *status)
+bool pretrain_pair_source_make(pair_source *source, const gb_pretrain_data *data,
+                               const gb_pretrain_params *params, bool by_document,
+                               gb_status *status)
 {
     *source = (pair_source){.by_document = by_document && params->context == GB_CONTEXT_SPAN};
     if (source->by_document && params->passages)
         return gb_fail(status, GB_USAGE, NULL, "take another --context",
                        "a number of passages cannot be chosen where documents are visited");
-    if (!document_list_make(&source->documents, data->collection, status))
+    if (!pretrain_document_list_make(&source->documents, data->collection, status))
         return false;
     if (source->by_document
-            ? !row_order_make(&source->order, data->collection, true, params->seed, status)
-            : !row_order_passages(&source->order, data, params, status)) {
-        document_list_free(&source->documents);
+            ? !pretrain_row_order_make(&source->order, data->collection, true, params->seed, status)
+            : !pretrain_row_order_passages(&source->order, data, params, status)) {
+        pretrain_document_list_free(&source->documents);
         return false;
     }
     if (source->documents.halves &&
@@ -176,10 +179,10 @@ bool pair_source_make(pair_source *source, const gb_pretrain_data *data,
     return true;
 }
 
-void pair_source_free(pair_source *source)
+void pretrain_pair_source_free(pair_source *source)
 {
-    document_list_free(&source->documents);
-    row_order_free(&source->order);
+    pretrain_document_list_free(&source->documents);
+    pretrain_row_order_free(&source->order);
 }
 
 /* What a mixed context is this time: of the whole step or of one pair. */
@@ -193,11 +196,12 @@ static gb_context draw_context(const gb_pretrain_params *params, uint32_t step, 
     return gb_rng_below(rng, 2) ? GB_CONTEXT_QUERY : GB_CONTEXT_SPAN;
 }
 
-void pair_source_at(pair_source *source, const gb_pretrain_data *data,
-                    const gb_pretrain_params *params, uint32_t step, uint32_t i, text_ids pair[2])
+void pretrain_pair_source_at(pair_source *source, const gb_pretrain_data *data,
+                             const gb_pretrain_params *params, uint32_t step, uint32_t i,
+                             text_ids pair[2])
 {
     const document_list *documents = &source->documents;
-    uint32_t row = row_order_at(&source->order, (uint64_t)step * params->batch + i);
+    uint32_t row = pretrain_row_order_at(&source->order, (uint64_t)step * params->batch + i);
     gb_rng rng = gb_rng_make(params->seed, GB_RNG_CONTEXT, step, i);
     gb_pretrain_params drawn = *params;
     drawn.context = draw_context(params, step, &rng);
@@ -208,21 +212,22 @@ void pair_source_at(pair_source *source, const gb_pretrain_data *data,
     } else if (span && documents->halves) {
         row = 2 * row + gb_rng_below(&rng, 2);
     }
-    pair[0] = span ? span_ids(data, documents, row) : passage_ids(data, row);
-    pair[1] = drawn.context == GB_CONTEXT_SELF ? pair[0]
-                                               : context_ids(data, &drawn, documents, row, &rng);
+    pair[0] = span ? pretrain_span_ids(data, documents, row) : pretrain_passage_ids(data, row);
+    pair[1] = drawn.context == GB_CONTEXT_SELF
+                  ? pair[0]
+                  : pretrain_context_ids(data, &drawn, documents, row, &rng);
 }
 
 /* ---- masking ---- */
 
-void masker_free(masker *m)
+void pretrain_masker_free(masker *m)
 {
     free(m->ids);
     free(m->labels);
 }
 
-bool mask_text(masker *m, const gb_vocab *vocab, const gb_mask_params *how, text_ids text,
-               gb_rng *rng, gb_status *status)
+bool pretrain_mask_text(masker *m, const gb_vocab *vocab, const gb_mask_params *how, text_ids text,
+                        gb_rng *rng, gb_status *status)
 {
     if (!gb_grow(&m->ids, &m->id_capacity, text.length + 1, sizeof *m->ids, status) ||
         !gb_grow(&m->labels, &m->label_capacity, text.length + 1, sizeof *m->labels, status))
@@ -231,37 +236,38 @@ bool mask_text(masker *m, const gb_vocab *vocab, const gb_mask_params *how, text
     return true;
 }
 
-bool add_masked(masker *m, gb_packed *packed, const gb_pretrain_data *data, text_ids text,
-                double ratio, uint32_t longest, gb_rng *rng, gb_status *status)
+bool pretrain_add_masked(masker *m, gb_batch *packed, const gb_pretrain_data *data, text_ids text,
+                         double ratio, uint32_t max_length, gb_rng *rng, gb_status *status)
 {
     /* Cut first, then mask what is left, so that masks and words agree. */
-    if (text.length + 2 > longest)
-        text.length = longest - 2;
+    if (text.length + 2 > max_length)
+        text.length = max_length - 2;
     gb_special_ids specials = gb_vocab_specials(data->vocab);
     gb_mask_params params = {.ratio = ratio};
-    if (!mask_text(m, data->vocab, &params, text, rng, status))
+    if (!pretrain_mask_text(m, data->vocab, &params, text, rng, status))
         return false;
-    return gb_packed_add(packed, &specials, m->ids, m->labels, text.length, longest, status);
+    return gb_batch_add(packed, &specials, m->ids, m->labels, text.length, max_length, status);
 }
 
 /* ---- labelled rows ---- */
 
-gb_tensor labelled_loss(gb_net *net, const gb_bert *bert, const labelled_inputs *in, gb_tensor a,
-                        gb_tensor b)
+gb_tensor pretrain_labelled_loss(gb_builder *builder, const gb_bert *bert,
+                                 const labelled_inputs *in, gb_tensor a, gb_tensor b)
 {
-    gb_tensor h = gb_rows_gather(net, a, &in->a);
+    gb_tensor h = gb_selection_gather(builder, a, &in->a);
     if (b != GB_NO_TENSOR)
-        h = gb_merge_rows(net->tape, h, b, in->b.index, in->b.inverse);
-    return gb_bert_mlm_loss(net, bert, h, in->labels, in->weights);
+        h = gb_scatter_rows(builder->tape, h, b, in->b.index, in->b.inverse);
+    return gb_bert_mlm_loss(builder, bert, h, in->labels, in->weights);
 }
 
-void labelled_rows_free(labelled_rows *list)
+void pretrain_labelled_rows_free(labelled_rows *list)
 {
     free(list->rows);
     free(list->labels);
 }
 
-bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_status *status)
+bool pretrain_labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label,
+                                gb_status *status)
 {
     if (!gb_grow(&list->rows, &list->row_capacity, list->count + 1, sizeof *list->rows, status) ||
         !gb_grow(&list->labels, &list->label_capacity, list->count + 1, sizeof *list->labels,
@@ -272,25 +278,25 @@ bool labelled_rows_add(labelled_rows *list, uint32_t row, uint32_t label, gb_sta
     return true;
 }
 
-bool labelled_rows_all(labelled_rows *list, const gb_packed *packed, gb_status *status)
+bool pretrain_labelled_rows_all(labelled_rows *list, const gb_batch *packed, gb_status *status)
 {
     list->count = 0;
     for (uint32_t s = 0; s < packed->count; s++)
         for (uint32_t r = packed->starts[s] + 1; r + 1 < packed->starts[s + 1]; r++) {
             bool masked = packed->labels[r] != GB_IGNORE;
             uint32_t label = masked ? (uint32_t)packed->labels[r] : packed->ids[r];
-            if (!labelled_rows_add(list, r, label, status))
+            if (!pretrain_labelled_rows_add(list, r, label, status))
                 return false;
         }
     return true;
 }
 
-bool labelled_rows_of(labelled_rows *list, const gb_packed *packed, gb_status *status)
+bool pretrain_labelled_rows_of(labelled_rows *list, const gb_batch *packed, gb_status *status)
 {
     list->count = list->of = 0;
     for (uint32_t r = 0; r < packed->rows; r++)
         if (packed->labels[r] != GB_IGNORE &&
-            !labelled_rows_add(list, r, (uint32_t)packed->labels[r], status))
+            !pretrain_labelled_rows_add(list, r, (uint32_t)packed->labels[r], status))
             return false;
     return true;
 }
@@ -306,7 +312,8 @@ typedef struct labelled_record {
     const labelled_rows *a, *b; /* from; b may be NULL */
 } labelled_record;
 
-static bool fill_labelled(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_labelled(const void *record_, gb_executable *exec, uint32_t step,
+                          gb_status *status)
 {
     (void)step;
     const labelled_record *record = record_;
@@ -316,10 +323,10 @@ static bool fill_labelled(const void *record_, gb_exec *exec, uint32_t step, gb_
     if (a->count + nb > in->count)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u labelled rows in a bucket of %u",
                        a->count + nb, in->count);
-    uint32_t *labels = gb_exec_input(exec, in->labels, status);
-    float *weights = labels ? gb_exec_input(exec, in->weights, status) : NULL;
-    if (!weights || !gb_rows_fill(exec, &in->a, a->rows, a->count, 0, status) ||
-        (b && !gb_rows_fill(exec, &in->b, b->rows, b->count, a->count, status)))
+    uint32_t *labels = gb_executable_input(exec, in->labels, status);
+    float *weights = labels ? gb_executable_input(exec, in->weights, status) : NULL;
+    if (!weights || !gb_selection_fill(exec, &in->a, a->rows, a->count, 0, status) ||
+        (b && !gb_selection_fill(exec, &in->b, b->rows, b->count, a->count, status)))
         return false;
     for (uint32_t i = 0; i < in->count; i++) {
         bool in_a = i < a->count, in_b = b && !in_a && i < a->count + nb;
@@ -329,32 +336,34 @@ static bool fill_labelled(const void *record_, gb_exec *exec, uint32_t step, gb_
     return true;
 }
 
-labelled_inputs labelled_declare(gb_net *net, uint32_t count, uint32_t rows_a,
-                                 const labelled_rows *a, uint32_t rows_b, const labelled_rows *b)
+labelled_inputs pretrain_labelled_declare(gb_builder *builder, uint32_t count, uint32_t rows_a,
+                                          const labelled_rows *a, uint32_t rows_b,
+                                          const labelled_rows *b)
 {
-    labelled_record record = {{.a = gb_rows_declare(net, count, rows_a), .count = count}, a, b};
+    labelled_record record = {
+        {.a = gb_selection_declare(builder, count, rows_a), .count = count}, a, b};
     if (b)
-        record.in.b = gb_rows_declare(net, count, rows_b);
-    record.in.labels = gb_tape_input(net->tape, "labels", GB_U32, count, 1);
-    record.in.weights = gb_tape_input(net->tape, "label weights", GB_F32, count, 1);
-    gb_tape_fill_by(net->tape, fill_labelled, &record, sizeof record);
+        record.in.b = gb_selection_declare(builder, count, rows_b);
+    record.in.labels = gb_tape_input(builder->tape, "labels", GB_U32, count, 1);
+    record.in.weights = gb_tape_input(builder->tape, "label weights", GB_F32, count, 1);
+    gb_tape_fill_by(builder->tape, fill_labelled, &record, sizeof record);
     return record.in;
 }
 
 /* ---- the texts of a batch ---- */
 
-void batch_texts_free(batch_texts *texts)
+void pretrain_batch_texts_free(batch_texts *texts)
 {
-    gb_packed_free(&texts->all);
-    labelled_rows_free(&texts->labelled);
-    gb_read_rows_free(&texts->read);
-    gb_packed_free(&texts->part);
-    labelled_rows_free(&texts->part_labelled);
+    gb_batch_free(&texts->all);
+    pretrain_labelled_rows_free(&texts->labelled);
+    gb_selected_rows_free(&texts->read);
+    gb_batch_free(&texts->part);
+    pretrain_labelled_rows_free(&texts->selected_labelled);
 }
 
-void batch_texts_reset(batch_texts *texts)
+void pretrain_batch_texts_reset(batch_texts *texts)
 {
-    gb_packed_reset(&texts->all);
+    gb_batch_reset(&texts->all);
     texts->labelled.count = texts->labelled.of = 0;
 }
 
@@ -372,48 +381,48 @@ static uint32_t find_row(const labelled_rows *list, uint32_t row)
     return low;
 }
 
-uint32_t batch_texts_rows(const batch_texts *texts, uint32_t first, uint32_t count)
+uint32_t pretrain_batch_texts_rows(const batch_texts *texts, uint32_t first, uint32_t count)
 {
     return texts->all.starts[first + count] - texts->all.starts[first];
 }
 
-uint32_t batch_texts_labelled(const batch_texts *texts, uint32_t first, uint32_t count)
+uint32_t pretrain_batch_texts_labelled(const batch_texts *texts, uint32_t first, uint32_t count)
 {
     const uint32_t *starts = texts->all.starts;
     return find_row(&texts->labelled, starts[first + count]) -
            find_row(&texts->labelled, starts[first]);
 }
 
-uint32_t batch_texts_read(const batch_texts *texts, uint32_t first, uint32_t count)
+uint32_t pretrain_batch_texts_read(const batch_texts *texts, uint32_t first, uint32_t count)
 {
-    uint32_t rows = gb_bucket_rows(batch_texts_rows(texts, first, count));
+    uint32_t rows = gb_bucket_rows(pretrain_batch_texts_rows(texts, first, count));
     if (texts->all_read)
         return rows;
     const uint32_t *starts = texts->all.starts + first;
-    uint32_t labelled = batch_texts_labelled(texts, first, count);
-    return gb_read_rows_bucket(
+    uint32_t labelled = pretrain_batch_texts_labelled(texts, first, count);
+    return gb_selected_rows_bucket(
         starts, count, labelled ? texts->labelled.rows + find_row(&texts->labelled, *starts) : NULL,
         labelled, rows);
 }
 
-void batch_texts_size(const batch_texts *texts, uint32_t first, uint32_t count, uint32_t heads,
-                      gb_shape *shape)
+void pretrain_batch_texts_size(const batch_texts *texts, uint32_t first, uint32_t count,
+                               uint32_t heads, gb_bucket *bucket)
 {
-    shape->size[SHAPE_ROWS] = gb_bucket_rows(batch_texts_rows(texts, first, count));
+    bucket->size[BUCKET_ROWS] = gb_bucket_rows(pretrain_batch_texts_rows(texts, first, count));
     if (heads)
-        shape->size[SHAPE_LABELLED] =
-            gb_bucket_rows(heads * batch_texts_labelled(texts, first, count));
-    shape->size[SHAPE_READ] = batch_texts_read(texts, first, count);
+        bucket->size[BUCKET_LABELLED] =
+            gb_bucket_rows(heads * pretrain_batch_texts_labelled(texts, first, count));
+    bucket->size[BUCKET_SELECTED] = pretrain_batch_texts_read(texts, first, count);
 }
 
 static bool list_read(batch_texts *texts, gb_status *status)
 {
     return texts->all_read ||
-           gb_read_rows_list(&texts->read, texts->now.starts, texts->now.count,
-                             texts->now_labelled.rows, texts->now_labelled.count, status);
+           gb_selected_rows_list(&texts->read, texts->now.starts, texts->now.count,
+                                 texts->now_labelled.rows, texts->now_labelled.count, status);
 }
 
-bool batch_texts_take_all(batch_texts *texts, gb_status *status)
+bool pretrain_batch_texts_take_all(batch_texts *texts, gb_status *status)
 {
     texts->now = texts->all;
     texts->now_labelled = texts->labelled;
@@ -424,45 +433,49 @@ bool batch_texts_take_all(batch_texts *texts, gb_status *status)
 static bool copy_labelled(batch_texts *texts, gb_status *status)
 {
     const labelled_rows *all = &texts->labelled;
-    labelled_rows *part = &texts->part_labelled;
+    labelled_rows *part = &texts->selected_labelled;
     uint32_t row0 = texts->part.row0, end = find_row(all, row0 + texts->part.rows);
     part->count = 0;
     part->of = all->count;
     for (uint32_t i = find_row(all, row0); i < end; i++)
-        if (!labelled_rows_add(part, all->rows[i] - row0, all->labels[i], status))
+        if (!pretrain_labelled_rows_add(part, all->rows[i] - row0, all->labels[i], status))
             return false;
     return true;
 }
 
-bool batch_texts_take(batch_texts *texts, uint32_t first, uint32_t count, gb_status *status)
+bool pretrain_batch_texts_take(batch_texts *texts, uint32_t first, uint32_t count,
+                               gb_status *status)
 {
-    if (!gb_packed_part(&texts->all, first, count, &texts->part, status) ||
+    if (!gb_batch_slice(&texts->all, first, count, &texts->part, status) ||
         !copy_labelled(texts, status))
         return false;
     texts->now = texts->part;
-    texts->now_labelled = texts->part_labelled;
+    texts->now_labelled = texts->selected_labelled;
     texts->first = first;
     return list_read(texts, status);
 }
 
-bool batch_texts_masked(batch_texts *texts, uint32_t heads, gb_shape *shape, gb_status *status)
+bool pretrain_batch_texts_masked(batch_texts *texts, uint32_t heads, gb_bucket *bucket,
+                                 gb_status *status)
 {
-    if (!labelled_rows_of(&texts->labelled, &texts->all, status))
+    if (!pretrain_labelled_rows_of(&texts->labelled, &texts->all, status))
         return false;
-    batch_texts_size(texts, 0, texts->all.count, heads, shape);
-    return batch_texts_take_all(texts, status);
+    pretrain_batch_texts_size(texts, 0, texts->all.count, heads, bucket);
+    return pretrain_batch_texts_take_all(texts, status);
 }
 
-gb_packed_inputs batch_texts_declare(gb_net *net, const gb_bert *bert, const gb_shape *shape,
-                                     uint32_t count, const batch_texts *texts, uint64_t seed)
+gb_batch_inputs pretrain_batch_texts_declare(gb_builder *builder, const gb_bert *bert,
+                                             const gb_bucket *bucket, uint32_t count,
+                                             const batch_texts *texts, uint64_t seed)
 {
-    gb_packed_inputs in =
-        gb_packed_declare(net, &bert->config, shape->size[SHAPE_ROWS], count, &texts->now, seed);
-    gb_read_rows_declare(net, &in, shape->size[SHAPE_READ], &texts->now, &texts->read);
+    gb_batch_inputs in = gb_batch_declare(builder, &bert->config, bucket->size[BUCKET_ROWS], count,
+                                          &texts->now, seed);
+    gb_selected_rows_declare(builder, &in, bucket->size[BUCKET_SELECTED], &texts->now,
+                             &texts->read);
     return in;
 }
 
-uint32_t texts_of(const gb_shape *shape, uint32_t batch)
+uint32_t pretrain_texts_of(const gb_bucket *bucket, uint32_t batch)
 {
-    return shape->texts ? shape->texts : batch;
+    return bucket->texts ? bucket->texts : batch;
 }

@@ -7,8 +7,8 @@
 
 /* ---- the head ---- */
 
-bool condenser_head_make(condenser_head *head, const head_settings *settings, const gb_bert *bert,
-                         gb_params *model, gb_status *status)
+bool pretrain_condenser_head_make(condenser_head *head, const head_settings *settings,
+                                  const gb_bert *bert, gb_params *model, gb_status *status)
 {
     *head = (condenser_head){.count = settings->layers,
                              .skip_from = settings->skip_from == GB_OPEN ? bert->config.layers / 2
@@ -23,23 +23,24 @@ bool condenser_head_make(condenser_head *head, const head_settings *settings, co
     return ok;
 }
 
-void condenser_head_free(condenser_head *head)
+void pretrain_condenser_head_free(condenser_head *head)
 {
     free(head->layers);
     head->layers = NULL;
 }
 
-void condenser_head_apply(gb_net *net, const condenser_head *head, const gb_bert *bert,
-                          const gb_packed_inputs *in, const gb_rows_inputs *cls_rows, gb_tensor *h,
-                          gb_tensor *cls, gb_tensor *x)
+void pretrain_condenser_head_apply(gb_builder *builder, const condenser_head *head,
+                                   const gb_bert *bert, const gb_batch_inputs *in,
+                                   const gb_selection *cls_rows, gb_tensor *h, gb_tensor *cls,
+                                   gb_tensor *x)
 {
     gb_tensor middle;
-    *h = gb_bert_encode(net, bert, in, head->skip_from, &middle);
-    *cls = gb_rows_gather(net, *h, cls_rows);
-    *x = gb_merge_rows(net->tape, middle, *cls, cls_rows->inverse, cls_rows->index);
+    *h = gb_bert_encode(builder, bert, in, head->skip_from, &middle);
+    *cls = gb_selection_gather(builder, *h, cls_rows);
+    *x = gb_scatter_rows(builder->tape, middle, *cls, cls_rows->inverse, cls_rows->index);
     for (uint32_t l = 0; l < head->count; l++)
-        *x = l + 1 < head->count ? gb_block_apply(net, &head->layers[l], in, *x)
-                                 : gb_block_apply_last(net, &head->layers[l], in, *x);
+        *x = l + 1 < head->count ? gb_block_apply(builder, &head->layers[l], in, *x)
+                                 : gb_block_apply_last(builder, &head->layers[l], in, *x);
 }
 
 /* ---- the objective ---- */
@@ -65,18 +66,19 @@ typedef struct condenser {
     batch_texts texts;         /* of the step */
 } condenser;
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     condenser *c = self;
-    batch_texts_reset(&c->texts);
+    pretrain_batch_texts_reset(&c->texts);
     for (uint32_t i = 0; i < c->params.batch; i++) {
-        uint32_t passage = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
+        uint32_t passage = pretrain_row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
         gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, i);
-        if (!add_masked(&c->masker, &c->texts.all, &c->data, passage_ids(&c->data, passage),
-                        c->own.mask_ratio, c->params.longest, &rng, status))
+        if (!pretrain_add_masked(&c->masker, &c->texts.all, &c->data,
+                                 pretrain_passage_ids(&c->data, passage), c->own.mask_ratio,
+                                 c->params.max_length, &rng, status))
             return false;
     }
-    return batch_texts_masked(&c->texts, 2, shape, status);
+    return pretrain_batch_texts_masked(&c->texts, 2, bucket, status);
 }
 
 static uint32_t count(const void *self)
@@ -84,31 +86,34 @@ static uint32_t count(const void *self)
     return ((const condenser *)self)->params.batch;
 }
 
-static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
 {
     const condenser *c = self;
-    batch_texts_size(&c->texts, first, texts, 2, shape);
+    pretrain_batch_texts_size(&c->texts, first, texts, 2, bucket);
 }
 
 static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     condenser *c = self;
-    return batch_texts_take(&c->texts, first, texts, status);
+    return pretrain_batch_texts_take(&c->texts, first, texts, status);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     condenser *c = self;
     const batch_texts *texts = &c->texts;
-    uint32_t batch = texts_of(shape, c->params.batch);
-    gb_packed_inputs in = batch_texts_declare(net, c->bert, shape, batch, texts, c->params.seed);
-    gb_rows_inputs first = gb_first_rows_declare(net, batch, in.rows, &texts->now, 0);
+    uint32_t batch = pretrain_texts_of(bucket, c->params.batch);
+    gb_batch_inputs in =
+        pretrain_batch_texts_declare(builder, c->bert, bucket, batch, texts, c->params.seed);
+    gb_selection first = gb_first_rows_declare(builder, batch, in.rows, &texts->now, 0);
     /* Masked rows, of the encoder and again of the head. */
-    labelled_inputs labels = labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows,
-                                              &texts->now_labelled, in.rows, &texts->now_labelled);
+    labelled_inputs labels =
+        pretrain_labelled_declare(builder, bucket->size[BUCKET_LABELLED], in.rows,
+                                  &texts->now_labelled, in.rows, &texts->now_labelled);
     gb_tensor h, cls, x;
-    condenser_head_apply(net, &c->head, c->bert, &in, &first, &h, &cls, &x);
-    losses[0] = labelled_loss(net, c->bert, &labels, h, x);
+    pretrain_condenser_head_apply(builder, &c->head, c->bert, &in, &first, &h, &cls, &x);
+    losses[0] = pretrain_labelled_loss(builder, c->bert, &labels, h, x);
 }
 
 static void destroy(void *self)
@@ -116,10 +121,10 @@ static void destroy(void *self)
     condenser *c = self;
     if (!c)
         return;
-    row_order_free(&c->order);
-    masker_free(&c->masker);
-    batch_texts_free(&c->texts);
-    condenser_head_free(&c->head);
+    pretrain_row_order_free(&c->order);
+    pretrain_masker_free(&c->masker);
+    pretrain_batch_texts_free(&c->texts);
+    pretrain_condenser_head_free(&c->head);
     free(c);
 }
 
@@ -133,8 +138,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     c->own = *(const condenser_settings *)params->own;
     c->data = *data;
     c->bert = bert;
-    if (!condenser_head_make(&c->head, &c->own.head, bert, model, status) ||
-        !row_order_passages(&c->order, data, params, status)) {
+    if (!pretrain_condenser_head_make(&c->head, &c->own.head, bert, model, status) ||
+        !pretrain_row_order_passages(&c->order, data, params, status)) {
         destroy(c);
         return NULL;
     }
@@ -142,7 +147,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .loss_names = {"total"},
                       .sample = sample,
                       .build = build,
-                      .cut = {.count = count, .size = size, .select = take}};
+                      .microbatch = {.count = count, .size = size, .select = take}};
     return c;
 }
 

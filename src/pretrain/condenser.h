@@ -25,13 +25,14 @@ typedef struct condenser_head {
     uint32_t count;     /* layers */
     uint32_t skip_from; /* layer of the encoder whose states it takes */
 } condenser_head;
-bool condenser_head_make(condenser_head *head, const head_settings *settings, const gb_bert *bert,
-                         gb_params *model, gb_status *status);
-void condenser_head_free(condenser_head *head);
+bool pretrain_condenser_head_make(condenser_head *head, const head_settings *settings,
+                                  const gb_bert *bert, gb_params *model, gb_status *status);
+void pretrain_condenser_head_free(condenser_head *head);
 /* Encode, then read the late [CLS] and the middle layer's other states. *h: last states of the
  * encoder; *cls [count of cls_rows, H]; *x: states of the head. */
-void condenser_head_apply(gb_net *net, const condenser_head *head, const gb_bert *bert,
-                          const gb_packed_inputs *in, const gb_rows_inputs *cls_rows, gb_tensor *h,
-                          gb_tensor *cls, gb_tensor *x);
+void pretrain_condenser_head_apply(gb_builder *builder, const condenser_head *head,
+                                   const gb_bert *bert, const gb_batch_inputs *in,
+                                   const gb_selection *cls_rows, gb_tensor *h, gb_tensor *cls,
+                                   gb_tensor *x);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct contriever_settings {
 static const contriever_settings defaults = {131072, .9995, .05, false};
 static const gb_option options[] = {
     {"queue", GB_OPTION_U32, GB_FIELD(contriever_settings, queue), 0, NULL,
-     "negatives that are kept", .least = 1, .most = GB_OPEN - 1.0},
+     "negatives that are kept", .min = 1, .max = GB_OPEN - 1.0},
     {"momentum", GB_OPTION_RATIO, GB_FIELD(contriever_settings, momentum), 0, NULL,
      "momentum of the encoder of keys"},
     OPTION_TEMPERATURE(contriever_settings, temperature),
@@ -45,7 +45,7 @@ typedef struct contriever {
     uint32_t copied;           /* parameters of the encoder, and of the copy */
     uint32_t ring;             /* [queue + batch, H] keys */
     row_order order;           /* passages */
-    gb_packed packed[2];       /* crops: queries, keys */
+    gb_batch packed[2];        /* crops: queries, keys */
     uint32_t *crop;            /* scratch */
     size_t crop_capacity;      /* allocated */
 } contriever;
@@ -59,8 +59,8 @@ static uint32_t ring_rows(const contriever *c)
 
 static bool add_crop(contriever *c, uint32_t step, uint32_t i, uint32_t side, gb_status *status)
 {
-    text_ids text =
-        passage_ids(&c->data, row_order_at(&c->order, (uint64_t)step * c->params.batch + i));
+    text_ids text = pretrain_passage_ids(
+        &c->data, pretrain_row_order_at(&c->order, (uint64_t)step * c->params.batch + i));
     gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_CONTEXT, step, 2 * i + side);
     uint32_t length = (uint32_t)text.length, kept = 0;
     double ratio = CROP_LEAST + (CROP_MOST - CROP_LEAST) * gb_rng_uniform(&rng);
@@ -73,19 +73,19 @@ static bool add_crop(contriever *c, uint32_t step, uint32_t i, uint32_t side, gb
         if (gb_rng_uniform(&rng) >= DELETED)
             c->crop[kept++] = text.ids[start + k];
     gb_special_ids specials = gb_vocab_specials(c->data.vocab);
-    return gb_packed_add(&c->packed[side], &specials, c->crop, NULL, kept, c->params.longest,
-                         status);
+    return gb_batch_add(&c->packed[side], &specials, c->crop, NULL, kept, c->params.max_length,
+                        status);
 }
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     contriever *c = self;
     for (uint32_t side = 0; side < 2; side++) {
-        gb_packed_reset(&c->packed[side]);
+        gb_batch_reset(&c->packed[side]);
         for (uint32_t i = 0; i < c->params.batch; i++)
             if (!add_crop(c, step, i, side, status))
                 return false;
-        shape->size[side] = gb_bucket_rows(c->packed[side].rows);
+        bucket->size[side] = gb_bucket_rows(c->packed[side].rows);
     }
     return true;
 }
@@ -102,16 +102,16 @@ typedef struct ring_inputs {
     gb_tensor excluded;  /* u32 [batch, words]: keys of the other texts */
 } ring_inputs;
 
-static bool fill_ring(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_ring(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     const ring_inputs *in = record;
     const contriever *c = in->c;
     uint32_t batch = c->params.batch, ring = ring_rows(c), words = (ring + 31) / 32;
-    float *momentum = gb_exec_input(exec, in->momentum, status);
-    uint32_t *pick = momentum ? gb_exec_input(exec, in->pick, status) : NULL;
-    uint32_t *labels = pick ? gb_exec_input(exec, in->labels, status) : NULL;
-    float *weights = labels ? gb_exec_input(exec, in->weights, status) : NULL;
-    uint32_t *excluded = weights ? gb_exec_input(exec, in->excluded, status) : NULL;
+    float *momentum = gb_executable_input(exec, in->momentum, status);
+    uint32_t *pick = momentum ? gb_executable_input(exec, in->pick, status) : NULL;
+    uint32_t *labels = pick ? gb_executable_input(exec, in->labels, status) : NULL;
+    float *weights = labels ? gb_executable_input(exec, in->weights, status) : NULL;
+    uint32_t *excluded = weights ? gb_executable_input(exec, in->excluded, status) : NULL;
     if (!excluded)
         return false;
     *momentum = step ? (float)c->own.momentum : 0; /* the copy begins as the encoder itself */
@@ -145,30 +145,31 @@ static ring_inputs ring_declare(const contriever *c, gb_tape *tape)
 }
 
 /* Vectors of one crop of each passage by an encoder. */
-static gb_tensor vectors(const contriever *c, gb_net *net, const gb_bert *bert,
-                         const gb_shape *shape, int side)
+static gb_tensor vectors(const contriever *c, gb_builder *builder, const gb_bert *bert,
+                         const gb_bucket *bucket, int side)
 {
     const gb_pooling_params how = {.kind = c->own.mean_pooling ? GB_POOLING_MEAN : GB_POOLING_CLS,
                                    .texts = c->params.batch,
-                                   .rows = shape->size[side],
-                                   .longest = c->params.longest};
-    const gb_packed *crops = &c->packed[side];
-    gb_packed_inputs in =
-        gb_packed_declare(net, &bert->config, how.rows, how.texts, crops, c->params.seed);
-    gb_pooling_inputs pooling = gb_pooling_declare(net, &how, crops);
-    return gb_pooling_apply(net, gb_bert_encode(net, bert, &in, 0, NULL), &pooling);
+                                   .rows = bucket->size[side],
+                                   .max_length = c->params.max_length};
+    const gb_batch *crops = &c->packed[side];
+    gb_batch_inputs in =
+        gb_batch_declare(builder, &bert->config, how.rows, how.texts, crops, c->params.seed);
+    gb_pooling_inputs pooling = gb_pooling_declare(builder, &how, crops);
+    return gb_pooling_apply(builder, gb_bert_encode(builder, bert, &in, 0, NULL), &pooling);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     contriever *c = self;
-    gb_tape *tape = net->tape;
+    gb_tape *tape = builder->tape;
     ring_inputs in = ring_declare(c, tape);
     for (uint32_t i = 0; i < c->copied; i++)
-        gb_follow(tape, gb_tape_param(tape, c->keys.word + i),
-                  gb_tape_param(tape, c->bert->word + i), in.momentum);
-    gb_tensor keys = gb_tape_param(tape, c->ring), q = vectors(c, net, c->bert, shape, 0);
-    gb_replace_rows(tape, keys, vectors(c, net, &c->keys, shape, 1), in.pick);
+        gb_ema_update(tape, gb_tape_param(tape, c->keys.word + i),
+                      gb_tape_param(tape, c->bert->word + i), in.momentum);
+    gb_tensor keys = gb_tape_param(tape, c->ring), q = vectors(c, builder, c->bert, bucket, 0);
+    gb_replace_rows(tape, keys, vectors(c, builder, &c->keys, bucket, 1), in.pick);
     gb_tensor scores =
         gb_scale(tape, gb_matmul(tape, GB_NT, q, keys), (float)(1 / c->own.temperature));
     losses[0] = gb_softmax_loss(tape, scores, in.labels, in.weights, in.excluded);
@@ -181,9 +182,9 @@ static void destroy(void *self)
     contriever *c = self;
     if (!c)
         return;
-    row_order_free(&c->order);
-    gb_packed_free(&c->packed[0]);
-    gb_packed_free(&c->packed[1]);
+    pretrain_row_order_free(&c->order);
+    gb_batch_free(&c->packed[0]);
+    gb_batch_free(&c->packed[1]);
     gb_bert_free(&c->keys);
     free(c->crop);
     free(c);
@@ -205,7 +206,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     /* Before keys come in the queue holds random vectors of about length 1, as in MoCo. */
     ok = ok && (c->ring = gb_params_add_state(model, "contriever.queue", ring_rows(c), h,
                                               (float)(1 / sqrt(h)), status)) != UINT32_MAX;
-    if (!ok || !row_order_passages(&c->order, data, params, status)) {
+    if (!ok || !pretrain_row_order_passages(&c->order, data, params, status)) {
         destroy(c);
         return NULL;
     }

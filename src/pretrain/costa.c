@@ -74,8 +74,8 @@ static uint32_t vectors(const costa *c)
 
 static void draw_spans(costa *c, uint32_t passage, gb_id_range *ranges)
 {
-    text_ids text = passage_ids(&c->data, passage);
-    uint32_t length = (uint32_t)text.length, most = c->params.longest - 2, at = 0;
+    text_ids text = pretrain_passage_ids(&c->data, passage);
+    uint32_t length = (uint32_t)text.length, most = c->params.max_length - 2, at = 0;
     length = length < most ? length : most;
     uint32_t words = gb_word_starts(c->data.vocab, text.ids, length, c->word_starts);
     gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_CONTEXT, 0, passage);
@@ -119,10 +119,10 @@ static bool list_rows(costa *c, gb_status *status)
 }
 
 /* The same of a part; texts that are not there have empty lists. */
-static bool list_part(costa *c, gb_status *status)
+static bool list_range(costa *c, gb_status *status)
 {
     uint32_t per_text = spans_of_text(c), at = 0;
-    const gb_packed *texts = &c->texts.now;
+    const gb_batch *texts = &c->texts.now;
     size_t count = 0;
     for (uint32_t t = 0; t < texts->count; t++) {
         c->starts[at++] = (uint32_t)count; /* the text itself */
@@ -140,19 +140,20 @@ static bool list_part(costa *c, gb_status *status)
 
 /* ---- the task ---- */
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     costa *c = self;
-    batch_texts_reset(&c->texts);
+    pretrain_batch_texts_reset(&c->texts);
     for (uint32_t i = 0; i < c->params.batch; i++) {
-        uint32_t passage = row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
+        uint32_t passage = pretrain_row_order_at(&c->order, (uint64_t)step * c->params.batch + i);
         gb_rng rng = gb_rng_make(c->params.seed, GB_RNG_MASK, step, i);
-        if (!add_masked(&c->masker, &c->texts.all, &c->data, passage_ids(&c->data, passage),
-                        c->own.mask_ratio, c->params.longest, &rng, status))
+        if (!pretrain_add_masked(&c->masker, &c->texts.all, &c->data,
+                                 pretrain_passage_ids(&c->data, passage), c->own.mask_ratio,
+                                 c->params.max_length, &rng, status))
             return false;
         draw_spans(c, passage, c->ranges + (size_t)i * spans_of_text(c));
     }
-    return list_rows(c, status) && batch_texts_masked(&c->texts, 1, shape, status);
+    return list_rows(c, status) && pretrain_batch_texts_masked(&c->texts, 1, bucket, status);
 }
 
 static uint32_t count(const void *self)
@@ -160,16 +161,16 @@ static uint32_t count(const void *self)
     return ((const costa *)self)->params.batch;
 }
 
-static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
 {
     const costa *c = self;
-    batch_texts_size(&c->texts, first, texts, 1, shape);
+    pretrain_batch_texts_size(&c->texts, first, texts, 1, bucket);
 }
 
 static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     costa *c = self;
-    return batch_texts_take(&c->texts, first, texts, status) && list_part(c, status);
+    return pretrain_batch_texts_take(&c->texts, first, texts, status) && list_range(c, status);
 }
 
 /* ---- vectors of texts and of spans ---- */
@@ -177,22 +178,22 @@ static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 /* Where the vectors of texts stand among all. */
 typedef struct text_places {
     const costa *c;         /* for whom */
-    gb_combination spans;   /* [texts + spans] means; zero for the texts */
+    gb_sparse spans;        /* [texts + spans] means; zero for the texts */
     gb_tensor whole, place; /* u32: text of each of those rows or GB_NO_ROW; and back */
     uint32_t texts;         /* of the program */
     bool part;              /* which is for a part of a batch */
 } text_places;
 
-static bool fill_places(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_places(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const text_places *at = record;
     const costa *c = at->c;
     uint32_t each = 1 + spans_of_text(c);
-    if (!gb_combination_fill(exec, &at->spans, c->starts, c->rows, c->weights, status))
+    if (!gb_sparse_fill(exec, &at->spans, c->starts, c->rows, c->weights, status))
         return false;
-    uint32_t *whole = gb_exec_input(exec, at->whole, status);
-    uint32_t *place = whole ? gb_exec_input(exec, at->place, status) : NULL;
+    uint32_t *whole = gb_executable_input(exec, at->whole, status);
+    uint32_t *place = whole ? gb_executable_input(exec, at->place, status) : NULL;
     if (!place)
         return false;
     for (uint32_t v = 0; v < at->texts * each; v++)
@@ -205,24 +206,24 @@ static bool fill_places(const void *record, gb_exec *exec, uint32_t step, gb_sta
 }
 
 /* Vectors of texts and spans, from the states of `texts` texts; *z gets those of the texts. */
-static gb_tensor text_vectors(const costa *c, gb_net *net, const gb_packed_inputs *in, bool part,
-                              gb_tensor h, gb_tensor *z)
+static gb_tensor text_vectors(const costa *c, gb_builder *builder, const gb_batch_inputs *in,
+                              bool part, gb_tensor h, gb_tensor *z)
 {
-    uint32_t texts = in->count, per_text = spans_of_text(c), longest = c->params.longest;
+    uint32_t texts = in->count, per_text = spans_of_text(c), max_length = c->params.max_length;
     uint32_t all = texts * (1 + per_text);
-    gb_rows_inputs cls = gb_first_rows_declare(net, texts, in->rows, &c->texts.now, 0);
-    const text_places at = {.c = c,
-                            .spans =
-                                gb_combination_input(net->tape, all, in->rows,
-                                                     texts * per_text * longest, longest, per_text),
-                            .whole = gb_tape_input(net->tape, "text of vectors", GB_U32, 1, all),
-                            .place = gb_tape_input(net->tape, "vector of texts", GB_U32, 1, texts),
-                            .texts = texts,
-                            .part = part};
-    gb_tape_fill_by(net->tape, fill_places, &at, sizeof at);
-    *z = gb_projector_apply(net, &c->projector, gb_rows_gather(net, h, &cls));
-    return gb_merge_rows(net->tape, gb_combine_rows(net->tape, h, &at.spans), *z, at.whole,
-                         at.place);
+    gb_selection cls = gb_first_rows_declare(builder, texts, in->rows, &c->texts.now, 0);
+    const text_places at = {
+        .c = c,
+        .spans = gb_sparse_input(builder->tape, all, in->rows, texts * per_text * max_length,
+                                 max_length, per_text),
+        .whole = gb_tape_input(builder->tape, "text of vectors", GB_U32, 1, all),
+        .place = gb_tape_input(builder->tape, "vector of texts", GB_U32, 1, texts),
+        .texts = texts,
+        .part = part};
+    gb_tape_fill_by(builder->tape, fill_places, &at, sizeof at);
+    *z = gb_projector_apply(builder, &c->projector, gb_selection_gather(builder, h, &cls));
+    return gb_scatter_rows(builder->tape, gb_sparse_matmul(builder->tape, h, &at.spans), *z,
+                           at.whole, at.place);
 }
 
 /* ---- the contrastive loss ---- */
@@ -252,14 +253,14 @@ static void fill_sets(const costa *c, uint32_t *positives, uint32_t *excluded)
     }
 }
 
-static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_targets(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const set_targets *to = record;
     const costa *c = to->c;
-    uint32_t *positives = gb_exec_input(exec, to->positives, status);
-    uint32_t *excluded = positives ? gb_exec_input(exec, to->excluded, status) : NULL;
-    float *weights = excluded ? gb_exec_input(exec, to->weights, status) : NULL;
+    uint32_t *positives = gb_executable_input(exec, to->positives, status);
+    uint32_t *excluded = positives ? gb_executable_input(exec, to->excluded, status) : NULL;
+    float *weights = excluded ? gb_executable_input(exec, to->weights, status) : NULL;
     for (uint32_t i = 0; weights && i < c->params.batch; i++)
         weights[(size_t)i * 4] = 1.0f / (float)c->params.batch;
     if (weights)
@@ -267,9 +268,9 @@ static bool fill_targets(const void *record, gb_exec *exec, uint32_t step, gb_st
     return weights != NULL;
 }
 
-static gb_tensor contrast(const costa *c, gb_net *net, gb_tensor z, gb_tensor all)
+static gb_tensor contrast(const costa *c, gb_builder *builder, gb_tensor z, gb_tensor all)
 {
-    gb_tape *tape = net->tape;
+    gb_tape *tape = builder->tape;
     uint32_t batch = c->params.batch, words = (vectors(c) + 31) / 32;
     const set_targets to = {.c = c,
                             .positives = gb_tape_input(tape, "positives", GB_U32, batch, words),
@@ -278,46 +279,47 @@ static gb_tensor contrast(const costa *c, gb_net *net, gb_tensor z, gb_tensor al
     gb_tape_fill_by(tape, fill_targets, &to, sizeof to);
     float by = (float)(1 / c->own.temperature);
     gb_tensor scores = gb_scale(tape, gb_matmul(tape, GB_NT, z, all), by);
-    return gb_set_loss(tape, scores, to.positives, to.weights, to.excluded);
+    return gb_multilabel_loss(tape, scores, to.positives, to.weights, to.excluded);
 }
 
 /* ---- the program ---- */
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     costa *c = self;
-    gb_tape *tape = net->tape;
-    uint32_t batch = texts_of(shape, c->params.batch);
-    gb_packed_inputs in = gb_packed_declare(net, &c->bert->config, shape->size[SHAPE_ROWS], batch,
-                                            &c->texts.now, c->params.seed);
-    labelled_inputs labels = labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows,
-                                              &c->texts.now_labelled, 0, NULL);
-    gb_tensor z, h = gb_bert_encode(net, c->bert, &in, 0, NULL);
-    losses[1] = labelled_loss(net, c->bert, &labels, h, GB_NO_TENSOR);
-    net->vectors = text_vectors(c, net, &in, shape->texts > 0, h, &z);
+    gb_tape *tape = builder->tape;
+    uint32_t batch = pretrain_texts_of(bucket, c->params.batch);
+    gb_batch_inputs in = gb_batch_declare(builder, &c->bert->config, bucket->size[BUCKET_ROWS],
+                                          batch, &c->texts.now, c->params.seed);
+    labelled_inputs labels = pretrain_labelled_declare(builder, bucket->size[BUCKET_LABELLED],
+                                                       in.rows, &c->texts.now_labelled, 0, NULL);
+    gb_tensor z, h = gb_bert_encode(builder, c->bert, &in, 0, NULL);
+    losses[1] = pretrain_labelled_loss(builder, c->bert, &labels, h, GB_NO_TENSOR);
+    builder->vectors = text_vectors(c, builder, &in, bucket->texts > 0, h, &z);
     losses[0] = losses[1];
     losses[2] = GB_NO_TENSOR;
-    if (shape->texts)
+    if (bucket->texts)
         return;
-    losses[2] = contrast(c, net, z, net->vectors);
+    losses[2] = contrast(c, builder, z, builder->vectors);
     losses[0] = gb_add(tape, losses[1], gb_scale(tape, losses[2], (float)c->own.contrast_weight));
 }
 
 /* ---- of a batch in parts ---- */
 
 typedef struct whole_order {
-    const costa *c;    /* for whom */
-    gb_rows_inputs in; /* vectors in the order of the whole batch */
+    const costa *c;  /* for whom */
+    gb_selection in; /* vectors in the order of the whole batch */
 } whole_order;
 
-static bool fill_order(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_order(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const whole_order *order = record;
     const costa *c = order->c;
     uint32_t batch = c->params.batch, per_text = spans_of_text(c);
-    uint32_t *index = gb_exec_input(exec, order->in.index, status);
-    uint32_t *inverse = index ? gb_exec_input(exec, order->in.inverse, status) : NULL;
+    uint32_t *index = gb_executable_input(exec, order->in.index, status);
+    uint32_t *inverse = index ? gb_executable_input(exec, order->in.inverse, status) : NULL;
     for (uint32_t v = 0; inverse && v < vectors(c); v++) {
         uint32_t text = v / (1 + per_text), span = v % (1 + per_text);
         inverse[v] = span ? batch + text * per_text + span - 1 : text;
@@ -326,15 +328,16 @@ static bool fill_order(const void *record, gb_exec *exec, uint32_t step, gb_stat
     return inverse != NULL;
 }
 
-static void compare(void *self, gb_net *net, gb_tensor given, gb_tensor losses[GB_MAX_LOSSES])
+static void compare(void *self, gb_builder *builder, gb_tensor given,
+                    gb_tensor losses[GB_MAX_LOSSES])
 {
     costa *c = self;
-    const whole_order order = {c, gb_rows_declare(net, vectors(c), vectors(c))};
-    gb_tape_fill_by(net->tape, fill_order, &order, sizeof order);
-    gb_rows_inputs texts = gb_row_range_declare(net, c->params.batch, vectors(c), 0);
-    gb_tensor all = gb_rows_gather(net, given, &order.in);
-    losses[2] = contrast(c, net, gb_rows_gather(net, all, &texts), all);
-    losses[0] = gb_scale(net->tape, losses[2], (float)c->own.contrast_weight);
+    const whole_order order = {c, gb_selection_declare(builder, vectors(c), vectors(c))};
+    gb_tape_fill_by(builder->tape, fill_order, &order, sizeof order);
+    gb_selection texts = gb_row_range_declare(builder, c->params.batch, vectors(c), 0);
+    gb_tensor all = gb_selection_gather(builder, given, &order.in);
+    losses[2] = contrast(c, builder, gb_selection_gather(builder, all, &texts), all);
+    losses[0] = gb_scale(builder->tape, losses[2], (float)c->own.contrast_weight);
 }
 
 static void destroy(void *self)
@@ -342,9 +345,9 @@ static void destroy(void *self)
     costa *c = self;
     if (!c)
         return;
-    row_order_free(&c->order);
-    masker_free(&c->masker);
-    batch_texts_free(&c->texts);
+    pretrain_row_order_free(&c->order);
+    pretrain_masker_free(&c->masker);
+    pretrain_batch_texts_free(&c->texts);
     free(c->word_starts);
     free(c->ranges);
     free(c->starts);
@@ -385,12 +388,12 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     bool ok = read_granularities(c, status) &&
               ((c->levels && c->own.spans) ||
                gb_fail(status, GB_USAGE, NULL, NULL, "costa needs a granularity and a span"));
-    ok = ok && (c->word_starts = gb_alloc(params->longest, sizeof *c->word_starts, status)) &&
+    ok = ok && (c->word_starts = gb_alloc(params->max_length, sizeof *c->word_starts, status)) &&
          (c->ranges = gb_alloc(vectors(c), sizeof *c->ranges, status)) &&
          (c->starts = gb_alloc((size_t)vectors(c) + 1, sizeof *c->starts, status)) &&
          gb_projector_declare(model, "projector", c->own.projector, &bert->config, &c->projector,
                               status) &&
-         row_order_passages(&c->order, data, params, status);
+         pretrain_row_order_passages(&c->order, data, params, status);
     if (!ok) {
         destroy(c);
         return NULL;
@@ -399,11 +402,11 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .loss_names = {"total", "mlm", "contrastive"},
                       .sample = sample,
                       .build = build,
-                      .cut = {.count = count,
-                              .size = size,
-                              .select = take,
-                              .vectors = 1 + spans_of_text(c),
-                              .compare = compare}};
+                      .microbatch = {.count = count,
+                                     .size = size,
+                                     .select = take,
+                                     .vectors = 1 + spans_of_text(c),
+                                     .compare = compare}};
     return c;
 }
 

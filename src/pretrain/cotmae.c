@@ -31,9 +31,9 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                     const gb_bert *bert, gb_params *model, gb_task *task, gb_status *status)
 {
     const cotmae_settings *own = params->own;
-    return decoding_create(params, data, bert, model,
-                           own->decoder == CAUSAL ? &decoder_causal : &decoder_masked, task,
-                           status);
+    return pretrain_decoding_create(params, data, bert, model,
+                                    own->decoder == CAUSAL ? &decoder_causal : &decoder_masked,
+                                    task, status);
 }
 
 const gb_objective objective_cotmae = {.name = "cotmae",
@@ -43,4 +43,4 @@ const gb_objective objective_cotmae = {.name = "cotmae",
                                        .defaults = &defaults,
                                        .own_bytes = sizeof defaults,
                                        .create = create,
-                                       .destroy = decoding_destroy};
+                                       .destroy = pretrain_decoding_destroy};

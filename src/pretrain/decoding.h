@@ -34,9 +34,9 @@ typedef struct decoding decoding;
 
 /* The second texts as a decoder meets them. */
 typedef struct decoder_net {
-    gb_net *net;            /* program being built */
-    gb_packed_inputs texts; /* the second texts */
-    gb_rows_inputs slot;    /* their first rows */
+    gb_builder *builder;   /* program being built */
+    gb_batch_inputs texts; /* the second texts */
+    gb_selection slot;     /* their first rows */
 } decoder_net;
 
 /* A decoder. */
@@ -71,25 +71,26 @@ struct decoding {
     batch_texts contexts;        /* the decoder's; labelled: its targets */
 };
 /* Create and destroy of an objective (see gb_objective). */
-void *decoding_create(const gb_pretrain_params *params, const gb_pretrain_data *data,
-                      const gb_bert *bert, gb_params *model, const decoder_kind *kind,
-                      gb_task *task, gb_status *status);
-void decoding_destroy(void *self);
+void *pretrain_decoding_create(const gb_pretrain_params *params, const gb_pretrain_data *data,
+                               const gb_bert *bert, gb_params *model, const decoder_kind *kind,
+                               gb_task *task, gb_status *status);
+void pretrain_decoding_destroy(void *self);
 /* At the end of sample: the whole batch runs, as long as no part is taken. */
-bool decoding_take_all(decoding *d, gb_shape *shape, gb_status *status);
+bool pretrain_decoding_take_all(decoding *d, gb_bucket *bucket, gb_status *status);
 
 /* ---- for decoders ---- */
 
 /* "decoder.layer.<l>" */
 #define DECODER_PREFIX 64
-void decoder_prefix(uint32_t l, char prefix[DECODER_PREFIX]);
+void pretrain_decoder_prefix(uint32_t l, char prefix[DECODER_PREFIX]);
 /* Layer `l` of the masked or the causal decoder. */
-const gb_block *decoder_block(const decoding *d, uint32_t l);
+const gb_block *pretrain_decoder_block(const decoding *d, uint32_t l);
 /* The second text as it is. */
-bool decoder_add_plain(decoding *d, text_ids text, uint32_t step, uint32_t i, gb_status *status);
+bool pretrain_decoder_add_plain(decoding *d, text_ids text, uint32_t step, uint32_t i,
+                                gb_status *status);
 /* Every row but a sequence's last predicts the next token. */
-bool decoder_next_tokens(decoding *d, gb_status *status);
+bool pretrain_decoder_next_tokens(decoding *d, gb_status *status);
 /* Embeddings of the second texts with the [CLS] vectors in slot 0. */
-gb_tensor decoder_inputs(const decoding *d, const decoder_net *dn, gb_tensor cls);
+gb_tensor pretrain_decoder_inputs(const decoding *d, const decoder_net *dn, gb_tensor cls);
 
 #endif

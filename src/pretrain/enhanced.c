@@ -41,7 +41,7 @@ static void destroy_layer(void *own)
 static void *create_layer(const decoding *d, gb_params *model, gb_status *status)
 {
     char prefix[DECODER_PREFIX];
-    if (d->params.longest > UINT16_MAX) {
+    if (d->params.max_length > UINT16_MAX) {
         gb_fail(status, GB_USAGE, NULL, "tokenize with fewer tokens a passage",
                 "enhanced decoding takes sequences of up to %u tokens", UINT16_MAX);
         return NULL;
@@ -49,8 +49,8 @@ static void *create_layer(const decoding *d, gb_params *model, gb_status *status
     enhanced *e = gb_alloc(1, sizeof *e, status);
     if (!e)
         return NULL;
-    decoder_prefix(0, prefix);
-    e->words = (d->params.longest + 31) / 32;
+    pretrain_decoder_prefix(0, prefix);
+    e->words = (d->params.max_length + 31) / 32;
     e->hidden = gb_alloc((size_t)MOST_MASKS * e->words, sizeof *e->hidden, status);
     e->drawn = gb_alloc(MOST_MASKS, sizeof *e->drawn, status);
     if (e->hidden && e->drawn &&
@@ -143,7 +143,7 @@ static void write_row(const enhanced *e, const sequence *s, const uint32_t *hidd
 static bool draw_rows(decoding *d, gb_rng rng, gb_status *status)
 {
     enhanced *e = d->own;
-    const gb_packed *texts = &d->contexts.all;
+    const gb_batch *texts = &d->contexts.all;
     uint32_t first = texts->starts[texts->count - 1];
     sequence s = {.ids = texts->ids + first, .length = texts->rows - first};
     double share = rint(s.length * d->how.decoder_mask_ratio); /* specials count, as released */
@@ -169,12 +169,12 @@ static bool draw_rows(decoding *d, gb_rng rng, gb_status *status)
 static bool add_text(decoding *d, text_ids text, uint32_t step, uint32_t i, gb_status *status)
 {
     gb_rng rng = gb_rng_make(d->params.seed, GB_RNG_MASK, step, 2 * i + 1);
-    return decoder_add_plain(d, text, step, i, status) && draw_rows(d, rng, status);
+    return pretrain_decoder_add_plain(d, text, step, i, status) && draw_rows(d, rng, status);
 }
 
 static bool find_targets(decoding *d, gb_status *status)
 {
-    return labelled_rows_all(&d->contexts.labelled, &d->contexts.all, status);
+    return pretrain_labelled_rows_all(&d->contexts.labelled, &d->contexts.all, status);
 }
 
 /* ---- the layer ---- */
@@ -186,13 +186,13 @@ typedef struct visible_columns {
     uint32_t rows;     /* of the program */
 } visible_columns;
 
-static bool fill_bits(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_bits(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const visible_columns *columns = record;
     const enhanced *e = columns->d->own;
-    const gb_packed *texts = &columns->d->contexts.now;
-    uint32_t *bits = gb_exec_input(exec, columns->bits, status);
+    const gb_batch *texts = &columns->d->contexts.now;
+    uint32_t *bits = gb_executable_input(exec, columns->bits, status);
     if (!bits)
         return false;
     size_t used = (size_t)texts->rows * e->words, all = (size_t)columns->rows * e->words;
@@ -204,17 +204,18 @@ static bool fill_bits(const void *record, gb_exec *exec, uint32_t step, gb_statu
 static gb_tensor apply(const decoding *d, const decoder_net *dn, gb_tensor cls)
 {
     const enhanced *e = d->own;
-    const gb_packed_inputs *in = &dn->texts;
-    gb_tape *tape = dn->net->tape;
-    gb_spread_inputs spread = gb_spread_declare(dn->net, in->rows, in->count, &d->contexts.now);
+    const gb_batch_inputs *in = &dn->texts;
+    gb_tape *tape = dn->builder->tape;
+    gb_broadcast_inputs spread =
+        gb_broadcast_declare(dn->builder, in->rows, in->count, &d->contexts.now);
     const visible_columns columns = {
         d, gb_tape_input(tape, "visible columns", GB_U32, in->rows, e->words), in->rows};
     gb_tape_fill_by(tape, fill_bits, &columns, sizeof columns);
-    gb_tensor states = decoder_inputs(d, dn, cls);
-    gb_tensor positions = gb_look_up(tape, gb_tape_param(tape, d->bert->position), in->positions,
-                                     in->by_position, GB_NO_TENSOR);
-    gb_tensor queries = gb_spread(dn->net, cls, &spread, positions);
-    return gb_query_block_apply(dn->net, &e->block, in, queries, states, columns.bits);
+    gb_tensor states = pretrain_decoder_inputs(d, dn, cls);
+    gb_tensor positions = gb_lookup_rows(tape, gb_tape_param(tape, d->bert->position),
+                                         in->positions, in->by_position, GB_NO_TENSOR);
+    gb_tensor queries = gb_broadcast(dn->builder, cls, &spread, positions);
+    return gb_query_block_apply(dn->builder, &e->block, in, queries, states, columns.bits);
 }
 
 static const decoder_kind decoder_enhanced = {1,        create_layer, destroy_layer,
@@ -234,7 +235,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
 {
     gb_pretrain_params own = *params;
     own.context = GB_CONTEXT_SELF;
-    return decoding_create(&own, data, bert, model, &decoder_enhanced, task, status);
+    return pretrain_decoding_create(&own, data, bert, model, &decoder_enhanced, task, status);
 }
 
 const gb_objective objective_enhanced = {
@@ -244,4 +245,4 @@ const gb_objective objective_enhanced = {
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
     .create = create,
-    .destroy = decoding_destroy};
+    .destroy = pretrain_decoding_destroy};

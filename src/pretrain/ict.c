@@ -46,8 +46,9 @@ static gb_id_range choose(const ict *t, text_ids text, uint32_t count, gb_rng *r
 /* The sentence of the i-th passage, or with `other` the rest of it. */
 static bool draw(ict *t, uint32_t step, uint32_t i, bool other, text_ids *out, gb_status *status)
 {
-    uint32_t passage = row_order_at(&t->order, (uint64_t)step * t->params.batch + i);
-    text_ids text = cut_text(passage_ids(&t->data, passage), t->params.longest);
+    uint32_t passage = pretrain_row_order_at(&t->order, (uint64_t)step * t->params.batch + i);
+    text_ids text =
+        pretrain_cut_text(pretrain_passage_ids(&t->data, passage), t->params.max_length);
     gb_rng rng = gb_rng_make(t->params.seed, GB_RNG_CONTEXT, step, i);
     if (!gb_grow(&t->sentences, &t->sentence_capacity, text.length + 1, sizeof *t->sentences,
                  status) ||
@@ -67,19 +68,19 @@ static bool draw(ict *t, uint32_t step, uint32_t i, bool other, text_ids *out, g
     return true;
 }
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     ict *t = self;
-    batch_texts_reset(&t->texts);
+    pretrain_batch_texts_reset(&t->texts);
     for (uint32_t i = 0; i < 2 * t->params.batch; i++) {
         text_ids text;
         gb_rng rng = gb_rng_make(t->params.seed, GB_RNG_MASK, step, i);
         if (!draw(t, step, i % t->params.batch, i >= t->params.batch, &text, status) ||
-            !add_masked(&t->masker, &t->texts.all, &t->data, text, t->own.mask_ratio,
-                        t->params.longest, &rng, status))
+            !pretrain_add_masked(&t->masker, &t->texts.all, &t->data, text, t->own.mask_ratio,
+                                 t->params.max_length, &rng, status))
             return false;
     }
-    return batch_texts_masked(&t->texts, 1, shape, status);
+    return pretrain_batch_texts_masked(&t->texts, 1, bucket, status);
 }
 
 static uint32_t count(const void *self)
@@ -87,44 +88,48 @@ static uint32_t count(const void *self)
     return 2 * ((const ict *)self)->params.batch;
 }
 
-static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
 {
     const ict *t = self;
-    batch_texts_size(&t->texts, first, texts, 1, shape);
+    pretrain_batch_texts_size(&t->texts, first, texts, 1, bucket);
 }
 
 static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     ict *t = self;
-    return batch_texts_take(&t->texts, first, texts, status);
+    return pretrain_batch_texts_take(&t->texts, first, texts, status);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     ict *t = self;
     const batch_texts *texts = &t->texts;
     uint32_t batch = t->params.batch;
-    if (shape->texts) {
-        masked_part_build(net, t->bert, shape, texts, t->params.seed, losses);
+    if (bucket->texts) {
+        pretrain_masked_microbatch_build(builder, t->bert, bucket, texts, t->params.seed, losses);
         return;
     }
-    gb_packed_inputs in =
-        batch_texts_declare(net, t->bert, shape, 2 * batch, texts, t->params.seed);
-    labelled_inputs labels =
-        labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows, &texts->now_labelled, 0, NULL);
-    gb_rows_inputs sentences = gb_first_rows_declare(net, batch, in.rows, &texts->now, 0);
-    gb_rows_inputs rests = gb_first_rows_declare(net, batch, in.rows, &texts->now, batch);
-    gb_tensor h = gb_bert_encode(net, t->bert, &in, 0, NULL);
-    losses[1] = labelled_loss(net, t->bert, &labels, h, GB_NO_TENSOR);
-    gb_tensor b = gb_rows_gather(net, h, &rests), a = gb_rows_gather(net, h, &sentences);
-    losses[2] = pair_loss(net, batch, a, b, t->own.temperature);
-    losses[0] = gb_add(net->tape, losses[1], losses[2]);
+    gb_batch_inputs in =
+        pretrain_batch_texts_declare(builder, t->bert, bucket, 2 * batch, texts, t->params.seed);
+    labelled_inputs labels = pretrain_labelled_declare(builder, bucket->size[BUCKET_LABELLED],
+                                                       in.rows, &texts->now_labelled, 0, NULL);
+    gb_selection sentences = gb_first_rows_declare(builder, batch, in.rows, &texts->now, 0);
+    gb_selection rests = gb_first_rows_declare(builder, batch, in.rows, &texts->now, batch);
+    gb_tensor h = gb_bert_encode(builder, t->bert, &in, 0, NULL);
+    losses[1] = pretrain_labelled_loss(builder, t->bert, &labels, h, GB_NO_TENSOR);
+    gb_tensor b = gb_selection_gather(builder, h, &rests),
+              a = gb_selection_gather(builder, h, &sentences);
+    losses[2] = pretrain_pair_loss(builder, batch, a, b, t->own.temperature);
+    losses[0] = gb_add(builder->tape, losses[1], losses[2]);
 }
 
-static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
+static void compare(void *self, gb_builder *builder, gb_tensor vectors,
+                    gb_tensor losses[GB_MAX_LOSSES])
 {
     const ict *t = self;
-    losses[0] = losses[2] = side_loss(net, t->params.batch, vectors, t->own.temperature);
+    losses[0] = losses[2] =
+        pretrain_side_loss(builder, t->params.batch, vectors, t->own.temperature);
 }
 
 static void destroy(void *self)
@@ -132,9 +137,9 @@ static void destroy(void *self)
     ict *t = self;
     if (!t)
         return;
-    row_order_free(&t->order);
-    masker_free(&t->masker);
-    batch_texts_free(&t->texts);
+    pretrain_row_order_free(&t->order);
+    pretrain_masker_free(&t->masker);
+    pretrain_batch_texts_free(&t->texts);
     free(t->sentences);
     free(t->rest);
     free(t);
@@ -151,7 +156,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     t->own = *(const ict_settings *)params->own;
     t->data = *data;
     t->bert = bert;
-    if (!row_order_passages(&t->order, data, params, status)) {
+    if (!pretrain_row_order_passages(&t->order, data, params, status)) {
         destroy(t);
         return NULL;
     }
@@ -160,7 +165,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         .loss_names = {"total", "mlm", "contrastive"},
         .sample = sample,
         .build = build,
-        .cut = {.count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
+        .microbatch = {
+            .count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
     return t;
 }
 

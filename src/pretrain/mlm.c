@@ -21,18 +21,19 @@ typedef struct mlm {
     batch_texts texts;         /* of the step */
 } mlm;
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     mlm *m = self;
-    batch_texts_reset(&m->texts);
+    pretrain_batch_texts_reset(&m->texts);
     for (uint32_t i = 0; i < m->params.batch; i++) {
-        uint32_t passage = row_order_at(&m->order, (uint64_t)step * m->params.batch + i);
+        uint32_t passage = pretrain_row_order_at(&m->order, (uint64_t)step * m->params.batch + i);
         gb_rng rng = gb_rng_make(m->params.seed, GB_RNG_MASK, step, i);
-        if (!add_masked(&m->masker, &m->texts.all, &m->data, passage_ids(&m->data, passage),
-                        m->own.mask_ratio, m->params.longest, &rng, status))
+        if (!pretrain_add_masked(&m->masker, &m->texts.all, &m->data,
+                                 pretrain_passage_ids(&m->data, passage), m->own.mask_ratio,
+                                 m->params.max_length, &rng, status))
             return false;
     }
-    return batch_texts_masked(&m->texts, 1, shape, status);
+    return pretrain_batch_texts_masked(&m->texts, 1, bucket, status);
 }
 
 static uint32_t count(const void *self)
@@ -40,27 +41,29 @@ static uint32_t count(const void *self)
     return ((const mlm *)self)->params.batch;
 }
 
-static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
 {
     const mlm *m = self;
-    batch_texts_size(&m->texts, first, texts, 1, shape);
+    pretrain_batch_texts_size(&m->texts, first, texts, 1, bucket);
 }
 
 static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     mlm *m = self;
-    return batch_texts_take(&m->texts, first, texts, status);
+    return pretrain_batch_texts_take(&m->texts, first, texts, status);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     mlm *m = self;
-    gb_packed_inputs in = batch_texts_declare(net, m->bert, shape, texts_of(shape, m->params.batch),
-                                              &m->texts, m->params.seed);
-    labelled_inputs labels = labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows,
-                                              &m->texts.now_labelled, 0, NULL);
-    gb_tensor h = gb_bert_encode(net, m->bert, &in, 0, NULL);
-    losses[0] = labelled_loss(net, m->bert, &labels, h, GB_NO_TENSOR);
+    gb_batch_inputs in = pretrain_batch_texts_declare(builder, m->bert, bucket,
+                                                      pretrain_texts_of(bucket, m->params.batch),
+                                                      &m->texts, m->params.seed);
+    labelled_inputs labels = pretrain_labelled_declare(builder, bucket->size[BUCKET_LABELLED],
+                                                       in.rows, &m->texts.now_labelled, 0, NULL);
+    gb_tensor h = gb_bert_encode(builder, m->bert, &in, 0, NULL);
+    losses[0] = pretrain_labelled_loss(builder, m->bert, &labels, h, GB_NO_TENSOR);
 }
 
 static void destroy(void *self)
@@ -68,9 +71,9 @@ static void destroy(void *self)
     mlm *m = self;
     if (!m)
         return;
-    row_order_free(&m->order);
-    masker_free(&m->masker);
-    batch_texts_free(&m->texts);
+    pretrain_row_order_free(&m->order);
+    pretrain_masker_free(&m->masker);
+    pretrain_batch_texts_free(&m->texts);
     free(m);
 }
 
@@ -85,7 +88,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     m->own = *(const mlm_settings *)params->own;
     m->data = *data;
     m->bert = bert;
-    if (!row_order_passages(&m->order, data, params, status)) {
+    if (!pretrain_row_order_passages(&m->order, data, params, status)) {
         free(m);
         return NULL;
     }
@@ -93,7 +96,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
                       .loss_names = {"mlm"},
                       .sample = sample,
                       .build = build,
-                      .cut = {.count = count, .size = size, .select = take}};
+                      .microbatch = {.count = count, .size = size, .select = take}};
     return m;
 }
 

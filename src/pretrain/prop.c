@@ -48,31 +48,33 @@ static bool add_set(prop *p, const prop_language *language, const uint32_t *plac
     uint32_t count = 0, ids[256];
     for (uint32_t i = 0; i < size; i++) {
         prop_word word = p->words.words[language->words[places[i]]];
-        const uint32_t *from = passage_ids(&p->data, word.passage).ids + word.start;
+        const uint32_t *from = pretrain_passage_ids(&p->data, word.passage).ids + word.start;
         for (uint32_t k = 0; k < word.length && count < 256; k++)
             ids[count++] = from[k];
     }
-    return gb_packed_add(&p->texts.all, &specials, ids, NULL, count, p->params.longest, status);
+    return gb_batch_add(&p->texts.all, &specials, ids, NULL, count, p->params.max_length, status);
 }
 
 /* Two sets of a passage, the likelier first; empty ones where it has no words. */
 static bool add_sets(prop *p, uint32_t passage, uint32_t step, uint32_t i, gb_status *status)
 {
     gb_rng rng = gb_rng_make(p->params.seed, GB_RNG_CONTEXT, step, i);
-    text_ids text = cut_text(passage_ids(&p->data, passage), p->params.longest);
+    text_ids text =
+        pretrain_cut_text(pretrain_passage_ids(&p->data, passage), p->params.max_length);
     prop_language language;
     uint32_t places[2][PROP_CANDIDATES], size = 0;
     double scores[2] = {0};
-    if (p->by_attention ? !prop_attention_language(&p->attention, &p->words, &p->data, passage,
-                                                   p->params.longest, &language, status)
-                        : !prop_language_of(&p->words, &p->data, text, &rng, &language, status))
+    if (p->by_attention
+            ? !pretrain_prop_attention_language(&p->attention, &p->words, &p->data, passage,
+                                                p->params.max_length, &language, status)
+            : !pretrain_prop_language_of(&p->words, &p->data, text, &rng, &language, status))
         return false;
     p->paired[i] = language.count > 0;
     if (p->paired[i]) {
-        size = prop_set_size(&rng);
+        size = pretrain_prop_set_size(&rng);
         size = size < language.count ? size : language.count;
         for (int s = 0; s < 2; s++)
-            scores[s] = prop_draw_set(&language, size, &rng, places[s]);
+            scores[s] = pretrain_prop_draw_set(&language, size, &rng, places[s]);
     }
     int better = scores[1] > scores[0];
     return add_set(p, &language, places[better], size, status) &&
@@ -81,21 +83,22 @@ static bool add_sets(prop *p, uint32_t passage, uint32_t step, uint32_t i, gb_st
 
 /* ---- the task ---- */
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     prop *p = self;
-    batch_texts_reset(&p->texts);
+    pretrain_batch_texts_reset(&p->texts);
     for (uint32_t round = 0; round < 2; round++)
         for (uint32_t i = 0; i < p->params.batch; i++) {
-            uint32_t passage = row_order_at(&p->order, (uint64_t)step * p->params.batch + i);
+            uint32_t passage =
+                pretrain_row_order_at(&p->order, (uint64_t)step * p->params.batch + i);
             gb_rng rng = gb_rng_make(p->params.seed, GB_RNG_MASK, step, i);
             if (round ? !add_sets(p, passage, step, i, status)
-                      : !add_masked(&p->masker, &p->texts.all, &p->data,
-                                    passage_ids(&p->data, passage), p->own.mask_ratio,
-                                    p->params.longest, &rng, status))
+                      : !pretrain_add_masked(&p->masker, &p->texts.all, &p->data,
+                                             pretrain_passage_ids(&p->data, passage),
+                                             p->own.mask_ratio, p->params.max_length, &rng, status))
                 return false;
         }
-    return batch_texts_masked(&p->texts, 1, shape, status);
+    return pretrain_batch_texts_masked(&p->texts, 1, bucket, status);
 }
 
 static uint32_t count(const void *self)
@@ -103,16 +106,16 @@ static uint32_t count(const void *self)
     return 3 * ((const prop *)self)->params.batch;
 }
 
-static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
 {
     const prop *p = self;
-    batch_texts_size(&p->texts, first, texts, 1, shape);
+    pretrain_batch_texts_size(&p->texts, first, texts, 1, bucket);
 }
 
 static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     prop *p = self;
-    return batch_texts_take(&p->texts, first, texts, status);
+    return pretrain_batch_texts_take(&p->texts, first, texts, status);
 }
 
 /* ---- the preference loss ---- */
@@ -123,14 +126,14 @@ typedef struct pair_targets {
     gb_tensor weights; /* f32 [batch, 1] */
 } pair_targets;
 
-static bool fill_pairs(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_pairs(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const pair_targets *to = record;
     const prop *p = to->p;
     uint32_t batch = p->params.batch, paired = 0;
-    uint32_t *pairs = gb_exec_input(exec, to->pairs, status);
-    float *weights = pairs ? gb_exec_input(exec, to->weights, status) : NULL;
+    uint32_t *pairs = gb_executable_input(exec, to->pairs, status);
+    float *weights = pairs ? gb_executable_input(exec, to->weights, status) : NULL;
     if (!weights)
         return false;
     for (uint32_t i = 0; i < batch; i++)
@@ -144,52 +147,55 @@ static bool fill_pairs(const void *record, gb_exec *exec, uint32_t step, gb_stat
 }
 
 /* Of vectors of passages [batch, H], and of their sets [2 batch, H]. */
-static gb_tensor preference(const prop *p, gb_net *net, gb_tensor passages, gb_tensor sets)
+static gb_tensor preference(const prop *p, gb_builder *builder, gb_tensor passages, gb_tensor sets)
 {
     uint32_t batch = p->params.batch;
     const pair_targets to = {
         .p = p,
-        .pairs = gb_tape_input(net->tape, "better and worse sets", GB_U32, batch, 2),
-        .weights = gb_tape_input(net->tape, "pair weights", GB_F32, batch, 1)};
-    gb_tape_fill_by(net->tape, fill_pairs, &to, sizeof to);
-    gb_tensor scores = gb_matmul(net->tape, GB_NT, passages, sets);
+        .pairs = gb_tape_input(builder->tape, "better and worse sets", GB_U32, batch, 2),
+        .weights = gb_tape_input(builder->tape, "pair weights", GB_F32, batch, 1)};
+    gb_tape_fill_by(builder->tape, fill_pairs, &to, sizeof to);
+    gb_tensor scores = gb_matmul(builder->tape, GB_NT, passages, sets);
     double t = p->own.temperature > 0 ? p->own.temperature : sqrt(p->bert->config.hidden_size);
-    return gb_preference_loss(net->tape, gb_scale(net->tape, scores, (float)(1 / t)), to.pairs,
-                              to.weights);
+    return gb_preference_loss(builder->tape, gb_scale(builder->tape, scores, (float)(1 / t)),
+                              to.pairs, to.weights);
 }
 
 /* ---- the program ---- */
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     prop *p = self;
     const batch_texts *texts = &p->texts;
     uint32_t batch = p->params.batch;
-    if (shape->texts) {
-        masked_part_build(net, p->bert, shape, texts, p->params.seed, losses);
+    if (bucket->texts) {
+        pretrain_masked_microbatch_build(builder, p->bert, bucket, texts, p->params.seed, losses);
         return;
     }
-    gb_packed_inputs in =
-        batch_texts_declare(net, p->bert, shape, 3 * batch, texts, p->params.seed);
-    labelled_inputs labels =
-        labelled_declare(net, shape->size[SHAPE_LABELLED], in.rows, &texts->now_labelled, 0, NULL);
-    gb_rows_inputs passages = gb_first_rows_declare(net, batch, in.rows, &texts->now, 0);
-    gb_rows_inputs sets = gb_first_rows_declare(net, 2 * batch, in.rows, &texts->now, batch);
-    gb_tensor h = gb_bert_encode(net, p->bert, &in, 0, NULL);
-    losses[1] = labelled_loss(net, p->bert, &labels, h, GB_NO_TENSOR);
-    gb_tensor z = gb_rows_gather(net, h, &passages);
-    losses[2] = preference(p, net, z, gb_rows_gather(net, h, &sets));
-    losses[0] = gb_add(net->tape, losses[1], losses[2]);
+    gb_batch_inputs in =
+        pretrain_batch_texts_declare(builder, p->bert, bucket, 3 * batch, texts, p->params.seed);
+    labelled_inputs labels = pretrain_labelled_declare(builder, bucket->size[BUCKET_LABELLED],
+                                                       in.rows, &texts->now_labelled, 0, NULL);
+    gb_selection passages = gb_first_rows_declare(builder, batch, in.rows, &texts->now, 0);
+    gb_selection sets = gb_first_rows_declare(builder, 2 * batch, in.rows, &texts->now, batch);
+    gb_tensor h = gb_bert_encode(builder, p->bert, &in, 0, NULL);
+    losses[1] = pretrain_labelled_loss(builder, p->bert, &labels, h, GB_NO_TENSOR);
+    gb_tensor z = gb_selection_gather(builder, h, &passages);
+    losses[2] = preference(p, builder, z, gb_selection_gather(builder, h, &sets));
+    losses[0] = gb_add(builder->tape, losses[1], losses[2]);
 }
 
-static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
+static void compare(void *self, gb_builder *builder, gb_tensor vectors,
+                    gb_tensor losses[GB_MAX_LOSSES])
 {
     const prop *p = self;
     uint32_t batch = p->params.batch;
-    gb_rows_inputs passages = gb_row_range_declare(net, batch, 3 * batch, 0);
-    gb_rows_inputs sets = gb_row_range_declare(net, 2 * batch, 3 * batch, batch);
-    gb_tensor s = gb_rows_gather(net, vectors, &sets);
-    losses[0] = losses[2] = preference(p, net, gb_rows_gather(net, vectors, &passages), s);
+    gb_selection passages = gb_row_range_declare(builder, batch, 3 * batch, 0);
+    gb_selection sets = gb_row_range_declare(builder, 2 * batch, 3 * batch, batch);
+    gb_tensor s = gb_selection_gather(builder, vectors, &sets);
+    losses[0] = losses[2] =
+        preference(p, builder, gb_selection_gather(builder, vectors, &passages), s);
 }
 
 static void destroy(void *self)
@@ -197,11 +203,11 @@ static void destroy(void *self)
     prop *p = self;
     if (!p)
         return;
-    row_order_free(&p->order);
-    masker_free(&p->masker);
-    prop_words_free(&p->words);
-    prop_attention_free(&p->attention);
-    batch_texts_free(&p->texts);
+    pretrain_row_order_free(&p->order);
+    pretrain_masker_free(&p->masker);
+    pretrain_prop_words_free(&p->words);
+    pretrain_prop_attention_free(&p->attention);
+    pretrain_batch_texts_free(&p->texts);
     free(p->paired);
     free(p);
 }
@@ -219,9 +225,10 @@ static void *make(const gb_pretrain_params *params, const gb_pretrain_data *data
     p->by_attention = by_attention;
     p->paired = gb_alloc(params->batch, sizeof *p->paired, status);
     if (!p->paired ||
-        !prop_words_make(&p->words, by_attention ? prop_is_alphabetic : gb_is_content_word, data,
-                         params->longest, status) ||
-        !row_order_passages(&p->order, data, params, status)) {
+        !pretrain_prop_words_make(&p->words,
+                                  by_attention ? pretrain_prop_is_alphabetic : gb_is_content_word,
+                                  data, params->max_length, status) ||
+        !pretrain_row_order_passages(&p->order, data, params, status)) {
         destroy(p);
         return NULL;
     }
@@ -230,7 +237,8 @@ static void *make(const gb_pretrain_params *params, const gb_pretrain_data *data
         .loss_names = {"total", "mlm", "preference"},
         .sample = sample,
         .build = build,
-        .cut = {.count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
+        .microbatch = {
+            .count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
     return p;
 }
 
@@ -252,8 +260,8 @@ static bool prepare(void *self, gb_device *device, const gb_params *params, cons
                     gb_status *status)
 {
     prop *p = self;
-    return prop_attention_measure(&p->attention, &p->words, &p->data, p->bert, p->params.longest,
-                                  device, params, values, status);
+    return pretrain_prop_attention_measure(&p->attention, &p->words, &p->data, p->bert,
+                                           p->params.max_length, device, params, values, status);
 }
 
 const gb_objective objective_prop = {

@@ -25,15 +25,15 @@ typedef struct prop_words {
     uint32_t *last_seen; /* [count] scratch: place + 1 in the last language with the word */
     size_t word_capacity, start_capacity; /* allocated */
 } prop_words;
-bool prop_words_make(prop_words *words, prop_keeps *keeps, const gb_pretrain_data *data,
-                     uint32_t longest, gb_status *status);
-void prop_words_free(prop_words *words);
+bool pretrain_prop_words_make(prop_words *words, prop_keeps *keeps, const gb_pretrain_data *data,
+                              uint32_t max_length, gb_status *status);
+void pretrain_prop_words_free(prop_words *words);
 
 /* Starts of the words of a text in words->starts; *count gets their number. */
-bool prop_split(prop_words *words, const gb_pretrain_data *data, text_ids text, uint32_t *count,
-                gb_status *status);
+bool pretrain_prop_split(prop_words *words, const gb_pretrain_data *data, text_ids text,
+                         uint32_t *count, gb_status *status);
 /* Number of the word with these ids, or GB_MAP_NONE. */
-uint32_t prop_number_of(const prop_words *words, const uint32_t *ids, uint32_t length);
+uint32_t pretrain_prop_number_of(const prop_words *words, const uint32_t *ids, uint32_t length);
 
 #define PROP_CANDIDATES 500 /* words that sets are drawn from */
 
@@ -47,18 +47,19 @@ typedef struct prop_language {
 } prop_language;
 /* Note a word, once more where it is there already (`own`: it stands in the text). Its place, or
  * UINT32_MAX where there are candidates enough. */
-uint32_t prop_meet(prop_words *words, prop_language *language, uint32_t word, bool own);
+uint32_t pretrain_prop_meet(prop_words *words, prop_language *language, uint32_t word, bool own);
 /* Candidates are the text's words and, up to PROP_CANDIDATES, others drawn by the share of passages
  * that have them; P(w) = (tf + mu p(w)) / (|d| + mu), mu the mean length (Dirichlet smoothing); a
  * word is worth log P(w).
  */
-bool prop_language_of(prop_words *words, const gb_pretrain_data *data, text_ids text, gb_rng *rng,
-                      prop_language *language, gb_status *status);
+bool pretrain_prop_language_of(prop_words *words, const gb_pretrain_data *data, text_ids text,
+                               gb_rng *rng, prop_language *language, gb_status *status);
 /* `size` different candidates, each drawn with its probability among those left: their places
  * in the language. Returns the sum of what they are worth. */
-double prop_draw_set(const prop_language *language, uint32_t size, gb_rng *rng, uint32_t *places);
+double pretrain_prop_draw_set(const prop_language *language, uint32_t size, gb_rng *rng,
+                              uint32_t *places);
 /* From a Poisson distribution of mean 3, but not 0. */
-uint32_t prop_set_size(gb_rng *rng);
+uint32_t pretrain_prop_set_size(gb_rng *rng);
 
 /* B-PROP: how much an encoder's [CLS] attends to the words of every passage. */
 typedef struct prop_attention {
@@ -67,17 +68,21 @@ typedef struct prop_attention {
     double *background;     /* [words] mean share of each word, normalised */
     size_t weight_capacity; /* allocated */
 } prop_attention;
-/* One pass over the collection with the parameters `values`. words must keep prop_is_alphabetic. */
-bool prop_attention_measure(prop_attention *attention, prop_words *words,
-                            const gb_pretrain_data *data, const gb_bert *bert, uint32_t longest,
-                            gb_device *device, const gb_params *params, const float *values,
-                            gb_status *status);
-void prop_attention_free(prop_attention *attention);
-bool prop_is_alphabetic(const gb_vocab *vocab, const uint32_t *ids, uint32_t start, uint32_t end);
+/* One pass over the collection with the parameters `values`. words must keep
+ * pretrain_prop_is_alphabetic. */
+bool pretrain_prop_attention_measure(prop_attention *attention, prop_words *words,
+                                     const gb_pretrain_data *data, const gb_bert *bert,
+                                     uint32_t max_length, gb_device *device,
+                                     const gb_params *params, const float *values,
+                                     gb_status *status);
+void pretrain_prop_attention_free(prop_attention *attention);
+bool pretrain_prop_is_alphabetic(const gb_vocab *vocab, const uint32_t *ids, uint32_t start,
+                                 uint32_t end);
 /* Candidates are the passage's words: worth -p(w) log2 P(w), p the share of its attention, P the
  * background; drawn by the softmax of what they are worth. None for passages of fewer than 10. */
-bool prop_attention_language(const prop_attention *attention, prop_words *words,
-                             const gb_pretrain_data *data, uint32_t passage, uint32_t longest,
-                             prop_language *language, gb_status *status);
+bool pretrain_prop_attention_language(const prop_attention *attention, prop_words *words,
+                                      const gb_pretrain_data *data, uint32_t passage,
+                                      uint32_t max_length, prop_language *language,
+                                      gb_status *status);
 
 #endif

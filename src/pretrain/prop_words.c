@@ -7,13 +7,13 @@
 
 /* ---- the words of a collection ---- */
 
-uint32_t prop_number_of(const prop_words *w, const uint32_t *ids, uint32_t length)
+uint32_t pretrain_prop_number_of(const prop_words *w, const uint32_t *ids, uint32_t length)
 {
     return gb_map_get(w->numbers, (const char *)ids, sizeof *ids * length);
 }
 
-bool prop_split(prop_words *w, const gb_pretrain_data *data, text_ids text, uint32_t *count,
-                gb_status *status)
+bool pretrain_prop_split(prop_words *w, const gb_pretrain_data *data, text_ids text,
+                         uint32_t *count, gb_status *status)
 {
     if (!gb_grow(&w->starts, &w->start_capacity, text.length + 1, sizeof *w->starts, status))
         return false;
@@ -24,8 +24,8 @@ bool prop_split(prop_words *w, const gb_pretrain_data *data, text_ids text, uint
 static bool add_word(prop_words *w, const gb_pretrain_data *data, uint32_t passage, uint32_t start,
                      uint32_t length, gb_status *status)
 {
-    const uint32_t *ids = passage_ids(data, passage).ids + start;
-    uint32_t number = prop_number_of(w, ids, length);
+    const uint32_t *ids = pretrain_passage_ids(data, passage).ids + start;
+    uint32_t number = pretrain_prop_number_of(w, ids, length);
     if (number == GB_MAP_NONE) {
         number = w->count;
         if (!gb_grow(&w->words, &w->word_capacity, w->count + 1, sizeof *w->words, status) ||
@@ -39,11 +39,11 @@ static bool add_word(prop_words *w, const gb_pretrain_data *data, uint32_t passa
 
 /* Words that a passage has several times count once. */
 static bool add_passage(prop_words *w, const gb_pretrain_data *data, uint32_t passage,
-                        uint32_t longest, uint64_t *length, gb_status *status)
+                        uint32_t max_length, uint64_t *length, gb_status *status)
 {
-    text_ids text = cut_text(passage_ids(data, passage), longest);
+    text_ids text = pretrain_cut_text(pretrain_passage_ids(data, passage), max_length);
     uint32_t count;
-    if (!prop_split(w, data, text, &count, status))
+    if (!pretrain_prop_split(w, data, text, &count, status))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t start = w->starts[i], size = w->starts[i + 1] - start;
@@ -60,15 +60,15 @@ static bool add_passage(prop_words *w, const gb_pretrain_data *data, uint32_t pa
     return true;
 }
 
-bool prop_words_make(prop_words *w, prop_keeps *keeps, const gb_pretrain_data *data,
-                     uint32_t longest, gb_status *status)
+bool pretrain_prop_words_make(prop_words *w, prop_keeps *keeps, const gb_pretrain_data *data,
+                              uint32_t max_length, gb_status *status)
 {
     *w = (prop_words){.keeps = keeps, .numbers = gb_map_create(status)};
     uint32_t passages = data->collection->passages;
     uint64_t length = 0, pairs = 0, sum = 0;
     bool ok = w->numbers != NULL;
     for (uint32_t p = 0; ok && p < passages; p++)
-        ok = add_passage(w, data, p, longest, &length, status);
+        ok = add_passage(w, data, p, max_length, &length, status);
     if (ok && !w->count)
         ok = gb_fail(status, GB_DATA, data->collection->path, NULL,
                      "no passage has a word that sets could be made of");
@@ -81,11 +81,11 @@ bool prop_words_make(prop_words *w, prop_keeps *keeps, const gb_pretrain_data *d
     if (ok)
         w->mean_length = (double)length / passages;
     else
-        prop_words_free(w);
+        pretrain_prop_words_free(w);
     return ok;
 }
 
-void prop_words_free(prop_words *w)
+void pretrain_prop_words_free(prop_words *w)
 {
     gb_map_destroy(w->numbers);
     free(w->words);
@@ -102,7 +102,7 @@ static double share(const prop_words *w, uint32_t word)
     return w->up_to[word] - (word ? w->up_to[word - 1] : 0);
 }
 
-uint32_t prop_meet(prop_words *w, prop_language *language, uint32_t word, bool own)
+uint32_t pretrain_prop_meet(prop_words *w, prop_language *language, uint32_t word, bool own)
 {
     uint32_t at = w->last_seen[word];
     if (at && at <= language->count && language->words[at - 1] == word) {
@@ -131,24 +131,24 @@ static uint32_t draw_word(const prop_words *w, gb_rng *rng)
     return low;
 }
 
-bool prop_language_of(prop_words *w, const gb_pretrain_data *data, text_ids text, gb_rng *rng,
-                      prop_language *language, gb_status *status)
+bool pretrain_prop_language_of(prop_words *w, const gb_pretrain_data *data, text_ids text,
+                               gb_rng *rng, prop_language *language, gb_status *status)
 {
     uint32_t count, length = 0;
     language->count = 0;
-    if (!prop_split(w, data, text, &count, status))
+    if (!pretrain_prop_split(w, data, text, &count, status))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t start = w->starts[i], size = w->starts[i + 1] - start;
-        uint32_t word = prop_number_of(w, text.ids + start, size);
+        uint32_t word = pretrain_prop_number_of(w, text.ids + start, size);
         if (word == GB_MAP_NONE)
             continue;
-        prop_meet(w, language, word, true);
+        pretrain_prop_meet(w, language, word, true);
         length++;
     }
     uint32_t wanted = w->count < PROP_CANDIDATES ? w->count : PROP_CANDIDATES;
     for (uint32_t tries = 0; language->count < wanted && tries < 4 * PROP_CANDIDATES; tries++)
-        prop_meet(w, language, draw_word(w, rng), false);
+        pretrain_prop_meet(w, language, draw_word(w, rng), false);
     for (uint32_t i = 0; i < language->count; i++) {
         double background = w->mean_length * share(w, language->words[i]);
         language->probability[i] =
@@ -158,7 +158,8 @@ bool prop_language_of(prop_words *w, const gb_pretrain_data *data, text_ids text
     return true;
 }
 
-double prop_draw_set(const prop_language *language, uint32_t size, gb_rng *rng, uint32_t *places)
+double pretrain_prop_draw_set(const prop_language *language, uint32_t size, gb_rng *rng,
+                              uint32_t *places)
 {
     bool taken[PROP_CANDIDATES] = {false};
     double left = 0, score = 0;
@@ -183,7 +184,7 @@ double prop_draw_set(const prop_language *language, uint32_t size, gb_rng *rng, 
     return score;
 }
 
-uint32_t prop_set_size(gb_rng *rng)
+uint32_t pretrain_prop_set_size(gb_rng *rng)
 {
     const double none = 0.049787068367863944; /* exp(-3) */
     for (;;) {

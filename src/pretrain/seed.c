@@ -12,7 +12,7 @@ static void *create_layers(const decoding *d, gb_params *model, gb_status *statu
     bool ok = blocks != NULL;
     for (uint32_t l = 0; ok && l < count; l++) {
         char prefix[DECODER_PREFIX];
-        decoder_prefix(l, prefix);
+        pretrain_decoder_prefix(l, prefix);
         ok = gb_memory_block_declare(model, prefix, &d->bert->config, &blocks[l], status);
     }
     if (ok)
@@ -25,16 +25,17 @@ static void *create_layers(const decoding *d, gb_params *model, gb_status *statu
 static gb_tensor apply(const decoding *d, const decoder_net *dn, gb_tensor cls)
 {
     const gb_memory_block *blocks = d->own;
-    const gb_packed_inputs *in = &dn->texts;
-    gb_spread_inputs spread = gb_spread_declare(dn->net, in->rows, in->count, &d->contexts.now);
-    gb_tensor x = gb_bert_embed(dn->net, d->bert, in);
+    const gb_batch_inputs *in = &dn->texts;
+    gb_broadcast_inputs spread =
+        gb_broadcast_declare(dn->builder, in->rows, in->count, &d->contexts.now);
+    gb_tensor x = gb_bert_embed(dn->builder, d->bert, in);
     for (uint32_t l = 0; l < d->how.layers; l++)
-        x = gb_memory_block_apply(dn->net, &blocks[l], in, &spread, x, cls, d->how.window);
+        x = gb_memory_block_apply(dn->builder, &blocks[l], in, &spread, x, cls, d->how.window);
     return x;
 }
 
 static const decoder_kind decoder_memory = {
-    3, create_layers, free, decoder_add_plain, decoder_next_tokens, apply};
+    3, create_layers, free, pretrain_decoder_add_plain, pretrain_decoder_next_tokens, apply};
 
 /* A window of 2, released with three layers. */
 static const decoding_settings defaults = {.mask_ratio = .15, .layers = 3, .window = 2};
@@ -46,7 +47,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
 {
     gb_pretrain_params own = *params;
     own.context = GB_CONTEXT_SELF;
-    return decoding_create(&own, data, bert, model, &decoder_memory, task, status);
+    return pretrain_decoding_create(&own, data, bert, model, &decoder_memory, task, status);
 }
 
 const gb_objective objective_seed = {
@@ -56,4 +57,4 @@ const gb_objective objective_seed = {
     .defaults = &defaults,
     .own_bytes = sizeof defaults,
     .create = create,
-    .destroy = decoding_destroy};
+    .destroy = pretrain_decoding_destroy};

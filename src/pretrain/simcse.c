@@ -29,8 +29,8 @@ typedef struct simcse {
 
 static bool add_sentence(simcse *s, uint32_t step, uint32_t i, gb_status *status)
 {
-    text_ids text =
-        passage_ids(&s->data, row_order_at(&s->order, (uint64_t)step * s->params.batch + i));
+    text_ids text = pretrain_passage_ids(
+        &s->data, pretrain_row_order_at(&s->order, (uint64_t)step * s->params.batch + i));
     gb_rng rng = gb_rng_make(s->params.seed, GB_RNG_CONTEXT, step, i);
     if (!gb_grow(&s->sentences, &s->sentence_capacity, text.length + 1, sizeof *s->sentences,
                  status))
@@ -38,19 +38,19 @@ static bool add_sentence(simcse *s, uint32_t step, uint32_t i, gb_status *status
     uint32_t count = gb_id_sentences(s->data.vocab, text.ids, (uint32_t)text.length, s->sentences);
     gb_id_range range = count ? s->sentences[gb_rng_below(&rng, count)] : (gb_id_range){0, 0};
     gb_special_ids specials = gb_vocab_specials(s->data.vocab);
-    return gb_packed_add(&s->texts.all, &specials, text.ids + range.start, NULL,
-                         range.end - range.start, s->params.longest, status);
+    return gb_batch_add(&s->texts.all, &specials, text.ids + range.start, NULL,
+                        range.end - range.start, s->params.max_length, status);
 }
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     simcse *s = self;
-    batch_texts_reset(&s->texts);
+    pretrain_batch_texts_reset(&s->texts);
     for (uint32_t i = 0; i < 2 * s->params.batch; i++)
         if (!add_sentence(s, step, i % s->params.batch, status))
             return false;
-    batch_texts_size(&s->texts, 0, s->texts.all.count, 0, shape);
-    return batch_texts_take_all(&s->texts, status);
+    pretrain_batch_texts_size(&s->texts, 0, s->texts.all.count, 0, bucket);
+    return pretrain_batch_texts_take_all(&s->texts, status);
 }
 
 static uint32_t count(const void *self)
@@ -58,47 +58,50 @@ static uint32_t count(const void *self)
     return 2 * ((const simcse *)self)->params.batch;
 }
 
-static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
 {
     const simcse *s = self;
-    batch_texts_size(&s->texts, first, texts, 0, shape);
+    pretrain_batch_texts_size(&s->texts, first, texts, 0, bucket);
 }
 
 static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     simcse *s = self;
-    return batch_texts_take(&s->texts, first, texts, status);
+    return pretrain_batch_texts_take(&s->texts, first, texts, status);
 }
 
 /* Projected [CLS] vectors of length 1, of `count` texts from `first` on. */
-static gb_tensor view(const simcse *s, gb_net *net, gb_tensor h, uint32_t rows, uint32_t count,
-                      uint32_t first)
+static gb_tensor view(const simcse *s, gb_builder *builder, gb_tensor h, uint32_t rows,
+                      uint32_t count, uint32_t first)
 {
-    gb_rows_inputs cls = gb_first_rows_declare(net, count, rows, &s->texts.now, first);
-    gb_tensor z = gb_projector_apply(net, &s->projector, gb_rows_gather(net, h, &cls));
-    return gb_normalize_rows(net->tape, z);
+    gb_selection cls = gb_first_rows_declare(builder, count, rows, &s->texts.now, first);
+    gb_tensor z = gb_projector_apply(builder, &s->projector, gb_selection_gather(builder, h, &cls));
+    return gb_normalize_rows(builder->tape, z);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     simcse *s = self;
-    uint32_t batch = s->params.batch, texts = texts_of(shape, 2 * batch);
-    gb_packed_inputs in =
-        batch_texts_declare(net, s->bert, shape, texts, &s->texts, s->params.seed);
-    gb_tensor h = gb_bert_encode(net, s->bert, &in, 0, NULL);
+    uint32_t batch = s->params.batch, texts = pretrain_texts_of(bucket, 2 * batch);
+    gb_batch_inputs in =
+        pretrain_batch_texts_declare(builder, s->bert, bucket, texts, &s->texts, s->params.seed);
+    gb_tensor h = gb_bert_encode(builder, s->bert, &in, 0, NULL);
     losses[0] = GB_NO_TENSOR;
-    if (shape->texts) {
-        net->vectors = view(s, net, h, in.rows, texts, 0);
+    if (bucket->texts) {
+        builder->vectors = view(s, builder, h, in.rows, texts, 0);
         return;
     }
-    gb_tensor b = view(s, net, h, in.rows, batch, batch), a = view(s, net, h, in.rows, batch, 0);
-    losses[0] = pair_loss(net, batch, a, b, s->own.temperature);
+    gb_tensor b = view(s, builder, h, in.rows, batch, batch),
+              a = view(s, builder, h, in.rows, batch, 0);
+    losses[0] = pretrain_pair_loss(builder, batch, a, b, s->own.temperature);
 }
 
-static void compare(void *self, gb_net *net, gb_tensor vectors, gb_tensor losses[GB_MAX_LOSSES])
+static void compare(void *self, gb_builder *builder, gb_tensor vectors,
+                    gb_tensor losses[GB_MAX_LOSSES])
 {
     const simcse *s = self;
-    losses[0] = side_loss(net, s->params.batch, vectors, s->own.temperature);
+    losses[0] = pretrain_side_loss(builder, s->params.batch, vectors, s->own.temperature);
 }
 
 static void destroy(void *self)
@@ -106,8 +109,8 @@ static void destroy(void *self)
     simcse *s = self;
     if (!s)
         return;
-    row_order_free(&s->order);
-    batch_texts_free(&s->texts);
+    pretrain_row_order_free(&s->order);
+    pretrain_batch_texts_free(&s->texts);
     free(s->sentences);
     free(s);
 }
@@ -129,7 +132,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     s->bert = bert;
     if (!gb_projector_declare(model, "projector", GB_PROJECTOR_NONLINEAR, &bert->config,
                               &s->projector, status) ||
-        !row_order_passages(&s->order, data, params, status)) {
+        !pretrain_row_order_passages(&s->order, data, params, status)) {
         destroy(s);
         return NULL;
     }
@@ -138,7 +141,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         .loss_names = {"contrastive"},
         .sample = sample,
         .build = build,
-        .cut = {.count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
+        .microbatch = {
+            .count = count, .size = size, .select = take, .vectors = 1, .compare = compare}};
     return s;
 }
 

@@ -21,7 +21,7 @@
 /* The generator on batches of one size. */
 typedef struct program {
     uint32_t rows, draws; /* of the bucket */
-    gb_exec *exec;        /* up to the drawn tokens */
+    gb_executable *exec;  /* up to the drawn tokens */
     gb_tensor drawn;      /* u32 [draws, 1] */
 } program;
 
@@ -54,7 +54,7 @@ typedef struct simlm {
     gb_params *params;          /* of the generator */
     gb_bert bert;               /* the generator */
     gb_state *state;            /* its values on the device, once prepared */
-    gb_packed texts;            /* what it reads now; the arrays are a batch's */
+    gb_batch texts;             /* what it reads now; the arrays are a batch's */
     labelled_rows masked;       /* their masked rows, likewise */
     program **programs;         /* for the sizes met so far */
     size_t program_count, program_capacity;
@@ -67,22 +67,22 @@ static void program_destroy(program *p)
 {
     if (!p)
         return;
-    gb_exec_destroy(p->exec);
+    gb_executable_destroy(p->exec);
     free(p);
 }
 
 /* Their masked rows. */
 typedef struct masked_inputs {
-    const simlm *s;      /* whose */
-    gb_rows_inputs rows; /* filled */
+    const simlm *s;    /* whose */
+    gb_selection rows; /* filled */
 } masked_inputs;
 
-static bool fill_masked(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_masked(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const masked_inputs *in = record;
     const labelled_rows *masked = &in->s->masked;
-    return gb_rows_fill(exec, &in->rows, masked->rows, masked->count, 0, status);
+    return gb_selection_fill(exec, &in->rows, masked->rows, masked->count, 0, status);
 }
 
 typedef struct program_plan {
@@ -97,13 +97,13 @@ static bool program_build(void *self, gb_tape *tape, gb_status *status)
     const simlm *s = plan->s;
     program *p = plan->p;
     const gb_pretrain_params *params = &s->decoding->params;
-    gb_net net = gb_net_forward(tape, &s->bert.config, params->longest);
-    gb_packed_inputs in =
-        gb_packed_declare(&net, &s->bert.config, p->rows, params->batch, &s->texts, params->seed);
-    const masked_inputs masked = {s, gb_rows_declare(&net, p->draws, p->rows)};
+    gb_builder builder = gb_builder_forward(tape, &s->bert.config, params->max_length);
+    gb_batch_inputs in = gb_batch_declare(&builder, &s->bert.config, p->rows, params->batch,
+                                          &s->texts, params->seed);
+    const masked_inputs masked = {s, gb_selection_declare(&builder, p->draws, p->rows)};
     gb_tape_fill_by(tape, fill_masked, &masked, sizeof masked);
-    gb_tensor h = gb_bert_encode_rows(&net, &s->bert, &in, &masked.rows);
-    p->drawn = gb_bert_mlm_sample(&net, &s->bert, h, in.sequences);
+    gb_tensor h = gb_bert_encode_rows(&builder, &s->bert, &in, &masked.rows);
+    p->drawn = gb_bert_mlm_sample(&builder, &s->bert, h, in.sequences);
     gb_tape_output(tape, p->drawn);
     return true;
 }
@@ -121,9 +121,9 @@ static program *program_of(simlm *s, uint32_t rows, uint32_t draws, gb_status *s
     p->rows = rows;
     p->draws = draws;
     program_plan plan = {s, p};
-    const gb_exec_params how = {
+    const gb_executable_params how = {
         .name = "generator", .state = s->state, .build = program_build, .self = &plan};
-    if (!(p->exec = gb_exec_build(&how, status))) {
+    if (!(p->exec = gb_executable_build(&how, status))) {
         program_destroy(p);
         return NULL;
     }
@@ -141,9 +141,9 @@ static bool replace(simlm *s, const batch_texts *texts, uint32_t stream, gb_stat
         return true;
     program *p =
         program_of(s, gb_bucket_rows(s->texts.rows), gb_bucket_rows(s->masked.count), status);
-    if (!p || !gb_exec_submit(p->exec, stream, &ticket, status))
+    if (!p || !gb_executable_submit(p->exec, stream, &ticket, status))
         return false;
-    const uint32_t *drawn = gb_exec_output(p->exec, ticket, p->drawn, status);
+    const uint32_t *drawn = gb_executable_output(p->exec, ticket, p->drawn, status);
     for (uint32_t i = 0; drawn && i < s->masked.count; i++) {
         if (drawn[i] >= s->bert.config.vocab_size)
             return gb_fail(status, GB_DATA, gb_folder_path(s->generator), "take another generator",
@@ -168,10 +168,10 @@ static bool check_generator(const gb_pretrain_params *params, const gb_pretrain_
         return gb_fail(status, GB_DATA, path, "take a generator with the encoder's vocabulary",
                        "the generator knows %u tokens, the encoder %u", config->vocab_size,
                        bert->config.vocab_size);
-    if (config->max_positions < params->longest)
+    if (config->max_positions < params->max_length)
         return gb_fail(status, GB_DATA, path, "tokenize with fewer tokens a passage",
                        "the generator has %u positions, passages up to %u tokens",
-                       config->max_positions, params->longest);
+                       config->max_positions, params->max_length);
     return true;
 }
 
@@ -206,28 +206,28 @@ static bool add_passage(simlm *s, text_ids text, uint32_t step, uint32_t i, gb_s
     decoding *d = s->decoding;
     const gb_pretrain_params *p = &d->params;
     gb_special_ids specials = gb_vocab_specials(d->data.vocab);
-    gb_packed *packed[2] = {&d->passages.all, &d->contexts.all};
+    gb_batch *packed[2] = {&d->passages.all, &d->contexts.all};
     bool nested = s->own.masks == NESTED;
     double ratios[2] = {d->how.mask_ratio, d->how.decoder_mask_ratio};
     if (nested)
         ratios[1] = ratios[0] < 1 ? (ratios[1] - ratios[0]) / (1 - ratios[0]) : 0;
-    text = cut_text(text, p->longest);
+    text = pretrain_cut_text(text, p->max_length);
     for (uint32_t side = 0; side < 2; side++) {
         const masker *m = &s->scratch[side];
         gb_rng rng = gb_rng_make(p->seed, GB_RNG_MASK, step, 2 * i + side);
         gb_mask_params how = {.ratio = ratios[side], .all_mask = true};
-        if (!mask_text(&s->scratch[side], d->data.vocab, &how, text, &rng, status))
+        if (!pretrain_mask_text(&s->scratch[side], d->data.vocab, &how, text, &rng, status))
             return false;
         if (nested && side)
             nest(&s->scratch[0], &s->scratch[1], text.length);
-        if (!gb_packed_add(packed[side], &specials, m->ids, m->labels, text.length, p->longest,
-                           status))
+        if (!gb_batch_add(packed[side], &specials, m->ids, m->labels, text.length, p->max_length,
+                          status))
             return false;
     }
     return true;
 }
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     simlm *s = self;
     decoding *d = s->decoding;
@@ -235,43 +235,44 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
     if (!s->state)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "the generator is not on the device");
     for (uint32_t side = 0; side < 2; side++)
-        batch_texts_reset(texts[side]);
+        pretrain_batch_texts_reset(texts[side]);
     for (uint32_t i = 0; i < d->params.batch; i++) {
         text_ids pair[2];
-        pair_source_at(&d->source, &d->data, &d->params, step, i, pair);
+        pretrain_pair_source_at(&d->source, &d->data, &d->params, step, i, pair);
         if (!add_passage(s, pair[0], step, i, status))
             return false;
     }
     for (uint32_t side = 0; side < 2; side++)
-        if (!labelled_rows_of(&texts[side]->labelled, &texts[side]->all, status) ||
+        if (!pretrain_labelled_rows_of(&texts[side]->labelled, &texts[side]->all, status) ||
             !replace(s, texts[side], 2 * step + side, status) ||
-            !labelled_rows_all(&texts[side]->labelled, &texts[side]->all, status))
+            !pretrain_labelled_rows_all(&texts[side]->labelled, &texts[side]->all, status))
             return false;
-    return decoding_take_all(d, shape, status);
+    return pretrain_decoding_take_all(d, bucket, status);
 }
 
 static uint32_t count(const void *self)
 {
     const simlm *s = self;
-    return s->task.cut.count(s->decoding);
+    return s->task.microbatch.count(s->decoding);
 }
 
-static void size(const void *self, uint32_t first, uint32_t texts, gb_shape *shape)
+static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
 {
     const simlm *s = self;
-    s->task.cut.size(s->decoding, first, texts, shape);
+    s->task.microbatch.size(s->decoding, first, texts, bucket);
 }
 
 static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
 {
     simlm *s = self;
-    return s->task.cut.select(s->decoding, first, texts, status);
+    return s->task.microbatch.select(s->decoding, first, texts, status);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     simlm *s = self;
-    s->task.build(s->decoding, net, shape, losses);
+    s->task.build(s->decoding, builder, bucket, losses);
 }
 
 /* ---- the objective ---- */
@@ -284,7 +285,7 @@ static void start(void *self, const gb_folder *init, const gb_params *params, fl
     const decoding *d = s->decoding;
     uint32_t layers = d->how.layers, first = d->bert->config.layers - layers;
     for (uint32_t l = 0; l < layers; l++) {
-        const gb_block *block = decoder_block(d, l);
+        const gb_block *block = pretrain_decoder_block(d, l);
         if (!init || !gb_folder_has(init, gb_params_at(params, block->down_weight)->name))
             gb_block_copy(params, &d->bert->blocks[first + l], block, values);
     }
@@ -301,9 +302,9 @@ static void destroy(void *self)
     gb_state_destroy(s->state);
     gb_bert_free(&s->bert);
     gb_params_destroy(s->params);
-    masker_free(&s->scratch[0]);
-    masker_free(&s->scratch[1]);
-    decoding_destroy(s->decoding);
+    pretrain_masker_free(&s->scratch[0]);
+    pretrain_masker_free(&s->scratch[1]);
+    pretrain_decoding_destroy(s->decoding);
     free(s);
 }
 
@@ -332,7 +333,8 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
         return NULL;
     s->own = *(const simlm_settings *)params->own;
     s->generator = data->generator;
-    s->decoding = decoding_create(&own, data, bert, model, &decoder_masked, &s->task, status);
+    s->decoding =
+        pretrain_decoding_create(&own, data, bert, model, &decoder_masked, &s->task, status);
     s->params = s->decoding ? gb_params_create(status) : NULL;
     if (!s->params ||
         !gb_bert_declare(s->params, gb_folder_config(s->generator), true, &s->bert, status)) {
@@ -344,7 +346,7 @@ static void *create(const gb_pretrain_params *params, const gb_pretrain_data *da
     task->self = s;
     task->sample = sample;
     task->build = build;
-    task->cut = (gb_cut){.count = count, .size = size, .select = take};
+    task->microbatch = (gb_microbatch){.count = count, .size = size, .select = take};
     return s;
 }
 

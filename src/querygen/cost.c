@@ -18,26 +18,25 @@ typedef struct generation_cost {
 } generation_cost;
 
 /* Bytes of the model and of its cache. */
-static bool count_bytes(const gb_querygen *g, const gb_language_config *config,
-                        generation_cost *cost, gb_status *status)
+static bool count_bytes(const gb_querygen *g, const gb_lm_config *config, generation_cost *cost,
+                        gb_status *status)
 {
     const gb_querygen_params *o = g->params;
     uint64_t all;
-    gb_language_cache none = {0};
-    gb_language_cache cache =
-        gb_generator_cache(config, o->batch, o->prompt_tokens, o->most_tokens);
-    none.packing = cache.packing = o->packing;
-    bool ok = gb_language_bytes(config, &none, &cost->parameter_bytes, status) &&
-              gb_language_bytes(config, &cache, &all, status);
+    gb_lm_cache none = {0};
+    gb_lm_cache cache = gb_generator_cache(config, o->batch, o->prompt_tokens, o->max_tokens);
+    none.quant = cache.quant = o->quant;
+    bool ok = gb_lm_bytes(config, &none, &cost->parameter_bytes, status) &&
+              gb_lm_bytes(config, &cache, &all, status);
     cost->cache_bytes = ok ? all - cost->parameter_bytes : 0;
     return ok;
 }
 
-static bool count_texts(gb_querygen *g, const gb_language_config *config, generation_cost *cost,
+static bool count_texts(gb_querygen *g, const gb_lm_config *config, generation_cost *cost,
                         gb_status *status)
 {
     uint32_t passages = g->end - g->first, sample = passages < SAMPLE ? passages : SAMPLE;
-    uint32_t new_tokens = g->params->most_tokens;
+    uint32_t new_tokens = g->params->max_tokens;
     double tokens = 0, flops = 0;
     for (uint32_t i = 0; i < sample; i++) {
         if (!querygen_make_prompt(g, g->first + (uint32_t)((uint64_t)passages * i / sample),
@@ -59,10 +58,10 @@ static bool count_texts(gb_querygen *g, const gb_language_config *config, genera
 
 static bool estimate(gb_querygen *g, generation_cost *cost, gb_status *status)
 {
-    gb_language_config config;
+    gb_lm_config config;
     char *path =
         querygen_open_inputs(g, status) ? gb_path_join(status, g->folder, "config.json") : NULL;
-    bool ok = path && gb_language_config_read(path, &config, status) &&
+    bool ok = path && gb_lm_config_read(path, &config, status) &&
               count_bytes(g, &config, cost, status) && count_texts(g, &config, cost, status);
     free(path);
     return ok;

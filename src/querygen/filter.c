@@ -41,7 +41,7 @@ static bool list_queries(filter *f, bool unique, gb_status *status)
     size_t space = 0, drop_space = 0;
     for (uint32_t p = 0; p < f->collection->passages; p++) {
         size_t length;
-        const char *row = gb_table_row(f->collection->generated, p, &length);
+        const char *row = gb_row_file_row(f->collection->generated, p, &length);
         for (size_t at = 0; at < length;) {
             size_t size = line_length(row, length, at);
             if (!gb_grow(&f->passages, &space, (size_t)f->counts.before + 1, sizeof *f->passages,
@@ -66,7 +66,7 @@ static bool check_tokens(const gb_filter_params *params, gb_status *status)
     char identity[GB_IDENTITY];
     if (!gb_identity(params->queries, identity, status))
         return false;
-    json_t *run = gb_step_read(params->tokens, status);
+    json_t *run = gb_artifact_read(params->tokens, status);
     const char *of =
         json_string_value(json_object_get(json_object_get(run, "inputs"), "generated"));
     bool same = of && !strcmp(of, identity);
@@ -78,10 +78,10 @@ static bool check_tokens(const gb_filter_params *params, gb_status *status)
 }
 
 /* The ids of all queries, one a row, as a table. */
-static gb_table *query_table(const filter *f, const gb_tokens *tokens, uint32_t sep,
-                             const char *path, gb_status *status)
+static gb_row_file *query_table(const filter *f, const gb_tokens *tokens, uint32_t sep,
+                                const char *path, gb_status *status)
 {
-    gb_table_writer *writer = gb_table_writer_open(path, sizeof(uint32_t), status);
+    gb_row_writer *writer = gb_row_writer_open(path, sizeof(uint32_t), status);
     bool ok = writer != NULL;
     uint32_t which = 0;
     for (uint32_t i = 0; ok && i < f->counts.before; i++) {
@@ -90,10 +90,10 @@ static gb_table *query_table(const filter *f, const gb_tokens *tokens, uint32_t 
         which = i && f->passages[i] == f->passages[i - 1] ? which + 1 : 0;
         if (!gb_tokens_generated(tokens, sep, f->passages[i], which, &ids, &length))
             length = 0; /* no token is left of the last one */
-        ok = gb_table_writer_add(writer, length ? ids : &sep, length, status);
+        ok = gb_row_writer_add(writer, length ? ids : &sep, length, status);
     }
-    ok = gb_table_writer_end(writer, ok, status);
-    return ok ? gb_table_open(path, sizeof(uint32_t), status) : NULL;
+    ok = gb_row_writer_end(writer, ok, status);
+    return ok ? gb_row_file_open(path, sizeof(uint32_t), status) : NULL;
 }
 
 /* Drop those of queries first, first + 1 ... whose list does not have their passage. */
@@ -111,7 +111,7 @@ static void drop_lost(filter *f, const gb_run *run)
     }
 }
 
-static bool rank_all(filter *f, gb_retriever *retriever, const gb_table *queries, uint32_t depth,
+static bool rank_all(filter *f, gb_retriever *retriever, const gb_row_file *queries, uint32_t depth,
                      gb_status *status)
 {
     bool ok = true;
@@ -133,7 +133,7 @@ static bool rank_all(filter *f, gb_retriever *retriever, const gb_table *queries
 static bool rank(filter *f, const gb_filter_params *params, gb_maker *maker, gb_status *status)
 {
     gb_retriever *retriever = NULL;
-    gb_table *queries = NULL;
+    gb_row_file *queries = NULL;
     char *path = gb_maker_resume_file(maker, "queries.gbt", status);
     bool ok = path && check_tokens(params, status) &&
               (retriever =
@@ -142,7 +142,7 @@ static bool rank(filter *f, const gb_filter_params *params, gb_maker *maker, gb_
                                      gb_retriever_specials(retriever).sep, path, status)) &&
               rank_all(f, retriever, queries, params->ranked, status);
     gb_retriever_close(retriever);
-    gb_table_close(queries);
+    gb_row_file_close(queries);
     free(path);
     return ok;
 }
@@ -154,7 +154,7 @@ static bool write_plain(const filter *f, uint32_t passage, const char *query, si
                         FILE *out, gb_status *status)
 {
     size_t id_length;
-    const char *id = gb_table_row(f->collection->passage_ids, passage, &id_length);
+    const char *id = gb_row_file_row(f->collection->passage_ids, passage, &id_length);
     json_t *line = json_pack("{s:s%, s:s%}", "id", id, id_length, "query", query, length);
     bool ok = line && json_dumpf(line, out, JSON_COMPACT) == 0;
     fputc('\n', out);
@@ -169,7 +169,7 @@ static bool write_left(const filter *f, gb_lines *lines, FILE *out, gb_status *s
     uint32_t i = 0;
     for (uint32_t p = 0; p < f->collection->passages; p++) {
         size_t length;
-        const char *row = gb_table_row(f->collection->generated, p, &length);
+        const char *row = gb_row_file_row(f->collection->generated, p, &length);
         for (size_t at = 0; at < length; i++) {
             size_t size = line_length(row, length, at), bytes = 0;
             char *line = NULL;
@@ -198,8 +198,8 @@ static bool write(filter *f, const gb_filter_params *params, gb_maker *maker, gb
         ok = gb_out_commit(out, status);
     else
         gb_out_abandon(out);
-    gb_queries_params written = {.from = to, .writer = f->collection->generator};
-    ok = ok && gb_queries_make(f->collection, &written, gb_maker_folder(maker), status);
+    gb_queries_params target = {.from = to, .writer = f->collection->generator};
+    ok = ok && gb_queries_make(f->collection, &target, gb_maker_folder(maker), status);
     gb_lines_close(lines);
     free(from);
     free(to);

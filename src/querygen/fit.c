@@ -1,11 +1,11 @@
 /* Prompts of passages as tokens, cut to the length that they may have. */
 #include "private.h"
 
-static bool encode(gb_querygen *g, uint32_t passage, size_t most_bytes, gb_status *status)
+static bool encode(gb_querygen *g, uint32_t passage, size_t max_bytes, gb_status *status)
 {
     g->text.length = 0;
     g->ids.count = 0;
-    return gb_prompt_template_fill(&g->prompt, g->collection, passage, most_bytes, &g->text,
+    return gb_prompt_template_fill(&g->prompt, g->collection, passage, max_bytes, &g->text,
                                    status) &&
            gb_coder_encode(g->coder, g->text.data, g->text.length, &g->ids, status);
 }

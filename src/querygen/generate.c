@@ -11,7 +11,7 @@
 
 static bool check(const gb_querygen_params *o, gb_status *status)
 {
-    if (!o->queries || !o->batch || !o->most_tokens || o->prompt_tokens < 2)
+    if (!o->queries || !o->batch || !o->max_tokens || o->prompt_tokens < 2)
         return gb_fail(status, GB_USAGE, NULL, NULL,
                        "queries, texts at a time and tokens must be at least 1, of a prompt 2");
     if (!o->shard_count || o->shard_index >= o->shard_count)
@@ -25,8 +25,8 @@ static bool resolve(gb_querygen *g, gb_status *status)
 {
     gb_querygen_params *o = g->params;
     const gb_prompt_template *prompt = &g->prompt;
-    uint32_t *const whole[] = {&o->queries, &o->top_k, &o->most_tokens, &o->prompt_tokens};
-    const uint32_t theirs[] = {prompt->queries, prompt->top_k, prompt->most_tokens,
+    uint32_t *const whole[] = {&o->queries, &o->top_k, &o->max_tokens, &o->prompt_tokens};
+    const uint32_t theirs[] = {prompt->queries, prompt->top_k, prompt->max_tokens,
                                prompt->prompt_tokens};
     for (int i = 0; i < 4; i++)
         if (*whole[i] == GB_OPEN)
@@ -190,14 +190,14 @@ static bool make_texts(gb_querygen *g, gb_maker *maker, gb_status *status)
         return true;
     if (!gb_maker_device(maker, status) ||
         !(g->generator =
-              gb_generator_create_packed(maker->device, g->folder, o->batch, o->prompt_tokens,
-                                         o->most_tokens, o->packing, status)))
+              gb_generator_create_quant(maker->device, g->folder, o->batch, o->prompt_tokens,
+                                        o->max_tokens, o->quant, status)))
         return false;
-    gb_pick_params how = {.sample = o->temperature > 0,
-                          .temperature = (float)o->temperature,
-                          .top_k = o->top_k,
-                          .top_p = (float)o->top_p,
-                          .seed = o->seed};
+    gb_sampling_params how = {.sample = o->temperature > 0,
+                              .temperature = (float)o->temperature,
+                              .top_k = o->top_k,
+                              .top_p = (float)o->top_p,
+                              .seed = o->seed};
     gb_generation work = {g, next_prompt, take_text, false};
     g->start_s = gb_now_s();
     gb_progress_begin(&g->progress, "generate", "passages", wanted, done);

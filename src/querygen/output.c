@@ -11,11 +11,11 @@ static json_t *description(const gb_querygen *g)
     json_t *line = json_pack("{s:s, s:s, s:s, s:I, s:{s:f, s:i, s:f, s:i, s:i}}", "generator",
                              o->name, "weights", g->weights, "prompt", g->prompt.name, "seed",
                              (json_int_t)o->seed, "settings", "temperature", o->temperature,
-                             "top_k", (int)o->top_k, "top_p", o->top_p, "most_tokens",
-                             (int)o->most_tokens, "prompt_tokens", (int)o->prompt_tokens);
-    if (o->packing)
+                             "top_k", (int)o->top_k, "top_p", o->top_p, "max_tokens",
+                             (int)o->max_tokens, "prompt_tokens", (int)o->prompt_tokens);
+    if (o->quant)
         json_object_set_new(json_object_get(line, "settings"), "weights",
-                            json_string(gb_packing_names[o->packing]));
+                            json_string(gb_packing_names[o->quant]));
     return line;
 }
 
@@ -23,7 +23,7 @@ static bool write_query(gb_querygen *g, FILE *out, uint32_t passage, uint32_t nu
                         const char *query, size_t length, const json_t *about, gb_status *status)
 {
     size_t id_length;
-    const char *id = gb_table_row(g->collection->passage_ids, passage, &id_length);
+    const char *id = gb_row_file_row(g->collection->passage_ids, passage, &id_length);
     json_t *line = json_object();
     json_object_set_new(line, "id", json_stringn(id, id_length));
     json_object_set_new(line, "query", json_stringn(query, length));

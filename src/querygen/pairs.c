@@ -28,7 +28,7 @@ static bool mark_split(const gb_collection *c, const char *split, marks *m, gb_s
     bool ok = true;
     for (size_t i = 0; ok && i < qrels.count; i++) {
         size_t length;
-        const char *text = gb_table_row(c->queries, qrels.rows[i].query, &length);
+        const char *text = gb_row_file_row(c->queries, qrels.rows[i].query, &length);
         m->refused[qrels.rows[i].query] = true;
         ok = gb_map_set(m->texts, text, length, 0, status);
     }
@@ -51,7 +51,7 @@ static bool mark_others(const gb_collection *c, marks *m, gb_status *status)
 static bool refuse(const gb_collection *c, const marks *m, uint32_t query)
 {
     size_t length;
-    const char *text = gb_table_row(c->queries, query, &length);
+    const char *text = gb_row_file_row(c->queries, query, &length);
     return m->refused[query] || gb_map_get(m->texts, text, length) != GB_MAP_NONE;
 }
 
@@ -60,7 +60,7 @@ static bool choose_queries(const gb_collection *c, gb_qrels *qrels, marks *m, ui
                            uint64_t seed, uint32_t *refused, gb_status *status)
 {
     uint32_t *order = gb_alloc(qrels->count, sizeof *order, status), count = 0;
-    bool *counted = gb_alloc(gb_table_count(c->queries), sizeof *counted, status);
+    bool *counted = gb_alloc(gb_row_file_count(c->queries), sizeof *counted, status);
     bool ok = order && counted;
     size_t kept = 0;
     for (size_t i = 0; ok && i < qrels->count; i++) {
@@ -141,7 +141,7 @@ bool gb_querygen_pairs_make(gb_querygen_pairs *set, const gb_collection *collect
         return gb_fail(status, GB_DATA, collection->path,
                        "a generator learns from training queries",
                        "the collection has no split \"train\"");
-    size_t queries = gb_table_count(collection->queries);
+    size_t queries = gb_row_file_count(collection->queries);
     gb_qrels qrels = {0};
     marks m = {gb_map_create(status), gb_alloc(queries, sizeof(bool), status),
                gb_alloc(queries, sizeof(bool), status), gb_alloc(queries, sizeof(bool), status),

@@ -19,7 +19,7 @@ static bool set_number(gb_prompt_template *t, const gb_lines *lines, const char 
 {
     const number_key keys[] = {
         {"queries", &t->queries, NULL},         {"top-k", &t->top_k, NULL},
-        {"most-tokens", &t->most_tokens, NULL}, {"prompt-tokens", &t->prompt_tokens, NULL},
+        {"max-tokens", &t->max_tokens, NULL},   {"prompt-tokens", &t->prompt_tokens, NULL},
         {"temperature", NULL, &t->temperature}, {"top-p", NULL, &t->top_p}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(name, keys[i].name))
@@ -142,7 +142,7 @@ static void append_cut(gb_text *out, const char *text, size_t length, size_t mos
 }
 
 bool gb_prompt_template_fill(const gb_prompt_template *t, const gb_collection *collection,
-                             uint32_t passage, size_t most_bytes, gb_text *out, gb_status *status)
+                             uint32_t passage, size_t max_bytes, gb_text *out, gb_status *status)
 {
     gb_text whole = {0};
     gb_collection_passage(collection, passage, &whole);
@@ -151,14 +151,14 @@ bool gb_prompt_template_fill(const gb_prompt_template *t, const gb_collection *c
         gb_text_append(out, at, (size_t)(brace - at));
         size_t length;
         if (!strncmp(brace, "{passage}", 9)) {
-            append_cut(out, whole.data ? whole.data : "", whole.length, most_bytes);
+            append_cut(out, whole.data ? whole.data : "", whole.length, max_bytes);
             at = brace + 9;
         } else if (!strncmp(brace, "{text}", 6)) {
-            const char *text = gb_table_row(collection->texts, passage, &length);
-            append_cut(out, text, length, most_bytes);
+            const char *text = gb_row_file_row(collection->texts, passage, &length);
+            append_cut(out, text, length, max_bytes);
             at = brace + 6;
         } else if (!strncmp(brace, "{title}", 7)) {
-            const char *title = gb_table_row(collection->titles, passage, &length);
+            const char *title = gb_row_file_row(collection->titles, passage, &length);
             gb_text_append(out, title, length);
             at = brace + 7;
         } else {

@@ -13,7 +13,7 @@ typedef struct session {
     gb_querygen_pairs set;               /* pairs */
     gb_querygen_task_params task_params; /* of both tasks */
     gb_params *params;                   /* of the model */
-    gb_language lm;                      /* model */
+    gb_lm lm;                            /* model */
     void *self, *held_self;              /* data of the tasks */
     gb_task task, held_task;             /* on the pairs to train on, and on those held out */
     float *values;                       /* parameters */
@@ -42,35 +42,35 @@ static bool open_inputs(session *s, const gb_querygen_training_params *o, gb_sta
     return ok;
 }
 
-static gb_language_config config_of(const session *s, const gb_querygen_training_params *o)
+static gb_lm_config config_of(const session *s, const gb_querygen_training_params *o)
 {
     gb_special_ids specials = gb_vocab_specials(s->vocab);
-    return (gb_language_config){.kind = GB_LANGUAGE_T5,
-                                .vocab_size = gb_vocab_size(s->vocab),
-                                .hidden_size = o->hidden,
-                                .head_dim = o->hidden / o->heads,
-                                .heads = o->heads,
-                                .kv_heads = o->heads,
-                                .intermediate_size = o->ffn,
-                                .layers = o->layers,
-                                .decoder_layers = o->layers,
-                                .buckets = 32,
-                                .farthest = 128,
-                                .start_id = specials.pad,
-                                .end_id = specials.sep,
-                                .act = GB_LANGUAGE_RELU,
-                                .tied = true,
-                                .eps = 1e-6};
+    return (gb_lm_config){.kind = GB_LM_T5,
+                          .vocab_size = gb_vocab_size(s->vocab),
+                          .hidden_size = o->hidden,
+                          .head_dim = o->hidden / o->heads,
+                          .heads = o->heads,
+                          .kv_heads = o->heads,
+                          .intermediate_size = o->ffn,
+                          .layers = o->layers,
+                          .decoder_layers = o->layers,
+                          .buckets = 32,
+                          .farthest = 128,
+                          .start_id = specials.pad,
+                          .end_id = specials.sep,
+                          .act = GB_LM_RELU,
+                          .tied = true,
+                          .eps = 1e-6};
 }
 
 static bool make_model(session *s, const gb_querygen_training_params *o, gb_status *status)
 {
-    gb_language_config config = config_of(s, o);
-    gb_language_cache none = {0};
-    s->task_params.longest_passage = s->tokens.max_passage;
-    s->task_params.longest_query = s->tokens.max_query;
+    gb_lm_config config = config_of(s, o);
+    gb_lm_cache none = {0};
+    s->task_params.max_passage_length = s->tokens.max_passage;
+    s->task_params.max_query_length = s->tokens.max_query;
     s->params = gb_params_create(status);
-    if (!s->params || !gb_language_declare(s->params, &config, &none, &s->lm, status))
+    if (!s->params || !gb_lm_declare(s->params, &config, &none, &s->lm, status))
         return false;
     gb_params_freeze(s->params);
     s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
@@ -92,8 +92,8 @@ static gb_train_params train_params(const session *s, const gb_querygen_training
                              .schedule = {GB_SCHEDULE_LINEAR, (float)o->learning_rate, 0,
                                           (uint32_t)(o->warmup * steps), steps},
                              .adamw = {.9f, .999f, 1e-8f, (float)o->weight_decay},
-                             .largest_norm = (float)o->clip,
-                             .longest = s->task_params.longest_passage,
+                             .max_norm = (float)o->clip,
+                             .max_length = s->task_params.max_passage_length,
                              .label = "train-generator"};
 }
 
@@ -139,8 +139,8 @@ static bool measure(gb_maker *maker, session *s, gb_status *status)
 static bool save_model(const gb_maker *maker, const session *s, gb_status *status)
 {
     char *path = gb_maker_file(maker, "model", status);
-    bool ok = path && gb_language_save(path, &s->lm.config, s->params, s->values, s->vocab,
-                                       s->task_params.longest_passage, status);
+    bool ok = path && gb_lm_save(path, &s->lm.config, s->params, s->values, s->vocab,
+                                 s->task_params.max_passage_length, status);
     free(path);
     return ok;
 }
@@ -150,7 +150,7 @@ static void close_session(session *s)
     gb_querygen_task_destroy(s->self);
     gb_querygen_task_destroy(s->held_self);
     gb_querygen_pairs_free(&s->set);
-    gb_language_free(&s->lm);
+    gb_lm_free(&s->lm);
     gb_params_destroy(s->params);
     free(s->values);
     gb_vocab_destroy(s->vocab);

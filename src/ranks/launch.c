@@ -63,7 +63,7 @@ bool gb_ranks_start(const gb_config *config, uint32_t count, char *const argv[],
     char self[PATH_MAX], ranks[16];
     const char *given = config->mpirun;
     size_t arguments = 0, words = 0;
-    if (!transport_built(status))
+    if (!ranks_transport_built(status))
         return false;
     while (argv[arguments])
         arguments++;

@@ -14,7 +14,7 @@
 #define STOP_S   10.0        /* a rank that was told to stop waits for the others this long */
 #define LARGEST  (64u << 20) /* bytes of one message */
 
-bool transport_built(gb_status *status)
+bool ranks_transport_built(gb_status *status)
 {
     (void)status;
     return true;
@@ -30,7 +30,7 @@ static bool check(const char *name, int error, gb_status *status)
     return gb_fail(status, GB_DEVICE, name, "look at what the other ranks say", "MPI: %s", text);
 }
 
-bool transport_open(transport_place *place, gb_status *status)
+bool ranks_transport_open(transport_place *place, gb_status *status)
 {
     int provided, rank, count, local;
     MPI_Comm machine;
@@ -50,12 +50,12 @@ bool transport_open(transport_place *place, gb_status *status)
     return true;
 }
 
-void transport_close(void)
+void ranks_transport_close(void)
 {
     MPI_Finalize();
 }
 
-_Noreturn void transport_abort(int code)
+_Noreturn void ranks_transport_abort(int code)
 {
     MPI_Abort(MPI_COMM_WORLD, code);
     exit(code);
@@ -84,8 +84,8 @@ static bool wait_for(const char *name, MPI_Request *request, gb_status *status)
     }
 }
 
-bool transport_send(const char *name, const void *bytes, size_t count, uint32_t to,
-                    gb_status *status)
+bool ranks_transport_send(const char *name, const void *bytes, size_t count, uint32_t to,
+                          gb_status *status)
 {
     MPI_Request request;
     return check(name,
@@ -94,8 +94,8 @@ bool transport_send(const char *name, const void *bytes, size_t count, uint32_t 
            wait_for(name, &request, status);
 }
 
-bool transport_receive(const char *name, void *bytes, size_t count, uint32_t from,
-                       gb_status *status)
+bool ranks_transport_receive(const char *name, void *bytes, size_t count, uint32_t from,
+                             gb_status *status)
 {
     MPI_Request request;
     return check(name,
@@ -104,8 +104,8 @@ bool transport_receive(const char *name, void *bytes, size_t count, uint32_t fro
            wait_for(name, &request, status);
 }
 
-bool transport_broadcast(const char *name, void *bytes, size_t count, uint32_t from,
-                         gb_status *status)
+bool ranks_transport_broadcast(const char *name, void *bytes, size_t count, uint32_t from,
+                               gb_status *status)
 {
     for (size_t at = 0; at < count; at += LARGEST) {
         size_t now = count - at < LARGEST ? count - at : LARGEST;

@@ -22,7 +22,7 @@ gb_ranks *gb_ranks_join(const gb_config *config, gb_status *status)
     if (!ranks)
         return NULL;
     if (!(ranks->slice = gb_alloc(SLICE, sizeof *ranks->slice, status)) ||
-        !transport_open(&ranks->place, status)) {
+        !ranks_transport_open(&ranks->place, status)) {
         free(ranks->slice);
         free(ranks);
         return NULL;
@@ -45,7 +45,7 @@ void gb_ranks_leave(gb_ranks *ranks)
 {
     if (!ranks)
         return;
-    transport_close();
+    ranks_transport_close();
     free(ranks->slice);
     free(ranks);
 }
@@ -53,7 +53,7 @@ void gb_ranks_leave(gb_ranks *ranks)
 _Noreturn void gb_ranks_abort(gb_ranks *ranks, int code)
 {
     (void)ranks;
-    transport_abort(code);
+    ranks_transport_abort(code);
 }
 
 /* ---- names and numbers ---- */
@@ -102,14 +102,15 @@ void gb_ranks_range(uint32_t index, uint32_t owners, uint32_t total, uint32_t *f
 
 bool gb_ranks_broadcast(gb_ranks *ranks, void *bytes, size_t count, gb_status *status)
 {
-    return !ranks || transport_broadcast(ranks->name, bytes, count, 0, status);
+    return !ranks || ranks_transport_broadcast(ranks->name, bytes, count, 0, status);
 }
 
 bool gb_ranks_gather(gb_ranks *ranks, void *all, const size_t *ends, gb_status *status)
 {
     for (uint32_t r = 0; ranks && r < ranks->place.count; r++) {
         size_t first = r ? ends[r - 1] : 0;
-        if (!transport_broadcast(ranks->name, (char *)all + first, ends[r] - first, r, status))
+        if (!ranks_transport_broadcast(ranks->name, (char *)all + first, ends[r] - first, r,
+                                       status))
             return false;
     }
     return true;
@@ -137,15 +138,16 @@ bool gb_ranks_sum(gb_ranks *ranks, float *const *terms, uint32_t count, float *t
     size_t most = ranks ? SLICE : sizeof own / sizeof *own;
     for (size_t at = 0; at < floats; at += most) {
         size_t now = floats - at < most ? floats - at : most, bytes = now * sizeof *slice;
-        if (rank && !transport_receive(ranks->name, slice, bytes, rank - 1, status))
+        if (rank && !ranks_transport_receive(ranks->name, slice, bytes, rank - 1, status))
             return false;
         add_terms(slice, terms, count, at, now, rank > 0);
-        if (rank < last && !transport_send(ranks->name, slice, bytes, rank + 1, status))
+        if (rank < last && !ranks_transport_send(ranks->name, slice, bytes, rank + 1, status))
             return false;
         if (rank == last)
             memcpy(total + at, slice, bytes);
     }
-    return !last || transport_broadcast(ranks->name, total, floats * sizeof *total, last, status);
+    return !last ||
+           ranks_transport_broadcast(ranks->name, total, floats * sizeof *total, last, status);
 }
 
 bool gb_ranks_any(gb_ranks *ranks, bool *yes, gb_status *status)
@@ -153,7 +155,7 @@ bool gb_ranks_any(gb_ranks *ranks, bool *yes, gb_status *status)
     bool any = false;
     for (uint32_t r = 0; ranks && r < ranks->place.count; r++) {
         bool theirs = *yes;
-        if (!transport_broadcast(ranks->name, &theirs, sizeof theirs, r, status))
+        if (!ranks_transport_broadcast(ranks->name, &theirs, sizeof theirs, r, status))
             return false;
         any |= theirs;
     }

@@ -126,7 +126,7 @@ double gb_comparison_difference(const gb_comparison *comparison, const gb_claim_
            mean_of(values, comparison->below, comparison->below_count);
 }
 
-bool claim_has_left(const gb_claim *claim, size_t row)
+bool report_claim_has_left(const gb_claim *claim, size_t row)
 {
     for (size_t i = 0; i < claim->lefts; i++)
         if (claim->sides[i] == row)
@@ -188,7 +188,7 @@ static bool takes_run(const question *q, bool here, const gb_seed_run *run)
     const gb_report *report = q->report;
     if (strncmp(q->claim->column, "efficiency:", 11) == 0)
         return here == (report->here.count >= report->recorded.count);
-    return !here || !seed_run_find(&report->recorded, run->seed);
+    return !here || !report_seed_run_find(&report->recorded, run->seed);
 }
 
 /* Calls each(q, run, of) for the recorded seeds, then for those of this run that are not recorded.
@@ -216,7 +216,7 @@ typedef struct found {
 static void add_found(question *q, const gb_seed_run *run, void *of)
 {
     found *f = of;
-    double value = run_value(q->report, run, f->row, f->column);
+    double value = report_run_value(q->report, run, f->row, f->column);
     if (isnan(value))
         return;
     f->sum += value;
@@ -270,7 +270,7 @@ static bool at_its_ceiling(question *q, const part *p)
 }
 
 /* The rows of one column; of pairs both or none remain. */
-static bool fill_part(question *q, part *p, gb_status *status)
+static bool fill_microbatch(question *q, part *p, gb_status *status)
 {
     const gb_claim *claim = q->claim;
     bool pairs = claim->rule.kind == GB_CLAIM_PAIRS;
@@ -310,11 +310,12 @@ static bool fill_parts(question *q, gb_status *status)
     bool ok = q->parts != NULL;
     for (size_t c = 0; ok && c < report->column_count; c++) {
         const gb_spec_column *column = &report->columns[c];
-        if (strcmp(q->claim->column, column->name) != 0 && !column_like(column, q->claim->column))
+        if (strcmp(q->claim->column, column->name) != 0 &&
+            !report_column_like(column, q->claim->column))
             continue;
         part *p = &q->parts[q->part_count++];
         *p = (part){.column = c};
-        ok = fill_part(q, p, status);
+        ok = fill_microbatch(q, p, status);
     }
     return ok;
 }
@@ -325,7 +326,7 @@ static bool fill_parts(question *q, gb_status *status)
  * published value (at paper scale alone is it compared at all). */
 static double side_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column)
 {
-    double value = run_value(report, run, row, column) * report->columns[column].scale;
+    double value = report_run_value(report, run, row, column) * report->columns[column].scale;
     const gb_cell *cell = &report->spec->cells[row * report->spec->column_count + column];
     bool quoted = report->spec->rows[row].role == GB_ROW_QUOTED;
     return isnan(value) && quoted && cell->present ? cell->value : value;
@@ -383,7 +384,7 @@ static void add_seed(question *q, const gb_seed_run *run, void *of)
 /* Keeps what was written, and frees it. */
 static const char *kept_text(const question *q, gb_text *text, gb_status *status)
 {
-    const char *kept = keep(q->report->arena, text->length ? text->data : "", status);
+    const char *kept = report_copy(q->report->arena, text->length ? text->data : "", status);
     gb_text_free(text);
     return kept;
 }
@@ -466,7 +467,7 @@ static const char *not_judgeable(const gb_report *report, const gb_claim *claim)
         return "the paper's own numbers do not satisfy it";
     if (strncmp(claim->given, "construction: ", 14) == 0 &&
         strcmp(report->collection_kind, "world") == 0)
-        return keep(report->arena, claim->given, NULL);
+        return report_copy(report->arena, claim->given, NULL);
     return NULL;
 }
 
@@ -533,10 +534,10 @@ static bool judge(question *q, gb_judgement *j, gb_status *status)
     j->verdict = GB_NOT_JUDGED;
     if (why == j->left_out)
         j->left_out = ""; /* said once */
-    return (j->reason = keep(q->report->arena, why, status)) != NULL;
+    return (j->reason = report_copy(q->report->arena, why, status)) != NULL;
 }
 
-bool claims_judge(gb_report *report, gb_status *status)
+bool report_claims_judge(gb_report *report, gb_status *status)
 {
     const gb_table_spec *spec = report->spec;
     report->judgements =

@@ -33,7 +33,7 @@ static void cell_csv(const gb_report *report, size_t row, size_t column, gb_text
 {
     static const char *const roles[] = {"quoted", "baseline", "trained", "extra"};
     shown cell;
-    shown_cell(report, row, column, &cell);
+    report_shown_cell(report, row, column, &cell);
     if (!cell.published && !cell.recorded.count && !cell.here.count)
         return;
     const gb_spec_row *one = &report->spec->rows[row];
@@ -98,17 +98,17 @@ static void row_tex(const gb_report *report, size_t row, gb_text *out)
     tex(out, report->spec->rows[row].label);
     for (size_t c = 0; c < report->column_count; c++) {
         shown cell;
-        shown_cell(report, row, c, &cell);
+        report_shown_cell(report, row, c, &cell);
         int digits = report->columns[c].decimals;
         if (!report->own_collection) {
             gb_text_printf(out, " & ");
             if (cell.published)
                 gb_text_printf(out, "%.*f", cell.published->decimals, cell.published->value);
             gb_text_printf(out, " & ");
-            moments_text(&cell.recorded, digits, " $\\pm$ ", out);
+            report_moments_text(&cell.recorded, digits, " $\\pm$ ", out);
         }
         gb_text_printf(out, " & ");
-        moments_text(&cell.here, digits, " $\\pm$ ", out);
+        report_moments_text(&cell.here, digits, " $\\pm$ ", out);
     }
     gb_text_printf(out, " \\\\\n");
 }
@@ -143,11 +143,11 @@ void gb_report_latex(const gb_report *report, gb_text *out)
 {
     static const row_writer writer = {group_tex, row_tex};
     gb_text title = {0};
-    title_text(report, &title);
+    report_title_text(report, &title);
     gb_text_printf(out, "%% %s (%s, scale %s)\n", gb_text_words(&title, out), report->spec->name,
                    report->scale);
     gb_text_free(&title);
     head_tex(report, out);
-    write_rows(report, &writer, out);
+    report_write_rows(report, &writer, out);
     gb_text_printf(out, "\\hline\n\\end{tabular}\n");
 }

@@ -5,12 +5,12 @@
 static void head(const gb_report *report, gb_text *out)
 {
     gb_text title = {0}, line = {0};
-    title_text(report, &title);
+    report_title_text(report, &title);
     const char *words = gb_text_words(&title, out);
     gb_page_begin(out, words, "");
     gb_page_element(out, "h1", NULL, words);
-    origin_text(report, &line);
-    device_text(report, " Device: ", ".", &line);
+    report_origin_text(report, &line);
+    report_device_text(report, " Device: ", ".", &line);
     gb_page_element(out, "p", NULL, gb_text_words(&line, out));
     if (report->notes[0])
         gb_page_element(out, "p", NULL, report->notes);
@@ -43,7 +43,7 @@ static void table_head(const gb_report *report, gb_text *out)
 static void cell_html(const gb_report *report, size_t row, size_t column, gb_text *out)
 {
     shown cell;
-    shown_cell(report, row, column, &cell);
+    report_shown_cell(report, row, column, &cell);
     int digits = report->columns[column].decimals;
     if (!report->own_collection) {
         gb_text_printf(out, "<td class=\"first published\"");
@@ -55,14 +55,14 @@ static void cell_html(const gb_report *report, size_t row, size_t column, gb_tex
         gb_text_printf(out, ">");
         if (cell.published)
             gb_text_printf(out, "%.*f%s", cell.published->decimals, cell.published->value,
-                           word_in(cell.published->marks, "dagger") ? "†" : "");
+                           report_word_in(cell.published->marks, "dagger") ? "†" : "");
         gb_text_printf(out, "</td><td>");
-        moments_text(&cell.recorded, digits, " ± ", out);
+        report_moments_text(&cell.recorded, digits, " ± ", out);
         gb_text_printf(out, "</td>");
     }
     gb_text_printf(out, "<td class=\"%s\">", report->own_collection ? "first here" : "here");
-    moments_text(&cell.here, digits, " ± ", out);
-    here_text(&cell, out);
+    report_moments_text(&cell.here, digits, " ± ", out);
+    report_here_text(&cell, out);
     gb_text_printf(out, "</td>");
 }
 
@@ -76,7 +76,7 @@ static void verdict_html(const gb_judgement *judgement, const char *before, gb_t
 {
     gb_text text = {0};
     gb_text_printf(&text, "%s", before);
-    verdict_text(judgement, &text);
+    report_verdict_text(judgement, &text);
     gb_page_element(out, "span", verdict_class(judgement), gb_text_words(&text, out));
     gb_text_free(&text);
 }
@@ -84,7 +84,7 @@ static void verdict_html(const gb_judgement *judgement, const char *before, gb_t
 static void row_html(const gb_report *report, size_t index, gb_text *out)
 {
     gb_text note = {0};
-    row_note(report, index, &note);
+    report_row_note(report, index, &note);
     gb_text_printf(out, "<tr><td>");
     gb_page_escaped(out, report->spec->rows[index].label);
     if (note.length)
@@ -96,7 +96,7 @@ static void row_html(const gb_report *report, size_t index, gb_text *out)
     gb_text_printf(out, "<td class=\"first left\">");
     bool any = false;
     for (size_t i = 0; i < report->spec->claim_count && !report->own_collection; i++) {
-        if (!claim_has_left(&report->spec->claims[i], index))
+        if (!report_claim_has_left(&report->spec->claims[i], index))
             continue;
         char before[40];
         snprintf(before, sizeof before, "%.30s ", report->spec->claims[i].id);
@@ -127,7 +127,7 @@ static void claim_html(const gb_report *report, size_t index, gb_text *out)
     const gb_claim *claim = &report->spec->claims[index];
     const gb_judgement *judgement = &report->judgements[index];
     claim_line line;
-    claim_line_of(report, index, &line);
+    report_claim_line_of(report, index, &line);
     gb_text_printf(out, "<tr><td>%s</td>", claim->id);
     gb_page_element(out, "td", "left", claim->statement);
     cell(out, &line.paper);
@@ -138,7 +138,7 @@ static void claim_html(const gb_report *report, size_t index, gb_text *out)
     gb_text_printf(out, "%s", line.caution.length ? "<br>" : "");
     gb_page_element(out, "span", "dim", gb_text_words(&line.caution, out));
     gb_text_printf(out, "</td><td class=\"dim\">%s</td></tr>\n", gb_text_words(&line.query_p, out));
-    claim_line_free(&line);
+    report_claim_line_free(&line);
 }
 
 static void claims(const gb_report *report, gb_text *out)
@@ -162,7 +162,7 @@ static void deviations(const gb_report *report, gb_text *out)
                         "<tbody>\n");
     for (size_t i = 0; i < report->spec->deviation_count; i++) {
         const gb_deviation *one = &report->spec->deviations[i];
-        if (!deviation_applies(report, one))
+        if (!report_deviation_applies(report, one))
             continue;
         const char *const cells[] = {one->id, one->topic, one->paper, one->here, one->why};
         gb_text_printf(out, "<tr>");
@@ -178,13 +178,13 @@ void gb_report_html(const gb_report *report, gb_text *out)
     static const row_writer writer = {group_html, row_html};
     head(report, out);
     table_head(report, out);
-    write_rows(report, &writer, out);
+    report_write_rows(report, &writer, out);
     gb_text_printf(out, "</tbody></table></div>\n");
     claims(report, out);
     deviations(report, out);
     gb_text_printf(out, "<h2>How to read this</h2>\n<ul>\n");
     const char *lines[8];
-    size_t count = reading_lines(report, lines);
+    size_t count = report_reading_lines(report, lines);
     for (size_t i = 0; i < count; i++) {
         gb_page_element(out, "li", NULL, lines[i]);
         gb_text_append(out, "\n", 1);

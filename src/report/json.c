@@ -30,7 +30,7 @@ static json_t *recorded_json(const shown *cell)
 static json_t *cell_json(const gb_report *report, size_t row, size_t column)
 {
     shown cell;
-    shown_cell(report, row, column, &cell);
+    report_shown_cell(report, row, column, &cell);
     json_t *out = json_object();
     if (cell.published) {
         json_object_set_new(out, "published", json_real(cell.published->value));
@@ -48,8 +48,8 @@ static json_t *cell_json(const gb_report *report, size_t row, size_t column)
         for (size_t i = 0; i < report->here.count; i++) {
             char name[24];
             snprintf(name, sizeof name, "%llu", (unsigned long long)report->here.items[i].seed);
-            json_object_set_new(here, name,
-                                number(run_value(report, &report->here.items[i], row, column)));
+            json_object_set_new(
+                here, name, number(report_run_value(report, &report->here.items[i], row, column)));
         }
         json_object_set_new(out, "here", here);
         json_object_set_new(out, "against_recorded", json_string(marks[cell.mark]));
@@ -97,10 +97,10 @@ static json_t *claim_json(const gb_report *report, size_t index)
         "low", number(j->low), "high", number(j->high), "more_seeds", (int)j->more_seeds,
         "not_converged", (json_int_t)j->unconverged);
     gb_text which = {0};
-    comparison_text(j, &which);
+    report_comparison_text(j, &which);
     json_object_set_new(out, "shown", json_stringn(which.data ? which.data : "", which.length));
     which.length = 0;
-    caution_text(claim, j, &which);
+    report_caution_text(claim, j, &which);
     json_object_set_new(out, "caution", json_stringn(which.data ? which.data : "", which.length));
     gb_text_free(&which);
     json_object_set_new(out, "margin", json_real(j->margin));
@@ -152,7 +152,7 @@ static json_t *deviations_json(const gb_report *report)
     json_t *out = json_array();
     for (size_t i = 0; i < report->spec->deviation_count; i++) {
         const gb_deviation *one = &report->spec->deviations[i];
-        if (deviation_applies(report, one))
+        if (report_deviation_applies(report, one))
             json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", one->id,
                                                  "topic", one->topic, "paper", one->paper, "here",
                                                  one->here, "why", one->why));
@@ -163,7 +163,7 @@ static json_t *deviations_json(const gb_report *report)
 static void add_words(const gb_report *report, json_t *root)
 {
     gb_text title = {0};
-    title_text(report, &title);
+    report_title_text(report, &title);
     json_object_set_new(root, "title", json_string(title.failed ? "" : title.data));
     gb_text_free(&title);
     json_object_set_new(root, "columns", columns_json(report));
@@ -174,12 +174,12 @@ static json_t *report_json(const gb_report *report)
 {
     json_t *rows = json_array(), *claims = json_array(), *deviations = json_array();
     for (size_t r = 0; r < report->spec->row_count; r++)
-        if (row_shown(report, r))
+        if (report_row_shown(report, r))
             json_array_append_new(rows, row_json(report, r));
     for (size_t i = 0; i < report->spec->claim_count; i++)
         json_array_append_new(claims, claim_json(report, i));
     for (size_t i = 0; i < report->spec->deviation_count; i++)
-        if (deviation_applies(report, &report->spec->deviations[i]))
+        if (report_deviation_applies(report, &report->spec->deviations[i]))
             json_array_append_new(deviations, json_string(report->spec->deviations[i].id));
     const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
     json_t *device = json_pack("{s:s, s:s, s:s}", "device", run ? run->device : "", "driver",

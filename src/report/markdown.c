@@ -14,7 +14,7 @@ static void escaped(gb_text *out, const char *text)
 static void cell_markdown(const gb_report *report, size_t row, size_t column, gb_text *out)
 {
     shown cell;
-    shown_cell(report, row, column, &cell);
+    report_shown_cell(report, row, column, &cell);
     int digits = report->columns[column].decimals;
     if (!report->own_collection && cell.published)
         gb_text_printf(out, "%.*f", cell.published->decimals, cell.published->value);
@@ -24,16 +24,16 @@ static void cell_markdown(const gb_report *report, size_t row, size_t column, gb
         return;
     if (!report->own_collection) {
         gb_text_printf(out, "%s", cell.recorded.count ? " / " : " / –");
-        moments_text(&cell.recorded, digits, " ± ", out);
+        report_moments_text(&cell.recorded, digits, " ± ", out);
         gb_text_printf(out, " / ");
     }
     if (!cell.here.count)
         gb_text_printf(out, "–");
     else
         gb_text_printf(out, "**");
-    moments_text(&cell.here, digits, "** ± ", out);
+    report_moments_text(&cell.here, digits, "** ± ", out);
     gb_text_printf(out, "%s", cell.here.count == 1 ? "**" : "");
-    here_text(&cell, out);
+    report_here_text(&cell, out);
 }
 
 /* Claims that the row is on the left side of, with their verdicts. */
@@ -41,10 +41,10 @@ static void row_claims(const gb_report *report, size_t row, gb_text *out)
 {
     bool any = false;
     for (size_t i = 0; i < report->spec->claim_count && !report->own_collection; i++) {
-        if (!claim_has_left(&report->spec->claims[i], row))
+        if (!report_claim_has_left(&report->spec->claims[i], row))
             continue;
         gb_text_printf(out, "%s%s ", any ? "; " : "", report->spec->claims[i].id);
-        verdict_text(&report->judgements[i], out);
+        report_verdict_text(&report->judgements[i], out);
         any = true;
     }
 }
@@ -74,7 +74,7 @@ static void group_markdown(const gb_report *report, const char *name, gb_text *o
 static void row_markdown(const gb_report *report, size_t row, gb_text *out)
 {
     gb_text note = {0};
-    row_note(report, row, &note);
+    report_row_note(report, row, &note);
     gb_text_printf(out, "| ");
     escaped(out, report->spec->rows[row].label);
     if (note.length)
@@ -108,7 +108,7 @@ static void claim_markdown(const gb_report *report, size_t index, gb_text *out)
     const gb_claim *claim = &report->spec->claims[index];
     const gb_judgement *judgement = &report->judgements[index];
     claim_line line;
-    claim_line_of(report, index, &line);
+    report_claim_line_of(report, index, &line);
     gb_text_printf(out, "| %s | ", claim->id);
     escaped(out, claim->statement);
     const gb_text *const numbers[] = {&line.paper, &line.mean, &line.interval};
@@ -117,11 +117,11 @@ static void claim_markdown(const gb_report *report, size_t index, gb_text *out)
         escaped(out, gb_text_words(numbers[i], out));
     }
     gb_text_printf(out, " | %zu | ", judgement->seeds);
-    verdict_text(judgement, out);
+    report_verdict_text(judgement, out);
     gb_text_printf(out, "%s", line.caution.length ? "; " : "");
     escaped(out, gb_text_words(&line.caution, out));
     gb_text_printf(out, " | %s |\n", gb_text_words(&line.query_p, out));
-    claim_line_free(&line);
+    report_claim_line_free(&line);
 }
 
 static void claims(const gb_report *report, gb_text *out)
@@ -141,7 +141,7 @@ static void deviations(const gb_report *report, gb_text *out)
                         "| | | paper | here | why |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < report->spec->deviation_count; i++) {
         const gb_deviation *one = &report->spec->deviations[i];
-        if (!deviation_applies(report, one))
+        if (!report_deviation_applies(report, one))
             continue;
         const char *const cells[] = {one->id, one->topic, one->paper, one->here, one->why};
         gb_text_append(out, "|", 1);
@@ -158,21 +158,21 @@ void gb_report_markdown(const gb_report *report, gb_text *out)
 {
     static const row_writer writer = {group_markdown, row_markdown};
     gb_text_printf(out, "# ");
-    title_text(report, out);
+    report_title_text(report, out);
     gb_text_printf(out, "\n\n");
-    origin_text(report, out);
+    report_origin_text(report, out);
     gb_text_printf(out, "\n");
-    device_text(report, "Device: ", ".\n", out);
+    report_device_text(report, "Device: ", ".\n", out);
     if (report->notes[0])
         gb_text_printf(out, "\nCollection: %s.\n", report->notes);
     head(report, out);
-    write_rows(report, &writer, out);
+    report_write_rows(report, &writer, out);
     legend(report, out);
     claims(report, out);
     deviations(report, out);
     gb_text_printf(out, "\n## How to read this\n\n");
     const char *lines[8];
-    size_t count = reading_lines(report, lines);
+    size_t count = report_reading_lines(report, lines);
     for (size_t i = 0; i < count; i++)
         gb_text_printf(out, "- %s\n", lines[i]);
 }

@@ -63,7 +63,7 @@ static spread spread_of(const json_t *row, const char *column, double floor, gb_
 
 static void measure_column(const json_t *rows, const json_t *column, gb_noise_column *out)
 {
-    double chance = json_real_of(column, "chance");
+    double chance = report_json_real_of(column, "chance");
     double squares = 0, freedom = 0;
     size_t i;
     json_t *row;

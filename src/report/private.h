@@ -1,4 +1,4 @@
-/* Inside the report room. */
+/* Inside the report module. */
 #ifndef GABBRO_REPORT_PRIVATE_H
 #define GABBRO_REPORT_PRIVATE_H
 
@@ -15,21 +15,21 @@ typedef struct tsv {
     char *copy;             /* the current line, cut at its tabs */
     size_t capacity;        /* bytes of copy */
 } tsv;
-bool tsv_open(tsv *file, const char *path, const char *const *wanted, size_t count,
-              gb_status *status);
-int tsv_next(tsv *file, gb_status *status); /* 1, 0 at the end, -1 */
-void tsv_close(tsv *file);
+bool report_tsv_open(tsv *file, const char *path, const char *const *wanted, size_t count,
+                     gb_status *status);
+int report_tsv_next(tsv *file, gb_status *status); /* 1, 0 at the end, -1 */
+void report_tsv_close(tsv *file);
 
-const char *keep(gb_arena *arena, const char *text, gb_status *status); /* copy; NULL: "" */
+const char *report_copy(gb_arena *arena, const char *text, gb_status *status); /* copy; NULL: "" */
 /* "qac/table1" -> tables_dir/folder/qac-table1<end> */
-char *table_path(const char *tables_dir, const char *folder, const char *table, const char *end,
-                 gb_status *status);
-size_t spec_row(const gb_table_spec *spec, const char *key);     /* by result key; SIZE_MAX */
-size_t spec_column(const gb_table_spec *spec, const char *name); /* by published name; SIZE_MAX */
-bool word_in(const char *words, const char *word);               /* of a space-separated list */
+char *report_table_path(const char *tables_dir, const char *folder, const char *table,
+                        const char *end, gb_status *status);
+size_t report_spec_row(const gb_table_spec *spec, const char *key); /* by result key; SIZE_MAX */
+size_t report_spec_column(const gb_table_spec *spec,
+                          const char *name);              /* by published name; SIZE_MAX */
+bool report_word_in(const char *words, const char *word); /* of a space-separated list */
 
-/* ---- results ----------------------------------------------------------------------------------
- */
+/* ---- results ---- */
 
 /* Where the per-query values of a cell lie. */
 typedef struct per_query {
@@ -64,26 +64,26 @@ typedef struct results {
     size_t row_capacity;                   /* allocated */
     const char *device, *driver, *kernels; /* of the first evaluation that has them, or "" */
 } results;
-bool results_read(const char *path, const gb_table_spec *spec, gb_arena *arena, results *out,
-                  gb_status *status);
-void results_free(results *read);
+bool report_results_read(const char *path, const gb_table_spec *spec, gb_arena *arena, results *out,
+                         gb_status *status);
+void report_results_free(results *read);
 /* Per-query values of two cells for the queries that both have, in order of the ids; free both. */
-bool results_pair(const per_query *a, const per_query *b, double **va, double **vb, size_t *count,
-                  gb_status *status);
+bool report_results_pair(const per_query *a, const per_query *b, double **va, double **vb,
+                         size_t *count, gb_status *status);
 
 enum { GB_MOST_COLUMNS = 64 };
 /* Whether a pattern "beir-*:nDCG@10" (fnmatch) names a column that is no mean or gain of others. */
-bool column_like(const gb_spec_column *column, const char *pattern);
+bool report_column_like(const gb_spec_column *column, const char *pattern);
 /* Columns "gain:COLUMN": how far a row is above the table's first one that is obtained. */
-void fill_gains(const gb_report *report, const gb_seed_runs *runs);
-gb_seed_run *seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed, gb_status *status);
-const gb_seed_run *seed_run_find(const gb_seed_runs *runs, uint64_t seed);
-double run_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column);
-bool claims_judge(gb_report *report, gb_status *status); /* fills report->judgements */
-bool recorded_read(gb_report *report, const char *tables_dir, gb_status *status);
+void report_fill_gains(const gb_report *report, const gb_seed_runs *runs);
+gb_seed_run *report_seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed,
+                                 gb_status *status);
+const gb_seed_run *report_seed_run_find(const gb_seed_runs *runs, uint64_t seed);
+double report_run_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column);
+bool report_claims_judge(gb_report *report, gb_status *status); /* fills report->judgements */
+bool report_recorded_read(gb_report *report, const char *tables_dir, gb_status *status);
 
-/* ---- what the forms share ---------------------------------------------------------------------
- */
+/* ---- what the forms share ---- */
 
 typedef enum here_mark {
     HERE_NONE,   /* nothing to compare with */
@@ -106,65 +106,66 @@ typedef struct shown {
     here_mark mark;           /* this run's (first) seed against the recorded ones */
     gb_cell_verdict verdict;  /* paper scale only */
 } shown;
-void shown_cell(const gb_report *report, size_t row, size_t column, shown *out);
+void report_shown_cell(const gb_report *report, size_t row, size_t column, shown *out);
 /* Whether a table has the row: not where nothing was obtained (recorded or here) of one that is
  * ours alone, or on a collection of one's own. */
-bool row_shown(const gb_report *report, size_t row);
+bool report_row_shown(const gb_report *report, size_t row);
 /* "did not converge here, 2/5 recorded; below the baseline; +2.4 nDCG@10 against the encoder as it
  * is ...", or "". Appended to an empty text. */
-void row_note(const gb_report *report, size_t row, gb_text *out);
-char mark_char(here_mark mark); /* '=', '~', '!' or ' ' */
+void report_row_note(const gb_report *report, size_t row, gb_text *out);
+char report_mark_char(here_mark mark); /* '=', '~', '!' or ' ' */
 /* How a form writes the rows of the table: the head of a group where one begins, and each row. */
 typedef struct row_writer {
     void (*group)(const gb_report *report, const char *name, gb_text *out);
     void (*row)(const gb_report *report, size_t row, gb_text *out);
 } row_writer;
 /* Writes all rows that are shown, in order. */
-void write_rows(const gb_report *report, const row_writer *writer, gb_text *out);
+void report_write_rows(const gb_report *report, const row_writer *writer, gb_text *out);
 /* Mean and, of several seeds, `between` and the deviation; nothing of no seeds. */
-void moments_text(const moments *m, int digits, const char *between, gb_text *out);
+void report_moments_text(const moments *m, int digits, const char *between, gb_text *out);
 /* What stands behind this run's mean: how it compares with the records, and the verdict. */
-void here_text(const shown *cell, gb_text *out);
+void report_here_text(const shown *cell, gb_text *out);
 /* "supported", "undecided (needs 4 more seeds)" ... */
-void verdict_text(const gb_judgement *judgement, gb_text *out);
+void report_verdict_text(const gb_judgement *judgement, gb_text *out);
 /* Text, signed difference, text; a difference that rounds to zero has no sign. */
-void difference_text(gb_text *out, const char *before, double difference, int decimals,
-                     const char *behind);
-bool claim_has_left(const gb_claim *claim, size_t row);
+void report_difference_text(gb_text *out, const char *before, double difference, int decimals,
+                            const char *behind);
+bool report_claim_has_left(const gb_claim *claim, size_t row);
 /* Which of a claim's differences its judgement shows, " (least of 5: ICT)"; nothing of one alone.
  */
-void comparison_text(const gb_judgement *judgement, gb_text *out);
+void report_comparison_text(const gb_judgement *judgement, gb_text *out);
 /* What one must know of a verdict: "not compared: ...; did not converge: ...; given: ...", or "".
  */
-void caution_text(const gb_claim *claim, const gb_judgement *judgement, gb_text *out);
+void report_caution_text(const gb_claim *claim, const gb_judgement *judgement, gb_text *out);
 /* A line of the table of claims. */
 typedef struct claim_line {
     gb_text paper;    /* difference that the paper prints */
     gb_text mean;     /* difference here */
     gb_text interval; /* of it, and the margin */
     gb_text query_p;  /* over queries */
-    gb_text caution;  /* see caution_text */
+    gb_text caution;  /* see report_caution_text */
 } claim_line;
-/* The line of a claim, by its number; free with claim_line_free. */
-void claim_line_of(const gb_report *report, size_t index, claim_line *line);
-void claim_line_free(claim_line *line);
+/* The line of a claim, by its number; free with report_claim_line_free. */
+void report_claim_line_of(const gb_report *report, size_t index, claim_line *line);
+void report_claim_line_free(claim_line *line);
 /* Digits to show for the differences of a claim. */
-int claim_decimals(const gb_report *report, const gb_claim *claim);
+int report_claim_decimals(const gb_report *report, const gb_claim *claim);
 /* What the report is about: the table's title, or whose collection its systems ran on. */
-void title_text(const gb_report *report, gb_text *out);
+void report_title_text(const gb_report *report, gb_text *out);
 /* Paragraphs of the report in plain words: how to read it. */
-size_t reading_lines(const gb_report *report, const char *lines[8]);
+size_t report_reading_lines(const gb_report *report, const char *lines[8]);
 /* "TABLE, SOURCE. Scale ..., collection .... This run: ...; recorded: ...." */
-void origin_text(const gb_report *report, gb_text *out);
+void report_origin_text(const gb_report *report, gb_text *out);
 /* Device, driver and kernels of this run between two texts; nothing where they are not known. */
-void device_text(const gb_report *report, const char *before, const char *behind, gb_text *out);
+void report_device_text(const gb_report *report, const char *before, const char *behind,
+                        gb_text *out);
 /* "seed 42" or "5 seeds (42 43 44 45 46)" */
-void seeds_text(const gb_seed_runs *runs, gb_text *out);
-bool deviation_applies(const gb_report *report, const gb_deviation *deviation);
+void report_seeds_text(const gb_seed_runs *runs, gb_text *out);
+bool report_deviation_applies(const gb_report *report, const gb_deviation *deviation);
 /* How many cells of this run equal the recorded run of its seed, and so on. */
 typedef struct compared {
     size_t equal, within, beyond; /* cells */
 } compared;
-compared compare_all(const gb_report *report);
+compared report_compare_all(const gb_report *report);
 
 #endif

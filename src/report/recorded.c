@@ -9,7 +9,8 @@
 static char *recorded_path(const gb_report *report, const char *tables_dir, gb_status *status)
 {
     char *end = gb_format(status, ".%s.json", report->scale);
-    char *path = end ? table_path(tables_dir, "recorded", report->spec->name, end, status) : NULL;
+    char *path =
+        end ? report_table_path(tables_dir, "recorded", report->spec->name, end, status) : NULL;
     free(end);
     return path;
 }
@@ -64,24 +65,27 @@ static const char *misfit(const gb_report *report, const json_t *root)
 static bool add_seed(gb_report *report, const char *name, const json_t *seed, gb_status *status)
 {
     gb_seed_run *run =
-        seed_run_get(report, &report->recorded, (uint64_t)strtoull(name, NULL, 10), status);
+        report_seed_run_get(report, &report->recorded, (uint64_t)strtoull(name, NULL, 10), status);
     if (!run)
         return false;
-    run->device = keep(report->arena, json_string_value(json_object_get(seed, "device")), status);
-    run->driver = keep(report->arena, json_string_value(json_object_get(seed, "driver")), status);
-    run->kernels = keep(report->arena, json_string_value(json_object_get(seed, "kernels")), status);
+    run->device =
+        report_copy(report->arena, json_string_value(json_object_get(seed, "device")), status);
+    run->driver =
+        report_copy(report->arena, json_string_value(json_object_get(seed, "driver")), status);
+    run->kernels =
+        report_copy(report->arena, json_string_value(json_object_get(seed, "kernels")), status);
     const char *key, *column;
     json_t *row, *value;
     json_object_foreach(json_object_get(seed, "rows"), key, row)
     {
-        size_t r = spec_row(report->spec, key);
+        size_t r = report_spec_row(report->spec, key);
         if (r == SIZE_MAX)
             continue; /* a row that the table no longer has */
         json_t *converged = json_object_get(row, "converged");
         run->converged[r] = json_is_boolean(converged) ? (int8_t)json_is_true(converged) : -1;
         json_object_foreach(json_object_get(row, "values"), column, value)
         {
-            size_t c = spec_column(report->spec, column);
+            size_t c = report_spec_column(report->spec, column);
             if (c != SIZE_MAX && json_is_number(value))
                 run->values[r * report->column_count + c] = json_number_value(value);
         }
@@ -89,7 +93,7 @@ static bool add_seed(gb_report *report, const char *name, const json_t *seed, gb
     return run->device && run->driver && run->kernels;
 }
 
-bool recorded_read(gb_report *report, const char *tables_dir, gb_status *status)
+bool report_recorded_read(gb_report *report, const char *tables_dir, gb_status *status)
 {
     if (report->own_collection) {
         snprintf(report->recorded_note, sizeof report->recorded_note,
@@ -109,7 +113,7 @@ bool recorded_read(gb_report *report, const char *tables_dir, gb_status *status)
         json_object_foreach(json_object_get(root, "seeds"), name, seed) ok =
             ok && add_seed(report, name, seed, &own);
     }
-    fill_gains(report, &report->recorded); /* older records are without */
+    report_fill_gains(report, &report->recorded); /* older records are without */
     for (size_t c = 0; ok && !why && c < report->column_count; c++) {
         json_t *chance = json_object_get(json_object_get(root, "chance"), report->columns[c].name);
         if (json_is_number(chance) && isnan(report->chance[c]))
@@ -126,7 +130,7 @@ static json_t *row_to_json(const gb_report *report, const gb_seed_run *run, size
 {
     json_t *values = json_object();
     for (size_t c = 0; c < report->column_count; c++) {
-        double value = run_value(report, run, row, c);
+        double value = report_run_value(report, run, row, c);
         if (!isnan(value))
             json_object_set_new(values, report->columns[c].name, json_real(value));
     }

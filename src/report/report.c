@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const gb_seed_run *seed_run_find(const gb_seed_runs *runs, uint64_t seed)
+const gb_seed_run *report_seed_run_find(const gb_seed_runs *runs, uint64_t seed)
 {
     for (size_t i = 0; i < runs->count; i++)
         if (runs->items[i].seed == seed)
@@ -17,7 +17,8 @@ const gb_seed_run *seed_run_find(const gb_seed_runs *runs, uint64_t seed)
 }
 
 /* The run of a seed, put in its place with empty cells when there is none. */
-gb_seed_run *seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed, gb_status *status)
+gb_seed_run *report_seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed,
+                                 gb_status *status)
 {
     size_t at = 0, rows = report->spec->row_count, cells = rows * report->column_count;
     while (at < runs->count && runs->items[at].seed < seed)
@@ -42,27 +43,26 @@ gb_seed_run *seed_run_get(gb_report *report, gb_seed_runs *runs, uint64_t seed, 
     return &runs->items[at];
 }
 
-double run_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column)
+double report_run_value(const gb_report *report, const gb_seed_run *run, size_t row, size_t column)
 {
     return run->values[row * report->column_count + column];
 }
 
-/* ---- columns ----------------------------------------------------------------------------------
- */
+/* ---- columns ---- */
 
 /* Column of the report that a result fills, or SIZE_MAX. */
 static size_t column_of(const gb_report *report, const char *name)
 {
     for (size_t i = 0; i < report->column_count; i++)
         if (strcmp(report->columns[i].name, name) == 0 ||
-            word_in(report->columns[i].obtained, name))
+            report_word_in(report->columns[i].obtained, name))
             return i;
     return SIZE_MAX;
 }
 
 static bool usual_measure(const char *measure)
 {
-    return word_in("MRR@10 Hit@50 Hit@1000 nDCG@10", measure);
+    return report_word_in("MRR@10 Hit@50 Hit@1000 nDCG@10", measure);
 }
 
 /* A collection of one's own: its columns are those of its results, the usual measures first to be
@@ -99,7 +99,7 @@ static const char *calculated(const gb_spec_column *column, const char *how)
     return strncmp(column->obtained, how, length) == 0 ? column->obtained + length : NULL;
 }
 
-bool column_like(const gb_spec_column *column, const char *pattern)
+bool report_column_like(const gb_spec_column *column, const char *pattern)
 {
     return column->obtained[0] && !calculated(column, "mean:") && !calculated(column, "gain:") &&
            fnmatch(pattern, column->name, 0) == 0;
@@ -109,7 +109,7 @@ static size_t columns_like(const gb_report *report, const char *pattern, size_t 
 {
     size_t count = 0;
     for (size_t i = 0; i < report->column_count; i++)
-        if (column_like(&report->columns[i], pattern))
+        if (report_column_like(&report->columns[i], pattern))
             found[count++] = i;
     return count;
 }
@@ -139,7 +139,7 @@ static void fill_means(const gb_report *report, const gb_seed_runs *runs)
     }
 }
 
-void fill_gains(const gb_report *report, const gb_seed_runs *runs)
+void report_fill_gains(const gb_report *report, const gb_seed_runs *runs)
 {
     size_t first = 0;
     while (first < report->spec->row_count && report->spec->rows[first].role == GB_ROW_QUOTED)
@@ -150,19 +150,18 @@ void fill_gains(const gb_report *report, const gb_seed_runs *runs)
         for (size_t i = 0; i < runs->count && of != SIZE_MAX; i++)
             for (size_t row = first + 1; row < report->spec->row_count; row++)
                 runs->items[i].values[row * report->column_count + c] =
-                    run_value(report, &runs->items[i], row, of) -
-                    run_value(report, &runs->items[i], first, of);
+                    report_run_value(report, &runs->items[i], row, of) -
+                    report_run_value(report, &runs->items[i], first, of);
     }
 }
 
-/* ---- this run ---------------------------------------------------------------------------------
- */
+/* ---- this run ---- */
 
 static bool take_results(gb_report *report, const results *read, gb_status *status)
 {
     for (size_t i = 0; i < read->row_count; i++) {
         const result_row *row = &read->rows[i];
-        gb_seed_run *run = seed_run_get(report, &report->here, row->seed, status);
+        gb_seed_run *run = report_seed_run_get(report, &report->here, row->seed, status);
         if (!run)
             return false;
         run->converged[row->row] = row->converged;
@@ -174,7 +173,7 @@ static bool take_results(gb_report *report, const results *read, gb_status *stat
     for (size_t i = 0; i < read->cell_count; i++) {
         const result_cell *cell = &read->cells[i];
         size_t column = column_of(report, cell->column);
-        gb_seed_run *run = seed_run_get(report, &report->here, cell->seed, status);
+        gb_seed_run *run = report_seed_run_get(report, &report->here, cell->seed, status);
         if (!run)
             return false;
         if (column == SIZE_MAX)
@@ -184,7 +183,7 @@ static bool take_results(gb_report *report, const results *read, gb_status *stat
             report->chance[column] = cell->chance;
     }
     fill_means(report, &report->here);
-    fill_gains(report, &report->here);
+    report_fill_gains(report, &report->here);
     return true;
 }
 
@@ -193,9 +192,10 @@ static bool describe_collection(gb_report *report, const char *given, gb_status 
 {
     const char *slash = strrchr(given, '/');
     report->collection = report->collection_id =
-        keep(report->arena, slash ? slash + 1 : given, status);
+        report_copy(report->arena, slash ? slash + 1 : given, status);
     report->generator = report->notes = "";
-    char *path = gb_path_join(status, given, "collection/collection.json"); /* a step's folder */
+    char *path =
+        gb_path_join(status, given, "collection/collection.json"); /* a artifact's folder */
     if (path && !gb_file_exists(path)) {
         free(path);
         path = gb_path_join(status, given, "collection.json");
@@ -216,11 +216,11 @@ static bool describe_collection(gb_report *report, const char *given, gb_status 
     else if (name)
         gb_text_printf(&text, "%s", name);
     if (text.length)
-        report->collection = keep(report->arena, text.data, status);
+        report->collection = report_copy(report->arena, text.data, status);
     if (generator)
-        report->generator = keep(report->arena, generator, status);
+        report->generator = report_copy(report->arena, generator, status);
     if (notes.length && !notes.failed)
-        report->notes = keep(report->arena, notes.data, status);
+        report->notes = report_copy(report->arena, notes.data, status);
     gb_text_free(&text);
     gb_text_free(&notes);
     json_decref(root);
@@ -232,11 +232,11 @@ static bool take_header(gb_report *report, const results *read, gb_status *statu
     const char *collection = json_string_value(json_object_get(read->header, "collection"));
     const char *scale = json_string_value(json_object_get(read->header, "scale"));
     const char *kind = json_string_value(json_object_get(read->header, "collection_kind"));
-    if (!(report->collection_kind = keep(report->arena, kind ? kind : "world", status)))
+    if (!(report->collection_kind = report_copy(report->arena, kind ? kind : "world", status)))
         return false;
     report->own_collection = strcmp(report->collection_kind, "own") == 0;
     const char *recipe = json_string_value(json_object_get(read->header, "recipe"));
-    if (!(report->recipe = keep(report->arena, recipe, status)))
+    if (!(report->recipe = report_copy(report->arena, recipe, status)))
         return false;
     report->settings = json_incref(json_object_get(read->header, "settings"));
     report->times = json_incref(json_object_get(read->header, "times"));
@@ -246,8 +246,7 @@ static bool take_header(gb_report *report, const results *read, gb_status *statu
     return describe_collection(report, collection ? collection : "", status);
 }
 
-/* ---- over queries ------------------------------------------------------------------------------
- */
+/* ---- over queries ---- */
 
 /* Where the per-query values of a row lie for the run's first seed. */
 static const per_query *queries_of(const gb_report *report, const results *read, size_t row,
@@ -271,7 +270,7 @@ static bool query_test(const gb_report *report, const results *read, size_t left
         return true;
     double *a, *b;
     size_t count;
-    if (!results_pair(of_left, of_right, &a, &b, &count, status))
+    if (!report_results_pair(of_left, of_right, &a, &b, &count, status))
         return false;
     gb_ttest test;
     bool ok = count < 2 || gb_ttest_paired(a, b, count, &test, status);
@@ -288,7 +287,7 @@ static bool claims_over_queries(gb_report *report, const results *read, gb_statu
     bool ok = true;
     for (size_t i = 0; ok && i < report->spec->claim_count && !report->own_collection; i++) {
         const gb_claim *claim = &report->spec->claims[i];
-        size_t column = spec_column(report->spec, claim->column);
+        size_t column = report_spec_column(report->spec, claim->column);
         gb_against test;
         if (claim->count != 2 || column == SIZE_MAX || report->here.count == 0)
             continue;
@@ -322,15 +321,14 @@ static bool compare_with_init(gb_report *report, const results *read, gb_status 
     return ok;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 static bool build(gb_report *report, const gb_report_params *params, results *read,
                   gb_status *status)
 {
     if (!(report->spec = gb_table_spec_load(params->tables_dir, params->table, status)) ||
-        !(report->scale = keep(report->arena, params->scale, status)) ||
-        !results_read(params->results, report->spec, report->arena, read, status) ||
+        !(report->scale = report_copy(report->arena, params->scale, status)) ||
+        !report_results_read(params->results, report->spec, report->arena, read, status) ||
         !take_header(report, read, status))
         return false;
     report->columns = report->spec->columns;
@@ -345,8 +343,9 @@ static bool build(gb_report *report, const gb_report_params *params, results *re
     for (size_t c = 0; report->chance && c < report->column_count; c++)
         report->chance[c] = NAN;
     return report->chance && take_results(report, read, status) &&
-           recorded_read(report, params->tables_dir, status) && claims_judge(report, status) &&
-           claims_over_queries(report, read, status) && compare_with_init(report, read, status);
+           report_recorded_read(report, params->tables_dir, status) &&
+           report_claims_judge(report, status) && claims_over_queries(report, read, status) &&
+           compare_with_init(report, read, status);
 }
 
 gb_report *gb_report_build(const gb_report_params *params, gb_status *status)
@@ -358,7 +357,7 @@ gb_report *gb_report_build(const gb_report_params *params, gb_status *status)
     }
     results read = {0};
     bool ok = build(report, params, &read, status);
-    results_free(&read);
+    report_results_free(&read);
     if (!ok) {
         gb_report_free(report);
         return NULL;

@@ -20,9 +20,9 @@ typedef struct reader {
 static const char *resolve(reader *read, const char *base, const char *path)
 {
     if (path[0] == '/')
-        return keep(read->arena, path, read->status);
+        return report_copy(read->arena, path, read->status);
     char *joined = gb_path_join(read->status, base, path);
-    const char *kept = joined ? keep(read->arena, joined, read->status) : NULL;
+    const char *kept = joined ? report_copy(read->arena, joined, read->status) : NULL;
     free(joined);
     return kept;
 }
@@ -66,8 +66,7 @@ static bool add_cell(reader *read, const result_cell *cell)
     return true;
 }
 
-/* ---- folders of steps -------------------------------------------------------------------------
- */
+/* ---- folders of artifacts ---- */
 
 /* Takes what the table says of the device from the record of an evaluation. */
 static bool note_device(reader *read, const json_t *run)
@@ -77,11 +76,11 @@ static bool note_device(reader *read, const json_t *run)
     const char *device = json_string_value(json_object_get(run, "device"));
     if (!device || out->device[0])
         return true;
-    return (out->device = keep(read->arena, device, read->status)) &&
-           (out->driver = keep(read->arena, json_string_value(json_object_get(facts, "driver")),
-                               read->status)) &&
-           (out->kernels = keep(read->arena, json_string_value(json_object_get(run, "kernels")),
-                                read->status));
+    return (out->device = report_copy(read->arena, device, read->status)) &&
+           (out->driver = report_copy(
+                read->arena, json_string_value(json_object_get(facts, "driver")), read->status)) &&
+           (out->kernels = report_copy(
+                read->arena, json_string_value(json_object_get(run, "kernels")), read->status));
 }
 
 /* run.json of a folder; NULL with GB_OK when the folder is no step. */
@@ -90,7 +89,7 @@ static json_t *read_run(reader *read, const char *folder)
     char *path = gb_path_join(read->status, folder, "run.json");
     bool there = path && gb_file_exists(path);
     free(path);
-    return there ? gb_step_read(folder, read->status) : NULL;
+    return there ? gb_artifact_read(folder, read->status) : NULL;
 }
 
 /* One entry of metrics.json; `name` is what the table calls it. */
@@ -110,9 +109,9 @@ static bool add_metric(reader *read, result_cell *cell, const char *folder, cons
         file = file_name;
         name = colon + 1;
     }
-    cell->column = keep(read->arena, table_name, read->status);
+    cell->column = report_copy(read->arena, table_name, read->status);
     cell->queries.path = file ? resolve(read, folder, file) : NULL;
-    cell->queries.name = name ? keep(read->arena, name, read->status) : NULL;
+    cell->queries.name = name ? report_copy(read->arena, name, read->status) : NULL;
     bool ok = cell->column && (!file || cell->queries.path) && (!name || cell->queries.name);
     if (ok && cell->queries.path && !gb_file_exists(cell->queries.path))
         cell->queries.path = NULL;
@@ -145,7 +144,8 @@ static bool read_evaluation(reader *read, result_row *row, const char *folder, c
     bool ok = metrics != NULL;
     const char *slash = strrchr(folder, '/');
     if (ok && !row->step[0])
-        ok = (row->step = keep(read->arena, slash ? slash + 1 : folder, read->status)) != NULL;
+        ok = (row->step = report_copy(read->arena, slash ? slash + 1 : folder, read->status)) !=
+             NULL;
     gb_status before = *read->status;
     json_t *run = ok ? read_run(read, folder) : NULL;
     ok = ok && (run || read->status->code == before.code) && note_device(read, run);
@@ -168,8 +168,7 @@ static bool read_model(reader *read, result_row *row, const char *folder)
     return true;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines ---- */
 
 static bool read_value_line(reader *read, result_row *row, const json_t *line)
 {
@@ -184,9 +183,9 @@ static bool read_value_line(reader *read, result_row *row, const json_t *line)
                         .seed = row->seed,
                         .value = json_number_value(value),
                         .chance = json_is_number(chance) ? json_number_value(chance) : NAN};
-    if (step && !(row->step = keep(read->arena, step, read->status)))
+    if (step && !(row->step = report_copy(read->arena, step, read->status)))
         return false;
-    return (cell.column = keep(read->arena, column, read->status)) &&
+    return (cell.column = report_copy(read->arena, column, read->status)) &&
            (!file || (cell.queries.path = resolve(read, read->base, file))) &&
            add_cell(read, &cell);
 }
@@ -198,7 +197,7 @@ static bool read_row_line(reader *read, const json_t *line)
     const json_t *converged = json_object_get(line, "converged");
     if (!key || !json_is_integer(seed) || json_integer_value(seed) < 0)
         return bad_line(read, "a line needs \"row\" and \"seed\"");
-    size_t index = spec_row(read->spec, key);
+    size_t index = report_spec_row(read->spec, key);
     if (index == SIZE_MAX)
         return gb_lines_fail(read->lines, read->status, "tables/rows/ lists the rows",
                              "%s has no row \"%s\"", read->spec->name, key);
@@ -230,9 +229,9 @@ static bool read_header(reader *read, json_t *line)
     const char *device = json_string_value(json_object_get(line, "device"));
     const char *driver = json_string_value(json_object_get(line, "driver"));
     const char *kernels = json_string_value(json_object_get(line, "kernels"));
-    return (out->device = keep(read->arena, device, read->status)) &&
-           (out->driver = keep(read->arena, driver, read->status)) &&
-           (out->kernels = keep(read->arena, kernels, read->status));
+    return (out->device = report_copy(read->arena, device, read->status)) &&
+           (out->driver = report_copy(read->arena, driver, read->status)) &&
+           (out->kernels = report_copy(read->arena, kernels, read->status));
 }
 
 static bool read_lines(reader *read)
@@ -250,8 +249,8 @@ static bool read_lines(reader *read)
     return ok && got == 0;
 }
 
-bool results_read(const char *path, const gb_table_spec *spec, gb_arena *arena, results *out,
-                  gb_status *status)
+bool report_results_read(const char *path, const gb_table_spec *spec, gb_arena *arena, results *out,
+                         gb_status *status)
 {
     gb_status own = {0};
     *out = (results){.device = "", .driver = "", .kernels = ""};
@@ -264,14 +263,14 @@ bool results_read(const char *path, const gb_table_spec *spec, gb_arena *arena, 
     gb_lines_close(read.lines);
     free(base);
     if (!ok) {
-        results_free(out);
+        report_results_free(out);
         if (status)
             *status = own;
     }
     return ok;
 }
 
-void results_free(results *read)
+void report_results_free(results *read)
 {
     json_decref(read->header);
     free(read->cells);
@@ -279,8 +278,7 @@ void results_free(results *read)
     *read = (results){0};
 }
 
-/* ---- values per query -------------------------------------------------------------------------
- */
+/* ---- values per query ---- */
 
 typedef struct query_value {
     char *id;     /* query */
@@ -375,8 +373,8 @@ static bool query_values_read(const per_query *from, query_values *out, gb_statu
     return ok;
 }
 
-bool results_pair(const per_query *a, const per_query *b, double **va, double **vb, size_t *count,
-                  gb_status *status)
+bool report_results_pair(const per_query *a, const per_query *b, double **va, double **vb,
+                         size_t *count, gb_status *status)
 {
     query_values left = {0}, right = {0};
     *va = *vb = NULL;

@@ -17,7 +17,7 @@ static moments moments_of(const gb_report *report, const gb_seed_runs *runs, siz
     double scale = report->columns[column].scale, sum = 0, squares = 0;
     moments m = {.mean = NAN, .sd = NAN};
     for (size_t i = 0; i < runs->count; i++) {
-        double value = run_value(report, &runs->items[i], row, column);
+        double value = report_run_value(report, &runs->items[i], row, column);
         if (!isnan(value)) {
             sum += value * scale;
             m.count++;
@@ -26,7 +26,7 @@ static moments moments_of(const gb_report *report, const gb_seed_runs *runs, siz
     if (m.count)
         m.mean = sum / (double)m.count;
     for (size_t i = 0; i < runs->count; i++) {
-        double value = run_value(report, &runs->items[i], row, column) * scale - m.mean;
+        double value = report_run_value(report, &runs->items[i], row, column) * scale - m.mean;
         squares += isnan(value) ? 0 : value * value;
     }
     if (m.count > 1)
@@ -40,11 +40,11 @@ static here_mark mark_of(const gb_report *report, size_t row, size_t column, con
     if (report->here.count == 0)
         return HERE_NONE;
     const gb_seed_run *run = &report->here.items[0];
-    const gb_seed_run *same = seed_run_find(&report->recorded, run->seed);
-    double value = run_value(report, run, row, column);
+    const gb_seed_run *same = report_seed_run_find(&report->recorded, run->seed);
+    double value = report_run_value(report, run, row, column);
     if (isnan(value) || cell->recorded.count == 0)
         return HERE_NONE;
-    if (same && run_value(report, same, row, column) == value)
+    if (same && report_run_value(report, same, row, column) == value)
         return HERE_EQUAL;
     if (cell->recorded.count < 2)
         return HERE_NONE;
@@ -54,7 +54,7 @@ static here_mark mark_of(const gb_report *report, size_t row, size_t column, con
     return distance <= spread ? HERE_WITHIN : HERE_BEYOND;
 }
 
-void shown_cell(const gb_report *report, size_t row, size_t column, shown *out)
+void report_shown_cell(const gb_report *report, size_t row, size_t column, shown *out)
 {
     *out = (shown){.published = NULL};
     if (!report->own_collection) {
@@ -73,25 +73,25 @@ void shown_cell(const gb_report *report, size_t row, size_t column, shown *out)
     }
 }
 
-bool row_shown(const gb_report *report, size_t row)
+bool report_row_shown(const gb_report *report, size_t row)
 {
     if (!report->own_collection && report->spec->rows[row].role != GB_ROW_EXTRA)
         return true;
     for (size_t c = 0; c < report->column_count; c++) {
         shown cell;
-        shown_cell(report, row, c, &cell);
+        report_shown_cell(report, row, c, &cell);
         if (cell.here.count || cell.recorded.count)
             return true;
     }
     return false;
 }
 
-void write_rows(const gb_report *report, const row_writer *writer, gb_text *out)
+void report_write_rows(const gb_report *report, const row_writer *writer, gb_text *out)
 {
     const char *group = "";
     for (size_t r = 0; r < report->spec->row_count; r++) {
         const gb_spec_row *row = &report->spec->rows[r];
-        if (!row_shown(report, r))
+        if (!report_row_shown(report, r))
             continue;
         if (strcmp(group, row->group) != 0)
             writer->group(report, row->group, out);
@@ -100,7 +100,7 @@ void write_rows(const gb_report *report, const row_writer *writer, gb_text *out)
     }
 }
 
-void moments_text(const moments *m, int digits, const char *between, gb_text *out)
+void report_moments_text(const moments *m, int digits, const char *between, gb_text *out)
 {
     if (m->count)
         gb_text_printf(out, "%.*f", digits, m->mean);
@@ -108,10 +108,10 @@ void moments_text(const moments *m, int digits, const char *between, gb_text *ou
         gb_text_printf(out, "%s%.*f", between, digits, m->sd);
 }
 
-void here_text(const shown *cell, gb_text *out)
+void report_here_text(const shown *cell, gb_text *out)
 {
-    if (cell->here.count <= 1 && mark_char(cell->mark) != ' ')
-        gb_text_printf(out, " %c", mark_char(cell->mark));
+    if (cell->here.count <= 1 && report_mark_char(cell->mark) != ' ')
+        gb_text_printf(out, " %c", report_mark_char(cell->mark));
     const char *verdict = gb_cell_verdict_text(cell->verdict);
     if (verdict[0])
         gb_text_printf(out, " %s", verdict);
@@ -143,7 +143,7 @@ static bool below_baseline(const gb_report *report, size_t row)
     return false;
 }
 
-void row_note(const gb_report *report, size_t row, gb_text *out)
+void report_row_note(const gb_report *report, size_t row, gb_text *out)
 {
     size_t recorded = unconverged(&report->recorded, row), here = unconverged(&report->here, row);
     if (here && report->here.count == 1)
@@ -166,12 +166,12 @@ void row_note(const gb_report *report, size_t row, gb_text *out)
                        against->queries);
 }
 
-char mark_char(here_mark mark)
+char report_mark_char(here_mark mark)
 {
     return " =~!"[mark];
 }
 
-void verdict_text(const gb_judgement *judgement, gb_text *out)
+void report_verdict_text(const gb_judgement *judgement, gb_text *out)
 {
     static const char *const words[] = {"not judged", "undecided", "supported", "contradicted"};
     gb_text_printf(out, "%s", words[judgement->verdict]);
@@ -186,7 +186,7 @@ void verdict_text(const gb_judgement *judgement, gb_text *out)
                        judgement->more_seeds == 1 ? "" : "s");
 }
 
-void comparison_text(const gb_judgement *judgement, gb_text *out)
+void report_comparison_text(const gb_judgement *judgement, gb_text *out)
 {
     const gb_judgement *j = judgement;
     if (j->comparisons < 2 || !j->seeds)
@@ -200,7 +200,7 @@ void comparison_text(const gb_judgement *judgement, gb_text *out)
     gb_text_printf(out, "%s%s)", j->shown_as[0] ? ": " : "", j->shown_as);
 }
 
-void caution_text(const gb_claim *claim, const gb_judgement *judgement, gb_text *out)
+void report_caution_text(const gb_claim *claim, const gb_judgement *judgement, gb_text *out)
 {
     const struct {
         const char *before, *text; /* words, and what they introduce, or "" */
@@ -212,24 +212,24 @@ void caution_text(const gb_claim *claim, const gb_judgement *judgement, gb_text 
             gb_text_printf(out, "%s%s%s", out->length ? "; " : "", all[i].before, all[i].text);
 }
 
-void difference_text(gb_text *out, const char *before, double difference, int decimals,
-                     const char *behind)
+void report_difference_text(gb_text *out, const char *before, double difference, int decimals,
+                            const char *behind)
 {
     bool zero = fabs(difference) < 0.5 * pow(10, -decimals);
     gb_text_printf(out, zero ? "%s%.*f%s" : "%s%+.*f%s", before, decimals, zero ? 0.0 : difference,
                    behind);
 }
 
-int claim_decimals(const gb_report *report, const gb_claim *claim)
+int report_claim_decimals(const gb_report *report, const gb_claim *claim)
 {
     for (size_t c = 0; c < report->column_count; c++)
         if (strcmp(claim->column, report->columns[c].name) == 0 ||
-            column_like(&report->columns[c], claim->column))
+            report_column_like(&report->columns[c], claim->column))
             return report->columns[c].decimals;
     return 1;
 }
 
-void title_text(const gb_report *report, gb_text *out)
+void report_title_text(const gb_report *report, gb_text *out)
 {
     if (report->own_collection)
         gb_text_printf(out, "The systems of %s on %s", report->spec->name, report->collection);
@@ -237,7 +237,7 @@ void title_text(const gb_report *report, gb_text *out)
         gb_text_printf(out, "%s", report->spec->title);
 }
 
-size_t reading_lines(const gb_report *report, const char *lines[8])
+size_t report_reading_lines(const gb_report *report, const char *lines[8])
 {
     size_t count = 0;
     if (report->own_collection) {
@@ -275,7 +275,7 @@ size_t reading_lines(const gb_report *report, const char *lines[8])
     return count;
 }
 
-void seeds_text(const gb_seed_runs *runs, gb_text *out)
+void report_seeds_text(const gb_seed_runs *runs, gb_text *out)
 {
     if (runs->count == 1) {
         gb_text_printf(out, "seed %llu", (unsigned long long)runs->items[0].seed);
@@ -288,21 +288,22 @@ void seeds_text(const gb_seed_runs *runs, gb_text *out)
         gb_text_printf(out, "%s)", runs->count > 12 ? " ..." : "");
 }
 
-void origin_text(const gb_report *report, gb_text *out)
+void report_origin_text(const gb_report *report, gb_text *out)
 {
     gb_text_printf(out, "%s, %s. Scale %s, collection %s%s%s. This run: ", report->spec->name,
                    report->spec->source, report->scale, report->collection,
                    report->generator[0] ? ", generated queries: " : "", report->generator);
-    seeds_text(&report->here, out);
+    report_seeds_text(&report->here, out);
     gb_text_printf(out, "; recorded: ");
     if (report->recorded.count)
-        seeds_text(&report->recorded, out);
+        report_seeds_text(&report->recorded, out);
     else
         gb_text_printf(out, "none (%s)", report->recorded_note);
     gb_text_append(out, ".", 1);
 }
 
-void device_text(const gb_report *report, const char *before, const char *behind, gb_text *out)
+void report_device_text(const gb_report *report, const char *before, const char *behind,
+                        gb_text *out)
 {
     const gb_seed_run *run = report->here.count ? &report->here.items[0] : NULL;
     if (run && run->device[0])
@@ -310,19 +311,20 @@ void device_text(const gb_report *report, const char *before, const char *behind
                        run->driver, run->kernels[0] ? ", kernels " : "", run->kernels, behind);
 }
 
-bool deviation_applies(const gb_report *report, const gb_deviation *deviation)
+bool report_deviation_applies(const gb_report *report, const gb_deviation *deviation)
 {
-    return word_in(deviation->scales, "all") || word_in(deviation->scales, report->scale) ||
-           word_in(deviation->scales, report->collection_kind);
+    return report_word_in(deviation->scales, "all") ||
+           report_word_in(deviation->scales, report->scale) ||
+           report_word_in(deviation->scales, report->collection_kind);
 }
 
-compared compare_all(const gb_report *report)
+compared report_compare_all(const gb_report *report)
 {
     compared all = {0};
     for (size_t r = 0; r < report->spec->row_count; r++)
         for (size_t c = 0; c < report->column_count; c++) {
             shown cell;
-            shown_cell(report, r, c, &cell);
+            report_shown_cell(report, r, c, &cell);
             all.equal += cell.mark == HERE_EQUAL;
             all.within += cell.mark == HERE_WITHIN;
             all.beyond += cell.mark == HERE_BEYOND;
@@ -330,29 +332,29 @@ compared compare_all(const gb_report *report)
     return all;
 }
 
-void claim_line_of(const gb_report *report, size_t index, claim_line *line)
+void report_claim_line_of(const gb_report *report, size_t index, claim_line *line)
 {
     const gb_claim *claim = &report->spec->claims[index];
     const gb_judgement *judgement = &report->judgements[index];
-    int digits = claim_decimals(report, claim);
+    int digits = report_claim_decimals(report, claim);
     *line = (claim_line){.paper.failed = false};
     if (!isnan(claim->printed_delta))
-        difference_text(&line->paper, "", claim->printed_delta, digits, "");
+        report_difference_text(&line->paper, "", claim->printed_delta, digits, "");
     if (judgement->seeds)
-        difference_text(&line->mean, "", judgement->mean, digits, "");
-    comparison_text(judgement, &line->mean);
+        report_difference_text(&line->mean, "", judgement->mean, digits, "");
+    report_comparison_text(judgement, &line->mean);
     if (judgement->seeds > 1) {
-        difference_text(&line->interval, "", judgement->low, digits, " to ");
-        difference_text(&line->interval, "", judgement->high, digits, "");
+        report_difference_text(&line->interval, "", judgement->low, digits, " to ");
+        report_difference_text(&line->interval, "", judgement->high, digits, "");
     }
     if (judgement->margin > 0)
         gb_text_printf(&line->interval, ", margin %.*f", digits, judgement->margin);
     if (!isnan(judgement->query_p))
         gb_text_printf(&line->query_p, "%.2g", judgement->query_p);
-    caution_text(claim, judgement, &line->caution);
+    report_caution_text(claim, judgement, &line->caution);
 }
 
-void claim_line_free(claim_line *line)
+void report_claim_line_free(claim_line *line)
 {
     gb_text_free(&line->paper);
     gb_text_free(&line->mean);

@@ -43,13 +43,13 @@ static const char *const figures[] = {"coverage.html", "tsne.html", "figure.html
 static const char *const verdicts[] = {"supported", "contradicted", "undecided", "not judged"};
 enum { VERDICTS = 4 };
 
-double json_real_of(const json_t *object, const char *name)
+double report_json_real_of(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-double site_here(const json_t *here, double scale, double *sd)
+double report_site_here(const json_t *here, double scale, double *sd)
 {
     const char *seed;
     json_t *value;
@@ -66,7 +66,7 @@ double site_here(const json_t *here, double scale, double *sd)
     return mean;
 }
 
-void site_slug(const char *text, char *slug, size_t size)
+void report_site_slug(const char *text, char *slug, size_t size)
 {
     size_t length = 0;
     for (; *text && length + 1 < size; text++) {
@@ -78,18 +78,18 @@ void site_slug(const char *text, char *slug, size_t size)
     slug[length] = '\0';
 }
 
-void site_row_slug(const json_t *row, char *slug, size_t size)
+void report_site_row_slug(const json_t *row, char *slug, size_t size)
 {
     const char *column;
     json_t *cell;
     bool any = false;
     json_object_foreach(json_object_get(row, "cells"), column, cell) any =
         any || json_object_get(cell, "here") || json_object_get(cell, "recorded");
-    site_slug(any ? gb_json_text(row, "row") : "", slug, size);
+    report_site_slug(any ? gb_json_text(row, "row") : "", slug, size);
 }
 
-void site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
-                const char *table_title)
+void report_site_begin(gb_text *out, const char *title, const char *up, const char *table_slug,
+                       const char *table_title)
 {
     gb_page_begin(out, title, style);
     if (*up || table_slug || table_title) {
@@ -152,7 +152,7 @@ static bool open_table(site_table *table, const char *folder, const char *path, 
     if (found && gb_dir_exists(found))
         table->store = gb_store_open(found, status);
     if (named)
-        site_slug(named, table->slug, sizeof table->slug - 8);
+        report_site_slug(named, table->slug, sizeof table->slug - 8);
     free(named);
     free(found);
     return status->code == GB_OK;
@@ -205,7 +205,7 @@ static void figure_slug(const char *folder, char *slug, size_t size)
     size_t length;
     const char *start = gb_path_name(folder, &length);
     snprintf(name, sizeof name, "%.*s", (int)length, start);
-    site_slug(name, slug, size);
+    report_site_slug(name, slug, size);
 }
 
 /* The plain files of a folder into figures/<slug>/. */
@@ -340,7 +340,7 @@ static bool front_page(const site_content *content, const char *out_dir, gb_stat
     size_t counts[VERDICTS] = {0};
     for (size_t i = 0; i < count; i++)
         count_claims(tables[i].root, counts);
-    site_begin(&out, "What was reproduced", "", NULL, NULL);
+    report_site_begin(&out, "What was reproduced", "", NULL, NULL);
     gb_text_printf(&out,
                    "<p>Claims of the papers: <b class=\"supported\">%zu supported</b>, "
                    "<b class=\"contradicted\">%zu contradicted</b>, <b class=\"undecided\">%zu "
@@ -367,14 +367,14 @@ static bool front_page(const site_content *content, const char *out_dir, gb_stat
 static bool write_table(const site_table *table, const char *out, gb_status *status)
 {
     char *folder = gb_path_join(status, out, table->slug);
-    bool ok = folder && gb_make_dirs(folder, status) && site_table_page(table, out, status);
+    bool ok = folder && gb_make_dirs(folder, status) && report_site_table_page(table, out, status);
     size_t i;
     json_t *row;
     char slug[96];
     json_array_foreach(json_object_get(table->root, "rows"), i, row)
     {
-        site_row_slug(row, slug, sizeof slug);
-        ok = ok && (!*slug || site_row_page(table, row, out, status));
+        report_site_row_slug(row, slug, sizeof slug);
+        ok = ok && (!*slug || report_site_row_page(table, row, out, status));
     }
     free(folder);
     return ok;
@@ -426,7 +426,7 @@ bool gb_site_write(const gb_site_params *params, const char *out, gb_status *sta
         ok = write_table(&all.tables[i], out, status);
     for (size_t i = 0; ok && i < all.figure_count; i++)
         ok = copy_figure(&all.figures[i], out, status);
-    ok = ok && site_claims_page(all.tables, all.table_count, out, status) &&
+    ok = ok && report_site_claims_page(all.tables, all.table_count, out, status) &&
          front_page(&all, out, status);
     for (size_t i = 0; i < all.table_count; i++) {
         json_decref(all.tables[i].root);

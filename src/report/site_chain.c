@@ -21,19 +21,19 @@ static bool add_inputs(chain *all, gb_store *store, const json_t *run, gb_status
     json_object_foreach(json_object_get(run, "inputs"), role, input)
     {
         if (json_is_string(input))
-            ok = ok && chain_add(all, store, json_string_value(input), status);
+            ok = ok && report_chain_add(all, store, json_string_value(input), status);
         json_array_foreach(input, i, one) if (json_is_string(one)) ok =
-            ok && chain_add(all, store, json_string_value(one), status);
+            ok && report_chain_add(all, store, json_string_value(one), status);
     }
     return ok;
 }
 
-bool chain_add(chain *all, gb_store *store, const char *name, gb_status *status)
+bool report_chain_add(chain *all, gb_store *store, const char *name, gb_status *status)
 {
     if (has_step(all, name) || !strncmp(name, "sha256:", 7))
         return true;
     char *path = store ? gb_path_join(status, gb_store_root(store), name) : NULL;
-    json_t *run = path ? gb_step_read(path, NULL) : NULL;
+    json_t *run = path ? gb_artifact_read(path, NULL) : NULL;
     /* A step cannot be behind itself: its name is the hash of its inputs' names. */
     if (run && !add_inputs(all, store, run, status)) {
         json_decref(run);
@@ -54,7 +54,7 @@ bool chain_add(chain *all, gb_store *store, const char *name, gb_status *status)
     return true;
 }
 
-void chain_free(chain *all)
+void report_chain_free(chain *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         free(all->steps[i].name);
@@ -97,7 +97,7 @@ static void option(gb_text *out, const char *name, const json_t *value)
     if (json_is_string(value))
         word(out, json_string_value(value));
     else if (json_is_real(value))
-        gb_text_printf(out, "%s", gb_shortest(json_real_value(value), digits));
+        gb_text_printf(out, "%s", gb_format_double(json_real_value(value), digits));
     else
         gb_text_printf(out, "%lld", (long long)json_integer_value(value));
 }
@@ -115,7 +115,7 @@ static void input_option(gb_text *out, const char *name, const char *label, cons
         gb_text_printf(out, "FILE-%.19s", identity); /* enough to tell it in the list of inputs */
 }
 
-void chain_command(const chain_step *step, gb_text *out)
+void report_chain_command(const chain_step *step, gb_text *out)
 {
     if (!step->run) {
         gb_text_printf(out, "# %s is not in the store", step->name);

@@ -43,14 +43,14 @@ static void rules(gb_text *out)
 
 static void interval(const json_t *claim, gb_text *out)
 {
-    double mean = json_real_of(claim, "mean"), low = json_real_of(claim, "low");
-    double margin = json_real_of(claim, "margin");
+    double mean = report_json_real_of(claim, "mean"), low = report_json_real_of(claim, "low");
+    double margin = report_json_real_of(claim, "margin");
     gb_text_printf(out, "<td>");
     if (!isnan(mean))
         gb_text_printf(out, "%+.2f", mean);
     gb_text_printf(out, "</td><td>");
     if (!isnan(low))
-        gb_text_printf(out, "%+.2f to %+.2f", low, json_real_of(claim, "high"));
+        gb_text_printf(out, "%+.2f to %+.2f", low, report_json_real_of(claim, "high"));
     if (margin > 0)
         gb_text_printf(out, ", margin %.2f", margin);
     gb_text_printf(out, "</td>");
@@ -71,15 +71,15 @@ static void claim_row(const site_table *table, const json_t *claim, size_t index
     interval(claim, out);
     gb_text_printf(out, "<td>%lld</td><td class=\"left\">",
                    (long long)json_integer_value(json_object_get(claim, "seeds")));
-    site_verdict(claim, out);
+    report_site_verdict(claim, out);
     gb_text_printf(out, "</td></tr>\n");
 }
 
-bool site_claims_page(const site_table *tables, size_t count, const char *out_dir,
-                      gb_status *status)
+bool report_site_claims_page(const site_table *tables, size_t count, const char *out_dir,
+                             gb_status *status)
 {
     gb_text out = {0};
-    site_begin(&out, "What the papers claim", "", NULL, "");
+    report_site_begin(&out, "What the papers claim", "", NULL, "");
     rules(&out);
     gb_text_printf(&out, "<div class=\"wide\"><table>\n<thead><tr><th>claim</th><th class=\"left\">"
                          "statement</th><th class=\"left\">in the paper</th><th class=\"left\">"

@@ -94,7 +94,7 @@ static bool draw(const losses *l, const char *title, const char *path, gb_status
     return gb_figure_write_svg(&figure, path, status);
 }
 
-bool site_curve(const chain_step *step, const char *out, bool *drawn, gb_status *status)
+bool report_site_curve(const chain_step *step, const char *out, bool *drawn, gb_status *status)
 {
     *drawn = false;
     char *from = step->path ? gb_path_join(status, step->path, "losses.tsv") : NULL;

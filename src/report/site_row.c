@@ -37,20 +37,21 @@ static void value_line(const json_t *column, const json_t *row, size_t index, gb
     const json_t *recorded = json_object_get(cell, "recorded"),
                  *here = json_object_get(cell, "here");
     int digits = (int)json_integer_value(json_object_get(column, "decimals"));
-    double published = json_real_of(cell, "published"), mean = json_real_of(recorded, "mean");
-    double scale = json_real_of(column, "scale"), sd;
-    double obtained = recorded ? mean : site_here(here, scale, &sd);
+    double published = report_json_real_of(cell, "published"),
+           mean = report_json_real_of(recorded, "mean");
+    double scale = report_json_real_of(column, "scale"), sd;
+    double obtained = recorded ? mean : report_site_here(here, scale, &sd);
     gb_text_printf(out, "<tr id=\"column-%zu\">", index);
     gb_page_element(out, "td", NULL, gb_json_text(column, "label"));
     number_cell(out, "", digits, published);
     number_cell(out, "", digits + 1, mean);
-    number_cell(out, "", digits + 1, json_real_of(recorded, "sd"));
+    number_cell(out, "", digits + 1, report_json_real_of(recorded, "sd"));
     gb_text_printf(out, "<td>");
-    if (!isnan(json_real_of(recorded, "low")))
-        gb_text_printf(out, "%.*f to %.*f", digits + 1, json_real_of(recorded, "low"), digits + 1,
-                       json_real_of(recorded, "high"));
+    if (!isnan(report_json_real_of(recorded, "low")))
+        gb_text_printf(out, "%.*f to %.*f", digits + 1, report_json_real_of(recorded, "low"),
+                       digits + 1, report_json_real_of(recorded, "high"));
     gb_text_printf(out, "</td>");
-    number_cell(out, "", 0, json_real_of(recorded, "seeds"));
+    number_cell(out, "", 0, report_json_real_of(recorded, "seeds"));
     gb_text_printf(out, "<td class=\"left here\">");
     seeds_of_cell(here, scale, digits + 1, out);
     gb_text_printf(out, "</td>");
@@ -121,7 +122,8 @@ static void step_details(const chain_step *step, gb_text *out)
         return;
     }
     const json_t *times = json_object_get(run, "times");
-    gb_text_printf(out, " <span class=\"dim\">%.1f s, finished ", json_real_of(times, "wall_s"));
+    gb_text_printf(out, " <span class=\"dim\">%.1f s, finished ",
+                   report_json_real_of(times, "wall_s"));
     gb_page_escaped(out, gb_json_text(times, "finished"));
     gb_text_printf(out, "</span></summary>\n");
     const char *const names[] = {"device", "kernels", "program"};
@@ -146,7 +148,7 @@ static void commands(const chain *all, gb_text *out)
 {
     gb_text text = {0};
     for (size_t i = 0; i < all->count; i++) {
-        chain_command(&all->steps[i], &text);
+        report_chain_command(&all->steps[i], &text);
         gb_text_printf(&text, "\n# -> %s\n", all->steps[i].name);
     }
     gb_page_element(out, "pre", NULL, gb_text_words(&text, out));
@@ -159,7 +161,7 @@ static bool curves(const chain *all, const char *out_dir, gb_text *out, gb_statu
     bool ok = true, any = false;
     for (size_t i = 0; ok && i < all->count; i++) {
         bool drawn;
-        ok = site_curve(&all->steps[i], out_dir, &drawn, status);
+        ok = report_site_curve(&all->steps[i], out_dir, &drawn, status);
         if (!ok || !drawn)
             continue;
         gb_text_printf(
@@ -175,10 +177,10 @@ static bool seed_section(const site_table *table, const char *seed, const char *
                          const char *out_dir, gb_text *out, gb_status *status)
 {
     chain all = {0};
-    bool ok = chain_add(&all, table->store, step, status);
+    bool ok = report_chain_add(&all, table->store, step, status);
     double seconds = 0;
     for (size_t i = 0; i < all.count; i++) {
-        double wall = json_real_of(json_object_get(all.steps[i].run, "times"), "wall_s");
+        double wall = report_json_real_of(json_object_get(all.steps[i].run, "times"), "wall_s");
         seconds += isnan(wall) ? 0 : wall;
     }
     gb_text_printf(out,
@@ -192,27 +194,27 @@ static bool seed_section(const site_table *table, const char *seed, const char *
     for (size_t i = 0; i < all.count; i++)
         step_details(&all.steps[i], out);
     gb_text_printf(out, "</details>\n");
-    chain_free(&all);
+    report_chain_free(&all);
     return ok;
 }
 
-bool site_row_page(const site_table *table, const json_t *row, const char *out_dir,
-                   gb_status *status)
+bool report_site_row_page(const site_table *table, const json_t *row, const char *out_dir,
+                          gb_status *status)
 {
     gb_text out = {0};
     char slug[96], name[256];
     const char *seed;
     json_t *step;
-    site_slug(gb_json_text(row, "row"), slug, sizeof slug);
+    report_site_slug(gb_json_text(row, "row"), slug, sizeof slug);
     snprintf(name, sizeof name, "%s/%s.html", table->slug, slug);
-    site_begin(&out, gb_json_text(row, "label"), "../", table->slug,
-               gb_json_text(table->root, "title"));
+    report_site_begin(&out, gb_json_text(row, "label"), "../", table->slug,
+                      gb_json_text(table->root, "title"));
     if (*gb_json_text(row, "group"))
         gb_page_element(&out, "p", "dim", gb_json_text(row, "group"));
     values(table, row, &out);
     gb_text_printf(&out, "<h2>How it was made</h2>\n<p>Run in this order, with the store in "
                          "<code>$GABBRO_STORE</code>, the commands give these values again; a "
-                         "finished step is not run twice.</p>\n");
+                         "finished artifact is not run twice.</p>\n");
     bool ok = true, first = true;
     json_object_foreach(json_object_get(row, "steps"), seed, step)
     {

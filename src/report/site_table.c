@@ -72,16 +72,16 @@ static void head(const site_table *table, gb_text *out)
 
 static void recorded_cell(const json_t *recorded, int digits, const char *link, gb_text *out)
 {
-    double sd = json_real_of(recorded, "sd"), low = json_real_of(recorded, "low");
+    double sd = report_json_real_of(recorded, "sd"), low = report_json_real_of(recorded, "low");
     gb_text_printf(out, "<td>");
     if (recorded) {
-        gb_text_printf(out, "%s%.*f", link, digits, json_real_of(recorded, "mean"));
+        gb_text_printf(out, "%s%.*f", link, digits, report_json_real_of(recorded, "mean"));
         if (!isnan(sd))
             gb_text_printf(out, " ± %.*f", digits, sd);
         gb_text_printf(out, "%s", *link ? "</a>" : "");
         if (!isnan(low))
             gb_text_printf(out, "<br><span class=\"dim\">%.*f to %.*f</span>", digits, low, digits,
-                           json_real_of(recorded, "high"));
+                           report_json_real_of(recorded, "high"));
     }
     gb_text_printf(out, "</td>");
 }
@@ -94,9 +94,10 @@ static void cell(const site_table *table, const json_t *row, size_t index, gb_te
         json_object_get(json_object_get(row, "cells"), gb_json_text(column, "column"));
     const json_t *here = json_object_get(one, "here");
     int digits = (int)json_integer_value(json_object_get(column, "decimals"));
-    double published = json_real_of(one, "published"), scale = json_real_of(column, "scale");
+    double published = report_json_real_of(one, "published"),
+           scale = report_json_real_of(column, "scale");
     char link[256] = "", slug[96];
-    site_row_slug(row, slug, sizeof slug);
+    report_site_row_slug(row, slug, sizeof slug);
     if (*slug)
         snprintf(link, sizeof link, "<a href=\"%s/%s.html#column-%zu\">", table->slug, slug, index);
     if (!is_own(table)) {
@@ -109,7 +110,7 @@ static void cell(const site_table *table, const json_t *row, size_t index, gb_te
         recorded_cell(json_object_get(one, "recorded"), digits, link, out);
     }
     gb_text_printf(out, "<td class=\"%s\">", is_own(table) ? "first here" : "here");
-    double sd, mean = site_here(here, scale, &sd);
+    double sd, mean = report_site_here(here, scale, &sd);
     if (!isnan(mean)) {
         gb_text_printf(out, "%s%.*f", link, digits, mean);
         if (!isnan(sd))
@@ -186,7 +187,7 @@ static void rows(const site_table *table, gb_text *out)
         }
         group = gb_json_text(row, "group");
         char slug[96];
-        site_row_slug(row, slug, sizeof slug);
+        report_site_row_slug(row, slug, sizeof slug);
         gb_text_printf(out, "<tr><td>");
         if (*slug)
             gb_text_printf(out, "<a href=\"%s/%s.html\">", table->slug, slug);
@@ -208,7 +209,7 @@ static void rows(const site_table *table, gb_text *out)
 static void signed_cell(const json_t *claim, const char *name, int digits, const char *behind,
                         gb_text *out)
 {
-    double value = json_real_of(claim, name);
+    double value = report_json_real_of(claim, name);
     gb_text_printf(out, "<td>");
     if (!isnan(value))
         gb_text_printf(out, "%+.*f", digits, value);
@@ -216,10 +217,10 @@ static void signed_cell(const json_t *claim, const char *name, int digits, const
     gb_text_printf(out, "</td>");
 }
 
-void site_verdict(const json_t *claim, gb_text *out)
+void report_site_verdict(const json_t *claim, gb_text *out)
 {
     const char *verdict = gb_json_text(claim, "verdict"), *reason = gb_json_text(claim, "reason");
-    double more = json_real_of(claim, "more_seeds");
+    double more = report_json_real_of(claim, "more_seeds");
     gb_text_printf(out, "<span class=\"%s\">%s", verdict_class(verdict), verdict);
     if (*reason) {
         gb_text_printf(out, " (");
@@ -237,7 +238,7 @@ void site_verdict(const json_t *claim, gb_text *out)
 
 static void claim_line(const json_t *claim, size_t index, gb_text *out)
 {
-    double p = json_real_of(json_object_get(claim, "over_queries"), "p");
+    double p = report_json_real_of(json_object_get(claim, "over_queries"), "p");
     gb_text_printf(out, "<tr id=\"claim-%zu\"><td>", index);
     gb_page_escaped(out, gb_json_text(claim, "claim"));
     gb_text_printf(out, "</td>");
@@ -245,12 +246,12 @@ static void claim_line(const json_t *claim, size_t index, gb_text *out)
     signed_cell(claim, "printed_delta", 1, "", out);
     signed_cell(claim, "mean", 2, gb_json_text(claim, "shown"), out);
     gb_text_printf(out, "<td>");
-    if (!isnan(json_real_of(claim, "low")))
-        gb_text_printf(out, "%+.2f to %+.2f", json_real_of(claim, "low"),
-                       json_real_of(claim, "high"));
+    if (!isnan(report_json_real_of(claim, "low")))
+        gb_text_printf(out, "%+.2f to %+.2f", report_json_real_of(claim, "low"),
+                       report_json_real_of(claim, "high"));
     gb_text_printf(out, "</td><td>%lld</td><td class=\"left\">",
                    (long long)json_integer_value(json_object_get(claim, "seeds")));
-    site_verdict(claim, out);
+    report_site_verdict(claim, out);
     gb_text_printf(out, "</td><td class=\"dim\">");
     if (!isnan(p))
         gb_text_printf(out, "%.2g", p);
@@ -283,13 +284,13 @@ static bool claims_plot(const site_table *table, gb_text *out, gb_status *status
         json_array_foreach(claims, i, claim)
         {
             if (strcmp(gb_json_text(claim, "verdict"), verdicts[v]) ||
-                isnan(json_real_of(claim, "mean")))
+                isnan(report_json_real_of(claim, "mean")))
                 continue;
             size_t n = one->count++;
             at[n] = (double)i + 1;
-            at[count + n] = json_real_of(claim, "mean");
-            at[2 * count + n] = json_real_of(claim, "low");
-            at[3 * count + n] = json_real_of(claim, "high");
+            at[count + n] = report_json_real_of(claim, "mean");
+            at[2 * count + n] = report_json_real_of(claim, "low");
+            at[3 * count + n] = report_json_real_of(claim, "high");
             names[v * count + n] = gb_json_text(claim, "statement");
         }
         drawn += one->count > 0;
@@ -381,12 +382,12 @@ static bool files(const site_table *table, const char *out_dir, gb_text *out, gb
     return ok;
 }
 
-bool site_table_page(const site_table *table, const char *out_dir, gb_status *status)
+bool report_site_table_page(const site_table *table, const char *out_dir, gb_status *status)
 {
     gb_text out = {0};
     char name[112];
     snprintf(name, sizeof name, "%s.html", table->slug);
-    site_begin(&out, gb_json_text(table->root, "title"), "", NULL, "");
+    report_site_begin(&out, gb_json_text(table->root, "title"), "", NULL, "");
     intro(table, &out);
     rows(table, &out);
     bool ok = claims(table, &out, status);

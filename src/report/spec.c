@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *keep(gb_arena *arena, const char *text, gb_status *status)
+const char *report_copy(gb_arena *arena, const char *text, gb_status *status)
 {
     return text && text[0] ? gb_arena_strdup(arena, text, strlen(text), status) : "";
 }
 
-char *table_path(const char *tables_dir, const char *folder, const char *table, const char *end,
-                 gb_status *status)
+char *report_table_path(const char *tables_dir, const char *folder, const char *table,
+                        const char *end, gb_status *status)
 {
     char *path = gb_format(status, "%s/%s/%s%s", tables_dir, folder, table, end);
     char *slash = path ? strchr(path + strlen(tables_dir) + strlen(folder) + 2, '/') : NULL;
@@ -20,7 +20,7 @@ char *table_path(const char *tables_dir, const char *folder, const char *table, 
     return path;
 }
 
-bool word_in(const char *words, const char *word)
+bool report_word_in(const char *words, const char *word)
 {
     size_t length = strlen(word);
     for (const char *at = words; *at;) {
@@ -33,7 +33,7 @@ bool word_in(const char *words, const char *word)
     return false;
 }
 
-size_t spec_row(const gb_table_spec *spec, const char *key)
+size_t report_spec_row(const gb_table_spec *spec, const char *key)
 {
     for (size_t i = 0; i < spec->row_count; i++)
         if (spec->rows[i].key[0] && strcmp(spec->rows[i].key, key) == 0)
@@ -50,7 +50,7 @@ static size_t published_row(const gb_table_spec *spec, const char *published, si
     return SIZE_MAX;
 }
 
-size_t spec_column(const gb_table_spec *spec, const char *name)
+size_t report_spec_column(const gb_table_spec *spec, const char *name)
 {
     for (size_t i = 0; i < spec->column_count; i++)
         if (strcmp(spec->columns[i].name, name) == 0)
@@ -69,7 +69,7 @@ typedef struct loader {
 static const char *field(loader *load, size_t which)
 {
     const char *text = load->file.fields[which];
-    return keep(load->spec->arena, strcmp(text, "-") == 0 ? "" : text, load->status);
+    return report_copy(load->spec->arena, strcmp(text, "-") == 0 ? "" : text, load->status);
 }
 
 /* Room for one more element in an array of the spec; the arena keeps the outgrown ones. */
@@ -88,12 +88,12 @@ static void *one_more(loader *load, void *array, size_t count, size_t size)
 static bool load_file(loader *load, char *path, const char *const *wanted, size_t count,
                       bool (*each)(loader *))
 {
-    bool ok = path && tsv_open(&load->file, path, wanted, count, load->status);
+    bool ok = path && report_tsv_open(&load->file, path, wanted, count, load->status);
     load->capacity = 0;
     int got = 0;
-    while (ok && (got = tsv_next(&load->file, load->status)) == 1)
+    while (ok && (got = report_tsv_next(&load->file, load->status)) == 1)
         ok = each(load);
-    tsv_close(&load->file);
+    report_tsv_close(&load->file);
     free(path);
     return ok && got == 0;
 }
@@ -116,7 +116,7 @@ static bool each_row(loader *load)
     row->role = (gb_row_role)role;
     bool ok = (row->key = field(load, 0)) && (row->published = field(load, 1)) &&
               (row->group = field(load, 3)) && (row->label = field(load, 4));
-    if (ok && row->key[0] && spec_row(spec, row->key) != SIZE_MAX)
+    if (ok && row->key[0] && report_spec_row(spec, row->key) != SIZE_MAX)
         return gb_lines_fail(load->file.lines, load->status, NULL, "row \"%s\" twice", row->key);
     spec->row_count += ok;
     return ok;
@@ -160,7 +160,7 @@ static bool each_cell(loader *load)
     gb_text_printf(&key, "%s @ %s", f[0], f[1]);
     size_t row = key.failed ? SIZE_MAX : published_row(spec, key.data, key.length);
     gb_text_free(&key);
-    size_t column = spec_column(spec, f[2]);
+    size_t column = report_spec_column(spec, f[2]);
     if (row == SIZE_MAX)
         return gb_lines_fail(load->file.lines, load->status, "list it in tables/rows/",
                              "row \"%s @ %s\" is not in the list of rows", f[0], f[1]);
@@ -246,7 +246,8 @@ static bool each_claim(loader *load)
 static bool each_deviation(loader *load)
 {
     gb_table_spec *spec = load->spec;
-    if (!word_in(load->file.fields[1], spec->name) && !word_in(load->file.fields[1], "all"))
+    if (!report_word_in(load->file.fields[1], spec->name) &&
+        !report_word_in(load->file.fields[1], "all"))
         return true;
     gb_deviation *all = one_more(load, spec->deviations, spec->deviation_count, sizeof *all);
     if (!all)
@@ -284,21 +285,21 @@ static bool load_all(loader *load, const char *dir)
     gb_status *status = load->status;
     if (!load_file(load, gb_path_join(status, dir, "tables.tsv"), titles, 2, each_title))
         return false;
-    char *path = table_path(dir, "rows", spec->name, ".tsv", status);
+    char *path = report_table_path(dir, "rows", spec->name, ".tsv", status);
     if (!spec->title[0] || !path || !gb_file_exists(path)) {
         free(path);
         return gb_fail(status, GB_USAGE, spec->name, "`reproduce list` shows the tables",
                        spec->title[0] ? "this table cannot be reproduced yet" : "no such table");
     }
     if (!load_file(load, path, rows, 5, each_row) ||
-        !load_file(load, table_path(dir, "columns", spec->name, ".tsv", status), columns, 4,
+        !load_file(load, report_table_path(dir, "columns", spec->name, ".tsv", status), columns, 4,
                    each_column))
         return false;
     spec->cells = gb_arena_alloc(
         spec->arena, spec->row_count * spec->column_count * sizeof *spec->cells + 1, status);
     return spec->cells &&
-           load_file(load, table_path(dir, "published", spec->name, ".tsv", status), cells, 9,
-                     each_cell) &&
+           load_file(load, report_table_path(dir, "published", spec->name, ".tsv", status), cells,
+                     9, each_cell) &&
            load_file(load, gb_path_join(status, dir, "claims.tsv"), claims, 11, each_claim) &&
            load_file(load, gb_path_join(status, dir, "deviations.tsv"), deviations, 7,
                      each_deviation);
@@ -313,7 +314,7 @@ gb_table_spec *gb_table_spec_load(const char *tables_dir, const char *name, gb_s
     }
     spec->title = spec->source = "";
     loader load = {.spec = spec, .status = status};
-    if (!(spec->name = keep(spec->arena, name, status)) || !load_all(&load, tables_dir)) {
+    if (!(spec->name = report_copy(spec->arena, name, status)) || !load_all(&load, tables_dir)) {
         gb_table_spec_free(spec);
         return NULL;
     }
@@ -330,8 +331,7 @@ void gb_table_spec_free(gb_table_spec *spec)
     free(spec);
 }
 
-/* ---- where the files are ----------------------------------------------------------------------
- */
+/* ---- where the files are ---- */
 
 /* The folder of a tables.tsv. Takes over the path, which may be NULL. */
 static char *folder_of(char *tables)
@@ -347,7 +347,7 @@ char *gb_tables_find(const gb_config *config, const char *given, gb_status *stat
     if (named && !named[0])
         named = NULL;
     char *file =
-        named ? gb_path_join(status, named, "tables.tsv") : gb_share_file("tables/tables.tsv");
+        named ? gb_path_join(status, named, "tables.tsv") : gb_installed_file("tables/tables.tsv");
     if (named && file && !gb_file_exists(file)) {
         gb_fail(status, GB_USAGE, named, "give the folder that holds tables.tsv",
                 "no table data here");

@@ -39,14 +39,14 @@ static void paragraph(gb_text *out, const char *key, const char *words)
 static void header(const gb_report *report, gb_text *out)
 {
     gb_text line = {0};
-    title_text(report, out);
+    report_title_text(report, out);
     gb_text_printf(out, " (%s, %s)\n", report->spec->name, report->spec->source);
     gb_text_printf(&line, "%s, collection %s%s%s, this run: ", report->scale, report->collection,
                    report->generator[0] ? ", generated queries: " : "", report->generator);
-    seeds_text(&report->here, &line);
+    report_seeds_text(&report->here, &line);
     if (report->recorded.count) {
         gb_text_printf(&line, ", recorded: ");
-        seeds_text(&report->recorded, &line);
+        report_seeds_text(&report->recorded, &line);
     } else {
         gb_text_printf(&line, ", recorded: none (%s)", report->recorded_note);
     }
@@ -84,7 +84,7 @@ static void cell_text(const gb_report *report, size_t row, size_t column, line_k
                       char text[32])
 {
     shown cell;
-    shown_cell(report, row, column, &cell);
+    report_shown_cell(report, row, column, &cell);
     int digits = report->columns[column].decimals;
     text[0] = '\0';
     if (kind == PUBLISHED && cell.published)
@@ -96,7 +96,7 @@ static void cell_text(const gb_report *report, size_t row, size_t column, line_k
     else if (kind == HERE && cell.here.count > 1)
         snprintf(text, 32, "%.*f (%.*f)", digits, cell.here.mean, digits, cell.here.sd);
     else if (kind == HERE && cell.here.count)
-        snprintf(text, 32, "%.*f%c", digits, cell.here.mean, mark_char(cell.mark));
+        snprintf(text, 32, "%.*f%c", digits, cell.here.mean, report_mark_char(cell.mark));
     else if (kind == VERDICT)
         snprintf(text, 32, "%s", gb_cell_verdict_text(cell.verdict));
 }
@@ -127,7 +127,7 @@ static void row_text(const gb_report *report, size_t row, gb_text *out)
 {
     gb_text label = {0}, note = {0};
     gb_text_printf(&label, "  %s", report->spec->rows[row].label);
-    row_note(report, row, &note);
+    report_row_note(report, row, &note);
     bool labelled = false;
     for (line_kind kind = PUBLISHED; kind <= VERDICT; kind++) {
         /* The label stands on the first line, a note on the last with obtained values. */
@@ -156,23 +156,23 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
 {
     const gb_claim *claim = &report->spec->claims[index];
     const gb_judgement *judgement = &report->judgements[index];
-    int digits = claim_decimals(report, claim);
+    int digits = report_claim_decimals(report, claim);
     gb_text line = {0};
-    verdict_text(judgement, &line);
+    report_verdict_text(judgement, &line);
     gb_text_printf(&line, ": %s", claim->statement);
     gb_text_printf(out, "%-7s ", claim->id);
     wrap(out, 8, 8, gb_text_words(&line, out));
     line.length = 0;
     if (judgement->verdict != GB_NOT_JUDGED) {
         if (!isnan(claim->printed_delta))
-            difference_text(&line, "paper ", claim->printed_delta, digits, "; ");
-        difference_text(&line, "mean ", judgement->mean, digits, "");
-        comparison_text(judgement, &line);
+            report_difference_text(&line, "paper ", claim->printed_delta, digits, "; ");
+        report_difference_text(&line, "mean ", judgement->mean, digits, "");
+        report_comparison_text(judgement, &line);
         gb_text_printf(&line, " over %zu seed%s", judgement->seeds,
                        judgement->seeds == 1 ? "" : "s");
         if (judgement->seeds > 1) {
-            difference_text(&line, ", 95% interval ", judgement->low, digits, " to ");
-            difference_text(&line, "", judgement->high, digits, "");
+            report_difference_text(&line, ", 95% interval ", judgement->low, digits, " to ");
+            report_difference_text(&line, "", judgement->high, digits, "");
         }
         if (judgement->margin > 0)
             gb_text_printf(&line, ", margin %.*f", digits, judgement->margin);
@@ -183,7 +183,7 @@ static void claim_text(const gb_report *report, size_t index, gb_text *out)
         wrap(out, 8, 8, gb_text_words(&line, out));
     }
     line.length = 0;
-    caution_text(claim, judgement, &line);
+    report_caution_text(claim, judgement, &line);
     if (line.length) {
         gb_text_printf(out, "        ");
         wrap(out, 8, 8, gb_text_words(&line, out));
@@ -205,10 +205,10 @@ static void footer(const gb_report *report, gb_text *out)
 {
     gb_text line = {0};
     gb_text_append(out, "\n", 1);
-    device_text(report, "", "", &line);
+    report_device_text(report, "", "", &line);
     if (line.length)
         paragraph(out, "Device", gb_text_words(&line, out));
-    compared all = compare_all(report);
+    compared all = report_compare_all(report);
     if (all.equal + all.within + all.beyond) {
         line.length = 0;
         gb_text_printf(&line,
@@ -219,14 +219,14 @@ static void footer(const gb_report *report, gb_text *out)
     }
     line.length = 0;
     for (size_t i = 0; i < report->spec->deviation_count; i++)
-        if (deviation_applies(report, &report->spec->deviations[i]))
+        if (report_deviation_applies(report, &report->spec->deviations[i]))
             gb_text_printf(&line, "%s%s %s", line.length ? ", " : "",
                            report->spec->deviations[i].id, report->spec->deviations[i].topic);
     if (line.length)
         paragraph(out, "Deviations from the paper (table.md says more)", gb_text_words(&line, out));
     gb_text_append(out, "\n", 1);
     const char *lines[8];
-    size_t count = reading_lines(report, lines);
+    size_t count = report_reading_lines(report, lines);
     for (size_t i = 0; i < count; i++)
         wrap(out, 0, 0, lines[i]);
     gb_text_free(&line);
@@ -238,7 +238,7 @@ void gb_report_text(const gb_report *report, gb_text *out)
     header(report, out);
     sets(report, out);
     heading(report, out);
-    write_rows(report, &writer, out);
+    report_write_rows(report, &writer, out);
     claims(report, out);
     footer(report, out);
 }

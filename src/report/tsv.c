@@ -40,8 +40,8 @@ static int next_parts(tsv *file, char **parts, size_t max, size_t *count, gb_sta
     return 1;
 }
 
-bool tsv_open(tsv *file, const char *path, const char *const *wanted, size_t count,
-              gb_status *status)
+bool report_tsv_open(tsv *file, const char *path, const char *const *wanted, size_t count,
+                     gb_status *status)
 {
     *file = (tsv){.count = count};
     file->lines = gb_lines_open(path, status);
@@ -60,11 +60,11 @@ bool tsv_open(tsv *file, const char *path, const char *const *wanted, size_t cou
                                                   "the header has no column \"%s\"", wanted[i]);
     }
     if (!ok)
-        tsv_close(file);
+        report_tsv_close(file);
     return ok;
 }
 
-int tsv_next(tsv *file, gb_status *status)
+int report_tsv_next(tsv *file, gb_status *status)
 {
     char *parts[64];
     size_t count;
@@ -81,7 +81,7 @@ int tsv_next(tsv *file, gb_status *status)
     return 1;
 }
 
-void tsv_close(tsv *file)
+void report_tsv_close(tsv *file)
 {
     gb_lines_close(file->lines);
     free(file->copy);

@@ -151,7 +151,7 @@ static bool has_recipe(const glob_t *found, const char *name)
 bool repro_catalog_read(repro_catalog *catalog, const char *tables_dir, gb_status *status)
 {
     *catalog = (repro_catalog){.arena = gb_arena_create(1 << 14, status)};
-    char *shared = gb_share_file("reproduce/sets.lua");
+    char *shared = gb_installed_file("reproduce/sets.lua");
     if (!catalog->arena)
         return false;
     if (!shared)

@@ -227,7 +227,7 @@ static bool count_turn(repro_plan *plan, const repro_node *node, const repro_arg
     bool ok = repro_argv_add(&argv, status, "pretrain") &&
               repro_argv_add(&argv, status, "%.*s", (int)name, objective);
     for (size_t i = 2; ok && i < whole->count; i++) {
-        if (!strcmp(whole->items[i], "--in-turns-with"))
+        if (!strcmp(whole->items[i], "--interleave-with"))
             i++;
         else
             ok = repro_argv_add(&argv, status, "%s", whole->items[i]);
@@ -243,7 +243,7 @@ static bool count_turn(repro_plan *plan, const repro_node *node, const repro_arg
 static bool count_turns(repro_plan *plan, const repro_node *node, const repro_argv *argv,
                         repro_table_cost *table, gb_status *status)
 {
-    const char *others = repro_argv_option(argv, "--in-turns-with");
+    const char *others = repro_argv_option(argv, "--interleave-with");
     bool ok = count_turn(plan, node, argv, argv->items[1], strlen(argv->items[1]), table, status);
     for (const char *at = others; ok && *at; at += *at == ',') {
         size_t length = strcspn(at, ",");
@@ -373,7 +373,7 @@ static bool count_node(repro_plan *plan, repro_node *node, repro_table_cost *tab
     else if ((pretrain && !strcmp(kind, "none")) ||
              (!strcmp(command, "evaluate") && !strcmp(kind, "--bm25")))
         ok = count_host(plan, node, &argv, table, status);
-    else if (pretrain && repro_argv_option(&argv, "--in-turns-with"))
+    else if (pretrain && repro_argv_option(&argv, "--interleave-with"))
         ok = count_turns(plan, node, &argv, table, status);
     else if (pretrain || !strcmp(command, "finetune")) {
         ok = count_training(plan, node, &argv, table, &plan->needs[node->index], status);

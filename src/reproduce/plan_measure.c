@@ -11,7 +11,7 @@ typedef struct taken {
     double resident; /* bytes of the host's memory at most */
 } taken;
 
-/* A training of so many steps; an epoch of one batch is a step of a fine-tuning. */
+/* A training of so many steps; an epoch of one batch is an artifact of a fine-tuning. */
 static bool short_training(const repro_argv *argv, double batch, double steps, repro_argv *made,
                            gb_status *status)
 {

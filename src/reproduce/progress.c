@@ -11,7 +11,7 @@ static double number(const repro_node *node, const char *option)
 }
 
 /* Texts that a training sees. A pre-training with a context has two for each of its batch. */
-static double texts_of(const repro_node *node)
+static double pretrain_texts_of(const repro_node *node)
 {
     repro_word context = repro_node_option(node, "--context");
     int sides = context.text && strcmp(context.text, "none") != 0 ? 2 : 1;
@@ -38,7 +38,8 @@ static repro_kind *kind_of(repro_progress *progress, const repro_node *node)
 void repro_progress_expect(repro_progress *progress, const repro_node *node)
 {
     repro_kind *kind = kind_of(progress, node);
-    kind->texts = (kind->texts * (double)kind->total + texts_of(node)) / (double)(kind->total + 1);
+    kind->texts =
+        (kind->texts * (double)kind->total + pretrain_texts_of(node)) / (double)(kind->total + 1);
     kind->total++;
 }
 

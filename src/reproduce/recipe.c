@@ -148,7 +148,7 @@ bool repro_recipe_run_scripts(const repro_recipe_params *params, const repro_scr
 static bool read_script(const char *file, repro_script *script, char name[160], gb_status *status)
 {
     snprintf(name, 160, "reproduce/%.140s", file);
-    char *path = gb_share_file(name);
+    char *path = gb_installed_file(name);
     *script = (repro_script){name, path ? gb_read_file(path, NULL, status) : NULL};
     if (!path)
         gb_fail(status, GB_DATA, name, "install gabbro again", "a recipe is missing");

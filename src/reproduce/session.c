@@ -123,7 +123,7 @@ static bool check(const repro_session *session, gb_status *status)
 static bool each_scale(bool (*each)(void *context, const char *path, gb_status *status),
                        void *context, gb_status *status)
 {
-    char *shared = gb_share_file("reproduce/sets.lua"); /* the catalog has found it */
+    char *shared = gb_installed_file("reproduce/sets.lua"); /* the catalog has found it */
     char *pattern = NULL;
     glob_t found = {0};
     if (shared)
@@ -161,7 +161,7 @@ static bool read_scale(repro_session *session, gb_status *status)
     const char *scale = session->params->scale;
     char name[80];
     snprintf(name, sizeof name, "reproduce/scales/%.60s", scale);
-    char *path = strchr(scale, '/') || *scale == '.' ? NULL : gb_share_file(name);
+    char *path = strchr(scale, '/') || *scale == '.' ? NULL : gb_installed_file(name);
     if (!path) {
         gb_text names = {0};
         each_scale(add_scale_name, &names, NULL);
@@ -263,7 +263,7 @@ static bool set_ranks(repro_session *session, gb_status *status)
         of_ranks[r++] = params->devices;
     }
     if (params->shares) {
-        of_shares[s++] = "--shares";
+        of_shares[s++] = "--gradient-shards";
         of_shares[s++] = given;
     }
     if (params->simulate_ranks) {
@@ -271,7 +271,7 @@ static bool set_ranks(repro_session *session, gb_status *status)
         of_shares[s++] = simulated;
     }
     if (r || s) {
-        sum[0] = "--shares";
+        sum[0] = "--gradient-shards";
         sum[1] = recorded;
     }
     return set_words(session, &session->ranks, of_ranks, status) &&

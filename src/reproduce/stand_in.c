@@ -10,7 +10,7 @@ enum { SPECIAL_TOKENS = 6, QUERIES_OF_PASSAGE = 20, PASSAGES_OF_DOCUMENT = 4, SE
 
 bool repro_sizes_read(const char *name, repro_sizes *sizes, gb_status *status)
 {
-    char *path = gb_share_file("datasets/sizes.tsv"), *line;
+    char *path = gb_installed_file("datasets/sizes.tsv"), *line;
     gb_lines *lines = path ? gb_lines_open(path, status) : NULL;
     size_t length = strlen(name), whole;
     bool found = false;

@@ -91,7 +91,7 @@ static bool index_collection(indexing *x, const char *dir, gb_status *status)
     gb_bm25_folder *f = x->out;
     f->collection = gb_collection_open(dir, status);
     f->names.passages =
-        f->collection ? gb_names_from_table(f->collection->passage_ids, status) : NULL;
+        f->collection ? gb_names_from_row_file(f->collection->passage_ids, status) : NULL;
     if (!f->names.passages)
         return false;
     gb_progress_begin(&x->progress, "bm25 index", "passages", f->collection->passages, 0);
@@ -125,7 +125,7 @@ static bool index_passages(gb_bm25_folder *f, const char *dir, bool stored, gb_s
 static bool load_queries(gb_bm25_folder *f, const char *dir, const char *file, gb_status *status)
 {
     if (!file && f->collection) {
-        f->stored_queries = gb_names_from_table(f->collection->query_ids, status);
+        f->stored_queries = gb_names_from_row_file(f->collection->query_ids, status);
         f->names.queries = f->stored_queries;
         f->text = gb_collection_query;
         f->text_ctx = f->collection;

@@ -165,8 +165,7 @@ bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length
     return true;
 }
 
-/* ---- many queries ------------------------------------------------------------------------------
- */
+/* ---- many queries ---- */
 
 /* Work shared by the threads: each takes the next query and fills its slot. */
 typedef struct batch {

@@ -19,9 +19,10 @@ static bool count_queries(const gb_collection *collection, const char *name, uin
 }
 
 /* Arithmetic of one text of a table, in the mean. */
-static double text_flops(const gb_bert_config *config, const gb_table *tokens, uint32_t max_length)
+static double text_flops(const gb_bert_config *config, const gb_row_file *tokens,
+                         uint32_t max_length)
 {
-    uint32_t count = (uint32_t)gb_table_count(tokens);
+    uint32_t count = (uint32_t)gb_row_file_count(tokens);
     return count ? gb_encode_flops(config, tokens, NULL, count, max_length) / count : 0;
 }
 
@@ -37,7 +38,7 @@ bool gb_print_encoding_cost(const gb_retriever_params *params, const char *colle
               gb_model_input_open(&model, params->model, &tokens, status);
     if (ok)
         fprintf(out, "passages=%u queries=%u passage_flops=%.6g query_flops=%.6g width=%u\n",
-                (uint32_t)gb_table_count(tokens.passages), queries,
+                (uint32_t)gb_row_file_count(tokens.passages), queries,
                 text_flops(&model.config, tokens.passages, tokens.max_passage),
                 text_flops(&model.config, tokens.queries, tokens.max_query),
                 model.config.hidden_size);

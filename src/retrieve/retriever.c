@@ -132,7 +132,7 @@ bool gb_retriever_write(const gb_retriever *r, gb_text_kind kind, const gb_encod
 bool gb_retriever_index(gb_retriever *r, const gb_vector_file *file, gb_status *status)
 {
     const gb_encode_rows texts = {.tokens = r->tokens.passages,
-                                  .count = (uint32_t)gb_table_count(r->tokens.passages),
+                                  .count = (uint32_t)gb_row_file_count(r->tokens.passages),
                                   .label = "encode passages"};
     return gb_retriever_write(r, GB_TEXT_PASSAGE, &texts, file, NULL, status) &&
            (r->passages = gb_npy_open(&file->path, 1, status));

@@ -41,7 +41,7 @@ typedef struct searcher {
     gb_tensor input;                 /* the block of passages */
     gb_tensor values[GROUP_BLOCKS];  /* best scores of a query block */
     gb_tensor columns[GROUP_BLOCKS]; /* and where */
-    gb_exec *exec;                   /* scores and top k of every block of queries, its parameter */
+    gb_executable *exec;             /* scores and top k of every block of queries, its parameter */
     float *group;                    /* queries of the group as the device has them */
     uint64_t *best;                  /* [queries of the group, k] keys, falling */
     uint64_t *found;                 /* [2 * size.k] keys of one query, and room to sort them */
@@ -142,7 +142,7 @@ static blocks choose_blocks(const gb_vectors *queries, const gb_vectors *passage
 
 static void searcher_free(searcher *s)
 {
-    gb_exec_destroy(s->exec);
+    gb_executable_destroy(s->exec);
     free(s->group);
     free(s->best);
     free(s->found);
@@ -176,13 +176,13 @@ static bool searcher_make(searcher *s, gb_device *device, const gb_vectors *quer
                           gb_status *status)
 {
     uint32_t rows = s->size.queries * s->size.count;
-    const gb_exec_params program = {
+    const gb_executable_params program = {
         .name = "search", .device = device, .declare = declare, .build = build, .self = s};
     s->width = queries->width;
     s->ld = round_up(queries->width, 4);
-    if (!(s->exec = gb_exec_build(&program, status)))
+    if (!(s->exec = gb_executable_build(&program, status)))
         return false;
-    uint64_t floats = gb_params_floats(gb_tape_params(gb_exec_tape(s->exec)));
+    uint64_t floats = gb_params_floats(gb_tape_params(gb_executable_tape(s->exec)));
     return (s->group = gb_alloc(floats, sizeof *s->group, status)) &&
            (s->best = gb_alloc(rows, s->k * sizeof *s->best, status)) &&
            (s->found = gb_alloc(s->size.k, 2 * sizeof *s->found, status));
@@ -219,12 +219,12 @@ static bool collect(searcher *s, const pass *p, uint32_t queries, gb_status *sta
 {
     uint32_t have = p->seen < s->k ? p->seen : s->k, k = s->size.k;
     for (uint32_t b = 0; b * s->size.queries < queries && b < s->size.count; b++) {
-        const float *values = gb_exec_output(s->exec, p->ticket, s->values[b], status);
+        const float *values = gb_executable_output(s->exec, p->ticket, s->values[b], status);
         const uint32_t *columns =
-            values ? gb_exec_output(s->exec, p->ticket, s->columns[b], status) : NULL;
+            values ? gb_executable_output(s->exec, p->ticket, s->columns[b], status) : NULL;
         if (!columns)
             return false;
-        uint32_t ld = gb_tape_tensor(gb_exec_tape(s->exec), s->values[b])->ld;
+        uint32_t ld = gb_tape_tensor(gb_executable_tape(s->exec), s->values[b])->ld;
         for (uint32_t r = 0; r < s->size.queries && b * s->size.queries + r < queries; r++) {
             uint64_t *best = s->best + (size_t)(b * s->size.queries + r) * s->k;
             uint64_t worst = have == s->k ? best[s->k - 1] : 0;
@@ -251,9 +251,9 @@ static bool search_group(searcher *s, uint32_t queries, gb_progress *progress, u
     for (uint32_t seen = 0; seen < total;) {
         /* The last block overlaps the one before it, so that all have one shape. */
         pass now = {.first = total - seen < block ? total - block : seen, .seen = seen};
-        float *input = gb_exec_input(s->exec, s->input, status);
+        float *input = gb_executable_input(s->exec, s->input, status);
         if (!input || !copy_rows(s->passages, now.first, block, s->ld, input, status) ||
-            !gb_exec_run(s->exec, &now.ticket, status) ||
+            !gb_executable_run(s->exec, &now.ticket, status) ||
             (last.ticket && !collect(s, &last, queries, status)))
             return false;
         if (gb_interrupted())
@@ -291,7 +291,7 @@ static bool search_all(searcher *s, const gb_vectors *queries, const gb_search_p
         uint32_t first = g * group, left = queries->rows - first;
         uint32_t count = left < group ? left : group;
         if (!copy_rows(queries, first, count, s->ld, s->group, status) ||
-            !gb_state_write(gb_exec_state(s->exec), GB_ARENA_PARAMS, s->group, status) ||
+            !gb_state_write(gb_executable_state(s->exec), GB_ARENA_PARAMS, s->group, status) ||
             !search_group(s, count, params->quiet ? NULL : &progress,
                           (uint64_t)g * s->passages->rows, status))
             return false;
@@ -302,8 +302,8 @@ static bool search_all(searcher *s, const gb_vectors *queries, const gb_search_p
     return true;
 }
 
-bool search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-                  const gb_search_params *params, const gb_found *found, gb_status *status)
+bool retrieve_search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+                           const gb_search_params *params, const gb_found *found, gb_status *status)
 {
     if (!queries->rows || !params->k)
         return true;

@@ -5,11 +5,13 @@
 #include <gabbro/retrieve.h>
 
 /* gb_search of one process in one piece: params' piece, resume and ranks are not looked at. */
-bool search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-                  const gb_search_params *params, const gb_found *found, gb_status *status);
+bool retrieve_search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+                           const gb_search_params *params, const gb_found *found,
+                           gb_status *status);
 /* gb_search of one process: in pieces where params says so. */
-bool search_pieces(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-                   const gb_search_params *params, const gb_found *found, gb_status *status);
+bool retrieve_search_pieces(gb_device *device, const gb_vectors *queries,
+                            const gb_vectors *passages, const gb_search_params *params,
+                            const gb_found *found, gb_status *status);
 
 /* The rows first, first + 1 ... of all passages as vectors of their own; window: memory that must
  * outlive them. */
@@ -17,17 +19,17 @@ typedef struct search_window {
     const gb_vectors *all; /* passages */
     uint32_t first;        /* row of the part's first */
 } search_window;
-gb_vectors search_part(search_window *window, const gb_vectors *all, uint32_t first,
-                       uint32_t count);
+gb_vectors retrieve_search_part(search_window *window, const gb_vectors *all, uint32_t first,
+                                uint32_t count);
 
 /* What was found for the queries from one on. */
-static inline gb_found search_from(const gb_found *found, size_t query, uint32_t k)
+static inline gb_found retrieve_search_from(const gb_found *found, size_t query, uint32_t k)
 {
     return (gb_found){found->rows + query * k, found->scores + query * k};
 }
 /* The best k of two falling lists into the first; among equal scores the first list's come first,
  * whose rows are lower. Rows of the second count from `base`. scratch [k]. */
-void search_merge(const gb_found *found, const gb_found *other, uint32_t base, uint32_t k,
-                  const gb_found *scratch);
+void retrieve_search_merge(const gb_found *found, const gb_found *other, uint32_t base, uint32_t k,
+                           const gb_found *scratch);
 
 #endif

@@ -12,7 +12,8 @@ static const float *read_window(void *context, uint32_t first, uint32_t count, g
     return w->all->read(w->all->context, w->first + first, count, status);
 }
 
-gb_vectors search_part(search_window *window, const gb_vectors *all, uint32_t first, uint32_t count)
+gb_vectors retrieve_search_part(search_window *window, const gb_vectors *all, uint32_t first,
+                                uint32_t count)
 {
     gb_vectors part = {.rows = count, .width = all->width};
     *window = (search_window){all, first};
@@ -30,8 +31,8 @@ static bool better(float a, float b)
     return !isnan(a) && (isnan(b) || a > b);
 }
 
-void search_merge(const gb_found *found, const gb_found *other, uint32_t base, uint32_t k,
-                  const gb_found *scratch)
+void retrieve_search_merge(const gb_found *found, const gb_found *other, uint32_t base, uint32_t k,
+                           const gb_found *scratch)
 {
     for (uint32_t i = 0, a = 0, b = 0; i < k; i++) {
         bool first = other->rows[b] == GB_NO_ROW ||

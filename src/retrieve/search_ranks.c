@@ -35,8 +35,9 @@ static bool merge_queries(exchange *x, uint32_t queries, const gb_found *found, 
         uint32_t first, number;
         gb_ranks_range(r, count, x->passages, &first, &number);
         for (uint32_t q = 0; q < queries; q++) {
-            gb_found best = search_from(found, q, x->k), other = search_from(&theirs, q, x->k);
-            search_merge(&best, &other, first, x->k, &x->scratch);
+            gb_found best = retrieve_search_from(found, q, x->k),
+                     other = retrieve_search_from(&theirs, q, x->k);
+            retrieve_search_merge(&best, &other, first, x->k, &x->scratch);
         }
     }
     return true;
@@ -56,7 +57,7 @@ static bool merge_all(exchange *x, uint32_t queries, const gb_found *found, gb_s
     x->scratch.scores = gb_alloc(x->k, sizeof *x->scratch.scores, status);
     bool ok = x->all && x->ends && x->scratch.rows && x->scratch.scores;
     for (uint32_t q = 0; ok && q < queries; q += most) {
-        gb_found some = search_from(found, q, x->k);
+        gb_found some = retrieve_search_from(found, q, x->k);
         ok = merge_queries(x, queries - q < most ? queries - q : most, &some, status);
     }
     free(x->all);
@@ -72,8 +73,8 @@ bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *p
     search_window window;
     uint32_t first, count, ranks = gb_ranks_count(params->ranks);
     gb_ranks_range(gb_ranks_rank(params->ranks), ranks, passages->rows, &first, &count);
-    gb_vectors part = search_part(&window, passages, first, count);
+    gb_vectors part = retrieve_search_part(&window, passages, first, count);
     exchange x = {.ranks = params->ranks, .passages = passages->rows, .k = params->k};
-    return search_pieces(device, queries, &part, params, found, status) &&
+    return retrieve_search_pieces(device, queries, &part, params, found, status) &&
            (ranks == 1 || merge_all(&x, queries->rows, found, status));
 }

@@ -8,11 +8,11 @@
 
 /* What is encoded. */
 typedef struct job {
-    gb_text_kind kind;     /* of the texts */
-    const gb_table *names; /* their external ids */
-    uint32_t *queries;     /* of the split, or NULL: all passages */
-    uint32_t total;        /* texts of all shards */
-    gb_encode_rows texts;  /* of this one */
+    gb_text_kind kind;        /* of the texts */
+    const gb_row_file *names; /* their external ids */
+    uint32_t *queries;        /* of the split, or NULL: all passages */
+    uint32_t total;           /* texts of all shards */
+    gb_encode_rows texts;     /* of this one */
 } job;
 
 static bool plan(job *j, const gb_retriever *retriever, const gb_shard *shard, gb_status *status)
@@ -35,7 +35,7 @@ static bool plan(job *j, const gb_retriever *retriever, const gb_shard *shard, g
         split.queries = NULL;
         gb_split_free(&split);
     }
-    if (gb_table_count(j->texts.tokens) != gb_table_count(j->names))
+    if (gb_row_file_count(j->texts.tokens) != gb_row_file_count(j->names))
         return gb_fail(status, GB_DATA, collection->path, "tokenize this collection",
                        "the tokens are of another collection");
     uint64_t total = j->total;
@@ -51,7 +51,7 @@ static bool write_ids(const job *j, const char *folder, gb_status *status)
     for (uint32_t i = 0; out && i < j->texts.count; i++) {
         size_t length;
         uint32_t row = j->texts.first + i;
-        const char *id = gb_table_row(j->names, j->queries ? j->queries[row] : row, &length);
+        const char *id = gb_row_file_row(j->names, j->queries ? j->queries[row] : row, &length);
         fwrite(id, 1, length, gb_out_stream(out));
         fputc('\n', gb_out_stream(out));
     }

@@ -74,7 +74,7 @@ typedef struct searched {
 /* hits [k] */
 static bool add_list(searched *s, uint32_t row, gb_hit *hits, gb_status *status)
 {
-    const gb_found found = search_from(&s->found, row, s->k);
+    const gb_found found = retrieve_search_from(&s->found, row, s->k);
     uint32_t query, count = 0;
     bool ok = name_row(s->names.queries, s->queries, row, &query, status);
     if (ok && query != row)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PREFIX = 8, LONGEST = 1 << 16 };
+enum { PREFIX = 8, MAX_LENGTH = 1 << 16 };
 
 typedef struct npy_file {
     int fd;           /* open */
@@ -110,7 +110,7 @@ static bool open_file(npy_file *file, gb_status *status)
     size_t bytes = start[6] == 1 ? 2 : 4, length = 0;
     for (size_t i = bytes; i > 0; i--)
         length = length << 8 | start[PREFIX + i - 1];
-    if (length > LONGEST)
+    if (length > MAX_LENGTH)
         return damaged(file, status, "the header is damaged");
     char *header = gb_alloc(length + 1, 1, status);
     bool ok = header && read_at(file, PREFIX + bytes, header, length, status) &&

@@ -31,7 +31,7 @@ static bool fail_lock(const char *path, int error, gb_status *status)
     return gb_fail(status, GB_DATA, path, hint, "cannot lock: %s", strerror(error));
 }
 
-int lock_take(const char *path, bool wait, bool *waited, gb_status *status)
+int store_lock_take(const char *path, bool wait, bool *waited, gb_status *status)
 {
     *waited = false;
     for (;;) {
@@ -63,7 +63,7 @@ int lock_take(const char *path, bool wait, bool *waited, gb_status *status)
     }
 }
 
-void lock_drop(const char *path, int fd)
+void store_lock_drop(const char *path, int fd)
 {
     unlink(path); /* while it is held, see still_there */
     close(fd);

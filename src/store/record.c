@@ -18,7 +18,7 @@ static bool kind_ok(const char *kind)
            strspn(kind, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
 }
 
-json_t *desc_to_json(const gb_step_desc *desc, gb_status *status)
+json_t *store_desc_to_json(const gb_artifact_desc *desc, gb_status *status)
 {
     if (!kind_ok(desc->kind) || (desc->settings && !json_is_object(desc->settings)) ||
         (desc->inputs && !json_is_object(desc->inputs))) {
@@ -37,7 +37,7 @@ json_t *desc_to_json(const gb_step_desc *desc, gb_status *status)
     return all;
 }
 
-bool desc_key(const json_t *desc, char key[GB_STEP_KEY], gb_status *status)
+bool store_desc_key(const json_t *desc, char key[GB_ARTIFACT_KEY], gb_status *status)
 {
     char *text = json_dumps(desc, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (!text)
@@ -47,13 +47,12 @@ bool desc_key(const json_t *desc, char key[GB_STEP_KEY], gb_status *status)
     free(text);
     if (!gb_memory_check("hashing a step", status))
         return false;
-    memcpy(key, hex, GB_STEP_KEY - 1);
-    key[GB_STEP_KEY - 1] = '\0';
+    memcpy(key, hex, GB_ARTIFACT_KEY - 1);
+    key[GB_ARTIFACT_KEY - 1] = '\0';
     return true;
 }
 
-/* ---- walking a folder -------------------------------------------------------------------------
- */
+/* ---- walking a folder ---- */
 
 /* Called for each file and, behind its content, each folder; relative is "" for the top. */
 typedef bool walk_fn(void *ctx, const char *path, const char *relative, bool folder,
@@ -107,8 +106,7 @@ static bool walk(const char *top, const char *relative, int depth, walk_fn *each
     return ok;
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------
- */
+/* ---- outputs ---- */
 
 static bool sync_path(const char *path, int flags, gb_status *status)
 {
@@ -122,7 +120,7 @@ static bool sync_path(const char *path, int flags, gb_status *status)
     return ok;
 }
 
-bool sync_folder(const char *path, gb_status *status)
+bool store_sync_folder(const char *path, gb_status *status)
 {
     return sync_path(path, O_DIRECTORY, status);
 }
@@ -138,7 +136,7 @@ static bool collect_one(void *ctx, const char *path, const char *relative, bool 
         (strncmp(relative, RESUME_FOLDER, resume) == 0 && strchr("/", relative[resume])))
         return true;
     if (folder)
-        return sync_folder(path, status);
+        return store_sync_folder(path, status);
     if (!sync_path(path, 0, status) || !gb_hash_file(path, hex, status))
         return false;
     if (stat(path, &info) != 0)
@@ -149,7 +147,7 @@ static bool collect_one(void *ctx, const char *path, const char *relative, bool 
     return true;
 }
 
-json_t *outputs_collect(const char *folder, gb_status *status)
+json_t *store_outputs_collect(const char *folder, gb_status *status)
 {
     json_t *outputs = json_object();
     if (!outputs)
@@ -177,13 +175,12 @@ static bool remove_draft(void *ctx, const char *path, const char *relative, bool
     return true;
 }
 
-bool remove_drafts(const char *folder, gb_status *status)
+bool store_remove_drafts(const char *folder, gb_status *status)
 {
     return walk(folder, "", 0, remove_draft, NULL, status);
 }
 
-/* ---- run.json ---------------------------------------------------------------------------------
- */
+/* ---- run.json ---- */
 
 /* The outputs as run.json lists them; with `hash` their content too. */
 static bool outputs_fit(const char *folder, json_t *outputs, bool hash, gb_status *status)
@@ -225,8 +222,8 @@ static bool name_fits(const json_t *run, const char *name, const char *path, gb_
     bool ok = desc != NULL;
     for (size_t i = 0; ok && i < sizeof parts / sizeof parts[0]; i++)
         ok = json_object_set(desc, parts[i], json_object_get(run, parts[i])) == 0;
-    char key[GB_STEP_KEY], full[GB_STEP_NAME] = "";
-    bool named = ok && kind_ok(kind), known = !named || desc_key(desc, key, status);
+    char key[GB_ARTIFACT_KEY], full[GB_ARTIFACT_NAME] = "";
+    bool named = ok && kind_ok(kind), known = !named || store_desc_key(desc, key, status);
     json_decref(desc);
     if (!known || !gb_memory_check("reading run.json", status))
         return false;
@@ -237,7 +234,7 @@ static bool name_fits(const json_t *run, const char *name, const char *path, gb_
     return true;
 }
 
-json_t *run_read(const char *folder, const char *name, gb_status *status)
+json_t *store_run_read(const char *folder, const char *name, gb_status *status)
 {
     char *path = gb_path_join(status, folder, RUN_FILE);
     json_t *run = path ? gb_json_load(path, 0, status) : NULL;
@@ -253,14 +250,14 @@ json_t *run_read(const char *folder, const char *name, gb_status *status)
     return run;
 }
 
-json_t *gb_step_read(const char *path, gb_status *status)
+json_t *gb_artifact_read(const char *path, gb_status *status)
 {
-    return run_read(path, NULL, status);
+    return store_run_read(path, NULL, status);
 }
 
-bool gb_step_verify(const char *path, gb_status *status)
+bool gb_artifact_verify(const char *path, gb_status *status)
 {
-    json_t *run = run_read(path, NULL, status);
+    json_t *run = store_run_read(path, NULL, status);
     bool ok = run && outputs_fit(path, json_object_get(run, "outputs"), true, status);
     json_decref(run);
     return ok;
@@ -275,7 +272,7 @@ bool gb_identity(const char *path, char identity[GB_IDENTITY], gb_status *status
     bool step = gb_file_exists(run_path), ok = true;
     free(run_path);
     if (step) {
-        json_t *run = run_read(path, NULL, status);
+        json_t *run = store_run_read(path, NULL, status);
         ok = run != NULL;
         if (ok)
             snprintf(identity, GB_IDENTITY, "%s", json_string_value(json_object_get(run, "step")));

@@ -8,20 +8,20 @@
 #include <time.h>
 #include <unistd.h>
 
-struct gb_step {
-    char name[GB_STEP_NAME]; /* kind-key */
-    json_t *desc;            /* description, as hashed */
-    char *root;              /* the store's folder */
-    char *final;             /* where the finished step stands */
-    char *work;              /* where it is made */
-    char *lock_path;         /* its lock */
-    int lock;                /* descriptor of the held lock, or -1 */
-    bool done;               /* finished, here or earlier */
-    bool resumed;            /* work was there at the beginning */
-    double start_s;          /* when the work began */
+struct gb_artifact {
+    char name[GB_ARTIFACT_NAME]; /* kind-key */
+    json_t *desc;                /* description, as hashed */
+    char *root;                  /* the store's folder */
+    char *final;                 /* where the finished artifact stands */
+    char *work;                  /* where it is made */
+    char *lock_path;             /* its lock */
+    int lock;                    /* descriptor of the held lock, or -1 */
+    bool done;                   /* finished, here or earlier */
+    bool resumed;                /* work was there at the beginning */
+    double start_s;              /* when the work began */
 };
 
-void gb_step_close(gb_step *step)
+void gb_artifact_close(gb_artifact *step)
 {
     if (!step)
         return;
@@ -37,30 +37,30 @@ void gb_step_close(gb_step *step)
     free(step);
 }
 
-bool gb_step_done(const gb_step *step)
+bool gb_artifact_done(const gb_artifact *step)
 {
     return step->done;
 }
 
-const char *gb_step_name(const gb_step *step)
+const char *gb_artifact_name(const gb_artifact *step)
 {
     return step->name;
 }
 
-const char *gb_step_path(const gb_step *step)
+const char *gb_artifact_path(const gb_artifact *step)
 {
     return step->done ? step->final : step->work;
 }
 
-static gb_step *step_create(gb_store *store, const gb_step_desc *desc, gb_status *status)
+static gb_artifact *step_create(gb_store *store, const gb_artifact_desc *desc, gb_status *status)
 {
-    gb_step *step = gb_alloc(1, sizeof *step, status);
+    gb_artifact *step = gb_alloc(1, sizeof *step, status);
     if (!step)
         return NULL;
     step->lock = -1;
-    step->desc = desc_to_json(desc, status);
-    char key[GB_STEP_KEY];
-    bool ok = step->desc && desc_key(step->desc, key, status);
+    step->desc = store_desc_to_json(desc, status);
+    char key[GB_ARTIFACT_KEY];
+    bool ok = step->desc && store_desc_key(step->desc, key, status);
     if (ok) {
         snprintf(step->name, sizeof step->name, "%s-%s", desc->kind, key);
         ok = (step->root = gb_strdup(store->root, status)) &&
@@ -69,7 +69,7 @@ static gb_step *step_create(gb_store *store, const gb_step_desc *desc, gb_status
              (step->lock_path = gb_format(status, "%s.lock", step->work));
     }
     if (!ok) {
-        gb_step_close(step);
+        gb_artifact_close(step);
         return NULL;
     }
     return step;
@@ -77,32 +77,32 @@ static gb_step *step_create(gb_store *store, const gb_step_desc *desc, gb_status
 
 static bool is_complete(const char *folder, const char *name, gb_status *status)
 {
-    json_t *run = run_read(folder, name, status);
+    json_t *run = store_run_read(folder, name, status);
     json_decref(run);
     return run != NULL;
 }
 
 /* From work to final. What a kill leaves at any point in here is either a complete work folder,
- * which the next attempt publishes, or the finished step. */
-static bool publish(gb_step *step, gb_status *status)
+ * which the next attempt publishes, or the finished artifact. */
+static bool publish(gb_artifact *step, gb_status *status)
 {
     char *resume = gb_path_join(status, step->work, RESUME_FOLDER);
-    bool ok = resume && gb_remove_tree(resume, status) && sync_folder(step->work, status);
+    bool ok = resume && gb_remove_tree(resume, status) && store_sync_folder(step->work, status);
     free(resume);
     if (ok && GB_TRY_CALL(rename(step->work, step->final)) != 0)
         ok = gb_fail(status, GB_DATA, step->final, "check the store's permissions",
                      "cannot put the step into place: %s", strerror(errno));
-    ok = ok && sync_folder(step->root, status);
+    ok = ok && store_sync_folder(step->root, status);
     if (ok) {
         step->done = true;
-        lock_drop(step->lock_path, step->lock);
+        store_lock_drop(step->lock_path, step->lock);
         step->lock = -1;
     }
     return ok;
 }
 
 /* A finished-looking folder that is not whole must not be taken for a result, nor be resumed. */
-static bool remove_damaged(gb_step *step, const gb_status *why, gb_status *status)
+static bool remove_damaged(gb_artifact *step, const gb_status *why, gb_status *status)
 {
     gb_log(GB_LOG_WARN, "%s is damaged and is made again: %s: %s", step->name, why->where,
            why->what);
@@ -110,19 +110,19 @@ static bool remove_damaged(gb_step *step, const gb_status *why, gb_status *statu
     bool ok = aside && gb_remove_tree(aside, status);
     if (ok && GB_TRY_CALL(rename(step->final, aside)) != 0)
         ok = gb_fail(status, GB_DATA, step->final, "remove it by hand",
-                     "cannot move the damaged step aside: %s", strerror(errno));
+                     "cannot move the damaged artifact aside: %s", strerror(errno));
     ok = ok && gb_remove_tree(aside, status);
     free(aside);
     return ok;
 }
 
 /* With the lock held: make the work folder ready, or finish what a killed process nearly did. */
-static bool prepare_work(gb_step *step, gb_status *status)
+static bool prepare_work(gb_artifact *step, gb_status *status)
 {
     gb_status why = {0};
     if (is_complete(step->final, step->name, &why)) { /* made while we waited */
         step->done = true;
-        lock_drop(step->lock_path, step->lock);
+        store_lock_drop(step->lock_path, step->lock);
         step->lock = -1;
         return true;
     }
@@ -136,16 +136,16 @@ static bool prepare_work(gb_step *step, gb_status *status)
     step->resumed = gb_dir_exists(step->work);
     if (!step->resumed)
         return gb_make_dirs(step->work, status);
-    if (!remove_drafts(step->work, status))
+    if (!store_remove_drafts(step->work, status))
         return false;
     if (is_complete(step->work, step->name, NULL))
         return publish(step, status);
     return true;
 }
 
-gb_step *gb_step_begin(gb_store *store, const gb_step_desc *desc, gb_status *status)
+gb_artifact *gb_artifact_begin(gb_store *store, const gb_artifact_desc *desc, gb_status *status)
 {
-    gb_step *step = step_create(store, desc, status);
+    gb_artifact *step = step_create(store, desc, status);
     if (!step)
         return NULL;
     step->start_s = gb_now_s();
@@ -155,20 +155,20 @@ gb_step *gb_step_begin(gb_store *store, const gb_step_desc *desc, gb_status *sta
     }
     bool waited;
     gb_status failed = {0};
-    step->lock = lock_take(step->lock_path, !desc->no_wait, &waited, &failed);
+    step->lock = store_lock_take(step->lock_path, !desc->no_wait, &waited, &failed);
     if (step->lock < 0 && failed.code == GB_OK)
-        gb_fail(&failed, GB_BUSY, step->name, NULL, "another process makes this step");
+        gb_fail(&failed, GB_BUSY, step->name, NULL, "another process makes this artifact");
     if (step->lock < 0 && status)
         *status = failed;
     if (step->lock < 0 || !prepare_work(step, status)) {
-        gb_step_close(step);
+        gb_artifact_close(step);
         return NULL;
     }
     step->start_s = gb_now_s();
     return step;
 }
 
-static json_t *times_of(const gb_step *step, const json_t *facts)
+static json_t *times_of(const gb_artifact *step, const json_t *facts)
 {
     char date[32];
     time_t now = time(NULL);
@@ -188,7 +188,7 @@ static json_t *times_of(const gb_step *step, const json_t *facts)
 }
 
 /* The whole record; takes over the reference to outputs. */
-static json_t *run_of(const gb_step *step, const json_t *facts, json_t *outputs)
+static json_t *run_of(const gb_artifact *step, const json_t *facts, json_t *outputs)
 {
     json_t *run = json_deep_copy(step->desc);
     json_t *rest = facts ? json_deep_copy(facts) : json_object();
@@ -206,13 +206,13 @@ static json_t *run_of(const gb_step *step, const json_t *facts, json_t *outputs)
     return run;
 }
 
-bool gb_step_finish(gb_step *step, const json_t *facts, gb_status *status)
+bool gb_artifact_finish(gb_artifact *step, const json_t *facts, gb_status *status)
 {
     if (step->done)
         return true;
     if (facts && !json_is_object(facts))
         return gb_fail(status, GB_INTERNAL, step->name, NULL, "a step's facts must be an object");
-    json_t *outputs = outputs_collect(step->work, status);
+    json_t *outputs = store_outputs_collect(step->work, status);
     if (!outputs)
         return false;
     json_t *run = run_of(step, facts, outputs);

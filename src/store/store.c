@@ -52,12 +52,11 @@ const char *gb_store_root(const gb_store *store)
     return store->root;
 }
 
-/* ---- listing ----------------------------------------------------------------------------------
- */
+/* ---- listing ---- */
 
 static bool key_at_end(const char *name)
 {
-    size_t length = strlen(name), digits = GB_STEP_KEY - 1;
+    size_t length = strlen(name), digits = GB_ARTIFACT_KEY - 1;
     return length > digits + 1 && name[length - digits - 1] == '-' &&
            strspn(name + length - digits, "0123456789abcdef") == digits;
 }
@@ -98,7 +97,7 @@ bool gb_store_each(gb_store *store, gb_store_each_fn *each, void *ctx, gb_status
     bool ok = true;
     for (int i = 0; ok && i < count; i++) {
         char *path = gb_path_join(status, store->root, entries[i]->d_name);
-        json_t *run = path ? run_read(path, entries[i]->d_name, NULL) : NULL;
+        json_t *run = path ? store_run_read(path, entries[i]->d_name, NULL) : NULL;
         ok = path && each(ctx, entries[i]->d_name, path, run, status);
         json_decref(run);
         free(path);
@@ -118,7 +117,7 @@ char *gb_store_find(gb_store *store, const char *text, gb_status *status)
     size_t length = strlen(text);
     for (int i = 0; length && i < count; i++) {
         const char *name = entries[i]->d_name;
-        const char *key = name + strlen(name) - (GB_STEP_KEY - 1);
+        const char *key = name + strlen(name) - (GB_ARTIFACT_KEY - 1);
         if (strncmp(name, text, length) != 0 && strncmp(key, text, length) != 0)
             continue;
         found = name;
@@ -129,14 +128,14 @@ char *gb_store_find(gb_store *store, const char *text, gb_status *status)
         path = gb_path_join(status, store->root, found);
     else
         gb_fail(status, GB_USAGE, text, "gabbro store list shows the steps",
-                matches ? "%d finished steps start like this" : "no finished step starts like this",
+                matches ? "%d finished artifacts start like this"
+                        : "no finished artifact starts like this",
                 matches);
     scan_free(entries, count);
     return path;
 }
 
-/* ---- freeing ----------------------------------------------------------------------------------
- */
+/* ---- freeing ---- */
 
 /* nftw knows no context: sizes are added up by hand. */
 static uint64_t tree_bytes(const char *path)
@@ -158,7 +157,7 @@ static uint64_t tree_bytes(const char *path)
     return bytes;
 }
 
-/* Removes a folder of a step nobody holds; one in use is left alone. */
+/* Removes a folder of an artifact nobody holds; one in use is left alone. */
 static bool free_step(gb_store *store, const char *path, const char *name, bool dry_run,
                       uint32_t *count, uint64_t *bytes, gb_status *status)
 {
@@ -167,14 +166,14 @@ static bool free_step(gb_store *store, const char *path, const char *name, bool 
         return false;
     gb_status busy = {0};
     bool waited, ok = true;
-    int lock = lock_take(lock_path, false, &waited, &busy);
+    int lock = store_lock_take(lock_path, false, &waited, &busy);
     if (lock < 0 && busy.code != GB_OK) {
         ok = false;
         if (status)
             *status = busy;
     } else if (lock >= 0) {
         gb_status why = {0};
-        json_t *run = run_read(path, name, &why);
+        json_t *run = store_run_read(path, name, &why);
         if (why.code == GB_MEMORY) { /* nothing is known of the step */
             ok = false;
             if (status)
@@ -185,7 +184,7 @@ static bool free_step(gb_store *store, const char *path, const char *name, bool 
             ok = dry_run || gb_remove_tree(path, status);
         }
         json_decref(run);
-        lock_drop(lock_path, lock);
+        store_lock_drop(lock_path, lock);
     }
     free(lock_path);
     return ok;
@@ -201,7 +200,7 @@ static bool gc_finished(gb_store *store, bool dry_run, gb_store_freed *freed, gb
     for (int i = 0; ok && i < count; i++) {
         const char *name = entries[i]->d_name;
         char *path = gb_path_join(status, store->root, name);
-        json_t *run = path ? run_read(path, name, NULL) : NULL;
+        json_t *run = path ? store_run_read(path, name, NULL) : NULL;
         ok = path &&
              (run || free_step(store, path, name, dry_run, &freed->damaged, &freed->bytes, status));
         json_decref(run);
@@ -217,14 +216,14 @@ static int in_work(const struct dirent *entry)
 }
 
 /* Name of the step that an entry of work/ belongs to: without ".lock" or ".damaged". */
-static bool step_of_entry(const char *entry, char name[GB_STEP_NAME])
+static bool step_of_entry(const char *entry, char name[GB_ARTIFACT_NAME])
 {
     static const char *const ends[] = {".lock", ".damaged", ""};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         size_t length = strlen(entry), tail = strlen(ends[i]);
         if (length < tail || strcmp(entry + length - tail, ends[i]) != 0)
             continue;
-        if (length - tail >= GB_STEP_NAME)
+        if (length - tail >= GB_ARTIFACT_NAME)
             return false;
         memcpy(name, entry, length - tail);
         name[length - tail] = '\0';
@@ -242,7 +241,7 @@ static bool gc_work(gb_store *store, bool dry_run, gb_store_freed *freed, gb_sta
                        "cannot list: %s", strerror(errno));
     bool ok = true;
     for (int i = 0; ok && i < count; i++) {
-        char name[GB_STEP_NAME];
+        char name[GB_ARTIFACT_NAME];
         char *path = gb_path_join(status, store->work, entries[i]->d_name);
         uint32_t locks = 0;
         ok = path != NULL;

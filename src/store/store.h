@@ -1,4 +1,4 @@
-/* Inside the store room. */
+/* Inside the store module. */
 #ifndef GABBRO_STORE_PRIVATE_H
 #define GABBRO_STORE_PRIVATE_H
 
@@ -13,22 +13,22 @@ struct gb_store {
 };
 
 /* The description as an object; new reference. */
-json_t *desc_to_json(const gb_step_desc *desc, gb_status *status);
+json_t *store_desc_to_json(const gb_artifact_desc *desc, gb_status *status);
 /* Key of such an object. */
-bool desc_key(const json_t *desc, char key[GB_STEP_KEY], gb_status *status);
+bool store_desc_key(const json_t *desc, char key[GB_ARTIFACT_KEY], gb_status *status);
 /* Object "relative path" -> {"bytes", "sha256"} of the files of a work folder, each synced to the
  * disk, run.json and resume/ left out; new reference. */
-json_t *outputs_collect(const char *folder, gb_status *status);
+json_t *store_outputs_collect(const char *folder, gb_status *status);
 /* run.json of a folder, checked against the name it must have (NULL: the one it says) and the sizes
  * of the outputs; new reference, or NULL. */
-json_t *run_read(const char *folder, const char *name, gb_status *status);
+json_t *store_run_read(const char *folder, const char *name, gb_status *status);
 /* Removes the drafts that a killed process left in a folder and below. */
-bool remove_drafts(const char *folder, gb_status *status);
-bool sync_folder(const char *path, gb_status *status);
+bool store_remove_drafts(const char *folder, gb_status *status);
+bool store_sync_folder(const char *path, gb_status *status);
 
 /* Takes the lock file; *waited tells whether another process had it. -1 on failure. With wait false
  * an occupied lock gives -1 and GB_OK in status. */
-int lock_take(const char *path, bool wait, bool *waited, gb_status *status);
-void lock_drop(const char *path, int fd); /* removes the file and lets go */
+int store_lock_take(const char *path, bool wait, bool *waited, gb_status *status);
+void store_lock_drop(const char *path, int fd); /* removes the file and lets go */
 
 #endif

@@ -33,7 +33,7 @@ static void why_input(gb_store *store, const char *role, const json_t *input, in
 static void why_step(gb_store *store, const char *name, int depth, FILE *out)
 {
     char *path = depth < 30 ? gb_store_find(store, name, NULL) : NULL;
-    json_t *run = path ? gb_step_read(path, NULL) : NULL;
+    json_t *run = path ? gb_artifact_read(path, NULL) : NULL;
     if (!run) {
         fprintf(out, "  (not in this store)\n");
     } else {
@@ -53,7 +53,7 @@ static void why_step(gb_store *store, const char *name, int depth, FILE *out)
 bool gb_store_why(gb_store *store, const char *text, FILE *out, gb_status *status)
 {
     char *path = gb_store_find(store, text, status);
-    json_t *run = path ? gb_step_read(path, status) : NULL;
+    json_t *run = path ? gb_artifact_read(path, status) : NULL;
     if (run) {
         const char *name = json_string_value(json_object_get(run, "step"));
         fprintf(out, "%s", name);

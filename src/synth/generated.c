@@ -12,8 +12,8 @@
  *   times the parameters halve the share of queries that are not about their passage. From .435 at
  *   0.25 billion that gives .209 at 2.85, .161 at 6.7 and .132 at 13.0 billion, so about = .79,
  *   .84, .87. With the failures, queries of the wrong entity fall from 10.9% to 5.3, 4.0 and 3.3%.
- * - The share of copied wordings and the mix of failures stay as they are: nothing is known of them,
- *   and generators that differ in one respect can be compared. */
+ * - The share of copied wordings and the mix of failures stay as they are: nothing is known of
+ * them, and generators that differ in one respect can be compared. */
 #include "synth/world.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static const double failures[GENERATED_COUNT] = {[GENERATED_OTHER_ATTRIBUTE] = 0
                                                  [GENERATED_WRONG_ENTITY] = 0.25,
                                                  [GENERATED_NO_ENTITY] = 0.20};
 
-uint32_t gb_world_generator(const char *name)
+uint32_t synth_world_generator(const char *name)
 {
     for (uint32_t i = 0; i < GENERATORS; i++)
         if (!strcmp(name, generators[i].name))
@@ -45,7 +45,7 @@ uint32_t gb_world_generator(const char *name)
     return GB_MAP_NONE;
 }
 
-const char *gb_world_generator_title(uint32_t generator)
+const char *synth_world_generator_title(uint32_t generator)
 {
     return generators[generator].title;
 }
@@ -56,7 +56,7 @@ static void deal_kinds(world *w, uint32_t k, uint32_t *order)
 {
     double about = generators[w->generator].about, end;
     uint32_t kind = 0;
-    gb_rng rng = gb_world_rng(w, STAGE_KINDS + 2 * w->generator, k);
+    gb_rng rng = synth_world_rng(w, STAGE_KINDS + 2 * w->generator, k);
     gb_rng_order(&rng, order, w->passage_count);
     end = about * w->passage_count;
     for (uint32_t i = 0; i < w->passage_count; i++) {
@@ -72,7 +72,7 @@ static uint32_t another_fact(const world *w, const world_passage *p, gb_rng *rng
     const world_entity *e = &w->entities[p->entity];
     for (int i = 0; i < 40; i++) {
         uint32_t fact = e->first_fact + gb_rng_below(rng, e->fact_count);
-        if (!gb_world_states(p, fact) && w->stating[fact] != GB_MAP_NONE)
+        if (!synth_world_states(p, fact) && w->stating[fact] != GB_MAP_NONE)
             return fact;
     }
     return p->facts[0];
@@ -84,8 +84,8 @@ static bool entity_only(world *w, uint32_t entity, gb_rng *rng, const char **tex
     gb_text out = {0};
     world_slots s = {.w = w, .rng = rng, .kind = w->entities[entity].kind};
     s.subject = s.object = w->entities[entity].full;
-    gb_world_expand(&s, gb_world_any(rng, &w->lexicon->entity), &out);
-    *text = gb_world_keep_question(w, &out, status);
+    synth_world_expand(&s, synth_world_any(rng, &w->lexicon->entity), &out);
+    *text = synth_world_keep_question(w, &out, status);
     gb_text_free(&out);
     return *text != NULL;
 }
@@ -96,32 +96,34 @@ static bool no_entity(world *w, const world_passage *p, gb_rng *rng, const char 
     uint32_t fact = p->facts[gb_rng_below(rng, p->fact_count)];
     uint32_t kind = w->entities[p->entity].kind;
     char name[60];
-    snprintf(name, sizeof name, "a %s", gb_world_noun(w, rng, kind));
-    return gb_world_ask_of(w, w->facts[fact].attribute, kind, name, rng, text, status);
+    snprintf(name, sizeof name, "a %s", synth_world_noun(w, rng, kind));
+    return synth_world_ask_of(w, w->facts[fact].attribute, kind, name, rng, text, status);
 }
 
 static bool generate(world *w, uint32_t row, uint32_t k, gb_status *status)
 {
     const world_passage *p = &w->passages[row];
     size_t at = (size_t)row * w->generated_count + k;
-    gb_rng rng = gb_world_rng(w, STAGE_GENERATED + 2 * w->generator, row * WORLD_MOST_GENERATED + k);
+    gb_rng rng =
+        synth_world_rng(w, STAGE_GENERATED + 2 * w->generator, row * WORLD_MOST_GENERATED + k);
     world_query q = {0};
     uint32_t fact;
     switch ((generated_kind)w->generated_kinds[at]) {
     case GENERATED_ABOUT:
         fact = p->facts[gb_rng_below(&rng, p->fact_count)];
-        if (!gb_world_ask(w, &q, fact, row, COPY, &rng, status))
+        if (!synth_world_ask(w, &q, fact, row, COPY, &rng, status))
             return false;
         break;
     case GENERATED_OTHER_ATTRIBUTE:
         fact = another_fact(w, p, &rng);
-        if (!gb_world_ask(w, &q, fact, w->stating[fact], 0, &rng, status))
+        if (!synth_world_ask(w, &q, fact, w->stating[fact], 0, &rng, status))
             return false;
         break;
     case GENERATED_WRONG_ENTITY:
-        p = &w->passages[w->stating[w->entities[gb_world_neighbour(w, &rng, p->entity)].first_fact]];
+        p = &w->passages
+                 [w->stating[w->entities[synth_world_neighbour(w, &rng, p->entity)].first_fact]];
         fact = p->facts[gb_rng_below(&rng, p->fact_count)];
-        if (!gb_world_ask(w, &q, fact, (uint32_t)(p - w->passages), 0, &rng, status))
+        if (!synth_world_ask(w, &q, fact, (uint32_t)(p - w->passages), 0, &rng, status))
             return false;
         break;
     case GENERATED_ENTITY_ONLY:
@@ -136,7 +138,7 @@ static bool generate(world *w, uint32_t row, uint32_t k, gb_status *status)
     return true;
 }
 
-bool gb_world_make_generated(world *w, uint32_t generator, uint32_t count, gb_status *status)
+bool synth_world_make_generated(world *w, uint32_t generator, uint32_t count, gb_status *status)
 {
     if (count == 0 || count > WORLD_MOST_GENERATED)
         return gb_fail(status, GB_USAGE, NULL, NULL,
@@ -145,9 +147,9 @@ bool gb_world_make_generated(world *w, uint32_t generator, uint32_t count, gb_st
     w->generator = generator;
     w->generated_count = count;
     size_t all = (size_t)w->passage_count * count;
-    w->generated = gb_world_array(w, all, sizeof *w->generated, status);
-    w->generated_kinds = gb_world_array(w, all, sizeof *w->generated_kinds, status);
-    uint32_t *order = gb_world_array(w, w->passage_count, sizeof *order, status);
+    w->generated = synth_world_array(w, all, sizeof *w->generated, status);
+    w->generated_kinds = synth_world_array(w, all, sizeof *w->generated_kinds, status);
+    uint32_t *order = synth_world_array(w, w->passage_count, sizeof *order, status);
     if (!w->generated || !w->generated_kinds || !order)
         return false;
     for (uint32_t k = 0; k < count; k++)
@@ -159,7 +161,7 @@ bool gb_world_make_generated(world *w, uint32_t generator, uint32_t count, gb_st
     return true;
 }
 
-bool gb_world_generated_rows(const world *w, gb_table_writer *writer, gb_status *status)
+bool synth_world_generated_rows(const world *w, gb_row_writer *writer, gb_status *status)
 {
     gb_text row = {0};
     bool ok = true;
@@ -168,7 +170,7 @@ bool gb_world_generated_rows(const world *w, gb_table_writer *writer, gb_status 
         for (uint32_t k = 0; k < w->generated_count; k++)
             gb_text_printf(&row, "%s\n", w->generated[(size_t)p * w->generated_count + k]);
         ok = row.failed ? gb_fail_memory(status, "writing generated queries")
-                        : gb_table_writer_add(writer, row.data, row.length, status);
+                        : gb_row_writer_add(writer, row.data, row.length, status);
     }
     gb_text_free(&row);
     return ok;

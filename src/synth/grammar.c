@@ -1,8 +1,8 @@
 /* Templates become English: slots are filled, "a" and "an" are put right.
  *
- * {S} subject, {O} object, {G x} "its x" or "the x of O", {V} value, {is/are} the one or the other as
- * the value is one or several, {T} {made} {did} {maker} words of the kind, {p} {ps} {s} {a} words of
- * the theme, {N} what an attribute is called. Slots may stand inside {G }. */
+ * {S} subject, {O} object, {G x} "its x" or "the x of O", {V} value, {is/are} the one or the other
+ * as the value is one or several, {T} {made} {did} {maker} words of the kind, {p} {ps} {s} {a}
+ * words of the theme, {N} what an attribute is called. Slots may stand inside {G }. */
 #include "synth/world.h"
 
 #include <ctype.h>
@@ -11,16 +11,16 @@
 static const double noun_weights[] = {0.45, 0.30, 0.15, 0.10};
 static const double made_weights[] = {0.60, 0.25, 0.15};
 
-const char *gb_world_noun(const world *w, gb_rng *rng, uint32_t kind)
+const char *synth_world_noun(const world *w, gb_rng *rng, uint32_t kind)
 {
     const lexicon_words *nouns = &w->lexicon->kinds[kind].nouns;
-    return nouns->items[gb_world_pick(rng, noun_weights, nouns->count < 4 ? nouns->count : 4)];
+    return nouns->items[synth_world_pick(rng, noun_weights, nouns->count < 4 ? nouns->count : 4)];
 }
 
 static const char *made(gb_rng *rng, const lexicon_words *words)
 {
-    return words->count ? words->items[gb_world_pick(rng, made_weights,
-                                                     words->count < 3 ? words->count : 3)]
+    return words->count ? words->items[synth_world_pick(rng, made_weights,
+                                                        words->count < 3 ? words->count : 3)]
                         : "";
 }
 
@@ -59,7 +59,7 @@ static void fill(const world_slots *s, const char *slot, size_t length, gb_text 
     else if (is(slot, length, "N"))
         expand(s, s->called, strlen(s->called), out);
     else if (is(slot, length, "T"))
-        gb_text_printf(out, "%s", gb_world_noun(s->w, s->rng, s->kind));
+        gb_text_printf(out, "%s", synth_world_noun(s->w, s->rng, s->kind));
     else if (is(slot, length, "made"))
         gb_text_printf(out, "%s", made(s->rng, &kind->made));
     else if (is(slot, length, "did"))
@@ -67,13 +67,13 @@ static void fill(const world_slots *s, const char *slot, size_t length, gb_text 
     else if (is(slot, length, "maker"))
         gb_text_printf(out, "%s", made(s->rng, &kind->maker));
     else if (is(slot, length, "p"))
-        gb_text_printf(out, "%s", gb_world_falling(s->rng, &s->theme->people));
+        gb_text_printf(out, "%s", synth_world_falling(s->rng, &s->theme->people));
     else if (is(slot, length, "ps"))
-        gb_lexicon_plural(gb_world_falling(s->rng, &s->theme->people), out);
+        synth_lexicon_plural(synth_world_falling(s->rng, &s->theme->people), out);
     else if (is(slot, length, "s"))
-        gb_text_printf(out, "%s", gb_world_falling(s->rng, &s->theme->scenes));
+        gb_text_printf(out, "%s", synth_world_falling(s->rng, &s->theme->scenes));
     else if (is(slot, length, "a"))
-        gb_text_printf(out, "%s", gb_world_falling(s->rng, &s->theme->adjectives));
+        gb_text_printf(out, "%s", synth_world_falling(s->rng, &s->theme->adjectives));
     else /* a slot nobody knows stays as it is, and a test finds it */
         gb_text_printf(out, "{%.*s}", (int)length, slot);
 }
@@ -96,7 +96,7 @@ static void expand(const world_slots *s, const char *pattern, size_t length, gb_
     }
 }
 
-void gb_world_expand(const world_slots *slots, const char *pattern, gb_text *out)
+void synth_world_expand(const world_slots *slots, const char *pattern, gb_text *out)
 {
     expand(slots, pattern, strlen(pattern), out);
 }
@@ -118,7 +118,7 @@ static bool begins_with_vowel(const char *word)
     return *lower && strchr("aeiou", *lower);
 }
 
-void gb_world_articles(gb_text *text, size_t start)
+void synth_world_articles(gb_text *text, size_t start)
 {
     gb_text right = {0};
     for (size_t i = start; i < text->length; i++) {
@@ -141,7 +141,7 @@ void gb_world_articles(gb_text *text, size_t start)
     gb_text_free(&right);
 }
 
-uint32_t gb_world_tokens(const gb_text *text)
+uint32_t synth_world_tokens(const gb_text *text)
 {
     uint32_t tokens = 0;
     for (size_t i = 0; i < text->length; i++) {

@@ -40,7 +40,7 @@ static bool wrong(const reader *r, const char *why)
     return gb_fail(r->status, GB_INTERNAL, where, "mend the word list", "%s", why);
 }
 
-/* ---- cutting up ----------------------------------------------------------------------------- */
+/* ---- cutting up ---- */
 
 static char *trim(char *text)
 {
@@ -98,7 +98,7 @@ static uint32_t count_lines(const char *bytes, const char *start)
     return count;
 }
 
-/* ---- kinds, themes, names, phrases ---------------------------------------------------------- */
+/* ---- kinds, themes, names, phrases ---- */
 
 static bool take_kind(reader *r, char *line)
 {
@@ -167,9 +167,9 @@ static bool take_phrase(reader *r, char *line)
         lexicon_words *words = lines[i].words;
         if (!line || strcmp(lines[i].name, name))
             continue;
-        if (!words->items && !(words->items = gb_arena_alloc(
-                                   l->arena, count_lines(phrases_txt, "") * sizeof *words->items,
-                                   r->status)))
+        if (!words->items &&
+            !(words->items = gb_arena_alloc(
+                  l->arena, count_lines(phrases_txt, "") * sizeof *words->items, r->status)))
             return false;
         words->items[words->count++] = trim(line);
         return true;
@@ -177,9 +177,9 @@ static bool take_phrase(reader *r, char *line)
     return wrong(r, "no such phrases");
 }
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
-void gb_lexicon_plural(const char *noun, gb_text *out)
+void synth_lexicon_plural(const char *noun, gb_text *out)
 {
     size_t length = strlen(noun);
     const char *last = noun + length - 1;
@@ -204,8 +204,8 @@ static bool starts_with(const char *text, const char *start)
  * its main word, or as the list says. */
 static bool is_plural(const char *value)
 {
-    static const char *const behind[] = {" of ", " in ", " with ", " from ", " on ", " for ",
-                                         " by ", " to ", " at ",  " without "};
+    static const char *const behind[] = {" of ",  " in ", " with ", " from ", " on ",
+                                         " for ", " by ", " to ",   " at ",   " without "};
     static const char *const several[] = {"mice", "geese", "children", "men", "people", "oxen"};
     if (starts_with(value, "a ") || starts_with(value, "an ") || starts_with(value, "its "))
         return false;
@@ -244,10 +244,10 @@ static bool take_wording(reader *r, char *text, lexicon_value *value)
     if (ok && brief.data[brief.length - 1] == ' ')
         brief.data[--brief.length] = '\0';
     ok = ok &&
-         (value->full[at] =
-              gb_arena_strdup(r->l->arena, full.data, full.length, r->status)) != NULL &&
-         (value->brief[at] =
-              gb_arena_strdup(r->l->arena, brief.data, brief.length, r->status)) != NULL;
+         (value->full[at] = gb_arena_strdup(r->l->arena, full.data, full.length, r->status)) !=
+             NULL &&
+         (value->brief[at] = gb_arena_strdup(r->l->arena, brief.data, brief.length, r->status)) !=
+             NULL;
     if (ok)
         value->plural[at] = mark ? mark == '+' : is_plural(value->full[at]);
     gb_text_free(&full);
@@ -268,15 +268,16 @@ static bool take_list(reader *r, char *line)
     for (uint32_t i = 0; ok && i < values.count; i++) {
         char *rest = (char *)values.items[i];
         for (char *wording; ok && (wording = next_part(&rest, "/"));)
-            ok = list->values[i].wordings == LEXICON_SAME ? wrong(r, "a value has two wordings")
-                                                         : take_wording(r, wording, &list->values[i]);
+            ok = list->values[i].wordings == LEXICON_SAME
+                     ? wrong(r, "a value has two wordings")
+                     : take_wording(r, wording, &list->values[i]);
     }
     return ok;
 }
 
-/* ---- attributes ----------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
-uint32_t gb_lexicon_kind(const lexicon *l, const char *name, size_t length)
+uint32_t synth_lexicon_kind(const lexicon *l, const char *name, size_t length)
 {
     for (uint32_t i = 0; i < l->kind_count; i++)
         if (strlen(l->kinds[i].name) == length && !strncmp(l->kinds[i].name, name, length))
@@ -295,7 +296,7 @@ static bool take_head(reader *r, char *line)
     if (!list)
         return wrong(r, "an attribute has a name, a group, kinds and a list of values");
     for (char *kind; (kind = next_part(&kinds, " "));) {
-        uint32_t number = gb_lexicon_kind(r->l, kind, strlen(kind));
+        uint32_t number = synth_lexicon_kind(r->l, kind, strlen(kind));
         if (number == GB_MAP_NONE)
             return wrong(r, "no such kind");
         a->kinds |= UINT32_C(1) << number;
@@ -346,7 +347,7 @@ static bool take_attribute(reader *r, char *line)
     return true;
 }
 
-/* ---- every word ------------------------------------------------------------------------------ */
+/* ---- every word ---- */
 
 static bool collect_words(lexicon *l, const char *bytes, gb_status *status)
 {
@@ -368,7 +369,8 @@ static bool read_all(reader *r)
 {
     lexicon *l = r->l;
     const size_t kinds = LEXICON_KINDS, lists = count_lines(values_txt, "") + 1,
-                 attributes = count_lines(attributes_txt, "@"), themes = count_lines(themes_txt, "");
+                 attributes = count_lines(attributes_txt, "@"),
+                 themes = count_lines(themes_txt, "");
     l->kinds = gb_arena_alloc(l->arena, kinds * sizeof *l->kinds, r->status);
     l->lists = gb_arena_alloc(l->arena, lists * sizeof *l->lists, r->status);
     l->attributes = gb_arena_alloc(l->arena, attributes * sizeof *l->attributes, r->status);
@@ -384,7 +386,7 @@ static bool read_all(reader *r)
            each_line(r, "attributes.txt", attributes_txt, take_attribute);
 }
 
-lexicon *gb_lexicon_create(gb_status *status)
+lexicon *synth_lexicon_create(gb_status *status)
 {
     static const char *const plain[] = {kinds_txt, themes_txt, phrases_txt, attributes_txt,
                                         values_txt};
@@ -401,11 +403,11 @@ lexicon *gb_lexicon_create(gb_status *status)
         ok = collect_words(l, plain[i], status);
     if (ok)
         return l;
-    gb_lexicon_destroy(l);
+    synth_lexicon_destroy(l);
     return NULL;
 }
 
-void gb_lexicon_destroy(lexicon *l)
+void synth_lexicon_destroy(lexicon *l)
 {
     if (!l)
         return;

@@ -36,13 +36,13 @@ typedef struct lexicon_keyword {
 
 /* What can be told of a thing. */
 typedef struct lexicon_attribute {
-    const char *name;                        /* in the word lists */
-    const char *group;                       /* told together with those of the same group */
-    uint32_t kinds;                          /* bits of the kinds that have it */
-    uint32_t list;                           /* of values */
-    const char *passages[LEXICON_WORDINGS];  /* sentences, the usual one first */
-    const char *questions[LEXICON_WORDINGS]; /* the i-th shares its main word with a sentence */
-    const char *clues[LEXICON_CLUES];        /* "was built by {V}" */
+    const char *name;                           /* in the word lists */
+    const char *group;                          /* told together with those of the same group */
+    uint32_t kinds;                             /* bits of the kinds that have it */
+    uint32_t list;                              /* of values */
+    const char *passages[LEXICON_WORDINGS];     /* sentences, the usual one first */
+    const char *questions[LEXICON_WORDINGS];    /* the i-th shares its main word with a sentence */
+    const char *clues[LEXICON_CLUES];           /* "was built by {V}" */
     lexicon_keyword keywords[LEXICON_KEYWORDS]; /* the first is what echoes call it */
     uint32_t keyword_count;                     /* how many */
 } lexicon_attribute;
@@ -69,31 +69,31 @@ typedef struct lexicon_theme {
 } lexicon_theme;
 
 typedef struct lexicon {
-    gb_arena *arena;                                       /* everything */
-    lexicon_kind *kinds;                                   /* [kind_count] */
-    uint32_t kind_count;                                   /* up to LEXICON_KINDS */
-    lexicon_list *lists;                                   /* [list_count]; the first is PERSON */
-    uint32_t list_count;                                   /* how many */
-    lexicon_attribute *attributes;                         /* [attribute_count] */
-    uint32_t attribute_count;                              /* how many */
-    lexicon_theme *themes;                                 /* [theme_count] */
-    uint32_t theme_count;                                  /* how many */
-    lexicon_words starts, ends;                            /* of first words of names */
-    lexicon_words adjectives, ship_adjectives;             /* before and in names */
-    lexicon_words she, he, surnames;                       /* names of people */
-    lexicon_words intro, person, detail, echo, entity;     /* turns of phrase */
-    lexicon_words theme;                                   /* of questions */
-    gb_map *words;                                         /* every word there is, lower case */
+    gb_arena *arena;                                   /* everything */
+    lexicon_kind *kinds;                               /* [kind_count] */
+    uint32_t kind_count;                               /* up to LEXICON_KINDS */
+    lexicon_list *lists;                               /* [list_count]; the first is PERSON */
+    uint32_t list_count;                               /* how many */
+    lexicon_attribute *attributes;                     /* [attribute_count] */
+    uint32_t attribute_count;                          /* how many */
+    lexicon_theme *themes;                             /* [theme_count] */
+    uint32_t theme_count;                              /* how many */
+    lexicon_words starts, ends;                        /* of first words of names */
+    lexicon_words adjectives, ship_adjectives;         /* before and in names */
+    lexicon_words she, he, surnames;                   /* names of people */
+    lexicon_words intro, person, detail, echo, entity; /* turns of phrase */
+    lexicon_words theme;                               /* of questions */
+    gb_map *words;                                     /* every word there is, lower case */
 } lexicon;
 
 enum { LEXICON_PERSON = 0 }; /* the list whose values are a world's people */
 
 /* NULL and status where there is no memory or a word list is wrong (which names its line). */
-lexicon *gb_lexicon_create(gb_status *status);
-void gb_lexicon_destroy(lexicon *l); /* NULL ok */
+lexicon *synth_lexicon_create(gb_status *status);
+void synth_lexicon_destroy(lexicon *l); /* NULL ok */
 /* "fisherman" -> "fishermen". */
-void gb_lexicon_plural(const char *noun, gb_text *out);
+void synth_lexicon_plural(const char *noun, gb_text *out);
 /* Number of a kind; GB_MAP_NONE: there is none of that name. */
-uint32_t gb_lexicon_kind(const lexicon *l, const char *name, size_t length);
+uint32_t synth_lexicon_kind(const lexicon *l, const char *name, size_t length);
 
 #endif

@@ -22,8 +22,9 @@ static uint64_t count_words(const char *text)
 /* Words that say nothing of what is asked for. */
 static bool is_stop_word(const char *word, size_t length)
 {
-    static const char stop[] = " the a an of is was in to it at for by who what which how does did and do on "
-                               "with from that has had have we are its her his she he one be ";
+    static const char stop[] =
+        " the a an of is was in to it at for by who what which how does did and do on "
+        "with from that has had have we are its her his she he one be ";
     char padded[44];
     int size = snprintf(padded, sizeof padded, " %.*s ", (int)length, word);
     return size < (int)sizeof padded && strstr(stop, padded);
@@ -91,7 +92,7 @@ static void describe_passages(const world *w, json_t *json)
 
 static void describe_questions(const world *w, json_t *json)
 {
-    static const char *const names[FORM_COUNT] = {"keyword",     "question",  "clue",      "theme",
+    static const char *const names[FORM_COUNT] = {"keyword",    "question",  "clue",      "theme",
                                                   "short_name", "two_facts", "rare_value"};
     double all = 0, words = 0, unnamed = 0, relevant = 0, shared = 0, labelled = 0;
     double forms[FORM_COUNT] = {0};
@@ -148,7 +149,7 @@ static void describe_generated(const world *w, json_t *json)
             const char *text = w->generated[at];
             words += (double)count_words(text);
             about += w->generated_kinds[at] == GENERATED_ABOUT;
-            read += gb_world_is_about(w, p, text, strlen(text));
+            read += synth_world_is_about(w, p, text, strlen(text));
         }
     if (all == 0)
         return;
@@ -157,7 +158,7 @@ static void describe_generated(const world *w, json_t *json)
     json_object_set_new(json, "generated_about_their_passage_as_read", share(read, all));
 }
 
-json_t *gb_world_describe(const world *w)
+json_t *synth_world_describe(const world *w)
 {
     json_t *json = json_object(), *measured = json_object();
     json_object_set_new(json, "source", json_string("mini world"));

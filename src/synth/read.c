@@ -1,5 +1,5 @@
-/* Tells from the text of a query alone whether it asks for a fact of a passage: it has the form of a
- * question, or the keywords, of an attribute that the passage states, and names its entity; or it
+/* Tells from the text of a query alone whether it asks for a fact of a passage: it has the form of
+ * a question, or the keywords, of an attribute that the passage states, and names its entity; or it
  * names nothing and all its clues are facts of the passage. Whoever wrote the query. */
 #include "synth/world.h"
 
@@ -17,7 +17,7 @@ typedef struct reading {
     gb_text room;           /* a filled template */
 } reading;
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ---- */
 
 /* Whether words stand in a text as whole words; any case in `words`. */
 static bool holds(const char *text, size_t length, const char *words)
@@ -44,8 +44,8 @@ static bool holds_one(const char *text, size_t length, const lexicon_words *word
     return false;
 }
 
-/* The words before the first comma are the name: in full, or its first word with a noun of the kind,
- * or a surname alone. */
+/* The words before the first comma are the name: in full, or its first word with a noun of the
+ * kind, or a surname alone. */
 static bool names(const reading *r, const char *text, size_t length)
 {
     const world_entity *e = &r->w->entities[r->p->entity];
@@ -62,7 +62,7 @@ static bool names(const reading *r, const char *text, size_t length)
                         : holds_one(text, length, &kind->nouns);
 }
 
-/* ---- templates -------------------------------------------------------------------------------- */
+/* ---- templates ---- */
 
 static const char *made_word(const lexicon_words *words, uint32_t which)
 {
@@ -72,8 +72,7 @@ static const char *made_word(const lexicon_words *words, uint32_t which)
 /* Append a template with the which-th words of making; the name is a tab. */
 static void put(reading *r, const char *pattern, size_t length, uint32_t which, const char *value)
 {
-    const lexicon_kind *kind =
-        &r->w->lexicon->kinds[r->w->entities[r->p->entity].kind];
+    const lexicon_kind *kind = &r->w->lexicon->kinds[r->w->entities[r->p->entity].kind];
     for (size_t i = 0; i < length; i++) {
         if (pattern[i] != '{') {
             gb_text_append(&r->room, pattern + i, 1);
@@ -110,7 +109,7 @@ static bool fill(reading *r, const char *pattern, uint32_t which, const char *va
 {
     r->room.length = 0;
     put(r, pattern, strlen(pattern), which, value);
-    gb_world_articles(&r->room, 0);
+    synth_world_articles(&r->room, 0);
     for (size_t i = 0; i < r->room.length; i++)
         r->room.data[i] = (char)tolower((unsigned char)r->room.data[i]);
     return !r->room.failed && r->room.length > 0;
@@ -161,32 +160,31 @@ static bool fits_keyword(reading *r, const lexicon_keyword *keyword)
 /* Length of the clue about a fact that a text begins with, 0 for none. */
 static size_t clue_length(reading *r, uint32_t fact, const char *text, size_t length)
 {
-    const lexicon_attribute *a = gb_world_attribute(r->w, fact);
-    const lexicon_value *value = gb_world_value(r->w, fact);
-    size_t longest = 0;
+    const lexicon_attribute *a = synth_world_attribute(r->w, fact);
+    const lexicon_value *value = synth_world_value(r->w, fact);
+    size_t max_length = 0;
     for (int c = 0; c < LEXICON_CLUES; c++)
         for (uint32_t i = 0; i < 2 * value->wordings; i++)
             for (uint32_t which = 0; which < (has_choices(a->clues[c]) ? MADE : 1); which++) {
                 const char *word = i % 2 ? value->brief[i / 2] : value->full[i / 2];
-                if (fill(r, a->clues[c], which, word) && r->room.length > longest &&
+                if (fill(r, a->clues[c], which, word) && r->room.length > max_length &&
                     r->room.length <= length && !memcmp(text, r->room.data, r->room.length))
-                    longest = r->room.length;
+                    max_length = r->room.length;
             }
-    return longest;
+    return max_length;
 }
 
 /* "which fort was built by a nun and hides a music box" */
 static bool fits_clues(reading *r)
 {
-    const lexicon_words *nouns =
-        &r->w->lexicon->kinds[r->w->entities[r->p->entity].kind].nouns;
+    const lexicon_words *nouns = &r->w->lexicon->kinds[r->w->entities[r->p->entity].kind].nouns;
     size_t at = 0;
     for (uint32_t n = 0; n < nouns->count && !strncmp(r->query, "which ", 6); n++) {
         size_t size = strlen(nouns->items[n]);
         if (!strncmp(r->query + 6, nouns->items[n], size) && r->query[6 + size] == ' ')
             at = 6 + size + 1;
     }
-    if (!strncmp(r->query, "who ", 4) && gb_world_kind(r->w, r->p->entity)->person)
+    if (!strncmp(r->query, "who ", 4) && synth_world_kind(r->w, r->p->entity)->person)
         at = 4;
     if (at == 0)
         return false;
@@ -199,14 +197,15 @@ static bool fits_clues(reading *r)
             continue;
         rest += 5;
         for (uint32_t g = 0; g < r->p->fact_count; g++)
-            if (g != f && rest + clue_length(r, r->p->facts[g], r->query + rest, r->length - rest) ==
-                              r->length)
+            if (g != f &&
+                rest + clue_length(r, r->p->facts[g], r->query + rest, r->length - rest) ==
+                    r->length)
                 return true;
     }
     return false;
 }
 
-bool gb_world_is_about(const world *w, uint32_t passage, const char *query, size_t length)
+bool synth_world_is_about(const world *w, uint32_t passage, const char *query, size_t length)
 {
     char lower[QUERY_BYTES + 1];
     reading r = {.w = w, .p = &w->passages[passage], .query = lower};
@@ -220,7 +219,7 @@ bool gb_world_is_about(const world *w, uint32_t passage, const char *query, size
     r.length = length;
     bool about = fits_clues(&r), named = holds(lower, length, w->entities[r.p->entity].brief);
     for (uint32_t f = 0; f < r.p->fact_count && named && !about; f++) {
-        const lexicon_attribute *a = gb_world_attribute(w, r.p->facts[f]);
+        const lexicon_attribute *a = synth_world_attribute(w, r.p->facts[f]);
         for (int i = 0; i < LEXICON_WORDINGS && !about; i++)
             about = fits_question(&r, a->questions[i]);
         for (uint32_t i = 0; i < a->keyword_count && !about; i++)
@@ -233,6 +232,6 @@ bool gb_world_is_about(const world *w, uint32_t passage, const char *query, size
 bool gb_synth_related(const gb_synth *w, const gb_pair *pair)
 {
     return pair->other == GB_MAP_NONE
-               ? gb_world_is_about(w, pair->passage, pair->text, pair->length)
+               ? synth_world_is_about(w, pair->passage, pair->text, pair->length)
                : w->passages[pair->passage].entity == w->passages[pair->other].entity;
 }

@@ -8,8 +8,8 @@
  * question, words a question and words a text (the table of sets of the BEIR paper, arXiv
  * 2104.08663), as far as a world of 300 to 600 texts and texts of at most some 50 tokens can follow
  * them.
- * - Positives a question are `times` where texts that state a fact are looked for, and facts * times
- *   / facts of a text where all texts about an entity are.
+ * - Positives a question are `times` where texts that state a fact are looked for, and facts *
+ * times / facts of a text where all texts about an entity are.
  * - Short texts (real mean below 60 words) have two facts, the others three and four; news of more
  *   than 400 words five, which are cut as the real ones are.
  * - Kinds: main's own where texts are encyclopaedic or questions of everybody; then news, forums,
@@ -86,7 +86,7 @@ static const world_set sets[] = {
 /* clang-format on */
 enum { SETS = sizeof sets / sizeof *sets };
 
-const world_set *gb_world_set_at(uint32_t index)
+const world_set *synth_world_set_at(uint32_t index)
 {
     return index < SETS ? &sets[index] : NULL;
 }

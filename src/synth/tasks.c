@@ -6,15 +6,15 @@
 
 enum { TRIES = 40, RANDOM_JUDGED = 10 };
 
-/* ---- judgements ------------------------------------------------------------------------------- */
+/* ---- judgements ---- */
 
 static bool judge_stating(const world *w, world_split *split, uint32_t query, uint32_t fact,
                           gb_status *status)
 {
     bool ok = true;
     for (uint32_t p = w->stating[fact]; ok && p != GB_MAP_NONE;
-         p = gb_world_next_stating(w, fact, p))
-        ok = gb_world_judge(split, query, p, 1, status);
+         p = synth_world_next_stating(w, fact, p))
+        ok = synth_world_judge(split, query, p, 1, status);
     return ok;
 }
 
@@ -27,14 +27,14 @@ static bool judge_graded(const world *w, world_split *split, uint32_t query, uin
     for (uint32_t row = 0; ok && row < w->passage_count; row++) {
         const world_passage *p = &w->passages[row];
         if (p->entity == asked->entity)
-            ok = gb_world_judge(split, query, row, gb_world_states(p, fact) ? 2 : 1, status);
+            ok = synth_world_judge(split, query, row, synth_world_states(p, fact) ? 2 : 1, status);
         for (uint32_t i = 0; ok && i < p->fact_count && p->entity != asked->entity; i++)
             if (w->facts[p->facts[i]].attribute == asked->attribute)
-                ok = gb_world_judge(split, query, row, 0, status);
+                ok = synth_world_judge(split, query, row, 0, status);
     }
-    gb_rng rng = gb_world_rng(w, STAGE_JUDGED, query);
+    gb_rng rng = synth_world_rng(w, STAGE_JUDGED, query);
     for (int i = 0; ok && i < RANDOM_JUDGED; i++)
-        ok = gb_world_judge(split, query, gb_rng_below(&rng, w->passage_count), 0, status);
+        ok = synth_world_judge(split, query, gb_rng_below(&rng, w->passage_count), 0, status);
     return ok;
 }
 
@@ -44,7 +44,7 @@ static bool judge_entity(const world *w, world_split *split, uint32_t query, uin
     bool ok = true;
     for (uint32_t p = 0; ok && p < w->passage_count; p++)
         if (w->passages[p].entity == entity)
-            ok = gb_world_judge(split, query, p, 1, status);
+            ok = synth_world_judge(split, query, p, 1, status);
     return ok;
 }
 
@@ -66,21 +66,22 @@ static bool too_few(const world *w, gb_status *status)
     return gb_fail(status, GB_INTERNAL, w->set->name, NULL, "too few facts for the questions");
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------ */
+/* ---- tasks ---- */
 
 /* A statement of the fact, in a third of the cases with the value of another thing. */
 static bool claim(world *w, world_query *q, uint32_t fact, gb_rng *rng, gb_status *status)
 {
     const world_fact *f = &w->facts[fact];
-    const lexicon_list *list = gb_world_list(w, f->attribute);
+    const lexicon_list *list = synth_world_list(w, f->attribute);
     uint32_t value = f->value;
     bool wrong = gb_rng_below(rng, 3) == 0;
     while (wrong && value == f->value)
         value = gb_rng_below(rng, list->count);
     gb_text text = {0};
-    gb_world_write_claim(w, fact, &list->values[value], rng, &text);
-    *q = (world_query){.fact = fact, .other = GB_MAP_NONE, .named = true, .positive = w->stating[fact]};
-    q->text = gb_world_keep_question(w, &text, status);
+    synth_world_write_claim(w, fact, &list->values[value], rng, &text);
+    *q = (world_query){
+        .fact = fact, .other = GB_MAP_NONE, .named = true, .positive = w->stating[fact]};
+    q->text = synth_world_keep_question(w, &text, status);
     gb_text_free(&text);
     return q->text != NULL;
 }
@@ -89,23 +90,23 @@ static bool claim(world *w, world_query *q, uint32_t fact, gb_rng *rng, gb_statu
 static bool make_facts(world *w, gb_status *status)
 {
     uint32_t count, next = 0;
-    const uint32_t *facts = gb_world_shuffled_facts(w, &count, status);
+    const uint32_t *facts = synth_world_shuffled_facts(w, &count, status);
     if (!facts)
         return false;
     if (count < w->set->train + w->set->test)
         return too_few(w, status);
     for (int test = w->set->train == 0; test < 2; test++) {
         uint32_t wanted = test ? w->set->test : w->set->train;
-        world_split *split = gb_world_add_split(w, test ? "test" : "train", wanted, status);
+        world_split *split = synth_world_add_split(w, test ? "test" : "train", wanted, status);
         if (!split)
             return false;
         for (uint32_t i = 0; i < wanted; i++) {
             uint32_t fact = facts[next++];
-            gb_rng rng = gb_world_rng(w, STAGE_QUERY, fact);
+            gb_rng rng = synth_world_rng(w, STAGE_QUERY, fact);
             world_query *q = &split->queries[split->count++];
             if (!(w->set->task == TASK_CLAIM
                       ? claim(w, q, fact, &rng, status)
-                      : gb_world_ask_anew(w, q, fact, w->stating[fact], 0, &rng, status)) ||
+                      : synth_world_ask_anew(w, q, fact, w->stating[fact], 0, &rng, status)) ||
                 !judge(w, split, i, fact, status))
                 return false;
         }
@@ -113,8 +114,8 @@ static bool make_facts(world *w, gb_status *status)
     return true;
 }
 
-/* A fact of the scholar who is the value of a fact: "where was the author of the corra ledger born".
- * The entry that names the scholar and the one that tells of him are the positives. */
+/* A fact of the scholar who is the value of a fact: "where was the author of the corra ledger
+ * born". The entry that names the scholar and the one that tells of him are the positives. */
 static bool two_hops(world *w, world_query *q, uint32_t first, uint32_t second, gb_rng *rng,
                      gb_status *status)
 {
@@ -122,21 +123,21 @@ static bool two_hops(world *w, world_query *q, uint32_t first, uint32_t second, 
     gb_text name = {0};
     world_slots slots = {.w = w, .rng = rng, .kind = w->entities[f->entity].kind};
     gb_text_printf(&name, "the ");
-    gb_world_expand(&slots, gb_world_attribute(w, first)->keywords[0].text, &name);
+    synth_world_expand(&slots, synth_world_attribute(w, first)->keywords[0].text, &name);
     gb_text_printf(&name, " of %s", w->entities[f->entity].full);
     *q = (world_query){.fact = first, .other = second, .named = true, .positive = GB_MAP_NONE};
     bool ok = !name.failed || gb_fail_memory(status, "writing a question");
-    ok = ok && gb_world_ask_of(w, s->attribute, w->entities[s->entity].kind, name.data, rng,
-                               &q->text, status);
+    ok = ok && synth_world_ask_of(w, s->attribute, w->entities[s->entity].kind, name.data, rng,
+                                  &q->text, status);
     gb_text_free(&name);
     return ok;
 }
 
 static uint32_t scholar_of(const world *w, uint32_t fact)
 {
-    if (gb_world_list(w, w->facts[fact].attribute) != &w->people)
+    if (synth_world_list(w, w->facts[fact].attribute) != &w->people)
         return GB_MAP_NONE;
-    const char *name = gb_world_value(w, fact)->full[0];
+    const char *name = synth_world_value(w, fact)->full[0];
     for (uint32_t e = 0; e < w->entity_count; e++)
         if (!strcmp(w->entities[e].name, name))
             return e;
@@ -146,8 +147,8 @@ static uint32_t scholar_of(const world *w, uint32_t fact)
 static bool make_two_hop(world *w, gb_status *status)
 {
     uint32_t count;
-    const uint32_t *facts = gb_world_shuffled_facts(w, &count, status);
-    world_split *split = facts ? gb_world_add_split(w, "test", w->set->test, status) : NULL;
+    const uint32_t *facts = synth_world_shuffled_facts(w, &count, status);
+    world_split *split = facts ? synth_world_add_split(w, "test", w->set->test, status) : NULL;
     if (!split)
         return false;
     for (uint32_t again = 0; again < 4; again++)
@@ -155,7 +156,7 @@ static bool make_two_hop(world *w, gb_status *status)
             uint32_t scholar = scholar_of(w, facts[i]);
             if (scholar == GB_MAP_NONE || scholar == w->facts[facts[i]].entity)
                 continue;
-            gb_rng rng = gb_world_rng(w, STAGE_QUERY, facts[i] + again * w->fact_count);
+            gb_rng rng = synth_world_rng(w, STAGE_QUERY, facts[i] + again * w->fact_count);
             const world_entity *e = &w->entities[scholar];
             uint32_t second = e->first_fact + gb_rng_below(&rng, e->fact_count), row = split->count;
             if (w->stating[second] == GB_MAP_NONE)
@@ -178,20 +179,20 @@ static bool make_two_hop(world *w, gb_status *status)
 static bool make_lists(world *w, gb_status *status)
 {
     uint32_t count;
-    const uint32_t *facts = gb_world_shuffled_facts(w, &count, status);
-    world_split *split = facts ? gb_world_add_split(w, "test", w->set->test, status) : NULL;
+    const uint32_t *facts = synth_world_shuffled_facts(w, &count, status);
+    world_split *split = facts ? synth_world_add_split(w, "test", w->set->test, status) : NULL;
     if (!split)
         return false;
     for (uint32_t i = 0; i < count && split->count < w->set->test; i++) {
         const world_fact *f = &w->facts[facts[i]];
         uint32_t kind = w->entities[f->entity].kind, row = split->count, members = 0;
-        gb_rng rng = gb_world_rng(w, STAGE_QUERY, facts[i]);
+        gb_rng rng = synth_world_rng(w, STAGE_QUERY, facts[i]);
         gb_text text = {0};
         gb_text_printf(&text, "%s %s ", gb_rng_below(&rng, 2) ? "which" : "every",
-                       gb_world_noun(w, &rng, kind));
+                       synth_world_noun(w, &rng, kind));
         gb_text_printf(&text, "that ");
-        gb_world_clue(w, facts[i], false, &rng, &text);
-        const char *kept = gb_world_keep_question(w, &text, status);
+        synth_world_clue(w, facts[i], false, &rng, &text);
+        const char *kept = synth_world_keep_question(w, &text, status);
         gb_text_free(&text);
         if (!kept)
             return false;
@@ -224,13 +225,13 @@ static bool make_lists(world *w, gb_status *status)
 static bool make_counterparts(world *w, gb_status *status)
 {
     uint32_t kept = 0;
-    world_split *split = gb_world_add_split(w, "test", w->set->test, status);
-    uint32_t *moved = gb_world_array(w, w->passage_count, sizeof *moved, status);
+    world_split *split = synth_world_add_split(w, "test", w->set->test, status);
+    uint32_t *moved = synth_world_array(w, w->passage_count, sizeof *moved, status);
     if (!split || !moved)
         return false;
     for (uint32_t p = 0; p < w->passage_count; p++) {
         world_passage passage = w->passages[p];
-        uint32_t again = gb_world_next_stating(w, passage.facts[0], p);
+        uint32_t again = synth_world_next_stating(w, passage.facts[0], p);
         bool asks = split->count < w->set->test && again != GB_MAP_NONE && passage.round == 0;
         moved[p] = asks ? GB_MAP_NONE : kept;
         if (!asks) {
@@ -240,7 +241,7 @@ static bool make_counterparts(world *w, gb_status *status)
         gb_text text = {0};
         gb_text_printf(&text, "%s", passage.text);
         split->queries[split->count++] =
-            (world_query){.text = gb_world_keep_question(w, &text, status),
+            (world_query){.text = synth_world_keep_question(w, &text, status),
                           .fact = passage.facts[0],
                           .other = GB_MAP_NONE,
                           .named = true,
@@ -255,7 +256,7 @@ static bool make_counterparts(world *w, gb_status *status)
     w->documents = kept;
     bool ok = split->count == w->set->test || too_few(w, status);
     for (uint32_t i = 0; ok && i < split->count; i++) {
-        ok = gb_world_judge(split, i, moved[split->queries[i].positive], 1, status);
+        ok = synth_world_judge(split, i, moved[split->queries[i].positive], 1, status);
     }
     return ok;
 }
@@ -264,25 +265,25 @@ static bool make_counterparts(world *w, gb_status *status)
 static bool make_duplicates(world *w, gb_status *status)
 {
     uint32_t count, texts = 0, wanted = w->passage_count;
-    const uint32_t *facts = gb_world_shuffled_facts(w, &count, status);
-    world_passage *passages = gb_world_array(w, wanted + count, sizeof *passages, status);
-    world_split *split = facts ? gb_world_add_split(w, "test", w->set->test, status) : NULL;
+    const uint32_t *facts = synth_world_shuffled_facts(w, &count, status);
+    world_passage *passages = synth_world_array(w, wanted + count, sizeof *passages, status);
+    world_split *split = facts ? synth_world_add_split(w, "test", w->set->test, status) : NULL;
     if (!passages || !split)
         return false;
     for (uint32_t i = 0; i < count && texts < wanted; i++) {
-        gb_rng rng = gb_world_rng(w, STAGE_QUERY, facts[i]);
-        uint32_t times = 1 + gb_world_chance(&rng, w->set->times - 1), first = texts;
+        gb_rng rng = synth_world_rng(w, STAGE_QUERY, facts[i]);
+        uint32_t times = 1 + synth_world_chance(&rng, w->set->times - 1), first = texts;
         const world_passage *of = &w->passages[w->stating[facts[i]]];
         for (; times > 0; times--) {
             world_query q;
-            if (!gb_world_ask_anew(w, &q, facts[i], w->stating[facts[i]], 0, &rng, status))
+            if (!synth_world_ask_anew(w, &q, facts[i], w->stating[facts[i]], 0, &rng, status))
                 return false;
             gb_text text = {0};
             gb_text_printf(&text, "%s%s%s", q.text, w->set->bodiless ? "" : "? ",
                            w->set->bodiless ? "" : of->text);
             passages[texts] = *of;
             passages[texts].document = texts;
-            passages[texts++].text = gb_world_keep(w, &text, status);
+            passages[texts++].text = synth_world_keep(w, &text, status);
             gb_text_free(&text);
             if (!passages[texts - 1].text)
                 return false;
@@ -290,10 +291,10 @@ static bool make_duplicates(world *w, gb_status *status)
         if (split->count == w->set->test)
             continue;
         uint32_t row = split->count++;
-        bool ok = gb_world_ask_anew(w, &split->queries[row], facts[i], w->stating[facts[i]], 0,
-                                    &rng, status);
+        bool ok = synth_world_ask_anew(w, &split->queries[row], facts[i], w->stating[facts[i]], 0,
+                                       &rng, status);
         for (uint32_t t = first; ok && t < texts; t++)
-            ok = gb_world_judge(split, row, t, 1, status);
+            ok = synth_world_judge(split, row, t, 1, status);
         if (!ok)
             return false;
     }
@@ -305,7 +306,7 @@ static bool make_duplicates(world *w, gb_status *status)
 /* Main's documents whole, with main's questions: a document is as good as its best passage. */
 static bool make_documents(world *w, gb_status *status)
 {
-    world_passage *whole = gb_world_array(w, w->documents, sizeof *whole, status);
+    world_passage *whole = synth_world_array(w, w->documents, sizeof *whole, status);
     gb_text text = {0};
     bool ok = whole != NULL;
     for (uint32_t p = 0; ok && p < w->passage_count; p++) {
@@ -318,7 +319,7 @@ static bool make_documents(world *w, gb_status *status)
         }
         gb_text_printf(&text, "%s%s", first ? "" : " ", w->passages[p].text);
         if (last)
-            ok = (whole[d].text = gb_world_keep(w, &text, status)) != NULL;
+            ok = (whole[d].text = synth_world_keep(w, &text, status)) != NULL;
     }
     gb_text_free(&text);
     for (uint32_t s = 0; ok && s < w->split_count; s++) {
@@ -328,8 +329,8 @@ static bool make_documents(world *w, gb_status *status)
         split->judgements = NULL;
         split->judgement_count = split->judgement_space = 0;
         for (size_t i = 0; ok && i < count; i++)
-            ok = gb_world_judge(split, rows[i].query, w->passages[rows[i].passage].document,
-                                rows[i].grade, status);
+            ok = synth_world_judge(split, rows[i].query, w->passages[rows[i].passage].document,
+                                   rows[i].grade, status);
         free(rows);
     }
     if (ok) {
@@ -339,13 +340,13 @@ static bool make_documents(world *w, gb_status *status)
     return ok;
 }
 
-bool gb_world_make_task(world *w, gb_status *status)
+bool synth_world_make_task(world *w, gb_status *status)
 {
     switch (w->set->task) {
     case TASK_NONE:
         return true;
     case TASK_DOCUMENTS:
-        return gb_world_make_questions(w, status) && make_documents(w, status);
+        return synth_world_make_questions(w, status) && make_documents(w, status);
     case TASK_TWO_HOP:
         return make_two_hop(w, status);
     case TASK_LIST:

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 
 struct gb_synth_truth {
-    gb_table *passages; /* u32: entity of a passage, then the facts that it states; or NULL */
-    gb_table *queries;  /* u32: entity and fact that a query asks for; or NULL */
+    gb_row_file *passages; /* u32: entity of a passage, then the facts that it states; or NULL */
+    gb_row_file *queries;  /* u32: entity and fact that a query asks for; or NULL */
 };
 
 /* *table NULL when there is no such file. */
 static bool open_table(const gb_collection *collection, const char *name, uint64_t rows,
-                       gb_table **table, gb_status *status)
+                       gb_row_file **table, gb_status *status)
 {
     char *path = gb_path_join(status, collection->path, name);
     bool there = path && gb_file_exists(path);
     if (there)
-        *table = gb_table_open(path, sizeof(uint32_t), status);
+        *table = gb_row_file_open(path, sizeof(uint32_t), status);
     bool ok = path && (!there || *table);
-    if (ok && *table && gb_table_count(*table) != rows)
+    if (ok && *table && gb_row_file_count(*table) != rows)
         ok = gb_fail(status, GB_DATA, path, "make the collection again",
                      "the collection's tables do not agree");
     free(path);
@@ -30,7 +30,7 @@ bool gb_synth_truth_open(const gb_collection *collection, gb_synth_truth **truth
     bool ok =
         t &&
         open_table(collection, "passages.truth.gbt", collection->passages, &t->passages, status) &&
-        open_table(collection, "queries.truth.gbt", gb_table_count(collection->queries),
+        open_table(collection, "queries.truth.gbt", gb_row_file_count(collection->queries),
                    &t->queries, status);
     *truth = t;
     if (!ok || (!t->passages && !t->queries)) {
@@ -44,17 +44,17 @@ void gb_synth_truth_close(gb_synth_truth *truth)
 {
     if (!truth)
         return;
-    gb_table_close(truth->passages);
-    gb_table_close(truth->queries);
+    gb_row_file_close(truth->passages);
+    gb_row_file_close(truth->queries);
     free(truth);
 }
 
-static uint32_t value_of(const gb_table *table, uint32_t row, size_t field)
+static uint32_t value_of(const gb_row_file *table, uint32_t row, size_t field)
 {
     size_t length;
-    if (!table || row >= gb_table_count(table))
+    if (!table || row >= gb_row_file_count(table))
         return GB_MAP_NONE;
-    const uint32_t *values = gb_table_row(table, row, &length);
+    const uint32_t *values = gb_row_file_row(table, row, &length);
     return field < length ? values[field] : GB_MAP_NONE;
 }
 

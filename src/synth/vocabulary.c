@@ -66,7 +66,7 @@ static bool put_theme(tokens *t, const lexicon_theme *theme)
               put_words(t, "", &theme->adjectives);
     for (uint32_t i = 0; ok && i < theme->people.count; i++) {
         several.length = 0;
-        gb_lexicon_plural(theme->people.items[i], &several);
+        synth_lexicon_plural(theme->people.items[i], &several);
         ok = several.failed ? gb_fail_memory(t->status, "collecting words")
                             : put_text(t, several.data);
     }
@@ -111,10 +111,9 @@ static bool put_language(const lexicon *l, tokens *t, uint32_t main_kinds, bool 
 
 static bool put_rest(const lexicon *l, tokens *t)
 {
-    const lexicon_words *lists[] = {&l->adjectives, &l->ship_adjectives, &l->she,
-                                    &l->he,         &l->surnames,        &l->intro,
-                                    &l->person,     &l->detail,          &l->echo,
-                                    &l->entity,     &l->theme};
+    const lexicon_words *lists[] = {&l->adjectives, &l->ship_adjectives, &l->she,    &l->he,
+                                    &l->surnames,   &l->intro,           &l->person, &l->detail,
+                                    &l->echo,       &l->entity,          &l->theme};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof lists / sizeof *lists; i++)
         ok = put_words(t, "", lists[i]);
@@ -147,15 +146,15 @@ static bool put_pieces(const lexicon *l, tokens *t, uint32_t main_kinds)
     return ok;
 }
 
-bool gb_lexicon_tokens(const lexicon *l, gb_text *out, gb_map *known, gb_status *status)
+bool synth_lexicon_tokens(const lexicon *l, gb_text *out, gb_map *known, gb_status *status)
 {
     static const char *const specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789", marks[] = ".,'-?";
     tokens t = {out, known, status};
     uint32_t main_kinds = 0;
-    for (const char *at = gb_world_set_at(0)->kinds; *at; at += strspn(at, " ")) {
+    for (const char *at = synth_world_set_at(0)->kinds; *at; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
-        main_kinds |= UINT32_C(1) << gb_lexicon_kind(l, at, length);
+        main_kinds |= UINT32_C(1) << synth_lexicon_kind(l, at, length);
         at += length;
     }
     bool ok = true;

@@ -80,24 +80,24 @@ typedef enum world_task {
 
 /* A set: what defines its world and its questions. sets.c has them all. */
 typedef struct world_set {
-    const char *name;                   /* of --set */
-    world_task task;                    /* see there */
-    const char *kinds;                  /* of things, equally many each */
-    uint32_t entities;                  /* in all */
-    uint32_t least_facts, most_facts;   /* of an entity */
-    double times;                       /* how often a fact is stated */
-    uint32_t least_stated, most_stated; /* facts of a text */
-    uint32_t least_texts, most_texts;   /* of a document; 0: all of an entity */
-    double detail, echo, aside;         /* sentences with a detail; texts with an echo, an aside */
-    uint32_t most_tokens;               /* of a text, where its facts leave room */
-    bool titled;                        /* texts have the name of their entity as title */
-    bool bodiless;                      /* of TASK_DUPLICATE: texts are questions alone */
-    bool answers;                       /* questions have answers.tsv */
-    double forms[FORM_COUNT];           /* shares of the forms of questions; sum 1 */
-    uint32_t train, test;               /* questions; test is main's dev */
-    const char *trait;                  /* what it borrows from the real set */
+    const char *name;                /* of --set */
+    world_task task;                 /* see there */
+    const char *kinds;               /* of things, equally many each */
+    uint32_t entities;               /* in all */
+    uint32_t min_facts, max_facts;   /* of an entity */
+    double times;                    /* how often a fact is stated */
+    uint32_t min_stated, max_stated; /* facts of a text */
+    uint32_t min_texts, max_texts;   /* of a document; 0: all of an entity */
+    double detail, echo, aside;      /* sentences with a detail; texts with an echo, an aside */
+    uint32_t max_tokens;             /* of a text, where its facts leave room */
+    bool titled;                     /* texts have the name of their entity as title */
+    bool bodiless;                   /* of TASK_DUPLICATE: texts are questions alone */
+    bool answers;                    /* questions have answers.tsv */
+    double forms[FORM_COUNT];        /* shares of the forms of questions; sum 1 */
+    uint32_t train, test;            /* questions; test is main's dev */
+    const char *trait;               /* what it borrows from the real set */
 } world_set;
-const world_set *gb_world_set_at(uint32_t index); /* NULL behind the last; main is the first */
+const world_set *synth_world_set_at(uint32_t index); /* NULL behind the last; main is the first */
 
 typedef struct world_entity {
     uint32_t kind;       /* of the lexicon */
@@ -191,32 +191,32 @@ typedef struct gb_synth world;
 
 /* ---- draws ---- */
 
-gb_rng gb_world_rng(const world *w, uint32_t stage, uint32_t row);
-bool gb_world_chance(gb_rng *rng, double probability);
+gb_rng synth_world_rng(const world *w, uint32_t stage, uint32_t row);
+bool synth_world_chance(gb_rng *rng, double probability);
 /* Number drawn with probabilities in proportion to weights. */
-uint32_t gb_world_pick(gb_rng *rng, const double *weights, uint32_t count);
+uint32_t synth_world_pick(gb_rng *rng, const double *weights, uint32_t count);
 /* One of the words, the first ones more often (by 1, 1/2 ...), or all alike. */
-const char *gb_world_falling(gb_rng *rng, const lexicon_words *words);
-const char *gb_world_any(gb_rng *rng, const lexicon_words *words);
-void *gb_world_array(world *w, size_t count, size_t size, gb_status *status);
-const char *gb_world_keep(world *w, const gb_text *text, gb_status *status);
+const char *synth_world_falling(gb_rng *rng, const lexicon_words *words);
+const char *synth_world_any(gb_rng *rng, const lexicon_words *words);
+void *synth_world_array(world *w, size_t count, size_t size, gb_status *status);
+const char *synth_world_keep(world *w, const gb_text *text, gb_status *status);
 
 /* ---- world.c, sets.c ---- */
 
 /* Things, facts, documents and texts of a set. gb_synth_destroy after success and failure. */
-bool gb_world_make_texts(world *w, const world_set *set, uint32_t number, uint64_t seed,
-                         gb_status *status);
+bool synth_world_make_texts(world *w, const world_set *set, uint32_t number, uint64_t seed,
+                            gb_status *status);
 /* The same with its questions. */
-world *gb_world_make(const world_set *set, uint32_t number, uint64_t seed, gb_status *status);
-const lexicon_attribute *gb_world_attribute(const world *w, uint32_t fact);
-const lexicon_list *gb_world_list(const world *w, uint32_t attribute);
-const lexicon_value *gb_world_value(const world *w, uint32_t fact);
-const lexicon_kind *gb_world_kind(const world *w, uint32_t entity);
+world *synth_world_make(const world_set *set, uint32_t number, uint64_t seed, gb_status *status);
+const lexicon_attribute *synth_world_attribute(const world *w, uint32_t fact);
+const lexicon_list *synth_world_list(const world *w, uint32_t attribute);
+const lexicon_value *synth_world_value(const world *w, uint32_t fact);
+const lexicon_kind *synth_world_kind(const world *w, uint32_t entity);
 /* Another entity that a reader may take for it: of the same first word, the same theme, or any. */
-uint32_t gb_world_neighbour(const world *w, gb_rng *rng, uint32_t entity);
+uint32_t synth_world_neighbour(const world *w, gb_rng *rng, uint32_t entity);
 /* Next passage behind `passage` that states the fact; GB_MAP_NONE: none. */
-uint32_t gb_world_next_stating(const world *w, uint32_t fact, uint32_t passage);
-bool gb_world_states(const world_passage *passage, uint32_t fact);
+uint32_t synth_world_next_stating(const world *w, uint32_t fact, uint32_t passage);
+bool synth_world_states(const world_passage *passage, uint32_t fact);
 
 /* ---- grammar.c ---- */
 
@@ -234,59 +234,59 @@ typedef struct world_slots {
     const char *called;         /* {N} */
 } world_slots;
 /* Append a filled template. */
-void gb_world_expand(const world_slots *slots, const char *pattern, gb_text *out);
+void synth_world_expand(const world_slots *slots, const char *pattern, gb_text *out);
 /* "a" becomes "an" where the next word asks for it, everywhere from `start`. */
-void gb_world_articles(gb_text *text, size_t start);
+void synth_world_articles(gb_text *text, size_t start);
 /* Tokens of a text, rather too many: words, marks, and a second piece of whatever may be a name. */
-uint32_t gb_world_tokens(const gb_text *text);
+uint32_t synth_world_tokens(const gb_text *text);
 /* Noun of a kind, the usual one most often. */
-const char *gb_world_noun(const world *w, gb_rng *rng, uint32_t kind);
+const char *synth_world_noun(const world *w, gb_rng *rng, uint32_t kind);
 
 /* ---- passages.c ---- */
 
-bool gb_world_write_texts(world *w, gb_status *status);
+bool synth_world_write_texts(world *w, gb_status *status);
 /* Append the sentence that states a fact of an entity by its name; with `value` instead of its own.
  */
-void gb_world_write_claim(const world *w, uint32_t fact, const lexicon_value *value, gb_rng *rng,
-                          gb_text *out);
+void synth_world_write_claim(const world *w, uint32_t fact, const lexicon_value *value, gb_rng *rng,
+                             gb_text *out);
 
 /* ---- questions.c ---- */
 
 /* Write a question about a fact that a passage states. copy: chance that it has the passage's
  * wording. Forms that the passage does not allow become others. */
-bool gb_world_ask(world *w, world_query *query, uint32_t fact, uint32_t passage, double copy,
-                  gb_rng *rng, gb_status *status);
+bool synth_world_ask(world *w, world_query *query, uint32_t fact, uint32_t passage, double copy,
+                     gb_rng *rng, gb_status *status);
 /* The same in a text that no question has had (after some tries, one that has). */
-bool gb_world_ask_anew(world *w, world_query *query, uint32_t fact, uint32_t passage,
-                       uint32_t split, gb_rng *rng, gb_status *status);
+bool synth_world_ask_anew(world *w, world_query *query, uint32_t fact, uint32_t passage,
+                          uint32_t split, gb_rng *rng, gb_status *status);
 /* A question in template form for a name that is any text, such as "a castle". */
-bool gb_world_ask_of(world *w, uint32_t attribute, uint32_t kind, const char *name, gb_rng *rng,
-                     const char **text, gb_status *status);
+bool synth_world_ask_of(world *w, uint32_t attribute, uint32_t kind, const char *name, gb_rng *rng,
+                        const char **text, gb_status *status);
 /* Append a clue ("was built by a nun"); shortened: its value may be. */
-void gb_world_clue(const world *w, uint32_t fact, bool shortened, gb_rng *rng, gb_text *out);
-world_split *gb_world_add_split(world *w, const char *name, uint32_t count, gb_status *status);
+void synth_world_clue(const world *w, uint32_t fact, bool shortened, gb_rng *rng, gb_text *out);
+world_split *synth_world_add_split(world *w, const char *name, uint32_t count, gb_status *status);
 /* Judge a text for a question, each text once: the better grade counts. */
-bool gb_world_judge(world_split *split, uint32_t query, uint32_t passage, int32_t grade,
-                    gb_status *status);
+bool synth_world_judge(world_split *split, uint32_t query, uint32_t passage, int32_t grade,
+                       gb_status *status);
 /* Lower case, without a stop or comma at the end, articles in order; kept in the arena. */
-const char *gb_world_keep_question(world *w, gb_text *text, gb_status *status);
+const char *synth_world_keep_question(world *w, gb_text *text, gb_status *status);
 /* Topics, training and development questions of main. */
-bool gb_world_make_questions(world *w, gb_status *status);
+bool synth_world_make_questions(world *w, gb_status *status);
 /* Facts that passages state, shuffled; those for topics first. */
-uint32_t *gb_world_shuffled_facts(world *w, uint32_t *count, gb_status *status);
+uint32_t *synth_world_shuffled_facts(world *w, uint32_t *count, gb_status *status);
 
 /* ---- topics.c, generated.c, read.c, tasks.c, measure.c, vocabulary.c, write.c ---- */
 
-bool gb_world_judge_topic(const world *w, world_split *split, uint32_t query, gb_status *status);
-bool gb_world_make_generated(world *w, uint32_t generator, uint32_t count, gb_status *status);
+bool synth_world_judge_topic(const world *w, world_split *split, uint32_t query, gb_status *status);
+bool synth_world_make_generated(world *w, uint32_t generator, uint32_t count, gb_status *status);
 /* Number of a generator by its name; GB_MAP_NONE: none. */
-uint32_t gb_world_generator(const char *name);
-const char *gb_world_generator_title(uint32_t generator); /* for reports */
-bool gb_world_is_about(const world *w, uint32_t passage, const char *query, size_t length);
-bool gb_world_make_task(world *w, gb_status *status);
-json_t *gb_world_describe(const world *w);
+uint32_t synth_world_generator(const char *name);
+const char *synth_world_generator_title(uint32_t generator); /* for reports */
+bool synth_world_is_about(const world *w, uint32_t passage, const char *query, size_t length);
+bool synth_world_make_task(world *w, gb_status *status);
+json_t *synth_world_describe(const world *w);
 /* Every token, the same for all seeds and sets: in *tokens if not NULL, and in the map. */
-bool gb_lexicon_tokens(const lexicon *l, gb_text *tokens, gb_map *known, gb_status *status);
-bool gb_world_generated_rows(const world *w, gb_table_writer *writer, gb_status *status);
+bool synth_lexicon_tokens(const lexicon *l, gb_text *tokens, gb_map *known, gb_status *status);
+bool synth_world_generated_rows(const world *w, gb_row_writer *writer, gb_status *status);
 
 #endif

@@ -28,7 +28,7 @@ static bool opens_document(const world *w, uint32_t row)
     return row == 0 || w->passages[row - 1].document != w->passages[row].document;
 }
 
-/* ---- the BEIR folder ------------------------------------------------------------------------- */
+/* ---- the BEIR folder ---- */
 
 /* All texts of the world are plain ASCII without quotes or backslashes: no escapes needed. */
 typedef void (*line_writer)(const world *w, const world_split *split, FILE *out);
@@ -91,7 +91,7 @@ static void answer_lines(const world *w, const world_split *none, FILE *out)
     (void)none;
     for (uint32_t s = 0; s < w->split_count; s++)
         for (uint32_t i = 0; i < w->splits[s].count; i++) {
-            const lexicon_value *value = gb_world_value(w, w->splits[s].queries[i].fact);
+            const lexicon_value *value = synth_world_value(w, w->splits[s].queries[i].fact);
             query_id(&w->splits[s], i, id);
             fputs(id, out);
             for (uint32_t a = 0; a < value->wordings; a++)
@@ -148,28 +148,28 @@ static bool write_beir(const world *w, const char *folder, gb_status *status)
     return ok;
 }
 
-/* ---- beside the collection ------------------------------------------------------------------- */
+/* ---- beside the collection ---- */
 
-static bool passage_truth(const world *w, gb_table_writer *writer, gb_status *status)
+static bool passage_truth(const world *w, gb_row_writer *writer, gb_status *status)
 {
     bool ok = true;
     for (uint32_t row = 0; ok && row < w->passage_count; row++) {
         const world_passage *p = &w->passages[row];
         uint32_t truth[1 + WORLD_MOST_STATED] = {p->entity};
         memcpy(truth + 1, p->facts, p->fact_count * sizeof *truth);
-        ok = gb_table_writer_add(writer, truth, 1 + p->fact_count, status);
+        ok = gb_row_writer_add(writer, truth, 1 + p->fact_count, status);
     }
     return ok;
 }
 
-static bool query_truth(const world *w, gb_table_writer *writer, gb_status *status)
+static bool query_truth(const world *w, gb_row_writer *writer, gb_status *status)
 {
     bool ok = true;
     for (uint32_t s = w->split_count; s-- > 0;)
         for (uint32_t i = 0; ok && i < w->splits[s].count; i++) {
             uint32_t fact = w->splits[s].queries[i].fact;
             uint32_t truth[] = {w->facts[fact].entity, fact};
-            ok = gb_table_writer_add(writer, truth, 2, status);
+            ok = gb_row_writer_add(writer, truth, 2, status);
         }
     return ok;
 }
@@ -177,13 +177,13 @@ static bool query_truth(const world *w, gb_table_writer *writer, gb_status *stat
 static bool write_truth(const world *w, const char *folder, gb_status *status)
 {
     const struct {
-        const char *name;                                                         /* file */
-        bool (*rows)(const world *w, gb_table_writer *writer, gb_status *status); /* its rows */
+        const char *name;                                                       /* file */
+        bool (*rows)(const world *w, gb_row_writer *writer, gb_status *status); /* its rows */
     } tables[] = {{"passages.truth.gbt", passage_truth}, {"queries.truth.gbt", query_truth}};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof tables / sizeof *tables; i++) {
-        gb_table_writer *writer = gb_table_writer_open_in(folder, tables[i].name, 4, status);
-        ok = gb_table_writer_end(writer, writer && tables[i].rows(w, writer, status), status);
+        gb_row_writer *writer = gb_row_writer_open_in(folder, tables[i].name, 4, status);
+        ok = gb_row_writer_end(writer, writer && tables[i].rows(w, writer, status), status);
     }
     return ok;
 }
@@ -193,7 +193,7 @@ static bool write_vocabulary(const world *w, const char *folder, gb_status *stat
     gb_text tokens = {0};
     gb_map *known = gb_map_create(status);
     char *path = gb_path_join(status, folder, "vocab.txt");
-    bool ok = known && path && gb_lexicon_tokens(w->lexicon, &tokens, known, status) &&
+    bool ok = known && path && synth_lexicon_tokens(w->lexicon, &tokens, known, status) &&
               gb_text_write(&tokens, path, status);
     free(path);
     gb_map_destroy(known);
@@ -223,7 +223,7 @@ static bool amend(const world *w, const char *folder, gb_status *status)
         json_array_append_new(json_object_get(json, "notes"), json_string(note));
         if (w->generated_count)
             json_object_set_new(json, "generator",
-                                json_string(gb_world_generator_title(w->generator)));
+                                json_string(synth_world_generator_title(w->generator)));
         json_object_del(json, w->generated_count ? "seed" : "generated");
         ok = save_json(json, folder, "collection.json", status) &&
              (w->generated_count || gb_remove_tree(extracted, status));
@@ -250,8 +250,8 @@ static bool write_all(const world *w, const char *draft, const char *folder, gb_
     params.keep_splits = true;
     ok = ok && gb_collection_import(&params, folder, status) && amend(w, folder, status) &&
          write_truth(w, folder, status) && write_vocabulary(w, folder, status) &&
-         gb_place_folder(beir, place, status);
-    json_t *json = ok ? gb_world_describe(w) : NULL;
+         gb_replace_folder(beir, place, status);
+    json_t *json = ok ? synth_world_describe(w) : NULL;
     ok = ok && save_json(json, folder, "world.json", status);
     json_decref(json);
     free(beir);
@@ -263,22 +263,24 @@ static bool write_all(const world *w, const char *draft, const char *folder, gb_
 /* Main's documents have main's streams; other sets have streams of their own. */
 static uint32_t streams_of(uint32_t set)
 {
-    return gb_world_set_at(set)->task == TASK_DOCUMENTS ? 0 : set;
+    return synth_world_set_at(set)->task == TASK_DOCUMENTS ? 0 : set;
 }
 
 bool gb_synth_generate(uint64_t seed, const char *set, const char *out_dir, gb_status *status)
 {
     uint32_t number = 0;
-    while (gb_world_set_at(number) && strcmp(gb_world_set_at(number)->name, set) != 0)
+    while (synth_world_set_at(number) && strcmp(synth_world_set_at(number)->name, set) != 0)
         number++;
-    if (!gb_world_set_at(number))
+    if (!synth_world_set_at(number))
         return gb_fail(status, GB_USAGE, NULL, "gabbro collection --help lists the sets",
                        "the mini world has no set \"%.60s\"", set);
     char *draft = gb_draft_create(out_dir, "world.json", status);
     char *folder = draft ? gb_path_join(status, draft, "collection") : NULL;
-    world *w =
-        folder ? gb_world_make(gb_world_set_at(number), streams_of(number), seed, status) : NULL;
-    bool ok = w && write_all(w, draft, folder, status) && gb_place_folder(folder, out_dir, status);
+    world *w = folder
+                   ? synth_world_make(synth_world_set_at(number), streams_of(number), seed, status)
+                   : NULL;
+    bool ok =
+        w && write_all(w, draft, folder, status) && gb_replace_folder(folder, out_dir, status);
     gb_synth_destroy(w);
     if (draft)
         gb_remove_tree(draft, NULL);
@@ -287,7 +289,7 @@ bool gb_synth_generate(uint64_t seed, const char *set, const char *out_dir, gb_s
     return ok;
 }
 
-/* ---- the world of a collection --------------------------------------------------------------- */
+/* ---- the world of a collection ---- */
 
 bool gb_synth_of_collection(const gb_collection *collection, gb_synth **w, gb_status *status)
 {
@@ -301,7 +303,7 @@ bool gb_synth_of_collection(const gb_collection *collection, gb_synth **w, gb_st
                      "the collection is of another version of the mini world");
     } else if (set && !strcmp(set, "main")) {
         json_int_t seed = json_integer_value(json_object_get(json, "world_seed"));
-        *w = gb_world_make(gb_world_set_at(0), 0, (uint64_t)seed, status);
+        *w = synth_world_make(synth_world_set_at(0), 0, (uint64_t)seed, status);
         ok = *w != NULL;
         if (ok && (*w)->passage_count != collection->passages) {
             ok = gb_fail(status, GB_DATA, path, "make the collection again",
@@ -318,14 +320,14 @@ bool gb_synth_of_collection(const gb_collection *collection, gb_synth **w, gb_st
 
 static bool oracle_is_about(const void *ctx, uint32_t passage, const char *query, size_t length)
 {
-    return gb_world_is_about(ctx, passage, query, length);
+    return synth_world_is_about(ctx, passage, query, length);
 }
 
 static bool oracle_write(void *ctx, const char *name, uint32_t per_passage, const char *dir,
                          bool *known, gb_status *status)
 {
     world *w = ctx;
-    uint32_t generator = gb_world_generator(name), count = per_passage;
+    uint32_t generator = synth_world_generator(name), count = per_passage;
     *known = generator != GB_MAP_NONE;
     if (!*known)
         return true;
@@ -335,11 +337,11 @@ static bool oracle_write(void *ctx, const char *name, uint32_t per_passage, cons
     if (generator == 0 || count == 0)
         count = WORLD_GENERATED;
     if ((w->generator != generator || w->generated_count != count) &&
-        !gb_world_make_generated(w, generator, count, status))
+        !synth_world_make_generated(w, generator, count, status))
         return false;
-    gb_table_writer *writer = gb_table_writer_open_in(dir, "generated.gbt", 1, status);
-    return gb_table_writer_end(writer, writer && gb_world_generated_rows(w, writer, status),
-                               status);
+    gb_row_writer *writer = gb_row_writer_open_in(dir, "generated.gbt", 1, status);
+    return gb_row_writer_end(writer, writer && synth_world_generated_rows(w, writer, status),
+                             status);
 }
 
 gb_query_oracle gb_synth_oracle(gb_synth *w)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-tensor_place place_of(const gb_tape *tape, gb_tensor tensor)
+tensor_place tape_place_of(const gb_tape *tape, gb_tensor tensor)
 {
     tensor_place place = {0};
     if (tensor == GB_NO_TENSOR)
@@ -11,7 +11,7 @@ tensor_place place_of(const gb_tape *tape, gb_tensor tensor)
     const gb_tensor_info *info = &tape->tensors[tensor];
     uint32_t row0 = 0;
     const gb_tensor_info *root = &tape->tensors[gb_tape_root(tape, tensor, &row0)];
-    place.bytes = tensor_bytes(info);
+    place.bytes = tape_tensor_bytes(info);
     place.start = (uint64_t)row0 * root->ld * 4;
     switch (root->role) {
     case GB_ROLE_PARAM:
@@ -58,7 +58,7 @@ void gb_use_texels(const gb_target *target, const gb_tape *tape, gb_kernel *kern
 {
     uint32_t bound = 0;
     for (uint32_t i = 0; i < GB_KERNEL_BINDINGS; i++) {
-        uint64_t bytes = mask >> i & 1 ? place_of(tape, kernel->bind[i]).bytes : 0;
+        uint64_t bytes = mask >> i & 1 ? tape_place_of(tape, kernel->bind[i]).bytes : 0;
         if (bytes > target->max_texel_bytes)
             return;
         bound |= (uint32_t)(bytes > 0) << i;
@@ -85,13 +85,13 @@ static bool overlap(const tensor_place *a, const tensor_place *b)
 static bool conflict(const gb_tape *tape, const gb_kernel *a, const gb_kernel *b)
 {
     for (int i = 0; i < GB_KERNEL_BINDINGS; i++) {
-        tensor_place pa = place_of(tape, a->bind[i]);
+        tensor_place pa = tape_place_of(tape, a->bind[i]);
         if (!pa.bytes)
             continue;
         for (int j = 0; j < GB_KERNEL_BINDINGS; j++) {
             if (!((a->access[i] | b->access[j]) & GB_WRITE))
                 continue;
-            tensor_place pb = place_of(tape, b->bind[j]);
+            tensor_place pb = tape_place_of(tape, b->bind[j]);
             if (pb.bytes && overlap(&pa, &pb))
                 return true;
         }

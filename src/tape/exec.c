@@ -13,18 +13,18 @@ typedef struct output_place {
     uint64_t bytes;   /* extent */
 } output_place;
 
-/* What gb_exec_build made. */
+/* What gb_executable_build made. */
 typedef struct owned_parts {
     gb_params *params; /* or NULL, as the others */
     gb_state *state;   /* its parameters on the device */
     gb_tape *tape;     /* its operations */
 } owned_parts;
 
-struct gb_exec {
+struct gb_executable {
     gb_state *state;            /* parameters */
     gb_tape *tape;              /* operations */
     owned_parts owned;          /* of them, and of the parameters' list */
-    gb_exec *next;              /* of the state's programs */
+    gb_executable *next;        /* of the state's programs */
     gb_plan plan;               /* sizes of the blocks */
     gb_buffer *inputs;          /* input block on the device */
     gb_buffer *upload[SLOTS];   /* input blocks on the host */
@@ -55,9 +55,9 @@ gb_target gb_target_of(const gb_device *device)
                        .matrix = gb_matrix_of(caps, caps->precision)};
 }
 
-static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
+static gb_binding binding_of(const gb_executable *exec, gb_tensor tensor)
 {
-    tensor_place place = place_of(exec->tape, tensor);
+    tensor_place place = tape_place_of(exec->tape, tensor);
     if (!place.bytes)
         return (gb_binding){0};
     const gb_buffer *buffer = place.space == SPACE_TEMP ? exec->state->activations
@@ -68,7 +68,7 @@ static gb_binding binding_of(const gb_exec *exec, gb_tensor tensor)
 }
 
 /* For tests: listed shaders only write ones. */
-static bool spoiled(const char *list, const char *shader)
+static bool corrupted(const char *list, const char *shader)
 {
     size_t length;
     for (const char *word; list && (word = gb_next_word(&list, ',', &length));)
@@ -77,7 +77,7 @@ static bool spoiled(const char *list, const char *shader)
     return false;
 }
 
-static void spoil(gb_item *item, const gb_kernel *kernel)
+static void corrupt(gb_item *item, const gb_kernel *kernel)
 {
     for (int b = 0; b < GB_KERNEL_BINDINGS; b++)
         if ((kernel->access[b] & GB_WRITE) && item->bind[b].buffer) {
@@ -90,7 +90,7 @@ static void spoil(gb_item *item, const gb_kernel *kernel)
         }
 }
 
-static bool record_main(gb_exec *exec, const gb_emitter *emitter, gb_status *status)
+static bool record_main(gb_executable *exec, const gb_emitter *emitter, gb_status *status)
 {
     gb_device *device = exec->state->device;
     gb_item *items = gb_alloc(emitter->count, sizeof *items, status);
@@ -117,15 +117,15 @@ static bool record_main(gb_exec *exec, const gb_emitter *emitter, gb_status *sta
         item->flops = kernel->flops;
         item->bytes = kernel->bytes;
         exec->flops += kernel->flops;
-        if (ok && spoiled(gb_device_config(device)->spoil, shader))
-            spoil(item, kernel);
+        if (ok && corrupted(gb_device_config(device)->corrupt, shader))
+            corrupt(item, kernel);
     }
     exec->main = ok ? gb_program_create(device, items, emitter->count, status) : NULL;
     free(items);
     return exec->main != NULL;
 }
 
-static bool record_up(gb_exec *exec, uint32_t slot, gb_status *status)
+static bool record_up(gb_executable *exec, uint32_t slot, gb_status *status)
 {
     if (!exec->plan.input_bytes)
         return true;
@@ -138,7 +138,7 @@ static bool record_up(gb_exec *exec, uint32_t slot, gb_status *status)
     return exec->up[slot] != NULL;
 }
 
-static bool record_down(gb_exec *exec, uint32_t slot, gb_status *status)
+static bool record_down(gb_executable *exec, uint32_t slot, gb_status *status)
 {
     gb_device *device = exec->state->device;
     if (!exec->output_count)
@@ -158,7 +158,7 @@ static bool record_down(gb_exec *exec, uint32_t slot, gb_status *status)
     return exec->down[slot] != NULL;
 }
 
-static bool place_outputs(gb_exec *exec, gb_status *status)
+static bool place_outputs(gb_executable *exec, gb_status *status)
 {
     uint64_t offset = 0;
     for (uint32_t t = 0; t < exec->tape->tensor_count; t++) {
@@ -170,7 +170,7 @@ static bool place_outputs(gb_exec *exec, gb_status *status)
                             : gb_alloc(exec->tape->tensor_count, sizeof(output_place), status);
         if (!exec->outputs)
             return false;
-        uint64_t bytes = tensor_bytes(info);
+        uint64_t bytes = tape_tensor_bytes(info);
         exec->outputs[exec->output_count++] = (output_place){(gb_tensor)t, offset, bytes};
         offset += (bytes + GB_ALIGNMENT - 1) / GB_ALIGNMENT * GB_ALIGNMENT;
     }
@@ -178,7 +178,7 @@ static bool place_outputs(gb_exec *exec, gb_status *status)
     return true;
 }
 
-static bool create_buffers(gb_exec *exec, gb_status *status)
+static bool create_buffers(gb_executable *exec, gb_status *status)
 {
     gb_device *device = exec->state->device;
     const gb_plan *plan = &exec->plan;
@@ -204,7 +204,7 @@ static bool create_buffers(gb_exec *exec, gb_status *status)
 }
 
 /* What refers to the activations: they are about to move. Waits for its last run. */
-static void forget(gb_exec *exec)
+static void forget(gb_executable *exec)
 {
     gb_program_destroy(exec->main);
     exec->main = NULL;
@@ -223,7 +223,7 @@ static bool grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
     bytes = bytes ? bytes : 256;
     if (state->activation_bytes >= bytes)
         return true;
-    for (gb_exec *e = state->execs; e; e = e->next)
+    for (gb_executable *e = state->execs; e; e = e->next)
         forget(e);
     gb_program_destroy(state->poison);
     state->poison = NULL;
@@ -245,7 +245,7 @@ static bool grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
 }
 
 /* Everything that refers to the activations. */
-static bool record(gb_exec *exec, gb_status *status)
+static bool record(gb_executable *exec, gb_status *status)
 {
     const char *barriers = gb_device_config(exec->state->device)->barriers;
     bool full = barriers && !strcmp(barriers, "full");
@@ -262,11 +262,11 @@ static bool record(gb_exec *exec, gb_status *status)
     return ok;
 }
 
-gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status)
+gb_executable *gb_executable_create(gb_state *state, gb_tape *tape, gb_status *status)
 {
     if (!gb_tape_ok(tape, status))
         return NULL;
-    gb_exec *exec = gb_alloc(1, sizeof *exec, status);
+    gb_executable *exec = gb_alloc(1, sizeof *exec, status);
     if (!exec)
         return NULL;
     exec->state = state;
@@ -278,7 +278,7 @@ gb_exec *gb_exec_create(gb_state *state, gb_tape *tape, gb_status *status)
     for (uint32_t s = 0; ok && s < SLOTS; s++)
         ok = record_up(exec, s, status);
     if (!ok) {
-        gb_exec_destroy(exec);
+        gb_executable_destroy(exec);
         return NULL;
     }
     return exec;
@@ -291,11 +291,11 @@ static void owned_free(owned_parts *owned)
     gb_params_destroy(owned->params);
 }
 
-void gb_exec_destroy(gb_exec *exec)
+void gb_executable_destroy(gb_executable *exec)
 {
     if (!exec)
         return;
-    gb_exec **link = &exec->state->execs;
+    gb_executable **link = &exec->state->execs;
     while (*link != exec)
         link = &(*link)->next;
     *link = exec->next;
@@ -313,7 +313,7 @@ void gb_exec_destroy(gb_exec *exec)
 
 /* ---- a whole program ---- */
 
-static bool write_state(const gb_exec_params *p, const gb_params *params, const float *values,
+static bool write_state(const gb_executable_params *p, const gb_params *params, const float *values,
                         owned_parts *owned, gb_status *status)
 {
     owned->state = gb_state_create(p->device, params, p->training, status);
@@ -321,7 +321,7 @@ static bool write_state(const gb_exec_params *p, const gb_params *params, const 
            (!values || gb_state_write(owned->state, GB_ARENA_PARAMS, values, status));
 }
 
-static bool make_state(const gb_exec_params *p, owned_parts *owned, gb_status *status)
+static bool make_state(const gb_executable_params *p, owned_parts *owned, gb_status *status)
 {
     if (p->state)
         return true;
@@ -339,16 +339,16 @@ static bool make_state(const gb_exec_params *p, owned_parts *owned, gb_status *s
     return ok;
 }
 
-gb_exec *gb_exec_build(const gb_exec_params *p, gb_status *status)
+gb_executable *gb_executable_build(const gb_executable_params *p, gb_status *status)
 {
     owned_parts owned = {0};
-    gb_exec *exec = NULL;
+    gb_executable *exec = NULL;
     bool ok = make_state(p, &owned, status);
     gb_state *state = p->state ? p->state : owned.state;
     if (ok)
         owned.tape = gb_tape_create(state->params, p->name, status);
     if (owned.tape && p->build(p->self, owned.tape, status))
-        exec = gb_exec_create(state, owned.tape, status);
+        exec = gb_executable_create(state, owned.tape, status);
     if (exec)
         exec->owned = owned;
     else
@@ -356,27 +356,27 @@ gb_exec *gb_exec_build(const gb_exec_params *p, gb_status *status)
     return exec;
 }
 
-const gb_tape *gb_exec_tape(const gb_exec *exec)
+const gb_tape *gb_executable_tape(const gb_executable *exec)
 {
     return exec->tape;
 }
 
-gb_state *gb_exec_state(const gb_exec *exec)
+gb_state *gb_executable_state(const gb_executable *exec)
 {
     return exec->state;
 }
 
-uint64_t gb_exec_arena_bytes(const gb_exec *exec)
+uint64_t gb_executable_arena_bytes(const gb_executable *exec)
 {
     return exec->plan.arena_bytes;
 }
 
-double gb_exec_flops(const gb_exec *exec)
+double gb_executable_flops(const gb_executable *exec)
 {
     return exec->flops;
 }
 
-void *gb_exec_input(gb_exec *exec, gb_tensor input, gb_status *status)
+void *gb_executable_input(gb_executable *exec, gb_tensor input, gb_status *status)
 {
     uint32_t slot = exec->slot;
     if (exec->tickets[slot] && !gb_device_wait(exec->state->device, exec->tickets[slot], status))
@@ -384,7 +384,7 @@ void *gb_exec_input(gb_exec *exec, gb_tensor input, gb_status *status)
     return (char *)gb_buffer_map(exec->upload[slot]) + exec->tape->tensors[input].offset;
 }
 
-bool gb_exec_fill(gb_exec *exec, uint32_t step, gb_status *status)
+bool gb_executable_fill(gb_executable *exec, uint32_t step, gb_status *status)
 {
     for (size_t i = 0; i < exec->tape->filler_count; i++) {
         const tape_filler *filler = &exec->tape->fillers[i];
@@ -394,7 +394,7 @@ bool gb_exec_fill(gb_exec *exec, uint32_t step, gb_status *status)
     return true;
 }
 
-bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status)
+bool gb_executable_run(gb_executable *exec, uint64_t *ticket, gb_status *status)
 {
     uint32_t slot = exec->slot;
     if (!exec->main && !record(exec, status))
@@ -417,17 +417,18 @@ bool gb_exec_run(gb_exec *exec, uint64_t *ticket, gb_status *status)
     return true;
 }
 
-bool gb_exec_submit(gb_exec *exec, uint32_t step, uint64_t *ticket, gb_status *status)
+bool gb_executable_submit(gb_executable *exec, uint32_t step, uint64_t *ticket, gb_status *status)
 {
-    return gb_exec_fill(exec, step, status) && gb_exec_run(exec, ticket, status);
+    return gb_executable_fill(exec, step, status) && gb_executable_run(exec, ticket, status);
 }
 
-bool gb_exec_wait(gb_exec *exec, uint64_t ticket, gb_status *status)
+bool gb_executable_wait(gb_executable *exec, uint64_t ticket, gb_status *status)
 {
     return gb_device_wait(exec->state->device, ticket, status);
 }
 
-const void *gb_exec_output(gb_exec *exec, uint64_t ticket, gb_tensor output, gb_status *status)
+const void *gb_executable_output(gb_executable *exec, uint64_t ticket, gb_tensor output,
+                                 gb_status *status)
 {
     if (!gb_device_wait(exec->state->device, ticket, status))
         return NULL;

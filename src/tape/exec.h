@@ -12,7 +12,7 @@ struct gb_state {
     gb_buffer *activations;            /* and scratch: of whichever program runs; may be NULL */
     uint64_t activation_bytes;         /* size of that */
     gb_program *poison;                /* sets them to NaN, for tests; else NULL */
-    gb_exec *execs;                    /* programs that use them, linked by their `next` */
+    gb_executable *execs;              /* programs that use them, linked by their `next` */
 };
 
 #endif

@@ -23,7 +23,7 @@ bool gb_hazard_check(const gb_tape *tape, const gb_kernel *kernels, size_t count
             used = 0;
         size_t before = used;
         for (int i = 0; i < GB_KERNEL_BINDINGS && ok; i++) {
-            use now = {place_of(tape, kernels[k].bind[i]), k, kernels[k].access[i] & GB_WRITE};
+            use now = {tape_place_of(tape, kernels[k].bind[i]), k, kernels[k].access[i] & GB_WRITE};
             if (!now.place.bytes || !kernels[k].access[i])
                 continue;
             for (size_t u = 0; u < before && ok; u++) {

@@ -49,7 +49,8 @@ static int largest_first(const void *a, const void *b, void *context)
 {
     const gb_tape *tape = context;
     uint32_t ta = *(const uint32_t *)a, tb = *(const uint32_t *)b;
-    uint64_t bytes_a = tensor_bytes(&tape->tensors[ta]), bytes_b = tensor_bytes(&tape->tensors[tb]);
+    uint64_t bytes_a = tape_tensor_bytes(&tape->tensors[ta]),
+             bytes_b = tape_tensor_bytes(&tape->tensors[tb]);
     if (bytes_a != bytes_b)
         return bytes_a > bytes_b ? -1 : 1;
     return ta < tb ? -1 : 1;
@@ -59,12 +60,12 @@ static int largest_first(const void *a, const void *b, void *context)
 static uint64_t lowest_place(const gb_tape *tape, const uint32_t *placed, uint32_t placed_count,
                              const gb_tensor_info *info, uint32_t align)
 {
-    uint64_t bytes = tensor_bytes(info), offset = 0;
+    uint64_t bytes = tape_tensor_bytes(info), offset = 0;
     for (bool moved = true; moved;) {
         moved = false;
         for (uint32_t i = 0; i < placed_count; i++) {
             const gb_tensor_info *other = &tape->tensors[placed[i]];
-            uint64_t end = other->offset + tensor_bytes(other);
+            uint64_t end = other->offset + tape_tensor_bytes(other);
             if (live_together(info, other) && offset < end && other->offset < offset + bytes) {
                 offset = (end + align - 1) / align * align;
                 moved = true;
@@ -84,7 +85,7 @@ bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *sta
     uint32_t count = 0;
     for (uint32_t t = 0; t < tape->tensor_count; t++) {
         gb_tensor_info *info = &tape->tensors[t];
-        uint64_t bytes = (tensor_bytes(info) + align - 1) / align * align;
+        uint64_t bytes = (tape_tensor_bytes(info) + align - 1) / align * align;
         if (info->role == GB_ROLE_INPUT) {
             info->offset = plan->input_bytes;
             info->placed = true;
@@ -99,7 +100,7 @@ bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *sta
         gb_tensor_info *info = &tape->tensors[order[i]];
         info->offset = lowest_place(tape, order, i, info, align);
         info->placed = true;
-        uint64_t end = info->offset + (tensor_bytes(info) + align - 1) / align * align;
+        uint64_t end = info->offset + (tape_tensor_bytes(info) + align - 1) / align * align;
         if (end > plan->arena_bytes)
             plan->arena_bytes = end;
     }
@@ -119,8 +120,8 @@ bool gb_plan_check(const gb_tape *tape, gb_status *status)
                 const gb_tensor_info *tb = &tape->tensors[b];
                 if (!in_arena(tb) || n < tb->first || n > tb->last)
                     continue;
-                if (ta->offset < tb->offset + tensor_bytes(tb) &&
-                    tb->offset < ta->offset + tensor_bytes(ta))
+                if (ta->offset < tb->offset + tape_tensor_bytes(tb) &&
+                    tb->offset < ta->offset + tape_tensor_bytes(ta))
                     return gb_fail(status, GB_INTERNAL, tape->name, NULL,
                                    "%s and %s share memory at node %u", ta->name, tb->name, n);
             }

@@ -1,4 +1,4 @@
-/* Inside of a tape, for the files of this room. */
+/* Inside of a tape, for the files of this module. */
 #ifndef TAPE_TAPE_H
 #define TAPE_TAPE_H
 
@@ -37,7 +37,7 @@ struct gb_tape {
 };
 
 /* Bytes of a tensor's rows. */
-static inline uint64_t tensor_bytes(const gb_tensor_info *info)
+static inline uint64_t tape_tensor_bytes(const gb_tensor_info *info)
 {
     return (uint64_t)info->rows * info->ld * 4;
 }
@@ -53,6 +53,6 @@ typedef struct tensor_place {
     uint64_t start; /* first byte */
     uint64_t bytes; /* extent; 0: nowhere */
 } tensor_place;
-tensor_place place_of(const gb_tape *tape, gb_tensor tensor);
+tensor_place tape_place_of(const gb_tape *tape, gb_tensor tensor);
 
 #endif

@@ -103,7 +103,7 @@ void gb_analyzer_destroy(gb_analyzer *analyzer)
     free(analyzer);
 }
 
-/* ---- terms ---------------------------------------------------------------------------------- */
+/* ---- terms ---- */
 
 /* One call of gb_analyze. */
 typedef struct analysis {
@@ -130,7 +130,7 @@ static size_t piece_length(const char *word, size_t length)
     size_t units = 0;
     for (size_t at = 0; at < length;) {
         size_t from = at;
-        units += unicode_next(word, length, &at) >= 0x10000 ? 2 : 1;
+        units += text_unicode_next(word, length, &at) >= 0x10000 ? 2 : 1;
         if (units > MAX_TERM_UNITS)
             return from;
     }
@@ -144,10 +144,10 @@ static bool fill_term(const analysis *a, const char *word, size_t word_length, s
     gb_analyzer *analyzer = a->analyzer;
     size_t done = 0;
     for (size_t at = 0; at < word_length;) {
-        int32_t c = unicode_next(word, word_length, &at);
+        int32_t c = text_unicode_next(word, word_length, &at);
         if (!gb_grow(&analyzer->term, &analyzer->capacity, done + 4, 1, a->status))
             return false;
-        done += unicode_put(u_tolower(c), analyzer->term + done);
+        done += text_unicode_put(u_tolower(c), analyzer->term + done);
     }
     for (int i = 0; i < 3; i++) {
         if (gb_ends_with(analyzer->term, done, possessives[i])) {
@@ -170,7 +170,7 @@ static bool take_word(const analysis *a, const char *word, size_t length)
         return true;
     /* Lucene leaves one and two UTF-16 units alone. */
     if (count_units(term, done) > 2)
-        done = porter_stem(term, done);
+        done = text_porter_stem(term, done);
     return a->term(a->ctx, term, done);
 }
 

@@ -49,7 +49,7 @@ struct merges {
     gb_text joined;         /* text of the running merge's token */
 };
 
-merges *merges_create(gb_vocab *vocab, gb_status *status)
+merges *text_merges_create(gb_vocab *vocab, gb_status *status)
 {
     merges *m = gb_alloc(1, sizeof *m, status);
     if (!m)
@@ -58,13 +58,13 @@ merges *merges_create(gb_vocab *vocab, gb_status *status)
     m->slot_count = 1024;
     m->slots = gb_alloc(m->slot_count, sizeof *m->slots, status);
     if (!m->slots) {
-        merges_destroy(m);
+        text_merges_destroy(m);
         return NULL;
     }
     return m;
 }
 
-void merges_destroy(merges *m)
+void text_merges_destroy(merges *m)
 {
     if (!m)
         return;
@@ -80,7 +80,8 @@ void merges_destroy(merges *m)
     free(m);
 }
 
-bool merges_add(merges *m, const uint32_t *ids, uint32_t length, uint64_t times, gb_status *status)
+bool text_merges_add(merges *m, const uint32_t *ids, uint32_t length, uint64_t times,
+                     gb_status *status)
 {
     if (m->word_count >= UINT32_MAX)
         return gb_fail(status, GB_DATA, NULL, "train on a sample of the text",
@@ -95,7 +96,7 @@ bool merges_add(merges *m, const uint32_t *ids, uint32_t length, uint64_t times,
     return true;
 }
 
-/* ---- pairs ---------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 static uint32_t *find_slot(const merges *m, uint32_t *slots, size_t count, uint32_t left,
                            uint32_t right)
@@ -156,11 +157,11 @@ static bool pair_gains(merges *m, uint32_t index, uint32_t word, uint64_t times,
     return true;
 }
 
-/* ---- heap ----------------------------------------------------------------------------------- */
+/* ---- heap ---- */
 
 static int compare_tokens(const gb_vocab *vocab, uint32_t a, uint32_t b)
 {
-    size_t an = vocab_token_length(vocab, a), bn = vocab_token_length(vocab, b);
+    size_t an = text_vocab_token_length(vocab, a), bn = text_vocab_token_length(vocab, b);
     int order = memcmp(gb_vocab_token(vocab, a), gb_vocab_token(vocab, b), an < bn ? an : bn);
     return order ? order : (an > bn) - (an < bn);
 }
@@ -212,7 +213,7 @@ static bool push_grown(merges *m, gb_status *status)
     return true;
 }
 
-/* ---- merging -------------------------------------------------------------------------------- */
+/* ---- merging ---- */
 
 static bool count_pairs(merges *m, gb_status *status)
 {
@@ -233,16 +234,17 @@ static bool count_pairs(merges *m, gb_status *status)
 static bool join_token(merges *m, uint32_t left, uint32_t right, uint32_t *id, gb_status *status)
 {
     m->joined.length = 0;
-    gb_text_append(&m->joined, gb_vocab_token(m->vocab, left), vocab_token_length(m->vocab, left));
+    gb_text_append(&m->joined, gb_vocab_token(m->vocab, left),
+                   text_vocab_token_length(m->vocab, left));
     gb_text_append(&m->joined, gb_vocab_token(m->vocab, right) + 2,
-                   vocab_token_length(m->vocab, right) - 2);
+                   text_vocab_token_length(m->vocab, right) - 2);
     if (m->joined.failed)
         return gb_fail_memory(status, "learning a vocabulary");
     *id = gb_vocab_id(m->vocab, m->joined.data, m->joined.length);
     if (*id != GB_MAP_NONE)
         return true; /* the same text was reached by other merges */
     *id = gb_vocab_size(m->vocab);
-    return vocab_append(m->vocab, m->joined.data, m->joined.length, status);
+    return text_vocab_append(m->vocab, m->joined.data, m->joined.length, status);
 }
 
 /* Replace left, right by joined in one word and bring the counts up to date. */
@@ -298,7 +300,7 @@ static bool merge_pair(merges *m, uint32_t index, gb_status *status)
     return ok && push_grown(m, status);
 }
 
-bool merges_learn(merges *m, uint32_t size, uint64_t min_count, gb_status *status)
+bool text_merges_learn(merges *m, uint32_t size, uint64_t min_count, gb_status *status)
 {
     if (!count_pairs(m, status))
         return false;

@@ -55,13 +55,13 @@ static bool end_word(splitter *s)
 static bool put(splitter *s, int32_t c)
 {
     if (s->params.lower_case)
-        c = bert_lower(c);
-    bool alone = bert_is_punctuation(c);
+        c = text_bert_lower(c);
+    bool alone = text_bert_is_punctuation(c);
     if (alone && !end_word(s))
         return false;
     if (!gb_grow(&s->word, &s->capacity, s->length + 4, 1, s->status))
         return false;
-    s->length += unicode_put(c, s->word + s->length);
+    s->length += text_unicode_put(c, s->word + s->length);
     return !alone || end_word(s);
 }
 
@@ -87,12 +87,12 @@ static bool end_run(splitter *s)
 static bool put_plain(splitter *s, int32_t c)
 {
     int32_t parts[UNICODE_MAX_DECOMPOSED];
-    size_t count = bert_decompose(c, parts);
+    size_t count = text_bert_decompose(c, parts);
     for (size_t i = 0; i < count; i++) {
-        int order = bert_combining_class(parts[i]);
+        int order = text_bert_combining_class(parts[i]);
         if (order == 0 && s->mark_count && !flush_marks(s))
             return false;
-        if (bert_is_accent(parts[i]))
+        if (text_bert_is_accent(parts[i]))
             continue;
         if (order == 0) {
             if (!put(s, parts[i]))
@@ -108,11 +108,11 @@ static bool put_plain(splitter *s, int32_t c)
 
 static bool put_wide(splitter *s, int32_t c)
 {
-    if (c < 0 || bert_is_dropped(c))
+    if (c < 0 || text_bert_is_dropped(c))
         return true;
-    if (bert_is_space(c))
+    if (text_bert_is_space(c))
         return end_run(s);
-    bool alone = s->params.split_cjk && bert_is_cjk(c);
+    bool alone = s->params.split_cjk && text_bert_is_cjk(c);
     if (alone && !end_run(s))
         return false;
     if (!(s->params.lower_case ? put_plain(s, c) : put(s, c)))
@@ -150,7 +150,7 @@ bool gb_pretokenize(gb_tokenizer_params params, const char *text, size_t length,
             ok = put_ascii(&s, c);
             at++;
         } else {
-            ok = put_wide(&s, unicode_next(text, length, &at));
+            ok = put_wide(&s, text_unicode_next(text, length, &at));
         }
     }
     ok = ok && end_run(&s);

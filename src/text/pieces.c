@@ -35,11 +35,11 @@ gb_pieces *gb_pieces_open(const char *path, gb_pieces_params params, gb_status *
     if (!pieces)
         return NULL;
     pieces->params = params;
-    pieces->model = sp_open(path, params.legacy, status);
-    bool ok = pieces->model &&
-              sp_encode(pieces->model, unknown_text, sizeof unknown_text - 1, &unknown, status);
+    pieces->model = text_sp_open(path, params.legacy, status);
+    bool ok = pieces->model && text_sp_encode(pieces->model, unknown_text, sizeof unknown_text - 1,
+                                              &unknown, status);
     if (ok) {
-        pieces->space = sp_id(pieces->model, SPACE, sizeof SPACE - 1);
+        pieces->space = text_sp_id(pieces->model, SPACE, sizeof SPACE - 1);
         pieces->unknown_pieces = unknown.count;
     } else {
         gb_pieces_close(pieces);
@@ -53,7 +53,7 @@ void gb_pieces_close(gb_pieces *pieces)
 {
     if (!pieces)
         return;
-    sp_close(pieces->model);
+    text_sp_close(pieces->model);
     for (size_t i = 0; i < pieces->count; i++)
         free(pieces->added[i].text);
     free(pieces->added);
@@ -62,7 +62,7 @@ void gb_pieces_close(gb_pieces *pieces)
 
 uint32_t gb_pieces_count(const gb_pieces *pieces)
 {
-    return sp_count(pieces->model);
+    return text_sp_count(pieces->model);
 }
 
 uint32_t gb_pieces_id(const gb_pieces *pieces, const char *text)
@@ -71,7 +71,7 @@ uint32_t gb_pieces_id(const gb_pieces *pieces, const char *text)
     for (size_t i = 0; i < pieces->count; i++)
         if (!strcmp(pieces->added[i].text, text))
             return pieces->added[i].says.id;
-    return sp_id(pieces->model, text, length);
+    return text_sp_id(pieces->model, text, length);
 }
 
 bool gb_pieces_add(gb_pieces *pieces, const gb_added_token *token, gb_status *status)
@@ -93,14 +93,15 @@ bool gb_pieces_add(gb_pieces *pieces, const gb_added_token *token, gb_status *st
 /* What str.isspace of Python holds for a space. */
 static bool is_space(int32_t c)
 {
-    return (c >= 0x1C && c <= 0x1F) || (c >= 0 && unicode_is_white_space(c));
+    return (c >= 0x1C && c <= 0x1F) || (c >= 0 && text_unicode_is_white_space(c));
 }
 
 /* Start of text[0 .. length) without spaces. */
 static size_t skip_spaces(const char *text, size_t length)
 {
     size_t at = 0;
-    for (size_t next = 0; at < length && is_space(unicode_next(text, length, &next)); at = next)
+    for (size_t next = 0; at < length && is_space(text_unicode_next(text, length, &next));
+         at = next)
         ;
     return at;
 }
@@ -113,7 +114,7 @@ static size_t trim_spaces(const char *text, size_t length)
         while (at && ((unsigned char)text[at] & 0xC0) == 0x80)
             at--;
         size_t next = at;
-        if (!is_space(unicode_next(text, length, &next)))
+        if (!is_space(text_unicode_next(text, length, &next)))
             break;
         length = at;
     }
@@ -145,13 +146,13 @@ static bool encode_stretch(const gb_pieces *pieces, const char *text, size_t len
     if (!length)
         return true;
     if (pieces->params.legacy || !begins_with_space(text, length))
-        return sp_encode(pieces->model, text, length, ids, status);
+        return text_sp_encode(pieces->model, text, length, ids, status);
     gb_text whole = {0};
     gb_text_append(&whole, unknown_text, sizeof unknown_text - 1);
     gb_text_append(&whole, text, length);
     size_t from = ids->count, drop = pieces->unknown_pieces;
     bool ok = whole.failed ? gb_fail_memory(status, "tokenizing by sentencepiece")
-                           : sp_encode(pieces->model, whole.data, whole.length, ids, status);
+                           : text_sp_encode(pieces->model, whole.data, whole.length, ids, status);
     if (ok && ids->count - from >= drop) {
         ids->count -= drop;
         memmove(ids->data + from, ids->data + from + drop, (ids->count - from) * sizeof *ids->data);
@@ -200,7 +201,7 @@ bool gb_pieces_encode(const gb_pieces *pieces, const char *text, size_t length, 
         gb_text_append(&clean, SPACE, sizeof SPACE - 1);
     for (size_t at = 0; at < length;) {
         size_t from = at;
-        int32_t c = unicode_next(text, length, &at);
+        int32_t c = text_unicode_next(text, length, &at);
         if (c < 0)
             gb_text_append(&clean, "\xEF\xBF\xBD", 3); /* U+FFFD */
         else if (!legacy && c == 0x2581)
@@ -232,8 +233,8 @@ static bool decode_run(const gb_pieces *pieces, const gb_ids *run, bool first, g
     gb_text made = {0};
     if (!run->count)
         return true;
-    bool ok =
-        sp_decode(pieces->model, run->data, run->count, pieces->params.prefix_space, &made, status);
+    bool ok = text_sp_decode(pieces->model, run->data, run->count, pieces->params.prefix_space,
+                             &made, status);
     size_t from = 0, end = made.length;
     if (pieces->params.trim) {
         end = trim_spaces(made.data, end);

@@ -194,7 +194,7 @@ static void step_5(word *w)
         w->length--;
 }
 
-size_t porter_stem(char *bytes, size_t length)
+size_t text_porter_stem(char *bytes, size_t length)
 {
     word w = {bytes, length};
     if (length <= 2)

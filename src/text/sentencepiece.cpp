@@ -43,7 +43,7 @@ static bool load(sp_model *model, const char *path, bool prefix, gb_status *stat
                    "the sentencepiece model cannot be read: %.200s", said.error_message());
 }
 
-sp_model *sp_open(const char *path, bool prefix, gb_status *status)
+sp_model *text_sp_open(const char *path, bool prefix, gb_status *status)
 {
     sp_model *model = gb_fault(GB_FAULT_MEMORY) ? nullptr : new (std::nothrow) sp_model;
     if (!model) {
@@ -62,25 +62,25 @@ sp_model *sp_open(const char *path, bool prefix, gb_status *status)
     return nullptr;
 }
 
-void sp_close(sp_model *model)
+void text_sp_close(sp_model *model)
 {
     delete model;
 }
 
-uint32_t sp_count(const sp_model *model)
+uint32_t text_sp_count(const sp_model *model)
 {
     return (uint32_t)model->processor.GetPieceSize();
 }
 
-uint32_t sp_id(const sp_model *model, const char *piece, size_t length)
+uint32_t text_sp_id(const sp_model *model, const char *piece, size_t length)
 {
     int id = model->processor.PieceToId(std::string_view(piece, length)); /* unknown: of <unk> */
     bool known = id >= 0 && std::string_view(piece, length) == model->processor.IdToPiece(id);
     return known ? (uint32_t)id : GB_MAP_NONE;
 }
 
-bool sp_encode(const sp_model *model, const char *text, size_t length, gb_ids *ids,
-               gb_status *status)
+bool text_sp_encode(const sp_model *model, const char *text, size_t length, gb_ids *ids,
+                    gb_status *status)
 {
     try {
         /* By pieces, as transformers does: a stretch of unknown characters is one piece. */
@@ -100,8 +100,8 @@ bool sp_encode(const sp_model *model, const char *text, size_t length, gb_ids *i
     }
 }
 
-bool sp_decode(const sp_model *model, const uint32_t *ids, size_t count, bool drop_space,
-               gb_text *text, gb_status *status)
+bool text_sp_decode(const sp_model *model, const uint32_t *ids, size_t count, bool drop_space,
+                    gb_text *text, gb_status *status)
 {
     try {
         std::vector<std::string> pieces;

@@ -19,8 +19,8 @@ static gb_span trim(const char *text, gb_span span)
     gb_span kept = {span.end, span.end};
     for (size_t at = span.start; at < span.end;) {
         size_t from = at;
-        int32_t c = unicode_next(text, span.end, &at);
-        if (c >= 0 && unicode_is_white_space(c))
+        int32_t c = text_unicode_next(text, span.end, &at);
+        if (c >= 0 && text_unicode_is_white_space(c))
             continue;
         if (kept.start == span.end)
             kept.start = from;

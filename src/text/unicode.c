@@ -8,7 +8,7 @@
  * character with tokenizers 0.23.3). */
 enum { CATEGORY_VERSION = 8, NORMALIZATION_VERSION = 9 };
 
-int32_t unicode_next(const char *bytes, size_t length, size_t *at)
+int32_t text_unicode_next(const char *bytes, size_t length, size_t *at)
 {
     const utf8proc_uint8_t *from = (const utf8proc_uint8_t *)bytes + *at;
     utf8proc_int32_t c = -1;
@@ -22,12 +22,12 @@ int32_t unicode_next(const char *bytes, size_t length, size_t *at)
     return c;
 }
 
-size_t unicode_put(int32_t c, char out[4])
+size_t text_unicode_put(int32_t c, char out[4])
 {
     return (size_t)utf8proc_encode_char(c, (utf8proc_uint8_t *)out);
 }
 
-size_t unicode_count(const char *bytes, size_t length)
+size_t text_unicode_count(const char *bytes, size_t length)
 {
     size_t count = 0;
     for (size_t i = 0; i < length; i++)
@@ -35,7 +35,7 @@ size_t unicode_count(const char *bytes, size_t length)
     return count;
 }
 
-bool unicode_is_white_space(int32_t c)
+bool text_unicode_is_white_space(int32_t c)
 {
     return u_isUWhiteSpace(c);
 }
@@ -48,7 +48,7 @@ static bool known_in(int32_t c, int version)
     return age[0] < version || (age[0] == version && age[1] == 0);
 }
 
-bool bert_is_dropped(int32_t c)
+bool text_bert_is_dropped(int32_t c)
 {
     switch (utf8proc_category(c)) {
     case UTF8PROC_CATEGORY_CC:
@@ -62,12 +62,12 @@ bool bert_is_dropped(int32_t c)
     }
 }
 
-bool bert_is_space(int32_t c)
+bool text_bert_is_space(int32_t c)
 {
-    return unicode_is_white_space(c);
+    return text_unicode_is_white_space(c);
 }
 
-bool bert_is_cjk(int32_t c)
+bool text_bert_is_cjk(int32_t c)
 {
     /* U+2B820..U+2B91F are left out by Hugging Face, unlike in Google's first code. */
     return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
@@ -76,7 +76,7 @@ bool bert_is_cjk(int32_t c)
            (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-bool bert_is_punctuation(int32_t c)
+bool text_bert_is_punctuation(int32_t c)
 {
     if (c < 0x80)
         return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
@@ -87,7 +87,7 @@ bool bert_is_punctuation(int32_t c)
     return known_in(c, CATEGORY_VERSION);
 }
 
-bool bert_is_accent(int32_t c)
+bool text_bert_is_accent(int32_t c)
 {
     if (utf8proc_category(c) != UTF8PROC_CATEGORY_MN)
         return c == 0x1734; /* Mn in Unicode 8, Mc today */
@@ -96,12 +96,12 @@ bool bert_is_accent(int32_t c)
            known_in(c, CATEGORY_VERSION);
 }
 
-int32_t bert_lower(int32_t c)
+int32_t text_bert_lower(int32_t c)
 {
     return utf8proc_tolower(c);
 }
 
-size_t bert_decompose(int32_t c, int32_t out[UNICODE_MAX_DECOMPOSED])
+size_t text_bert_decompose(int32_t c, int32_t out[UNICODE_MAX_DECOMPOSED])
 {
     utf8proc_ssize_t count = 1;
     int boundary = 0;
@@ -116,7 +116,7 @@ size_t bert_decompose(int32_t c, int32_t out[UNICODE_MAX_DECOMPOSED])
     return (size_t)count;
 }
 
-int bert_combining_class(int32_t c)
+int text_bert_combining_class(int32_t c)
 {
     int combining = utf8proc_get_property(c)->combining_class;
     return combining && known_in(c, NORMALIZATION_VERSION) ? combining : 0;

@@ -15,13 +15,13 @@ struct gb_vocab {
     size_t count;                    /* tokens */
     size_t capacity;                 /* tokens allocated */
     gb_map *ids;                     /* token -> id */
-    size_t longest;                  /* bytes of the longest token */
+    size_t max_length;               /* bytes of the longest token */
     uint32_t special[SPECIAL_COUNT]; /* ids in the order of special_names */
 };
 
 const char *const special_names[SPECIAL_COUNT] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
-gb_vocab *vocab_create(gb_status *status)
+gb_vocab *text_vocab_create(gb_status *status)
 {
     gb_vocab *vocab = gb_alloc(1, sizeof *vocab, status);
     if (!vocab)
@@ -45,7 +45,7 @@ void gb_vocab_destroy(gb_vocab *vocab)
     free(vocab);
 }
 
-bool vocab_append(gb_vocab *vocab, const char *bytes, size_t length, gb_status *status)
+bool text_vocab_append(gb_vocab *vocab, const char *bytes, size_t length, gb_status *status)
 {
     if (!gb_grow(&vocab->tokens, &vocab->capacity, vocab->count + 1, sizeof *vocab->tokens, status))
         return false;
@@ -53,12 +53,12 @@ bool vocab_append(gb_vocab *vocab, const char *bytes, size_t length, gb_status *
     if (!copy || !gb_map_set(vocab->ids, bytes, length, (uint32_t)vocab->count, status))
         return false;
     vocab->tokens[vocab->count++] = (vocab_token){copy, length};
-    if (length > vocab->longest)
-        vocab->longest = length;
+    if (length > vocab->max_length)
+        vocab->max_length = length;
     return true;
 }
 
-const char *vocab_find_specials(gb_vocab *vocab)
+const char *text_vocab_find_specials(gb_vocab *vocab)
 {
     for (int i = 0; i < SPECIAL_COUNT; i++) {
         vocab->special[i] = gb_vocab_id(vocab, special_names[i], strlen(special_names[i]));
@@ -83,7 +83,7 @@ static bool take_line(gb_vocab *vocab, const gb_lines *lines, const char *line, 
                              length < 60 ? (int)length : 60, line, known + 1);
     if (vocab->count >= INT32_MAX)
         return gb_lines_fail(lines, status, hint, "a vocabulary has at most 2^31 - 1 tokens");
-    return vocab_append(vocab, line, length, status);
+    return text_vocab_append(vocab, line, length, status);
 }
 
 static bool read_tokens(gb_vocab *vocab, gb_lines *lines, gb_status *status)
@@ -100,7 +100,7 @@ static bool read_tokens(gb_vocab *vocab, gb_lines *lines, gb_status *status)
                        "and [MASK]";
     if (vocab->count == 0)
         return gb_lines_fail(lines, status, hint, "the vocabulary is empty");
-    const char *missing = vocab_find_specials(vocab);
+    const char *missing = text_vocab_find_specials(vocab);
     if (missing)
         return gb_lines_fail(lines, status, hint, "the vocabulary ends without the token %s",
                              missing);
@@ -112,7 +112,7 @@ gb_vocab *gb_vocab_load(const char *path, gb_status *status)
     gb_lines *lines = gb_lines_open(path, status);
     if (!lines)
         return NULL;
-    gb_vocab *vocab = vocab_create(status);
+    gb_vocab *vocab = text_vocab_create(status);
     if (vocab && !read_tokens(vocab, lines, status)) {
         gb_vocab_destroy(vocab);
         vocab = NULL;
@@ -144,14 +144,14 @@ const char *gb_vocab_token(const gb_vocab *vocab, uint32_t id)
     return id < vocab->count ? vocab->tokens[id].bytes : NULL;
 }
 
-size_t vocab_token_length(const gb_vocab *vocab, uint32_t id)
+size_t text_vocab_token_length(const gb_vocab *vocab, uint32_t id)
 {
     return vocab->tokens[id].length;
 }
 
-size_t vocab_longest(const gb_vocab *vocab)
+size_t text_vocab_longest(const gb_vocab *vocab)
 {
-    return vocab->longest;
+    return vocab->max_length;
 }
 
 uint32_t gb_vocab_id(const gb_vocab *vocab, const char *token, size_t length)
@@ -159,7 +159,7 @@ uint32_t gb_vocab_id(const gb_vocab *vocab, const char *token, size_t length)
     return gb_map_get(vocab->ids, token, length);
 }
 
-uint32_t vocab_special(const gb_vocab *vocab, int which)
+uint32_t text_vocab_special(const gb_vocab *vocab, int which)
 {
     return vocab->special[which];
 }

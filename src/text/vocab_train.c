@@ -58,7 +58,7 @@ static bool count_word(void *ctx, const char *bytes, size_t length)
 {
     gb_vocab_trainer *trainer = ctx;
     size_t limit = trainer->params.tokenizer.max_word_chars;
-    if (length > limit && unicode_count(bytes, length) > limit)
+    if (length > limit && text_unicode_count(bytes, length) > limit)
         return true;
     uint32_t at = gb_map_get(trainer->index, bytes, length);
     if (at != GB_MAP_NONE) {
@@ -88,7 +88,7 @@ bool gb_vocab_trainer_add(gb_vocab_trainer *trainer, const char *text, size_t le
     return ok;
 }
 
-/* ---- the alphabet --------------------------------------------------------------------------- */
+/* ---- the alphabet ---- */
 
 /* What finish works with. */
 typedef struct training {
@@ -119,7 +119,7 @@ static int by_count(const void *a, const void *b)
 static uint32_t char_bytes(const counted *word, uint32_t at)
 {
     size_t end = at;
-    unicode_next(word->bytes, word->length, &end);
+    text_unicode_next(word->bytes, word->length, &end);
     return (uint32_t)end - at;
 }
 
@@ -191,7 +191,7 @@ static bool append_inner_forms(training *t)
         char form[2 + 4] = "##";
         memcpy(form + 2, t->alphabet[i].bytes, t->alphabet[i].length);
         if (t->alphabet[i].count &&
-            !vocab_append(t->vocab, form, 2 + t->alphabet[i].length, t->status))
+            !text_vocab_append(t->vocab, form, 2 + t->alphabet[i].length, t->status))
             return false;
     }
     return true;
@@ -200,14 +200,14 @@ static bool append_inner_forms(training *t)
 static bool append_characters(training *t)
 {
     for (int i = 0; i < SPECIAL_COUNT; i++)
-        if (!vocab_append(t->vocab, special_names[i], strlen(special_names[i]), t->status))
+        if (!text_vocab_append(t->vocab, special_names[i], strlen(special_names[i]), t->status))
             return false;
-    vocab_find_specials(t->vocab);
+    text_vocab_find_specials(t->vocab);
     if (!count_chars(t))
         return false;
     choose_alphabet(t);
     for (size_t i = 0; i < t->alphabet_count; i++)
-        if (!vocab_append(t->vocab, t->alphabet[i].bytes, t->alphabet[i].length, t->status))
+        if (!text_vocab_append(t->vocab, t->alphabet[i].bytes, t->alphabet[i].length, t->status))
             return false;
     if (!append_inner_forms(t))
         return false;
@@ -219,7 +219,7 @@ static bool append_characters(training *t)
                    size, have);
 }
 
-/* ---- merges --------------------------------------------------------------------------------- */
+/* ---- merges ---- */
 
 static bool add_word(training *t, merges *m, const counted *word)
 {
@@ -233,24 +233,25 @@ static bool add_word(training *t, merges *m, const counted *word)
         t->ids[count++] =
             at == 0 ? gb_vocab_id(t->vocab, form + 2, size) : gb_vocab_id(t->vocab, form, size + 2);
     }
-    return merges_add(m, t->ids, count, word->count, t->status);
+    return text_merges_add(m, t->ids, count, word->count, t->status);
 }
 
 static bool learn_merges(training *t)
 {
-    merges *m = merges_create(t->vocab, t->status);
+    merges *m = text_merges_create(t->vocab, t->status);
     bool ok = m != NULL;
     for (size_t w = 0; ok && w < t->trainer->count; w++)
         if (is_covered(t, &t->trainer->words[w]))
             ok = add_word(t, m, &t->trainer->words[w]);
-    ok = ok && merges_learn(m, t->trainer->params.size, t->trainer->params.min_count, t->status);
-    merges_destroy(m);
+    ok = ok &&
+         text_merges_learn(m, t->trainer->params.size, t->trainer->params.min_count, t->status);
+    text_merges_destroy(m);
     return ok;
 }
 
 gb_vocab *gb_vocab_trainer_finish(gb_vocab_trainer *trainer, gb_status *status)
 {
-    training t = {.trainer = trainer, .status = status, .vocab = vocab_create(status)};
+    training t = {.trainer = trainer, .status = status, .vocab = text_vocab_create(status)};
     bool ok = t.vocab && append_characters(&t) && learn_merges(&t);
     free(t.alphabet);
     free(t.ids);

@@ -54,12 +54,12 @@ static bool put_id(piece_job *job, uint32_t id)
 
 /* The longest token that starts at `from` (bytes up to `end`); its length in *used. A token is
  * whole characters, so only lengths that end at one can match. */
-static uint32_t longest_piece(const gb_vocab *vocab, const char *from, const char *end,
-                              size_t *used)
+static uint32_t max_piece_length(const gb_vocab *vocab, const char *from, const char *end,
+                                 size_t *used)
 {
-    size_t length = (size_t)(end - from), longest = vocab_longest(vocab);
-    if (length > longest)
-        length = longest;
+    size_t length = (size_t)(end - from), max_length = text_vocab_longest(vocab);
+    if (length > max_length)
+        length = max_length;
     for (; length > 0; length--) {
         uint32_t id = gb_vocab_id(vocab, from, length);
         if (id != GB_MAP_NONE) {
@@ -77,7 +77,7 @@ static bool cut_word(void *ctx, const char *bytes, size_t length)
     const gb_vocab *vocab = job->tokenizer->vocab;
     uint32_t unknown = gb_vocab_specials(vocab).unk;
     if (length > job->tokenizer->params.max_word_chars &&
-        unicode_count(bytes, length) > job->tokenizer->params.max_word_chars)
+        text_unicode_count(bytes, length) > job->tokenizer->params.max_word_chars)
         return put_id(job, unknown);
     uint32_t whole = gb_vocab_id(vocab, bytes, length);
     if (whole != GB_MAP_NONE)
@@ -89,7 +89,7 @@ static bool cut_word(void *ctx, const char *bytes, size_t length)
     size_t first = job->ids->count, mark = 0;
     while (at + mark < end) {
         size_t used = 0;
-        uint32_t id = longest_piece(vocab, at, end, &used);
+        uint32_t id = max_piece_length(vocab, at, end, &used);
         if (id == GB_MAP_NONE || used <= mark) {
             job->ids->count = first;
             return put_id(job, unknown);
@@ -133,7 +133,7 @@ bool gb_tokenize(const gb_tokenizer *tokenizer, const char *text, size_t length,
             continue;
         }
         ok = gb_pretokenize(tokenizer->params, text + done, at - done, cut_word, &job, status) &&
-             put_id(&job, vocab_special(tokenizer->vocab, which));
+             put_id(&job, text_vocab_special(tokenizer->vocab, which));
         at += strlen(special_names[which]);
         done = at;
     }

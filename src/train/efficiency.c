@@ -33,7 +33,7 @@ static bool read_times(const json_t *all, const char *path, const char *objectiv
     for (size_t i = 0; i < out->steps; i++)
         data = out->step_s[i] > 0 ? data : 0;
     return (out->steps && data == out->steps) ||
-           gb_fail(status, GB_DATA, path, "give an artifact of pretrain --in-turns-with",
+           gb_fail(status, GB_DATA, path, "give an artifact of pretrain --interleave-with",
                    "no times of the steps of %s", objective);
 }
 
@@ -96,7 +96,7 @@ static bool write_costs(gb_maker *maker, const turn_times *of, const turn_times 
 bool gb_write_efficiency(gb_maker *maker, const char *folder, const char *objective,
                          gb_status *status)
 {
-    json_t *record = gb_step_read(folder, status);
+    json_t *record = gb_artifact_read(folder, status);
     if (!record)
         return false;
     const json_t *settings = json_object_get(record, "settings");

@@ -80,8 +80,8 @@ static bool make_set(finetuning *f, gb_status *status)
 static bool make_model(finetuning *f, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
-    f->params.longest_passage = f->tokens.max_passage;
-    f->params.longest_query = f->tokens.max_query;
+    f->params.max_passage_length = f->tokens.max_passage;
+    f->params.max_query_length = f->tokens.max_query;
     f->params.pooling = f->sentence.pooling;
     f->params.normalize = f->sentence.normalize;
     f->params.temperature =
@@ -109,10 +109,10 @@ static void make_training(finetuning *f)
                                  .config = &f->config,
                                  .schedule = train_schedule(&o->optimiser, steps),
                                  .adamw = train_adamw(&o->optimiser),
-                                 .largest_norm = (float)o->optimiser.clip,
-                                 .longest = f->tokens.max_passage > f->tokens.max_query
-                                                ? f->tokens.max_passage
-                                                : f->tokens.max_query,
+                                 .max_norm = (float)o->optimiser.clip,
+                                 .max_length = f->tokens.max_passage > f->tokens.max_query
+                                                   ? f->tokens.max_passage
+                                                   : f->tokens.max_query,
                                  .label = "finetune",
                                  .micro_batch = o->memory.micro_batch,
                                  .recompute = o->memory.recompute};

@@ -10,38 +10,38 @@
 
 /* A model being measured. */
 typedef struct measurement {
-    const gb_mlm_loss_params *o; /* of which model, and how */
-    gb_model_input model;        /* encoder with head */
-    gb_vocab *vocab;             /* for masking */
-    gb_tokens tokens;            /* passages */
-    gb_params *params;           /* of the model */
-    gb_bert bert;                /* of the model */
-    float *values;               /* parameters */
-    gb_exec *exec;               /* forward pass */
-    gb_tensor loss;              /* sum of a batch */
-    uint32_t longest, most_rows; /* tokens of a passage; of a batch */
-    gb_packed packed;            /* batch being filled */
-    uint32_t *ids, *picked;      /* scratch: a masked passage; masked rows */
-    int32_t *id_labels;          /* scratch */
-    double sum;                  /* of the losses */
-    uint64_t masked;             /* tokens */
+    const gb_mlm_loss_params *o;   /* of which model, and how */
+    gb_model_input model;          /* encoder with head */
+    gb_vocab *vocab;               /* for masking */
+    gb_tokens tokens;              /* passages */
+    gb_params *params;             /* of the model */
+    gb_bert bert;                  /* of the model */
+    float *values;                 /* parameters */
+    gb_executable *exec;           /* forward pass */
+    gb_tensor loss;                /* sum of a batch */
+    uint32_t max_length, max_rows; /* tokens of a passage; of a batch */
+    gb_batch packed;               /* batch being filled */
+    uint32_t *ids, *selected;      /* scratch: a masked passage; masked rows */
+    int32_t *id_labels;            /* scratch */
+    double sum;                    /* of the losses */
+    uint64_t masked;               /* tokens */
 } measurement;
 
 /* The masked rows of a batch. */
 typedef struct masked_inputs {
     measurement *m;            /* for which */
-    gb_rows_inputs rows;       /* masked rows */
+    gb_selection rows;         /* masked rows */
     gb_tensor labels, weights; /* of them */
 } masked_inputs;
 
 /* All count alike. */
-static bool fill_masked(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_masked(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const masked_inputs *in = record;
-    const gb_packed *packed = &in->m->packed;
-    uint32_t *labels = gb_exec_input(exec, in->labels, status);
-    float *weights = labels ? gb_exec_input(exec, in->weights, status) : NULL;
+    const gb_batch *packed = &in->m->packed;
+    uint32_t *labels = gb_executable_input(exec, in->labels, status);
+    float *weights = labels ? gb_executable_input(exec, in->weights, status) : NULL;
     uint32_t count = 0;
     if (!weights)
         return false;
@@ -49,73 +49,73 @@ static bool fill_masked(const void *record, gb_exec *exec, uint32_t step, gb_sta
         if (packed->labels[r] != GB_IGNORE) {
             labels[count] = (uint32_t)packed->labels[r];
             weights[(size_t)count * 4] = 1;
-            in->m->picked[count++] = r;
+            in->m->selected[count++] = r;
         }
     for (uint32_t i = count; i < in->rows.count; i++) {
         labels[i] = GB_NO_ROW;
         weights[(size_t)i * 4] = 0;
     }
-    return gb_rows_fill(exec, &in->rows, in->m->picked, count, 0, status);
+    return gb_selection_fill(exec, &in->rows, in->m->selected, count, 0, status);
 }
 
 static bool build(void *self, gb_tape *tape, gb_status *status)
 {
     measurement *m = self;
-    gb_net net = gb_net_forward(tape, &m->bert.config, m->longest);
-    m->most_rows = BATCH_ROWS > m->longest ? BATCH_ROWS : gb_bucket_rows(m->longest);
+    gb_builder builder = gb_builder_forward(tape, &m->bert.config, m->max_length);
+    m->max_rows = BATCH_ROWS > m->max_length ? BATCH_ROWS : gb_bucket_rows(m->max_length);
     /* A passage has its share of masks, rounded, and at least one. */
-    uint32_t most = gb_bucket_rows((uint32_t)(m->most_rows * m->o->mask_ratio) + BATCH_SEQUENCES);
-    gb_packed_inputs in =
-        gb_packed_declare(&net, &m->bert.config, m->most_rows, BATCH_SEQUENCES, &m->packed, 0);
+    uint32_t most = gb_bucket_rows((uint32_t)(m->max_rows * m->o->mask_ratio) + BATCH_SEQUENCES);
+    gb_batch_inputs in =
+        gb_batch_declare(&builder, &m->bert.config, m->max_rows, BATCH_SEQUENCES, &m->packed, 0);
     const masked_inputs masked = {.m = m,
-                                  .rows = gb_rows_declare(&net, most, m->most_rows),
+                                  .rows = gb_selection_declare(&builder, most, m->max_rows),
                                   .labels = gb_tape_input(tape, "labels", GB_U32, most, 1),
                                   .weights = gb_tape_input(tape, "label weights", GB_F32, most, 1)};
     gb_tape_fill_by(tape, fill_masked, &masked, sizeof masked);
-    gb_tensor h = gb_bert_encode_rows(&net, &m->bert, &in, &masked.rows);
-    m->loss = gb_bert_mlm_loss(&net, &m->bert, h, masked.labels, masked.weights);
+    gb_tensor h = gb_bert_encode_rows(&builder, &m->bert, &in, &masked.rows);
+    m->loss = gb_bert_mlm_loss(&builder, &m->bert, h, masked.labels, masked.weights);
     gb_tape_output(tape, m->loss);
-    m->picked = gb_alloc(most, sizeof *m->picked, status);
-    return m->picked != NULL;
+    m->selected = gb_alloc(most, sizeof *m->selected, status);
+    return m->selected != NULL;
 }
 
 /* Run the batch and add up its losses. */
 static bool flush(measurement *m, gb_status *status)
 {
-    gb_packed *packed = &m->packed;
+    gb_batch *packed = &m->packed;
     uint64_t ticket;
     if (!packed->count)
         return true;
-    if (!gb_exec_submit(m->exec, 0, &ticket, status))
+    if (!gb_executable_submit(m->exec, 0, &ticket, status))
         return false;
-    const float *loss = gb_exec_output(m->exec, ticket, m->loss, status);
+    const float *loss = gb_executable_output(m->exec, ticket, m->loss, status);
     if (!loss)
         return false;
     m->sum += *loss;
     m->masked += packed->labelled;
-    gb_packed_reset(packed);
+    gb_batch_reset(packed);
     return true;
 }
 
 static bool add_passage(measurement *m, uint32_t passage, gb_status *status)
 {
     size_t length;
-    const uint32_t *ids = gb_table_row(m->tokens.passages, passage, &length);
-    if (length + 2 > m->longest)
-        length = m->longest - 2;
-    if ((m->packed.rows + length + 2 > m->most_rows || m->packed.count == BATCH_SEQUENCES) &&
+    const uint32_t *ids = gb_row_file_row(m->tokens.passages, passage, &length);
+    if (length + 2 > m->max_length)
+        length = m->max_length - 2;
+    if ((m->packed.rows + length + 2 > m->max_rows || m->packed.count == BATCH_SEQUENCES) &&
         !flush(m, status))
         return false;
     gb_special_ids specials = gb_vocab_specials(m->vocab);
     gb_mask_params params = {.ratio = m->o->mask_ratio};
     gb_rng rng = gb_rng_make(m->o->seed, GB_RNG_MASK, 0, passage);
     gb_mask_words(m->vocab, &params, ids, length, &rng, m->ids, m->id_labels);
-    return gb_packed_add(&m->packed, &specials, m->ids, m->id_labels, length, m->longest, status);
+    return gb_batch_add(&m->packed, &specials, m->ids, m->id_labels, length, m->max_length, status);
 }
 
 static bool measure(measurement *m, uint32_t *count, gb_status *status)
 {
-    uint32_t all = (uint32_t)gb_table_count(m->tokens.passages);
+    uint32_t all = (uint32_t)gb_row_file_count(m->tokens.passages);
     *count = m->o->passages && m->o->passages < all ? m->o->passages : all;
     uint32_t *sample = gb_alloc(all, sizeof *sample, status);
     bool ok = sample != NULL;
@@ -157,31 +157,31 @@ static bool open_texts(measurement *m, gb_status *status)
 
 static bool start(measurement *m, gb_device *device, gb_status *status)
 {
-    const gb_exec_params program = {.name = "mlm-loss",
-                                    .device = device,
-                                    .params = m->params,
-                                    .values = m->values,
-                                    .build = build,
-                                    .self = m};
-    return (m->exec = gb_exec_build(&program, status)) != NULL;
+    const gb_executable_params program = {.name = "mlm-loss",
+                                          .device = device,
+                                          .params = m->params,
+                                          .values = m->values,
+                                          .build = build,
+                                          .self = m};
+    return (m->exec = gb_executable_build(&program, status)) != NULL;
 }
 
 static bool open_model(measurement *m, gb_device *device, gb_status *status)
 {
     const gb_bert_config *config = &m->model.config;
-    m->longest = m->tokens.max_passage;
+    m->max_length = m->tokens.max_passage;
     if (!gb_folder_has_head(m->model.folder))
         return gb_fail(status, GB_DATA, m->o->model, "give an encoder, not a retriever",
                        "the model has no masked-LM head");
-    if (config->max_positions < m->longest)
+    if (config->max_positions < m->max_length)
         return gb_fail(status, GB_DATA, m->o->model, "tokenize with fewer tokens a passage",
                        "the model has %u positions, passages up to %u tokens",
-                       config->max_positions, m->longest);
+                       config->max_positions, m->max_length);
     m->params = gb_params_create(status);
     if (!m->params || !gb_bert_declare(m->params, config, true, &m->bert, status))
         return false;
-    m->ids = gb_alloc(m->longest, sizeof *m->ids, status);
-    m->id_labels = gb_alloc(m->longest, sizeof *m->id_labels, status);
+    m->ids = gb_alloc(m->max_length, sizeof *m->ids, status);
+    m->id_labels = gb_alloc(m->max_length, sizeof *m->id_labels, status);
     return m->ids && m->id_labels &&
            (m->values = gb_model_input_values(m->model.folder, m->params, status)) &&
            start(m, device, status);
@@ -189,8 +189,8 @@ static bool open_model(measurement *m, gb_device *device, gb_status *status)
 
 static void close_measurement(measurement *m)
 {
-    gb_exec_destroy(m->exec);
-    gb_packed_free(&m->packed);
+    gb_executable_destroy(m->exec);
+    gb_batch_free(&m->packed);
     gb_bert_free(&m->bert);
     gb_params_destroy(m->params);
     gb_vocab_destroy(m->vocab);
@@ -199,7 +199,7 @@ static void close_measurement(measurement *m)
     free(m->values);
     free(m->ids);
     free(m->id_labels);
-    free(m->picked);
+    free(m->selected);
 }
 
 bool gb_mlm_loss(gb_maker *maker, const gb_mlm_loss_params *params, gb_status *status)
@@ -229,7 +229,7 @@ bool gb_mlm_loss_cost(const gb_mlm_loss_params *params, gb_status *status)
     bool ok = gb_open_tokens(params->tokens, &tokens, status) &&
               gb_model_input_open(&model, params->model, &tokens, status);
     if (ok) {
-        uint32_t count = (uint32_t)gb_table_count(tokens.passages);
+        uint32_t count = (uint32_t)gb_row_file_count(tokens.passages);
         double flops =
             gb_encode_flops(&model.config, tokens.passages, NULL, count, tokens.max_passage);
         printf("sample=%u passages=0 queries=0 passage_flops=%.6g query_flops=0 width=0\n",

@@ -74,7 +74,7 @@ static bool make_objective(gb_pretraining *p, gb_status *status)
     const gb_pretrain_data data = {p->collection, &p->tokens, p->vocab, p->generator.folder};
     p->params = p->settings->params;
     p->params.steps = p->settings->steps;
-    p->params.longest = p->tokens.max_passage;
+    p->params.max_length = p->tokens.max_passage;
     p->params.own = train_own(p->settings);
     p->model = gb_params_create(status);
     if (!p->model || !gb_bert_declare(p->model, &p->config, true, &p->bert, status))
@@ -108,8 +108,8 @@ static void make_training(gb_pretraining *p)
                                  .config = &p->config,
                                  .schedule = train_schedule(&o->optimiser, o->steps),
                                  .adamw = train_adamw(&o->optimiser),
-                                 .largest_norm = (float)o->optimiser.clip,
-                                 .longest = p->params.longest,
+                                 .max_norm = (float)o->optimiser.clip,
+                                 .max_length = p->params.max_length,
                                  .label = p->label,
                                  .micro_batch = o->memory.micro_batch,
                                  .recompute = o->memory.recompute};

@@ -180,7 +180,7 @@ static const gb_option of_finetuning[] = {
      "training queries, a seeded subset; 0: all"},
     {"depth", GB_OPTION_U32, FIELD(depth), 0, NULL,
      "first passages of each run that negatives are drawn from"},
-    {"batch", GB_OPTION_U32, FIELD(params.batch), 0, NULL, "queries of a step", .least = 1},
+    {"batch", GB_OPTION_U32, FIELD(params.batch), 0, NULL, "queries of a step", .min = 1},
     {"negatives-per-query", GB_OPTION_U32, FIELD(params.negatives), 0, NULL,
      "hard negatives of a query"},
     {"temperature", GB_OPTION_REAL, FIELD(temperature), 0, NULL,

@@ -21,7 +21,7 @@ const char *gb_precision_name(gb_precision precision)
     return names[precision];
 }
 
-/* ---- extensions ----------------------------------------------------------------------------- */
+/* ---- extensions ---- */
 
 /* Extensions that may be enabled, each with the version that made it core. */
 static const struct extension {
@@ -87,7 +87,7 @@ static bool read_extensions(gb_adapter *adapter, queryable *known, gb_status *st
     return ok;
 }
 
-/* ---- features ------------------------------------------------------------------------------- */
+/* ---- features ---- */
 
 /* Puts one structure at the end of the chain. All Vulkan structures begin like VkBaseOutStructure.
  */
@@ -100,7 +100,7 @@ static VkBaseOutStructure *append(VkBaseOutStructure *tail, void *next, VkStruct
     return structure;
 }
 
-void gb_features_chain(gb_adapter *adapter)
+void vk_features_chain(gb_adapter *adapter)
 {
     gb_features *f = &adapter->features;
     f->core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
@@ -136,7 +136,7 @@ static void read_features(gb_adapter *adapter)
 {
     gb_device_caps *caps = &adapter->caps;
     gb_features *f = &adapter->features;
-    gb_features_chain(adapter);
+    vk_features_chain(adapter);
     vkGetPhysicalDeviceFeatures2(adapter->handle, &f->core);
     caps->int64 = f->core.features.shaderInt64;
     caps->storage16 = f->storage16.storageBuffer16BitAccess;
@@ -161,7 +161,7 @@ static void read_features(gb_adapter *adapter)
     f->memory_model.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
 }
 
-/* ---- properties ----------------------------------------------------------------------------- */
+/* ---- properties ---- */
 
 static uint32_t subgroup_ops(VkSubgroupFeatureFlags flags)
 {
@@ -263,7 +263,7 @@ static void read_properties(gb_adapter *adapter, const queryable *known)
     }
 }
 
-/* ---- memory and queues ---------------------------------------------------------------------- */
+/* ---- memory and queues ---- */
 
 /* Index of the largest device-local heap. */
 static uint32_t main_heap(const VkPhysicalDeviceMemoryProperties *memory)
@@ -280,7 +280,7 @@ static uint32_t main_heap(const VkPhysicalDeviceMemoryProperties *memory)
     return best;
 }
 
-uint64_t gb_adapter_free_bytes(const gb_adapter *adapter)
+uint64_t vk_adapter_free_bytes(const gb_adapter *adapter)
 {
     if (!adapter->memory_budget)
         return 0;
@@ -300,7 +300,7 @@ static void read_memory(gb_adapter *adapter)
     vkGetPhysicalDeviceMemoryProperties(adapter->handle, &memory);
     uint32_t heap = main_heap(&memory);
     adapter->caps.memory_bytes = memory.memoryHeaps[heap].size;
-    adapter->caps.memory_free_bytes = gb_adapter_free_bytes(adapter);
+    adapter->caps.memory_free_bytes = vk_adapter_free_bytes(adapter);
     /* A discrete GPU's small mappable window is no unified memory. */
     if (adapter->caps.type == GB_DEVICE_DISCRETE)
         return;
@@ -333,7 +333,7 @@ static bool read_queues(gb_adapter *adapter)
     return found;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- the whole ---- */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -415,7 +415,7 @@ static bool forced_settings(gb_instance *instance, gb_adapter *adapter, gb_statu
                        "unknown set of limits '%s'", limits);
     if (limits)
         clamp_to_minimum(caps);
-    if (!gb_quirks_find(instance, caps, &caps->quirks, status))
+    if (!vk_quirks_find(instance, caps, &caps->quirks, status))
         return false;
     if (caps->quirks & GB_QUIRK_NO_SUBGROUPS)
         caps->subgroup_ops &= GB_SUBGROUP_BASIC;
@@ -423,7 +423,7 @@ static bool forced_settings(gb_instance *instance, gb_adapter *adapter, gb_statu
         caps->matrix_nv = caps->matrix_khr = false;
     if (caps->quirks & GB_QUIRK_NO_FP16)
         caps->fp16 = false;
-    if (!gb_matrix_find(instance, adapter, status) || !choose_profile(config, caps, status))
+    if (!vk_matrix_find(instance, adapter, status) || !choose_profile(config, caps, status))
         return false;
     if (instance->rules->tiles)
         caps->tiles = instance->rules->tiles(config, caps);
@@ -454,7 +454,7 @@ static bool read_adapter(gb_instance *instance, gb_adapter *adapter, gb_status *
     return forced_settings(instance, adapter, status);
 }
 
-bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *count,
+bool vk_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *count,
                       gb_status *status)
 {
     VkPhysicalDevice handles[32];
@@ -465,7 +465,7 @@ bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *co
     /* More than 32 devices: take the first ones. No working driver: an empty list. */
     if (result == VK_ERROR_INITIALIZATION_FAILED)
         found = 0;
-    else if (result != VK_INCOMPLETE && !gb_vk_check(result, "listing devices", status))
+    else if (result != VK_INCOMPLETE && !vk_check(result, "listing devices", status))
         return false;
     gb_adapter *list = gb_alloc(found, sizeof *list, status);
     if (!list)

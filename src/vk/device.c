@@ -6,7 +6,7 @@
 /* Default bound of one submission. Watchdogs bite at 2 s; the estimates may be off by ten. */
 #define SUBMIT_MS 200.0
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static bool create_handle(gb_device *device, gb_status *status)
 {
@@ -16,7 +16,7 @@ static bool create_handle(gb_device *device, gb_status *status)
                                      .queueFamilyIndex = adapter->queue_family,
                                      .queueCount = 1,
                                      .pQueuePriorities = &priority};
-    gb_features_chain(adapter);
+    vk_features_chain(adapter);
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &adapter->features.core,
                                .queueCreateInfoCount = 1,
@@ -92,7 +92,7 @@ static void log_choice(const gb_device *device, bool quiet)
         char name[64];
         gb_quirks_text(device->instance->rules, bit, name, sizeof name);
         if (caps->quirks & bit)
-            gb_log(level, "device: %s: %s", name, gb_quirk_reason(device->instance, caps, bit));
+            gb_log(level, "device: %s: %s", name, vk_quirk_reason(device->instance, caps, bit));
     }
 }
 
@@ -101,11 +101,11 @@ static bool open_device(gb_device *device, const gb_device_params *params, gb_st
 {
     gb_adapter *adapters = NULL;
     uint32_t count = 0;
-    device->instance = gb_instance_create(params, status);
-    if (!device->instance || !gb_adapters_list(device->instance, &adapters, &count, status))
+    device->instance = vk_instance_create(params, status);
+    if (!device->instance || !vk_adapters_list(device->instance, &adapters, &count, status))
         return false;
     const gb_adapter *chosen =
-        gb_adapter_select(device->instance, adapters, count, params->select, status);
+        vk_adapter_select(device->instance, adapters, count, params->select, status);
     if (chosen)
         device->adapter = *chosen;
     free(adapters);
@@ -138,7 +138,7 @@ gb_device *gb_device_open(const gb_device_params *params, gb_status *status)
     if (!device)
         return NULL;
     if (!open_device(device, params ? params : &defaults, status) ||
-        !gb_pipelines_init(device, status) || !create_dummies(device, status)) {
+        !vk_pipelines_init(device, status) || !create_dummies(device, status)) {
         gb_device_close(device);
         return NULL;
     }
@@ -151,19 +151,19 @@ void gb_device_close(gb_device *device)
         return;
     if (device->handle) {
         vkDeviceWaitIdle(device->handle);
-        gb_transfer_free(device);
-        gb_pipelines_free(device);
+        vk_transfer_free(device);
+        vk_pipelines_free(device);
         vkDestroyBufferView(device->handle, device->dummy_view, NULL);
         gb_buffer_destroy(device->dummy);
         vkDestroySemaphore(device->handle, device->timeline, NULL);
         vkDestroyDevice(device->handle, NULL);
     }
-    gb_profile_free(device);
-    gb_instance_destroy(device->instance);
+    vk_profile_free(device);
+    vk_instance_destroy(device->instance);
     free(device);
 }
 
-/* ---- questions ------------------------------------------------------------------------------ */
+/* ---- questions ---- */
 
 const gb_device_caps *gb_device_get_caps(const gb_device *device)
 {
@@ -177,7 +177,7 @@ const gb_config *gb_device_config(const gb_device *device)
 
 const char *gb_device_quirk_reason(const gb_device *device, uint32_t bit)
 {
-    return gb_quirk_reason(device->instance, &device->adapter.caps, bit);
+    return vk_quirk_reason(device->instance, &device->adapter.caps, bit);
 }
 
 void gb_device_use_quirks(gb_device *device, uint32_t quirks)
@@ -195,7 +195,7 @@ void gb_device_use_precision(gb_device *device, gb_precision precision)
     device->adapter.caps.precision = precision;
 }
 
-void gb_device_set_profiling(gb_device *device, bool profile)
+void gb_device_set_timing(gb_device *device, bool profile)
 {
     device->profiling = profile;
 }
@@ -215,7 +215,7 @@ uint64_t gb_device_submitted(const gb_device *device)
     return device->submitted;
 }
 
-/* ---- submitting and waiting ----------------------------------------------------------------- */
+/* ---- submitting and waiting ---- */
 
 /* Replaces the message of a device loss by one that says where it happened, if that is known. */
 static bool explain_loss(gb_device *device, gb_status *status)
@@ -267,14 +267,14 @@ static bool submit_one(gb_device *device, const gb_submission *submission, gb_st
                           : vkQueueSubmit(device->queue, 1, &info, VK_NULL_HANDLE);
     if (result == VK_ERROR_DEVICE_LOST)
         return explain_loss(device, status);
-    if (!gb_vk_check(result, "submitting work", status))
+    if (!vk_check(result, "submitting work", status))
         return false;
     device->submitted = value;
     remember(device, submission, value);
     return true;
 }
 
-uint64_t gb_device_submit(gb_device *device, const gb_submission *list, uint32_t count,
+uint64_t vk_device_submit(gb_device *device, const gb_submission *list, uint32_t count,
                           gb_status *status)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -303,5 +303,5 @@ bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status)
     } while (result == VK_TIMEOUT);
     if (result == VK_ERROR_DEVICE_LOST)
         return explain_loss(device, status);
-    return gb_vk_check(result, "waiting for the device", status);
+    return vk_check(result, "waiting for the device", status);
 }

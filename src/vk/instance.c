@@ -5,9 +5,9 @@
 
 static const char validation_layer[] = "VK_LAYER_KHRONOS_validation";
 
-/* ---- results -------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
-const char *gb_vk_result_name(VkResult result)
+const char *vk_result_name(VkResult result)
 {
     switch (result) {
     case VK_SUCCESS:
@@ -47,7 +47,7 @@ const char *gb_vk_result_name(VkResult result)
     }
 }
 
-bool gb_vk_check(VkResult result, const char *doing, gb_status *status)
+bool vk_check(VkResult result, const char *doing, gb_status *status)
 {
     switch (result) {
     case VK_SUCCESS:
@@ -56,7 +56,7 @@ bool gb_vk_check(VkResult result, const char *doing, gb_status *status)
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
     case VK_ERROR_OUT_OF_POOL_MEMORY:
         return gb_fail(status, GB_MEMORY, NULL, "use smaller batches or free device memory",
-                       "Vulkan: %s while %s", gb_vk_result_name(result), doing);
+                       "Vulkan: %s while %s", vk_result_name(result), doing);
     case VK_ERROR_DEVICE_LOST:
         return gb_fail(
             status, GB_DEVICE, NULL,
@@ -64,11 +64,11 @@ bool gb_vk_check(VkResult result, const char *doing, gb_status *status)
             "Vulkan: device lost while %s", doing);
     default:
         return gb_fail(status, GB_DEVICE, NULL, NULL, "Vulkan: %s (VkResult %d) while %s",
-                       gb_vk_result_name(result), (int)result, doing);
+                       vk_result_name(result), (int)result, doing);
     }
 }
 
-/* ---- validation messages -------------------------------------------------------------------- */
+/* ---- validation messages ---- */
 
 /* Messages known to be wrong or without consequence. Each needs its reason. */
 static const struct ignored {
@@ -109,7 +109,7 @@ static VkDebugUtilsMessengerCreateInfoEXT messenger_info(gb_instance *instance)
     };
 }
 
-/* ---- instance ------------------------------------------------------------------------------- */
+/* ---- instance ---- */
 
 static bool layer_present(void)
 {
@@ -206,10 +206,10 @@ static bool create_handle(gb_instance *instance, bool sync, gb_status *status)
         return gb_fail(status, GB_DEVICE, NULL,
                        "install a driver; without a GPU: apt install mesa-vulkan-drivers",
                        "no Vulkan driver is installed");
-    return gb_vk_check(result, "starting Vulkan", status);
+    return vk_check(result, "starting Vulkan", status);
 }
 
-gb_instance *gb_instance_create(const gb_device_params *params, gb_status *status)
+gb_instance *vk_instance_create(const gb_device_params *params, gb_status *status)
 {
     static const gb_config nothing = {0};
     static const gb_kernel_rules no_kernels = {0};
@@ -231,13 +231,13 @@ gb_instance *gb_instance_create(const gb_device_params *params, gb_status *statu
     bool sync = wish && strcmp(wish, "sync") == 0;
     if (!create_handle(instance, sync, status) ||
         (instance->validating && !start_messenger(instance, status))) {
-        gb_instance_destroy(instance);
+        vk_instance_destroy(instance);
         return NULL;
     }
     return instance;
 }
 
-void gb_instance_destroy(gb_instance *instance)
+void vk_instance_destroy(gb_instance *instance)
 {
     if (!instance)
         return;

@@ -100,7 +100,7 @@ gb_matrix gb_matrix_of(const gb_device_caps *caps, gb_precision precision)
 }
 
 /* Halves by either extension, bfloat16 by KHR's alone: NV's does not know it. */
-bool gb_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status *status)
+bool vk_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status *status)
 {
     gb_device_caps *caps = &adapter->caps;
     gb_matrix found = {0}, bfloat = {.bfloat16 = true};

@@ -57,7 +57,7 @@ static uint32_t find_type(const VkPhysicalDeviceMemoryProperties *memory, uint32
     return fallback;
 }
 
-void gb_buffers_log(const gb_device *device)
+void vk_buffers_log(const gb_device *device)
 {
     static const char *const kinds[] = {"device", "upload", "download"};
     double total = 0;
@@ -113,18 +113,18 @@ static bool allocate(gb_buffer *buffer, gb_status *status)
             return true;
         }
     }
-    gb_buffers_log(device);
+    vk_buffers_log(device);
     return gb_fail(status, GB_MEMORY, buffer->name,
                    "use smaller batches, or close other programs that use the device",
                    "no device memory for %.1f MiB (%s; the driver says %.1f MiB are free)",
-                   (double)needs.size / MIB, gb_vk_result_name(result),
-                   (double)gb_adapter_free_bytes(&device->adapter) / MIB);
+                   (double)needs.size / MIB, vk_result_name(result),
+                   (double)vk_adapter_free_bytes(&device->adapter) / MIB);
 }
 
 /* Some drivers do not fail but move memory to the slow side of the bus. */
 static void warn_if_over_budget(const gb_device *device, const gb_buffer *buffer)
 {
-    uint64_t left = gb_adapter_free_bytes(&device->adapter);
+    uint64_t left = vk_adapter_free_bytes(&device->adapter);
     if (buffer->kind == GB_BUFFER_DEVICE && left && buffer->bytes > left)
         gb_log(GB_LOG_WARN, "%s: %.1f MiB exceed the %.1f MiB left on %s; it may become very slow",
                buffer->name, (double)buffer->bytes / MIB, (double)left / MIB,

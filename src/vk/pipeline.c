@@ -31,15 +31,15 @@ static bool create_layouts(gb_device *device, gb_status *status)
                   "creating the pipeline layout", status);
 }
 
-bool gb_pipelines_init(gb_device *device, gb_status *status)
+bool vk_pipelines_init(gb_device *device, gb_status *status)
 {
     device->pipeline_index = gb_map_create(status);
     return device->pipeline_index && create_layouts(device, status);
 }
 
-void gb_pipelines_free(gb_device *device)
+void vk_pipelines_free(gb_device *device)
 {
-    gb_pipeline_cache_store(device);
+    vk_pipeline_cache_store(device);
     for (size_t i = 0; i < device->pipeline_count; i++) {
         vkDestroyPipeline(device->handle, device->pipelines[i]->handle, NULL);
         free(device->pipelines[i]);
@@ -52,7 +52,7 @@ void gb_pipelines_free(gb_device *device)
     free(device->cache_path);
 }
 
-/* ---- making one ----------------------------------------------------------------------------- */
+/* ---- making one ---- */
 
 static bool workgroup_fits(const gb_device *device, const gb_pipeline *pipeline, gb_status *status)
 {
@@ -94,9 +94,9 @@ static bool create_module(gb_device *device, const gb_shader_binary *shader, con
     const gb_device_caps *caps = &device->adapter.caps;
     bool bfloat16 = shader->users & GB_USER_BF16;
     if ((bfloat16 ? caps->matrix_bf16.khr : caps->matrix.khr) &&
-        gb_spirv_has_nv_matrices(shader->words, shader->word_count) &&
+        vk_spirv_has_nv_matrices(shader->words, shader->word_count) &&
         !(rewritten =
-              gb_spirv_khr_matrices(shader->words, shader->word_count, bfloat16, &count, status)))
+              vk_spirv_khr_matrices(shader->words, shader->word_count, bfloat16, &count, status)))
         return false;
     VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                      .codeSize = 4 * count,
@@ -146,13 +146,13 @@ static gb_pipeline *create(gb_device *device, const char *name, const uint32_t *
                 "who runs it is not among its users, so the key does not cover it");
         return NULL;
     }
-    if (!gb_pipeline_cache_load(device, status))
+    if (!vk_pipeline_cache_load(device, status))
         return NULL;
     gb_pipeline *pipeline = gb_alloc(1, sizeof *pipeline, status);
     if (!pipeline)
         return NULL;
     pipeline->shader = shader->name;
-    if (!gb_spirv_local_size(shader->words, shader->word_count, spec, spec_count,
+    if (!vk_spirv_local_size(shader->words, shader->word_count, spec, spec_count,
                              pipeline->local_size)) {
         gb_fail(status, GB_INTERNAL, name, NULL, "its workgroup size cannot be told");
     } else if (workgroup_fits(device, pipeline, status) &&
@@ -164,7 +164,7 @@ static gb_pipeline *create(gb_device *device, const char *name, const uint32_t *
     return NULL;
 }
 
-/* ---- the device's table --------------------------------------------------------------------- */
+/* ---- the device's table ---- */
 
 static bool store(gb_device *device, const char *key, size_t key_length, gb_pipeline *pipeline,
                   gb_status *status)

@@ -33,7 +33,7 @@ static const char *read_payload(const char *path, char **file, size_t *length)
     return NULL;
 }
 
-bool gb_pipeline_cache_load(gb_device *device, gb_status *status)
+bool vk_pipeline_cache_load(gb_device *device, gb_status *status)
 {
     if (device->pipeline_cache)
         return true;
@@ -76,7 +76,7 @@ static bool write_payload(const char *path, const char *payload, size_t length, 
     return gb_out_commit(out, status);
 }
 
-void gb_pipeline_cache_store(gb_device *device)
+void vk_pipeline_cache_store(gb_device *device)
 {
     gb_status status = {0};
     size_t length = 0;

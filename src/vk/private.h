@@ -1,4 +1,4 @@
-/* What the files of the Vulkan room share. */
+/* What the files of the Vulkan module share. */
 #ifndef GABBRO_VK_PRIVATE_H
 #define GABBRO_VK_PRIVATE_H
 
@@ -6,27 +6,26 @@
 #include <vulkan/vulkan.h>
 #include "gabbro/vk.h"
 
-/* ---- results of Vulkan calls (instance.c) --------------------------------------------------- */
+/* ---- results of Vulkan calls (instance.c) ---- */
 
 /* True for VK_SUCCESS; otherwise fills status with `doing` and the result's meaning. */
-bool gb_vk_check(VkResult result, const char *doing, gb_status *status);
-const char *gb_vk_result_name(VkResult result);
+bool vk_check(VkResult result, const char *doing, gb_status *status);
+const char *vk_result_name(VkResult result);
 
 /* Every VkResult goes through here: VK_TRY(vkFoo(...), "doing foo", status). */
 #define VK_TRY(call, doing, status)                                                                \
-    gb_vk_check(gb_fault(GB_FAULT_VULKAN) ? VK_ERROR_OUT_OF_DEVICE_MEMORY : (call), (doing),       \
-                (status))
+    vk_check(gb_fault(GB_FAULT_VULKAN) ? VK_ERROR_OUT_OF_DEVICE_MEMORY : (call), (doing), (status))
 
-/* ---- shaders (shaders.c) -------------------------------------------------------------------- */
+/* ---- shaders (shaders.c) ---- */
 
 /* The shader that is used at a place of gb_shader_binaries, which may come from source. */
-const gb_shader_binary *gb_shader_at(size_t index);
+const gb_shader_binary *vk_shader_at(size_t index);
 /* Use a table of gb_shader_binary_count shaders instead, or the built-in one (NULL). Takes over the
  * table, and the words in it that are not the built-in ones. */
-void gb_shader_table_set(gb_shader_binary *table);
-void gb_shader_table_free(gb_shader_binary *table);
+void vk_shader_table_set(gb_shader_binary *table);
+void vk_shader_table_free(gb_shader_binary *table);
 
-/* ---- cooperative matrices (matrix.c, spirv_matrix.c) ---------------------------------------- */
+/* ---- cooperative matrices (matrix.c, spirv_matrix.c) ---- */
 
 #ifndef VK_KHR_cooperative_matrix /* what headers older than 1.3.255 lack */
 #define VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME "VK_KHR_cooperative_matrix"
@@ -67,14 +66,14 @@ typedef struct VkPhysicalDeviceShaderBfloat16FeaturesKHR {
 typedef struct gb_adapter gb_adapter;
 typedef struct gb_instance gb_instance;
 /* The size of matrices that products use on an adapter, from those that it lists, into its caps. */
-bool gb_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status *status);
+bool vk_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status *status);
 /* Whether a module has matrices of SPV_NV_cooperative_matrix, and the same module with those of
  * SPV_KHR_cooperative_matrix, its half floats as bfloat16 if wanted; caller frees. */
-bool gb_spirv_has_nv_matrices(const uint32_t *words, size_t count);
-uint32_t *gb_spirv_khr_matrices(const uint32_t *words, size_t count, bool bfloat16,
+bool vk_spirv_has_nv_matrices(const uint32_t *words, size_t count);
+uint32_t *vk_spirv_khr_matrices(const uint32_t *words, size_t count, bool bfloat16,
                                 size_t *out_count, gb_status *status);
 
-/* ---- instance (instance.c) ------------------------------------------------------------------ */
+/* ---- instance (instance.c) ---- */
 
 struct gb_instance {
     VkInstance handle;                  /* the Vulkan instance */
@@ -87,10 +86,10 @@ struct gb_instance {
 };
 
 /* Of params (may be NULL) config, rules and validation count. */
-gb_instance *gb_instance_create(const gb_device_params *params, gb_status *status);
-void gb_instance_destroy(gb_instance *instance);
+gb_instance *vk_instance_create(const gb_device_params *params, gb_status *status);
+void vk_instance_destroy(gb_instance *instance);
 
-/* ---- adapters: physical devices and their capabilities (caps.c) ----------------------------- */
+/* ---- adapters: physical devices and their capabilities (caps.c) ---- */
 
 /* The feature structures asked of a device and, trimmed, enabled on it. */
 typedef struct gb_features {
@@ -110,7 +109,7 @@ typedef struct gb_features {
 struct gb_adapter {
     VkPhysicalDevice handle;                   /* the physical device */
     gb_device_caps caps;                       /* what the rest of the program sees */
-    gb_features features;                      /* to enable; chained again by gb_features_chain */
+    gb_features features;                      /* to enable; chained again by vk_features_chain */
     const char *extensions[GB_MAX_EXTENSIONS]; /* to enable; string constants */
     uint32_t extension_count;                  /* of them */
     uint32_t queue_family;                     /* compute, without graphics if there is one */
@@ -120,21 +119,21 @@ struct gb_adapter {
 };
 
 /* Physical devices of an instance with their capabilities; *adapters owned by the caller. */
-bool gb_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *count,
+bool vk_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *count,
                       gb_status *status);
 /* Links the structures that the adapter's version and extensions know. */
-void gb_features_chain(gb_adapter *adapter);
+void vk_features_chain(gb_adapter *adapter);
 /* Bytes left in the largest device-local heap, 0 if the driver does not say. */
-uint64_t gb_adapter_free_bytes(const gb_adapter *adapter);
+uint64_t vk_adapter_free_bytes(const gb_adapter *adapter);
 /* The adapter that `select` names (NULL: what config says, else the best). */
-const gb_adapter *gb_adapter_select(const gb_instance *instance, const gb_adapter *adapters,
+const gb_adapter *vk_adapter_select(const gb_instance *instance, const gb_adapter *adapters,
                                     uint32_t count, const char *select, gb_status *status);
 /* Quirks of a device, with those of config applied (quirks.c); and why it has one. */
-bool gb_quirks_find(const gb_instance *instance, const gb_device_caps *caps, uint32_t *quirks,
+bool vk_quirks_find(const gb_instance *instance, const gb_device_caps *caps, uint32_t *quirks,
                     gb_status *status);
-const char *gb_quirk_reason(const gb_instance *instance, const gb_device_caps *caps, uint32_t bit);
+const char *vk_quirk_reason(const gb_instance *instance, const gb_device_caps *caps, uint32_t bit);
 
-/* ---- device --------------------------------------------------------------------------------- */
+/* ---- device ---- */
 
 /* A submission the host may still have to wait for; lets a device loss be located. */
 typedef struct gb_pending {
@@ -145,13 +144,13 @@ typedef struct gb_pending {
 #define GB_PENDING 64
 
 /* One row of the profile. */
-typedef struct gb_profile_row {
+typedef struct gb_timing_row {
     char name[128]; /* "shader label" */
     uint64_t calls; /* dispatches */
     double ms;      /* device time */
     double flops;   /* as the items said */
     double bytes;   /* as the items said */
-} gb_profile_row;
+} gb_timing_row;
 
 /* Staging memory of gb_upload and gb_download: two halves, so that the host copies into one while
  * the device reads the other. */
@@ -189,13 +188,13 @@ struct gb_device {
     gb_staging up;                                /* host to device */
     gb_staging down;                              /* device to host */
     uint32_t users;                               /* only kernels for these run (GB_USER_ bits) */
-    double submit_ms;        /* most estimated milliseconds of one submission */
-    bool full_barriers;      /* GABBRO_BARRIERS=full */
-    bool profiling;          /* time every dispatch */
-    gb_map *profile_index;   /* name -> row */
-    gb_profile_row *profile; /* rows */
-    size_t profile_count;    /* of them */
-    size_t profile_capacity; /* allocated */
+    double submit_ms;       /* most estimated milliseconds of one submission */
+    bool full_barriers;     /* GABBRO_BARRIERS=full */
+    bool profiling;         /* time every dispatch */
+    gb_map *timing_index;   /* name -> row */
+    gb_timing_row *profile; /* rows */
+    size_t timing_count;    /* of them */
+    size_t timing_capacity; /* allocated */
 };
 
 /* Submit command buffers in order, each signalling its own timeline value; returns the last value
@@ -205,7 +204,7 @@ typedef struct gb_submission {
     const char *first;       /* label of its first item */
     const char *last;        /* label of its last item */
 } gb_submission;
-uint64_t gb_device_submit(gb_device *device, const gb_submission *list, uint32_t count,
+uint64_t vk_device_submit(gb_device *device, const gb_submission *list, uint32_t count,
                           gb_status *status);
 
 struct gb_buffer {
@@ -220,32 +219,32 @@ struct gb_buffer {
     gb_buffer *next;       /* in the device's list */
 };
 /* Table of living buffers to the log (memory.c). */
-void gb_buffers_log(const gb_device *device);
+void vk_buffers_log(const gb_device *device);
 
 struct gb_pipeline {
     VkPipeline handle;      /* compute pipeline */
     const char *shader;     /* name, in the table of shaders */
     uint32_t local_size[3]; /* workgroup */
 };
-bool gb_pipelines_init(gb_device *device, gb_status *status);
-void gb_pipelines_free(gb_device *device);
+bool vk_pipelines_init(gb_device *device, gb_status *status);
+void vk_pipelines_free(gb_device *device);
 /* The cache file (pipeline_cache.c). Failing to read or write it is never an error. */
-bool gb_pipeline_cache_load(gb_device *device, gb_status *status);
-void gb_pipeline_cache_store(gb_device *device);
+bool vk_pipeline_cache_load(gb_device *device, gb_status *status);
+void vk_pipeline_cache_store(gb_device *device);
 
 /* Workgroup size of a SPIR-V module under specialisation; false if it cannot be told (spirv.c). */
-bool gb_spirv_local_size(const uint32_t *words, size_t count, const uint32_t *spec,
+bool vk_spirv_local_size(const uint32_t *words, size_t count, const uint32_t *spec,
                          uint32_t spec_count, uint32_t size[3]);
 
 /* compute|transfer -> compute|transfer memory barrier, with the host as a reader if to_host. */
-void gb_record_barrier(VkCommandBuffer command, bool to_host);
+void vk_record_barrier(VkCommandBuffer command, bool to_host);
 
 /* Free the staging memory (transfer.c). */
-void gb_transfer_free(gb_device *device);
+void vk_transfer_free(gb_device *device);
 
-/* Add one dispatch's time to its row (profile.c). */
-bool gb_profile_add(gb_device *device, const char *shader, const char *label, double ms,
-                    double flops, double bytes, gb_status *status);
-void gb_profile_free(gb_device *device);
+/* Add one dispatch's time to its row (timing.c). */
+bool vk_timing_add(gb_device *device, const char *shader, const char *label, double ms,
+                   double flops, double bytes, gb_status *status);
+void vk_profile_free(gb_device *device);
 
 #endif

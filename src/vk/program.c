@@ -27,7 +27,7 @@ struct gb_program {
     uint64_t last_value;       /* last submission */
 };
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static bool bad_item(const gb_item *item, gb_status *status, const char *what)
 {
@@ -94,7 +94,7 @@ static bool check_item(const gb_device_caps *caps, const gb_item *item, gb_statu
     return bad_item(item, status, "unknown kind");
 }
 
-/* ---- descriptors ---------------------------------------------------------------------------- */
+/* ---- descriptors ---- */
 
 static bool create_sets(gb_program *program, gb_status *status)
 {
@@ -176,9 +176,9 @@ static bool write_views(gb_program *program, VkDescriptorSet set, const gb_item 
     return true;
 }
 
-/* ---- recording ------------------------------------------------------------------------------ */
+/* ---- recording ---- */
 
-void gb_record_barrier(VkCommandBuffer command, bool to_host)
+void vk_record_barrier(VkCommandBuffer command, bool to_host)
 {
     const VkPipelineStageFlags work =
         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
@@ -237,7 +237,7 @@ static bool open_chunk(recorder *r)
         return false;
     program->chunks[program->chunk_count++] = (gb_submission){.command = r->command};
     if (program->chunk_count == 1) {
-        gb_record_barrier(r->command, false);
+        vk_record_barrier(r->command, false);
         if (program->queries)
             vkCmdResetQueryPool(r->command, program->queries, 0, 2 * program->dispatch_count);
     }
@@ -249,7 +249,7 @@ static bool open_chunk(recorder *r)
 static bool close_chunk(recorder *r, bool last)
 {
     if (last)
-        gb_record_barrier(r->command, true);
+        vk_record_barrier(r->command, true);
     bool ok = VK_TRY(vkEndCommandBuffer(r->command), "recording a program", r->status);
     r->command = VK_NULL_HANDLE;
     return ok;
@@ -303,7 +303,7 @@ static bool record_item(recorder *r, const gb_item *item)
     r->ms += ms;
     /* With timestamps the dispatches must not overlap, or the times mean nothing. */
     if (item->barrier_before || device->full_barriers || program->queries)
-        gb_record_barrier(r->command, false);
+        vk_record_barrier(r->command, false);
     gb_submission *chunk = &program->chunks[program->chunk_count - 1];
     const char *name = label                            ? label
                        : item->kind == GB_ITEM_DISPATCH ? item->pipeline->shader
@@ -338,7 +338,7 @@ static bool record(gb_program *program, const gb_item *items, size_t count, gb_s
     return close_chunk(&r, true);
 }
 
-/* ---- making and freeing --------------------------------------------------------------------- */
+/* ---- making and freeing ---- */
 
 static bool create_queries(gb_program *program, gb_status *status)
 {
@@ -410,7 +410,7 @@ size_t gb_program_submissions(const gb_program *program)
     return program->chunk_count;
 }
 
-/* ---- running -------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* Wait for the run and add its timestamps to the profile. */
 static bool collect(gb_program *program, gb_status *status)
@@ -429,7 +429,7 @@ static bool collect(gb_program *program, gb_status *status)
     for (uint32_t i = 0; ok && i < count; i++) {
         const timed *t = &program->timed[i];
         double ms = (double)((ticks[2 * i + 1] - ticks[2 * i]) & mask) * caps->timestamp_ns * 1e-6;
-        ok = gb_profile_add(device, t->shader, t->label, ms, t->flops, t->bytes, status);
+        ok = vk_timing_add(device, t->shader, t->label, ms, t->flops, t->bytes, status);
     }
     free(ticks);
     return ok;
@@ -438,7 +438,7 @@ static bool collect(gb_program *program, gb_status *status)
 uint64_t gb_program_submit(gb_program *program, gb_status *status)
 {
     uint64_t value =
-        gb_device_submit(program->device, program->chunks, program->chunk_count, status);
+        vk_device_submit(program->device, program->chunks, program->chunk_count, status);
     program->last_value = program->device->submitted; /* also when only a part got through */
     if (value == 0)
         return 0;

@@ -70,7 +70,7 @@ static bool matches(const struct quirk *quirk, const gb_device_caps *caps)
            (!quirk->before || caps->driver_version < quirk->before);
 }
 
-const char *gb_quirk_reason(const gb_instance *instance, const gb_device_caps *caps, uint32_t bit)
+const char *vk_quirk_reason(const gb_instance *instance, const gb_device_caps *caps, uint32_t bit)
 {
     const gb_kernel_rules *rules = instance->rules;
     for (size_t i = 0; i < QUIRK_COUNT; i++)
@@ -113,7 +113,7 @@ bool gb_quirks_apply(const gb_kernel_rules *rules, const char *wish, uint32_t *b
     return true;
 }
 
-bool gb_quirks_find(const gb_instance *instance, const gb_device_caps *caps, uint32_t *bits,
+bool vk_quirks_find(const gb_instance *instance, const gb_device_caps *caps, uint32_t *bits,
                     gb_status *status)
 {
     const gb_kernel_rules *rules = instance->rules;

@@ -70,7 +70,7 @@ static const gb_adapter *allowed(const gb_instance *instance, const gb_adapter *
     return ok ? adapter : NULL;
 }
 
-const gb_adapter *gb_adapter_select(const gb_instance *instance, const gb_adapter *adapters,
+const gb_adapter *vk_adapter_select(const gb_instance *instance, const gb_adapter *adapters,
                                     uint32_t count, const char *select, gb_status *status)
 {
     const char *where = select && *select ? "--device" : "GABBRO_DEVICE";
@@ -108,7 +108,7 @@ static gb_instance *look(const gb_device_params *params, gb_status *status)
 {
     gb_device_params quick = params ? *params : (gb_device_params){0};
     quick.validation = false;
-    return gb_instance_create(&quick, status);
+    return vk_instance_create(&quick, status);
 }
 
 bool gb_device_list(const gb_device_params *params, gb_device_caps **caps, size_t *count,
@@ -119,12 +119,12 @@ bool gb_device_list(const gb_device_params *params, gb_device_caps **caps, size_
     gb_instance *instance = look(params, status);
     if (!instance)
         return false;
-    bool ok = gb_adapters_list(instance, &adapters, &found, status);
+    bool ok = vk_adapters_list(instance, &adapters, &found, status);
     gb_device_caps *list = ok ? gb_alloc(found, sizeof *list, status) : NULL;
     for (uint32_t i = 0; list && i < found; i++)
         list[i] = adapters[i].caps;
     free(adapters);
-    gb_instance_destroy(instance);
+    vk_instance_destroy(instance);
     if (!list)
         return false;
     *caps = list;
@@ -140,13 +140,13 @@ bool gb_device_find(const gb_device_params *params, gb_device_caps *caps, gb_sta
     gb_instance *instance = look(params, status);
     if (!instance)
         return false;
-    if (gb_adapters_list(instance, &adapters, &count, status))
+    if (vk_adapters_list(instance, &adapters, &count, status))
         chosen =
-            gb_adapter_select(instance, adapters, count, params ? params->select : NULL, status);
+            vk_adapter_select(instance, adapters, count, params ? params->select : NULL, status);
     if (chosen)
         *caps = chosen->caps;
     free(adapters);
-    gb_instance_destroy(instance);
+    vk_instance_destroy(instance);
     return chosen != NULL;
 }
 

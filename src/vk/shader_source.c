@@ -220,7 +220,7 @@ bool gb_shaders_use(const gb_config *config, const char *folder, uint32_t *count
     if (count)
         *count = 0;
     if (!folder) {
-        gb_shader_table_set(NULL);
+        vk_shader_table_set(NULL);
         return true;
     }
     gb_shader_binary *table = gb_alloc(gb_shader_binary_count, sizeof *table, &own);
@@ -233,7 +233,7 @@ bool gb_shaders_use(const gb_config *config, const char *folder, uint32_t *count
     free(c.cache);
     free(c.features);
     if (!ok) {
-        gb_shader_table_free(table);
+        vk_shader_table_free(table);
         return gb_fail(status, own.code, own.where, own.hint, "%s", own.what);
     }
     for (size_t i = 0; count && i < gb_shader_binary_count; i++) {
@@ -241,6 +241,6 @@ bool gb_shaders_use(const gb_config *config, const char *folder, uint32_t *count
         *count += table[i].word_count != built->word_count ||
                   memcmp(table[i].words, built->words, 4 * built->word_count) != 0;
     }
-    gb_shader_table_set(table);
+    vk_shader_table_set(table);
     return true;
 }

@@ -7,7 +7,7 @@
  * verbosity: which kernels there are is asked for where no device is open. */
 static gb_shader_binary *in_place;
 
-void gb_shader_table_free(gb_shader_binary *table)
+void vk_shader_table_free(gb_shader_binary *table)
 {
     for (size_t i = 0; table && i < gb_shader_binary_count; i++)
         if (table[i].words != gb_shader_binaries[i].words)
@@ -15,13 +15,13 @@ void gb_shader_table_free(gb_shader_binary *table)
     free(table);
 }
 
-void gb_shader_table_set(gb_shader_binary *table)
+void vk_shader_table_set(gb_shader_binary *table)
 {
-    gb_shader_table_free(in_place);
+    vk_shader_table_free(in_place);
     in_place = table;
 }
 
-const gb_shader_binary *gb_shader_at(size_t index)
+const gb_shader_binary *vk_shader_at(size_t index)
 {
     return in_place ? &in_place[index] : &gb_shader_binaries[index];
 }
@@ -33,7 +33,7 @@ const gb_shader_binary *gb_shader_find(const char *name)
         size_t middle = low + (high - low) / 2;
         int order = strcmp(name, gb_shader_binaries[middle].name);
         if (order == 0)
-            return gb_shader_at(middle);
+            return vk_shader_at(middle);
         if (order < 0)
             high = middle;
         else
@@ -46,7 +46,7 @@ void gb_shaders_hash(uint32_t users, char hex[GB_HASH_SIZE])
 {
     gb_text list = {0};
     for (size_t i = 0; i < gb_shader_binary_count; i++) {
-        const gb_shader_binary *shader = gb_shader_at(i);
+        const gb_shader_binary *shader = vk_shader_at(i);
         char words[GB_HASH_SIZE];
         if (!(shader->users & users))
             continue;

@@ -56,7 +56,7 @@ static bool constant_value(const uint32_t *words, size_t count, uint32_t id, con
     return false;
 }
 
-bool gb_spirv_local_size(const uint32_t *words, size_t count, const uint32_t *spec,
+bool vk_spirv_local_size(const uint32_t *words, size_t count, const uint32_t *spec,
                          uint32_t spec_count, uint32_t size[3])
 {
     instruction i;

@@ -197,7 +197,7 @@ static bool each(rewriting *r, const uint32_t *words, size_t count,
     return !r->wrong;
 }
 
-bool gb_spirv_has_nv_matrices(const uint32_t *words, size_t count)
+bool vk_spirv_has_nv_matrices(const uint32_t *words, size_t count)
 {
     for (size_t at = HEADER_WORDS; at + 1 < count && words[at] >> 16; at += words[at] >> 16)
         if (words[at] == (2u << 16 | OP_CAPABILITY) && words[at + 1] == CAPABILITY_NV)
@@ -205,7 +205,7 @@ bool gb_spirv_has_nv_matrices(const uint32_t *words, size_t count)
     return false;
 }
 
-uint32_t *gb_spirv_khr_matrices(const uint32_t *words, size_t count, bool bfloat16,
+uint32_t *vk_spirv_khr_matrices(const uint32_t *words, size_t count, bool bfloat16,
                                 size_t *out_count, gb_status *status)
 {
     rewriting r = {.bound = count > HEADER_WORDS ? words[BOUND] : 0, .bfloat16 = bfloat16};

@@ -30,7 +30,7 @@ static bool prepare(gb_device *device, gb_staging *staging, gb_buffer_kind kind,
     return true;
 }
 
-void gb_transfer_free(gb_device *device)
+void vk_transfer_free(gb_device *device)
 {
     for (int i = 0; i < 2; i++) {
         gb_buffer_destroy(device->up.buffer[i]);
@@ -49,12 +49,12 @@ static bool submit_copy(gb_device *device, gb_staging *staging, int half, VkBuff
     gb_submission submission = {command, "transfer", "transfer"};
     if (!VK_TRY(vkBeginCommandBuffer(command, &begin), "recording a transfer", status))
         return false;
-    gb_record_barrier(command, false);
+    vk_record_barrier(command, false);
     vkCmdCopyBuffer(command, from, to, 1, &region);
-    gb_record_barrier(command, true);
+    vk_record_barrier(command, true);
     if (!VK_TRY(vkEndCommandBuffer(command), "recording a transfer", status))
         return false;
-    staging->value[half] = gb_device_submit(device, &submission, 1, status);
+    staging->value[half] = vk_device_submit(device, &submission, 1, status);
     return staging->value[half] != 0;
 }
 

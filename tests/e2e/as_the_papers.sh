@@ -116,7 +116,7 @@ recipe qac/table1 --rows retromae
 has 1 "a system that is asked for alone" '^gabbro pretrain' 'enhanced '
 
 recipe qac/speed
-has 1 "spans and queries in turn" '^gabbro pretrain cocondenser' '--context span' '--in-turns-with cocondenser:query'
+has 1 "spans and queries in turn" '^gabbro pretrain cocondenser' '--context span' '--interleave-with cocondenser:query'
 
 # ---- document expansion ---------------------------------------------------------------------------
 recipe llm/table2

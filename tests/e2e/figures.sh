@@ -54,7 +54,7 @@ expect "one list of them holds no rare token here" \
     [ "$(awk -F '\t' '$1 == "most frequent tokens" && $2 == 30 { print $6 }' "$covered/coverage.tsv")" = 0 ]
 expect "three texts are shown" [ "$(grep -c '<article' "$covered/coverage.html")" = 3 ]
 # shellcheck disable=SC2086
-expect "a finished step is found again" [ "$(coverage $sampled)" = "$covered" ]
+expect "a finished artifact is found again" [ "$(coverage $sampled)" = "$covered" ]
 # With all tokens of the vocabulary in the list, every text is covered.
 all=$(coverage --collection "$collection" --tokens "$tokens" --passages 5 \
     --k "$(wc -l <"$vocabulary/vocab.txt")")

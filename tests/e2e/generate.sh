@@ -53,7 +53,7 @@ generate() # OUT ARGUMENTS...: status in $status, the step in $step
 {
     out=$1
     shift
-    step=$("$gabbro" generate --collection "$collection" --out "$out" --prompt-tokens 24 --most-tokens 12 \
+    step=$("$gabbro" generate --collection "$collection" --out "$out" --prompt-tokens 24 --max-tokens 12 \
         "$@" 2>"$out.stderr")
     status=$?
     [ $status = 0 ] || bad "$out: ends with 0, not $status" "$out.stderr"
@@ -65,13 +65,13 @@ whole=$step
 expect "all passages have queries" [ "$(sed 's/.*"id":"\([^"]*\)".*/\1/' whole | uniq | wc -l)" = 60 ]
 expect "and most have four" [ "$(wc -l <whole)" -gt 220 ]
 form='^{"id":"d0","query":"[^"]*","number":0,"generator":"t5","weights":"[0-9a-f]\{64\}","prompt":"doc2query"'
-form="$form"',"seed":42,"settings":{"temperature":1.0,"top_k":25,"top_p":0.95,"most_tokens":12,"prompt_tokens":24}}$'
+form="$form"',"seed":42,"settings":{"temperature":1.0,"top_k":25,"top_p":0.95,"max_tokens":12,"prompt_tokens":24}}$'
 expect "a line says all that made it" grep -q "$form" whole
 expect "the step has the same file" cmp -s whole "$whole/queries.jsonl"
 expect "progress was told" grep -q 'generate: 60/60 passages' whole.stderr
 touch marker
 generate again --model t5 --queries 4
-expect "a finished step is found again" [ "$step" = "$whole" ]
+expect "a finished artifact is found again" [ "$step" = "$whole" ]
 generate slash --model t5/ --queries 4
 expect "a slash behind the model changes nothing" [ "$step" = "$whole" ]
 expect "and not made again" [ ! "$whole/run.json" -nt marker ]
@@ -107,7 +107,7 @@ expect "without temperature a passage's queries are equal" \
 # As soon as some passages are on the disk, until one run gets to its end.
 kills=0
 while [ $kills -lt 20 ]; do
-    "$gabbro" generate --collection "$collection" --quiet --out killed --prompt-tokens 24 --most-tokens 12 \
+    "$gabbro" generate --collection "$collection" --quiet --out killed --prompt-tokens 24 --max-tokens 12 \
         --model t5 --queries 4 --batch 2 --name slow >killed.step 2>killed.stderr &
     child=$!
     before=$(cat store/work/generate-*/resume/made 2>/dev/null | wc -l)

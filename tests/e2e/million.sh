@@ -16,7 +16,7 @@ unset GABBRO_VALIDATION # its layer keeps what it sees
 
 pause=0.02 # between two looks at a process
 [ "$passages" -le 100000 ] || pause=0.2
-limited() # WHAT COMMAND...: its step's folder in $step; VmHWM is the most that was resident
+limited() # WHAT COMMAND...: its artifact's folder in $step; VmHWM is the most that was resident
 {
     what=$1
     shift

@@ -47,7 +47,7 @@ finish() # STORE OUT ARGUMENTS...
     status=$?
 }
 
-# Everything that must not differ: the files of the finished steps but their records, which hold times, and
+# Everything that must not differ: the files of the finished artifacts but their records, which hold times, and
 # the table and its rows without times and places. A line each: sum and name.
 results() # STORE OUT
 {

@@ -130,7 +130,7 @@ divided "mining" mine $texts --depth 9
 code=0
 "$GABBRO" $mlm --ranks 9 >step 2>said || code=$?
 expect "more ranks than shares are a wrong command ($code)" [ $code = 2 ]
-expect "that names the option" grep -q -- '--shares' said
+expect "that names the option" grep -q -- '--gradient-shards' said
 
 # What is ended waits a while for the others.
 [ -n "$full" ] || {
@@ -174,7 +174,7 @@ if made one $long --simulate-ranks 1; then
     expect "within a minute ($took s)" [ $took -lt 60 ]
     expect "who was killed is said" grep -q 'rank [0-9] .*on node .*signal 9' said
     expect "and in which step" grep -q 'gabbro: .*rank 0 of .* on .*, step [0-9]' said
-    made stopped $long --shares 8 &&
+    made stopped $long --gradient-shards 8 &&
         same_files "2 ranks, stopped, killed, ended by one process" "$step" "$undisturbed"
 fi
 

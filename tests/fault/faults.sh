@@ -30,7 +30,7 @@ gabbro()
     "$GABBRO" "$@" --quiet
 }
 
-whole() # the finished steps are as they were written
+whole() # the finished artifacts are as they were written
 {
     "$GABBRO" store verify >"$work/verify" 2>&1
 }
@@ -350,7 +350,7 @@ stopped() # SIGNAL LOG COMMAND...: status in $status
     child=''
 }
 
-same_outputs() # STEP: the same files with the same contents in both stores
+same_outputs() # ARTIFACT: the same files with the same contents in both stores
 {
     for place in store other; do
         (cd "$work/$place/${1##*/}" && find . -type f ! -name run.json -exec sha256sum {} + | sort -k 2) \

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     params.path = fuzz_file("negatives", data + 1, size - 1);
     gb_negatives *negatives = gb_negatives_read(collection, &params, &status);
     fuzz_check(negatives != NULL, &status);
-    for (uint32_t q = 0; negatives && q < gb_table_count(collection->queries); q++) {
+    for (uint32_t q = 0; negatives && q < gb_row_file_count(collection->queries); q++) {
         uint32_t count;
         const uint32_t *rows = gb_negatives_of(negatives, q, &count);
         for (uint32_t i = 0; i < count; i++)

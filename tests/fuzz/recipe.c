@@ -5,7 +5,7 @@
 
 static char *shared(const char *name)
 {
-    char *path = gb_share_file(name), *text = path ? gb_read_file(path, NULL, NULL) : NULL;
+    char *path = gb_installed_file(name), *text = path ? gb_read_file(path, NULL, NULL) : NULL;
     free(path);
     if (!text)
         abort();
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!scripts[i].text)
             scripts[i].text = shared(scripts[i].name);
     if (!scale.count) {
-        char *path = gb_share_file("reproduce/scales/mini");
+        char *path = gb_installed_file("reproduce/scales/mini");
         if (!path || !repro_settings_read(&scale, path, NULL, NULL))
             abort();
         free(path);

@@ -7,12 +7,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     gb_remote remote, again;
     gb_status status = {0};
-    if (!gb_remote_load(fuzz_file("part", data, size), &remote))
+    if (!fetch_remote_load(fuzz_file("part", data, size), &remote))
         return 0;
-    if (!gb_remote_same(&remote, &remote))
+    if (!fetch_remote_same(&remote, &remote))
         abort();
-    fuzz_check(gb_remote_save(fuzz_path("noted"), &remote, &status), &status);
-    if (!gb_remote_load(fuzz_path("noted"), &again) || !gb_remote_same(&remote, &again))
+    fuzz_check(fetch_remote_save(fuzz_path("noted"), &remote, &status), &status);
+    if (!fetch_remote_load(fuzz_path("noted"), &again) || !fetch_remote_same(&remote, &again))
         abort();
     return 0;
 }

@@ -2,13 +2,13 @@
 #include "fuzz.h"
 
 #include "../../src/retrieve/search_found.c"
-#include "../../src/retrieve/search_pieces.c"
+#include "../../src/retrieve/search_chunks.c"
 
 enum { QUERIES = 2, BEST = 2, PASSAGES = 5 };
 
 /* A stand-in for the device: nothing more is found. */
-bool search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-                  const gb_search_params *params, const gb_found *found, gb_status *status)
+bool retrieve_search_whole(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
+                           const gb_search_params *params, const gb_found *found, gb_status *status)
 {
     (void)device;
     (void)passages;
@@ -29,9 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gb_vectors passages = {.rows = PASSAGES, .width = 1, .values = values};
     gb_search_params params = {
         .k = BEST, .quiet = true, .piece = 3, .resume = fuzz_file("found", data, size)};
-    fuzz_check(
-        search_pieces(NULL, &queries, &passages, &params, &(gb_found){rows, scores}, &status),
-        &status);
+    fuzz_check(retrieve_search_pieces(NULL, &queries, &passages, &params, &(gb_found){rows, scores},
+                                      &status),
+               &status);
     for (int i = 0; i < QUERIES * BEST; i++)
         if (rows[i] != GB_NO_ROW && rows[i] >= PASSAGES)
             abort();

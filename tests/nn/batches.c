@@ -11,10 +11,10 @@ Test(packed, sequences_are_cut_at_the_longest)
     gb_special_ids specials = {.pad = 0, .unk = 1, .cls = 2, .sep = 3, .mask = 4};
     const uint32_t ids[] = {10, 11, 12, 13, 14, 15};
     const int32_t labels[] = {GB_IGNORE, 21, GB_IGNORE, 23, 24, 25};
-    gb_packed p = {0};
-    MUST(gb_packed_add(&p, &specials, ids, labels, 6, 6, &status)); /* 4 ids fit */
-    MUST(gb_packed_add(&p, &specials, ids, NULL, 0, 6, &status));
-    MUST(gb_packed_add(&p, &specials, ids, labels, 4, 6, &status));
+    gb_batch p = {0};
+    MUST(gb_batch_add(&p, &specials, ids, labels, 6, 6, &status)); /* 4 ids fit */
+    MUST(gb_batch_add(&p, &specials, ids, NULL, 0, 6, &status));
+    MUST(gb_batch_add(&p, &specials, ids, labels, 4, 6, &status));
     const uint32_t wanted_ids[] = {2, 10, 11, 12, 13, 3, 2, 3, 2, 10, 11, 12, 13, 3};
     const int32_t wanted_labels[] = {-1, -1, 21, -1, 23, -1, -1, -1, -1, -1, 21, -1, 23, -1};
     const uint32_t positions[] = {0, 1, 2, 3, 4, 5, 0, 1, 0, 1, 2, 3, 4, 5};
@@ -25,9 +25,9 @@ Test(packed, sequences_are_cut_at_the_longest)
     cr_expect_eq(memcmp(p.labels, wanted_labels, sizeof wanted_labels), 0);
     cr_expect_eq(memcmp(p.positions, positions, sizeof positions), 0);
     cr_expect(p.starts[0] == 0 && p.starts[1] == 6 && p.starts[2] == 8 && p.starts[3] == 14);
-    gb_packed_reset(&p);
+    gb_batch_reset(&p);
     cr_expect(p.rows == 0 && p.count == 0 && p.labelled == 0);
-    gb_packed_free(&p);
+    gb_batch_free(&p);
 }
 
 /* A bucket holds its batch with little to spare, and there are few of them. */
@@ -51,14 +51,15 @@ static void expect_order(const gb_collection *collection, bool documents, uint32
 {
     gb_status status = {0};
     row_order order, again;
-    MUST(row_order_make(&order, collection, documents, 7, &status));
-    MUST(row_order_make(&again, collection, documents, 7, &status));
+    MUST(pretrain_row_order_make(&order, collection, documents, 7, &status));
+    MUST(pretrain_row_order_make(&again, collection, documents, 7, &status));
     cr_assert_eq(order.epochs.count, count);
     uint32_t first[3][32], same = 0;
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
         bool seen[32] = {false};
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t row = first[epoch][i] = row_order_at(&order, (uint64_t)epoch * count + i);
+            uint32_t row = first[epoch][i] =
+                pretrain_row_order_at(&order, (uint64_t)epoch * count + i);
             cr_assert_lt(row, documents ? collection->documents : collection->passages);
             cr_expect_not(seen[row], "row %u twice in epoch %u", row, epoch);
             seen[row] = true;
@@ -67,9 +68,9 @@ static void expect_order(const gb_collection *collection, bool documents, uint32
     }
     cr_expect_lt(same, 2 * count, "epochs have one order");
     for (uint32_t i = 3 * count; i-- > 0;) /* from behind: no state of earlier calls */
-        cr_expect_eq(row_order_at(&again, i), first[i / count][i % count], "visit %u", i);
-    row_order_free(&order);
-    row_order_free(&again);
+        cr_expect_eq(pretrain_row_order_at(&again, i), first[i / count][i % count], "visit %u", i);
+    pretrain_row_order_free(&order);
+    pretrain_row_order_free(&again);
 }
 
 Test(batches, every_row_once_an_epoch)
@@ -88,14 +89,14 @@ Test(batches, seed_changes_the_order)
     gb_status status = {0};
     tiny t = tiny_make();
     row_order a, b;
-    MUST(row_order_make(&a, t.collection, false, 1, &status));
-    MUST(row_order_make(&b, t.collection, false, 2, &status));
+    MUST(pretrain_row_order_make(&a, t.collection, false, 1, &status));
+    MUST(pretrain_row_order_make(&b, t.collection, false, 2, &status));
     uint32_t same = 0;
     for (uint32_t i = 0; i < a.epochs.count; i++)
-        same += row_order_at(&a, i) == row_order_at(&b, i);
+        same += pretrain_row_order_at(&a, i) == pretrain_row_order_at(&b, i);
     cr_expect_lt(same, a.epochs.count);
-    row_order_free(&a);
-    row_order_free(&b);
+    pretrain_row_order_free(&a);
+    pretrain_row_order_free(&b);
     tiny_free(&t);
     scratch_leave(&s);
 }
@@ -118,17 +119,19 @@ Test(batches, collection_of_single_passages)
     settings.common.context = GB_CONTEXT_SPAN;
     document_list documents;
     row_order order;
-    MUST(document_list_make(&documents, &single, &status));
-    MUST(row_order_make(&order, &single, true, 1, &status));
+    MUST(pretrain_document_list_make(&documents, &single, &status));
+    MUST(pretrain_row_order_make(&order, &single, true, 1, &status));
     cr_expect(documents.halves);
     cr_expect_eq(order.epochs.count, single.passages);
     for (uint32_t p = 0; p < single.passages; p++) {
         cr_assert(documents.first[p] == 2 * p && documents.first[p + 1] == 2 * p + 2);
         gb_rng rng = gb_rng_make(1, GB_RNG_CONTEXT, 0, p);
-        text_ids all = passage_ids(&data, p), left = span_ids(&data, &documents, 2 * p);
-        text_ids right = span_ids(&data, &documents, 2 * p + 1);
-        cr_expect_eq(context_ids(&data, &settings.common, &documents, 2 * p, &rng).ids, right.ids);
-        cr_expect_eq(context_ids(&data, &settings.common, &documents, 2 * p + 1, &rng).ids,
+        text_ids all = pretrain_passage_ids(&data, p),
+                 left = pretrain_span_ids(&data, &documents, 2 * p);
+        text_ids right = pretrain_span_ids(&data, &documents, 2 * p + 1);
+        cr_expect_eq(pretrain_context_ids(&data, &settings.common, &documents, 2 * p, &rng).ids,
+                     right.ids);
+        cr_expect_eq(pretrain_context_ids(&data, &settings.common, &documents, 2 * p + 1, &rng).ids,
                      left.ids);
         whole += left.length == all.length;
         if (left.length == all.length)
@@ -138,8 +141,8 @@ Test(batches, collection_of_single_passages)
         cr_expect_not(gb_vocab_is_continuation(t.vocab, right.ids[0]), "passage %u", p);
     }
     cr_expect_lt(whole, single.passages / 2, "hardly a passage was cut");
-    row_order_free(&order);
-    document_list_free(&documents);
+    pretrain_row_order_free(&order);
+    pretrain_document_list_free(&documents);
     free(own);
     tiny_free(&t);
     scratch_leave(&s);
@@ -164,14 +167,15 @@ Test(batches, query_contexts)
     tiny_params settings = tiny_settings();
     settings.common.queries = 2;
     document_list documents;
-    MUST(document_list_make(&documents, t.collection, &status));
+    MUST(pretrain_document_list_make(&documents, t.collection, &status));
     uint32_t sep = gb_vocab_specials(t.vocab).sep, many = 0;
     for (uint32_t p = 0; p < t.collection->passages; p++) {
         uint32_t count = gb_tokens_generated_count(&t.tokens, sep, p), drawn[2] = {0};
         many += count > 2;
         for (uint32_t i = 0; i < DRAWS; i++) {
             gb_rng rng = gb_rng_make(1, GB_RNG_CONTEXT, i, p);
-            text_ids context = context_ids(&data, &settings.common, &documents, p, &rng), query;
+            text_ids context = pretrain_context_ids(&data, &settings.common, &documents, p, &rng),
+                     query;
             uint32_t which = 0;
             while (which < 2 &&
                    !(gb_tokens_generated(&t.tokens, sep, p, which, &query.ids, &query.length) &&
@@ -185,7 +189,7 @@ Test(batches, query_contexts)
                       p, which, drawn[which]);
     }
     cr_assert_gt(many, 5, "the collection has too few queries for this test");
-    document_list_free(&documents);
+    pretrain_document_list_free(&documents);
     tiny_free(&t);
     scratch_leave(&s);
 }
@@ -194,7 +198,7 @@ Test(batches, query_contexts)
 static uint32_t passage_of(const gb_pretrain_data *data, text_ids text)
 {
     for (uint32_t p = 0; p < data->collection->passages; p++)
-        if (passage_ids(data, p).ids == text.ids)
+        if (pretrain_passage_ids(data, p).ids == text.ids)
             return p;
     return GB_MAP_NONE;
 }
@@ -209,14 +213,14 @@ Test(batches, span_contexts)
     tiny_params settings = tiny_settings();
     settings.common.context = GB_CONTEXT_SPAN;
     document_list documents;
-    MUST(document_list_make(&documents, t.collection, &status));
+    MUST(pretrain_document_list_make(&documents, t.collection, &status));
     for (uint32_t p = 0; p < t.collection->passages; p++) {
         uint32_t document = t.collection->document[p], drawn[32] = {0};
         uint32_t first = documents.first[document], end = documents.first[document + 1];
         for (uint32_t i = 0; i < DRAWS; i++) {
             gb_rng rng = gb_rng_make(1, GB_RNG_CONTEXT, i, p);
-            uint32_t other =
-                passage_of(&data, context_ids(&data, &settings.common, &documents, p, &rng));
+            uint32_t other = passage_of(
+                &data, pretrain_context_ids(&data, &settings.common, &documents, p, &rng));
             cr_assert(other >= first && other < end, "passage %u with %u", p, other);
             drawn[other]++;
         }
@@ -228,7 +232,7 @@ Test(batches, span_contexts)
                 cr_expect_gt(drawn[other], DRAWS / siblings / 2, "passage %u with %u", p, other);
         }
     }
-    document_list_free(&documents);
+    pretrain_document_list_free(&documents);
     tiny_free(&t);
     scratch_leave(&s);
 }
@@ -247,14 +251,14 @@ static shown shown_at(const pass *p, uint32_t batch, uint32_t list, uint32_t s)
     const uint32_t *ids = gb_reference_u(p->reference, pass_input(p, "ids", batch));
     const uint32_t *starts =
         gb_reference_u(p->reference, pass_input(p, "sequences", batch)) + GB_SEQUENCES_HEADER;
-    gb_tensor picked = pass_input(p, "picked rows", list);
-    const uint32_t *rows = gb_reference_u(p->reference, picked);
+    gb_tensor selected = pass_input(p, "picked rows", list);
+    const uint32_t *rows = gb_reference_u(p->reference, selected);
     const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
     uint32_t first = starts[s] + 1, end = starts[s + 1] - 1; /* without [CLS] and [SEP] */
     shown text = {.length = end - first};
     cr_assert_leq(text.length, TINY_LONGEST - 2);
     memcpy(text.ids, ids + first, text.length * sizeof *ids);
-    for (uint32_t i = 0; i < gb_tape_tensor(p->tape, picked)->cols; i++)
+    for (uint32_t i = 0; i < gb_tape_tensor(p->tape, selected)->cols; i++)
         if (rows[i] >= first && rows[i] < end) {
             text.ids[rows[i] - first] = labels[i];
             text.labelled++;
@@ -273,7 +277,7 @@ static bool shows(const shown *text, text_ids wanted)
 static uint32_t passage_shown(const gb_pretrain_data *data, const shown *text)
 {
     for (uint32_t p = 0; p < data->collection->passages; p++)
-        if (shows(text, passage_ids(data, p)))
+        if (shows(text, pretrain_passage_ids(data, p)))
             return p;
     return GB_MAP_NONE;
 }
@@ -300,7 +304,7 @@ static void expect_pairs(const tiny *t, gb_device *device, gb_context context)
     model_make(&m, t, &config, "cocondenser", &settings);
     gb_pretrain_data data = tiny_data(t);
     for (uint32_t step = 0; step < 5; step++) {
-        pass p = pass_make(&m, device, step, 0);
+        pass p = compare_pass_make(&m, device, step, 0);
         for (uint32_t i = 0; i < settings.common.batch; i++) {
             shown left = shown_at(&p, 0, 1, 2 * i), right = shown_at(&p, 0, 1, 2 * i + 1);
             cr_expect(left.labelled <= left.length && right.labelled <= right.length);
@@ -316,7 +320,7 @@ static void expect_pairs(const tiny *t, gb_device *device, gb_context context)
             cr_expect_neq(other, passage);
             cr_expect_eq(t->collection->document[other], t->collection->document[passage]);
         }
-        pass_free(&p);
+        compare_pass_free(&p);
     }
     model_free(&m);
 }
@@ -366,7 +370,7 @@ Test(batches, cotmae_contexts_and_targets, .timeout = 60)
     gb_pretrain_data data = tiny_data(&t);
     model m;
     model_make(&m, &t, &config, "cotmae", &settings);
-    pass p = pass_make(&m, device, 1, 0);
+    pass p = compare_pass_make(&m, device, 1, 0);
     expect_weights(&p, 2, 3);
     gb_tensor list = pass_input(&p, "picked rows", 3);
     const uint32_t *rows = gb_reference_u(p.reference, list);
@@ -390,7 +394,7 @@ Test(batches, cotmae_contexts_and_targets, .timeout = 60)
         cr_expect(query_shown(&data, which, &context), "not a query of passage %u", which);
         cr_expect_gt(passage.labelled, 0);
     }
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
     tiny_device_close(device);
     tiny_free(&t);
@@ -414,19 +418,19 @@ Test(batches, nothing_to_mask, .timeout = 60)
             !gb_vocab_is_special(t.vocab, id))
             ids[length++] = id;
     cr_assert_eq(length, 3);
-    gb_table_writer *writer = gb_table_writer_open("tokens/passages.ids.gbt", 4, &status);
+    gb_row_writer *writer = gb_row_writer_open("tokens/passages.ids.gbt", 4, &status);
     MUST(writer);
     for (uint32_t p = 0; p < t.collection->passages; p++)
-        MUST(gb_table_writer_add(writer, ids, 3, &status));
-    MUST(gb_table_writer_commit(writer, &status));
+        MUST(gb_row_writer_add(writer, ids, 3, &status));
+    MUST(gb_row_writer_commit(writer, &status));
     MUST(gb_tokens_open("tokens", &t.tokens, &status));
     model m;
     model_make(&m, &t, &config, "mlm", &settings);
-    pass p = pass_make(&m, device, 0, 0);
+    pass p = compare_pass_make(&m, device, 0, 0);
     cr_expect_eq(p.loss[0], 0, "loss %g", p.loss[0]);
     for (uint64_t i = 0; i < gb_params_floats(m.params); i++)
         cr_assert_eq(p.gradients[i], 0, "a gradient of %g", p.gradients[i]);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
     tiny_device_close(device);
     tiny_free(&t);

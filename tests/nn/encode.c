@@ -7,10 +7,10 @@
 #define ALONE 60 /* of them are encoded alone too */
 
 typedef struct texts {
-    tiny t;            /* vocabulary */
-    model m;           /* encoder */
-    gb_table *table;   /* TEXTS texts of random ids, some empty, some too long */
-    gb_device *device; /* where */
+    tiny t;             /* vocabulary */
+    model m;            /* encoder */
+    gb_row_file *table; /* TEXTS texts of random ids, some empty, some too long */
+    gb_device *device;  /* where */
 } texts;
 
 static void open_texts(texts *x)
@@ -19,24 +19,24 @@ static void open_texts(texts *x)
     x->t = tiny_make();
     gb_bert_config config = tiny_config(&x->t, 16, 32, .1); /* which encoding must not do */
     model_make(&x->m, &x->t, &config, NULL, NULL);
-    gb_table_writer *writer = gb_table_writer_open("texts.gbt", 4, &status);
+    gb_row_writer *writer = gb_row_writer_open("texts.gbt", 4, &status);
     MUST(writer);
     for (uint32_t i = 0; i < TEXTS; i++) {
         gb_rng rng = gb_rng_make(6, GB_RNG_TEST, i, 0);
         uint32_t ids[TINY_LONGEST + 8], length = gb_rng_below(&rng, TINY_LONGEST + 8);
         for (uint32_t k = 0; k < length; k++)
             ids[k] = gb_rng_below(&rng, config.vocab_size);
-        MUST(gb_table_writer_add(writer, ids, length, &status));
+        MUST(gb_row_writer_add(writer, ids, length, &status));
     }
-    MUST(gb_table_writer_commit(writer, &status));
-    MUST(x->table = gb_table_open("texts.gbt", 4, &status));
+    MUST(gb_row_writer_commit(writer, &status));
+    MUST(x->table = gb_row_file_open("texts.gbt", 4, &status));
     x->device = tiny_device(GB_USER_ENCODE);
 }
 
 static void close_texts(texts *x)
 {
     tiny_device_close(x->device);
-    gb_table_close(x->table);
+    gb_row_file_close(x->table);
     model_free(&x->m);
     tiny_free(&x->t);
 }
@@ -64,7 +64,7 @@ static void encode(const texts *x, const uint32_t *rows, uint32_t count, float *
 static void expect_mean(const texts *x, uint32_t row, const float *got)
 {
     size_t length;
-    const uint32_t *text = gb_table_row(x->table, row, &length);
+    const uint32_t *text = gb_row_file_row(x->table, row, &length);
     uint32_t ids[TINY_LONGEST], count = 0, h = x->m.config.hidden_size;
     gb_special_ids specials = gb_vocab_specials(x->t.vocab);
     ids[count++] = specials.cls;
@@ -137,34 +137,35 @@ static void training_vectors(const texts *x, uint32_t count, float *out)
     gb_status status = {0};
     uint32_t h = x->m.config.hidden_size;
     gb_special_ids specials = gb_vocab_specials(x->t.vocab);
-    gb_packed packed = {0};
+    gb_batch packed = {0};
     for (uint32_t i = 0; i < count; i++) {
         size_t length;
-        const uint32_t *ids = gb_table_row(x->table, i, &length);
-        MUST(gb_packed_add(&packed, &specials, ids, NULL, length, TINY_LONGEST, &status));
+        const uint32_t *ids = gb_row_file_row(x->table, i, &length);
+        MUST(gb_batch_add(&packed, &specials, ids, NULL, length, TINY_LONGEST, &status));
     }
     gb_state *state = gb_state_create(x->device, x->m.params, true, &status);
     MUST(state);
     MUST(gb_state_write(state, GB_ARENA_PARAMS, x->m.values, &status));
     gb_tape *tape = gb_tape_create(x->m.params, "training", &status);
     MUST(tape);
-    gb_net net = {.tape = tape, .eps = 1e-12f, .longest = TINY_LONGEST};
-    gb_packed_inputs in =
-        gb_packed_declare(&net, &x->m.config, gb_bucket_rows(packed.rows), count, &packed, 0);
-    gb_rows_inputs cls = gb_first_rows_declare(&net, count, in.rows, &packed, 0);
-    gb_tensor vectors = gb_rows_gather(&net, gb_bert_encode(&net, &x->m.bert, &in, 0, NULL), &cls);
+    gb_builder builder = {.tape = tape, .eps = 1e-12f, .max_length = TINY_LONGEST};
+    gb_batch_inputs in =
+        gb_batch_declare(&builder, &x->m.config, gb_bucket_rows(packed.rows), count, &packed, 0);
+    gb_selection cls = gb_first_rows_declare(&builder, count, in.rows, &packed, 0);
+    gb_tensor vectors =
+        gb_selection_gather(&builder, gb_bert_encode(&builder, &x->m.bert, &in, 0, NULL), &cls);
     gb_tape_output(tape, vectors);
-    gb_exec *exec = gb_exec_create(state, tape, &status);
+    gb_executable *exec = gb_executable_create(state, tape, &status);
     MUST(exec);
     uint64_t ticket;
-    MUST(gb_exec_submit(exec, 0, &ticket, &status));
-    const float *values = gb_exec_output(exec, ticket, vectors, &status);
+    MUST(gb_executable_submit(exec, 0, &ticket, &status));
+    const float *values = gb_executable_output(exec, ticket, vectors, &status);
     MUST(values);
     memcpy(out, values, (size_t)count * h * sizeof *out);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_tape_destroy(tape);
     gb_state_destroy(state);
-    gb_packed_free(&packed);
+    gb_batch_free(&packed);
 }
 
 Test(encode, equals_training, .timeout = 60)
@@ -235,14 +236,14 @@ Test(encode, long_texts_are_cut, .timeout = 60)
     uint32_t ids[TINY_LONGEST - 1];
     for (uint32_t i = 0; i < TINY_LONGEST - 1; i++)
         ids[i] = i + 5;
-    gb_table_writer *writer = gb_table_writer_open("long.gbt", 4, &status);
+    gb_row_writer *writer = gb_row_writer_open("long.gbt", 4, &status);
     MUST(writer);
-    MUST(gb_table_writer_add(writer, ids, TINY_LONGEST - 1, &status));
-    MUST(gb_table_writer_add(writer, ids, TINY_LONGEST - 2, &status));
-    MUST(gb_table_writer_add(writer, ids, TINY_LONGEST - 3, &status));
-    MUST(gb_table_writer_commit(writer, &status));
-    gb_table_close(x.table);
-    MUST(x.table = gb_table_open("long.gbt", 4, &status));
+    MUST(gb_row_writer_add(writer, ids, TINY_LONGEST - 1, &status));
+    MUST(gb_row_writer_add(writer, ids, TINY_LONGEST - 2, &status));
+    MUST(gb_row_writer_add(writer, ids, TINY_LONGEST - 3, &status));
+    MUST(gb_row_writer_commit(writer, &status));
+    gb_row_file_close(x.table);
+    MUST(x.table = gb_row_file_open("long.gbt", 4, &status));
     float out[3][16];
     encode(&x, NULL, 3, out[0]);
     cr_expect_eq(memcmp(out[0], out[1], sizeof *out), 0, "not cut");

@@ -11,7 +11,7 @@
 
 #define MANY 100000 /* calls of a job at most */
 
-/* ---- walking --------------------------------------------------------------------------------- */
+/* ---- walking ---- */
 
 typedef struct job {
     const char *name;                         /* for messages */
@@ -36,7 +36,7 @@ static void walk(const job *j, int calls)
 {
     const char *wish = getenv("GABBRO_FAULTS");
     bool all = wish && strcmp(wish, "all") == 0;
-    json_set_alloc_funcs(gb_noted_malloc, free);
+    json_set_alloc_funcs(gb_checked_malloc, free);
     gb_status status = {0};
     gb_fault_arm(MANY);
     MUST(j->run(j->self, &status));
@@ -46,11 +46,11 @@ static void walk(const job *j, int calls)
     for (int n = 1; n <= whole; n += stride) {
         status = (gb_status){0};
         gb_fault_arm((uint64_t)n);
-        gb_memory_forget();
+        gb_memory_reset();
         bool ok = j->run(j->self, &status);
         unclear += !ok && !check_status(j, n, &status);
         gb_fault_arm(0);
-        gb_memory_forget();
+        gb_memory_reset();
         failed += !ok;
         survived += ok;
         j->check(j->self, ok);
@@ -74,8 +74,7 @@ static void expect_no_drafts(const char *folder)
     closedir(dir);
 }
 
-/* ---- training, its checkpoints, the model folder ----------------------------------------------
- */
+/* ---- training, its checkpoints, the model folder ---- */
 
 typedef struct training {
     tiny t;                                       /* data */
@@ -106,8 +105,8 @@ static bool train(training *x, gb_device *device, gb_params *params, gb_bert *be
                            .config = &x->config,
                            .schedule = {GB_SCHEDULE_CONSTANT, .01f, 0, 0, x->steps},
                            .adamw = {.9f, .999f, 1e-8f, .01f},
-                           .largest_norm = 1,
-                           .longest = TINY_LONGEST,
+                           .max_norm = 1,
+                           .max_length = TINY_LONGEST,
                            .label = "test",
                            .resume_dir = "resume",
                            .checkpoint_s = 1e-9};
@@ -218,8 +217,7 @@ Test(faults, resumed_training, .timeout = 3000)
     walk_training(true, 20);
 }
 
-/* ---- loading a model, encoding, searching -----------------------------------------------------
- */
+/* ---- loading a model, encoding, searching ---- */
 
 #define TEXTS 12
 #define BEST  3
@@ -300,8 +298,7 @@ Test(faults, search, .timeout = 3000)
     scratch_leave(&s);
 }
 
-/* ---- a collection from file to tokens ---------------------------------------------------------
- */
+/* ---- a collection from file to tokens ---- */
 
 static bool collection_run(void *self, gb_status *status)
 {

@@ -30,7 +30,7 @@ static gb_train_params plain_params(const model *m)
                              .config = &m->config,
                              .schedule = {GB_SCHEDULE_CONSTANT, .01f, 0, 0, 9},
                              .adamw = {.9f, .999f, 1e-8f, .01f},
-                             .longest = m->longest,
+                             .max_length = m->max_length,
                              .label = "test"};
 }
 
@@ -44,13 +44,13 @@ static gradient gradient_by(gb_device *device, const model *m, const gb_train_pa
     return g;
 }
 
-static gradient share_gradient(gb_device *device, const model *m, uint32_t shares, uint32_t micro,
-                               bool recompute)
+static gradient share_gradient(gb_device *device, const model *m, uint32_t gradient_shards,
+                               uint32_t micro, bool recompute)
 {
     gb_train_params params = plain_params(m);
     params.micro_batch = micro;
     params.recompute = recompute;
-    params.shares = shares;
+    params.gradient_shards = gradient_shards;
     return gradient_by(device, m, &params);
 }
 
@@ -109,7 +109,7 @@ static void check_scaling(gb_device *device, const model *m, uint32_t micro, con
 static void check(gb_device *device, const model *m, const char *name)
 {
     gradient whole = make_gradient(device, m, 0, false);
-    uint32_t texts = m->task.cut.count(m->task.self);
+    uint32_t texts = m->task.microbatch.count(m->task.self);
     double worst = 0;
     check_recomputing(device, m, 0, &whole);
     check_scaling(device, m, 0, &whole);
@@ -153,11 +153,12 @@ static void check_shares(gb_device *device, const model *m, const char *name)
 {
     gradient whole = make_gradient(device, m, 0, false), parts = make_gradient(device, m, 2, false);
     gradient one = share_gradient(device, m, 1, 2, false);
-    uint32_t texts = m->task.cut.count(m->task.self);
+    uint32_t texts = m->task.microbatch.count(m->task.self);
     double worst = 0, norm = 0;
     expect_same_gradient(m, "one share", &one, &parts);
-    for (uint32_t shares = 2; shares <= 8; shares *= 2) {
-        gradient some = share_gradient(device, m, shares, shares == 4 ? 1 : 0, false);
+    for (uint32_t gradient_shards = 2; gradient_shards <= 8; gradient_shards *= 2) {
+        gradient some =
+            share_gradient(device, m, gradient_shards, gradient_shards == 4 ? 1 : 0, false);
         worst = fmax(worst, worst_of(m, &some, &whole));
         norm = fmax(norm, apart(m, &some, &whole));
         free(some.values);
@@ -322,7 +323,7 @@ Test(micro, says_what_cannot_be_cut, .timeout = 60)
     model m;
     model_make(&m, &t, &config, "contriever", &settings);
     gb_train_params params = {
-        .params = m.params, .config = &config, .longest = m.longest, .label = "contriever"};
+        .params = m.params, .config = &config, .max_length = m.max_length, .label = "contriever"};
     params.micro_batch = 2;
     float *gradients = calloc(gb_params_floats(m.params), sizeof *gradients);
     cr_expect_not(gb_train_gradient(device, &m.task, &params, m.values, 0, gradients, losses,
@@ -349,7 +350,7 @@ typedef struct finetune_case {
 /* The whole batch against the float64 reference, and that against finite differences. */
 static void check_reference(gb_device *device, const model *m, const char *name)
 {
-    pass p = pass_make(m, device, STEP, 0);
+    pass p = compare_pass_make(m, device, STEP, 0);
     size_t bytes = gb_params_floats(m->params) * sizeof(double);
     double *start = malloc(bytes);
     memcpy(start, gb_reference_arena(p.reference, GB_ARENA_PARAMS), bytes);
@@ -363,7 +364,7 @@ static void check_reference(gb_device *device, const model *m, const char *name)
           BOUND);
     check_differences(&p, m->params, start);
     free(start);
-    pass_free(&p);
+    compare_pass_free(&p);
 }
 
 /* A training set by hand: query i belongs to passage i, the others are negatives. */
@@ -384,13 +385,13 @@ static void check_finetuning(const finetune_case *c)
     gb_training_set set = {.queries = queries, .count = QUERIES, .passages = passages};
     gb_finetune_params settings = {.batch = 3,
                                    .negatives = 2,
-                                   .longest_query = 12,
-                                   .longest_passage = TINY_LONGEST,
+                                   .max_query_length = 12,
+                                   .max_passage_length = TINY_LONGEST,
                                    .pooling = c->pooling,
                                    .normalize = c->normalize,
                                    .temperature = c->temperature,
                                    .seed = 5};
-    model m = {.config = tiny_config(&t, 16, 32, .1), .longest = TINY_LONGEST};
+    model m = {.config = tiny_config(&t, 16, 32, .1), .max_length = TINY_LONGEST};
     m.config.layers = 3;
     MUST(m.params = gb_params_create(&status));
     MUST(gb_bert_declare(m.params, &m.config, false, &m.bert, &status));
@@ -440,44 +441,44 @@ typedef struct killed {
     uint32_t kill_at; /* step */
 } killed;
 
-static bool killed_sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool killed_sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     killed *k = self;
     if (step == k->kill_at)
         raise(SIGKILL);
-    return k->inner.sample(k->inner.self, step, shape, status);
+    return k->inner.sample(k->inner.self, step, bucket, status);
 }
 
-static void killed_build(void *self, gb_net *net, const gb_shape *shape,
+static void killed_build(void *self, gb_builder *builder, const gb_bucket *bucket,
                          gb_tensor losses[GB_MAX_LOSSES])
 {
     killed *k = self;
-    k->inner.build(k->inner.self, net, shape, losses);
+    k->inner.build(k->inner.self, builder, bucket, losses);
 }
 
 static uint32_t killed_count(const void *self)
 {
     const killed *k = self;
-    return k->inner.cut.count(k->inner.self);
+    return k->inner.microbatch.count(k->inner.self);
 }
 
-static void killed_size(const void *self, uint32_t first, uint32_t count, gb_shape *shape)
+static void killed_size(const void *self, uint32_t first, uint32_t count, gb_bucket *bucket)
 {
     const killed *k = self;
-    k->inner.cut.size(k->inner.self, first, count, shape);
+    k->inner.microbatch.size(k->inner.self, first, count, bucket);
 }
 
 static bool killed_select(void *self, uint32_t first, uint32_t count, gb_status *status)
 {
     killed *k = self;
-    return k->inner.cut.select(k->inner.self, first, count, status);
+    return k->inner.microbatch.select(k->inner.self, first, count, status);
 }
 
-static void killed_compare(void *self, gb_net *net, gb_tensor vectors,
+static void killed_compare(void *self, gb_builder *builder, gb_tensor vectors,
                            gb_tensor losses[GB_MAX_LOSSES])
 {
     killed *k = self;
-    k->inner.cut.compare(k->inner.self, net, vectors, losses);
+    k->inner.microbatch.compare(k->inner.self, builder, vectors, losses);
 }
 
 static gb_task killed_task(killed *k)
@@ -486,8 +487,8 @@ static gb_task killed_task(killed *k)
     task.self = k;
     task.sample = killed_sample;
     task.build = killed_build;
-    task.cut =
-        (gb_cut){killed_count, killed_size, killed_select, k->inner.cut.vectors, killed_compare};
+    task.microbatch = (gb_microbatch){killed_count, killed_size, killed_select,
+                                      k->inner.microbatch.vectors, killed_compare};
     return task;
 }
 
@@ -513,8 +514,8 @@ static void train(training *out, uint32_t micro, const char *resume_dir, uint32_
                               .config = &config,
                               .schedule = {GB_SCHEDULE_LINEAR, .01f, 0, 2, STEPS},
                               .adamw = {.9f, .999f, 1e-8f, .01f},
-                              .largest_norm = 1,
-                              .longest = TINY_LONGEST,
+                              .max_norm = 1,
+                              .max_length = TINY_LONGEST,
                               .label = "test",
                               .resume_dir = resume_dir,
                               .checkpoint_s = resume_dir ? 1e-9 : 0,

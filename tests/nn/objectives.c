@@ -39,7 +39,7 @@ static void check_unreached(const model *m, const float *gradients)
 /* A larger bucket changes nothing but the order of sums. */
 static void check_padding(const model *m, gb_device *device, const pass *p)
 {
-    pass larger = pass_make(m, device, 2, 192);
+    pass larger = compare_pass_make(m, device, 2, 192);
     for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++)
         cr_expect_float_eq(larger.loss[l], p->loss[l], 2e-6 * fabs(p->loss[l]), "%s",
                            m->task.loss_names[l]);
@@ -47,7 +47,7 @@ static void check_padding(const model *m, gb_device *device, const pass *p)
     double worst = worst_gradient(m->params, larger.gradients,
                                   gb_reference_arena(p->reference, GB_ARENA_GRADS));
     cr_expect_leq(worst, TOLERANCE, "gradients of a larger bucket differ by %g", worst);
-    pass_free(&larger);
+    compare_pass_free(&larger);
 }
 
 static void note(const gb_device *device, const objective_case *c, double worst)
@@ -78,7 +78,7 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
         gb_status status = {0};
         MUST(m.objective->prepare(m.self, device, m.params, m.values, &status));
     }
-    pass p = pass_make(&m, device, 2, 0);
+    pass p = compare_pass_make(&m, device, 2, 0);
     size_t bytes = gb_params_floats(m.params) * sizeof(double);
     double *start = malloc(bytes);
     memcpy(start, gb_reference_arena(p.reference, GB_ARENA_PARAMS), bytes);
@@ -96,7 +96,7 @@ static void check_case(const tiny *t, gb_device *device, const objective_case *c
     check_padding(&m, device, &p);
     check_differences(&p, m.params, start);
     free(start);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 

@@ -20,7 +20,7 @@ static uint32_t frequency(const tiny *t, uint32_t passage, const text_ids *of, u
                           uint32_t length, uint32_t *words)
 {
     gb_pretrain_data data = tiny_data(t);
-    text_ids text = cut_text(passage_ids(&data, passage), TINY_LONGEST);
+    text_ids text = pretrain_cut_text(pretrain_passage_ids(&data, passage), TINY_LONGEST);
     uint32_t starts[TINY_LONGEST + 1], found = 0;
     uint32_t count = gb_word_starts(t->vocab, text.ids, (uint32_t)text.length, starts);
     *words = 0;
@@ -39,7 +39,7 @@ Test(prop, likelihoods)
     tiny t = tiny_make();
     gb_pretrain_data data = tiny_data(&t);
     prop_words words;
-    MUST(prop_words_make(&words, gb_is_content_word, &data, TINY_LONGEST, &status));
+    MUST(pretrain_prop_words_make(&words, gb_is_content_word, &data, TINY_LONGEST, &status));
     uint32_t all = 0, pairs = 0, own, length = 0;
     for (uint32_t p = 0; p < t.collection->passages; p++) {
         text_ids none = {0};
@@ -51,14 +51,14 @@ Test(prop, likelihoods)
     double mu = (double)all / t.collection->passages;
     prop_language language;
     gb_rng rng = gb_rng_make(1, GB_RNG_TEST, 0, 0);
-    text_ids text = cut_text(passage_ids(&data, 3), TINY_LONGEST);
-    MUST(prop_language_of(&words, &data, text, &rng, &language, &status));
+    text_ids text = pretrain_cut_text(pretrain_passage_ids(&data, 3), TINY_LONGEST);
+    MUST(pretrain_prop_language_of(&words, &data, text, &rng, &language, &status));
     cr_expect_eq(language.count, words.count); /* fewer than 500: all of them */
     double sum = 0;
     uint32_t in_text = 0;
     for (uint32_t i = 0; i < language.count; i++) {
         prop_word word = words.words[language.words[i]];
-        text_ids at = passage_ids(&data, word.passage);
+        text_ids at = pretrain_passage_ids(&data, word.passage);
         uint32_t tf = frequency(&t, 3, &at, word.start, word.length, &length), df = 0;
         for (uint32_t p = 0; p < t.collection->passages; p++)
             df += frequency(&t, p, &at, word.start, word.length, &own) > 0;
@@ -70,7 +70,7 @@ Test(prop, likelihoods)
     }
     cr_expect_eq(in_text, length);
     cr_expect_float_eq(sum, 1, 1e-9);
-    prop_words_free(&words);
+    pretrain_prop_words_free(&words);
     tiny_free(&t);
     scratch_leave(&s);
 }
@@ -84,7 +84,7 @@ Test(prop, sets)
     uint32_t first[4] = {0}, second_of_first = 0;
     for (int i = 0; i < DRAWS; i++) {
         uint32_t places[4], seen = 0;
-        double score = prop_draw_set(&language, 1 + i % 4, &rng, places), wanted = 0;
+        double score = pretrain_prop_draw_set(&language, 1 + i % 4, &rng, places), wanted = 0;
         for (int k = 0; k < 1 + i % 4; k++) {
             seen |= 1u << places[k];
             wanted += places[k] + .5;
@@ -106,7 +106,7 @@ Test(prop, sizes)
     double sum = 0;
     uint32_t ones = 0;
     for (int i = 0; i < DRAWS; i++) {
-        uint32_t size = prop_set_size(&rng);
+        uint32_t size = pretrain_prop_set_size(&rng);
         cr_assert(size > 0);
         sum += size;
         ones += size == 1;
@@ -149,7 +149,7 @@ static void check_shares(const tiny *t, const model *m, const prop_attention *a,
 {
     gb_pretrain_data data = tiny_data(t);
     gb_special_ids specials = gb_vocab_specials(t->vocab);
-    text_ids text = cut_text(passage_ids(&data, passage), TINY_LONGEST);
+    text_ids text = pretrain_cut_text(pretrain_passage_ids(&data, passage), TINY_LONGEST);
     uint32_t ids[TINY_LONGEST], starts[TINY_LONGEST + 1], length = (uint32_t)text.length;
     double attention[TINY_LONGEST], v[TINY_LONGEST] = {0}, sum = 0;
     ids[0] = specials.cls;
@@ -188,14 +188,16 @@ Test(prop, attention, .timeout = 60)
     prop_attention a = {0};
     prop_language language;
     gb_device *device = tiny_device(GB_USER_TRAIN);
-    MUST(prop_words_make(&words, prop_is_alphabetic, &data, TINY_LONGEST, &status));
-    MUST(prop_attention_measure(&a, &words, &data, &m.bert, TINY_LONGEST, device, m.params,
-                                m.values, &status));
+    MUST(pretrain_prop_words_make(&words, pretrain_prop_is_alphabetic, &data, TINY_LONGEST,
+                                  &status));
+    MUST(pretrain_prop_attention_measure(&a, &words, &data, &m.bert, TINY_LONGEST, device, m.params,
+                                         m.values, &status));
     double total = 0;
     uint32_t with = 0;
     for (uint32_t p = 0; p < t.collection->passages; p++) {
         check_shares(&t, &m, &a, p);
-        MUST(prop_attention_language(&a, &words, &data, p, TINY_LONGEST, &language, &status));
+        MUST(pretrain_prop_attention_language(&a, &words, &data, p, TINY_LONGEST, &language,
+                                              &status));
         double sum = 0;
         for (uint32_t i = 0; i < language.count; i++) {
             double share = a.weights[a.first[p] + i];
@@ -212,8 +214,8 @@ Test(prop, attention, .timeout = 60)
     for (uint32_t w = 0; w < words.count; w++)
         total += a.background[w];
     cr_expect_float_eq(total, 1, 1e-6);
-    prop_attention_free(&a);
-    prop_words_free(&words);
+    pretrain_prop_attention_free(&a);
+    pretrain_prop_words_free(&words);
     tiny_device_close(device);
     model_free(&m);
     tiny_free(&t);

@@ -18,12 +18,12 @@
 /* Passages are fillers and one name; the query for one is a word for all of them, then the name:
  * who does not look at the passage can only guess it. */
 enum { FILLERS = 10, NAMES = 20, FIRST = 5, WORD = FIRST + FILLERS + NAMES, VOCABULARY };
-enum { LENGTH = 5, PAIRS = 512, FRESH = 16, LONGEST = LENGTH + 2, LONGEST_QUERY = 4 };
+enum { LENGTH = 5, PAIRS = 512, FRESH = 16, MAX_LENGTH = LENGTH + 2, LONGEST_QUERY = 4 };
 
-static uint32_t name_of(const gb_table *passages, uint32_t row)
+static uint32_t name_of(const gb_row_file *passages, uint32_t row)
 {
     size_t length;
-    const uint32_t *ids = gb_table_row(passages, row, &length);
+    const uint32_t *ids = gb_row_file_row(passages, row, &length);
     for (size_t i = 0; i < length; i++)
         if (ids[i] >= FIRST + FILLERS)
             return ids[i];
@@ -33,8 +33,8 @@ static uint32_t name_of(const gb_table *passages, uint32_t row)
 static void write_texts(void)
 {
     gb_status status = {0};
-    gb_table_writer *passages = gb_table_writer_open("tokens/passages.ids.gbt", 4, &status);
-    gb_table_writer *queries = gb_table_writer_open("tokens/queries.ids.gbt", 4, &status);
+    gb_row_writer *passages = gb_row_writer_open("tokens/passages.ids.gbt", 4, &status);
+    gb_row_writer *queries = gb_row_writer_open("tokens/queries.ids.gbt", 4, &status);
     MUST(passages && queries);
     for (uint32_t p = 0; p < PAIRS + FRESH; p++) {
         gb_rng rng = gb_rng_make(9, GB_RNG_TEST, p, 0);
@@ -43,10 +43,10 @@ static void write_texts(void)
             ids[i] = FIRST + gb_rng_below(&rng, FILLERS);
         uint32_t query[] = {WORD, FIRST + FILLERS + gb_rng_below(&rng, NAMES)};
         ids[gb_rng_below(&rng, length)] = query[1];
-        MUST(gb_table_writer_add(passages, ids, length, &status));
-        MUST(gb_table_writer_add(queries, query, p % 3 ? 2 : 1, &status));
+        MUST(gb_row_writer_add(passages, ids, length, &status));
+        MUST(gb_row_writer_add(queries, query, p % 3 ? 2 : 1, &status));
     }
-    MUST(gb_table_writer_commit(passages, &status) && gb_table_writer_commit(queries, &status));
+    MUST(gb_row_writer_commit(passages, &status) && gb_row_writer_commit(queries, &status));
 }
 
 static gb_vocab *make_vocab(void)
@@ -68,50 +68,50 @@ static gb_vocab *make_vocab(void)
 /* A generator being taught; `m` is what the passes of tiny.h take. */
 typedef struct writer {
     model m;         /* parameters and task */
-    gb_language lm;  /* the model */
+    gb_lm lm;        /* the model */
     gb_vocab *vocab; /* words */
     gb_tokens texts; /* of all pairs */
     gb_qrels pairs;  /* the first of them */
 } writer;
 
-static gb_language_config t5_config(void)
+static gb_lm_config t5_config(void)
 {
-    return (gb_language_config){.kind = GB_LANGUAGE_T5,
-                                .vocab_size = VOCABULARY,
-                                .hidden_size = 24,
-                                .head_dim = 8,
-                                .heads = 3,
-                                .kv_heads = 3,
-                                .intermediate_size = 36,
-                                .layers = 2,
-                                .decoder_layers = 2,
-                                .buckets = 8,
-                                .farthest = 20,
-                                .start_id = 0,
-                                .end_id = 3,
-                                .tied = true,
-                                .eps = 1e-6};
+    return (gb_lm_config){.kind = GB_LM_T5,
+                          .vocab_size = VOCABULARY,
+                          .hidden_size = 24,
+                          .head_dim = 8,
+                          .heads = 3,
+                          .kv_heads = 3,
+                          .intermediate_size = 36,
+                          .layers = 2,
+                          .decoder_layers = 2,
+                          .buckets = 8,
+                          .farthest = 20,
+                          .start_id = 0,
+                          .end_id = 3,
+                          .tied = true,
+                          .eps = 1e-6};
 }
 
-static void writer_make(writer *w, const gb_language_config *config, uint32_t pairs, uint32_t batch)
+static void writer_make(writer *w, const gb_lm_config *config, uint32_t pairs, uint32_t batch)
 {
     gb_status status = {0};
-    gb_language_cache none = {0};
+    gb_lm_cache none = {0};
     *w = (writer){.vocab = make_vocab()};
     MUST(gb_make_dirs("tokens", &status));
     write_texts();
-    MUST(w->texts.passages = gb_table_open("tokens/passages.ids.gbt", 4, &status));
-    MUST(w->texts.queries = gb_table_open("tokens/queries.ids.gbt", 4, &status));
+    MUST(w->texts.passages = gb_row_file_open("tokens/passages.ids.gbt", 4, &status));
+    MUST(w->texts.queries = gb_row_file_open("tokens/queries.ids.gbt", 4, &status));
     MUST(w->pairs.rows = gb_alloc(pairs, sizeof *w->pairs.rows, &status));
     w->pairs.count = pairs;
     for (uint32_t i = 0; i < pairs; i++)
         w->pairs.rows[i] = (gb_qrel){i, i, 1};
     MUST(w->m.params = gb_params_create(&status));
-    MUST(gb_language_declare(w->m.params, config, &none, &w->lm, &status));
+    MUST(gb_lm_declare(w->m.params, config, &none, &w->lm, &status));
     gb_params_freeze(w->m.params);
     MUST(w->m.values = gb_alloc(gb_params_floats(w->m.params), sizeof(float), &status));
     gb_params_init(w->m.params, 3, w->m.values);
-    gb_querygen_task_params settings = {batch, LONGEST_QUERY, LONGEST, 11};
+    gb_querygen_task_params settings = {batch, LONGEST_QUERY, MAX_LENGTH, 11};
     MUST(w->m.self =
              gb_querygen_task_create(&settings, &w->pairs, &w->texts, &w->lm, &w->m.task, &status));
 }
@@ -120,9 +120,9 @@ static void writer_free(writer *w)
 {
     gb_querygen_task_destroy(w->m.self);
     model_free(&w->m);
-    gb_language_free(&w->lm);
-    gb_table_close(w->texts.passages);
-    gb_table_close(w->texts.queries);
+    gb_lm_free(&w->lm);
+    gb_row_file_close(w->texts.passages);
+    gb_row_file_close(w->texts.queries);
     gb_vocab_destroy(w->vocab);
     free(w->pairs.rows);
 }
@@ -133,21 +133,22 @@ static gb_train_params train_params(const writer *w, uint32_t steps, double rate
                              .config = &w->m.config,
                              .schedule = {GB_SCHEDULE_LINEAR, (float)rate, 0, steps / 10, steps},
                              .adamw = {.9f, .999f, 1e-8f, 0},
-                             .largest_norm = 1,
-                             .longest = LONGEST,
+                             .max_norm = 1,
+                             .max_length = MAX_LENGTH,
                              .label = "test"};
 }
 
 /* ---- gradients ---- */
 
 /* differences: of the reference too; a ReLU has corners. */
-static void check_gradients(const char *name, const gb_language_config *config, bool differences)
+static void check_gradients(const char *name, const gb_lm_config *config, bool differences)
 {
     scratch s = scratch_enter();
     writer w;
     writer_make(&w, config, 7, 5);
     gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
-    pass p = pass_make(&w.m, device, 1, 0), larger = pass_make(&w.m, device, 1, 192);
+    pass p = compare_pass_make(&w.m, device, 1, 0),
+         larger = compare_pass_make(&w.m, device, 1, 192);
     size_t bytes = gb_params_floats(w.m.params) * sizeof(double);
     double *start = malloc(bytes);
     memcpy(start, gb_reference_arena(p.reference, GB_ARENA_PARAMS), bytes);
@@ -166,8 +167,8 @@ static void check_gradients(const char *name, const gb_language_config *config, 
     if (differences)
         check_differences(&p, w.m.params, start);
     free(start);
-    pass_free(&p);
-    pass_free(&larger);
+    compare_pass_free(&p);
+    compare_pass_free(&larger);
     tiny_device_close(device);
     writer_free(&w);
     scratch_leave(&s);
@@ -175,14 +176,14 @@ static void check_gradients(const char *name, const gb_language_config *config, 
 
 Test(querygen, t5, .timeout = 100)
 {
-    gb_language_config config = t5_config();
+    gb_lm_config config = t5_config();
     check_gradients("T5 v1.0", &config, false);
 }
 
 Test(querygen, t5_gated, .timeout = 100)
 {
-    gb_language_config config = t5_config();
-    config.act = GB_LANGUAGE_GELU_TANH;
+    gb_lm_config config = t5_config();
+    config.act = GB_LM_GELU_TANH;
     config.gated = true;
     config.tied = false;
     config.decoder_layers = 1;
@@ -191,12 +192,12 @@ Test(querygen, t5_gated, .timeout = 100)
 
 Test(querygen, llama, .timeout = 100)
 {
-    gb_language_config config = t5_config();
-    config.kind = GB_LANGUAGE_LLAMA;
+    gb_lm_config config = t5_config();
+    config.kind = GB_LM_LLAMA;
     config.layers = 0;
     config.heads = 4;
     config.kv_heads = 2;
-    config.act = GB_LANGUAGE_SILU;
+    config.act = GB_LM_SILU;
     config.gated = true;
     config.theta = 1000;
     config.max_positions = 64;
@@ -210,13 +211,13 @@ static uint32_t names_found(const writer *w, gb_device *device)
 {
     enum { NEW = LONGEST_QUERY };
     gb_status status = {0};
-    gb_generator *generator = gb_generator_create(device, "model", FRESH, LONGEST, NEW, &status);
+    gb_generator *generator = gb_generator_create(device, "model", FRESH, MAX_LENGTH, NEW, &status);
     MUST(generator);
-    uint32_t ids[FRESH * LONGEST], starts[FRESH + 1] = {0}, number[FRESH], rows = 0;
+    uint32_t ids[FRESH * MAX_LENGTH], starts[FRESH + 1] = {0}, number[FRESH], rows = 0;
     uint32_t made[FRESH][NEW], counts[FRESH], found = 0;
     for (uint32_t i = 0; i < FRESH; i++) {
         size_t length;
-        const uint32_t *text = gb_table_row(w->texts.passages, PAIRS + i, &length);
+        const uint32_t *text = gb_row_file_row(w->texts.passages, PAIRS + i, &length);
         for (size_t k = 0; k < length; k++)
             ids[rows++] = text[k];
         ids[rows++] = w->lm.config.end_id;
@@ -224,7 +225,7 @@ static uint32_t names_found(const writer *w, gb_device *device)
         number[i] = i;
     }
     gb_prompts prompts = {ids, starts, number, number, FRESH};
-    MUST(gb_generate(generator, &prompts, &(gb_pick_params){0}, made[0], counts, &status));
+    MUST(gb_generate(generator, &prompts, &(gb_sampling_params){0}, made[0], counts, &status));
     for (uint32_t i = 0; i < FRESH; i++)
         found += counts[i] >= 2 && made[i][0] == WORD &&
                  made[i][1] == name_of(w->texts.passages, PAIRS + i);
@@ -238,7 +239,7 @@ Test(querygen, looks_at_the_passage, .timeout = 100)
     scratch s = scratch_enter();
     gb_status status = {0};
     writer w;
-    gb_language_config config = t5_config();
+    gb_lm_config config = t5_config();
     config.layers = config.decoder_layers = 1;
     writer_make(&w, &config, PAIRS, 16);
     gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
@@ -249,7 +250,7 @@ Test(querygen, looks_at_the_passage, .timeout = 100)
     for (uint32_t i = 0; i < FRESH; i++)
         fresh[i] = (gb_qrel){PAIRS + i, PAIRS + i, 1};
     gb_qrels held_out = {fresh, FRESH};
-    gb_querygen_task_params settings = {5, LONGEST_QUERY, LONGEST,
+    gb_querygen_task_params settings = {5, LONGEST_QUERY, MAX_LENGTH,
                                         11}; /* the last batch is smaller */
     gb_task task;
     void *self = gb_querygen_task_create(&settings, &held_out, &w.texts, &w.lm, &task, &status);
@@ -258,7 +259,7 @@ Test(querygen, looks_at_the_passage, .timeout = 100)
     MUST(gb_querygen_loss(device, self, w.m.params, w.m.values, &loss, &status));
     MUST(gb_querygen_unigram_loss(&w.pairs, &held_out, &w.texts, &config, &unigram, &status));
     cr_expect_lt(loss, .5 * unigram, "held-out loss %g, of frequencies alone %g", loss, unigram);
-    MUST(gb_language_save("model", &config, w.m.params, w.m.values, w.vocab, LONGEST, &status));
+    MUST(gb_lm_save("model", &config, w.m.params, w.m.values, w.vocab, MAX_LENGTH, &status));
     uint32_t found = names_found(&w, device);
     cr_expect_geq(found, FRESH / 2, "%u of %d names, %d would be chance", found, FRESH,
                   FRESH / NAMES);
@@ -274,7 +275,7 @@ Test(querygen, losses_agree, .timeout = 100)
     scratch s = scratch_enter();
     gb_status status = {0};
     writer w;
-    gb_language_config config = t5_config();
+    gb_lm_config config = t5_config();
     writer_make(&w, &config, 6, 6);
     gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     gb_train_params how = train_params(&w, 1, .01);
@@ -310,7 +311,7 @@ static float *train_writer(uint32_t killed_at, bool resume, uint64_t *floats, ui
 {
     gb_status status = {0};
     writer w;
-    gb_language_config config = t5_config();
+    gb_lm_config config = t5_config();
     writer_make(&w, &config, 20, 6);
     watched watch = {w.m.task, killed_at < STEPS ? SIGKILL : 0, killed_at};
     gb_task task = watched_task(&watch);
@@ -364,7 +365,7 @@ static bool has_query(const gb_qrels *pairs, const gb_collection *c, const char 
     bool found = false;
     for (size_t i = 0; i < pairs->count; i++) {
         size_t length;
-        const char *its = gb_table_row(c->query_ids, pairs->rows[i].query, &length);
+        const char *its = gb_row_file_row(c->query_ids, pairs->rows[i].query, &length);
         found |= length == strlen(id) && !memcmp(its, id, length);
     }
     return found;

@@ -17,7 +17,7 @@ static bool same_text(text_ids a, text_ids b)
 static uint32_t passage_of(const gb_pretrain_data *data, text_ids text)
 {
     for (uint32_t p = 0; p < data->collection->passages; p++)
-        if (passage_ids(data, p).ids == text.ids)
+        if (pretrain_passage_ids(data, p).ids == text.ids)
             return p;
     return GB_MAP_NONE;
 }
@@ -48,13 +48,13 @@ static kinds mixed_kinds(const tiny *t, gb_context context)
     settings.common.context = context;
     pair_source source;
     kinds k = {0};
-    MUST(pair_source_make(&source, &data, &settings.common, true, &status));
+    MUST(pretrain_pair_source_make(&source, &data, &settings.common, true, &status));
     cr_expect_not(source.by_document, "mixed pairs visit passages");
     for (uint32_t step = 0; step < STEPS; step++) {
         uint32_t queries = 0, spans = 0;
         for (uint32_t i = 0; i < settings.common.batch; i++) {
             text_ids pair[2];
-            pair_source_at(&source, &data, &settings.common, step, i, pair);
+            pretrain_pair_source_at(&source, &data, &settings.common, step, i, pair);
             uint32_t passage = passage_of(&data, pair[0]), other = passage_of(&data, pair[1]);
             cr_assert_neq(passage, GB_MAP_NONE);
             uint32_t document = t->collection->document[passage];
@@ -72,7 +72,7 @@ static kinds mixed_kinds(const tiny *t, gb_context context)
         k.spans += spans && !queries;
         k.both += queries && spans;
     }
-    pair_source_free(&source);
+    pretrain_pair_source_free(&source);
     return k;
 }
 
@@ -98,14 +98,14 @@ Test(sampling, self_context)
     tiny_params settings = tiny_settings();
     settings.common.context = GB_CONTEXT_SELF;
     pair_source source;
-    MUST(pair_source_make(&source, &data, &settings.common, true, &status));
+    MUST(pretrain_pair_source_make(&source, &data, &settings.common, true, &status));
     for (uint32_t i = 0; i < 20; i++) {
         text_ids pair[2];
-        pair_source_at(&source, &data, &settings.common, 3, i, pair);
+        pretrain_pair_source_at(&source, &data, &settings.common, 3, i, pair);
         cr_expect_neq(passage_of(&data, pair[0]), GB_MAP_NONE);
         cr_expect(pair[1].ids == pair[0].ids && pair[1].length == pair[0].length);
     }
-    pair_source_free(&source);
+    pretrain_pair_source_free(&source);
     tiny_free(&t);
     scratch_leave(&s);
 }
@@ -126,10 +126,10 @@ Test(sampling, some_passages)
         row_order order;
         bool now[32] = {false};
         settings.common.passages = number;
-        MUST(row_order_passages(&order, &data, &settings.common, &status));
+        MUST(pretrain_row_order_passages(&order, &data, &settings.common, &status));
         cr_assert_eq(order.epochs.count, number < with_queries ? number : with_queries);
         for (uint32_t i = 0; i < order.epochs.count; i++) {
-            uint32_t p = row_order_at(&order, i);
+            uint32_t p = pretrain_row_order_at(&order, i);
             cr_expect_not(now[p], "passage %u twice", p);
             cr_expect(gb_tokens_generated_count(&t.tokens, sep, p) > 0);
             now[p] = true;
@@ -137,12 +137,12 @@ Test(sampling, some_passages)
         for (uint32_t p = 0; p < all; p++)
             cr_expect(now[p] || !kept[p], "passage %u is in %u but not in more", p, number - 1);
         memcpy(kept, now, sizeof kept);
-        row_order_free(&order);
+        pretrain_row_order_free(&order);
     }
     /* Documents are not passages. */
     pair_source source;
     settings.common.context = GB_CONTEXT_SPAN;
-    cr_expect_not(pair_source_make(&source, &data, &settings.common, true, &status));
+    cr_expect_not(pretrain_pair_source_make(&source, &data, &settings.common, true, &status));
     cr_expect_eq(status.code, GB_USAGE);
     tiny_free(&t);
     scratch_leave(&s);
@@ -206,12 +206,12 @@ Test(sampling, autoencoding_masks_anew, .timeout = 60)
     settings.common.batch = 13;
     model m;
     model_make(&m, &t, &config, "autoencoding", &settings);
-    pass p = pass_make(&m, device, 1, 0);
+    pass p = compare_pass_make(&m, device, 1, 0);
     uint32_t encoder = 0, decoder = 0;
     uint32_t both = expect_own_text(&p, settings.common.batch, &encoder, &decoder);
     cr_expect_gt(decoder, encoder, "the decoder has no more masks than the encoder");
     cr_expect(both > 0 && both < encoder, "%u of %u masks are the decoder's too", both, encoder);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
     tiny_device_close(device);
     tiny_free(&t);
@@ -226,13 +226,13 @@ static void expect_next_tokens(const tiny *t, gb_device *device, const char *obj
     gb_pretrain_data data = tiny_data(t);
     model m;
     model_make(&m, t, &config, objective, &settings);
-    pass p = pass_make(&m, device, 1, 0);
+    pass p = compare_pass_make(&m, device, 1, 0);
     batch b = batch_of(&p, 1);
     for (uint32_t s = 0; s < settings.common.batch; s++) {
         uint32_t length = b.starts[s + 1] - b.starts[s] - 2, passage = 0;
         const uint32_t *ids = b.ids + b.starts[s] + 1;
         while (passage < t->collection->passages) {
-            text_ids text = passage_ids(&data, passage);
+            text_ids text = pretrain_passage_ids(&data, passage);
             text.length = text.length < TINY_LONGEST - 2 ? text.length : TINY_LONGEST - 2;
             if (same_text(text, (text_ids){ids, length}))
                 break;
@@ -243,7 +243,7 @@ static void expect_next_tokens(const tiny *t, gb_device *device, const char *obj
             cr_expect_eq(label_of(&p, 3, r), b.ids[r + 1], "%s: row %u", objective, r);
         cr_expect_eq(label_of(&p, 3, b.starts[s + 1] - 1), GB_NO_ROW);
     }
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 
@@ -309,21 +309,21 @@ static uint32_t different_rows(const uint32_t *bits, uint32_t length, uint32_t w
     return different;
 }
 
-static void enhanced_case(const tiny *t, gb_device *device, uint32_t longest)
+static void enhanced_case(const tiny *t, gb_device *device, uint32_t max_length)
 {
     gb_bert_config config = tiny_config(t, 16, 32, 0);
     tiny_params settings = tiny_settings();
     settings.common.batch = 13;
     settings.decoder_mask_ratio = .5;
-    settings.common.longest = longest;
-    config.max_positions = longest;
+    settings.common.max_length = max_length;
+    config.max_positions = max_length;
     model m;
     model_make(&m, t, &config, "enhanced", &settings);
-    pass p = pass_make(&m, device, 1, 0);
+    pass p = compare_pass_make(&m, device, 1, 0);
     gb_tensor input = pass_input(&p, "visible columns", 0);
     const uint32_t *bits = gb_reference_u(p.reference, input);
     const gb_tensor_info *info = gb_tape_tensor(p.tape, input);
-    cr_assert_eq(info->cols, (longest + 31) / 32);
+    cr_assert_eq(info->cols, (max_length + 31) / 32);
     batch b = batch_of(&p, 1);
     double sums[2] = {0};
     uint32_t different = 0;
@@ -342,7 +342,7 @@ static void enhanced_case(const tiny *t, gb_device *device, uint32_t longest)
     for (uint32_t r = b.starts[settings.common.batch]; r < info->rows; r++)
         for (uint32_t w = 0; w < info->cols; w++)
             cr_expect_eq(bits[(size_t)r * info->cols + w], 0, "the padding sees something");
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 
@@ -370,7 +370,7 @@ static void batch_hash(const tiny *t, gb_device *device, const char *objective, 
     settings.decoder = decoder;
     model m;
     model_make(&m, t, &config, objective, &settings);
-    pass p = pass_make(&m, device, 4, 0);
+    pass p = compare_pass_make(&m, device, 4, 0);
     gb_text all = {0};
     for (gb_tensor tensor = 0; tensor < (gb_tensor)gb_tape_tensor_count(p.tape); tensor++) {
         const gb_tensor_info *info = gb_tape_tensor(p.tape, tensor);
@@ -386,7 +386,7 @@ static void batch_hash(const tiny *t, gb_device *device, const char *objective, 
     cr_assert(!all.failed);
     gb_hash_bytes(all.data, all.length, hash);
     gb_text_free(&all);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 

@@ -110,7 +110,7 @@ static void check_side(const bench *b, const model *g, const batch *texts, uint3
         text_ids pair[2];
         uint32_t clean[TINY_LONGEST] = {specials.cls}, length;
         const uint32_t *ids = ids_of(texts, i, &length);
-        pair_source_at(source, &data, &b->params.common, STEP, i, pair);
+        pretrain_pair_source_at(source, &data, &b->params.common, STEP, i, pair);
         uint32_t inner =
             pair[0].length < TINY_LONGEST - 2 ? (uint32_t)pair[0].length : TINY_LONGEST - 2;
         cr_assert_eq(length, inner + 2);
@@ -140,12 +140,12 @@ static void texts_case(uint32_t masks)
     bench_make(&b, masks);
     model g;
     model_make(&g, &b.t, &b.generator, NULL, NULL);
-    pass p = pass_make(&b.m, b.device, STEP, 0);
+    pass p = compare_pass_make(&b.m, b.device, STEP, 0);
     gb_pretrain_data data = tiny_data(&b.t);
     tiny_params settings = b.params;
     settings.common.context = GB_CONTEXT_SELF;
     pair_source source;
-    MUST(pair_source_make(&source, &data, &settings.common, false, &status));
+    MUST(pretrain_pair_source_make(&source, &data, &settings.common, false, &status));
     b.params = settings;
     uint32_t masked[2] = {0}, changed[2] = {0};
     for (uint32_t side = 0; side < 2; side++) {
@@ -155,8 +155,8 @@ static void texts_case(uint32_t masks)
                      changed[side], masked[side]);
     }
     cr_expect_gt(masked[1], masked[0]);
-    pair_source_free(&source);
-    pass_free(&p);
+    pretrain_pair_source_free(&source);
+    compare_pass_free(&p);
     model_free(&g);
     bench_free(&b);
 }
@@ -181,7 +181,7 @@ static void check_labels(const bench *b, const pass *p, const batch *texts, uint
     gb_status status = {0};
     settings.common.context = GB_CONTEXT_SELF;
     pair_source source;
-    MUST(pair_source_make(&source, &data, &settings.common, false, &status));
+    MUST(pretrain_pair_source_make(&source, &data, &settings.common, false, &status));
     const uint32_t *rows = gb_reference_u(p->reference, pass_input(p, "picked rows", n));
     const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
     uint32_t at = 0;
@@ -189,20 +189,20 @@ static void check_labels(const bench *b, const pass *p, const batch *texts, uint
         at++;
     for (uint32_t i = 0; i < texts->count; i++) {
         text_ids pair[2];
-        pair_source_at(&source, &data, &settings.common, STEP, i, pair);
+        pretrain_pair_source_at(&source, &data, &settings.common, STEP, i, pair);
         for (uint32_t r = texts->starts[i] + 1; r + 1 < texts->starts[i + 1]; r++, at++) {
             cr_assert_eq(rows[at], r);
             cr_expect_eq(labels[at], pair[0].ids[r - texts->starts[i] - 1]);
         }
     }
-    pair_source_free(&source);
+    pretrain_pair_source_free(&source);
 }
 
 Test(simlm, loss, .timeout = 60)
 {
     bench b;
     bench_make(&b, TINY_NESTED);
-    pass p = pass_make(&b.m, b.device, STEP, 0);
+    pass p = compare_pass_make(&b.m, b.device, STEP, 0);
     batch texts = batch_of(&p, 0, b.params.common.batch),
           worse = batch_of(&p, 1, b.params.common.batch);
     naive states[MOST], decoded[MOST];
@@ -223,7 +223,7 @@ Test(simlm, loss, .timeout = 60)
                 "total");
     free_batch(states, texts.count);
     free_batch(decoded, worse.count);
-    pass_free(&p);
+    compare_pass_free(&p);
     bench_free(&b);
 }
 
@@ -313,7 +313,7 @@ Test(simlm, refuses, .timeout = 60)
     settings = tiny_settings();
     small.vocab_size--;
     expect_refused(&t, &small, &settings, GB_DATA, "63 tokens, the encoder 62");
-    settings.common.longest = 99;
+    settings.common.max_length = 99;
     expect_refused(&t, &config, &settings, GB_DATA, "29 positions");
     tiny_free(&t);
     scratch_leave(&s);

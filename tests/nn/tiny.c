@@ -51,7 +51,7 @@ static gb_vocab *train_vocab(const gb_collection *collection)
     MUST(trainer);
     for (uint32_t p = 0; p < collection->passages; p++) {
         size_t length;
-        const char *text = gb_table_row(collection->texts, p, &length);
+        const char *text = gb_row_file_row(collection->texts, p, &length);
         MUST(gb_vocab_trainer_add(trainer, text, length, &status));
     }
     gb_vocab *vocab = gb_vocab_trainer_finish(trainer, &status);
@@ -97,7 +97,7 @@ tiny_params tiny_settings(void)
 {
     return (tiny_params){.common.context = GB_CONTEXT_QUERY,
                          .common.batch = 5,
-                         .common.longest = TINY_LONGEST,
+                         .common.max_length = TINY_LONGEST,
                          .common.queries = 5,
                          .mask_ratio = .3,
                          .decoder_mask_ratio = .45,
@@ -232,7 +232,8 @@ void model_make(model *m, const tiny *t, const gb_bert_config *config, const cha
 {
     gb_status status = {0};
     gb_pretrain_data data = tiny_data(t);
-    *m = (model){.config = *config, .longest = settings ? settings->common.longest : TINY_LONGEST};
+    *m = (model){.config = *config,
+                 .max_length = settings ? settings->common.max_length : TINY_LONGEST};
     MUST(gb_bert_config_check(config, "test", &status));
     MUST(m->params = gb_params_create(&status));
     MUST(gb_bert_declare(m->params, config, true, &m->bert, &status));
@@ -304,16 +305,16 @@ void expect_same_values(const gb_params *params, const float *a, const float *b)
 static void build(pass *p, const model *m, uint32_t step, uint32_t larger)
 {
     gb_status status = {0};
-    MUST(m->task.sample(m->task.self, step, &p->shape, &status));
-    for (int i = 0; i < GB_SHAPE_SIZES; i++)
-        p->shape.size[i] += p->shape.size[i] ? larger : 0;
+    MUST(m->task.sample(m->task.self, step, &p->bucket, &status));
+    for (int i = 0; i < GB_BUCKET_SIZES; i++)
+        p->bucket.size[i] += p->bucket.size[i] ? larger : 0;
     MUST(p->tape = gb_tape_create(m->params, "pass", &status));
-    gb_net net = {.tape = p->tape,
-                  .dropout = (float)m->config.hidden_dropout,
-                  .attention_dropout = (float)m->config.attention_dropout,
-                  .eps = (float)m->config.layer_norm_eps,
-                  .longest = m->longest};
-    m->task.build(m->task.self, &net, &p->shape, p->losses);
+    gb_builder builder = {.tape = p->tape,
+                          .dropout = (float)m->config.hidden_dropout,
+                          .attention_dropout = (float)m->config.attention_dropout,
+                          .eps = (float)m->config.layer_norm_eps,
+                          .max_length = m->max_length};
+    m->task.build(m->task.self, &builder, &p->bucket, p->losses);
     MUST(gb_tape_ok(p->tape, &status));
     for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++)
         gb_tape_output(p->tape, p->losses[l]);
@@ -322,7 +323,7 @@ static void build(pass *p, const model *m, uint32_t step, uint32_t larger)
 }
 
 /* What the objective wrote for the device, into the reference. */
-static void copy_inputs(pass *p, gb_exec *exec)
+static void copy_inputs(pass *p, gb_executable *exec)
 {
     gb_status status = {0};
     for (gb_tensor t = 0; t < (gb_tensor)gb_tape_tensor_count(p->tape); t++) {
@@ -330,7 +331,7 @@ static void copy_inputs(pass *p, gb_exec *exec)
         if (info->role != GB_ROLE_INPUT)
             continue;
         size_t count = (size_t)info->rows * info->ld;
-        const void *staged = gb_exec_input(exec, t, &status);
+        const void *staged = gb_executable_input(exec, t, &status);
         MUST(staged);
         if (info->type == GB_U32)
             memcpy(gb_reference_u(p->reference, t), staged, count * 4);
@@ -340,7 +341,7 @@ static void copy_inputs(pass *p, gb_exec *exec)
     }
 }
 
-pass pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger)
+pass compare_pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger)
 {
     gb_status status = {0};
     pass p = {0};
@@ -348,29 +349,29 @@ pass pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger
     gb_state *state = gb_state_create(device, m->params, true, &status);
     MUST(state);
     MUST(gb_state_write(state, GB_ARENA_PARAMS, m->values, &status));
-    gb_exec *exec = gb_exec_create(state, p.tape, &status);
+    gb_executable *exec = gb_executable_create(state, p.tape, &status);
     MUST(exec);
     MUST(gb_plan_check(p.tape, &status));
-    MUST(gb_exec_fill(exec, step, &status));
+    MUST(gb_executable_fill(exec, step, &status));
     MUST(p.reference = gb_reference_create(p.tape, &status));
     copy_inputs(&p, exec);
     uint64_t ticket, trained = gb_params_arena_floats(m->params, GB_ARENA_GRADS);
     for (uint64_t i = 0; i < gb_params_floats(m->params); i++)
         gb_reference_arena(p.reference, GB_ARENA_PARAMS)[i] = m->values[i];
-    MUST(gb_exec_run(exec, &ticket, &status));
+    MUST(gb_executable_run(exec, &ticket, &status));
     for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++) {
-        const float *loss = gb_exec_output(exec, ticket, p.losses[l], &status);
+        const float *loss = gb_executable_output(exec, ticket, p.losses[l], &status);
         MUST(loss);
         p.loss[l] = *loss;
     }
     MUST(p.gradients = gb_alloc(trained, sizeof *p.gradients, &status));
     MUST(gb_state_read(state, GB_ARENA_GRADS, p.gradients, &status));
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_state_destroy(state);
     return p;
 }
 
-void pass_free(pass *p)
+void compare_pass_free(pass *p)
 {
     gb_reference_destroy(p->reference);
     gb_tape_destroy(p->tape);
@@ -442,19 +443,19 @@ void check_differences(const pass *p, const gb_params *params, const double *sta
 
 /* ---- a task that something happens to ---- */
 
-static bool watched_sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool watched_sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     watched *w = self;
     if (w->signal && step == w->at)
         raise(w->signal);
-    return w->inner.sample(w->inner.self, step, shape, status);
+    return w->inner.sample(w->inner.self, step, bucket, status);
 }
 
-static void watched_build(void *self, gb_net *net, const gb_shape *shape,
+static void watched_build(void *self, gb_builder *builder, const gb_bucket *bucket,
                           gb_tensor losses[GB_MAX_LOSSES])
 {
     watched *w = self;
-    w->inner.build(w->inner.self, net, shape, losses);
+    w->inner.build(w->inner.self, builder, bucket, losses);
 }
 
 gb_task watched_task(watched *w)
@@ -463,6 +464,6 @@ gb_task watched_task(watched *w)
     task.self = w;
     task.sample = watched_sample;
     task.build = watched_build;
-    task.cut = (gb_cut){0}; /* its functions know the inner task alone */
+    task.microbatch = (gb_microbatch){0}; /* its functions know the inner task alone */
     return task;
 }

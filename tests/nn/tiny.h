@@ -78,7 +78,7 @@ typedef struct model {
     const gb_objective *objective; /* NULL: the encoder alone */
     void *self;                    /* its data */
     gb_task task;                  /* its task */
-    uint32_t longest;              /* tokens of a sequence */
+    uint32_t max_length;           /* tokens of a sequence */
     float *values;                 /* [gb_params_floats] */
 } model;
 /* Make a model at *m, which must not move. The values are random everywhere, also where training
@@ -100,13 +100,13 @@ typedef struct pass {
     uint32_t forward_nodes;          /* nodes before the gradients */
     gb_tensor losses[GB_MAX_LOSSES]; /* outputs */
     gb_reference *reference;         /* inputs and parameters set, not run */
-    gb_shape shape;                  /* of the batch */
+    gb_bucket bucket;                /* of the batch */
     double loss[GB_MAX_LOSSES];      /* of the device */
     float *gradients;                /* GB_ARENA_GRADS of the device */
 } pass;
-/* larger: added to every size of the shape: rows and labels that only fill up. */
-pass pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger);
-void pass_free(pass *p);
+/* larger: added to every size of the bucket: rows and labels that only fill up. */
+pass compare_pass_make(const model *m, gb_device *device, uint32_t step, uint32_t larger);
+void compare_pass_free(pass *p);
 /* The n-th input of that name. */
 gb_tensor pass_input(const pass *p, const char *name, uint32_t n);
 

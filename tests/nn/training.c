@@ -57,8 +57,8 @@ static outcome *train(const training *how)
                               .config = &config,
                               .schedule = {GB_SCHEDULE_LINEAR, (float)how->rate, 0, 2, how->steps},
                               .adamw = {.9f, .999f, 1e-8f, .01f},
-                              .largest_norm = 1,
-                              .longest = TINY_LONGEST,
+                              .max_norm = 1,
+                              .max_length = TINY_LONGEST,
                               .label = "test",
                               .resume_dir = how->resume_dir,
                               .checkpoint_s = how->checkpoint_s,
@@ -209,13 +209,13 @@ static void adamw_by_hand(const model *m, gb_device *device, const gb_train_para
     for (uint32_t step = 0; step < how->schedule.steps; step++) {
         for (uint64_t i = 0; i < floats; i++)
             m->values[i] = (float)p[i];
-        pass now = pass_make(m, device, step, 0);
+        pass now = compare_pass_make(m, device, step, 0);
         gb_reference_run(now.reference);
         const double *gradient = gb_reference_arena(now.reference, GB_ARENA_GRADS);
         double norm = 0, rate = how->schedule.peak * (1 - (double)step / how->schedule.steps);
         for (uint64_t i = 0; i < floats; i++)
             norm += gradient[i] * gradient[i];
-        double clip = fmin(1, how->largest_norm / sqrt(norm));
+        double clip = fmin(1, how->max_norm / sqrt(norm));
         cr_assert_lt(clip, 1, "nothing is clipped in step %u", step);
         for (uint32_t k = 0; k < gb_params_count(m->params); k++) {
             const gb_param *param = gb_params_at(m->params, k);
@@ -229,7 +229,7 @@ static void adamw_by_hand(const model *m, gb_device *device, const gb_train_para
                         (sqrt(second[i] / (1 - pow(.999, step + 1))) + how->adamw.eps);
             }
         }
-        pass_free(&now);
+        compare_pass_free(&now);
     }
     free(first);
     free(second);
@@ -255,8 +255,8 @@ Test(training, takes_the_steps_of_adamw, .timeout = 60)
                            .config = &config,
                            .schedule = {GB_SCHEDULE_LINEAR, .02f, 0, 0, 3},
                            .adamw = {.9f, .999f, .01f, .5f},
-                           .largest_norm = .25f,
-                           .longest = TINY_LONGEST,
+                           .max_norm = .25f,
+                           .max_length = TINY_LONGEST,
                            .label = "test"};
     gb_device *device = tiny_device(GB_USER_TRAIN);
     adamw_by_hand(&m, device, &how, by_hand);

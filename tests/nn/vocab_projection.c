@@ -57,7 +57,7 @@ static void naive_logits(const scene *s, uint32_t row, bool full, double *logits
 {
     gb_special_ids specials = gb_vocab_specials(s->t.vocab);
     size_t length;
-    const uint32_t *ids = gb_table_row(s->t.tokens.passages, row, &length);
+    const uint32_t *ids = gb_row_file_row(s->t.tokens.passages, row, &length);
     uint32_t all[TINY_LONGEST], count = 0, tokens = gb_vocab_size(s->t.vocab), ld;
     all[count++] = specials.cls;
     for (size_t i = 0; i < length && count < TINY_LONGEST - 1; i++)
@@ -94,14 +94,14 @@ static void check(bool full)
     scene s;
     open_scene(&s, true);
     uint32_t tokens = gb_vocab_size(s.t.vocab), top[TEXTS * DEPTH];
-    cr_assert_geq(gb_table_count(s.t.tokens.passages), TEXTS);
+    cr_assert_geq(gb_row_file_count(s.t.tokens.passages), TEXTS);
     float *vectors = NULL;
     double *logits = calloc(tokens, sizeof *logits);
     gb_projected_texts texts = {
         .table = s.t.tokens.passages, .count = TEXTS, .max_length = TINY_LONGEST};
     MUST(gb_vocab_projection_encode(&s.p, s.device, &texts, &vectors, &status));
-    gb_projected_vectors given = {vectors, TEXTS, WIDTH, full};
-    MUST(gb_vocab_projection_top(&s.p, s.device, &given, DEPTH, top, &status));
+    gb_projected_vectors source = {vectors, TEXTS, WIDTH, full};
+    MUST(gb_vocab_projection_top(&s.p, s.device, &source, DEPTH, top, &status));
     for (uint32_t i = 0; i < TEXTS; i++) {
         naive_logits(&s, i, full, logits);
         expect_best(logits, tokens, top + i * DEPTH);
@@ -130,16 +130,16 @@ Test(vocab_projection, refusals, .timeout = 100)
     float vector[WIDTH + 1] = {1};
     uint32_t top[DEPTH];
     gb_status status = {0};
-    gb_projected_vectors given = {vector, 1, WIDTH, true};
-    cr_expect_not(gb_vocab_projection_top(&s.p, s.device, &given, DEPTH, top, &status));
+    gb_projected_vectors source = {vector, 1, WIDTH, true};
+    cr_expect_not(gb_vocab_projection_top(&s.p, s.device, &source, DEPTH, top, &status));
     cr_expect(status.code == GB_USAGE && strstr(status.what, "no masked-LM head"));
     status = (gb_status){0};
-    given = (gb_projected_vectors){vector, 1, WIDTH + 1, false};
-    cr_expect_not(gb_vocab_projection_top(&s.p, s.device, &given, DEPTH, top, &status));
+    source = (gb_projected_vectors){vector, 1, WIDTH + 1, false};
+    cr_expect_not(gb_vocab_projection_top(&s.p, s.device, &source, DEPTH, top, &status));
     cr_expect(status.code == GB_USAGE && strstr(status.what, "17"));
     status = (gb_status){0};
-    given.width = WIDTH;
-    cr_expect_not(gb_vocab_projection_top(&s.p, s.device, &given, 1 << 20, top, &status));
+    source.width = WIDTH;
+    cr_expect_not(gb_vocab_projection_top(&s.p, s.device, &source, 1 << 20, top, &status));
     cr_expect_eq(status.code, GB_USAGE);
     close_scene(&s);
     scratch_leave(&here);

@@ -6,24 +6,24 @@
 /* ---- the encoder ---- */
 
 /* A batch of random texts: no words, seven words, and one that is cut. */
-static gb_packed random_batch(const tiny *t, const model *m)
+static gb_batch random_batch(const tiny *t, const model *m)
 {
     static const uint32_t words[] = {0, 7, TINY_LONGEST + 9, 15};
     gb_status status = {0};
     gb_special_ids specials = gb_vocab_specials(t->vocab);
-    gb_packed packed = {0};
+    gb_batch packed = {0};
     gb_rng rng = gb_rng_make(8, GB_RNG_TEST, 0, 0);
     for (int s = 0; s < 4; s++) {
         uint32_t ids[64];
         for (uint32_t i = 0; i < words[s]; i++)
             ids[i] = gb_rng_below(&rng, m->config.vocab_size);
-        MUST(gb_packed_add(&packed, &specials, ids, NULL, words[s], TINY_LONGEST, &status));
+        MUST(gb_batch_add(&packed, &specials, ids, NULL, words[s], TINY_LONGEST, &status));
     }
     return packed;
 }
 
 /* Last states of the batch on the device, [rows][hidden]. */
-static void expect_states(const model *m, const gb_packed *packed, const float *states)
+static void expect_states(const model *m, const gb_batch *packed, const float *states)
 {
     uint32_t h = m->config.hidden_size;
     double worst = 0;
@@ -46,30 +46,31 @@ Test(wiring, encoder, .timeout = 60)
     config.layer_norm_eps = 1e-3; /* large enough to be seen */
     model m;
     model_make(&m, &t, &config, NULL, NULL);
-    gb_packed packed = random_batch(&t, &m);
+    gb_batch packed = random_batch(&t, &m);
     gb_device *device = tiny_device(GB_USER_TRAIN);
     gb_state *state = gb_state_create(device, m.params, false, &status);
     MUST(state);
     MUST(gb_state_write(state, GB_ARENA_PARAMS, m.values, &status));
     gb_tape *tape = gb_tape_create(m.params, "encoder", &status);
     MUST(tape);
-    gb_net net = {.tape = tape, .eps = (float)config.layer_norm_eps, .longest = TINY_LONGEST};
-    gb_packed_inputs in =
-        gb_packed_declare(&net, &config, gb_bucket_rows(packed.rows), 4, &packed, 0);
-    gb_tensor states = gb_bert_encode(&net, &m.bert, &in, 0, NULL);
+    gb_builder builder = {
+        .tape = tape, .eps = (float)config.layer_norm_eps, .max_length = TINY_LONGEST};
+    gb_batch_inputs in =
+        gb_batch_declare(&builder, &config, gb_bucket_rows(packed.rows), 4, &packed, 0);
+    gb_tensor states = gb_bert_encode(&builder, &m.bert, &in, 0, NULL);
     gb_tape_output(tape, states);
-    gb_exec *exec = gb_exec_create(state, tape, &status);
+    gb_executable *exec = gb_executable_create(state, tape, &status);
     MUST(exec);
     uint64_t ticket;
-    MUST(gb_exec_submit(exec, 0, &ticket, &status));
-    const float *values = gb_exec_output(exec, ticket, states, &status);
+    MUST(gb_executable_submit(exec, 0, &ticket, &status));
+    const float *values = gb_executable_output(exec, ticket, states, &status);
     MUST(values);
     expect_states(&m, &packed, values);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_tape_destroy(tape);
     gb_state_destroy(state);
     tiny_device_close(device);
-    gb_packed_free(&packed);
+    gb_batch_free(&packed);
     model_free(&m);
     tiny_free(&t);
     scratch_leave(&s);
@@ -78,7 +79,7 @@ Test(wiring, encoder, .timeout = 60)
 /* ---- objectives, from the inputs that they wrote themselves ---- */
 
 /* -log exp(h_i . h_sibling) / sum_{j != i} exp(h_i . h_j), mean over i. */
-static double pair_loss(const naive *states, uint32_t count)
+static double pretrain_pair_loss(const naive *states, uint32_t count)
 {
     double loss = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -124,7 +125,7 @@ static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_fro
     settings.lm_weight = contrast == TINY_SYMMETRIC ? 1 : 2;
     model m;
     model_make(&m, t, &config, "cocondenser", &settings);
-    pass p = pass_make(&m, device, 0, 0);
+    pass p = compare_pass_make(&m, device, 0, 0);
     batch b = batch_of(&p, 0, 2 * settings.common.batch);
     naive states[MOST] = {{0}}, head[MOST] = {{0}};
     encode_batch(&m, &b, states, skip_from, head);
@@ -134,14 +135,14 @@ static void cocondenser_case(const tiny *t, gb_device *device, uint32_t skip_fro
         naive_layer(&m, "condenser.layer.1", &head[s]);
     }
     double mlm = mean_token_loss(&m, &p, &b, states, 1) + mean_token_loss(&m, &p, &b, head, 2);
-    double pairs =
-        contrast == TINY_SYMMETRIC ? pair_loss(states, b.count) : one_sided_loss(states, b.count);
+    double pairs = contrast == TINY_SYMMETRIC ? pretrain_pair_loss(states, b.count)
+                                              : one_sided_loss(states, b.count);
     expect_loss(p.loss[1], mlm, "masked LM of encoder and head");
     expect_loss(p.loss[2], pairs, "contrastive loss");
     expect_loss(p.loss[0], settings.lm_weight * mlm + pairs, "total");
     free_batch(states, b.count);
     free_batch(head, b.count);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 
@@ -151,7 +152,7 @@ static void condenser_case(const tiny *t, gb_device *device)
     tiny_params settings = tiny_settings();
     model m;
     model_make(&m, t, &config, "condenser", &settings);
-    pass p = pass_make(&m, device, 0, 0);
+    pass p = compare_pass_make(&m, device, 0, 0);
     batch b = batch_of(&p, 0, settings.common.batch);
     naive states[MOST] = {{0}}, head[MOST] = {{0}};
     encode_batch(&m, &b, states, settings.skip_from, head);
@@ -165,7 +166,7 @@ static void condenser_case(const tiny *t, gb_device *device)
                 "masked LM of encoder and head");
     free_batch(states, b.count);
     free_batch(head, b.count);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 
@@ -242,7 +243,7 @@ static void decoding_case(const tiny *t, gb_device *device, const char *objectiv
     settings.window = window;
     model m;
     model_make(&m, t, &config, objective, &settings);
-    pass p = pass_make(&m, device, 0, 0);
+    pass p = compare_pass_make(&m, device, 0, 0);
     batch passages = batch_of(&p, 0, settings.common.batch),
           contexts = batch_of(&p, 1, settings.common.batch);
     naive states[MOST], decoded[MOST];
@@ -259,7 +260,7 @@ static void decoding_case(const tiny *t, gb_device *device, const char *objectiv
                 "total");
     free_batch(states, passages.count);
     free_batch(decoded, contexts.count);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 

@@ -68,7 +68,7 @@ static void bow_case(const tiny *t, gb_device *device, uint32_t head, uint32_t s
     settings.bow_head = head;
     model m;
     model_make(&m, t, &config, "bow", &settings);
-    pass p = pass_make(&m, device, step, 0);
+    pass p = compare_pass_make(&m, device, step, 0);
     batch b = batch_of(&p, 0, settings.common.batch);
     naive states[MOST];
     encode_batch(&m, &b, states, 0, NULL);
@@ -79,7 +79,7 @@ static void bow_case(const tiny *t, gb_device *device, uint32_t head, uint32_t s
     expect_loss(p.loss[2], bag, "bag of words");
     expect_loss(p.loss[0], mlm + weight * bag, "total");
     free_batch(states, b.count);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 
@@ -174,7 +174,7 @@ static void costa_case(const tiny *t, gb_device *device, gb_projector_kind proje
     settings.granularities = granularities;
     model m;
     model_make(&m, t, &config, "costa", &settings);
-    pass p = pass_make(&m, device, 1, 0);
+    pass p = compare_pass_make(&m, device, 1, 0);
     batch b = batch_of(&p, 0, settings.common.batch);
     naive states[MOST];
     encode_batch(&m, &b, states, 0, NULL);
@@ -187,7 +187,7 @@ static void costa_case(const tiny *t, gb_device *device, gb_projector_kind proje
     free(g.z);
     free(g.there);
     free_batch(states, b.count);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 
@@ -208,7 +208,7 @@ static void ict_case(const tiny *t, gb_device *device)
     tiny_params settings = tiny_settings();
     model m;
     model_make(&m, t, &config, "ict", &settings);
-    pass p = pass_make(&m, device, 1, 0);
+    pass p = compare_pass_make(&m, device, 1, 0);
     batch b = batch_of(&p, 0, 2 * settings.common.batch);
     naive states[MOST];
     encode_batch(&m, &b, states, 0, NULL);
@@ -226,7 +226,7 @@ static void ict_case(const tiny *t, gb_device *device)
     expect_loss(p.loss[2], pairs, "pairs");
     expect_loss(p.loss[0], mlm + pairs, "total");
     free_batch(states, b.count);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 
@@ -237,7 +237,7 @@ static void prop_case(const tiny *t, gb_device *device)
     tiny_params settings = tiny_settings();
     model m;
     model_make(&m, t, &config, "prop", &settings);
-    pass p = pass_make(&m, device, 1, 0);
+    pass p = compare_pass_make(&m, device, 1, 0);
     batch b = batch_of(&p, 0, 3 * settings.common.batch);
     naive states[3 * MOST];
     encode_batch(&m, &b, states, 0, NULL);
@@ -255,7 +255,7 @@ static void prop_case(const tiny *t, gb_device *device)
     expect_loss(p.loss[2], hinge, "preference");
     expect_loss(p.loss[0], mlm + hinge, "total");
     free_batch(states, b.count);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 
@@ -296,7 +296,7 @@ static void contriever_case(const tiny *t, gb_device *device, uint32_t step, boo
     settings.temperature = 4; /* losses that are not next to nothing */
     model m;
     model_make(&m, t, &config, "contriever", &settings);
-    pass p = pass_make(&m, device, step, 0);
+    pass p = compare_pass_make(&m, device, step, 0);
     batch queries = batch_of(&p, 0, settings.common.batch),
           keys = batch_of(&p, 1, settings.common.batch);
     model slow = m;
@@ -327,7 +327,7 @@ static void contriever_case(const tiny *t, gb_device *device, uint32_t step, boo
     free(slow.values);
     free_batch(q, queries.count);
     free_batch(k, keys.count);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 

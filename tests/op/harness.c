@@ -85,7 +85,7 @@ static void fill_random(float *values, size_t count, uint32_t seed, gb_precision
 }
 
 typedef struct sides {
-    gb_exec *exec;
+    gb_executable *exec;
     gb_reference *ref;
 } sides;
 
@@ -93,7 +93,7 @@ static void set_input(program *p, sides *s, gb_tensor t, const input_values *val
 {
     const gb_tensor_info *info = gb_tape_tensor(p->tape, t);
     size_t count = (size_t)info->rows * info->ld;
-    void *device = gb_exec_input(s->exec, t, &p->status);
+    void *device = gb_executable_input(s->exec, t, &p->status);
     MUST(device || !count);
     if (info->type == GB_U32) {
         cr_assert(values && values->u, "no values for %s", info->name);
@@ -179,7 +179,7 @@ static double check_values(program *p, sides *s, gb_tensor y, uint64_t ticket, g
     double worst = 0;
     const gb_tensor_info *info = gb_tape_tensor(p->tape, y);
     if (info->rows && info->cols) {
-        const float *got = gb_exec_output(s->exec, ticket, y, &p->status);
+        const float *got = gb_executable_output(s->exec, ticket, y, &p->status);
         MUST(got);
         worst = compare("value of", info, got, gb_reference_f(s->ref, y), tolerance);
     }
@@ -225,7 +225,7 @@ void check_program(program *p, gb_tensor y, const input_values *inputs, size_t i
     gb_device_use_precision(device, p->precision);
     gb_state *state = gb_state_create(device, p->params, true, &p->status);
     MUST(state);
-    sides s = {.exec = gb_exec_create(state, p->tape, &p->status)};
+    sides s = {.exec = gb_executable_create(state, p->tape, &p->status)};
     MUST(s.exec);
     MUST(gb_plan_check(p->tape, &p->status));
     s.ref = gb_reference_create(p->tape, &p->status);
@@ -248,13 +248,13 @@ void check_program(program *p, gb_tensor y, const input_values *inputs, size_t i
         set_input(p, &s, (gb_tensor)t, found);
     }
     uint64_t ticket;
-    MUST(gb_exec_run(s.exec, &ticket, &p->status));
-    MUST(gb_exec_wait(s.exec, ticket, &p->status));
+    MUST(gb_executable_run(s.exec, &ticket, &p->status));
+    MUST(gb_executable_wait(s.exec, ticket, &p->status));
     gb_reference_run(s.ref);
     note(device, check_values(p, &s, out, ticket, state, tolerance), tolerance);
     check_differences(p, s.ref, out, dy, forward_nodes);
     cr_expect_eq(gb_device_validation_count(device), 0, "the validation layer spoke");
-    gb_exec_destroy(s.exec);
+    gb_executable_destroy(s.exec);
     gb_reference_destroy(s.ref);
     gb_state_destroy(state);
     gb_device_close(device);

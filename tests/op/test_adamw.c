@@ -28,17 +28,17 @@ static const struct {
 
 /* An optimiser on the device and its float64 twin. */
 typedef struct optimiser {
-    gb_device *device; /* under test */
-    gb_params *params; /* as listed */
-    gb_tape *tape;     /* AdamW alone */
-    gb_tensor step;    /* its input */
-    gb_tensor norm;    /* its output */
-    gb_state *state;   /* arenas */
-    bool scaled;       /* gradients are SCALE times what they are taken for */
-    gb_exec *exec;     /* recorded */
-    float *values;     /* one arena of the device, read back */
-    double *p, *m, *v; /* the twin, laid out like the arenas */
-    gb_reference *ref; /* the same tape in float64 */
+    gb_device *device;   /* under test */
+    gb_params *params;   /* as listed */
+    gb_tape *tape;       /* AdamW alone */
+    gb_tensor step;      /* its input */
+    gb_tensor norm;      /* its output */
+    gb_state *state;     /* arenas */
+    bool scaled;         /* gradients are SCALE times what they are taken for */
+    gb_executable *exec; /* recorded */
+    float *values;       /* one arena of the device, read back */
+    double *p, *m, *v;   /* the twin, laid out like the arenas */
+    gb_reference *ref;   /* the same tape in float64 */
 } optimiser;
 
 static void add(gb_params *params, size_t i, gb_status *status)
@@ -66,7 +66,7 @@ static optimiser optimiser_make(bool scaled)
     o.norm = gb_adamw(o.tape, &settings, o.step);
     gb_tape_output(o.tape, o.norm);
     MUST(o.state = gb_state_create(o.device, o.params, true, &status));
-    MUST(o.exec = gb_exec_create(o.state, o.tape, &status));
+    MUST(o.exec = gb_executable_create(o.state, o.tape, &status));
     MUST(o.ref = gb_reference_create(o.tape, &status));
     uint64_t floats = gb_params_floats(o.params);
     o.values = malloc(floats * sizeof *o.values);
@@ -84,7 +84,7 @@ static void optimiser_free(optimiser *o)
 {
     cr_expect_eq(gb_device_validation_count(o->device), 0, "the validation layer spoke");
     gb_reference_destroy(o->ref);
-    gb_exec_destroy(o->exec);
+    gb_executable_destroy(o->exec);
     gb_state_destroy(o->state);
     gb_tape_destroy(o->tape);
     gb_params_destroy(o->params);
@@ -130,15 +130,15 @@ static double take_step(optimiser *o, const float *gradient, uint32_t t, float l
     for (uint64_t i = 0; i < floats; i++)
         raised[i] = gradient[i] * scale;
     MUST(gb_state_write(o->state, GB_ARENA_GRADS, raised, &status));
-    float *input = gb_exec_input(o->exec, o->step, &status);
+    float *input = gb_executable_input(o->exec, o->step, &status);
     MUST(input);
     gb_adamw_fill(&settings, t, lr, largest, input);
     if (o->scaled)
         input[GB_ADAMW_UNSCALE] = 1 / scale;
     for (int i = 0; i < (o->scaled ? 5 : 4); i++)
         gb_reference_f(o->ref, o->step)[i] = input[i];
-    MUST(gb_exec_run(o->exec, &ticket, &status));
-    const float *norm = gb_exec_output(o->exec, ticket, o->norm, &status);
+    MUST(gb_executable_run(o->exec, &ticket, &status));
+    const float *norm = gb_executable_output(o->exec, ticket, o->norm, &status);
     MUST(norm);
     for (uint64_t i = 0; i < floats; i++)
         gb_reference_arena(o->ref, GB_ARENA_GRADS)[i] = raised[i];
@@ -177,7 +177,7 @@ static void expect_state_unchanged(const optimiser *o)
 }
 
 /* Ten steps with gradients of changing size. */
-static void run_steps(bool scaled, float largest_norm, bool should_clip)
+static void run_steps(bool scaled, float max_norm, bool should_clip)
 {
     optimiser o = optimiser_make(scaled);
     uint64_t floats = gb_params_floats(o.params);
@@ -190,9 +190,9 @@ static void run_steps(bool scaled, float largest_norm, bool should_clip)
                 gradient[param->offset + k / list[i].cols * param->ld + k % list[i].cols] =
                     (float)gb_rng_normal(&rng) * (t % 3 ? 0.01f : 1.0f);
         }
-        double norm = take_step(&o, gradient, t, 0.01f * (float)t, largest_norm);
+        double norm = take_step(&o, gradient, t, 0.01f * (float)t, max_norm);
         if (t % 3 == 0)
-            cr_expect_eq(norm > (double)largest_norm && largest_norm > 0, should_clip);
+            cr_expect_eq(norm > (double)max_norm && max_norm > 0, should_clip);
     }
     compare(&o, GB_ARENA_PARAMS, o.p, 0.1);
     expect_state_unchanged(&o);
@@ -231,9 +231,9 @@ Test(adamw, scaled_leaves_out_what_is_no_number)
                 continue;
             MUST(gb_state_read(o.state, (gb_arena_id)a, before, &status));
             MUST(gb_state_write(o.state, GB_ARENA_GRADS, gradient, &status));
-            MUST(gb_exec_input(o.exec, o.step, &status));
-            MUST(gb_exec_run(o.exec, &ticket, &status));
-            const float *norm = gb_exec_output(o.exec, ticket, o.norm, &status);
+            MUST(gb_executable_input(o.exec, o.step, &status));
+            MUST(gb_executable_run(o.exec, &ticket, &status));
+            const float *norm = gb_executable_output(o.exec, ticket, o.norm, &status);
             cr_assert(norm && !isfinite(*norm));
             MUST(gb_state_read(o.state, (gb_arena_id)a, o.values, &status));
             size_t bytes = gb_params_arena_floats(o.params, (gb_arena_id)a) * sizeof *before;

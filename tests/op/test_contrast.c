@@ -47,7 +47,7 @@ static void set_case(uint32_t rows, uint32_t cols, bool exclusion)
     gb_tensor te = gb_tape_input(p.tape, "exclude", GB_U32, rows, words);
     gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, rows, 1);
     gb_tensor logits = gb_scale(p.tape, program_operand(&p, "logits"), 1.5f);
-    gb_tensor y = gb_set_loss(p.tape, logits, tt, tw, exclusion ? te : GB_NO_TENSOR);
+    gb_tensor y = gb_multilabel_loss(p.tape, logits, tt, tw, exclusion ? te : GB_NO_TENSOR);
     input_values inputs[] = {{tt, targets, NULL}, {te, exclude, NULL}, {tw, NULL, weights}};
     check_program(&p, y, inputs, 3, 200 * EPS);
     program_free(&p);
@@ -82,7 +82,7 @@ static void vocabulary_case(uint32_t rows, uint32_t vocabulary, uint32_t width, 
     program_freeze(&p);
     gb_tensor tt = gb_tape_input(p.tape, "targets", GB_U32, rows, words);
     gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, rows, 1);
-    gb_tensor y = gb_vocabulary_set_loss(
+    gb_tensor y = gb_vocabulary_multilabel_loss(
         p.tape, gb_scale(p.tape, program_operand(&p, "h"), 1.5f), program_operand(&p, "table"),
         bias ? program_operand(&p, "bias") : GB_NO_TENSOR, tt, tw, 64);
     input_values inputs[] = {{tt, targets, NULL}, {tw, NULL, weights}};
@@ -137,7 +137,7 @@ Test(contrast, scaled_loss)
     gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, ROWS, 1);
     gb_tensor by = gb_tape_input(p.tape, "factor", GB_F32, 1, 1);
     gb_tensor x = gb_scale(p.tape, program_operand(&p, "logits"), 1.0f);
-    gb_tensor loss = gb_set_loss(p.tape, x, tt, tw, GB_NO_TENSOR);
+    gb_tensor loss = gb_multilabel_loss(p.tape, x, tt, tw, GB_NO_TENSOR);
     input_values inputs[] = {{tt, targets, NULL}};
     check_program(&p, gb_scale_by(p.tape, loss, by), inputs, 1, 200 * EPS);
     program_free(&p);
@@ -145,9 +145,9 @@ Test(contrast, scaled_loss)
 
 /* ---- rows ---- */
 
-static gb_combination span_lists(gb_tape *tape, uint32_t rows, uint32_t of, uint32_t length)
+static gb_sparse span_lists(gb_tape *tape, uint32_t rows, uint32_t of, uint32_t length)
 {
-    return gb_combination_input(tape, rows, of, rows * length, length, rows);
+    return gb_sparse_input(tape, rows, of, rows * length, length, rows);
 }
 
 /* Means of overlapping ranges; the first row has no list. */
@@ -180,10 +180,10 @@ static void combine_case(uint32_t rows, uint32_t of, uint32_t width, uint32_t le
     program p = program_make();
     program_param(&p, "x", of, width);
     program_freeze(&p);
-    gb_combination in = span_lists(p.tape, rows, of, length);
+    gb_sparse in = span_lists(p.tape, rows, of, length);
     gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 1.5f);
-    gb_tensor y = gb_combine_rows(p.tape, x, &in);
-    y = gb_add(p.tape, y, gb_combine_rows(p.tape, x, &in)); /* the gradients add up */
+    gb_tensor y = gb_sparse_matmul(p.tape, x, &in);
+    y = gb_add(p.tape, y, gb_sparse_matmul(p.tape, x, &in)); /* the gradients add up */
     input_values inputs[] = {
         {in.there.starts, starts, NULL},   {in.there.order, order, NULL},
         {in.there.weights, NULL, weights}, {in.back.starts, back_starts, NULL},
@@ -213,22 +213,22 @@ Test(contrast, combination_is_transposed)
     program p = program_make();
     program_param(&p, "x", OF, 4);
     program_freeze(&p);
-    gb_combination in = gb_combination_input(p.tape, ROWS, OF, 8, 3, 3);
-    gb_tape_output(p.tape, gb_combine_rows(p.tape, program_operand(&p, "x"), &in));
+    gb_sparse in = gb_sparse_input(p.tape, ROWS, OF, 8, 3, 3);
+    gb_tape_output(p.tape, gb_sparse_matmul(p.tape, program_operand(&p, "x"), &in));
     gb_device *device = test_device();
     gb_state *state = gb_state_create(device, p.params, false, &p.status);
-    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    gb_executable *exec = state ? gb_executable_create(state, p.tape, &p.status) : NULL;
     cr_assert(exec, "%s", p.status.what);
-    cr_assert(gb_combination_fill(exec, &in, starts, order, weights, &p.status));
-    const uint32_t *s = gb_exec_input(exec, in.back.starts, &p.status);
-    const uint32_t *o = gb_exec_input(exec, in.back.order, &p.status);
-    const float *w = gb_exec_input(exec, in.back.weights, &p.status);
+    cr_assert(gb_sparse_fill(exec, &in, starts, order, weights, &p.status));
+    const uint32_t *s = gb_executable_input(exec, in.back.starts, &p.status);
+    const uint32_t *o = gb_executable_input(exec, in.back.order, &p.status);
+    const float *w = gb_executable_input(exec, in.back.weights, &p.status);
     cr_expect_arr_eq(s, wanted_starts, sizeof wanted_starts);
     cr_expect_arr_eq(o, wanted, sizeof wanted);
     cr_expect_arr_eq(w, wanted_weights, sizeof wanted_weights);
     const uint32_t too_many[ROWS + 1] = {0, 2, 2, 5, 9};
-    cr_expect_not(gb_combination_fill(exec, &in, too_many, order, weights, &p.status));
-    gb_exec_destroy(exec);
+    cr_expect_not(gb_sparse_fill(exec, &in, too_many, order, weights, &p.status));
+    gb_executable_destroy(exec);
     gb_state_destroy(state);
     gb_device_close(device);
     program_free(&p);
@@ -244,33 +244,33 @@ Test(contrast, means_are_lists)
     program p = program_make();
     program_param(&p, "x", OF, 4);
     program_freeze(&p);
-    gb_combination in[2];
+    gb_sparse in[2];
     for (int i = 0; i < 2; i++) {
-        in[i] = gb_combination_input(p.tape, ROWS, OF, OF, 3, 1);
-        gb_tape_output(p.tape, gb_combine_rows(p.tape, program_operand(&p, "x"), &in[i]));
+        in[i] = gb_sparse_input(p.tape, ROWS, OF, OF, 3, 1);
+        gb_tape_output(p.tape, gb_sparse_matmul(p.tape, program_operand(&p, "x"), &in[i]));
     }
     gb_device *device = test_device();
     gb_state *state = gb_state_create(device, p.params, false, &p.status);
-    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    gb_executable *exec = state ? gb_executable_create(state, p.tape, &p.status) : NULL;
     cr_assert(exec, "%s", p.status.what);
-    cr_assert(gb_combination_fill(exec, &in[0], lists, order, weights, &p.status));
-    cr_assert(gb_combination_fill_means(exec, &in[1], starts, 3, &p.status));
-    const gb_lists *both[2][2] = {{&in[0].there, &in[1].there}, {&in[0].back, &in[1].back}};
+    cr_assert(gb_sparse_fill(exec, &in[0], lists, order, weights, &p.status));
+    cr_assert(gb_sparse_fill_means(exec, &in[1], starts, 3, &p.status));
+    const gb_csr *both[2][2] = {{&in[0].there, &in[1].there}, {&in[0].back, &in[1].back}};
     for (int way = 0; way < 2; way++) {
         const void *wanted[3], *got[3];
         for (int i = 0; i < 2; i++) {
             const void **to = i ? got : wanted;
-            to[0] = gb_exec_input(exec, both[way][i]->starts, &p.status);
-            to[1] = gb_exec_input(exec, both[way][i]->order, &p.status);
-            to[2] = gb_exec_input(exec, both[way][i]->weights, &p.status);
+            to[0] = gb_executable_input(exec, both[way][i]->starts, &p.status);
+            to[1] = gb_executable_input(exec, both[way][i]->order, &p.status);
+            to[2] = gb_executable_input(exec, both[way][i]->weights, &p.status);
         }
         cr_expect_eq(memcmp(got[0], wanted[0], ((way ? OF : ROWS) + 1) * sizeof *starts), 0);
         cr_expect_eq(memcmp(got[1], wanted[1], sizeof order), 0);
         cr_expect_eq(memcmp(got[2], wanted[2], sizeof weights), 0);
     }
     const uint32_t too_many[] = {0, 4, OF + 1};
-    cr_expect_not(gb_combination_fill_means(exec, &in[1], too_many, 2, &p.status));
-    gb_exec_destroy(exec);
+    cr_expect_not(gb_sparse_fill_means(exec, &in[1], too_many, 2, &p.status));
+    gb_executable_destroy(exec);
     gb_state_destroy(state);
     gb_device_close(device);
     program_free(&p);
@@ -320,7 +320,7 @@ Test(contrast, untrained_parameters)
     gb_tensor m = gb_tape_input(p.tape, "m", GB_F32, 1, 1);
     gb_tensor pick = gb_tape_input(p.tape, "pick", GB_U32, 1, ROWS);
     gb_tensor x = program_operand(&p, "x");
-    gb_follow(p.tape, target, x, m);
+    gb_ema_update(p.tape, target, x, m);
     gb_replace_rows(p.tape, target, program_operand(&p, "new"), pick);
     gb_tensor y = gb_add(p.tape, gb_scale(p.tape, target, 1), x);
     gb_tape_output(p.tape, y);
@@ -328,18 +328,19 @@ Test(contrast, untrained_parameters)
         gb_backward_from(p.tape, y, gb_tape_input(p.tape, "dy", GB_F32, ROWS, COLS), &p.status));
     gb_device *device = test_device();
     gb_state *state = gb_state_create(device, p.params, true, &p.status);
-    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    gb_executable *exec = state ? gb_executable_create(state, p.tape, &p.status) : NULL;
     cr_assert(exec, "%s", p.status.what);
     size_t floats = gb_params_floats(p.params);
     float *before = calloc(floats, 4), *after = calloc(floats, 4);
     gb_params_init(p.params, 1, before);
     cr_assert(gb_state_write(state, GB_ARENA_PARAMS, before, &p.status));
-    *(float *)gb_exec_input(exec, m, &p.status) = 0.75f;
-    uint32_t *index = gb_exec_input(exec, pick, &p.status);
+    *(float *)gb_executable_input(exec, m, &p.status) = 0.75f;
+    uint32_t *index = gb_executable_input(exec, pick, &p.status);
     for (uint32_t r = 0; r < ROWS; r++)
         index[r] = r < 2 ? GB_NO_ROW : r - 2;
     uint64_t ticket;
-    cr_assert(gb_exec_run(exec, &ticket, &p.status) && gb_exec_wait(exec, ticket, &p.status));
+    cr_assert(gb_executable_run(exec, &ticket, &p.status) &&
+              gb_executable_wait(exec, ticket, &p.status));
     cr_assert(gb_state_read(state, GB_ARENA_PARAMS, after, &p.status));
     const gb_param *px = gb_params_at(p.params, 0), *pt = gb_params_at(p.params, 1),
                    *pn = gb_params_at(p.params, 2);
@@ -353,7 +354,7 @@ Test(contrast, untrained_parameters)
             cr_expect_eq(after[px->offset + at], before[px->offset + at]);
         }
     free(before), free(after);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_state_destroy(state);
     gb_device_close(device);
     program_free(&p);

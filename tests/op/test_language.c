@@ -36,19 +36,19 @@ Test(language, rms_norm)
 
 static void rotary_case(uint32_t rows, uint32_t head, uint32_t cols, uint32_t width)
 {
-    float *turns = calloc((size_t)rows * head + 1, sizeof *turns);
+    float *angles = calloc((size_t)rows * head + 1, sizeof *angles);
     for (uint32_t r = 0; r < rows; r++)
-        gb_rotary_fill(10000, head, r * 37 % 1000, turns + (size_t)r * head);
+        gb_rotary_fill(10000, head, r * 37 % 1000, angles + (size_t)r * head);
     program p = program_make();
     program_param(&p, "x", rows, width);
     program_freeze(&p);
     gb_tensor t = gb_tape_input(p.tape, "turns", GB_F32, rows, head);
     gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 2);
     gb_tensor y = gb_add(p.tape, x, gb_rotary(p.tape, x, t, head, cols));
-    input_values inputs[] = {{t, NULL, turns}};
+    input_values inputs[] = {{t, NULL, angles}};
     check_program(&p, y, inputs, 1, 64 * EPS);
     program_free(&p);
-    free(turns);
+    free(angles);
 }
 
 Test(language, rotary)
@@ -105,53 +105,53 @@ Test(language, gates_far_out)
 /* ---- attention ---- */
 
 typedef struct attend_case {
-    uint32_t heads, kv_heads, head_dim; /* as in gb_attend_params */
+    uint32_t heads, kv_heads, head_dim; /* as in gb_attention_gqa_params */
     float scale;                        /* of scores */
     bool causal, bias, together;        /* together: queries and keys in one tensor */
     uint32_t lengths[6][2];             /* queries and keys of each sequence */
 } attend_case;
 
-static gb_tensor attend(const attend_case *c, program *p, gb_tensor spans, uint32_t longest_q,
-                        uint32_t longest_k)
+static gb_tensor attend(const attend_case *c, program *p, gb_tensor spans, uint32_t max_q,
+                        uint32_t max_k)
 {
     uint32_t wide = c->heads * c->head_dim, narrow = c->kv_heads * c->head_dim;
-    gb_attend_params params = {.heads = c->heads,
-                               .kv_heads = c->kv_heads,
-                               .head_dim = c->head_dim,
-                               .scale = c->scale,
-                               .causal = c->causal,
-                               .bias = GB_NO_TENSOR,
-                               .longest_q = longest_q,
-                               .longest_k = longest_k};
+    gb_attention_gqa_params params = {.heads = c->heads,
+                                      .kv_heads = c->kv_heads,
+                                      .head_dim = c->head_dim,
+                                      .scale = c->scale,
+                                      .causal = c->causal,
+                                      .bias = GB_NO_TENSOR,
+                                      .max_q = max_q,
+                                      .max_k = max_k};
     if (c->bias)
         params.bias = gb_scale(p->tape, program_operand(p, "bias"), 0.5f);
     gb_tensor q = gb_scale(p->tape, program_operand(p, "q"), 1.25f);
     if (c->together)
-        return gb_attend(p->tape, spans, q, 0, q, wide, wide + narrow, &params);
-    return gb_attend(p->tape, spans, q, 0, program_operand(p, "kv"), narrow, 0, &params);
+        return gb_attention_gqa(p->tape, spans, q, 0, q, wide, wide + narrow, &params);
+    return gb_attention_gqa(p->tape, spans, q, 0, program_operand(p, "kv"), narrow, 0, &params);
 }
 
 static void run_attend(const attend_case *c)
 {
-    uint32_t spans[6][4], q_rows = 0, k_rows = 0, longest[2] = {0, 0};
+    uint32_t spans[6][4], q_rows = 0, k_rows = 0, max_length[2] = {0, 0};
     for (uint32_t s = 0; s < 6; s++) {
         uint32_t both[] = {q_rows, c->lengths[s][0], k_rows, c->lengths[s][1]};
         for (int w = 0; w < 4; w++)
             spans[s][w] = both[w];
         for (int side = 0; side < 2; side++)
-            longest[side] = fmax(longest[side], c->lengths[s][side]);
+            max_length[side] = fmax(max_length[side], c->lengths[s][side]);
         q_rows += c->lengths[s][0];
         k_rows += c->lengths[s][1];
     }
     uint32_t wide = c->heads * c->head_dim, narrow = c->kv_heads * c->head_dim;
-    uint32_t reach = (longest[0] > longest[1] ? longest[0] : longest[1]) - 1;
+    uint32_t reach = (max_length[0] > max_length[1] ? max_length[0] : max_length[1]) - 1;
     program p = program_make();
     program_param(&p, "q", q_rows, c->together ? wide + 2 * narrow : wide);
     program_param(&p, "kv", k_rows, 2 * narrow);
     program_param(&p, "bias", 2 * reach + 1, c->heads);
     program_freeze(&p);
     gb_tensor t = gb_tape_input(p.tape, "spans", GB_U32, 6, 4);
-    gb_tensor y = attend(c, &p, t, longest[0], longest[1]);
+    gb_tensor y = attend(c, &p, t, max_length[0], max_length[1]);
     input_values inputs[] = {{t, spans[0], NULL}};
     check_program(&p, y, inputs, 1, 400 * EPS);
     program_free(&p);
@@ -186,15 +186,15 @@ Test(language, misuse)
     program_param(&p, "x", 4, 24);
     program_freeze(&p);
     x = program_operand(&p, "x");
-    gb_attend_params params = {.heads = 3,
-                               .kv_heads = 2,
-                               .head_dim = 4,
-                               .scale = 1,
-                               .bias = GB_NO_TENSOR,
-                               .longest_q = 4,
-                               .longest_k = 4};
+    gb_attention_gqa_params params = {.heads = 3,
+                                      .kv_heads = 2,
+                                      .head_dim = 4,
+                                      .scale = 1,
+                                      .bias = GB_NO_TENSOR,
+                                      .max_q = 4,
+                                      .max_k = 4};
     gb_tensor spans = gb_tape_input(p.tape, "spans", GB_U32, 1, 4);
-    cr_expect_eq(gb_attend(p.tape, spans, x, 0, x, 12, 16, &params), GB_NO_TENSOR);
+    cr_expect_eq(gb_attention_gqa(p.tape, spans, x, 0, x, 12, 16, &params), GB_NO_TENSOR);
     cr_expect_not(gb_tape_ok(p.tape, &p.status));
     program_free(&p);
 }
@@ -203,7 +203,7 @@ Test(language, misuse)
 Test(language, put_rows)
 {
     static const uint32_t tables[][2] = {{9, 8}, {40, 33}, {7, 5}};
-    const uint32_t places[8] = {6, GB_NO_ROW, 0, 3, GB_NO_ROW};
+    const uint32_t slots[8] = {6, GB_NO_ROW, 0, 3, GB_NO_ROW};
     for (uint32_t i = 0; i < 3; i++) {
         program p = program_make();
         program_param(&p, "x", 5, tables[i][1]);
@@ -215,7 +215,7 @@ Test(language, put_rows)
         gb_tensor rows = gb_tape_input(p.tape, "rows", GB_F32, 5, tables[i][1]);
         gb_put_rows(p.tape, table, rows, at);
         gb_tensor y = gb_add(p.tape, gb_gather_rows(p.tape, table, at, GB_NO_TENSOR), x);
-        input_values inputs[] = {{at, places, NULL}};
+        input_values inputs[] = {{at, slots, NULL}};
         check_program(&p, y, inputs, 1, 4 * EPS);
         program_free(&p);
     }

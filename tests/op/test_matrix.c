@@ -37,7 +37,8 @@ static program of_precision(gb_precision precision)
     return p;
 }
 
-static void product_case(gb_precision precision, gb_form form, uint32_t m, uint32_t n, uint32_t k)
+static void product_case(gb_precision precision, gb_matmul_form form, uint32_t m, uint32_t n,
+                         uint32_t k)
 {
     program p = of_precision(precision);
     program_param(&p, "a", form == GB_TN ? k : m, form == GB_TN ? m : k);

@@ -11,7 +11,7 @@
 
 /* ---- matrix products ---- */
 
-static void product_case(gb_form form, uint32_t m, uint32_t n, uint32_t k, bool layer)
+static void product_case(gb_matmul_form form, uint32_t m, uint32_t n, uint32_t k, bool layer)
 {
     program p = program_make();
     program_param(&p, "a", form == GB_TN ? k : m, form == GB_TN ? m : k);
@@ -82,10 +82,10 @@ static void norm_case(uint32_t rows, uint32_t cols)
 static void some_norm_case(uint32_t rows, uint32_t cols, const uint32_t *wanted)
 {
     enum { COUNT = 8, PLACES = 10 };
-    uint32_t picked[COUNT], starts[11], blocks = (rows + 63) / 64;
+    uint32_t selected[COUNT], starts[11], blocks = (rows + 63) / 64;
     for (uint32_t i = 0; i < COUNT; i++)
-        picked[i] = i * (rows - 1) / (COUNT - 1);
-    gb_row_blocks_fill(picked, COUNT, PLACES, rows, starts);
+        selected[i] = i * (rows - 1) / (COUNT - 1);
+    gb_row_blocks_fill(selected, COUNT, PLACES, rows, starts);
     cr_assert_arr_eq(starts, wanted, (blocks + 1) * sizeof *starts);
     program p = program_make();
     program_param(&p, "x", PLACES, cols);
@@ -94,8 +94,8 @@ static void some_norm_case(uint32_t rows, uint32_t cols, const uint32_t *wanted)
     program_freeze(&p);
     gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 2);
     gb_tensor in = gb_row_blocks_input(p.tape, "blocks", rows);
-    gb_tensor y = gb_layer_norm_picked(p.tape, x, program_operand(&p, "gamma"),
-                                       program_operand(&p, "beta"), 1e-5f, in);
+    gb_tensor y = gb_layer_norm_selected(p.tape, x, program_operand(&p, "gamma"),
+                                         program_operand(&p, "beta"), 1e-5f, in);
     input_values inputs[] = {{in, starts, NULL}};
     check_program(&p, gb_add(p.tape, x, y), inputs, 1, 200 * EPS); /* x has another gradient */
     program_free(&p);
@@ -124,8 +124,8 @@ static void embed_case(uint32_t rows, uint32_t vocabulary, uint32_t width)
     program_freeze(&p);
     gb_tensor ids = gb_tape_input(p.tape, "ids", GB_U32, 1, rows);
     gb_tensor positions = gb_tape_input(p.tape, "positions", GB_U32, 1, rows);
-    gb_order by_id = gb_order_input(p.tape, "by id", vocabulary, rows);
-    gb_order by_position = gb_order_input(p.tape, "by position", 12, rows);
+    gb_row_index by_id = gb_row_index_input(p.tape, "by id", vocabulary, rows);
+    gb_row_index by_position = gb_row_index_input(p.tape, "by position", 12, rows);
     uint32_t *id = calloc(rows + 1, 4), *position = calloc(rows + 1, 4),
              *order = calloc(rows + 1, 4);
     uint32_t *order2 = calloc(rows + 1, 4), *starts = calloc(vocabulary + 1, 4), starts2[13];
@@ -134,8 +134,8 @@ static void embed_case(uint32_t rows, uint32_t vocabulary, uint32_t width)
         id[r] = gb_rng_below(&rng, vocabulary);
         position[r] = r % 12;
     }
-    gb_fill_order(id, rows, vocabulary, starts, order);
-    gb_fill_order(position, rows, 12, starts2, order2);
+    gb_row_index_sort(id, rows, vocabulary, starts, order);
+    gb_row_index_sort(position, rows, 12, starts2, order2);
     input_values inputs[] = {{ids, id, NULL},
                              {positions, position, NULL},
                              {by_id.starts, starts, NULL},
@@ -174,11 +174,11 @@ typedef struct attention_case {
 static void run_attention(const attention_case *c, const uint32_t *lengths, uint32_t sequences,
                           uint32_t heads, uint32_t width)
 {
-    uint32_t words[64] = {123, 456, 7, 90}, rows = 0, longest = 0;
+    uint32_t words[64] = {123, 456, 7, 90}, rows = 0, max_length = 0;
     for (uint32_t s = 0; s < sequences; s++) {
         words[GB_SEQUENCES_HEADER + s] = rows;
         rows += lengths[s];
-        longest = lengths[s] > longest ? lengths[s] : longest;
+        max_length = lengths[s] > max_length ? lengths[s] : max_length;
     }
     words[GB_SEQUENCES_HEADER + sequences] = rows;
     program p = program_make();
@@ -195,9 +195,9 @@ static void run_attention(const attention_case *c, const uint32_t *lengths, uint
                                   .mask = c->mask,
                                   .window = c->window,
                                   .bits = bits,
-                                  .longest = longest,
+                                  .max_length = max_length,
                                   .dropout = c->dropout,
-                                  .site = 3};
+                                  .dropout_index = 3};
     gb_tensor q = gb_scale(p.tape, program_operand(&p, "q"), 1.25f);
     gb_tensor y = c->together ? gb_attention(p.tape, seq, q, 0, q, width, 2 * width, width, &params)
                               : gb_attention(p.tape, seq, q, 0, program_operand(&p, "kv"), 0, width,
@@ -228,27 +228,27 @@ static void run_picked(float dropout)
     static const uint32_t rows[PLACES] = {0,  1,  2,  3,  7,  8,  11, 12, 13,
                                           30, 31, 32, 33, 34, 49, 49, 49};
     uint32_t words[] = {123, 456, 7, 90, 0, 3, 11, 30, 50, 50};
-    uint32_t picked[TEXTS + 1 + PLACES + ROWS] = {0, 3, 6, 9, 14, 17};
-    uint32_t *places = picked + TEXTS + 1 + PLACES;
-    memcpy(picked + TEXTS + 1, rows, sizeof rows);
+    uint32_t selected[TEXTS + 1 + PLACES + ROWS] = {0, 3, 6, 9, 14, 17};
+    uint32_t *slots = selected + TEXTS + 1 + PLACES;
+    memcpy(selected + TEXTS + 1, rows, sizeof rows);
     for (uint32_t r = 0; r < ROWS; r++)
-        places[r] = GB_NO_ROW;
+        slots[r] = GB_NO_ROW;
     for (uint32_t i = 0; i < 14; i++)
-        places[rows[i]] = i;
+        slots[rows[i]] = i;
     program p = program_make();
     program_param(&p, "qkv", ROWS, 3 * WIDTH);
     program_freeze(&p);
     gb_tensor seq = gb_sequences_input(p.tape, "sequences", TEXTS);
-    gb_tensor which = gb_picked_input(p.tape, "picked", seq, PLACES, ROWS);
+    gb_tensor which = gb_selected_input(p.tape, "picked", seq, PLACES, ROWS);
     gb_attention_params params = {.heads = HEADS,
-                                  .longest = 20,
+                                  .max_length = 20,
                                   .dropout = dropout,
-                                  .site = 3,
-                                  .places = PLACES,
-                                  .picked = which};
+                                  .dropout_index = 3,
+                                  .slots = PLACES,
+                                  .selected = which};
     gb_tensor qkv = gb_scale(p.tape, program_operand(&p, "qkv"), 1.25f);
     gb_tensor y = gb_attention(p.tape, seq, qkv, 0, qkv, WIDTH, 2 * WIDTH, WIDTH, &params);
-    input_values inputs[] = {{seq, words, NULL}, {which, picked, NULL}};
+    input_values inputs[] = {{seq, words, NULL}, {which, selected, NULL}};
     check_program(&p, y, inputs, 2, 400 * EPS);
     program_free(&p);
 }
@@ -268,27 +268,27 @@ static void run_long_attention(uint32_t rows, uint32_t width)
     uint32_t ones = program_param(&p, "qkv", rows, width);
     program_freeze(&p);
     gb_tensor seq = gb_sequences_input(p.tape, "sequences", 1), x = program_operand(&p, "qkv");
-    gb_attention_params params = {.heads = 1, .longest = rows};
+    gb_attention_params params = {.heads = 1, .max_length = rows};
     gb_tensor y = gb_attention(p.tape, seq, x, 0, x, 0, 0, width, &params);
     gb_tape_output(p.tape, y);
     gb_device *device = test_device();
     gb_state *state = gb_state_create(device, p.params, true, &p.status);
-    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    gb_executable *exec = state ? gb_executable_create(state, p.tape, &p.status) : NULL;
     cr_assert(exec, "%s", p.status.what);
     float *values = calloc(gb_params_floats(p.params), sizeof *values);
     for (size_t i = 0; i < (size_t)rows * width; i++)
         values[gb_params_at(p.params, ones)->offset + i] = 1;
     cr_assert(gb_state_write(state, GB_ARENA_PARAMS, values, &p.status));
-    memcpy(gb_exec_input(exec, seq, &p.status), words, sizeof words);
+    memcpy(gb_executable_input(exec, seq, &p.status), words, sizeof words);
     uint64_t ticket;
-    cr_assert(gb_exec_run(exec, &ticket, &p.status));
-    const float *got = gb_exec_output(exec, ticket, y, &p.status);
+    cr_assert(gb_executable_run(exec, &ticket, &p.status));
+    const float *got = gb_executable_output(exec, ticket, y, &p.status);
     uint32_t wrong = 0;
     for (size_t i = 0; got && i < (size_t)rows * width; i++)
         wrong += !(fabsf(got[i] - 1) <= 1e-3f);
     cr_expect(got && !wrong, "%u of %u numbers are wrong", wrong, rows * width);
     free(values);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_state_destroy(state);
     gb_device_close(device);
     program_free(&p);
@@ -334,7 +334,7 @@ Test(ops, rows)
     gb_tensor tn = gb_tape_input(p.tape, "inverse", GB_U32, 1, N);
     gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 1.5f);
     gb_tensor v = gb_scale(p.tape, program_operand(&p, "v"), 0.5f);
-    gb_tensor merged = gb_merge_rows(p.tape, x, v, tn, ti);
+    gb_tensor merged = gb_scatter_rows(p.tape, x, v, tn, ti);
     gb_tensor y =
         gb_add(p.tape, gb_gather_rows(p.tape, x, ti, tn), gb_gather_rows(p.tape, merged, ti, tn));
     input_values inputs[] = {{ti, index, NULL}, {tn, inverse, NULL}};
@@ -349,19 +349,19 @@ static void look_up_case(uint32_t rows, uint32_t entries, uint32_t width)
     gb_rng rng = gb_rng_make(6, GB_RNG_TEST, rows, entries);
     for (uint32_t r = 0; r < rows; r++) /* some rows of the table never, some often, some nothing */
         index[r] = r % 7 == 6 ? GB_NO_ROW : gb_rng_below(&rng, (entries + 1) / 2);
-    gb_fill_order(index, rows, entries, starts, order);
+    gb_row_index_sort(index, rows, entries, starts, order);
     program p = program_make();
     program_param(&p, "table", entries, width);
     program_param(&p, "addend", rows, width);
     program_freeze(&p);
     gb_tensor ti = gb_tape_input(p.tape, "index", GB_U32, 1, rows);
-    gb_order by_index = gb_order_input(p.tape, "by index", entries, rows);
+    gb_row_index by_index = gb_row_index_input(p.tape, "by index", entries, rows);
     gb_tensor table = program_operand(&p, "table"), addend = program_operand(&p, "addend");
     /* An activation, the parameter behind it, and the activation again. */
     gb_tensor x = gb_scale(p.tape, table, 1.5f);
-    gb_tensor y = gb_look_up(p.tape, x, ti, by_index, addend);
-    y = gb_look_up(p.tape, table, ti, by_index, y);
-    y = gb_add(p.tape, y, gb_look_up(p.tape, x, ti, by_index, GB_NO_TENSOR));
+    gb_tensor y = gb_lookup_rows(p.tape, x, ti, by_index, addend);
+    y = gb_lookup_rows(p.tape, table, ti, by_index, y);
+    y = gb_add(p.tape, y, gb_lookup_rows(p.tape, x, ti, by_index, GB_NO_TENSOR));
     input_values inputs[] = {
         {ti, index, NULL}, {by_index.starts, starts, NULL}, {by_index.order, order, NULL}};
     check_program(&p, y, inputs, 3, 64 * EPS);
@@ -452,23 +452,24 @@ Test(ops, vocabulary_padding_has_no_gradient)
     cr_assert(gb_backward(p.tape, loss, &p.status));
     gb_device *device = test_device();
     gb_state *state = gb_state_create(device, p.params, true, &p.status);
-    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    gb_executable *exec = state ? gb_executable_create(state, p.tape, &p.status) : NULL;
     cr_assert(exec, "%s", p.status.what);
     float *values = calloc(gb_params_floats(p.params), sizeof *values);
     gb_params_init(p.params, 1, values);
     cr_assert(gb_state_write(state, GB_ARENA_PARAMS, values, &p.status));
-    uint32_t *label = gb_exec_input(exec, labels, &p.status);
+    uint32_t *label = gb_executable_input(exec, labels, &p.status);
     uint64_t ticket;
     for (uint32_t r = 0; r < ROWS; r++)
         label[r] = r;
-    cr_assert(gb_exec_run(exec, &ticket, &p.status) && gb_exec_wait(exec, ticket, &p.status));
+    cr_assert(gb_executable_run(exec, &ticket, &p.status) &&
+              gb_executable_wait(exec, ticket, &p.status));
     cr_assert(gb_state_read(state, GB_ARENA_GRADS, values, &p.status));
     const gb_param *param = gb_params_at(p.params, bias);
     cr_expect_neq(values[param->offset], 0);
     for (uint32_t c = WORDS; c < param->ld; c++)
         cr_expect_eq(values[param->offset + c], 0);
     free(values);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_state_destroy(state);
     gb_device_close(device);
     program_free(&p);
@@ -505,10 +506,10 @@ Test(ops, loss_of_too_many_rows)
     gb_device *device = test_device();
     bool cpu = gb_device_get_caps(device)->profile == GB_PROFILE_CPU;
     gb_state *state = gb_state_create(device, p.params, true, &p.status);
-    gb_exec *exec = state ? gb_exec_create(state, p.tape, &p.status) : NULL;
+    gb_executable *exec = state ? gb_executable_create(state, p.tape, &p.status) : NULL;
     cr_expect_eq(exec == NULL, cpu);
     cr_expect_eq(p.status.code, cpu ? GB_USAGE : GB_OK, "%s", p.status.what);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_state_destroy(state);
     gb_device_close(device);
     program_free(&p);

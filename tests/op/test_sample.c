@@ -19,7 +19,7 @@ typedef struct draws {
     gb_tape *tape;           /* logits, twice themselves, draws */
     gb_tensor logits, words; /* inputs */
     gb_tensor drawn;         /* output */
-    gb_exec *exec;           /* recorded */
+    gb_executable *exec;     /* recorded */
 } draws;
 
 static draws draws_make(uint32_t rows, uint32_t cols)
@@ -34,14 +34,14 @@ static draws draws_make(uint32_t rows, uint32_t cols)
     d.words = gb_sequences_input(d.tape, "sequences", 1);
     d.drawn = gb_sample_rows(d.tape, gb_scale(d.tape, d.logits, 2), d.words);
     gb_tape_output(d.tape, d.drawn);
-    MUST(d.exec = gb_exec_create(d.state, d.tape, &status));
+    MUST(d.exec = gb_executable_create(d.state, d.tape, &status));
     return d;
 }
 
 static void draws_free(draws *d)
 {
     cr_expect_eq(gb_device_validation_count(d->device), 0, "the validation layer spoke");
-    gb_exec_destroy(d->exec);
+    gb_executable_destroy(d->exec);
     gb_tape_destroy(d->tape);
     gb_state_destroy(d->state);
     gb_params_destroy(d->params);
@@ -60,16 +60,16 @@ static uint32_t *draw(draws *d, const float *values, uint32_t step)
 {
     gb_status status = {0};
     uint32_t ld = gb_tape_tensor(d->tape, d->logits)->ld;
-    float *logits = gb_exec_input(d->exec, d->logits, &status);
-    uint32_t *words = logits ? gb_exec_input(d->exec, d->words, &status) : NULL;
+    float *logits = gb_executable_input(d->exec, d->logits, &status);
+    uint32_t *words = logits ? gb_executable_input(d->exec, d->words, &status) : NULL;
     MUST(words);
     write_words(words, step);
     for (uint32_t r = 0; r < d->rows; r++)
         for (uint32_t c = 0; c < ld; c++) /* padding must not be drawn */
             logits[(size_t)r * ld + c] = c < d->cols ? values[(size_t)r * d->cols + c] : 1e30f;
     uint64_t ticket;
-    MUST(gb_exec_run(d->exec, &ticket, &status));
-    const uint32_t *drawn = gb_exec_output(d->exec, ticket, d->drawn, &status);
+    MUST(gb_executable_run(d->exec, &ticket, &status));
+    const uint32_t *drawn = gb_executable_output(d->exec, ticket, d->drawn, &status);
     MUST(drawn);
     uint32_t *copy = malloc(d->rows * sizeof *copy);
     memcpy(copy, drawn, d->rows * sizeof *copy);
@@ -224,19 +224,19 @@ Test(sample, chunks_make_no_difference)
         gb_tape_output(p.tape, y);
         gb_state *state = gb_state_create(device, p.params, false, &status);
         MUST(state);
-        gb_exec *exec = gb_exec_create(state, p.tape, &status);
+        gb_executable *exec = gb_executable_create(state, p.tape, &status);
         MUST(exec);
         float *values = malloc(gb_params_floats(p.params) * sizeof *values);
         gb_params_init(p.params, 1, values);
         MUST(gb_state_write(state, GB_ARENA_PARAMS, values, &status));
-        write_words(gb_exec_input(exec, words, &status), 2);
+        write_words(gb_executable_input(exec, words, &status), 2);
         uint64_t ticket;
-        MUST(gb_exec_run(exec, &ticket, &status));
-        const uint32_t *got = gb_exec_output(exec, ticket, y, &status);
+        MUST(gb_executable_run(exec, &ticket, &status));
+        const uint32_t *got = gb_executable_output(exec, ticket, y, &status);
         MUST(got);
         memcpy(drawn[i], got, sizeof drawn[i]);
         free(values);
-        gb_exec_destroy(exec);
+        gb_executable_destroy(exec);
         gb_state_destroy(state);
         gb_device_close(device);
         program_free(&p);

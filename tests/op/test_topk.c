@@ -60,7 +60,7 @@ typedef struct search {
     gb_state *state;                   /* empty */
     gb_tape *tape;                     /* one node */
     gb_tensor scores, values, columns; /* of the node */
-    gb_exec *exec;                     /* recorded */
+    gb_executable *exec;               /* recorded */
 } search;
 
 static search search_make(gb_device *device, uint32_t rows, uint32_t cols, uint32_t k)
@@ -75,13 +75,13 @@ static search search_make(gb_device *device, uint32_t rows, uint32_t cols, uint3
     gb_top_k(s.tape, s.scores, k, &s.values, &s.columns);
     gb_tape_output(s.tape, s.values);
     gb_tape_output(s.tape, s.columns);
-    MUST(s.exec = gb_exec_create(s.state, s.tape, &status));
+    MUST(s.exec = gb_executable_create(s.state, s.tape, &status));
     return s;
 }
 
 static void search_free(search *s)
 {
-    gb_exec_destroy(s->exec);
+    gb_executable_destroy(s->exec);
     gb_tape_destroy(s->tape);
     gb_state_destroy(s->state);
     gb_params_destroy(s->params);
@@ -111,7 +111,7 @@ static void check(gb_device *device, uint32_t rows, uint32_t cols, uint32_t k, f
     MUST(ref);
     uint32_t ld = gb_tape_tensor(s.tape, s.scores)->ld;
     uint32_t values_ld = gb_tape_tensor(s.tape, s.values)->ld;
-    float *input = gb_exec_input(s.exec, s.scores, &status);
+    float *input = gb_executable_input(s.exec, s.scores, &status);
     MUST(input);
     gb_rng rng = gb_rng_make(11, GB_RNG_TEST, rows, cols);
     float *kept = malloc(((size_t)rows * ld + 1) * sizeof *kept);
@@ -123,12 +123,14 @@ static void check(gb_device *device, uint32_t rows, uint32_t cols, uint32_t k, f
             gb_reference_f(ref, s.scores)[at] = kept[at];
         }
     uint64_t ticket;
-    MUST(gb_exec_run(s.exec, &ticket, &status));
-    MUST(gb_exec_wait(s.exec, ticket, &status));
+    MUST(gb_executable_run(s.exec, &ticket, &status));
+    MUST(gb_executable_wait(s.exec, ticket, &status));
     gb_reference_run(ref);
     pair *got = malloc((k + 1) * sizeof *got);
-    const float *values = rows && k ? gb_exec_output(s.exec, ticket, s.values, &status) : NULL;
-    const uint32_t *columns = rows && k ? gb_exec_output(s.exec, ticket, s.columns, &status) : NULL;
+    const float *values =
+        rows && k ? gb_executable_output(s.exec, ticket, s.values, &status) : NULL;
+    const uint32_t *columns =
+        rows && k ? gb_executable_output(s.exec, ticket, s.columns, &status) : NULL;
     MUST(!rows || !k || (values && columns));
     for (uint32_t r = 0; r < rows && k; r++) {
         for (uint32_t i = 0; i < k; i++)
@@ -202,11 +204,11 @@ Test(top_k, twice_the_same)
         kept[i] = score(FEW_VALUES, &rng, 0, 0);
     uint64_t tickets[2];
     for (int run = 0; run < 2; run++) {
-        memcpy(gb_exec_input(s.exec, s.scores, &status), kept, 50 * 500 * sizeof *kept);
-        MUST(gb_exec_run(s.exec, &tickets[run], &status));
+        memcpy(gb_executable_input(s.exec, s.scores, &status), kept, 50 * 500 * sizeof *kept);
+        MUST(gb_executable_run(s.exec, &tickets[run], &status));
     }
-    const void *first = gb_exec_output(s.exec, tickets[0], s.columns, &status);
-    const void *second = gb_exec_output(s.exec, tickets[1], s.columns, &status);
+    const void *first = gb_executable_output(s.exec, tickets[0], s.columns, &status);
+    const void *second = gb_executable_output(s.exec, tickets[1], s.columns, &status);
     MUST(first && second);
     cr_expect_arr_eq(first, second, 50 * 40 * 4);
     free(kept);

@@ -17,8 +17,8 @@ typedef struct golden {
     model m;                 /* its parameters; the task below */
     gb_special_ids specials; /* of its vocabulary */
     uint32_t texts;          /* of a batch */
-    uint32_t longest;        /* columns of the tables of ids */
-    gb_packed packed;        /* batch of the step */
+    uint32_t max_length;     /* columns of the tables of ids */
+    gb_batch packed;         /* batch of the step */
 } golden;
 
 /* ---- the numbers ---- */
@@ -119,30 +119,30 @@ static double *placed(const golden *g, const char *kind)
 static void pack(golden *g, const gb_stored *ids, const gb_stored *labels, uint32_t first)
 {
     gb_status status = {0};
-    gb_packed_reset(&g->packed);
+    gb_batch_reset(&g->packed);
     for (uint32_t t = 0; t < g->texts; t++) {
         uint32_t length = 0, own[64];
         int32_t wanted[64];
-        for (uint32_t c = 1; c + 1 < g->longest && integer(ids, first + t, c + 1) >= 0; c++) {
+        for (uint32_t c = 1; c + 1 < g->max_length && integer(ids, first + t, c + 1) >= 0; c++) {
             own[length] = (uint32_t)integer(ids, first + t, c);
             int32_t label = labels ? integer(labels, first + t, c) : -100;
             wanted[length++] = label < 0 ? GB_IGNORE : label;
         }
-        MUST(gb_packed_add(&g->packed, &g->specials, own, labels ? wanted : NULL, length,
-                           g->longest, &status));
+        MUST(gb_batch_add(&g->packed, &g->specials, own, labels ? wanted : NULL, length,
+                          g->max_length, &status));
     }
 }
 
 /* ---- the task: masked LM on the golden batches ---- */
 
 typedef struct labelled {
-    const gb_packed *packed; /* batch */
-    gb_rows_inputs rows;     /* with labels */
-    gb_tensor labels;        /* u32 [rows, 1] */
-    gb_tensor weights;       /* f32 [rows, 1] */
+    const gb_batch *packed; /* batch */
+    gb_selection rows;      /* with labels */
+    gb_tensor labels;       /* u32 [rows, 1] */
+    gb_tensor weights;      /* f32 [rows, 1] */
 } labelled;
 
-static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample(void *self, uint32_t step, gb_bucket *shape, gb_status *status)
 {
     golden *g = self;
     (void)status;
@@ -153,14 +153,14 @@ static bool sample(void *self, uint32_t step, gb_shape *shape, gb_status *status
 }
 
 /* Rows with labels. */
-static bool fill(const void *record, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const labelled *to = record;
-    const gb_packed *packed = to->packed;
-    uint32_t picked[128], count = 0;
-    uint32_t *labels = gb_exec_input(exec, to->labels, status);
-    float *weights = labels ? gb_exec_input(exec, to->weights, status) : NULL;
+    const gb_batch *packed = to->packed;
+    uint32_t selected[128], count = 0;
+    uint32_t *labels = gb_executable_input(exec, to->labels, status);
+    float *weights = labels ? gb_executable_input(exec, to->weights, status) : NULL;
     if (!weights)
         return false;
     for (uint32_t i = 0; i < to->rows.count; i++) {
@@ -171,24 +171,25 @@ static bool fill(const void *record, gb_exec *exec, uint32_t step, gb_status *st
         if (packed->labels[r] != GB_IGNORE) {
             labels[count] = (uint32_t)packed->labels[r];
             weights[(size_t)count * 4] = 1.0f / (float)packed->labelled;
-            picked[count++] = r;
+            selected[count++] = r;
         }
-    return gb_rows_fill(exec, &to->rows, picked, count, 0, status);
+    return gb_selection_fill(exec, &to->rows, selected, count, 0, status);
 }
 
-static void build(void *self, gb_net *net, const gb_shape *shape, gb_tensor losses[GB_MAX_LOSSES])
+static void build(void *self, gb_builder *builder, const gb_bucket *shape,
+                  gb_tensor losses[GB_MAX_LOSSES])
 {
     golden *g = self;
     uint32_t rows = shape->size[0], count = shape->size[1];
-    gb_packed_inputs in = gb_packed_declare(net, &g->m.config, rows, g->texts, &g->packed, 0);
+    gb_batch_inputs in = gb_batch_declare(builder, &g->m.config, rows, g->texts, &g->packed, 0);
     const labelled to = {.packed = &g->packed,
-                         .rows = gb_rows_declare(net, count, rows),
-                         .labels = gb_tape_input(net->tape, "labels", GB_U32, count, 1),
-                         .weights = gb_tape_input(net->tape, "weights", GB_F32, count, 1)};
-    gb_tape_fill_by(net->tape, fill, &to, sizeof to);
-    gb_tensor h = gb_bert_encode(net, &g->m.bert, &in, 0, NULL);
-    losses[0] =
-        gb_bert_mlm_loss(net, &g->m.bert, gb_rows_gather(net, h, &to.rows), to.labels, to.weights);
+                         .rows = gb_selection_declare(builder, count, rows),
+                         .labels = gb_tape_input(builder->tape, "labels", GB_U32, count, 1),
+                         .weights = gb_tape_input(builder->tape, "weights", GB_F32, count, 1)};
+    gb_tape_fill_by(builder->tape, fill, &to, sizeof to);
+    gb_tensor h = gb_bert_encode(builder, &g->m.bert, &in, 0, NULL);
+    losses[0] = gb_bert_mlm_loss(builder, &g->m.bert, gb_selection_gather(builder, h, &to.rows),
+                                 to.labels, to.weights);
 }
 
 /* ---- the model ---- */
@@ -212,14 +213,14 @@ static void golden_open(golden *g)
     gb_vocab_destroy(vocab);
     const gb_stored *ids = stored(g, "ids");
     g->texts = (uint32_t)ids->shape[0];
-    m->longest = g->longest = (uint32_t)ids->shape[1];
-    cr_assert_leq(g->longest, 64);
+    m->max_length = g->max_length = (uint32_t)ids->shape[1];
+    cr_assert_leq(g->max_length, 64);
     m->task = (gb_task){.self = g, .loss_names = {"mlm"}, .sample = sample, .build = build};
 }
 
 static void golden_close(golden *g)
 {
-    gb_packed_free(&g->packed);
+    gb_batch_free(&g->packed);
     model_free(&g->m);
     gb_safetensors_close(g->numbers);
     gb_folder_close(g->folder);
@@ -257,22 +258,23 @@ static void forward_build(forward *f, const golden *g)
     const gb_bert *bert = &g->m.bert;
     uint32_t rows = gb_bucket_rows(g->packed.rows);
     MUST(f->tape = gb_tape_create(g->m.params, "golden", &status));
-    gb_net net = {.tape = f->tape, .eps = (float)g->m.config.layer_norm_eps, .longest = g->longest};
-    const gb_packed *packed = &g->packed;
-    gb_pooling_params how = {.texts = g->texts, .rows = rows, .longest = g->longest};
-    gb_packed_inputs in = gb_packed_declare(&net, &g->m.config, rows, g->texts, packed, 0);
-    gb_pooling_inputs cls = gb_pooling_declare(&net, &how, packed);
+    gb_builder builder = {
+        .tape = f->tape, .eps = (float)g->m.config.layer_norm_eps, .max_length = g->max_length};
+    const gb_batch *packed = &g->packed;
+    gb_pooling_params how = {.texts = g->texts, .rows = rows, .max_length = g->max_length};
+    gb_batch_inputs in = gb_batch_declare(&builder, &g->m.config, rows, g->texts, packed, 0);
+    gb_pooling_inputs cls = gb_pooling_declare(&builder, &how, packed);
     how.kind = GB_POOLING_MEAN;
-    gb_pooling_inputs means = gb_pooling_declare(&net, &how, packed);
-    gb_tensor x = f->hidden[0] = gb_bert_embed(&net, bert, &in);
+    gb_pooling_inputs means = gb_pooling_declare(&builder, &how, packed);
+    gb_tensor x = f->hidden[0] = gb_bert_embed(&builder, bert, &in);
     for (uint32_t l = 0; l < LAYERS; l++)
-        x = f->hidden[l + 1] = gb_block_apply(&net, &bert->blocks[l], &in, x);
-    f->first = gb_pooling_apply(&net, x, &cls);
-    f->mean = gb_pooling_apply(&net, x, &means);
+        x = f->hidden[l + 1] = gb_block_apply(&builder, &bert->blocks[l], &in, x);
+    f->first = gb_pooling_apply(&builder, x, &cls);
+    f->mean = gb_pooling_apply(&builder, x, &means);
     gb_tensor t = gb_linear(f->tape, x, gb_tape_param(f->tape, bert->transform_weight),
                             gb_tape_param(f->tape, bert->transform_bias), true, GB_NO_TENSOR);
     t = gb_layer_norm(f->tape, t, gb_tape_param(f->tape, bert->head_norm_weight),
-                      gb_tape_param(f->tape, bert->head_norm_bias), net.eps);
+                      gb_tape_param(f->tape, bert->head_norm_bias), builder.eps);
     f->logits = gb_linear(f->tape, t, gb_tape_param(f->tape, bert->word),
                           gb_tape_param(f->tape, bert->head_bias), false, GB_NO_TENSOR);
     for (uint32_t l = 0; l <= LAYERS; l++)
@@ -283,12 +285,12 @@ static void forward_build(forward *f, const golden *g)
     MUST(gb_tape_ok(f->tape, &status));
 }
 
-static double output_differs(const golden *g, const forward *f, gb_exec *exec, uint64_t ticket,
-                             gb_tensor tensor, const char *name, uint32_t rows)
+static double output_differs(const golden *g, const forward *f, gb_executable *exec,
+                             uint64_t ticket, gb_tensor tensor, const char *name, uint32_t rows)
 {
     gb_status status = {0};
     const gb_tensor_info *info = gb_tape_tensor(f->tape, tensor);
-    const float *got = gb_exec_output(exec, ticket, tensor, &status);
+    const float *got = gb_executable_output(exec, ticket, tensor, &status);
     MUST(got);
     float *wanted = numbers(g, name, rows, info->cols);
     double worst = differs(got, info->ld, wanted, rows, info->cols);
@@ -310,10 +312,10 @@ Test(bert, forward, .timeout = 60)
     MUST(gb_state_write(state, GB_ARENA_PARAMS, g.m.values, &status));
     forward f = {0};
     forward_build(&f, &g);
-    gb_exec *exec = gb_exec_create(state, f.tape, &status);
+    gb_executable *exec = gb_executable_create(state, f.tape, &status);
     MUST(exec);
     uint64_t ticket;
-    MUST(gb_exec_submit(exec, 0, &ticket, &status));
+    MUST(gb_executable_submit(exec, 0, &ticket, &status));
     double states = 0;
     for (uint32_t l = 0; l <= LAYERS; l++) {
         char name[32];
@@ -328,7 +330,7 @@ Test(bert, forward, .timeout = 60)
           1e-5);
     trust("BERT: masked-LM logits", PEER,
           output_differs(&g, &f, exec, ticket, f.logits, "logits", g.packed.rows), 1e-5);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_tape_destroy(f.tape);
     gb_state_destroy(state);
     tiny_device_close(device);
@@ -356,7 +358,7 @@ Test(bert, gradients, .timeout = 60)
     golden g;
     golden_open(&g);
     gb_device *device = tiny_device(GB_USER_TRAIN);
-    pass p = pass_make(&g.m, device, 0, 0);
+    pass p = compare_pass_make(&g.m, device, 0, 0);
     double loss = number(&g, "loss", 0), norm = number(&g, "norm", 0);
     trust("BERT: masked-LM loss", PEER, fabs(p.loss[0] - loss) / loss, 1e-5);
     trust("BERT: norm of the gradient", PEER,
@@ -365,7 +367,7 @@ Test(bert, gradients, .timeout = 60)
     trust("BERT: gradient of every parameter", PEER,
           worst_gradient(g.m.params, p.gradients, wanted), 1e-4);
     free(wanted);
-    pass_free(&p);
+    compare_pass_free(&p);
     tiny_device_close(device);
     golden_close(&g);
 }
@@ -447,8 +449,8 @@ static gb_train_params training_of(const golden *g)
                              .config = &g->m.config,
                              .schedule = {GB_SCHEDULE_LINEAR, 2e-3f, 0, 3, STEPS},
                              .adamw = {.9f, .999f, 1e-8f, .1f},
-                             .largest_norm = 1,
-                             .longest = g->longest,
+                             .max_norm = 1,
+                             .max_length = g->max_length,
                              .label = "golden"};
 }
 
@@ -494,27 +496,26 @@ static double walk(const golden *g, gb_device *device, const gb_train_params *ho
     MUST(tape);
     gb_tensor input = gb_adamw_input(tape, false);
     gb_adamw(tape, &how->adamw, input);
-    gb_exec *adamw = gb_exec_create(state, tape, &status);
+    gb_executable *adamw = gb_executable_create(state, tape, &status);
     MUST(adamw);
     model now = g->m;
     now.values = values;
     memcpy(values, g->m.values, gb_params_floats(g->m.params) * sizeof *values);
     for (uint32_t s = 0; s < STEPS; s++) {
-        pass p = pass_make(&now, device, s, 0);
+        pass p = compare_pass_make(&now, device, s, 0);
         MUST(gb_state_write(state, GB_ARENA_GRADS, p.gradients, &status));
-        pass_free(&p);
-        float *rates = gb_exec_input(adamw, input, &status);
+        compare_pass_free(&p);
+        float *rates = gb_executable_input(adamw, input, &status);
         MUST(rates);
-        gb_adamw_fill(&how->adamw, s + 1, gb_schedule_at(&how->schedule, s), how->largest_norm,
-                      rates);
-        MUST(gb_exec_run(adamw, NULL, &status));
+        gb_adamw_fill(&how->adamw, s + 1, gb_schedule_at(&how->schedule, s), how->max_norm, rates);
+        MUST(gb_executable_run(adamw, NULL, &status));
         MUST(gb_state_read(state, GB_ARENA_PARAMS, values, &status));
         double difference = step_differs(g, values, s);
         if (getenv("GABBRO_TEST_SHOW"))
             fprintf(stderr, "step %u differs %8.2g\n", s, difference);
         worst = fmax(worst, difference);
     }
-    gb_exec_destroy(adamw);
+    gb_executable_destroy(adamw);
     gb_tape_destroy(tape);
     gb_state_destroy(state);
     return worst;

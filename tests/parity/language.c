@@ -15,7 +15,7 @@
 typedef struct golden {
     gb_safetensors *numbers; /* golden.safetensors */
     gb_params *params;       /* of the model */
-    gb_language lm;          /* the model */
+    gb_lm lm;                /* the model */
     gb_device *device;       /* where it runs */
     gb_state *state;         /* its parameters there */
 } golden;
@@ -24,19 +24,19 @@ static void golden_open(golden *g, const char *name)
 {
     gb_status status = {0};
     char folder[512], path[600];
-    gb_language_config config;
-    gb_language_cache none = {0};
+    gb_lm_config config;
+    gb_lm_cache none = {0};
     *g = (golden){0};
     snprintf(folder, sizeof folder, "%s/%s", GB_GOLDEN, name);
     snprintf(path, sizeof path, "%s/golden.safetensors", folder);
     MUST(g->numbers = gb_safetensors_open(path, &status));
     snprintf(path, sizeof path, "%s/config.json", folder);
-    MUST(gb_language_config_read(path, &config, &status));
+    MUST(gb_lm_config_read(path, &config, &status));
     MUST(g->params = gb_params_create(&status));
-    MUST(gb_language_declare(g->params, &config, &none, &g->lm, &status));
+    MUST(gb_lm_declare(g->params, &config, &none, &g->lm, &status));
     gb_params_freeze(g->params);
     float *values = gb_alloc(gb_params_floats(g->params), sizeof *values, &status);
-    MUST(values && gb_language_load(folder, g->params, values, &status));
+    MUST(values && gb_lm_load(folder, g->params, values, &status));
     g->device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     MUST(g->state = gb_state_create(g->device, g->params, false, &status));
     MUST(gb_state_write(g->state, GB_ARENA_PARAMS, values, &status));
@@ -47,7 +47,7 @@ static void golden_close(golden *g)
 {
     gb_state_destroy(g->state);
     tiny_device_close(g->device);
-    gb_language_free(&g->lm);
+    gb_lm_free(&g->lm);
     gb_params_destroy(g->params);
     gb_safetensors_close(g->numbers);
 }
@@ -56,7 +56,7 @@ static void golden_close(golden *g)
 typedef struct texts {
     uint32_t ids[128], positions[128]; /* tokens and their places */
     uint32_t starts[TEXTS + 1];        /* first of each text */
-    uint32_t longest;                  /* tokens of the longest */
+    uint32_t max_length;               /* tokens of the longest */
 } texts;
 
 static texts read_texts(const golden *g, const char *name)
@@ -76,7 +76,7 @@ static texts read_texts(const golden *g, const char *name)
             t.ids[rows] = (uint32_t)id;
             t.positions[rows++] = c;
         }
-        t.longest = rows - t.starts[i] > t.longest ? rows - t.starts[i] : t.longest;
+        t.max_length = rows - t.starts[i] > t.max_length ? rows - t.starts[i] : t.max_length;
     }
     t.starts[TEXTS] = rows;
     return t;
@@ -93,21 +93,21 @@ static void fill_spans(uint32_t spans[TEXTS][4], const texts *q, const texts *k)
     }
 }
 
-static void fill(const golden *g, gb_exec *exec, const gb_language_rows *in, const texts *t)
+static void fill(const golden *g, gb_executable *exec, const gb_lm_rows *in, const texts *t)
 {
     gb_status status = {0};
     uint32_t spans[TEXTS][4];
     fill_spans(spans, t, t);
-    MUST(gb_language_rows_fill(exec, in, &g->lm, t->ids, t->positions, spans[0], NULL, &status));
+    MUST(gb_lm_rows_fill(exec, in, &g->lm, t->ids, t->positions, spans[0], NULL, &status));
 }
 
 /* Largest difference from the golden tensor, relative to the largest of its numbers. */
-static double differs(const golden *g, const gb_tape *tape, gb_exec *exec, uint64_t ticket,
+static double differs(const golden *g, const gb_tape *tape, gb_executable *exec, uint64_t ticket,
                       gb_tensor tensor, const char *name)
 {
     gb_status status = {0};
     const gb_tensor_info *info = gb_tape_tensor(tape, tensor);
-    const float *got = gb_exec_output(exec, ticket, tensor, &status);
+    const float *got = gb_executable_output(exec, ticket, tensor, &status);
     float *wanted = gb_alloc((size_t)info->rows * info->cols, sizeof *wanted, &status);
     const gb_stored *stored = gb_safetensors_find(g->numbers, name);
     MUST(got && wanted && stored);
@@ -129,37 +129,37 @@ static void compare(const char *name, const char *label)
     gb_status status = {0};
     golden g;
     golden_open(&g, name);
-    bool t5 = g.lm.config.kind == GB_LANGUAGE_T5;
-    texts given = read_texts(&g, "ids"), decoded = t5 ? read_texts(&g, "decoder.ids") : given;
+    bool t5 = g.lm.config.kind == GB_LM_T5;
+    texts source = read_texts(&g, "ids"), decoded = t5 ? read_texts(&g, "decoder.ids") : source;
     gb_tape *tape = gb_tape_create(g.params, name, &status);
     MUST(tape);
-    gb_language_rows from = {0};
+    gb_lm_rows from = {0};
     gb_tensor encoded = GB_NO_TENSOR, cross = GB_NO_TENSOR;
     if (t5) {
-        from = gb_language_rows_declare(tape, &g.lm, true, given.starts[TEXTS], TEXTS,
-                                        given.longest, false);
-        encoded = gb_language_encode(tape, &g.lm, &from);
+        from = gb_lm_rows_declare(tape, &g.lm, true, source.starts[TEXTS], TEXTS, source.max_length,
+                                  false);
+        encoded = gb_lm_encode(tape, &g.lm, &from);
         cross = gb_tape_input(tape, "cross spans", GB_U32, TEXTS, 4);
         gb_tape_output(tape, encoded);
     }
-    gb_language_rows to = gb_language_rows_declare(tape, &g.lm, false, decoded.starts[TEXTS], TEXTS,
-                                                   decoded.longest, false);
-    gb_tensor states = gb_language_decode(tape, &g.lm, &to, encoded, cross, given.longest);
-    gb_tensor logits = gb_language_logits(tape, &g.lm, states);
+    gb_lm_rows to = gb_lm_rows_declare(tape, &g.lm, false, decoded.starts[TEXTS], TEXTS,
+                                       decoded.max_length, false);
+    gb_tensor states = gb_lm_decode(tape, &g.lm, &to, encoded, cross, source.max_length);
+    gb_tensor logits = gb_lm_logits(tape, &g.lm, states);
     gb_tape_output(tape, states);
     gb_tape_output(tape, logits);
     MUST(gb_tape_ok(tape, &status));
-    gb_exec *exec = gb_exec_create(g.state, tape, &status);
+    gb_executable *exec = gb_executable_create(g.state, tape, &status);
     MUST(exec);
     if (t5) {
-        fill(&g, exec, &from, &given);
-        uint32_t spans[TEXTS][4], *words = gb_exec_input(exec, cross, &status);
-        fill_spans(spans, &decoded, &given);
+        fill(&g, exec, &from, &source);
+        uint32_t spans[TEXTS][4], *words = gb_executable_input(exec, cross, &status);
+        fill_spans(spans, &decoded, &source);
         memcpy(words, spans, sizeof spans);
     }
     fill(&g, exec, &to, &decoded);
     uint64_t ticket;
-    MUST(gb_exec_run(exec, &ticket, &status));
+    MUST(gb_executable_run(exec, &ticket, &status));
     char what[80];
     snprintf(what, sizeof what, "%s: last states of the encoder", label);
     if (t5)
@@ -168,7 +168,7 @@ static void compare(const char *name, const char *label)
     trust(what, PEER, differs(&g, tape, exec, ticket, states, "states"), 1e-4);
     snprintf(what, sizeof what, "%s: logits", label);
     trust(what, PEER, differs(&g, tape, exec, ticket, logits, "logits"), 1e-4);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_tape_destroy(tape);
     golden_close(&g);
 }
@@ -208,10 +208,10 @@ Test(language, foreign_configs)
     close(file);
     for (size_t i = 0; i < sizeof texts_ / sizeof *texts_; i++) {
         gb_status status = {0};
-        gb_language_config config;
+        gb_lm_config config;
         FILE *out = fopen(path, "w");
         cr_assert(out && fputs(texts_[i], out) >= 0 && !fclose(out));
-        cr_expect_not(gb_language_config_read(path, &config, &status), "%s", texts_[i]);
+        cr_expect_not(gb_lm_config_read(path, &config, &status), "%s", texts_[i]);
         cr_expect_eq(status.code, GB_DATA, "%s: %s", texts_[i], status.what);
     }
     remove(path);
@@ -228,7 +228,7 @@ typedef struct batch {
     uint32_t counts[TEXTS];    /* how many */
 } batch;
 
-static void make(gb_generator *generator, const texts *t, batch *b, const gb_pick_params *how)
+static void make(gb_generator *generator, const texts *t, batch *b, const gb_sampling_params *how)
 {
     gb_status status = {0};
     uint32_t starts[TEXTS + 1], passage[TEXTS], query[TEXTS];
@@ -253,9 +253,10 @@ static void generate(const char *name)
     MUST(g.numbers);
     gb_device *device = tiny_device(GB_USER_GENERATE | GB_USER_TRAIN_LM);
     texts t = read_texts(&g, "ids"), wanted = read_texts(&g, "greedy");
-    gb_generator *generator = gb_generator_create(device, folder, TEXTS, t.longest, NEW, &status);
+    gb_generator *generator =
+        gb_generator_create(device, folder, TEXTS, t.max_length, NEW, &status);
     MUST(generator);
-    gb_pick_params how = {.temperature = 0.7f, .top_k = 20, .top_p = 0.95f, .seed = 42};
+    gb_sampling_params how = {.temperature = 0.7f, .top_k = 20, .top_p = 0.95f, .seed = 42};
     batch all = {0, TEXTS, {{0}}, {0}}, late = {2, 2, {{0}}, {0}};
     make(generator, &t, &all, &how);
     for (uint32_t i = 0; i < TEXTS; i++) {
@@ -303,7 +304,7 @@ Test(language, llama_generates, .timeout = 100)
 
 /* PASSAGES prompts of one to nine tokens, QUERIES texts each. */
 typedef struct many {
-    uint32_t given;                        /* prompts so far */
+    uint32_t source;                       /* prompts so far */
     uint32_t ids[9];                       /* the last one */
     uint32_t made[PASSAGES][QUERIES][NEW]; /* texts */
     uint32_t counts[PASSAGES][QUERIES];    /* their tokens; 0: not made */
@@ -314,10 +315,10 @@ static bool next_of_many(void *self, gb_prompt *prompt, gb_status *status)
 {
     (void)status;
     many *m = self;
-    uint32_t p = m->given;
+    uint32_t p = m->source;
     if (p == PASSAGES)
         return true;
-    m->given++;
+    m->source++;
     *prompt = (gb_prompt){m->ids, 1 + p * 5 % 9, p, 0, QUERIES};
     for (uint32_t i = 0; i < prompt->count; i++)
         m->ids[i] = 2 + (p * 17 + i * 7) % 58;
@@ -345,7 +346,8 @@ static gb_generator_counts make_many(gb_device *device, const char *name, uint32
     snprintf(folder, sizeof folder, "%s/%s", GB_GOLDEN, name);
     gb_generator *generator = gb_generator_create(device, folder, slots, 9, NEW, &status);
     MUST(generator);
-    gb_pick_params how = {.sample = true, .temperature = 1, .top_k = 25, .top_p = 0.95f, .seed = 7};
+    gb_sampling_params how = {
+        .sample = true, .temperature = 1, .top_k = 25, .top_p = 0.95f, .seed = 7};
     *m = (many){0};
     gb_generation work = {m, next_of_many, made_of_many, in_batches};
     MUST(gb_generate_all(generator, &work, &how, &status));
@@ -400,10 +402,10 @@ Test(language, draws_in_order)
     uint32_t seen[5] = {0}, token;
     for (uint32_t i = 0; i < 5; i++)
         logits[i] = (float)(2 * log(shares[i]) + 3);
-    gb_pick_params how = {.temperature = 2, .top_k = 4, .top_p = 0.8f};
+    gb_sampling_params how = {.temperature = 2, .top_k = 4, .top_p = 0.8f};
     gb_rng rng = gb_rng_make(5, GB_RNG_TEST, 0, 0);
     for (uint32_t i = 0; i < DRAWS; i++) {
-        MUST(gb_pick_token(logits, 5, &how, &rng, &token, &status));
+        MUST(gb_sample_token(logits, 5, &how, &rng, &token, &status));
         seen[token]++;
     }
     cr_expect_eq(seen[0] + seen[2], 0);
@@ -414,6 +416,6 @@ Test(language, draws_in_order)
     }
     cr_expect_lt(chi, 13.8, "chi square %g of two degrees", chi); /* one in a thousand */
     how.top_k = 1;
-    MUST(gb_pick_token(logits, 5, &how, &rng, &token, &status));
-    cr_expect_eq(token, gb_pick_greedy(logits, 5));
+    MUST(gb_sample_token(logits, 5, &how, &rng, &token, &status));
+    cr_expect_eq(token, gb_sample_greedy(logits, 5));
 }

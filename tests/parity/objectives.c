@@ -321,7 +321,7 @@ static void check(const parity_case *c, const tiny *t, gb_device *device, const 
     tiny_params settings = settings_of(c);
     model m;
     model_make(&m, t, &config, c->objective, &settings);
-    pass p = pass_make(&m, device, STEP, 0);
+    pass p = compare_pass_make(&m, device, STEP, 0);
     gb_weight *weights = dense_weights(&m);
     char *text = describe(c, &settings, &m, t, &p, weights);
     if (export)
@@ -332,7 +332,7 @@ static void check(const parity_case *c, const tiny *t, gb_device *device, const 
     for (uint32_t i = 0; i < gb_params_count(m.params); i++)
         free((void *)weights[i].data);
     free(weights);
-    pass_free(&p);
+    compare_pass_free(&p);
     model_free(&m);
 }
 

@@ -6,19 +6,19 @@
 #include <gabbro/lm.h>
 #include <math.h>
 
-#define PEER    "transformers' distribution"
-#define PROMPTS 20
-#define LONGEST 9
+#define PEER       "transformers' distribution"
+#define PROMPTS    20
+#define MAX_LENGTH 9
 
 /* What is drawn of one model, and how often which tokens came. */
 typedef struct drawing {
-    gb_safetensors *numbers; /* golden */
-    uint32_t vocabulary;     /* V */
-    uint32_t times;          /* texts of a prompt */
-    uint32_t given;          /* prompts so far */
-    uint32_t ids[LONGEST];   /* the last one */
-    uint32_t *first;         /* [PROMPTS, V] counts */
-    uint32_t *second;        /* [PROMPTS, V + 1]; column V: there was none */
+    gb_safetensors *numbers;  /* golden */
+    uint32_t vocabulary;      /* V */
+    uint32_t times;           /* texts of a prompt */
+    uint32_t given;           /* prompts so far */
+    uint32_t ids[MAX_LENGTH]; /* the last one */
+    uint32_t *first;          /* [PROMPTS, V] counts */
+    uint32_t *second;         /* [PROMPTS, V + 1]; column V: there was none */
 } drawing;
 
 static bool next_prompt(void *self, gb_prompt *prompt, gb_status *status)
@@ -26,13 +26,13 @@ static bool next_prompt(void *self, gb_prompt *prompt, gb_status *status)
     (void)status;
     drawing *d = self;
     const gb_stored *ids = gb_safetensors_find(d->numbers, "ids");
-    cr_assert(ids && ids->shape[0] == PROMPTS && ids->shape[1] == LONGEST);
+    cr_assert(ids && ids->shape[0] == PROMPTS && ids->shape[1] == MAX_LENGTH);
     if (d->given == PROMPTS)
         return true;
     *prompt = (gb_prompt){.ids = d->ids, .passage = d->given, .times = d->times};
-    for (uint32_t c = 0; c < LONGEST; c++) {
+    for (uint32_t c = 0; c < MAX_LENGTH; c++) {
         int32_t id;
-        memcpy(&id, (const char *)ids->data + (d->given * LONGEST + c) * sizeof id, sizeof id);
+        memcpy(&id, (const char *)ids->data + (d->given * MAX_LENGTH + c) * sizeof id, sizeof id);
         if (id >= 0)
             d->ids[prompt->count++] = (uint32_t)id;
     }
@@ -97,7 +97,7 @@ static double misfit(const drawing *d, const char *setting, bool second)
     return chi / bound(degrees);
 }
 
-static void draw(const char *name, const char *setting, gb_pick_params how, uint32_t times)
+static void draw(const char *name, const char *setting, gb_sampling_params how, uint32_t times)
 {
     gb_status status = {0};
     char folder[512], path[600], what[100];
@@ -106,7 +106,7 @@ static void draw(const char *name, const char *setting, gb_pick_params how, uint
     drawing d = {.numbers = gb_safetensors_open(path, &status), .times = times};
     MUST(d.numbers);
     gb_device *device = tiny_device(GB_USER_GENERATE);
-    gb_generator *generator = gb_generator_create(device, folder, 100, LONGEST, 2, &status);
+    gb_generator *generator = gb_generator_create(device, folder, 100, MAX_LENGTH, 2, &status);
     MUST(generator);
     d.vocabulary = gb_generator_config(generator)->vocab_size;
     d.first = gb_alloc(PROMPTS * (size_t)d.vocabulary, sizeof *d.first, &status);
@@ -127,9 +127,9 @@ static void draw(const char *name, const char *setting, gb_pick_params how, uint
     gb_safetensors_close(d.numbers);
 }
 
-static const gb_pick_params like_t5 = {
+static const gb_sampling_params like_t5 = {
     .sample = true, .temperature = 1, .top_k = 25, .top_p = 0.95f, .seed = 1};
-static const gb_pick_params like_llm = {
+static const gb_sampling_params like_llm = {
     .sample = true, .temperature = 0.7f, .top_k = 50, .top_p = 0.95f, .seed = 2};
 
 Test(sampling, t5, .timeout = 100)

@@ -38,8 +38,8 @@ Test(gradients, tied_embedding)
         labels[i] = i % 4 == 3 ? GB_NO_ROW : i * 3 % V;
         weights[i * 4] = 0.05f;
     }
-    gb_fill_order(id, N, V, starts, by_id);
-    gb_fill_order(position, N, P, position_starts, by_position);
+    gb_row_index_sort(id, N, V, starts, by_id);
+    gb_row_index_sort(position, N, P, position_starts, by_position);
     program p = program_make();
     program_param(&p, "table", V, H);
     program_param(&p, "position", P, H);
@@ -48,8 +48,8 @@ Test(gradients, tied_embedding)
     program_freeze(&p);
     gb_tensor ids = gb_tape_input(p.tape, "ids", GB_U32, 1, N);
     gb_tensor positions = gb_tape_input(p.tape, "positions", GB_U32, 1, N);
-    gb_order order = gb_order_input(p.tape, "by id", V, N);
-    gb_order position_order = gb_order_input(p.tape, "by position", P, N);
+    gb_row_index order = gb_row_index_input(p.tape, "by id", V, N);
+    gb_row_index position_order = gb_row_index_input(p.tape, "by position", P, N);
     gb_tensor tl = gb_tape_input(p.tape, "labels", GB_U32, N, 1);
     gb_tensor tw = gb_tape_input(p.tape, "weights", GB_F32, N, 1);
     gb_tensor table = program_operand(&p, "table");
@@ -137,11 +137,11 @@ Test(gradients, activation_used_by_many)
     gb_tensor tn = gb_tape_input(p.tape, "inverse", GB_U32, 1, N);
     gb_tensor w = program_operand(&p, "w");
     gb_tensor h = gb_linear(p.tape, program_operand(&p, "x"), w, GB_NO_TENSOR, true, GB_NO_TENSOR);
-    gb_tensor picked = gb_gather_rows(p.tape, h, ti, tn);
+    gb_tensor selected = gb_gather_rows(p.tape, h, ti, tn);
     gb_tensor norm =
         gb_layer_norm(p.tape, h, program_operand(&p, "gamma"), program_operand(&p, "beta"), 1e-5f);
     gb_tensor y = gb_linear(p.tape, norm, w, GB_NO_TENSOR, false, h);
-    y = gb_add(p.tape, y, gb_merge_rows(p.tape, h, picked, tn, ti));
+    y = gb_add(p.tape, y, gb_scatter_rows(p.tape, h, selected, tn, ti));
     input_values inputs[] = {{ti, index, NULL}, {tn, inverse, NULL}};
     check_program(&p, y, inputs, 2, 400 * EPS);
     program_free(&p);
@@ -166,19 +166,19 @@ Test(gradients, unused_parameter_stays_zero)
 
     gb_device *device = test_device();
     gb_state *state = gb_state_create(device, p.params, true, &status);
-    gb_exec *exec = state ? gb_exec_create(state, p.tape, &status) : NULL;
+    gb_executable *exec = state ? gb_executable_create(state, p.tape, &status) : NULL;
     MUST(exec);
     uint64_t floats = gb_params_floats(p.params), ticket;
     float *values = malloc(floats * sizeof *values);
     gb_params_init(p.params, 1, values);
     MUST(gb_state_write(state, GB_ARENA_PARAMS, values, &status));
     for (int run = 0; run < 2; run++) {
-        float *input = gb_exec_input(exec, dy, &status);
+        float *input = gb_executable_input(exec, dy, &status);
         MUST(input);
         for (int i = 0; i < 6 * 8; i++)
             input[i] = (float)(i % 5) - 1;
-        MUST(gb_exec_run(exec, &ticket, &status));
-        MUST(gb_exec_wait(exec, ticket, &status));
+        MUST(gb_executable_run(exec, &ticket, &status));
+        MUST(gb_executable_wait(exec, ticket, &status));
         MUST(gb_state_read(state, GB_ARENA_GRADS, values, &status));
         const uint32_t without[] = {unused, dead};
         for (int i = 0; i < 2; i++) {
@@ -189,7 +189,7 @@ Test(gradients, unused_parameter_stays_zero)
         cr_expect_neq(values[gb_params_at(p.params, gb_params_find(p.params, "w"))->offset], 0);
     }
     free(values);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_state_destroy(state);
     gb_device_close(device);
     program_free(&p);

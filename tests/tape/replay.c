@@ -21,10 +21,10 @@ typedef struct outcome {
     uint64_t floats;               /* of each arena */
 } outcome;
 
-static float read_scalar(gb_exec *exec, uint64_t ticket, gb_tensor tensor)
+static float read_scalar(gb_executable *exec, uint64_t ticket, gb_tensor tensor)
 {
     gb_status status = {0};
-    const float *value = gb_exec_output(exec, ticket, tensor, &status);
+    const float *value = gb_executable_output(exec, ticket, tensor, &status);
     MUST(value);
     return *value;
 }
@@ -42,7 +42,7 @@ typedef enum manner {
 
 typedef struct other {
     gb_tape *tape;
-    gb_exec *exec;
+    gb_executable *exec;
     gb_tensor x, y;
     uint32_t rows;
 } other;
@@ -55,8 +55,8 @@ static other other_make(gb_state *state, const gb_params *params, uint32_t rows)
     o.x = gb_tape_input(o.tape, "x", GB_F32, rows, OTHER_COLS);
     o.y = gb_add(o.tape, o.x, gb_scale(o.tape, o.x, 2));
     gb_tape_output(o.tape, o.y);
-    MUST(o.exec = gb_exec_create(state, o.tape, &status));
-    cr_expect_geq(state->activation_bytes, gb_exec_arena_bytes(o.exec));
+    MUST(o.exec = gb_executable_create(state, o.tape, &status));
+    cr_expect_geq(state->activation_bytes, gb_executable_arena_bytes(o.exec));
     return o;
 }
 
@@ -64,12 +64,12 @@ static void other_run(other *o)
 {
     gb_status status = {0};
     uint64_t ticket;
-    float *x = gb_exec_input(o->exec, o->x, &status);
+    float *x = gb_executable_input(o->exec, o->x, &status);
     MUST(x);
     for (uint32_t i = 0; i < o->rows * OTHER_COLS; i++)
         x[i] = (float)(i % 1000);
-    MUST(gb_exec_run(o->exec, &ticket, &status));
-    const float *y = gb_exec_output(o->exec, ticket, o->y, &status);
+    MUST(gb_executable_run(o->exec, &ticket, &status));
+    const float *y = gb_executable_output(o->exec, ticket, o->y, &status);
     MUST(y);
     for (uint32_t i = 0; i < o->rows * OTHER_COLS; i++)
         cr_assert_eq(y[i], 3 * (float)(i % 1000), "value %u is %g", i, y[i]);
@@ -77,7 +77,7 @@ static void other_run(other *o)
 
 static void other_free(other *o)
 {
-    gb_exec_destroy(o->exec);
+    gb_executable_destroy(o->exec);
     gb_tape_destroy(o->tape);
 }
 
@@ -89,7 +89,7 @@ static void run_others(other *others, uint32_t step, gb_state *state, const gb_p
     for (uint32_t i = 0; i <= step; i++)
         other_run(&others[i]);
     if (step == STEPS - 1)
-        cr_expect_eq(state->activation_bytes, gb_exec_arena_bytes(others[step].exec));
+        cr_expect_eq(state->activation_bytes, gb_executable_arena_bytes(others[step].exec));
 }
 
 static outcome train_with(const gb_config *config, manner how)
@@ -103,7 +103,7 @@ static outcome train_with(const gb_config *config, manner how)
     MUST(device);
     small_program p = small_program_make(true);
     gb_state *state = gb_state_create(device, p.params, true, &status);
-    gb_exec *exec = state ? gb_exec_create(state, p.tape, &status) : NULL;
+    gb_executable *exec = state ? gb_executable_create(state, p.tape, &status) : NULL;
     MUST(exec);
     outcome out = {.floats = gb_params_floats(p.params)};
     for (int a = 0; a < GB_ARENA_COUNT; a++)
@@ -114,7 +114,7 @@ static outcome train_with(const gb_config *config, manner how)
     for (uint32_t step = 0; step < STEPS + (ahead ? 1 : 0); step++) {
         if (step < STEPS) {
             small_program_fill(&p, exec, step + 1);
-            MUST(gb_exec_run(exec, &tickets[step], &status));
+            MUST(gb_executable_run(exec, &tickets[step], &status));
             if (how == BESIDE)
                 run_others(others, step, state, p.params);
         }
@@ -129,7 +129,7 @@ static outcome train_with(const gb_config *config, manner how)
     cr_expect_eq(gb_device_validation_count(device), 0, "the validation layer spoke");
     for (uint32_t i = 0; how == BESIDE && i < STEPS; i++)
         other_free(&others[i]);
-    gb_exec_destroy(exec);
+    gb_executable_destroy(exec);
     gb_state_destroy(state);
     small_program_free(&p);
     gb_device_close(device);

@@ -67,8 +67,8 @@ typedef struct trial {
     gb_found found;               /* results */
 } trial;
 
-static trial trial_make(uint32_t queries, uint32_t passages, uint32_t width, uint32_t k,
-                        float *(*numbers)(uint32_t, uint32_t, uint32_t))
+static trial compare_trial_make(uint32_t queries, uint32_t passages, uint32_t width, uint32_t k,
+                                float *(*numbers)(uint32_t, uint32_t, uint32_t))
 {
     trial t = {
         .queries = {.rows = queries, .width = width, .values = numbers(queries, width, 1)},
@@ -82,7 +82,7 @@ static trial trial_make(uint32_t queries, uint32_t passages, uint32_t width, uin
     return t;
 }
 
-static void trial_free(trial *t)
+static void compare_trial_free(trial *t)
 {
     free((void *)t->queries.values);
     free((void *)t->passages.values);
@@ -124,12 +124,12 @@ static void trial_check(const trial *t)
 static void check(gb_device *device, uint32_t queries, uint32_t passages, uint32_t width,
                   uint32_t k, uint32_t passage_block)
 {
-    trial t = trial_make(queries, passages, width, k, whole_numbers);
+    trial t = compare_trial_make(queries, passages, width, k, whole_numbers);
     t.params.passage_block = passage_block;
     t.params.query_block = 64;
     trial_run(&t, device);
     trial_check(&t);
-    trial_free(&t);
+    compare_trial_free(&t);
 }
 
 Test(search, block_borders)
@@ -180,7 +180,7 @@ static const float *read_rows(void *context, uint32_t first, uint32_t count, gb_
 Test(search, many_queries)
 {
     gb_device *device = open_device();
-    trial t = trial_make(64 * 17 + 9, 20, 4, 3, whole_numbers);
+    trial t = compare_trial_make(64 * 17 + 9, 20, 4, 3, whole_numbers);
     t.params.query_block = 64;
     t.params.passage_block = 16;
     reader r = {.values = t.passages.values, .width = 4};
@@ -191,27 +191,27 @@ Test(search, many_queries)
     cr_expect_eq(r.calls, 2 * 2, "both blocks, for both groups");
     t.passages.values = r.values;
     trial_check(&t);
-    trial_free(&t);
+    compare_trial_free(&t);
     close_device(device);
 }
 
 Test(search, all_scores_equal)
 {
     gb_device *device = open_device();
-    trial t = trial_make(3, 300, 6, 40, whole_numbers);
+    trial t = compare_trial_make(3, 300, 6, 40, whole_numbers);
     memset((void *)t.queries.values, 0, 3 * 6 * sizeof(float));
     t.params.passage_block = 70;
     trial_run(&t, device);
     trial_check(&t);
     cr_expect_eq(t.found.rows[39], 39);
-    trial_free(&t);
+    compare_trial_free(&t);
     close_device(device);
 }
 
 /* Rounded sums: whatever the blocks, the same rows and the same bits. */
 static void same_for_all_blocks(gb_device *device, uint32_t passages, uint32_t width)
 {
-    trial t = trial_make(70, passages, width, 50, normal_numbers);
+    trial t = compare_trial_make(70, passages, width, 50, normal_numbers);
     trial_run(&t, device);
     size_t count = (size_t)70 * 50;
     uint32_t *rows = t.found.rows;
@@ -231,7 +231,7 @@ static void same_for_all_blocks(gb_device *device, uint32_t passages, uint32_t w
             cr_expect_leq(scores[q * 50 + i], scores[q * 50 + i - 1]);
     free(rows);
     free(scores);
-    trial_free(&t);
+    compare_trial_free(&t);
 }
 
 Test(search, independent_of_blocks)
@@ -246,19 +246,19 @@ Test(search, independent_of_blocks)
 Test(search, in_pieces)
 {
     gb_device *device = open_device();
-    trial t = trial_make(9, 250, 6, 12, whole_numbers);
+    trial t = compare_trial_make(9, 250, 6, 12, whole_numbers);
     for (t.params.piece = 1; t.params.piece < 300; t.params.piece *= 7) {
         trial_run(&t, device);
         trial_check(&t);
     }
-    trial_free(&t);
+    compare_trial_free(&t);
     close_device(device);
 }
 
 Test(search, passages_from_a_reader)
 {
     gb_device *device = open_device();
-    trial t = trial_make(9, 250, 6, 12, whole_numbers);
+    trial t = compare_trial_make(9, 250, 6, 12, whole_numbers);
     reader r = {.values = t.passages.values, .width = 6};
     t.passages.values = NULL;
     t.passages.read = read_rows;
@@ -275,14 +275,14 @@ Test(search, passages_from_a_reader)
     t.passages.values = r.values;
     trial_run(&t, device); /* the device is still good */
     trial_check(&t);
-    trial_free(&t);
+    compare_trial_free(&t);
     close_device(device);
 }
 
 Test(search, not_a_number_comes_last)
 {
     gb_device *device = open_device();
-    trial t = trial_make(2, 6, 4, 6, whole_numbers);
+    trial t = compare_trial_make(2, 6, 4, 6, whole_numbers);
     float *passages = (float *)t.passages.values;
     memset((void *)t.queries.values, 0, 8 * sizeof(float));
     passages[1 * 4] = NAN;
@@ -292,7 +292,7 @@ Test(search, not_a_number_comes_last)
     static const uint32_t rows[] = {0, 2, 4, 5, 1, 3};
     cr_expect_arr_eq(t.found.rows, rows, sizeof rows);
     cr_expect(isnan(t.found.scores[4]) && isnan(t.found.scores[5]));
-    trial_free(&t);
+    compare_trial_free(&t);
     close_device(device);
 }
 
@@ -309,11 +309,11 @@ Test(search, nothing_to_search)
 Test(search, vectors_of_different_widths)
 {
     gb_device *device = open_device();
-    trial t = trial_make(3, 10, 4, 3, whole_numbers);
+    trial t = compare_trial_make(3, 10, 4, 3, whole_numbers);
     t.passages.width = 5;
     gb_status status = {0};
     cr_expect_not(gb_search(device, &t.queries, &t.passages, &t.params, &t.found, &status));
     cr_expect_eq(status.code, GB_USAGE);
-    trial_free(&t);
+    compare_trial_free(&t);
     close_device(device);
 }

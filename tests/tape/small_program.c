@@ -42,8 +42,8 @@ static void declare_inputs(small_program *p)
 {
     p->ids = gb_tape_input(p->tape, "ids", GB_U32, 1, ROWS);
     p->positions = gb_tape_input(p->tape, "positions", GB_U32, 1, ROWS);
-    p->by_id = gb_order_input(p->tape, "by id", VOCABULARY, ROWS);
-    p->by_position = gb_order_input(p->tape, "by position", LENGTH, ROWS);
+    p->by_id = gb_row_index_input(p->tape, "by id", VOCABULARY, ROWS);
+    p->by_position = gb_row_index_input(p->tape, "by position", LENGTH, ROWS);
     p->sequences = gb_sequences_input(p->tape, "sequences", SEQUENCES);
     p->index = gb_tape_input(p->tape, "index", GB_U32, 1, PICKED);
     p->inverse = gb_tape_input(p->tape, "inverse", GB_U32, 1, ROWS);
@@ -74,8 +74,11 @@ small_program small_program_make(bool training)
     h = gb_dropout(p.tape, norm(&p, h), 0.1f, 0, p.sequences);
     gb_tensor qkv =
         gb_linear(p.tape, h, operand(&p, "qkv"), operand(&p, "qkv bias"), false, GB_NO_TENSOR);
-    gb_attention_params attention = {
-        .heads = 2, .longest = LENGTH, .dropout = 0.1f, .site = 1, .bits = GB_NO_TENSOR};
+    gb_attention_params attention = {.heads = 2,
+                                     .max_length = LENGTH,
+                                     .dropout = 0.1f,
+                                     .dropout_index = 1,
+                                     .bits = GB_NO_TENSOR};
     gb_tensor seen =
         gb_attention(p.tape, p.sequences, qkv, 0, qkv, HIDDEN, 2 * HIDDEN, HIDDEN, &attention);
     h = norm(&p, gb_linear(p.tape, seen, operand(&p, "out"), GB_NO_TENSOR, false, h));
@@ -103,15 +106,15 @@ void small_program_free(small_program *p)
     gb_params_destroy(p->params);
 }
 
-static void *input_of(gb_exec *exec, gb_tensor tensor)
+static void *input_of(gb_executable *exec, gb_tensor tensor)
 {
     gb_status status = {0};
-    void *input = gb_exec_input(exec, tensor, &status);
+    void *input = gb_executable_input(exec, tensor, &status);
     MUST(input);
     return input;
 }
 
-void small_program_fill(const small_program *p, gb_exec *exec, uint32_t step)
+void small_program_fill(const small_program *p, gb_executable *exec, uint32_t step)
 {
     gb_rng rng = gb_rng_make(41, GB_RNG_TEST, step, 0);
     uint32_t *ids = input_of(exec, p->ids), *positions = input_of(exec, p->positions);
@@ -123,10 +126,10 @@ void small_program_fill(const small_program *p, gb_exec *exec, uint32_t step)
         positions[i] = i % LENGTH;
         inverse[i] = GB_NO_ROW;
     }
-    gb_fill_order(ids, ROWS, VOCABULARY, input_of(exec, p->by_id.starts),
-                  input_of(exec, p->by_id.order));
-    gb_fill_order(positions, ROWS, LENGTH, input_of(exec, p->by_position.starts),
-                  input_of(exec, p->by_position.order));
+    gb_row_index_sort(ids, ROWS, VOCABULARY, input_of(exec, p->by_id.starts),
+                      input_of(exec, p->by_id.order));
+    gb_row_index_sort(positions, ROWS, LENGTH, input_of(exec, p->by_position.starts),
+                      input_of(exec, p->by_position.order));
     sequences[0] = 7;
     sequences[1] = 0;
     sequences[2] = step;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sentences ------------------------------------------------------------------------------ */
+/* ---- sentences ---- */
 
 /* The sentences of a text as one string with '|' between; free. */
 static char *sentences(const char *text, size_t length)
@@ -74,7 +74,7 @@ Test(sentences, buffer_is_reused)
     free(spans);
 }
 
-/* ---- terms ---------------------------------------------------------------------------------- */
+/* ---- terms ---- */
 
 static bool add_term(void *ctx, const char *bytes, size_t length)
 {

@@ -82,12 +82,12 @@ Test(answers, judge_the_first_passages_of_a_run)
         cr_assert(gb_names_row(queries, id, 1, &row, &status));
     gb_answers *answers = gb_answers_read("answers.tsv", queries, &status);
     cr_assert_not_null(answers, "%s", status.what);
-    gb_table_writer *writer = gb_table_writer_open("t.gbt", 1, &status);
+    gb_row_writer *writer = gb_row_writer_open("t.gbt", 1, &status);
     static const char *const texts[] = {"a green hill", "a red hill", "a hill", "a blue hill"};
     for (size_t i = 0; i < 4; i++)
-        cr_assert(gb_table_writer_add(writer, texts[i], strlen(texts[i]), &status));
-    cr_assert(gb_table_writer_commit(writer, &status));
-    gb_table *table = gb_table_open("t.gbt", 1, &status);
+        cr_assert(gb_row_writer_add(writer, texts[i], strlen(texts[i]), &status));
+    cr_assert(gb_row_writer_commit(writer, &status));
+    gb_row_file *table = gb_row_file_open("t.gbt", 1, &status);
     gb_run run = {0};
     gb_hit hits[] = {{3, 4}, {1, 3}, {0, 2}, {2, 1}};
     cr_assert(gb_run_add(&run, 0, hits, 4, &status) && gb_run_add(&run, 1, hits, 0, &status) &&
@@ -103,7 +103,7 @@ Test(answers, judge_the_first_passages_of_a_run)
                   "judgement %zu", i);
     free(qrels.rows);
     gb_run_free(&run);
-    gb_table_close(table);
+    gb_row_file_close(table);
     gb_answers_destroy(answers);
     gb_names_destroy(queries);
     scratch_leave(&s);
@@ -113,16 +113,15 @@ static void expect_refused(const char *text, const char *place)
 {
     gb_status status = {0};
     scratch_write("answers.tsv", text);
-    gb_table_writer *writer = gb_table_writer_open("ids.gbt", 1, &status);
-    cr_assert(gb_table_writer_add(writer, "a", 1, &status) &&
-              gb_table_writer_commit(writer, &status));
-    gb_table *ids = gb_table_open("ids.gbt", 1, &status);
-    gb_names *queries = gb_names_from_table(ids, &status);
+    gb_row_writer *writer = gb_row_writer_open("ids.gbt", 1, &status);
+    cr_assert(gb_row_writer_add(writer, "a", 1, &status) && gb_row_writer_commit(writer, &status));
+    gb_row_file *ids = gb_row_file_open("ids.gbt", 1, &status);
+    gb_names *queries = gb_names_from_row_file(ids, &status);
     cr_expect_null(gb_answers_read("answers.tsv", queries, &status));
     cr_expect_eq(status.code, GB_DATA);
     cr_expect_str_eq(status.where, place);
     gb_names_destroy(queries);
-    gb_table_close(ids);
+    gb_row_file_close(ids);
 }
 
 Test(answers, refuse_damaged_files)

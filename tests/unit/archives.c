@@ -52,14 +52,14 @@ static void expect_unpacked(const char *path)
 {
     gb_status status = {0};
     cr_assert(gb_remove_tree("to", NULL));
-    cr_assert(gb_import_untar(path, "to", &status), "%s: %s", status.where, status.what);
+    cr_assert(data_import_untar(path, "to", &status), "%s: %s", status.where, status.what);
 }
 
 static void expect_refused(const char *path, const char *what)
 {
     gb_status status = {0};
     cr_assert(gb_remove_tree("to", NULL));
-    cr_expect_not(gb_import_untar(path, "to", &status), "%s", what);
+    cr_expect_not(data_import_untar(path, "to", &status), "%s", what);
     cr_expect_eq(status.code, GB_DATA);
     cr_expect_str_eq(status.where, path);
     cr_expect_not_null(strstr(status.what, what), "\"%s\" does not say \"%s\"", status.what, what);
@@ -223,7 +223,7 @@ Test(archives, every_failure_is_reported)
         gb_status status = {0};
         cr_assert(gb_remove_tree("to", NULL));
         gb_fault_arm((uint64_t)n);
-        bool ok = gb_import_untar("two.tar.gz", "to", &status);
+        bool ok = data_import_untar("two.tar.gz", "to", &status);
         gb_fault_kind seen = gb_fault_seen();
         armed = gb_fault_left() == 0;
         gb_fault_arm(0);

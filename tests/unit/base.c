@@ -1,4 +1,4 @@
-/* Base room: random numbers, memory, map, text, lines, files, hashing, messages. */
+/* Base module: random numbers, memory, map, text, lines, files, hashing, messages. */
 #include "gabbro/base.h"
 
 #include <criterion/criterion.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* ---- random numbers ------------------------------------------------------------------------- */
+/* ---- random numbers ---- */
 
 Test(rng, philox_matches_published_vectors)
 {
@@ -101,7 +101,7 @@ Test(rng, shuffle_is_a_permutation_and_repeats)
     cr_expect_lt(fixed, 10);
 }
 
-/* ---- memory, map, text ---------------------------------------------------------------------- */
+/* ---- memory, map, text ---- */
 
 Test(memory, sizes_that_overflow_fail_with_a_message)
 {
@@ -206,7 +206,7 @@ Test(text, utf8_is_strict)
     cr_expect(gb_utf8_valid("a\0b", 3));
 }
 
-/* ---- files ---------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* A fresh folder for one test; also the base of every path below. */
 static char folder[64];
@@ -520,7 +520,7 @@ Test(files, hashes)
     cr_expect_not(gb_hash_file(in_folder("absent"), two, &status));
 }
 
-/* ---- messages ------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 Test(status, is_printed_as_one_clean_line, .init = cr_redirect_stderr)
 {
@@ -568,7 +568,7 @@ Test(files, a_folder_is_placed_or_not)
         char *draft = gb_strdup(in_folder("draft"), NULL),
              *place = gb_strdup(in_folder("place"), NULL);
         gb_fault_arm(at);
-        bool ok = gb_place_folder(draft, place, &status);
+        bool ok = gb_replace_folder(draft, place, &status);
         bool through = gb_fault_left() > 0; /* no call failed */
         gb_fault_arm(0);
         size_t length;
@@ -589,7 +589,7 @@ Test(files, a_folder_is_placed_or_not)
     (void)failed;
 }
 
-/* ---- configuration -------------------------------------------------------------------------- */
+/* ---- configuration ---- */
 
 Test(config, is_what_the_environment_says)
 {

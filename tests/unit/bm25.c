@@ -8,7 +8,7 @@
 
 TestSuite(bm25, .init = help_setup, .fini = help_teardown);
 
-/* ---- terms split at blanks, to test without an analyzer -------------------------------------- */
+/* ---- terms split at blanks, to test without an analyzer ---- */
 
 static void *blank_open(const void *config, gb_status *status)
 {
@@ -54,7 +54,7 @@ static uint32_t search(const gb_bm25 *index, const char *query, uint32_t k, gb_h
     return count;
 }
 
-/* ---- lengths --------------------------------------------------------------------------------- */
+/* ---- lengths ---- */
 
 Test(bm25, one_byte_lengths)
 {
@@ -79,7 +79,7 @@ Test(bm25, one_byte_lengths)
     }
 }
 
-/* ---- scores ---------------------------------------------------------------------------------- */
+/* ---- scores ---- */
 
 /* The formula in doubles. */
 static double score(double n, double df, double tf, double length, double mean, double k1, double b)
@@ -212,7 +212,7 @@ Test(bm25, any_number_of_threads)
     gb_bm25_destroy(index);
 }
 
-/* ---- the command on a folder made here ------------------------------------------------------- */
+/* ---- the command on a folder made here ---- */
 
 Test(bm25, command)
 {
@@ -264,7 +264,7 @@ Test(bm25, command)
     cr_expect_eq(code, GB_DATA);
 }
 
-/* ---- Lucene's published figures -------------------------------------------------------------- */
+/* ---- Lucene's published figures ---- */
 
 /* Expect "measure value" lines in the command's table. */
 static void expect_lines(const char *output, const char *const *lines)

@@ -1,4 +1,4 @@
-/* Data room: what may be wrong with a collection that could be read. */
+/* Data module: what may be wrong with a collection that could be read. */
 #include "small_collection.h"
 
 /* A collection of these texts. */

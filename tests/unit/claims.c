@@ -211,8 +211,7 @@ Test(cell, tolerance_comes_from_the_seeds)
     cr_expect_str_eq(gb_cell_verdict_text(GB_CELL_NONE), "");
 }
 
-/* ---- the data files ---------------------------------------------------------------------------
- */
+/* ---- the data files ---- */
 
 /* Values of a published table by "row @ group" and column, read without the code under test. */
 typedef struct cells {

@@ -1,4 +1,4 @@
-/* Data room: importing and opening collections. */
+/* Data module: importing and opening collections. */
 #include "gabbro/json.h"
 #include "small_collection.h"
 
@@ -33,7 +33,7 @@ Test(collection, beir_folder)
     cr_expect_str_eq(c->generator, "extractive");
     cr_expect_eq(c->passages, 3);
     cr_expect_eq(c->documents, 3);
-    cr_expect_eq(gb_table_count(c->queries), 4);
+    cr_expect_eq(gb_row_file_count(c->queries), 4);
     expect_row(c->passage_ids, 2, "3");
     expect_row(c->titles, 0, "Rivers");
     expect_row(c->titles, 2, "");
@@ -148,7 +148,7 @@ Test(collection, msmarco_tsv)
     scratch_write("m/qrels.dev.tsv", "20\t0\t1\t1\n21\t0\t0\t1\n");
     scratch_write("m/2019qrels-pass.txt", "30 Q0 0 3\n30 Q0 1 1\n");
     gb_collection *c = import("m", "out");
-    cr_expect_eq(gb_table_count(c->queries), 5);
+    cr_expect_eq(gb_row_file_count(c->queries), 5);
     expect_row(c->texts, 1, "The second one.");
     expect_row(c->titles, 1, "");
     static const struct {
@@ -410,8 +410,8 @@ Test(collection, documents_alone_hold_a_generated_query_out_of_each_passage)
             uint32_t passage = splits[i].rows[row].passage;
             sides[c->document[passage]] |= 1u << i;
             size_t length, stay_length;
-            const char *held = gb_table_row(c->queries, splits[i].rows[row].query, &length);
-            const char *stay = gb_table_row(c->generated, passage, &stay_length);
+            const char *held = gb_row_file_row(c->queries, splits[i].rows[row].query, &length);
+            const char *stay = gb_row_file_row(c->generated, passage, &stay_length);
             char own[24], lines = 0;
             snprintf(own, sizeof own, passage % 2 ? "ice%u" : "stone%u", passage / 2);
             char other[24];
@@ -446,7 +446,7 @@ Test(collection, a_lone_generated_query_stays_a_context)
     params.queries = "g.jsonl";
     cr_assert(gb_collection_import(&params, "out", &status), "%s: %s", status.where, status.what);
     gb_collection *c = gb_collection_open("out", NULL);
-    cr_expect_eq(gb_table_count(c->queries), 2);
+    cr_expect_eq(gb_row_file_count(c->queries), 2);
     expect_row(c->generated, 1, "three\n");
     expect_row(c->generated, 3, "");
     gb_collection_close(c);
@@ -454,7 +454,7 @@ Test(collection, a_lone_generated_query_stays_a_context)
     cr_assert(gb_collection_import(&params, "poor", NULL));
     c = gb_collection_open("poor", NULL);
     cr_expect_str_eq(c->splits, "", "one query makes no two splits");
-    cr_expect_eq(gb_table_count(c->queries), 0);
+    cr_expect_eq(gb_row_file_count(c->queries), 0);
     expect_row(c->generated, 0, "one\n");
     gb_collection_close(c);
     scratch_leave(&s);
@@ -476,7 +476,7 @@ Test(collection, extractive_queries_take_telling_words)
     for (uint32_t p = 0; p < 40; p++) {
         char mark[4] = {(char)('a' + p % 26), (char)('a' + p / 26), '\0'};
         size_t length;
-        const char *row = gb_table_row(c->generated, p, &length);
+        const char *row = gb_row_file_row(c->generated, p, &length);
         unsigned count = 0;
         for (const char *at = row; at < row + length; count++) {
             const char *end = memchr(at, '\n', (size_t)(row + length - at));
@@ -521,7 +521,7 @@ Test(collection, real_scifact)
     gb_collection *c = import(path, "out");
     cr_expect_eq(c->passages, 5183);
     cr_expect_eq(c->documents, 5183);
-    cr_expect_eq(gb_table_count(c->queries), 1109);
+    cr_expect_eq(gb_row_file_count(c->queries), 1109);
     cr_expect_str_eq(c->splits, "train test");
     gb_qrels qrels;
     cr_assert(gb_collection_qrels(c, "test", &qrels, NULL));
@@ -553,7 +553,7 @@ Test(collection, real_msmarco_sample)
     scratch s = scratch_enter();
     gb_collection *c = import(path, "out");
     cr_expect_eq(c->passages, 3286);
-    cr_expect_eq(gb_table_count(c->queries), 2287);
+    cr_expect_eq(gb_row_file_count(c->queries), 2287);
     cr_expect_str_eq(c->splits, "dev train");
     gb_collection_close(c);
     scratch_leave(&s);

@@ -1,4 +1,4 @@
-/* Data room: damaged sources and collections are refused with a message that names the place. */
+/* Data module: damaged sources and collections are refused with a message that names the place. */
 #include "small_collection.h"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* Data room: the layouts of other kits, each by a sample of its own, and damage in them. */
+/* Data module: the layouts of other kits, each by a sample of its own, and damage in them. */
 #include "data/import.h"
 #include "data/training.h"
 #include "import_help.h"
@@ -46,7 +46,7 @@ Test(formats, dpr_folder)
     cr_assert_eq(c->passages, 3);
     expect_row(c->texts, 0, "Gabbro is \"coarse\" rock.");
     expect_row(c->titles, 1, "River \"Elbe\"");
-    cr_assert_eq(gb_table_count(c->queries), 4);
+    cr_assert_eq(gb_row_file_count(c->queries), 4);
     expect_row(c->query_ids, 1, "train-1");
     expect_row(c->queries, 3, "who said \"rock\"");
     cr_expect_str_eq(c->splits, "train test");
@@ -131,7 +131,7 @@ Test(formats, texts_without_ids_are_numbered_once)
                                        "what is dark\tA cave is.\tChalk is not.\n");
     c = import_plain("triples.train.tsv", "triples");
     cr_expect_eq(c->passages, 3);
-    cr_expect_eq(gb_table_count(c->queries), 1);
+    cr_expect_eq(gb_row_file_count(c->queries), 1);
     gb_collection_close(c);
     scratch_write("st.jsonl", "{\"anchor\":\"dark\",\"positive\":\"Basalt.\",\"negative_1\":"
                               "\"Chalk.\",\"negative_2\":\"Salt.\"}\n");

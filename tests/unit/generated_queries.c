@@ -1,4 +1,4 @@
-/* Data room: generated queries beside a collection. */
+/* Data module: generated queries beside a collection. */
 #include "gabbro/synth.h"
 #include "scratch.h"
 
@@ -79,15 +79,15 @@ Test(generated_queries, do_not_depend_on_how_many_are_asked_for)
     make(c, (gb_queries_params){.generator = "world-7b", .per_passage = 8}, "eight");
     make(c, (gb_queries_params){.generator = "world-7b", .per_passage = 3}, "again");
     expect_same("three/generated.gbt", "again/generated.gbt");
-    gb_table *three = gb_table_open("three/generated.gbt", 1, NULL);
-    gb_table *eight = gb_table_open("eight/generated.gbt", 1, NULL);
+    gb_row_file *three = gb_row_file_open("three/generated.gbt", 1, NULL);
+    gb_row_file *eight = gb_row_file_open("eight/generated.gbt", 1, NULL);
     for (uint32_t p = 0; p < c->passages; p++) {
         size_t few, many;
-        const char *a = gb_table_row(three, p, &few), *b = gb_table_row(eight, p, &many);
+        const char *a = gb_row_file_row(three, p, &few), *b = gb_row_file_row(eight, p, &many);
         cr_assert(few < many && memcmp(a, b, few) == 0, "passage %u", p);
     }
-    gb_table_close(three);
-    gb_table_close(eight);
+    gb_row_file_close(three);
+    gb_row_file_close(eight);
     gb_collection_close(c);
     scratch_leave(&s);
 }
@@ -100,20 +100,20 @@ Test(generated_queries, more_chosen_passages_hold_fewer)
     make(c, params, "few");
     params.passages = 400;
     make(c, params, "many");
-    gb_table *few = gb_table_open("few/generated.gbt", 1, NULL);
-    gb_table *many = gb_table_open("many/generated.gbt", 1, NULL);
+    gb_row_file *few = gb_row_file_open("few/generated.gbt", 1, NULL);
+    gb_row_file *many = gb_row_file_open("many/generated.gbt", 1, NULL);
     uint32_t with_few = 0, with_many = 0;
     for (uint32_t p = 0; p < c->passages; p++) {
         size_t a, b;
-        const char *x = gb_table_row(few, p, &a), *y = gb_table_row(many, p, &b);
+        const char *x = gb_row_file_row(few, p, &a), *y = gb_row_file_row(many, p, &b);
         with_few += a > 0;
         with_many += b > 0;
         cr_assert(a == 0 || (a == b && memcmp(x, y, a) == 0));
     }
     cr_expect_eq(with_few, 100);
     cr_expect_eq(with_many, 400);
-    gb_table_close(few);
-    gb_table_close(many);
+    gb_row_file_close(few);
+    gb_row_file_close(many);
     gb_collection_close(c);
     scratch_leave(&s);
 }
@@ -129,7 +129,7 @@ Test(generated_queries, take_the_place_of_the_own_ones)
     cr_assert(gb_collection_use_queries(c, "q", &status), "%s", status.what);
     cr_expect_str_eq(c->generator, "mine.jsonl");
     size_t length;
-    const char *row = gb_table_row(c->generated, 1, &length);
+    const char *row = gb_row_file_row(c->generated, 1, &length);
     cr_expect(length == 4 && memcmp(row, "a\nb\n", 4) == 0);
     cr_expect_not(gb_collection_use_queries(other, "q", &status));
     cr_expect_eq(status.code, GB_DATA);
@@ -160,8 +160,7 @@ Test(generated_queries, refuse_what_they_cannot_do)
     gb_query_oracle oracle = gb_synth_oracle(world);
     params = (gb_queries_params){.generator = "world-99b", .oracle = &oracle};
     cr_expect_not(gb_queries_make(w, &params, "q", &status));
-    params = (gb_queries_params){
-        .generator = "world-t5", .per_passage = 21, .oracle = &oracle};
+    params = (gb_queries_params){.generator = "world-t5", .per_passage = 21, .oracle = &oracle};
     cr_expect_not(gb_queries_make(w, &params, "q", &status));
     params = (gb_queries_params){
         .generator = "world-t5", .passages = w->passages + 1, .oracle = &oracle};

@@ -1,38 +1,38 @@
 #!/bin/sh
-# The rule of the house: a room includes its own headers and the public ones of rooms before it.
+# The rule of the house: a module includes its own headers and the public ones of modules before it.
 #   includes.sh ROOT    checks ROOT/src and ROOT/include, then that breaches would be seen
 set -u
 LC_ALL=C
 export LC_ALL
 
-# Prints one line for every breach under a root; the order of the rooms is here.
+# Prints one line for every breach under a root; the order of the modules is here.
 breaches()
 {
     (cd "$1" && find include/gabbro src -name '*.[ch]' | sort | xargs awk '
     BEGIN {
         count = split("base json options ranks store rows stats text folder vk data eval synth tape ops nn lm artifact diag " \
                       "experiment retrieve querygen objectives pretrain finetune train compare bench page plot report " \
-                      "figures fetch reproduce cli", rooms)
-        for (i = 1; i <= count; i++) place[rooms[i]] = i
+                      "figures fetch reproduce cli", modules)
+        for (i = 1; i <= count; i++) place[modules[i]] = i
     }
     function breach(why) { printf "%s:%d: %s\n", FILENAME, FNR, why }
     FNR == 1 {
         split(FILENAME, part, "/")
-        if (part[1] == "src") room = part[2]
-        else { room = part[3]; sub(/\.h$/, "", room) }
+        if (part[1] == "src") module = part[2]
+        else { module = part[3]; sub(/\.h$/, "", module) }
         folder = FILENAME; sub(/\/[^\/]*$/, "", folder)
-        if (!(room in place)) breach("the room \"" room "\" has no place in the order")
+        if (!(module in place)) breach("the module \"" module "\" has no place in the order")
     }
     /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
         name = $0; sub(/^[^<"]*[<"]/, "", name); sub(/[>"].*/, "", name)
         own = $0 ~ /^[^<]*"/
         if (name ~ /^gabbro\//) {
             other = name; sub(/^gabbro\//, "", other); sub(/\.h$/, "", other)
-            if (!(other in place)) breach(name " belongs to no room")
-            else if (place[other] > place[room])
-                breach("room " room " comes before " other ", yet includes " name)
+            if (!(other in place)) breach(name " belongs to no module")
+            else if (place[other] > place[module])
+                breach("module " module " comes before " other ", yet includes " name)
         } else if (own && split(name, part, "/") > 1 && part[1] in place) {
-            if (part[1] != room) breach(name " is private to room " part[1])
+            if (part[1] != module) breach(name " is private to module " part[1])
         } else if (own && system("test -f " folder "/" name) && name !~ /^(shader_config|[a-z]+\.txt)\.h$/)
             breach(name " is not in " folder)
         else if (own && name ~ /\.\./) breach(name " leaves its folder")

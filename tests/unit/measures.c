@@ -6,7 +6,7 @@
 
 TestSuite(measures, .init = help_setup, .fini = help_teardown);
 
-/* ---- one query by hand ----------------------------------------------------------------------- */
+/* ---- one query by hand ---- */
 
 #define U GB_UNJUDGED
 /* Ranks 1..6 and all judgements: grades 3 2 1 1 0 0, of which a 1 and a 0 were not retrieved. */
@@ -66,7 +66,7 @@ Test(measures, by_hand)
     }
 }
 
-/* ---- what a random order has in expectation -------------------------------------------------- */
+/* ---- what a random order has in expectation ---- */
 
 static double chance_of(gb_judged query, const char *name, uint64_t passages)
 {
@@ -214,7 +214,7 @@ Test(measures, names)
     }
 }
 
-/* ---- forms and ties -------------------------------------------------------------------------- */
+/* ---- forms and ties ---- */
 
 /* Judgements and a run as text, evaluated. */
 typedef struct scene {
@@ -492,7 +492,7 @@ Test(measures, values_are_written)
     close_scene(&s);
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 Test(measures, ms_marco_block)
 {
@@ -560,7 +560,7 @@ Test(measures, command_line_errors)
     free(output);
 }
 
-/* ---- NIST's vectors -------------------------------------------------------------------------- */
+/* ---- NIST's vectors ---- */
 
 /* Measures of ours that trec_eval does not have. */
 static bool ours(const char *line)

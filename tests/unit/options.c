@@ -23,7 +23,7 @@ static variables v = {
 static const gb_option options[] = {
     {"file", GB_OPTION_TEXT, &v.file, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "FILE", "read"},
     {"run", GB_OPTION_LIST, &v.runs, GB_OPTION_INPUT, "RUN", "may be repeated"},
-    {"steps", GB_OPTION_U32, &v.steps, 0, NULL, "of the training", .letter = 'n', .least = 1},
+    {"steps", GB_OPTION_U32, &v.steps, 0, NULL, "of the training", .letter = 'n', .min = 1},
     {"queue", GB_OPTION_U32, &v.queue, 0, NULL, "open until it is said"},
     {"schedule", GB_OPTION_CHOICE, &v.shape, 0, NULL, "of the rate", shapes},
     {"seed", GB_OPTION_U64, &v.seed, 0, NULL, "of everything drawn"},

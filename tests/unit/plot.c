@@ -176,22 +176,22 @@ Test(plot, turning)
     for (int i = 0; i < 6; i++)
         for (int k = 0; k < 3; k++)
             points[i][k] = k + 1 + (i / 2 == k ? (i % 2 ? -2 : 2) : 0);
-    gb_plot_turn(points, 6, 0, 0, x, y, depth);
+    gb_plot_rotation(points, 6, 0, 0, x, y, depth);
     cr_expect(x[0] > 0 && x[1] < 0 && fabs(y[0]) < 1e-6, "x goes right");
     cr_expect(y[2] > 0 && y[3] < 0 && fabs(x[2]) < 1e-6, "y goes up");
     cr_expect(depth[4] < depth[5], "z comes nearer");
     cr_expect_float_eq(x[0], -x[1], 1e-5);
     cr_expect_float_eq(depth[0], 6, 1e-5); /* three radii */
     double before = x[0];
-    gb_plot_turn(points, 6, 90, 0, x, y, depth);
+    gb_plot_rotation(points, 6, 90, 0, x, y, depth);
     cr_expect_float_eq(fabs(x[4]), before, 1e-5); /* z is now where x was */
     cr_expect_lt(depth[0], depth[1]);
     for (double turn = 0; turn < 360; turn += 15) {
-        gb_plot_turn(points, 6, turn, 25, x, y, depth);
+        gb_plot_rotation(points, 6, turn, 25, x, y, depth);
         for (int i = 0; i < 6; i++)
             cr_expect(fabs(x[i]) <= 1 && fabs(y[i]) <= 1 && depth[i] > 0, "in sight");
     }
     double one[1][3] = {{5, 5, 5}};
-    gb_plot_turn(one, 1, 10, 10, x, y, depth);
+    gb_plot_rotation(one, 1, 10, 10, x, y, depth);
     cr_expect(fabs(x[0]) < 1e-6 && fabs(y[0]) < 1e-6);
 }

@@ -137,8 +137,8 @@ Test(prompts, fill)
     cr_assert(gb_prompt_template_fill(&t, c, 3, SIZE_MAX, &whole, &status));
     cr_assert(gb_prompt_template_fill(&t, c, 3, 30, &cut, &status));
     size_t title, text, kept = cut.length - strlen("] end");
-    gb_table_row(c->titles, 3, &title);
-    gb_table_row(c->texts, 3, &text);
+    gb_row_file_row(c->titles, 3, &title);
+    gb_row_file_row(c->texts, 3, &text);
     cr_expect_eq(whole.length, strlen("{x} [] [] end") + title + text);
     cr_expect(cut.length < whole.length && !memcmp(cut.data, whole.data, kept));
     cr_expect_str_eq(cut.data + kept, "] end");

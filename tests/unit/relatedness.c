@@ -54,7 +54,7 @@ Test(relatedness, contexts_belong_to_their_passages)
     cr_assert(gb_pairs_draw(c, GB_PAIR_QUERY, 7, 300, pairs, NULL));
     for (int i = 0; i < 300; i++) {
         size_t length;
-        const char *row = gb_table_row(c->generated, pairs[i].passage, &length);
+        const char *row = gb_row_file_row(c->generated, pairs[i].passage, &length);
         cr_expect(pairs[i].text >= row && pairs[i].text + pairs[i].length < row + length);
         cr_expect_eq(pairs[i].text[pairs[i].length], '\n', "a whole line");
         cr_expect(pairs[i].text == row || pairs[i].text[-1] == '\n');

@@ -385,20 +385,20 @@ static char *make_step(gb_store *store, const char *kind, int seed, const char *
 {
     gb_status status = {0};
     json_t *settings = json_pack("{s:i, s:s}", "seed", seed, "for", metrics ? metrics : "");
-    gb_step_desc desc = {
+    gb_artifact_desc desc = {
         .kind = kind, .version = 1, .settings = settings, .device = "gpu one", .kernels = "k42"};
-    gb_step *step = gb_step_begin(store, &desc, &status);
+    gb_artifact *step = gb_artifact_begin(store, &desc, &status);
     cr_assert(step, "%s", status.what);
-    const char *below = gb_step_path(step) + strlen(root) + 1;
+    const char *below = gb_artifact_path(step) + strlen(root) + 1;
     char *a = gb_path_join(NULL, below, "metrics.json");
     char *b = gb_path_join(NULL, below, "per-query/dev.tsv");
     if (metrics)
         put(a, metrics);
     if (queries)
         put(b, queries);
-    cr_assert(gb_step_finish(step, facts, &status), "%s: %s", status.where, status.what);
-    char *path = strdup(gb_step_path(step));
-    gb_step_close(step);
+    cr_assert(gb_artifact_finish(step, facts, &status), "%s: %s", status.where, status.what);
+    char *path = strdup(gb_artifact_path(step));
+    gb_artifact_close(step);
     json_decref(settings);
     free(a);
     free(b);

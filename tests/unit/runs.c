@@ -70,7 +70,7 @@ static const char *show(const scene *s)
     return text;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 Test(runs, names)
 {
@@ -90,14 +90,14 @@ Test(runs, names)
 Test(runs, names_of_a_table)
 {
     gb_status status = {0};
-    gb_table_writer *writer = gb_table_writer_open(help_path("ids"), 1, &status);
+    gb_row_writer *writer = gb_row_writer_open(help_path("ids"), 1, &status);
     cr_assert(writer, "%s", status.what);
-    cr_assert(gb_table_writer_add(writer, "d1", 2, &status) &&
-              gb_table_writer_add(writer, "d22", 3, &status));
-    cr_assert(gb_table_writer_commit(writer, &status), "%s", status.what);
-    gb_table *table = gb_table_open(help_path("ids"), 1, &status);
+    cr_assert(gb_row_writer_add(writer, "d1", 2, &status) &&
+              gb_row_writer_add(writer, "d22", 3, &status));
+    cr_assert(gb_row_writer_commit(writer, &status), "%s", status.what);
+    gb_row_file *table = gb_row_file_open(help_path("ids"), 1, &status);
     cr_assert(table, "%s", status.what);
-    scene s = {.names = {gb_names_create(NULL), gb_names_from_table(table, NULL)}};
+    scene s = {.names = {gb_names_create(NULL), gb_names_from_row_file(table, NULL)}};
     cr_assert(read_run(&s, GB_RUN_TREC, "q Q0 d22 1 3 t\n"));
     cr_expect_eq(s.run.hits[0].passage, 1);
     gb_run_free(&s.run);
@@ -105,10 +105,10 @@ Test(runs, names_of_a_table)
     cr_expect(strstr(s.status.where, "/run:2"), "%s", s.status.where);
     cr_expect(strstr(s.status.what, "unknown passage \"d3\""), "%s", s.status.what);
     close_scene(&s);
-    gb_table_close(table);
+    gb_row_file_close(table);
 }
 
-/* ---- reading runs ---------------------------------------------------------------------------- */
+/* ---- reading runs ---- */
 
 Test(runs, trec_lines)
 {
@@ -227,7 +227,7 @@ Test(runs, damaged_runs)
     }
 }
 
-/* ---- writing runs ---------------------------------------------------------------------------- */
+/* ---- writing runs ---- */
 
 Test(runs, round_trip)
 {
@@ -279,7 +279,7 @@ Test(runs, written_lines)
     close_scene(&s);
 }
 
-/* ---- judgements ------------------------------------------------------------------------------ */
+/* ---- judgements ---- */
 
 Test(runs, three_layouts_of_judgements)
 {
@@ -339,7 +339,7 @@ Test(runs, repeated_judgements_count_once)
     close_scene(&s);
 }
 
-/* ---- queries --------------------------------------------------------------------------------- */
+/* ---- queries ---- */
 
 static void expect_topic(const gb_topics *topics, uint32_t at, const char *id, const char *text)
 {

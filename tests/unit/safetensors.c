@@ -72,7 +72,7 @@ static void expect_refused(const char *path, const char *file, const char *part)
     cr_expect_str_not_empty(status.hint);
 }
 
-/* ---- round trip ------------------------------------------------------------------------------ */
+/* ---- round trip ---- */
 
 static const uint32_t odd_bits[6] = {
     0x7fc12345, /* NaN with a payload */
@@ -169,7 +169,7 @@ Test(safetensors, writer_refuses_what_cannot_be_read_back)
     }
 }
 
-/* ---- types ----------------------------------------------------------------------------------- */
+/* ---- types ---- */
 
 Test(safetensors, every_half_becomes_its_value)
 {
@@ -232,7 +232,7 @@ Test(safetensors, other_types)
     gb_safetensors_close(tensors);
 }
 
-/* ---- damage ---------------------------------------------------------------------------------- */
+/* ---- damage ---- */
 
 #define F32(shape, begin, end)                                                                     \
     "{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[" #begin "," #end "]}"
@@ -347,7 +347,7 @@ Test(safetensors, changed_headers_are_refused_or_readable)
     free(bytes);
 }
 
-/* ---- shards ---------------------------------------------------------------------------------- */
+/* ---- shards ---- */
 
 static void write_shards(const char *index)
 {

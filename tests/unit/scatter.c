@@ -53,7 +53,7 @@ Test(scatter, files)
     /* The first frame is what stands in the page; there are 72, of 5 points each. */
     double x[N], y[N], depth[N];
     char place[80];
-    gb_plot_turn((const double(*)[3])components, N, 0, 20, x, y, depth);
+    gb_plot_rotation((const double(*)[3])components, N, 0, 20, x, y, depth);
     snprintf(place, sizeof place, "<g data-p=\"1\" transform=\"translate(%.0f %.0f)\">",
              200 * (1 + .94 * x[1]), 200 * (1 - .94 * y[1]));
     cr_expect(strstr(html, place), "%s", place);

@@ -21,7 +21,7 @@ static uint32_t quirks_of(const gb_device_caps *caps)
 {
     gb_status status = {0};
     uint32_t bits = 0;
-    cr_assert(gb_quirks_find(&instance, caps, &bits, &status), "%s", status.what);
+    cr_assert(vk_quirks_find(&instance, caps, &bits, &status), "%s", status.what);
     return bits;
 }
 
@@ -30,7 +30,7 @@ Test(selftest, shuffling_kernels_need_eight_lanes)
     gb_device_caps eight = cpu_device(8), four = cpu_device(4), mute = cpu_device(8);
     cr_expect_eq(quirks_of(&eight), 0);
     cr_expect_eq(quirks_of(&four), GB_QUIRK_SHUFFLES);
-    cr_expect(strstr(gb_quirk_reason(&instance, &four, GB_QUIRK_NO_SHUFFLE_NORM), "8 lanes"));
+    cr_expect(strstr(vk_quirk_reason(&instance, &four, GB_QUIRK_NO_SHUFFLE_NORM), "8 lanes"));
     mute.subgroup_ops = GB_SUBGROUP_BASIC;
     cr_expect_eq(quirks_of(&mute), GB_QUIRK_SHUFFLES);
     gb_device_caps gpu = four;
@@ -51,13 +51,13 @@ Test(selftest, what_was_found_is_heeded)
     gb_status status = {0};
     gb_device_caps caps = cpu_device(8), newer = cpu_device(8);
     cr_expect_not(gb_selftest_known(&config, &caps));
-    cr_expect(kernels_allow(&config, &caps, &status));
+    cr_expect(ops_kernels_allow(&config, &caps, &status));
     cr_assert(gb_selftest_store(&config, &caps, GB_QUIRK_NO_TEXELS, NULL, &status), "%s",
               status.what);
     cr_expect(gb_selftest_known(&config, &caps));
     cr_expect_eq(quirks_of(&caps), GB_QUIRK_NO_TEXELS);
-    cr_expect(strstr(gb_quirk_reason(&instance, &caps, GB_QUIRK_NO_TEXELS), "doctor"));
-    cr_expect(kernels_allow(&config, &caps, &status));
+    cr_expect(strstr(vk_quirk_reason(&instance, &caps, GB_QUIRK_NO_TEXELS), "doctor"));
+    cr_expect(ops_kernels_allow(&config, &caps, &status));
     snprintf(newer.driver, sizeof newer.driver, "test driver 2");
     cr_expect_not(gb_selftest_known(&config, &newer), "another driver");
     cr_expect_eq(quirks_of(&newer), 0);
@@ -65,7 +65,7 @@ Test(selftest, what_was_found_is_heeded)
     cr_expect_eq(quirks_of(&caps), 0);
     config.selftest = NULL;
     cr_assert(gb_selftest_store(&config, &caps, 0, "layer norm", &status));
-    cr_expect_not(kernels_allow(&config, &caps, &status));
+    cr_expect_not(ops_kernels_allow(&config, &caps, &status));
     cr_expect_eq(status.code, GB_DEVICE);
     cr_expect(strstr(status.what, "layer norm"), "%s", status.what);
     scratch_leave(&s);
@@ -91,7 +91,7 @@ Test(selftest, matrices_are_known_where_they_are_asked_for)
     uint32_t all =
         GB_QUIRK_NO_TEXELS | GB_QUIRK_NO_LANE_ROWS | GB_QUIRK_NO_MATRIX | GB_QUIRK_NO_BFLOAT16;
     cr_expect_eq(quirks_of(&caps), all, "nothing that was found before is forgotten");
-    cr_expect(kernels_allow(&config, &asked, &status), "products of floats are left");
+    cr_expect(ops_kernels_allow(&config, &asked, &status), "products of floats are left");
     scratch_leave(&s);
 }
 
@@ -108,7 +108,7 @@ Test(selftest, damaged_records_count_as_none)
         cr_assert(gb_write_file(path, whole, cut, &status));
         quirks_of(&caps);
         gb_status ignored = {0};
-        kernels_allow(&config, &caps, &ignored);
+        ops_kernels_allow(&config, &caps, &ignored);
     }
     scratch_write(path, "nonsense\nwrong everything\nrefused all\n");
     cr_expect_not(gb_selftest_known(&config, &caps));

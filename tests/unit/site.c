@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 static scratch here;
-static char trained[GB_STEP_NAME], measured[GB_STEP_NAME]; /* steps in the store "store" */
+static char trained[GB_ARTIFACT_NAME], measured[GB_ARTIFACT_NAME]; /* steps in the store "store" */
 
 static void put(const char *name, const char *text)
 {
@@ -19,19 +19,19 @@ static void put(const char *name, const char *text)
 
 /* A step with one file; returns its name. */
 static void make_step(gb_store *store, const char *kind, json_t *settings, json_t *inputs,
-                      const char *file, const char *text, char name[GB_STEP_NAME])
+                      const char *file, const char *text, char name[GB_ARTIFACT_NAME])
 {
     gb_status status = {0};
-    gb_step_desc desc = {.kind = kind, .version = 1, .settings = settings, .inputs = inputs};
-    gb_step *step = gb_step_begin(store, &desc, &status);
+    gb_artifact_desc desc = {.kind = kind, .version = 1, .settings = settings, .inputs = inputs};
+    gb_artifact *step = gb_artifact_begin(store, &desc, &status);
     cr_assert(step, "%s", status.what);
-    char *path = gb_path_join(NULL, gb_step_path(step), file);
+    char *path = gb_path_join(NULL, gb_artifact_path(step), file);
     put(path, text);
     free(path);
     json_t *facts = json_pack("{s:s}", "converged", "a < b");
-    cr_assert(gb_step_finish(step, facts, &status), "%s", status.what);
-    snprintf(name, GB_STEP_NAME, "%s", gb_step_name(step));
-    gb_step_close(step);
+    cr_assert(gb_artifact_finish(step, facts, &status), "%s", status.what);
+    snprintf(name, GB_ARTIFACT_NAME, "%s", gb_artifact_name(step));
+    gb_artifact_close(step);
     json_decref(settings);
     json_decref(inputs);
     json_decref(facts);

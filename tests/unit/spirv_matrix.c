@@ -41,11 +41,11 @@ Test(spirv_matrix, every_instruction_has_its_counterpart)
     const gb_shader_binary *shader = kernel();
     gb_status status = {0};
     size_t count;
-    cr_assert(gb_spirv_has_nv_matrices(shader->words, shader->word_count));
+    cr_assert(vk_spirv_has_nv_matrices(shader->words, shader->word_count));
     uint32_t *words =
-        gb_spirv_khr_matrices(shader->words, shader->word_count, false, &count, &status);
+        vk_spirv_khr_matrices(shader->words, shader->word_count, false, &count, &status);
     cr_assert(words, "%s", status.what);
-    cr_expect_not(gb_spirv_has_nv_matrices(words, count));
+    cr_expect_not(vk_spirv_has_nv_matrices(words, count));
     for (uint32_t i = 0; i < 5; i++) {
         cr_expect_eq(count_of(words, count, NV_TYPE + i), 0);
         cr_expect_eq(count_of(words, count, KHR_TYPE + i),
@@ -72,7 +72,7 @@ Test(spirv_matrix, types_have_the_uses_of_their_products)
     gb_status status = {0};
     size_t count;
     uint32_t *words =
-        gb_spirv_khr_matrices(shader->words, shader->word_count, false, &count, &status);
+        vk_spirv_khr_matrices(shader->words, shader->word_count, false, &count, &status);
     cr_assert(words, "%s", status.what);
     uint32_t sums = word_of(words, count, KHR_MULTIPLY, 1), bound = shader->words[3], seen = 0;
     for (size_t i = 5; i < count; i += words[i] >> 16)
@@ -95,13 +95,13 @@ Test(spirv_matrix, what_cannot_be_rewritten_is_refused)
     size_t count, bytes = 4 * shader->word_count;
     uint32_t *own = malloc(bytes);
     memcpy(own, shader->words, bytes);
-    cr_expect_null(gb_spirv_khr_matrices(own, 6, false, &count, &status), "cut in an instruction");
+    cr_expect_null(vk_spirv_khr_matrices(own, 6, false, &count, &status), "cut in an instruction");
     cr_expect_eq(status.code, GB_INTERNAL);
     /* Without its product nobody knows what a type is for. */
     for (size_t i = 5; i < shader->word_count; i += own[i] >> 16)
         if ((own[i] & 0xffff) == NV_TYPE + 3)
             own[i] = (own[i] & 0xffff0000) | 1;
-    cr_expect_null(gb_spirv_khr_matrices(own, shader->word_count, false, &count, &status));
+    cr_expect_null(vk_spirv_khr_matrices(own, shader->word_count, false, &count, &status));
     cr_expect(strstr(status.what, "no product"), "%s", status.what);
     free(own);
 }
@@ -116,7 +116,7 @@ static uint32_t *of_bfloat16(const gb_shader_binary **shader, size_t *count)
     *shader = gb_shader_find("matmul_matrix_bfloat16");
     cr_assert(*shader);
     uint32_t *words =
-        gb_spirv_khr_matrices((*shader)->words, (*shader)->word_count, true, count, &status);
+        vk_spirv_khr_matrices((*shader)->words, (*shader)->word_count, true, count, &status);
     cr_assert(words, "%s", status.what);
     return words;
 }
@@ -158,7 +158,7 @@ Test(spirv_matrix, a_module_without_half_floats_cannot_have_bfloat16)
     const gb_shader_binary *shader = gb_shader_find("matmul_scalar");
     gb_status status = {0};
     size_t count;
-    cr_expect_null(gb_spirv_khr_matrices(shader->words, shader->word_count, true, &count, &status));
+    cr_expect_null(vk_spirv_khr_matrices(shader->words, shader->word_count, true, &count, &status));
     cr_expect(strstr(status.what, "no half floats"), "%s", status.what);
 }
 

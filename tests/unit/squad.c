@@ -145,7 +145,7 @@ Test(squad, questions_without_an_answer_are_left_out)
                       "{\"id\": \"yes\", \"question\": \"what is dark\", \"is_impossible\": false, "
                       "\"answers\": [" ANSWER("Gabbro", 0) "]}") "]}");
     gb_collection *c = import_cut("dev-v2.0.json", 45, "out");
-    cr_assert_eq(gb_table_count(c->queries), 1);
+    cr_assert_eq(gb_row_file_count(c->queries), 1);
     expect_row(c->query_ids, 0, "yes");
     char *about = gb_read_file("out/collection.json", NULL, NULL);
     cr_expect_not_null(strstr(about, "1 of them have no answer in their paragraph"));
@@ -188,7 +188,7 @@ static void count_generated(const gb_collection *c, uint32_t passage, uint32_t *
                             uint32_t *others)
 {
     size_t length;
-    const char *row = gb_table_row(c->generated, passage, &length);
+    const char *row = gb_row_file_row(c->generated, passage, &length);
     for (const char *at = row, *end; at < row + length; at = end + 1) {
         int number = -1;
         end = memchr(at, '\n', (size_t)(row + length - at));
@@ -237,7 +237,7 @@ Test(squad, given_queries_take_the_place_of_that_quarter)
     params.path = "dev.json";
     params.queries = "queries.jsonl";
     gb_collection *c = import_as(&params, &(gb_import_variant){0}, "out");
-    cr_expect_eq(gb_table_count(c->queries), 29);
+    cr_expect_eq(gb_row_file_count(c->queries), 29);
     expect_row(c->generated, 3, "given\n");
     expect_row(c->generated, 0, "");
     gb_collection_close(c);
@@ -313,8 +313,8 @@ static double answered(const gb_collection *c, const char *split)
     }
     for (size_t i = 0; i < qrels.count; i++) {
         size_t length, id_length;
-        const char *passage = gb_table_row(c->texts, qrels.rows[i].passage, &length);
-        const char *id = gb_table_row(c->query_ids, qrels.rows[i].query, &id_length);
+        const char *passage = gb_row_file_row(c->texts, qrels.rows[i].passage, &length);
+        const char *id = gb_row_file_row(c->query_ids, qrels.rows[i].query, &id_length);
         const char *answer = text + gb_map_get(answers, id, id_length);
         bool has = false;
         for (size_t size; !has && *answer; answer += size + (answer[size] != '\0')) {
@@ -340,7 +340,7 @@ Test(squad, real_development_set)
     scratch s = scratch_enter();
     gb_collection *c = import_cut(path, 45, "out");
     cr_expect_eq(c->documents, 48);
-    cr_expect_eq(gb_table_count(c->queries), 10570);
+    cr_expect_eq(gb_row_file_count(c->queries), 10570);
     char *about = gb_read_file("out/collection.json", NULL, NULL);
     cr_expect_not_null(strstr(about, "\"paragraphs\": 2067,"));
     free(about);

@@ -1,4 +1,4 @@
-/* Store room: keys, hits and misses, what kills leave, damage, two processes on one step. */
+/* Store module: keys, hits and misses, what kills leave, damage, two processes on one step. */
 #include "gabbro/store.h"
 
 #include <criterion/criterion.h>
@@ -31,11 +31,11 @@ static void teardown(void)
     gb_remove_tree(root, NULL);
 }
 
-static gb_step *begin(void)
+static gb_artifact *begin(void)
 {
     gb_status status = {0};
-    gb_step_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
-    gb_step *step = gb_step_begin(store, &desc, &status);
+    gb_artifact_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
+    gb_artifact *step = gb_artifact_begin(store, &desc, &status);
     cr_assert(step, "%s: %s", status.where, status.what);
     return step;
 }
@@ -60,41 +60,41 @@ static char *get(const char *folder, const char *name)
 static char *make_step(void)
 {
     gb_status status = {0};
-    gb_step *step = begin();
-    cr_assert(!gb_step_done(step));
-    put(gb_step_path(step), "model.bin", "weights");
-    cr_assert(gb_step_finish(step, NULL, &status), "%s: %s", status.where, status.what);
-    cr_assert(gb_step_done(step));
-    char *path = strdup(gb_step_path(step));
-    gb_step_close(step);
+    gb_artifact *step = begin();
+    cr_assert(!gb_artifact_done(step));
+    put(gb_artifact_path(step), "model.bin", "weights");
+    cr_assert(gb_artifact_finish(step, NULL, &status), "%s: %s", status.where, status.what);
+    cr_assert(gb_artifact_done(step));
+    char *path = strdup(gb_artifact_path(step));
+    gb_artifact_close(step);
     return path;
 }
 
 TestSuite(store, .init = setup, .fini = teardown);
 
 /* What stands behind the kind in the step's name. */
-static void key_of(const gb_step_desc *desc, char key[GB_STEP_KEY])
+static void key_of(const gb_artifact_desc *desc, char key[GB_ARTIFACT_KEY])
 {
     gb_status status = {0};
-    gb_step *step = gb_step_begin(store, desc, &status);
+    gb_artifact *step = gb_artifact_begin(store, desc, &status);
     cr_assert(step, "%s: %s", status.where, status.what);
-    snprintf(key, GB_STEP_KEY, "%s", strrchr(gb_step_name(step), '-') + 1);
-    gb_step_close(step);
+    snprintf(key, GB_ARTIFACT_KEY, "%s", strrchr(gb_artifact_name(step), '-') + 1);
+    gb_artifact_close(step);
 }
 
 Test(store, key_is_stable_and_sees_everything)
 {
     /* A changed key would throw away every store in the world: the value is golden. */
     json_t *inputs = json_pack("{s:s}", "tokens", "tokenize-0123456789abcdef01234567");
-    gb_step_desc desc = {"pretrain", 2, settings, inputs, "k1", "device 1"};
-    char key[GB_STEP_KEY], other[GB_STEP_KEY];
+    gb_artifact_desc desc = {"pretrain", 2, settings, inputs, "k1", "device 1"};
+    char key[GB_ARTIFACT_KEY], other[GB_ARTIFACT_KEY];
     key_of(&desc, key);
     cr_expect_str_eq(key, "61fe95af253f83c03965afcc");
 
     json_t *reordered =
         json_pack("{s:s, s:f, s:i}", "context", "query", "rate", 0.003, "steps", 600);
     json_t *changed = json_pack("{s:s, s:f, s:i}", "context", "span", "rate", 0.003, "steps", 600);
-    gb_step_desc same = desc, variants[] = {desc, desc, desc, desc, desc, desc};
+    gb_artifact_desc same = desc, variants[] = {desc, desc, desc, desc, desc, desc};
     same.settings = reordered;
     key_of(&same, other);
     cr_expect_str_eq(key, other, "the order of settings does not count");
@@ -116,43 +116,43 @@ Test(store, key_is_stable_and_sees_everything)
 Test(store, refuses_a_bad_description)
 {
     gb_status status = {0};
-    gb_step_desc desc = {.kind = "../up", .version = 1};
-    cr_expect_null(gb_step_begin(store, &desc, &status));
+    gb_artifact_desc desc = {.kind = "../up", .version = 1};
+    cr_expect_null(gb_artifact_begin(store, &desc, &status));
     cr_expect_eq(status.code, GB_INTERNAL);
 }
 
 Test(store, finished_step_is_found_again)
 {
     char *path = make_step();
-    gb_step *step = begin();
-    cr_expect(gb_step_done(step));
-    cr_expect_str_eq(gb_step_path(step), path);
-    char *text = get(gb_step_path(step), "model.bin");
+    gb_artifact *step = begin();
+    cr_expect(gb_artifact_done(step));
+    cr_expect_str_eq(gb_artifact_path(step), path);
+    char *text = get(gb_artifact_path(step), "model.bin");
     cr_expect_str_eq(text, "weights");
     free(text);
-    gb_step_close(step);
+    gb_artifact_close(step);
     free(path);
 
     json_object_set_new(settings, "steps", json_integer(601));
     step = begin();
-    cr_expect(!gb_step_done(step), "another setting is another step");
-    gb_step_close(step);
+    cr_expect(!gb_artifact_done(step), "another setting is another step");
+    gb_artifact_close(step);
 }
 
 Test(store, record_says_what_was_made)
 {
     gb_status status = {0};
-    gb_step *step = begin();
-    char *sub = gb_path_join(NULL, gb_step_path(step), "sub");
+    gb_artifact *step = begin();
+    char *sub = gb_path_join(NULL, gb_artifact_path(step), "sub");
     cr_assert(gb_make_dirs(sub, NULL));
     put(sub, "b.txt", "abc");
-    put(gb_step_path(step), "a.txt", "");
+    put(gb_artifact_path(step), "a.txt", "");
     json_t *facts = json_pack("{s:s, s:{s:f}}", "driver", "llvmpipe", "times", "load_s", 1.5);
-    cr_assert(gb_step_finish(step, facts, &status), "%s", status.what);
+    cr_assert(gb_artifact_finish(step, facts, &status), "%s", status.what);
     json_decref(facts);
-    json_t *run = gb_step_read(gb_step_path(step), &status);
+    json_t *run = gb_artifact_read(gb_artifact_path(step), &status);
     cr_assert(run, "%s", status.what);
-    cr_expect_str_eq(json_string_value(json_object_get(run, "step")), gb_step_name(step));
+    cr_expect_str_eq(json_string_value(json_object_get(run, "step")), gb_artifact_name(step));
     cr_expect_eq(json_integer_value(json_object_get(json_object_get(run, "settings"), "steps")),
                  600);
     json_t *outputs = json_object_get(run, "outputs");
@@ -169,7 +169,7 @@ Test(store, record_says_what_was_made)
     cr_expect(json_is_string(json_object_get(times, "finished")));
     json_decref(run);
     free(sub);
-    gb_step_close(step);
+    gb_artifact_close(step);
 }
 
 Test(store, records_differ_in_times_only)
@@ -177,7 +177,7 @@ Test(store, records_differ_in_times_only)
     char *texts[2];
     for (int i = 0; i < 2; i++) {
         char *path = make_step();
-        json_t *run = gb_step_read(path, NULL);
+        json_t *run = gb_artifact_read(path, NULL);
         json_object_del(run, "times");
         texts[i] = json_dumps(run, JSON_SORT_KEYS);
         json_decref(run);
@@ -191,53 +191,53 @@ Test(store, records_differ_in_times_only)
 
 Test(store, a_step_that_began_nothing_leaves_nothing)
 {
-    gb_step *step = begin();
-    char *work = strdup(gb_step_path(step));
+    gb_artifact *step = begin();
+    char *work = strdup(gb_artifact_path(step));
     cr_assert(gb_dir_exists(work));
-    gb_step_close(step);
+    gb_artifact_close(step);
     cr_expect_not(gb_dir_exists(work));
     free(work);
 }
 
 Test(store, unfinished_step_resumes)
 {
-    gb_step *step = begin();
-    char *name = strdup(gb_step_name(step));
-    char *resume = gb_path_join(NULL, gb_step_path(step), "resume");
+    gb_artifact *step = begin();
+    char *name = strdup(gb_artifact_name(step));
+    char *resume = gb_path_join(NULL, gb_artifact_path(step), "resume");
     cr_assert(gb_make_dirs(resume, NULL));
     put(resume, "checkpoint", "step 300");
-    put(gb_step_path(step), ".model.bin.123-0.draft", "half");
+    put(gb_artifact_path(step), ".model.bin.123-0.draft", "half");
     static const char *const folders[] = {".model.123-0.draft", ".model.123-0.draft.old",
                                           "collection.123.draft"};
     for (size_t i = 0; i < 3; i++) {
-        char *draft_folder = gb_path_join(NULL, gb_step_path(step), folders[i]);
+        char *draft_folder = gb_path_join(NULL, gb_artifact_path(step), folders[i]);
         cr_assert(gb_make_dirs(draft_folder, NULL));
         put(draft_folder, "config.json", "half");
         free(draft_folder);
     }
-    gb_step_close(step); /* as a kill would */
+    gb_artifact_close(step); /* as a kill would */
 
     step = begin();
-    cr_expect(!gb_step_done(step));
+    cr_expect(!gb_artifact_done(step));
     char *checkpoint = get(resume, "checkpoint"),
-         *draft = get(gb_step_path(step), ".model.bin.123-0.draft");
+         *draft = get(gb_artifact_path(step), ".model.bin.123-0.draft");
     cr_assert_not_null(checkpoint);
     cr_expect_str_eq(checkpoint, "step 300");
     cr_expect_null(draft, "drafts of the dead are removed");
     for (size_t i = 0; i < 3; i++) {
-        char *draft_folder = gb_path_join(NULL, gb_step_path(step), folders[i]);
+        char *draft_folder = gb_path_join(NULL, gb_artifact_path(step), folders[i]);
         cr_expect_not(gb_dir_exists(draft_folder), "%s is removed", folders[i]);
         free(draft_folder);
     }
-    put(gb_step_path(step), "model.bin", "weights");
+    put(gb_artifact_path(step), "model.bin", "weights");
     gb_status status = {0};
-    cr_assert(gb_step_finish(step, NULL, &status), "%s", status.what);
-    char *gone = gb_path_join(NULL, gb_step_path(step), "resume");
+    cr_assert(gb_artifact_finish(step, NULL, &status), "%s", status.what);
+    char *gone = gb_path_join(NULL, gb_artifact_path(step), "resume");
     cr_expect(!gb_dir_exists(gone), "checkpoints are not kept");
-    json_t *run = gb_step_read(gb_step_path(step), NULL);
+    json_t *run = gb_artifact_read(gb_artifact_path(step), NULL);
     cr_expect(json_is_true(json_object_get(json_object_get(run, "times"), "resumed")));
     json_decref(run);
-    gb_step_close(step);
+    gb_artifact_close(step);
     char *lock = gb_format(NULL, "%s/work/%s.lock", root, name);
     cr_expect(!gb_file_exists(lock));
     free(lock);
@@ -255,11 +255,11 @@ Test(store, kill_between_record_and_rename_loses_nothing)
     char *resume = gb_path_join(NULL, work, "resume");
     cr_assert_eq(rename(path, work), 0);
     cr_assert(gb_make_dirs(resume, NULL));
-    gb_step *step = begin();
-    cr_expect(gb_step_done(step), "complete work is put into place");
+    gb_artifact *step = begin();
+    cr_expect(gb_artifact_done(step), "complete work is put into place");
     cr_expect(!gb_dir_exists(work));
-    gb_step_close(step);
-    json_t *run = gb_step_read(path, NULL);
+    gb_artifact_close(step);
+    json_t *run = gb_artifact_read(path, NULL);
     cr_expect_not_null(run);
     json_decref(run);
     free(resume);
@@ -270,11 +270,11 @@ Test(store, kill_between_record_and_rename_loses_nothing)
 /* Does the damaged folder count as a result? The new work folder must also start empty. */
 static void expect_made_again(const char *what)
 {
-    gb_step *step = begin();
-    cr_expect(!gb_step_done(step), "%s", what);
-    char *old = get(gb_step_path(step), "model.bin");
-    cr_expect_null(old, "%s: remains of the damaged step", what);
-    gb_step_close(step);
+    gb_artifact *step = begin();
+    cr_expect(!gb_artifact_done(step), "%s", what);
+    char *old = get(gb_artifact_path(step), "model.bin");
+    cr_expect_null(old, "%s: remains of the damaged artifact", what);
+    gb_artifact_close(step);
     char *path = make_step();
     free(path);
 }
@@ -303,17 +303,17 @@ Test(store, verify_sees_changed_bytes)
 {
     char *path = make_step();
     gb_status status = {0};
-    cr_expect(gb_step_verify(path, &status));
+    cr_expect(gb_artifact_verify(path, &status));
     put(path, "model.bin", "wEights");
-    cr_expect(!gb_step_verify(path, &status));
+    cr_expect(!gb_artifact_verify(path, &status));
     cr_expect_eq(status.code, GB_DATA);
     put(path, "model.bin", "weights");
     char *run_path = gb_path_join(NULL, path, "run.json");
-    json_t *run = gb_step_read(path, NULL);
+    json_t *run = gb_artifact_read(path, NULL);
     json_object_del(json_object_get(json_object_get(run, "outputs"), "model.bin"), "sha256");
     cr_assert_eq(json_dump_file(run, run_path, 0), 0);
     status = (gb_status){0};
-    cr_expect(!gb_step_verify(path, &status));
+    cr_expect(!gb_artifact_verify(path, &status));
     cr_expect(strstr(status.what, "no hash"), "an output without a hash is told: %s", status.what);
     json_decref(run);
     free(run_path);
@@ -327,19 +327,19 @@ Test(store, two_processes_make_a_step_once)
     for (int i = 0; i < 2; i++) {
         children[i] = fork();
         if (children[i] == 0) {
-            gb_step_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
-            gb_step *step = gb_step_begin(store, &desc, NULL);
+            gb_artifact_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
+            gb_artifact *step = gb_artifact_begin(store, &desc, NULL);
             if (!step)
                 _exit(1);
-            if (!gb_step_done(step)) {
+            if (!gb_artifact_done(step)) {
                 int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0666);
                 bool wrote = write(fd, "x", 1) == 1;
                 usleep(200 * 1000);
-                put(gb_step_path(step), "model.bin", "weights");
-                if (!wrote || !gb_step_finish(step, NULL, NULL))
+                put(gb_artifact_path(step), "model.bin", "weights");
+                if (!wrote || !gb_artifact_finish(step, NULL, NULL))
                     _exit(2);
             }
-            _exit(gb_step_done(step) && access(gb_step_path(step), R_OK) == 0 ? 0 : 3);
+            _exit(gb_artifact_done(step) && access(gb_artifact_path(step), R_OK) == 0 ? 0 : 3);
         }
     }
     for (int i = 0; i < 2; i++) {
@@ -355,15 +355,16 @@ Test(store, two_processes_make_a_step_once)
 
 Test(store, who_does_not_wait_is_told_that_the_step_is_busy)
 {
-    gb_step *holder = begin();
-    gb_step_desc desc = {.kind = "pretrain", .version = 2, .settings = settings, .no_wait = true};
+    gb_artifact *holder = begin();
+    gb_artifact_desc desc = {
+        .kind = "pretrain", .version = 2, .settings = settings, .no_wait = true};
     gb_status status = {0};
-    cr_expect_null(gb_step_begin(store, &desc, &status));
+    cr_expect_null(gb_artifact_begin(store, &desc, &status));
     cr_expect_eq(status.code, GB_BUSY);
-    gb_step_close(holder);
-    gb_step *step = gb_step_begin(store, &desc, &status);
+    gb_artifact_close(holder);
+    gb_artifact *step = gb_artifact_begin(store, &desc, &status);
     cr_assert_not_null(step);
-    gb_step_close(step);
+    gb_artifact_close(step);
 }
 
 Test(store, death_of_the_holder_frees_the_step)
@@ -372,8 +373,8 @@ Test(store, death_of_the_holder_frees_the_step)
     cr_assert_eq(pipe(ready), 0);
     pid_t child = fork();
     if (child == 0) {
-        gb_step_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
-        gb_step *step = gb_step_begin(store, &desc, NULL);
+        gb_artifact_desc desc = {.kind = "pretrain", .version = 2, .settings = settings};
+        gb_artifact *step = gb_artifact_begin(store, &desc, NULL);
         bool told = step && write(ready[1], "1", 1) == 1;
         pause();
         _exit(told);
@@ -382,19 +383,19 @@ Test(store, death_of_the_holder_frees_the_step)
     cr_assert_eq(read(ready[0], &byte, 1), 1);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    gb_step_close(begin());
+    gb_artifact_close(begin());
 }
 
 Test(store, finish_refuses_links)
 {
-    gb_step *step = begin();
-    char *link = gb_path_join(NULL, gb_step_path(step), "out");
+    gb_artifact *step = begin();
+    char *link = gb_path_join(NULL, gb_artifact_path(step), "out");
     cr_assert_eq(symlink("/etc/passwd", link), 0);
     gb_status status = {0};
-    cr_expect(!gb_step_finish(step, NULL, &status));
+    cr_expect(!gb_artifact_finish(step, NULL, &status));
     cr_expect_eq(status.code, GB_DATA);
-    cr_expect(!gb_step_done(step) && gb_dir_exists(gb_step_path(step)), "the work stays");
-    gb_step_close(step);
+    cr_expect(!gb_artifact_done(step) && gb_dir_exists(gb_artifact_path(step)), "the work stays");
+    gb_artifact_close(step);
     free(link);
 }
 
@@ -412,7 +413,7 @@ Test(store, identity_of_steps_files_and_folders)
     cr_assert(gb_identity(root, identity, &status));
     cr_expect_eq(strncmp(identity, "sha256:", 7), 0);
     cr_assert_eq(truncate(model, 2), 0);
-    cr_expect(!gb_identity(path, identity, &status), "a damaged step is no input");
+    cr_expect(!gb_identity(path, identity, &status), "a damaged artifact is no input");
     cr_expect_eq(status.code, GB_DATA);
     cr_expect(!gb_identity("/nonexistent", identity, &status));
     free(model);
@@ -441,12 +442,12 @@ Test(store, gc_frees_what_nobody_uses)
     char *path = make_step();
     char *model = gb_path_join(NULL, path, "model.bin");
     json_object_set_new(settings, "steps", json_integer(601));
-    gb_step *busy = begin();
+    gb_artifact *busy = begin();
     json_object_set_new(settings, "steps", json_integer(602));
-    gb_step *left = begin();
-    put(gb_step_path(left), "half", "1234");
-    char *left_path = strdup(gb_step_path(left));
-    gb_step_close(left);
+    gb_artifact *left = begin();
+    put(gb_artifact_path(left), "half", "1234");
+    char *left_path = strdup(gb_artifact_path(left));
+    gb_artifact_close(left);
     gb_store_freed freed;
     cr_assert(gb_store_gc(store, true, &freed, NULL));
     cr_expect_eq(freed.work, 1);
@@ -458,8 +459,8 @@ Test(store, gc_frees_what_nobody_uses)
     cr_expect_eq(freed.work, 1);
     cr_expect_eq(freed.damaged, 1);
     cr_expect(!gb_dir_exists(left_path) && !gb_dir_exists(path));
-    cr_expect(gb_dir_exists(gb_step_path(busy)), "work in progress stays");
-    gb_step_close(busy);
+    cr_expect(gb_dir_exists(gb_artifact_path(busy)), "work in progress stays");
+    gb_artifact_close(busy);
     free(left_path);
     free(model);
     free(path);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- recorded cases ------------------------------------------------------------------------- */
+/* ---- recorded cases ---- */
 
 /* The words of one text as a JSON array. */
 static bool add_word(void *ctx, const char *bytes, size_t length)
@@ -156,7 +156,7 @@ Test(tokenizer, bert_base_uncased)
     free(folder);
 }
 
-/* ---- words ---------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 /* Words joined by '|'. */
 typedef struct joined {
@@ -235,7 +235,7 @@ Test(words, long_runs_of_marks_take_linear_time, .timeout = 20)
     gb_text_free(&want);
 }
 
-/* ---- WordPiece ------------------------------------------------------------------------------ */
+/* ---- WordPiece ---- */
 
 Test(wordpiece, ids_are_appended)
 {
@@ -274,7 +274,7 @@ Test(wordpiece, longest_word_is_an_option_in_characters)
     gb_vocab_destroy(vocab);
 }
 
-/* ---- the vocabulary file -------------------------------------------------------------------- */
+/* ---- the vocabulary file ---- */
 
 #define SPECIALS "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 

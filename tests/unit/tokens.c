@@ -1,4 +1,4 @@
-/* Data room: tokenised collections. */
+/* Data module: tokenised collections. */
 #include "data/tokens.h"
 #include "gabbro/json.h"
 #include "gabbro/data.h"
@@ -70,11 +70,11 @@ Test(tokens, passages_queries_and_generated)
     gb_tokens tokens;
     cr_assert(gb_tokens_open("tok", &tokens, &status), "%s", status.what);
     size_t length;
-    const uint32_t *ids = gb_table_row(tokens.passages, 0, &length);
+    const uint32_t *ids = gb_row_file_row(tokens.passages, 0, &length);
     expect_ids(ids, length, (uint32_t[]){RED, DER, BLUE, GREEN}, 4); /* the dot is cut */
-    gb_table_row(tokens.passages, 1, &length);
+    gb_row_file_row(tokens.passages, 1, &length);
     cr_expect_eq(length, 0);
-    ids = gb_table_row(tokens.queries, 0, &length);
+    ids = gb_row_file_row(tokens.queries, 0, &length);
     expect_ids(ids, length, (uint32_t[]){GREEN, UNK, BLUE}, 3);
     cr_expect_eq(gb_tokens_generated_count(&tokens, SEP, 0), 3);
     cr_expect_eq(gb_tokens_generated_count(&tokens, SEP, 1), 0);
@@ -94,9 +94,9 @@ Test(tokens, passages_queries_and_generated)
         gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, &prompted, "prompted", &status),
         "%s", status.what);
     cr_assert(gb_tokens_open("prompted", &tokens, &status), "%s", status.what);
-    ids = gb_table_row(tokens.passages, 0, &length);
+    ids = gb_row_file_row(tokens.passages, 0, &length);
     expect_ids(ids, length, (uint32_t[]){BLUE, UNK, RED, DER}, 4);
-    ids = gb_table_row(tokens.queries, 0, &length);
+    ids = gb_row_file_row(tokens.queries, 0, &length);
     expect_ids(ids, length, (uint32_t[]){GREEN, GREEN, UNK}, 3);
     cr_assert(gb_tokens_generated(&tokens, SEP, 2, 0, &ids, &length));
     expect_ids(ids, length, (uint32_t[]){GREEN, GREEN}, 2);
@@ -140,8 +140,8 @@ Test(tokens, number_of_threads_changes_nothing)
     char first[GB_HASH_SIZE], hash[GB_HASH_SIZE];
     for (unsigned threads = 1; threads <= 3; threads++) {
         const gb_tokenize_params few = {.max_passage = 5, .max_query = 4};
-        cr_assert(gb_collection_tokenize_with(t.collection, t.tokenizer, t.vocab, &few, "tok",
-                                              threads, NULL));
+        cr_assert(data_collection_tokenize_with(t.collection, t.tokenizer, t.vocab, &few, "tok",
+                                                threads, NULL));
         cr_assert(gb_hash_tree("tok", threads == 1 ? first : hash, NULL));
         if (threads > 1)
             cr_expect_str_eq(first, hash, "%u threads", threads);
@@ -157,8 +157,8 @@ Test(tokens, damaged_tables_are_refused)
     tools t = open_tools("out");
     const gb_tokenize_params lengths = {.max_passage = 6, .max_query = 5};
     cr_assert(gb_collection_tokenize(t.collection, t.tokenizer, t.vocab, &lengths, "tok", NULL));
-    gb_table_writer *writer = gb_table_writer_open("tok/generated.ids.gbt", 4, NULL);
-    cr_assert(gb_table_writer_commit(writer, NULL)); /* no row for the passage */
+    gb_row_writer *writer = gb_row_writer_open("tok/generated.ids.gbt", 4, NULL);
+    cr_assert(gb_row_writer_commit(writer, NULL)); /* no row for the passage */
     gb_tokens tokens;
     gb_status status = {0};
     cr_expect_not(gb_tokens_open("tok", &tokens, &status));

@@ -9,8 +9,7 @@
 
 enum { LINES = 100000, BLOCK = 1000, HOSTILE = 5000, WORDS = 16 };
 
-/* ---- hostile strings: the same code as in tests/peers/tokenizer.py -----------------------------
- */
+/* ---- hostile strings: the same code as in tests/peers/tokenizer.py ---- */
 
 static const uint32_t ranges[][2] = {
     {0x61, 0x7A},       {0x20, 0x7E},       {0xC0, 0x24F},       {0x300, 0x36F},
@@ -66,8 +65,7 @@ static void hostile(uint32_t number, gb_text *text)
     }
 }
 
-/* ---- hashes of blocks --------------------------------------------------------------------------
- */
+/* ---- hashes of blocks ---- */
 
 typedef struct blocks {
     gb_vocab *vocab;         /* bert-base-uncased */
@@ -77,7 +75,7 @@ typedef struct blocks {
     const char *golden;      /* the file's text */
     gb_ids ids;              /* of the line */
     uint32_t lines, limit;   /* taken, wanted */
-    uint32_t parted;         /* blocks with another hash */
+    uint32_t microbatched;   /* blocks with another hash */
 } blocks;
 
 static void end_block(blocks *b)
@@ -90,7 +88,7 @@ static void end_block(blocks *b)
         end += snprintf(line + end, sizeof line - (size_t)end, "%02x", digest[i]);
     snprintf(line + end, sizeof line - (size_t)end, "\n");
     bool same = strstr(b->golden, line) != NULL;
-    b->parted += !same;
+    b->microbatched += !same;
     cr_expect(same, "%s lines up to %u have other ids", b->name, b->lines);
     EVP_DigestInit_ex(b->hash, EVP_sha256(), NULL);
 }
@@ -176,7 +174,7 @@ static blocks open_blocks(const char *data, const char *name, uint32_t limit)
 static void close_blocks(blocks *b, const char *what)
 {
     cr_expect_eq(b->lines, b->limit, "%u lines", b->lines);
-    trust(what, "Hugging Face tokenizers (blocks that differ)", b->parted, 0);
+    trust(what, "Hugging Face tokenizers (blocks that differ)", b->microbatched, 0);
     gb_tokenizer_destroy(b->tokenizer);
     gb_vocab_destroy(b->vocab);
     EVP_MD_CTX_free(b->hash);

@@ -58,7 +58,7 @@ static void close_device(gb_device *device)
     cr_assert_eq(messages, 0, "%u validation messages", messages);
 }
 
-/* ---- a small job: y = 0, y += 2x twice, z = y; each item needs the one before ---------------- */
+/* ---- a small job: y = 0, y += 2x twice, z = y; each item needs the one before ---- */
 
 enum { N = 1000, SLOT = 4096 };
 
@@ -140,7 +140,7 @@ static size_t run_job(gb_device *device)
     return submissions;
 }
 
-/* ---- programs ------------------------------------------------------------------------------- */
+/* ---- programs ---- */
 
 Test(vk_runtime, program_runs_and_is_replayed)
 {
@@ -242,7 +242,7 @@ Test(vk_runtime, bad_items_are_refused)
     close_device(device);
 }
 
-/* ---- device --------------------------------------------------------------------------------- */
+/* ---- device ---- */
 
 Test(vk_runtime, selection)
 {
@@ -336,7 +336,7 @@ Test(vk_runtime, too_large_a_buffer)
     close_device(device);
 }
 
-/* ---- validation ----------------------------------------------------------------------------- */
+/* ---- validation ---- */
 
 /* Silence proves nothing unless the layer is known to speak. */
 Test(vk_runtime, validation_layer_speaks)
@@ -380,7 +380,7 @@ Test(vk_runtime, missing_barrier_is_noticed)
     gb_device_close(device);
 }
 
-/* ---- pipelines ------------------------------------------------------------------------------ */
+/* ---- pipelines ---- */
 
 Test(vk_runtime, shader_table_is_sorted_and_hashed)
 {
@@ -418,11 +418,11 @@ Test(vk_runtime, local_size_from_spirv)
 {
     const gb_shader_binary *shader = gb_shader_find("test_axpy");
     uint32_t size[3] = {0}, spec[] = {48};
-    cr_assert(gb_spirv_local_size(shader->words, shader->word_count, spec, 1, size));
+    cr_assert(vk_spirv_local_size(shader->words, shader->word_count, spec, 1, size));
     cr_assert(size[0] == 48 && size[1] == 1 && size[2] == 1);
-    cr_assert(gb_spirv_local_size(shader->words, shader->word_count, NULL, 0, size));
+    cr_assert(vk_spirv_local_size(shader->words, shader->word_count, NULL, 0, size));
     cr_assert_eq(size[0], 1);
-    cr_assert_not(gb_spirv_local_size(shader->words, 20, NULL, 0, size));
+    cr_assert_not(vk_spirv_local_size(shader->words, 20, NULL, 0, size));
 }
 
 Test(vk_runtime, pipelines_are_shared_and_specialised)
@@ -472,7 +472,7 @@ Test(vk_runtime, damaged_pipeline_cache_is_replaced)
     CHECK(gb_remove_tree(folder, &status));
 }
 
-/* ---- profile -------------------------------------------------------------------------------- */
+/* ---- profile ---- */
 
 Test(vk_runtime, profile_counts_and_prints)
 {
@@ -480,10 +480,10 @@ Test(vk_runtime, profile_counts_and_prints)
     char *text = NULL;
     size_t length = 0;
     run_job(device);
-    gb_device_set_profiling(device, true);
+    gb_device_set_timing(device, true);
     run_job(device);
     FILE *out = open_memstream(&text, &length);
-    gb_profile_print(device, out);
+    gb_timing_print(device, out);
     fclose(out);
     if (gb_device_get_caps(device)->timestamp_bits) {
         unsigned long long calls = 0;
@@ -491,9 +491,9 @@ Test(vk_runtime, profile_counts_and_prints)
         cr_assert(row, "%s", text);
         cr_assert_eq(sscanf(row + strlen("test_axpy axpy"), "%llu", &calls), 1);
         cr_assert_eq(calls, 6); /* two dispatches, three runs */
-        cr_assert_gt(gb_profile_total_ms(device), 0);
-        gb_profile_reset(device);
-        cr_assert_eq(gb_profile_total_ms(device), 0);
+        cr_assert_gt(gb_timing_total_ms(device), 0);
+        gb_timing_reset(device);
+        cr_assert_eq(gb_timing_total_ms(device), 0);
     } else {
         cr_assert(strstr(text, "no timestamps"), "%s", text);
     }
@@ -501,7 +501,7 @@ Test(vk_runtime, profile_counts_and_prints)
     close_device(device);
 }
 
-/* ---- failures ------------------------------------------------------------------------------- */
+/* ---- failures ---- */
 
 /* Every Vulkan call and allocation of a whole job fails once: always a clear error, never a crash
  * or a leak. */

@@ -90,14 +90,14 @@ Test(vocab_train, no_text_gives_the_special_tokens)
     gb_vocab_trainer_destroy(NULL);
 }
 
-/* ---- the plain implementation --------------------------------------------------------------- */
+/* ---- the plain implementation ---- */
 
-enum { WORDS = 120, LONGEST = 12, TOKEN = 2 * LONGEST + 4 };
+enum { WORDS = 120, MAX_LENGTH = 12, TOKEN = 2 * MAX_LENGTH + 4 };
 
 typedef struct plain_word {
-    char pieces[LONGEST][TOKEN]; /* tokens with "##" */
-    int length;                  /* pieces */
-    int times;                   /* how often the word is seen */
+    char pieces[MAX_LENGTH][TOKEN]; /* tokens with "##" */
+    int length;                     /* pieces */
+    int times;                      /* how often the word is seen */
 } plain_word;
 
 /* Count of one pair over all words. */
@@ -152,8 +152,8 @@ static char *random_words(plain_word *words, uint32_t letters)
     gb_rng rng = gb_rng_make(1, GB_RNG_TEST, letters, 0);
     gb_text text = {0};
     for (int w = 0; w < WORDS; w++) {
-        char bytes[LONGEST + 1] = "";
-        words[w].length = 1 + (int)gb_rng_below(&rng, LONGEST);
+        char bytes[MAX_LENGTH + 1] = "";
+        words[w].length = 1 + (int)gb_rng_below(&rng, MAX_LENGTH);
         words[w].times = 1 + (int)gb_rng_below(&rng, 3);
         for (int i = 0; i < words[w].length; i++) {
             bytes[i] = (char)('a' + gb_rng_below(&rng, letters));

@@ -1,4 +1,4 @@
-/* Synth room: the set main of the mini world. */
+/* Synth module: the set main of the mini world. */
 #include "synth/world.h"
 #include "scratch.h"
 
@@ -7,7 +7,7 @@
 static world *make(uint64_t seed)
 {
     gb_status status = {0};
-    world *w = gb_world_make(gb_world_set_at(0), 0, seed, &status);
+    world *w = synth_world_make(synth_world_set_at(0), 0, seed, &status);
     cr_assert_not_null(w, "%s: %s", status.where, status.what);
     return w;
 }
@@ -74,7 +74,7 @@ static double about(const world *w, uint32_t depth)
     for (uint32_t row = 0; row < w->passage_count; row++)
         for (uint32_t k = 0; k < depth; k++) {
             const char *text = w->generated[row * w->generated_count + k];
-            sum += gb_world_is_about(w, row, text, strlen(text));
+            sum += synth_world_is_about(w, row, text, strlen(text));
         }
     return sum / w->passage_count / depth;
 }
@@ -117,7 +117,7 @@ Test(world, keeps_within_its_statistics)
                   {"generated_about_their_passage", 0.564, 0.566}};
     for (uint64_t seed = 1; seed <= 2; seed++) {
         world *w = make(seed);
-        json_t *json = gb_world_describe(w), *measured = json_object_get(json, "measured");
+        json_t *json = synth_world_describe(w), *measured = json_object_get(json, "measured");
         for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
             double value = json_number_value(json_object_get(measured, bounds[i].key));
             cr_expect(value >= bounds[i].least && value <= bounds[i].most, "seed %d: %s is %g",
@@ -153,7 +153,7 @@ Test(world, vocabulary_covers_it_with_names_in_two_pieces)
     world *w = make(1);
     uint32_t cut = 0;
     for (uint32_t e = 0; e < w->entity_count; e++) {
-        if (gb_world_kind(w, e)->person || !strcmp(gb_world_kind(w, e)->name, "ship"))
+        if (synth_world_kind(w, e)->person || !strcmp(synth_world_kind(w, e)->name, "ship"))
             continue;
         gb_ids ids = {0};
         const char *name = w->entities[e].brief;
@@ -239,7 +239,7 @@ Test(world, labelled_passages_state_the_fact)
             cr_assert_eq(row.grade, 1);
             cr_expect_eq(entity, w->facts[fact].entity);
             cr_expect_eq(gb_synth_passage_entity(truth, row.passage), entity);
-            cr_expect(gb_world_states(&w->passages[row.passage], fact));
+            cr_expect(synth_world_states(&w->passages[row.passage], fact));
             cr_expect(j == 0 || qrels.rows[j - 1].query != row.query, "two positives");
         }
         free(qrels.rows);
@@ -307,7 +307,7 @@ Test(world, topics_have_graded_judgements)
             grades[j.grade]++;
             best[j.query] += j.grade == 3;
             second[j.query] += j.grade == 2;
-            if (gb_world_states(passage, topic->fact))
+            if (synth_world_states(passage, topic->fact))
                 cr_expect_eq(j.grade, 3);
             if (j.grade == 1)
                 cr_expect(same);
@@ -329,7 +329,7 @@ Test(world, topics_have_graded_judgements)
 
 static bool reads(const world *w, uint32_t passage, const char *query)
 {
-    return gb_world_is_about(w, passage, query, strlen(query));
+    return synth_world_is_about(w, passage, query, strlen(query));
 }
 
 /* The reader knows every question that the writer puts, and takes no other for one. */
@@ -394,7 +394,7 @@ Test(world, is_made_again_from_its_collection)
     cr_assert_not_null(w);
     size_t length;
     for (uint32_t p = 0; p < c->passages; p += 100) {
-        const char *text = gb_table_row(c->texts, p, &length);
+        const char *text = gb_row_file_row(c->texts, p, &length);
         cr_expect(length == strlen(w->passages[p].text) &&
                   !memcmp(text, w->passages[p].text, length));
     }

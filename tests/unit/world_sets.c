@@ -1,4 +1,4 @@
-/* Synth room: the sets of the mini world beside main. */
+/* Synth module: the sets of the mini world beside main. */
 #include "synth/world.h"
 #include "scratch.h"
 
@@ -27,10 +27,10 @@ static double measured(const char *set, const char *key)
     return number;
 }
 
-static const char *row_of(const gb_table *table, uint32_t row, char *buffer, size_t size)
+static const char *row_of(const gb_row_file *table, uint32_t row, char *buffer, size_t size)
 {
     size_t length;
-    const char *text = gb_table_row(table, row, &length);
+    const char *text = gb_row_file_row(table, row, &length);
     cr_assert(length < size);
     memcpy(buffer, text, length);
     buffer[length] = '\0';
@@ -86,8 +86,8 @@ Test(world_sets, are_covered_by_mains_vocabulary_without_sharing_its_names)
     gb_tokenizer_destroy(tokenizer);
     gb_vocab_destroy(vocab);
 
-    world *language = gb_world_make(gb_world_set_at(0), 0, SEED, NULL);
-    world *own = gb_world_make(gb_world_set_at(11), 11, SEED, NULL);
+    world *language = synth_world_make(synth_world_set_at(0), 0, SEED, NULL);
+    world *own = synth_world_make(synth_world_set_at(11), 11, SEED, NULL);
     cr_assert(language && own);
     for (uint32_t e = 0; e < own->entity_count; e++)
         for (uint32_t m = 0; m < language->entity_count; m++)
@@ -170,7 +170,7 @@ Test(world_sets, have_a_positive_for_every_question_and_all_grades)
     scratch s = scratch_enter();
     for (uint32_t i = 3; gb_synth_set_name(i); i++) {
         gb_collection *c = open_set(gb_synth_set_name(i));
-        bool graded = gb_world_set_at(i)->task == TASK_GRADED, seen[3] = {false};
+        bool graded = synth_world_set_at(i)->task == TASK_GRADED, seen[3] = {false};
         gb_qrels qrels;
         cr_assert(gb_collection_qrels(c, "test", &qrels, NULL));
         uint32_t with = 0;
@@ -184,7 +184,7 @@ Test(world_sets, have_a_positive_for_every_question_and_all_grades)
             cr_expect_eq(best, graded ? 2 : 1, "%s", c->name);
             with++;
         }
-        cr_expect_eq(with, gb_world_set_at(i)->test, "%s: %u", c->name, with);
+        cr_expect_eq(with, synth_world_set_at(i)->test, "%s: %u", c->name, with);
         cr_expect(seen[0] == graded && seen[1] && seen[2] == graded, "%s", c->name);
         free(qrels.rows);
         gb_collection_close(c);

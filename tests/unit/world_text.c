@@ -1,4 +1,4 @@
-/* Synth room: the English of the mini world, by rule. */
+/* Synth module: the English of the mini world, by rule. */
 #include "synth/world.h"
 #include "scratch.h"
 
@@ -10,7 +10,7 @@ static void expect_articles(const char *before, const char *after)
 {
     gb_text text = {0};
     gb_text_printf(&text, "%s", before);
-    gb_world_articles(&text, 0);
+    synth_world_articles(&text, 0);
     cr_expect_str_eq(text.data, after);
     gb_text_free(&text);
 }
@@ -28,7 +28,7 @@ Test(world_text, articles_follow_the_next_word)
 static void expect_plural(const char *noun, const char *several)
 {
     gb_text text = {0};
-    gb_lexicon_plural(noun, &text);
+    synth_lexicon_plural(noun, &text);
     cr_expect_str_eq(text.data, several);
     gb_text_free(&text);
 }
@@ -55,7 +55,7 @@ static const lexicon_value *value_of(const lexicon *l, const char *list, const c
 
 Test(world_text, values_know_their_number_and_their_short_form)
 {
-    lexicon *l = gb_lexicon_create(NULL);
+    lexicon *l = synth_lexicon_create(NULL);
     cr_assert_not_null(l);
     cr_expect(value_of(l, "ghost", "twin girls")->plural[0]);
     cr_expect(value_of(l, "keeper", "seven orphans")->plural[0]);
@@ -69,7 +69,7 @@ Test(world_text, values_know_their_number_and_their_short_form)
     cr_expect_str_eq(value_of(l, "keeper", "a family of tailors")->brief[0], "a family");
     cr_expect_str_eq(value_of(l, "garment", "bells on their ankles")->brief[0], "bells");
     cr_expect_str_eq(value_of(l, "number", "a hundred")->brief[0], "a hundred");
-    gb_lexicon_destroy(l);
+    synth_lexicon_destroy(l);
 }
 
 /* ---- every text ---- */
@@ -77,9 +77,9 @@ Test(world_text, values_know_their_number_and_their_short_form)
 /* What no English sentence has. */
 static void check_marks(const char *text, const char *where)
 {
-    static const char *const never[] = {"  ", " ,", " .", "..", ",,", ",.", " a a", " an a",
-                                        " the the ", " of of ", " it's ", "{", "}", "[", "]",
-                                        "\t", "\"", "\\", "\n", "/", "~", "|", "=", "+"};
+    static const char *const never[] = {
+        "  ", " ,", " .", "..", ",,", ",.", " a a", " an a", " the the ", " of of ", " it's ", "{",
+        "}",  "[",  "]",  "\t", "\"", "\\", "\n",   "/",     "~",         "|",       "=",      "+"};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         if (strcmp(never[i], " a a") && strcmp(never[i], " an a"))
             cr_expect_null(strstr(text, never[i]), "\"%s\" in %s: %s", never[i], where, text);
@@ -127,7 +127,7 @@ static void check_pronouns(const world *w, const world_passage *p)
 {
     static const char *const words[] = {"It ", "Its ", "He ", "She ", "His ", "Her "};
     const world_entity *e = &w->entities[p->entity];
-    bool person = gb_world_kind(w, p->entity)->person;
+    bool person = synth_world_kind(w, p->entity)->person;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t length = strlen(words[i]);
         for (const char *at = p->text; (at = strstr(at, words[i])); at += length) {
@@ -151,7 +151,7 @@ static bool agrees(const char *text, const char *value, const char *verb)
 Test(world_text, entries_are_english)
 {
     for (uint64_t seed = 1; seed <= 2; seed++) {
-        world *w = gb_world_make(gb_world_set_at(0), 0, seed, NULL);
+        world *w = synth_world_make(synth_world_set_at(0), 0, seed, NULL);
         cr_assert_not_null(w);
         for (uint32_t p = 0; p < w->passage_count; p++) {
             const char *text = w->passages[p].text;
@@ -159,7 +159,8 @@ Test(world_text, entries_are_english)
             check_articles(text);
             check_sentences(text);
             check_pronouns(w, &w->passages[p]);
-            cr_expect(agrees(text, "seven orphans", "has ") && agrees(text, "fishermen", "holds ") &&
+            cr_expect(agrees(text, "seven orphans", "has ") &&
+                          agrees(text, "fishermen", "holds ") &&
                           agrees(text, "twin girls", "walks ") && agrees(text, "a hermit", "have "),
                       "%s", text);
         }
@@ -169,7 +170,7 @@ Test(world_text, entries_are_english)
 
 Test(world_text, questions_are_english)
 {
-    world *w = gb_world_make(gb_world_set_at(0), 0, 1, NULL);
+    world *w = synth_world_make(synth_world_set_at(0), 0, 1, NULL);
     cr_assert_not_null(w);
     for (uint32_t s = 0; s < w->split_count; s++)
         for (uint32_t i = 0; i < w->splits[s].count; i++) {
@@ -191,9 +192,9 @@ Test(world_text, questions_are_english)
  * word, and a question shares a word of its own with the sentence of its number. */
 Test(world_text, every_template_can_be_filled)
 {
-    lexicon *l = gb_lexicon_create(NULL);
+    lexicon *l = synth_lexicon_create(NULL);
     gb_rng rng = gb_rng_make(1, GB_RNG_TEST, 0, 0);
-    world w = {.lexicon = l, .set = gb_world_set_at(0)};
+    world w = {.lexicon = l, .set = synth_world_set_at(0)};
     gb_text text = {0};
     uint32_t filled = 0;
     for (uint32_t a = 0; a < l->attribute_count; a++)
@@ -209,11 +210,15 @@ Test(world_text, every_template_can_be_filled)
                 patterns[8 + i] = attribute->keywords[i].text;
             cr_expect_gt(attribute->keyword_count, 0, "%s", attribute->name);
             for (size_t i = 0; i < sizeof patterns / sizeof *patterns && patterns[i]; i++) {
-                world_slots s = {.w = &w,       .rng = &rng,       .kind = k,
-                                 .subject = "it", .object = "it", .owner = "its",
+                world_slots s = {.w = &w,
+                                 .rng = &rng,
+                                 .kind = k,
+                                 .subject = "it",
+                                 .object = "it",
+                                 .owner = "its",
                                  .value = "a thing"};
                 text.length = 0;
-                gb_world_expand(&s, patterns[i], &text);
+                synth_world_expand(&s, patterns[i], &text);
                 check_marks(text.data, attribute->name);
                 filled++;
             }
@@ -224,5 +229,5 @@ Test(world_text, every_template_can_be_filled)
         }
     cr_expect_gt(filled, 2000);
     gb_text_free(&text);
-    gb_lexicon_destroy(l);
+    synth_lexicon_destroy(l);
 }

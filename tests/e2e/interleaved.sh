@@ -1,6 +1,6 @@
 #!/bin/sh
 # Steps of several pre-trainings timed in turns, and what a table reads from them.
-#   in_turns.sh GABBRO
+#   interleaved.sh GABBRO
 set -u
 # shellcheck source=tests/checks.sh
 . "$(dirname -- "$0")/../checks.sh"
@@ -21,13 +21,13 @@ vocabulary=$(made vocabulary --collection "$collection" --size 500)
 tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 24 --query-tokens 8)
 set -- --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --layers 1 --hidden 32 --heads 2 \
     --ffn 32 --batch 4 --steps 7
-times=$(made pretrain mlm "$@" --in-turns-with bow,enhanced)
+times=$(made pretrain mlm "$@" --interleave-with bow,enhanced)
 expect "times" [ -f "$times/turns.json" ]
 expect "no model" [ ! -e "$times/model" ]
 expect "an option of theirs is a part of the key" [ "$(grep -c '"bow-weight"' "$times/run.json")" = 1 ]
 expect "and one of other objectives is not" [ "$(grep -c '"window"' "$times/run.json")" = 0 ]
-expect "said, it is another step" [ "$(made pretrain mlm "$@" --in-turns-with bow,enhanced --bow-weight 2)" != "$times" ]
-expect "the same command gives the same step" [ "$(made pretrain mlm "$@" --in-turns-with bow,enhanced)" = "$times" ]
+expect "said, it is another step" [ "$(made pretrain mlm "$@" --interleave-with bow,enhanced --bow-weight 2)" != "$times" ]
+expect "the same command gives the same step" [ "$(made pretrain mlm "$@" --interleave-with bow,enhanced)" = "$times" ]
 
 # The medians, once more: of what is wanted of NAME's and mlm's steps, as an awk expression of both.
 median_of() # NAME EXPRESSION
@@ -62,21 +62,21 @@ expect "share of speed lost ($(measure degeneration))" [ "$(measure degeneration
 cost=$(made efficiency --of "$times" --objective mlm)
 expect "the first objective is compared with none" [ "$(measure data_s | wc -l) $(measure degeneration | wc -l)" = '1 0' ]
 
-times=$(made pretrain cocondenser "$@" --context span --head-layers 1 --in-turns-with cocondenser:query)
+times=$(made pretrain cocondenser "$@" --context span --head-layers 1 --interleave-with cocondenser:query)
 cost=$(made efficiency --of "$times" --objective cocondenser:query)
 expect "one objective with two contexts" [ "$(measure degeneration | wc -l)" = 1 ]
 refused "a context where the command has none" 2 'a context that the command does not have' \
-    pretrain mlm "$@" --in-turns-with cocondenser:query
-times=$(made pretrain mlm "$@" --in-turns-with bow,enhanced)
+    pretrain mlm "$@" --interleave-with cocondenser:query
+times=$(made pretrain mlm "$@" --interleave-with bow,enhanced)
 refused "an objective that was not timed" 3 'no times of the steps of cotmae' efficiency --of "$times" --objective cotmae
 model=$(made pretrain mlm "$@")
 expect "a model beside it is trained as ever" [ -f "$model/model/model.safetensors" ]
 refused "a step without times" 3 'no times of the steps of mlm' efficiency --of "$model" --objective mlm
-refused "an unknown objective" 2 'no objective "bag"' pretrain mlm "$@" --in-turns-with bow,bag
-refused "an objective given twice" 2 'mlm is there twice' pretrain mlm "$@" --in-turns-with bow,mlm
-refused "an objective that needs a context" 2 'cotmae needs a --context' pretrain mlm "$@" --in-turns-with cotmae
+refused "an unknown objective" 2 'no objective "bag"' pretrain mlm "$@" --interleave-with bow,bag
+refused "an objective given twice" 2 'mlm is there twice' pretrain mlm "$@" --interleave-with bow,mlm
+refused "an objective that needs a context" 2 'cotmae needs a --context' pretrain mlm "$@" --interleave-with cotmae
 
-"$gabbro" pretrain mlm "$@" --steps 100000 --in-turns-with bow >out 2>log &
+"$gabbro" pretrain mlm "$@" --steps 100000 --interleave-with bow >out 2>log &
 process=$!
 until grep -q 'turns' log || ! kill -0 $process 2>/dev/null; do sleep .1; done
 kill -INT $process

@@ -4,17 +4,17 @@
 #include <stdlib.h>
 
 /* T5Config. Its names of activations: a gated one is said to be so. */
-static json_t *t5_config(const gb_language_config *c, uint32_t pad)
+static json_t *t5_config(const gb_lm_config *c, uint32_t pad)
 {
-    static const char *const acts[] = {[GB_LANGUAGE_RELU] = "relu",
-                                       [GB_LANGUAGE_GELU] = "gelu",
-                                       [GB_LANGUAGE_GELU_TANH] = "gelu_new",
-                                       [GB_LANGUAGE_SILU] = "silu"};
-    static const char *const gated_acts[] = {[GB_LANGUAGE_RELU] = "gated-relu",
+    static const char *const acts[] = {[GB_LM_RELU] = "relu",
+                                       [GB_LM_GELU] = "gelu",
+                                       [GB_LM_GELU_TANH] = "gelu_new",
+                                       [GB_LM_SILU] = "silu"};
+    static const char *const gated_acts[] = {[GB_LM_RELU] = "gated-relu",
                                              /* transformers takes gelu_new for gated-gelu */
-                                             [GB_LANGUAGE_GELU] = NULL,
-                                             [GB_LANGUAGE_GELU_TANH] = "gated-gelu",
-                                             [GB_LANGUAGE_SILU] = "gated-silu"};
+                                             [GB_LM_GELU] = NULL,
+                                             [GB_LM_GELU_TANH] = "gated-gelu",
+                                             [GB_LM_SILU] = "gated-silu"};
     json_t *json = json_pack(
         "{s:[s], s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "architectures",
         "T5ForConditionalGeneration", "model_type", "t5", "is_encoder_decoder", 1, "vocab_size",
@@ -37,10 +37,10 @@ static json_t *t5_config(const gb_language_config *c, uint32_t pad)
     return json;
 }
 
-static bool check(const char *path, const gb_language_config *config, const gb_weight *weights,
+static bool check(const char *path, const gb_lm_config *config, const gb_weight *weights,
                   size_t count, const gb_vocab *vocab, gb_status *status)
 {
-    if (config->kind != GB_LANGUAGE_T5 || (config->gated && config->act == GB_LANGUAGE_GELU))
+    if (config->kind != GB_LM_T5 || (config->gated && config->act == GB_LM_GELU))
         return gb_fail(status, GB_USAGE, path, "give a T5 model of an activation that it has",
                        "such a model has no folder");
     if (gb_vocab_size(vocab) > config->vocab_size)
@@ -53,9 +53,9 @@ static bool check(const char *path, const gb_language_config *config, const gb_w
     return ok;
 }
 
-bool gb_language_folder_write(const char *path, const gb_language_config *config,
-                              const gb_weight *weights, size_t weight_count, const gb_vocab *vocab,
-                              uint32_t max_length, gb_status *status)
+bool gb_lm_folder_write(const char *path, const gb_lm_config *config, const gb_weight *weights,
+                        size_t weight_count, const gb_vocab *vocab, uint32_t max_length,
+                        gb_status *status)
 {
     static const gb_tokenizer_params tokenizer = GB_TOKENIZER_DEFAULTS;
     char *file = gb_path_join(status, path, "config.json");

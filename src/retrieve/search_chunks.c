@@ -65,16 +65,18 @@ static void merge_piece(const piece_found *own, uint32_t queries, uint32_t first
                         const gb_found *found)
 {
     for (uint32_t q = 0; q < queries; q++) {
-        gb_found all = search_from(found, q, k), piece = search_from(&own->piece, q, k);
-        search_merge(&all, &piece, first, k, &own->scratch);
+        gb_found all = retrieve_search_from(found, q, k),
+                 piece = retrieve_search_from(&own->piece, q, k);
+        retrieve_search_merge(&all, &piece, first, k, &own->scratch);
     }
 }
 
-bool search_pieces(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
-                   const gb_search_params *params, const gb_found *found, gb_status *status)
+bool retrieve_search_pieces(gb_device *device, const gb_vectors *queries,
+                            const gb_vectors *passages, const gb_search_params *params,
+                            const gb_found *found, gb_status *status)
 {
     if (!params->piece)
-        return search_whole(device, queries, passages, params, found, status);
+        return retrieve_search_whole(device, queries, passages, params, found, status);
     uint32_t k = params->k, piece = params->piece;
     const char *resume = params->resume;
     size_t cells = (size_t)queries->rows * k;
@@ -94,8 +96,8 @@ bool search_pieces(gb_device *device, const gb_vectors *queries, const gb_vector
     while (ok && seen < passages->rows) {
         search_window window;
         uint32_t left = passages->rows - seen, count = left < piece ? left : piece;
-        gb_vectors part = search_part(&window, passages, seen, count);
-        ok = search_whole(device, queries, &part, &quiet, &own.piece, status);
+        gb_vectors part = retrieve_search_part(&window, passages, seen, count);
+        ok = retrieve_search_whole(device, queries, &part, &quiet, &own.piece, status);
         if (ok)
             merge_piece(&own, queries->rows, seen, k, found);
         ok = ok && (!resume || keep_found(resume, seen + count, cells, found, status));

@@ -4,7 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #define KEPT
-#include "common/attend.glsl"
+#include "common/attention_gqa.glsl"
 
 OPERAND(4, dout)
 layout(set = 0, binding = 6) writeonly buffer DKV { vec4 dkv[]; };

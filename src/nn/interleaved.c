@@ -13,7 +13,7 @@ static bool open_all(trainer *trainers, gb_device *device, const gb_training *tr
         trainer *t = &trainers[i];
         *t = (trainer){.device = device, .task = one->task, .params = one->params};
         t->log = gb_alloc(one->params->schedule.steps, sizeof *t->log, status);
-        ok = t->log && train_prepare(t, one->values, status);
+        ok = t->log && nn_train_prepare(t, one->values, status);
     }
     return ok;
 }
@@ -21,7 +21,7 @@ static bool open_all(trainer *trainers, gb_device *device, const gb_training *tr
 static bool step_once(trainer *t, uint32_t step, gb_step_time *time, gb_status *status)
 {
     double start_s = gb_now_s(), data_s = t->data_s, build_s = t->build_s;
-    if (!train_step(t, step, true, status) || !train_collect(t, status))
+    if (!nn_train_step(t, step, true, status) || !nn_train_collect(t, status))
         return false;
     time->data_s = t->data_s - data_s;
     time->step_s = gb_now_s() - start_s - (t->build_s - build_s);
@@ -47,14 +47,14 @@ static bool take_turns(trainer *trainers, uint32_t count, uint32_t steps, gb_ste
     return true;
 }
 
-bool gb_train_in_turns(gb_device *device, const gb_training *trainings, uint32_t count,
-                       gb_step_time *times, gb_status *status)
+bool gb_train_interleaved(gb_device *device, const gb_training *trainings, uint32_t count,
+                          gb_step_time *times, gb_status *status)
 {
     trainer *trainers = gb_alloc(count, sizeof *trainers, status);
     bool ok = trainers && open_all(trainers, device, trainings, count, status) &&
               take_turns(trainers, count, trainings[0].params->schedule.steps, times, status);
     for (uint32_t i = 0; trainers && i < count; i++) {
-        train_free(&trainers[i]);
+        nn_train_free(&trainers[i]);
         free(trainers[i].log);
     }
     free(trainers);

@@ -24,7 +24,7 @@ enum {
 /* Start of a kernel whose lanes own one of `lanes_of` rows of each of `heads` heads and take up to
  * `turns` rows of the other side. */
 static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
-                  const gb_node *node, uint32_t heads, uint32_t lanes_of, uint64_t turns,
+                  const gb_node *node, uint32_t heads, uint32_t lanes_of, uint64_t iterations,
                   gb_status *status)
 {
     const uint32_t *attr = node->attr;
@@ -34,12 +34,12 @@ static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tap
         node->in[IN_BIAS] == GB_NO_TENSOR ? NULL : gb_tape_tensor(tape, node->in[IN_BIAS]);
     uint32_t sequences = gb_tape_tensor(tape, node->in[IN_SPANS])->rows;
     uint32_t lanes = ops_lanes(target), strips = (lanes_of + lanes - 1) / lanes;
-    if (!ops_check_turns(target, turns, "attention", status))
+    if (!ops_check_iterations(target, iterations, "attention", status))
         return false;
-    spec(kernel, lanes);
-    spec(kernel, attr[ATTR_HEAD_DIM] / 4);
-    spec(kernel, attr[ATTR_CAUSAL]);
-    spec(kernel, bias != NULL);
+    ops_spec(kernel, lanes);
+    ops_spec(kernel, attr[ATTR_HEAD_DIM] / 4);
+    ops_spec(kernel, attr[ATTR_CAUSAL]);
+    ops_spec(kernel, bias != NULL);
     push(kernel, ATTEND_PUSH, .sequences = sequences, .heads = attr[ATTR_HEADS],
          .share = attr[ATTR_HEADS] / attr[ATTR_KV_HEADS], .strips = strips, .q_ld4 = q->ld / 4,
          .q_col4 = attr[ATTR_Q_COL] / 4, .kv_ld4 = kv->ld / 4, .k_col4 = attr[ATTR_K_COL] / 4,
@@ -59,21 +59,21 @@ static void bind_all(gb_kernel *kernel, const gb_target *target, const gb_tape *
                      const gb_node *node, const gb_tensor *rest, uint32_t count)
 {
     for (int i = IN_SPANS; i <= IN_BIAS; i++)
-        bind_tensor(kernel, i, node->in[i], GB_READ);
+        ops_bind_tensor(kernel, i, node->in[i], GB_READ);
     for (uint32_t i = 0; i < count; i++)
-        bind_tensor(kernel, (int)i + 4, rest[i], GB_READ);
+        ops_bind_tensor(kernel, (int)i + 4, rest[i], GB_READ);
     gb_use_texels(target, tape, kernel, 0xe | ((1u << count) - 1) << 4);
 }
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    gb_kernel kernel = kernel_of("attend_forward", NULL);
+    gb_kernel kernel = ops_kernel_of("attention_gqa_forward", NULL);
     if (!start(&kernel, &emitter->target, tape, node, node->attr[ATTR_HEADS],
                node->attr[ATTR_LONGEST_Q], node->attr[ATTR_LONGEST_K], status))
         return false;
     bind_all(&kernel, &emitter->target, tape, node, NULL, 0);
-    bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
-    bind_tensor(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
+    ops_bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
+    ops_bind_tensor(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
     return gb_emit(emitter, &kernel, status);
 }
 
@@ -81,16 +81,16 @@ static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, 
 static bool emit_bias(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                       const gb_tensor *read, gb_status *status)
 {
-    gb_kernel kernel = kernel_of("attend_backward_bias", NULL);
+    gb_kernel kernel = ops_kernel_of("attention_gqa_backward_bias", NULL);
     const gb_tensor_info *bias = gb_tape_tensor(tape, node->out[GRAD_BIAS]);
     uint32_t lanes = ops_lanes(&emitter->target);
-    uint64_t turns = (uint64_t)gb_tape_tensor(tape, node->in[IN_Q])->rows +
-                     gb_tape_tensor(tape, node->in[IN_SPANS])->rows;
-    if (!start(&kernel, &emitter->target, tape, node, 1, 1, turns, status))
+    uint64_t iterations = (uint64_t)gb_tape_tensor(tape, node->in[IN_Q])->rows +
+                          gb_tape_tensor(tape, node->in[IN_SPANS])->rows;
+    if (!start(&kernel, &emitter->target, tape, node, 1, 1, iterations, status))
         return false;
     gb_grid(&emitter->target, (bias->rows * bias->ld + lanes - 1) / lanes, kernel.grid);
     bind_all(&kernel, &emitter->target, tape, node, read, 2);
-    bind_tensor(&kernel, 6, node->out[GRAD_BIAS], GB_WRITE);
+    ops_bind_tensor(&kernel, 6, node->out[GRAD_BIAS], GB_WRITE);
     return gb_emit(emitter, &kernel, status);
 }
 
@@ -99,26 +99,26 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
 {
     const uint32_t *attr = node->attr;
     gb_tensor dq = node->out[GRAD_Q], dkv = node->out[GRAD_KV];
-    gb_kernel kernel = kernel_of("attend_backward_q", NULL);
+    gb_kernel kernel = ops_kernel_of("attention_gqa_backward_q", NULL);
     if (!start(&kernel, &emitter->target, tape, node, attr[ATTR_HEADS], attr[ATTR_LONGEST_Q],
                attr[ATTR_LONGEST_K], status))
         return false;
     kernel.flops *= 1.5;
     bind_all(&kernel, &emitter->target, tape, node,
              (gb_tensor[]){node->in[IN_OUT], node->in[IN_DOUT]}, 2);
-    bind_tensor(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
-    bind_tensor(&kernel, 7, dq, GB_WRITE);
+    ops_bind_tensor(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
+    ops_bind_tensor(&kernel, 7, dq, GB_WRITE);
     if (!gb_emit(emitter, &kernel, status))
         return false;
     const gb_tensor read[] = {node->in[IN_DOUT], node->in[IN_LSE]};
-    kernel = kernel_of("attend_backward_kv", NULL);
+    kernel = ops_kernel_of("attention_gqa_backward_kv", NULL);
     uint32_t share = attr[ATTR_HEADS] / attr[ATTR_KV_HEADS];
     if (!start(&kernel, &emitter->target, tape, node, attr[ATTR_KV_HEADS], attr[ATTR_LONGEST_K],
                (uint64_t)attr[ATTR_LONGEST_Q] * share + share, status))
         return false;
     kernel.flops *= 2;
     bind_all(&kernel, &emitter->target, tape, node, read, 2);
-    bind_tensor(&kernel, 6, dkv == GB_NO_TENSOR ? dq : dkv, GB_WRITE);
+    ops_bind_tensor(&kernel, 6, dkv == GB_NO_TENSOR ? dq : dkv, GB_WRITE);
     return gb_emit(emitter, &kernel, status) &&
            (node->out[GRAD_BIAS] == GB_NO_TENSOR || emit_bias(emitter, tape, node, read, status));
 }
@@ -251,34 +251,35 @@ static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node
     }
 }
 
-static const gb_op op_grad = {"attend_grad", emit_grad, NULL, reference_grad};
+static const gb_op op_grad = {"attention_gqa_grad", emit_grad, NULL, reference_grad};
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
-    bool together = node->in[IN_Q] == node->in[IN_KV], bias = wants_grad(tape, node->in[IN_BIAS]);
+    bool together = node->in[IN_Q] == node->in[IN_KV],
+         bias = ops_wants_grad(tape, node->in[IN_BIAS]);
     gb_node grad = *node;
     grad.op = &op_grad;
     grad.in[IN_OUT] = node->out[OUT_Y];
-    grad.in[IN_DOUT] = grad_of(tape, node->out[OUT_Y]);
+    grad.in[IN_DOUT] = ops_grad_of(tape, node->out[OUT_Y]);
     grad.in[IN_LSE] = node->out[OUT_LSE];
     grad.out[GRAD_Q] = ops_temp_like(tape, together ? "d qkv" : "d q", node->in[IN_Q]);
     grad.out[GRAD_KV] = together ? GB_NO_TENSOR : ops_temp_like(tape, "d kv", node->in[IN_KV]);
     grad.out[GRAD_BIAS] = bias ? ops_temp_like(tape, "d bias", node->in[IN_BIAS]) : GB_NO_TENSOR;
     grad.out[GRAD_LSE] = grad.in[IN_LSE]; /* takes delta */
     gb_tape_append(tape, &grad);
-    give_grad(tape, node->in[IN_Q], grad.out[GRAD_Q]);
+    ops_add_grad(tape, node->in[IN_Q], grad.out[GRAD_Q]);
     if (!together)
-        give_grad(tape, node->in[IN_KV], grad.out[GRAD_KV]);
+        ops_add_grad(tape, node->in[IN_KV], grad.out[GRAD_KV]);
     if (bias)
-        give_grad(tape, node->in[IN_BIAS], grad.out[GRAD_BIAS]);
+        ops_add_grad(tape, node->in[IN_BIAS], grad.out[GRAD_BIAS]);
     return true;
 }
 
-static const gb_op op = {"attend", emit, backward, reference};
+static const gb_op op = {"attention_gqa", emit, backward, reference};
 
 static bool fits(gb_tape *tape, gb_tensor q, uint32_t q_col, gb_tensor kv, uint32_t k_col,
-                 uint32_t v_col, const gb_attend_params *p)
+                 uint32_t v_col, const gb_attention_gqa_params *p)
 {
     const gb_tensor_info *qi = gb_tape_tensor(tape, q), *ki = gb_tape_tensor(tape, kv);
     const gb_tensor_info *bias = p->bias == GB_NO_TENSOR ? NULL : gb_tape_tensor(tape, p->bias);
@@ -288,19 +289,20 @@ static bool fits(gb_tape *tape, gb_tensor q, uint32_t q_col, gb_tensor kv, uint3
         return gb_tape_fail(tape, "attention of %u and %u heads of %u on [%u,%u] and [%u,%u]",
                             p->heads, p->kv_heads, p->head_dim, qi->rows, qi->cols, ki->rows,
                             ki->cols);
-    if (bias && (bias->rows % 2 == 0 || bias->cols != p->heads ||
-                 bias->rows / 2 + 1 < p->longest_q || bias->rows / 2 + 1 < p->longest_k))
+    if (bias && (bias->rows % 2 == 0 || bias->cols != p->heads || bias->rows / 2 + 1 < p->max_q ||
+                 bias->rows / 2 + 1 < p->max_k))
         return gb_tape_fail(tape, "bias [%u,%u] for %u heads and texts of %u and %u", bias->rows,
-                            bias->cols, p->heads, p->longest_q, p->longest_k);
+                            bias->cols, p->heads, p->max_q, p->max_k);
     return true;
 }
 
-gb_tensor gb_attend(gb_tape *tape, gb_tensor spans, gb_tensor q, uint32_t q_col, gb_tensor kv,
-                    uint32_t k_col, uint32_t v_col, const gb_attend_params *params)
+gb_tensor gb_attention_gqa(gb_tape *tape, gb_tensor spans, gb_tensor q, uint32_t q_col,
+                           gb_tensor kv, uint32_t k_col, uint32_t v_col,
+                           const gb_attention_gqa_params *params)
 {
     if (!gb_tape_ok(tape, NULL) || !fits(tape, q, q_col, kv, k_col, v_col, params))
         return GB_NO_TENSOR;
-    gb_node node = node_of(&op);
+    gb_node node = ops_node_of(&op);
     node.in[IN_SPANS] = spans;
     node.in[IN_Q] = q;
     node.in[IN_KV] = kv;
@@ -311,8 +313,8 @@ gb_tensor gb_attend(gb_tape *tape, gb_tensor spans, gb_tensor q, uint32_t q_col,
                        params->head_dim,
                        gb_float_bits(params->scale),
                        params->causal,
-                       params->longest_q,
-                       params->longest_k,
+                       params->max_q,
+                       params->max_k,
                        q_col,
                        k_col,
                        v_col};
@@ -325,7 +327,8 @@ gb_tensor gb_attend(gb_tape *tape, gb_tensor spans, gb_tensor q, uint32_t q_col,
     return node.out[OUT_Y];
 }
 
-uint32_t gb_distance_bucket(int32_t distance, bool both_sides, uint32_t buckets, uint32_t most)
+uint32_t gb_distance_bucket(int32_t distance, bool both_sides, uint32_t buckets,
+                            uint32_t max_distance)
 {
     uint32_t base = 0, far = distance < 0 ? (uint32_t)-distance : (uint32_t)distance;
     if (both_sides) {
@@ -338,7 +341,7 @@ uint32_t gb_distance_bucket(int32_t distance, bool both_sides, uint32_t buckets,
     if (far < exact)
         return base + far;
     /* In float32, as torch computes it: whole numbers of the quotient would move otherwise. */
-    float place = logf((float)far / (float)exact) / (float)log((double)most / exact);
+    float place = logf((float)far / (float)exact) / (float)log((double)max_distance / exact);
     uint32_t bucket = exact + (uint32_t)(place * (float)(buckets - exact));
     return base + (bucket < buckets - 1 ? bucket : buckets - 1);
 }

@@ -1,6 +1,6 @@
-/* A batch in shares: runs of its texts whose gradients are made one by one, each from zero, and
- * summed on the host in their order. Ranks have whole shares, so that the same bits come out
- * however many ranks there are. What ranks exchange in a step: the vectors of texts that are
+/* A batch in gradient_shards: runs of its texts whose gradients are made one by one, each from
+ * zero, and summed on the host in their order. Ranks have whole shares, so that the same bits come
+ * out however many ranks there are. What ranks exchange in a step: the vectors of texts that are
  * compared, the losses of parts, and the sum of gradients, which travels from rank to rank, each
  * adding its shares, and then to all. */
 #include "train.h"
@@ -8,47 +8,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool shares_prepare(trainer *t, gb_status *status)
+bool nn_shards_prepare(trainer *t, gb_status *status)
 {
-    share_sums *sums = &t->sums;
-    uint32_t ranks = gb_ranks_count(t->params->ranks), shares = t->params->shares, first, own;
-    if (ranks > 1 && !t->task->cut.count)
+    shard_sums *sums = &t->sums;
+    uint32_t ranks = gb_ranks_count(t->params->ranks), gradient_shards = t->params->gradient_shards,
+             first, own;
+    if (ranks > 1 && !t->task->microbatch.count)
         return gb_fail(status, GB_USAGE, t->params->label, "train it with one rank",
                        "its batch cannot be cut into parts");
-    if (ranks > (shares ? shares : 1))
-        return gb_fail(status, GB_USAGE, t->params->label,
-                       "--shares of at least the number of ranks; it is part of the step's key",
-                       "%u ranks cannot divide %u shares of a batch", ranks, shares);
-    if (!shares)
+    if (ranks > (gradient_shards ? gradient_shards : 1))
+        return gb_fail(
+            status, GB_USAGE, t->params->label,
+            "--gradient-shards of at least the number of ranks; it is part of the artifact's key",
+            "%u ranks cannot divide %u shares of a batch", ranks, gradient_shards);
+    if (!gradient_shards)
         return true;
-    gb_ranks_range(gb_ranks_rank(t->params->ranks), ranks, shares, &first, &own);
+    gb_ranks_range(gb_ranks_rank(t->params->ranks), ranks, gradient_shards, &first, &own);
     sums->capacity = gb_ranks_rank(t->params->ranks) || own == 1 ? own : 2;
     return (sums->terms = gb_alloc(sums->capacity, sizeof *sums->terms, status)) &&
-           (sums->part_end = gb_alloc(ranks, sizeof *sums->part_end, status)) &&
+           (sums->microbatch_end = gb_alloc(ranks, sizeof *sums->microbatch_end, status)) &&
            (sums->text_end = gb_alloc(ranks, sizeof *sums->text_end, status)) &&
            (sums->ends = gb_alloc(ranks, sizeof *sums->ends, status));
 }
 
-void shares_free(trainer *t)
+void nn_shards_free(trainer *t)
 {
     for (uint32_t i = 0; t->sums.terms && i < t->sums.capacity; i++)
         free(t->sums.terms[i]);
     free(t->sums.terms);
-    free(t->sums.part_end);
+    free(t->sums.microbatch_end);
     free(t->sums.text_end);
     free(t->sums.ends);
-    t->sums = (share_sums){0};
+    t->sums = (shard_sums){0};
 }
 
-void shares_cut(trainer *t, uint32_t share, uint32_t text_end, uint32_t part_end)
+void nn_shards_end(trainer *t, uint32_t share, uint32_t text_end, uint32_t microbatch_end)
 {
     uint32_t ranks = gb_ranks_count(t->params->ranks), first, own;
-    for (uint32_t r = 0; t->params->shares && r < ranks; r++) {
-        gb_ranks_range(r, ranks, t->params->shares, &first, &own);
+    for (uint32_t r = 0; t->params->gradient_shards && r < ranks; r++) {
+        gb_ranks_range(r, ranks, t->params->gradient_shards, &first, &own);
         if (share < first || share >= first + own)
             continue;
         t->sums.text_end[r] = text_end;
-        t->sums.part_end[r] = part_end;
+        t->sums.microbatch_end[r] = microbatch_end;
     }
 }
 
@@ -63,16 +65,16 @@ static bool gather(trainer *t, void *all, const uint32_t *end, size_t size, gb_s
     return ok;
 }
 
-bool shares_vectors(trainer *t, size_t text_bytes, gb_status *status)
+bool nn_shards_vectors(trainer *t, size_t text_bytes, gb_status *status)
 {
     return !t->params->ranks || gather(t, t->vectors, t->sums.text_end, text_bytes, status);
 }
 
-bool shares_take(trainer *t, gb_status *status)
+bool nn_shards_add(trainer *t, gb_status *status)
 {
-    share_sums *sums = &t->sums;
+    shard_sums *sums = &t->sums;
     uint64_t floats = gb_params_arena_floats(t->params->params, GB_ARENA_GRADS);
-    if (t->params->shares < 2)
+    if (t->params->gradient_shards < 2)
         return true;
     uint32_t at = sums->count++;
     if (!sums->terms[at] && !(sums->terms[at] = gb_alloc(floats, sizeof(float), status)))
@@ -88,7 +90,8 @@ bool shares_take(trainer *t, gb_status *status)
 /* Losses of all parts, in their order. */
 static bool add_losses(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
 {
-    if (!train_collect(t, status) || !gather(t, t->cuts, t->sums.part_end, sizeof *t->cuts, status))
+    if (!nn_train_collect(t, status) ||
+        !gather(t, t->cuts, t->sums.microbatch_end, sizeof *t->cuts, status))
         return false;
     for (uint32_t p = 0; p < parts; p++)
         for (int l = 0; l < GB_MAX_LOSSES; l++)
@@ -96,13 +99,13 @@ static bool add_losses(trainer *t, uint32_t step, uint32_t parts, gb_status *sta
     return true;
 }
 
-bool shares_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
+bool nn_shards_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
 {
-    share_sums *sums = &t->sums;
+    shard_sums *sums = &t->sums;
     uint64_t floats = gb_params_arena_floats(t->params->params, GB_ARENA_GRADS);
     if (t->params->ranks && !add_losses(t, step, parts, status))
         return false;
-    if (t->params->shares < 2)
+    if (t->params->gradient_shards < 2)
         return true;
     /* A batch of fewer texts than shares may leave a rank without any. */
     if (!sums->terms[0] && !(sums->terms[0] = gb_alloc(floats, sizeof(float), status)))
@@ -116,13 +119,13 @@ bool shares_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
     return ok;
 }
 
-bool shares_stop(trainer *t, bool *stop, gb_status *status)
+bool nn_shards_stop(trainer *t, bool *stop, gb_status *status)
 {
     *stop = gb_interrupted();
     return gb_ranks_any(t->params->ranks, stop, status);
 }
 
-bool shares_resume(trainer *t, uint32_t *next_step, gb_status *status)
+bool nn_shards_resume(trainer *t, uint32_t *next_step, gb_status *status)
 {
     static const gb_arena_id kept[] = {GB_ARENA_PARAMS, GB_ARENA_MOMENT1, GB_ARENA_MOMENT2};
     gb_ranks *ranks = t->params->ranks;
@@ -146,7 +149,7 @@ bool shares_resume(trainer *t, uint32_t *next_step, gb_status *status)
     return ok;
 }
 
-bool shares_agree(trainer *t, const float *values, gb_status *status)
+bool nn_shards_agree(trainer *t, const float *values, gb_status *status)
 {
     char hash[GB_HASH_SIZE];
     if (!t->params->ranks)

@@ -24,7 +24,7 @@ static const char table_magic[8] = {'G', 'A', 'B', 'T', 'A', 'B', 'L', 'E'};
 static const char table_hint[] =
     "make it again: it was cut off, changed or is another kind of file";
 
-struct gb_table {
+struct gb_row_file {
     void *map;               /* the whole file */
     size_t map_bytes;        /* its size */
     const uint64_t *offsets; /* [count + 1], bytes from the start of data */
@@ -34,7 +34,7 @@ struct gb_table {
 };
 
 /* Everything a damaged file could make us read out of bounds is refused here, once. */
-static bool table_check(gb_table *table, const char *path, uint32_t element_bytes,
+static bool table_check(gb_row_file *table, const char *path, uint32_t element_bytes,
                         gb_status *status)
 {
     table_header header;
@@ -69,9 +69,9 @@ static bool table_check(gb_table *table, const char *path, uint32_t element_byte
     return true;
 }
 
-gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *status)
+gb_row_file *gb_row_file_open(const char *path, uint32_t element_bytes, gb_status *status)
 {
-    gb_table *table = gb_alloc(1, sizeof *table, status);
+    gb_row_file *table = gb_alloc(1, sizeof *table, status);
     if (!table)
         return NULL;
     struct stat info;
@@ -96,22 +96,22 @@ gb_table *gb_table_open(const char *path, uint32_t element_bytes, gb_status *sta
         return NULL;
     }
     if (!table_check(table, path, element_bytes, status)) {
-        gb_table_close(table);
+        gb_row_file_close(table);
         return NULL;
     }
     return table;
 }
 
-gb_table *gb_table_open_in(const char *folder, const char *name, uint32_t element_bytes,
-                           gb_status *status)
+gb_row_file *gb_row_file_open_in(const char *folder, const char *name, uint32_t element_bytes,
+                                 gb_status *status)
 {
     char *path = gb_path_join(status, folder, name);
-    gb_table *table = path ? gb_table_open(path, element_bytes, status) : NULL;
+    gb_row_file *table = path ? gb_row_file_open(path, element_bytes, status) : NULL;
     free(path);
     return table;
 }
 
-void gb_table_close(gb_table *table)
+void gb_row_file_close(gb_row_file *table)
 {
     if (!table)
         return;
@@ -120,24 +120,24 @@ void gb_table_close(gb_table *table)
     free(table);
 }
 
-uint64_t gb_table_count(const gb_table *table)
+uint64_t gb_row_file_count(const gb_row_file *table)
 {
     return table->count;
 }
 
-const void *gb_table_row(const gb_table *table, uint64_t row, size_t *length)
+const void *gb_row_file_row(const gb_row_file *table, uint64_t row, size_t *length)
 {
     uint64_t start = table->offsets[row];
     *length = (size_t)((table->offsets[row + 1] - start) / table->element_bytes);
     return table->data + start;
 }
 
-gb_map *gb_table_map(const gb_table *table, gb_status *status)
+gb_map *gb_row_file_map(const gb_row_file *table, gb_status *status)
 {
     gb_map *rows = gb_map_create(status);
     for (uint64_t row = 0; rows && row < table->count; row++) {
         size_t length;
-        const void *bytes = gb_table_row(table, row, &length);
+        const void *bytes = gb_row_file_row(table, row, &length);
         if (!gb_map_set(rows, bytes, length * table->element_bytes, (uint32_t)row, status)) {
             gb_map_destroy(rows);
             return NULL;
@@ -146,9 +146,9 @@ gb_map *gb_table_map(const gb_table *table, gb_status *status)
     return rows;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
-struct gb_table_writer {
+struct gb_row_writer {
     char *path;             /* where the table will lie */
     FILE *spool;            /* the data bytes so far; has no name */
     uint64_t *offsets;      /* [count + 1] */
@@ -157,9 +157,9 @@ struct gb_table_writer {
     uint32_t element_bytes; /* bytes of one element */
 };
 
-gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, gb_status *status)
+gb_row_writer *gb_row_writer_open(const char *path, uint32_t element_bytes, gb_status *status)
 {
-    gb_table_writer *writer = gb_alloc(1, sizeof *writer, status);
+    gb_row_writer *writer = gb_alloc(1, sizeof *writer, status);
     if (!writer)
         return NULL;
     writer->element_bytes = element_bytes;
@@ -168,7 +168,7 @@ gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, 
     if (!writer->path || !spool ||
         !gb_grow(&writer->offsets, &writer->capacity, 1024, sizeof *writer->offsets, status)) {
         free(spool);
-        gb_table_writer_abandon(writer);
+        gb_row_writer_abandon(writer);
         return NULL;
     }
     writer->offsets[0] = 0;
@@ -182,22 +182,22 @@ gb_table_writer *gb_table_writer_open(const char *path, uint32_t element_bytes, 
                 "cannot write table: %s", strerror(errno));
         if (fd >= 0)
             close(fd);
-        gb_table_writer_abandon(writer);
+        gb_row_writer_abandon(writer);
         return NULL;
     }
     return writer;
 }
 
-gb_table_writer *gb_table_writer_open_in(const char *folder, const char *name,
-                                         uint32_t element_bytes, gb_status *status)
+gb_row_writer *gb_row_writer_open_in(const char *folder, const char *name, uint32_t element_bytes,
+                                     gb_status *status)
 {
     char *path = gb_path_join(status, folder, name);
-    gb_table_writer *writer = path ? gb_table_writer_open(path, element_bytes, status) : NULL;
+    gb_row_writer *writer = path ? gb_row_writer_open(path, element_bytes, status) : NULL;
     free(path);
     return writer;
 }
 
-bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length, gb_status *status)
+bool gb_row_writer_add(gb_row_writer *writer, const void *row, size_t length, gb_status *status)
 {
     if (gb_interrupted()) /* long work on collections passes here */
         return gb_fail(status, GB_INTERRUPTED, NULL, "run it again", "stopped by a signal");
@@ -213,7 +213,7 @@ bool gb_table_writer_add(gb_table_writer *writer, const void *row, size_t length
     return true;
 }
 
-static bool writer_copy(gb_table_writer *writer, FILE *target, gb_status *status)
+static bool writer_copy(gb_row_writer *writer, FILE *target, gb_status *status)
 {
     char *buffer = gb_alloc(COPY_BYTES, 1, status);
     if (!buffer)
@@ -234,11 +234,11 @@ static bool writer_copy(gb_table_writer *writer, FILE *target, gb_status *status
     return true;
 }
 
-bool gb_table_writer_commit(gb_table_writer *writer, gb_status *status)
+bool gb_row_writer_commit(gb_row_writer *writer, gb_status *status)
 {
     gb_out *out = gb_out_open(writer->path, status);
     if (!out) {
-        gb_table_writer_abandon(writer);
+        gb_row_writer_abandon(writer);
         return false;
     }
     table_header header = {
@@ -248,7 +248,7 @@ bool gb_table_writer_commit(gb_table_writer *writer, gb_status *status)
     fwrite(&header, sizeof header, 1, stream);
     fwrite(writer->offsets, sizeof *writer->offsets, writer->count + 1, stream);
     bool ok = writer_copy(writer, stream, status);
-    gb_table_writer_abandon(writer);
+    gb_row_writer_abandon(writer);
     if (!ok) {
         gb_out_abandon(out);
         return false;
@@ -256,7 +256,7 @@ bool gb_table_writer_commit(gb_table_writer *writer, gb_status *status)
     return gb_out_commit(out, status);
 }
 
-void gb_table_writer_abandon(gb_table_writer *writer)
+void gb_row_writer_abandon(gb_row_writer *writer)
 {
     if (!writer)
         return;
@@ -267,10 +267,10 @@ void gb_table_writer_abandon(gb_table_writer *writer)
     free(writer);
 }
 
-bool gb_table_writer_end(gb_table_writer *writer, bool ok, gb_status *status)
+bool gb_row_writer_end(gb_row_writer *writer, bool ok, gb_status *status)
 {
     if (ok)
-        return gb_table_writer_commit(writer, status);
-    gb_table_writer_abandon(writer);
+        return gb_row_writer_commit(writer, status);
+    gb_row_writer_abandon(writer);
     return false;
 }

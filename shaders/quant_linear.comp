@@ -6,7 +6,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "common/rows.glsl"
 #include "common/operand.glsl"
-#include "common/packed.glsl"
+#include "common/quant.glsl"
 #include "common/push.h"
 
 const uint ROWS = 8;

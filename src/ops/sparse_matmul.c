@@ -10,17 +10,17 @@ enum { ATTR_LONGEST, ATTR_LONGEST_BACK };
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[0]);
-    gb_kernel kernel = kernel_of("combine_rows", NULL);
+    gb_kernel kernel = ops_kernel_of("sparse_matmul", NULL);
     uint32_t entries = gb_tape_tensor(tape, node->in[IN_ORDER])->cols;
     ops_long_row_kernel(&kernel, &emitter->target, info->rows,
                         (uint64_t)(node->attr[ATTR_LONGEST] + 1) * (info->ld / 4));
-    spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
-    bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
-    bind_tensor(&kernel, 1, node->in[IN_STARTS], GB_READ);
-    bind_tensor(&kernel, 2, node->in[IN_ORDER], GB_READ);
-    bind_tensor(&kernel, 3, node->in[IN_WEIGHTS], GB_READ);
-    bind_tensor(&kernel, 4, node->in[IN_OTHER], GB_READ);
-    bind_tensor(&kernel, 5, node->out[0], GB_WRITE);
+    ops_spec(&kernel, node->in[IN_OTHER] != GB_NO_TENSOR);
+    ops_bind_tensor(&kernel, 0, node->in[IN_X], GB_READ);
+    ops_bind_tensor(&kernel, 1, node->in[IN_STARTS], GB_READ);
+    ops_bind_tensor(&kernel, 2, node->in[IN_ORDER], GB_READ);
+    ops_bind_tensor(&kernel, 3, node->in[IN_WEIGHTS], GB_READ);
+    ops_bind_tensor(&kernel, 4, node->in[IN_OTHER], GB_READ);
+    ops_bind_tensor(&kernel, 5, node->out[0], GB_WRITE);
     push(&kernel, COMBINE_ROWS_PUSH, .rows = info->rows, .ld4 = info->ld / 4,
          .source_rows = gb_tape_tensor(tape, node->in[IN_X])->rows, .entries = entries);
     kernel.flops = 2.0 * entries * info->cols; /* at most */
@@ -48,20 +48,20 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
 
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status);
 
-static const gb_op op = {"combine_rows", emit, backward, reference};
+static const gb_op op = {"sparse_matmul", emit, backward, reference};
 
 /* x combined by the lists at in[lists..], or, backwards, by those at in[IN_BACK..]. */
-static gb_node combination(const gb_lists *there, const gb_lists *back, gb_tensor x)
+static gb_node combination(const gb_csr *there, const gb_csr *back, gb_tensor x)
 {
-    gb_node node = node_of(&op);
-    const gb_lists *lists[2] = {there, back};
+    gb_node node = ops_node_of(&op);
+    const gb_csr *lists[2] = {there, back};
     node.in[IN_X] = x;
     for (int i = 0; i < 2; i++) {
         int at = i ? IN_BACK : IN_STARTS;
         node.in[at] = lists[i]->starts;
         node.in[at + 1] = lists[i]->order;
         node.in[at + 2] = lists[i]->weights;
-        node.attr[i] = lists[i]->longest;
+        node.attr[i] = lists[i]->max_length;
     }
     return node;
 }
@@ -70,34 +70,34 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     (void)status;
     gb_tensor x = node->in[IN_X];
-    if (!wants_grad(tape, x))
+    if (!ops_wants_grad(tape, x))
         return true;
     const gb_tensor *in = node->in;
-    gb_lists there = {in[IN_STARTS], in[IN_ORDER], in[IN_WEIGHTS], node->attr[ATTR_LONGEST]};
-    gb_lists back = {in[IN_BACK], in[IN_BACK + 1], in[IN_BACK + 2], node->attr[ATTR_LONGEST_BACK]};
-    gb_node gradient = combination(&back, &there, grad_of(tape, node->out[0]));
-    gradient.in[IN_OTHER] = old_grad(tape, x);
+    gb_csr there = {in[IN_STARTS], in[IN_ORDER], in[IN_WEIGHTS], node->attr[ATTR_LONGEST]};
+    gb_csr back = {in[IN_BACK], in[IN_BACK + 1], in[IN_BACK + 2], node->attr[ATTR_LONGEST_BACK]};
+    gb_node gradient = combination(&back, &there, ops_grad_of(tape, node->out[0]));
+    gradient.in[IN_OTHER] = ops_old_grad(tape, x);
     gradient.out[0] = ops_temp_like(tape, "d combined", x);
     gb_tape_append(tape, &gradient);
-    set_grad(tape, x, gradient.out[0]);
+    ops_set_grad(tape, x, gradient.out[0]);
     return true;
 }
 
-static gb_lists lists_input(gb_tape *tape, const char *name, uint32_t rows, uint32_t entries,
-                            uint32_t longest)
+static gb_csr lists_input(gb_tape *tape, const char *name, uint32_t rows, uint32_t entries,
+                          uint32_t max_length)
 {
-    return (gb_lists){.starts = gb_tape_input(tape, name, GB_U32, 1, rows + 1),
-                      .order = gb_tape_input(tape, "combined rows", GB_U32, 1, entries),
-                      .weights = gb_tape_input(tape, "their weights", GB_F32, 1, entries),
-                      .longest = longest};
+    return (gb_csr){.starts = gb_tape_input(tape, name, GB_U32, 1, rows + 1),
+                    .order = gb_tape_input(tape, "combined rows", GB_U32, 1, entries),
+                    .weights = gb_tape_input(tape, "their weights", GB_F32, 1, entries),
+                    .max_length = max_length};
 }
 
-gb_combination gb_combination_input(gb_tape *tape, uint32_t rows, uint32_t rows_of_x,
-                                    uint32_t entries, uint32_t longest, uint32_t most_uses)
+gb_sparse gb_sparse_input(gb_tape *tape, uint32_t rows, uint32_t rows_of_x, uint32_t entries,
+                          uint32_t max_length, uint32_t max_uses)
 {
-    return (gb_combination){
-        .there = lists_input(tape, "lists of rows", rows, entries, longest),
-        .back = lists_input(tape, "lists back", rows_of_x, entries, most_uses),
+    return (gb_sparse){
+        .there = lists_input(tape, "lists of rows", rows, entries, max_length),
+        .back = lists_input(tape, "lists back", rows_of_x, entries, max_uses),
         .rows = rows,
         .rows_of_x = rows_of_x,
         .entries = entries,
@@ -111,16 +111,16 @@ typedef struct filled {
     float *weights;   /* [entries] */
 } filled;
 
-static bool open_lists(gb_exec *exec, const gb_lists *lists, filled *to, gb_status *status)
+static bool open_lists(gb_executable *exec, const gb_csr *lists, filled *to, gb_status *status)
 {
-    to->starts = gb_exec_input(exec, lists->starts, status);
-    to->order = to->starts ? gb_exec_input(exec, lists->order, status) : NULL;
-    to->weights = to->order ? gb_exec_input(exec, lists->weights, status) : NULL;
+    to->starts = gb_executable_input(exec, lists->starts, status);
+    to->order = to->starts ? gb_executable_input(exec, lists->order, status) : NULL;
+    to->weights = to->order ? gb_executable_input(exec, lists->weights, status) : NULL;
     return to->weights != NULL;
 }
 
 /* Both ways, for `count` rows combined. */
-static bool open_both(gb_exec *exec, const gb_combination *in, uint32_t count, filled *there,
+static bool open_both(gb_executable *exec, const gb_sparse *in, uint32_t count, filled *there,
                       filled *back, gb_status *status)
 {
     return open_lists(exec, &in->there, there, status) &&
@@ -129,8 +129,8 @@ static bool open_both(gb_exec *exec, const gb_combination *in, uint32_t count, f
                                             "%u rows combined, %u expected", count, in->entries));
 }
 
-bool gb_combination_fill(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
-                         const uint32_t *order, const float *weights, gb_status *status)
+bool gb_sparse_fill(gb_executable *exec, const gb_sparse *in, const uint32_t *starts,
+                    const uint32_t *order, const float *weights, gb_status *status)
 {
     filled there, back;
     uint32_t count = starts[in->rows];
@@ -157,8 +157,8 @@ bool gb_combination_fill(gb_exec *exec, const gb_combination *in, const uint32_t
     return true;
 }
 
-bool gb_combination_fill_means(gb_exec *exec, const gb_combination *in, const uint32_t *starts,
-                               uint32_t count, gb_status *status)
+bool gb_sparse_fill_means(gb_executable *exec, const gb_sparse *in, const uint32_t *starts,
+                          uint32_t count, gb_status *status)
 {
     filled there, back;
     uint32_t first = starts[0], rows = starts[count] - first;
@@ -178,7 +178,7 @@ bool gb_combination_fill_means(gb_exec *exec, const gb_combination *in, const ui
     return true;
 }
 
-gb_tensor gb_combine_rows(gb_tape *tape, gb_tensor x, const gb_combination *in)
+gb_tensor gb_sparse_matmul(gb_tape *tape, gb_tensor x, const gb_sparse *in)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;

@@ -2,7 +2,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/rows.glsl"
-#include "common/packed.glsl"
+#include "common/quant.glsl"
 #include "common/push.h"
 
 layout(set = 0, binding = 0) readonly buffer Index { uint index[]; };

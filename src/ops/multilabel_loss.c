@@ -8,7 +8,7 @@
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
     uint32_t bits_ld = gb_tape_tensor(tape, node->in[ROWS_WANTED])->ld;
-    return ops_emit_softmax_rows(emitter, tape, node, "softmax_set", bits_ld, 8, status);
+    return ops_emit_softmax_rows(emitter, tape, node, "softmax_multilabel", bits_ld, 8, status);
 }
 
 static bool bit(const uint32_t *row, uint32_t c)
@@ -51,7 +51,7 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
                       gb_reference_f(ref, node->out[ROWS_OUT_LOSS]) + r * loss_ld);
 }
 
-static const gb_op op = {"softmax_set", emit, NULL, reference};
+static const gb_op op = {"softmax_multilabel", emit, NULL, reference};
 
 void ops_set_rows(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
                   gb_tensor exclude, gb_tensor loss)

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define READ (GB_SHAPE_SIZES - 1) /* size of a shape: last rows that are read */
+#define READ (GB_BUCKET_SIZES - 1) /* size of a bucket: last rows that are read */
 
 /* ---- the list ---- */
 
@@ -12,13 +12,13 @@ static void expect_list(const uint32_t *a, uint32_t a_count, const uint32_t *b, 
                         const uint32_t *wanted, uint32_t count)
 {
     gb_status status = {0};
-    gb_read_rows list = {0};
+    gb_selected_rows list = {0};
     for (int round = 0; round < 2; round++) /* a list is made anew each time */
-        MUST(gb_read_rows_list(&list, a, a_count, b, b_count, &status));
+        MUST(gb_selected_rows_list(&list, a, a_count, b, b_count, &status));
     cr_assert_eq(list.count, count);
     for (uint32_t i = 0; i < count; i++)
         cr_expect_eq(list.rows[i], wanted[i], "row %u is %u, not %u", i, list.rows[i], wanted[i]);
-    gb_read_rows_free(&list);
+    gb_selected_rows_free(&list);
 }
 
 Test(read_rows, even_and_odd_take_turns)
@@ -50,11 +50,11 @@ static void late_middle(tiny_params *s)
 }
 
 /* The batch as it would be if all rows were read. */
-static bool sample_all(void *self, uint32_t step, gb_shape *shape, gb_status *status)
+static bool sample_all(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
 {
     const watched *w = self;
-    bool ok = w->inner.sample(w->inner.self, step, shape, status);
-    shape->size[READ] = shape->size[0];
+    bool ok = w->inner.sample(w->inner.self, step, bucket, status);
+    bucket->size[READ] = bucket->size[0];
     return ok;
 }
 
@@ -75,12 +75,12 @@ static void check_case(const tiny *t, gb_device *device, const read_case *c, dou
         c->change(&settings);
     model m;
     model_make(&m, t, &config, c->objective, &settings);
-    pass some = pass_make(&m, device, 2, 0);
-    cr_expect_lt(some.shape.size[READ], some.shape.size[0], "%s computes all rows", c->objective);
+    pass some = compare_pass_make(&m, device, 2, 0);
+    cr_expect_lt(some.bucket.size[READ], some.bucket.size[0], "%s computes all rows", c->objective);
     watched w = {.inner = m.task};
     m.task = watched_task(&w);
     m.task.sample = sample_all;
-    pass all = pass_make(&m, device, 2, 0);
+    pass all = compare_pass_make(&m, device, 2, 0);
     for (int l = 0; l < GB_MAX_LOSSES && m.task.loss_names[l]; l++)
         cr_expect_eq(some.loss[l], all.loss[l], "%s: %s is %.9g, not %.9g", c->objective,
                      m.task.loss_names[l], some.loss[l], all.loss[l]);
@@ -90,8 +90,8 @@ static void check_case(const tiny *t, gb_device *device, const read_case *c, dou
     double worst = worst_gradient(m.params, some.gradients,
                                   gb_reference_arena(some.reference, GB_ARENA_GRADS));
     cr_expect_leq(worst, 1e-5, "%s: gradients differ by %g", c->objective, worst);
-    pass_free(&some);
-    pass_free(&all);
+    compare_pass_free(&some);
+    compare_pass_free(&all);
     model_free(&m);
 }
 

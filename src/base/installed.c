@@ -19,7 +19,7 @@ static char *if_there(char *path)
     return NULL;
 }
 
-char *gb_share_file(const char *name)
+char *gb_installed_file(const char *name)
 {
     char binary[4096];
     ssize_t length = readlink("/proc/self/exe", binary, sizeof binary - 1);

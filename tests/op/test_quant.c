@@ -22,12 +22,12 @@ static float *random_values(size_t count, uint32_t seed)
 
 /* ---- numbers ---- */
 
-static float through(gb_packing packing, float value, bool *fits)
+static float through(gb_quant quant, float value, bool *fits)
 {
     uint32_t words[9];
     float back[4], values[4] = {value, 0, 0, 0};
-    *fits = gb_pack_row(packing, values, 4, words);
-    gb_unpack_row(packing, words, 4, back);
+    *fits = gb_quant_pack_row(quant, values, 4, words);
+    gb_quant_unpack_row(quant, words, 4, back);
     return back[0];
 }
 
@@ -52,10 +52,10 @@ Test(packed, rounds_to_the_nearest)
                  {0x1.8p-24f, 0x1p-23f, 0x1.8p-24f}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool fits;
-        float half = through(GB_PACKED_F16, cases[i].value, &fits);
+        float half = through(GB_QUANT_F16, cases[i].value, &fits);
         cr_expect_eq(fits, isfinite(cases[i].half));
         cr_expect(!fits || half == cases[i].half, "%a: half %a", cases[i].value, half);
-        float bfloat = through(GB_PACKED_BF16, cases[i].value, &fits);
+        float bfloat = through(GB_QUANT_BF16, cases[i].value, &fits);
         cr_expect_eq(fits, isfinite(cases[i].bfloat));
         cr_expect(!fits || bfloat == cases[i].bfloat, "%a: bfloat %a", cases[i].value, bfloat);
     }
@@ -66,45 +66,45 @@ Test(packed, blocks_of_bytes_keep_half_a_scale)
     const uint32_t cols = 100; /* the last block is short */
     float *values = random_values(cols, 1), back[100];
     uint32_t words[4 * 9];
-    cr_assert_eq(gb_packed_cols(GB_PACKED_Q8, cols), 4 * 9);
+    cr_assert_eq(gb_quant_cols(GB_QUANT_Q8, cols), 4 * 9);
     memset(values + 64, 0, 32 * sizeof *values); /* a block of zeros */
-    cr_assert(gb_pack_row(GB_PACKED_Q8, values, cols, words));
-    gb_unpack_row(GB_PACKED_Q8, words, cols, back);
+    cr_assert(gb_quant_pack_row(GB_QUANT_Q8, values, cols, words));
+    gb_quant_unpack_row(GB_QUANT_Q8, words, cols, back);
     for (uint32_t c = 0; c < cols; c++) {
         float scale = gb_bits_float(words[c / 32 * 9]);
         cr_expect(fabsf(values[c] - back[c]) <= scale * 0.50001f, "column %u: %g, %g", c, values[c],
                   back[c]);
     }
     values[3] = INFINITY;
-    cr_expect_not(gb_pack_row(GB_PACKED_Q8, values, cols, words));
+    cr_expect_not(gb_quant_pack_row(GB_QUANT_Q8, values, cols, words));
     free(values);
 }
 
 /* ---- programs ---- */
 
 /* Words of a random matrix. */
-static uint32_t *random_words(gb_packing packing, uint32_t rows, uint32_t cols)
+static uint32_t *random_words(gb_quant quant, uint32_t rows, uint32_t cols)
 {
-    uint32_t words = gb_packed_cols(packing, cols);
+    uint32_t words = gb_quant_cols(quant, cols);
     uint32_t *out = calloc((size_t)rows * words + 1, sizeof *out);
     for (uint32_t r = 0; r < rows; r++) {
         float *values = random_values(cols, r);
-        cr_assert(gb_pack_row(packing, values, cols, out + (size_t)r * words));
+        cr_assert(gb_quant_pack_row(quant, values, cols, out + (size_t)r * words));
         free(values);
     }
     return out;
 }
 
-static void linear_case(gb_packing packing, uint32_t n, uint32_t k, uint32_t m, bool residual)
+static void linear_case(gb_quant quant, uint32_t n, uint32_t k, uint32_t m, bool residual)
 {
-    uint32_t *words = random_words(packing, m, k);
+    uint32_t *words = random_words(quant, m, k);
     program p = program_make();
     program_param(&p, "b", n, m); /* something that takes a gradient */
     program_freeze(&p);
     gb_tensor x = gb_tape_input(p.tape, "x", GB_F32, n, k);
-    gb_tensor w = gb_tape_input(p.tape, "w", GB_U32, m, gb_packed_cols(packing, k));
+    gb_tensor w = gb_tape_input(p.tape, "w", GB_U32, m, gb_quant_cols(quant, k));
     gb_tensor r = residual ? gb_tape_input(p.tape, "r", GB_F32, n, m) : GB_NO_TENSOR;
-    gb_tensor y = gb_packed_linear(p.tape, gb_scale(p.tape, x, 2), w, packing, r);
+    gb_tensor y = gb_quant_linear(p.tape, gb_scale(p.tape, x, 2), w, quant, r);
     y = gb_add(p.tape, y, program_operand(&p, "b"));
     input_values inputs[] = {{w, words, NULL}};
     check_program(&p, y, inputs, 1, 20 * sqrt(k) * EPS);
@@ -112,17 +112,17 @@ static void linear_case(gb_packing packing, uint32_t n, uint32_t k, uint32_t m, 
     free(words);
 }
 
-static void rows_case(gb_packing packing, uint32_t entries, uint32_t cols)
+static void rows_case(gb_quant quant, uint32_t entries, uint32_t cols)
 {
     const uint32_t index[] = {0, entries - 1, 1 % entries, GB_NO_ROW, 0};
-    uint32_t *words = random_words(packing, entries, cols);
+    uint32_t *words = random_words(quant, entries, cols);
     program p = program_make();
     program_param(&p, "b", 5, cols);
     program_freeze(&p);
-    gb_tensor table = gb_tape_input(p.tape, "t", GB_U32, entries, gb_packed_cols(packing, cols));
+    gb_tensor table = gb_tape_input(p.tape, "t", GB_U32, entries, gb_quant_cols(quant, cols));
     gb_tensor at = gb_tape_input(p.tape, "index", GB_U32, 1, 5);
-    gb_tensor y = gb_add(p.tape, gb_packed_look_up(p.tape, table, packing, cols, at),
-                         program_operand(&p, "b"));
+    gb_tensor y =
+        gb_add(p.tape, gb_quant_lookup(p.tape, table, quant, cols, at), program_operand(&p, "b"));
     uint32_t padded[8] = {0};
     memcpy(padded, index, sizeof index);
     input_values inputs[] = {{table, words, NULL}, {at, padded, NULL}};
@@ -133,13 +133,13 @@ static void rows_case(gb_packing packing, uint32_t entries, uint32_t cols)
 
 Test(packed, products_and_rows, .timeout = 100)
 {
-    for (gb_packing packing = GB_PACKED_F16; packing <= GB_PACKED_Q8; packing++) {
-        linear_case(packing, 1, 4, 1, false);
-        linear_case(packing, 9, 36, 13, true);
-        linear_case(packing, 8, 64, 70, false);
-        linear_case(packing, 17, 260, 5, true);
-        rows_case(packing, 7, 4);
-        rows_case(packing, 3, 132);
+    for (gb_quant quant = GB_QUANT_F16; quant <= GB_QUANT_Q8; quant++) {
+        linear_case(quant, 1, 4, 1, false);
+        linear_case(quant, 9, 36, 13, true);
+        linear_case(quant, 8, 64, 70, false);
+        linear_case(quant, 17, 260, 5, true);
+        rows_case(quant, 7, 4);
+        rows_case(quant, 3, 132);
     }
 }
 
@@ -153,8 +153,8 @@ Test(packed, a_product_moves_by_half_a_scale)
     for (uint32_t row = 0; row < m; row++) {
         uint32_t words[256 / 32 * 9];
         float *w = random_values(k, row), back[256];
-        cr_assert(gb_pack_row(GB_PACKED_Q8, w, k, words));
-        gb_unpack_row(GB_PACKED_Q8, words, k, back);
+        cr_assert(gb_quant_pack_row(GB_QUANT_Q8, w, k, words));
+        gb_quant_unpack_row(GB_QUANT_Q8, words, k, back);
         double moved = 0, bound = 0;
         for (uint32_t c = 0; c < k; c++) {
             moved += x[c] * ((double)w[c] - back[c]);
@@ -174,7 +174,7 @@ Test(packed, misuse)
     program_param(&p, "x", 4, 24);
     program_freeze(&p);
     gb_tensor w = gb_tape_input(p.tape, "w", GB_U32, 8, 24);
-    cr_expect_eq(gb_packed_linear(p.tape, program_operand(&p, "x"), w, GB_PACKED_Q8, GB_NO_TENSOR),
+    cr_expect_eq(gb_quant_linear(p.tape, program_operand(&p, "x"), w, GB_QUANT_Q8, GB_NO_TENSOR),
                  GB_NO_TENSOR);
     cr_expect_not(gb_tape_ok(p.tape, &p.status));
     program_free(&p);

@@ -28,10 +28,10 @@ static bool settings_of(turns *t, uint32_t which, const gb_pretraining_settings 
     *own = *first;
     own->objective = t->objectives[which];
     if (colon && first->params.context == GB_CONTEXT_NONE)
-        return gb_fail(status, GB_USAGE, "--in-turns-with", "give --context too",
+        return gb_fail(status, GB_USAGE, "--interleave-with", "give --context too",
                        "\"%s\" replaces a context that the command does not have", name);
     if (colon && !train_context(colon + 1, &own->params.context))
-        return gb_fail(status, GB_USAGE, "--in-turns-with", "see --help", "no context \"%s\"",
+        return gb_fail(status, GB_USAGE, "--interleave-with", "see --help", "no context \"%s\"",
                        colon + 1);
     if (!gb_pretraining_check(own, status))
         return false;
@@ -42,11 +42,11 @@ static bool settings_of(turns *t, uint32_t which, const gb_pretraining_settings 
 static bool add_name(turns *t, const char *name, gb_status *status)
 {
     if (t->count == TURNS_MAX)
-        return gb_fail(status, GB_USAGE, "--in-turns-with", NULL, "more than %d objectives",
+        return gb_fail(status, GB_USAGE, "--interleave-with", NULL, "more than %d objectives",
                        TURNS_MAX - 1);
     for (uint32_t i = 0; i < t->count; i++)
         if (!strcmp(t->names[i], name))
-            return gb_fail(status, GB_USAGE, "--in-turns-with", NULL, "%s is there twice", name);
+            return gb_fail(status, GB_USAGE, "--interleave-with", NULL, "%s is there twice", name);
     t->names[t->count++] = name;
     return true;
 }
@@ -135,7 +135,7 @@ bool gb_pretrain_in_turns(gb_maker *maker, const gb_pretraining_settings *settin
     bool ok = device && read_names(t, settings, others, status) && open_all(t, device, status);
     if (ok)
         times = gb_alloc((size_t)settings->steps * t->count, sizeof *times, status);
-    ok = times && gb_train_in_turns(device, t->trainings, t->count, times, status) &&
+    ok = times && gb_train_interleaved(device, t->trainings, t->count, times, status) &&
          write_times(maker, t, times, status);
     if (t)
         close_all(t);

@@ -5,12 +5,12 @@
 static void write_table(const char *path, uint32_t element_bytes)
 {
     static const uint32_t ids[] = {7, 8, 9};
-    gb_table_writer *writer = gb_table_writer_open(path, element_bytes, NULL);
+    gb_row_writer *writer = gb_row_writer_open(path, element_bytes, NULL);
     cr_assert_not_null(writer);
-    cr_assert(gb_table_writer_add(writer, ids, 12 / element_bytes, NULL));
-    cr_assert(gb_table_writer_add(writer, NULL, 0, NULL));
-    cr_assert(gb_table_writer_add(writer, ids + 1, 4 / element_bytes, NULL));
-    cr_assert(gb_table_writer_commit(writer, NULL));
+    cr_assert(gb_row_writer_add(writer, ids, 12 / element_bytes, NULL));
+    cr_assert(gb_row_writer_add(writer, NULL, 0, NULL));
+    cr_assert(gb_row_writer_add(writer, ids + 1, 4 / element_bytes, NULL));
+    cr_assert(gb_row_writer_commit(writer, NULL));
 }
 
 Test(table, gives_back_rows_of_any_length)
@@ -18,20 +18,20 @@ Test(table, gives_back_rows_of_any_length)
     scratch s = scratch_enter();
     const char *path = "a.gbt";
     write_table(path, 4);
-    gb_table *table = gb_table_open(path, 4, NULL);
+    gb_row_file *table = gb_row_file_open(path, 4, NULL);
     cr_assert_not_null(table);
-    cr_assert_eq(gb_table_count(table), 3);
+    cr_assert_eq(gb_row_file_count(table), 3);
     static const size_t lengths[] = {3, 0, 1};
     static const uint32_t firsts[] = {7, 0, 8};
     for (uint64_t i = 0; i < 3; i++) {
         size_t length;
-        const uint32_t *row = gb_table_row(table, i, &length);
+        const uint32_t *row = gb_row_file_row(table, i, &length);
         cr_assert_eq(length, lengths[i]);
         if (length)
             cr_expect_eq(row[0], firsts[i]);
     }
-    gb_table_close(table);
-    gb_table_close(NULL);
+    gb_row_file_close(table);
+    gb_row_file_close(NULL);
     scratch_leave(&s);
 }
 
@@ -39,22 +39,22 @@ Test(table, keeps_the_bytes_of_many_rows)
 {
     scratch s = scratch_enter();
     const char *path = "b.gbt";
-    gb_table_writer *writer = gb_table_writer_open(path, 1, NULL);
+    gb_row_writer *writer = gb_row_writer_open(path, 1, NULL);
     for (uint32_t i = 0; i < 20000; i++) {
         char row[32];
         int length = snprintf(row, sizeof row, "row %u", i * 7919u);
-        cr_assert(gb_table_writer_add(writer, row, (size_t)length, NULL));
+        cr_assert(gb_row_writer_add(writer, row, (size_t)length, NULL));
     }
-    cr_assert(gb_table_writer_commit(writer, NULL));
-    gb_table *table = gb_table_open(path, 1, NULL);
+    cr_assert(gb_row_writer_commit(writer, NULL));
+    gb_row_file *table = gb_row_file_open(path, 1, NULL);
     for (uint32_t i = 0; i < 20000; i += 17) {
         char row[32];
         size_t length;
-        const char *got = gb_table_row(table, i, &length);
+        const char *got = gb_row_file_row(table, i, &length);
         cr_assert_eq((size_t)snprintf(row, sizeof row, "row %u", i * 7919u), length);
         cr_assert_eq(memcmp(got, row, length), 0);
     }
-    gb_table_close(table);
+    gb_row_file_close(table);
     scratch_leave(&s);
 }
 
@@ -62,11 +62,11 @@ Test(table, empty_table_is_a_table)
 {
     scratch s = scratch_enter();
     const char *path = "e.gbt";
-    cr_assert(gb_table_writer_commit(gb_table_writer_open(path, 1, NULL), NULL));
-    gb_table *table = gb_table_open(path, 1, NULL);
+    cr_assert(gb_row_writer_commit(gb_row_writer_open(path, 1, NULL), NULL));
+    gb_row_file *table = gb_row_file_open(path, 1, NULL);
     cr_assert_not_null(table);
-    cr_expect_eq(gb_table_count(table), 0);
-    gb_table_close(table);
+    cr_expect_eq(gb_row_file_count(table), 0);
+    gb_row_file_close(table);
     scratch_leave(&s);
 }
 
@@ -74,10 +74,10 @@ Test(table, abandoned_writer_leaves_nothing)
 {
     scratch s = scratch_enter();
     const char *path = "x.gbt";
-    gb_table_writer *writer = gb_table_writer_open(path, 1, NULL);
-    cr_assert(gb_table_writer_add(writer, "abc", 3, NULL));
-    gb_table_writer_abandon(writer);
-    gb_table_writer_abandon(NULL);
+    gb_row_writer *writer = gb_row_writer_open(path, 1, NULL);
+    cr_assert(gb_row_writer_add(writer, "abc", 3, NULL));
+    gb_row_writer_abandon(writer);
+    gb_row_writer_abandon(NULL);
     cr_expect_not(gb_file_exists(path));
     cr_expect_eq(rmdir(s.path), 0, "the folder is not empty");
 }
@@ -86,7 +86,7 @@ Test(table, abandoned_writer_leaves_nothing)
 static void refuse(const char *path, uint32_t element_bytes, const char *why)
 {
     gb_status status = {0};
-    cr_expect_null(gb_table_open(path, element_bytes, &status), "%s", why);
+    cr_expect_null(gb_row_file_open(path, element_bytes, &status), "%s", why);
     cr_expect_eq(status.code, GB_DATA, "%s", why);
     cr_expect_not_null(strstr(status.where, path), "%s: %s", why, status.where);
     cr_expect_neq(status.what[0], '\0');
@@ -136,6 +136,6 @@ Test(table, wrong_headers_and_offsets_are_refused)
 Test(table, unwritable_place_is_an_error)
 {
     gb_status status = {0};
-    cr_expect_null(gb_table_writer_open("/no/such/folder/a.gbt", 1, &status));
+    cr_expect_null(gb_row_writer_open("/no/such/folder/a.gbt", 1, &status));
     cr_expect_eq(status.code, GB_DATA);
 }

@@ -3,7 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#include "common/attend.glsl"
+#include "common/attention_gqa.glsl"
 
 layout(set = 0, binding = 4) writeonly buffer Out { vec4 result[]; };
 layout(set = 0, binding = 5) writeonly buffer Lse { float lse[]; };

@@ -33,17 +33,17 @@ static bool read_sizes(const json_t *json, const char *path, const size_key *key
     return true;
 }
 
-static bool read_act(const char *key, const char *value, const char *path,
-                     gb_language_config *config, gb_status *status)
+static bool read_act(const char *key, const char *value, const char *path, gb_lm_config *config,
+                     gb_status *status)
 {
     static const struct {
-        const char *name;    /* in config.json */
-        gb_language_act act; /* what it is */
-    } acts[] = {{"relu", GB_LANGUAGE_RELU},
-                {"gelu", GB_LANGUAGE_GELU},
-                {"gelu_new", GB_LANGUAGE_GELU_TANH},
-                {"silu", GB_LANGUAGE_SILU}};
-    if (config->kind == GB_LANGUAGE_T5 && !strncmp(value, "gated-", 6)) {
+        const char *name; /* in config.json */
+        gb_lm_act act;    /* what it is */
+    } acts[] = {{"relu", GB_LM_RELU},
+                {"gelu", GB_LM_GELU},
+                {"gelu_new", GB_LM_GELU_TANH},
+                {"silu", GB_LM_SILU}};
+    if (config->kind == GB_LM_T5 && !strncmp(value, "gated-", 6)) {
         config->gated = true;
         /* transformers takes gelu_new where T5's files say gated-gelu. */
         value = strcmp(value, "gated-gelu") ? value + 6 : "gelu_new";
@@ -57,15 +57,15 @@ static bool read_act(const char *key, const char *value, const char *path,
                    "\"%s\" is \"%.60s\"", key, value);
 }
 
-static bool read_t5(const json_t *json, const char *path, gb_language_config *c, gb_status *status)
+static bool read_t5(const json_t *json, const char *path, gb_lm_config *c, gb_status *status)
 {
-    *c = (gb_language_config){.kind = GB_LANGUAGE_T5,
-                              .buckets = 32,
-                              .farthest = 128,
-                              .max_positions = SIZE_LIMIT,
-                              .end_id = 1,
-                              .eps = 1e-6,
-                              .tied = true};
+    *c = (gb_lm_config){.kind = GB_LM_T5,
+                        .buckets = 32,
+                        .farthest = 128,
+                        .max_positions = SIZE_LIMIT,
+                        .end_id = 1,
+                        .eps = 1e-6,
+                        .tied = true};
     const size_key keys[] = {{"vocab_size", &c->vocab_size, true},
                              {"d_model", &c->hidden_size, true},
                              {"d_kv", &c->head_dim, true},
@@ -112,16 +112,15 @@ static bool check_llama(const json_t *json, const char *path, gb_status *status)
     return true;
 }
 
-static bool read_llama(const json_t *json, const char *path, gb_language_config *c,
-                       gb_status *status)
+static bool read_llama(const json_t *json, const char *path, gb_lm_config *c, gb_status *status)
 {
-    *c = (gb_language_config){.kind = GB_LANGUAGE_LLAMA,
-                              .max_positions = 2048,
-                              .start_id = 1,
-                              .end_id = 2,
-                              .eps = 1e-6,
-                              .theta = 10000,
-                              .gated = true};
+    *c = (gb_lm_config){.kind = GB_LM_LLAMA,
+                        .max_positions = 2048,
+                        .start_id = 1,
+                        .end_id = 2,
+                        .eps = 1e-6,
+                        .theta = 10000,
+                        .gated = true};
     const size_key keys[] = {{"vocab_size", &c->vocab_size, true},
                              {"hidden_size", &c->hidden_size, true},
                              {"intermediate_size", &c->intermediate_size, true},
@@ -146,10 +145,10 @@ static bool read_llama(const json_t *json, const char *path, gb_language_config 
            read_act("hidden_act", act, path, c, status);
 }
 
-static bool check(const gb_language_config *c, const char *path, gb_status *status)
+static bool check(const gb_lm_config *c, const char *path, gb_status *status)
 {
     static const char hint[] = "correct the model's configuration";
-    bool llama = c->kind == GB_LANGUAGE_LLAMA;
+    bool llama = c->kind == GB_LM_LLAMA;
     uint32_t unit = llama ? 8 : 4;
     if (c->layers > LAYER_LIMIT || c->decoder_layers > LAYER_LIMIT)
         return gb_fail(status, GB_DATA, path, hint, "%u layers",
@@ -169,13 +168,13 @@ static bool check(const gb_language_config *c, const char *path, gb_status *stat
     return true;
 }
 
-bool gb_language_config_read(const char *path, gb_language_config *config, gb_status *status)
+bool gb_lm_config_read(const char *path, gb_lm_config *config, gb_status *status)
 {
     json_t *json = gb_json_load(path, GB_JSON_REALS, status);
     if (!json)
         return false;
     const char *type = "";
-    gb_language_config read;
+    gb_lm_config read;
     bool ok = gb_json_get_string(json, "model_type", path, &type, status);
     if (ok && !strcmp(type, "t5"))
         ok = read_t5(json, path, &read, status);

@@ -4,22 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gb_packed_reset(gb_packed *packed)
+void gb_batch_reset(gb_batch *packed)
 {
     packed->rows = packed->count = packed->labelled = packed->row0 = 0;
 }
 
-void gb_packed_free(gb_packed *packed)
+void gb_batch_free(gb_batch *packed)
 {
     free(packed->ids);
     free(packed->positions);
     free(packed->labels);
     free(packed->starts);
-    *packed = (gb_packed){0};
+    *packed = (gb_batch){0};
 }
 
 /* Room for so many tokens and sequences in all. */
-static bool make_room(gb_packed *packed, size_t rows, size_t count, gb_status *status)
+static bool make_room(gb_batch *packed, size_t rows, size_t count, gb_status *status)
 {
     return gb_grow(&packed->ids, &packed->id_capacity, rows, sizeof *packed->ids, status) &&
            gb_grow(&packed->positions, &packed->position_capacity, rows, sizeof *packed->positions,
@@ -30,7 +30,7 @@ static bool make_room(gb_packed *packed, size_t rows, size_t count, gb_status *s
                    status);
 }
 
-bool gb_packed_begin(gb_packed *packed, size_t length, uint32_t *first, gb_status *status)
+bool gb_batch_reserve(gb_batch *packed, size_t length, uint32_t *first, gb_status *status)
 {
     size_t rows = packed->rows + length;
     if (!make_room(packed, rows, packed->count + 1, status))
@@ -46,13 +46,13 @@ bool gb_packed_begin(gb_packed *packed, size_t length, uint32_t *first, gb_statu
     return true;
 }
 
-bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint32_t *ids,
-                   const int32_t *labels, size_t length, uint32_t longest, gb_status *status)
+bool gb_batch_add(gb_batch *packed, const gb_special_ids *specials, const uint32_t *ids,
+                  const int32_t *labels, size_t length, uint32_t max_length, gb_status *status)
 {
-    if (length + 2 > longest)
-        length = longest - 2;
+    if (length + 2 > max_length)
+        length = max_length - 2;
     uint32_t first;
-    if (!gb_packed_begin(packed, length + 2, &first, status))
+    if (!gb_batch_reserve(packed, length + 2, &first, status))
         return false;
     packed->ids[first] = specials->cls;
     packed->ids[first + length + 1] = specials->sep;
@@ -64,11 +64,11 @@ bool gb_packed_add(gb_packed *packed, const gb_special_ids *specials, const uint
     return true;
 }
 
-bool gb_packed_part(const gb_packed *whole, uint32_t first, uint32_t count, gb_packed *part,
+bool gb_batch_slice(const gb_batch *whole, uint32_t first, uint32_t count, gb_batch *part,
                     gb_status *status)
 {
     uint32_t row0 = whole->starts[first], rows = whole->starts[first + count] - row0;
-    gb_packed_reset(part);
+    gb_batch_reset(part);
     if (!make_room(part, rows, count, status))
         return false;
     memcpy(part->ids, whole->ids + row0, sizeof *part->ids * rows);
@@ -92,23 +92,23 @@ uint32_t gb_bucket_rows(uint32_t rows)
     return (rows + step - 1) / step * step;
 }
 
-bool gb_order_fill(gb_exec *exec, const gb_order *order, const uint32_t *ids, uint32_t rows,
-                   uint32_t entries, gb_status *status)
+bool gb_row_index_fill(gb_executable *exec, const gb_row_index *order, const uint32_t *ids,
+                       uint32_t rows, uint32_t entries, gb_status *status)
 {
     if (order->starts == GB_NO_TENSOR)
         return true;
-    uint32_t *starts = gb_exec_input(exec, order->starts, status);
-    uint32_t *list = starts ? gb_exec_input(exec, order->order, status) : NULL;
+    uint32_t *starts = gb_executable_input(exec, order->starts, status);
+    uint32_t *list = starts ? gb_executable_input(exec, order->order, status) : NULL;
     if (list)
-        gb_fill_order(ids, rows, entries, starts, list);
+        gb_row_index_sort(ids, rows, entries, starts, list);
     return list != NULL;
 }
 
 /* ---- a batch ---- */
 
 typedef struct batch_record {
-    gb_packed_inputs in;     /* filled */
-    const gb_packed *batch;  /* from */
+    gb_batch_inputs in;      /* filled */
+    const gb_batch *batch;   /* from */
     gb_padding *padding;     /* counts its rows, or NULL */
     uint32_t pad_token;      /* behind the batch */
     uint32_t ids, positions; /* in the model */
@@ -117,7 +117,7 @@ typedef struct batch_record {
 
 static void fill_tokens(const batch_record *record, uint32_t *ids, uint32_t *positions)
 {
-    const gb_packed *batch = record->batch;
+    const gb_batch *batch = record->batch;
     memcpy(ids, batch->ids, sizeof *ids * batch->rows);
     memcpy(positions, batch->positions, sizeof *positions * batch->rows);
     for (uint32_t r = batch->rows; r < record->in.rows; r++) {
@@ -128,7 +128,7 @@ static void fill_tokens(const batch_record *record, uint32_t *ids, uint32_t *pos
 
 static void fill_sequences(const batch_record *record, uint32_t step, uint32_t *sequences)
 {
-    const gb_packed *batch = record->batch;
+    const gb_batch *batch = record->batch;
     uint32_t count = record->in.count, *starts = sequences + GB_SEQUENCES_HEADER;
     uint64_t padding = record->in.rows - batch->rows;
     sequences[0] = (uint32_t)record->seed;
@@ -144,14 +144,14 @@ static void fill_sequences(const batch_record *record, uint32_t step, uint32_t *
 
 /* The padding behind the batch: sequences of [PAD] at position 0; the lists of rows leave it out of
  * the embedding gradients. */
-static bool fill_batch(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_batch(const void *record_, gb_executable *exec, uint32_t step, gb_status *status)
 {
     const batch_record *record = record_;
-    const gb_packed_inputs *in = &record->in;
-    const gb_packed *batch = record->batch;
-    uint32_t *ids = gb_exec_input(exec, in->ids, status);
-    uint32_t *positions = ids ? gb_exec_input(exec, in->positions, status) : NULL;
-    uint32_t *sequences = positions ? gb_exec_input(exec, in->sequences, status) : NULL;
+    const gb_batch_inputs *in = &record->in;
+    const gb_batch *batch = record->batch;
+    uint32_t *ids = gb_executable_input(exec, in->ids, status);
+    uint32_t *positions = ids ? gb_executable_input(exec, in->positions, status) : NULL;
+    uint32_t *sequences = positions ? gb_executable_input(exec, in->sequences, status) : NULL;
     if (!sequences)
         return false;
     if (batch->rows > in->rows || batch->count > in->count)
@@ -163,25 +163,26 @@ static bool fill_batch(const void *record_, gb_exec *exec, uint32_t step, gb_sta
         record->padding->used += batch->rows;
         record->padding->computed += in->rows;
     }
-    return gb_order_fill(exec, &in->by_id, batch->ids, batch->rows, record->ids, status) &&
-           gb_order_fill(exec, &in->by_position, batch->positions, batch->rows, record->positions,
-                         status);
+    return gb_row_index_fill(exec, &in->by_id, batch->ids, batch->rows, record->ids, status) &&
+           gb_row_index_fill(exec, &in->by_position, batch->positions, batch->rows,
+                             record->positions, status);
 }
 
-gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, uint32_t rows,
-                                   uint32_t count, const gb_packed *batch, uint64_t seed)
+gb_batch_inputs gb_batch_declare(gb_builder *builder, const gb_bert_config *config, uint32_t rows,
+                                 uint32_t count, const gb_batch *batch, uint64_t seed)
 {
-    gb_tape *tape = net->tape;
+    gb_tape *tape = builder->tape;
     const batch_record record = {
         .in = {.ids = gb_tape_input(tape, "ids", GB_U32, 1, rows),
                .positions = gb_tape_input(tape, "positions", GB_U32, 1, rows),
                .sequences = gb_sequences_input(tape, "sequences", count + GB_PAD_SEQUENCES),
-               .by_id = gb_order_input(tape, "rows by id", config->vocab_size, rows),
-               .by_position = gb_order_input(tape, "rows by position", config->max_positions, rows),
+               .by_id = gb_row_index_input(tape, "rows by id", config->vocab_size, rows),
+               .by_position =
+                   gb_row_index_input(tape, "rows by position", config->max_positions, rows),
                .rows = rows,
                .count = count},
         .batch = batch,
-        .padding = net->padding,
+        .padding = builder->padding,
         .pad_token = config->pad_token_id,
         .ids = config->vocab_size,
         .positions = config->max_positions,
@@ -192,34 +193,34 @@ gb_packed_inputs gb_packed_declare(gb_net *net, const gb_bert_config *config, ui
 
 /* ---- rows of it ---- */
 
-uint32_t packed_left(const gb_packed *batch, uint32_t first, uint32_t max_count)
+uint32_t nn_packed_left(const gb_batch *batch, uint32_t first, uint32_t max_count)
 {
     uint32_t left = batch->count > first ? batch->count - first : 0;
     return left < max_count ? left : max_count;
 }
 
-gb_rows_inputs gb_rows_declare(gb_net *net, uint32_t count, uint32_t rows)
+gb_selection gb_selection_declare(gb_builder *builder, uint32_t count, uint32_t rows)
 {
-    return (gb_rows_inputs){.index = gb_tape_input(net->tape, "picked rows", GB_U32, 1, count),
-                            .inverse = gb_tape_input(net->tape, "place of rows", GB_U32, 1, rows),
-                            .count = count,
-                            .rows = rows};
+    return (gb_selection){.index = gb_tape_input(builder->tape, "picked rows", GB_U32, 1, count),
+                          .inverse = gb_tape_input(builder->tape, "place of rows", GB_U32, 1, rows),
+                          .count = count,
+                          .rows = rows};
 }
 
-bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picked,
-                  uint32_t picked_count, uint32_t first, gb_status *status)
+bool gb_selection_fill(gb_executable *exec, const gb_selection *in, const uint32_t *selected,
+                       uint32_t selected_count, uint32_t first, gb_status *status)
 {
-    uint32_t *index = gb_exec_input(exec, in->index, status);
-    uint32_t *inverse = index ? gb_exec_input(exec, in->inverse, status) : NULL;
+    uint32_t *index = gb_executable_input(exec, in->index, status);
+    uint32_t *inverse = index ? gb_executable_input(exec, in->inverse, status) : NULL;
     if (!inverse)
         return false;
-    if (first + picked_count > in->count)
+    if (first + selected_count > in->count)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u rows picked, %u expected",
-                       first + picked_count, in->count);
+                       first + selected_count, in->count);
     for (uint32_t r = 0; r < in->rows; r++)
         inverse[r] = GB_NO_ROW;
     for (uint32_t i = 0; i < in->count; i++) {
-        index[i] = i >= first && i - first < picked_count ? picked[i - first] : GB_NO_ROW;
+        index[i] = i >= first && i - first < selected_count ? selected[i - first] : GB_NO_ROW;
         if (index[i] != GB_NO_ROW)
             inverse[index[i]] = i;
     }
@@ -227,34 +228,36 @@ bool gb_rows_fill(gb_exec *exec, const gb_rows_inputs *in, const uint32_t *picke
 }
 
 typedef struct rows_record {
-    gb_rows_inputs in;      /* filled */
-    const gb_packed *batch; /* of first rows */
-    uint32_t first;         /* text, or row */
+    gb_selection in;       /* filled */
+    const gb_batch *batch; /* of first rows */
+    uint32_t first;        /* text, or row */
 } rows_record;
 
-static bool fill_first_rows(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_first_rows(const void *record_, gb_executable *exec, uint32_t step,
+                            gb_status *status)
 {
     (void)step;
     const rows_record *record = record_;
-    uint32_t texts = packed_left(record->batch, record->first, record->in.count);
-    return gb_rows_fill(exec, &record->in, record->batch->starts + record->first, texts, 0, status);
+    uint32_t texts = nn_packed_left(record->batch, record->first, record->in.count);
+    return gb_selection_fill(exec, &record->in, record->batch->starts + record->first, texts, 0,
+                             status);
 }
 
-gb_rows_inputs gb_first_rows_declare(gb_net *net, uint32_t count, uint32_t rows,
-                                     const gb_packed *batch, uint32_t first)
+gb_selection gb_first_rows_declare(gb_builder *builder, uint32_t count, uint32_t rows,
+                                   const gb_batch *batch, uint32_t first)
 {
-    const rows_record record = {gb_rows_declare(net, count, rows), batch, first};
-    gb_tape_fill_by(net->tape, fill_first_rows, &record, sizeof record);
+    const rows_record record = {gb_selection_declare(builder, count, rows), batch, first};
+    gb_tape_fill_by(builder->tape, fill_first_rows, &record, sizeof record);
     return record.in;
 }
 
-static bool fill_range(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_range(const void *record_, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const rows_record *record = record_;
-    const gb_rows_inputs *in = &record->in;
-    uint32_t *index = gb_exec_input(exec, in->index, status);
-    uint32_t *inverse = index ? gb_exec_input(exec, in->inverse, status) : NULL;
+    const gb_selection *in = &record->in;
+    uint32_t *index = gb_executable_input(exec, in->index, status);
+    uint32_t *inverse = index ? gb_executable_input(exec, in->inverse, status) : NULL;
     if (!inverse)
         return false;
     for (uint32_t r = 0; r < in->rows; r++)
@@ -265,32 +268,33 @@ static bool fill_range(const void *record_, gb_exec *exec, uint32_t step, gb_sta
     return true;
 }
 
-gb_rows_inputs gb_row_range_declare(gb_net *net, uint32_t count, uint32_t rows, uint32_t first)
+gb_selection gb_row_range_declare(gb_builder *builder, uint32_t count, uint32_t rows,
+                                  uint32_t first)
 {
-    const rows_record record = {gb_rows_declare(net, count, rows), NULL, first};
-    gb_tape_fill_by(net->tape, fill_range, &record, sizeof record);
+    const rows_record record = {gb_selection_declare(builder, count, rows), NULL, first};
+    gb_tape_fill_by(builder->tape, fill_range, &record, sizeof record);
     return record.in;
 }
 
-gb_tensor gb_rows_gather(gb_net *net, gb_tensor x, const gb_rows_inputs *in)
+gb_tensor gb_selection_gather(gb_builder *builder, gb_tensor x, const gb_selection *in)
 {
-    return gb_gather_rows(net->tape, x, in->index, in->inverse);
+    return gb_gather_rows(builder->tape, x, in->index, in->inverse);
 }
 
 /* ---- a vector of each text to its rows ---- */
 
 typedef struct spread_record {
-    gb_spread_inputs in;    /* filled */
-    const gb_packed *batch; /* from */
+    gb_broadcast_inputs in; /* filled */
+    const gb_batch *batch;  /* from */
 } spread_record;
 
-static bool fill_spread(const void *record_, gb_exec *exec, uint32_t step, gb_status *status)
+static bool fill_spread(const void *record_, gb_executable *exec, uint32_t step, gb_status *status)
 {
     (void)step;
     const spread_record *record = record_;
-    const gb_spread_inputs *in = &record->in;
-    const gb_packed *batch = record->batch;
-    uint32_t *sequence = gb_exec_input(exec, in->sequence, status);
+    const gb_broadcast_inputs *in = &record->in;
+    const gb_batch *batch = record->batch;
+    uint32_t *sequence = gb_executable_input(exec, in->sequence, status);
     if (!sequence)
         return false;
     if (batch->rows > in->rows || batch->count > in->count)
@@ -301,23 +305,24 @@ static bool fill_spread(const void *record_, gb_exec *exec, uint32_t step, gb_st
             sequence[r] = s;
     for (uint32_t r = batch->rows; r < in->rows; r++)
         sequence[r] = GB_NO_ROW;
-    return gb_order_fill(exec, &in->by_sequence, sequence, in->rows, in->count, status);
+    return gb_row_index_fill(exec, &in->by_sequence, sequence, in->rows, in->count, status);
 }
 
-gb_spread_inputs gb_spread_declare(gb_net *net, uint32_t rows, uint32_t count,
-                                   const gb_packed *batch)
+gb_broadcast_inputs gb_broadcast_declare(gb_builder *builder, uint32_t rows, uint32_t count,
+                                         const gb_batch *batch)
 {
     const spread_record record = {
-        .in = {.sequence = gb_tape_input(net->tape, "sequence of rows", GB_U32, 1, rows),
-               .by_sequence = gb_order_input(net->tape, "rows by sequence", count, rows),
+        .in = {.sequence = gb_tape_input(builder->tape, "sequence of rows", GB_U32, 1, rows),
+               .by_sequence = gb_row_index_input(builder->tape, "rows by sequence", count, rows),
                .rows = rows,
                .count = count},
         .batch = batch};
-    gb_tape_fill_by(net->tape, fill_spread, &record, sizeof record);
+    gb_tape_fill_by(builder->tape, fill_spread, &record, sizeof record);
     return record.in;
 }
 
-gb_tensor gb_spread(gb_net *net, gb_tensor x, const gb_spread_inputs *in, gb_tensor addend)
+gb_tensor gb_broadcast(gb_builder *builder, gb_tensor x, const gb_broadcast_inputs *in,
+                       gb_tensor addend)
 {
-    return gb_look_up(net->tape, x, in->sequence, in->by_sequence, addend);
+    return gb_lookup_rows(builder->tape, x, in->sequence, in->by_sequence, addend);
 }
