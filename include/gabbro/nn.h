@@ -42,11 +42,11 @@ uint32_t gb_bucket_rows(uint32_t rows);
 /* The padding behind a batch is cut into so many: attention takes the square of each's length. */
 #define GB_PAD_SEQUENCES 16
 
-/* Rows of a batch picked by the host, e.g. the labelled ones. */
+/* Rows of a batch selected by the host, e.g. the labelled ones. */
 typedef struct gb_selection {
     gb_tensor index;   /* u32 [1, count]: row of the batch, or GB_NO_ROW */
     gb_tensor inverse; /* u32 [1, rows of the batch] */
-    uint32_t count;    /* rows picked at most */
+    uint32_t count;    /* rows selected at most */
     uint32_t rows;     /* rows of the batch */
 } gb_selection;
 
@@ -107,7 +107,7 @@ gb_selection gb_row_range_declare(gb_builder *builder, uint32_t count, uint32_t 
                                   uint32_t first);
 /* Declares rows without a source: the caller registers a function that calls gb_selection_fill. */
 gb_selection gb_selection_declare(gb_builder *builder, uint32_t count, uint32_t rows);
-/* Writes picked[0..selected_count), distinct rows of the batch, to places from `first` on of the
+/* Writes selected[0..selected_count), distinct rows of the batch, to places from `first` on of the
  * index; the rest of it is GB_NO_ROW. */
 bool gb_selection_fill(gb_executable *exec, const gb_selection *in, const uint32_t *selected,
                        uint32_t selected_count, uint32_t first, gb_status *status);
@@ -292,11 +292,11 @@ gb_tensor gb_sentence_vectors(gb_builder *builder, const gb_bert *bert, bool nor
 uint32_t gb_chunk_rows(uint32_t vocab_size);
 /* What the masked LM's output matrix is multiplied with: transform, GELU, LN of h [R, H]. */
 gb_tensor gb_bert_head_states(gb_builder *builder, const gb_bert *bert, gb_tensor h);
-/* Masked-LM loss of picked states h [R, H]: transform, GELU, LN, tied output matrix, bias.
+/* Masked-LM loss of selected states h [R, H]: transform, GELU, LN, tied output matrix, bias.
  * sum_r weights[r] * CE. labels u32 [R, 1], weights f32 [R, 1]. */
 gb_tensor gb_bert_mlm_loss(gb_builder *builder, const gb_bert *bert, gb_tensor h, gb_tensor labels,
                            gb_tensor weights);
-/* Tokens that the masked LM draws at picked states h [R, H] -> u32 [R, 1] (gb_sample_rows). */
+/* Tokens that the masked LM draws at selected states h [R, H] -> u32 [R, 1] (gb_sample_rows). */
 gb_tensor gb_bert_mlm_sample(gb_builder *builder, const gb_bert *bert, gb_tensor h,
                              gb_tensor sequences);
 

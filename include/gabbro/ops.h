@@ -80,7 +80,7 @@ gb_tensor gb_selected_input(gb_tape *tape, const char *name, gb_tensor sequences
                             uint32_t rows);
 /* Multi-head scaled dot-product attention within the sequences of a batch. q [N, ...] at column
  * q_col, k and v in kv at k_col and v_col, each `width` columns wide; result [N, width], or
- * [places, width] of the rows that are picked, with the bits of those rows. q and kv may be one
+ * [places, width] of the rows that are selected, with the bits of those rows. q and kv may be one
  * tensor. */
 gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col,
                        gb_tensor kv, uint32_t k_col, uint32_t v_col, uint32_t width,

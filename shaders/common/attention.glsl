@@ -26,7 +26,7 @@ uint sequence_start(uint s)
 // row[place], place[row] or ~0.
 layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
 
-// Places of the queries of a sequence whose rows are start..start + length: with PICKED only some rows
+// Places of the queries of a sequence whose rows are start..start + length: with SELECTED only some rows
 // are queries, and output, log-sum-exp and their gradients have a row for each of them. Otherwise
 // place and row are the same.
 struct Queries {

@@ -1,20 +1,20 @@
-/* What kernels are told at each launch: their push constants, read by GLSL as the members of a block and by
- * C (src/ops/ops.h) as those of a struct. Names end with what they count: _ld floats of a row with its
- * padding, _ld4 and _col4 the same in vec4s; count is of vec4s. */
+/* What kernels are told at each launch: their push constants, read by GLSL as the members of a
+ * block and by C (src/ops/ops.h) as those of a struct. Names end with what they count: _ld floats
+ * of a row with its padding, _ld4 and _col4 the same in vec4s; count is of vec4s. */
 #ifndef GABBRO_PUSH_H
 #define GABBRO_PUSH_H
 
 /* ---- element by element ---- */
 
-#define ADAMW_PUSH                                                                                                     \
-    uint count;                                                                                                        \
+#define ADAMW_PUSH                                                                                 \
+    uint count;                                                                                    \
     float beta1, beta2, eps, decay;
-#define AXPBY_PUSH                                                                                                     \
-    uint count;                                                                                                        \
+#define AXPBY_PUSH                                                                                 \
+    uint count;                                                                                    \
     float alpha, beta;
-#define DROPOUT_PUSH                                                                                                   \
-    uint count, dropout_index, threshold;                                                                                       \
-    float scale;                                                                                                       \
+#define DROPOUT_PUSH                                                                               \
+    uint count, dropout_index, threshold;                                                          \
+    float scale;                                                                                   \
     uint ld4;
 #define GATE_PUSH          uint count, ld4; /* of y, or of dy */
 #define GELU_BACKWARD_PUSH uint count;
@@ -35,63 +35,66 @@
 #define PUT_ROWS_PUSH       uint rows, ld4, table_rows;
 #define ROTARY_PUSH         uint rows, ld4, turned4;
 #define SAMPLE_ROWS_PUSH    uint rows, cols, ld4, first_row, drawn_ld;
-#define SUM_PUSH                                                                                                       \
-    uint rows, cols, ld;                                                                                               \
+#define SUM_PUSH                                                                                   \
+    uint rows, cols, ld;                                                                           \
     float alpha;
 #define TOP_K_PUSH uint rows, cols, ld4, k, values_ld, columns_ld;
 
 /* ---- norms ---- */
 
-#define LAYERNORM_FORWARD_PUSH                                                                                         \
-    uint rows, cols, ld4;                                                                                              \
-    float eps;                                                                                                         \
+#define LAYERNORM_FORWARD_PUSH                                                                     \
+    uint rows, cols, ld4;                                                                          \
+    float eps;                                                                                     \
     uint rows_per_group; /* on texels */
-#define LAYERNORM_BACKWARD_PUSH uint rows, cols, ld4, blocks, rows_per_block; /* blocks: on texels */
-#define LAYERNORM_PARAMS_PUSH   uint rows, ld4, blocks, rows_per_block, column_groups;
-#define NORMALIZE_ROWS_PUSH                                                                                            \
-    uint rows, cols, ld4;                                                                                              \
+#define LAYERNORM_BACKWARD_PUSH                                                                    \
+    uint rows, cols, ld4, blocks, rows_per_block; /* blocks: on texels */
+#define LAYERNORM_PARAMS_PUSH uint rows, ld4, blocks, rows_per_block, column_groups;
+#define NORMALIZE_ROWS_PUSH                                                                        \
+    uint rows, cols, ld4;                                                                          \
     float eps;
-#define RMS_NORM_PUSH                                                                                                  \
-    uint rows, cols, ld4;                                                                                              \
+#define RMS_NORM_PUSH                                                                              \
+    uint rows, cols, ld4;                                                                          \
     float eps;
 
 /* ---- losses ---- */
 
 #define PREFERENCE_PUSH uint rows, cols, ld, weights_ld, loss_ld;
 /* bits_ld: words of a row of bits, of what is left out or of targets. */
-#define SOFTMAX_PUSH    uint rows, cols, ld, bits_ld, weights_ld, loss_ld;
+#define SOFTMAX_PUSH uint rows, cols, ld, bits_ld, weights_ld, loss_ld;
 
 /* ---- attention ---- */
 
-/* strips: workgroups that share the rows of one (sequence, head). A row of log-sum-exps has heads of these, then heads
- * of deltas. window, mask_ld: see MASK. site, threshold, keep_scale: stream and threshold of the keep draw, 1 / (1 - p).
- * slots: rows of queries of the batch, PICKED. */
-#define ATTENTION_PUSH                                                                                                 \
-    uint sequences, heads, strips;                                                                                     \
-    uint q_ld4, q_col4, kv_ld4, k_col4, v_col4;                                                                        \
-    uint out_ld4, lse_ld;                                                                                              \
-    uint window, mask_ld;                                                                                              \
-    float scale;                                                                                                       \
-    uint dropout_index, threshold;                                                                                              \
-    float keep_scale;                                                                                                  \
-    uint dq_ld4, dq_col4, dkv_ld4, dk_col4, dv_col4;                                                                   \
+/* strips: workgroups that share the rows of one (sequence, head). A row of log-sum-exps has heads
+ * of these, then heads of deltas. window, mask_ld: see MASK. site, threshold, keep_scale: stream
+ * and threshold of the keep draw, 1 / (1 - p). slots: rows of queries of the batch, SELECTED. */
+#define ATTENTION_PUSH                                                                             \
+    uint sequences, heads, strips;                                                                 \
+    uint q_ld4, q_col4, kv_ld4, k_col4, v_col4;                                                    \
+    uint out_ld4, lse_ld;                                                                          \
+    uint window, mask_ld;                                                                          \
+    float scale;                                                                                   \
+    uint dropout_index, threshold;                                                                 \
+    float keep_scale;                                                                              \
+    uint dq_ld4, dq_col4, dkv_ld4, dk_col4, dv_col4;                                               \
     uint slots;
-/* share: heads of queries that share a head of keys. reach: rows of the bias on each side of distance 0. */
-#define ATTEND_PUSH                                                                                                    \
-    uint sequences, heads, share, strips;                                                                              \
-    uint q_ld4, q_col4, kv_ld4, k_col4, v_col4;                                                                        \
-    uint out_ld4, lse_ld;                                                                                              \
-    uint bias_ld, reach;                                                                                               \
+/* share: heads of queries that share a head of keys. reach: rows of the bias on each side of
+ * distance 0. */
+#define ATTEND_PUSH                                                                                \
+    uint sequences, heads, share, strips;                                                          \
+    uint q_ld4, q_col4, kv_ld4, k_col4, v_col4;                                                    \
+    uint out_ld4, lse_ld;                                                                          \
+    uint bias_ld, reach;                                                                           \
     float scale;
 
 /* ---- products ---- */
 
-/* tiles_n: column tiles; workgroup w makes tile (w / tiles_n, w % tiles_n). tiles: all tiles of one split; workgroups
- * beyond (of a folded grid) store nothing. k_per_split: a multiple of the K step; >= K without splits. splits: of the
- * second half of a split product: partial sums, [splits, M, lda]. */
-#define MATMUL_PUSH                                                                                                    \
-    uint M, N, K;                                                                                                      \
-    uint lda, ldb, ldc;                                                                                                \
+/* tiles_n: column tiles; workgroup w makes tile (w / tiles_n, w % tiles_n). tiles: all tiles of one
+ * split; workgroups beyond (of a folded grid) store nothing. k_per_split: a multiple of the K step;
+ * >= K without splits. splits: of the second half of a split product: partial sums, [splits, M,
+ * lda]. */
+#define MATMUL_PUSH                                                                                \
+    uint M, N, K;                                                                                  \
+    uint lda, ldb, ldc;                                                                            \
     uint tiles_n, tiles, k_per_split, splits;
 
 #endif

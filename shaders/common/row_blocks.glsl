@@ -1,4 +1,4 @@
-// Blocks of rows whose sums are made apart: of equal size, or (PICKED) as a list gives their ends, where
+// Blocks of rows whose sums are made apart: of equal size, or (SELECTED) as a list gives their ends, where
 // the rows are some of a batch and the sums must be those of all.
 #ifdef SELECTED
 layout(set = 0, binding = BLOCKS_BINDING) readonly buffer Blocks { uint block_starts[]; };

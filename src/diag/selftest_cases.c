@@ -86,7 +86,7 @@ static gb_tensor build_norm(check *c)
 }
 
 /* Every third row of a batch. */
-static gb_tensor build_norm_picked(check *c)
+static gb_tensor build_norm_selected(check *c)
 {
     uint32_t rows[CHECK_ROWS];
     for (uint32_t r = 0; r < CHECK_ROWS; r++)
@@ -230,14 +230,14 @@ static gb_tensor build_microbatch(check *c)
 }
 
 /* Every third row is a query; the last text has a place more, which is nobody's. */
-static gb_tensor build_picked(check *c)
+static gb_tensor build_selected(check *c)
 {
     enum { SLOTS = (CHECK_ROWS + 2) / 3 + 1 };
     gb_tensor sequences = lengths(c), qkv = operand(c, "qkv");
     const uint32_t *starts = c->inputs[c->input_count - 1].words + GB_SEQUENCES_HEADER;
     filled *f = &c->inputs[c->input_count++];
     uint32_t *rows = f->words + TEXTS + 1, *slots = rows + SLOTS;
-    f->tensor = gb_selected_input(c->tape, "picked", sequences, SLOTS, CHECK_ROWS);
+    f->tensor = gb_selected_input(c->tape, "selected", sequences, SLOTS, CHECK_ROWS);
     for (uint32_t s = 0; s <= TEXTS; s++)
         f->words[s] = s < TEXTS ? (starts[s] + 2) / 3 : SLOTS;
     for (uint32_t r = 0; r < CHECK_ROWS; r++)
@@ -406,7 +406,7 @@ const check_case check_cases[] = {
     {"matmul in parts", build_split, IN_MATRICES},
     {"linear with bias, GELU, residual", build_layer, IN_BUFFERS | IN_PLAIN | IN_MATRICES},
     {"layer norm", build_norm, IN_BUFFERS | IN_PLAIN},
-    {"layer norm of some rows", build_norm_picked, IN_BUFFERS | IN_PLAIN},
+    {"layer norm of some rows", build_norm_selected, IN_BUFFERS | IN_PLAIN},
     {"attention", build_attention, IN_BUFFERS | IN_PLAIN},
     {"embedding", build_embed, IN_BUFFERS | IN_PLAIN},
     {"softmax loss", build_softmax, IN_BUFFERS | IN_PLAIN | OF_ONE},
@@ -416,7 +416,7 @@ const check_case check_cases[] = {
     {"draws from a softmax", build_sampled, IN_PLAIN},
     {"normalised rows, tanh", build_normalized, IN_PLAIN},
     {"attention and dropout of a part", build_microbatch, IN_BUFFERS | IN_PLAIN},
-    {"attention of some rows", build_picked, IN_BUFFERS | IN_PLAIN},
+    {"attention of some rows", build_selected, IN_BUFFERS | IN_PLAIN},
     {"dropout", build_dropout, 0},
     {"gathered rows", build_gather, IN_PLAIN},
     {"combined rows", build_combined, IN_PLAIN},

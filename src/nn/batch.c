@@ -201,7 +201,7 @@ uint32_t nn_packed_left(const gb_batch *batch, uint32_t first, uint32_t max_coun
 
 gb_selection gb_selection_declare(gb_builder *builder, uint32_t count, uint32_t rows)
 {
-    return (gb_selection){.index = gb_tape_input(builder->tape, "picked rows", GB_U32, 1, count),
+    return (gb_selection){.index = gb_tape_input(builder->tape, "selected rows", GB_U32, 1, count),
                           .inverse = gb_tape_input(builder->tape, "place of rows", GB_U32, 1, rows),
                           .count = count,
                           .rows = rows};
@@ -215,7 +215,7 @@ bool gb_selection_fill(gb_executable *exec, const gb_selection *in, const uint32
     if (!inverse)
         return false;
     if (first + selected_count > in->count)
-        return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u rows picked, %u expected",
+        return gb_fail(status, GB_INTERNAL, NULL, NULL, "%u rows selected, %u expected",
                        first + selected_count, in->count);
     for (uint32_t r = 0; r < in->rows; r++)
         inverse[r] = GB_NO_ROW;

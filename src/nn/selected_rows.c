@@ -50,8 +50,8 @@ uint32_t gb_selected_rows_bucket(const uint32_t *a, uint32_t a_count, const uint
 
 /* The places behind the list belong to the padding's sequences, with a row that none of them has
  * for its own: see gb_selected_input. */
-static void fill_picked(const gb_batch_inputs *in, const gb_batch *packed,
-                        const gb_selected_rows *list, uint32_t *selected)
+static void fill_selected(const gb_batch_inputs *in, const gb_batch *packed,
+                          const gb_selected_rows *list, uint32_t *selected)
 {
     uint32_t sequences = in->count + GB_PAD_SEQUENCES, *rows = selected + sequences + 1;
     uint32_t *slots = rows + in->read.count, at = 0, rest = in->read.count - list->count;
@@ -87,7 +87,7 @@ static bool fill_read(const void *record_, gb_executable *exec, uint32_t step, g
     if (!selected || !blocks ||
         !gb_selection_fill(exec, &in->read, list->rows, list->count, 0, status))
         return false;
-    fill_picked(in, record->batch, list, selected);
+    fill_selected(in, record->batch, list, selected);
     gb_row_blocks_fill(list->rows, list->count, in->read.count, in->rows, blocks);
     return true;
 }

@@ -92,7 +92,7 @@ bool pretrain_add_masked(masker *m, gb_batch *packed, const gb_pretrain_data *da
 /* Labelled rows of two streams of states brought together for one masked-LM head: the first na rows
  * come from a, the next nb from b. The loss is the mean over a plus the mean over b. */
 typedef struct labelled_inputs {
-    gb_selection a, b; /* picked rows of each stream */
+    gb_selection a, b; /* selected rows of each stream */
     gb_tensor labels;  /* u32 [count, 1] */
     gb_tensor weights; /* f32 [count, 1] */
     uint32_t count;    /* rows of the bucket */

@@ -251,7 +251,7 @@ static shown shown_at(const pass *p, uint32_t batch, uint32_t list, uint32_t s)
     const uint32_t *ids = gb_reference_u(p->reference, pass_input(p, "ids", batch));
     const uint32_t *starts =
         gb_reference_u(p->reference, pass_input(p, "sequences", batch)) + GB_SEQUENCES_HEADER;
-    gb_tensor selected = pass_input(p, "picked rows", list);
+    gb_tensor selected = pass_input(p, "selected rows", list);
     const uint32_t *rows = gb_reference_u(p->reference, selected);
     const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
     uint32_t first = starts[s] + 1, end = starts[s + 1] - 1; /* without [CLS] and [SEP] */
@@ -344,8 +344,8 @@ static void expect_weights(const pass *p, uint32_t list_a, uint32_t list_b)
     const gb_tensor_info *info = gb_tape_tensor(p->tape, weights);
     const double *w = gb_reference_f(p->reference, weights);
     const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
-    const uint32_t *a = gb_reference_u(p->reference, pass_input(p, "picked rows", list_a));
-    const uint32_t *b = gb_reference_u(p->reference, pass_input(p, "picked rows", list_b));
+    const uint32_t *a = gb_reference_u(p->reference, pass_input(p, "selected rows", list_a));
+    const uint32_t *b = gb_reference_u(p->reference, pass_input(p, "selected rows", list_b));
     uint32_t na = 0, nb = 0;
     for (uint32_t i = 0; i < info->rows; i++) {
         cr_expect(a[i] == GB_NO_ROW || b[i] == GB_NO_ROW, "place %u is taken twice", i);
@@ -372,7 +372,7 @@ Test(batches, cotmae_contexts_and_targets, .timeout = 60)
     model_make(&m, &t, &config, "cotmae", &settings);
     pass p = compare_pass_make(&m, device, 1, 0);
     expect_weights(&p, 2, 3);
-    gb_tensor list = pass_input(&p, "picked rows", 3);
+    gb_tensor list = pass_input(&p, "selected rows", 3);
     const uint32_t *rows = gb_reference_u(p.reference, list);
     const uint32_t *labels = gb_reference_u(p.reference, pass_input(&p, "labels", 0));
     const uint32_t *ids = gb_reference_u(p.reference, pass_input(&p, "ids", 1));

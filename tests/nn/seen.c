@@ -18,7 +18,7 @@ const uint32_t *ids_of(const batch *b, uint32_t s, uint32_t *length)
 double mean_token_loss(const model *m, const pass *p, const batch *b, const naive *streams,
                        uint32_t n)
 {
-    gb_tensor list = pass_input(p, "picked rows", n);
+    gb_tensor list = pass_input(p, "selected rows", n);
     const uint32_t *rows = gb_reference_u(p->reference, list);
     const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
     double sum = 0;

@@ -19,7 +19,7 @@ const uint32_t *ids_of(const batch *b, uint32_t s, uint32_t *length);
 void encode_batch(const model *m, const batch *b, naive *states, uint32_t middle_layer,
                   naive *middle);
 void free_batch(naive *states, uint32_t count);
-/* Mean loss of the rows picked by the n-th list of rows, whose states lie in `streams`, one a
+/* Mean loss of the rows selected by the n-th list of rows, whose states lie in `streams`, one a
  * sequence. */
 double mean_token_loss(const model *m, const pass *p, const batch *b, const naive *streams,
                        uint32_t n);

@@ -182,7 +182,7 @@ static void check_labels(const bench *b, const pass *p, const batch *texts, uint
     settings.common.context = GB_CONTEXT_SELF;
     pair_source source;
     MUST(pretrain_pair_source_make(&source, &data, &settings.common, false, &status));
-    const uint32_t *rows = gb_reference_u(p->reference, pass_input(p, "picked rows", n));
+    const uint32_t *rows = gb_reference_u(p->reference, pass_input(p, "selected rows", n));
     const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
     uint32_t at = 0;
     while (rows[at] == GB_NO_ROW)

@@ -9,7 +9,7 @@
 /* The batch's ids with the masked ones restored. */
 static uint32_t *unmasked(const pass *p, const batch *b)
 {
-    gb_tensor list = pass_input(p, "picked rows", 0);
+    gb_tensor list = pass_input(p, "selected rows", 0);
     const uint32_t *rows = gb_reference_u(p->reference, list);
     const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
     uint32_t *ids = calloc(b->starts[b->count] + 1, sizeof *ids);

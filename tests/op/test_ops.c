@@ -222,7 +222,7 @@ Test(ops, attention, .timeout = 100)
 
 /* Queries are some rows: all of the first text, some of others, none of the last; the places that
  * fill up belong to an empty text, as those behind a batch may. */
-static void run_picked(float dropout)
+static void run_selected(float dropout)
 {
     enum { ROWS = 50, TEXTS = 5, PLACES = 17, HEADS = 2, WIDTH = 16 };
     static const uint32_t rows[PLACES] = {0,  1,  2,  3,  7,  8,  11, 12, 13,
@@ -239,7 +239,7 @@ static void run_picked(float dropout)
     program_param(&p, "qkv", ROWS, 3 * WIDTH);
     program_freeze(&p);
     gb_tensor seq = gb_sequences_input(p.tape, "sequences", TEXTS);
-    gb_tensor which = gb_selected_input(p.tape, "picked", seq, PLACES, ROWS);
+    gb_tensor which = gb_selected_input(p.tape, "selected", seq, PLACES, ROWS);
     gb_attention_params params = {.heads = HEADS,
                                   .max_length = 20,
                                   .dropout = dropout,
@@ -255,8 +255,8 @@ static void run_picked(float dropout)
 
 Test(ops, attention_of_some_rows, .timeout = 60)
 {
-    run_picked(0);
-    run_picked(.3f);
+    run_selected(0);
+    run_selected(.3f);
 }
 
 /* Rows of one text that see all of its values, which are 1, give 1, each of them: loops of a CPU

@@ -120,7 +120,7 @@ static json_t *texts_json(const batch *b)
 /* [text, place in it, label] of the rows with a label. */
 static json_t *labels_json(const pass *p, const batch *b, uint32_t n)
 {
-    gb_tensor list = pass_input(p, "picked rows", n);
+    gb_tensor list = pass_input(p, "selected rows", n);
     const uint32_t *rows = gb_reference_u(p->reference, list);
     const uint32_t *labels = gb_reference_u(p->reference, pass_input(p, "labels", 0));
     json_t *all = json_array();

@@ -12,7 +12,7 @@ enum {
     VOCABULARY = 70,
     HIDDEN = 24,
     FEEDFORWARD = 98, /* no multiple of 4: rows have padding */
-    PICKED = 130      /* rows with a label, or none */
+    SELECTED = 130    /* rows with a label, or none */
 };
 
 static const gb_adamw_params adamw = {.beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f};
@@ -45,10 +45,10 @@ static void declare_inputs(small_program *p)
     p->by_id = gb_row_index_input(p->tape, "by id", VOCABULARY, ROWS);
     p->by_position = gb_row_index_input(p->tape, "by position", LENGTH, ROWS);
     p->sequences = gb_sequences_input(p->tape, "sequences", SEQUENCES);
-    p->index = gb_tape_input(p->tape, "index", GB_U32, 1, PICKED);
+    p->index = gb_tape_input(p->tape, "index", GB_U32, 1, SELECTED);
     p->inverse = gb_tape_input(p->tape, "inverse", GB_U32, 1, ROWS);
-    p->labels = gb_tape_input(p->tape, "labels", GB_U32, PICKED, 1);
-    p->weights = gb_tape_input(p->tape, "weights", GB_F32, PICKED, 1);
+    p->labels = gb_tape_input(p->tape, "labels", GB_U32, SELECTED, 1);
+    p->weights = gb_tape_input(p->tape, "weights", GB_F32, SELECTED, 1);
 }
 
 small_program small_program_make(bool training)
@@ -136,10 +136,10 @@ void small_program_fill(const small_program *p, gb_executable *exec, uint32_t st
     sequences[3] = 0;
     for (uint32_t s = 0; s <= SEQUENCES; s++)
         sequences[GB_SEQUENCES_HEADER + s] = s * LENGTH;
-    for (uint32_t i = 0; i < PICKED; i++) {
+    for (uint32_t i = 0; i < SELECTED; i++) {
         index[i] = i % 9 == 8 ? GB_NO_ROW : (i * 7 + step) % ROWS; /* 7 and 150 share no factor */
         labels[i] = index[i] == GB_NO_ROW ? GB_NO_ROW : ids[index[i]];
-        loss_weights[i * 4] = 1.0f / PICKED;
+        loss_weights[i * 4] = 1.0f / SELECTED;
         if (index[i] != GB_NO_ROW)
             inverse[index[i]] = i;
     }
