@@ -176,6 +176,9 @@ end
 function queries(generator)
   if run.generator == "trained" then return written_by(here.set, generator_size(generator), settings.generated_queries) end
   if run.generator then refuse(run.table .. " compares generators: --generator trained") end
+  if run.collection and generator:find "^world%-" then
+    refuse(run.table .. " compares generators of the built-in world: --generator trained makes others")
+  end
   local name = public_name(here.set.name)
   local source = {"--generator", generator}
   if name and run.plan then

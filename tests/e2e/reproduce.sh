@@ -179,6 +179,9 @@ expect "one's own generator has a curve of its own" \
 run study/queries --out "$work/study" --collection "$work/my docs"
 expect "a collection of one's own, the extractive one" \
     [ "$status $(count '"series": "generator extractive"' "$study")" = '0 4' ]
+run llm/table1 --dry-run --collection "$work/my docs"
+expect "generators of the built-in world are refused for it at once: $(cat "$work/stderr")" \
+    [ "$status $(grep -c 'llm/table1 compares generators of the built-in world' "$work/stderr")" = '2 1' ]
 
 # A step does 1e9 and 3,907 of them take 1.2 s, and 4.8 s to start: 1000 of masked LM, 4 x 1800, and 12
 # fine-tunings of 563 take 86.2 s. 18 evaluations, 6 of them before fine-tuning, and 6 minings encode in .3 s,
