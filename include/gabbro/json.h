@@ -11,7 +11,7 @@
 
 /* ---- reading ---- */
 
-#define GB_JSON_ANY   1u /* accepts any value; without it, only an object */
+#define GB_JSON_ANY   1u /* accepts an array, too; without it, only an object */
 #define GB_JSON_REALS 2u /* reads whole numbers as reals too, so that they may have any size */
 
 /* Reads the value in a file; flags are GB_JSON_ bits. The caller owns the reference. NULL and

@@ -44,7 +44,7 @@ static int run(const gb_call *call)
 
 const gb_command gb_cli_noise = {
     .name = "noise",
-    .summary = "show how far the seeds of a table lie apart, whoever wins in it",
+    .summary = "measure how far the seeds of a table differ, without naming its rows",
     .operands = "FOLDER...",
     .needs = "folders of tables",
     .operands_min = 1,

@@ -1,5 +1,6 @@
-/* How noisy a table is, whoever wins in it: the measure by which worlds and settings are chosen. It
- * knows no names of rows and no claims, so that a choice by it cannot favour a system. */
+/* How noisy a table is, blind to which row wins: the measure by which worlds and settings are
+ * chosen. It knows no names of rows and no claims, so that a choice by it cannot favour a system.
+ */
 #include "gabbro/report.h"
 #include "site.h"
 
