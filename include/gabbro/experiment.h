@@ -105,6 +105,27 @@ bool gb_maker_write_metrics(const gb_maker *maker, const json_t *metrics, gb_sta
 /* Log how many of the computed rows were padding, and add both counts to times. */
 void gb_note_padding(json_t *times, uint64_t used, uint64_t computed);
 
+/* ---- what a store holds, in words ---- */
+
+/* All finished artifacts of a store, what was made of each, and the rows of tables that they are.
+ */
+typedef struct gb_catalog gb_catalog;
+/* Reads the records of a store, which must stay open. The caller frees it with gb_catalog_free. */
+gb_catalog *gb_catalog_read(gb_store *store, gb_status *status);
+void gb_catalog_free(gb_catalog *catalog); /* NULL ok */
+/* Prints a line for each artifact, the oldest first: size, date, seed, how many were made of it,
+ * name, what it is, and the tables that need it; then the damaged ones. */
+void gb_catalog_print(const gb_catalog *catalog, FILE *out);
+/* Prints all that is known of the artifact whose name or key starts with `text`: rows, settings,
+ * facts, what it was made from, and what was made of it. */
+bool gb_catalog_show(const gb_catalog *catalog, const char *text, FILE *out, gb_status *status);
+/* Notes in the store at root which evaluations are rows of a table. rows is an object: name of the
+ * row -> seed -> name of the artifact. Rows and seeds that were noted before stay. */
+bool gb_catalog_note(const char *root, const char *table, const char *scale, const json_t *rows,
+                     gb_status *status);
+/* Prints a size in bytes as "  12.3 M". */
+void gb_print_bytes(FILE *out, uint64_t bytes);
+
 /* ---- artifacts that are trained ---- */
 
 /* Options of a training in less memory: --micro-batch and --recompute. */

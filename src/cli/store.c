@@ -1,37 +1,9 @@
 /* gabbro store: look at the run store and clean it. */
 #include "cli.h"
-#include <gabbro/store.h>
+#include <gabbro/experiment.h>
 
 #include <stdlib.h>
 #include <string.h>
-
-static void print_bytes(uint64_t bytes)
-{
-    static const char units[] = "BKMGTP";
-    double value = (double)bytes;
-    int unit = 0;
-    for (; value >= 1000 && unit < 5; unit++)
-        value /= 1024;
-    printf("%6.*f %c", unit && value < 100 ? 1 : 0, value, units[unit]);
-}
-
-static bool list_one(void *ctx, const char *name, const char *path, const json_t *run,
-                     gb_status *status)
-{
-    (void)ctx;
-    (void)path;
-    (void)status;
-    uint64_t bytes = 0;
-    const char *output;
-    json_t *entry;
-    json_object_foreach(json_object_get(run, "outputs"), output, entry) bytes +=
-        (uint64_t)json_integer_value(json_object_get(entry, "bytes"));
-    const char *date =
-        json_string_value(json_object_get(json_object_get(run, "times"), "finished"));
-    print_bytes(bytes);
-    printf("  %-20s  %s\n", run ? (date ? date : "-") : "DAMAGED", name);
-    return true;
-}
 
 static bool verify_one(void *ctx, const char *name, const char *path, const json_t *run,
                        gb_status *status)
@@ -78,9 +50,22 @@ static bool run_gc(gb_store *store, bool dry_run, gb_status *status)
         return false;
     printf("%s %u unfinished and %u damaged artifacts, ", dry_run ? "would remove" : "removed",
            freed.work, freed.damaged);
-    print_bytes(freed.bytes);
+    gb_print_bytes(stdout, freed.bytes);
     printf("\n");
     return true;
+}
+
+/* artifact: NULL for all. */
+static bool run_catalog(gb_store *store, const char *artifact, gb_status *status)
+{
+    gb_catalog *catalog = gb_catalog_read(store, status);
+    bool ok = catalog != NULL;
+    if (ok && artifact)
+        ok = gb_catalog_show(catalog, artifact, stdout, status);
+    else if (ok)
+        gb_catalog_print(catalog, stdout);
+    gb_catalog_free(catalog);
+    return ok;
 }
 
 static bool run_words(gb_store *store, const gb_words *words, bool dry_run, gb_status *status)
@@ -88,8 +73,8 @@ static bool run_words(gb_store *store, const gb_words *words, bool dry_run, gb_s
     const char *action = words->items[0], *artifact = words->count > 1 ? words->items[1] : NULL;
     if (!strcmp(action, "verify"))
         return run_verify(store, artifact, status);
-    if (!artifact && !strcmp(action, "list"))
-        return gb_store_each(store, list_one, NULL, status);
+    if ((artifact != NULL) == !strcmp(action, "show") && (artifact || !strcmp(action, "list")))
+        return run_catalog(store, artifact, status);
     if (!artifact && !strcmp(action, "gc"))
         return run_gc(store, dry_run, status);
     if (artifact && !strcmp(action, "why"))
@@ -132,13 +117,16 @@ const gb_command gb_cli_store = {
     .name = "store",
     .summary = "look at the store of artifacts and clean it",
     .operands = "ACTION [ARTIFACT]",
-    .needs = "one of list, path ARTIFACT, why ARTIFACT, verify [ARTIFACT], gc",
+    .needs = "one of list, show ARTIFACT, path ARTIFACT, why ARTIFACT, verify [ARTIFACT], gc",
     .operands_min = 1,
     .operands_max = 2,
     .description =
         "Actions:\n"
-        "  list                 finished artifacts: name, size, when they were finished\n"
-        "  path ARTIFACT        its folder (by any unique beginning of its name or key)\n"
+        "  list                 finished artifacts, the oldest first: what each is, its seed,\n"
+        "                       how many others were made of it, and the tables that need it\n"
+        "  show ARTIFACT        all about one, by any unique beginning of its name or key:\n"
+        "                       rows, settings, facts, what it was made from and what of it\n"
+        "  path ARTIFACT        its folder\n"
         "  why ARTIFACT         what it is made of: settings and, recursively, its inputs\n"
         "  verify [ARTIFACT]    read all files again and compare their hashes\n"
         "  gc [--dry-run]       remove unfinished work, damaged artifacts and stale locks",

@@ -14,6 +14,14 @@ gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_stat
 #define MAKER_TABLES 40
 void experiment_maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES]);
 
+/* ---- rows of tables ---- */
+
+/* Calls each(self, note, status) for what gb_catalog_note left in the store at root. Stops when it
+ * returns false. */
+typedef bool experiment_note_fn(void *self, const json_t *note, gb_status *status);
+bool experiment_each_note(const char *root, experiment_note_fn *each, void *self,
+                          gb_status *status);
+
 /* ---- key ---- */
 
 /* Find the artifact, or begin it, in rank 0; others hear of it. */

@@ -1,6 +1,8 @@
 /* What a finished table leaves: results.jsonl, pages, the report, the site. */
 #include "run.h"
 
+#include <gabbro/experiment.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -114,6 +116,53 @@ bool repro_results_check(const char *out, gb_status *status)
                          "cannot write to the folder %.200s: %.100s", out, why.what);
 }
 
+/* The artifact of a result: its folder's last name; the store is the folder above it. */
+static const char *artifact_of(const repro_result *result, char **folder, gb_status *status)
+{
+    *folder = repro_word_text(result->evaluation, status);
+    char *slash = *folder ? strrchr(*folder, '/') : NULL;
+    if (!slash)
+        return NULL;
+    *slash = '\0';
+    return slash + 1;
+}
+
+/* Says in the store which rows of the table its artifacts are. */
+static bool note_rows(const repro_session *session, const repro_table *table, gb_status *status)
+{
+    json_t *rows = json_object();
+    char *store = NULL;
+    bool ok = rows || gb_fail_memory(status, "noting rows");
+    for (size_t i = 0; ok && i < table->result_count; i++) {
+        const repro_result *result = &table->results[i];
+        if (!result->row || !selected(session, result))
+            continue;
+        char *folder, label[200];
+        const char *name = artifact_of(result, &folder, status);
+        snprintf(label, sizeof label, "%s%s%s", result->row, result->set ? ", " : "",
+                 result->set ? result->set : "");
+        json_t *seeds = json_object_get(rows, label);
+        if (!seeds)
+            json_object_set_new(rows, label, seeds = json_object());
+        ok = name && json_object_set_new(seeds, result->seed, json_string(name)) == 0;
+        if (store)
+            free(folder);
+        else
+            store = folder;
+    }
+    gb_status why = {0};
+    if (ok && store && !gb_catalog_note(store, table->name, session->params->scale, rows, &why)) {
+        ok = why.code != GB_MEMORY; /* a store that can only be read has its table all the same */
+        if (ok)
+            gb_log(GB_LOG_INFO, "rows are not noted in the store: %s", why.what);
+        else if (status)
+            *status = why;
+    }
+    free(store);
+    json_decref(rows);
+    return ok;
+}
+
 /* ---- what is made of them ---- */
 
 /* A command whose failure is that of the table; it has said why. */
@@ -170,7 +219,7 @@ bool repro_results_finish(const repro_session *session, const repro_table *table
     char *results = gb_path_join(status, out, "results.jsonl");
     const char *curves[] = {"curves", "--results", results, "--out", out, NULL};
     ok = results && write_results(session, table, sum, seconds, results, status) &&
-         (!table->title || command(session, curves, status)) &&
+         note_rows(session, table, status) && (!table->title || command(session, curves, status)) &&
          ((table->title && !has_results(session, table, true)) ||
           report(session, table, results, out, status));
     free(results);

@@ -81,6 +81,13 @@ expect "the terminal shows the paper beside this run" \
 expect "training of nothing is marked" grep -q 'did not converge here' "$work/quiet.stdout"
 expect "the times stand apart" grep -q '^ "times": {$' "$work/quiet/table.json"
 expect "the store is whole" whole store
+"$GABBRO" store --store "$work/store" list >"$work/list"
+expect "the store's list says what a retriever is, and which table needs it" \
+    grep -q '  42  .* finetune-.* retriever (BM25.s negatives) of .*encoder.* \[qac/table1\]$' "$work/list"
+evaluation=$(sed -n 's/.*  \(evaluate-[0-9a-f]*\) .*: [a-z-]*-r1\]$/\1/p' "$work/list" | head -n 1)
+"$GABBRO" store --store "$work/store" show "$evaluation" >"$work/show"
+expect "an artifact of the store says of which row it is, and from what it was made" \
+    sh -c 'grep -q "^  row  *[a-z-]*-r1 of qac/table1, scale mini, seed 42$" "$1" && grep -q "^  finetune-.* retriever" "$1"' sh "$work/show"
 
 # ---- again, from the store ------------------------------------------------------------------------
 touch "$work/marker"
