@@ -225,7 +225,8 @@ typedef struct gb_config {
     /* Devices. */
     const char *device;     /* GABBRO_DEVICE=index|name|uuid|cpu, when the caller does not say */
     const char *profile;    /* GABBRO_PROFILE=cpu|scalar|matrix|matrix-bf16: which kernels */
-    const char *limits;     /* GABBRO_LIMITS=min: pretend to be the smallest device of the spec */
+    const char *limits;     /* GABBRO_LIMITS=min: pretend to be the smallest device of the spec;
+                               memory=8G,buffer=4G: a card of that size */
     const char *quirks;     /* GABBRO_QUIRKS=flag,-flag: workarounds forced on or off */
     const char *tune;       /* GABBRO_TUNE=on|off|0x...: which tiles products have */
     const char *selftest;   /* GABBRO_SELFTEST=off|afresh: neither test a new driver nor heed what

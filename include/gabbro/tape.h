@@ -144,6 +144,7 @@ typedef struct gb_tensor_info {
     uint64_t offset;      /* bytes from the start of the activation arena (TEMP, OUTPUT) or of the
                              input block (INPUT) */
     bool placed;          /* offset is set */
+    bool used;            /* a node reads or writes it (plan) */
 } gb_tensor_info;
 
 #define GB_NODE_IN   10
@@ -227,13 +228,25 @@ void gb_tape_dump(const gb_tape *tape, gb_text *out);
 /* ---- memory plan ---- */
 
 typedef struct gb_plan {
-    uint64_t arena_bytes; /* activations and scratch */
-    uint64_t input_bytes; /* the input block */
-    uint64_t temp_bytes;  /* what the temps would take without sharing */
+    uint64_t buffer_bytes; /* the arena is cut into buffers of so many; the last may be smaller */
+    uint64_t arena_bytes;  /* activations and scratch, in all buffers */
+    uint64_t input_bytes;  /* the input block */
+    uint64_t temp_bytes;   /* what the temps would take without sharing */
+    gb_tensor largest;     /* the largest temp or output, or GB_NO_TENSOR */
+    uint64_t largest_bytes; /* of it */
+    gb_tensor widest;       /* the same of those, and of views of them, that a node uses */
+    uint64_t widest_bytes;  /* of it */
 } gb_plan;
 /* Gives every temp and output a place in one arena by liveness (largest first, lowest free place),
- * and places the inputs one after the other in a block of their own. `align` is a power of two. */
-bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *status);
+ * and places the inputs one after the other in a block of their own. `align` is a power of two. The
+ * arena lies in buffers of at most buffer_bytes (0: in one), and no tensor in two of them; one that
+ * is larger than a buffer is left to the caller, who finds it in plan->largest_bytes. */
+bool gb_plan_memory(gb_tape *tape, uint32_t align, uint64_t buffer_bytes, gb_plan *plan,
+                    gb_status *status);
+/* GB_MEMORY if a planned tensor is larger than a buffer, or one that a kernel sees than a binding.
+ */
+bool gb_plan_fits(const gb_tape *tape, const gb_plan *plan, const gb_device_caps *caps,
+                  gb_status *status);
 /* Checks a plan by brute force: true if no two tensors that live at the same time share a byte. */
 bool gb_plan_check(const gb_tape *tape, gb_status *status);
 

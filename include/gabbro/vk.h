@@ -126,6 +126,8 @@ typedef struct gb_device_caps {
     uint64_t max_buffer_bytes;  /* largest buffer: limits of buffer and allocation together */
     uint64_t memory_bytes;      /* size of the largest device-local heap */
     uint64_t memory_free_bytes; /* what the driver says is left of it now; 0 if it does not say */
+    uint64_t memory_limit_bytes; /* buffers together may not take more, see gb_config.limits; 0: as
+                                    much as there is */
     uint32_t binding_alignment; /* offsets of bindings are multiples of it (256 always does) */
     uint32_t max_shared_bytes;  /* shared memory of a workgroup */
     uint32_t max_workgroup;     /* invocations of a workgroup */

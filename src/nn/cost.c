@@ -12,7 +12,7 @@ static bool add_program(gb_tape *tape, double *flops, uint64_t *bytes, gb_status
 {
     gb_plan plan;
     gb_emitter emitter = {.target = anywhere};
-    bool ok = gb_tape_ok(tape, status) && gb_plan_memory(tape, 256, &plan, status) &&
+    bool ok = gb_tape_ok(tape, status) && gb_plan_memory(tape, 256, 0, &plan, status) &&
               gb_emit_tape(&emitter, tape, true, status);
     for (size_t k = 0; ok && k < emitter.count; k++)
         *flops += emitter.kernels[k].flops;

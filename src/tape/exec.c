@@ -60,11 +60,13 @@ static gb_binding binding_of(const gb_executable *exec, gb_tensor tensor)
     tensor_place place = tape_place_of(exec->tape, tensor);
     if (!place.bytes)
         return (gb_binding){0};
-    const gb_buffer *buffer = place.space == SPACE_TEMP ? exec->state->activations
-                              : place.space == SPACE_INPUT
-                                  ? exec->inputs
-                                  : exec->state->arenas[place.space - SPACE_ARENA0];
-    return (gb_binding){buffer, place.start, place.bytes};
+    const gb_state *state = exec->state;
+    if (place.space == SPACE_TEMP)
+        return (gb_binding){state->activations[place.start / state->buffer_bytes],
+                            place.start % state->buffer_bytes, place.bytes};
+    return (gb_binding){place.space == SPACE_INPUT ? exec->inputs
+                                                   : state->arenas[place.space - SPACE_ARENA0],
+                        place.start, place.bytes};
 }
 
 /* For tests: listed shaders only write ones. */
@@ -214,34 +216,18 @@ static void forget(gb_executable *exec)
     }
 }
 
-/* Activations of that size at least. A larger block takes the place of the one before, so that all
- * programs together take what the largest of them does; the others are recorded again when they
- * run.
+/* Activations of that size at least. A larger last buffer takes the place of the one before, so
+ * that all programs together take what the largest of them does; the others are recorded again when
+ * they run.
  */
 static bool grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
 {
-    bytes = bytes ? bytes : 256;
+    bytes = bytes ? bytes : GB_ALIGNMENT;
     if (state->activation_bytes >= bytes)
         return true;
     for (gb_executable *e = state->execs; e; e = e->next)
         forget(e);
-    gb_program_destroy(state->poison);
-    state->poison = NULL;
-    gb_buffer_destroy(state->activations);
-    state->activation_bytes = 0;
-    state->activations =
-        gb_buffer_create(state->device, GB_BUFFER_DEVICE, bytes, "activations", status);
-    if (!state->activations)
-        return false;
-    state->activation_bytes = bytes;
-    if (!gb_device_config(state->device)->poison)
-        return true;
-    gb_item item = {.kind = GB_ITEM_FILL,
-                    .label = "poison",
-                    .bind = {{state->activations, 0, bytes}},
-                    .fill = UINT32_MAX};
-    state->poison = gb_program_create(state->device, &item, 1, status);
-    return state->poison != NULL;
+    return state_grow_activations(state, bytes, status);
 }
 
 /* Everything that refers to the activations. */
@@ -273,8 +259,9 @@ gb_executable *gb_executable_create(gb_state *state, gb_tape *tape, gb_status *s
     exec->tape = tape;
     exec->next = state->execs;
     state->execs = exec;
-    bool ok = gb_plan_memory(tape, GB_ALIGNMENT, &exec->plan, status) &&
-              place_outputs(exec, status) && create_buffers(exec, status) && record(exec, status);
+    const gb_device_caps *caps = gb_device_get_caps(state->device);
+    bool ok = gb_plan_memory(tape, GB_ALIGNMENT, state->buffer_bytes, &exec->plan, status) &&
+              gb_plan_fits(tape, &exec->plan, caps, status) && place_outputs(exec, status) && create_buffers(exec, status) && record(exec, status);
     for (uint32_t s = 0; ok && s < SLOTS; s++)
         ok = record_up(exec, s, status);
     if (!ok) {

@@ -1,4 +1,5 @@
-/* Memory plan: live ranges, places in one arena, and a second opinion by brute force. */
+/* Memory plan: live ranges, places in one arena, and a second opinion by brute force. The arena is
+ * one range of offsets; where it is cut into buffers, tensors keep out of the way of the cuts. */
 #include "tape.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@ static void touch(gb_tape *tape, gb_tensor tensor, uint32_t n)
 {
     if (tensor == GB_NO_TENSOR)
         return;
+    tape->tensors[tensor].used = true;
     gb_tensor_info *root = &tape->tensors[gb_tape_root(tape, tensor, NULL)];
     if (n < root->first)
         root->first = n;
@@ -21,7 +23,7 @@ static void live_ranges(gb_tape *tape)
     for (uint32_t t = 0; t < tape->tensor_count; t++) {
         tape->tensors[t].first = UINT32_MAX;
         tape->tensors[t].last = 0;
-        tape->tensors[t].placed = false;
+        tape->tensors[t].placed = tape->tensors[t].used = false;
     }
     for (uint32_t n = 0; n < tape->node_count; n++) {
         for (int i = 0; i < GB_NODE_IN; i++)
@@ -56,13 +58,22 @@ static int largest_first(const void *a, const void *b, void *context)
     return ta < tb ? -1 : 1;
 }
 
+/* The offset, or the beginning of the next buffer if `bytes` from there on lie in two. */
+static uint64_t within_buffer(uint64_t offset, uint64_t bytes, uint64_t buffer_bytes)
+{
+    uint64_t left = buffer_bytes ? buffer_bytes - offset % buffer_bytes : UINT64_MAX;
+    return bytes > left && left < buffer_bytes ? offset + left : offset;
+}
+
 /* Lowest offset at which `info` meets none of the placed tensors that live with it. */
 static uint64_t lowest_place(const gb_tape *tape, const uint32_t *placed, uint32_t placed_count,
-                             const gb_tensor_info *info, uint32_t align)
+                             const gb_tensor_info *info, uint32_t align, uint64_t buffer_bytes)
 {
     uint64_t bytes = tape_tensor_bytes(info), offset = 0;
     for (bool moved = true; moved;) {
-        moved = false;
+        uint64_t whole = within_buffer(offset, bytes, buffer_bytes);
+        moved = whole != offset;
+        offset = whole;
         for (uint32_t i = 0; i < placed_count; i++) {
             const gb_tensor_info *other = &tape->tensors[placed[i]];
             uint64_t end = other->offset + tape_tensor_bytes(other);
@@ -75,10 +86,33 @@ static uint64_t lowest_place(const gb_tape *tape, const uint32_t *placed, uint32
     return offset;
 }
 
-bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *status)
+/* Notes the largest temps, as they are placed and as nodes use them. */
+static void find_largest(gb_tape *tape, gb_plan *plan)
 {
-    *plan = (gb_plan){0};
+    for (uint32_t t = 0; t < tape->tensor_count; t++) {
+        const gb_tensor_info *root = &tape->tensors[gb_tape_root(tape, (gb_tensor)t, NULL)];
+        uint64_t bytes = tape_tensor_bytes(&tape->tensors[t]);
+        if (!in_arena(root))
+            continue;
+        if (root == &tape->tensors[t] && bytes > plan->largest_bytes) {
+            plan->largest = (gb_tensor)t;
+            plan->largest_bytes = bytes;
+        }
+        if (tape->tensors[t].used && bytes > plan->widest_bytes) {
+            plan->widest = (gb_tensor)t;
+            plan->widest_bytes = bytes;
+        }
+    }
+}
+
+bool gb_plan_memory(gb_tape *tape, uint32_t align, uint64_t buffer_bytes, gb_plan *plan,
+                    gb_status *status)
+{
+    buffer_bytes = buffer_bytes / align * align;
+    *plan = (gb_plan){
+        .buffer_bytes = buffer_bytes, .largest = GB_NO_TENSOR, .widest = GB_NO_TENSOR};
     live_ranges(tape);
+    find_largest(tape, plan);
     uint32_t *order = gb_alloc(tape->tensor_count, sizeof *order, status);
     if (!order)
         return false;
@@ -98,7 +132,7 @@ bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *sta
     qsort_r(order, count, sizeof *order, largest_first, tape);
     for (uint32_t i = 0; i < count; i++) {
         gb_tensor_info *info = &tape->tensors[order[i]];
-        info->offset = lowest_place(tape, order, i, info, align);
+        info->offset = lowest_place(tape, order, i, info, align, buffer_bytes);
         info->placed = true;
         uint64_t end = info->offset + (tape_tensor_bytes(info) + align - 1) / align * align;
         if (end > plan->arena_bytes)
@@ -106,6 +140,22 @@ bool gb_plan_memory(gb_tape *tape, uint32_t align, gb_plan *plan, gb_status *sta
     }
     free(order);
     return true;
+}
+
+bool gb_plan_fits(const gb_tape *tape, const gb_plan *plan, const gb_device_caps *caps,
+                  gb_status *status)
+{
+    const double mib = 1 << 20;
+    bool placed = !plan->buffer_bytes || plan->largest_bytes <= plan->buffer_bytes;
+    if (placed && plan->widest_bytes <= caps->max_binding_bytes)
+        return true;
+    uint64_t bytes = placed ? plan->widest_bytes : plan->largest_bytes;
+    return gb_fail(status, GB_MEMORY, tape->name,
+                   "use a smaller --micro-batch or --batch, or shorter passages",
+                   "\"%s\" takes %.1f MiB, and %s sees at most %.1f MiB at once",
+                   tape->tensors[placed ? plan->widest : plan->largest].name, (double)bytes / mib,
+                   caps->name,
+                   (double)(placed ? caps->max_binding_bytes : plan->buffer_bytes) / mib);
 }
 
 bool gb_plan_check(const gb_tape *tape, gb_status *status)

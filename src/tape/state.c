@@ -19,6 +19,8 @@ gb_state *gb_state_create(gb_device *device, const gb_params *params, bool train
         return NULL;
     state->device = device;
     state->params = params;
+    state->buffer_bytes =
+        gb_device_get_caps(device)->max_buffer_bytes / GB_ALIGNMENT * GB_ALIGNMENT;
     bool ok = true;
     for (int a = 0; ok && a < (training ? GB_ARENA_COUNT : 1); a++) {
         uint64_t bytes = arena_bytes(params, (gb_arena_id)a);
@@ -34,12 +36,62 @@ gb_state *gb_state_create(gb_device *device, const gb_params *params, bool train
     return state;
 }
 
+static void free_activations(gb_state *state)
+{
+    for (uint32_t b = 0; b < state->activation_count; b++)
+        gb_buffer_destroy(state->activations[b]);
+    free(state->activations);
+    state->activations = NULL;
+    state->activation_count = 0;
+    state->activation_bytes = 0;
+}
+
+static bool record_poison(gb_state *state, gb_status *status)
+{
+    gb_item *items = gb_alloc(state->activation_count, sizeof *items, status);
+    if (!items)
+        return false;
+    for (uint32_t b = 0; b < state->activation_count; b++) {
+        uint64_t start = b * state->buffer_bytes, left = state->activation_bytes - start;
+        items[b] = (gb_item){.kind = GB_ITEM_FILL, .label = "poison", .fill = UINT32_MAX};
+        items[b].bind[0] = (gb_binding){state->activations[b], 0,
+                                        left < state->buffer_bytes ? left : state->buffer_bytes};
+    }
+    state->poison = gb_program_create(state->device, items, state->activation_count, status);
+    free(items);
+    return state->poison != NULL;
+}
+
+bool state_grow_activations(gb_state *state, uint64_t bytes, gb_status *status)
+{
+    uint64_t size = state->buffer_bytes;
+    uint32_t count = (uint32_t)(bytes / size + (bytes % size != 0));
+    gb_program_destroy(state->poison);
+    state->poison = NULL;
+    free_activations(state);
+    state->activations = gb_alloc(count, sizeof *state->activations, status);
+    bool ok = state->activations != NULL;
+    for (uint32_t b = 0; ok && b < count; b++) {
+        uint64_t left = bytes - b * size;
+        state->activations[b] = gb_buffer_create(state->device, GB_BUFFER_DEVICE,
+                                                 left < size ? left : size, "activations", status);
+        state->activation_count = b + 1;
+        ok = state->activations[b] != NULL;
+    }
+    state->activation_bytes = ok ? bytes : 0;
+    if (ok && gb_device_config(state->device)->poison)
+        ok = record_poison(state, status);
+    if (!ok)
+        free_activations(state);
+    return ok;
+}
+
 void gb_state_destroy(gb_state *state)
 {
     if (!state)
         return;
     gb_program_destroy(state->poison);
-    gb_buffer_destroy(state->activations);
+    free_activations(state);
     for (int a = 0; a < GB_ARENA_COUNT; a++) {
         gb_program_destroy(state->clear[a]);
         gb_buffer_destroy(state->arenas[a]);

@@ -335,33 +335,6 @@ static bool read_queues(gb_adapter *adapter)
 
 /* ---- the whole ---- */
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The least a Vulkan 1.1 implementation must offer (specification, "Required Limits"), and no
- * luxuries. */
-static void clamp_to_minimum(gb_device_caps *caps)
-{
-    static const uint32_t workgroup[3] = {128, 128, 64};
-    caps->max_binding_bytes = smaller(caps->max_binding_bytes, (uint64_t)1 << 27);
-    caps->max_texel_bytes = smaller(caps->max_texel_bytes, (uint64_t)65536 * 16);
-    caps->max_buffer_bytes = smaller(caps->max_buffer_bytes, (uint64_t)1 << 30);
-    caps->binding_alignment = 256;
-    caps->max_shared_bytes = (uint32_t)smaller(caps->max_shared_bytes, 16384);
-    caps->max_workgroup = (uint32_t)smaller(caps->max_workgroup, 128);
-    for (int i = 0; i < 3; i++) {
-        caps->max_workgroup_xyz[i] = (uint32_t)smaller(caps->max_workgroup_xyz[i], workgroup[i]);
-        caps->max_grid[i] = (uint32_t)smaller(caps->max_grid[i], 65535);
-    }
-    caps->subgroup_ops &= GB_SUBGROUP_BASIC;
-    caps->subgroup_control = false;
-    caps->fp16 = caps->storage16 = caps->int64 = false;
-    caps->matrix_nv = caps->matrix_khr = false;
-    caps->unified_memory = false; /* so that staging is tried on CPUs too */
-}
-
 static void judge(gb_adapter *adapter, bool has_queue, uint32_t max_bindings)
 {
     gb_device_caps *caps = &adapter->caps;
@@ -409,13 +382,8 @@ static bool forced_settings(gb_instance *instance, gb_adapter *adapter, gb_statu
 {
     const gb_config *config = instance->config;
     gb_device_caps *caps = &adapter->caps;
-    const char *limits = config->limits;
-    if (limits && strcmp(limits, "min") != 0)
-        return gb_fail(status, GB_USAGE, "GABBRO_LIMITS", "use min, or leave it unset",
-                       "unknown set of limits '%s'", limits);
-    if (limits)
-        clamp_to_minimum(caps);
-    if (!vk_quirks_find(instance, caps, &caps->quirks, status))
+    if (!vk_limits_apply(config, caps, status) ||
+        !vk_quirks_find(instance, caps, &caps->quirks, status))
         return false;
     if (caps->quirks & GB_QUIRK_NO_SUBGROUPS)
         caps->subgroup_ops &= GB_SUBGROUP_BASIC;

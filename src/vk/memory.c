@@ -82,9 +82,19 @@ static bool fits_limits(const gb_device *device, uint64_t bytes, const char *nam
                    caps->name, (double)caps->max_buffer_bytes / MIB);
 }
 
+/* Whether a card of a made-up size has room for one more. */
+static bool within_limit(const gb_device *device, uint64_t bytes)
+{
+    uint64_t limit = device->adapter.caps.memory_limit_bytes;
+    for (const gb_buffer *b = device->buffers; limit && b; b = b->next)
+        bytes += b->memory && b->kind == GB_BUFFER_DEVICE ? b->bytes : 0;
+    return !limit || bytes <= limit;
+}
+
 static bool allocate(gb_buffer *buffer, gb_status *status)
 {
     gb_device *device = buffer->device;
+    bool room = buffer->kind != GB_BUFFER_DEVICE || within_limit(device, buffer->bytes);
     VkMemoryRequirements needs;
     VkMemoryPropertyFlags wishes[4];
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
@@ -99,7 +109,7 @@ static bool allocate(gb_buffer *buffer, gb_status *status)
                                      .allocationSize = needs.size,
                                      .memoryTypeIndex = type};
         VkMemoryPropertyFlags got = device->memory.memoryTypes[type].propertyFlags;
-        result = gb_fault(GB_FAULT_VULKAN)
+        result = gb_fault(GB_FAULT_VULKAN) || !room
                      ? VK_ERROR_OUT_OF_DEVICE_MEMORY
                      : vkAllocateMemory(device->handle, &info, NULL, &buffer->memory);
         if (result == VK_SUCCESS) {

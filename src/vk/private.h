@@ -123,6 +123,8 @@ bool vk_adapters_list(gb_instance *instance, gb_adapter **adapters, uint32_t *co
                       gb_status *status);
 /* Links the structures that the adapter's version and extensions know. */
 void vk_features_chain(gb_adapter *adapter);
+/* Changes what config's limits say: the smallest limits, or those of a made-up card (limits.c). */
+bool vk_limits_apply(const gb_config *config, gb_device_caps *caps, gb_status *status);
 /* Bytes left in the largest device-local heap, 0 if the driver does not say. */
 uint64_t vk_adapter_free_bytes(const gb_adapter *adapter);
 /* The adapter that `select` names (NULL: what config says, else the best). */

@@ -157,13 +157,13 @@ char *gb_device_identity(const gb_device_params *params, gb_status *status)
     if (!gb_device_find(params, &caps, status))
         return NULL;
     gb_quirks_text(params ? params->rules : NULL, caps.quirks, quirks, sizeof quirks);
+    const char *limits = params && params->config ? params->config->limits : NULL;
     char tuned[32] = "";
     if (caps.precision != GB_FP32)
         snprintf(precision, sizeof precision, " | %s", gb_precision_name(caps.precision));
     if (caps.tiles)
         snprintf(tuned, sizeof tuned, " | tiles 0x%05x", caps.tiles);
-    return gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s%s%s", caps.name,
+    return gb_format(status, "%s | %s | version 0x%x | profile %s | quirks %s%s%s%s%s", caps.name,
                      caps.driver, caps.driver_version, gb_kernel_profile_name(caps.profile), quirks,
-                     params && params->config && params->config->limits ? " | limits min" : "",
-                     tuned, precision);
+                     limits ? " | limits " : "", limits ? limits : "", tuned, precision);
 }

@@ -17,7 +17,7 @@ static void emit_for(gb_emitter *emitter, const gb_target *target, gb_tape *tape
     gb_status status = {0};
     gb_plan plan;
     *emitter = (gb_emitter){.target = *target};
-    MUST(gb_plan_memory(tape, 256, &plan, &status));
+    MUST(gb_plan_memory(tape, 256, 0, &plan, &status));
     MUST(gb_emit_tape(emitter, tape, full, &status));
 }
 

@@ -85,11 +85,29 @@ static uint64_t busiest(const gb_tape *tape)
 static void plan_and_check(gb_tape *tape, gb_plan *plan)
 {
     gb_status status = {0};
-    MUST(gb_plan_memory(tape, ALIGN, plan, &status));
+    MUST(gb_plan_memory(tape, ALIGN, 0, plan, &status));
     MUST(gb_plan_check(tape, &status));
     play(tape, plan);
     cr_expect_geq(plan->arena_bytes, busiest(tape));
     cr_expect_leq(plan->arena_bytes, plan->temp_bytes);
+}
+
+/* The same program in buffers of so many bytes: no tensor lies in two of them. */
+static void plan_in_buffers(gb_tape *tape, uint64_t buffer_bytes, gb_plan *plan)
+{
+    gb_status status = {0};
+    MUST(gb_plan_memory(tape, ALIGN, buffer_bytes, plan, &status));
+    MUST(gb_plan_check(tape, &status));
+    play(tape, plan);
+    cr_expect_geq(plan->arena_bytes, busiest(tape));
+    for (uint32_t t = 0; t < gb_tape_tensor_count(tape); t++) {
+        const gb_tensor_info *info = gb_tape_tensor(tape, (gb_tensor)t);
+        uint64_t bytes = (uint64_t)info->rows * info->ld * 4, end = info->offset + bytes;
+        if (in_arena(info))
+            cr_assert_eq(info->offset / buffer_bytes, (end - 1) / buffer_bytes,
+                         "%s at %llu in two buffers", info->name,
+                         (unsigned long long)info->offset);
+    }
 }
 
 /* A program of random nodes over temps of random sizes, with views, updates in place, outputs,
@@ -138,6 +156,52 @@ Test(memory, random_programs)
     }
     cr_expect_lt(arenas, temps * 3 / 4, "%llu of %llu bytes", (unsigned long long)arenas,
                  (unsigned long long)temps);
+}
+
+Test(memory, random_programs_in_buffers)
+{
+    uint64_t arenas = 0, cut = 0;
+    uint32_t several = 0;
+    for (uint32_t seed = 0; seed < 200; seed++) {
+        gb_tape *tape = random_program(seed);
+        gb_plan plan, buffers;
+        plan_and_check(tape, &plan);
+        plan_in_buffers(tape, plan.largest_bytes / ALIGN * ALIGN + ALIGN, &buffers);
+        cr_expect_eq(buffers.largest_bytes, plan.largest_bytes);
+        cr_expect_leq(buffers.widest_bytes, buffers.largest_bytes);
+        several += buffers.arena_bytes > buffers.buffer_bytes;
+        arenas += plan.arena_bytes;
+        cut += buffers.arena_bytes;
+        gb_tape_destroy(tape);
+    }
+    cr_expect_gt(several, 150);
+    /* Buffers as small as can be: what is lost at their ends. */
+    cr_expect_lt(cut, arenas * 3 / 2, "%llu bytes, in one buffer %llu", (unsigned long long)cut,
+                 (unsigned long long)arenas);
+}
+
+/* A tensor that no buffer holds is named before anything is made. */
+Test(memory, says_what_no_buffer_holds)
+{
+    gb_status status = {0};
+    gb_tape *tape = gb_tape_create(NULL, "wide", &status);
+    MUST(tape);
+    gb_tensor x = gb_tape_input(tape, "x", GB_F32, 16, 16);
+    gb_tensor y = gb_tape_temp(tape, "wide one", GB_F32, 64, 64);
+    any_append(tape, x, GB_NO_TENSOR, y);
+    gb_tape_output(tape, y);
+    gb_plan plan;
+    gb_device_caps caps = {.name = "a card", .max_binding_bytes = 1 << 14};
+    MUST(gb_plan_memory(tape, ALIGN, 1 << 14, &plan, &status));
+    MUST(gb_plan_fits(tape, &plan, &caps, &status));
+    caps.max_binding_bytes--;
+    cr_expect_not(gb_plan_fits(tape, &plan, &caps, &status));
+    cr_expect_eq(status.code, GB_MEMORY);
+    cr_expect(strstr(status.what, "wide one") && strstr(status.what, "a card"), "%s", status.what);
+    caps.max_binding_bytes = UINT64_MAX;
+    MUST(gb_plan_memory(tape, ALIGN, (1 << 14) - ALIGN, &plan, &status));
+    cr_expect_not(gb_plan_fits(tape, &plan, &caps, &status));
+    gb_tape_destroy(tape);
 }
 
 /* A chain needs two tensors at a time, however long it is. */

@@ -19,6 +19,7 @@ typedef struct outcome {
     float norm[STEPS];             /* of each gradient */
     float *arenas[GB_ARENA_COUNT]; /* at the end */
     uint64_t floats;               /* of each arena */
+    uint32_t buffers;              /* that its activations lie in */
 } outcome;
 
 static float read_scalar(gb_executable *exec, uint64_t ticket, gb_tensor tensor)
@@ -110,6 +111,7 @@ static outcome train_with(const gb_config *config, manner how)
         out.arenas[a] = malloc(out.floats * sizeof(float));
     gb_params_init(p.params, 3, out.arenas[0]);
     MUST(gb_state_write(state, GB_ARENA_PARAMS, out.arenas[0], &status));
+    out.buffers = state->activation_count;
     uint64_t tickets[STEPS];
     for (uint32_t step = 0; step < STEPS + (ahead ? 1 : 0); step++) {
         if (step < STEPS) {
@@ -194,6 +196,22 @@ Test(replay, beside_programs_of_other_sizes)
     expect_same("in memory full of NaN: values with other bits", &a, &b);
     outcome_free(&a);
     outcome_free(&b);
+}
+
+/* Activations in many buffers, as large as the largest tensor needs, and in one. */
+Test(replay, in_several_buffers)
+{
+    gb_config config = gb_config_read();
+    config.limits = NULL; /* the smallest limits come with staging memory, which is larger */
+    outcome one = train_with(&config, PLAIN), several;
+    config.limits = "buffer=64K";
+    config.poison = "1";
+    several = train_with(&config, AHEAD);
+    cr_expect_eq(one.buffers, 1);
+    cr_expect_gt(several.buffers, 3, "%u buffers", several.buffers);
+    expect_same("activations in several buffers: values with other bits", &one, &several);
+    outcome_free(&one);
+    outcome_free(&several);
 }
 
 Test(replay, few_barriers_or_all)

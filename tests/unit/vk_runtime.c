@@ -336,6 +336,41 @@ Test(vk_runtime, too_large_a_buffer)
     close_device(device);
 }
 
+/* A card of a made-up size: its buffers together are no larger, and its name in keys says so. */
+Test(vk_runtime, memory_of_a_made_up_card)
+{
+    static const char *const wrong[] = {"memory=", "memory=0", "memory=8X", "buffer=-1G",
+                                        "memory=8Gi", "max", "memory"};
+    gb_status status = {0};
+    setenv("GABBRO_LIMITS", "memory=1.5M,buffer=1M", 1);
+    gb_device *device = open_device(false);
+    const gb_device_caps *caps = gb_device_get_caps(device);
+    cr_expect_eq(caps->memory_bytes, 3 << 19);
+    cr_expect_eq(caps->max_buffer_bytes, 1 << 20);
+    cr_expect_eq(caps->max_binding_bytes, 1 << 20);
+    char *identity = identity_of(NULL, &status);
+    cr_expect(strstr(identity, "limits memory=1.5M,buffer=1M"), "%s", identity);
+    free(identity);
+    cr_expect_null(gb_buffer_create(device, GB_BUFFER_DEVICE, (1 << 20) + 4, "large", &status));
+    cr_expect_eq(status.code, GB_MEMORY);
+    gb_buffer *first = gb_buffer_create(device, GB_BUFFER_DEVICE, 1 << 20, "first", &status);
+    CHECK(first);
+    gb_buffer *second = gb_buffer_create(device, GB_BUFFER_DEVICE, 1 << 18, "second", &status);
+    CHECK(second);
+    status = (gb_status){0};
+    cr_expect_null(gb_buffer_create(device, GB_BUFFER_DEVICE, 1 << 18, "third", &status));
+    cr_expect_eq(status.code, GB_MEMORY);
+    gb_buffer_destroy(first);
+    gb_buffer_destroy(second);
+    close_device(device);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        status = (gb_status){0};
+        setenv("GABBRO_LIMITS", wrong[i], 1);
+        cr_expect_null(open_plain(&status), "%s", wrong[i]);
+        cr_expect_eq(status.code, GB_USAGE, "%s", wrong[i]);
+    }
+}
+
 /* ---- validation ---- */
 
 /* Silence proves nothing unless the layer is known to speak. */
