@@ -102,6 +102,30 @@ typedef struct gb_run_style {
 bool gb_run_write(const gb_run *run, const gb_run_names *names, const gb_run_style *style,
                   const char *path, gb_status *status);
 
+/* ---- fusion of runs ---- */
+
+/* How several rankings become one. */
+typedef enum gb_fusion_method {
+    GB_FUSION_RANKS, /* reciprocal ranks (Cormack, Clarke and Buettcher, SIGIR 2009) */
+    GB_FUSION_SUM,   /* sum of scores, each list scaled to [0, 1] by its least and largest score */
+} gb_fusion_method;
+extern const char *const gb_fusion_names[]; /* words of the methods, ended by NULL */
+
+/* Which rankings are fused, and how. */
+typedef struct gb_fusion {
+    gb_fusion_method method; /* method */
+    double k;                /* of reciprocal ranks; the paper's: 60 */
+    const double *weights;   /* [runs] factor of each run's part; NULL: 1 of each */
+    uint32_t depth;          /* passages of a query in the result; 0: all */
+} gb_fusion;
+/* Fuses runs of the same names. The score of a passage is the sum over the runs that list it of
+ * weight / (k + rank), or of weight (score - least) / (largest - least); in a list whose scores are
+ * all equal, the fraction is 1. Ranks are by falling score, equal scores in the order of the list.
+ * Queries come in the order in which the runs first name them, passages by falling score, equal
+ * ones in the order in which the runs name them. */
+bool gb_run_fuse(const gb_run *runs, size_t count, const gb_fusion *how, gb_run *fused,
+                 gb_status *status);
+
 /* Reads judgements in any of three layouts, recognised by their fields: TREC (qid iter docno rel),
  * MS MARCO (qid 0 pid 1), BEIR (query-id corpus-id score with a header line). Rows get sorted by
  * (query, passage). A repeated line counts once; contradicting lines are an error. */

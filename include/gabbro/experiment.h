@@ -69,6 +69,7 @@ struct gb_maker {
     json_t *facts; /* worth knowing of the artifact. Device and times are added where missing */
     /* Of the module. */
     const gb_config *config;   /* what the environment asks for */
+    json_t *initial;           /* values of the GB_OPTION_ADDED before the command line, by name */
     const char *store_root;    /* --store */
     uint32_t pooling_choice;   /* --pooling as it is read */
     bool quiet, profile, cost; /* options */

@@ -28,11 +28,28 @@ typedef struct gb_term_source {
 gb_term_source gb_terms_english(void);                            /* stemmed words, by gb_analyze */
 gb_term_source gb_terms_wordpiece(const gb_tokenizer *tokenizer); /* token ids */
 
+/* Pseudo-relevance feedback by RM3 (Abdul-Jaleel et al., TREC 2004; relevance models of Lavrenko
+ * and Croft, SIGIR 2001), with the choices of Anserini's Rm3Reranker. The first search gives the
+ * feedback passages d with their scores s(d). Of each, the `terms` most frequent terms count that
+ * consist of 2 to 20 ASCII letters and digits and are in at most a tenth of all texts;
+ * P(w | d) is the share of w in their occurrences. The `terms` largest of
+ *   R(w) = sum over d of  s(d) P(w | d),
+ * scaled to a sum of one, are mixed with the query of length |q|:
+ *   weight(w) = original qtf(w) / |q| + (1 - original) R(w).
+ * The second search takes these weights in the place of qtf. Of equal terms the one that the
+ * collection has first is chosen. */
+typedef struct gb_rm3 {
+    uint32_t passages; /* feedback passages; 0: no feedback. Anserini: 10 */
+    uint32_t terms;    /* terms of a passage, and of the model. Anserini: 10 */
+    double original;   /* weight of the original query, 0 to 1. Anserini: 0.5 */
+} gb_rm3;
+
 /* Parameters of BM25. */
 typedef struct gb_bm25_params {
     double k1;             /* default 0.9 */
     double b;              /* default 0.4 */
     gb_term_source source; /* default gb_terms_english() */
+    gb_rm3 rm3;            /* default: no feedback. It keeps the terms of all texts: 8 bytes each */
 } gb_bm25_params;
 gb_bm25_params gb_bm25_defaults(void);
 
@@ -47,6 +64,35 @@ gb_bm25 *gb_bm25_create(gb_bm25_params params, gb_status *status);
 /* Makes a finished index of "title text" of all passages of a collection, with the default
  * parameters. */
 gb_bm25 *gb_bm25_of(const gb_collection *collection, gb_status *status);
+
+/* How commands rank by BM25: what gb_bm25_options set. */
+typedef struct gb_bm25_settings {
+    double k1, b;          /* parameters of BM25 */
+    uint32_t per_passage;  /* generated queries appended to a passage, the first ones; 0: none */
+    uint32_t repetitions;  /* times that each of them is appended */
+    const char *generated; /* artifact that has them; NULL: the collection's own */
+    bool rm3;              /* search again with terms of the first passages */
+    gb_rm3 feedback;       /* how, where rm3 is set */
+} gb_bm25_settings;
+#define GB_BM25_SETTINGS                                                                           \
+    ((gb_bm25_settings){.k1 = 0.9, .b = 0.4, .repetitions = 1, .feedback = {10, 10, .5}})
+extern const gb_option gb_bm25_options[]; /* of a gb_bm25_settings; keys of older artifacts hold */
+/* Says whether all settings are as at the beginning. */
+bool gb_bm25_settings_plain(const gb_bm25_settings *settings);
+/* Opens the generated queries that the settings name, in the place of the collection's. GB_USAGE
+ * for settings that contradict each other, GB_DATA where the collection has no generated queries.
+ */
+bool gb_bm25_settings_use(const gb_bm25_settings *settings, gb_collection *collection,
+                          gb_status *status);
+/* Parameters of BM25 that the settings ask for. */
+gb_bm25_params gb_bm25_settings_params(const gb_bm25_settings *settings);
+/* Appends the generated queries of a passage as the settings ask for (doc2query, Nogueira et al.,
+ * 2019), each behind a blank. The collection may be NULL: it has none. */
+void gb_bm25_settings_expand(const gb_bm25_settings *settings, const gb_collection *collection,
+                             uint32_t passage, gb_text *text);
+/* Makes a finished index of a collection by the settings. gb_bm25_settings_use comes before. */
+gb_bm25 *gb_bm25_of_settings(const gb_collection *collection, const gb_bm25_settings *settings,
+                             gb_status *status);
 void gb_bm25_destroy(gb_bm25 *index);
 /* Adds the next text; rows count from 0. */
 bool gb_bm25_add(gb_bm25 *index, const char *text, size_t length, gb_status *status);
@@ -94,7 +140,7 @@ typedef struct gb_bm25_folder_params {
     const char *qrels;   /* file of judgements; NULL: qrels/SPLIT.tsv of the folder */
     const char *split;   /* NULL: test, otherwise dev */
     const char *vocab;   /* vocab.txt: terms are its WordPieces; NULL: stemmed words */
-    double k1, b;        /* parameters of BM25 */
+    gb_bm25_settings bm25; /* how it is searched */
 } gb_bm25_folder_params;
 
 /* An index of the passages ("title text") of a folder, and queries to search for. */
@@ -265,18 +311,52 @@ gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *to
 
 /* Something that ranks the passages of a collection: BM25 or a retriever. */
 typedef struct gb_ranker {
-    const gb_collection *collection; /* collection that is searched */
-    gb_bm25 *bm25;                   /* its BM25 index, or NULL */
-    gb_retriever *retriever;         /* retriever with its passages indexed, or NULL */
+    gb_collection *collection; /* collection that is searched */
+    gb_bm25 *bm25;             /* its BM25 index, or NULL */
+    gb_retriever *retriever;   /* retriever with its passages indexed, or NULL */
 } gb_ranker;
 /* Opens the ranker of a command that makes an artifact: the retriever `model` with the artifact
- * `tokens`, or BM25 if model is NULL. The command's facts get what it took. */
+ * `tokens`, or BM25 by its settings if model is NULL. The command's facts get what it took. */
 bool gb_ranker_open(gb_ranker *ranker, gb_maker *maker, const char *model, const char *tokens,
-                    gb_status *status);
+                    const gb_bm25_settings *bm25, gb_status *status);
 void gb_ranker_close(gb_ranker *ranker);
 /* Appends the best `depth` passages for queries of the collection, rows [count], to a run. */
 bool gb_rank(const gb_ranker *ranker, const uint32_t *queries, uint32_t count, uint32_t depth,
              gb_run *run, gb_status *status);
+
+/* ---- evaluation of rankings ---- */
+
+/* What is ranked: the queries of a split. */
+typedef struct gb_ranked_split {
+    const gb_split *split;     /* its queries */
+    const gb_run_names *names; /* ids of the collection */
+    uint32_t depth;            /* passages wanted of a query */
+} gb_ranked_split;
+/* Appends the rankings for all queries of a split to a run. */
+typedef bool gb_rank_split(void *ctx, const gb_ranked_split *split, gb_run *run, gb_status *status);
+
+/* How rankings are evaluated for all evaluation splits of a collection. */
+typedef struct gb_evaluating {
+    gb_collection *collection; /* collection */
+    uint32_t depth;            /* passages of a query that are measured */
+    uint32_t keep;             /* of them written to runs/<split>.trec */
+    bool drop_identical;       /* a passage with the query's id does not count */
+    gb_rank_split *rank;       /* gives the rankings; all ranks of the command call it */
+    void *ctx;                 /* its first argument */
+} gb_evaluating;
+/* Ranks and measures all splits of gb_splits_open, and writes metrics.json, per-query/ and runs/
+ * into the artifact of a command. */
+bool gb_evaluate_splits(gb_maker *maker, const gb_evaluating *how, gb_status *status);
+
+/* Reads the rankings that several evaluations kept (their runs/) and fuses them. It is a
+ * gb_rank_split. */
+typedef struct gb_fused_evaluations {
+    const char *const *evaluations; /* [count] artifacts or folders of gabbro evaluate */
+    size_t count;                   /* evaluations */
+    gb_fusion fusion;               /* how */
+} gb_fused_evaluations;
+bool gb_rank_fused(void *fused_evaluations, const gb_ranked_split *split, gb_run *run,
+                   gb_status *status);
 
 /* ---- are contexts related to their passages? ---- */
 

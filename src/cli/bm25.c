@@ -43,13 +43,14 @@ static bool print_form(const gb_bm25_folder *f, const settings *o, const gb_run 
     return ok;
 }
 
+static const char *const trec[] = {"map",         "recip_rank", "P.10,30", "recall.100,1000",
+                                   "ndcg_cut.10", "Judged@10",  NULL};
+static const char *const msmarco[] = {"MRR@10", "Hit@50,1000", NULL};
+
 /* The forms apart: their numbers differ, and so do their names. */
 static bool print_measures(const gb_bm25_folder *f, const settings *o, const gb_run *run,
                            gb_status *status)
 {
-    static const char *const trec[] = {"map",         "recip_rank", "P.10,30", "recall.100,1000",
-                                       "ndcg_cut.10", "Judged@10",  NULL};
-    static const char *const msmarco[] = {"MRR@10", "Hit@50,1000", NULL};
     gb_eval_params complete = GB_EVAL_TREC;
     complete.complete = true;
     uint32_t tied;
@@ -68,7 +69,8 @@ static void print_index(const gb_bm25_folder *f, const gb_bm25_folder_params *pa
 {
     printf("collection   %s: %u passages, title + \" \" + text\n", params->folder,
            gb_bm25_count(f->index));
-    printf("index        BM25 k1 %g b %g, %s, %u terms, %.1f s\n", params->k1, params->b,
+    printf("index        BM25 k1 %g b %g%s, %s, %u terms, %.1f s\n", params->bm25.k1,
+           params->bm25.b, params->bm25.rm3 ? " with RM3" : "",
            params->vocab ? "WordPiece" : "Porter stems without Lucene's stop words",
            gb_bm25_terms(f->index), f->index_s);
 }
@@ -102,7 +104,7 @@ static bool run_bm25(const settings *o, gb_status *status)
 
 static int run(const gb_call *call)
 {
-    settings o = {.folder = {.k1 = 0.9, .b = 0.4}, .depth = 1000, .level = 1, .tag = "gabbro-bm25"};
+    settings o = {{.bm25 = GB_BM25_SETTINGS}, .depth = 1000, .level = 1, .tag = "gabbro-bm25"};
     const gb_option options[] = {
         {"collection", GB_OPTION_TEXT, &o.folder.folder, GB_OPTION_REQUIRED, "DIR",
          "collection's artifact, or a folder with corpus.jsonl[.gz] as BEIR's"},
@@ -112,8 +114,6 @@ static int run(const gb_call *call)
          "queries instead of DIR's: JSON lines, qid<TAB>text, or TREC topics"},
         {"qrels", GB_OPTION_TEXT, &o.folder.qrels, 0, "FILE",
          "judgements instead of DIR's, in the layout of TREC, MS MARCO or BEIR"},
-        {"k1", GB_OPTION_REAL, &o.folder.k1, 0, NULL, "BM25's k1", .max = 1e30},
-        {"b", GB_OPTION_RATIO, &o.folder.b, 0, NULL, "BM25's b"},
         {"vocab", GB_OPTION_TEXT, &o.folder.vocab, 0, "FILE",
          "take WordPieces of this vocab.txt for terms instead of stemmed words"},
         {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .min = 1, .max = INT32_MAX},
@@ -128,9 +128,11 @@ static int run(const gb_call *call)
          .max = INT32_MAX},
         {0}};
     gb_status status = {0};
-    int code;
-    if (!gb_command_begin(&gb_cli_bm25, options, call, NULL, &code))
-        return code;
+    const gb_option_table tables[] = {
+        {.options = options}, {"BM25", gb_bm25_options, &o.folder.bm25}, {0}};
+    if (gb_command_parse(&gb_cli_bm25, tables, call->argc, call->argv, NULL, &status) !=
+        GB_PARSED_RUN)
+        return gb_command_end(&status);
     gb_install_signals();
     if (!*o.tag || strpbrk(o.tag, " \t\r\n"))
         gb_fail(&status, GB_USAGE, NULL, NULL, "--tag needs one word");
@@ -143,6 +145,6 @@ const gb_command gb_cli_bm25 = {.name = "bm25",
                                 .summary = "index, search and measure with BM25",
                                 .description =
                                     "Search with BM25 as Lucene scores it (Porter stems, Lucene's "
-                                    "stop words, one-byte lengths) "
-                                    "and measure. A passage is its title, a blank and its text.",
+                                    "stop words, one-byte lengths) and measure. A passage is "
+                                    "\"title text\".",
                                 .run = run};

@@ -12,6 +12,7 @@ typedef struct settings {
     const char *model;                       /* retriever's artifact; NULL: BM25 */
     const char *collection, *tokens, *split; /* artifacts; queries */
     uint32_t depth;                          /* passages a query */
+    gb_bm25_settings bm25;                   /* how BM25 ranks */
 } settings;
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)
@@ -32,7 +33,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     gb_run_names names = {0};
     char *path = gb_maker_file(maker, "run.trec", status);
     bool ok = path && collection && gb_split_open(collection, o->split, &split, status) &&
-              gb_ranker_open(&ranker, maker, o->model, o->tokens, status) &&
+              gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->bm25, status) &&
               gb_rank(&ranker, split.queries, split.count, o->depth, &run, status);
     if (ok && gb_maker_leads(maker))
         ok = gb_run_names_of(collection, &names, status) &&
@@ -85,10 +86,15 @@ static int mine(const gb_call *call)
 
 static int bm25_run(const gb_call *call)
 {
-    settings o = {.split = "train", .depth = 200};
+    settings o = {.split = "train", .depth = 200, .bm25 = GB_BM25_SETTINGS};
     const gb_option options[] = {OF_COLLECTION(o), OF_SPLIT(o), OF_DEPTH(o), {0}};
-    const gb_make_params params = {
-        .command = &gb_cli_bm25_run, .version = 1, .options = options, .self = &o, .make = make};
+    const gb_option_table tables[] = {{NULL, gb_bm25_options, &o.bm25}, {0}};
+    const gb_make_params params = {.command = &gb_cli_bm25_run,
+                                   .version = 1,
+                                   .options = options,
+                                   .tables = tables,
+                                   .self = &o,
+                                   .make = make};
     return gb_make(&params, call);
 }
 

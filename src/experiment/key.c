@@ -47,18 +47,26 @@ static bool add_input(json_t *inputs, const gb_option *option, gb_status *status
     const char *path = option->kind == GB_OPTION_TEXT ? *(const char **)option->value : NULL;
     if (option->kind == GB_OPTION_TEXT && !path)
         return true;
+    if (option->flags & GB_OPTION_ADDED && !((const gb_words *)option->value)->count)
+        return true;
     json_t *value = option->kind == GB_OPTION_LIST ? identities_of(option->value, status)
                                                    : identity_of(path, status);
     return value && (json_object_set_new(inputs, option->name, value) == 0 ||
                      gb_fail_memory(status, "noting inputs"));
 }
 
-static bool add_setting(json_t *settings, const gb_option *option, gb_status *status)
+/* An option that came later is left out while it has its initial value. */
+static bool add_setting(const gb_maker *maker, const gb_option *option, gb_status *status)
 {
-    if (json_object_get(settings, option->name))
+    if (json_object_get(maker->settings, option->name))
         return true;
     json_t *value = gb_option_value(option, status);
-    return value && (json_object_set_new(settings, option->name, value) == 0 ||
+    if (value && option->flags & GB_OPTION_ADDED &&
+        json_equal(value, json_object_get(maker->initial, option->name))) {
+        json_decref(value);
+        return true;
+    }
+    return value && (json_object_set_new(maker->settings, option->name, value) == 0 ||
                      gb_fail_memory(status, "noting settings"));
 }
 
@@ -70,9 +78,8 @@ static bool collect(gb_maker *maker, json_t *inputs, gb_status *status)
     for (gb_option_walk walk = {0}; ok && gb_option_next(&walk, tables);) {
         if (walk.table->no_key || walk.option.flags & GB_OPTION_NO_KEY)
             continue;
-        ok = walk.option.flags & GB_OPTION_INPUT
-                 ? add_input(inputs, &walk.option, status)
-                 : add_setting(maker->settings, &walk.option, status);
+        ok = walk.option.flags & GB_OPTION_INPUT ? add_input(inputs, &walk.option, status)
+                                                 : add_setting(maker, &walk.option, status);
     }
     return ok;
 }

@@ -124,6 +124,7 @@ int gb_make(const gb_make_params *params, const gb_call *call)
                       .flags = params->flags,
                       .kernels = params->kernels,
                       .settings = json_object(),
+                      .initial = json_object(),
                       .facts = json_object()};
     if (experiment_maker_parse(&maker, call->argc, call->argv, &status) == GB_PARSED_RUN)
         run(&maker, call->argv, &status);
@@ -131,6 +132,7 @@ int gb_make(const gb_make_params *params, const gb_call *call)
     gb_store_close(maker.store);
     gb_device_close(maker.device);
     json_decref(maker.settings);
+    json_decref(maker.initial);
     json_decref(maker.facts);
     experiment_maker_ranks_close(&maker, &status);
     return (int)status.code;

@@ -62,11 +62,28 @@ void experiment_maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLE
     tables[count] = (gb_option_table){0};
 }
 
+/* The values that options which came later have before they are given. */
+static bool note_initial(gb_maker *maker, const gb_option_table *tables, gb_status *status)
+{
+    for (gb_option_walk walk = {0}; gb_option_next(&walk, tables);) {
+        if (!(walk.option.flags & GB_OPTION_ADDED) || walk.option.flags & GB_OPTION_INPUT)
+            continue;
+        json_t *value = gb_option_value(&walk.option, status);
+        if (!value)
+            return false;
+        if (json_object_set_new(maker->initial, walk.option.name, value) != 0)
+            return gb_fail_memory(status, "noting options");
+    }
+    return true;
+}
+
 gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status)
 {
     gb_option_table tables[MAKER_TABLES];
     experiment_maker_tables(maker, tables);
     maker->pooling_choice = GB_OPEN;
+    if (!note_initial(maker, tables, status))
+        return GB_PARSED_BAD;
     gb_parsed parsed =
         gb_command_parse(maker->params->command, tables, argc, argv, &maker->operands, status);
     if (maker->pooling_choice != GB_OPEN)

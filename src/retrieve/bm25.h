@@ -10,6 +10,44 @@ typedef struct bm25_entry {
     uint32_t count; /* occurrences in the text */
 } bm25_entry;
 
+/* A term of the query. */
+typedef struct bm25_query_term {
+    uint32_t term; /* number in the index */
+    float weight;  /* occurrences in the query, or what feedback makes of them */
+} bm25_query_term;
+
+/* A term of a feedback passage or of the relevance model. */
+typedef struct bm25_feedback_term {
+    uint32_t term; /* number in the index */
+    double weight; /* occurrences, or the sum over passages */
+} bm25_feedback_term;
+
+struct gb_bm25_searcher {
+    const gb_bm25 *index;        /* searched */
+    void *state;                 /* of the term source */
+    double *scores;              /* [texts] 0 between searches */
+    uint32_t *touched;           /* [texts] texts with a score in this search */
+    uint32_t touch_count;        /* number of them */
+    bm25_query_term *terms;      /* terms of the query that the index has, by first occurrence */
+    size_t term_count;           /* terms in use */
+    size_t term_capacity;        /* terms allocated */
+    uint32_t length;             /* terms of the query, repeated and unknown ones included */
+    bool failed;                 /* out of memory while collecting terms */
+    gb_status *status;           /* of the current search */
+    gb_hit *feedback;            /* [rm3.passages] best of the first search */
+    bm25_feedback_term *passage; /* scratch: terms of a feedback passage */
+    size_t passage_capacity;     /* terms allocated */
+    bm25_feedback_term *model;   /* relevance model */
+    size_t model_count;          /* its terms */
+    size_t model_capacity;       /* terms allocated */
+};
+
+/* Puts the weights of RM3 in the place of the query's occurrences, from the searcher's first
+ * `count` feedback passages. */
+bool bm25_feedback(gb_bm25_searcher *searcher, uint32_t count, gb_status *status);
+/* May feedback choose a term of these bytes? */
+bool bm25_feedback_word(const char *bytes, size_t length);
+
 struct gb_bm25 {
     gb_bm25_params params;  /* as created */
     void *state;            /* of params.source, for adding */
@@ -23,14 +61,17 @@ struct gb_bm25 {
     bool finished;          /* posting lists are built */
     uint64_t text_bytes;    /* finished: memory that grew with the texts, at its most */
 
-    bm25_entry *log;          /* building: all entries, text after text */
+    bm25_entry *log;          /* building, and kept with feedback: all entries, text after text */
     size_t log_count;         /* entries in use */
     size_t log_capacity;      /* entries allocated */
     uint32_t *distinct;       /* building: [text_count] entries of each text */
     size_t distinct_capacity; /* texts allocated */
     size_t *place;            /* building: [term_count] entry of the current text + 1, or older */
     size_t place_capacity;    /* terms allocated */
+    bool *words;              /* with feedback: [term_count] it may choose the term */
+    size_t word_capacity;     /* terms allocated */
 
+    size_t *first;      /* finished, with feedback: [text_count + 1] first entry of each text */
     size_t *starts;     /* finished: [term_count + 1] where the postings of a term start */
     uint32_t *texts;    /* finished: texts of all postings, ascending inside a term */
     uint16_t *counts;   /* finished: occurrences, at most 65535 */

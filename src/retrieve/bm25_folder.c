@@ -6,16 +6,18 @@
 
 /* A folder that is being indexed. */
 typedef struct indexing {
-    gb_bm25_folder *out;  /* filled */
-    gb_text joined;       /* title and text of a passage */
-    gb_progress progress; /* in passages */
+    gb_bm25_folder *out;          /* filled */
+    const gb_bm25_settings *bm25; /* what is appended to passages */
+    gb_text joined;               /* title and text of a passage */
+    gb_progress progress;         /* in passages */
 } indexing;
 
 static bool create_index(gb_bm25_folder *f, const gb_bm25_folder_params *params, gb_status *status)
 {
-    gb_bm25_params how = gb_bm25_defaults();
-    how.k1 = params->k1;
-    how.b = params->b;
+    gb_bm25_params how = gb_bm25_settings_params(&params->bm25);
+    if (params->vocab && how.rm3.passages)
+        return gb_fail(status, GB_USAGE, NULL, "leave one of them out",
+                       "--rm3 chooses words, and --vocab makes WordPieces of them");
     if (params->vocab) {
         f->vocab = gb_vocab_load(params->vocab, status);
         f->tokenizer =
@@ -90,24 +92,28 @@ static bool index_collection(indexing *x, const char *dir, gb_status *status)
 {
     gb_bm25_folder *f = x->out;
     f->collection = gb_collection_open(dir, status);
-    f->names.passages =
-        f->collection ? gb_names_from_row_file(f->collection->passage_ids, status) : NULL;
-    if (!f->names.passages)
+    if (!f->collection || !gb_bm25_settings_use(x->bm25, f->collection, status) ||
+        !(f->names.passages = gb_names_from_row_file(f->collection->passage_ids, status)))
         return false;
     gb_progress_begin(&x->progress, "bm25 index", "passages", f->collection->passages, 0);
     for (uint32_t row = 0; row < f->collection->passages; row++) {
         x->joined.length = 0;
         gb_collection_passage(f->collection, row, &x->joined);
+        gb_bm25_settings_expand(x->bm25, f->collection, row, &x->joined);
         if (!index_joined(x, status))
             return false;
     }
     return true;
 }
 
-static bool index_passages(gb_bm25_folder *f, const char *dir, bool stored, gb_status *status)
+static bool index_passages(gb_bm25_folder *f, const gb_bm25_settings *bm25, const char *dir,
+                           bool stored, gb_status *status)
 {
-    indexing x = {.out = f};
+    indexing x = {.out = f, .bm25 = bm25};
     double start_s = gb_now_s();
+    if (!stored && bm25->per_passage)
+        return gb_fail(status, GB_USAGE, dir, "gabbro collection --from makes one of the folder",
+                       "only a stored collection has generated queries to append");
     bool ok = (stored ? index_collection(&x, dir, status) : index_lines(&x, dir, status)) &&
               gb_bm25_finish(f->index, status);
     if (ok && !gb_bm25_count(f->index))
@@ -218,7 +224,7 @@ bool gb_bm25_folder_open(const gb_bm25_folder_params *params, gb_bm25_folder *fo
     *folder = (gb_bm25_folder){0};
     char *dir = find_collection(params->folder, &stored, status);
     bool ok = dir && create_index(folder, params, status) &&
-              index_passages(folder, dir, stored, status) &&
+              index_passages(folder, &params->bm25, dir, stored, status) &&
               load_queries(folder, dir, params->queries, status) &&
               load_qrels(folder, dir, params, status);
     free(dir);

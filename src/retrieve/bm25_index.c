@@ -47,6 +47,12 @@ gb_bm25 *gb_bm25_create(gb_bm25_params params, gb_status *status)
                 "BM25 cannot use k1 %g, b %g", params.k1, params.b);
         return NULL;
     }
+    if (params.rm3.passages &&
+        !(params.rm3.terms && params.rm3.original >= 0 && params.rm3.original <= 1)) {
+        gb_fail(status, GB_USAGE, NULL, "take at least one term, and a weight from 0 to 1",
+                "RM3 cannot use %u terms, weight %g", params.rm3.terms, params.rm3.original);
+        return NULL;
+    }
     gb_bm25 *index = gb_alloc(1, sizeof *index, status);
     if (!index)
         return NULL;
@@ -64,11 +70,9 @@ static void free_building(gb_bm25 *index)
 {
     if (index->state)
         index->params.source.close(index->state);
-    free(index->log);
     free(index->distinct);
     free(index->place);
     index->state = NULL;
-    index->log = NULL;
     index->distinct = NULL;
     index->place = NULL;
 }
@@ -78,6 +82,9 @@ void gb_bm25_destroy(gb_bm25 *index)
     if (!index)
         return;
     free_building(index);
+    free(index->log);
+    free(index->words);
+    free(index->first);
     gb_map_destroy(index->terms);
     free(index->lengths);
     free(index->starts);
@@ -110,6 +117,12 @@ static bool add_term(void *ctx, const char *bytes, size_t length)
             !gb_map_set(index->terms, bytes, length, term, text->status))
             return false;
         index->place[term] = 0;
+        if (index->params.rm3.passages) {
+            if (!gb_grow(&index->words, &index->word_capacity, (size_t)term + 1, sizeof(bool),
+                         text->status))
+                return false;
+            index->words[term] = bm25_feedback_word(bytes, length);
+        }
         index->term_count++;
     }
     if (index->place[term] > text->first) {
@@ -148,6 +161,15 @@ bool gb_bm25_add(gb_bm25 *index, const char *text, size_t length, gb_status *sta
     return true;
 }
 
+/* Where the entries of each text begin; the entries themselves stay. */
+static bool keep_texts(gb_bm25 *index, gb_status *status)
+{
+    index->first = gb_alloc((size_t)index->text_count + 1, sizeof *index->first, status);
+    for (uint32_t row = 0; index->first && row < index->text_count; row++)
+        index->first[row + 1] = index->first[row] + index->distinct[row];
+    return index->first;
+}
+
 bool gb_bm25_finish(gb_bm25 *index, gb_status *status)
 {
     if (index->finished)
@@ -155,7 +177,8 @@ bool gb_bm25_finish(gb_bm25 *index, gb_status *status)
     size_t *starts = gb_alloc((size_t)index->term_count + 2, sizeof *starts, status);
     index->texts = gb_alloc(index->log_count, sizeof *index->texts, status);
     index->counts = gb_alloc(index->log_count, sizeof *index->counts, status);
-    if (!starts || !index->texts || !index->counts) {
+    if (!starts || !index->texts || !index->counts ||
+        (index->params.rm3.passages && !keep_texts(index, status))) {
         free(starts);
         return false;
     }
@@ -185,26 +208,12 @@ bool gb_bm25_finish(gb_bm25 *index, gb_status *status)
         index->inverse[i] =
             1.0f / (k1 * ((1 - b) + b * (float)gb_byte_to_length((uint8_t)i) / mean));
     free_building(index);
+    if (!index->first) {
+        free(index->log);
+        index->log = NULL;
+    }
     index->finished = true;
     return true;
-}
-
-gb_bm25 *gb_bm25_of(const gb_collection *collection, gb_status *status)
-{
-    gb_bm25 *index = gb_bm25_create(gb_bm25_defaults(), status);
-    gb_text text = {0};
-    bool ok = index != NULL;
-    for (uint32_t p = 0; ok && p < collection->passages; p++) {
-        text.length = 0;
-        gb_collection_passage(collection, p, &text);
-        ok = text.failed ? gb_fail_memory(status, "indexing")
-                         : gb_bm25_add(index, text.data ? text.data : "", text.length, status);
-    }
-    gb_text_free(&text);
-    if (ok && gb_bm25_finish(index, status))
-        return index;
-    gb_bm25_destroy(index);
-    return NULL;
 }
 
 uint32_t gb_bm25_count(const gb_bm25 *index)

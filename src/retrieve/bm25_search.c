@@ -7,25 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A term of the query. */
-typedef struct query_term {
-    uint32_t term;  /* number in the index */
-    uint32_t count; /* occurrences in the query */
-} query_term;
-
-struct gb_bm25_searcher {
-    const gb_bm25 *index; /* searched */
-    void *state;          /* of the term source */
-    double *scores;       /* [texts] 0 between searches */
-    uint32_t *touched;    /* [texts] texts with a score in this search */
-    uint32_t touch_count; /* number of them */
-    query_term *terms;    /* terms of the query that the index has, by first occurrence */
-    size_t term_count;    /* terms in use */
-    size_t term_capacity; /* terms allocated */
-    bool failed;          /* out of memory while collecting terms */
-    gb_status *status;    /* of the current search */
-};
-
 gb_bm25_searcher *gb_bm25_searcher_create(const gb_bm25 *index, gb_status *status)
 {
     if (!index->finished) {
@@ -39,7 +20,8 @@ gb_bm25_searcher *gb_bm25_searcher_create(const gb_bm25 *index, gb_status *statu
     searcher->state = index->params.source.open(index->params.source.config, status);
     searcher->scores = gb_alloc(index->text_count, sizeof *searcher->scores, status);
     searcher->touched = gb_alloc(index->text_count, sizeof *searcher->touched, status);
-    if (!searcher->state || !searcher->scores || !searcher->touched) {
+    searcher->feedback = gb_alloc(index->params.rm3.passages, sizeof *searcher->feedback, status);
+    if (!searcher->state || !searcher->scores || !searcher->touched || !searcher->feedback) {
         gb_bm25_searcher_destroy(searcher);
         return NULL;
     }
@@ -55,6 +37,9 @@ void gb_bm25_searcher_destroy(gb_bm25_searcher *searcher)
     free(searcher->scores);
     free(searcher->touched);
     free(searcher->terms);
+    free(searcher->feedback);
+    free(searcher->passage);
+    free(searcher->model);
     free(searcher);
 }
 
@@ -62,11 +47,12 @@ static bool collect_term(void *ctx, const char *bytes, size_t length)
 {
     gb_bm25_searcher *searcher = ctx;
     uint32_t term = gb_map_get(searcher->index->terms, bytes, length);
+    searcher->length++;
     if (term == GB_MAP_NONE)
         return true;
     for (size_t i = 0; i < searcher->term_count; i++)
         if (searcher->terms[i].term == term) {
-            searcher->terms[i].count++;
+            searcher->terms[i].weight++;
             return true;
         }
     if (!gb_grow(&searcher->terms, &searcher->term_capacity, searcher->term_count + 1,
@@ -74,17 +60,17 @@ static bool collect_term(void *ctx, const char *bytes, size_t length)
         searcher->failed = true;
         return false;
     }
-    searcher->terms[searcher->term_count++] = (query_term){term, 1};
+    searcher->terms[searcher->term_count++] = (bm25_query_term){term, 1};
     return true;
 }
 
-static void score_term(gb_bm25_searcher *searcher, query_term query)
+static void score_term(gb_bm25_searcher *searcher, bm25_query_term query)
 {
     const gb_bm25 *index = searcher->index;
     size_t first = index->starts[query.term], end = index->starts[query.term + 1];
     double df = (double)(end - first);
     float idf = (float)log(1 + (index->filled_texts - df + 0.5) / (df + 0.5));
-    float weight = (float)query.count * idf;
+    float weight = query.weight * idf;
     for (size_t i = first; i < end; i++) {
         uint32_t text = index->texts[i];
         float inverse = index->inverse[index->lengths[text]];
@@ -148,20 +134,33 @@ static uint32_t take_best(gb_bm25_searcher *searcher, uint32_t k, gb_hit *hits)
     return count;
 }
 
+/* The best k texts for the terms of the query. */
+static uint32_t search_terms(gb_bm25_searcher *searcher, uint32_t k, gb_hit *hits)
+{
+    searcher->touch_count = 0;
+    for (size_t i = 0; i < searcher->term_count; i++)
+        score_term(searcher, searcher->terms[i]);
+    return take_best(searcher, k, hits);
+}
+
 bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, gb_hit *hits,
                     uint32_t *count, gb_status *status)
 {
     const gb_term_source *source = &searcher->index->params.source;
     searcher->term_count = 0;
-    searcher->touch_count = 0;
+    searcher->length = 0;
     searcher->failed = false;
     searcher->status = status;
     if (!source->terms(searcher->state, query, length, collect_term, searcher, status) ||
         searcher->failed)
         return false;
-    for (size_t i = 0; i < searcher->term_count; i++)
-        score_term(searcher, searcher->terms[i]);
-    *count = take_best(searcher, *count, hits);
+    if (searcher->index->params.rm3.passages) {
+        uint32_t found =
+            search_terms(searcher, searcher->index->params.rm3.passages, searcher->feedback);
+        if (!bm25_feedback(searcher, found, status))
+            return false;
+    }
+    *count = search_terms(searcher, *count, hits);
     return true;
 }
 

@@ -27,13 +27,14 @@ gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *to
 }
 
 bool gb_ranker_open(gb_ranker *ranker, gb_maker *maker, const char *model, const char *tokens,
-                    gb_status *status)
+                    const gb_bm25_settings *bm25, gb_status *status)
 {
     if (model) {
         ranker->retriever = gb_retriever_of(maker, model, tokens, "passages", status);
         return ranker->retriever;
     }
-    ranker->bm25 = gb_bm25_of(ranker->collection, status);
+    if (gb_bm25_settings_use(bm25, ranker->collection, status))
+        ranker->bm25 = gb_bm25_of_settings(ranker->collection, bm25, status);
     if (ranker->bm25)
         json_object_set_new(maker->facts, "index_bytes",
                             json_integer((json_int_t)gb_bm25_text_bytes(ranker->bm25)));

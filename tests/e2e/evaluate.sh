@@ -69,4 +69,61 @@ expect "ranks are ranks" [ "$(first qrels ranks)" = 0.5000 ]
 expect "and it is said" [ "$(grep -c 'ranks: the third column is read as ranks' log)" = 1 ]
 expect "--format decides" [ "$(first --format scores qrels ranks)" = 1.0000 ]
 expect "and nothing is said" [ ! -s log ]
+
+# ---- options that came later ----------------------------------------------------------------------
+expect "an added option with its default leaves the key" \
+    [ "$(made evaluate --bm25 --k1 0.9 --collection "$collection")" = "$step" ]
+expect "another value has another key" \
+    [ "$(made evaluate --bm25 --k1 1.5 --collection "$collection")" != "$step" ]
+
+# ---- passages with generated queries: d0 says stone only in one of them ----------------------------
+printf '{"id": "d0", "queries": ["what is grit", "stone stone stone"]}\n' >written.jsonl
+queries=$(made queries --collection "$collection" --from written.jsonl) || exit 1
+ranked() # ARGUMENTS...: passages of q1, in order
+{
+    "$gabbro" bm25 --collection "$collection/collection" --split dl19 --run run "$@" >log 2>&1
+    awk '$1 == "q1" { printf "%s%s", (n++ ? " " : ""), $3 }' run
+}
+plain='d4 d5 d6 d7 d8 d9'
+expect "six passages have the query's word" [ "$(ranked)" = "$plain" ]
+expect "a generated query appends it" \
+    [ "$(ranked --generated "$queries" --queries-per-passage 2)" = "d0 $plain" ]
+expect "only as many as are asked for" \
+    [ "$(ranked --generated "$queries" --queries-per-passage 1)" = "$plain" ]
+score() # REPETITIONS: score of d0
+{
+    ranked --generated "$queries" --queries-per-passage 2 --b 0 --repetitions "$1" >log
+    awk '$1 == "q1" && $3 == "d0" { print $5 }' run
+}
+# b = 0: 3 or 6 occurrences; the word is in 7 of 10 texts.
+for times in 1 2; do
+    expect "repetitions are counted, $times" same "$(printf %.5f "$(score $times)")" \
+        "$(awk -v n=$((3 * times)) 'BEGIN { printf "%.5f", log(1 + 3.5 / 7.5) * n / (n + .9) }')"
+done
+
+# ---- fusion, by hand -------------------------------------------------------------------------------
+printf '%s Q0 %s 0 %s a\n' q1 d1 9 q1 d2 5 q1 d3 1 q2 d7 4 >a.trec
+printf '%s Q0 %s 0 %s b\n' q1 d3 .5 q1 d1 .25 q1 d9 .25 q3 d8 7 >b.trec
+fused() # ARGUMENTS...: "qid docno score" of every line
+{
+    "$gabbro" fuse a.trec b.trec --out fused.trec "$@" >log 2>&1 &&
+        awk '{ printf "%s %s %.6f\n", $1, $3, $5 }' fused.trec
+}
+awk 'BEGIN { # rank 1 and 2; 3 and 1; 2; 3 (equal scores keep their order)
+    printf "q1 d1 %.6f\nq1 d3 %.6f\nq1 d2 %.6f\nq1 d9 %.6f\n", 1/61 + 1/62, 1/63 + 1/61, 1/62, 1/63
+    printf "q2 d7 %.6f\nq3 d8 %.6f\n", 1/61, 1/61 }' >want
+expect "reciprocal ranks" [ "$(fused)" = "$(cat want)" ]
+printf '%s\n' 'q1 d1 1.000000' 'q1 d3 1.000000' 'q1 d2 0.500000' 'q1 d9 0.000000' \
+    'q2 d7 1.000000' 'q3 d8 1.000000' >want
+expect "scores scaled by the least and largest" [ "$(fused --fusion sum)" = "$(cat want)" ]
+printf '%s\n' 'q1 d3 3.000000' 'q1 d1 2.000000' 'q2 d7 2.000000' 'q3 d8 3.000000' >want
+expect "weights, and a depth" \
+    [ "$(fused --fusion sum --weight 2 --weight 3 --depth 2)" = "$(cat want)" ]
+fused --weight 2
+expect "one weight of two runs is refused" grep -q "1 weights of 2 runs" log
+other=$(made evaluate --bm25 --b 0 --rm3 --collection "$collection") || exit 1
+both=$(made evaluate --fuse "$step" --fuse "$other" --collection "$collection") || exit 1
+"$gabbro" fuse "$step/runs/dl19.trec" "$other/runs/dl19.trec" --out fused.trec >log
+expect "evaluations are fused as their runs are" \
+    [ "$(cut -d' ' -f 1-5 "$both/runs/dl19.trec")" = "$(cut -d' ' -f 1-5 fused.trec)" ]
 checks_end

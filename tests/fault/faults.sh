@@ -85,6 +85,27 @@ encoder=$(gabbro pretrain none $data --vocabulary "$vocabulary" --steps 0 --laye
     --heads 2 --ffn 32) || exit 1
 mlm="pretrain mlm $data --vocabulary $vocabulary --batch 4 --steps 3"
 
+# ---- rankings by BM25 ------------------------------------------------------------------------------
+fault 2 "generated queries that nothing appends" 'give --queries-per-passage' \
+    gabbro bm25-run --collection "$collection" --generated "$collection"
+fault 2 "settings of RM3 without it" 'give --rm3' \
+    gabbro bm25-run --collection "$collection" --feedback-terms 5
+fault 2 "RM3 over WordPieces" 'leave one of them out' \
+    "$GABBRO" bm25 --collection beir --rm3 --vocab vocab.txt
+fault 2 "generated queries of a folder that is no collection" 'only a stored collection has' \
+    "$GABBRO" bm25 --collection beir --queries-per-passage 3
+fault 2 "settings of BM25 of a retriever" 'options of BM25 without --bm25' \
+    gabbro evaluate --model "$encoder" $data --rm3
+fault 2 "BM25 and a fusion at once" 'give --bm25, or --model with --tokens, or --fuse' \
+    gabbro evaluate --bm25 --fuse "$bm25" --collection "$collection"
+fault 3 "what is no evaluation fused" 'runs/test.trec: ' \
+    gabbro evaluate --fuse "$bm25" --collection "$collection"
+fault 2 "a single run fused" 'needs two or more runs' \
+    "$GABBRO" fuse "$bm25/run.trec" --out fused.trec
+printf 'q1 Q0 d1 1 high x\n' >badly.trec
+fault 3 "a run without numbers fused" 'badly.trec:1: score "high" is not a number' \
+    "$GABBRO" fuse badly.trec badly.trec --out fused.trec
+
 # ---- damaged collections --------------------------------------------------------------------------
 broken() # a fresh copy of the collection, to be damaged
 {

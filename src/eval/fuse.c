@@ -1,0 +1,112 @@
+/* Several runs become one. */
+#include <gabbro/eval.h>
+
+#include <stdlib.h>
+
+const char *const gb_fusion_names[] = {"ranks", "sum", NULL};
+
+/* A passage of a list, and where the list has it. */
+typedef struct place {
+    gb_hit hit;  /* passage and score */
+    uint32_t at; /* place in the list, or in what the lists name together */
+} place;
+
+/* The fused list of a query. */
+typedef struct fusing {
+    const gb_fusion *how; /* method */
+    gb_map *seen;         /* passage -> index in fused */
+    place *fused;         /* [count] sums so far */
+    size_t count;         /* passages */
+    size_t capacity;      /* passages allocated */
+    place *list;          /* scratch: a list by rank */
+    size_t list_capacity; /* places allocated */
+    gb_hit *hits;         /* scratch: the result */
+    size_t hit_capacity;  /* hits allocated */
+} fusing;
+
+static int by_score(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    if (x->hit.score != y->hit.score)
+        return x->hit.score > y->hit.score ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static bool add_passage(fusing *f, uint32_t passage, double part, gb_status *status)
+{
+    uint32_t at = gb_map_get(f->seen, (const char *)&passage, sizeof passage);
+    if (at != GB_MAP_NONE) {
+        f->fused[at].hit.score += part;
+        return true;
+    }
+    if (!gb_grow(&f->fused, &f->capacity, f->count + 1, sizeof *f->fused, status) ||
+        !gb_map_set(f->seen, (const char *)&passage, sizeof passage, (uint32_t)f->count, status))
+        return false;
+    f->fused[f->count] = (place){{passage, part}, (uint32_t)f->count};
+    f->count++;
+    return true;
+}
+
+/* Adds the parts of a run's list. */
+static bool add_list(fusing *f, const gb_run *run, const gb_run_list *list, double weight,
+                     gb_status *status)
+{
+    if (!gb_grow(&f->list, &f->list_capacity, list->count, sizeof *f->list, status))
+        return false;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (run->hits[list->first + i].passage != GB_NO_PASSAGE)
+            f->list[count++] = (place){run->hits[list->first + i], i};
+    qsort(f->list, count, sizeof *f->list, by_score);
+    double largest = count ? f->list[0].hit.score : 0;
+    double range = count ? largest - f->list[count - 1].hit.score : 0;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        double fraction = range > 0 ? 1 - (largest - f->list[i].hit.score) / range : 1;
+        double part = f->how->method == GB_FUSION_RANKS ? 1 / (f->how->k + i + 1) : fraction;
+        ok = add_passage(f, f->list[i].hit.passage, weight * part, status);
+    }
+    return ok;
+}
+
+static bool fuse_query(fusing *f, const gb_run *runs, size_t count, uint32_t query, gb_run *fused,
+                       gb_status *status)
+{
+    f->count = 0;
+    bool ok = (f->seen = gb_map_create(status)) != NULL;
+    for (size_t r = 0; ok && r < count; r++) {
+        const gb_run_list *list = gb_run_find(&runs[r], query);
+        ok = !list || add_list(f, &runs[r], list, f->how->weights ? f->how->weights[r] : 1, status);
+    }
+    gb_map_destroy(f->seen);
+    if (!ok || !gb_grow(&f->hits, &f->hit_capacity, f->count, sizeof *f->hits, status))
+        return false;
+    if (f->count)
+        qsort(f->fused, f->count, sizeof *f->fused, by_score);
+    uint32_t depth = f->how->depth && f->how->depth < f->count ? f->how->depth : (uint32_t)f->count;
+    for (uint32_t i = 0; i < depth; i++)
+        f->hits[i] = f->fused[i].hit;
+    return gb_run_add(fused, query, f->hits, depth, status);
+}
+
+bool gb_run_fuse(const gb_run *runs, size_t count, const gb_fusion *how, gb_run *fused,
+                 gb_status *status)
+{
+    fusing f = {.how = how};
+    gb_map *done = gb_map_create(status);
+    bool ok = done != NULL;
+    for (size_t r = 0; ok && r < count; r++)
+        for (size_t i = 0; ok && i < runs[r].list_count; i++) {
+            uint32_t query = runs[r].lists[i].query;
+            const char *key = (const char *)&query;
+            if (gb_map_get(done, key, sizeof query) != GB_MAP_NONE)
+                continue;
+            ok = gb_map_set(done, key, sizeof query, 0, status) &&
+                 fuse_query(&f, runs, count, query, fused, status);
+        }
+    gb_map_destroy(done);
+    free(f.fused);
+    free(f.list);
+    free(f.hits);
+    return ok;
+}

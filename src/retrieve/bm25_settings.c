@@ -1,0 +1,104 @@
+/* How commands rank by BM25: options, passages with generated queries appended, feedback. */
+#include <gabbro/retrieve.h>
+
+#define FIELD(member) GB_FIELD(gb_bm25_settings, member)
+const gb_option gb_bm25_options[] = {
+    {"k1", GB_OPTION_REAL, FIELD(k1), GB_OPTION_ADDED, NULL, "BM25's k1", .max = 1e30},
+    {"b", GB_OPTION_RATIO, FIELD(b), GB_OPTION_ADDED, NULL, "BM25's b"},
+    {"queries-per-passage", GB_OPTION_U32, FIELD(per_passage), GB_OPTION_ADDED, NULL,
+     "append the first N generated queries of a passage to it, as docT5query; 0: none"},
+    {"generated", GB_OPTION_TEXT, FIELD(generated), GB_OPTION_INPUT, "ARTIFACT",
+     "generated queries to append (default: the collection's own)"},
+    {"repetitions", GB_OPTION_U32, FIELD(repetitions), GB_OPTION_ADDED, NULL,
+     "times that each generated query is appended: its weight", .min = 1, .max = 1000},
+    {"rm3", GB_OPTION_FLAG, FIELD(rm3), GB_OPTION_ADDED, NULL,
+     "search again with terms of the first passages (RM3)"},
+    {"feedback-passages", GB_OPTION_U32, FIELD(feedback.passages), GB_OPTION_ADDED, NULL,
+     "passages that RM3 takes terms of", .min = 1, .max = 10000},
+    {"feedback-terms", GB_OPTION_U32, FIELD(feedback.terms), GB_OPTION_ADDED, NULL,
+     "terms that RM3 adds", .min = 1, .max = 10000},
+    {"original-weight", GB_OPTION_RATIO, FIELD(feedback.original), GB_OPTION_ADDED, NULL,
+     "weight of the original query in RM3's"},
+    {0}};
+#undef FIELD
+
+bool gb_bm25_settings_plain(const gb_bm25_settings *s)
+{
+    const gb_bm25_settings plain = GB_BM25_SETTINGS;
+    return s->k1 == plain.k1 && s->b == plain.b && !s->per_passage && !s->generated && !s->rm3 &&
+           s->repetitions == plain.repetitions && s->feedback.passages == plain.feedback.passages &&
+           s->feedback.terms == plain.feedback.terms &&
+           s->feedback.original == plain.feedback.original;
+}
+
+bool gb_bm25_settings_use(const gb_bm25_settings *s, gb_collection *collection, gb_status *status)
+{
+    const gb_bm25_settings plain = GB_BM25_SETTINGS;
+    if (!s->per_passage && (s->generated || s->repetitions != plain.repetitions))
+        return gb_fail(status, GB_USAGE, NULL, "give --queries-per-passage, too",
+                       "--generated and --repetitions are of queries that are appended");
+    if (!s->rm3 && (s->feedback.passages != plain.feedback.passages ||
+                    s->feedback.terms != plain.feedback.terms ||
+                    s->feedback.original != plain.feedback.original))
+        return gb_fail(status, GB_USAGE, NULL, "give --rm3, too",
+                       "--feedback-passages, --feedback-terms and --original-weight are of RM3");
+    if (!s->per_passage)
+        return true;
+    if (s->generated)
+        return gb_collection_use_queries(collection, s->generated, status);
+    return collection->generated || gb_fail(status, GB_DATA, collection->path, "give --generated",
+                                            "the collection has no generated queries to append");
+}
+
+gb_bm25_params gb_bm25_settings_params(const gb_bm25_settings *s)
+{
+    gb_bm25_params params = gb_bm25_defaults();
+    params.k1 = s->k1;
+    params.b = s->b;
+    if (s->rm3)
+        params.rm3 = s->feedback;
+    return params;
+}
+
+void gb_bm25_settings_expand(const gb_bm25_settings *s, const gb_collection *collection,
+                             uint32_t passage, gb_text *text)
+{
+    size_t length, size;
+    if (!s->per_passage || !collection || !collection->generated)
+        return;
+    const char *row = gb_row_file_row(collection->generated, passage, &length);
+    uint32_t count = gb_generated_row_count(row, length);
+    for (uint32_t i = 0; i < count && i < s->per_passage; i++) {
+        const char *query = gb_generated_row_query(row, length, i, &size);
+        for (uint32_t n = 0; n < s->repetitions; n++) {
+            gb_text_append(text, " ", 1);
+            gb_text_append(text, query, size);
+        }
+    }
+}
+
+gb_bm25 *gb_bm25_of_settings(const gb_collection *collection, const gb_bm25_settings *settings,
+                             gb_status *status)
+{
+    gb_bm25 *index = gb_bm25_create(gb_bm25_settings_params(settings), status);
+    gb_text text = {0};
+    bool ok = index != NULL;
+    for (uint32_t p = 0; ok && p < collection->passages; p++) {
+        text.length = 0;
+        gb_collection_passage(collection, p, &text);
+        gb_bm25_settings_expand(settings, collection, p, &text);
+        ok = text.failed ? gb_fail_memory(status, "indexing")
+                         : gb_bm25_add(index, text.data ? text.data : "", text.length, status);
+    }
+    gb_text_free(&text);
+    if (ok && gb_bm25_finish(index, status))
+        return index;
+    gb_bm25_destroy(index);
+    return NULL;
+}
+
+gb_bm25 *gb_bm25_of(const gb_collection *collection, gb_status *status)
+{
+    const gb_bm25_settings plain = GB_BM25_SETTINGS;
+    return gb_bm25_of_settings(collection, &plain, status);
+}

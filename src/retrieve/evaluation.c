@@ -1,0 +1,100 @@
+/* Evaluations: rankings for all splits by which a model can be judged, and their measures. */
+#include <gabbro/retrieve.h>
+#include <gabbro/synth.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What all splits are measured with. */
+typedef struct session {
+    gb_maker *maker;          /* whose artifact is filled */
+    const gb_evaluating *how; /* what is ranked, and how deep */
+    gb_run_names names;       /* ids of the collection */
+    gb_answers *answers;      /* its answers, or NULL */
+    gb_synth_truth *truth;    /* what its maker knows, or NULL */
+    json_t *metrics;          /* measured */
+} session;
+
+static bool write_run(const session *s, const gb_split *split, const gb_run *run, gb_status *status)
+{
+    char *path = gb_format(status, "%s/runs/%s.trec", gb_maker_folder(s->maker), split->name);
+    const gb_run none = {0};
+    bool ok = path && gb_run_write(s->how->keep ? run : &none, &s->names,
+                                   &(gb_run_style){.depth = s->how->keep}, path, status);
+    free(path);
+    return ok;
+}
+
+static bool evaluate_split(session *s, const gb_split *split, gb_status *status)
+{
+    const gb_evaluating *how = s->how;
+    gb_run run = {0};
+    const gb_ranked_split ranked = {split, &s->names,
+                                    how->depth + how->drop_identical}; /* one may be dropped */
+    const gb_split_params params = {.collection = how->collection,
+                                    .names = &s->names,
+                                    .answers = s->answers,
+                                    .depth = how->depth,
+                                    .drop_identical = how->drop_identical,
+                                    .folder = gb_maker_folder(s->maker)};
+    bool ok = how->rank(how->ctx, &ranked, &run, status);
+    if (ok && gb_maker_leads(s->maker)) {
+        ok = write_run(s, split, &run, status) &&
+             gb_split_measure(split, &run, &params, s->metrics, status);
+        if (ok && s->truth && !strcmp(split->name, "dev"))
+            gb_synth_diagnose(s->truth, split, &run, s->maker->facts);
+    }
+    gb_run_free(&run);
+    return ok;
+}
+
+bool gb_evaluate_splits(gb_maker *maker, const gb_evaluating *how, gb_status *status)
+{
+    gb_splits splits = {0};
+    session s = {.maker = maker, .how = how, .metrics = json_object()};
+    char *runs = gb_maker_file(maker, "runs", status);
+    bool ok = runs && (!gb_maker_leads(maker) || gb_make_dirs(runs, status)) &&
+              gb_splits_open(how->collection, &splits, status) &&
+              gb_run_names_of(how->collection, &s.names, status) &&
+              gb_answers_of(how->collection, s.names.queries, &s.answers, status) &&
+              gb_synth_truth_open(how->collection, &s.truth, status);
+    for (size_t i = 0; ok && i < splits.count; i++)
+        ok = evaluate_split(&s, &splits.items[i], status);
+    if (ok && gb_maker_leads(maker))
+        ok = gb_maker_write_metrics(maker, s.metrics, status);
+    gb_synth_truth_close(s.truth);
+    gb_answers_destroy(s.answers);
+    gb_run_names_free(&s.names);
+    gb_splits_free(&splits);
+    json_decref(s.metrics);
+    free(runs);
+    return ok;
+}
+
+/* ---- fused evaluations ---- */
+
+static bool read_kept(const char *evaluation, const gb_ranked_split *split, gb_run *run,
+                      gb_status *status)
+{
+    char *path = gb_format(status, "%s/runs/%s.trec", evaluation, split->split->name);
+    bool ok = path && gb_run_read(path, GB_RUN_TREC, split->names, run, NULL, status);
+    free(path);
+    return ok;
+}
+
+bool gb_rank_fused(void *fused_evaluations, const gb_ranked_split *split, gb_run *run,
+                   gb_status *status)
+{
+    const gb_fused_evaluations *of = fused_evaluations;
+    gb_fusion how = of->fusion;
+    gb_run *runs = gb_alloc(of->count, sizeof *runs, status);
+    bool ok = runs != NULL;
+    how.depth = split->depth;
+    for (size_t i = 0; ok && i < of->count; i++)
+        ok = read_kept(of->evaluations[i], split, &runs[i], status);
+    ok = ok && gb_run_fuse(runs, of->count, &how, run, status);
+    for (size_t i = 0; runs && i < of->count; i++)
+        gb_run_free(&runs[i]);
+    free(runs);
+    return ok;
+}
