@@ -17,35 +17,36 @@ void main()
     uint strip0 = group % strips, head = (group / strips) % heads, s = group / strips / heads;
     if (s >= sequences)
         return;
-    uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    Queries queries = queries_of(s, start, length);
+    uint start = key_start(s), length = key_start(s + 1) - start;
+    uint queries = query_start(s), count = query_start(s + 1) - queries;
     for (uint first = strip0 * gl_WorkGroupSize.x; first < length;
          first += strips * gl_WorkGroupSize.x) {
         uint j = first + gl_LocalInvocationID.x;
         bool live = j < length;
-        uint row = start + min(j, length - 1);
+        uint key_row = start + min(j, length - 1);
         vec4 key[HEAD4], value[HEAD4], acc_k[HEAD4], acc_v[HEAD4];
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-            key[d] = kv[row * kv_ld4 + k_col4 + head * HEAD4 + d] * scale;
-            value[d] = kv[row * kv_ld4 + v_col4 + head * HEAD4 + d];
+            key[d] = kv[key_row * kv_ld4 + k_col4 + head * HEAD4 + d] * scale;
+            value[d] = kv[key_row * kv_ld4 + v_col4 + head * HEAD4 + d];
             acc_k[d] = acc_v[d] = vec4(0.0);
         }
-        for (uint i = 0; i < queries.count; i++) {
-            uint at_q = query_row(queries.first + i) * q_ld4 + q_col4 + head * HEAD4;
-            uint at_o = (queries.first + i) * out_ld4 + head * HEAD4;
+        for (uint i = 0; i < count; i++) {
+            uint place = queries + i, row = query_row(place);
+            uint at_q = place * q_ld4 + q_col4 + head * HEAD4;
+            uint at_o = place * out_ld4 + head * HEAD4;
             vec4 dot_s = vec4(0.0), dot_p = vec4(0.0);
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
                 dot_s += key[d] * q[at_q + d];
                 dot_p += value[d] * dout[at_o + d];
             }
-            bool seen = visible(i, j);
+            bool seen = visible(row - start, j);
             if (MASK == 3)
-                seen = ((bits[(start + i) * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
-            float row_lse = lse_delta[(queries.first + i) * lse_ld + head];
-            float delta = lse_delta[(queries.first + i) * lse_ld + heads + head];
+                seen = ((bits[place * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
+            float row_lse = lse_delta[place * lse_ld + head];
+            float delta = lse_delta[place * lse_ld + heads + head];
             float p = seen ? exp((dot_s.x + dot_s.y) + (dot_s.z + dot_s.w) - row_lse) : 0.0;
             float dp = (dot_p.x + dot_p.y) + (dot_p.z + dot_p.w);
-            float kept = DROPOUT ? keep(query_row(queries.first + i), j, head) : 1.0;
+            float kept = DROPOUT ? keep(row, j, head) : 1.0;
             float ds = p * (dp * kept - delta) * scale;
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
                 acc_v[d] += p * kept * dout[at_o + d];
@@ -54,8 +55,8 @@ void main()
         }
         if (live) {
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-                dkv[row * dkv_ld4 + dk_col4 + head * HEAD4 + d] = acc_k[d];
-                dkv[row * dkv_ld4 + dv_col4 + head * HEAD4 + d] = acc_v[d];
+                dkv[key_row * dkv_ld4 + dk_col4 + head * HEAD4 + d] = acc_k[d];
+                dkv[key_row * dkv_ld4 + dv_col4 + head * HEAD4 + d] = acc_v[d];
             }
         }
     }

@@ -18,8 +18,8 @@ void main()
     uint head = group % heads, s = group / heads;
     if (s >= sequences)
         return;
-    uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    Queries queries = queries_of(s, start, length);
+    uint start = key_start(s), length = key_start(s + 1) - start;
+    uint queries = query_start(s), count = query_start(s + 1) - queries;
     for (uint first = 0; first < length; first += LANES) {
         uint j = first + lane;
         uint key_row = start + min(j, length - 1);
@@ -29,11 +29,11 @@ void main()
             value[d] = kv(key_row * kv_ld4 + v_col4 + head * HEAD4 + d);
             acc_k[d] = acc_v[d] = vec4(0.0);
         }
-        for (uint block = 0; block < queries.count; block += LANES) {
-            uint place = queries.first + min(block + lane, queries.count - 1), row = query_row(place);
+        for (uint block = 0; block < count; block += LANES) {
+            uint place = queries + min(block + lane, count - 1), row = query_row(place);
             vec4 query[HEAD4], grad[HEAD4];
             [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-                query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d);
+                query[d] = q(place * q_ld4 + q_col4 + head * HEAD4 + d);
                 grad[d] = dout(place * out_ld4 + head * HEAD4 + d);
             }
             float lse = lse_delta[place * lse_ld + head];
@@ -47,9 +47,9 @@ void main()
                     dot_s += key[d] * qt[d];
                     dot_p += value[d] * gt[d];
                 }
-                bool seen = i < queries.count && visible(i, j);
+                bool seen = i < count && visible(subgroupShuffle(row, t) - start, j);
                 if (MASK == 3) {
-                    uint word = bits[(start + min(i, length - 1)) * mask_ld + min(j, length - 1) / 32];
+                    uint word = bits[(queries + min(i, count - 1)) * mask_ld + min(j, length - 1) / 32];
                     seen = seen && ((word >> (j & 31u)) & 1u) != 0u;
                 }
                 float p = seen ? exp(sum4(dot_s) - subgroupShuffle(lse, t)) : 0.0;

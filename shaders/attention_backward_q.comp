@@ -18,23 +18,17 @@ void main()
     uint strip0 = group % strips, head = (group / strips) % heads, s = group / strips / heads;
     if (s >= sequences)
         return;
-    uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    Queries queries = queries_of(s, start, length);
-#ifdef SELECTED
-    for (uint i = strip0 * gl_WorkGroupSize.x + gl_LocalInvocationID.x; i < length; i += strips * gl_WorkGroupSize.x)
-        if (query_place(start + i) == 0xffffffffu)
-            [[unroll]] for (uint d = 0; d < HEAD4; d++)
-                dq[(start + i) * dq_ld4 + dq_col4 + head * HEAD4 + d] = vec4(0.0);
-#endif
-    for (uint first = strip0 * gl_WorkGroupSize.x; first < queries.count;
+    uint start = key_start(s), length = key_start(s + 1) - start;
+    uint queries = query_start(s), count = query_start(s + 1) - queries;
+    for (uint first = strip0 * gl_WorkGroupSize.x; first < count;
          first += strips * gl_WorkGroupSize.x) {
         uint i = first + gl_LocalInvocationID.x;
-        bool live = i < queries.count;
-        uint place = queries.first + min(i, queries.count - 1), row = query_row(place);
+        bool live = i < count;
+        uint place = queries + min(i, count - 1), row = query_row(place);
         vec4 query[HEAD4], grad[HEAD4], acc[HEAD4];
         vec4 dots = vec4(0.0);
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-            query[d] = q[row * q_ld4 + q_col4 + head * HEAD4 + d] * scale;
+            query[d] = q[place * q_ld4 + q_col4 + head * HEAD4 + d] * scale;
             grad[d] = dout[place * out_ld4 + head * HEAD4 + d];
             dots += grad[d] * result[place * out_ld4 + head * HEAD4 + d];
             acc[d] = vec4(0.0);
@@ -48,9 +42,9 @@ void main()
                 dot_s += query[d] * kv[key + k_col4 + d];
                 dot_p += grad[d] * kv[key + v_col4 + d];
             }
-            bool seen = visible(i, j);
+            bool seen = visible(row - start, j);
             if (MASK == 3)
-                seen = ((bits[row * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
+                seen = ((bits[place * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
             float p = seen ? exp((dot_s.x + dot_s.y) + (dot_s.z + dot_s.w) - row_lse) : 0.0;
             float dp = (dot_p.x + dot_p.y) + (dot_p.z + dot_p.w);
             if (DROPOUT)
@@ -61,12 +55,8 @@ void main()
         }
         if (live) {
             lse_delta[place * lse_ld + heads + head] = delta;
-#ifdef SELECTED
-            if (query_place(row) != place)
-                continue; // what only fills the list up
-#endif
             [[unroll]] for (uint d = 0; d < HEAD4; d++)
-                dq[row * dq_ld4 + dq_col4 + head * HEAD4 + d] = acc[d];
+                dq[place * dq_ld4 + dq_col4 + head * HEAD4 + d] = acc[d];
         }
     }
 }

@@ -19,21 +19,15 @@ void main()
     uint head = group % heads, s = group / heads;
     if (s >= sequences)
         return;
-    uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    Queries queries = queries_of(s, start, length);
-#ifdef SELECTED
-    for (uint i = lane; i < length; i += LANES)
-        if (query_place(start + i) == 0xffffffffu)
-            [[unroll]] for (uint d = 0; d < HEAD4; d++)
-                dq[(start + i) * dq_ld4 + dq_col4 + head * HEAD4 + d] = vec4(0.0);
-#endif
-    for (uint first = 0; first < queries.count; first += LANES) {
+    uint start = key_start(s), length = key_start(s + 1) - start;
+    uint queries = query_start(s), count = query_start(s + 1) - queries;
+    for (uint first = 0; first < count; first += LANES) {
         uint i = first + lane;
-        uint place = queries.first + min(i, queries.count - 1), row = query_row(place);
+        uint place = queries + min(i, count - 1), row = query_row(place);
         vec4 query[HEAD4], grad[HEAD4], acc[HEAD4];
         vec4 dots = vec4(0.0);
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-            query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d) * scale;
+            query[d] = q(place * q_ld4 + q_col4 + head * HEAD4 + d) * scale;
             grad[d] = dout(place * out_ld4 + head * HEAD4 + d);
             dots += grad[d] * result(place * out_ld4 + head * HEAD4 + d);
             acc[d] = vec4(0.0);
@@ -47,7 +41,7 @@ void main()
                 k[d] = kv(key + k_col4 + d);
                 v[d] = kv(key + v_col4 + d);
             }
-            uint word = MASK == 3 ? bits[row * mask_ld + block / 32] >> (block & 31u) : 0u;
+            uint word = MASK == 3 ? bits[place * mask_ld + block / 32] >> (block & 31u) : 0u;
             [[unroll]] for (uint t = 0; t < LANES; t++) {
                 vec4 dot_s = vec4(0.0), dot_p = vec4(0.0), kt[HEAD4];
                 [[unroll]] for (uint d = 0; d < HEAD4; d++) {
@@ -55,7 +49,7 @@ void main()
                     dot_s += query[d] * kt[d];
                     dot_p += grad[d] * from_lane(v[d], t);
                 }
-                bool seen = block + t < length && visible(i, block + t);
+                bool seen = block + t < length && visible(row - start, block + t);
                 if (MASK == 3)
                     seen = seen && ((word >> t) & 1u) != 0u;
                 float p = seen ? exp(sum4(dot_s) - row_lse) : 0.0;
@@ -67,14 +61,10 @@ void main()
                     acc[d] += ds * kt[d];
             }
         }
-        if (i < queries.count) {
+        if (i < count) {
             lse_delta[place * lse_ld + heads + head] = delta;
-#ifdef SELECTED
-            if (query_place(row) != place)
-                continue; // what only fills the list up
-#endif
             [[unroll]] for (uint d = 0; d < HEAD4; d++)
-                dq[row * dq_ld4 + dq_col4 + head * HEAD4 + d] = acc[d];
+                dq[place * dq_ld4 + dq_col4 + head * HEAD4 + d] = acc[d];
         }
     }
 }

@@ -15,16 +15,16 @@ void main()
     uint strip0 = group % strips, head = (group / strips) % heads, s = group / strips / heads;
     if (s >= sequences)
         return;
-    uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    Queries queries = queries_of(s, start, length);
-    for (uint first = strip0 * gl_WorkGroupSize.x; first < queries.count;
+    uint start = key_start(s), length = key_start(s + 1) - start;
+    uint queries = query_start(s), count = query_start(s + 1) - queries;
+    for (uint first = strip0 * gl_WorkGroupSize.x; first < count;
          first += strips * gl_WorkGroupSize.x) {
         uint i = first + gl_LocalInvocationID.x;
-        bool live = i < queries.count;
-        uint place = queries.first + min(i, queries.count - 1), row = query_row(place);
+        bool live = i < count;
+        uint place = queries + min(i, count - 1), row = query_row(place);
         vec4 query[HEAD4], acc[HEAD4];
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-            query[d] = q[row * q_ld4 + q_col4 + head * HEAD4 + d] * scale;
+            query[d] = q[place * q_ld4 + q_col4 + head * HEAD4 + d] * scale;
             acc[d] = vec4(0.0);
         }
         float top = -3.0e38, sum = 0.0;
@@ -34,9 +34,9 @@ void main()
             [[unroll]] for (uint d = 0; d < HEAD4; d++)
                 dots += query[d] * kv[key + k_col4 + d];
             float score = (dots.x + dots.y) + (dots.z + dots.w);
-            bool seen = visible(i, j);
+            bool seen = visible(row - start, j);
             if (MASK == 3)
-                seen = ((bits[row * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
+                seen = ((bits[place * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
             score = seen ? score : -3.0e38;
             float higher = max(top, score);
             float shrink = exp(top - higher);

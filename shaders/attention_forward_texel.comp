@@ -17,14 +17,14 @@ void main()
     uint head = group % heads, s = group / heads;
     if (s >= sequences)
         return;
-    uint start = sequence_start(s), length = sequence_start(s + 1) - start;
-    Queries queries = queries_of(s, start, length);
-    for (uint first = 0; first < queries.count; first += LANES) {
+    uint start = key_start(s), length = key_start(s + 1) - start;
+    uint queries = query_start(s), count = query_start(s + 1) - queries;
+    for (uint first = 0; first < count; first += LANES) {
         uint i = first + lane;
-        uint place = queries.first + min(i, queries.count - 1), row = query_row(place);
+        uint place = queries + min(i, count - 1), row = query_row(place);
         vec4 query[HEAD4], acc[HEAD4];
         [[unroll]] for (uint d = 0; d < HEAD4; d++) {
-            query[d] = q(row * q_ld4 + q_col4 + head * HEAD4 + d) * scale;
+            query[d] = q(place * q_ld4 + q_col4 + head * HEAD4 + d) * scale;
             acc[d] = vec4(0.0);
         }
         float top = -3.0e38, sum = 0.0;
@@ -39,11 +39,11 @@ void main()
                 [[unroll]] for (uint t = 0; t < LANES; t++)
                     dots[t] += query[d] * from_lane(k, t);
             }
-            uint word = MASK == 3 ? bits[row * mask_ld + block / 32] >> (block & 31u) : 0u;
+            uint word = MASK == 3 ? bits[place * mask_ld + block / 32] >> (block & 31u) : 0u;
             float p[LANES], higher = top;
             bool seen[LANES];
             [[unroll]] for (uint t = 0; t < LANES; t++) {
-                seen[t] = block + t < length && visible(i, block + t);
+                seen[t] = block + t < length && visible(row - start, block + t);
                 if (MASK == 3)
                     seen[t] = seen[t] && ((word >> t) & 1u) != 0u;
                 p[t] = seen[t] ? sum4(dots[t]) : -3.0e38;
@@ -63,7 +63,7 @@ void main()
             }
             top = higher;
         }
-        if (i < queries.count) {
+        if (i < count) {
             // A row that sees nothing gives zero.
             float inverse = sum > 0.0 ? 1.0 / sum : 0.0;
             [[unroll]] for (uint d = 0; d < HEAD4; d++)

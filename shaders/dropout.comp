@@ -1,6 +1,6 @@
 // y = keep ? x / (1 - p) : 0 (+ other), keep drawn by Philox from (seed, purpose, step, site, vec4):
-// recomputed in the backward pass, never stored. The rows of a part of a batch have the draws that they
-// have in the whole batch.
+// recomputed in the backward pass, never stored. Rows that are a part or a selection
+// of a batch have the draws that they have in the whole batch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/each.glsl"
@@ -21,7 +21,8 @@ void main()
         uint at = each_index(i);
         if (at >= count)
             return;
-        uvec4 bits = philox(uvec4(step_words[3] * ld4 + at, step_words[2], dropout_index, PURPOSE_DROPOUT),
+        uint drawn = rows_at == 0 ? at : step_words[rows_at + at / ld4] * ld4 + at % ld4;
+        uvec4 bits = philox(uvec4(step_words[3] * ld4 + drawn, step_words[2], dropout_index, PURPOSE_DROPOUT),
                             uvec2(step_words[0], step_words[1]));
         vec4 v = mix(vec4(0.0), x[at] * scale, greaterThanEqual(bits, uvec4(threshold)));
         if (HAS_OTHER)

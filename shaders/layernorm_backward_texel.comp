@@ -15,27 +15,23 @@ OPERAND(1, gamma)
 OPERAND(2, stats)
 OPERAND(3, dy)
 layout(set = 0, binding = 4) writeonly buffer DX { vec4 dx[]; };
-#ifndef SELECTED
 OPERAND(5, residual)
-#endif
 layout(set = 0, binding = 6) writeonly buffer DGamma { vec4 dgamma_blocks[]; };
 layout(set = 0, binding = 7) writeonly buffer DBeta { vec4 dbeta_blocks[]; };
 layout(push_constant) uniform Push { LAYERNORM_BACKWARD_PUSH };
-#define BLOCKS_BINDING 5 // then without a residual
-#include "common/row_blocks.glsl"
 
 void main()
 {
     uint block = group_index();
     if (block >= blocks)
         return;
-    uint lane = gl_SubgroupInvocationID, end = BLOCK_END(block);
+    uint lane = gl_SubgroupInvocationID, end = min(rows, (block + 1) * rows_per_block);
     vec4 scale[COLS4], dgamma[COLS4], dbeta[COLS4];
     [[unroll]] for (uint i = 0; i < COLS4; i++) {
         scale[i] = gamma(min(i * LANES + lane, ld4 - 1));
         dgamma[i] = dbeta[i] = vec4(0.0);
     }
-    for (uint row = BLOCK_START(block); row < end; row++) {
+    for (uint row = block * rows_per_block; row < end; row++) {
         vec4 s = stats(row); // mean, 1 / standard deviation
         vec4 xhat[COLS4], g[COLS4], sum_g = vec4(0.0), sum_gx = vec4(0.0);
         [[unroll]] for (uint i = 0; i < COLS4; i++) {
@@ -52,10 +48,8 @@ void main()
         [[unroll]] for (uint i = 0; i < COLS4; i++) {
             uint c = i * LANES + lane, at = row * ld4 + c;
             vec4 d = s.y * (g[i] - mean_g - xhat[i] * mean_gx);
-#ifndef SELECTED
             if (HAS_RESIDUAL)
                 d += residual(min(at, rows * ld4 - 1));
-#endif
             if (c < ld4)
                 dx[at] = d;
         }

@@ -12,8 +12,6 @@ layout(set = 0, binding = 2) readonly buffer DY { vec4 dy[]; };
 layout(set = 0, binding = 3) writeonly buffer DGamma { vec4 dgamma_blocks[]; };
 layout(set = 0, binding = 4) writeonly buffer DBeta { vec4 dbeta_blocks[]; };
 layout(push_constant) uniform Push { LAYERNORM_PARAMS_PUSH };
-#define BLOCKS_BINDING 5
-#include "common/row_blocks.glsl"
 
 void main()
 {
@@ -21,9 +19,9 @@ void main()
     uint c = (group_index() % column_groups) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     if (block >= blocks || c >= ld4)
         return;
-    uint end = BLOCK_END(block);
+    uint end = min(rows, (block + 1) * rows_per_block);
     vec4 dgamma = vec4(0.0), dbeta = vec4(0.0);
-    for (uint row = BLOCK_START(block); row < end; row++) {
+    for (uint row = block * rows_per_block; row < end; row++) {
         vec4 s = stats[row];
         vec4 d = dy[row * ld4 + c];
         dgamma += d * ((x[row * ld4 + c] - s.x) * s.y);

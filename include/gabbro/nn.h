@@ -63,11 +63,11 @@ typedef struct gb_batch_inputs {
     gb_tensor sequences;      /* see gb_sequences_input; those behind count are padding */
     gb_row_index by_id;       /* rows of each vocabulary entry */
     gb_row_index by_position; /* rows of each position */
-    gb_selection read; /* rows whose last states are read; count 0: all, see gb_selected_rows */
-    gb_tensor selected_by_sequence; /* the same for attention (gb_selected_input) */
-    gb_tensor selected_by_block;    /* the same for layer norms (gb_row_blocks_input) */
-    uint32_t rows;                  /* of the bucket */
-    uint32_t count;                 /* sequences without the padding one */
+    uint32_t rows;            /* of the bucket */
+    uint32_t count;           /* sequences without the padding one */
+    gb_selection read;        /* rows whose last states are read; count 0: all */
+    gb_tensor read_sequences; /* the sequences with those rows, see gb_selection_input */
+    bool selected;            /* these are the inputs of those rows alone */
 } gb_batch_inputs;
 
 /* ---- building a model on a tape ---- */
@@ -113,9 +113,7 @@ bool gb_selection_fill(gb_executable *exec, const gb_selection *in, const uint32
                        uint32_t selected_count, uint32_t first, gb_status *status);
 gb_tensor gb_selection_gather(gb_builder *builder, gb_tensor x, const gb_selection *in);
 
-/* Rows of a batch whose last states something reads, ascending. Even and odd rows take turns, with
- * one more row where two of a kind would meet: the cpu kernel adds up even and odd rows apart for
- * the gradient of a bias, so leaving out rows that have none changes no bit. Zero-initialise. */
+/* Rows of a batch whose last states something reads, ascending. Zero-initialise. */
 typedef struct gb_selected_rows {
     uint32_t *rows;  /* [count] */
     uint32_t count;  /* rows */
@@ -129,7 +127,7 @@ bool gb_selected_rows_list(gb_selected_rows *list, const uint32_t *a, uint32_t a
  * left out. */
 uint32_t gb_selected_rows_bucket(const uint32_t *a, uint32_t a_count, const uint32_t *b,
                                  uint32_t b_count, uint32_t rows);
-/* Declares in->read for the batch of `in`; nothing if the bucket is all rows. */
+/* Declares in->read for the batch of `in`, at most `bucket` rows. */
 void gb_selected_rows_declare(gb_builder *builder, gb_batch_inputs *in, uint32_t bucket,
                               const gb_batch *batch, const gb_selected_rows *list);
 
@@ -185,8 +183,8 @@ void gb_block_copy(const gb_params *params, const gb_block *from, const gb_block
 /* Post-norm layer of BERT: x = LN(x + Attention(x)); x = LN(x + FFN(x)). */
 gb_tensor gb_block_apply(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                          gb_tensor x);
-/* The same as the last layer: where in->read is declared, those rows alone attend and are computed,
- * and other rows mean nothing. */
+/* The same as the last layer: where in->read is declared, those rows alone are its queries and are
+ * computed, and the others are zero. */
 gb_tensor gb_block_apply_last(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                               gb_tensor x);
 /* Pre-norm layer of GPT-2 with a causal mask; window 0: all earlier tokens, else the last `window`
@@ -275,15 +273,12 @@ bool gb_bert_start_projector(const gb_folder *folder, const gb_params *params, c
 void gb_bert_free(gb_bert *bert);
 /* Embeddings: LN(word + position + type), then dropout. */
 gb_tensor gb_bert_embed(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in);
-/* Last layer's states, where in->read is declared of those rows alone. middle (may be NULL) gets
- * the output of layer `middle_layer` (0: the embeddings). */
+/* Last layer's states, where in->read is declared of those rows alone, the others zero. middle (may
+ * be NULL) gets the output of layer `middle_layer` (0: the embeddings). */
 gb_tensor gb_bert_encode(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
                          uint32_t middle_layer, gb_tensor *middle);
-/* The same of these rows alone [wanted->count, H], where nothing is dropped: the last layer
- * computes nothing else behind its attention. The bits are those of the rows gathered from all
- * states. */
-gb_tensor gb_bert_encode_rows(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
-                              const gb_selection *wanted);
+/* The same of the rows in->read, which must be declared, as [in->read.count, H]. */
+gb_tensor gb_bert_encode_rows(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in);
 /* Vectors of texts from pooled states [texts, H]: projected where bert has a projector, of length 1
  * with `normalize`. */
 gb_tensor gb_sentence_vectors(gb_builder *builder, const gb_bert *bert, bool normalize,

@@ -39,15 +39,6 @@ gb_tensor gb_embed(gb_tape *tape, gb_tensor ids, gb_tensor positions, gb_row_ind
 /* Layer norm: (x - mean) / sqrt(var + eps) * gamma + beta over the rows of x [N,H]; gamma, beta
  * [1,H]. */
 gb_tensor gb_layer_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta, float eps);
-/* Of some rows of a batch of `rows`, x [places, H]: the gradients of gamma and beta are added up in
- * the blocks that the whole batch has, so they have its bits if the other rows have no gradient. */
-gb_tensor gb_layer_norm_selected(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta,
-                                 float eps, gb_tensor blocks);
-/* Those blocks: u32 [1, blocks + 1], the first place of each and the end. */
-gb_tensor gb_row_blocks_input(gb_tape *tape, const char *name, uint32_t rows);
-/* From the rows in the places, ascending; places behind them are the last block's. */
-void gb_row_blocks_fill(const uint32_t *selected, uint32_t count, uint32_t slots, uint32_t rows,
-                        uint32_t *blocks);
 
 typedef enum gb_mask_kind {
     GB_MASK_NONE,
@@ -61,35 +52,38 @@ typedef enum gb_mask_kind {
  * that row 0 is (else 0), then the first row of each sequence and the end. */
 gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences);
 #define GB_SEQUENCES_HEADER 4
+/* The same of a batch of which some rows are selected, ascending: behind that input's words stand
+ * the first place of each sequence's rows among the selected ones and the end [sequences + 1], and
+ * then the row of the batch in each place [queries]. All places belong to sequences; what only
+ * fills the list up may name any row. */
+gb_tensor gb_selection_input(gb_tape *tape, const char *name, uint32_t sequences, uint32_t queries);
 
 typedef struct gb_attention_params {
-    uint32_t heads;      /* heads; head dimension = width / heads, a multiple of 4 */
-    gb_mask_kind mask;   /* which keys a query sees, inside its own sequence */
-    uint32_t window;     /* GB_MASK_WINDOW: itself and window-1 before, and always key 0 */
-    gb_tensor bits;      /* GB_MASK_BITS: u32 [N, words], bit j of row i: query row i sees key j */
-    uint32_t max_length; /* longest sequence that can occur, for the launch size */
-    float dropout;       /* of attention probabilities; 0 none */
+    uint32_t heads;         /* heads; head dimension = width / heads, a multiple of 4 */
+    gb_mask_kind mask;      /* which keys a query sees, inside its own sequence */
+    uint32_t window;        /* GB_MASK_WINDOW: itself and window-1 before, and always key 0 */
+    gb_tensor bits;         /* GB_MASK_BITS: u32 [N, words], bit j of row i: query i sees key j */
+    uint32_t max_length;    /* longest sequence that can occur, for the launch size */
+    float dropout;          /* of attention probabilities; 0 none */
     uint32_t dropout_index; /* number of this dropout in the model */
-    uint32_t slots;         /* not 0: only so many rows are queries; GB_MASK_NONE */
-    gb_tensor selected;     /* which: gb_selected_input */
+    bool selected;          /* q has the rows that `sequences` selects (gb_selection_input) */
 } gb_attention_params;
-/* Rows that are queries, each in a place: u32 starts[sequences + 1] of the places of each sequence,
- * then row[places], ascending in a sequence, then place[rows of q], GB_NO_ROW for no query. What
- * only fills the list up has a row whose place is another or none: a query without a gradient. */
-gb_tensor gb_selected_input(gb_tape *tape, const char *name, gb_tensor sequences, uint32_t slots,
-                            uint32_t rows);
 /* Multi-head scaled dot-product attention within the sequences of a batch. q [N, ...] at column
- * q_col, k and v in kv at k_col and v_col, each `width` columns wide; result [N, width], or
- * [places, width] of the rows that are selected, with the bits of those rows. q and kv may be one
- * tensor. */
+ * q_col, k and v in kv at k_col and v_col, each `width` columns wide; result [N, width] has the
+ * rows of q, which may be a selection of the rows of kv: masks and draws go by the row in the
+ * batch. q and kv may be one tensor. Its gradient has these columns alone, so there must be no
+ * others. */
 gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col,
                        gb_tensor kv, uint32_t k_col, uint32_t v_col, uint32_t width,
                        const gb_attention_params *params);
+/* Cuts x in two copies, parts[0] and parts[1]: rows [0, first) and the others, or where x has one
+ * row columns, in multiples of 4. */
+void gb_cut(gb_tape *tape, gb_tensor x, uint32_t first, gb_tensor parts[2]);
 /* Dropout: zeroes each element of x with probability p and scales the others by 1/(1-p). The draw
  * is Philox of (seed, step, site, element of the whole batch). sequences: any sequences input,
- * which has seed, step and the first row. */
+ * which has seed, step and the first row; selected: x has the rows that it selects. */
 gb_tensor gb_dropout(gb_tape *tape, gb_tensor x, float p, uint32_t dropout_index,
-                     gb_tensor sequences);
+                     gb_tensor sequences, bool selected);
 
 /* ---- layers of language models ---- */
 

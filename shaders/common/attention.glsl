@@ -1,6 +1,7 @@
-// What the three attention kernels share. Sequences lie one behind the other in rows
-// offsets[s]..offsets[s+1]; a workgroup serves one (sequence, head) and walks its rows in strips of
-// one row a lane; the rows of the other side are the same for all lanes, so they are read once.
+// What the three attention kernels share. The keys of a sequence lie one behind the other, and so do its
+// queries: in rows key_start(s)..key_start(s + 1) of the keys and query_start(s).. of the queries. A
+// workgroup serves one (sequence, head) and walks its rows in strips of one row a lane; the rows of the
+// other side are the same for all lanes, so they are read once.
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint HEAD4 = 4;    // head dimension / 4
 layout(constant_id = 2) const uint MASK = 0;     // 0 all, 1 causal, 2 causal window, 3 by bits
@@ -11,52 +12,30 @@ layout(constant_id = 3) const bool DROPOUT = false;
 #include "purpose.h"
 #include "push.h"
 
-// The host's list of sequences: seed low, seed high, step, first row, then offsets[sequences + 1]. First row: where row
-// 0 stands in the whole batch, whose draws are made again.
+// The host's list of sequences: seed low, seed high, step, first row, then starts[sequences + 1] of the keys, and of the
+// queries where they are not all rows. First row: where row 0 stands in the whole batch, whose draws are made again.
 layout(set = 0, binding = 0) readonly buffer Sequences { uint sequence_words[]; };
 
 layout(push_constant) uniform Push { ATTENTION_PUSH };
 
-uint sequence_start(uint s)
+uint key_start(uint s)
 {
     return sequence_words[4 + s];
 }
 
-// Which keys each row sees, words of bits; SELECTED: starts[sequences + 1] of each sequence's places,
-// row[place], place[row] or ~0.
-layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
-
-// Places of the queries of a sequence whose rows are start..start + length: with SELECTED only some rows
-// are queries, and output, log-sum-exp and their gradients have a row for each of them. Otherwise
-// place and row are the same.
-struct Queries {
-    uint first, count; // places
-};
-
-Queries queries_of(uint s, uint start, uint length)
+uint query_start(uint s)
 {
-#ifdef SELECTED
-    return Queries(bits[s], bits[s + 1] - bits[s]);
-#else
-    return Queries(start, length);
-#endif
+    return sequence_words[queries_at + s];
 }
 
+// Row of the batch, which masks and draws go by, of the query at `place`.
 uint query_row(uint place)
 {
-#ifdef SELECTED
-    return bits[sequences + 1 + place];
-#else
-    return place;
-#endif
+    return rows_at == 0 ? place : sequence_words[rows_at + place];
 }
 
-#ifdef SELECTED
-uint query_place(uint row)
-{
-    return bits[sequences + 1 + slots + row];
-}
-#endif
+// Which keys each query sees, words of bits.
+layout(set = 0, binding = 3) readonly buffer Bits { uint bits[]; };
 
 // Query i may look at key j (row numbers inside the sequence).
 bool visible(uint i, uint j)

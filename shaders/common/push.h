@@ -12,10 +12,13 @@
 #define AXPBY_PUSH                                                                                 \
     uint count;                                                                                    \
     float alpha, beta;
+/* rows_at: word of the sequences input that has the row of row 0 of x; 0: it is row 0. */
 #define DROPOUT_PUSH                                                                               \
     uint count, dropout_index, threshold;                                                          \
     float scale;                                                                                   \
-    uint ld4;
+    uint ld4, rows_at;
+/* from4, to4: vec4 of x, and of y, that is the first. */
+#define COPY_PART_PUSH uint count, from4, to4;
 #define GATE_PUSH          uint count, ld4; /* of y, or of dy */
 #define GELU_BACKWARD_PUSH uint count;
 #define MOMENTUM_PUSH      uint count;
@@ -66,7 +69,8 @@
 
 /* strips: workgroups that share the rows of one (sequence, head). A row of log-sum-exps has heads
  * of these, then heads of deltas. window, mask_ld: see MASK. site, threshold, keep_scale: stream
- * and threshold of the keep draw, 1 / (1 - p). slots: rows of queries of the batch, SELECTED. */
+ * and threshold of the keep draw, 1 / (1 - p). queries_at, rows_at: words of the
+ * sequences input where the starts of the queries are and, unless 0, their rows. */
 #define ATTENTION_PUSH                                                                             \
     uint sequences, heads, strips;                                                                 \
     uint q_ld4, q_col4, kv_ld4, k_col4, v_col4;                                                    \
@@ -76,7 +80,7 @@
     uint dropout_index, threshold;                                                                 \
     float keep_scale;                                                                              \
     uint dq_ld4, dq_col4, dkv_ld4, dk_col4, dv_col4;                                               \
-    uint slots;
+    uint queries_at, rows_at;
 /* share: heads of queries that share a head of keys. reach: rows of the bias on each side of
  * distance 0. */
 #define ATTEND_PUSH                                                                                \

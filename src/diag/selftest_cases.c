@@ -85,19 +85,6 @@ static gb_tensor build_norm(check *c)
                          operand(c, "beta"), 1e-5f);
 }
 
-/* Every third row of a batch. */
-static gb_tensor build_norm_selected(check *c)
-{
-    uint32_t rows[CHECK_ROWS];
-    for (uint32_t r = 0; r < CHECK_ROWS; r++)
-        rows[r] = 3 * r;
-    filled *f = &c->inputs[c->input_count++];
-    f->tensor = gb_row_blocks_input(c->tape, "blocks", 3 * CHECK_ROWS);
-    gb_row_blocks_fill(rows, CHECK_ROWS - 1, CHECK_ROWS, 3 * CHECK_ROWS, f->words);
-    return gb_layer_norm_selected(c->tape, gb_scale(c->tape, operand(c, "x"), 2),
-                                  operand(c, "gamma"), operand(c, "beta"), 1e-5f, f->tensor);
-}
-
 static gb_tensor build_attention(check *c)
 {
     gb_attention_params params = {
@@ -226,36 +213,58 @@ static gb_tensor build_microbatch(check *c)
     c->inputs[c->input_count - 1].words[GB_SEQUENCES_HEADER - 1] = 5;
     gb_tensor y = gb_attention(c->tape, sequences, qkv, 0, qkv, CHECK_WIDTH, 2 * CHECK_WIDTH,
                                CHECK_WIDTH, &params);
-    return gb_dropout(c->tape, y, .3f, 1, sequences);
+    return gb_dropout(c->tape, y, .3f, 1, sequences, false);
 }
 
-/* Every third row is a query; the last text has a place more, which is nobody's. */
+/* The rows of x that are selected, each place's row, and a sequences input of them: every third
+ * row; the last text has a place more, which is nobody's. */
+#define PLACES ((CHECK_ROWS + 2) / 3 + 1)
+static gb_tensor selected_rows(check *c, gb_tensor *sequences)
+{
+    static const uint32_t starts[] = {0, 9, 10, CHECK_ROWS};
+    filled *index = input(c, "index", GB_U32, 1, PLACES),
+           *inverse = input(c, "inverse", GB_U32, 1, CHECK_ROWS), *f = &c->inputs[c->input_count++];
+    *sequences = f->tensor = gb_selection_input(c->tape, "sequences", TEXTS, PLACES);
+    uint32_t *keys = f->words + GB_SEQUENCES_HEADER, *queries = keys + TEXTS + 1,
+             *rows = queries + TEXTS + 1;
+    for (uint32_t s = 0; s <= TEXTS; s++) {
+        keys[s] = starts[s];
+        queries[s] = s < TEXTS ? (starts[s] + 2) / 3 : PLACES;
+    }
+    for (uint32_t i = 0; i < PLACES; i++) {
+        bool is_row = 3 * i < CHECK_ROWS;
+        index->words[i] = is_row ? 3 * i : GB_NO_ROW;
+        rows[i] = is_row ? 3 * i : 1;
+    }
+    for (uint32_t r = 0; r < CHECK_ROWS; r++)
+        inverse->words[r] = r % 3 ? GB_NO_ROW : r / 3;
+    return gb_gather_rows(c->tape, operand(c, "x"), index->tensor, inverse->tensor);
+}
+
 static gb_tensor build_selected(check *c)
 {
-    enum { SLOTS = (CHECK_ROWS + 2) / 3 + 1 };
-    gb_tensor sequences = lengths(c), qkv = operand(c, "qkv");
-    const uint32_t *starts = c->inputs[c->input_count - 1].words + GB_SEQUENCES_HEADER;
-    filled *f = &c->inputs[c->input_count++];
-    uint32_t *rows = f->words + TEXTS + 1, *slots = rows + SLOTS;
-    f->tensor = gb_selected_input(c->tape, "selected", sequences, SLOTS, CHECK_ROWS);
-    for (uint32_t s = 0; s <= TEXTS; s++)
-        f->words[s] = s < TEXTS ? (starts[s] + 2) / 3 : SLOTS;
-    for (uint32_t r = 0; r < CHECK_ROWS; r++)
-        slots[r] = r % 3 ? GB_NO_ROW : r / 3;
-    for (uint32_t i = 0; i < SLOTS; i++)
-        rows[i] = 3 * i < CHECK_ROWS ? 3 * i : 1;
+    gb_tensor sequences, q = selected_rows(c, &sequences);
     gb_attention_params params = {.heads = CHECK_HEADS,
                                   .bits = GB_NO_TENSOR,
                                   .max_length = CHECK_ROWS,
-                                  .slots = SLOTS,
-                                  .selected = f->tensor};
-    return gb_attention(c->tape, sequences, qkv, 0, qkv, CHECK_WIDTH, 2 * CHECK_WIDTH, CHECK_WIDTH,
-                        &params);
+                                  .dropout = .3f,
+                                  .dropout_index = 2,
+                                  .selected = true};
+    gb_tensor y = gb_attention(c->tape, sequences, q, 0, operand(c, "kv"), 0, CHECK_WIDTH,
+                               CHECK_WIDTH, &params);
+    return gb_dropout(c->tape, y, .3f, 1, sequences, true);
+}
+
+static gb_tensor build_cut(check *c)
+{
+    gb_tensor parts[2];
+    gb_cut(c->tape, operand(c, "x"), 5, parts);
+    return gb_matmul(c->tape, GB_NT, parts[0], parts[1]);
 }
 
 static gb_tensor build_dropout(check *c)
 {
-    return gb_dropout(c->tape, gb_scale(c->tape, operand(c, "x"), 2), .3f, 1, lengths(c));
+    return gb_dropout(c->tape, gb_scale(c->tape, operand(c, "x"), 2), .3f, 1, lengths(c), false);
 }
 
 /* Every row but the first, backwards. */
@@ -406,7 +415,6 @@ const check_case check_cases[] = {
     {"matmul in parts", build_split, IN_MATRICES},
     {"linear with bias, GELU, residual", build_layer, IN_BUFFERS | IN_PLAIN | IN_MATRICES},
     {"layer norm", build_norm, IN_BUFFERS | IN_PLAIN},
-    {"layer norm of some rows", build_norm_selected, IN_BUFFERS | IN_PLAIN},
     {"attention", build_attention, IN_BUFFERS | IN_PLAIN},
     {"embedding", build_embed, IN_BUFFERS | IN_PLAIN},
     {"softmax loss", build_softmax, IN_BUFFERS | IN_PLAIN | OF_ONE},
@@ -416,7 +424,8 @@ const check_case check_cases[] = {
     {"draws from a softmax", build_sampled, IN_PLAIN},
     {"normalised rows, tanh", build_normalized, IN_PLAIN},
     {"attention and dropout of a part", build_microbatch, IN_BUFFERS | IN_PLAIN},
-    {"attention of some rows", build_selected, IN_BUFFERS | IN_PLAIN},
+    {"attention and dropout of some rows", build_selected, IN_BUFFERS | IN_PLAIN},
+    {"a tensor in two parts", build_cut, 0},
     {"dropout", build_dropout, 0},
     {"gathered rows", build_gather, IN_PLAIN},
     {"combined rows", build_combined, IN_PLAIN},

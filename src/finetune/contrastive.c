@@ -191,7 +191,8 @@ static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
     uint32_t queries = f->params.batch, texts = bucket->texts ? bucket->texts : count(f);
     gb_batch_inputs in = gb_batch_declare(builder, &f->bert->config, bucket->size[0], texts,
                                           &f->now, f->params.seed);
-    gb_selected_rows_declare(builder, &in, bucket->size[1], &f->now, &f->read);
+    if (bucket->size[1] < in.rows)
+        gb_selected_rows_declare(builder, &in, bucket->size[1], &f->now, &f->read);
     gb_tensor h = gb_bert_encode(builder, f->bert, &in, 0, NULL);
     losses[0] = GB_NO_TENSOR;
     if (bucket->texts) {

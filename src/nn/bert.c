@@ -177,7 +177,8 @@ static gb_tensor p(gb_builder *builder, uint32_t index)
 
 static gb_tensor drop(gb_builder *builder, gb_tensor x, const gb_batch_inputs *in)
 {
-    return gb_dropout(builder->tape, x, builder->dropout, ++builder->dropouts, in->sequences);
+    return gb_dropout(builder->tape, x, builder->dropout, ++builder->dropouts, in->sequences,
+                      in->selected);
 }
 
 gb_tensor nn_layer_add(gb_builder *builder, const gb_batch_inputs *in, gb_tensor y,
@@ -196,30 +197,28 @@ gb_tensor nn_layer_project(gb_builder *builder, const gb_batch_inputs *in, gb_te
     return nn_layer_add(builder, in, y, residual);
 }
 
-/* read: only the rows in->read attend. */
-static gb_tensor attend(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
-                        gb_tensor x, gb_mask_kind mask, uint32_t window, bool read)
+gb_attention_params nn_layer_attention(gb_builder *builder, const gb_block *block,
+                                       const gb_batch_inputs *in)
 {
-    uint32_t h = block->hidden;
-    gb_tensor qkv = gb_linear(builder->tape, x, p(builder, block->qkv_weight),
-                              p(builder, block->qkv_bias), false, GB_NO_TENSOR);
-    gb_attention_params params = {.heads = block->heads,
-                                  .mask = mask,
-                                  .window = window,
-                                  .bits = GB_NO_TENSOR,
-                                  .max_length = builder->max_length,
-                                  .dropout = builder->attention_dropout,
-                                  .dropout_index =
-                                      builder->attention_dropout > 0 ? ++builder->dropouts : 0,
-                                  .slots = read ? in->read.count : 0,
-                                  .selected = in->selected_by_sequence};
-    return gb_attention(builder->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
+    return (gb_attention_params){.heads = block->heads,
+                                 .bits = GB_NO_TENSOR,
+                                 .max_length = builder->max_length,
+                                 .dropout = builder->attention_dropout,
+                                 .dropout_index =
+                                     builder->attention_dropout > 0 ? ++builder->dropouts : 0,
+                                 .selected = in->selected};
 }
 
 gb_tensor nn_layer_attend(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                           gb_tensor x, gb_mask_kind mask, uint32_t window)
 {
-    return attend(builder, block, in, x, mask, window, false);
+    uint32_t h = block->hidden;
+    gb_tensor qkv = gb_linear(builder->tape, x, p(builder, block->qkv_weight),
+                              p(builder, block->qkv_bias), false, GB_NO_TENSOR);
+    gb_attention_params params = nn_layer_attention(builder, block, in);
+    params.mask = mask;
+    params.window = window;
+    return gb_attention(builder->tape, in->sequences, qkv, 0, qkv, h, 2 * h, h, &params);
 }
 
 gb_tensor nn_layer_norm(gb_builder *builder, gb_tensor x, uint32_t weight, uint32_t bias)
@@ -234,73 +233,62 @@ gb_tensor nn_layer_end(gb_builder *builder, uint32_t first, gb_tensor x)
     return x;
 }
 
-/* nn_layer_project of the rows that are read (NULL: of all). What is dropped goes by the row of the
- * batch. */
-static gb_tensor project(gb_builder *builder, const gb_batch_inputs *in, const gb_selection *read,
-                         gb_tensor x, uint32_t weight, uint32_t bias, gb_tensor residual)
-{
-    if (!read || builder->dropout <= 0)
-        return nn_layer_project(builder, in, x, weight, bias, residual);
-    gb_tensor y =
-        gb_linear(builder->tape, x, p(builder, weight), p(builder, bias), false, GB_NO_TENSOR);
-    y = drop(builder, gb_gather_rows(builder->tape, y, read->inverse, read->index), in);
-    return gb_add(builder->tape, gb_selection_gather(builder, y, read), residual);
-}
-
-static gb_tensor norm(gb_builder *builder, const gb_batch_inputs *in, const gb_selection *read,
-                      gb_tensor x, uint32_t weight, uint32_t bias)
-{
-    return read ? gb_layer_norm_selected(builder->tape, x, p(builder, weight), p(builder, bias),
-                                         builder->eps, in->selected_by_block)
-                : nn_layer_norm(builder, x, weight, bias);
-}
-
-static gb_tensor feed_forward(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
-                              const gb_selection *read, gb_tensor x)
-{
-    gb_tensor up = gb_linear(builder->tape, x, p(builder, block->up_weight),
-                             p(builder, block->up_bias), true, GB_NO_TENSOR);
-    return norm(builder, in, read,
-                project(builder, in, read, up, block->down_weight, block->down_bias, x),
-                block->norm2_weight, block->norm2_bias);
-}
-
 gb_tensor nn_layer_feed_forward(gb_builder *builder, const gb_block *block,
                                 const gb_batch_inputs *in, gb_tensor x)
 {
-    return feed_forward(builder, block, in, NULL, x);
+    gb_tensor up = gb_linear(builder->tape, x, p(builder, block->up_weight),
+                             p(builder, block->up_bias), true, GB_NO_TENSOR);
+    return nn_layer_norm(builder,
+                         nn_layer_project(builder, in, up, block->down_weight, block->down_bias, x),
+                         block->norm2_weight, block->norm2_bias);
 }
 
-/* What follows on attention a, over x, both of the rows that are read (NULL: of all). */
+/* What follows on attention a, over x. */
 static gb_tensor block_rest(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
-                            const gb_selection *read, gb_tensor a, gb_tensor x)
+                            gb_tensor a, gb_tensor x)
 {
-    x = project(builder, in, read, a, block->out_weight, block->out_bias, x);
-    x = norm(builder, in, read, x, block->norm1_weight, block->norm1_bias);
-    return feed_forward(builder, block, in, read, x);
-}
-
-static gb_tensor block_apply(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
-                             const gb_selection *read, gb_tensor x)
-{
-    uint32_t first = gb_tape_node_count(builder->tape);
-    gb_tensor a = attend(builder, block, in, x, GB_MASK_NONE, 0, read != NULL);
-    x = block_rest(builder, block, in, read, a, read ? gb_selection_gather(builder, x, read) : x);
-    if (read) /* the others have zeros */
-        x = gb_gather_rows(builder->tape, x, read->inverse, read->index);
-    return nn_layer_end(builder, first, x);
+    x = nn_layer_project(builder, in, a, block->out_weight, block->out_bias, x);
+    x = nn_layer_norm(builder, x, block->norm1_weight, block->norm1_bias);
+    return nn_layer_feed_forward(builder, block, in, x);
 }
 
 gb_tensor gb_block_apply(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                          gb_tensor x)
 {
-    return block_apply(builder, block, in, NULL, x);
+    uint32_t first = gb_tape_node_count(builder->tape);
+    gb_tensor a = nn_layer_attend(builder, block, in, x, GB_MASK_NONE, 0);
+    return nn_layer_end(builder, first, block_rest(builder, block, in, a, x));
+}
+
+/* The layer of the rows that are read, which attend to all rows [in->read.count, H]. */
+static gb_tensor apply_read(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
+                            gb_tensor x)
+{
+    gb_tape *tape = builder->tape;
+    uint32_t h = block->hidden;
+    gb_tensor weights[2], biases[2]; /* of queries; of keys and values */
+    gb_cut(tape, p(builder, block->qkv_weight), h, weights);
+    gb_cut(tape, p(builder, block->qkv_bias), h, biases);
+    gb_batch_inputs rows = *in;
+    rows.sequences = in->read_sequences;
+    rows.selected = true;
+    gb_tensor kv = gb_linear(tape, x, weights[1], biases[1], false, GB_NO_TENSOR);
+    x = gb_selection_gather(builder, x, &in->read);
+    gb_tensor q = gb_linear(tape, x, weights[0], biases[0], false, GB_NO_TENSOR);
+    gb_attention_params params = nn_layer_attention(builder, block, &rows);
+    gb_tensor a = gb_attention(tape, rows.sequences, q, 0, kv, 0, h, h, &params);
+    return block_rest(builder, block, &rows, a, x);
 }
 
 gb_tensor gb_block_apply_last(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                               gb_tensor x)
 {
-    return block_apply(builder, block, in, in->read.count ? &in->read : NULL, x);
+    if (!in->read.count)
+        return gb_block_apply(builder, block, in, x);
+    uint32_t first = gb_tape_node_count(builder->tape);
+    x = apply_read(builder, block, in, x);
+    x = gb_gather_rows(builder->tape, x, in->read.inverse, in->read.index);
+    return nn_layer_end(builder, first, x);
 }
 
 gb_tensor gb_bert_embed(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in)
@@ -336,14 +324,10 @@ gb_tensor gb_bert_encode(gb_builder *builder, const gb_bert *bert, const gb_batc
     return gb_block_apply_last(builder, last, in, x);
 }
 
-gb_tensor gb_bert_encode_rows(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in,
-                              const gb_selection *wanted)
+gb_tensor gb_bert_encode_rows(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in)
 {
-    const gb_block *last = &bert->blocks[bert->config.layers - 1];
     gb_tensor x = encode_before_last(builder, bert, in, 0, NULL);
-    gb_tensor a = nn_layer_attend(builder, last, in, x, GB_MASK_NONE, 0);
-    return block_rest(builder, last, in, NULL, gb_selection_gather(builder, a, wanted),
-                      gb_selection_gather(builder, x, wanted));
+    return apply_read(builder, &bert->blocks[bert->config.layers - 1], in, x);
 }
 
 #define CHUNK_LOGITS (16u << 20)

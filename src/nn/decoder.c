@@ -49,13 +49,9 @@ gb_tensor gb_query_block_apply(gb_builder *builder, const gb_query_block *block,
                             p(builder, block->query_bias), false, GB_NO_TENSOR);
     gb_tensor kv = gb_linear(builder->tape, states, p(builder, block->kv_weight),
                              p(builder, block->kv_bias), false, GB_NO_TENSOR);
-    gb_attention_params params = {.heads = rest->heads,
-                                  .mask = GB_MASK_BITS,
-                                  .bits = bits,
-                                  .max_length = builder->max_length,
-                                  .dropout = builder->attention_dropout,
-                                  .dropout_index =
-                                      builder->attention_dropout > 0 ? ++builder->dropouts : 0};
+    gb_attention_params params = nn_layer_attention(builder, rest, in);
+    params.mask = GB_MASK_BITS;
+    params.bits = bits;
     gb_tensor a = gb_attention(builder->tape, in->sequences, q, 0, kv, 0, h, h, &params);
     gb_tensor x = nn_layer_project(builder, in, a, rest->out_weight, rest->out_bias, queries);
     x = nn_layer_norm(builder, x, rest->norm1_weight, rest->norm1_bias);

@@ -20,6 +20,7 @@ struct gb_encoder {
     uint32_t max_rows;     /* of a batch */
     gb_tensor vectors;     /* [BATCH_SEQUENCES, H] */
     gb_batch packed;       /* batch being filled */
+    gb_selected_rows read; /* first rows of its texts, where they become vectors */
     members filling;       /* its texts */
     members running;       /* those of the batch before it, which the device may work on */
     gb_padding padding;    /* of all batches */
@@ -36,17 +37,20 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     gb_builder builder = gb_builder_forward(tape, &bert->config, max_length);
     builder.padding = &e->padding;
     e->max_rows = BATCH_ROWS > max_length ? BATCH_ROWS : gb_bucket_rows(max_length);
-    const gb_pooling_params how = {.kind = e->how.sentence.pooling,
-                                   .texts = BATCH_SEQUENCES,
-                                   .rows = e->max_rows,
-                                   .max_length = max_length};
     gb_batch_inputs in =
         gb_batch_declare(&builder, &bert->config, e->max_rows, BATCH_SEQUENCES, &e->packed, 0);
-    gb_pooling_inputs pooling = gb_pooling_declare(&builder, &how, &e->packed);
-    gb_tensor pooled =
-        pooling.mean
-            ? gb_pooling_apply(&builder, gb_bert_encode(&builder, bert, &in, 0, NULL), &pooling)
-            : gb_bert_encode_rows(&builder, bert, &in, &pooling.cls);
+    gb_tensor pooled;
+    if (e->how.sentence.pooling == GB_POOLING_MEAN) {
+        const gb_pooling_params how = {.kind = GB_POOLING_MEAN,
+                                       .texts = BATCH_SEQUENCES,
+                                       .rows = e->max_rows,
+                                       .max_length = max_length};
+        gb_pooling_inputs pooling = gb_pooling_declare(&builder, &how, &e->packed);
+        pooled = gb_pooling_apply(&builder, gb_bert_encode(&builder, bert, &in, 0, NULL), &pooling);
+    } else {
+        gb_selected_rows_declare(&builder, &in, BATCH_SEQUENCES, &e->packed, &e->read);
+        pooled = gb_bert_encode_rows(&builder, bert, &in);
+    }
     e->vectors = gb_sentence_vectors(&builder, bert, e->how.sentence.normalize, pooled);
     gb_tape_output(tape, e->vectors);
     return true;
@@ -74,7 +78,9 @@ static bool flush(encoder *e, gb_status *status)
 {
     if (!e->filling.count)
         return true;
-    if (!gb_executable_submit(e->exec, 0, &e->filling.ticket, status) || !collect(e, status))
+    const gb_batch *packed = &e->packed;
+    if (!gb_selected_rows_list(&e->read, packed->starts, packed->count, NULL, 0, status) ||
+        !gb_executable_submit(e->exec, 0, &e->filling.ticket, status) || !collect(e, status))
         return false;
     e->running = e->filling;
     e->filling.count = 0;
@@ -150,6 +156,7 @@ void gb_encoder_destroy(gb_encoder *e)
         return;
     gb_executable_destroy(e->exec);
     gb_batch_free(&e->packed);
+    gb_selected_rows_free(&e->read);
     free(e);
 }
 

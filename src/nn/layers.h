@@ -36,6 +36,9 @@ gb_tensor nn_layer_add(gb_builder *builder, const gb_batch_inputs *in, gb_tensor
 /* W x + b, dropped, plus the residual: in one kernel when nothing is dropped. */
 gb_tensor nn_layer_project(gb_builder *builder, const gb_batch_inputs *in, gb_tensor x,
                            uint32_t weight, uint32_t bias, gb_tensor residual);
+/* What attention is told in a layer: mask none. */
+gb_attention_params nn_layer_attention(gb_builder *builder, const gb_block *block,
+                                       const gb_batch_inputs *in);
 /* Self-attention, without the output matrix. */
 gb_tensor nn_layer_attend(gb_builder *builder, const gb_block *block, const gb_batch_inputs *in,
                           gb_tensor x, gb_mask_kind mask, uint32_t window);

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { IN_SEQUENCES, IN_Q, IN_KV, IN_BITS, IN_OUT, IN_DOUT, IN_LSE, IN_SELECTED };
+enum { IN_SEQUENCES, IN_Q, IN_KV, IN_BITS, IN_OUT, IN_DOUT, IN_LSE };
 enum { OUT_Y, OUT_LSE };
 enum {
     ATTR_HEADS,
@@ -16,29 +16,25 @@ enum {
     ATTR_Q_COL,
     ATTR_K_COL,
     ATTR_V_COL,
-    ATTR_WIDTH
+    ATTR_WIDTH,
+    ATTR_SELECTED
 };
 
-#define SHADER(node, name) ((node)->in[IN_SELECTED] != GB_NO_TENSOR ? name "_selected" : name)
+/* How the words of the sequences input lie, see gb_sequences_input and gb_selection_input. */
+typedef struct sequences_layout {
+    uint32_t count;      /* sequences */
+    uint32_t queries_at; /* starts of their queries */
+    uint32_t rows_at;    /* rows of the queries; 0: a query's place is its row */
+} sequences_layout;
 
-/* Binding 3: which row sees what, or which rows are queries. */
-static void bind_bits(gb_kernel *kernel, const gb_node *node)
+static sequences_layout layout_of(const gb_tape *tape, const gb_node *node)
 {
-    gb_tensor selected = node->in[IN_SELECTED];
-    ops_bind_tensor(kernel, 3, selected != GB_NO_TENSOR ? selected : node->in[IN_BITS], GB_READ);
-}
-
-static uint32_t sequences_of(const gb_tape *tape, const gb_node *node)
-{
-    return gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER - 1;
-}
-
-/* Rows of the output. */
-static uint32_t places_of(const gb_tape *tape, const gb_node *node)
-{
-    return gb_tape_tensor(tape,
-                          node->in[IN_LSE] != GB_NO_TENSOR ? node->in[IN_LSE] : node->out[OUT_LSE])
-        ->rows;
+    uint32_t words = gb_tape_tensor(tape, node->in[IN_SEQUENCES])->cols - GB_SEQUENCES_HEADER;
+    if (!node->attr[ATTR_SELECTED])
+        return (sequences_layout){words - 1, GB_SEQUENCES_HEADER, 0};
+    uint32_t starts = (words - gb_tape_tensor(tape, node->in[IN_Q])->rows) / 2;
+    return (sequences_layout){starts - 1, GB_SEQUENCES_HEADER + starts,
+                              GB_SEQUENCES_HEADER + 2 * starts};
 }
 
 /* Start of one of the three kernels. */
@@ -46,8 +42,9 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
                                   const gb_node *node)
 {
     uint32_t width = node->attr[ATTR_WIDTH], head_dim = width / node->attr[ATTR_HEADS];
-    uint32_t sequences = sequences_of(tape, node), slots = places_of(tape, node);
-    uint32_t rows = gb_tape_tensor(tape, node->in[IN_Q])->rows;
+    uint32_t sequences = layout_of(tape, node).count;
+    uint32_t queries = gb_tape_tensor(tape, node->in[IN_Q])->rows;
+    uint32_t rows = gb_tape_tensor(tape, node->in[IN_KV])->rows;
     gb_kernel kernel = ops_kernel_of(shader, NULL);
     ops_spec(&kernel, ops_lanes(target));
     ops_spec(&kernel, head_dim / 4);
@@ -56,8 +53,8 @@ static gb_kernel attention_kernel(const char *shader, const gb_target *target, c
     /* A lower bound, as lengths are not known here: rows of unequal sequences meet more keys (the
      * mean of squares is at least the square of the mean). */
     double mean = sequences ? (double)rows / sequences : 0;
-    kernel.flops = 4.0 * slots * mean * width;
-    kernel.bytes = 8.0 * (rows + slots) * width;
+    kernel.flops = 4.0 * queries * mean * width;
+    kernel.bytes = 8.0 * (rows + queries) * width;
     return kernel;
 }
 
@@ -69,9 +66,10 @@ static void push_all(gb_kernel *kernel, const gb_tape *tape, const gb_node *node
     uint32_t q_ld4 = gb_tape_tensor(tape, node->in[IN_Q])->ld / 4;
     uint32_t kv_ld4 = gb_tape_tensor(tape, node->in[IN_KV])->ld / 4;
     gb_tensor bits = node->in[IN_BITS];
+    sequences_layout layout = layout_of(tape, node);
     float p = gb_bits_float(attr[ATTR_DROPOUT]);
-    push(kernel, ATTENTION_PUSH, .sequences = sequences_of(tape, node), .heads = heads,
-         .strips = strips, .q_ld4 = q_ld4, .q_col4 = attr[ATTR_Q_COL] / 4, .kv_ld4 = kv_ld4,
+    push(kernel, ATTENTION_PUSH, .sequences = layout.count, .heads = heads, .strips = strips,
+         .q_ld4 = q_ld4, .q_col4 = attr[ATTR_Q_COL] / 4, .kv_ld4 = kv_ld4,
          .k_col4 = attr[ATTR_K_COL] / 4, .v_col4 = attr[ATTR_V_COL] / 4,
          .out_ld4 = attr[ATTR_WIDTH] / 4, .lse_ld = (2 * heads + 3) & ~3u,
          .window = attr[ATTR_WINDOW],
@@ -79,7 +77,8 @@ static void push_all(gb_kernel *kernel, const gb_tape *tape, const gb_node *node
          .scale = 1.0f / sqrtf((float)head_dim), .dropout_index = attr[ATTR_SITE],
          .threshold = ops_keep_threshold(p), .keep_scale = 1.0f / (1.0f - p), .dq_ld4 = q_ld4,
          .dq_col4 = attr[ATTR_Q_COL] / 4, .dkv_ld4 = kv_ld4, .dk_col4 = attr[ATTR_K_COL] / 4,
-         .dv_col4 = attr[ATTR_V_COL] / 4, .slots = places_of(tape, node));
+         .dv_col4 = attr[ATTR_V_COL] / 4, .queries_at = layout.queries_at,
+         .rows_at = layout.rows_at);
 }
 
 /* The shuffling kernels of CPU drivers (common/attention_cpu.glsl) are unrolled over the head
@@ -105,19 +104,18 @@ static bool emit_kernel(gb_emitter *emitter, const gb_tape *tape, const gb_node 
                            ops_iterations_fit(target, strips * (max_length + 1))))
         strips = 1;
     push_all(kernel, tape, node, (uint32_t)strips);
-    gb_grid(target, sequences_of(tape, node) * node->attr[ATTR_HEADS] * (uint32_t)strips,
+    gb_grid(target, layout_of(tape, node).count * node->attr[ATTR_HEADS] * (uint32_t)strips,
             kernel->grid);
     return gb_emit(emitter, kernel, status);
 }
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    gb_kernel kernel =
-        attention_kernel(SHADER(node, "attention_forward"), &emitter->target, tape, node);
+    gb_kernel kernel = attention_kernel("attention_forward", &emitter->target, tape, node);
     ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
     ops_bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
-    bind_bits(&kernel, node);
+    ops_bind_tensor(&kernel, 3, node->in[IN_BITS], GB_READ);
     ops_bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
     ops_bind_tensor(&kernel, 5, node->out[OUT_LSE], GB_WRITE);
     return emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2, status);
@@ -127,25 +125,24 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
                       gb_status *status)
 {
     gb_tensor dq = node->out[0], dkv = node->out[1] == GB_NO_TENSOR ? dq : node->out[1];
-    gb_kernel kernel =
-        attention_kernel(SHADER(node, "attention_backward_q"), &emitter->target, tape, node);
+    gb_kernel kernel = attention_kernel("attention_backward_q", &emitter->target, tape, node);
     kernel.flops *= 1.5;
     ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
     ops_bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
-    bind_bits(&kernel, node);
+    ops_bind_tensor(&kernel, 3, node->in[IN_BITS], GB_READ);
     ops_bind_tensor(&kernel, 4, node->in[IN_OUT], GB_READ);
     ops_bind_tensor(&kernel, 5, node->in[IN_DOUT], GB_READ);
     ops_bind_tensor(&kernel, 6, node->in[IN_LSE], GB_READ_WRITE);
     ops_bind_tensor(&kernel, 7, dq, GB_WRITE);
     if (!emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5, status))
         return false;
-    kernel = attention_kernel(SHADER(node, "attention_backward_kv"), &emitter->target, tape, node);
+    kernel = attention_kernel("attention_backward_kv", &emitter->target, tape, node);
     kernel.flops *= 2;
     ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
     ops_bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
-    bind_bits(&kernel, node);
+    ops_bind_tensor(&kernel, 3, node->in[IN_BITS], GB_READ);
     ops_bind_tensor(&kernel, 4, node->in[IN_DOUT], GB_READ);
     ops_bind_tensor(&kernel, 5, node->in[IN_LSE], GB_READ);
     ops_bind_tensor(&kernel, 6, dkv, GB_WRITE);
@@ -156,18 +153,18 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
 
 /* Everything about one (sequence, head) that both directions need. */
 typedef struct head_view {
-    const double *q;              /* first row of the batch */
+    const double *q;              /* first query of the batch */
     const double *kv;             /* first row of the sequence */
     uint32_t q_ld, kv_ld;         /* row strides */
     uint32_t q_col, k_col, v_col; /* first column of the head */
     uint32_t start, length;       /* rows of the sequence */
-    uint32_t place, queries;      /* first place and number of its queries */
-    const uint32_t *rows;         /* [queries], NULL: all rows of the sequence */
-    const uint32_t *slots;        /* of all rows of the batch, beside rows */
+    uint32_t first, queries;      /* its queries */
+    const uint32_t *rows;         /* of the batch, of all queries; NULL: they are all rows */
     uint32_t head, head_dim;      /* which head, its width */
 } head_view;
 
-static bool sees(const gb_node *node, const uint32_t *bits, uint32_t bits_ld, uint32_t row,
+/* i: place of the query's row in its sequence. */
+static bool sees(const gb_node *node, const uint32_t *bits, uint32_t bits_ld, uint32_t query,
                  uint32_t i, uint32_t j)
 {
     switch (node->attr[ATTR_MASK]) {
@@ -176,7 +173,7 @@ static bool sees(const gb_node *node, const uint32_t *bits, uint32_t bits_ld, ui
     case GB_MASK_WINDOW:
         return j == 0 || (j <= i && j + node->attr[ATTR_WINDOW] > i);
     case GB_MASK_BITS:
-        return bits[(size_t)row * bits_ld + j / 32] >> (j & 31) & 1;
+        return bits[(size_t)query * bits_ld + j / 32] >> (j & 31) & 1;
     default:
         return true;
     }
@@ -198,7 +195,9 @@ static double keep_factor(const gb_node *node, const uint32_t *sequences, uint32
 static head_view view_of(gb_reference *ref, const gb_tape *tape, const gb_node *node, uint32_t s,
                          uint32_t head)
 {
-    const uint32_t *starts = gb_reference_u(ref, node->in[IN_SEQUENCES]) + GB_SEQUENCES_HEADER;
+    sequences_layout layout = layout_of(tape, node);
+    const uint32_t *words = gb_reference_u(ref, node->in[IN_SEQUENCES]);
+    const uint32_t *starts = words + GB_SEQUENCES_HEADER, *queries = words + layout.queries_at;
     uint32_t head_dim = node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS], offset = head * head_dim;
     head_view view = {.q_ld = gb_tape_tensor(tape, node->in[IN_Q])->ld,
                       .kv_ld = gb_tape_tensor(tape, node->in[IN_KV])->ld,
@@ -207,108 +206,100 @@ static head_view view_of(gb_reference *ref, const gb_tape *tape, const gb_node *
                       .v_col = node->attr[ATTR_V_COL] + offset,
                       .start = starts[s],
                       .length = starts[s + 1] - starts[s],
+                      .first = queries[s],
+                      .queries = queries[s + 1] - queries[s],
+                      .rows = layout.rows_at ? words + layout.rows_at : NULL,
                       .head = head,
                       .head_dim = head_dim};
-    view.place = view.start;
-    view.queries = view.length;
-    if (node->in[IN_SELECTED] != GB_NO_TENSOR) {
-        const uint32_t *selected = gb_reference_u(ref, node->in[IN_SELECTED]);
-        uint32_t count = sequences_of(tape, node);
-        view.place = selected[s];
-        view.queries = selected[s + 1] - selected[s];
-        view.rows = selected + count + 1 + selected[s];
-        view.slots = selected + count + 1 + places_of(tape, node);
-    }
     view.q = gb_reference_f(ref, node->in[IN_Q]);
     view.kv = gb_reference_f(ref, node->in[IN_KV]) + (size_t)view.start * view.kv_ld;
     return view;
 }
 
-/* Row of the batch of query i of the sequence. */
-static uint32_t row_of(const head_view *v, uint32_t i)
+/* Row of the batch that a query is. */
+static uint32_t row_of(const head_view *v, uint32_t query)
 {
-    return v->rows ? v->rows[i] : v->start + i;
+    return v->rows ? v->rows[query] : query;
 }
 
-static double score(const head_view *v, uint32_t row, uint32_t j)
+static double score(const head_view *v, uint32_t query, uint32_t j)
 {
     double dot = 0;
     for (uint32_t d = 0; d < v->head_dim; d++)
-        dot +=
-            v->q[(size_t)row * v->q_ld + v->q_col + d] * v->kv[(size_t)j * v->kv_ld + v->k_col + d];
+        dot += v->q[(size_t)query * v->q_ld + v->q_col + d] *
+               v->kv[(size_t)j * v->kv_ld + v->k_col + d];
     return dot / sqrt(v->head_dim);
 }
 
 static void reference_row(gb_reference *ref, const gb_tape *tape, const gb_node *node,
-                          const head_view *v, uint32_t i)
+                          const head_view *v, uint32_t query)
 {
     const uint32_t *sequences = gb_reference_u(ref, node->in[IN_SEQUENCES]);
     const uint32_t *bits =
         node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
     uint32_t bits_ld = bits ? gb_tape_tensor(tape, node->in[IN_BITS])->ld : 0;
-    uint32_t width = node->attr[ATTR_WIDTH], row = row_of(v, i), place = v->place + i;
+    uint32_t width = node->attr[ATTR_WIDTH], row = row_of(v, query), i = row - v->start;
     uint32_t lse_ld = gb_tape_tensor(tape, node->out[OUT_LSE])->ld;
     double top = -INFINITY, sum = 0;
     for (uint32_t j = 0; j < v->length; j++)
-        if (sees(node, bits, bits_ld, row, i, j))
-            top = fmax(top, score(v, row, j));
+        if (sees(node, bits, bits_ld, query, i, j))
+            top = fmax(top, score(v, query, j));
     for (uint32_t j = 0; j < v->length; j++)
-        if (sees(node, bits, bits_ld, row, i, j))
-            sum += exp(score(v, row, j) - top);
+        if (sees(node, bits, bits_ld, query, i, j))
+            sum += exp(score(v, query, j) - top);
     double *y =
-        gb_reference_f(ref, node->out[OUT_Y]) + (size_t)place * width + v->head * v->head_dim;
+        gb_reference_f(ref, node->out[OUT_Y]) + (size_t)query * width + v->head * v->head_dim;
     for (uint32_t d = 0; d < v->head_dim; d++)
         y[d] = 0;
     for (uint32_t j = 0; j < v->length; j++) {
-        if (!sees(node, bits, bits_ld, row, i, j))
+        if (!sees(node, bits, bits_ld, query, i, j))
             continue;
         double p =
-            exp(score(v, row, j) - top) / sum * keep_factor(node, sequences, row, j, v->head);
+            exp(score(v, query, j) - top) / sum * keep_factor(node, sequences, row, j, v->head);
         for (uint32_t d = 0; d < v->head_dim; d++)
             y[d] += p * v->kv[(size_t)j * v->kv_ld + v->v_col + d];
     }
-    gb_reference_f(ref, node->out[OUT_LSE])[(size_t)place * lse_ld + v->head] =
+    gb_reference_f(ref, node->out[OUT_LSE])[(size_t)query * lse_ld + v->head] =
         sum > 0 ? top + log(sum) : 3.0e38;
 }
 
 static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    uint32_t count = sequences_of(tape, node);
+    uint32_t count = layout_of(tape, node).count;
     for (uint32_t s = 0; s < count; s++)
         for (uint32_t h = 0; h < node->attr[ATTR_HEADS]; h++) {
             head_view view = view_of(ref, tape, node, s, h);
             for (uint32_t i = 0; i < view.queries; i++)
-                reference_row(ref, tape, node, &view, i);
+                reference_row(ref, tape, node, &view, view.first + i);
         }
 }
 
-/* Gradient of row i against key j, added to dq, dk, dv. */
-static void reference_pair(gb_reference *ref, const gb_node *node, const head_view *v, uint32_t i,
-                           uint32_t j, double lse, double delta)
+/* Gradient of a query against key j, added to dq, dk, dv. */
+static void reference_pair(gb_reference *ref, const gb_node *node, const head_view *v,
+                           uint32_t query, uint32_t j, double lse, double delta)
 {
     const uint32_t *sequences = gb_reference_u(ref, node->in[IN_SEQUENCES]);
-    uint32_t width = node->attr[ATTR_WIDTH], row = row_of(v, i);
-    const double *dout = gb_reference_f(ref, node->in[IN_DOUT]) + (size_t)(v->place + i) * width +
-                         v->head * v->head_dim;
-    double *dq = gb_reference_f(ref, node->out[0]) + (size_t)row * v->q_ld + v->q_col;
+    uint32_t width = node->attr[ATTR_WIDTH], row = row_of(v, query);
+    const double *dout =
+        gb_reference_f(ref, node->in[IN_DOUT]) + (size_t)query * width + v->head * v->head_dim;
+    double *dq = gb_reference_f(ref, node->out[0]) + (size_t)query * v->q_ld + v->q_col;
     double *dkv = gb_reference_f(ref, node->out[1] == GB_NO_TENSOR ? node->out[0] : node->out[1]) +
                   (size_t)(v->start + j) * v->kv_ld;
-    double p = exp(score(v, row, j) - lse), kept = keep_factor(node, sequences, row, j, v->head),
+    double p = exp(score(v, query, j) - lse), kept = keep_factor(node, sequences, row, j, v->head),
            dp = 0;
     for (uint32_t d = 0; d < v->head_dim; d++)
         dp += dout[d] * v->kv[(size_t)j * v->kv_ld + v->v_col + d];
     double ds = p * (dp * kept - delta) / sqrt(v->head_dim);
-    bool own = !v->rows || v->slots[row] == v->place + i;
     for (uint32_t d = 0; d < v->head_dim; d++) {
-        dq[d] += own ? ds * v->kv[(size_t)j * v->kv_ld + v->k_col + d] : 0;
-        dkv[v->k_col + d] += ds * v->q[(size_t)row * v->q_ld + v->q_col + d];
+        dq[d] += ds * v->kv[(size_t)j * v->kv_ld + v->k_col + d];
+        dkv[v->k_col + d] += ds * v->q[(size_t)query * v->q_ld + v->q_col + d];
         dkv[v->v_col + d] += p * kept * dout[d];
     }
 }
 
 static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node *node)
 {
-    uint32_t count = sequences_of(tape, node);
+    uint32_t count = layout_of(tape, node).count;
     const uint32_t *bits =
         node->in[IN_BITS] == GB_NO_TENSOR ? NULL : gb_reference_u(ref, node->in[IN_BITS]);
     uint32_t bits_ld = bits ? gb_tape_tensor(tape, node->in[IN_BITS])->ld : 0;
@@ -322,19 +313,18 @@ static void reference_grad(gb_reference *ref, const gb_tape *tape, const gb_node
             gb_reference_f(ref, node->out[o])[e] = 0;
     for (uint32_t sh = 0; sh < count * heads; sh++) {
         head_view v = view_of(ref, tape, node, sh / heads, sh % heads);
-        for (uint32_t i = 0; i < v.queries; i++) {
-            size_t at = (size_t)(v.place + i) * width + v.head * v.head_dim;
+        for (uint32_t query = v.first; query < v.first + v.queries; query++) {
+            size_t at = (size_t)query * width + v.head * v.head_dim;
             const double *out = gb_reference_f(ref, node->in[IN_OUT]) + at;
             const double *dout = gb_reference_f(ref, node->in[IN_DOUT]) + at;
-            double *lse =
-                gb_reference_f(ref, node->in[IN_LSE]) + (size_t)(v.place + i) * lse_info->ld;
+            double *lse = gb_reference_f(ref, node->in[IN_LSE]) + (size_t)query * lse_info->ld;
             double delta = 0;
             for (uint32_t d = 0; d < v.head_dim; d++)
                 delta += out[d] * dout[d];
             lse[heads + v.head] = delta;
             for (uint32_t j = 0; j < v.length; j++)
-                if (sees(node, bits, bits_ld, row_of(&v, i), i, j))
-                    reference_pair(ref, node, &v, i, j, lse[v.head], delta);
+                if (sees(node, bits, bits_ld, query, row_of(&v, query) - v.start, j))
+                    reference_pair(ref, node, &v, query, j, lse[v.head], delta);
         }
     }
 }
@@ -368,13 +358,10 @@ gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences
     return gb_tape_input(tape, name, GB_U32, 1, GB_SEQUENCES_HEADER + sequences + 1);
 }
 
-gb_tensor gb_selected_input(gb_tape *tape, const char *name, gb_tensor sequences, uint32_t slots,
-                            uint32_t rows)
+gb_tensor gb_selection_input(gb_tape *tape, const char *name, uint32_t sequences, uint32_t queries)
 {
-    if (!gb_tape_ok(tape, NULL))
-        return GB_NO_TENSOR;
-    uint32_t starts = gb_tape_tensor(tape, sequences)->cols - GB_SEQUENCES_HEADER;
-    return gb_tape_input(tape, name, GB_U32, 1, starts + slots + rows);
+    return gb_tape_input(tape, name, GB_U32, 1,
+                         GB_SEQUENCES_HEADER + 2 * (sequences + 1) + queries);
 }
 
 gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t q_col,
@@ -386,14 +373,13 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
     gb_tensor_info qi = *gb_tape_tensor(tape, q), ki = *gb_tape_tensor(tape, kv);
     if (!params->heads || width % params->heads || width / params->heads % 4 || q_col % 4 ||
         k_col % 4 || v_col % 4 || q_col + width > qi.ld || k_col + width > ki.ld ||
-        v_col + width > ki.ld || qi.rows != ki.rows)
+        v_col + width > ki.ld)
         gb_tape_fail(tape, "attention of width %u with %u heads on [%u,%u] and [%u,%u]", width,
                      params->heads, qi.rows, qi.cols, ki.rows, ki.cols);
-    if (params->slots && params->mask != GB_MASK_NONE)
-        gb_tape_fail(tape, "attention of some rows knows no mask");
+    if (!params->selected && qi.rows != ki.rows)
+        gb_tape_fail(tape, "attention of %u rows to %u without a selection", qi.rows, ki.rows);
     gb_node node = ops_node_of(&op);
     node.in[IN_SEQUENCES] = sequences;
-    node.in[IN_SELECTED] = params->slots ? params->selected : GB_NO_TENSOR;
     node.in[IN_Q] = q;
     node.in[IN_KV] = kv;
     node.in[IN_BITS] = params->mask == GB_MASK_BITS ? params->bits : GB_NO_TENSOR;
@@ -406,12 +392,12 @@ gb_tensor gb_attention(gb_tape *tape, gb_tensor sequences, gb_tensor q, uint32_t
                        q_col,
                        k_col,
                        v_col,
-                       width};
+                       width,
+                       params->selected};
     for (size_t i = 0; i < sizeof attr / sizeof *attr; i++)
         node.attr[i] = attr[i];
-    uint32_t slots = params->slots ? params->slots : qi.rows;
-    node.out[OUT_Y] = gb_tape_temp(tape, "attended", GB_F32, slots, width);
-    node.out[OUT_LSE] = gb_tape_temp(tape, "lse", GB_F32, slots, 2 * params->heads);
+    node.out[OUT_Y] = gb_tape_temp(tape, "attended", GB_F32, qi.rows, width);
+    node.out[OUT_LSE] = gb_tape_temp(tape, "lse", GB_F32, qi.rows, 2 * params->heads);
     gb_tape_append(tape, &node);
     return node.out[OUT_Y];
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { IN_X, IN_GAMMA, IN_BETA, IN_BLOCKS };
+enum { IN_X, IN_GAMMA, IN_BETA };
 enum { OUT_Y, OUT_STATS };
 enum { ATTR_EPS };
 
@@ -69,7 +69,7 @@ static void reference(gb_reference *ref, const gb_tape *tape, const gb_node *nod
 
 /* ---- gradients ---- */
 
-enum { GRAD_X, GRAD_GAMMA, GRAD_STATS, GRAD_DY, GRAD_RESIDUAL, GRAD_BLOCKS };
+enum { GRAD_X, GRAD_GAMMA, GRAD_STATS, GRAD_DY, GRAD_RESIDUAL };
 enum { GRAD_OUT_DX, GRAD_OUT_GAMMA, GRAD_OUT_BETA }; /* either half may be unwanted */
 
 /* dx, and on a CPU the partial sums of dgamma and dbeta in the same pass (*both). */
@@ -79,20 +79,15 @@ static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *nod
     const gb_tensor_info *info = gb_tape_tensor(tape, node->out[GRAD_OUT_DX]);
     gb_tensor dgamma = node->out[GRAD_OUT_GAMMA];
     uint32_t blocks = dgamma == GB_NO_TENSOR ? 0 : gb_tape_tensor(tape, dgamma)->rows;
-    bool selected = node->in[GRAD_BLOCKS] != GB_NO_TENSOR;
     gb_kernel kernel = ops_kernel_of("layernorm_backward", NULL);
     for (int i = GRAD_X; i <= GRAD_DY; i++)
         ops_bind_tensor(&kernel, i, node->in[i], GB_READ);
     ops_bind_tensor(&kernel, 4, node->out[GRAD_OUT_DX], GB_WRITE);
     ops_bind_tensor(&kernel, 5, node->in[GRAD_RESIDUAL], GB_READ);
-    start(&kernel, &emitter->target, tape, info, !blocks ? 0 : selected ? 0x0f : 0x2f, blocks);
+    start(&kernel, &emitter->target, tape, info, blocks ? 0x2f : 0, blocks);
     *both = kernel.texels != 0;
     ops_spec(&kernel, node->in[GRAD_RESIDUAL] != GB_NO_TENSOR);
     if (*both) {
-        if (selected) { /* which has no residual */
-            kernel.shader = "layernorm_backward_selected";
-            ops_bind_tensor(&kernel, 5, node->in[GRAD_BLOCKS], GB_READ);
-        }
         ops_bind_tensor(&kernel, 6, dgamma, GB_WRITE);
         ops_bind_tensor(&kernel, 7, node->out[GRAD_OUT_BETA], GB_WRITE);
     }
@@ -105,22 +100,19 @@ static bool emit_dx(gb_emitter *emitter, const gb_tape *tape, const gb_node *nod
 }
 
 bool ops_emit_norm_params(gb_emitter *emitter, const gb_tape *tape, const char *label,
-                          const gb_tensor in[4], gb_tensor dgamma, gb_tensor dbeta,
+                          const gb_tensor in[3], gb_tensor dgamma, gb_tensor dbeta,
                           gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, in[0]);
     uint32_t lanes = ops_lanes(&emitter->target), ld4 = info->ld / 4;
     uint32_t blocks = gb_tape_tensor(tape, dgamma)->rows;
     uint32_t column_groups = (ld4 + lanes - 1) / lanes;
-    bool selected = in[3] != GB_NO_TENSOR;
-    gb_kernel kernel =
-        ops_kernel_of(selected ? "layernorm_params_selected" : "layernorm_params", label);
+    gb_kernel kernel = ops_kernel_of("layernorm_params", label);
     ops_spec(&kernel, lanes);
     for (int i = 0; i < 3; i++)
         ops_bind_tensor(&kernel, i, in[i], GB_READ);
     ops_bind_tensor(&kernel, 3, dgamma, GB_WRITE);
     ops_bind_tensor(&kernel, 4, dbeta, GB_WRITE);
-    ops_bind_tensor(&kernel, 5, in[3], GB_READ);
     push(&kernel, LAYERNORM_PARAMS_PUSH, .rows = info->rows, .ld4 = ld4, .blocks = blocks,
          .rows_per_block = (info->rows + blocks - 1) / blocks, .column_groups = column_groups);
     gb_grid(&emitter->target, blocks * column_groups, kernel.grid);
@@ -135,8 +127,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     bool both = false;
     if (node->out[GRAD_OUT_DX] != GB_NO_TENSOR && !emit_dx(emitter, tape, node, &both, status))
         return false;
-    const gb_tensor in[] = {node->in[GRAD_X], node->in[GRAD_STATS], node->in[GRAD_DY],
-                            node->in[GRAD_BLOCKS]};
+    const gb_tensor in[] = {node->in[GRAD_X], node->in[GRAD_STATS], node->in[GRAD_DY]};
     return both || node->out[GRAD_OUT_GAMMA] == GB_NO_TENSOR ||
            ops_emit_norm_params(emitter, tape, NULL, in, node->out[GRAD_OUT_GAMMA],
                                 node->out[GRAD_OUT_BETA], status);
@@ -171,8 +162,6 @@ static void reference_params(gb_reference *ref, const gb_tape *tape, const gb_no
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[GRAD_X]);
     uint32_t blocks = gb_tape_tensor(tape, node->out[GRAD_OUT_GAMMA])->rows;
     uint32_t rows_per_block = (info->rows + blocks - 1) / blocks;
-    gb_tensor parts = node->in[GRAD_BLOCKS];
-    const uint32_t *starts = parts == GB_NO_TENSOR ? NULL : gb_reference_u(ref, parts);
     const double *x = gb_reference_f(ref, node->in[GRAD_X]);
     const double *dy = gb_reference_f(ref, node->in[GRAD_DY]);
     const double *stats = gb_reference_f(ref, node->in[GRAD_STATS]);
@@ -181,8 +170,7 @@ static void reference_params(gb_reference *ref, const gb_tape *tape, const gb_no
     for (uint32_t c = 0; c < info->cols; c++) {
         for (uint32_t b = 0; b < blocks; b++) {
             double dgamma = 0, dbeta = 0;
-            uint32_t end = starts ? starts[b + 1] : (b + 1) * rows_per_block;
-            for (uint32_t r = starts ? starts[b] : b * rows_per_block; r < info->rows && r < end;
+            for (uint32_t r = b * rows_per_block; r < info->rows && r < (b + 1) * rows_per_block;
                  r++) {
                 size_t at = (size_t)r * info->ld + c;
                 dgamma += dy[at] * (x[at] - stats[(size_t)r * 4]) * stats[(size_t)r * 4 + 1];
@@ -210,18 +198,14 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
     bool params = ops_wants_grad(tape, node->in[IN_GAMMA]),
          x = ops_wants_grad(tape, node->in[IN_X]);
     gb_tensor_info info = *gb_tape_tensor(tape, node->in[IN_X]);
-    gb_tensor parts = node->in[IN_BLOCKS];
-    uint32_t blocks =
-        parts == GB_NO_TENSOR ? ops_row_blocks(info.rows) : gb_tape_tensor(tape, parts)->cols - 1;
+    uint32_t blocks = ops_row_blocks(info.rows);
     gb_node grad = ops_node_of(&op_grad);
     grad.in[GRAD_X] = node->in[IN_X];
     grad.in[GRAD_GAMMA] = node->in[IN_GAMMA];
     grad.in[GRAD_STATS] = node->out[OUT_STATS];
     grad.in[GRAD_DY] = ops_grad_of(tape, node->out[OUT_Y]);
-    grad.in[GRAD_BLOCKS] = parts;
     if (x) {
-        if (parts == GB_NO_TENSOR)
-            grad.in[GRAD_RESIDUAL] = ops_old_grad(tape, node->in[IN_X]);
+        grad.in[GRAD_RESIDUAL] = ops_old_grad(tape, node->in[IN_X]);
         grad.out[GRAD_OUT_DX] = ops_temp_like(tape, "d norm", node->in[IN_X]);
     }
     if (params) {
@@ -230,10 +214,8 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
         grad.out[GRAD_OUT_BETA] = gb_tape_temp(tape, "d beta partials", GB_F32, blocks, info.cols);
     }
     gb_tape_append(tape, &grad);
-    if (x && parts == GB_NO_TENSOR)
+    if (x)
         ops_set_grad(tape, node->in[IN_X], grad.out[GRAD_OUT_DX]);
-    else if (x)
-        ops_add_grad(tape, node->in[IN_X], grad.out[GRAD_OUT_DX]);
     if (params) {
         bool accumulate;
         gb_tensor slot = ops_param_grad(tape, node->in[IN_GAMMA], &accumulate);
@@ -246,25 +228,7 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 
 static const gb_op op = {"layer_norm", emit, backward, reference};
 
-gb_tensor gb_row_blocks_input(gb_tape *tape, const char *name, uint32_t rows)
-{
-    return gb_tape_input(tape, name, GB_U32, 1, ops_row_blocks(rows) + 1);
-}
-
-void gb_row_blocks_fill(const uint32_t *selected, uint32_t count, uint32_t slots, uint32_t rows,
-                        uint32_t *blocks)
-{
-    uint32_t all = ops_row_blocks(rows), rows_per_block = (rows + all - 1) / all;
-    for (uint32_t b = 0, at = 0; b < all; b++) {
-        while (at < count && selected[at] < b * rows_per_block)
-            at++;
-        blocks[b] = at;
-    }
-    blocks[all] = slots;
-}
-
-gb_tensor gb_layer_norm_selected(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta,
-                                 float eps, gb_tensor blocks)
+gb_tensor gb_layer_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta, float eps)
 {
     if (!gb_tape_ok(tape, NULL))
         return GB_NO_TENSOR;
@@ -277,15 +241,9 @@ gb_tensor gb_layer_norm_selected(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb
     node.in[IN_X] = x;
     node.in[IN_GAMMA] = gamma;
     node.in[IN_BETA] = beta;
-    node.in[IN_BLOCKS] = blocks;
     node.attr[ATTR_EPS] = gb_float_bits(eps);
     node.out[OUT_Y] = ops_temp_like(tape, "norm", x);
     node.out[OUT_STATS] = gb_tape_temp(tape, "norm stats", GB_F32, info.rows, 4);
     gb_tape_append(tape, &node);
     return node.out[OUT_Y];
-}
-
-gb_tensor gb_layer_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, gb_tensor beta, float eps)
-{
-    return gb_layer_norm_selected(tape, x, gamma, beta, eps, GB_NO_TENSOR);
 }

@@ -181,6 +181,23 @@ static gb_tensor through_gelu(gb_tape *tape, gb_tensor pre, gb_tensor dy)
     return ops_gelu_backward(tape, pre, dy);
 }
 
+/* Whether a gradient may be written where x has it: x is a parameter, or has no older one. */
+static bool has_slot(const gb_tape *tape, gb_tensor x)
+{
+    return ops_wants_grad(tape, x) && (gb_tape_tensor(tape, x)->role == GB_ROLE_PARAM ||
+                                       ops_old_grad(tape, x) == GB_NO_TENSOR);
+}
+
+static gb_tensor slot_of(gb_tape *tape, gb_tensor x, bool *accumulate)
+{
+    if (gb_tape_tensor(tape, x)->role == GB_ROLE_PARAM)
+        return ops_param_grad(tape, x, accumulate);
+    gb_tensor dx = ops_temp_like(tape, "d operand", x);
+    *accumulate = false;
+    ops_set_grad(tape, x, dx);
+    return dx;
+}
+
 static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
 {
     gb_tensor dy = ops_grad_of(tape, node->out[OUT_C]);
@@ -191,20 +208,23 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
         ops_add_grad(tape, node->in[IN_RESIDUAL], dy);
     if (node->attr[ATTR_ACT] == MATMUL_GELU)
         dy = through_gelu(tape, node->out[OUT_PRE], dy);
-    bool layer = node->attr[ATTR_FORM] == GB_NT && ops_wants_grad(tape, node->in[IN_BIAS]) &&
-                 ops_wants_grad(tape, b) && gb_tape_tensor(tape, b)->role == GB_ROLE_PARAM;
+    bool layer =
+        node->attr[ATTR_FORM] == GB_NT && has_slot(tape, node->in[IN_BIAS]) && has_slot(tape, b);
     if (layer) {
         operand_gradient(tape, a, GB_NN, dy, b);
         bool accumulate, accumulate_bias;
-        gb_tensor slot = ops_param_grad(tape, b, &accumulate);
-        gb_tensor bias = ops_param_grad(tape, node->in[IN_BIAS], &accumulate_bias);
+        gb_tensor slot = slot_of(tape, b, &accumulate);
+        gb_tensor bias = slot_of(tape, node->in[IN_BIAS], &accumulate_bias);
         ops_weight_gradient_into(tape, dy, a, slot, accumulate, bias, accumulate_bias);
         return true;
     }
-    if (ops_wants_grad(tape, node->in[IN_BIAS])) {
+    if (has_slot(tape, node->in[IN_BIAS])) {
         bool accumulate;
-        gb_tensor slot = ops_param_grad(tape, node->in[IN_BIAS], &accumulate);
+        gb_tensor slot = slot_of(tape, node->in[IN_BIAS], &accumulate);
         ops_column_sum_into(tape, dy, slot, accumulate);
+    } else if (ops_wants_grad(tape, node->in[IN_BIAS])) {
+        return gb_fail(status, GB_INTERNAL, "matmul", NULL,
+                       "a bias that is no parameter is used twice");
     }
     switch ((gb_matmul_form)node->attr[ATTR_FORM]) {
     case GB_NN: /* C = A B: dA = dC B^T, dB = A^T dC */

@@ -106,9 +106,9 @@ bool ops_emit_column_sum(gb_emitter *emitter, const gb_tape *tape, gb_tensor x, 
 void ops_reference_column_sum(gb_reference *ref, const gb_tape *tape, gb_tensor x, gb_tensor out,
                               bool accumulate);
 /* Sums over blocks of rows for the gradients of a norm's parameters, dgamma and dbeta [blocks, C];
- * in: x, stats, dy, and the blocks where they are not of equal size (or GB_NO_TENSOR). */
+ * in: x, stats, dy. */
 bool ops_emit_norm_params(gb_emitter *emitter, const gb_tape *tape, const char *label,
-                          const gb_tensor in[4], gb_tensor dgamma, gb_tensor dbeta,
+                          const gb_tensor in[3], gb_tensor dgamma, gb_tensor dbeta,
                           gb_status *status);
 /* Node of a kernel that turns rows of logits into their gradient, with their losses [R,1], from
  * what is wanted of each row, its weight, and bits of columns left out (or GB_NO_TENSOR). */

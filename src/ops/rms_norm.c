@@ -60,7 +60,7 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
                       gb_status *status)
 {
     gb_tensor dx = node->out[GRAD_DX];
-    const gb_tensor in[] = {node->in[IN_X], node->in[IN_STATS], node->in[IN_DY], GB_NO_TENSOR};
+    const gb_tensor in[] = {node->in[IN_X], node->in[IN_STATS], node->in[IN_DY]};
     /* The sums of a layer norm with mean 0; those of its other parameter are left aside. */
     return (dx == GB_NO_TENSOR ||
             emit_rows(emitter, tape, node, gb_tape_tensor(tape, node->in[IN_X]), dx,

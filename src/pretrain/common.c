@@ -470,8 +470,9 @@ gb_batch_inputs pretrain_batch_texts_declare(gb_builder *builder, const gb_bert 
 {
     gb_batch_inputs in = gb_batch_declare(builder, &bert->config, bucket->size[BUCKET_ROWS], count,
                                           &texts->now, seed);
-    gb_selected_rows_declare(builder, &in, bucket->size[BUCKET_SELECTED], &texts->now,
-                             &texts->read);
+    if (bucket->size[BUCKET_SELECTED] < in.rows)
+        gb_selected_rows_declare(builder, &in, bucket->size[BUCKET_SELECTED], &texts->now,
+                                 &texts->read);
     return in;
 }
 

@@ -56,6 +56,7 @@ typedef struct simlm {
     gb_state *state;            /* its values on the device, once prepared */
     gb_batch texts;             /* what it reads now; the arrays are a batch's */
     labelled_rows masked;       /* their masked rows, likewise */
+    gb_selected_rows read;      /* the same */
     program **programs;         /* for the sizes met so far */
     size_t program_count, program_capacity;
     masker scratch[2]; /* masked ids and labels of a text, encoder and decoder */
@@ -69,20 +70,6 @@ static void program_destroy(program *p)
         return;
     gb_executable_destroy(p->exec);
     free(p);
-}
-
-/* Their masked rows. */
-typedef struct masked_inputs {
-    const simlm *s;    /* whose */
-    gb_selection rows; /* filled */
-} masked_inputs;
-
-static bool fill_masked(const void *record, gb_executable *exec, uint32_t step, gb_status *status)
-{
-    (void)step;
-    const masked_inputs *in = record;
-    const labelled_rows *masked = &in->s->masked;
-    return gb_selection_fill(exec, &in->rows, masked->rows, masked->count, 0, status);
 }
 
 typedef struct program_plan {
@@ -100,9 +87,8 @@ static bool program_build(void *self, gb_tape *tape, gb_status *status)
     gb_builder builder = gb_builder_forward(tape, &s->bert.config, params->max_length);
     gb_batch_inputs in = gb_batch_declare(&builder, &s->bert.config, p->rows, params->batch,
                                           &s->texts, params->seed);
-    const masked_inputs masked = {s, gb_selection_declare(&builder, p->draws, p->rows)};
-    gb_tape_fill_by(tape, fill_masked, &masked, sizeof masked);
-    gb_tensor h = gb_bert_encode_rows(&builder, &s->bert, &in, &masked.rows);
+    gb_selected_rows_declare(&builder, &in, p->draws, &s->texts, &s->read);
+    gb_tensor h = gb_bert_encode_rows(&builder, &s->bert, &in);
     p->drawn = gb_bert_mlm_sample(&builder, &s->bert, h, in.sequences);
     gb_tape_output(tape, p->drawn);
     return true;
@@ -141,7 +127,8 @@ static bool replace(simlm *s, const batch_texts *texts, uint32_t stream, gb_stat
         return true;
     program *p =
         program_of(s, gb_bucket_rows(s->texts.rows), gb_bucket_rows(s->masked.count), status);
-    if (!p || !gb_executable_submit(p->exec, stream, &ticket, status))
+    if (!p || !gb_selected_rows_list(&s->read, s->masked.rows, s->masked.count, NULL, 0, status) ||
+        !gb_executable_submit(p->exec, stream, &ticket, status))
         return false;
     const uint32_t *drawn = gb_executable_output(p->exec, ticket, p->drawn, status);
     for (uint32_t i = 0; drawn && i < s->masked.count; i++) {
@@ -299,6 +286,7 @@ static void destroy(void *self)
     for (size_t i = 0; i < s->program_count; i++)
         program_destroy(s->programs[i]);
     free(s->programs);
+    gb_selected_rows_free(&s->read);
     gb_state_destroy(s->state);
     gb_bert_free(&s->bert);
     gb_params_destroy(s->params);

@@ -21,6 +21,7 @@ typedef struct measurement {
     gb_tensor loss;                /* sum of a batch */
     uint32_t max_length, max_rows; /* tokens of a passage; of a batch */
     gb_batch packed;               /* batch being filled */
+    gb_selected_rows read;         /* its masked rows */
     uint32_t *ids, *selected;      /* scratch: a masked passage; masked rows */
     int32_t *id_labels;            /* scratch */
     double sum;                    /* of the losses */
@@ -30,7 +31,7 @@ typedef struct measurement {
 /* The masked rows of a batch. */
 typedef struct masked_inputs {
     measurement *m;            /* for which */
-    gb_selection rows;         /* masked rows */
+    uint32_t most;             /* masked rows */
     gb_tensor labels, weights; /* of them */
 } masked_inputs;
 
@@ -39,23 +40,17 @@ static bool fill_masked(const void *record, gb_executable *exec, uint32_t step, 
 {
     (void)step;
     const masked_inputs *in = record;
-    const gb_batch *packed = &in->m->packed;
+    const measurement *m = in->m;
     uint32_t *labels = gb_executable_input(exec, in->labels, status);
     float *weights = labels ? gb_executable_input(exec, in->weights, status) : NULL;
-    uint32_t count = 0;
     if (!weights)
         return false;
-    for (uint32_t r = 0; r < packed->rows; r++)
-        if (packed->labels[r] != GB_IGNORE) {
-            labels[count] = (uint32_t)packed->labels[r];
-            weights[(size_t)count * 4] = 1;
-            in->m->selected[count++] = r;
-        }
-    for (uint32_t i = count; i < in->rows.count; i++) {
-        labels[i] = GB_NO_ROW;
-        weights[(size_t)i * 4] = 0;
+    for (uint32_t i = 0; i < in->most; i++) {
+        bool is_masked = i < m->read.count;
+        labels[i] = is_masked ? (uint32_t)m->packed.labels[m->read.rows[i]] : GB_NO_ROW;
+        weights[(size_t)i * 4] = is_masked;
     }
-    return gb_selection_fill(exec, &in->rows, in->m->selected, count, 0, status);
+    return true;
 }
 
 static bool build(void *self, gb_tape *tape, gb_status *status)
@@ -68,11 +63,12 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     gb_batch_inputs in =
         gb_batch_declare(&builder, &m->bert.config, m->max_rows, BATCH_SEQUENCES, &m->packed, 0);
     const masked_inputs masked = {.m = m,
-                                  .rows = gb_selection_declare(&builder, most, m->max_rows),
+                                  .most = most,
                                   .labels = gb_tape_input(tape, "labels", GB_U32, most, 1),
                                   .weights = gb_tape_input(tape, "label weights", GB_F32, most, 1)};
     gb_tape_fill_by(tape, fill_masked, &masked, sizeof masked);
-    gb_tensor h = gb_bert_encode_rows(&builder, &m->bert, &in, &masked.rows);
+    gb_selected_rows_declare(&builder, &in, most, &m->packed, &m->read);
+    gb_tensor h = gb_bert_encode_rows(&builder, &m->bert, &in);
     m->loss = gb_bert_mlm_loss(&builder, &m->bert, h, masked.labels, masked.weights);
     gb_tape_output(tape, m->loss);
     m->selected = gb_alloc(most, sizeof *m->selected, status);
@@ -86,7 +82,12 @@ static bool flush(measurement *m, gb_status *status)
     uint64_t ticket;
     if (!packed->count)
         return true;
-    if (!gb_executable_submit(m->exec, 0, &ticket, status))
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < packed->rows; r++)
+        if (packed->labels[r] != GB_IGNORE)
+            m->selected[count++] = r;
+    if (!gb_selected_rows_list(&m->read, m->selected, count, NULL, 0, status) ||
+        !gb_executable_submit(m->exec, 0, &ticket, status))
         return false;
     const float *loss = gb_executable_output(m->exec, ticket, m->loss, status);
     if (!loss)
@@ -200,6 +201,7 @@ static void close_measurement(measurement *m)
     free(m->ids);
     free(m->id_labels);
     free(m->selected);
+    gb_selected_rows_free(&m->read);
 }
 
 bool gb_mlm_loss(gb_maker *maker, const gb_mlm_loss_params *params, gb_status *status)

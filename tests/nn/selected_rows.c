@@ -1,7 +1,8 @@
-/* The last layer computes only rows whose states are read: nothing of a training changes by that.
- */
+/* The last layer computes only rows whose states are read: nothing of a training changes by that
+ * but the order of sums. */
 #include "tiny.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define READ (GB_BUCKET_SIZES - 1) /* size of a bucket: last rows that are read */
@@ -21,14 +22,13 @@ static void expect_list(const uint32_t *a, uint32_t a_count, const uint32_t *b, 
     gb_selected_rows_free(&list);
 }
 
-Test(read_rows, even_and_odd_take_turns)
+Test(read_rows, the_rows_of_two_lists_each_once)
 {
     expect_list(NULL, 0, NULL, 0, NULL, 0);
     expect_list((uint32_t[]){5}, 1, NULL, 0, (uint32_t[]){5}, 1);
     expect_list((uint32_t[]){0, 8, 11}, 3, (uint32_t[]){2, 3, 8, 10}, 4,
-                (uint32_t[]){0, 1, 2, 3, 8, 9, 10, 11}, 8);
-    expect_list((uint32_t[]){1, 3}, 2, (uint32_t[]){4, 8, 9}, 3, (uint32_t[]){1, 2, 3, 4, 7, 8, 9},
-                7);
+                (uint32_t[]){0, 2, 3, 8, 10, 11}, 6);
+    expect_list((uint32_t[]){1, 3}, 2, (uint32_t[]){4, 8, 9}, 3, (uint32_t[]){1, 3, 4, 8, 9}, 5);
 }
 
 /* ---- trainings ---- */
@@ -58,13 +58,6 @@ static bool sample_all(void *self, uint32_t step, gb_bucket *bucket, gb_status *
     return ok;
 }
 
-/* Whether gradients of biases are added up by the product's kernel. */
-static bool keeps_bits(const gb_device_caps *caps)
-{
-    return caps->profile == GB_PROFILE_CPU && !(caps->quirks & GB_QUIRK_NO_SHUFFLE_MATMUL) &&
-           !getenv("GABBRO_LIMITS");
-}
-
 static void check_case(const tiny *t, gb_device *device, const read_case *c, double dropout)
 {
     gb_bert_config config = tiny_config(t, 16, 32, dropout);
@@ -82,10 +75,9 @@ static void check_case(const tiny *t, gb_device *device, const read_case *c, dou
     m.task.sample = sample_all;
     pass all = compare_pass_make(&m, device, 2, 0);
     for (int l = 0; l < GB_MAX_LOSSES && m.task.loss_names[l]; l++)
-        cr_expect_eq(some.loss[l], all.loss[l], "%s: %s is %.9g, not %.9g", c->objective,
-                     m.task.loss_names[l], some.loss[l], all.loss[l]);
-    if (keeps_bits(gb_device_get_caps(device)))
-        expect_same_values(m.params, some.gradients, all.gradients);
+        cr_expect_float_eq(some.loss[l], all.loss[l], 1e-5 * fabs(all.loss[l]),
+                           "%s: %s is %.9g, not %.9g", c->objective, m.task.loss_names[l],
+                           some.loss[l], all.loss[l]);
     gb_reference_run(some.reference);
     double worst = worst_gradient(m.params, some.gradients,
                                   gb_reference_arena(some.reference, GB_ARENA_GRADS));

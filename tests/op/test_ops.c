@@ -78,29 +78,6 @@ static void norm_case(uint32_t rows, uint32_t cols)
     program_free(&p);
 }
 
-/* Of 8 rows of a batch of `rows`, in places of which the last two only fill up. */
-static void some_norm_case(uint32_t rows, uint32_t cols, const uint32_t *wanted)
-{
-    enum { COUNT = 8, PLACES = 10 };
-    uint32_t selected[COUNT], starts[11], blocks = (rows + 63) / 64;
-    for (uint32_t i = 0; i < COUNT; i++)
-        selected[i] = i * (rows - 1) / (COUNT - 1);
-    gb_row_blocks_fill(selected, COUNT, PLACES, rows, starts);
-    cr_assert_arr_eq(starts, wanted, (blocks + 1) * sizeof *starts);
-    program p = program_make();
-    program_param(&p, "x", PLACES, cols);
-    program_param(&p, "gamma", 1, cols);
-    program_param(&p, "beta", 1, cols);
-    program_freeze(&p);
-    gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 2);
-    gb_tensor in = gb_row_blocks_input(p.tape, "blocks", rows);
-    gb_tensor y = gb_layer_norm_selected(p.tape, x, program_operand(&p, "gamma"),
-                                         program_operand(&p, "beta"), 1e-5f, in);
-    input_values inputs[] = {{in, starts, NULL}};
-    check_program(&p, gb_add(p.tape, x, y), inputs, 1, 200 * EPS); /* x has another gradient */
-    program_free(&p);
-}
-
 Test(ops, layer_norm)
 {
     norm_case(1, 4);
@@ -108,9 +85,6 @@ Test(ops, layer_norm)
     norm_case(9, 64);
     norm_case(130, 128);
     norm_case(0, 8);
-    some_norm_case(64, 33, (uint32_t[]){0, 10});        /* one block */
-    some_norm_case(130, 64, (uint32_t[]){0, 3, 5, 10}); /* of 44 rows: 0 18 36 | 55 73 | ... */
-    some_norm_case(640, 16, (uint32_t[]){0, 1, 2, 3, 3, 4, 5, 5, 6, 7, 10}); /* two are empty */
 }
 
 /* ---- embedding ---- */
@@ -222,41 +196,55 @@ Test(ops, attention, .timeout = 100)
 
 /* Queries are some rows: all of the first text, some of others, none of the last; the places that
  * fill up belong to an empty text, as those behind a batch may. */
-static void run_selected(float dropout)
+static void run_selected(gb_mask_kind mask, float dropout)
 {
-    enum { ROWS = 50, TEXTS = 5, PLACES = 17, HEADS = 2, WIDTH = 16 };
-    static const uint32_t rows[PLACES] = {0,  1,  2,  3,  7,  8,  11, 12, 13,
-                                          30, 31, 32, 33, 34, 49, 49, 49};
-    uint32_t words[] = {123, 456, 7, 90, 0, 3, 11, 30, 50, 50};
-    uint32_t selected[TEXTS + 1 + PLACES + ROWS] = {0, 3, 6, 9, 14, 17};
-    uint32_t *slots = selected + TEXTS + 1 + PLACES;
-    memcpy(selected + TEXTS + 1, rows, sizeof rows);
+    enum { ROWS = 50, TEXTS = 5, PLACES = 17, HEADS = 2, WIDTH = 16, BEFORE = 4 + 2 * (TEXTS + 1) };
+    uint32_t words[] = {123, 456, 7, 90, 0, 3,  11, 30, 50, 50, 0,  3,  6,  9,  14, 17, 0,
+                        1,   2,   3, 7,  8, 11, 12, 13, 30, 31, 32, 33, 34, 49, 49, 49};
+    _Static_assert(sizeof words / sizeof *words == BEFORE + PLACES, "a row for each place");
+    const uint32_t *rows = words + BEFORE;
+    uint32_t index[PLACES], inverse[ROWS], seen[PLACES];
     for (uint32_t r = 0; r < ROWS; r++)
-        slots[r] = GB_NO_ROW;
-    for (uint32_t i = 0; i < 14; i++)
-        slots[rows[i]] = i;
+        inverse[r] = GB_NO_ROW;
+    for (uint32_t i = 0; i < PLACES; i++) {
+        index[i] = i < 14 ? rows[i] : GB_NO_ROW;
+        if (i < 14)
+            inverse[rows[i]] = i;
+        seen[i] = 0x5a6b7c8d >> i;
+    }
     program p = program_make();
-    program_param(&p, "qkv", ROWS, 3 * WIDTH);
+    program_param(&p, "x", ROWS, WIDTH);
+    program_param(&p, "kv", ROWS, 2 * WIDTH);
     program_freeze(&p);
-    gb_tensor seq = gb_sequences_input(p.tape, "sequences", TEXTS);
-    gb_tensor which = gb_selected_input(p.tape, "selected", seq, PLACES, ROWS);
+    gb_tensor seq = gb_selection_input(p.tape, "sequences", TEXTS, PLACES);
+    gb_tensor from = gb_tape_input(p.tape, "index", GB_U32, 1, PLACES);
+    gb_tensor to = gb_tape_input(p.tape, "inverse", GB_U32, 1, ROWS);
+    gb_tensor bits = gb_tape_input(p.tape, "bits", GB_U32, PLACES, 1);
     gb_attention_params params = {.heads = HEADS,
+                                  .mask = mask,
+                                  .window = 3,
+                                  .bits = bits,
                                   .max_length = 20,
                                   .dropout = dropout,
                                   .dropout_index = 3,
-                                  .slots = PLACES,
-                                  .selected = which};
-    gb_tensor qkv = gb_scale(p.tape, program_operand(&p, "qkv"), 1.25f);
-    gb_tensor y = gb_attention(p.tape, seq, qkv, 0, qkv, WIDTH, 2 * WIDTH, WIDTH, &params);
-    input_values inputs[] = {{seq, words, NULL}, {which, selected, NULL}};
-    check_program(&p, y, inputs, 2, 400 * EPS);
+                                  .selected = true};
+    gb_tensor q = gb_gather_rows(p.tape, program_operand(&p, "x"), from, to);
+    gb_tensor kv = gb_scale(p.tape, program_operand(&p, "kv"), 1.25f);
+    gb_tensor y = gb_attention(p.tape, seq, q, 0, kv, 0, WIDTH, WIDTH, &params);
+    y = gb_dropout(p.tape, y, dropout, 4, seq, true);
+    input_values inputs[] = {
+        {seq, words, NULL}, {from, index, NULL}, {to, inverse, NULL}, {bits, seen, NULL}};
+    check_program(&p, y, inputs, 4, 400 * EPS);
     program_free(&p);
 }
 
 Test(ops, attention_of_some_rows, .timeout = 60)
 {
-    run_selected(0);
-    run_selected(.3f);
+    run_selected(GB_MASK_NONE, 0);
+    run_selected(GB_MASK_NONE, .3f);
+    run_selected(GB_MASK_CAUSAL, .3f);
+    run_selected(GB_MASK_WINDOW, 0);
+    run_selected(GB_MASK_BITS, .3f);
 }
 
 /* Rows of one text that see all of its values, which are 1, give 1, each of them: loops of a CPU
@@ -310,10 +298,30 @@ Test(ops, dropout)
     gb_tensor seq = gb_sequences_input(p.tape, "sequences", 0);
     uint32_t words[] = {99, 1, 12, 5, 0};
     gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 1.5f);
-    gb_tensor y = gb_dropout(p.tape, x, 0.25f, 5, seq);
-    y = gb_add(p.tape, y, gb_dropout(p.tape, x, 0.5f, 6, seq));
+    gb_tensor y = gb_dropout(p.tape, x, 0.25f, 5, seq, false);
+    y = gb_add(p.tape, y, gb_dropout(p.tape, x, 0.5f, 6, seq, false));
     input_values inputs[] = {{seq, words, NULL}};
     check_program(&p, y, inputs, 1, 16 * EPS);
+    program_free(&p);
+}
+
+/* Rows of a matrix and columns of a vector, with a second gradient of the whole. */
+Test(ops, cut)
+{
+    program p = program_make();
+    program_param(&p, "w", 21, 10);
+    program_param(&p, "b", 1, 20);
+    program_param(&p, "u", 12, 13);
+    program_freeze(&p);
+    gb_tensor w = gb_scale(p.tape, program_operand(&p, "w"), 2), parts[2], biases[2];
+    gb_cut(p.tape, w, 8, parts);
+    gb_cut(p.tape, program_operand(&p, "b"), 8, biases);
+    gb_tensor y = gb_linear(p.tape, parts[1], parts[0], biases[0], false, GB_NO_TENSOR);
+    y = gb_matmul(p.tape, GB_NN, y, parts[0]);
+    y = gb_add(p.tape, y, gb_scale(p.tape, parts[1], 3));
+    gb_tensor z = gb_matmul(p.tape, GB_NT, w, y); /* [21, 13] */
+    y = gb_linear(p.tape, z, program_operand(&p, "u"), biases[1], false, GB_NO_TENSOR);
+    check_program(&p, y, NULL, 0, 400 * EPS);
     program_free(&p);
 }
 

@@ -71,7 +71,7 @@ small_program small_program_make(bool training)
     declare_inputs(&p);
     gb_tensor h = gb_embed(p.tape, p.ids, p.positions, p.by_id, p.by_position, operand(&p, "word"),
                            operand(&p, "position"), operand(&p, "type"));
-    h = gb_dropout(p.tape, norm(&p, h), 0.1f, 0, p.sequences);
+    h = gb_dropout(p.tape, norm(&p, h), 0.1f, 0, p.sequences, false);
     gb_tensor qkv =
         gb_linear(p.tape, h, operand(&p, "qkv"), operand(&p, "qkv bias"), false, GB_NO_TENSOR);
     gb_attention_params attention = {.heads = 2,
