@@ -188,6 +188,30 @@ gb_tensor gb_sparse_matmul(gb_tape *tape, gb_tensor x, const gb_sparse *in);
 /* Divides the rows of x by their Euclidean length (at least 1e-8). */
 gb_tensor gb_normalize_rows(gb_tape *tape, gb_tensor x);
 
+/* ---- late interaction ---- */
+
+/* Which rows of two matrices of token vectors are whose. Both starts ascend; rows before the first,
+ * or from the last on, belong to no text. */
+typedef struct gb_max_sim_input {
+    gb_tensor query_starts;   /* u32 [1, queries + 1]: first row of each query, and the end */
+    gb_tensor passage_starts; /* u32 [1, passages + 1]. GB_NO_ROW behind the end: these passages do
+                                 not exist */
+    gb_tensor query_tags;     /* u32 [query rows, 1]: two tokens are compared if their tags are
+                                 equal; with GB_NO_ROW a token takes no part */
+    gb_tensor passage_tags;   /* u32 [1, passage rows, rounded up to a multiple of 4] */
+} gb_max_sim_input;
+gb_max_sim_input gb_max_sim_declare(gb_tape *tape, uint32_t queries, uint32_t query_rows,
+                                    uint32_t passages, uint32_t passage_rows);
+/* The score of late interaction (Khattab and Zaharia, 2020): scores[q][p] = sum over the tokens i of
+ * query q of max over the tokens j of passage p with the same tag of q_i . p_j -> [queries,
+ * passages]. A token i without such a j adds 0; `floor`: so does one whose maximum is negative. With
+ * one tag for all tokens that is ColBERT's, with token ids as tags, and floor, COIL's (Gao et al.,
+ * 2021). A passage that does not exist has -INFINITY. The gradient goes to the token that was the
+ * best, among equals the first; all passages must exist. q [query rows, H], p [passage rows, H].
+ * Similarities of tokens are made in chunks of rows of q of some 32 MiB. */
+gb_tensor gb_max_sim(gb_tape *tape, gb_tensor q, gb_tensor p, const gb_max_sim_input *in,
+                     bool floor);
+
 /* ---- arithmetic ---- */
 
 gb_tensor gb_scale(gb_tape *tape, gb_tensor x, float alpha);

@@ -21,8 +21,9 @@ enum {
     GB_USER_FP16 = 32,
     GB_USER_BF16 = 64,
     GB_USER_TEST = 128,
+    GB_USER_LATE = 256,
 };
-#define GB_USER_ALL 255u
+#define GB_USER_ALL 511u
 
 /* One compiled shader: a line of shaders/manifest. */
 typedef struct gb_shader_binary {

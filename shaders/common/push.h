@@ -65,6 +65,17 @@
 /* bits_ld: words of a row of bits, of what is left out or of targets. */
 #define SOFTMAX_PUSH uint rows, cols, ld, bits_ld, weights_ld, loss_ld;
 
+/* ---- late interaction ---- */
+
+/* rows: of query tokens; columns: passage tokens. best is [rows, best_ld], what was the best [rows,
+ * passages]. */
+#define MAX_SIM_FORWARD_PUSH uint rows, passages, columns, ld4, best_ld;
+#define MAX_SIM_SUM_PUSH     uint rows, queries, passages, best_ld, scores_ld;
+/* column_groups: workgroups that share the columns of a row. */
+#define MAX_SIM_BACKWARD_PUSH                                                                      \
+    uint query_rows, passage_rows, queries, passages;                                              \
+    uint q_ld4, p_ld4, scores_ld, column_groups;
+
 /* ---- attention ---- */
 
 /* strips: workgroups that share the rows of one (sequence, head). A row of log-sum-exps has heads

@@ -307,6 +307,25 @@ static gb_tensor build_top_k(check *c)
     return values;
 }
 
+/* Queries and passages of tokens with three tags. */
+static gb_tensor build_max_sim(check *c)
+{
+    static const uint32_t starts[] = {0, 9, 10, CHECK_ROWS};
+    gb_max_sim_input in = gb_max_sim_declare(c->tape, TEXTS, CHECK_ROWS, TEXTS, CHECK_ROWS);
+    const gb_tensor tensors[] = {in.query_starts, in.passage_starts, in.query_tags,
+                                 in.passage_tags};
+    for (int i = 0; i < 4; i++) {
+        filled *f = &c->inputs[c->input_count++];
+        f->tensor = tensors[i];
+        for (uint32_t r = 0; r < CHECK_ROWS && i >= 2; r++)
+            f->words[r] = r % 8 == 7 ? GB_NO_ROW : r % 3;
+        if (i < 2)
+            memcpy(f->words, starts, sizeof starts);
+    }
+    return gb_max_sim(c->tape, gb_scale(c->tape, operand(c, "x"), 2),
+                      gb_scale(c->tape, operand(c, "y"), 2), &in, false);
+}
+
 /* ---- layers of language models ---- */
 
 /* Texts of both lists of rows, those of the keys as long or not. */
@@ -432,6 +451,7 @@ const check_case check_cases[] = {
     {"momentum, replaced rows", build_followed, IN_PLAIN},
     {"AdamW", build_adamw, IN_BUFFERS | NO_GRADIENT},
     {"AdamW of a scaled loss", build_adamw_scaled, IN_BUFFERS | NO_GRADIENT},
+    {"late interaction", build_max_sim, IN_BUFFERS | IN_PLAIN},
     {"top-k", build_top_k, IN_PLAIN | NO_GRADIENT},
     {"attention, bias by distance", build_attend, IN_BUFFERS},
     {"rotary positions, shared keys", build_rotary, IN_BUFFERS},
