@@ -32,6 +32,43 @@ bool gb_training_set_make(gb_training_set *set, const gb_qrels *qrels, const gb_
                           size_t run_count, uint32_t depth, uint32_t max_queries, uint64_t seed,
                           gb_status *status);
 void gb_training_set_free(gb_training_set *set);
+/* Hashes of the texts as a model reads them, of their tokens: texts are equal if their hashes are
+ * (64 bits: of ten million texts two different ones share a hash with a chance of 3 in a million).
+ */
+typedef struct gb_text_hashes {
+    uint64_t *passages; /* [passages] */
+    uint64_t *queries;  /* [queries] */
+} gb_text_hashes;
+/* Hashes all texts. Zero-initialise it; free with gb_text_hashes_free, also after a failure. */
+bool gb_text_hashes_make(gb_text_hashes *hashes, const gb_tokens *tokens, gb_status *status);
+void gb_text_hashes_free(gb_text_hashes *hashes);
+/* Says whether a passage has the text of a positive of the query. */
+bool gb_text_is_positive(const gb_text_hashes *hashes, const gb_training_set *set,
+                         const gb_training_query *query, uint32_t passage);
+
+/* Which passages of a pool are dropped because they may be relevant although nobody judged them. */
+typedef struct gb_negative_filter {
+    const gb_text_hashes *texts; /* drop those with the text of a positive or of an earlier
+                                    negative; NULL: texts are not compared */
+    const gb_run *runs;          /* [run_count] of the pool */
+    size_t run_count;            /* runs */
+    uint32_t skip;               /* drop those among the first so many of a run; 0: none */
+    const gb_run *scores;        /* scores by which the two below drop, e.g. of a cross-encoder;
+                                    passages without a score are dropped. NULL: none */
+    double margin;    /* drop those that score less than this below the query's lowest positive
+                         that has a score; -INFINITY: none */
+    double max_score; /* drop those with a larger score; INFINITY: none */
+} gb_negative_filter;
+/* What a filter found. */
+typedef struct gb_filtered {
+    uint64_t before, left;               /* negatives of all pools */
+    uint64_t by_rank, by_text, by_score; /* dropped, by the first of these reasons */
+    uint64_t unscored;                   /* dropped: without a score */
+    uint64_t unscored_queries;           /* queries none of whose positives has a score */
+} gb_filtered;
+/* Drops false negatives from all pools, in place. */
+void gb_training_set_filter(gb_training_set *set, const gb_negative_filter *filter,
+                            gb_filtered *counts);
 /* Chooses `count` negatives of a query for an epoch, as a function of the seed. Epoch e takes the
  * next window of the shuffled pool. If the pool is too small, passages are added that are drawn
  * from the whole collection (of `passages`) and are not positives. pool is scratch memory

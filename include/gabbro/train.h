@@ -103,6 +103,14 @@ bool gb_write_efficiency(gb_maker *maker, const char *folder, const char *object
 
 /* ---- fine-tuning ---- */
 
+/* Which passages are no negatives (gb_negative_filter). */
+typedef struct gb_filter_settings {
+    uint32_t skip;            /* first passages of each run that are dropped */
+    const char *scores;       /* artifact of a run with scores, or NULL */
+    double margin, max_score; /* by these scores; open: none */
+    bool unique_texts;        /* copies of a positive or of another negative are dropped */
+} gb_filter_settings;
+
 /* Which retriever is trained on what, and how. */
 typedef struct gb_finetuning_settings {
     const char *init;                /* artifact or folder of the encoder */
@@ -112,6 +120,7 @@ typedef struct gb_finetuning_settings {
     uint32_t epochs;                 /* over the training queries */
     uint32_t train_queries;          /* a seeded subset; 0: all */
     uint32_t depth;                  /* first passages of each run in the pool */
+    gb_filter_settings filter;       /* of them */
     double temperature;              /* scores are divided by it; 0: by the kind of vectors */
     gb_optimiser_settings optimiser; /* of the steps */
     gb_memory_settings memory;       /* of a step */
@@ -119,7 +128,7 @@ typedef struct gb_finetuning_settings {
 } gb_finetuning_settings;
 extern const gb_finetuning_settings gb_finetuning_defaults;
 /* The options of a fine-tuning, which set all. */
-#define GB_FINETUNING_TABLES 3
+#define GB_FINETUNING_TABLES 4
 void gb_finetuning_tables(gb_finetuning_settings *settings,
                           gb_option_table tables[GB_FINETUNING_TABLES + 1]);
 

@@ -162,6 +162,7 @@ bool gb_pretraining_check(const gb_pretraining_settings *settings, gb_status *st
 const gb_finetuning_settings gb_finetuning_defaults = {
     .epochs = 3,
     .depth = 200,
+    .filter = {.margin = GB_OPEN_REAL, .max_score = GB_OPEN_REAL},
     .optimiser = {.rate = 2e-5, .warmup = .1, .clip = 1, .dropout = .1},
     .params = {.batch = 8, .negatives = 15, .seed = 42}};
 
@@ -191,12 +192,29 @@ static const gb_option of_finetuning[] = {
     {0}};
 #undef FIELD
 
+#define FIELD(member) GB_FIELD(gb_filter_settings, member)
+static const gb_option of_filter[] = {
+    {"skip", GB_OPTION_U32, FIELD(skip), GB_OPTION_ADDED, NULL,
+     "drop the first N passages of each run, which may well be relevant"},
+    {"scores", GB_OPTION_TEXT, FIELD(scores), GB_OPTION_INPUT, "RUN",
+     "artifact of a run with scores, e.g. of a cross-encoder, for the two options below; what it "
+     "does not score is dropped"},
+    {"margin", GB_OPTION_REAL, FIELD(margin), GB_OPTION_ADDED, NULL,
+     "drop what scores less than this below the query's lowest positive"},
+    {"max-score", GB_OPTION_REAL, FIELD(max_score), GB_OPTION_ADDED, NULL,
+     "drop what has a larger score"},
+    {"unique-texts", GB_OPTION_FLAG, FIELD(unique_texts), GB_OPTION_ADDED, NULL,
+     "drop what has the text of a positive or of another negative"},
+    {0}};
+#undef FIELD
+
 void gb_finetuning_tables(gb_finetuning_settings *settings,
                           gb_option_table tables[GB_FINETUNING_TABLES + 1])
 {
     const gb_option_table all[GB_FINETUNING_TABLES + 1] = {
         {NULL, of_finetuning, settings},
-        {NULL, gb_optimiser_options, &settings->optimiser},
+        {"Passages that are no negatives", of_filter, &settings->filter},
+        {"Optimiser", gb_optimiser_options, &settings->optimiser},
         {"Memory", gb_memory_options, &settings->memory},
         {0}};
     memcpy(tables, all, sizeof all);

@@ -286,6 +286,10 @@ fault 2 "an unknown level of recomputation" 'none of: none, layers' gabbro pretr
 fault 2 "parts of a batch that cannot be cut" 'cannot be cut' \
     gabbro pretrain contriever $small --queue 8 --batch 4 --micro-batch 2
 fault 2 "SimCSE without dropout" 'needs dropout' gabbro pretrain simcse $small --dropout 0
+fault 2 "a margin without scores" 'give --scores, too' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --margin 3
+fault 3 "scores of no run" 'run.trec: ' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --scores "$tokens" --margin 3
 for command in bm25 eval report store; do
     fault 2 "an unknown option of $command" '--frob' "$GABBRO" $command --frob
 done

@@ -2,6 +2,7 @@
 #include <gabbro/finetune.h>
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum { PASSAGES = 6, MOST = 8 };
@@ -72,4 +73,101 @@ Test(training_set, where_all_passages_are_positives_there_is_no_negative)
     cr_expect_not(gb_training_negatives(&set, set.queries, 42, 0, 1, 2, pool, drawn, &status));
     cr_expect_eq(status.code, GB_DATA);
     gb_training_set_free(&set);
+}
+
+/* ---- false negatives ---- */
+
+/* The set of two queries that share a run: query 0 has the positives 1 and 4, query 1 has 2. */
+typedef struct filtered_set {
+    gb_training_set set; /* of both */
+    gb_run run;          /* 0 4 2 3 5 for query 0, 1 0 for query 1 */
+} filtered_set;
+
+static filtered_set make_two(void)
+{
+    filtered_set f = {0};
+    gb_status status = {0};
+    gb_qrel rows[] = {{0, 1, 1}, {0, 4, 2}, {1, 2, 1}};
+    gb_qrels qrels = {.rows = rows, .count = 3};
+    const gb_hit first[] = {{0, 9}, {4, 8}, {2, 7}, {3, 6}, {5, 5}}, second[] = {{1, 3}, {0, 2}};
+    cr_assert(gb_run_add(&f.run, 0, first, 5, &status) &&
+              gb_run_add(&f.run, 1, second, 2, &status));
+    cr_assert(gb_training_set_make(&f.set, &qrels, &f.run, 1, MOST, 0, 42, &status));
+    return f;
+}
+
+/* The negatives of a query as digits. */
+static const char *pool_of(const filtered_set *f, uint32_t query)
+{
+    static char text[2][MOST + 1];
+    const gb_training_query *q = &f->set.queries[query];
+    uint32_t i = 0;
+    for (; i < q->negative_count; i++)
+        text[query][i] = (char)('0' + f->set.passages[q->negative_first + i]);
+    text[query][i] = '\0';
+    return text[query];
+}
+
+static void expect_filtered(gb_negative_filter how, const char *first, const char *second,
+                            gb_filtered want)
+{
+    filtered_set f = make_two();
+    gb_filtered counts;
+    how.runs = &f.run;
+    how.run_count = 1;
+    gb_training_set_filter(&f.set, &how, &counts);
+    cr_expect_str_eq(pool_of(&f, 0), first);
+    cr_expect_str_eq(pool_of(&f, 1), second);
+    cr_expect_eq(counts.before, want.before);
+    cr_expect_eq(counts.left, want.left);
+    cr_expect_eq(counts.by_rank, want.by_rank);
+    cr_expect_eq(counts.by_text, want.by_text);
+    cr_expect_eq(counts.by_score, want.by_score);
+    cr_expect_eq(counts.unscored, want.unscored);
+    cr_expect_eq(counts.unscored_queries, want.unscored_queries);
+    cr_expect_eq(f.set.without_negatives, !*first + !*second);
+    gb_run_free(&f.run);
+    gb_training_set_free(&f.set);
+}
+
+#define OFF .margin = -INFINITY, .max_score = INFINITY
+
+Test(filter, nothing_asked_for_drops_nothing)
+{
+    expect_filtered((gb_negative_filter){OFF}, "0235", "10", (gb_filtered){.before = 6, .left = 6});
+}
+
+Test(filter, by_rank)
+{
+    /* Rank 2 of query 0 is a positive. */
+    expect_filtered((gb_negative_filter){.skip = 2, OFF}, "235", "",
+                    (gb_filtered){.before = 6, .left = 3, .by_rank = 3});
+}
+
+Test(filter, by_text)
+{
+    /* 3 is a copy of positive 4, 5 of negative 0; 1 is a copy of query 1's positive 2. */
+    uint64_t texts[PASSAGES] = {10, 20, 20, 40, 40, 10};
+    const gb_text_hashes hashes = {.passages = texts};
+    expect_filtered((gb_negative_filter){.texts = &hashes, OFF}, "0", "0",
+                    (gb_filtered){.before = 6, .left = 2, .by_text = 4});
+}
+
+Test(filter, by_score)
+{
+    /* Query 0: positives 1 and 4 have 6 and 4, and 5 has no score. Query 1: its positive has none.
+     */
+    gb_run scores = {0};
+    gb_status status = {0};
+    const gb_hit first[] = {{0, 1.5}, {1, 6}, {2, 1}, {3, 3.9}, {4, 4}},
+                 second[] = {{0, .5}, {1, 9}};
+    cr_assert(gb_run_add(&scores, 0, first, 5, &status) &&
+              gb_run_add(&scores, 1, second, 2, &status));
+    expect_filtered(
+        (gb_negative_filter){.scores = &scores, .margin = 3, .max_score = INFINITY}, "2", "10",
+        (gb_filtered){.before = 6, .left = 3, .by_score = 2, .unscored = 1, .unscored_queries = 1});
+    expect_filtered(
+        (gb_negative_filter){.scores = &scores, .margin = -INFINITY, .max_score = 1.5}, "02", "0",
+        (gb_filtered){.before = 6, .left = 3, .by_score = 2, .unscored = 1, .unscored_queries = 1});
+    gb_run_free(&scores);
 }
