@@ -58,6 +58,12 @@ function row(key, retriever, encoder)
   if encoder then row_before(key, encoder) end
 end
 
+-- A row of BM25 with options, e.g. "--rm3".
+function bm25_row(key, ...)
+  note_row(key, artifact("evaluate " .. key, "evaluate", "--bm25", "--collection", here.set.collection, {...}, "--depth",
+    settings.search_depth))
+end
+
 -- The same for other sets of the world, a list or one.
 function row_on(names, key, retriever, encoder)
   local before = here.set.name
