@@ -202,6 +202,64 @@ typedef struct gb_found {
 bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
                const gb_search_params *params, const gb_found *found, gb_status *status);
 
+/* ---- exact search of token vectors ---- */
+
+/* Vectors of the tokens of texts, text after text. */
+typedef struct gb_token_vectors {
+    gb_vectors tokens;      /* [tokens, width] */
+    const uint32_t *starts; /* [texts + 1] first token of each text, and the end */
+    const uint32_t *tags;   /* [tokens] only tokens of one tag are compared, such as those of one id
+                               (COIL); GB_NO_ROW: a token takes no part; NULL: all are compared */
+    gb_vectors whole;       /* [texts, its width]: the inner product of these is added to a score,
+                               such as [CLS]'s (COIL); width 0: none */
+    uint32_t texts;         /* how many */
+} gb_token_vectors;
+
+/* Makes scores of late interaction (gb_max_sim); those of tags count from 0. */
+typedef struct gb_token_scorer gb_token_scorer;
+/* Records a program that scores `queries_at_once` queries at most in blocks of passages. What it is
+ * given must outlive it. GB_USAGE if widths differ, or only one side has tags or whole vectors. */
+gb_token_scorer *gb_token_scorer_create(gb_device *device, const gb_token_vectors *queries,
+                                        const gb_token_vectors *passages, uint32_t queries_at_once,
+                                        gb_status *status);
+void gb_token_scorer_destroy(gb_token_scorer *scorer); /* NULL ok */
+uint32_t gb_token_scorer_queries(const gb_token_scorer *scorer); /* queries at once, at most */
+/* Is called with the scores of a query and passages rows[0 .. count), in the order asked for. */
+typedef void gb_token_score_fn(void *context, uint32_t query, const uint32_t *rows,
+                               const float *scores, uint32_t count);
+/* Scores queries [first, first + count) against passages rows [row_count], or the first row_count
+ * passages if rows is NULL. GB_INTERRUPTED after a signal. */
+bool gb_token_score(gb_token_scorer *scorer, uint32_t first, uint32_t count, const uint32_t *rows,
+                    uint32_t row_count, gb_token_score_fn *each, void *context, gb_status *status);
+/* The `k` passages with the best scores of every query, in falling order, among equal ones the lower
+ * row first, by scoring all passages: found as in gb_search. */
+bool gb_token_search(gb_device *device, const gb_token_vectors *queries,
+                     const gb_token_vectors *passages, uint32_t k, const gb_found *found,
+                     gb_status *status);
+
+/* A folder of token vectors: vectors.npy [tokens, width]; starts.npy, a list of integers with the
+ * first row of each text, and the number of rows as the last; ids.txt, an id of a text a line; and
+ * where there are any tags.npy, a list of integers with a tag of each row, and whole.npy [texts,
+ * width], see gb_token_vectors. */
+typedef struct gb_token_set {
+    gb_token_vectors vectors; /* to search */
+    gb_npy *npy, *whole;      /* vectors.npy, and whole.npy or NULL */
+    uint32_t *starts, *tags;  /* what is in these files, or NULL */
+    char *ids;                /* what is in ids.txt */
+    const char **names;       /* [texts] start of each id, ended by a line end */
+    const char *folder;       /* as it was named */
+} gb_token_set;
+bool gb_is_token_set(const char *folder); /* there is a starts.npy */
+/* Opens a folder. GB_DATA if its files do not go together. Close with gb_token_set_close. */
+bool gb_token_set_open(gb_token_set *set, const char *folder, gb_status *status);
+void gb_token_set_close(gb_token_set *set);
+/* Writes a TREC run with the best `depth` passages of every query by gb_token_search; with
+ * `candidates`, a run, of the passages that it has for a query. GB_DATA if it names a query or a
+ * passage without vectors. */
+bool gb_token_set_search(gb_device *device, const gb_token_set *queries,
+                         const gb_token_set *passages, uint32_t depth, const char *candidates,
+                         const char *path, gb_status *status);
+
 /* ---- folders of vectors ---- */
 
 /* Folders with vectors.npy and ids.txt (an id a line), by gabbro encode or any other program, read

@@ -8,13 +8,54 @@
 
 typedef struct settings {
     gb_words queries, passages; /* folders */
+    const char *candidates;     /* run whose passages alone are ranked, or NULL */
     uint32_t depth;             /* passages a query */
     uint32_t piece;             /* passages after which what was found is kept */
 } settings;
 
+static bool by_tokens(const settings *o)
+{
+    return gb_is_token_set(o->queries.items[0]) && gb_is_token_set(o->passages.items[0]);
+}
+
+static bool check(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
+    bool tokens = by_tokens(o);
+    if (tokens && (o->queries.count > 1 || o->passages.count > 1))
+        return gb_fail(status, GB_USAGE, o->passages.items[0], "put the vectors into one folder",
+                       "token vectors of several folders cannot be searched");
+    if (!tokens && o->candidates)
+        return gb_fail(status, GB_USAGE, o->passages.items[0],
+                       "leave --candidates out, or give folders with starts.npy",
+                       "--candidates needs vectors of tokens");
+    maker->kernels |= tokens ? GB_USER_LATE : 0;
+    return true;
+}
+
+static bool make_by_tokens(gb_maker *maker, const settings *o, gb_status *status)
+{
+    gb_token_set queries = {0}, passages = {0};
+    char *path = gb_maker_file(maker, "run.trec", status);
+    gb_device *device = path ? gb_maker_device(maker, status) : NULL;
+    bool ok =
+        device && gb_token_set_open(&queries, o->queries.items[0], status) &&
+        gb_token_set_open(&passages, o->passages.items[0], status) &&
+        (gb_ranks_rank(maker->ranks) ||
+         gb_token_set_search(device, &queries, &passages, o->depth, o->candidates, path, status));
+    json_object_set_new(maker->facts, "queries", json_integer(queries.vectors.texts));
+    json_object_set_new(maker->facts, "passages", json_integer(passages.vectors.texts));
+    gb_token_set_close(&queries);
+    gb_token_set_close(&passages);
+    free(path);
+    return ok;
+}
+
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
+    if (by_tokens(o))
+        return make_by_tokens(maker, o, status);
     gb_vector_set queries = {0}, passages = {0};
     char *found = gb_maker_rank_file(maker, "found", status);
     char *path = gb_maker_file(maker, "run.trec", status);
@@ -41,6 +82,8 @@ static int run(const gb_call *call)
          "vectors of the queries"},
         {"passages", GB_OPTION_LIST, &o.passages, GB_OPTION_REQUIRED | GB_OPTION_INPUT, "DIR",
          "vectors of the passages; once for every shard"},
+        {"candidates", GB_OPTION_TEXT, &o.candidates, GB_OPTION_INPUT, "RUN",
+         "of token vectors: rank only the passages that this run has for a query"},
         {"depth", GB_OPTION_U32, &o.depth, 0, NULL, "passages a query", .min = 1,
          .max = UINT32_MAX},
         {"piece", GB_OPTION_U32, &o.piece, GB_OPTION_NO_KEY, NULL,
@@ -52,6 +95,7 @@ static int run(const gb_call *call)
                                    .flags = GB_MAKES_DIVIDED,
                                    .options = options,
                                    .self = &o,
+                                   .check = check,
                                    .make = make};
     return gb_make(&params, call);
 }
@@ -62,7 +106,10 @@ const gb_command gb_cli_search = {
     .description =
         "Rank passages by exact inner products of vectors, from folders with vectors.npy and "
         "ids.txt: those of gabbro encode (all shards, in any order) or anyone else's (float32 or "
-        "float16). Of equal scores the earlier passage is first. Vectors are read from the disk as "
+        "float16). Where these have a starts.npy, vectors are of tokens, and the score of a "
+        "passage is the sum over the query's tokens of the best inner product with a token of the "
+        "passage (late interaction). Of equal scores the earlier passage is first. Vectors are "
+        "read from the disk as "
         "they are needed; a killed search goes on behind the last piece. Prints the artifact's "
         "folder; the run is its run.trec.",
     .run = run};

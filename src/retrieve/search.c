@@ -188,9 +188,8 @@ static bool searcher_make(searcher *s, gb_device *device, const gb_vectors *quer
            (s->found = gb_alloc(s->size.k, 2 * sizeof *s->found, status));
 }
 
-/* Copy rows of vectors to where they lie `ld` floats apart. */
-static bool copy_rows(const gb_vectors *from, uint32_t first, uint32_t count, uint32_t ld,
-                      float *to, gb_status *status)
+bool retrieve_copy_rows(const gb_vectors *from, uint32_t first, uint32_t count, uint32_t ld,
+                        float *to, gb_status *status)
 {
     const float *rows = from->values ? from->values + (size_t)first * from->width
                                      : from->read(from->context, first, count, status);
@@ -252,7 +251,7 @@ static bool search_group(searcher *s, uint32_t queries, gb_progress *progress, u
         /* The last block overlaps the one before it, so that all have one shape. */
         pass now = {.first = total - seen < block ? total - block : seen, .seen = seen};
         float *input = gb_executable_input(s->exec, s->input, status);
-        if (!input || !copy_rows(s->passages, now.first, block, s->ld, input, status) ||
+        if (!input || !retrieve_copy_rows(s->passages, now.first, block, s->ld, input, status) ||
             !gb_executable_run(s->exec, &now.ticket, status) ||
             (last.ticket && !collect(s, &last, queries, status)))
             return false;
@@ -290,7 +289,7 @@ static bool search_all(searcher *s, const gb_vectors *queries, const gb_search_p
     for (uint32_t g = 0; g < groups; g++) {
         uint32_t first = g * group, left = queries->rows - first;
         uint32_t count = left < group ? left : group;
-        if (!copy_rows(queries, first, count, s->ld, s->group, status) ||
+        if (!retrieve_copy_rows(queries, first, count, s->ld, s->group, status) ||
             !gb_state_write(gb_executable_state(s->exec), GB_ARENA_PARAMS, s->group, status) ||
             !search_group(s, count, params->quiet ? NULL : &progress,
                           (uint64_t)g * s->passages->rows, status))

@@ -32,4 +32,8 @@ static inline gb_found retrieve_search_from(const gb_found *found, size_t query,
 void retrieve_search_merge(const gb_found *found, const gb_found *other, uint32_t base, uint32_t k,
                            const gb_found *scratch);
 
+/* Copies rows [first, first + count) of vectors to where they lie `ld` floats apart. */
+bool retrieve_copy_rows(const gb_vectors *from, uint32_t first, uint32_t count, uint32_t ld,
+                        float *to, gb_status *status);
+
 #endif
