@@ -131,10 +131,12 @@ void gb_print_bytes(FILE *out, uint64_t bytes);
 
 /* Options of a training in less memory: --micro-batch and --recompute. */
 typedef struct gb_memory_settings {
-    uint32_t micro_batch; /* texts on the device at once; 0: the whole batch */
-    uint32_t recompute;   /* layers are computed again for their gradient instead of kept */
+    uint32_t micro_batch; /* texts on the device at once at most; 0: the whole batch */
+    uint32_t recompute;   /* place in gb_recomputations; 0: as the device's memory asks for it */
 } gb_memory_settings;
 extern const gb_option gb_memory_options[];
+/* What a training is given of them. */
+void gb_memory_apply(const gb_memory_settings *settings, gb_train_params *params);
 
 /* gb_train in all ranks of the maker, with checkpoints in the artifact's resume folder. Adds times
  * and memory to the facts. values: as training->values at first, trained at the end. log: losses of

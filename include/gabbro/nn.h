@@ -389,6 +389,14 @@ typedef struct gb_task {
     gb_microbatch microbatch; /* for training in parts of the batch */
 } gb_task;
 
+/* What is computed again for the gradient instead of being kept. */
+typedef enum gb_recompute {
+    GB_RECOMPUTE_NONE,   /* nothing */
+    GB_RECOMPUTE_LAYERS, /* layers: same bits */
+    GB_RECOMPUTE_AUTO,   /* nothing, or layers, and then smaller micro-batches, as the device's
+                            memory asks for it (gb_train_fit) */
+} gb_recompute;
+
 typedef struct gb_train_params {
     const gb_params *params;      /* parameters */
     const gb_bert_config *config; /* dropout and norms */
@@ -404,7 +412,7 @@ typedef struct gb_train_params {
     /* Texts (or pairs, see gb_microbatch) on the device at once: gradients of the parts of a batch
      * add up to those of the batch, but for rounding. 0, or the whole batch: not cut. */
     uint32_t micro_batch;
-    bool recompute; /* layers are computed again for their gradient, not kept: same bits */
+    gb_recompute recompute; /* what is computed again for the gradient */
     /* Runs of texts, as equal as can be, that a batch is divided into before it is cut into parts;
      * gradients are summed within a share, then over the shares in their order. Ranks have whole
      * shares, so that results depend on the number of shares, not on that of ranks. 0: none. */
@@ -428,12 +436,20 @@ typedef struct gb_train_result {
     double build_s;                   /* of them: recording programs */
     uint64_t arena_bytes;             /* activations on the device, of the largest program */
     uint32_t parts;                   /* most parts of a batch on a rank; 1: not cut */
+    uint32_t micro_batch;             /* of gb_train_params, as it was settled */
+    gb_recompute recompute;           /* likewise */
     uint64_t rows_used;               /* tokens of texts that this process put into batches */
     uint64_t rows_computed;           /* the same with those that fill buckets up */
     float loss_scale;                 /* at the end; 0: none */
     uint32_t skipped;                 /* steps that updated nothing, see there */
     double ranks_s;                   /* of `seconds`: waiting for the other ranks, and sums */
 } gb_train_result;
+
+/* Settles GB_RECOMPUTE_AUTO for a device: changes params->recompute and, where that is not enough,
+ * params->micro_batch. Draws some batches and plans their programs; nothing runs. GB_MEMORY with
+ * what to do where not even one text fits. gb_train does it too. */
+bool gb_train_fit(gb_device *device, const gb_task *task, gb_train_params *params,
+                  gb_status *status);
 
 /* Train values [gb_params_floats] in place. Losses of every step go to `log` (step, loss...) when
  * it is not NULL (a table of doubles [steps][GB_MAX_LOSSES], owned by the caller). On a signal:
@@ -471,12 +487,16 @@ typedef struct gb_train_cost {
     double flops;              /* arithmetic of a step in one piece but for the update, mean */
     double update_flops;       /* of AdamW */
     uint64_t activation_bytes; /* activations and inputs on the device, of the largest batch */
+    uint64_t widest_bytes;     /* of them: the largest tensor, which one buffer must hold */
     uint32_t texts;            /* of the last batch, as the task cuts it; 0: it cannot be cut */
     uint64_t parameter_bytes;  /* parameters, gradients and moments on the device */
 } gb_train_cost;
 /* Draws the first `batches` batches and builds their programs; needs no device. */
 bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint32_t batches,
                        gb_train_cost *cost, gb_status *status);
+
+/* Whether a device has room for it, with `share` times its texts (.5: half of them). */
+bool gb_train_cost_fits(const gb_train_cost *cost, double share, const gb_device_caps *caps);
 
 /* ---- encoding ---- */
 

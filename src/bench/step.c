@@ -169,7 +169,10 @@ static bool train(session *s, uint32_t most, gb_status *status)
         .adamw = {.9f, .999f, 1e-8f, .01f},
         .max_norm = 1,
         .max_length = s->size->max_length,
-        .label = "bench"};
+        .label = "bench",
+        .recompute = GB_RECOMPUTE_AUTO};
+    if (!gb_train_fit(s->bench->device, &s->inner, &params, status))
+        return false;
     s->steps = 0;
     s->most = most;
     s->enough = false;

@@ -1,6 +1,7 @@
 /* Artifacts that are trained. */
 #include "private.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,14 +10,23 @@
 #define CHECKPOINT_S     20
 #define CHECKPOINT_SHARE .02
 
-static const char *const recomputations[] = {"none", "layers", NULL};
+static const char *const recomputations[] = {"auto", "none", "layers", NULL};
 const gb_option gb_memory_options[] = {
     {"micro-batch", GB_OPTION_U32, GB_FIELD(gb_memory_settings, micro_batch), 0, NULL,
-     "texts (pairs where the batch has pairs) on the device at once; their gradients add up to "
-     "those of the batch; 0: the whole batch"},
+     "texts (pairs where the batch has pairs) on the device at once at most; their gradients add "
+     "up to those of the batch; 0: the whole batch"},
     {"recompute", GB_OPTION_CHOICE, GB_FIELD(gb_memory_settings, recompute), 0, NULL,
-     "what is computed again for the gradient instead of being kept", recomputations},
+     "what is computed again for the gradient instead of being kept; auto: nothing if it fits into "
+     "the device's memory, else layers, and then smaller micro-batches", recomputations},
     {0}};
+
+void gb_memory_apply(const gb_memory_settings *settings, gb_train_params *params)
+{
+    static const gb_recompute kinds[] = {GB_RECOMPUTE_AUTO, GB_RECOMPUTE_NONE,
+                                         GB_RECOMPUTE_LAYERS};
+    params->micro_batch = settings->micro_batch;
+    params->recompute = kinds[settings->recompute];
+}
 
 static json_t *times_of(const gb_train_result *result)
 {
@@ -34,16 +44,19 @@ static json_t *times_of(const gb_train_result *result)
     return times;
 }
 
-static void note(gb_maker *maker, const gb_train_params *params, const gb_train_result *result)
+static void note(gb_maker *maker, const gb_train_result *result)
 {
     json_object_set_new(maker->facts, "times", times_of(result));
-    if (!params->micro_batch && !params->recompute)
+    if (!result->micro_batch && result->recompute == GB_RECOMPUTE_NONE)
         return;
     gb_log(GB_LOG_INFO, "activations take %.2f MiB on the device, parts of a batch: %u",
            (double)result->arena_bytes / (1 << 20), result->parts);
     json_object_set_new(maker->facts, "memory",
-                        json_pack("{s:I, s:I}", "activation_bytes", (json_int_t)result->arena_bytes,
-                                  "parts", (json_int_t)result->parts));
+                        json_pack("{s:I, s:I, s:I, s:s}", "activation_bytes",
+                                  (json_int_t)result->arena_bytes, "parts",
+                                  (json_int_t)result->parts, "micro_batch",
+                                  (json_int_t)result->micro_batch, "recompute",
+                                  result->recompute == GB_RECOMPUTE_LAYERS ? "layers" : "none"));
 }
 
 bool gb_maker_train(gb_maker *maker, const gb_training *training, float *values,
@@ -61,28 +74,62 @@ bool gb_maker_train(gb_maker *maker, const gb_training *training, float *values,
     bool ok = device && (resume || !leads) &&
               gb_train(device, training->task, &params, values, log, result, status);
     if (ok)
-        note(maker, &params, result);
+        note(maker, result);
     free(resume);
+    return ok;
+}
+
+/* What a training takes, as it would be cut for the device (gb_train_fit, but for what is known of
+ * a part of a batch only): *at_once gets the texts on the device, of `texts`. */
+static bool fit_cost(const gb_maker *maker, const gb_task *task, gb_train_params *params,
+                     double texts, double *at_once, gb_train_cost *cost, gb_status *status)
+{
+    gb_device_params select = gb_ops_device(maker->config, maker->device_name);
+    gb_device_caps caps;
+    bool choose = params->recompute == GB_RECOMPUTE_AUTO;
+    bool ok = (!choose || gb_device_find(&select, &caps, status)) &&
+              gb_train_estimate(task, params, 2, cost, status);
+    double drawn = cost->texts ? cost->texts : texts;
+    *at_once = params->micro_batch && params->micro_batch < texts ? params->micro_batch : texts;
+    if (!ok || !choose || gb_train_cost_fits(cost, *at_once / drawn, &caps))
+        return ok;
+    params->recompute = GB_RECOMPUTE_LAYERS;
+    ok = gb_train_estimate(task, params, 2, cost, status);
+    while (ok && !gb_train_cost_fits(cost, *at_once / drawn, &caps)) {
+        if (*at_once < 2 || !cost->texts)
+            return gb_fail(status, GB_MEMORY, params->label,
+                           "use shorter passages, a smaller model or batch, or a device with more "
+                           "memory",
+                           "it does not fit into the %.1f MiB of %s",
+                           (double)caps.memory_bytes / (1 << 20), caps.name);
+        *at_once = ceil(*at_once / 2);
+    }
     return ok;
 }
 
 bool gb_maker_print_cost(const gb_maker *maker, const gb_training *training, uint32_t batch,
                          uint32_t part, gb_status *status)
 {
-    const gb_train_params *params = training->params;
+    const gb_task *task = training->task;
+    gb_train_params params = *training->params;
     gb_train_cost cost;
-    if (!gb_train_estimate(training->task, params, 2, &cost, status))
+    gb_bucket bucket = {0};
+    double texts = batch, at_once;
+    if (task->microbatch.count) {
+        if (!task->sample(task->self, 0, &bucket, status))
+            return false;
+        texts *= (double)task->microbatch.count(task->self) / part;
+    }
+    if (!fit_cost(maker, task, &params, texts, &at_once, &cost, status))
         return false;
-    double texts = (double)cost.texts * batch / part, at_once = batch;
-    bool microbatch = params->micro_batch && params->micro_batch < texts;
-    if (microbatch)
-        at_once *= params->micro_batch / texts;
-    if ((microbatch || maker->how.gradient_shards) && training->task->microbatch.vectors)
+    bool microbatch = at_once < texts;
+    if ((microbatch || maker->how.gradient_shards) && task->microbatch.vectors)
         cost.flops *= 4. / 3; /* vectors first, forward only */
     printf("steps=%u batch=%u part=%u flops=%.6g update_flops=%.6g activation_bytes=%.0f "
-           "parameter_bytes=%llu\n",
-           params->schedule.steps, batch, part, cost.flops * batch / part, cost.update_flops,
-           (double)cost.activation_bytes * at_once / part,
-           (unsigned long long)cost.parameter_bytes);
+           "parameter_bytes=%llu micro_batch=%.0f recompute=%d\n",
+           params.schedule.steps, batch, part, cost.flops * batch / part, cost.update_flops,
+           (double)cost.activation_bytes * at_once / texts * batch / part,
+           (unsigned long long)cost.parameter_bytes, microbatch ? at_once : 0,
+           params.recompute == GB_RECOMPUTE_LAYERS);
     return true;
 }

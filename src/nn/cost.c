@@ -7,8 +7,16 @@
 static const gb_target anywhere = {
     .profile = GB_PROFILE_SCALAR, .max_groups = 65535, .max_invocations = 1024};
 
+uint64_t nn_train_parameter_bytes(const gb_params *params)
+{
+    uint64_t bytes = 0;
+    for (int a = 0; a < GB_ARENA_COUNT; a++)
+        bytes += sizeof(float) * gb_params_arena_floats(params, (gb_arena_id)a);
+    return bytes;
+}
+
 /* Arithmetic of a built program, and bytes of its activations and inputs. */
-static bool add_program(gb_tape *tape, double *flops, uint64_t *bytes, gb_status *status)
+static bool add_program(gb_tape *tape, double *flops, gb_train_cost *cost, gb_status *status)
 {
     gb_plan plan;
     gb_emitter emitter = {.target = anywhere};
@@ -16,8 +24,10 @@ static bool add_program(gb_tape *tape, double *flops, uint64_t *bytes, gb_status
               gb_emit_tape(&emitter, tape, true, status);
     for (size_t k = 0; ok && k < emitter.count; k++)
         *flops += emitter.kernels[k].flops;
-    if (ok && plan.arena_bytes + 2 * plan.input_bytes > *bytes)
-        *bytes = plan.arena_bytes + 2 * plan.input_bytes;
+    if (ok && plan.arena_bytes + 2 * plan.input_bytes > cost->activation_bytes)
+        cost->activation_bytes = plan.arena_bytes + 2 * plan.input_bytes;
+    if (ok && plan.largest_bytes > cost->widest_bytes)
+        cost->widest_bytes = plan.largest_bytes;
     free(emitter.kernels);
     return ok;
 }
@@ -32,8 +42,8 @@ static bool add_step(const gb_task *task, const gb_train_params *params, const g
         gb_builder builder = nn_train_builder(params, tape, NULL);
         task->build(task->self, &builder, bucket, losses);
         ok = gb_tape_ok(tape, status) && gb_backward(tape, losses[0], status) &&
-             (!params->recompute || gb_tape_prune(tape, status)) &&
-             add_program(tape, &cost->flops, &cost->activation_bytes, status);
+             (!builder.recompute || gb_tape_prune(tape, status)) &&
+             add_program(tape, &cost->flops, cost, status);
     }
     gb_tape_destroy(tape);
     return ok;
@@ -46,7 +56,7 @@ static bool add_update(const gb_train_params *params, gb_train_cost *cost, gb_st
         return false;
     gb_tensor values = gb_adamw_input(tape, false);
     gb_adamw(tape, &params->adamw, values);
-    bool ok = add_program(tape, &cost->update_flops, &cost->activation_bytes, status);
+    bool ok = add_program(tape, &cost->update_flops, cost, status);
     gb_tape_destroy(tape);
     return ok;
 }
@@ -54,10 +64,7 @@ static bool add_update(const gb_train_params *params, gb_train_cost *cost, gb_st
 bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint32_t batches,
                        gb_train_cost *cost, gb_status *status)
 {
-    *cost = (gb_train_cost){0};
-    for (int a = 0; a < GB_ARENA_COUNT; a++)
-        cost->parameter_bytes +=
-            sizeof(float) * gb_params_arena_floats(params->params, (gb_arena_id)a);
+    *cost = (gb_train_cost){.parameter_bytes = nn_train_parameter_bytes(params->params)};
     for (uint32_t b = 0; b < batches; b++) {
         gb_bucket bucket = {0};
         if (!task->sample(task->self, b, &bucket, status) ||

@@ -128,6 +128,16 @@ static void find_bucket(const trainer *t, microbatch_list *list)
     list->bucket.texts = list->most;
 }
 
+bool nn_microbatches_bucket(trainer *t, uint32_t texts, gb_bucket *bucket, gb_status *status)
+{
+    microbatch_list list = {.texts = texts};
+    if (!split_batch(t, &list, status))
+        return false;
+    find_bucket(t, &list);
+    *bucket = list.bucket;
+    return true;
+}
+
 static bool fill_microbatch(const trainer *t, const training_program *b,
                             const microbatch_range *part, uint32_t step, gb_status *status)
 {

@@ -29,7 +29,7 @@ gb_builder nn_train_builder(const gb_train_params *params, gb_tape *tape, gb_pad
                         .attention_dropout = (float)params->config->attention_dropout,
                         .eps = (float)params->config->layer_norm_eps,
                         .max_length = params->max_length,
-                        .recompute = params->recompute,
+                        .recompute = params->recompute == GB_RECOMPUTE_LAYERS,
                         .padding = padding};
 }
 
@@ -51,15 +51,19 @@ typedef struct bucket_plan {
     uint32_t width;      /* of vectors, for PROGRAM_COMPARE */
 } bucket_plan;
 
+bool nn_train_build(trainer *t, training_program *b, uint32_t width, gb_tape *tape,
+                    gb_status *status)
+{
+    gb_builder builder = nn_train_builder(t->params, tape, &t->padding);
+    bool ok = b->kind == PROGRAM_BATCH ? whole_build(t, b, &builder, status)
+                                       : nn_microbatches_build(t, b, &builder, width, status);
+    return ok && (!builder.recompute || gb_tape_prune(tape, status));
+}
+
 static bool training_program_build(void *self, gb_tape *tape, gb_status *status)
 {
     const bucket_plan *plan = self;
-    trainer *t = plan->t;
-    training_program *b = plan->b;
-    gb_builder builder = nn_train_builder(t->params, tape, &t->padding);
-    bool ok = b->kind == PROGRAM_BATCH ? whole_build(t, b, &builder, status)
-                                       : nn_microbatches_build(t, b, &builder, plan->width, status);
-    return ok && (!builder.recompute || gb_tape_prune(tape, status));
+    return nn_train_build(plan->t, plan->b, plan->width, tape, status);
 }
 
 static training_program *bucket_add(trainer *t, training_program_kind kind, const gb_bucket *bucket,
@@ -250,6 +254,10 @@ bool nn_train_prepare(trainer *t, const float *values, gb_status *status)
     if (t->params->micro_batch && !t->task->microbatch.count)
         return gb_fail(status, GB_USAGE, t->params->label, "leave --micro-batch out",
                        "its batch cannot be cut into parts");
+    t->settled = *t->params;
+    if (!gb_train_fit(t->device, t->task, &t->settled, status))
+        return false;
+    t->params = &t->settled;
     nn_scale_start(t);
     t->step_s = gb_alloc(t->params->schedule.steps, sizeof *t->step_s, status);
     if (!t->step_s || !nn_shards_prepare(t, status))
@@ -307,6 +315,8 @@ static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
     result->data_s = t->data_s;
     result->build_s = t->build_s;
     result->parts = t->parts ? t->parts : 1;
+    result->micro_batch = t->params->micro_batch;
+    result->recompute = t->params->recompute;
     result->ranks_s = t->ranks_s;
     result->loss_scale = t->scale.factor;
     result->skipped = t->scale.skipped + t->scale.left_out[0] + t->scale.left_out[1];

@@ -58,7 +58,8 @@ typedef struct loss_scale {
 typedef struct trainer {
     gb_device *device;             /* where */
     const gb_task *task;           /* what */
-    const gb_train_params *params; /* how */
+    const gb_train_params *params; /* how; after nn_train_prepare `settled` */
+    gb_train_params settled;       /* with what fits the device (gb_train_fit) */
     gb_state *state;               /* parameters, gradients, moments */
     training_program **programs;   /* recorded shapes */
     size_t program_count, program_capacity;
@@ -87,6 +88,13 @@ gb_builder nn_train_builder(const gb_train_params *params, gb_tape *tape, gb_pad
 /* The bucket of a kind and shape, built when it is new. width: of vectors, for PROGRAM_COMPARE. */
 training_program *nn_train_program(trainer *t, training_program_kind kind, const gb_bucket *bucket,
                                    uint32_t width, gb_status *status);
+/* Builds the program b of its kind and bucket onto a tape. width: as below. */
+bool nn_train_build(trainer *t, training_program *b, uint32_t width, gb_tape *tape,
+                    gb_status *status);
+/* Bytes of parameters, gradients and moments. */
+uint64_t nn_train_parameter_bytes(const gb_params *params);
+/* The bucket of all micro-batches of the drawn batch of `texts`. */
+bool nn_microbatches_bucket(trainer *t, uint32_t texts, gb_bucket *bucket, gb_status *status);
 /* Parameters, gradients and AdamW's program on the device; what to do is set. nn_train_free: also
  * after a failure. */
 bool nn_train_prepare(trainer *t, const float *values, gb_status *status);

@@ -150,9 +150,8 @@ static void make_training(finetuning *f)
                                  .max_length = f->tokens.max_passage > f->tokens.max_query
                                                    ? f->tokens.max_passage
                                                    : f->tokens.max_query,
-                                 .label = "finetune",
-                                 .micro_batch = o->memory.micro_batch,
-                                 .recompute = o->memory.recompute};
+                                 .label = "finetune"};
+    gb_memory_apply(&o->memory, &f->train);
     f->training = (gb_training){&f->task, &f->train, f->values};
 }
 

@@ -110,9 +110,8 @@ static void make_training(gb_pretraining *p)
                                  .adamw = train_adamw(&o->optimiser),
                                  .max_norm = (float)o->optimiser.clip,
                                  .max_length = p->params.max_length,
-                                 .label = p->label,
-                                 .micro_batch = o->memory.micro_batch,
-                                 .recompute = o->memory.recompute};
+                                 .label = p->label};
+    gb_memory_apply(&o->memory, &p->train);
     p->training = (gb_training){&p->task, &p->train, p->values};
 }
 

@@ -282,7 +282,7 @@ fault 2 "an unknown projector" 'none, linear' gabbro pretrain costa $small --pro
 fault 2 "an unknown projector, fine-tuning" 'none, linear' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --projector curved
 fault 2 "an unknown head of bags of words" 'full, projection' gabbro pretrain bow $small --bow-head bare
-fault 2 "an unknown level of recomputation" 'none of: none, layers' gabbro pretrain bow $small --recompute all
+fault 2 "an unknown level of recomputation" 'none of: auto, none, layers' gabbro pretrain bow $small --recompute all
 fault 2 "parts of a batch that cannot be cut" 'cannot be cut' \
     gabbro pretrain contriever $small --queue 8 --batch 4 --micro-batch 2
 fault 2 "SimCSE without dropout" 'needs dropout' gabbro pretrain simcse $small --dropout 0
