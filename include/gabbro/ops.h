@@ -53,9 +53,9 @@ typedef enum gb_mask_kind {
 gb_tensor gb_sequences_input(gb_tape *tape, const char *name, uint32_t sequences);
 #define GB_SEQUENCES_HEADER 4
 /* The same of a batch of which some rows are selected, ascending: behind that input's words stand
- * the first place of each sequence's rows among the selected ones and the end [sequences + 1], and
- * then the row of the batch in each place [queries]. All places belong to sequences; what only
- * fills the list up may name any row. */
+ * the first slot of each sequence's rows and the end [sequences + 1], and then the row of the batch
+ * in each slot [queries]. All slots belong to sequences; what only fills the list up may name any
+ * row. */
 gb_tensor gb_selection_input(gb_tape *tape, const char *name, uint32_t sequences, uint32_t queries);
 
 typedef struct gb_attention_params {

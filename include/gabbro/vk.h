@@ -32,7 +32,7 @@ typedef struct gb_shader_binary {
     size_t word_count;     /* 32-bit words of it */
     uint32_t users;        /* GB_USER_ bits */
     const char *source;    /* file in shaders/, e.g. "matmul_cpu.comp" */
-    const char *defines;   /* that it is compiled with, e.g. "-DTEXELS -DSELECTED" */
+    const char *defines;   /* that it is compiled with, e.g. "-DTEXELS -DSCALED" */
 } gb_shader_binary;
 extern const gb_shader_binary gb_shader_binaries[]; /* sorted by name */
 extern const size_t gb_shader_binary_count;

@@ -49,20 +49,20 @@ typedef struct read_record {
 } read_record;
 
 /* What only fills the list up belongs to the padding's sequences. */
-static void fill_places(const read_record *record, uint32_t *places)
+static void fill_slots(const read_record *record, uint32_t *slots)
 {
     const gb_batch_inputs *in = &record->in;
     const gb_selected_rows *list = record->list;
     const gb_batch *batch = record->batch;
-    uint32_t *rows = places + in->count + GB_PAD_SEQUENCES + 1, at = 0;
+    uint32_t *rows = slots + in->count + GB_PAD_SEQUENCES + 1, at = 0;
     uint64_t rest = in->read.count - list->count;
     for (uint32_t s = 0; s < in->count; s++) {
-        places[s] = at;
+        slots[s] = at;
         while (s < batch->count && at < list->count && list->rows[at] < batch->starts[s + 1])
             at++;
     }
     for (uint32_t s = 0; s <= GB_PAD_SEQUENCES; s++)
-        places[in->count + s] = list->count + (uint32_t)(rest * s / GB_PAD_SEQUENCES);
+        slots[in->count + s] = list->count + (uint32_t)(rest * s / GB_PAD_SEQUENCES);
     for (uint32_t i = 0; i < in->read.count; i++)
         rows[i] = i < list->count ? list->rows[i] : in->rows - 1;
 }
@@ -79,7 +79,7 @@ static bool fill_read(const void *record_, gb_executable *exec, uint32_t step, g
         return false;
     uint32_t words = GB_SEQUENCES_HEADER + in->count + GB_PAD_SEQUENCES + 1;
     memcpy(selected, sequences, sizeof *selected * words); /* filled before: it was declared so */
-    fill_places(record, selected + words);
+    fill_slots(record, selected + words);
     return true;
 }
 
@@ -88,7 +88,7 @@ void gb_selected_rows_declare(gb_builder *builder, gb_batch_inputs *in, uint32_t
 {
     in->read = (gb_selection){
         .index = gb_tape_input(builder->tape, "rows read", GB_U32, 1, bucket),
-        .inverse = gb_tape_input(builder->tape, "place of rows read", GB_U32, 1, in->rows),
+        .inverse = gb_tape_input(builder->tape, "slot of rows read", GB_U32, 1, in->rows),
         .count = bucket,
         .rows = in->rows};
     in->read_sequences = gb_selection_input(builder->tape, "sequences of rows read",

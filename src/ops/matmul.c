@@ -218,13 +218,14 @@ static bool backward(gb_tape *tape, const gb_node *node, gb_status *status)
         ops_weight_gradient_into(tape, dy, a, slot, accumulate, bias, accumulate_bias);
         return true;
     }
-    if (has_slot(tape, node->in[IN_BIAS])) {
-        bool accumulate;
-        gb_tensor slot = slot_of(tape, node->in[IN_BIAS], &accumulate);
-        ops_column_sum_into(tape, dy, slot, accumulate);
-    } else if (ops_wants_grad(tape, node->in[IN_BIAS])) {
-        return gb_fail(status, GB_INTERNAL, "matmul", NULL,
-                       "a bias that is no parameter is used twice");
+    if (ops_wants_grad(tape, node->in[IN_BIAS])) {
+        gb_tensor bias = node->in[IN_BIAS];
+        bool accumulate = false, own = has_slot(tape, bias);
+        gb_tensor sums =
+            own ? slot_of(tape, bias, &accumulate) : ops_temp_like(tape, "d bias", bias);
+        ops_column_sum_into(tape, dy, sums, accumulate);
+        if (!own)
+            ops_add_grad(tape, bias, sums);
     }
     switch ((gb_matmul_form)node->attr[ATTR_FORM]) {
     case GB_NN: /* C = A B: dA = dC B^T, dB = A^T dC */

@@ -247,6 +247,57 @@ Test(ops, attention_of_some_rows, .timeout = 60)
     run_selected(GB_MASK_BITS, .3f);
 }
 
+/* A selection of rows has the values that these rows have among all, dropped as they are. */
+Test(ops, selected_rows_are_those_of_all, .timeout = 60)
+{
+    enum { ROWS = 20, TEXTS = 2, PLACES = 5, WIDTH = 8 };
+    static const uint32_t rows[PLACES] = {0, 4, 7, 8, 19}, places[TEXTS + 1] = {0, 3, 5};
+    uint32_t words[5 + TEXTS + TEXTS + 1 + PLACES] = {9, 8, 7, 60, 0, 8, ROWS};
+    uint32_t inverse[ROWS];
+    memcpy(words + 5 + TEXTS, places, sizeof places);
+    memcpy(words + 6 + 2 * TEXTS, rows, sizeof rows);
+    for (uint32_t r = 0; r < ROWS; r++)
+        inverse[r] = GB_NO_ROW;
+    for (uint32_t i = 0; i < PLACES; i++)
+        inverse[rows[i]] = i;
+    program p = program_make();
+    program_param(&p, "x", ROWS, 3 * WIDTH);
+    program_freeze(&p);
+    gb_tensor all = gb_sequences_input(p.tape, "sequences", TEXTS);
+    gb_tensor some = gb_selection_input(p.tape, "selection", TEXTS, PLACES);
+    gb_tensor index = gb_tape_input(p.tape, "index", GB_U32, 1, PLACES);
+    gb_tensor back = gb_tape_input(p.tape, "inverse", GB_U32, 1, ROWS);
+    gb_attention_params params = {
+        .heads = 2, .mask = GB_MASK_CAUSAL, .max_length = 12, .dropout = .3f, .dropout_index = 2};
+    gb_tensor x = program_operand(&p, "x");
+    gb_tensor a = gb_attention(p.tape, all, x, 0, x, WIDTH, 2 * WIDTH, WIDTH, &params);
+    a = gb_gather_rows(p.tape, gb_dropout(p.tape, a, .25f, 1, all, false), index, back);
+    params.selected = true;
+    gb_tensor q = gb_gather_rows(p.tape, x, index, back);
+    gb_tensor b = gb_attention(p.tape, some, q, 0, x, WIDTH, 2 * WIDTH, WIDTH, &params);
+    b = gb_dropout(p.tape, b, .25f, 1, some, true);
+    gb_tape_output(p.tape, a);
+    gb_tape_output(p.tape, b);
+    gb_reference *ref = gb_reference_create(p.tape, &p.status);
+    cr_assert(ref, "%s", p.status.what);
+    memcpy(gb_reference_u(ref, all), words, (5 + TEXTS) * sizeof *words);
+    memcpy(gb_reference_u(ref, some), words, sizeof words);
+    memcpy(gb_reference_u(ref, index), rows, sizeof rows);
+    memcpy(gb_reference_u(ref, back), inverse, sizeof inverse);
+    double *values = gb_reference_f(ref, x);
+    for (uint32_t i = 0; i < ROWS * 3 * WIDTH; i++)
+        values[i] = sin(i);
+    gb_reference_run(ref);
+    bool dropped = false;
+    for (uint32_t i = 0; i < PLACES * WIDTH; i++) {
+        cr_expect_eq(gb_reference_f(ref, a)[i], gb_reference_f(ref, b)[i]);
+        dropped |= gb_reference_f(ref, a)[i] == 0;
+    }
+    cr_expect(dropped);
+    gb_reference_destroy(ref);
+    program_free(&p);
+}
+
 /* Rows of one text that see all of its values, which are 1, give 1, each of them: loops of a CPU
  * driver end early, and silently, where one lane walks too many rows. */
 static void run_long_attention(uint32_t rows, uint32_t width)
@@ -323,6 +374,39 @@ Test(ops, cut)
     y = gb_linear(p.tape, z, program_operand(&p, "u"), biases[1], false, GB_NO_TENSOR);
     check_program(&p, y, NULL, 0, 400 * EPS);
     program_free(&p);
+}
+
+/* Layers by both parts of weights and bias, and one by the whole: the parts are used twice. */
+static void cut_case(uint32_t first, uint32_t rows, uint32_t cols, bool params)
+{
+    program p = program_make();
+    program_param(&p, "x", 21, cols);
+    program_param(&p, "w", rows, cols);
+    program_param(&p, "b", 1, rows);
+    program_freeze(&p);
+    gb_tensor x = program_operand(&p, "x"), w = program_operand(&p, "w"),
+              b = program_operand(&p, "b"), weights[2], biases[2];
+    if (!params) {
+        w = gb_scale(p.tape, w, 2);
+        b = gb_scale(p.tape, b, 3);
+    }
+    gb_cut(p.tape, w, first, weights);
+    gb_cut(p.tape, b, first, biases);
+    gb_tensor y = gb_linear(p.tape, x, w, b, false, GB_NO_TENSOR);
+    gb_tensor parts[2];
+    for (int i = 0; i < 2; i++)
+        parts[i] = gb_linear(p.tape, x, weights[i], biases[i], false, GB_NO_TENSOR);
+    gb_tensor z = gb_matmul(p.tape, GB_NN, parts[0], weights[0]);
+    z = gb_add(p.tape, z, gb_matmul(p.tape, GB_NN, parts[1], weights[1]));
+    check_program(&p, gb_add(p.tape, z, gb_matmul(p.tape, GB_NN, y, w)), NULL, 0, 400 * EPS);
+    program_free(&p);
+}
+
+Test(ops, cut_and_used_twice, .timeout = 60)
+{
+    cut_case(8, 24, 16, true);
+    cut_case(8, 24, 13, true);
+    cut_case(20, 24, 16, false);
 }
 
 Test(ops, rows)
