@@ -23,7 +23,7 @@
 #define GELU_BACKWARD_PUSH uint count;
 #define MOMENTUM_PUSH      uint count;
 #define TANH_PUSH          uint count;
-#define SQUARE_SUM_PUSH    uint count, lanes;
+#define SQUARE_SUM_PUSH    uint count, shares;
 
 /* ---- rows ---- */
 

@@ -5,19 +5,22 @@
 
 /* ---- partial sums of squares ---- */
 
-#define NORM_LANES 256 /* partial sums; added up in order by one lane */
+#define NORM_SHARES 256 /* partial sums; added up in order by one lane */
 
 static bool emit_squares(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                          gb_status *status)
 {
     const gb_tensor_info *info = gb_tape_tensor(tape, node->in[0]);
-    uint32_t lanes = ops_lanes(&emitter->target);
+    const gb_target *target = &emitter->target;
+    bool lane_rows = ops_lane_rows(target);
+    uint32_t lanes = lane_rows ? ops_lanes(target) : target->max_invocations < 256 ? 128 : 256;
     gb_kernel kernel = ops_kernel_of("square_sum", NULL);
     ops_spec(&kernel, lanes);
+    ops_spec(&kernel, lane_rows ? 1 : lanes);
     ops_bind_tensor(&kernel, 0, node->in[0], GB_READ);
     ops_bind_tensor(&kernel, 1, node->out[0], GB_WRITE);
-    push(&kernel, SQUARE_SUM_PUSH, .count = info->cols / 4, .lanes = NORM_LANES);
-    gb_grid(&emitter->target, (NORM_LANES + lanes - 1) / lanes, kernel.grid);
+    push(&kernel, SQUARE_SUM_PUSH, .count = info->cols / 4, .shares = NORM_SHARES);
+    gb_grid(target, lane_rows ? NORM_SHARES / lanes : NORM_SHARES, kernel.grid);
     kernel.flops = 2.0 * info->cols;
     kernel.bytes = 4.0 * info->cols;
     return gb_emit(emitter, &kernel, status);
@@ -27,10 +30,10 @@ static void reference_squares(gb_reference *ref, const gb_tape *tape, const gb_n
 {
     const double *x = gb_reference_f(ref, node->in[0]);
     double *partial = gb_reference_f(ref, node->out[0]);
-    for (uint32_t lane = 0; lane < NORM_LANES; lane++)
-        partial[lane] = 0;
+    for (uint32_t share = 0; share < NORM_SHARES; share++)
+        partial[share] = 0;
     for (uint32_t i = 0; i < gb_tape_tensor(tape, node->in[0])->cols; i++)
-        partial[i / 4 % NORM_LANES] += x[i] * x[i];
+        partial[i / 4 % NORM_SHARES] += x[i] * x[i];
 }
 
 static const gb_op op_squares = {"square_sum", emit_squares, NULL, reference_squares};
@@ -150,7 +153,7 @@ void gb_adamw_fill(const gb_adamw_params *params, uint32_t step, float learning_
 static gb_tensor norm_of(gb_tape *tape, uint64_t floats)
 {
     uint32_t windows = (uint32_t)((floats + WINDOW_FLOATS - 1) / WINDOW_FLOATS);
-    gb_tensor partials = gb_tape_temp(tape, "norm partials", GB_F32, windows, NORM_LANES);
+    gb_tensor partials = gb_tape_temp(tape, "norm partials", GB_F32, windows, NORM_SHARES);
     for (uint32_t w = 0; w < windows; w++) {
         uint64_t first = (uint64_t)w * WINDOW_FLOATS;
         uint64_t count = floats - first < WINDOW_FLOATS ? floats - first : WINDOW_FLOATS;
