@@ -283,6 +283,7 @@ typedef struct gb_target {
     gb_kernel_profile profile; /* which family of shaders */
     uint32_t max_groups;       /* workgroups in one grid dimension */
     uint32_t max_invocations;  /* lanes in a workgroup */
+    uint32_t max_shared_bytes; /* memory that they share */
     uint64_t max_texel_bytes;  /* largest operand that may be read as texels; 0: none */
     uint32_t avoid;            /* variants not to use, GB_QUIRK_ bits */
     uint32_t tiles;            /* gb_device_caps.tiles */

@@ -107,6 +107,7 @@ enum {
     GB_QUIRK_SMALL_SUBMITS = 16,    /* the watchdog bites early: 50 ms a submission */
     GB_QUIRK_NO_TEXELS = 32,        /* operands are not read as texels, but from storage buffers */
     GB_QUIRK_NO_BFLOAT16 = 64,      /* cooperative matrices of bfloat16 are wrong */
+    GB_QUIRK_FEW_REGISTERS = 128,   /* large tiles do not fit the registers of a lane */
     GB_QUIRK_OF_KERNELS = 256,      /* from this bit on: of single kernels, see gb_kernel_rules */
 };
 

@@ -6,15 +6,16 @@
 //   STORE_ROWS(matrix, array, at, stride), MULTIPLY_ADD(a, b, c)
 //
 // One workgroup = SM x SN subgroups = one C tile of BM x BN; a subgroup keeps FM x FN matrices of sums. Each step of
-// BK is rounded to 16 bits on its way into shared memory, in the order it has in memory: whether rows or
-// columns of a matrix are contiguous there is told when it is loaded, so no form needs a transpose. The next
-// step's values are fetched before the arithmetic of this one. Sums are floats; they pass through shared memory
-// one matrix at a time, so that edges and epilogues are those of any other kernel.
+// BK is rounded to 16 bits on its way into shared memory, where the rows of A and the columns of B lie along K in all
+// forms, so that every load of a matrix is along its contiguous side. A thread stages blocks of four lines by four of
+// K, and turns them where memory runs across K (A of TN, B of NN and TN). The next step's values are fetched before
+// the arithmetic of this one. Sums are floats; they pass through shared memory one matrix at a time, so that edges and
+// epilogues are those of any other kernel.
 //
 // LM, LN, LK: one of the sizes that the device lists, multiples of 4. BK a multiple of LK, BM, BN, BK of 4.
-// Needs whole subgroups of LANES lanes. Half floats end at 65504: larger operands become infinite. With -DBFLOAT16
-// operands are bfloat16, which have the range of floats; older compilers do not know that type, so the matrices are
-// of half floats here and get their type when the pipeline is made (src/vk/spirv_matrix.c).
+// Needs whole subgroups of LANES lanes. Half floats end at 65504: larger operands become infinite. Operands are rounded
+// to the nearest, by the conversion of the device: packHalf2x16 may cut off. In bfloat16 products the half floats here
+// become bfloat16, which older compilers do not know, when the pipeline is made (src/vk/spirv_matrix.c).
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -34,31 +35,19 @@ layout(constant_id = 15) const uint LANES = 32;
 const uint BM = SM * FM * LM;
 const uint BN = SN * FN * LN;
 const uint THREADS = SM * SN * LANES; // the same value as id 0
-const uint A_COUNT = BM * BK / 4;     // vec4s of a step
-const uint B_COUNT = BN * BK / 4;
-const uint A_LOADS = (A_COUNT + THREADS - 1) / THREADS;
-const uint B_LOADS = (B_COUNT + THREADS - 1) / THREADS;
+const uint BLOCKS = (BM + BN) / 4 * (BK / 4); // of a step
+const uint TURNS = (BLOCKS + THREADS - 1) / THREADS;
 
-// Tiles in shared memory: lines as in memory (along K, or along M or N), uvec2s of four 16-bit floats. Two of
-// padding keep lines on 16 bytes and spread them over the banks.
-const uint K_LINE = BK / 4 + 2;
-const uint A_LINE = FORM == FORM_TN ? BM / 4 + 2 : K_LINE;
-const uint B_LINE = FORM == FORM_NT ? K_LINE : BN / 4 + 2;
-const uint A_LINES = FORM == FORM_TN ? BK : BM;
-const uint B_LINES = FORM == FORM_NT ? BN : BK;
-const uint A_WORDS = A_LINES * A_LINE;
-const uint B_WORDS = B_LINES * B_LINE;
-
-shared uvec2 a_tile[A_WORDS];
-shared uvec2 b_tile[B_WORDS];
+// A step in shared memory: the rows of A, then the columns of B, in uvec2s of four 16-bit floats. Two of padding keep
+// lines on 16 bytes and spread them over the banks.
+const uint LINE = BK / 4 + 2;
+shared uvec2 tile[(BM + BN) * LINE];
 shared float c_patch[SM * SN * LM * LN]; // a matrix of each subgroup
 
-#ifdef BFLOAT16
-#include "bfloat16.glsl"
-#define TO_16_BITS(v) to_bfloat16(v)
-#else
-#define TO_16_BITS(v) uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw))
-#endif
+uvec2 to_16_bits(vec4 v)
+{
+    return uvec2(packFloat2x16(f16vec2(v.xy)), packFloat2x16(f16vec2(v.zw)));
+}
 
 // Zero where k (and the three after it) reach beyond K: padding may be NaN, so a factor 0 would not do.
 vec4 mask_k(vec4 v, uint k)
@@ -66,33 +55,40 @@ vec4 mask_k(vec4 v, uint k)
     return mix(vec4(0.0), v, lessThan(uvec4(k, k + 1, k + 2, k + 3), uvec4(K)));
 }
 
-// A vec4 of memory that runs along K: line `line` of `last` + 1.
-#define FETCH_ALONG_K(data, line, last, stride, k)                                    \
-    (K_EDGE == 0 ? data[min(line, last) * (stride / 4) + (k) / 4]                     \
-                 : mask_k(data[min(line, last) * (stride / 4) + min(k, K - 1) / 4], k))
-// A vec4 of row k of memory that runs along M or N: columns 4 * column4.., of `last` + 1.
-#define FETCH_ROW(data, column4, last, stride, k)                                     \
-    (K_EDGE == 0 ? data[(k) * (stride / 4) + min(column4, (last) / 4)]                \
-                 : mix(vec4(0.0), data[min(k, K - 1) * (stride / 4) + min(column4, (last) / 4)], bvec4((k) < K)))
+// Four lines from `line` on of `lines`, four of K each, where memory runs along K.
+#define FETCH_ALONG(data, line, lines, stride)                                                   \
+    [[unroll]] for (uint t = 0; t < 4; t++) {                                                    \
+        const uint at = min((line) + t, (lines) - 1) * (stride / 4);                             \
+        block[t] = K_EDGE == 0 ? data[at + k / 4] : mask_k(data[at + min(k, K - 1) / 4], k);     \
+    }
+// The same where it runs across K: a vec4 has four lines.
+#define FETCH_ACROSS(data, line, lines, stride)                                                  \
+    [[unroll]] for (uint t = 0; t < 4; t++) {                                                    \
+        const uint at = min((line) / 4, ((lines) - 1) / 4);                                      \
+        block[t] = K_EDGE == 0 ? data[(k + t) * (stride / 4) + at]                               \
+                               : mix(vec4(0.0), data[min(k + t, K - 1) * (stride / 4) + at], bvec4(k + t < K)); \
+    }                                                                                            \
+    block = transpose(block);
 
-vec4 fetch_a(uint i, uint row0, uint k0)
+// Block `i` of the step at k0: which lines and where on K it is, line after line.
+mat4 fetch(uint i, uint row0, uint column0, uint k0)
 {
-    if (FORM == FORM_TN)
-        return FETCH_ROW(a_data, row0 / 4 + i % (BM / 4), M - 1, lda, k0 + i / (BM / 4));
-    return FETCH_ALONG_K(a_data, row0 + i / (BK / 4), M - 1, lda, k0 + i % (BK / 4) * 4);
-}
-
-vec4 fetch_b(uint i, uint column0, uint k0)
-{
-    if (FORM == FORM_NT)
-        return FETCH_ALONG_K(b_data, column0 + i / (BK / 4), N - 1, ldb, k0 + i % (BK / 4) * 4);
-    return FETCH_ROW(b_data, column0 / 4 + i % (BN / 4), N - 1, ldb, k0 + i / (BN / 4));
-}
-
-// Place of vec4 i of a step in a tile whose lines have `width` vec4s.
-uint place(uint i, uint width)
-{
-    return i / width * (width + 2) + i % width;
+    const uint k = k0 + i % (BK / 4) * 4, line = i / (BK / 4) * 4;
+    mat4 block;
+    if (line < BM) {
+        if (FORM == FORM_TN) {
+            FETCH_ACROSS(a_data, row0 + line, M, lda)
+        } else {
+            FETCH_ALONG(a_data, row0 + line, M, lda)
+        }
+    } else {
+        if (FORM == FORM_NT) {
+            FETCH_ALONG(b_data, column0 + line - BM, N, ldb)
+        } else {
+            FETCH_ACROSS(b_data, column0 + line - BM, N, ldb)
+        }
+    }
+    return block;
 }
 
 void main()
@@ -100,8 +96,8 @@ void main()
     const uint thread = gl_LocalInvocationID.x;
     const uint group = group_index();
     // A workgroup beyond the last tile repeats that tile and stores nothing, so that all reach the barriers.
-    const uint tile = min(group, tiles - 1);
-    const uint row0 = tile / tiles_n * BM, column0 = tile % tiles_n * BN;
+    const uint own = min(group, tiles - 1);
+    const uint row0 = own / tiles_n * BM, column0 = own % tiles_n * BN;
     const uint k_begin = gl_WorkGroupID.z * k_per_split;
     const uint k_end = min(K, k_begin + k_per_split);
     const uint own_row = gl_SubgroupID / SN * (FM * LM), own_column = gl_SubgroupID % SN * (FN * LN);
@@ -110,50 +106,30 @@ void main()
     [[unroll]] for (uint i = 0; i < FM * FN; i++)
         sum[i] = MATRIX_C(0.0);
 
-    vec4 a_next[A_LOADS], b_next[B_LOADS];
-    [[unroll]] for (uint g = 0; g < A_LOADS; g++)
-        a_next[g] = fetch_a(min(g * THREADS + thread, A_COUNT - 1), row0, k_begin);
-    [[unroll]] for (uint g = 0; g < B_LOADS; g++)
-        b_next[g] = fetch_b(min(g * THREADS + thread, B_COUNT - 1), column0, k_begin);
+    mat4 next[TURNS];
+    [[unroll]] for (uint g = 0; g < TURNS; g++)
+        next[g] = fetch(min(g * THREADS + thread, BLOCKS - 1), row0, column0, k_begin);
 
     for (uint k = k_begin; k < k_end; k += BK) {
-        [[unroll]] for (uint g = 0; g < A_LOADS; g++) {
-            const uint i = g * THREADS + thread;
-            if (i < A_COUNT)
-                a_tile[place(i, FORM == FORM_TN ? BM / 4 : BK / 4)] = TO_16_BITS(a_next[g]);
-        }
-        [[unroll]] for (uint g = 0; g < B_LOADS; g++) {
-            const uint i = g * THREADS + thread;
-            if (i < B_COUNT)
-                b_tile[place(i, FORM == FORM_NT ? BK / 4 : BN / 4)] = TO_16_BITS(b_next[g]);
+        [[unroll]] for (uint g = 0; g < TURNS; g++) {
+            const uint i = g * THREADS + thread, at = i / (BK / 4) * 4 * LINE + i % (BK / 4);
+            if (i < BLOCKS)
+                [[unroll]] for (uint t = 0; t < 4; t++)
+                    tile[at + t * LINE] = to_16_bits(next[g][t]);
         }
         barrier();
 
-        if (k + BK < k_end) {
-            [[unroll]] for (uint g = 0; g < A_LOADS; g++)
-                a_next[g] = fetch_a(min(g * THREADS + thread, A_COUNT - 1), row0, k + BK);
-            [[unroll]] for (uint g = 0; g < B_LOADS; g++)
-                b_next[g] = fetch_b(min(g * THREADS + thread, B_COUNT - 1), column0, k + BK);
-        }
+        if (k + BK < k_end)
+            [[unroll]] for (uint g = 0; g < TURNS; g++)
+                next[g] = fetch(min(g * THREADS + thread, BLOCKS - 1), row0, column0, k + BK);
 
         [[unroll]] for (uint kk = 0; kk < BK; kk += LK) {
             MATRIX_A a[FM];
-            [[unroll]] for (uint f = 0; f < FM; f++) {
-                const uint row = own_row + f * LM;
-                if (FORM == FORM_TN) {
-                    LOAD_COLUMNS(a[f], a_tile, kk * A_LINE + row / 4, A_LINE);
-                } else {
-                    LOAD_ROWS(a[f], a_tile, row * A_LINE + kk / 4, A_LINE);
-                }
-            }
+            [[unroll]] for (uint f = 0; f < FM; f++)
+                LOAD_ROWS(a[f], tile, (own_row + f * LM) * LINE + kk / 4, LINE);
             [[unroll]] for (uint f = 0; f < FN; f++) {
-                const uint column = own_column + f * LN;
                 MATRIX_B b;
-                if (FORM == FORM_NT) {
-                    LOAD_COLUMNS(b, b_tile, column * B_LINE + kk / 4, B_LINE);
-                } else {
-                    LOAD_ROWS(b, b_tile, kk * B_LINE + column / 4, B_LINE);
-                }
+                LOAD_COLUMNS(b, tile, (BM + own_column + f * LN) * LINE + kk / 4, LINE);
                 [[unroll]] for (uint r = 0; r < FM; r++)
                     sum[r * FN + f] = MULTIPLY_ADD(a[r], b, sum[r * FN + f]);
             }

@@ -30,15 +30,17 @@ static const scalar_tile scalar_others[GB_OTHER_TILES] = {{64, 32, 32, 16, 4, 4}
                                                           {128, 128, 64, 16, 8, 8},
                                                           {256, 128, 128, 16, 8, 8}};
 
-/* Tiles of the kernel of cooperative matrices: of a workgroup, and its subgroups each way. */
+/* Tiles of the kernel of cooperative matrices: of a workgroup, and its subgroups each way. Few
+ * lanes are a CPU driver's, 16 those of Intel, whose registers end early, so that a subgroup keeps
+ * fewer sums. */
 typedef struct matrix_tile {
     uint32_t rows, columns, depth, groups_m, groups_n;
 } matrix_tile;
-static const matrix_tile matrix_others[GB_OTHER_TILES] = {{64, 64, 64, 2, 2},
+static const matrix_tile matrix_others[GB_OTHER_TILES] = {{64, 64, 32, 4, 4},
+                                                          {64, 64, 64, 2, 2},
                                                           {128, 64, 32, 2, 2},
                                                           {128, 128, 32, 2, 2},
-                                                          {128, 128, 32, 4, 2},
-                                                          {128, 128, 64, 4, 2}};
+                                                          {128, 128, 32, 4, 2}};
 
 uint32_t gb_tile_class(gb_matmul_form form, uint32_t k)
 {
@@ -51,24 +53,19 @@ static bool has_cpu_kernel(gb_kernel_profile profile, uint32_t avoided)
     return profile == GB_PROFILE_CPU && !(avoided & GB_QUIRK_NO_SHUFFLE_MATMUL);
 }
 
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
-/* Whether a tile has whole matrices, and the device room for what the shader shares: operands as
- * they lie in memory, each line padded by 16 bytes, and a matrix of sums of each subgroup. Few
- * lanes are a CPU driver's, see matrix_tile_of. */
+/* Whether a tile has whole matrices, the lanes room for its sums beside the operands (16 lanes:
+ * Intel's), and the device for what the shader shares: operands, each line padded by 16 bytes, and
+ * a matrix of sums of each subgroup. */
 static bool matrix_tile_fits(const gb_matrix *matrix, const matrix_tile *t, uint32_t invocations,
                              uint32_t shared_bytes)
 {
-    uint32_t groups = t->groups_m * t->groups_n;
-    uint32_t bytes = 2 * t->depth * (t->rows + t->columns) +
-                     16 * (larger(t->rows, t->depth) + larger(t->columns, t->depth)) +
-                     4 * groups * matrix->m * matrix->n;
+    uint32_t groups = t->groups_m * t->groups_n, lanes = groups * matrix->lanes;
+    uint32_t bytes =
+        (2 * t->depth + 16) * (t->rows + t->columns) + 4 * groups * matrix->m * matrix->n;
     return matrix->lanes >= 16 && !(t->rows % (t->groups_m * matrix->m)) &&
            !(t->columns % (t->groups_n * matrix->n)) && !(t->depth % matrix->k) &&
-           groups * matrix->lanes <= invocations && bytes <= shared_bytes;
+           t->rows * t->columns <= lanes * (matrix->lanes < 32 ? 16 : 64) && lanes <= invocations &&
+           bytes <= shared_bytes;
 }
 
 bool gb_tile_fits(const gb_device_caps *caps, uint32_t tile)
@@ -81,7 +78,7 @@ bool gb_tile_fits(const gb_device_caps *caps, uint32_t tile)
                                 caps->max_shared_bytes);
     const scalar_tile *t = &scalar_others[tile - 1];
     return has_cpu_kernel(caps->profile, caps->quirks) ||
-           (t->lanes <= caps->max_workgroup &&
+           (!(caps->quirks & GB_QUIRK_FEW_REGISTERS) && t->lanes <= caps->max_workgroup &&
             4 * t->bk * (t->bm + t->bn + 8) <= caps->max_shared_bytes);
 }
 
@@ -207,7 +204,8 @@ static tiling cpu_kernel(const gb_target *target, gb_kernel *kernel, const matmu
 static tiling scalar_kernel(const gb_target *target, gb_kernel *kernel, const matmul_call *call,
                             bool epilogue)
 {
-    const scalar_tile *t = call->m <= 32 || call->n <= 32 ? &scalar_small : &scalar_big;
+    bool small = call->m <= 32 || call->n <= 32 || (target->avoid & GB_QUIRK_FEW_REGISTERS);
+    const scalar_tile *t = small ? &scalar_small : &scalar_big;
     uint32_t other = tuned(target, call);
     if (t == &scalar_big && other < GB_OTHER_TILES &&
         scalar_others[other].lanes <= target->max_invocations)
@@ -229,20 +227,41 @@ static bool has_matrices(const gb_target *target)
     return target->matrix.m && !(target->avoid & wrong);
 }
 
+/* A large tile needs so many of them to keep a large GPU busy. */
+#define MANY_TILES 64
+
+/* The tile of a profile's own for products that are not small: as many sums as lanes have registers
+ * for, where there are tiles enough. Two subgroups a way, four of which hold 64 x 64 at 64 lanes.
+ */
+static matrix_tile matrix_tile_own(const gb_target *target, const matmul_call *call)
+{
+    const gb_matrix *matrix = &target->matrix;
+    uint64_t tiles = ((call->m + 127ull) / 128) * ((call->n + 127ull) / 128);
+    matrix_tile large = {128, 128, 32, matrix->lanes < 64 ? 4 : 2, 2}, many = {64, 64, 32, 4, 4};
+    uint32_t most = target->max_invocations, shared = target->max_shared_bytes;
+    if (tiles >= MANY_TILES && matrix_tile_fits(matrix, &large, most, shared))
+        return large;
+    if (matrix->lanes == 16 && matrix_tile_fits(matrix, &many, most, shared))
+        return many;
+    return (matrix_tile){64, 64, 32, most >= 4 * matrix->lanes ? 2 : 1,
+                         most >= 2 * matrix->lanes ? 2 : 1};
+}
+
 /* CPU drivers spell every multiplication of a matrix out, and compile all that is unrolled. */
 static matrix_tile matrix_tile_of(const gb_target *target, const matmul_call *call)
 {
     const gb_matrix *matrix = &target->matrix;
     uint32_t most = target->max_invocations / matrix->lanes, other = tuned(target, call);
     uint32_t groups_m = most >= 4 ? 2 : 1, groups_n = most >= 2 ? 2 : 1;
-    bool small = call->m <= 32 || call->n <= 32;
-    if (!small && other < GB_OTHER_TILES &&
-        matrix_tile_fits(matrix, &matrix_others[other], target->max_invocations, UINT32_MAX))
-        return matrix_others[other];
     if (matrix->lanes < 16)
         return (matrix_tile){32, 32, matrix->k, groups_m, groups_n};
-    return small ? (matrix_tile){32, 32, 32, groups_m, groups_n}
-                 : (matrix_tile){64, 64, 32, groups_m, groups_n};
+    if (call->m <= 32 || call->n <= 32)
+        return (matrix_tile){32, 32, 32, groups_m, groups_n};
+    if (other < GB_OTHER_TILES &&
+        matrix_tile_fits(matrix, &matrix_others[other], target->max_invocations,
+                         target->max_shared_bytes))
+        return matrix_others[other];
+    return matrix_tile_own(target, call);
 }
 
 static tiling matrix_kernel(const gb_target *target, gb_kernel *kernel, const matmul_call *call,

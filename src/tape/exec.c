@@ -46,6 +46,7 @@ gb_target gb_target_of(const gb_device *device)
     return (gb_target){.profile = caps->profile,
                        .max_groups = caps->max_grid[0],
                        .max_invocations = caps->max_workgroup,
+                       .max_shared_bytes = caps->max_shared_bytes,
                        .max_texel_bytes =
                            caps->profile == GB_PROFILE_CPU && !(caps->quirks & GB_QUIRK_NO_TEXELS)
                                ? caps->max_texel_bytes

@@ -99,6 +99,14 @@ gb_matrix gb_matrix_of(const gb_device_caps *caps, gb_precision precision)
                                   : (gb_matrix){0};
 }
 
+/* Lanes that hold a matrix together. Intel's registers are divided among the lanes, and matrices
+ * fit the smallest subgroups best. */
+static uint32_t lanes_of(const gb_device_caps *caps)
+{
+    bool few = caps->vendor_id == VENDOR_INTEL && caps->subgroup_control;
+    return few ? caps->subgroup_min : caps->subgroup_size;
+}
+
 /* Halves by either extension, bfloat16 by KHR's alone: NV's does not know it. */
 bool vk_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status *status)
 {
@@ -115,7 +123,7 @@ bool vk_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status 
         if (!read_khr(instance, adapter->handle, &bfloat, status))
             return false;
         bfloat.khr = true;
-        bfloat.lanes = caps->subgroup_size;
+        bfloat.lanes = lanes_of(caps);
         if (bfloat.m)
             caps->matrix_bf16 = bfloat;
     }
@@ -127,7 +135,7 @@ bool vk_matrix_find(const gb_instance *instance, gb_adapter *adapter, gb_status 
     found.khr_source = found.khr && gb_shader_find("matmul_matrix_khr");
     if (!found.khr && caps->matrix_nv && !read_nv(instance, adapter->handle, &found, status))
         return false;
-    found.lanes = caps->subgroup_size;
+    found.lanes = lanes_of(caps);
     if (found.m && (found.khr_source || gb_shader_find("matmul_matrix")))
         caps->matrix = found;
     return true;

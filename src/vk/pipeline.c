@@ -67,21 +67,37 @@ static bool workgroup_fits(const gb_device *device, const gb_pipeline *pipeline,
                          size[1], size[2], caps->max_workgroup, caps->name);
 }
 
-/* Devices that choose between subgroup sizes are told which one, so that results do not depend on
- * the driver's mood; whole subgroups where the workgroup allows it. */
-static void set_subgroup(const gb_device *device, const gb_pipeline *pipeline,
-                         VkPipelineShaderStageCreateInfo *stage,
+/* Lanes of the subgroups that a shader must have on a device that chooses between sizes, so that
+ * results do not depend on the driver's mood; 0: whatever the driver finds best, as the shader does
+ * not see its subgroups. Some sizes leave a lane few registers: on Intel 32 lanes have 32 each. */
+static uint32_t subgroup_wanted(const gb_device_caps *caps, const gb_shader_binary *shader)
+{
+    if (!caps->subgroup_control || caps->subgroup_min == caps->subgroup_max)
+        return 0;
+    switch (vk_spirv_subgroup_use(shader->words, shader->word_count)) {
+    case VK_SUBGROUPS_OF_MATRICES:
+        return shader->users & GB_USER_BF16 ? caps->matrix_bf16.lanes : caps->matrix.lanes;
+    case VK_SUBGROUPS_SEEN:
+        return caps->subgroup_size;
+    default:
+        return 0;
+    }
+}
+
+/* Ask for those, and for whole subgroups where the workgroup allows it. */
+static void set_subgroup(const gb_device *device, const gb_shader_binary *shader,
+                         const gb_pipeline *pipeline, VkPipelineShaderStageCreateInfo *stage,
                          VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required)
 {
-    const gb_device_caps *caps = &device->adapter.caps;
-    if (!caps->subgroup_control || caps->subgroup_min == caps->subgroup_max)
+    uint32_t lanes = subgroup_wanted(&device->adapter.caps, shader);
+    if (!lanes)
         return;
     *required = (VkPipelineShaderStageRequiredSubgroupSizeCreateInfo){
         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
-        .requiredSubgroupSize = caps->subgroup_size};
+        .requiredSubgroupSize = lanes};
     stage->pNext = required;
     if (device->adapter.features.subgroup.computeFullSubgroups &&
-        pipeline->local_size[0] % caps->subgroup_size == 0)
+        pipeline->local_size[0] % lanes == 0)
         stage->flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
 }
 
@@ -125,7 +141,7 @@ static bool build(gb_device *device, gb_pipeline *pipeline, const gb_shader_bina
     snprintf(doing, sizeof doing, "building the pipeline of %s", shader->name);
     if (!create_module(device, shader, doing, &info.stage.module, status))
         return false;
-    set_subgroup(device, pipeline, &info.stage, &required);
+    set_subgroup(device, shader, pipeline, &info.stage, &required);
     bool ok = VK_TRY(vkCreateComputePipelines(device->handle, device->pipeline_cache, 1, &info,
                                               NULL, &pipeline->handle),
                      doing, status);

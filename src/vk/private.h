@@ -25,6 +25,13 @@ const gb_shader_binary *vk_shader_at(size_t index);
 void vk_shader_table_set(gb_shader_binary *table);
 void vk_shader_table_free(gb_shader_binary *table);
 
+/* PCI vendors, gb_device_caps.vendor_id. */
+#define VENDOR_AMD      0x1002
+#define VENDOR_NVIDIA   0x10de
+#define VENDOR_ARM      0x13b5
+#define VENDOR_QUALCOMM 0x5143
+#define VENDOR_INTEL    0x8086
+
 /* ---- cooperative matrices (matrix.c, spirv_matrix.c) ---- */
 
 #ifndef VK_KHR_cooperative_matrix /* what headers older than 1.3.255 lack */
@@ -237,6 +244,13 @@ void vk_pipeline_cache_store(gb_device *device);
 /* Workgroup size of a SPIR-V module under specialisation; false if it cannot be told (spirv.c). */
 bool vk_spirv_local_size(const uint32_t *words, size_t count, const uint32_t *spec,
                          uint32_t spec_count, uint32_t size[3]);
+/* Whether what a SPIR-V module computes can depend on the size of its subgroups. */
+typedef enum vk_subgroup_use {
+    VK_SUBGROUPS_UNSEEN,      /* it cannot */
+    VK_SUBGROUPS_SEEN,        /* it shuffles, or asks who is who */
+    VK_SUBGROUPS_OF_MATRICES, /* its subgroups hold cooperative matrices */
+} vk_subgroup_use;
+vk_subgroup_use vk_spirv_subgroup_use(const uint32_t *words, size_t count);
 
 /* compute|transfer -> compute|transfer memory barrier, with the host as a reader if to_host. */
 void vk_record_barrier(VkCommandBuffer command, bool to_host);

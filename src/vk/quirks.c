@@ -4,11 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define VENDOR_AMD      0x1002
-#define VENDOR_INTEL    0x8086
-#define VENDOR_QUALCOMM 0x5143
-#define VENDOR_APPLE    0x106b
-#define ANY             0
+#define ANY 0
 
 static const struct quirk {
     uint32_t vendor;    /* PCI vendor, or ANY */
@@ -28,6 +24,10 @@ static const struct quirk {
      "matrix kernels give wrong numbers (ncnn #6972) and the watchdog is short"},
     {VENDOR_QUALCOMM, ANY, "Adreno (TM) 5", 0, GB_QUIRK_NO_PIPELINE_CACHE,
      "stored pipelines crash the driver on this generation"},
+    {VENDOR_ARM, ANY, NULL, 0, GB_QUIRK_FEW_REGISTERS,
+     "a lane has 64 registers, and the large tiles of products do not fit them"},
+    {VENDOR_NVIDIA, ANY, "GK10", 0, GB_QUIRK_FEW_REGISTERS,
+     "a lane of the first Kepler chips has 63 registers"},
 };
 #define QUIRK_COUNT (sizeof quirks / sizeof quirks[0])
 
@@ -39,6 +39,7 @@ static const struct gb_quirk_name flags[] = {
     {GB_QUIRK_SMALL_SUBMITS, "small_submits"},
     {GB_QUIRK_NO_TEXELS, "no_texels"},
     {GB_QUIRK_NO_BFLOAT16, "no_bfloat16"},
+    {GB_QUIRK_FEW_REGISTERS, "few_registers"},
 };
 #define FLAG_COUNT (sizeof flags / sizeof flags[0])
 

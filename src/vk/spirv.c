@@ -1,9 +1,11 @@
 /* Just enough SPIR-V to tell a shader's workgroup size under specialisation: its LocalSize, or the
- * constant decorated WorkgroupSize, which takes its place (SPIR-V specification, 3.1 and 3.20). */
+ * constant decorated WorkgroupSize, which takes its place (SPIR-V specification, 3.1 and 3.20); and
+ * whether it can see its subgroups, by its capabilities (3.31). */
 #include "vk/private.h"
 
 enum {
     OP_EXECUTION_MODE = 16,
+    OP_CAPABILITY = 17,
     OP_CONSTANT = 43,
     OP_CONSTANT_COMPOSITE = 44,
     OP_SPEC_CONSTANT = 50,
@@ -13,6 +15,10 @@ enum {
     DECORATION_SPEC_ID = 1,
     DECORATION_BUILTIN = 11,
     BUILTIN_WORKGROUP_SIZE = 25,
+    CAPABILITY_SUBGROUPS = 61, /* the first of those of subgroups, GroupNonUniform */
+    CAPABILITY_SUBGROUPS_LAST = 68,
+    CAPABILITY_MATRICES_NV = 5357,
+    CAPABILITY_MATRICES_KHR = 6022,
     HEADER_WORDS = 5,
 };
 
@@ -81,4 +87,18 @@ bool vk_spirv_local_size(const uint32_t *words, size_t count, const uint32_t *sp
         return true;
     }
     return found;
+}
+
+vk_subgroup_use vk_spirv_subgroup_use(const uint32_t *words, size_t count)
+{
+    instruction i;
+    vk_subgroup_use use = VK_SUBGROUPS_UNSEEN;
+    for (size_t at = HEADER_WORDS; next(words, count, &at, &i) && i.opcode == OP_CAPABILITY;) {
+        uint32_t capability = i.length == 2 ? i.words[1] : 0;
+        if (capability == CAPABILITY_MATRICES_NV || capability == CAPABILITY_MATRICES_KHR)
+            return VK_SUBGROUPS_OF_MATRICES;
+        if (capability >= CAPABILITY_SUBGROUPS && capability <= CAPABILITY_SUBGROUPS_LAST)
+            use = VK_SUBGROUPS_SEEN;
+    }
+    return use;
 }

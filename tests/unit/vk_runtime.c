@@ -460,6 +460,22 @@ Test(vk_runtime, local_size_from_spirv)
     cr_assert_not(vk_spirv_local_size(shader->words, 20, NULL, 0, size));
 }
 
+static vk_subgroup_use subgroup_use(const char *name)
+{
+    const gb_shader_binary *shader = gb_shader_find(name);
+    return shader ? vk_spirv_subgroup_use(shader->words, shader->word_count)
+                  : VK_SUBGROUPS_OF_MATRICES; /* what only newer compilers build */
+}
+
+Test(vk_runtime, subgroup_use_from_spirv)
+{
+    cr_expect_eq(subgroup_use("matmul_scalar"), VK_SUBGROUPS_UNSEEN);
+    cr_expect_eq(subgroup_use("matmul_cpu"), VK_SUBGROUPS_SEEN);
+    cr_expect_eq(subgroup_use("attention_forward_texel"), VK_SUBGROUPS_SEEN);
+    cr_expect_eq(subgroup_use("matmul_matrix"), VK_SUBGROUPS_OF_MATRICES);
+    cr_expect_eq(subgroup_use("matmul_matrix_khr"), VK_SUBGROUPS_OF_MATRICES);
+}
+
 Test(vk_runtime, pipelines_are_shared_and_specialised)
 {
     gb_status status = {0};
