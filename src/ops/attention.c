@@ -38,18 +38,20 @@ static sequences_layout layout_of(const gb_tape *tape, const gb_node *node)
 }
 
 /* Start of one of the three kernels. */
-static gb_kernel attention_kernel(const char *shader, const gb_target *target, const gb_tape *tape,
-                                  const gb_node *node)
+static gb_kernel attention_kernel(const char *shader, bool backward, const gb_target *target,
+                                  const gb_tape *tape, const gb_node *node)
 {
     uint32_t width = node->attr[ATTR_WIDTH], head_dim = width / node->attr[ATTR_HEADS];
     uint32_t sequences = layout_of(tape, node).count;
     uint32_t queries = gb_tape_tensor(tape, node->in[IN_Q])->rows;
     uint32_t rows = gb_tape_tensor(tape, node->in[IN_KV])->rows;
     gb_kernel kernel = ops_kernel_of(shader, NULL);
-    ops_spec(&kernel, ops_lanes(target));
+    uint32_t lanes = ops_attention_lanes(target, head_dim, backward);
+    ops_spec(&kernel, lanes);
     ops_spec(&kernel, head_dim / 4);
     ops_spec(&kernel, node->attr[ATTR_MASK]);
     ops_spec(&kernel, gb_bits_float(node->attr[ATTR_DROPOUT]) > 0);
+    ops_spec(&kernel, lanes);
     /* A lower bound, as lengths are not known here: rows of unequal sequences meet more keys (the
      * mean of squares is at least the square of the mean). */
     double mean = sequences ? (double)rows / sequences : 0;
@@ -92,8 +94,8 @@ static bool emit_kernel(gb_emitter *emitter, const gb_tape *tape, const gb_node 
                         gb_kernel *kernel, uint32_t mask, gb_status *status)
 {
     const gb_target *target = &emitter->target;
-    uint64_t max_length = node->attr[ATTR_LONGEST], lanes = ops_lanes(target);
-    uint64_t strips = (max_length + lanes - 1) / lanes;
+    uint64_t max_length = node->attr[ATTR_LONGEST], own = ops_attention_rows(target);
+    uint64_t strips = (max_length + own - 1) / own;
     if (!ops_check_iterations(target, max_length + 1, "attention", status))
         return false;
     if (node->attr[ATTR_WIDTH] / node->attr[ATTR_HEADS] <= WIDEST_UNROLLED &&
@@ -111,7 +113,8 @@ static bool emit_kernel(gb_emitter *emitter, const gb_tape *tape, const gb_node 
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    gb_kernel kernel = attention_kernel("attention_forward", &emitter->target, tape, node);
+    gb_kernel kernel = attention_kernel(OPS_ATTENTION(&emitter->target, "attention_forward"), false,
+                                        &emitter->target, tape, node);
     ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
     ops_bind_tensor(&kernel, 2, node->in[IN_KV], GB_READ);
@@ -125,7 +128,8 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
                       gb_status *status)
 {
     gb_tensor dq = node->out[0], dkv = node->out[1] == GB_NO_TENSOR ? dq : node->out[1];
-    gb_kernel kernel = attention_kernel("attention_backward_q", &emitter->target, tape, node);
+    gb_kernel kernel = attention_kernel(OPS_ATTENTION(&emitter->target, "attention_backward_q"),
+                                        true, &emitter->target, tape, node);
     kernel.flops *= 1.5;
     ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);
@@ -137,7 +141,8 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     ops_bind_tensor(&kernel, 7, dq, GB_WRITE);
     if (!emit_kernel(emitter, tape, node, &kernel, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5, status))
         return false;
-    kernel = attention_kernel("attention_backward_kv", &emitter->target, tape, node);
+    kernel = attention_kernel(OPS_ATTENTION(&emitter->target, "attention_backward_kv"), true,
+                              &emitter->target, tape, node);
     kernel.flops *= 2;
     ops_bind_tensor(&kernel, 0, node->in[IN_SEQUENCES], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_Q], GB_READ);

@@ -21,11 +21,11 @@ enum {
     ATTR_V_COL
 };
 
-/* Start of a kernel whose lanes own one of `lanes_of` rows of each of `heads` heads and take up to
- * `turns` rows of the other side. */
+/* Start of a kernel of `lanes` lanes whose workgroups own `own` of up to `rows` rows of each of
+ * `heads` heads, and whose lanes take up to `iterations` rows of the other side. */
 static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tape,
-                  const gb_node *node, uint32_t heads, uint32_t lanes_of, uint64_t iterations,
-                  gb_status *status)
+                  const gb_node *node, uint32_t lanes, uint32_t own, uint32_t heads, uint32_t rows,
+                  uint64_t iterations, gb_status *status)
 {
     const uint32_t *attr = node->attr;
     const gb_tensor_info *q = gb_tape_tensor(tape, node->in[IN_Q]);
@@ -33,13 +33,14 @@ static bool start(gb_kernel *kernel, const gb_target *target, const gb_tape *tap
     const gb_tensor_info *bias =
         node->in[IN_BIAS] == GB_NO_TENSOR ? NULL : gb_tape_tensor(tape, node->in[IN_BIAS]);
     uint32_t sequences = gb_tape_tensor(tape, node->in[IN_SPANS])->rows;
-    uint32_t lanes = ops_lanes(target), strips = (lanes_of + lanes - 1) / lanes;
+    uint32_t strips = (rows + own - 1) / own;
     if (!ops_check_iterations(target, iterations, "attention", status))
         return false;
     ops_spec(kernel, lanes);
     ops_spec(kernel, attr[ATTR_HEAD_DIM] / 4);
     ops_spec(kernel, attr[ATTR_CAUSAL]);
     ops_spec(kernel, bias != NULL);
+    ops_spec(kernel, lanes);
     push(kernel, ATTEND_PUSH, .sequences = sequences, .heads = attr[ATTR_HEADS],
          .share = attr[ATTR_HEADS] / attr[ATTR_KV_HEADS], .strips = strips, .q_ld4 = q->ld / 4,
          .q_col4 = attr[ATTR_Q_COL] / 4, .kv_ld4 = kv->ld / 4, .k_col4 = attr[ATTR_K_COL] / 4,
@@ -67,9 +68,12 @@ static void bind_all(gb_kernel *kernel, const gb_target *target, const gb_tape *
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)
 {
-    gb_kernel kernel = ops_kernel_of("attention_gqa_forward", NULL);
-    if (!start(&kernel, &emitter->target, tape, node, node->attr[ATTR_HEADS],
-               node->attr[ATTR_LONGEST_Q], node->attr[ATTR_LONGEST_K], status))
+    const gb_target *target = &emitter->target;
+    gb_kernel kernel = ops_kernel_of(OPS_ATTENTION(target, "attention_gqa_forward"), NULL);
+    if (!start(&kernel, target, tape, node,
+               ops_attention_lanes(target, node->attr[ATTR_HEAD_DIM], false),
+               ops_attention_rows(target), node->attr[ATTR_HEADS], node->attr[ATTR_LONGEST_Q],
+               node->attr[ATTR_LONGEST_K], status))
         return false;
     bind_all(&kernel, &emitter->target, tape, node, NULL, 0);
     ops_bind_tensor(&kernel, 4, node->out[OUT_Y], GB_WRITE);
@@ -86,7 +90,7 @@ static bool emit_bias(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     uint32_t lanes = ops_lanes(&emitter->target);
     uint64_t iterations = (uint64_t)gb_tape_tensor(tape, node->in[IN_Q])->rows +
                           gb_tape_tensor(tape, node->in[IN_SPANS])->rows;
-    if (!start(&kernel, &emitter->target, tape, node, 1, 1, iterations, status))
+    if (!start(&kernel, &emitter->target, tape, node, lanes, lanes, 1, 1, iterations, status))
         return false;
     gb_grid(&emitter->target, (bias->rows * bias->ld + lanes - 1) / lanes, kernel.grid);
     bind_all(&kernel, &emitter->target, tape, node, read, 2);
@@ -99,8 +103,11 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
 {
     const uint32_t *attr = node->attr;
     gb_tensor dq = node->out[GRAD_Q], dkv = node->out[GRAD_KV];
-    gb_kernel kernel = ops_kernel_of("attention_gqa_backward_q", NULL);
-    if (!start(&kernel, &emitter->target, tape, node, attr[ATTR_HEADS], attr[ATTR_LONGEST_Q],
+    const gb_target *target = &emitter->target;
+    uint32_t lanes = ops_attention_lanes(target, attr[ATTR_HEAD_DIM], true);
+    uint32_t own = ops_attention_rows(target);
+    gb_kernel kernel = ops_kernel_of(OPS_ATTENTION(target, "attention_gqa_backward_q"), NULL);
+    if (!start(&kernel, target, tape, node, lanes, own, attr[ATTR_HEADS], attr[ATTR_LONGEST_Q],
                attr[ATTR_LONGEST_K], status))
         return false;
     kernel.flops *= 1.5;
@@ -111,9 +118,9 @@ static bool emit_grad(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     if (!gb_emit(emitter, &kernel, status))
         return false;
     const gb_tensor read[] = {node->in[IN_DOUT], node->in[IN_LSE]};
-    kernel = ops_kernel_of("attention_gqa_backward_kv", NULL);
+    kernel = ops_kernel_of(OPS_ATTENTION(target, "attention_gqa_backward_kv"), NULL);
     uint32_t share = attr[ATTR_HEADS] / attr[ATTR_KV_HEADS];
-    if (!start(&kernel, &emitter->target, tape, node, attr[ATTR_KV_HEADS], attr[ATTR_LONGEST_K],
+    if (!start(&kernel, target, tape, node, lanes, own, attr[ATTR_KV_HEADS], attr[ATTR_LONGEST_K],
                (uint64_t)attr[ATTR_LONGEST_Q] * share + share, status))
         return false;
     kernel.flops *= 2;

@@ -1,0 +1,176 @@
+// What the attention kernels for GPUs share: a workgroup makes the gradients or outputs of TILE own rows of one
+// (sequence, head), queries or keys, and walks the other side TILE rows at a time. The products of a tile are made as
+// matmul_scalar makes them: both sides pass through shared memory CHUNK4 vec4s of the head at a time. Lane (r, c) has
+// own rows r + 8i as the components of a vec4, the other side's rows c + C * t, and vec4s c + C * u of the head; so
+// what it knows of its own rows serves scores and sums alike. No scores reach memory, and all sums are made in a fixed
+// order. With -DGQA rows are those of attention_gqa.glsl, else of attention.glsl.
+#ifdef GQA
+#include "attention_gqa.glsl"
+#else
+#include "attention.glsl"
+#include "operand.glsl"
+OPERAND(1, q)
+OPERAND(2, kv)
+#endif
+layout(constant_id = 4) const uint LANES = 64; // the same value as id 0
+
+const uint TILE = 32;
+const uint CHUNK4 = 4;
+const uint C = LANES / 8;             // lanes of a row
+const uint COLUMNS = TILE / C;        // of the other side, of a lane
+const uint UNITS = (HEAD4 + C - 1) / C; // vec4s of the head, of a lane
+const uint LINE = CHUNK4 + 1;         // odd, so that the eight rows lie in different banks
+const uint OTHERS = TILE * LINE;      // where the other side is staged
+const uint SCRATCH = TILE * 8;        // of rows; in front of it lie the weights of a tile, [other row][r]
+
+shared vec4 staged[SCRATCH + LANES]; // at least 2 * OTHERS, as LANES is 64 or more
+
+uint r = gl_LocalInvocationID.x % 8, c = gl_LocalInvocationID.x / 8;
+
+// Of the workgroup: head of the queries and of the keys, first rows and numbers of both.
+uint head, kv_head, queries, query_count, keys, key_count;
+
+// Which sequence, head (of `own_heads`) and tile a workgroup has; false: none. Returns the tile's first row in own0.
+bool find_tile(uint own_heads, out uint own0)
+{
+    uint group = group_index(), s = group / strips / own_heads;
+    own0 = group % strips * TILE;
+    if (s >= sequences)
+        return false;
+    kv_head = head = (group / strips) % own_heads;
+#ifdef GQA
+    queries = spans[s].x;
+    query_count = spans[s].y;
+    keys = spans[s].z;
+    key_count = spans[s].w;
+#else
+    queries = query_start(s);
+    query_count = query_start(s + 1) - queries;
+    keys = key_start(s);
+    key_count = key_start(s + 1) - keys;
+#endif
+    return true;
+}
+
+// Rows of the batch; those behind the last are the last one.
+uint query_at(uint i)
+{
+    return queries + min(i, query_count - 1);
+}
+
+uint key_at(uint j)
+{
+    return keys + min(j, key_count - 1);
+}
+
+vec4 query_part(uint i, uint d)
+{
+    return q(query_at(i) * q_ld4 + q_col4 + head * HEAD4 + d);
+}
+
+vec4 key_part(uint j, uint d)
+{
+    return kv(key_at(j) * kv_ld4 + k_col4 + kv_head * HEAD4 + d);
+}
+
+vec4 value_part(uint j, uint d)
+{
+    return kv(key_at(j) * kv_ld4 + v_col4 + kv_head * HEAD4 + d);
+}
+
+#ifdef GQA
+uint place; // of the first query among the keys
+const bool KEEPS_ALL = true;
+#else
+const bool KEEPS_ALL = !DROPOUT;
+#endif
+
+bool sees(uint i, uint j)
+{
+    if (i >= query_count || j >= key_count)
+        return false;
+#ifdef GQA
+    return !CAUSAL || j <= place + i;
+#else
+    if (MASK == 3)
+        return ((bits[query_at(i) * mask_ld + j / 32] >> (j & 31)) & 1u) != 0u;
+    return MASK == 0 || visible(query_row(query_at(i)) - keys, j);
+#endif
+}
+
+float score_of(float product, uint i, uint j)
+{
+#ifdef GQA
+    return product * scale + bias_of(place + i, j, head);
+#else
+    return product * scale;
+#endif
+}
+
+// Factor of the probability.
+float kept_of(uint i, uint j)
+{
+#ifdef GQA
+    return 1.0;
+#else
+    return DROPOUT ? keep(query_row(query_at(i)), j, head) : 1.0;
+#endif
+}
+
+// The products of a chunk, added: own rows r + 8i, other rows c + C * t.
+void multiply(inout vec4 sums[COLUMNS])
+{
+    [[unroll]] for (uint d = 0; d < CHUNK4; d++) {
+        mat4 own;
+        [[unroll]] for (uint i = 0; i < 4; i++)
+            own[i] = staged[(r + 8 * i) * LINE + d];
+        own = transpose(own);
+        [[unroll]] for (uint t = 0; t < COLUMNS; t++) {
+            const vec4 other = staged[OTHERS + (c + C * t) * LINE + d];
+            [[unroll]] for (uint k = 0; k < 4; k++)
+                sums[t] += other[k] * own[k];
+        }
+    }
+}
+
+// sums[t] = own rows from own0 on times other rows from other0 on; own_part, other_part: functions of row and vec4.
+#define PRODUCTS(sums, own_part, own0, other_part, other0)                                        \
+    [[unroll]] for (uint t = 0; t < COLUMNS; t++)                                                 \
+        sums[t] = vec4(0.0);                                                                      \
+    for (uint d0 = 0; d0 < HEAD4; d0 += CHUNK4) {                                                 \
+        barrier();                                                                                \
+        [[unroll]] for (uint x = gl_LocalInvocationID.x; x < TILE * CHUNK4; x += LANES) {         \
+            const uint line = x / CHUNK4, d = d0 + x % CHUNK4, to = line * LINE + x % CHUNK4;     \
+            const vec4 own = own_part((own0) + line, min(d, HEAD4 - 1));                          \
+            const vec4 other = other_part((other0) + line, min(d, HEAD4 - 1));                    \
+            staged[to] = d < HEAD4 ? own : vec4(0.0);                                             \
+            staged[OTHERS + to] = d < HEAD4 ? other : vec4(0.0);                                  \
+        }                                                                                         \
+        barrier();                                                                                \
+        multiply(sums);                                                                           \
+    }                                                                                             \
+    barrier();
+
+// acc[4 * u + i] += sum over `count` other rows from other0 on of the weight of own row r + 8i times the row.
+#define ACCUMULATE(acc, other_part, other0, count)                                                \
+    for (uint j = 0; j < (count); j++) {                                                          \
+        const vec4 weight = staged[j * 8 + r];                                                    \
+        [[unroll]] for (uint u = 0; u < UNITS; u++) {                                             \
+            const vec4 part = other_part((other0) + j, min(c + C * u, HEAD4 - 1));                \
+            [[unroll]] for (uint i = 0; i < 4; i++)                                               \
+                acc[4 * u + i] += weight[i] * part;                                               \
+        }                                                                                         \
+    }
+
+// Of own rows, over the lanes of each, in a fixed order. There must be a barrier behind the last use of shared memory.
+vec4 of_rows(vec4 v, bool greatest)
+{
+    staged[SCRATCH + gl_LocalInvocationID.x] = v;
+    barrier();
+    v = staged[SCRATCH + r];
+    for (uint k = 1; k < C; k++) {
+        const vec4 next = staged[SCRATCH + k * 8 + r];
+        v = greatest ? max(v, next) : v + next;
+    }
+    return v;
+}
