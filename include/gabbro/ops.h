@@ -249,6 +249,19 @@ gb_tensor gb_vocabulary_multilabel_loss(gb_tape *tape, gb_tensor h, gb_tensor ta
  * worse column (GB_NO_ROW: no loss). */
 gb_tensor gb_preference_loss(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights);
 
+/* ---- sparse vectors ---- */
+
+/* Weights of the vocabulary's terms in each text: w[t][c] = max over the rows r of text t of
+ * log(1 + relu(logits[r][c])) -> [texts, V], with logits = h E^T + bias; h [N,H], E [V,H] a
+ * parameter, bias [1,V] a parameter or none; sequences: gb_sequences_input. Rows behind the last
+ * text are padding. Logits are computed in chunks of at most chunk_rows rows, and are never in
+ * memory as a whole. The gradient goes to the row of the largest logit, the first among equals. */
+gb_tensor gb_term_weights(gb_tape *tape, gb_tensor h, gb_tensor table, gb_tensor bias,
+                          gb_tensor sequences, uint32_t chunk_rows);
+/* The FLOPS regulariser: factor * sum_c (sum_t shares[t] weights[t][c])^2 -> [1,1]; weights [T,C],
+ * shares f32 [1,T] (1 / T for the mean), factor f32 [1,1], without gradients of their own. */
+gb_tensor gb_flops_loss(gb_tape *tape, gb_tensor weights, gb_tensor shares, gb_tensor factor);
+
 /* ---- draws ---- */
 
 /* Draws a column of each row of logits [R,C] with the probabilities of the row's softmax -> u32

@@ -22,8 +22,9 @@ enum {
     GB_USER_BF16 = 64,
     GB_USER_TEST = 128,
     GB_USER_LATE = 256,
+    GB_USER_SPARSE = 512,
 };
-#define GB_USER_ALL 511u
+#define GB_USER_ALL 1023u
 
 /* One compiled shader: a line of shaders/manifest. */
 typedef struct gb_shader_binary {

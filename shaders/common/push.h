@@ -41,6 +41,8 @@
 #define SUM_PUSH                                                                                   \
     uint rows, cols, ld;                                                                           \
     float alpha;
+/* rows from first_row on, of a chunk of logits. */
+#define TERM_POOL_PUSH uint first_row, rows, ld4, texts, column_groups;
 #define TOP_K_PUSH uint rows, cols, ld4, k, values_ld, columns_ld;
 
 /* ---- norms ---- */

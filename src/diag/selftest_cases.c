@@ -141,6 +141,13 @@ static gb_tensor build_set(check *c)
                               operand(c, "weights"), GB_NO_TENSOR);
 }
 
+static gb_tensor build_term_weights(check *c)
+{
+    gb_tensor weights = gb_term_weights(c->tape, operand(c, "x"), operand(c, "w"),
+                                        operand(c, "word bias"), lengths(c), 64);
+    return gb_scale(c->tape, weights, 2);
+}
+
 static gb_tensor build_preference(check *c)
 {
     filled *pairs = input(c, "pairs", GB_U32, CHECK_ROWS, 2);
@@ -439,6 +446,7 @@ const check_case check_cases[] = {
     {"softmax loss", build_softmax, IN_BUFFERS | IN_PLAIN | OF_ONE},
     {"vocabulary loss", build_vocabulary, IN_MATRICES | OF_ONE},
     {"loss against sets", build_set, IN_BUFFERS | IN_PLAIN},
+    {"term weights", build_term_weights, IN_BUFFERS | IN_PLAIN},
     {"preference loss", build_preference, IN_PLAIN},
     {"draws from a softmax", build_sampled, IN_PLAIN},
     {"normalised rows, tanh", build_normalized, IN_PLAIN},
