@@ -168,6 +168,24 @@ void gb_bm25_folder_close(gb_bm25_folder *folder);
 bool gb_bm25_folder_search(const gb_bm25_folder *folder, uint32_t depth, uint32_t threads,
                            gb_run *run, gb_status *status);
 
+/* ---- exact search of sparse vectors ---- */
+
+/* Which sparse vectors to search, and how. */
+typedef struct gb_impacts_params {
+    const char *passages;  /* file of JSON lines {"id": "p1", "vector": {"term": weight}} */
+    const char *queries;   /* another */
+    uint32_t depth;        /* passages wanted of each query, at least 1 */
+    uint64_t memory_bytes; /* of the postings that are held at once, 16 bytes each */
+} gb_impacts_params;
+/* Ranks the passages for every query by sum over terms of query weight * passage weight, from an
+ * inverted index that is built in parts of memory_bytes; the result does not depend on the parts.
+ * Score descending, equal scores by row ascending; a passage without a term of the query is not
+ * given. Rows are those of the files; `names`, empty and growing, gets their ids, `parts` the
+ * number of parts. GB_DATA, with file and line, for a weight below 0 or beyond float32, or an id
+ * that comes twice. */
+bool gb_impacts_search(const gb_impacts_params *params, const gb_run_names *names, gb_run *run,
+                       uint32_t *parts, gb_status *status);
+
 /* ---- exact search of vectors ---- */
 
 /* How to search. */

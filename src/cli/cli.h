@@ -29,6 +29,7 @@ extern const gb_command gb_cli_mine;
 extern const gb_command gb_cli_negatives;
 extern const gb_command gb_cli_encode;
 extern const gb_command gb_cli_search;
+extern const gb_command gb_cli_search_sparse;
 extern const gb_command gb_cli_mean;
 extern const gb_command gb_cli_vectors;
 extern const gb_command gb_cli_mlm_loss;

@@ -2,7 +2,7 @@
 #ifndef RETRIEVE_BM25_H
 #define RETRIEVE_BM25_H
 
-#include <gabbro/retrieve.h>
+#include "best.h"
 
 /* One (term, text) pair while building; the texts' entries follow each other. */
 typedef struct bm25_entry {
@@ -25,9 +25,7 @@ typedef struct bm25_feedback_term {
 struct gb_bm25_searcher {
     const gb_bm25 *index;        /* searched */
     void *state;                 /* of the term source */
-    double *scores;              /* [texts] 0 between searches */
-    uint32_t *touched;           /* [texts] texts with a score in this search */
-    uint32_t touch_count;        /* number of them */
+    retrieve_scores scores;      /* of all texts */
     bm25_query_term *terms;      /* terms of the query that the index has, by first occurrence */
     size_t term_count;           /* terms in use */
     size_t term_capacity;        /* terms allocated */

@@ -18,10 +18,9 @@ gb_bm25_searcher *gb_bm25_searcher_create(const gb_bm25 *index, gb_status *statu
         return NULL;
     searcher->index = index;
     searcher->state = index->params.source.open(index->params.source.config, status);
-    searcher->scores = gb_alloc(index->text_count, sizeof *searcher->scores, status);
-    searcher->touched = gb_alloc(index->text_count, sizeof *searcher->touched, status);
     searcher->feedback = gb_alloc(index->params.rm3.passages, sizeof *searcher->feedback, status);
-    if (!searcher->state || !searcher->scores || !searcher->touched || !searcher->feedback) {
+    if (!searcher->state || !searcher->feedback ||
+        !retrieve_scores_make(&searcher->scores, index->text_count, status)) {
         gb_bm25_searcher_destroy(searcher);
         return NULL;
     }
@@ -34,8 +33,7 @@ void gb_bm25_searcher_destroy(gb_bm25_searcher *searcher)
         return;
     if (searcher->state)
         searcher->index->params.source.close(searcher->state);
-    free(searcher->scores);
-    free(searcher->touched);
+    retrieve_scores_free(&searcher->scores);
     free(searcher->terms);
     free(searcher->feedback);
     free(searcher->passage);
@@ -78,69 +76,16 @@ static void score_term(gb_bm25_searcher *searcher, bm25_query_term query)
         float gain = weight - weight / (1.0f + (float)index->counts[i] * inverse);
         if (!(gain > 0)) /* rounded away: as if the term were absent */
             continue;
-        if (searcher->scores[text] == 0)
-            searcher->touched[searcher->touch_count++] = text;
-        searcher->scores[text] += gain;
+        retrieve_gain(&searcher->scores, text, gain);
     }
-}
-
-static bool better(gb_hit a, gb_hit b)
-{
-    return a.score != b.score ? a.score > b.score : a.passage < b.passage;
-}
-
-/* Restore the heap (the worst hit on top) from place `i` down. */
-static void sift_down(gb_hit *heap, uint32_t count, uint32_t i)
-{
-    gb_hit hit = heap[i];
-    while (true) {
-        uint64_t child = 2 * (uint64_t)i + 1;
-        if (child >= count)
-            break;
-        if (child + 1 < count && better(heap[child], heap[child + 1]))
-            child++;
-        if (!better(hit, heap[child]))
-            break;
-        heap[i] = heap[child];
-        i = (uint32_t)child;
-    }
-    heap[i] = hit;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    return better(*(const gb_hit *)b, *(const gb_hit *)a) ? 1 : -1;
-}
-
-/* The best k of the touched texts; clears the scores. */
-static uint32_t take_best(gb_bm25_searcher *searcher, uint32_t k, gb_hit *hits)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < searcher->touch_count; i++) {
-        uint32_t text = searcher->touched[i];
-        gb_hit hit = {text, (float)searcher->scores[text]};
-        searcher->scores[text] = 0;
-        if (count < k) {
-            hits[count++] = hit;
-            if (count == k)
-                for (uint32_t j = k / 2; j-- > 0;)
-                    sift_down(hits, k, j);
-        } else if (k && better(hit, hits[0])) {
-            hits[0] = hit;
-            sift_down(hits, k, 0);
-        }
-    }
-    qsort(hits, count, sizeof *hits, by_rank);
-    return count;
 }
 
 /* The best k texts for the terms of the query. */
 static uint32_t search_terms(gb_bm25_searcher *searcher, uint32_t k, gb_hit *hits)
 {
-    searcher->touch_count = 0;
     for (size_t i = 0; i < searcher->term_count; i++)
         score_term(searcher, searcher->terms[i]);
-    return take_best(searcher, k, hits);
+    return retrieve_best(&searcher->scores, 0, hits, 0, k);
 }
 
 bool gb_bm25_search(gb_bm25_searcher *searcher, const char *query, size_t length, gb_hit *hits,

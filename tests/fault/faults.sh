@@ -102,6 +102,10 @@ fault 3 "what is no evaluation fused" 'runs/test.trec: ' \
     gabbro evaluate --fuse "$bm25" --collection "$collection"
 fault 2 "a single run fused" 'needs two or more runs' \
     "$GABBRO" fuse "$bm25/run.trec" --out fused.trec
+printf '{"id": "q1", "vector": {"cat": 1}}\n' >sparse.jsonl
+printf '{"id": "p1", "vector": {"cat": -2}}\n' >negative.jsonl
+fault 3 "a sparse vector with a negative weight" 'negative.jsonl:1: the weight of "cat" is -2' \
+    "$GABBRO" search-sparse --passages negative.jsonl --queries sparse.jsonl --run sparse.trec
 printf 'q1 Q0 d1 1 high x\n' >badly.trec
 fault 3 "a run without numbers fused" 'badly.trec:1: score "high" is not a number' \
     "$GABBRO" fuse badly.trec badly.trec --out fused.trec
