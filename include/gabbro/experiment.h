@@ -129,10 +129,11 @@ void gb_print_bytes(FILE *out, uint64_t bytes);
 
 /* ---- artifacts that are trained ---- */
 
-/* Options of a training in less memory: --micro-batch and --recompute. */
+/* Options of a training in less memory: --micro-batch, --recompute, --activations. */
 typedef struct gb_memory_settings {
     uint32_t micro_batch; /* texts on the device at once at most; 0: the whole batch */
     uint32_t recompute;   /* place in gb_recomputations; 0: as the device's memory asks for it */
+    uint32_t storage;     /* place in the list of --activations; 0: as the device is */
 } gb_memory_settings;
 extern const gb_option gb_memory_options[];
 /* What a training is given of them. */

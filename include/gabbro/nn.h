@@ -397,6 +397,13 @@ typedef enum gb_recompute {
                             memory asks for it (gb_train_fit) */
 } gb_recompute;
 
+/* How activations are stored until the gradient needs them; sums and weights are floats. */
+typedef enum gb_storage {
+    GB_STORE_FLOAT32,  /* as they were computed */
+    GB_STORE_BFLOAT16, /* rounded, in half the memory */
+    GB_STORE_AUTO,     /* bfloat16 on GPUs, floats on CPUs */
+} gb_storage;
+
 typedef struct gb_train_params {
     const gb_params *params;      /* parameters */
     const gb_bert_config *config; /* dropout and norms */
@@ -413,6 +420,7 @@ typedef struct gb_train_params {
      * add up to those of the batch, but for rounding. 0, or the whole batch: not cut. */
     uint32_t micro_batch;
     gb_recompute recompute; /* what is computed again for the gradient */
+    gb_storage storage;     /* of activations */
     /* Runs of texts, as equal as can be, that a batch is divided into before it is cut into parts;
      * gradients are summed within a share, then over the shares in their order. Ranks have whole
      * shares, so that results depend on the number of shares, not on that of ranks. 0: none. */
@@ -438,6 +446,7 @@ typedef struct gb_train_result {
     uint32_t parts;                   /* most parts of a batch on a rank; 1: not cut */
     uint32_t micro_batch;             /* of gb_train_params, as it was settled */
     gb_recompute recompute;           /* likewise */
+    gb_storage storage;               /* likewise */
     uint64_t rows_used;               /* tokens of texts that this process put into batches */
     uint64_t rows_computed;           /* the same with those that fill buckets up */
     float loss_scale;                 /* at the end; 0: none */
@@ -445,7 +454,9 @@ typedef struct gb_train_result {
     double ranks_s;                   /* of `seconds`: waiting for the other ranks, and sums */
 } gb_train_result;
 
-/* Settles GB_RECOMPUTE_AUTO for a device: changes params->recompute and, where that is not enough,
+/* How activations are stored on a device of these caps. */
+gb_storage gb_storage_on(gb_storage storage, const gb_device_caps *caps);
+/* Settles params->storage and GB_RECOMPUTE_AUTO for a device: changes params->recompute and, where that is not enough,
  * params->micro_batch. Draws some batches and plans their programs; nothing runs. GB_MEMORY with
  * what to do where not even one text fits. gb_train does it too. */
 bool gb_train_fit(gb_device *device, const gb_task *task, gb_train_params *params,

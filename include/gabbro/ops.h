@@ -219,6 +219,8 @@ gb_tensor gb_add(gb_tape *tape, gb_tensor a, gb_tensor b);           /* same sha
 gb_tensor gb_scale_by(gb_tape *tape, gb_tensor x, gb_tensor scalar); /* scalar [1,1] */
 gb_tensor gb_sqrt_of_sum(gb_tape *tape, gb_tensor x); /* of all elements -> [1,1]; no gradient */
 gb_tensor gb_tanh(gb_tape *tape, gb_tensor x);
+/* What the gradient, the nodes from `first` on, needs of the forward pass is kept as bfloat16. */
+void gb_keep_bfloat16(gb_tape *tape, uint32_t first);
 
 /* ---- losses ---- */
 

@@ -220,6 +220,11 @@ uint32_t gb_tape_layer_before(const gb_tape *tape, uint32_t end);
 /* Appends nodes [first, end) once more, with new tensors for their outputs. Gradients that the
  * outputs have by now become those of the new tensors. */
 void gb_tape_repeat(gb_tape *tape, uint32_t first, uint32_t end);
+/* Keeps the temps that nodes from `first` on, the gradient, read of those before in another form in
+ * the meantime: `keep` makes the form, u32 [rows, ld / 2], and `restore` floats of it; both are
+ * nodes with nothing bound. */
+void gb_tape_keep_between(gb_tape *tape, uint32_t first, const gb_node *keep,
+                          const gb_node *restore);
 /* Removes all nodes that no output, gradient or state depends on. */
 bool gb_tape_prune(gb_tape *tape, gb_status *status);
 /* Writes the program as text, one line per node, for tests and for people. */

@@ -22,6 +22,7 @@
 #define GATE_PUSH          uint count, ld4; /* of y, or of dy */
 #define GELU_BACKWARD_PUSH uint count;
 #define MOMENTUM_PUSH      uint count;
+#define KEEP_BFLOAT16_PUSH uint count;
 #define TANH_PUSH          uint count;
 #define SQUARE_SUM_PUSH    uint count, shares;
 

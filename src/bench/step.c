@@ -170,7 +170,8 @@ static bool train(session *s, uint32_t most, gb_status *status)
         .max_norm = 1,
         .max_length = s->size->max_length,
         .label = "bench",
-        .recompute = GB_RECOMPUTE_AUTO};
+        .recompute = GB_RECOMPUTE_AUTO,
+        .storage = GB_STORE_AUTO};
     if (!gb_train_fit(s->bench->device, &s->inner, &params, status))
         return false;
     s->steps = 0;

@@ -41,8 +41,11 @@ static bool add_step(const gb_task *task, const gb_train_params *params, const g
     if (ok) {
         gb_builder builder = nn_train_builder(params, tape, NULL);
         task->build(task->self, &builder, bucket, losses);
-        ok = gb_tape_ok(tape, status) && gb_backward(tape, losses[0], status) &&
-             (!builder.recompute || gb_tape_prune(tape, status)) &&
+        uint32_t forward_nodes = gb_tape_node_count(tape);
+        ok = gb_tape_ok(tape, status) && gb_backward(tape, losses[0], status);
+        if (ok && params->storage == GB_STORE_BFLOAT16)
+            gb_keep_bfloat16(tape, forward_nodes);
+        ok = ok && (!builder.recompute || gb_tape_prune(tape, status)) &&
              add_program(tape, &cost->flops, cost, status);
     }
     gb_tape_destroy(tape);

@@ -22,6 +22,13 @@ static double budget(const gb_device_caps *caps, uint64_t parameter_bytes)
     return (double)caps->memory_bytes * 7 / 8 - (double)parameter_bytes;
 }
 
+gb_storage gb_storage_on(gb_storage storage, const gb_device_caps *caps)
+{
+    return storage != GB_STORE_AUTO              ? storage
+           : caps->profile == GB_PROFILE_CPU ? GB_STORE_FLOAT32
+                                             : GB_STORE_BFLOAT16;
+}
+
 bool gb_train_cost_fits(const gb_train_cost *cost, double share, const gb_device_caps *caps)
 {
     double widest = with_margin(cost->widest_bytes) * share;
@@ -153,6 +160,7 @@ static bool choose(trainer *t, gb_train_params *params, gb_status *status)
 bool gb_train_fit(gb_device *device, const gb_task *task, gb_train_params *params,
                   gb_status *status)
 {
+    params->storage = gb_storage_on(params->storage, gb_device_get_caps(device));
     if (params->recompute != GB_RECOMPUTE_AUTO)
         return true;
     trainer t = {.device = device, .task = task, .params = params};

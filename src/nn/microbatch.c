@@ -25,6 +25,7 @@ static bool microbatch_build(trainer *t, training_program *b, gb_builder *builde
     if (!gb_tape_ok(tape, status))
         return false;
     output_losses(t, b, tape);
+    b->forward_nodes = gb_tape_node_count(tape);
     gb_add_to_gradients(tape);
     if (builder->vectors != GB_NO_TENSOR) {
         gb_tensor_info info = *gb_tape_tensor(tape, builder->vectors);

@@ -41,6 +41,7 @@ static bool whole_build(trainer *t, training_program *b, gb_builder *builder, gb
         return false;
     for (uint32_t l = 0; l < nn_train_loss_count(t->task); l++)
         gb_tape_output(builder->tape, b->losses[l]);
+    b->forward_nodes = gb_tape_node_count(builder->tape);
     return nn_scale_backward(t, b, builder->tape, status);
 }
 
@@ -57,6 +58,9 @@ bool nn_train_build(trainer *t, training_program *b, uint32_t width, gb_tape *ta
     gb_builder builder = nn_train_builder(t->params, tape, &t->padding);
     bool ok = b->kind == PROGRAM_BATCH ? whole_build(t, b, &builder, status)
                                        : nn_microbatches_build(t, b, &builder, width, status);
+    bool gradient = b->kind == PROGRAM_BATCH || b->kind == PROGRAM_MICROBATCH;
+    if (ok && gradient && t->params->storage == GB_STORE_BFLOAT16)
+        gb_keep_bfloat16(tape, b->forward_nodes);
     return ok && (!builder.recompute || gb_tape_prune(tape, status));
 }
 
@@ -317,6 +321,7 @@ static void summarise(const trainer *t, uint32_t steps, gb_train_result *result)
     result->parts = t->parts ? t->parts : 1;
     result->micro_batch = t->params->micro_batch;
     result->recompute = t->params->recompute;
+    result->storage = t->params->storage;
     result->ranks_s = t->ranks_s;
     result->loss_scale = t->scale.factor;
     result->skipped = t->scale.skipped + t->scale.left_out[0] + t->scale.left_out[1];

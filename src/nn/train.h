@@ -17,6 +17,7 @@ typedef struct training_program {
     training_program_kind kind;      /* what it computes */
     gb_bucket bucket;                /* of its batches */
     gb_executable *exec;             /* the program */
+    uint32_t forward_nodes;          /* nodes before those of the gradient */
     gb_tensor losses[GB_MAX_LOSSES]; /* outputs, or GB_NO_TENSOR */
     gb_tensor vectors;               /* output of PROGRAM_VECTORS, input of PROGRAM_COMPARE */
     gb_tensor gradient; /* of them: output of PROGRAM_COMPARE, input of PROGRAM_MICROBATCH */
