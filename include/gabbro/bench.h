@@ -28,4 +28,19 @@ typedef struct gb_bench_params {
  * GB_USAGE for unknown parts and sizes, and for an `only` that no case matches. */
 bool gb_bench_run(const gb_bench_params *params, gb_status *status);
 
+/* Which kernels to look at. Nothing is copied. */
+typedef struct gb_kernels_params {
+    const gb_config *config; /* what the environment asks for */
+    const char *sizes;       /* "mini,small,base" or some of them; NULL: all */
+    const char *device;      /* index, name, UUID or cpu; NULL: the best */
+    FILE *out;               /* gets the kernels, one a line */
+    const char *tsv;         /* file for the kernels of each program, or NULL */
+} gb_kernels_params;
+
+/* Makes the pipelines of the self-test, of a step of each objective, of fine-tuning, encoding,
+ * search and generation at some sizes on a device that runs nothing, and prints what the driver's
+ * compiler says of each. *wrong: kernels and programs that could not be made, and messages of the
+ * validation layer. */
+bool gb_kernels_run(const gb_kernels_params *params, uint32_t *wrong, gb_status *status);
+
 #endif

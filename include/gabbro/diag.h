@@ -52,6 +52,10 @@ void gb_selftest_free(gb_selftest_report *report);
 /* Prints the report of a device. Returns whether the device can be used. */
 bool gb_selftest_print(const gb_selftest_report *report, const gb_device *device, FILE *out);
 
+/* Makes the programs of the self-test with every set of kernels that the device has, on a device
+ * that was opened for a survey (gabbro/vk.h). */
+bool gb_selftest_survey(gb_device *device, gb_status *status);
+
 /* ---- tiles ---- */
 
 /* How gb_tune measures. */

@@ -202,6 +202,7 @@ typedef struct gb_device_params {
     bool validation;    /* run under the validation layer, also if config says so */
     bool profile;       /* time every dispatch; see gb_timing_print */
     bool quiet;         /* log the choice at debug level only */
+    bool survey;        /* it runs nothing; see gb_survey_begin */
     uint32_t users;     /* only kernels for these run on it (GB_USER_ bits), else there is no
                            pipeline; 0: all kernels */
 } gb_device_params;
@@ -293,6 +294,7 @@ bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, vo
  * storage buffers. */
 #define GB_BINDINGS   8
 #define GB_PUSH_BYTES 128
+#define GB_MAX_SPEC   32 /* specialisation constants of a pipeline at most */
 
 typedef struct gb_pipeline gb_pipeline;
 /* Gives the pipeline of a shader with specialisation constants 0..spec_count-1 set to `spec`
@@ -346,6 +348,49 @@ void gb_program_destroy(gb_program *program); /* waits for its last submission *
  * profiling it also waits. */
 uint64_t gb_program_submit(gb_program *program, gb_status *status);
 size_t gb_program_submissions(const gb_program *program); /* its command buffers */
+
+/* ---- surveys ---- */
+
+/* A device opened with gb_device_params.survey makes every pipeline that programs ask for, afresh,
+ * and runs nothing. It has no memory: what is read back is zeros. Submissions are counted. A
+ * pipeline that the driver does not make is noted, and its program goes on without it. */
+
+/* A pipeline and what the driver's compiler says of it (VK_KHR_pipeline_executable_properties),
+ * each in the compiler's own terms; below 0: it does not say. */
+typedef struct gb_compiled {
+    const char *shader;         /* its name in the table of shaders */
+    uint32_t spec[GB_MAX_SPEC]; /* specialisation constants */
+    uint32_t spec_count;        /* number of them */
+    char failure[200];          /* why there is no pipeline; empty: there is one */
+    uint32_t invocations;       /* of a workgroup */
+    uint32_t lanes;             /* of a subgroup; 0: unknown */
+    double registers;           /* of a lane */
+    double spills;              /* registers, or stores of them, that went to memory */
+    double shared_bytes;        /* shared memory of a workgroup */
+    double occupancy; /* AMD: subgroups of a SIMD; NVIDIA: of a multiprocessor; Adreno: of a
+                         core; Apple: threads of a core; Intel: lanes of a thread */
+    double cycles;    /* of a subgroup, as the compiler estimates them: loops run as often as
+                         it guesses, memory takes no time */
+} gb_compiled;
+
+/* What the programs of one name have a kernel do. */
+typedef struct gb_survey_row {
+    const char *program;       /* as given to gb_survey_begin */
+    const gb_compiled *kernel; /* belongs to the device */
+    uint64_t dispatches;       /* in all submissions */
+    uint64_t workgroups;       /* of all dispatches */
+    double flops;              /* floating-point operations, by the kernels' own count */
+    double bytes;              /* bytes read and written, likewise */
+} gb_survey_row;
+
+bool gb_device_surveys(const gb_device *device);
+/* Gives programs that are made from now on a name. */
+bool gb_survey_begin(gb_device *device, const char *program, gb_status *status);
+/* Whether the driver tells more of pipelines than that they came about. */
+bool gb_survey_told(const gb_device *device);
+/* Rows by first use; they belong to the device, and are valid until the next program. */
+size_t gb_survey_count(const gb_device *device);
+const gb_survey_row *gb_survey_at(const gb_device *device, size_t i);
 
 /* ---- profile ---- */
 

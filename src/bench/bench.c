@@ -41,7 +41,7 @@ static bool choose_parts(const gb_bench_params *params, bool wanted[PARTS], gb_s
     return true;
 }
 
-static bool choose_sizes(bench *b, const char *list, gb_status *status)
+bool bench_sizes_choose(bench *b, const char *list, gb_status *status)
 {
     bool cpu = b->device && gb_device_get_caps(b->device)->type == GB_DEVICE_CPU;
     size_t length;
@@ -170,7 +170,7 @@ bool gb_bench_run(const gb_bench_params *params, gb_status *status)
     bool ready = choose_parts(params, wanted, status) &&
                  (b.dry || !params->openblas || bench_blas_open(&b, status)) &&
                  (b.dry || open_bench(&b, params->device, status)) &&
-                 choose_sizes(&b, params->sizes, status);
+                 bench_sizes_choose(&b, params->sizes, status);
     bool ok = ready && run_microbatches(&b, wanted, status);
     gb_status unsaved = {0};
     if (ready && params->json && !save(&b, params->json, &unsaved) && ok)

@@ -139,12 +139,34 @@ static bool run_case(bench *b, const bench_case *c, bench_fn *measure, void *con
     return ok;
 }
 
+/* What cannot be made is named, and the others follow. */
+static bool survey_case(bench *b, const bench_case *c, bench_fn *measure, void *context,
+                        gb_status *status)
+{
+    bench_times none = {0};
+    char program[120];
+    snprintf(program, sizeof program, "%s, %s%s", c->name, b->part, b->operands);
+    if (!gb_survey_begin(b->device, program, status))
+        return false;
+    if (measure(b, context, &none, status))
+        return true;
+    if (status->code != GB_MEMORY && status->code != GB_DEVICE)
+        return false;
+    fprintf(b->out, "%s: not made: %s%s%s\n", program, status->where, status->where[0] ? ": " : "",
+            status->what);
+    b->refusals++;
+    *status = (gb_status){0};
+    return true;
+}
+
 bool bench_case_run(bench *b, const bench_case *c, bench_fn *measure, void *context,
                     gb_status *status)
 {
     bool ok = true;
     if (!c->shape)
         ok = gb_fail_memory(status, "noting a case");
+    else if (b->survey)
+        ok = survey_case(b, c, measure, context, status);
     else if (chosen(b, c) && b->dry)
         list_case(b, c);
     else if (chosen(b, c))

@@ -40,6 +40,9 @@ typedef struct bench {
     uint32_t texts;          /* --texts: of a step, instead of the size's; 0: as there */
     const char *only;        /* cases whose name contains it; NULL: all */
     bool dry;                /* list the cases only */
+    bool survey;             /* the device runs nothing: make the cases' pipelines */
+    const char *operands;    /* of matmuls, said behind the names of a survey's programs */
+    uint32_t refusals;       /* programs that a survey could not make */
     FILE *out;               /* the table */
     double load;             /* of the host before the start */
     void (*sgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int,
@@ -106,6 +109,8 @@ bool bench_call_measure(bench *b, bench_call *run, void *context, bench_times *t
 /* Shaders that were timed since the profile was reset, each once; owned by the caller. */
 json_t *bench_variants(const gb_device *device);
 bool bench_ceiling_measure(bench *b, gb_status *status);
+/* Sets what a list names; NULL: what suits the device. */
+bool bench_sizes_choose(bench *b, const char *list, gb_status *status);
 bool bench_blas_open(bench *b, gb_status *status);
 void bench_blas_close(bench *b);
 
@@ -124,6 +129,11 @@ void bench_texts_free(bench_texts *texts);
 gb_bert_config bench_config(const bench_size *size);
 
 /* One case of a size, changed or not: a step of masked LM; a search. */
+/* A small masked LM of the size's vocabulary and heads, of zeros; NULL on failure. */
+gb_folder *bench_generator(const bench *b, const bench_size *size, const gb_vocab *vocab,
+                           gb_status *status);
+/* Steps that `bench` does not time: of the other objectives, and of batches in parts. */
+bool bench_other_steps(bench *b, const bench_size *size, gb_status *status);
 bool bench_masked_lm(bench *b, const bench_size *size, const char *name, gb_status *status);
 bool bench_search_in(bench *b, const bench_size *size, const char *name, gb_status *status);
 

@@ -13,16 +13,17 @@ typedef struct step_case {
     const char *objective; /* of pre-training; NULL: fine-tuning */
     const char *name;      /* for people */
     gb_context context;    /* what texts are paired with */
-    double mask_ratio;     /* of the encoder's input */
+    double mask_ratio;     /* of the encoder's input; 0: the objective's own */
+    bool halved;           /* the batch is computed in two parts */
 } step_case;
 
 static const step_case cases[] = {
-    {"mlm", "masked LM", GB_CONTEXT_NONE, .15},
-    {"cocondenser", "coCondenser", GB_CONTEXT_QUERY, .15},
-    {"cotmae", "CoT-MAE", GB_CONTEXT_QUERY, .3},
-    {"bow", "bag-of-words", GB_CONTEXT_NONE, .3},
-    {"enhanced", "enhanced decoding", GB_CONTEXT_NONE, .3},
-    {NULL, "fine-tuning", GB_CONTEXT_NONE, 0},
+    {"mlm", "masked LM", GB_CONTEXT_NONE, .15, false},
+    {"cocondenser", "coCondenser", GB_CONTEXT_QUERY, .15, false},
+    {"cotmae", "CoT-MAE", GB_CONTEXT_QUERY, .3, false},
+    {"bow", "bag-of-words", GB_CONTEXT_NONE, .3, false},
+    {"enhanced", "enhanced decoding", GB_CONTEXT_NONE, .3, false},
+    {NULL, "fine-tuning", GB_CONTEXT_NONE, 0, false},
 };
 
 /* What a case needs, and the stopwatch around its task. */
@@ -37,6 +38,7 @@ typedef struct session {
     gb_bert bert;                  /* encoder */
     const gb_objective *objective; /* or NULL */
     gb_training_set set;           /* of fine-tuning; lists are owned */
+    gb_folder *generator;          /* that fills masks, if the objective needs one */
     gb_task inner;                 /* the task */
     float *values;                 /* parameters */
     double *starts_s;              /* when each step's batch was asked for */
@@ -102,7 +104,8 @@ static bool make_task(session *s, gb_status *status)
                                   &s->inner, status);
     }
     char ratio[32];
-    snprintf(ratio, sizeof ratio, "%.17g", s->what->mask_ratio);
+    double mask_ratio = s->what->mask_ratio;
+    snprintf(ratio, sizeof ratio, "%.17g", mask_ratio);
     s->objective = gb_objective_find(s->what->objective);
     gb_own_settings own = gb_objective_defaults(s->objective);
     gb_pretrain_params params = {.context = s->what->context,
@@ -112,8 +115,11 @@ static bool make_task(session *s, gb_status *status)
                                  .seed = 1,
                                  .steps = 1000,
                                  .own = &own};
-    gb_pretrain_data data = {&s->data.collection, &s->data.tokens, s->data.vocab, NULL};
-    if (!gb_objective_set(s->objective, &own, "mask-ratio", ratio, status))
+    if (s->objective->needs & GB_NEEDS_GENERATOR &&
+        !(s->generator = bench_generator(s->bench, s->size, s->data.vocab, status)))
+        return false;
+    gb_pretrain_data data = {&s->data.collection, &s->data.tokens, s->data.vocab, s->generator};
+    if (mask_ratio > 0 && !gb_objective_set(s->objective, &own, "mask-ratio", ratio, status))
         return false;
     return s->objective->create(&params, &data, &s->bert, s->params, &s->inner, status) != NULL;
 }
@@ -130,7 +136,7 @@ static bool open_session(session *s, gb_status *status)
     gb_params_freeze(s->params);
     s->values = gb_alloc(gb_params_floats(s->params), sizeof *s->values, status);
     s->starts_s = gb_alloc(s->bench->repeats + BENCH_WARM_UP + 2, sizeof *s->starts_s, status);
-    if (s->values)
+    if (s->values && !s->bench->survey)
         gb_params_init(s->params, 1, s->values);
     return s->values && s->starts_s;
 }
@@ -141,6 +147,7 @@ static void close_session(session *s)
         s->objective->destroy(s->inner.self);
     else
         gb_finetune_destroy(s->inner.self);
+    gb_folder_close(s->generator);
     free(s->set.queries);
     free(s->set.passages);
     gb_bert_free(&s->bert);
@@ -153,6 +160,18 @@ static void close_session(session *s)
 
 /* ---- measuring ---- */
 
+static gb_train_params train_params(const session *s, uint32_t steps)
+{
+    return (gb_train_params){.params = s->params,
+                             .config = &s->config,
+                             .schedule = {GB_SCHEDULE_CONSTANT, 1e-5f, 0, 0, steps},
+                             .adamw = {.9f, .999f, 1e-8f, .01f},
+                             .max_norm = 1,
+                             .max_length = s->size->max_length,
+                             .micro_batch = s->what->halved ? (s->texts + 1) / 2 : 0,
+                             .label = "bench"};
+}
+
 /* Train until the stopwatch has had enough. */
 static bool train(session *s, uint32_t most, gb_status *status)
 {
@@ -162,16 +181,9 @@ static bool train(session *s, uint32_t most, gb_status *status)
     task.self = s;
     task.sample = timed_sample;
     task.build = timed_build;
-    gb_train_params params = {
-        .params = s->params,
-        .config = &s->config,
-        .schedule = {GB_SCHEDULE_CONSTANT, 1e-5f, 0, 0, most + BENCH_WARM_UP + 1},
-        .adamw = {.9f, .999f, 1e-8f, .01f},
-        .max_norm = 1,
-        .max_length = s->size->max_length,
-        .label = "bench",
-        .recompute = GB_RECOMPUTE_AUTO,
-        .storage = GB_STORE_AUTO};
+    gb_train_params params = train_params(s, most + BENCH_WARM_UP + 1);
+    params.recompute = GB_RECOMPUTE_AUTO;
+    params.storage = GB_STORE_AUTO;
     if (!gb_train_fit(s->bench->device, &s->inner, &params, status))
         return false;
     s->steps = 0;
@@ -205,9 +217,25 @@ static bool device_time(session *s, uint32_t most, bench_times *times, gb_status
     return true;
 }
 
+/* One step that nothing runs. */
+static bool survey(session *s, gb_status *status)
+{
+    gb_train_params params = train_params(s, 1);
+    gb_train_result result;
+    const gb_objective *o = s->objective;
+    return (!o || !o->prepare ||
+            o->prepare(s->inner.self, s->bench->device, s->params, s->values, status)) &&
+           gb_train(s->bench->device, &s->inner, &params, s->values, NULL, &result, status);
+}
+
 static bool measure(bench *b, void *context, bench_times *times, gb_status *status)
 {
     session *s = context;
+    if (b->survey) {
+        bool made = open_session(s, status) && survey(s, status);
+        close_session(s);
+        return made;
+    }
     bool ok = open_session(s, status) && train(s, b->repeats, status);
     uint32_t timed = s->steps > BENCH_WARM_UP + 1 ? s->steps - BENCH_WARM_UP - 1 : 0;
     double *seconds = ok ? gb_alloc(timed, sizeof *seconds, status) : NULL;
@@ -260,6 +288,35 @@ static bool run(bench *b, const bench_size *size, const step_case *what, const c
 bool bench_masked_lm(bench *b, const bench_size *size, const char *name, gb_status *status)
 {
     return run(b, size, &cases[0], name, status);
+}
+
+static bool is_case(const char *objective)
+{
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        if (cases[c].objective && !strcmp(cases[c].objective, objective))
+            return true;
+    return false;
+}
+
+bool bench_other_steps(bench *b, const bench_size *size, gb_status *status)
+{
+    const step_case halves[] = {{"cocondenser", "coCondenser", GB_CONTEXT_QUERY, .15, true},
+                                {NULL, "fine-tuning", GB_CONTEXT_NONE, 0, true}};
+    char name[80];
+    for (size_t h = 0; h < sizeof halves / sizeof *halves; h++) {
+        snprintf(name, sizeof name, "%s %s in two parts", size->name, halves[h].name);
+        if (!run(b, size, &halves[h], name, status))
+            return false;
+    }
+    for (const gb_objective *const *o = gb_objectives; *o; o++) {
+        step_case other = {(*o)->name, (*o)->name,
+                           (*o)->needs & GB_NEEDS_CONTEXT ? GB_CONTEXT_QUERY : GB_CONTEXT_NONE, 0,
+                           false};
+        snprintf(name, sizeof name, "%s %s", size->name, other.name);
+        if (!is_case(other.objective) && !run(b, size, &other, name, status))
+            return false;
+    }
+    return true;
 }
 
 bool bench_step(bench *b, gb_status *status)

@@ -27,8 +27,13 @@ static bool write_vocabulary(const char *path, uint32_t words, gb_status *status
     if (!out)
         return false;
     fputs("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", gb_out_stream(out));
-    for (uint32_t i = 5; i < words; i++)
-        fprintf(gb_out_stream(out), "w%u\n", i);
+    for (uint32_t i = 5; i < words; i++) {
+        char word[16]; /* of letters: some objectives want such */
+        snprintf(word, sizeof word, "%u", i);
+        for (char *c = word; *c; c++)
+            *c = (char)(*c - '0' + 'a');
+        fprintf(gb_out_stream(out), "ww%s\n", word);
+    }
     return gb_out_commit(out, status);
 }
 
@@ -116,4 +121,34 @@ void bench_texts_free(bench_texts *texts)
     gb_vocab_destroy(texts->vocab);
     free(texts->documents);
     *texts = (bench_texts){0};
+}
+
+gb_folder *bench_generator(const bench *b, const bench_size *size, const gb_vocab *vocab,
+                           gb_status *status)
+{
+    gb_bert_config config = bench_config(size);
+    gb_bert bert = {0};
+    gb_folder *folder = NULL;
+    char *parent = gb_temporary_folder(b->config, "bench", status);
+    char *path = parent ? gb_path_join(status, parent, "generator") : NULL;
+    gb_params *params = path ? gb_params_create(status) : NULL;
+    float *values = NULL;
+    config.layers = 1;
+    config.hidden_size = 2 * size->hidden / size->heads;
+    config.heads = 2;
+    config.intermediate_size = 4 * config.hidden_size;
+    if (params && gb_bert_declare(params, &config, true, &bert, status)) {
+        gb_params_freeze(params);
+        values = gb_alloc(gb_params_floats(params), sizeof *values, status);
+    }
+    if (values &&
+        gb_model_save(path, &config, params, values, vocab, GB_TOKENIZER_DEFAULTS,
+                      &(gb_sentence_settings){.max_length = size->max_length}, NULL, status))
+        folder = gb_folder_open(path, status); /* stays mapped */
+    free(values);
+    gb_bert_free(&bert);
+    gb_params_destroy(params);
+    free(path);
+    gb_temporary_remove(parent);
+    return folder;
 }

@@ -25,6 +25,7 @@ extern const gb_command gb_cli_filter_queries;
 extern const gb_command gb_cli_finetune;
 extern const gb_command gb_cli_fuse;
 extern const gb_command gb_cli_generate;
+extern const gb_command gb_cli_kernels;
 extern const gb_command gb_cli_mine;
 extern const gb_command gb_cli_negatives;
 extern const gb_command gb_cli_encode;

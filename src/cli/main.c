@@ -25,8 +25,8 @@ static const gb_command_group groups[] = {
      {&gb_cli_reproduce, &gb_cli_report, &gb_cli_noise, &gb_cli_site, &gb_cli_curves,
       &gb_cli_coverage, &gb_cli_tsne}},
     {"Devices",
-     {&gb_cli_doctor, &gb_cli_tune, &gb_cli_bench, &gb_cli_determinism, &gb_cli_compare_devices,
-      &gb_cli_verify}},
+     {&gb_cli_doctor, &gb_cli_kernels, &gb_cli_tune, &gb_cli_bench, &gb_cli_determinism,
+      &gb_cli_compare_devices, &gb_cli_verify}},
     {"Artifacts", {&gb_cli_store}},
     {0}};
 

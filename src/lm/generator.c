@@ -110,7 +110,7 @@ static bool load(gb_generator *g, gb_device *device, const char *folder, gb_stat
     if (!g->state || folder)
         return g->state && gb_lm_upload(folder, &g->lm, g->params, g->state, status);
     float *values = gb_alloc(gb_params_floats(g->params), sizeof *values, status);
-    if (values)
+    if (values && !gb_device_surveys(device))
         gb_params_init(g->params, 1, values);
     bool ok = values && gb_state_write(g->state, GB_ARENA_PARAMS, values, status);
     free(values);

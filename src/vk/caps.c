@@ -23,6 +23,9 @@ const char *gb_precision_name(gb_precision precision)
 
 /* ---- extensions ---- */
 
+/* Only of use for surveys. */
+#define EXECUTABLE_PROPERTIES VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME
+
 /* Extensions that may be enabled, each with the version that made it core. */
 static const struct extension {
     const char *name; /* as the driver lists it */
@@ -37,6 +40,7 @@ static const struct extension {
     {VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, 0},
     {VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2},
     {"VK_KHR_portability_subset", 0}, /* must be enabled where it is listed */
+    {EXECUTABLE_PROPERTIES, 0},
 };
 
 static bool listed(const VkExtensionProperties *list, uint32_t count, const char *name)
@@ -61,7 +65,8 @@ typedef struct queryable {
     bool maintenance4;      /* VK_KHR_maintenance4 or 1.3 */
 } queryable;
 
-static bool read_extensions(gb_adapter *adapter, queryable *known, gb_status *status)
+static bool read_extensions(const gb_instance *instance, gb_adapter *adapter, queryable *known,
+                            gb_status *status)
 {
     uint32_t count = 0;
     if (!VK_TRY(vkEnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL),
@@ -75,7 +80,8 @@ static bool read_extensions(gb_adapter *adapter, queryable *known, gb_status *st
     for (size_t i = 0; ok && i < sizeof optional_extensions / sizeof optional_extensions[0]; i++) {
         const struct extension *extension = &optional_extensions[i];
         bool core = extension->core && adapter->caps.api_version >= extension->core;
-        if (!core && listed(list, count, extension->name))
+        bool unwanted = !instance->survey && !strcmp(extension->name, EXECUTABLE_PROPERTIES);
+        if (!core && !unwanted && listed(list, count, extension->name))
             adapter->extensions[adapter->extension_count++] = extension->name;
     }
     known->driver_properties =
@@ -124,6 +130,10 @@ void vk_features_chain(gb_adapter *adapter)
     if (enabled(adapter, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME))
         tail = append(tail, &f->bfloat16,
                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR);
+    if (enabled(adapter, EXECUTABLE_PROPERTIES))
+        tail =
+            append(tail, &f->executables,
+                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR);
     bool matrices = enabled(adapter, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME) ||
                     enabled(adapter, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
     if (matrices &&
@@ -412,7 +422,7 @@ static bool read_adapter(gb_instance *instance, gb_adapter *adapter, gb_status *
     }
     adapter->core12 = basic.apiVersion >= VK_API_VERSION_1_2;
     adapter->core13 = basic.apiVersion >= VK_API_VERSION_1_3;
-    if (!read_extensions(adapter, &known, status))
+    if (!read_extensions(instance, adapter, &known, status))
         return false;
     read_features(adapter);
     read_properties(adapter, &known);

@@ -113,7 +113,7 @@ static bool open_device(gb_device *device, const gb_device_params *params, gb_st
         return false;
     read_settings(device, params);
     log_choice(device, params->quiet);
-    return create_handle(device, status) && create_timeline(device, status);
+    return create_handle(device, status) && (params->survey || create_timeline(device, status));
 }
 
 /* What stands in bindings that an item leaves unused. */
@@ -137,8 +137,10 @@ gb_device *gb_device_open(const gb_device_params *params, gb_status *status)
     gb_device *device = gb_alloc(1, sizeof *device, status);
     if (!device)
         return NULL;
+    bool survey = params && params->survey;
     if (!open_device(device, params ? params : &defaults, status) ||
-        !vk_pipelines_init(device, status) || !create_dummies(device, status)) {
+        !vk_pipelines_init(device, status) ||
+        !(survey ? vk_survey_init(device, status) : create_dummies(device, status))) {
         gb_device_close(device);
         return NULL;
     }
@@ -150,7 +152,8 @@ void gb_device_close(gb_device *device)
     if (!device)
         return;
     if (device->handle) {
-        vkDeviceWaitIdle(device->handle);
+        if (!device->survey)
+            vkDeviceWaitIdle(device->handle);
         vk_transfer_free(device);
         vk_pipelines_free(device);
         vkDestroyBufferView(device->handle, device->dummy_view, NULL);
@@ -159,6 +162,7 @@ void gb_device_close(gb_device *device)
         vkDestroyDevice(device->handle, NULL);
     }
     vk_profile_free(device);
+    vk_survey_free(device);
     vk_instance_destroy(device->instance);
     free(device);
 }
@@ -294,6 +298,8 @@ bool gb_device_wait(gb_device *device, uint64_t value, gb_status *status)
     if (value > device->submitted)
         return gb_fail(status, GB_INTERNAL, NULL, NULL, "waiting for submission %llu of %llu",
                        (unsigned long long)value, (unsigned long long)device->submitted);
+    if (device->survey)
+        return true;
     do {
         result = gb_fault(GB_FAULT_VULKAN)
                      ? VK_ERROR_OUT_OF_DEVICE_MEMORY

@@ -218,6 +218,7 @@ gb_instance *vk_instance_create(const gb_device_params *params, gb_status *statu
         return NULL;
     instance->config = params && params->config ? params->config : &nothing;
     instance->rules = params && params->rules ? params->rules : &no_kernels;
+    instance->survey = params && params->survey;
     const char *wish = instance->config->validation;
     if ((params && params->validation) || (wish && strcmp(wish, "0") != 0)) {
         instance->validating =

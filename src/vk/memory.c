@@ -141,12 +141,23 @@ static void warn_if_over_budget(const gb_device *device, const gb_buffer *buffer
                device->adapter.caps.name);
 }
 
+/* A buffer that no device works on: the host's are memory of its own, the others none. */
+static gb_buffer *survey_buffer(gb_buffer *buffer, uint64_t padded, gb_status *status)
+{
+    buffer->cached = true;
+    if (buffer->kind != GB_BUFFER_DEVICE && !(buffer->map = gb_alloc(padded, 1, status))) {
+        free(buffer);
+        return NULL;
+    }
+    return buffer;
+}
+
 gb_buffer *gb_buffer_create(gb_device *device, gb_buffer_kind kind, uint64_t bytes,
                             const char *name, gb_status *status)
 {
     /* Whole words, so that any buffer can be filled and copied to its end. */
     uint64_t padded = bytes ? (bytes + 3) / 4 * 4 : 4;
-    if (!fits_limits(device, padded, name, status))
+    if (!device->survey && !fits_limits(device, padded, name, status))
         return NULL;
     gb_buffer *buffer = gb_alloc(1, sizeof *buffer, status);
     if (!buffer)
@@ -155,6 +166,8 @@ gb_buffer *gb_buffer_create(gb_device *device, gb_buffer_kind kind, uint64_t byt
     buffer->kind = kind;
     buffer->bytes = bytes;
     snprintf(buffer->name, sizeof buffer->name, "%s", name ? name : "buffer");
+    if (device->survey)
+        return survey_buffer(buffer, padded, status);
     warn_if_over_budget(device, buffer);
     VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -180,7 +193,8 @@ void gb_buffer_destroy(gb_buffer *buffer)
     if (!buffer)
         return;
     gb_device *device = buffer->device;
-    vkDeviceWaitIdle(device->handle); /* work that uses it may be pending, above all after errors */
+    if (!device->survey)
+        vkDeviceWaitIdle(device->handle); /* work that uses it may be pending, above all after errors */
     for (gb_buffer **link = &device->buffers; *link; link = &(*link)->next)
         if (*link == buffer) {
             *link = buffer->next;
@@ -188,6 +202,8 @@ void gb_buffer_destroy(gb_buffer *buffer)
         }
     vkDestroyBuffer(device->handle, buffer->handle, NULL);
     vkFreeMemory(device->handle, buffer->memory, NULL); /* unmaps */
+    if (device->survey)
+        free(buffer->map);
     free(buffer);
 }
 

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SPEC 32
-
 static bool create_layouts(gb_device *device, gb_status *status)
 {
     VkDescriptorSetLayoutBinding bindings[2 * GB_BINDINGS];
@@ -125,7 +123,7 @@ static bool create_module(gb_device *device, const gb_shader_binary *shader, con
 static bool build(gb_device *device, gb_pipeline *pipeline, const gb_shader_binary *shader,
                   const uint32_t *spec, uint32_t spec_count, gb_status *status)
 {
-    VkSpecializationMapEntry entries[MAX_SPEC];
+    VkSpecializationMapEntry entries[GB_MAX_SPEC];
     for (uint32_t i = 0; i < spec_count; i++)
         entries[i] = (VkSpecializationMapEntry){i, 4 * i, 4};
     VkSpecializationInfo constants = {spec_count, entries, 4 * (size_t)spec_count, spec};
@@ -142,9 +140,14 @@ static bool build(gb_device *device, gb_pipeline *pipeline, const gb_shader_bina
     if (!create_module(device, shader, doing, &info.stage.module, status))
         return false;
     set_subgroup(device, shader, pipeline, &info.stage, &required);
-    bool ok = VK_TRY(vkCreateComputePipelines(device->handle, device->pipeline_cache, 1, &info,
-                                              NULL, &pipeline->handle),
-                     doing, status);
+    if (device->survey && gb_survey_told(device))
+        info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+    VkPipelineCache cache = device->survey ? VK_NULL_HANDLE : device->pipeline_cache;
+    bool ok =
+        VK_TRY(vkCreateComputePipelines(device->handle, cache, 1, &info, NULL, &pipeline->handle),
+               doing, status);
+    if (ok && device->survey)
+        vk_survey_compiled(device, pipeline);
     vkDestroyShaderModule(device->handle, info.stage.module, NULL);
     return ok;
 }
@@ -162,7 +165,7 @@ static gb_pipeline *create(gb_device *device, const char *name, const uint32_t *
                 "who runs it is not among its users, so the key does not cover it");
         return NULL;
     }
-    if (!vk_pipeline_cache_load(device, status))
+    if (!device->survey && !vk_pipeline_cache_load(device, status))
         return NULL;
     gb_pipeline *pipeline = gb_alloc(1, sizeof *pipeline, status);
     if (!pipeline)
@@ -171,11 +174,17 @@ static gb_pipeline *create(gb_device *device, const char *name, const uint32_t *
     if (!vk_spirv_local_size(shader->words, shader->word_count, spec, spec_count,
                              pipeline->local_size)) {
         gb_fail(status, GB_INTERNAL, name, NULL, "its workgroup size cannot be told");
-    } else if (workgroup_fits(device, pipeline, status) &&
-               build(device, pipeline, shader, spec, spec_count, status)) {
+        free(pipeline);
+        return NULL;
+    }
+    vk_survey_describe(pipeline, spec, spec_count);
+    if (workgroup_fits(device, pipeline, status) &&
+        build(device, pipeline, shader, spec, spec_count, status)) {
         device->cache_dirty = true;
         return pipeline;
     }
+    if (device->survey && vk_survey_failed(pipeline, status))
+        return pipeline;
     free(pipeline);
     return NULL;
 }
@@ -197,9 +206,9 @@ static bool store(gb_device *device, const char *key, size_t key_length, gb_pipe
 gb_pipeline *gb_pipeline_get(gb_device *device, const char *shader, const uint32_t *spec,
                              uint32_t spec_count, gb_status *status)
 {
-    char key[64 + 4 * MAX_SPEC];
+    char key[64 + 4 * GB_MAX_SPEC];
     size_t length = strlen(shader) + 1;
-    if (length > 64 || spec_count > MAX_SPEC) {
+    if (length > 64 || spec_count > GB_MAX_SPEC) {
         gb_fail(status, GB_INTERNAL, shader, NULL, "its name or constants exceed the fixed bounds");
         return NULL;
     }

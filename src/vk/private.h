@@ -88,6 +88,7 @@ struct gb_instance {
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger; /* extension entry point */
     atomic_uint messages;                                  /* validation messages counted so far */
     bool validating;                                       /* the layer is on */
+    bool survey;                                           /* devices run nothing */
     const gb_config *config;                               /* never NULL */
     const gb_kernel_rules *rules;                          /* never NULL */
 };
@@ -109,6 +110,7 @@ typedef struct gb_features {
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_khr; /* the one of all vendors */
     VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16;      /* matrices of bfloat16 */
     VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;  /* what all of them stand on */
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables; /* for surveys */
 } gb_features;
 
 #define GB_MAX_EXTENSIONS 12
@@ -170,6 +172,8 @@ typedef struct gb_staging {
     uint64_t value[2];          /* submission that last used it */
 } gb_staging;
 
+typedef struct vk_survey vk_survey;
+
 struct gb_device {
     gb_instance *instance;                        /* owned */
     gb_adapter adapter;                           /* what was chosen */
@@ -204,6 +208,7 @@ struct gb_device {
     gb_timing_row *profile; /* rows */
     size_t timing_count;    /* of them */
     size_t timing_capacity; /* allocated */
+    vk_survey *survey;      /* of a device that runs nothing, or NULL */
 };
 
 /* Submit command buffers in order, each signalling its own timeline value; returns the last value
@@ -234,6 +239,7 @@ struct gb_pipeline {
     VkPipeline handle;      /* compute pipeline */
     const char *shader;     /* name, in the table of shaders */
     uint32_t local_size[3]; /* workgroup */
+    gb_compiled compiled;   /* what it is; what its compiler says only in a survey */
 };
 bool vk_pipelines_init(gb_device *device, gb_status *status);
 void vk_pipelines_free(gb_device *device);
@@ -254,6 +260,26 @@ vk_subgroup_use vk_spirv_subgroup_use(const uint32_t *words, size_t count);
 
 /* compute|transfer -> compute|transfer memory barrier, with the host as a reader if to_host. */
 void vk_record_barrier(VkCommandBuffer command, bool to_host);
+
+/* ---- surveys (survey.c) ---- */
+
+/* One dispatch of a program. */
+typedef struct vk_survey_use {
+    uint32_t row;        /* of the survey */
+    uint64_t workgroups; /* of its grid */
+    double flops, bytes; /* as the item says */
+} vk_survey_use;
+bool vk_survey_init(gb_device *device, gb_status *status);
+void vk_survey_free(gb_device *device);
+/* A pipeline that is to be made; what its compiler says, once it is; its failure, taken out of
+ * status unless that is one of the program. */
+void vk_survey_describe(gb_pipeline *pipeline, const uint32_t *spec, uint32_t spec_count);
+void vk_survey_compiled(gb_device *device, gb_pipeline *pipeline);
+bool vk_survey_failed(gb_pipeline *pipeline, gb_status *status);
+bool vk_survey_use_of(gb_device *device, const gb_item *item, vk_survey_use *use,
+                      gb_status *status);
+/* Counts a submission; returns its number. */
+uint64_t vk_survey_submit(gb_device *device, const vk_survey_use *uses, uint32_t count);
 
 /* Free the staging memory (transfer.c). */
 void vk_transfer_free(gb_device *device);

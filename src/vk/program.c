@@ -25,6 +25,7 @@ struct gb_program {
     VkQueryPool queries;       /* two timestamps a dispatch, or VK_NULL_HANDLE */
     timed *timed;              /* what each pair of timestamps measures */
     uint64_t last_value;       /* last submission */
+    vk_survey_use *uses;       /* dispatches, in a survey */
 };
 
 /* ---- checks ---- */
@@ -364,6 +365,27 @@ static bool create_pool(gb_program *program, gb_status *status)
                   "creating a command pool", status);
 }
 
+/* A program that only says what it would run. */
+static bool survey(gb_program *program, const gb_item *items, size_t count, gb_status *status)
+{
+    program->uses = gb_alloc(program->dispatch_count, sizeof *program->uses, status);
+    uint32_t used = 0;
+    for (size_t i = 0; program->uses && i < count; i++)
+        if (items[i].kind == GB_ITEM_DISPATCH &&
+            !vk_survey_use_of(program->device, &items[i], &program->uses[used++], status))
+            return false;
+    return program->uses != NULL;
+}
+
+static bool make(gb_program *program, const gb_item *items, size_t count, gb_status *status)
+{
+    if (program->device->survey)
+        return survey(program, items, count, status);
+    return (program->labels = gb_arena_create(4096, status)) && create_pool(program, status) &&
+           create_sets(program, status) && create_queries(program, status) &&
+           record(program, items, count, status);
+}
+
 gb_program *gb_program_create(gb_device *device, const gb_item *items, size_t count,
                               gb_status *status)
 {
@@ -376,9 +398,7 @@ gb_program *gb_program_create(gb_device *device, const gb_item *items, size_t co
     program->device = device;
     for (size_t i = 0; i < count; i++)
         program->dispatch_count += items[i].kind == GB_ITEM_DISPATCH;
-    program->labels = gb_arena_create(4096, status);
-    if (!program->labels || !create_pool(program, status) || !create_sets(program, status) ||
-        !create_queries(program, status) || !record(program, items, count, status)) {
+    if (!make(program, items, count, status)) {
         gb_program_destroy(program);
         return NULL;
     }
@@ -402,6 +422,7 @@ void gb_program_destroy(gb_program *program)
     free(program->timed);
     free(program->chunks);
     free(program->sets);
+    free(program->uses);
     free(program);
 }
 
@@ -437,9 +458,11 @@ static bool collect(gb_program *program, gb_status *status)
 
 uint64_t gb_program_submit(gb_program *program, gb_status *status)
 {
-    uint64_t value =
-        vk_device_submit(program->device, program->chunks, program->chunk_count, status);
-    program->last_value = program->device->submitted; /* also when only a part got through */
+    gb_device *device = program->device;
+    uint64_t value = device->survey
+                         ? vk_survey_submit(device, program->uses, program->dispatch_count)
+                         : vk_device_submit(device, program->chunks, program->chunk_count, status);
+    program->last_value = device->submitted; /* also when only a part got through */
     if (value == 0)
         return 0;
     if (program->queries && !collect(program, status))

@@ -74,6 +74,8 @@ bool gb_upload(gb_device *device, gb_buffer *buffer, uint64_t offset, const void
     if (!in_range(buffer, offset, size, status) ||
         !gb_device_wait(device, device->submitted, status))
         return false;
+    if (device->survey)
+        return true;
     if (buffer->map) {
         memcpy((char *)buffer->map + offset, bytes, size);
         return true;
@@ -117,6 +119,10 @@ bool gb_download(gb_device *device, const gb_buffer *buffer, uint64_t offset, vo
     if (!in_range(buffer, offset, size, status) ||
         !gb_device_wait(device, device->submitted, status))
         return false;
+    if (device->survey) {
+        memset(bytes, 0, size);
+        return true;
+    }
     if (buffer->map && buffer->cached) {
         memcpy(bytes, (const char *)buffer->map + offset, size);
         return true;

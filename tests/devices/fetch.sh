@@ -5,7 +5,8 @@
 #   swiftshader     Chromium's CPU driver: subgroups of 4 lanes, no 16-bit floats, no 64-bit integers
 #   mesa-backports  the Mesa of bookworm-backports, unpacked (for Debian 12, whose other libraries it uses)
 #   debian          a whole Debian testing with the packages that building and testing need, by
-#                   debootstrap (as root; about 2 GB): the newest Mesa and validation layer
+#                   debootstrap (as root; about 2 GB): the newest Mesa and validation layer, and shims for
+#                   GPUs that are not there (docs/design/kernels.md)
 #   FOLDER          where (default ~/.cache/gabbro/icds; tests/devices/run.sh looks there)
 set -eu
 what=${1:-}
@@ -85,7 +86,7 @@ debian()
     chroot "$target" apt-get -o Acquire::Check-Valid-Until=false update
     # shellcheck disable=SC2086,SC2154 # lists of words
     chroot "$target" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        $gabbro_packages_build $gabbro_packages_tests
+        $gabbro_packages_build $gabbro_packages_tests mesa-drm-shim
 }
 
 case $what in
