@@ -6,6 +6,7 @@
 #include <gabbro/data.h>
 #include <gabbro/folder.h>
 #include <gabbro/nn.h>
+#include <gabbro/store.h>
 
 /* A model from a artifact's folder (its model/) or a Hugging Face folder. */
 typedef struct gb_model_input {
@@ -18,6 +19,11 @@ typedef struct gb_model_input {
  * longer than the model can read; NULL: texts of one's own. */
 bool gb_model_input_open(gb_model_input *model, const char *path, const gb_tokens *tokens,
                          gb_status *status);
+/* Finds the model that somebody names: a folder, an artifact of the user's store (by any unique
+ * beginning of its name or key), or the name of a model in Hugging Face's cache, with or without
+ * its owner (without: sentence-transformers too). Returns the path of a folder; caller frees. NULL
+ * and GB_USAGE if there is none. */
+char *gb_find_model(const gb_config *config, const char *name, gb_status *status);
 /* The model's folder in a step, or a model folder itself; caller frees. */
 char *gb_find_model_folder(const char *path, gb_status *status);
 /* Freezes the declared parameters and reads the folder's values of them; free(). */

@@ -216,6 +216,8 @@ typedef struct gb_config {
     const char *temporary;   /* TMPDIR: for folders that the process removes itself; else /tmp */
     const char *store;       /* GABBRO_STORE: root of the store, when the caller does not say */
     const char *data;        /* GABBRO_DATA: folder of public collections and models */
+    const char *hub_cache;   /* HF_HUB_CACHE: Hugging Face's cache; else HF_HOME's hub */
+    const char *hub_home;    /* HF_HOME; else huggingface in the user's cache */
     const char *program;     /* GABBRO: the program that `reproduce` runs, when not itself */
     const char *tables;      /* GABBRO_TABLES: folder of published numbers, claims and records */
     const char *manifest;    /* GABBRO_MANIFEST: list of public collections */

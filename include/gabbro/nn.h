@@ -518,7 +518,9 @@ double gb_encode_flops(const gb_bert_config *config, const gb_row_file *tokens,
 
 /* Texts to encode: the rows rows[first .. first + count) of a table of token ids. */
 typedef struct gb_encode_rows {
-    const gb_row_file *tokens; /* u32 ids, without special tokens */
+    const gb_row_file *tokens; /* u32 ids, without special tokens; NULL: the texts of ids */
+    const uint32_t *ids;       /* ids of texts in memory, one text behind the other */
+    const size_t *starts;      /* [texts + 1] where each begins in ids, and the end */
     const uint32_t *rows;      /* see above; NULL: the rows first .. first + count themselves */
     uint32_t first, count;     /* see above */
     const char *label;         /* of a progress line, and of messages; NULL: there is no line */

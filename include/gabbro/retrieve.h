@@ -312,6 +312,41 @@ bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,
 
 typedef enum gb_text_kind { GB_TEXT_PASSAGE, GB_TEXT_QUERY } gb_text_kind;
 
+/* Which model makes vectors of texts of one's own, and where. */
+typedef struct gb_text_encoder_params {
+    const gb_config *config; /* of the program */
+    const char *model;       /* as gb_find_model takes it */
+    const char *device;      /* index, name, UUID or cpu; NULL: the best */
+    gb_pooling pooling;      /* unstated: as the model's folder says */
+} gb_text_encoder_params;
+
+/* An encoder with its tokenizer and prompts: texts go in, vectors come out. */
+typedef struct gb_text_encoder gb_text_encoder;
+/* Opens model and device. GB_USAGE if there is no such model, GB_DATA if its folder is damaged or
+ * of a kind that is not computed here. */
+gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_status *status);
+void gb_text_encoder_close(gb_text_encoder *encoder);              /* NULL ok */
+uint32_t gb_text_encoder_width(const gb_text_encoder *encoder);    /* floats of a vector */
+gb_device *gb_text_encoder_device(const gb_text_encoder *encoder); /* borrowed, to search on */
+/* Makes the vectors of `count` UTF-8 texts into vectors [count, width], with the model's prompt for
+ * that kind of text. Texts are cut at the model's length. label: of a progress line, NULL: none.
+ * The bits of a vector do not depend on the other texts. */
+bool gb_text_encoder_run(gb_text_encoder *encoder, gb_text_kind kind, const char *const *texts,
+                         uint32_t count, const char *label, float *vectors, gb_status *status);
+
+/* Which texts become vectors, and where these go. */
+typedef struct gb_embed_params {
+    gb_text_encoder_params encoder; /* by which model */
+    const char *input;              /* file of texts, one a line or lines of JSON; "-": standard
+                                       input */
+    const char *out;                /* file .npy or .jsonl; NULL: standard output */
+    bool queries;                   /* the texts are queries, otherwise passages */
+    bool preview;                   /* show the first numbers of each vector, for people */
+    const char *label;              /* of a progress line; NULL: none */
+} gb_embed_params;
+/* Makes the vectors of all texts of a file, some thousand at a time. */
+bool gb_embed_texts(const gb_embed_params *params, gb_status *status);
+
 /* Which retriever to open, and where it computes. */
 typedef struct gb_retriever_params {
     const char *model;   /* artifact or folder of the retriever */

@@ -17,6 +17,8 @@ static const struct {
     {"TMPDIR", offsetof(gb_config, temporary)},
     {"GABBRO_STORE", offsetof(gb_config, store)},
     {"GABBRO_DATA", offsetof(gb_config, data)},
+    {"HF_HUB_CACHE", offsetof(gb_config, hub_cache)},
+    {"HF_HOME", offsetof(gb_config, hub_home)},
     {"GABBRO", offsetof(gb_config, program)},
     {"GABBRO_TABLES", offsetof(gb_config, tables)},
     {"GABBRO_MANIFEST", offsetof(gb_config, manifest)},

@@ -88,6 +88,16 @@ static bool flush(encoder *e, gb_status *status)
     return true;
 }
 
+static const uint32_t *text_of(const gb_encode_rows *texts, uint32_t row, size_t *length)
+{
+    if (texts->rows)
+        row = texts->rows[row];
+    if (texts->tokens)
+        return gb_row_file_row(texts->tokens, row, length);
+    *length = texts->starts[row + 1] - texts->starts[row];
+    return texts->ids + texts->starts[row];
+}
+
 static bool encode_all(encoder *e, const gb_encode_rows *texts, gb_status *status)
 {
     gb_progress progress;
@@ -96,9 +106,7 @@ static bool encode_all(encoder *e, const gb_encode_rows *texts, gb_status *statu
         gb_progress_begin(&progress, texts->label, "texts", texts->count, 0);
     for (uint32_t i = 0; i < texts->count; i++) {
         size_t length;
-        uint32_t row = texts->first + i;
-        const uint32_t *ids =
-            gb_row_file_row(texts->tokens, texts->rows ? texts->rows[row] : row, &length);
+        const uint32_t *ids = text_of(texts, texts->first + i, &length);
         uint32_t tokens = length + 2 > max_length ? max_length : (uint32_t)length + 2;
         bool full = e->packed.rows + tokens > e->max_rows || e->filling.count == BATCH_SEQUENCES;
         if (full && !flush(e, status))

@@ -80,3 +80,21 @@ tuned=$(made finetune --init "$model" --collection "$collection" --tokens "$toke
 expect "a retriever is trained with them" [ -f "$tuned/model/model.safetensors" ]
 expect "and those of a training" grep -q '"rows_computed": [1-9]' "$tuned/run.json"
 checks_end
+# ---- texts of one's own --------------------------------------------------------------------------
+
+# 200 texts in one call are the vectors of encode, to the bit: the same program makes them.
+"$gabbro" embed "$model" beir/corpus.jsonl --out own.npy --quiet
+whole=$(made encode "$@")
+expect "embed gives the vectors of encode" cmp own.npy "$whole/vectors.npy"
+echo 'moss on rain' | "$gabbro" embed "$model" --quiet >line.jsonl
+printf 'moss on rain\nwind\n' | "$gabbro" embed "$model" --quiet >lines.jsonl
+expect "a line of JSON for each line of text" [ "$(grep -c '^{"text":".*","vector":\[.*\]}$' lines.jsonl)" = 2 ]
+expect "other texts change no vector" [ "$(head -n 1 lines.jsonl)" = "$(cat line.jsonl)" ]
+expect "ids are kept" [ "$("$gabbro" embed "$model" beir/corpus.jsonl --quiet | sed -n '2s/",.*//p')" = '{"_id":"d1' ]
+hub=$PWD/hub/models--somebody--stones
+mkdir -p "$hub/refs" "$hub/snapshots" && cp -R "$model/model" "$hub/snapshots/0123abc" && printf 0123abc >"$hub/refs/main"
+expect "a model is found in Hugging Face's cache by its name" \
+    [ "$(echo 'moss on rain' | HF_HUB_CACHE=$PWD/hub "$gabbro" embed somebody/stones --quiet)" = "$(cat line.jsonl)" ]
+echo "{\"a\": 1}" >strange.jsonl
+refused "JSON without a text" "it has no \"text\"" embed "$model" strange.jsonl
+

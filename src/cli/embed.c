@@ -1,0 +1,61 @@
+/* gabbro embed: makes vectors of texts. */
+#include "cli.h"
+
+#include <gabbro/retrieve.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int run(const gb_call *call)
+{
+    static const char *const poolings[] = {"cls", "mean", NULL};
+    gb_embed_params o = {.encoder = {.config = call->config}, .input = "-"};
+    uint32_t pooling = GB_OPEN;
+    bool quiet = false;
+    const gb_option options[] = {
+        {"query", GB_OPTION_FLAG, &o.queries, 0, NULL,
+         "the texts are queries: put the model's prompt for queries before them"},
+        {"out", GB_OPTION_TEXT, &o.out, 0, "FILE",
+         "write to this file: FILE.npy (float32) or FILE.jsonl (default: JSON lines to standard "
+         "output)"},
+        {"pooling", GB_OPTION_CHOICE, &pooling, 0, NULL,
+         "how states become a vector (default: as the model's folder says)", poolings},
+        {"device", GB_OPTION_TEXT, &o.encoder.device, 0, "NAME",
+         "device to compute on: index, name, UUID or cpu (default: the best)", .letter = 'd'},
+        {"quiet", GB_OPTION_FLAG, &quiet, 0, NULL, "no progress", .letter = 'q'},
+        {0}};
+    gb_words words = {0};
+    gb_status status = {0};
+    int code;
+    if (!gb_command_begin(&gb_cli_embed, options, call, &words, &code))
+        return code;
+    o.encoder.model = words.items[0];
+    if (words.count > 1)
+        o.input = words.items[1];
+    if (pooling != GB_OPEN)
+        o.encoder.pooling = pooling ? GB_POOLING_MEAN : GB_POOLING_CLS;
+    o.preview = !o.out && isatty(STDOUT_FILENO);
+    o.label = quiet || o.preview ? NULL : "embed";
+    gb_install_signals();
+    gb_embed_texts(&o, &status);
+    return gb_command_end(&status);
+}
+
+const gb_command gb_cli_embed = {
+    .name = "embed",
+    .summary = "make vectors of texts, with any BERT encoder",
+    .operands = "MODEL [FILE]",
+    .needs = "a model, and a file of texts or texts on standard input",
+    .operands_min = 1,
+    .operands_max = 2,
+    .description =
+        "Make a vector of every text of FILE, or of standard input: one text a line, or lines of "
+        "JSON with a \"text\" and perhaps a \"title\" and an \"_id\". MODEL is a folder as Hugging "
+        "Face's tools write it, an artifact, or the name of a model in Hugging Face's cache, such "
+        "as all-MiniLM-L6-v2; nothing is downloaded. Prompts, pooling and normalisation are the "
+        "model's.\n\n"
+        "A line of JSON is written for each text: its \"_id\" if it has one, its \"text\" and its "
+        "\"vector\". On a terminal the first numbers of each vector are shown instead.\n\n"
+        "  echo 'What is basalt?' | gabbro embed all-MiniLM-L6-v2 --query",
+    .run = run};

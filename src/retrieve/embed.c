@@ -1,0 +1,214 @@
+/* Vectors of the texts of a file, written as .npy, as lines of JSON, or shown on a terminal. */
+#include <gabbro/retrieve.h>
+
+#include <gabbro/json.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK   4096 /* texts in memory at a time */
+#define PREVIEW 6    /* numbers of a vector shown on a terminal */
+#define CUT     50   /* characters of a text shown there */
+
+/* Texts of the input. */
+typedef struct embed_texts {
+    char **texts;    /* [count] what becomes a vector */
+    char **ids;      /* [count] or NULL each */
+    uint32_t count;  /* in memory */
+    gb_lines *lines; /* of the input */
+    bool json;       /* lines are objects; known from the first */
+    bool begun;      /* a line has been read */
+} embed_texts;
+
+static void clear(embed_texts *t)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        free(t->texts[i]);
+        free(t->ids[i]);
+    }
+    t->count = 0;
+}
+
+static char *id_of(const json_t *object, gb_status *status)
+{
+    const json_t *id = json_object_get(object, "_id");
+    if (!id)
+        id = json_object_get(object, "id");
+    if (json_is_integer(id))
+        return gb_format(status, "%lld", (long long)json_integer_value(id));
+    return json_is_string(id) ? gb_strdup(json_string_value(id), status) : NULL;
+}
+
+static bool take_json(embed_texts *t, const char *line, size_t length, gb_status *status)
+{
+    json_t *object = gb_json_line(t->lines, line, length, 0, status);
+    const char *text = NULL, *title = gb_json_text(object, "title");
+    bool ok = object && gb_json_get_string(object, "text", gb_lines_path(t->lines), &text, status);
+    if (ok && !text)
+        ok = gb_lines_fail(t->lines, status, "one text a line does as well", "it has no \"text\"");
+    if (ok) {
+        t->texts[t->count] = gb_format(status, "%s%s%s", title, *title ? " " : "", text);
+        t->ids[t->count] = id_of(object, status);
+        ok = t->texts[t->count] != NULL;
+        t->count += ok;
+    }
+    json_decref(object);
+    return ok;
+}
+
+/* The next texts; false at a failure. None: the end. */
+static bool read_chunk(embed_texts *t, gb_status *status)
+{
+    char *line;
+    size_t length;
+    int got = 1;
+    clear(t);
+    while (t->count < CHUNK && (got = gb_lines_next_text(t->lines, &line, &length, status)) == 1) {
+        if (!length)
+            continue;
+        if (!t->begun)
+            t->json = *line == '{';
+        t->begun = true;
+        if (t->json) {
+            if (!take_json(t, line, length, status))
+                return false;
+            continue;
+        }
+        if (!(t->texts[t->count] = gb_format(status, "%.*s", (int)length, line)))
+            return false;
+        t->ids[t->count++] = NULL;
+    }
+    return got >= 0;
+}
+
+/* ---- writing ---- */
+
+typedef struct embed_output {
+    const gb_embed_params *how; /* as asked for */
+    gb_out *file;               /* or NULL: standard output */
+    bool npy;                   /* the file is of vectors alone */
+    uint32_t width, rows;       /* of the vectors; written so far */
+} embed_output;
+
+static FILE *stream_of(const embed_output *o)
+{
+    return o->file ? gb_out_stream(o->file) : stdout;
+}
+
+static bool open_output(embed_output *o, gb_status *status)
+{
+    const char *path = o->how->out, *ending = path ? strrchr(path, '.') : NULL;
+    if (!path)
+        return true;
+    o->npy = ending && !strcmp(ending, ".npy");
+    if (!o->npy && (!ending || strcmp(ending, ".jsonl") != 0))
+        return gb_fail(status, GB_USAGE, path, NULL, "--out takes a file .npy or .jsonl");
+    o->file = gb_out_open(path, status);
+    char header[GB_NPY_HEADER];
+    gb_npy_header(0, o->width, header); /* its number of rows is put in at the end */
+    if (o->file && o->npy)
+        fwrite(header, 1, sizeof header, stream_of(o));
+    return o->file != NULL;
+}
+
+/* Characters of the first CUT of a text, not in the middle of one. */
+static int shown_bytes(const char *text)
+{
+    int bytes = 0;
+    for (int characters = 0; text[bytes] && characters < CUT; characters++)
+        do
+            bytes++;
+        while ((text[bytes] & 0xc0) == 0x80);
+    return bytes;
+}
+
+static bool write_one(embed_output *o, const char *id, const char *text, const float *vector,
+                      gb_status *status)
+{
+    FILE *out = stream_of(o);
+    if (o->npy) {
+        fwrite(vector, sizeof *vector, o->width, out);
+        return true;
+    }
+    if (o->how->preview) {
+        int bytes = shown_bytes(text);
+        fprintf(out, "%.*s%s\n   ", bytes, text, text[bytes] ? "..." : "");
+        for (uint32_t i = 0; i < o->width && i < PREVIEW; i++)
+            fprintf(out, " %8.5f", (double)vector[i]);
+        fprintf(out, "%s  (%u numbers)\n", o->width > PREVIEW ? " ..." : "", o->width);
+        return true;
+    }
+    json_t *line = json_object(), *numbers = json_array();
+    gb_text printed = {0};
+    if (id)
+        json_object_set_new(line, "_id", json_string(id));
+    json_object_set_new(line, "text", json_string(text));
+    for (uint32_t i = 0; i < o->width; i++)
+        json_array_append_new(numbers, json_real((double)vector[i]));
+    json_object_set_new(line, "vector", numbers);
+    bool ok = gb_json_print(line, JSON_COMPACT | JSON_REAL_PRECISION(9) | GB_JSON_NEWLINE, &printed,
+                            status);
+    if (ok)
+        fwrite(printed.data, 1, printed.length, out);
+    gb_text_free(&printed);
+    json_decref(line);
+    return ok;
+}
+
+static bool end_output(embed_output *o, bool ok, gb_status *status)
+{
+    char header[GB_NPY_HEADER];
+    if (ok && o->npy) {
+        gb_npy_header(o->rows, o->width, header);
+        rewind(stream_of(o));
+        fwrite(header, 1, sizeof header, stream_of(o));
+    }
+    if (!ok || !o->file) {
+        gb_out_abandon(o->file);
+        return ok && (fflush(stdout) == 0 ||
+                      gb_fail(status, GB_DATA, NULL, NULL, "standard output cannot be written"));
+    }
+    return gb_out_commit(o->file, status);
+}
+
+/* ---- all of it ---- */
+
+static bool embed_chunk(gb_text_encoder *encoder, const embed_texts *t, embed_output *o,
+                        float *vectors, gb_status *status)
+{
+    gb_text_kind kind = o->how->queries ? GB_TEXT_QUERY : GB_TEXT_PASSAGE;
+    bool ok = gb_text_encoder_run(encoder, kind, (const char *const *)t->texts, t->count,
+                                  o->how->label, vectors, status);
+    for (uint32_t i = 0; ok && i < t->count; i++)
+        ok = write_one(o, t->ids[i], t->texts[i], vectors + (size_t)i * o->width, status);
+    o->rows += t->count;
+    return ok;
+}
+
+bool gb_embed_texts(const gb_embed_params *params, gb_status *status)
+{
+    embed_texts texts = {.texts = gb_alloc(CHUNK, sizeof *texts.texts, status),
+                         .ids = gb_alloc(CHUNK, sizeof *texts.ids, status)};
+    embed_output out = {.how = params};
+    bool standard = !strcmp(params->input, "-");
+    float *vectors = NULL;
+    gb_text_encoder *encoder = NULL;
+    bool ok = texts.texts && texts.ids &&
+              (texts.lines = gb_lines_open(standard ? "/dev/stdin" : params->input, status)) &&
+              (encoder = gb_text_encoder_open(&params->encoder, status));
+    out.width = encoder ? gb_text_encoder_width(encoder) : 0;
+    ok = ok && (vectors = gb_alloc((size_t)CHUNK * out.width, sizeof *vectors, status)) &&
+         open_output(&out, status);
+    while (ok && (ok = read_chunk(&texts, status)) && texts.count)
+        ok = embed_chunk(encoder, &texts, &out, vectors, status);
+    if (ok && !out.rows)
+        ok = gb_fail(status, GB_DATA, params->input, "one text a line", "there is no text in it");
+    ok = end_output(&out, ok, status);
+    clear(&texts);
+    free(texts.texts);
+    free(texts.ids);
+    gb_lines_close(texts.lines);
+    gb_text_encoder_close(encoder);
+    free(vectors);
+    return ok;
+}

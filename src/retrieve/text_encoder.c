@@ -1,0 +1,143 @@
+/* Vectors of texts of one's own: a model opened with its tokenizer, pooling and prompts. */
+#include <gabbro/retrieve.h>
+
+#include <gabbro/artifact.h>
+#include <gabbro/diag.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gb_text_encoder {
+    gb_model_input model;          /* the folder */
+    gb_params *params;             /* of its encoder */
+    gb_bert bert;                  /* its encoder */
+    float *values;                 /* its parameters */
+    gb_sentence_settings sentence; /* its pooling and length */
+    gb_text_prompts prompts;       /* put before texts */
+    gb_tokenizer *tokenizer;       /* of its vocabulary */
+    gb_device *device;             /* that computes */
+    gb_encoder *encoder;           /* its program */
+    gb_ids ids;                    /* of the texts at hand, one behind the other */
+    gb_text text;                  /* scratch: a prompt and a text */
+};
+typedef struct gb_text_encoder text_encoder;
+
+static bool open_model(text_encoder *e, const gb_text_encoder_params *how, gb_status *status)
+{
+    char *path = gb_find_model(how->config, how->model, status);
+    bool ok =
+        path && gb_model_input_open(&e->model, path, NULL, status) &&
+        gb_folder_sentence(e->model.folder, &e->sentence, status) &&
+        gb_folder_prompts(e->model.folder, &e->prompts, status) &&
+        (e->params = gb_params_create(status)) &&
+        gb_bert_declare(e->params, &e->model.config, false, &e->bert, status) &&
+        gb_bert_add_projector(e->params, &e->bert, gb_folder_projector(e->model.folder), status) &&
+        (e->values = gb_model_input_values(e->model.folder, e->params, status)) &&
+        (e->tokenizer = gb_tokenizer_create(e->model.vocab, e->model.tokenizer, status));
+    free(path);
+    return ok;
+}
+
+/* What --pooling says counts more than the folder. */
+static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, gb_status *status)
+{
+    gb_sentence_settings *sentence = &e->sentence;
+    bool stated = sentence->pooling != GB_POOLING_UNSTATED;
+    if (how->pooling != GB_POOLING_UNSTATED)
+        sentence->pooling = how->pooling;
+    else if (!stated)
+        gb_log(GB_LOG_WARN,
+               "%s: no modules.json says how a vector is made of a text; the state of [CLS] is "
+               "taken, --pooling decides",
+               gb_folder_path(e->model.folder));
+    if (sentence->prompt_left_out && sentence->pooling == GB_POOLING_MEAN &&
+        (e->prompts.query || e->prompts.passage))
+        return gb_fail(status, GB_DATA, gb_folder_path(e->model.folder), NULL,
+                       "the model leaves its prompts out of the mean (\"include_prompt\": false), "
+                       "which is not computed here");
+    return true;
+}
+
+gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_status *status)
+{
+    text_encoder *e = gb_alloc(1, sizeof *e, status);
+    gb_device_params device = gb_ops_device(params->config, params->device);
+    device.users = GB_USER_ENCODE | GB_USER_SEARCH | GB_USER_FP16 | GB_USER_BF16;
+    device.quiet = true;
+    bool ok = e && open_model(e, params, status) && settle_pooling(e, params, status) &&
+              gb_device_ready(params->config, params->device, status) &&
+              (e->device = gb_device_open(&device, status));
+    if (ok) {
+        const gb_encoder_params how = {.device = e->device,
+                                       .bert = &e->bert,
+                                       .params = e->params,
+                                       .values = e->values,
+                                       .sentence = e->sentence,
+                                       .specials = gb_vocab_specials(e->model.vocab),
+                                       .max_length = e->sentence.max_length};
+        e->encoder = gb_encoder_create(&how, status);
+        ok = e->encoder != NULL;
+    }
+    if (ok)
+        return e;
+    gb_text_encoder_close(e);
+    return NULL;
+}
+
+void gb_text_encoder_close(gb_text_encoder *e)
+{
+    if (!e)
+        return;
+    gb_encoder_destroy(e->encoder);
+    gb_device_close(e->device);
+    gb_tokenizer_destroy(e->tokenizer);
+    gb_text_prompts_free(&e->prompts);
+    if (e->params)
+        gb_bert_free(&e->bert);
+    gb_params_destroy(e->params);
+    if (e->model.folder)
+        gb_model_input_close(&e->model);
+    free(e->values);
+    free(e->ids.data);
+    gb_text_free(&e->text);
+    free(e);
+}
+
+uint32_t gb_text_encoder_width(const gb_text_encoder *e)
+{
+    return e->model.config.hidden_size;
+}
+
+gb_device *gb_text_encoder_device(const gb_text_encoder *e)
+{
+    return e->device;
+}
+
+static bool add_ids(text_encoder *e, const char *prompt, const char *text, gb_status *status)
+{
+    if (!prompt)
+        return gb_tokenize(e->tokenizer, text, strlen(text), &e->ids, status);
+    e->text.length = 0;
+    gb_text_printf(&e->text, "%s%s", prompt, text);
+    return (!e->text.failed || gb_fail_memory(status, "a prompt")) &&
+           gb_tokenize(e->tokenizer, e->text.data, e->text.length, &e->ids, status);
+}
+
+bool gb_text_encoder_run(gb_text_encoder *e, gb_text_kind kind, const char *const *texts,
+                         uint32_t count, const char *label, float *vectors, gb_status *status)
+{
+    const char *prompt = kind == GB_TEXT_QUERY ? e->prompts.query : e->prompts.passage;
+    size_t *starts = gb_alloc((size_t)count + 1, sizeof *starts, status);
+    bool ok = starts != NULL;
+    e->ids.count = 0;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        ok = add_ids(e, prompt, texts[i], status);
+        starts[i + 1] = e->ids.count;
+    }
+    static const uint32_t none[1];
+    const gb_encode_rows rows = {
+        .ids = e->ids.data ? e->ids.data : none, .starts = starts, .count = count, .label = label};
+    ok = ok && gb_encoder_run(e->encoder, &rows, vectors, status);
+    free(starts);
+    return ok;
+}
