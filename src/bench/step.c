@@ -221,6 +221,7 @@ static bool device_time(session *s, uint32_t most, bench_times *times, gb_status
 static bool survey(session *s, gb_status *status)
 {
     gb_train_params params = train_params(s, 1);
+    params.storage = gb_storage_on(GB_STORE_AUTO, gb_device_get_caps(s->bench->device));
     gb_train_result result;
     const gb_objective *o = s->objective;
     return (!o || !o->prepare ||
