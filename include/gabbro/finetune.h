@@ -5,6 +5,7 @@
 
 #include <gabbro/eval.h>
 #include <gabbro/nn.h>
+#include <gabbro/options.h>
 
 /* A query to train on, with the passages that it is trained against. */
 typedef struct gb_training_query {
@@ -77,6 +78,11 @@ bool gb_training_negatives(const gb_training_set *set, const gb_training_query *
                            uint64_t seed, uint32_t epoch, uint32_t count, uint32_t passages,
                            uint32_t *pool, uint32_t *negatives, gb_status *status);
 
+/* ---- what is trained ---- */
+
+typedef struct gb_scoring gb_scoring;
+typedef struct gb_loss gb_loss;
+
 /* How a retriever is fine-tuned. */
 typedef struct gb_finetune_params {
     uint32_t batch;                                /* queries of a step */
@@ -86,16 +92,208 @@ typedef struct gb_finetune_params {
     bool normalize;                                /* scale vectors to length 1 */
     float temperature;                             /* divisor of the scores; 0: 1 */
     uint64_t seed;                                 /* seed of the order and of the negatives */
+    uint32_t steps;                                /* of the whole training, for what changes */
+    const gb_scoring *scoring;                     /* how texts are compared; NULL: dense */
+    const gb_loss *loss;                           /* of the scores; NULL: infonce */
+    const void *scoring_own, *loss_own; /* what their own options set; NULL: their defaults */
 } gb_finetune_params;
 
-/* Makes the task of fine-tuning: InfoNCE over all passages of the batch (Karpukhin et al., 2020).
- * Scores are q . p of the pooled vectors, which are projected if bert has a projector. The target
- * of query i is passage i * (1 + negatives); the passages behind it are its negatives by
- * gb_training_negatives. Returns the task's self, to be freed by gb_finetune_destroy; NULL on
- * failure. What the arguments point to must outlive it. */
-void *gb_finetune_create(const gb_finetune_params *params, const gb_training_set *set,
-                         const gb_tokens *tokens, const gb_vocab *vocab, const gb_bert *bert,
-                         gb_task *task, gb_status *status);
+/* What is trained, and on what. Borrowed. */
+typedef struct gb_finetune_data {
+    const gb_training_set *set; /* queries, positives, negatives */
+    const gb_tokens *tokens;    /* texts */
+    const gb_vocab *vocab;      /* of their ids */
+    const gb_bert *bert;        /* encoder */
+    const gb_run *teacher;      /* scores of passages for queries, for losses that need them; NULL:
+                                   none */
+} gb_finetune_data;
+
+/* ---- the batch ---- */
+
+/* The texts of a step: first the queries, then the passages of each, its positive before its
+ * negatives. In a batch of pairs a text is a query with one of its passages, in the same order. */
+typedef struct gb_training_batch {
+    uint32_t queries;   /* Q */
+    uint32_t per_query; /* P: passages of a query */
+    uint32_t texts;     /* Q + Q P, or Q P pairs */
+    bool pairs;         /* texts are pairs */
+    gb_batch packed;    /* them */
+    uint32_t *rows;     /* [Q + Q P] rows of the collection: queries, then passages */
+    float *teacher;     /* [Q][columns], the scores of the teacher, NAN where it has none; NULL
+                           without one. Columns: Q P passages, or of a batch of pairs P */
+    uint64_t unscored;  /* own passages of queries that the teacher did not score so far */
+} gb_training_batch;
+/* Columns of a batch's scores: passages that a query is compared with. */
+static inline uint32_t gb_training_batch_columns(const gb_training_batch *batch)
+{
+    return batch->pairs ? batch->per_query : batch->queries * batch->per_query;
+}
+
+/* ---- scorings ---- */
+
+/* The last states of a batch, and the texts of it that are to be represented. */
+typedef struct gb_text_states {
+    gb_tensor h;               /* [rows, H]; rows that are not read are zero, see reads_all */
+    const gb_batch_inputs *in; /* of the batch on the tape */
+    const gb_batch *batch;     /* what they are filled from: a micro-batch or all */
+    uint32_t first, texts;     /* texts [first, first + texts) of it. It may have fewer */
+    gb_text_kind kind;         /* what they are; mixed: queries first, see gb_training_text_kind */
+    bool padded;               /* exactly `vectors` rows a text are wanted. Otherwise the scoring
+                                  may return as many as it likes, as its compare knows */
+} gb_text_states;
+
+/* Representations of some texts. */
+typedef struct gb_side {
+    gb_tensor vectors;     /* what represent returned of them */
+    const gb_batch *batch; /* the whole batch, from which inputs may be filled */
+    uint32_t first, texts; /* which texts of it */
+    gb_text_kind kind;     /* queries or passages */
+    bool padded;           /* exactly `vectors` rows a text */
+} gb_side;
+
+/* What a scoring is made of. Borrowed; stays until destroy. */
+typedef struct gb_scoring_context {
+    const gb_finetune_params *params; /* settings */
+    const gb_training_batch *batch;   /* the drawn batch */
+    const gb_vocab *vocab;            /* of the ids */
+    const gb_bert *bert;              /* encoder; with masked-LM head where it is needed */
+    const void *own;                  /* what the scoring's own options set */
+} gb_scoring_context;
+
+/* How a trained model is written. */
+typedef struct gb_retriever_folder {
+    const char *path;                /* of the folder to write */
+    const gb_bert_config *config;    /* sizes */
+    const gb_params *params;         /* all parameters */
+    const float *values;             /* of them */
+    const gb_vocab *vocab;           /* of the encoder that training started from */
+    gb_tokenizer_params tokenizer;   /* likewise */
+    const gb_sentence_settings *how; /* pooling, lengths and prompts */
+    const gb_model_card *card;       /* what the model is */
+} gb_retriever_folder;
+
+#define GB_SCORING_HEAD 1u /* a scoring reads the masked-LM head, which is trained, too */
+
+/* A scoring: how texts become representations, and how those are compared. One file has all of it.
+ * A function that is NULL does nothing, or what is said here. */
+typedef struct gb_scoring {
+    const char *name;         /* as on the command line */
+    const char *help;         /* what it compares, in one line without a full stop */
+    uint32_t needs;           /* GB_SCORING_ bits */
+    bool together;            /* all texts are represented at once, in rows of `vectors`, also where
+                                 the batch is not cut; otherwise passages first, then queries */
+    bool single;              /* a text is one vector, scores are inner products: what losses that
+                                 compare passages with passages need */
+    const gb_option *options; /* of its own: fields of a structure that only it knows; or NULL */
+    const void *defaults;     /* such a structure */
+    size_t own_bytes;         /* its size, at most GB_OWN_BYTES */
+    const char *extra_names[GB_MAX_LOSSES - 1]; /* of its losses beside that of the scores */
+    /* Makes it, and declares its parameters beside the encoder's. Returns what the other functions
+     * get as self. */
+    void *(*create)(const gb_scoring_context *context, gb_params *model, gb_status *status);
+    void (*destroy)(void *self);
+    /* Before training: values of its parameters, which so far are zero, or what the folder that
+     * training starts from has by their names. */
+    bool (*start)(void *self, const gb_folder *init, const gb_params *params, uint64_t seed,
+                  float *values, gb_status *status);
+    /* Appends a text to a batch. NULL: [CLS] ids [SEP], cut at the longest of its kind. */
+    bool (*add_text)(void *self, gb_text_kind kind, const uint32_t *ids, size_t length,
+                     gb_batch *packed, gb_status *status);
+    /* Appends a query with a passage. If it is there, batches are of pairs: represent makes one
+     * vector of each pair, and compare gets passages alone, [Q P, width], and gives [Q, P]. */
+    bool (*add_pair)(void *self, const uint32_t *query, size_t query_length,
+                     const uint32_t *passage, size_t passage_length, gb_batch *packed,
+                     gb_status *status);
+    /* Whether the states of all tokens are read. NULL: those of [CLS] alone. */
+    bool (*reads_all)(const void *self);
+    /* Rows of a text's representation where it has a fixed number. NULL: 1. */
+    uint32_t (*vectors)(const void *self);
+    /* Appends what makes representations of states. */
+    gb_tensor (*represent)(void *self, gb_builder *builder, const gb_text_states *states);
+    /* Appends what makes scores [queries, passages] of them; the temperature comes later. Inputs
+     * are filled from the whole batch. */
+    gb_tensor (*compare)(void *self, gb_builder *builder, const gb_side *queries,
+                         const gb_side *passages);
+    /* Appends losses that are added to that of the scores, such as a regulariser. A factor that
+     * changes with the step is an input: gb_tape_fill_by's function is given the step. */
+    void (*extra)(void *self, gb_builder *builder, const gb_side *queries, const gb_side *passages,
+                  gb_tensor losses[GB_MAX_LOSSES - 1]);
+    /* Writes the model folder. NULL: gb_model_save as it stands. */
+    bool (*save)(void *self, const gb_retriever_folder *folder, gb_status *status);
+    /* What the retriever is, for its card, in a sentence. NULL: a dense one. */
+    void (*describe)(const void *self, char *text, size_t size);
+} gb_scoring;
+/* What a text of the whole batch is. */
+static inline gb_text_kind gb_training_text_kind(const gb_training_batch *batch, uint32_t text)
+{
+    return batch->pairs ? GB_TEXT_MIXED : text < batch->queries ? GB_TEXT_QUERY : GB_TEXT_PASSAGE;
+}
+
+/* The table of scorings, and their names, both ended by NULL. */
+#define GB_SCORINGS_MAX 8
+extern const gb_scoring *const gb_scorings[];
+extern const char *const gb_scoring_names[];
+
+/* ---- losses ---- */
+
+/* The scores of a batch. */
+typedef struct gb_batch_scores {
+    gb_tensor scores;               /* [Q, columns], divided by the temperature. Query i's positive
+                                       is column gb_positive_column(i), its negatives follow it */
+    uint32_t columns;               /* of the scores */
+    bool pairs;                     /* columns are the query's own P passages alone */
+    const gb_training_batch *batch; /* from which inputs may be filled: sizes and teacher */
+    gb_tensor queries, passages;    /* vectors [Q, H] and [Q P, H] where texts are single vectors,
+                                       otherwise GB_NO_TENSOR */
+    float temperature;              /* scores were divided by it */
+} gb_batch_scores;
+/* The column of the scores that has the positive of a query. */
+static inline uint32_t gb_positive_column(const gb_training_batch *batch, uint32_t query)
+{
+    return batch->pairs ? 0 : query * batch->per_query;
+}
+
+#define GB_LOSS_TEACHER 1u /* a loss needs a teacher's scores */
+#define GB_LOSS_SINGLE                                                                             \
+    2u /* it compares passages with passages: needs a scoring of single vectors */
+
+/* A loss on scores. One file has all of it. */
+typedef struct gb_loss {
+    const char *name;         /* as on the command line */
+    const char *label;        /* of its value in logs */
+    const char *help;         /* what it asks for, in one line without a full stop */
+    uint32_t needs;           /* GB_LOSS_ bits */
+    const gb_option *options; /* of its own, as a scoring's; or NULL */
+    const void *defaults;     /* structure of them */
+    size_t own_bytes;         /* its size, at most GB_OWN_BYTES */
+    double converged; /* a mean over the last tenth of the steps that is not below this marks a
+                         training that was cut off while it still learned; 0: cannot be said */
+    /* Appends the loss, a mean over the queries, as [1,1]. own: what its own options set. */
+    gb_tensor (*build)(const gb_finetune_params *params, const void *own, gb_builder *builder,
+                       const gb_batch_scores *scores);
+} gb_loss;
+
+/* The table of losses, and their names, both ended by NULL. */
+#define GB_LOSSES_MAX 12
+extern const gb_loss *const gb_losses[];
+extern const char *const gb_loss_names[];
+
+/* ---- the task ---- */
+
+/* Makes the task of fine-tuning: declares the scoring's parameters in `model`, which has the
+ * encoder's, draws batches, compares the texts as the scoring says and asks of the scores what the
+ * loss says. The passages behind a positive are its negatives by gb_training_negatives. Returns the
+ * task's self, to be freed by gb_finetune_destroy; NULL on failure. What the arguments point to
+ * must outlive it. GB_USAGE if scoring and loss do not go together. */
+void *gb_finetune_create(const gb_finetune_params *params, const gb_finetune_data *data,
+                         gb_params *model, gb_task *task, gb_status *status);
 void gb_finetune_destroy(void *self);
+/* Before training: values of the scoring's parameters. */
+bool gb_finetune_start(void *self, const gb_folder *init, const gb_params *params, uint64_t seed,
+                       float *values, gb_status *status);
+/* Writes the trained model as its scoring does. */
+bool gb_finetune_save(void *self, const gb_retriever_folder *folder, gb_status *status);
+/* What it is, for its card; false where it is a dense retriever. */
+bool gb_finetune_describe(const void *self, char *text, size_t size);
 
 #endif

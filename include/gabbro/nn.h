@@ -456,9 +456,9 @@ typedef struct gb_train_result {
 
 /* How activations are stored on a device of these caps. */
 gb_storage gb_storage_on(gb_storage storage, const gb_device_caps *caps);
-/* Settles params->storage and GB_RECOMPUTE_AUTO for a device: changes params->recompute and, where that is not enough,
- * params->micro_batch. Draws some batches and plans their programs; nothing runs. GB_MEMORY with
- * what to do where not even one text fits. gb_train does it too. */
+/* Settles params->storage and GB_RECOMPUTE_AUTO for a device: changes params->recompute and, where
+ * that is not enough, params->micro_batch. Draws some batches and plans their programs; nothing
+ * runs. GB_MEMORY with what to do where not even one text fits. gb_train does it too. */
 bool gb_train_fit(gb_device *device, const gb_task *task, gb_train_params *params,
                   gb_status *status);
 

@@ -202,13 +202,13 @@ typedef struct gb_max_sim_input {
 } gb_max_sim_input;
 gb_max_sim_input gb_max_sim_declare(gb_tape *tape, uint32_t queries, uint32_t query_rows,
                                     uint32_t passages, uint32_t passage_rows);
-/* The score of late interaction (Khattab and Zaharia, 2020): scores[q][p] = sum over the tokens i of
- * query q of max over the tokens j of passage p with the same tag of q_i . p_j -> [queries,
- * passages]. A token i without such a j adds 0; `floor`: so does one whose maximum is negative. With
- * one tag for all tokens that is ColBERT's, with token ids as tags, and floor, COIL's (Gao et al.,
- * 2021). A passage that does not exist has -INFINITY. The gradient goes to the token that was the
- * best, among equals the first; all passages must exist. q [query rows, H], p [passage rows, H].
- * Similarities of tokens are made in chunks of rows of q of some 32 MiB. */
+/* The score of late interaction (Khattab and Zaharia, 2020): scores[q][p] = sum over the tokens i
+ * of query q of max over the tokens j of passage p with the same tag of q_i . p_j -> [queries,
+ * passages]. A token i without such a j adds 0; `floor`: so does one whose maximum is negative.
+ * With one tag for all tokens that is ColBERT's, with token ids as tags, and floor, COIL's (Gao et
+ * al., 2021). A passage that does not exist has -INFINITY. The gradient goes to the token that was
+ * the best, among equals the first; all passages must exist. q [query rows, H], p [passage rows,
+ * H]. Similarities of tokens are made in chunks of rows of q of some 32 MiB. */
 gb_tensor gb_max_sim(gb_tape *tape, gb_tensor q, gb_tensor p, const gb_max_sim_input *in,
                      bool floor);
 

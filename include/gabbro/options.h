@@ -107,6 +107,18 @@ bool gb_option_set(const gb_option_table *tables, const char *name, const char *
  * json_decref. */
 json_t *gb_option_value(const gb_option *option, gb_status *status);
 
+/* ---- settings of what describes itself ---- */
+
+/* Room for the own settings of one entry of a table of such, e.g. of an objective, whose options
+ * are fields of a structure that it alone knows. */
+#define GB_OWN_BYTES 64
+typedef union gb_own_settings {
+    double alignment;         /* of any field */
+    char bytes[GB_OWN_BYTES]; /* the structure, then zeros */
+} gb_own_settings;
+/* Returns settings with these defaults of `bytes`, at most GB_OWN_BYTES. */
+gb_own_settings gb_own_settings_of(const void *defaults, size_t bytes);
+
 /* ---- commands ---- */
 
 /* A command line that is being executed. */

@@ -97,13 +97,6 @@ typedef struct gb_objective {
     void (*start)(void *self, const gb_folder *init, const gb_params *params, float *values);
 } gb_objective;
 
-/* Room for the own settings of any objective. */
-#define GB_OWN_BYTES 64
-typedef union gb_own_settings {
-    double alignment;
-    char bytes[GB_OWN_BYTES];
-} gb_own_settings;
-
 /* By name, or NULL. */
 const gb_objective *gb_objective_find(const char *name);
 /* An objective's own settings with its defaults. */

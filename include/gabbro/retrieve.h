@@ -240,7 +240,7 @@ typedef struct gb_token_scorer gb_token_scorer;
 gb_token_scorer *gb_token_scorer_create(gb_device *device, const gb_token_vectors *queries,
                                         const gb_token_vectors *passages, uint32_t queries_at_once,
                                         gb_status *status);
-void gb_token_scorer_destroy(gb_token_scorer *scorer); /* NULL ok */
+void gb_token_scorer_destroy(gb_token_scorer *scorer);           /* NULL ok */
 uint32_t gb_token_scorer_queries(const gb_token_scorer *scorer); /* queries at once, at most */
 /* Is called with the scores of a query and passages rows[0 .. count), in the order asked for. */
 typedef void gb_token_score_fn(void *context, uint32_t query, const uint32_t *rows,
@@ -249,8 +249,8 @@ typedef void gb_token_score_fn(void *context, uint32_t query, const uint32_t *ro
  * passages if rows is NULL. GB_INTERRUPTED after a signal. */
 bool gb_token_score(gb_token_scorer *scorer, uint32_t first, uint32_t count, const uint32_t *rows,
                     uint32_t row_count, gb_token_score_fn *each, void *context, gb_status *status);
-/* The `k` passages with the best scores of every query, in falling order, among equal ones the lower
- * row first, by scoring all passages: found as in gb_search. */
+/* The `k` passages with the best scores of every query, in falling order, among equal ones the
+ * lower row first, by scoring all passages: found as in gb_search. */
 bool gb_token_search(gb_device *device, const gb_token_vectors *queries,
                      const gb_token_vectors *passages, uint32_t k, const gb_found *found,
                      gb_status *status);
@@ -309,8 +309,6 @@ bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,
                           const char *path, gb_status *status);
 
 /* ---- dense retrievers ---- */
-
-typedef enum gb_text_kind { GB_TEXT_PASSAGE, GB_TEXT_QUERY } gb_text_kind;
 
 /* Which model makes vectors of texts of one's own, and where. */
 typedef struct gb_text_encoder_params {

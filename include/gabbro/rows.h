@@ -67,8 +67,8 @@ gb_npy *gb_npy_open(const char *const *paths, size_t count, gb_status *status);
 void gb_npy_close(gb_npy *npy);                       /* NULL ok */
 gb_vectors gb_npy_vectors(gb_npy *npy);               /* all vectors, valid while it is open */
 uint32_t gb_npy_rows(const gb_npy *npy, size_t file); /* rows of one file */
-/* Reads a .npy file with a list of int32, uint32, int64 or uint64 from 0 to 2^32 - 1, little endian:
- * values [*count], to be freed. NULL and GB_DATA for anything else. */
+/* Reads a .npy file with a list of int32, uint32, int64 or uint64 from 0 to 2^32 - 1, little
+ * endian: values [*count], to be freed. NULL and GB_DATA for anything else. */
 uint32_t *gb_npy_integers(const char *path, size_t *count, gb_status *status);
 
 #endif

@@ -233,11 +233,11 @@ void gb_tape_dump(const gb_tape *tape, gb_text *out);
 /* ---- memory plan ---- */
 
 typedef struct gb_plan {
-    uint64_t buffer_bytes; /* the arena is cut into buffers of so many; the last may be smaller */
-    uint64_t arena_bytes;  /* activations and scratch, in all buffers */
-    uint64_t input_bytes;  /* the input block */
-    uint64_t temp_bytes;   /* what the temps would take without sharing */
-    gb_tensor largest;     /* the largest temp or output, or GB_NO_TENSOR */
+    uint64_t buffer_bytes;  /* the arena is cut into buffers of so many; the last may be smaller */
+    uint64_t arena_bytes;   /* activations and scratch, in all buffers */
+    uint64_t input_bytes;   /* the input block */
+    uint64_t temp_bytes;    /* what the temps would take without sharing */
+    gb_tensor largest;      /* the largest temp or output, or GB_NO_TENSOR */
     uint64_t largest_bytes; /* of it */
     gb_tensor widest;       /* the same of those, and of views of them, that a node uses */
     uint64_t widest_bytes;  /* of it */

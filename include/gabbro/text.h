@@ -5,6 +5,9 @@
 
 #include <gabbro/base.h>
 
+/* What a text is to a retriever; mixed: some are this, some that. */
+typedef enum gb_text_kind { GB_TEXT_PASSAGE, GB_TEXT_QUERY, GB_TEXT_MIXED } gb_text_kind;
+
 /* ---- vocabulary ---- */
 
 /* A WordPiece vocabulary in the form of Hugging Face's vocab.txt: token i is on line i + 1. */

@@ -124,13 +124,19 @@ typedef struct gb_finetuning_settings {
     double temperature;              /* scores are divided by it; 0: by the kind of vectors */
     gb_optimiser_settings optimiser; /* of the steps */
     gb_memory_settings memory;       /* of a step */
-    gb_finetune_params params;       /* of the task */
+    uint32_t scoring, loss;          /* indices into gb_scorings and gb_losses */
+    gb_own_settings scoring_own[GB_SCORINGS_MAX]; /* what one alone knows, in their order */
+    gb_own_settings loss_own[GB_LOSSES_MAX];      /* likewise */
+    gb_finetune_params params;                    /* of the task, but what is above */
 } gb_finetuning_settings;
-extern const gb_finetuning_settings gb_finetuning_defaults;
-/* The options of a fine-tuning, which set all. */
-#define GB_FINETUNING_TABLES 4
+gb_finetuning_settings gb_finetuning_defaults(void);
+/* The options of a fine-tuning, which set all. A scoring's and a loss's own are in no key before
+ * gb_finetuning_note was called, after parsing. */
+#define GB_FINETUNING_TABLES (4 + GB_SCORINGS_MAX + GB_LOSSES_MAX)
 void gb_finetuning_tables(gb_finetuning_settings *settings,
                           gb_option_table tables[GB_FINETUNING_TABLES + 1]);
+void gb_finetuning_note(const gb_finetuning_settings *settings,
+                        gb_option_table tables[GB_FINETUNING_TABLES + 1]);
 
 /* Train the retriever into the artifact: model/. */
 bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status);

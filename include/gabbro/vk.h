@@ -114,26 +114,26 @@ enum {
 
 /* What a device is and can do, after what gb_config says of limits, quirks and profile. */
 typedef struct gb_device_caps {
-    uint32_t index;             /* place in the loader's list */
-    char name[256];             /* as the driver gives it */
-    char driver[512];           /* driver's name and version, as it gives them */
-    char uuid[33];              /* device UUID, 32 hex digits */
-    gb_device_type type;        /* CPU, integrated, ... */
-    gb_kernel_profile profile;  /* kernels chosen for it */
-    uint32_t vendor_id;         /* PCI vendor or Khronos id */
-    uint32_t device_id;         /* PCI device */
-    uint32_t driver_id;         /* VkDriverId, 0 if unknown */
-    uint32_t driver_version;    /* in the driver's own packing */
-    uint32_t api_version;       /* Vulkan version it offers, VK_MAKE_API_VERSION */
-    uint64_t max_binding_bytes; /* largest range one storage-buffer binding can see */
-    uint64_t max_buffer_bytes;  /* largest buffer: limits of buffer and allocation together */
-    uint64_t memory_bytes;      /* size of the largest device-local heap */
-    uint64_t memory_free_bytes; /* what the driver says is left of it now; 0 if it does not say */
+    uint32_t index;              /* place in the loader's list */
+    char name[256];              /* as the driver gives it */
+    char driver[512];            /* driver's name and version, as it gives them */
+    char uuid[33];               /* device UUID, 32 hex digits */
+    gb_device_type type;         /* CPU, integrated, ... */
+    gb_kernel_profile profile;   /* kernels chosen for it */
+    uint32_t vendor_id;          /* PCI vendor or Khronos id */
+    uint32_t device_id;          /* PCI device */
+    uint32_t driver_id;          /* VkDriverId, 0 if unknown */
+    uint32_t driver_version;     /* in the driver's own packing */
+    uint32_t api_version;        /* Vulkan version it offers, VK_MAKE_API_VERSION */
+    uint64_t max_binding_bytes;  /* largest range one storage-buffer binding can see */
+    uint64_t max_buffer_bytes;   /* largest buffer: limits of buffer and allocation together */
+    uint64_t memory_bytes;       /* size of the largest device-local heap */
+    uint64_t memory_free_bytes;  /* what the driver says is left of it now; 0 if it does not say */
     uint64_t memory_limit_bytes; /* buffers together may not take more, see gb_config.limits; 0: as
                                     much as there is */
-    uint32_t binding_alignment; /* offsets of bindings are multiples of it (256 always does) */
-    uint32_t max_shared_bytes;  /* shared memory of a workgroup */
-    uint32_t max_workgroup;     /* invocations of a workgroup */
+    uint32_t binding_alignment;  /* offsets of bindings are multiples of it (256 always does) */
+    uint32_t max_shared_bytes;   /* shared memory of a workgroup */
+    uint32_t max_workgroup;      /* invocations of a workgroup */
     uint32_t max_workgroup_xyz[3]; /* the same by dimension */
     uint32_t max_grid[3];          /* workgroups of a dispatch by dimension */
     uint32_t subgroup_size;        /* what pipelines get */

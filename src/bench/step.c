@@ -99,9 +99,9 @@ static bool make_task(session *s, gb_status *status)
                                      .max_query_length = s->size->query_tokens,
                                      .max_passage_length = s->size->max_length,
                                      .seed = 1};
+        const gb_finetune_data data = {&s->set, &s->data.tokens, s->data.vocab, &s->bert, NULL};
         return make_set(s, status) &&
-               gb_finetune_create(&params, &s->set, &s->data.tokens, s->data.vocab, &s->bert,
-                                  &s->inner, status);
+               gb_finetune_create(&params, &data, s->params, &s->inner, status);
     }
     char ratio[32];
     double mask_ratio = s->what->mask_ratio;

@@ -3,27 +3,43 @@
 
 #include <gabbro/train.h>
 
+typedef struct settings {
+    gb_finetuning_settings training;                  /* what is trained, and how */
+    gb_option_table tables[GB_FINETUNING_TABLES + 1]; /* of its options */
+} settings;
+
+static bool check(gb_maker *maker, void *self, gb_status *status)
+{
+    settings *o = self;
+    (void)maker;
+    (void)status;
+    gb_finetuning_note(&o->training, o->tables);
+    return true;
+}
+
 static bool cost(gb_maker *maker, void *self, gb_status *status)
 {
-    return gb_finetune_cost(maker, self, status);
+    const settings *o = self;
+    return gb_finetune_cost(maker, &o->training, status);
 }
 
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
-    return gb_finetune(maker, self, status);
+    const settings *o = self;
+    return gb_finetune(maker, &o->training, status);
 }
 
 static int run(const gb_call *call)
 {
-    gb_finetuning_settings o = gb_finetuning_defaults;
-    gb_option_table tables[GB_FINETUNING_TABLES + 1];
-    gb_finetuning_tables(&o, tables);
+    settings o = {.training = gb_finetuning_defaults()};
+    gb_finetuning_tables(&o.training, o.tables);
     const gb_make_params params = {.command = &gb_cli_finetune,
                                    .version = 1,
                                    .kernels = GB_USER_TRAIN,
                                    .flags = GB_MAKES_ENCODING | GB_MAKES_TRAINING,
-                                   .tables = tables,
+                                   .tables = o.tables,
                                    .self = &o,
+                                   .check = check,
                                    .cost = cost,
                                    .make = make};
     return gb_make(&params, call);

@@ -69,6 +69,14 @@ bool gb_option_set(const gb_option_table *tables, const char *name, const char *
     return found ? ok : gb_fail(status, GB_USAGE, NULL, NULL, "no option %s", typed);
 }
 
+gb_own_settings gb_own_settings_of(const void *defaults, size_t bytes)
+{
+    gb_own_settings own = {0};
+    if (bytes)
+        memcpy(own.bytes, defaults, bytes);
+    return own;
+}
+
 bool options_missing(const gb_option *option)
 {
     if (!(option->flags & GB_OPTION_REQUIRED))

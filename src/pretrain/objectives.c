@@ -39,9 +39,7 @@ const gb_objective *gb_objective_find(const char *name)
 
 gb_own_settings gb_objective_defaults(const gb_objective *objective)
 {
-    gb_own_settings own = {0};
-    memcpy(own.bytes, objective->defaults, objective->own_bytes);
-    return own;
+    return gb_own_settings_of(objective->defaults, objective->own_bytes);
 }
 
 bool gb_objective_set(const gb_objective *objective, gb_own_settings *own, const char *option,

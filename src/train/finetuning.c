@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A mean loss over the last tenth of the steps above this is marked as not converged: training was
- * cut off while it still learned. In nats a query; chance is the logarithm of the candidates, 3.47
- * of 32. */
-#define CONVERGED_LOSS 0.3
-
 /* Of vectors of length 1, whose scores lie within [-1, 1]: sentence-transformers' scale of 20. */
 #define COSINE_TEMPERATURE .05f
 
@@ -114,37 +109,69 @@ static bool make_set(finetuning *f, gb_status *status)
     return ok;
 }
 
+/* Whether the scoring reads the masked-LM head. */
+static bool needs_head(const finetuning *f)
+{
+    return gb_scorings[f->settings->scoring]->needs & GB_SCORING_HEAD;
+}
+
+static bool check_head(const finetuning *f, gb_status *status)
+{
+    return !needs_head(f) || gb_folder_has_head(f->init.folder) ||
+           gb_fail(status, GB_DATA, f->settings->init,
+                   "start from an encoder that was pre-trained with it",
+                   "the scoring %s needs the masked-LM head, which this model lacks",
+                   gb_scorings[f->settings->scoring]->name);
+}
+
+static uint32_t steps_of(const finetuning *f)
+{
+    const gb_finetuning_settings *o = f->settings;
+    uint64_t visits = (uint64_t)o->epochs * f->set.count, batch = o->params.batch;
+    return (uint32_t)((visits + batch - 1) / batch);
+}
+
+/* What the inputs and the other settings say of the task. */
+static void make_params(finetuning *f)
+{
+    const gb_finetuning_settings *o = f->settings;
+    gb_finetune_params *p = &f->params;
+    p->max_passage_length = f->tokens.max_passage;
+    p->max_query_length = f->tokens.max_query;
+    p->pooling = f->sentence.pooling;
+    p->normalize = f->sentence.normalize;
+    p->temperature =
+        o->temperature > 0 || !f->sentence.normalize ? (float)o->temperature : COSINE_TEMPERATURE;
+    p->steps = steps_of(f);
+    p->scoring = gb_scorings[o->scoring];
+    p->loss = gb_losses[o->loss];
+    p->scoring_own = &o->scoring_own[o->scoring];
+    p->loss_own = &o->loss_own[o->loss];
+}
+
 static bool make_model(finetuning *f, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
-    f->params.max_passage_length = f->tokens.max_passage;
-    f->params.max_query_length = f->tokens.max_query;
-    f->params.pooling = f->sentence.pooling;
-    f->params.normalize = f->sentence.normalize;
-    f->params.temperature =
-        o->temperature > 0 || !f->sentence.normalize ? (float)o->temperature : COSINE_TEMPERATURE;
+    make_params(f);
     f->config = f->init.config;
     f->config.hidden_dropout = f->config.attention_dropout = o->optimiser.dropout;
-    f->model = gb_params_create(status);
-    if (!f->model || !gb_bert_declare(f->model, &f->config, false, &f->bert, status) ||
-        !gb_bert_add_projector(f->model, &f->bert, o->projector, status) ||
-        !(f->values = gb_model_input_values(f->init.folder, f->model, status)) ||
-        !gb_bert_start_projector(f->init.folder, f->model, &f->bert, o->params.seed, f->values,
-                                 status))
-        return false;
-    f->self = gb_finetune_create(&f->params, &f->set, &f->tokens, f->init.vocab, &f->bert, &f->task,
-                                 status);
-    return f->self != NULL;
+    const gb_finetune_data data = {&f->set, &f->tokens, f->init.vocab, &f->bert, NULL};
+    return (f->model = gb_params_create(status)) &&
+           gb_bert_declare(f->model, &f->config, needs_head(f), &f->bert, status) &&
+           gb_bert_add_projector(f->model, &f->bert, o->projector, status) &&
+           (f->self = gb_finetune_create(&f->params, &data, f->model, &f->task, status)) &&
+           (f->values = gb_model_input_values(f->init.folder, f->model, status)) &&
+           gb_bert_start_projector(f->init.folder, f->model, &f->bert, o->params.seed, f->values,
+                                   status) &&
+           gb_finetune_start(f->self, f->init.folder, f->model, o->params.seed, f->values, status);
 }
 
 static void make_training(finetuning *f)
 {
     const gb_finetuning_settings *o = f->settings;
-    uint64_t visits = (uint64_t)o->epochs * f->set.count, batch = o->params.batch;
-    uint32_t steps = (uint32_t)((visits + batch - 1) / batch);
     f->train = (gb_train_params){.params = f->model,
                                  .config = &f->config,
-                                 .schedule = train_schedule(&o->optimiser, steps),
+                                 .schedule = train_schedule(&o->optimiser, f->params.steps),
                                  .adamw = train_adamw(&o->optimiser),
                                  .max_norm = (float)o->optimiser.clip,
                                  .max_length = f->tokens.max_passage > f->tokens.max_query
@@ -162,7 +189,8 @@ static bool open_finetuning(finetuning *f, const gb_maker *maker,
 {
     *f = (finetuning){.settings = settings, .params = settings->params};
     f->params.batch = batch;
-    if (!open_inputs(f, maker->pooling, status) || !make_set(f, status) || !make_model(f, status))
+    if (!open_inputs(f, maker->pooling, status) || !check_head(f, status) || !make_set(f, status) ||
+        !make_model(f, status))
         return false;
     make_training(f);
     return true;
@@ -196,18 +224,27 @@ static bool save_model(const gb_maker *maker, const finetuning *f, gb_status *st
     how.max_length = f->tokens.max_passage;
     how.query_prompt = prompt_of(f->tokens.query_prompt);
     how.passage_prompt = prompt_of(f->tokens.passage_prompt);
-    char what[200];
-    snprintf(what, sizeof what, "A dense passage retriever (%s%s %s) fine-tuned by gabbro.",
-             how.pooling == GB_POOLING_MEAN ? "mean of the tokens" : "CLS",
-             projected ? " through the projector in gabbro.safetensors, which other programs do "
-                         "not apply;"
-                       : ",",
-             how.normalize ? "cosine" : "dot product");
+    char what[300];
+    if (!gb_finetune_describe(f->self, what, sizeof what))
+        snprintf(what, sizeof what, "A dense passage retriever (%s%s %s) fine-tuned by gabbro.",
+                 how.pooling == GB_POOLING_MEAN ? "mean of the tokens" : "CLS",
+                 projected
+                     ? " through the projector in gabbro.safetensors, which other programs do "
+                       "not apply;"
+                     : ",",
+                 how.normalize ? "cosine" : "dot product");
     gb_model_card card = {
         .title = "gabbro retriever", .what = what, .command = gb_maker_name(maker)};
     char *path = gb_maker_file(maker, "model", status);
-    bool ok = path && gb_model_save(path, &f->config, f->model, f->values, f->init.vocab,
-                                    f->init.tokenizer, &how, &card, status);
+    const gb_retriever_folder folder = {.path = path,
+                                        .config = &f->config,
+                                        .params = f->model,
+                                        .values = f->values,
+                                        .vocab = f->init.vocab,
+                                        .tokenizer = f->init.tokenizer,
+                                        .how = &how,
+                                        .card = &card};
+    bool ok = path && gb_finetune_save(f->self, &folder, status);
     free(path);
     return ok;
 }
@@ -216,9 +253,13 @@ static void note(gb_maker *maker, const finetuning *f, const gb_train_result *re
 {
     uint32_t candidates = f->params.batch * (1 + f->params.negatives);
     json_t *facts = maker->facts;
+    double converged = f->params.loss->converged;
+    int of_scores = f->params.scoring->extra ? 1 : 0;
     json_object_set_new(facts, "first_loss", json_real(result->first_loss[0]));
     json_object_set_new(facts, "final_loss", json_real(result->final_loss[0]));
-    json_object_set_new(facts, "converged", json_boolean(result->final_loss[0] < CONVERGED_LOSS));
+    if (converged > 0)
+        json_object_set_new(facts, "converged",
+                            json_boolean(result->final_loss[of_scores] < converged));
     json_object_set_new(facts, "steps", json_integer(f->train.schedule.steps));
     json_object_set_new(facts, "train_queries", json_integer(f->set.count));
     json_object_set_new(facts, "without_hard_negatives", json_integer(f->set.without_negatives));

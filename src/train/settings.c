@@ -159,12 +159,21 @@ bool gb_pretraining_check(const gb_pretraining_settings *settings, gb_status *st
 
 /* ---- fine-tuning ---- */
 
-const gb_finetuning_settings gb_finetuning_defaults = {
-    .epochs = 3,
-    .depth = 200,
-    .filter = {.margin = GB_OPEN_REAL, .max_score = GB_OPEN_REAL},
-    .optimiser = {.rate = 2e-5, .warmup = .1, .clip = 1, .dropout = .1},
-    .params = {.batch = 8, .negatives = 15, .seed = 42}};
+gb_finetuning_settings gb_finetuning_defaults(void)
+{
+    gb_finetuning_settings settings = {
+        .epochs = 3,
+        .depth = 200,
+        .filter = {.margin = GB_OPEN_REAL, .max_score = GB_OPEN_REAL},
+        .optimiser = {.rate = 2e-5, .warmup = .1, .clip = 1, .dropout = .1},
+        .params = {.batch = 8, .negatives = 15, .seed = 42}};
+    for (size_t i = 0; gb_scorings[i]; i++)
+        settings.scoring_own[i] =
+            gb_own_settings_of(gb_scorings[i]->defaults, gb_scorings[i]->own_bytes);
+    for (size_t i = 0; gb_losses[i]; i++)
+        settings.loss_own[i] = gb_own_settings_of(gb_losses[i]->defaults, gb_losses[i]->own_bytes);
+    return settings;
+}
 
 #define FIELD(member) GB_FIELD(gb_finetuning_settings, member)
 static const gb_option of_finetuning[] = {
@@ -188,6 +197,10 @@ static const gb_option of_finetuning[] = {
      "scores are divided by it; 0: 1, or .05 where the encoder's vectors have length 1"},
     {"projector", GB_OPTION_CHOICE, FIELD(projector), 0, NULL,
      "projector on the vectors, when they are used too", gb_projector_names},
+    {"scoring", GB_OPTION_CHOICE, FIELD(scoring), GB_OPTION_ADDED, NULL,
+     "how queries and passages are compared", gb_scoring_names},
+    {"loss", GB_OPTION_CHOICE, FIELD(loss), GB_OPTION_ADDED, NULL, "what is asked of the scores",
+     gb_loss_names},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
     {0}};
 #undef FIELD
@@ -208,14 +221,40 @@ static const gb_option of_filter[] = {
     {0}};
 #undef FIELD
 
+/* The table of a scoring or a loss, whose options may be none. */
+static gb_option_table own_table(const char *heading, const char *help, const gb_option *options,
+                                 gb_own_settings *own)
+{
+    static const gb_option none[] = {{0}};
+    return (gb_option_table){.heading = heading,
+                             .options = options ? options : none,
+                             .base = own,
+                             .note = help,
+                             .no_key = true};
+}
+
 void gb_finetuning_tables(gb_finetuning_settings *settings,
                           gb_option_table tables[GB_FINETUNING_TABLES + 1])
 {
-    const gb_option_table all[GB_FINETUNING_TABLES + 1] = {
-        {NULL, of_finetuning, settings},
-        {"Passages that are no negatives", of_filter, &settings->filter},
-        {"Optimiser", gb_optimiser_options, &settings->optimiser},
-        {"Memory", gb_memory_options, &settings->memory},
-        {0}};
-    memcpy(tables, all, sizeof all);
+    *tables++ = (gb_option_table){NULL, of_finetuning, settings};
+    *tables++ = (gb_option_table){"Passages that are no negatives", of_filter, &settings->filter};
+    *tables++ = (gb_option_table){"Optimiser", gb_optimiser_options, &settings->optimiser};
+    *tables++ = (gb_option_table){"Memory", gb_memory_options, &settings->memory};
+    for (size_t i = 0; gb_scorings[i]; i++)
+        *tables++ = own_table(gb_scorings[i]->name, gb_scorings[i]->help, gb_scorings[i]->options,
+                              &settings->scoring_own[i]);
+    for (size_t i = 0; gb_losses[i]; i++)
+        *tables++ = own_table(gb_losses[i]->name, gb_losses[i]->help, gb_losses[i]->options,
+                              &settings->loss_own[i]);
+    *tables = (gb_option_table){0};
+}
+
+void gb_finetuning_note(const gb_finetuning_settings *settings,
+                        gb_option_table tables[GB_FINETUNING_TABLES + 1])
+{
+    const void *scoring = &settings->scoring_own[settings->scoring];
+    const void *loss = &settings->loss_own[settings->loss];
+    for (; tables->options; tables++)
+        if (tables->base == scoring || tables->base == loss)
+            tables->no_key = false;
 }

@@ -393,14 +393,14 @@ static void check_finetuning(const finetune_case *c)
                                    .seed = 5};
     model m = {.config = tiny_config(&t, 16, 32, .1), .max_length = TINY_LONGEST};
     m.config.layers = 3;
+    const gb_finetune_data data = {&set, &t.tokens, t.vocab, &m.bert, NULL};
     MUST(m.params = gb_params_create(&status));
     MUST(gb_bert_declare(m.params, &m.config, false, &m.bert, &status));
     MUST(gb_bert_add_projector(m.params, &m.bert, c->projector, &status));
+    MUST(m.self = gb_finetune_create(&settings, &data, m.params, &m.task, &status));
     gb_params_freeze(m.params);
     MUST(m.values = gb_alloc(gb_params_floats(m.params), sizeof *m.values, &status));
     gb_params_init(m.params, 7, m.values);
-    MUST(m.self =
-             gb_finetune_create(&settings, &set, &t.tokens, t.vocab, &m.bert, &m.task, &status));
     check_reference(device, &m, c->name);
     check(device, &m, c->name);
     if (c->projector == GB_PROJECTOR_NONE)

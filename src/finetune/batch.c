@@ -1,0 +1,148 @@
+/* The batch of a step: queries, their positives, negatives drawn for them, and what a teacher
+ * thinks of these. */
+#include "private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+uint32_t finetune_max_length(const gb_finetune_params *params)
+{
+    uint32_t query = params->max_query_length, passage = params->max_passage_length;
+    return query > passage ? query : passage;
+}
+
+/* ---- rows ---- */
+
+/* The index-th visit: which query, in which epoch. */
+static const gb_training_query *visit(finetune_drawer *d, uint64_t index, uint32_t *epoch)
+{
+    const gb_training_query *query = &d->data.set->queries[gb_epochs_at(&d->order, index)];
+    *epoch = d->order.epoch;
+    return query;
+}
+
+/* The positive of a query, then its negatives. */
+static bool draw_passages(finetune_drawer *d, const gb_training_query *q, uint32_t epoch,
+                          uint32_t *rows, gb_status *status)
+{
+    const gb_training_set *set = d->data.set;
+    uint32_t count = d->params->negatives;
+    if (!gb_grow(&d->pool, &d->pool_capacity, q->negative_count + 1, sizeof *d->pool, status))
+        return false;
+    rows[0] = set->passages[q->positive_first + epoch % q->positive_count];
+    return gb_training_negatives(set, q, d->params->seed, epoch, count,
+                                 (uint32_t)gb_row_file_count(d->data.tokens->passages), d->pool,
+                                 rows + 1, status);
+}
+
+static bool draw_rows(finetune_drawer *d, uint32_t step, gb_status *status)
+{
+    gb_training_batch *b = &d->batch;
+    uint64_t first = (uint64_t)step * b->queries;
+    uint32_t epoch;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < b->queries; i++) {
+        const gb_training_query *q = visit(d, first + i, &epoch);
+        b->rows[i] = q->query;
+        ok = draw_passages(d, q, epoch, b->rows + b->queries + (size_t)i * b->per_query, status);
+    }
+    return ok;
+}
+
+/* ---- texts ---- */
+
+static bool add_text(finetune_drawer *d, gb_text_kind kind, uint32_t row, gb_status *status)
+{
+    size_t length;
+    bool query = kind == GB_TEXT_QUERY;
+    const gb_tokens *tokens = d->data.tokens;
+    const uint32_t *ids = gb_row_file_row(query ? tokens->queries : tokens->passages, row, &length);
+    if (d->scoring->add_text)
+        return d->scoring->add_text(d->scoring_self, kind, ids, length, &d->batch.packed, status);
+    uint32_t max_length = query ? d->params->max_query_length : d->params->max_passage_length;
+    return gb_batch_add(&d->batch.packed, &d->specials, ids, NULL, length, max_length, status);
+}
+
+static bool add_pair(finetune_drawer *d, uint32_t query, uint32_t passage, gb_status *status)
+{
+    size_t query_length, passage_length;
+    const uint32_t *q = gb_row_file_row(d->data.tokens->queries, query, &query_length);
+    const uint32_t *p = gb_row_file_row(d->data.tokens->passages, passage, &passage_length);
+    return d->scoring->add_pair(d->scoring_self, q, query_length, p, passage_length,
+                                &d->batch.packed, status);
+}
+
+static bool pack(finetune_drawer *d, gb_status *status)
+{
+    gb_training_batch *b = &d->batch;
+    const uint32_t *passages = b->rows + b->queries;
+    uint32_t count = b->queries * b->per_query;
+    bool ok = true;
+    gb_batch_reset(&b->packed);
+    for (uint32_t i = 0; ok && !b->pairs && i < b->queries; i++)
+        ok = add_text(d, GB_TEXT_QUERY, b->rows[i], status);
+    for (uint32_t i = 0; ok && i < count; i++)
+        ok = b->pairs ? add_pair(d, b->rows[i / b->per_query], passages[i], status)
+                      : add_text(d, GB_TEXT_PASSAGE, passages[i], status);
+    return ok;
+}
+
+/* ---- the teacher ---- */
+
+/* Its score of a passage; NAN where it has none. */
+static float score_of(const gb_run *teacher, const gb_run_list *list, uint32_t passage)
+{
+    for (uint32_t i = 0; list && i < list->count; i++)
+        if (teacher->hits[list->first + i].passage == passage)
+            return (float)teacher->hits[list->first + i].score;
+    return NAN;
+}
+
+static void ask_teacher(finetune_drawer *d)
+{
+    gb_training_batch *b = &d->batch;
+    uint32_t columns = gb_training_batch_columns(b);
+    for (uint32_t q = 0; b->teacher && q < b->queries; q++) {
+        const gb_run_list *list = gb_run_find(d->data.teacher, b->rows[q]);
+        uint32_t positive = gb_positive_column(b, q);
+        for (uint32_t c = 0; c < columns; c++) {
+            uint32_t passage = b->pairs ? q * b->per_query + c : c;
+            float score = score_of(d->data.teacher, list, b->rows[b->queries + passage]);
+            b->teacher[(size_t)q * columns + c] = score;
+            b->unscored += isnan(score) && c - positive < b->per_query;
+        }
+    }
+}
+
+/* ---- both ---- */
+
+bool finetune_draw(finetune_drawer *d, uint32_t step, gb_status *status)
+{
+    bool ok = draw_rows(d, step, status) && pack(d, status);
+    if (ok)
+        ask_teacher(d);
+    return ok;
+}
+
+bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
+{
+    gb_training_batch *b = &d->batch;
+    b->queries = d->params->batch;
+    b->per_query = 1 + d->params->negatives;
+    b->pairs = d->scoring->add_pair;
+    b->texts = (b->pairs ? 0 : b->queries) + b->queries * b->per_query;
+    d->specials = gb_vocab_specials(d->data.vocab);
+    size_t scores = (size_t)b->queries * gb_training_batch_columns(b);
+    return (b->rows = gb_alloc((size_t)b->queries * (1 + b->per_query), sizeof *b->rows, status)) &&
+           (!d->data.teacher || (b->teacher = gb_alloc(scores, sizeof *b->teacher, status))) &&
+           gb_epochs_make(&d->order, d->data.set->count, d->params->seed, 1, status);
+}
+
+void finetune_drawer_free(finetune_drawer *d)
+{
+    gb_epochs_free(&d->order);
+    gb_batch_free(&d->batch.packed);
+    free(d->batch.rows);
+    free(d->batch.teacher);
+    free(d->pool);
+}

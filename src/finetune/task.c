@@ -1,0 +1,276 @@
+/* The task of fine-tuning: a batch through the encoder, a scoring, a loss. */
+#include "private.h"
+
+#include <stdlib.h>
+
+typedef struct finetune {
+    gb_finetune_params params; /* settings */
+    const gb_scoring *scoring; /* how texts are compared */
+    const gb_loss *loss;       /* of the scores */
+    void *scoring_self;        /* the scoring's own data */
+    gb_own_settings own[2];    /* defaults of scoring and loss, where none were given */
+    finetune_drawer drawer;    /* draws the batch */
+    const gb_bert *bert;       /* model */
+    gb_batch part;             /* a copy of some texts */
+    gb_batch now;              /* those that run; the arrays are of the drawn batch or of part */
+    gb_selected_rows read;     /* their first rows */
+} finetune;
+
+static bool reads_all(const finetune *f)
+{
+    return f->scoring->reads_all && f->scoring->reads_all(f->scoring_self);
+}
+
+static uint32_t rows_per_text(const finetune *f)
+{
+    return f->scoring->vectors ? f->scoring->vectors(f->scoring_self) : 1;
+}
+
+/* Rows, and those that are read of the last states: the first of each text where vectors are made
+ * of them. */
+static void size(const void *self, uint32_t first, uint32_t texts, gb_bucket *bucket)
+{
+    const finetune *f = self;
+    const uint32_t *starts = f->drawer.batch.packed.starts + first;
+    uint32_t rows = gb_bucket_rows(starts[texts] - starts[0]);
+    bucket->size[0] = rows;
+    bucket->size[1] = reads_all(f) ? rows : gb_selected_rows_bucket(starts, texts, NULL, 0, rows);
+}
+
+/* These texts run. */
+static bool set_now(finetune *f, const gb_batch *texts, gb_status *status)
+{
+    f->now = *texts;
+    return reads_all(f) ||
+           gb_selected_rows_list(&f->read, texts->starts, texts->count, NULL, 0, status);
+}
+
+static bool sample(void *self, uint32_t step, gb_bucket *bucket, gb_status *status)
+{
+    finetune *f = self;
+    if (!finetune_draw(&f->drawer, step, status))
+        return false;
+    size(f, 0, f->drawer.batch.texts, bucket);
+    return set_now(f, &f->drawer.batch.packed, status);
+}
+
+/* ---- parts: texts, queries and passages alike ---- */
+
+static uint32_t count(const void *self)
+{
+    const finetune *f = self;
+    return f->drawer.batch.texts;
+}
+
+static bool take(void *self, uint32_t first, uint32_t texts, gb_status *status)
+{
+    finetune *f = self;
+    return gb_batch_slice(&f->drawer.batch.packed, first, texts, &f->part, status) &&
+           set_now(f, &f->part, status);
+}
+
+/* ---- the loss ---- */
+
+static gb_side side_of(const finetune *f, gb_text_kind kind, bool padded)
+{
+    const gb_training_batch *b = &f->drawer.batch;
+    bool queries = kind == GB_TEXT_QUERY;
+    uint32_t first = queries || b->pairs ? 0 : b->queries;
+    return (gb_side){.vectors = GB_NO_TENSOR,
+                     .batch = &b->packed,
+                     .first = first,
+                     .texts = queries ? b->queries : b->texts - first,
+                     .kind = kind,
+                     .padded = padded};
+}
+
+/* losses[0]: the total; then, where the scoring adds losses, that of the scores and those. */
+static void compare_sides(const finetune *f, gb_builder *builder, const gb_side *q,
+                          const gb_side *p, gb_tensor losses[GB_MAX_LOSSES])
+{
+    const gb_training_batch *b = &f->drawer.batch;
+    float temperature = f->params.temperature;
+    gb_batch_scores scores = {.columns = gb_training_batch_columns(b),
+                              .pairs = b->pairs,
+                              .batch = b,
+                              .queries = f->scoring->single ? q->vectors : GB_NO_TENSOR,
+                              .passages = f->scoring->single ? p->vectors : GB_NO_TENSOR,
+                              .temperature = temperature > 0 ? temperature : 1};
+    scores.scores = f->scoring->compare(f->scoring_self, builder, q, p);
+    if (scores.temperature != 1)
+        scores.scores = gb_scale(builder->tape, scores.scores, 1 / scores.temperature);
+    losses[0] = f->loss->build(&f->params, f->params.loss_own, builder, &scores);
+    if (!f->scoring->extra)
+        return;
+    losses[1] = losses[0];
+    for (int l = 2; l < GB_MAX_LOSSES; l++)
+        losses[l] = GB_NO_TENSOR;
+    f->scoring->extra(f->scoring_self, builder, q, p, losses + 2);
+    for (int l = 2; l < GB_MAX_LOSSES && losses[l] != GB_NO_TENSOR; l++)
+        losses[0] = gb_add(builder->tape, losses[0], losses[l]);
+}
+
+/* vectors: of all texts, in equal numbers of rows. */
+static void compare(void *self, gb_builder *builder, gb_tensor vectors,
+                    gb_tensor losses[GB_MAX_LOSSES])
+{
+    finetune *f = self;
+    uint32_t rows = rows_per_text(f), all = f->drawer.batch.texts * rows;
+    gb_side q = side_of(f, GB_TEXT_QUERY, true), p = side_of(f, GB_TEXT_PASSAGE, true);
+    if (f->drawer.batch.pairs) {
+        p.vectors = vectors;
+    } else {
+        gb_selection first = gb_row_range_declare(builder, q.texts * rows, all, 0);
+        gb_selection rest = gb_row_range_declare(builder, p.texts * rows, all, q.texts * rows);
+        p.vectors = gb_selection_gather(builder, vectors, &rest);
+        q.vectors = gb_selection_gather(builder, vectors, &first);
+    }
+    compare_sides(f, builder, &q, &p, losses);
+}
+
+/* ---- the program ---- */
+
+static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
+                  gb_tensor losses[GB_MAX_LOSSES])
+{
+    finetune *f = self;
+    const gb_training_batch *b = &f->drawer.batch;
+    uint32_t texts = bucket->texts ? bucket->texts : b->texts;
+    gb_batch_inputs in = gb_batch_declare(builder, &f->bert->config, bucket->size[0], texts,
+                                          &f->now, f->params.seed);
+    if (bucket->size[1] < in.rows)
+        gb_selected_rows_declare(builder, &in, bucket->size[1], &f->now, &f->read);
+    gb_text_states states = {.h = gb_bert_encode(builder, f->bert, &in, 0, NULL),
+                             .in = &in,
+                             .batch = &f->now,
+                             .texts = texts,
+                             .kind = GB_TEXT_MIXED,
+                             .padded = true};
+    losses[0] = GB_NO_TENSOR;
+    if (bucket->texts || f->scoring->together || b->pairs) {
+        gb_tensor vectors = f->scoring->represent(f->scoring_self, builder, &states);
+        if (bucket->texts)
+            builder->vectors = vectors;
+        else
+            compare(f, builder, vectors, losses);
+        return;
+    }
+    gb_side q = side_of(f, GB_TEXT_QUERY, false), p = side_of(f, GB_TEXT_PASSAGE, false);
+    gb_side *sides[2] = {&p, &q};
+    for (int s = 0; s < 2; s++) {
+        states.first = sides[s]->first;
+        states.texts = sides[s]->texts;
+        states.kind = sides[s]->kind;
+        states.padded = false;
+        sides[s]->vectors = f->scoring->represent(f->scoring_self, builder, &states);
+    }
+    compare_sides(f, builder, &q, &p, losses);
+}
+
+/* ---- the task ---- */
+
+static void set_defaults(finetune *f)
+{
+    gb_finetune_params *params = &f->params;
+    f->scoring = params->scoring ? params->scoring : gb_scorings[0];
+    f->loss = params->loss ? params->loss : gb_losses[0];
+    f->own[0] = gb_own_settings_of(f->scoring->defaults, f->scoring->own_bytes);
+    f->own[1] = gb_own_settings_of(f->loss->defaults, f->loss->own_bytes);
+    params->scoring_own = params->scoring_own ? params->scoring_own : &f->own[0];
+    params->loss_own = params->loss_own ? params->loss_own : &f->own[1];
+}
+
+static bool fits(const finetune *f, const gb_finetune_data *data, gb_status *status)
+{
+    if (f->loss->needs & GB_LOSS_SINGLE && !f->scoring->single)
+        return gb_fail(status, GB_USAGE, "--loss", "use --scoring dense, or another loss",
+                       "the loss %s compares passages with passages, of which the scoring %s makes "
+                       "no single vectors",
+                       f->loss->name, f->scoring->name);
+    if (f->loss->needs & GB_LOSS_TEACHER && !data->teacher)
+        return gb_fail(status, GB_USAGE, "--loss", "give --teacher",
+                       "the loss %s needs scores of a teacher", f->loss->name);
+    return true;
+}
+
+static void set_task(finetune *f, gb_task *task)
+{
+    *task = (gb_task){.self = f,
+                      .loss_names = {f->loss->label},
+                      .sample = sample,
+                      .build = build,
+                      .microbatch = {.count = count,
+                                     .size = size,
+                                     .select = take,
+                                     .vectors = rows_per_text(f),
+                                     .compare = compare}};
+    if (!f->scoring->extra)
+        return;
+    task->loss_names[0] = "total";
+    task->loss_names[1] = f->loss->label;
+    for (int l = 2; l < GB_MAX_LOSSES; l++)
+        task->loss_names[l] = f->scoring->extra_names[l - 2];
+}
+
+void *gb_finetune_create(const gb_finetune_params *params, const gb_finetune_data *data,
+                         gb_params *model, gb_task *task, gb_status *status)
+{
+    finetune *f = gb_alloc(1, sizeof *f, status);
+    if (!f)
+        return NULL;
+    f->params = *params;
+    f->bert = data->bert;
+    set_defaults(f);
+    f->drawer = (finetune_drawer){.params = &f->params, .data = *data, .scoring = f->scoring};
+    const gb_scoring_context context = {.params = &f->params,
+                                        .batch = &f->drawer.batch,
+                                        .vocab = data->vocab,
+                                        .bert = data->bert,
+                                        .own = f->params.scoring_own};
+    if (!fits(f, data, status) ||
+        !(f->scoring_self = f->scoring->create(&context, model, status)) ||
+        !(f->drawer.scoring_self = f->scoring_self) || !finetune_drawer_make(&f->drawer, status)) {
+        gb_finetune_destroy(f);
+        return NULL;
+    }
+    set_task(f, task);
+    return f;
+}
+
+void gb_finetune_destroy(void *self)
+{
+    finetune *f = self;
+    if (!f)
+        return;
+    if (f->scoring_self)
+        f->scoring->destroy(f->scoring_self);
+    finetune_drawer_free(&f->drawer);
+    gb_batch_free(&f->part);
+    gb_selected_rows_free(&f->read);
+    free(f);
+}
+
+bool gb_finetune_start(void *self, const gb_folder *init, const gb_params *params, uint64_t seed,
+                       float *values, gb_status *status)
+{
+    finetune *f = self;
+    return !f->scoring->start ||
+           f->scoring->start(f->scoring_self, init, params, seed, values, status);
+}
+
+bool gb_finetune_save(void *self, const gb_retriever_folder *folder, gb_status *status)
+{
+    finetune *f = self;
+    if (f->scoring->save)
+        return f->scoring->save(f->scoring_self, folder, status);
+    return gb_model_save(folder->path, folder->config, folder->params, folder->values,
+                         folder->vocab, folder->tokenizer, folder->how, folder->card, status);
+}
+
+bool gb_finetune_describe(const void *self, char *text, size_t size)
+{
+    const finetune *f = self;
+    if (f->scoring->describe)
+        f->scoring->describe(f->scoring_self, text, size);
+    return f->scoring->describe;
+}
