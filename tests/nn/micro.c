@@ -1,177 +1,15 @@
 /* A batch in parts, and layers computed twice: the gradients of the whole batch, with dropout. */
 #include "../parity/trust.h"
-#include "tiny.h"
+#include "gradients.h"
 
-#include <gabbro/finetune.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Float32 sums in another order, relative to the largest gradient of a parameter. */
-#define BOUND 1e-5
-#define STEP  2
 /* Operands rounded to 11 bits, over the layers of a model. */
 #define HALF_BOUND 4e-3
-/* Of the whole gradient, relative to its norm. */
-#define SHARES_BOUND 1e-6
-
-/* Gradients and losses of a step. */
-typedef struct gradient {
-    float *values;                /* [gb_params_floats] */
-    double losses[GB_MAX_LOSSES]; /* of the task */
-    uint64_t arena_bytes;         /* of activations */
-} gradient;
-
-static gb_train_params plain_params(const model *m)
-{
-    return (gb_train_params){.params = m->params,
-                             .config = &m->config,
-                             .schedule = {GB_SCHEDULE_CONSTANT, .01f, 0, 0, 9},
-                             .adamw = {.9f, .999f, 1e-8f, .01f},
-                             .max_length = m->max_length,
-                             .label = "test"};
-}
-
-static gradient gradient_by(gb_device *device, const model *m, const gb_train_params *params)
-{
-    gb_status status = {0};
-    gradient g = {0};
-    MUST(g.values = gb_alloc(gb_params_floats(m->params), sizeof *g.values, &status));
-    MUST(gb_train_gradient(device, &m->task, params, m->values, STEP, g.values, g.losses,
-                           &g.arena_bytes, &status));
-    return g;
-}
-
-static gradient share_gradient(gb_device *device, const model *m, uint32_t gradient_shards,
-                               uint32_t micro, bool recompute)
-{
-    gb_train_params params = plain_params(m);
-    params.micro_batch = micro;
-    params.recompute = recompute;
-    params.gradient_shards = gradient_shards;
-    return gradient_by(device, m, &params);
-}
-
-static gradient make_gradient(gb_device *device, const model *m, uint32_t micro, bool recompute)
-{
-    return share_gradient(device, m, 0, micro, recompute);
-}
-
-static double worst_of(const model *m, const gradient *got, const gradient *wanted)
-{
-    size_t floats = gb_params_floats(m->params);
-    double *numbers = malloc(floats * sizeof *numbers);
-    for (size_t i = 0; i < floats; i++)
-        numbers[i] = wanted->values[i];
-    double worst = worst_gradient(m->params, got->values, numbers);
-    free(numbers);
-    for (int l = 0; l < GB_MAX_LOSSES && m->task.loss_names[l]; l++)
-        cr_expect_float_eq(got->losses[l], wanted->losses[l], 2e-6 * fabs(wanted->losses[l]),
-                           "%s: %.9g, not %.9g", m->task.loss_names[l], got->losses[l],
-                           wanted->losses[l]);
-    return worst;
-}
-
-static void expect_same_gradient(const model *m, const char *what, const gradient *a,
-                                 const gradient *b)
-{
-    size_t bytes = gb_params_floats(m->params) * sizeof *a->values;
-    bool same =
-        !memcmp(a->values, b->values, bytes) && !memcmp(a->losses, b->losses, sizeof a->losses);
-    cr_expect(same, "%s changes bits", what);
-}
-
-/* The same, with less memory. */
-static void check_recomputing(gb_device *device, const model *m, uint32_t micro,
-                              const gradient *kept)
-{
-    gradient again = make_gradient(device, m, micro, true);
-    expect_same_gradient(m, "computing layers again", &again, kept);
-    cr_expect_lt(again.arena_bytes, kept->arena_bytes, "%llu bytes, kept %llu",
-                 (unsigned long long)again.arena_bytes, (unsigned long long)kept->arena_bytes);
-    free(again.values);
-}
-
-/* A power of two changes no bits. */
-static void check_scaling(gb_device *device, const model *m, uint32_t micro, const gradient *plain)
-{
-    gb_train_params params = plain_params(m);
-    params.micro_batch = micro;
-    params.loss_scale = 1024;
-    gradient scaled = gradient_by(device, m, &params);
-    expect_same_gradient(m, "a scaled loss", &scaled, plain);
-    free(scaled.values);
-}
-
-/* Parts of 1, 2 and 3 texts of the batch against all at once; some do not divide it. */
-static void check(gb_device *device, const model *m, const char *name)
-{
-    gradient whole = make_gradient(device, m, 0, false);
-    uint32_t texts = m->task.microbatch.count(m->task.self);
-    double worst = 0;
-    check_recomputing(device, m, 0, &whole);
-    check_scaling(device, m, 0, &whole);
-    for (uint32_t micro = 1; micro <= 3; micro++) {
-        gradient parts = make_gradient(device, m, micro, false);
-        worst = fmax(worst, worst_of(m, &parts, &whole));
-        if (micro == 2) {
-            check_recomputing(device, m, micro, &parts);
-            check_scaling(device, m, micro, &parts);
-        }
-        free(parts.values);
-    }
-    gradient larger = make_gradient(device, m, texts + 1, false);
-    expect_same_gradient(m, "a part larger than the batch", &larger, &whole);
-    free(larger.values);
-    free(whole.values);
-    char what[100];
-    snprintf(what, sizeof what, "%s in parts of 1, 2, 3 of %u texts: gradients", name, texts);
-    trust(what, "the whole batch, with dropout", worst, BOUND);
-}
-
-/* Of the difference of two gradients, relative to the second. */
-static double apart(const model *m, const gradient *a, const gradient *b)
-{
-    double squares = 0, whole = 0;
-    for (uint32_t i = 0; i < gb_params_count(m->params); i++) {
-        const gb_param *p = gb_params_at(m->params, i);
-        for (uint32_t k = 0; k < p->rows * p->cols; k++) { /* padding holds anything */
-            uint64_t at = p->offset + (uint64_t)(k / p->cols) * p->ld + k % p->cols;
-            double difference = (double)a->values[at] - b->values[at];
-            squares += difference * difference;
-            whole += (double)b->values[at] * b->values[at];
-        }
-    }
-    return sqrt(squares / whole);
-}
-
-/* A batch in shares, as ranks have it: one share is the batch in parts; several, more than there
- * are texts among them, give its gradients. */
-static void check_shares(gb_device *device, const model *m, const char *name)
-{
-    gradient whole = make_gradient(device, m, 0, false), parts = make_gradient(device, m, 2, false);
-    gradient one = share_gradient(device, m, 1, 2, false);
-    uint32_t texts = m->task.microbatch.count(m->task.self);
-    double worst = 0, norm = 0;
-    expect_same_gradient(m, "one share", &one, &parts);
-    for (uint32_t gradient_shards = 2; gradient_shards <= 8; gradient_shards *= 2) {
-        gradient some =
-            share_gradient(device, m, gradient_shards, gradient_shards == 4 ? 1 : 0, false);
-        worst = fmax(worst, worst_of(m, &some, &whole));
-        norm = fmax(norm, apart(m, &some, &whole));
-        free(some.values);
-    }
-    free(one.values);
-    free(parts.values);
-    free(whole.values);
-    char what[100];
-    snprintf(what, sizeof what, "%s in 2, 4, 8 shares of %u texts: gradients", name, texts);
-    trust(what, "the whole batch, with dropout", worst, BOUND);
-    snprintf(what, sizeof what, "%s in 2, 4, 8 shares: norm of the gradient's difference", name);
-    trust(what, "the whole batch, with dropout", norm, SHARES_BOUND);
-}
 
 /* ---- operands of 16-bit floats ---- */
 
@@ -279,19 +117,19 @@ static void check_cases(check_one *by, const objective_case *cases, size_t count
 
 Test(micro, masked_language_models, .timeout = 120)
 {
-    CHECK(check, {"mlm"}, {"condenser"}, {"bow"});
+    CHECK(check_parts, {"mlm"}, {"condenser"}, {"bow"});
 }
 
 Test(micro, decoders, .timeout = 120)
 {
-    CHECK(check, {"cotmae"}, {"cotmae", masked, "cotmae, masked decoder"}, {"autoencoding"},
+    CHECK(check_parts, {"cotmae"}, {"cotmae", masked, "cotmae, masked decoder"}, {"autoencoding"},
           {"autoregression"}, {"bottleneck"}, {"enhanced"}, {"seed"}, {"simlm"});
 }
 
 Test(micro, compared_texts, .timeout = 120)
 {
-    CHECK(check, {"cocondenser"}, {"cocondenser", one_sided, "cocondenser, one-sided"}, {"costa"},
-          {"ict"}, {"simcse"}, {"prop"}, {"bprop"});
+    CHECK(check_parts, {"cocondenser"}, {"cocondenser", one_sided, "cocondenser, one-sided"},
+          {"costa"}, {"ict"}, {"simcse"}, {"prop"}, {"bprop"});
 }
 
 Test(micro, half_floats, .timeout = 120)
@@ -335,100 +173,6 @@ Test(micro, says_what_cannot_be_cut, .timeout = 60)
     tiny_device_close(device);
     tiny_free(&t);
     scratch_leave(&s);
-}
-
-/* ---- fine-tuning ---- */
-
-typedef struct finetune_case {
-    const char *name;            /* of the trust lines */
-    gb_projector_kind projector; /* on the vectors */
-    gb_pooling pooling;          /* of states */
-    bool normalize;              /* vectors of length 1 */
-    float temperature;           /* of scores */
-} finetune_case;
-
-/* The whole batch against the float64 reference, and that against finite differences. */
-static void check_reference(gb_device *device, const model *m, const char *name)
-{
-    pass p = compare_pass_make(m, device, STEP, 0);
-    size_t bytes = gb_params_floats(m->params) * sizeof(double);
-    double *start = malloc(bytes);
-    memcpy(start, gb_reference_arena(p.reference, GB_ARENA_PARAMS), bytes);
-    gb_reference_run(p.reference);
-    double wanted = *gb_reference_f(p.reference, p.losses[0]);
-    cr_expect_float_eq(p.loss[0], wanted, 2e-6 * fabs(wanted), "%.9g, not %.9g", p.loss[0], wanted);
-    char what[100];
-    snprintf(what, sizeof what, "%s: gradient of every parameter", name);
-    trust(what, "float64 reference",
-          worst_gradient(m->params, p.gradients, gb_reference_arena(p.reference, GB_ARENA_GRADS)),
-          BOUND);
-    check_differences(&p, m->params, start);
-    free(start);
-    compare_pass_free(&p);
-}
-
-/* A training set by hand: query i belongs to passage i, the others are negatives. */
-static void check_finetuning(const finetune_case *c)
-{
-    scratch s = scratch_enter();
-    gb_status status = {0};
-    tiny t = tiny_make();
-    gb_device *device = tiny_device(GB_USER_TRAIN);
-    enum { QUERIES = 4, PASSAGES = 8 };
-    gb_training_query queries[QUERIES];
-    uint32_t passages[QUERIES * PASSAGES];
-    for (uint32_t q = 0; q < QUERIES; q++) {
-        queries[q] = (gb_training_query){q, q * PASSAGES, 1, q * PASSAGES + 1, PASSAGES - 1};
-        for (uint32_t p = 0; p < PASSAGES; p++)
-            passages[q * PASSAGES + p] = (q + p) % t.collection->passages;
-    }
-    gb_training_set set = {.queries = queries, .count = QUERIES, .passages = passages};
-    gb_finetune_params settings = {.batch = 3,
-                                   .negatives = 2,
-                                   .max_query_length = 12,
-                                   .max_passage_length = TINY_LONGEST,
-                                   .pooling = c->pooling,
-                                   .normalize = c->normalize,
-                                   .temperature = c->temperature,
-                                   .seed = 5};
-    model m = {.config = tiny_config(&t, 16, 32, .1), .max_length = TINY_LONGEST};
-    m.config.layers = 3;
-    const gb_finetune_data data = {&set, &t.tokens, t.vocab, &m.bert, NULL};
-    MUST(m.params = gb_params_create(&status));
-    MUST(gb_bert_declare(m.params, &m.config, false, &m.bert, &status));
-    MUST(gb_bert_add_projector(m.params, &m.bert, c->projector, &status));
-    MUST(m.self = gb_finetune_create(&settings, &data, m.params, &m.task, &status));
-    gb_params_freeze(m.params);
-    MUST(m.values = gb_alloc(gb_params_floats(m.params), sizeof *m.values, &status));
-    gb_params_init(m.params, 7, m.values);
-    check_reference(device, &m, c->name);
-    check(device, &m, c->name);
-    if (c->projector == GB_PROJECTOR_NONE)
-        check_shares(device, &m, c->name);
-    gb_finetune_destroy(m.self);
-    model_free(&m);
-    tiny_device_close(device);
-    tiny_free(&t);
-    scratch_leave(&s);
-}
-
-Test(micro, finetuning, .timeout = 120)
-{
-    check_finetuning(&(finetune_case){.name = "fine-tuning"});
-}
-
-Test(micro, finetuning_with_a_projector, .timeout = 120)
-{
-    check_finetuning(
-        &(finetune_case){.name = "fine-tuning, projected", .projector = GB_PROJECTOR_NONLINEAR});
-}
-
-Test(micro, finetuning_of_means, .timeout = 120)
-{
-    check_finetuning(&(finetune_case){.name = "fine-tuning, cosines of means",
-                                      .pooling = GB_POOLING_MEAN,
-                                      .normalize = true,
-                                      .temperature = .5f});
 }
 
 /* ---- training ---- */

@@ -1,0 +1,137 @@
+/* Scorings and losses of fine-tuning: whole gradients against float64, in parts and shards. */
+#include "gradients.h"
+
+#include <gabbro/finetune.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct finetune_case {
+    const char *name;            /* of the trust lines */
+    const char *scoring, *loss;  /* by name; NULL: the first */
+    const char *set[5];          /* options of the two and their values, in turn, then NULL */
+    gb_projector_kind projector; /* on the vectors */
+    gb_pooling pooling;          /* of states */
+    bool normalize;              /* vectors of length 1 */
+    float temperature;           /* of scores */
+} finetune_case;
+
+enum { QUERIES = 4, PASSAGES = 8 };
+
+/* What a case trains on. */
+typedef struct fixture {
+    tiny t;                                /* texts */
+    gb_training_query queries[QUERIES];    /* of the set */
+    uint32_t passages[QUERIES * PASSAGES]; /* of the set */
+    gb_training_set set;                   /* both */
+    gb_run_list lists[QUERIES];            /* of the teacher */
+    gb_hit hits[QUERIES * PASSAGES];       /* likewise */
+    gb_run teacher;                        /* scores of every passage */
+    gb_own_settings scoring_own, loss_own; /* with what the case sets */
+    gb_finetune_params params;             /* of the task */
+} fixture;
+
+static uint32_t find(const char *const *names, const char *name)
+{
+    uint32_t i = 0;
+    while (name && names[i] && strcmp(names[i], name))
+        i++;
+    cr_assert(names[i], "no %s", name);
+    return i;
+}
+
+/* A training set by hand: query i belongs to passage i, the others are negatives. */
+static void make_set(fixture *f)
+{
+    for (uint32_t q = 0; q < QUERIES; q++) {
+        f->queries[q] = (gb_training_query){q, q * PASSAGES, 1, q * PASSAGES + 1, PASSAGES - 1};
+        f->lists[q] = (gb_run_list){.query = q, .first = q * PASSAGES, .count = PASSAGES};
+        for (uint32_t p = 0; p < PASSAGES; p++) {
+            uint32_t passage = (q + p) % f->t.collection->passages, at = q * PASSAGES + p;
+            f->passages[at] = passage;
+            f->hits[at] = (gb_hit){.passage = passage, .score = 3 * sin(1 + 5 * at)};
+        }
+    }
+    f->set = (gb_training_set){.queries = f->queries, .count = QUERIES, .passages = f->passages};
+    f->teacher = (gb_run){.lists = f->lists, .list_count = QUERIES, .hits = f->hits};
+}
+
+static void make_params(fixture *f, const finetune_case *c)
+{
+    gb_status status = {0};
+    const gb_scoring *scoring = gb_scorings[find(gb_scoring_names, c->scoring)];
+    const gb_loss *loss = gb_losses[find(gb_loss_names, c->loss)];
+    const gb_option none[] = {{0}};
+    f->scoring_own = gb_own_settings_of(scoring->defaults, scoring->own_bytes);
+    f->loss_own = gb_own_settings_of(loss->defaults, loss->own_bytes);
+    for (int i = 0; c->set[i]; i += 2) {
+        const gb_option_table tables[] = {
+            {NULL, loss->options ? loss->options : none, &f->loss_own},
+            {NULL, scoring->options ? scoring->options : none, &f->scoring_own},
+            {0}};
+        MUST(gb_option_set(tables, c->set[i], c->set[i + 1], &status));
+    }
+    f->params = (gb_finetune_params){.batch = 3,
+                                     .negatives = 2,
+                                     .max_query_length = 12,
+                                     .max_passage_length = TINY_LONGEST,
+                                     .pooling = c->pooling,
+                                     .normalize = c->normalize,
+                                     .temperature = c->temperature,
+                                     .seed = 5,
+                                     .steps = 9,
+                                     .scoring = scoring,
+                                     .loss = loss,
+                                     .scoring_own = &f->scoring_own,
+                                     .loss_own = &f->loss_own};
+}
+
+static void check_finetuning(const finetune_case *c)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    fixture f = {.t = tiny_make()};
+    gb_device *device = tiny_device(GB_USER_TRAIN);
+    make_set(&f);
+    make_params(&f, c);
+    bool head = f.params.scoring->needs & GB_SCORING_HEAD;
+    model m = {.config = tiny_config(&f.t, 16, 32, .1), .max_length = TINY_LONGEST};
+    m.config.layers = 3;
+    const gb_finetune_data data = {&f.set, &f.t.tokens, f.t.vocab, &m.bert, &f.teacher};
+    MUST(m.params = gb_params_create(&status));
+    MUST(gb_bert_declare(m.params, &m.config, head, &m.bert, &status));
+    MUST(gb_bert_add_projector(m.params, &m.bert, c->projector, &status));
+    MUST(m.self = gb_finetune_create(&f.params, &data, m.params, &m.task, &status));
+    gb_params_freeze(m.params);
+    MUST(m.values = gb_alloc(gb_params_floats(m.params), sizeof *m.values, &status));
+    gb_params_init(m.params, 7, m.values);
+    check_reference(device, &m, c->name);
+    check_parts(device, &m, c->name);
+    if (c->projector == GB_PROJECTOR_NONE)
+        check_shares(device, &m, c->name);
+    gb_finetune_destroy(m.self);
+    model_free(&m);
+    tiny_device_close(device);
+    tiny_free(&f.t);
+    scratch_leave(&s);
+}
+
+Test(finetuning, dense, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning"});
+}
+
+Test(finetuning, with_a_projector, .timeout = 120)
+{
+    check_finetuning(
+        &(finetune_case){.name = "fine-tuning, projected", .projector = GB_PROJECTOR_NONLINEAR});
+}
+
+Test(finetuning, of_means, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, cosines of means",
+                                      .pooling = GB_POOLING_MEAN,
+                                      .normalize = true,
+                                      .temperature = .5f});
+}
