@@ -6,7 +6,7 @@
 #include <gabbro/data.h>
 #include <gabbro/eval.h>
 
-#define GB_WORLD_VERSION 2 /* to be raised when the same seed gives another set */
+#define GB_WORLD_VERSION 3 /* to be raised when the same seed gives another set */
 
 /* Writes a set of the mini world as a collection folder. The same seed gives the same bytes. Beside
  * the files of every collection the folder has

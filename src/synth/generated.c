@@ -30,6 +30,7 @@ static const struct {
 };
 enum { GENERATORS = sizeof generators / sizeof *generators };
 
+enum { TRIES = 200 };
 static const double COPY = 0.40; /* queries about their passage with its wording */
 /* Kinds of the queries that are not about their passage. */
 static const double failures[GENERATED_COUNT] = {[GENERATED_OTHER_ATTRIBUTE] = 0.35,
@@ -100,42 +101,61 @@ static bool no_entity(world *w, const world_passage *p, gb_rng *rng, const char 
     return synth_world_ask_of(w, w->facts[fact].attribute, kind, name, rng, text, status);
 }
 
-static bool generate(world *w, uint32_t row, uint32_t k, gb_status *status)
+/* Writes one query of the kind for a passage. */
+static bool write_one(world *w, uint32_t row, generated_kind kind, gb_rng *rng, const char **text,
+                      gb_status *status)
 {
     const world_passage *p = &w->passages[row];
-    size_t at = (size_t)row * w->generated_count + k;
-    gb_rng rng =
-        synth_world_rng(w, STAGE_GENERATED + 2 * w->generator, row * WORLD_MOST_GENERATED + k);
     world_query q = {0};
     uint32_t fact;
-    switch ((generated_kind)w->generated_kinds[at]) {
+    bool ok;
+    switch (kind) {
     case GENERATED_ABOUT:
-        fact = p->facts[gb_rng_below(&rng, p->fact_count)];
-        if (!synth_world_ask(w, &q, fact, row, COPY, &rng, status))
-            return false;
+        fact = p->facts[gb_rng_below(rng, p->fact_count)];
+        ok = synth_world_ask(w, &q, fact, row, COPY, rng, status);
         break;
     case GENERATED_OTHER_ATTRIBUTE:
-        fact = another_fact(w, p, &rng);
-        if (!synth_world_ask(w, &q, fact, w->stating[fact], 0, &rng, status))
-            return false;
+        fact = another_fact(w, p, rng);
+        ok = synth_world_ask(w, &q, fact, w->stating[fact], 0, rng, status);
         break;
     case GENERATED_WRONG_ENTITY:
         p = &w->passages
-                 [w->stating[w->entities[synth_world_neighbour(w, &rng, p->entity)].first_fact]];
-        fact = p->facts[gb_rng_below(&rng, p->fact_count)];
-        if (!synth_world_ask(w, &q, fact, (uint32_t)(p - w->passages), 0, &rng, status))
-            return false;
+                 [w->stating[w->entities[synth_world_neighbour(w, rng, p->entity)].first_fact]];
+        fact = p->facts[gb_rng_below(rng, p->fact_count)];
+        ok = synth_world_ask(w, &q, fact, (uint32_t)(p - w->passages), 0, rng, status);
         break;
     case GENERATED_ENTITY_ONLY:
-        if (!entity_only(w, p->entity, &rng, &q.text, status))
-            return false;
-        break;
+        return entity_only(w, p->entity, rng, text, status);
     default:
-        if (!no_entity(w, p, &rng, &q.text, status))
-            return false;
+        return no_entity(w, p, rng, text, status);
     }
-    w->generated[at] = q.text;
-    return true;
+    *text = q.text;
+    return ok;
+}
+
+/* Says whether a question of a split that judges has this text. A generator learns from the
+ * training split, so that it may write what is asked there; it has never seen the others. */
+static bool is_judged(const world *w, const char *text)
+{
+    uint32_t split = gb_map_get(w->asked, text, strlen(text));
+    return split != GB_MAP_NONE && split != SPLIT_TRAIN;
+}
+
+/* The k-th query of a passage, drawn again while it is a judged question word for word. */
+static bool generate(world *w, uint32_t row, uint32_t k, gb_status *status)
+{
+    size_t at = (size_t)row * w->generated_count + k;
+    gb_rng rng =
+        synth_world_rng(w, STAGE_GENERATED + 2 * w->generator, row * WORLD_MOST_GENERATED + k);
+    for (int tries = 0; tries < TRIES; tries++) {
+        if (!write_one(w, row, (generated_kind)w->generated_kinds[at], &rng, &w->generated[at],
+                       status))
+            return false;
+        if (!is_judged(w, w->generated[at]))
+            return true;
+    }
+    return gb_fail(status, GB_INTERNAL, w->set->name, NULL,
+                   "every query for passage %u is a judged question", row);
 }
 
 bool synth_world_make_generated(world *w, uint32_t generator, uint32_t count, gb_status *status)
