@@ -1,5 +1,5 @@
 // Rotary positions: in the first turned4 * 4 columns, heads of HEAD4 * 4 columns, the pair (c, c + half
-// a head) is turned by the row's angle c. turns [rows, head]: cosines, then sines. Columns behind are
+// a head) is turned by the row's angle c. angles [rows, head]: cosines, then sines. Columns behind are
 // copied. The gradient is the turn back.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -9,7 +9,7 @@
 layout(constant_id = 2) const uint HEAD4 = 4; // even
 layout(constant_id = 3) const bool BACKWARD = false;
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
-layout(set = 0, binding = 1) readonly buffer Turns { vec4 turns[]; };
+layout(set = 0, binding = 1) readonly buffer Angles { vec4 angles[]; };
 layout(set = 0, binding = 2) writeonly buffer Y { vec4 y[]; };
 layout(push_constant) uniform Push { ROTARY_PUSH };
 
@@ -24,8 +24,8 @@ void main()
             uint at = c % HEAD4, angle = at % half4;
             bool first = at < half4;
             vec4 other = x[row * ld4 + (first ? c + half4 : c - half4)];
-            vec4 sine = turns[row * HEAD4 + half4 + angle];
-            own = own * turns[row * HEAD4 + angle] + (first != BACKWARD ? -other : other) * sine;
+            vec4 sine = angles[row * HEAD4 + half4 + angle];
+            own = own * angles[row * HEAD4 + angle] + (first != BACKWARD ? -other : other) * sine;
         }
         y[row * ld4 + c] = own;
     }

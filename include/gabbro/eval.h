@@ -18,7 +18,7 @@ typedef struct gb_names gb_names;
 gb_names *gb_names_create(gb_status *status);
 /* Makes names of the ids of a row file (row = row). They are fixed, and the row file must outlive
  * them. */
-gb_names *gb_names_from_row_file(const gb_row_file *table, gb_status *status);
+gb_names *gb_names_from_row_file(const gb_row_file *file, gb_status *status);
 void gb_names_destroy(gb_names *names);
 uint32_t gb_names_count(const gb_names *names);
 /* Id of `row` (below the count), not NUL-terminated. */

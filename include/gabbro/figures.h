@@ -40,10 +40,10 @@ void gb_vocab_projection_close(gb_vocab_projection *p);
 
 /* Texts to encode. */
 typedef struct gb_projected_texts {
-    const gb_row_file *table; /* row file of ids */
-    const uint32_t *rows;     /* [count] rows of it; NULL: the first ones */
-    uint32_t count;           /* texts */
-    uint32_t max_length;      /* tokens of a text with [CLS] and [SEP]; longer texts are cut */
+    const gb_row_file *file; /* row file of ids */
+    const uint32_t *rows;    /* [count] rows of it; NULL: the first ones */
+    uint32_t count;          /* texts */
+    uint32_t max_length;     /* tokens of a text with [CLS] and [SEP]; longer texts are cut */
 } gb_projected_texts;
 /* Encodes texts to [CLS] vectors: *out [count, H], which the caller frees. */
 bool gb_vocab_projection_encode(const gb_vocab_projection *p, gb_device *device,
@@ -151,11 +151,11 @@ typedef struct gb_coverage_params {
 /* A finished count of the token coverage of several models. */
 typedef struct gb_coverage_study gb_coverage_study;
 /* Encodes the texts by every model on the device, and counts. The params must outlive the study.
- * `table` is a path for a row file of the ids of texts that are not a collection's; the file must
+ * `file` is a path for a row file of the ids of texts that are not a collection's; the file must
  * stay as long as the study. GB_USAGE if the models have different vocabularies; GB_DATA if a text
  * has no token. */
 gb_coverage_study *gb_coverage_study_create(const gb_coverage_params *params, gb_device *device,
-                                            const char *table, gb_status *status);
+                                            const char *file, gb_status *status);
 void gb_coverage_study_destroy(gb_coverage_study *study);
 /* What gb_coverage_write needs; it belongs to the study. */
 const gb_coverage_view *gb_coverage_study_view(const gb_coverage_study *study);

@@ -92,7 +92,7 @@ gb_tensor gb_rms_norm(gb_tape *tape, gb_tensor x, gb_tensor gamma, float eps);
 
 /* Rotary position embedding: in the first `cols` columns of x [N,W], which are heads of head_dim (a
  * multiple of 8) columns, the pairs c and c + head_dim / 2 are rotated by an angle; the columns
- * after them are copied. turns f32 [N, head_dim] has the cosines and then the sines of each row
+ * after them are copied. angles f32 [N, head_dim] has the cosines and then the sines of each row
  * (gb_rotary_fill). */
 gb_tensor gb_rotary(gb_tape *tape, gb_tensor x, gb_tensor angles, uint32_t head_dim, uint32_t cols);
 /* Writes the head_dim values of a row at a position: angles position * theta^(-2c / head_dim). */

@@ -17,13 +17,13 @@ typedef struct gb_row_file gb_row_file;
 gb_row_file *gb_row_file_open(const char *path, uint32_t element_bytes, gb_status *status);
 gb_row_file *gb_row_file_open_in(const char *folder, const char *name, uint32_t element_bytes,
                                  gb_status *status);
-void gb_row_file_close(gb_row_file *table);
-uint64_t gb_row_file_count(const gb_row_file *table);
+void gb_row_file_close(gb_row_file *file);
+uint64_t gb_row_file_count(const gb_row_file *file);
 /* Row `row` (below the count) and its length in elements; not NUL-terminated. It is valid until the
  * row file is closed. */
-const void *gb_row_file_row(const gb_row_file *table, uint64_t row, size_t *length);
+const void *gb_row_file_row(const gb_row_file *file, uint64_t row, size_t *length);
 /* Makes a map from the bytes of each row to its number. NULL and status on failure. */
-gb_map *gb_row_file_map(const gb_row_file *table, gb_status *status);
+gb_map *gb_row_file_map(const gb_row_file *file, gb_status *status);
 
 /* Writes a row file, row by row. */
 typedef struct gb_row_writer gb_row_writer;

@@ -87,15 +87,15 @@ bool gb_mlm_loss_cost(const gb_mlm_loss_params *params, gb_status *status);
 
 /* ---- what a step of several pre-trainings takes ---- */
 
-/* Time the steps of a pre-training and of others that differ in their objective, in turns, into the
- * artifact's turns.json. others: "OBJECTIVE" or "OBJECTIVE:CONTEXT", commas between. No model
- * is kept. */
-bool gb_pretrain_in_turns(gb_maker *maker, const gb_pretraining_settings *settings,
-                          const char *others, gb_status *status);
+/* Time the steps of a pre-training and of others that differ in their objective, interleaved, into
+ * the artifact's step_times.json. others: "OBJECTIVE" or "OBJECTIVE:CONTEXT", commas between. No
+ * model is kept. */
+bool gb_pretrain_interleaved(gb_maker *maker, const gb_pretraining_settings *settings,
+                             const char *others, gb_status *status);
 /* Whether the names are of objectives that can be trained so; then notes them in the tables. */
-bool gb_pretrain_in_turns_check(const gb_pretraining_settings *settings, const char *others,
-                                gb_option_table tables[GB_PRETRAINING_TABLES + 1],
-                                gb_status *status);
+bool gb_pretrain_interleaved_check(const gb_pretraining_settings *settings, const char *others,
+                                   gb_option_table tables[GB_PRETRAINING_TABLES + 1],
+                                   gb_status *status);
 /* Measures of one of these objectives beside the first, from the folder of such an artifact, into
  * the maker's metrics.json. */
 bool gb_write_efficiency(gb_maker *maker, const char *folder, const char *objective,

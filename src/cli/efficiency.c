@@ -1,4 +1,4 @@
-/* gabbro efficiency: reads the cost of training from steps timed in turns. */
+/* gabbro efficiency: reads the cost of training from interleaved steps. */
 #include "cli.h"
 
 #include <gabbro/train.h>

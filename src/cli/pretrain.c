@@ -22,7 +22,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
         return gb_fail(status, GB_USAGE, "--interleave-with",
                        "leave --ranks and --gradient-shards out",
                        "the times are those of one device");
-    if (o->others && !gb_pretrain_in_turns_check(training, o->others, o->tables, status))
+    if (o->others && !gb_pretrain_interleaved_check(training, o->others, o->tables, status))
         return false;
     gb_pretraining_note(o->tables, training->objective);
     maker->kernels = gb_pretraining_objective(training) ? GB_USER_TRAIN : 0;
@@ -40,7 +40,7 @@ static bool cost(gb_maker *maker, void *self, gb_status *status)
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
-    return o->others ? gb_pretrain_in_turns(maker, &o->training, o->others, status)
+    return o->others ? gb_pretrain_interleaved(maker, &o->training, o->others, status)
                      : gb_pretrain(maker, &o->training, status);
 }
 
@@ -50,7 +50,7 @@ static int run(const gb_call *call)
     const gb_option options[] = {
         {"interleave-with", GB_OPTION_TEXT, &o.others, 0, "LIST",
          "train no model: time the steps of this objective and of others (bow,enhanced or "
-         "cocondenser:query) with the same options, in turns; see gabbro efficiency"},
+         "cocondenser:query) with the same options, interleaved; see gabbro efficiency"},
         {0}};
     gb_pretraining_tables(&o.training, o.tables);
     const gb_make_params params = {.command = &gb_cli_pretrain,

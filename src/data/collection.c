@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A table that a collection may lack: true and *table NULL when there is no such file. */
+/* A file that a collection may lack: true and *file NULL when there is no such file. */
 static bool open_optional(const char *folder, const char *name, uint32_t element_bytes,
-                          gb_row_file **table, gb_status *status)
+                          gb_row_file **file, gb_status *status)
 {
     char *path = gb_path_join(status, folder, name);
     if (!path)
         return false;
     bool ok = true;
     if (gb_file_exists(path))
-        ok = (*table = gb_row_file_open(path, element_bytes, status)) != NULL;
+        ok = (*file = gb_row_file_open(path, element_bytes, status)) != NULL;
     free(path);
     return ok;
 }
@@ -92,7 +92,7 @@ static bool check_shapes(gb_collection *c, gb_status *status)
     if (gb_row_file_count(c->document_rows) == 1)
         c->document = gb_row_file_row(c->document_rows, 0, &length);
     if (length != passages || c->document[0] != 0)
-        return gb_fail(status, GB_DATA, c->path, hint, "wrong table of documents");
+        return gb_fail(status, GB_DATA, c->path, hint, "wrong row file of documents");
     for (uint64_t i = 1; i < passages; i++)
         if (c->document[i] - c->document[i - 1] > 1)
             return gb_fail(status, GB_DATA, c->path, hint,

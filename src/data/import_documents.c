@@ -147,16 +147,16 @@ static bool reorder_table(const gb_import *import, const char *name, const uint3
                           gb_status *status)
 {
     char *path = gb_path_join(status, import->dir, name);
-    gb_row_file *table = path ? gb_row_file_open(path, 1, status) : NULL;
-    gb_row_writer *writer = table ? gb_row_writer_open(path, 1, status) : NULL;
+    gb_row_file *file = path ? gb_row_file_open(path, 1, status) : NULL;
+    gb_row_writer *writer = file ? gb_row_writer_open(path, 1, status) : NULL;
     bool ok = writer != NULL;
     for (uint32_t i = 0; i < import->passages && ok; i++) {
         size_t length;
-        const void *row = gb_row_file_row(table, order[i], &length);
+        const void *row = gb_row_file_row(file, order[i], &length);
         ok = gb_row_writer_add(writer, row, length, status);
     }
     ok = gb_row_writer_end(writer, ok, status);
-    gb_row_file_close(table);
+    gb_row_file_close(file);
     free(path);
     return ok;
 }

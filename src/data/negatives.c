@@ -27,7 +27,7 @@ typedef struct finder {
     gb_map *passage_texts;           /* title, tab, text -> row */
 } finder;
 
-static bool add_row(gb_map *map, const gb_row_file *titles, const gb_row_file *table, uint64_t row,
+static bool add_row(gb_map *map, const gb_row_file *titles, const gb_row_file *file, uint64_t row,
                     gb_text *room, gb_status *status)
 {
     size_t length;
@@ -38,7 +38,7 @@ static bool add_row(gb_map *map, const gb_row_file *titles, const gb_row_file *t
         gb_text_append(room, text, length);
         gb_text_append(room, "\t", 1);
     }
-    text = gb_row_file_row(table, row, &length);
+    text = gb_row_file_row(file, row, &length);
     gb_text_append(room, text, length);
     if (room->failed)
         return gb_fail_memory(status, "finding passages");
@@ -46,16 +46,16 @@ static bool add_row(gb_map *map, const gb_row_file *titles, const gb_row_file *t
            gb_map_set(map, room->data, room->length, (uint32_t)row, status);
 }
 
-/* Row of a key in a map over a table (titles: keys are title, tab, text). */
-static bool find(gb_map **map, const gb_row_file *titles, const gb_row_file *table,
+/* Row of a key in a map over a row file (titles: keys are title, tab, text). */
+static bool find(gb_map **map, const gb_row_file *titles, const gb_row_file *file,
                  const char *title, const char *key, uint32_t *row, gb_status *status)
 {
     gb_text room = {0};
     bool ok = true;
     if (!*map) {
         ok = (*map = gb_map_create(status)) != NULL;
-        for (uint64_t i = 0; ok && i < gb_row_file_count(table); i++)
-            ok = add_row(*map, titles, table, i, &room, status);
+        for (uint64_t i = 0; ok && i < gb_row_file_count(file); i++)
+            ok = add_row(*map, titles, file, i, &room, status);
     }
     if (ok) {
         room.length = 0;

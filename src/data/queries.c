@@ -8,7 +8,7 @@
 
 enum { EXTRACT_DEFAULT = 5 };
 
-/* What is done with a table of all queries. */
+/* What is done with a row file of all queries. */
 typedef struct selection {
     const gb_collection *collection;
     bool *chosen;                          /* [passages] has queries, or NULL: all */
@@ -162,20 +162,20 @@ bool gb_collection_use_queries(gb_collection *collection, const char *dir, gb_st
     json_t *json = about && path ? gb_json_load(about, 0, status) : NULL;
     const char *of = json_string_value(json_object_get(json, "collection"));
     const char *who = json_string_value(json_object_get(json, "generator"));
-    gb_row_file *table = json ? gb_row_file_open(path, 1, status) : NULL;
-    char *generator = table ? gb_strdup(who ? who : "none", status) : NULL;
+    gb_row_file *file = json ? gb_row_file_open(path, 1, status) : NULL;
+    char *generator = file ? gb_strdup(who ? who : "none", status) : NULL;
     bool ok = generator != NULL;
     if (ok &&
-        (!of || strcmp(of, collection->name) || gb_row_file_count(table) != collection->passages))
+        (!of || strcmp(of, collection->name) || gb_row_file_count(file) != collection->passages))
         ok = gb_fail(status, GB_DATA, dir, "make them with gabbro queries --collection",
                      "the queries were generated for another collection");
     if (ok) {
         gb_row_file_close(collection->generated);
         free(collection->generator);
-        collection->generated = table;
+        collection->generated = file;
         collection->generator = generator;
     } else {
-        gb_row_file_close(table);
+        gb_row_file_close(file);
         free(generator);
     }
     json_decref(json);

@@ -36,11 +36,11 @@ static bool read_splits(show *s, gb_status *status)
     return ok;
 }
 
-static void print_row(const show *s, const char *before, const gb_row_file *table, uint32_t row,
+static void print_row(const show *s, const char *before, const gb_row_file *file, uint32_t row,
                       const char *after)
 {
     size_t length;
-    const char *text = gb_row_file_row(table, row, &length);
+    const char *text = gb_row_file_row(file, row, &length);
     fprintf(s->out, "%s%.*s%s", before, (int)length, text, after);
 }
 

@@ -67,10 +67,10 @@ static bool choose(slice *s, uint32_t others, uint64_t seed, gb_status *status)
 
 /* ---- files ---- */
 
-static json_t *text_of(const gb_row_file *table, uint32_t row)
+static json_t *text_of(const gb_row_file *file, uint32_t row)
 {
     size_t length;
-    const char *text = gb_row_file_row(table, row, &length);
+    const char *text = gb_row_file_row(file, row, &length);
     return json_stringn(text, length);
 }
 

@@ -374,7 +374,7 @@ static gb_tensor build_rotary(check *c)
                                       .bias = GB_NO_TENSOR,
                                       .max_q = CHECK_ROWS,
                                       .max_k = CHECK_ROWS};
-    filled *angles = input(c, "turns", GB_F32, CHECK_ROWS, CHECK_HEAD);
+    filled *angles = input(c, "rotary angles", GB_F32, CHECK_ROWS, CHECK_HEAD);
     for (uint32_t r = 0; r < CHECK_ROWS; r++) {
         float row[CHECK_HEAD];
         gb_rotary_fill(10000, CHECK_HEAD, r, row);

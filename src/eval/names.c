@@ -1,26 +1,26 @@
-/* External ids of rows: a growing list, or a view of a stored table. */
+/* External ids of rows: a growing list, or a view of a stored row file. */
 #include <gabbro/eval.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 struct gb_names {
-    const gb_row_file *table; /* ids of a fixed list; NULL: growing */
-    gb_text bytes;            /* ids of a growing list, one behind the other */
-    size_t *starts;           /* [count + 1] where an id starts in bytes */
-    size_t capacity;          /* starts allocated */
-    uint32_t count;           /* rows */
-    gb_map *rows;             /* id -> row; a fixed list builds it at its first look-up */
+    const gb_row_file *file; /* ids of a fixed list; NULL: growing */
+    gb_text bytes;           /* ids of a growing list, one behind the other */
+    size_t *starts;          /* [count + 1] where an id starts in bytes */
+    size_t capacity;         /* starts allocated */
+    uint32_t count;          /* rows */
+    gb_map *rows;            /* id -> row; a fixed list builds it at its first look-up */
 };
 
-static gb_names *names_create(const gb_row_file *table, gb_status *status)
+static gb_names *names_create(const gb_row_file *file, gb_status *status)
 {
     gb_names *names = gb_alloc(1, sizeof *names, status);
     if (!names)
         return NULL;
-    names->table = table;
-    if (table) {
-        names->count = (uint32_t)gb_row_file_count(table);
+    names->file = file;
+    if (file) {
+        names->count = (uint32_t)gb_row_file_count(file);
         return names;
     }
     names->rows = gb_map_create(status);
@@ -37,9 +37,9 @@ gb_names *gb_names_create(gb_status *status)
     return names_create(NULL, status);
 }
 
-gb_names *gb_names_from_row_file(const gb_row_file *table, gb_status *status)
+gb_names *gb_names_from_row_file(const gb_row_file *file, gb_status *status)
 {
-    return names_create(table, status);
+    return names_create(file, status);
 }
 
 void gb_names_destroy(gb_names *names)
@@ -59,8 +59,8 @@ uint32_t gb_names_count(const gb_names *names)
 
 const char *gb_names_get(const gb_names *names, uint32_t row, size_t *length)
 {
-    if (names->table)
-        return gb_row_file_row(names->table, row, length);
+    if (names->file)
+        return gb_row_file_row(names->file, row, length);
     *length = names->starts[row + 1] - names->starts[row];
     /* An empty id as the only one leaves bytes.data NULL. */
     return names->bytes.data ? names->bytes.data + names->starts[row] : "";
@@ -68,10 +68,10 @@ const char *gb_names_get(const gb_names *names, uint32_t row, size_t *length)
 
 bool gb_names_row(gb_names *names, const char *id, size_t length, uint32_t *row, gb_status *status)
 {
-    if (!names->rows && !(names->rows = gb_row_file_map(names->table, status)))
+    if (!names->rows && !(names->rows = gb_row_file_map(names->file, status)))
         return false;
     *row = gb_map_get(names->rows, id, length);
-    if (*row != GB_MAP_NONE || names->table)
+    if (*row != GB_MAP_NONE || names->file)
         return true;
     if (names->count >= GB_NO_PASSAGE - 1)
         return gb_fail(status, GB_DATA, NULL, NULL, "more than %u different ids", names->count);

@@ -85,10 +85,10 @@ typedef struct points {
     float *vectors;     /* [count, H] */
 } points;
 
-static const char *id_at(const gb_row_file *table, uint32_t row, gb_arena *arena, gb_status *status)
+static const char *id_at(const gb_row_file *file, uint32_t row, gb_arena *arena, gb_status *status)
 {
     size_t length;
-    const char *id = gb_row_file_row(table, row, &length);
+    const char *id = gb_row_file_row(file, row, &length);
     return gb_arena_strdup(arena, id, length, status);
 }
 

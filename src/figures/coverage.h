@@ -16,16 +16,16 @@ typedef struct coverage_texts {
     gb_collection *collection; /* NULL: texts of one's own */
     gb_tokens tokens;          /* of the collection */
     gb_row_file *own;          /* ids of one's own texts */
-    const gb_row_file *table;  /* ids: either of them; NULL: not open */
-    uint32_t *rows;            /* [count] of the table */
+    const gb_row_file *file;   /* ids: either of them; NULL: not open */
+    uint32_t *rows;            /* [count] of the file */
     uint32_t count;            /* texts */
 } coverage_texts;
 /* Draws passages of the params' collection. Close after a failure too. */
 bool figures_coverage_texts_draw(coverage_texts *t, const gb_coverage_params *params,
                                  gb_status *status);
-/* Texts of one's own, tokenized as `model` wants it into the file `table`. */
+/* Texts of one's own, tokenized as `model` wants it into the file `file`. */
 bool figures_coverage_texts_tokenize(coverage_texts *t, const gb_coverage_params *params,
-                                     const gb_model_input *model, const char *table,
+                                     const gb_model_input *model, const char *file,
                                      gb_status *status);
 void figures_coverage_texts_close(coverage_texts *t);
 

@@ -55,14 +55,14 @@ static bool count_frequent(gb_coverage_study *s, gb_status *status)
     const gb_coverage_params *o = s->params;
     const coverage_texts *t = &s->texts;
     uint32_t size = gb_vocab_size(s->vocab);
-    uint64_t passages = gb_row_file_count(t->table);
+    uint64_t passages = gb_row_file_count(t->file);
     uint64_t *having = gb_alloc(size, sizeof *having, status); /* passages that have a token */
     uint64_t *last = gb_alloc(size, sizeof *last, status);     /* of them, counted from 1 */
     uint32_t *top = gb_alloc(o->depth, sizeof *top, status);
     bool ok = having && last && top && (s->rare = gb_alloc(size, sizeof *s->rare, status));
     for (uint64_t row = 0; ok && row < passages; row++) {
         size_t length;
-        const uint32_t *ids = gb_row_file_row(t->table, row, &length);
+        const uint32_t *ids = gb_row_file_row(t->file, row, &length);
         for (size_t i = 0; i < length; i++)
             if (ids[i] < size && !gb_vocab_is_special(s->vocab, ids[i]) &&
                 last[ids[i]] != row + 1) {
@@ -81,7 +81,7 @@ static bool count_frequent(gb_coverage_study *s, gb_status *status)
     ok = ok && (s->frequent = gb_coverage_create(s->vocab, o->depth, s->rare, status));
     for (uint32_t i = 0; ok && i < t->count; i++) {
         size_t length;
-        const uint32_t *ids = gb_row_file_row(t->table, t->rows[i], &length);
+        const uint32_t *ids = gb_row_file_row(t->file, t->rows[i], &length);
         gb_coverage_add(s->frequent, top, ids, length);
     }
     free(having);
@@ -102,7 +102,7 @@ static bool project(const gb_coverage_study *s, const gb_vocab_projection *head,
         return false;
     for (uint32_t i = 0; i < t->count; i++) {
         size_t length;
-        const uint32_t *ids = gb_row_file_row(t->table, t->rows[i], &length);
+        const uint32_t *ids = gb_row_file_row(t->file, t->rows[i], &length);
         gb_coverage_add(*coverage, top + (size_t)i * depth, ids, length);
     }
     return true;
@@ -140,7 +140,7 @@ static bool count_model(gb_coverage_study *s, model *m, gb_status *status)
 {
     const coverage_texts *t = &s->texts;
     const gb_coverage_params *o = s->params;
-    gb_projected_texts texts = {t->table, t->rows, t->count, max_length(t, &m->own)};
+    gb_projected_texts texts = {t->file, t->rows, t->count, max_length(t, &m->own)};
     float *vectors = NULL;
     uint32_t *top = gb_alloc((size_t)t->count * o->depth, sizeof *top, status);
     s->top[m->index] = top;
@@ -156,22 +156,22 @@ static bool count_model(gb_coverage_study *s, model *m, gb_status *status)
 
 /* Opens a model, with the first one the texts too (one's own need its tokenizer), and counts. */
 static bool count_next(gb_coverage_study *s, const gb_vocab_projection *reference, size_t index,
-                       const char *table, gb_status *status)
+                       const char *file, gb_status *status)
 {
     const gb_coverage_params *o = s->params;
     model m = {.reference = reference, .index = index};
     if (!gb_vocab_projection_open(&m.own, o->models[index], tokens_of(&s->texts), status))
         return false;
     bool ok = same_vocabulary(s, &m.own, o->models[index], status) &&
-              (s->texts.table ||
-               figures_coverage_texts_tokenize(&s->texts, o, &m.own.model, table, status)) &&
+              (s->texts.file ||
+               figures_coverage_texts_tokenize(&s->texts, o, &m.own.model, file, status)) &&
               (s->frequent || !o->collection || count_frequent(s, status)) &&
               count_model(s, &m, status);
     gb_vocab_projection_close(&m.own);
     return ok;
 }
 
-static bool count_all(gb_coverage_study *s, const char *table, gb_status *status)
+static bool count_all(gb_coverage_study *s, const char *file, gb_status *status)
 {
     const gb_coverage_params *o = s->params;
     gb_vocab_projection reference = {0};
@@ -181,7 +181,7 @@ static bool count_all(gb_coverage_study *s, const char *table, gb_status *status
               (gb_vocab_projection_open(&reference, o->reference, tokens_of(&s->texts), status) &&
                same_vocabulary(s, &reference, o->reference, status));
     for (size_t m = 0; ok && m < o->model_count; m++)
-        ok = count_next(s, &reference, m, table, status);
+        ok = count_next(s, &reference, m, file, status);
     gb_vocab_projection_close(&reference);
     return ok;
 }
@@ -205,7 +205,7 @@ static bool shown_texts(gb_coverage_study *s, gb_status *status)
         const char *id =
             t->collection ? gb_row_file_row(t->collection->passage_ids, t->rows[i], &length) : name;
         list[i].name = gb_arena_strdup(arena, id, length, status);
-        list[i].ids = gb_row_file_row(t->table, t->rows[i], &list[i].length);
+        list[i].ids = gb_row_file_row(t->file, t->rows[i], &list[i].length);
         list[i].top = top;
         if (!top || !list[i].name)
             return false;
@@ -261,7 +261,7 @@ static bool make_view(gb_coverage_study *s, gb_status *status)
 /* ---- the study ---- */
 
 gb_coverage_study *gb_coverage_study_create(const gb_coverage_params *params, gb_device *device,
-                                            const char *table, gb_status *status)
+                                            const char *file, gb_status *status)
 {
     gb_coverage_study *s = gb_alloc(1, sizeof *s, status);
     if (!s)
@@ -271,7 +271,7 @@ gb_coverage_study *gb_coverage_study_create(const gb_coverage_params *params, gb
     bool ok = (s->top = gb_alloc(params->model_count, sizeof *s->top, status)) &&
               (s->coverage = gb_alloc(params->model_count, sizeof *s->coverage, status)) &&
               (s->variants = gb_alloc(params->model_count, sizeof *s->variants, status)) &&
-              (s->arena = gb_arena_create(1 << 16, status)) && count_all(s, table, status) &&
+              (s->arena = gb_arena_create(1 << 16, status)) && count_all(s, file, status) &&
               make_view(s, status);
     if (ok)
         return s;

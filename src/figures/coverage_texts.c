@@ -25,8 +25,8 @@ bool figures_coverage_texts_draw(coverage_texts *t, const gb_coverage_params *o,
 {
     bool ok = (t->collection = gb_open_collection(o->collection, status)) &&
               gb_open_tokens(o->tokens, &t->tokens, status);
-    t->table = t->tokens.passages;
-    if (ok && gb_row_file_count(t->table) != t->collection->passages)
+    t->file = t->tokens.passages;
+    if (ok && gb_row_file_count(t->file) != t->collection->passages)
         return gb_fail(status, GB_DATA, o->tokens, "take the tokens of that collection",
                        "the tokens are of another collection");
     return ok && sample_rows(t, t->collection->passages, o->passages, o->seed, status);
@@ -41,7 +41,7 @@ static bool add_text(gb_row_writer *writer, const gb_tokenizer *tokenizer, const
                              status);
 }
 
-/* Tokenise one text, or the lines of a file, into the table at `path`. */
+/* Tokenise one text, or the lines of a file, into the row file at `path`. */
 static bool make_table(const gb_coverage_params *o, const gb_model_input *model, const char *path,
                        gb_status *status)
 {
@@ -71,7 +71,7 @@ bool figures_coverage_texts_tokenize(coverage_texts *t, const gb_coverage_params
 {
     if (!make_table(o, model, path, status) || !(t->own = gb_row_file_open(path, 4, status)))
         return false;
-    t->table = t->own;
+    t->file = t->own;
     if (!gb_row_file_count(t->own))
         return gb_fail(status, GB_DATA, o->texts, "one text a line", "no text in the file");
     return sample_rows(t, (uint32_t)gb_row_file_count(t->own), 0, 0, status);

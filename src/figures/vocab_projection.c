@@ -41,7 +41,7 @@ bool gb_vocab_projection_encode(const gb_vocab_projection *p, gb_device *device,
                                    .specials = gb_vocab_specials(p->model.vocab),
                                    .max_length = texts->max_length};
     const gb_encode_rows rows = {
-        .tokens = texts->table, .rows = texts->rows, .count = texts->count, .label = "encode"};
+        .tokens = texts->file, .rows = texts->rows, .count = texts->count, .label = "encode"};
     *out = gb_alloc((size_t)texts->count * p->model.config.hidden_size, sizeof **out, status);
     return *out && gb_encode(&how, &rows, *out, status);
 }

@@ -37,7 +37,7 @@ gb_lm_rows gb_lm_rows_declare(gb_tape *tape, const gb_lm *lm, bool encoder, uint
         in.buckets = gb_tape_input(tape, "buckets", GB_U32, 1, 2 * max_length - 1);
         in.by_bucket = order_if(tape, "by bucket", c->buckets, 2 * max_length - 1, gradients);
     } else {
-        in.rotary = gb_tape_input(tape, "turns", GB_F32, rows, c->head_dim);
+        in.rotary = gb_tape_input(tape, "rotary angles", GB_F32, rows, c->head_dim);
     }
     if (lm->slots && !encoder)
         in.cache_row = gb_tape_input(tape, "kept at", GB_U32, 1, rows);

@@ -28,18 +28,18 @@ static bool step_once(trainer *t, uint32_t step, gb_step_time *time, gb_status *
     return true;
 }
 
-static bool take_turns(trainer *trainers, uint32_t count, uint32_t steps, gb_step_time *times,
+static bool interleave(trainer *trainers, uint32_t count, uint32_t steps, gb_step_time *times,
                        gb_status *status)
 {
     gb_progress progress;
-    gb_progress_begin(&progress, "trainings in turns", "turns", steps, 0);
+    gb_progress_begin(&progress, "interleaved trainings", "rounds", steps, 0);
     for (uint32_t step = 0; step < steps; step++) {
         for (uint32_t i = 0; i < count; i++)
             if (!step_once(&trainers[i], step, &times[(size_t)step * count + i], status))
                 return false;
         gb_progress_update(&progress, step + 1, "");
         if (gb_interrupted())
-            return gb_fail(status, GB_INTERRUPTED, "trainings in turns",
+            return gb_fail(status, GB_INTERRUPTED, "interleaved trainings",
                            "run the same command again: it begins anew", "stopped after %u of %u",
                            step + 1, steps);
     }
@@ -52,7 +52,7 @@ bool gb_train_interleaved(gb_device *device, const gb_training *trainings, uint3
 {
     trainer *trainers = gb_alloc(count, sizeof *trainers, status);
     bool ok = trainers && open_all(trainers, device, trainings, count, status) &&
-              take_turns(trainers, count, trainings[0].params->schedule.steps, times, status);
+              interleave(trainers, count, trainings[0].params->schedule.steps, times, status);
     for (uint32_t i = 0; trainers && i < count; i++) {
         nn_train_free(&trainers[i]);
         free(trainers[i].log);

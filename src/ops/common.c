@@ -47,7 +47,8 @@ void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows)
     gb_grid(target, (rows + rows_per_group - 1) / rows_per_group, kernel->grid);
 }
 
-/* llvmpipe ends the loops of an invocation, silently, after 65535 turns of all of them together. */
+/* llvmpipe ends the loops of an invocation, silently, after 65535 iterations of all of them
+ * together. */
 #define CPU_TURNS 60000
 
 bool ops_iterations_fit(const gb_target *target, uint64_t iterations)

@@ -59,15 +59,15 @@ uint32_t ops_attention_lanes(const gb_target *target, uint32_t head_dim, bool ba
 uint32_t ops_attention_rows(const gb_target *target);
 /* Whether kernels on rows give each lane a row of its own: barriers are dear on CPU drivers. */
 bool ops_lane_rows(const gb_target *target);
-/* Whether one lane may take so many turns of loops: CPU drivers end them silently. */
+/* Whether one lane may take so many iterations of loops: CPU drivers end them silently. */
 bool ops_iterations_fit(const gb_target *target, uint64_t iterations);
 /* The same, and a failure where not. */
 bool ops_check_iterations(const gb_target *target, uint64_t iterations, const char *where,
                           gb_status *status);
 /* Start of a kernel on rows (common/rows.glsl): specs 0, 1 and the grid. */
 void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows);
-/* The same for rows on which a lane of its own may spend `turns` turns of loops: long rows are
- * shared by a workgroup on CPU drivers too, which end long loops. */
+/* The same for rows on which a lane of its own may spend `iterations` iterations of loops: long
+ * rows are shared by a workgroup on CPU drivers too, which end long loops. */
 void ops_long_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows,
                          uint64_t iterations);
 /* Start of a kernel on vec4 elements (common/each.glsl): specs 0, 1 and the grid. Returns `count`

@@ -6,8 +6,8 @@
 
 enum { OUT_VALUES, OUT_COLUMNS };
 
-/* llvmpipe ends all loops of an invocation after 65535 turns, silently: a lane with a row of its
- * own takes up to nine for every four columns. */
+/* llvmpipe ends all loops of an invocation after 65535 iterations, silently: a lane with a row of
+ * its own takes up to nine for every four columns. */
 #define LONGEST_OWN_ROW 16384
 
 static bool emit(gb_emitter *emitter, const gb_tape *tape, const gb_node *node, gb_status *status)

@@ -21,10 +21,10 @@ static const gb_qrel *visit(writing *w, uint64_t index)
     return &w->pairs->rows[gb_epochs_at(&w->order, index)];
 }
 
-static const uint32_t *text_of(const gb_row_file *table, uint32_t row, uint32_t max_length,
+static const uint32_t *text_of(const gb_row_file *file, uint32_t row, uint32_t max_length,
                                size_t *length)
 {
-    const uint32_t *ids = gb_row_file_row(table, row, length);
+    const uint32_t *ids = gb_row_file_row(file, row, length);
     if (*length + 2 > max_length)
         *length = max_length - 2;
     return ids;

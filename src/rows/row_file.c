@@ -14,15 +14,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tables are mapped as 
 
 typedef struct table_header {
     char magic[8];          /* "GABTABLE" */
-    uint32_t version;       /* TABLE_VERSION */
+    uint32_t version;       /* ROW_FILE_VERSION */
     uint32_t element_bytes; /* bytes of one element of a row */
     uint64_t count;         /* number of rows */
 } table_header;
 
-enum { TABLE_VERSION = 1, COPY_BYTES = 1 << 16 };
+enum { ROW_FILE_VERSION = 1, COPY_BYTES = 1 << 16 };
 static const char table_magic[8] = {'G', 'A', 'B', 'T', 'A', 'B', 'L', 'E'};
-static const char table_hint[] =
-    "make it again: it was cut off, changed or is another kind of file";
+static const char file_hint[] = "make it again: it was cut off, changed or is another kind of file";
 
 struct gb_row_file {
     void *map;               /* the whole file */
@@ -34,111 +33,114 @@ struct gb_row_file {
 };
 
 /* Everything a damaged file could make us read out of bounds is refused here, once. */
-static bool table_check(gb_row_file *table, const char *path, uint32_t element_bytes,
-                        gb_status *status)
+static bool check_file(gb_row_file *file, const char *path, uint32_t element_bytes,
+                       gb_status *status)
 {
     table_header header;
-    if (table->map_bytes < sizeof header)
-        return gb_fail(status, GB_DATA, path, table_hint, "table shorter than its header");
-    memcpy(&header, table->map, sizeof header);
+    if (file->map_bytes < sizeof header)
+        return gb_fail(status, GB_DATA, path, file_hint, "row file shorter than its header");
+    memcpy(&header, file->map, sizeof header);
     if (memcmp(header.magic, table_magic, sizeof table_magic) != 0)
-        return gb_fail(status, GB_DATA, path, table_hint, "not a table");
-    if (header.version != TABLE_VERSION)
-        return gb_fail(status, GB_DATA, path, table_hint,
-                       "table of version %u, this program reads %d", header.version, TABLE_VERSION);
+        return gb_fail(status, GB_DATA, path, file_hint, "not a row file");
+    if (header.version != ROW_FILE_VERSION)
+        return gb_fail(status, GB_DATA, path, file_hint,
+                       "row file of version %u, this program reads %d", header.version,
+                       ROW_FILE_VERSION);
     if (header.element_bytes != element_bytes)
-        return gb_fail(status, GB_DATA, path, table_hint, "table of %u-byte elements, expected %u",
-                       header.element_bytes, element_bytes);
-    uint64_t room = (table->map_bytes - sizeof header) / sizeof(uint64_t);
+        return gb_fail(status, GB_DATA, path, file_hint,
+                       "row file of %u-byte elements, expected %u", header.element_bytes,
+                       element_bytes);
+    uint64_t room = (file->map_bytes - sizeof header) / sizeof(uint64_t);
     if (header.count >= room)
-        return gb_fail(status, GB_DATA, path, table_hint, "table cut off inside its offsets");
-    table->count = header.count;
-    table->element_bytes = element_bytes;
-    table->offsets = (const uint64_t *)((const char *)table->map + sizeof header);
-    table->data = (const char *)(table->offsets + header.count + 1);
-    uint64_t data_bytes = table->map_bytes - sizeof header - (header.count + 1) * sizeof(uint64_t);
-    if (table->offsets[0] != 0 || table->offsets[header.count] != data_bytes)
-        return gb_fail(
-            status, GB_DATA, path, table_hint, "table of %llu data bytes, its offsets tell of %llu",
-            (unsigned long long)data_bytes, (unsigned long long)table->offsets[header.count]);
+        return gb_fail(status, GB_DATA, path, file_hint, "row file cut off inside its offsets");
+    file->count = header.count;
+    file->element_bytes = element_bytes;
+    file->offsets = (const uint64_t *)((const char *)file->map + sizeof header);
+    file->data = (const char *)(file->offsets + header.count + 1);
+    uint64_t data_bytes = file->map_bytes - sizeof header - (header.count + 1) * sizeof(uint64_t);
+    if (file->offsets[0] != 0 || file->offsets[header.count] != data_bytes)
+        return gb_fail(status, GB_DATA, path, file_hint,
+                       "row file of %llu data bytes, its offsets tell of %llu",
+                       (unsigned long long)data_bytes,
+                       (unsigned long long)file->offsets[header.count]);
     for (uint64_t i = 0; i < header.count; i++) {
-        if (table->offsets[i + 1] < table->offsets[i] || table->offsets[i + 1] % element_bytes)
-            return gb_fail(status, GB_DATA, path, table_hint,
-                           "table with wrong offsets at row %llu", (unsigned long long)i);
+        if (file->offsets[i + 1] < file->offsets[i] || file->offsets[i + 1] % element_bytes)
+            return gb_fail(status, GB_DATA, path, file_hint,
+                           "row file with wrong offsets at row %llu", (unsigned long long)i);
     }
     return true;
 }
 
 gb_row_file *gb_row_file_open(const char *path, uint32_t element_bytes, gb_status *status)
 {
-    gb_row_file *table = gb_alloc(1, sizeof *table, status);
-    if (!table)
+    gb_row_file *file = gb_alloc(1, sizeof *file, status);
+    if (!file)
         return NULL;
     struct stat info;
     int fd = GB_TRY_CALL(open(path, O_RDONLY | O_CLOEXEC));
     if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-        gb_fail(status, GB_DATA, path, "check the path", "cannot open table: %s",
+        gb_fail(status, GB_DATA, path, "check the path", "cannot open row file: %s",
                 fd < 0 ? strerror(errno) : "not a regular file");
         if (fd >= 0)
             close(fd);
-        free(table);
+        free(file);
         return NULL;
     }
-    table->map_bytes = (size_t)info.st_size;
-    if (table->map_bytes)
-        table->map = gb_fault(GB_FAULT_FILE)
-                         ? (errno = EIO, MAP_FAILED)
-                         : mmap(NULL, table->map_bytes, PROT_READ, MAP_SHARED, fd, 0);
+    file->map_bytes = (size_t)info.st_size;
+    if (file->map_bytes)
+        file->map = gb_fault(GB_FAULT_FILE)
+                        ? (errno = EIO, MAP_FAILED)
+                        : mmap(NULL, file->map_bytes, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
-    if (table->map == MAP_FAILED) {
-        gb_fail(status, GB_DATA, path, NULL, "cannot map table: %s", strerror(errno));
-        free(table);
+    if (file->map == MAP_FAILED) {
+        gb_fail(status, GB_DATA, path, NULL, "cannot map row file: %s", strerror(errno));
+        free(file);
         return NULL;
     }
-    if (!table_check(table, path, element_bytes, status)) {
-        gb_row_file_close(table);
+    if (!check_file(file, path, element_bytes, status)) {
+        gb_row_file_close(file);
         return NULL;
     }
-    return table;
+    return file;
 }
 
 gb_row_file *gb_row_file_open_in(const char *folder, const char *name, uint32_t element_bytes,
                                  gb_status *status)
 {
     char *path = gb_path_join(status, folder, name);
-    gb_row_file *table = path ? gb_row_file_open(path, element_bytes, status) : NULL;
+    gb_row_file *file = path ? gb_row_file_open(path, element_bytes, status) : NULL;
     free(path);
-    return table;
+    return file;
 }
 
-void gb_row_file_close(gb_row_file *table)
+void gb_row_file_close(gb_row_file *file)
 {
-    if (!table)
+    if (!file)
         return;
-    if (table->map)
-        munmap(table->map, table->map_bytes);
-    free(table);
+    if (file->map)
+        munmap(file->map, file->map_bytes);
+    free(file);
 }
 
-uint64_t gb_row_file_count(const gb_row_file *table)
+uint64_t gb_row_file_count(const gb_row_file *file)
 {
-    return table->count;
+    return file->count;
 }
 
-const void *gb_row_file_row(const gb_row_file *table, uint64_t row, size_t *length)
+const void *gb_row_file_row(const gb_row_file *file, uint64_t row, size_t *length)
 {
-    uint64_t start = table->offsets[row];
-    *length = (size_t)((table->offsets[row + 1] - start) / table->element_bytes);
-    return table->data + start;
+    uint64_t start = file->offsets[row];
+    *length = (size_t)((file->offsets[row + 1] - start) / file->element_bytes);
+    return file->data + start;
 }
 
-gb_map *gb_row_file_map(const gb_row_file *table, gb_status *status)
+gb_map *gb_row_file_map(const gb_row_file *file, gb_status *status)
 {
     gb_map *rows = gb_map_create(status);
-    for (uint64_t row = 0; rows && row < table->count; row++) {
+    for (uint64_t row = 0; rows && row < file->count; row++) {
         size_t length;
-        const void *bytes = gb_row_file_row(table, row, &length);
-        if (!gb_map_set(rows, bytes, length * table->element_bytes, (uint32_t)row, status)) {
+        const void *bytes = gb_row_file_row(file, row, &length);
+        if (!gb_map_set(rows, bytes, length * file->element_bytes, (uint32_t)row, status)) {
             gb_map_destroy(rows);
             return NULL;
         }
@@ -149,7 +151,7 @@ gb_map *gb_row_file_map(const gb_row_file *table, gb_status *status)
 /* ---- writing ---- */
 
 struct gb_row_writer {
-    char *path;             /* where the table will lie */
+    char *path;             /* where the file will lie */
     FILE *spool;            /* the data bytes so far; has no name */
     uint64_t *offsets;      /* [count + 1] */
     size_t capacity;        /* offsets allocated */
@@ -179,7 +181,7 @@ gb_row_writer *gb_row_writer_open(const char *path, uint32_t element_bytes, gb_s
     writer->spool = fd < 0 ? NULL : fdopen(fd, "w+b");
     if (!writer->spool) {
         gb_fail(status, GB_DATA, path, "check that the folder exists and may be written",
-                "cannot write table: %s", strerror(errno));
+                "cannot write row file: %s", strerror(errno));
         if (fd >= 0)
             close(fd);
         gb_row_writer_abandon(writer);
@@ -206,8 +208,8 @@ bool gb_row_writer_add(gb_row_writer *writer, const void *row, size_t length, gb
         return false;
     size_t bytes = length * writer->element_bytes;
     if (bytes && (GB_TRY_CALL(0) != 0 || fwrite(row, 1, bytes, writer->spool) != bytes))
-        return gb_fail(status, GB_DATA, writer->path, "free some space", "cannot write table: %s",
-                       strerror(errno));
+        return gb_fail(status, GB_DATA, writer->path, "free some space",
+                       "cannot write row file: %s", strerror(errno));
     writer->offsets[writer->count + 1] = writer->offsets[writer->count] + bytes;
     writer->count++;
     return true;
@@ -229,7 +231,8 @@ static bool writer_copy(gb_row_writer *writer, FILE *target, gb_status *status)
     }
     free(buffer);
     if (copied != writer->offsets[writer->count])
-        return gb_fail(status, GB_DATA, writer->path, "free some space", "cannot write table: %s",
+        return gb_fail(status, GB_DATA, writer->path, "free some space",
+                       "cannot write row file: %s",
                        errno ? strerror(errno) : "bytes lost on the way");
     return true;
 }
@@ -241,8 +244,9 @@ bool gb_row_writer_commit(gb_row_writer *writer, gb_status *status)
         gb_row_writer_abandon(writer);
         return false;
     }
-    table_header header = {
-        .version = TABLE_VERSION, .element_bytes = writer->element_bytes, .count = writer->count};
+    table_header header = {.version = ROW_FILE_VERSION,
+                           .element_bytes = writer->element_bytes,
+                           .count = writer->count};
     memcpy(header.magic, table_magic, sizeof table_magic);
     FILE *stream = gb_out_stream(out);
     fwrite(&header, sizeof header, 1, stream);

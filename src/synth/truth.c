@@ -8,16 +8,16 @@ struct gb_synth_truth {
     gb_row_file *queries;  /* u32: entity and fact that a query asks for; or NULL */
 };
 
-/* *table NULL when there is no such file. */
+/* *file NULL when there is no such file. */
 static bool open_table(const gb_collection *collection, const char *name, uint64_t rows,
-                       gb_row_file **table, gb_status *status)
+                       gb_row_file **file, gb_status *status)
 {
     char *path = gb_path_join(status, collection->path, name);
     bool there = path && gb_file_exists(path);
     if (there)
-        *table = gb_row_file_open(path, sizeof(uint32_t), status);
-    bool ok = path && (!there || *table);
-    if (ok && *table && gb_row_file_count(*table) != rows)
+        *file = gb_row_file_open(path, sizeof(uint32_t), status);
+    bool ok = path && (!there || *file);
+    if (ok && *file && gb_row_file_count(*file) != rows)
         ok = gb_fail(status, GB_DATA, path, "make the collection again",
                      "the collection's tables do not agree");
     free(path);
@@ -49,12 +49,12 @@ void gb_synth_truth_close(gb_synth_truth *truth)
     free(truth);
 }
 
-static uint32_t value_of(const gb_row_file *table, uint32_t row, size_t field)
+static uint32_t value_of(const gb_row_file *file, uint32_t row, size_t field)
 {
     size_t length;
-    if (!table || row >= gb_row_file_count(table))
+    if (!file || row >= gb_row_file_count(file))
         return GB_MAP_NONE;
-    const uint32_t *values = gb_row_file_row(table, row, &length);
+    const uint32_t *values = gb_row_file_row(file, row, &length);
     return field < length ? values[field] : GB_MAP_NONE;
 }
 

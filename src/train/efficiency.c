@@ -1,5 +1,5 @@
-/* What a pre-training costs beside another, from steps timed in turns. */
-#include "turns.h"
+/* What a pre-training costs beside another, from steps timed while interleaved. */
+#include "step_times.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +103,7 @@ bool gb_write_efficiency(gb_maker *maker, const char *folder, const char *object
     const char *first = json_string_value(json_object_get(settings, "objective"));
     double batch = json_number_value(json_object_get(settings, "batch"));
     bool itself = first && !strcmp(first, objective);
-    char *path = gb_path_join(status, folder, TURNS_FILE);
+    char *path = gb_path_join(status, folder, STEP_TIMES_FILE);
     json_t *all = path ? gb_json_load(path, 0, NULL) : NULL;
     turn_times times[2] = {{0}, {0}};
     bool ok = path && read_times(all, path, objective, &times[0], status) &&

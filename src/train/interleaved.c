@@ -1,24 +1,24 @@
 /* What a step of several pre-trainings takes, a step of each in turn. */
-#include "turns.h"
+#include "step_times.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Several pre-trainings that differ in their objective or its context. */
-typedef struct turns {
-    gb_pretraining_settings settings[TURNS_MAX]; /* of each */
-    const char *names[TURNS_MAX];                /* "OBJECTIVE" or "OBJECTIVE:CONTEXT" */
-    char objectives[TURNS_MAX][32];              /* the first part of the names */
-    gb_pretraining *open[TURNS_MAX];             /* of each, or NULL */
-    gb_training trainings[TURNS_MAX];            /* what they train */
-    uint32_t count;                              /* how many */
-    char *list;                                  /* that names point into */
-} turns;
+typedef struct interleaved {
+    gb_pretraining_settings settings[INTERLEAVED_MAX]; /* of each */
+    const char *names[INTERLEAVED_MAX];                /* "OBJECTIVE" or "OBJECTIVE:CONTEXT" */
+    char objectives[INTERLEAVED_MAX][32];              /* the first part of the names */
+    gb_pretraining *open[INTERLEAVED_MAX];             /* of each, or NULL */
+    gb_training trainings[INTERLEAVED_MAX];            /* what they train */
+    uint32_t count;                                    /* how many */
+    char *list;                                        /* that names point into */
+} interleaved;
 
 /* ---- names ---- */
 
 /* The settings of a name: those of the first with another objective, and perhaps context. */
-static bool settings_of(turns *t, uint32_t which, const gb_pretraining_settings *first,
+static bool settings_of(interleaved *t, uint32_t which, const gb_pretraining_settings *first,
                         gb_status *status)
 {
     const char *name = t->names[which], *colon = strchr(name, ':');
@@ -39,11 +39,11 @@ static bool settings_of(turns *t, uint32_t which, const gb_pretraining_settings 
            gb_fail(status, GB_USAGE, NULL, NULL, "pretrain %s trains nothing", own->objective);
 }
 
-static bool add_name(turns *t, const char *name, gb_status *status)
+static bool add_name(interleaved *t, const char *name, gb_status *status)
 {
-    if (t->count == TURNS_MAX)
+    if (t->count == INTERLEAVED_MAX)
         return gb_fail(status, GB_USAGE, "--interleave-with", NULL, "more than %d objectives",
-                       TURNS_MAX - 1);
+                       INTERLEAVED_MAX - 1);
     for (uint32_t i = 0; i < t->count; i++)
         if (!strcmp(t->names[i], name))
             return gb_fail(status, GB_USAGE, "--interleave-with", NULL, "%s is there twice", name);
@@ -51,10 +51,10 @@ static bool add_name(turns *t, const char *name, gb_status *status)
     return true;
 }
 
-static bool read_names(turns *t, const gb_pretraining_settings *first, const char *others,
+static bool read_names(interleaved *t, const gb_pretraining_settings *first, const char *others,
                        gb_status *status)
 {
-    *t = (turns){.list = gb_strdup(others, status)};
+    *t = (interleaved){.list = gb_strdup(others, status)};
     bool ok = t->list && add_name(t, first->objective, status);
     char *rest = t->list;
     for (char *name; ok && (name = strsep(&rest, ","));)
@@ -64,11 +64,11 @@ static bool read_names(turns *t, const gb_pretraining_settings *first, const cha
     return ok;
 }
 
-bool gb_pretrain_in_turns_check(const gb_pretraining_settings *settings, const char *others,
-                                gb_option_table tables[GB_PRETRAINING_TABLES + 1],
-                                gb_status *status)
+bool gb_pretrain_interleaved_check(const gb_pretraining_settings *settings, const char *others,
+                                   gb_option_table tables[GB_PRETRAINING_TABLES + 1],
+                                   gb_status *status)
 {
-    turns *t = gb_alloc(1, sizeof *t, status);
+    interleaved *t = gb_alloc(1, sizeof *t, status);
     bool ok = t && read_names(t, settings, others, status);
     for (uint32_t i = 0; ok && i < t->count; i++)
         gb_pretraining_note(tables, t->objectives[i]);
@@ -80,7 +80,7 @@ bool gb_pretrain_in_turns_check(const gb_pretraining_settings *settings, const c
 
 /* ---- trainings ---- */
 
-static bool open_all(turns *t, gb_device *device, gb_status *status)
+static bool open_all(interleaved *t, gb_device *device, gb_status *status)
 {
     for (uint32_t i = 0; i < t->count; i++) {
         t->open[i] = gb_pretraining_open(&t->settings[i], status);
@@ -91,7 +91,7 @@ static bool open_all(turns *t, gb_device *device, gb_status *status)
     return true;
 }
 
-static void close_all(turns *t)
+static void close_all(interleaved *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
         gb_pretraining_close(t->open[i]);
@@ -108,7 +108,7 @@ static json_t *numbers(const gb_step_time *times, uint32_t steps, uint32_t count
     return list;
 }
 
-static bool write_times(const gb_maker *maker, const turns *t, const gb_step_time *times,
+static bool write_times(const gb_maker *maker, const interleaved *t, const gb_step_time *times,
                         gb_status *status)
 {
     uint32_t steps = t->settings[0].steps;
@@ -119,17 +119,17 @@ static bool write_times(const gb_maker *maker, const turns *t, const gb_step_tim
                                "step_s", numbers(times + i, steps, t->count, false));
         whole = json_object_set_new(all, t->names[i], of) == 0 && whole;
     }
-    char *path = gb_maker_file(maker, TURNS_FILE, status);
+    char *path = gb_maker_file(maker, STEP_TIMES_FILE, status);
     bool ok = path && gb_json_save(whole ? all : NULL, GB_JSON_FILE, path, status);
     free(path);
     json_decref(all);
     return ok;
 }
 
-bool gb_pretrain_in_turns(gb_maker *maker, const gb_pretraining_settings *settings,
-                          const char *others, gb_status *status)
+bool gb_pretrain_interleaved(gb_maker *maker, const gb_pretraining_settings *settings,
+                             const char *others, gb_status *status)
 {
-    turns *t = gb_alloc(1, sizeof *t, status);
+    interleaved *t = gb_alloc(1, sizeof *t, status);
     gb_device *device = t ? gb_maker_device(maker, status) : NULL;
     gb_step_time *times = NULL;
     bool ok = device && read_names(t, settings, others, status) && open_all(t, device, status);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Steps of several pre-trainings timed in turns, and what a table reads from them.
+# Steps of several pre-trainings timed while interleaved, and what a table reads from them.
 #   interleaved.sh GABBRO
 set -u
 # shellcheck source=tests/checks.sh
@@ -22,7 +22,7 @@ tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --p
 set -- --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" --layers 1 --hidden 32 --heads 2 \
     --ffn 32 --batch 4 --steps 7
 times=$(made pretrain mlm "$@" --interleave-with bow,enhanced)
-expect "times" [ -f "$times/turns.json" ]
+expect "times" [ -f "$times/step_times.json" ]
 expect "no model" [ ! -e "$times/model" ]
 expect "an option of theirs is a part of the key" [ "$(grep -c '"bow-weight"' "$times/run.json")" = 1 ]
 expect "and one of other objectives is not" [ "$(grep -c '"window"' "$times/run.json")" = 0 ]
@@ -32,7 +32,7 @@ expect "the same command gives the same step" [ "$(made pretrain mlm "$@" --inte
 # The medians, once more: of what is wanted of NAME's and mlm's steps, as an awk expression of both.
 median_of() # NAME EXPRESSION
 {
-    tr -d ' \n' <"$times/turns.json" | sed 's/"\(mlm\|bow\|enhanced\)"/\n\1/g; s/"\(data_s\|step_s\)":\[/ \1 /g; s/[],{}:]/ /g' |
+    tr -d ' \n' <"$times/step_times.json" | sed 's/"\(mlm\|bow\|enhanced\)"/\n\1/g; s/"\(data_s\|step_s\)":\[/ \1 /g; s/[],{}:]/ /g' |
         awk -v name="$1" '
             { for (i = 2; i <= NF; i++) if ($i ~ /_s$/) { kind = $i; n = 0 } else value[$1, kind, ++n] = $i; count[$1] = n }
             END {
@@ -78,7 +78,7 @@ refused "an objective that needs a context" 2 'cotmae needs a --context' pretrai
 
 "$gabbro" pretrain mlm "$@" --steps 100000 --interleave-with bow >out 2>log &
 process=$!
-until grep -q 'turns' log || ! kill -0 $process 2>/dev/null; do sleep .1; done
+until grep -q interleaved log || ! kill -0 $process 2>/dev/null; do sleep .1; done
 kill -INT $process
 wait $process
 status=$?

@@ -7,10 +7,10 @@
 #define ALONE 60 /* of them are encoded alone too */
 
 typedef struct texts {
-    tiny t;             /* vocabulary */
-    model m;            /* encoder */
-    gb_row_file *table; /* TEXTS texts of random ids, some empty, some too long */
-    gb_device *device;  /* where */
+    tiny t;            /* vocabulary */
+    model m;           /* encoder */
+    gb_row_file *file; /* TEXTS texts of random ids, some empty, some too long */
+    gb_device *device; /* where */
 } texts;
 
 static void open_texts(texts *x)
@@ -29,14 +29,14 @@ static void open_texts(texts *x)
         MUST(gb_row_writer_add(writer, ids, length, &status));
     }
     MUST(gb_row_writer_commit(writer, &status));
-    MUST(x->table = gb_row_file_open("texts.gbt", 4, &status));
+    MUST(x->file = gb_row_file_open("texts.gbt", 4, &status));
     x->device = tiny_device(GB_USER_ENCODE);
 }
 
 static void close_texts(texts *x)
 {
     tiny_device_close(x->device);
-    gb_row_file_close(x->table);
+    gb_row_file_close(x->file);
     model_free(&x->m);
     tiny_free(&x->t);
 }
@@ -56,7 +56,7 @@ static void encode(const texts *x, const uint32_t *rows, uint32_t count, float *
     gb_status status = {0};
     const gb_encoder_params how = params_of(x);
     const gb_encode_rows wanted = {
-        .tokens = x->table, .rows = rows, .count = count, .label = "test"};
+        .tokens = x->file, .rows = rows, .count = count, .label = "test"};
     MUST(gb_encode(&how, &wanted, out, &status));
 }
 
@@ -64,7 +64,7 @@ static void encode(const texts *x, const uint32_t *rows, uint32_t count, float *
 static void expect_mean(const texts *x, uint32_t row, const float *got)
 {
     size_t length;
-    const uint32_t *text = gb_row_file_row(x->table, row, &length);
+    const uint32_t *text = gb_row_file_row(x->file, row, &length);
     uint32_t ids[TINY_LONGEST], count = 0, h = x->m.config.hidden_size;
     gb_special_ids specials = gb_vocab_specials(x->t.vocab);
     ids[count++] = specials.cls;
@@ -93,7 +93,7 @@ Test(encode, averages, .timeout = 100)
     how.sentence = (gb_sentence_settings){.pooling = GB_POOLING_MEAN, .normalize = true};
     uint32_t h = x.m.config.hidden_size;
     float *all = calloc(TEXTS, h * sizeof *all);
-    MUST(gb_encode(&how, &(gb_encode_rows){.tokens = x.table, .count = TEXTS}, all, &status));
+    MUST(gb_encode(&how, &(gb_encode_rows){.tokens = x.file, .count = TEXTS}, all, &status));
     for (uint32_t i = 0; i < TEXTS; i += 7)
         expect_mean(&x, i, all + (size_t)i * h);
     free(all);
@@ -140,7 +140,7 @@ static void training_vectors(const texts *x, uint32_t count, float *out)
     gb_batch packed = {0};
     for (uint32_t i = 0; i < count; i++) {
         size_t length;
-        const uint32_t *ids = gb_row_file_row(x->table, i, &length);
+        const uint32_t *ids = gb_row_file_row(x->file, i, &length);
         MUST(gb_batch_add(&packed, &specials, ids, NULL, length, TINY_LONGEST, &status));
     }
     gb_state *state = gb_state_create(x->device, x->m.params, true, &status);
@@ -211,7 +211,7 @@ Test(encode, applies_the_projector, .timeout = 60)
     how.bert = &bert;
     how.params = params;
     how.values = values;
-    MUST(gb_encode(&how, &(gb_encode_rows){.tokens = x.table, .count = 5}, out, &status));
+    MUST(gb_encode(&how, &(gb_encode_rows){.tokens = x.file, .count = 5}, out, &status));
     for (uint32_t t = 0; t < 5; t++)
         for (uint32_t i = 0; i < 16; i++) {
             double sum = values[bias->offset + i];
@@ -242,8 +242,8 @@ Test(encode, long_texts_are_cut, .timeout = 60)
     MUST(gb_row_writer_add(writer, ids, TINY_LONGEST - 2, &status));
     MUST(gb_row_writer_add(writer, ids, TINY_LONGEST - 3, &status));
     MUST(gb_row_writer_commit(writer, &status));
-    gb_row_file_close(x.table);
-    MUST(x.table = gb_row_file_open("long.gbt", 4, &status));
+    gb_row_file_close(x.file);
+    MUST(x.file = gb_row_file_open("long.gbt", 4, &status));
     float out[3][16];
     encode(&x, NULL, 3, out[0]);
     cr_expect_eq(memcmp(out[0], out[1], sizeof *out), 0, "not cut");

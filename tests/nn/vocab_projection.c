@@ -98,7 +98,7 @@ static void check(bool full)
     float *vectors = NULL;
     double *logits = calloc(tokens, sizeof *logits);
     gb_projected_texts texts = {
-        .table = s.t.tokens.passages, .count = TEXTS, .max_length = TINY_LONGEST};
+        .file = s.t.tokens.passages, .count = TEXTS, .max_length = TINY_LONGEST};
     MUST(gb_vocab_projection_encode(&s.p, s.device, &texts, &vectors, &status));
     gb_projected_vectors source = {vectors, TEXTS, WIDTH, full};
     MUST(gb_vocab_projection_top(&s.p, s.device, &source, DEPTH, top, &status));

@@ -42,7 +42,7 @@ static void rotary_case(uint32_t rows, uint32_t head, uint32_t cols, uint32_t wi
     program p = program_make();
     program_param(&p, "x", rows, width);
     program_freeze(&p);
-    gb_tensor t = gb_tape_input(p.tape, "turns", GB_F32, rows, head);
+    gb_tensor t = gb_tape_input(p.tape, "rotary angles", GB_F32, rows, head);
     gb_tensor x = gb_scale(p.tape, program_operand(&p, "x"), 2);
     gb_tensor y = gb_add(p.tape, x, gb_rotary(p.tape, x, t, head, cols));
     input_values inputs[] = {{t, NULL, angles}};
@@ -178,7 +178,8 @@ Test(language, misuse)
     program p = program_make();
     program_param(&p, "x", 4, 24);
     program_freeze(&p);
-    gb_tensor x = program_operand(&p, "x"), t = gb_tape_input(p.tape, "turns", GB_F32, 4, 12);
+    gb_tensor x = program_operand(&p, "x"),
+              t = gb_tape_input(p.tape, "rotary angles", GB_F32, 4, 12);
     gb_rotary(p.tape, x, t, 12, 24);
     cr_expect_not(gb_tape_ok(p.tape, &p.status));
     program_free(&p);

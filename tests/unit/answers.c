@@ -87,13 +87,13 @@ Test(answers, judge_the_first_passages_of_a_run)
     for (size_t i = 0; i < 4; i++)
         cr_assert(gb_row_writer_add(writer, texts[i], strlen(texts[i]), &status));
     cr_assert(gb_row_writer_commit(writer, &status));
-    gb_row_file *table = gb_row_file_open("t.gbt", 1, &status);
+    gb_row_file *file = gb_row_file_open("t.gbt", 1, &status);
     gb_run run = {0};
     gb_hit hits[] = {{3, 4}, {1, 3}, {0, 2}, {2, 1}};
     cr_assert(gb_run_add(&run, 0, hits, 4, &status) && gb_run_add(&run, 1, hits, 0, &status) &&
               gb_run_add(&run, 2, hits, 4, &status));
     gb_qrels qrels;
-    cr_assert(gb_answers_qrels(answers, &run, table, 3, &qrels, &status));
+    cr_assert(gb_answers_qrels(answers, &run, file, 3, &qrels, &status));
     static const gb_qrel expected[] = {{0, 0, 1}, {0, 1, 0}, {0, 3, 1}, {1, 0, 0}};
     cr_assert_eq(qrels.count, 4, "%zu judgements", qrels.count);
     for (size_t i = 0; i < 4; i++)
@@ -103,7 +103,7 @@ Test(answers, judge_the_first_passages_of_a_run)
                   "judgement %zu", i);
     free(qrels.rows);
     gb_run_free(&run);
-    gb_row_file_close(table);
+    gb_row_file_close(file);
     gb_answers_destroy(answers);
     gb_names_destroy(queries);
     scratch_leave(&s);

@@ -18,19 +18,19 @@ Test(table, gives_back_rows_of_any_length)
     scratch s = scratch_enter();
     const char *path = "a.gbt";
     write_table(path, 4);
-    gb_row_file *table = gb_row_file_open(path, 4, NULL);
-    cr_assert_not_null(table);
-    cr_assert_eq(gb_row_file_count(table), 3);
+    gb_row_file *file = gb_row_file_open(path, 4, NULL);
+    cr_assert_not_null(file);
+    cr_assert_eq(gb_row_file_count(file), 3);
     static const size_t lengths[] = {3, 0, 1};
     static const uint32_t firsts[] = {7, 0, 8};
     for (uint64_t i = 0; i < 3; i++) {
         size_t length;
-        const uint32_t *row = gb_row_file_row(table, i, &length);
+        const uint32_t *row = gb_row_file_row(file, i, &length);
         cr_assert_eq(length, lengths[i]);
         if (length)
             cr_expect_eq(row[0], firsts[i]);
     }
-    gb_row_file_close(table);
+    gb_row_file_close(file);
     gb_row_file_close(NULL);
     scratch_leave(&s);
 }
@@ -46,15 +46,15 @@ Test(table, keeps_the_bytes_of_many_rows)
         cr_assert(gb_row_writer_add(writer, row, (size_t)length, NULL));
     }
     cr_assert(gb_row_writer_commit(writer, NULL));
-    gb_row_file *table = gb_row_file_open(path, 1, NULL);
+    gb_row_file *file = gb_row_file_open(path, 1, NULL);
     for (uint32_t i = 0; i < 20000; i += 17) {
         char row[32];
         size_t length;
-        const char *got = gb_row_file_row(table, i, &length);
+        const char *got = gb_row_file_row(file, i, &length);
         cr_assert_eq((size_t)snprintf(row, sizeof row, "row %u", i * 7919u), length);
         cr_assert_eq(memcmp(got, row, length), 0);
     }
-    gb_row_file_close(table);
+    gb_row_file_close(file);
     scratch_leave(&s);
 }
 
@@ -63,10 +63,10 @@ Test(table, empty_table_is_a_table)
     scratch s = scratch_enter();
     const char *path = "e.gbt";
     cr_assert(gb_row_writer_commit(gb_row_writer_open(path, 1, NULL), NULL));
-    gb_row_file *table = gb_row_file_open(path, 1, NULL);
-    cr_assert_not_null(table);
-    cr_expect_eq(gb_row_file_count(table), 0);
-    gb_row_file_close(table);
+    gb_row_file *file = gb_row_file_open(path, 1, NULL);
+    cr_assert_not_null(file);
+    cr_expect_eq(gb_row_file_count(file), 0);
+    gb_row_file_close(file);
     scratch_leave(&s);
 }
 

@@ -95,9 +95,9 @@ Test(runs, names_of_a_table)
     cr_assert(gb_row_writer_add(writer, "d1", 2, &status) &&
               gb_row_writer_add(writer, "d22", 3, &status));
     cr_assert(gb_row_writer_commit(writer, &status), "%s", status.what);
-    gb_row_file *table = gb_row_file_open(help_path("ids"), 1, &status);
-    cr_assert(table, "%s", status.what);
-    scene s = {.names = {gb_names_create(NULL), gb_names_from_row_file(table, NULL)}};
+    gb_row_file *file = gb_row_file_open(help_path("ids"), 1, &status);
+    cr_assert(file, "%s", status.what);
+    scene s = {.names = {gb_names_create(NULL), gb_names_from_row_file(file, NULL)}};
     cr_assert(read_run(&s, GB_RUN_TREC, "q Q0 d22 1 3 t\n"));
     cr_expect_eq(s.run.hits[0].passage, 1);
     gb_run_free(&s.run);
@@ -105,7 +105,7 @@ Test(runs, names_of_a_table)
     cr_expect(strstr(s.status.where, "/run:2"), "%s", s.status.where);
     cr_expect(strstr(s.status.what, "unknown passage \"d3\""), "%s", s.status.what);
     close_scene(&s);
-    gb_row_file_close(table);
+    gb_row_file_close(file);
 }
 
 /* ---- reading runs ---- */

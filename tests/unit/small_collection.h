@@ -45,10 +45,10 @@ static inline gb_collection *import(const char *source, const char *target)
     return open_imported(target);
 }
 
-static inline void expect_row(const gb_row_file *table, uint64_t row, const char *text)
+static inline void expect_row(const gb_row_file *file, uint64_t row, const char *text)
 {
     size_t length;
-    const char *got = gb_row_file_row(table, row, &length);
+    const char *got = gb_row_file_row(file, row, &length);
     cr_expect(length == strlen(text) && memcmp(got, text, length) == 0,
               "row %llu: \"%.*s\" != \"%s\"", (unsigned long long)row, (int)length, got, text);
 }

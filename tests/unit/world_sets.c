@@ -27,10 +27,10 @@ static double measured(const char *set, const char *key)
     return number;
 }
 
-static const char *row_of(const gb_row_file *table, uint32_t row, char *buffer, size_t size)
+static const char *row_of(const gb_row_file *file, uint32_t row, char *buffer, size_t size)
 {
     size_t length;
-    const char *text = gb_row_file_row(table, row, &length);
+    const char *text = gb_row_file_row(file, row, &length);
     cr_assert(length < size);
     memcpy(buffer, text, length);
     buffer[length] = '\0';
