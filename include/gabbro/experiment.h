@@ -24,6 +24,7 @@ typedef struct gb_rank_options {
 #define GB_MAKES_ENCODING 1u /* it encodes texts: takes --pooling */
 #define GB_MAKES_DIVIDED  2u /* several ranks can divide its texts */
 #define GB_MAKES_TRAINING 4u /* several ranks can divide its batches */
+#define GB_MAKES_UNSEEN   8u /* the artifact serves what it prints: its folder is not printed */
 
 typedef struct gb_maker gb_maker;
 /* A part of the work of a command. `self` is the params'. */

@@ -209,6 +209,8 @@ typedef enum gb_pooling {
     GB_POOLING_CLS,      /* state of [CLS] */
     GB_POOLING_MEAN,     /* mean over all tokens, including [CLS] and [SEP] */
 } gb_pooling;
+/* The pooling of the word cls or mean; NULL: unstated. */
+gb_pooling gb_pooling_named(const char *word);
 
 /* What the sentence-transformers files of a folder say. */
 typedef struct gb_sentence_settings {

@@ -536,6 +536,8 @@ typedef struct gb_encoder_params {
         sentence;            /* pooling (unstated: [CLS]), and whether vectors have length 1 */
     gb_special_ids specials; /* put around every text */
     uint32_t max_length;     /* tokens of a text with them; longer ones are cut */
+    uint32_t batch_rows;     /* tokens of a batch, of which no text has more; 0: many */
+    gb_state *state;         /* values on the device, for several encoders; NULL: its own */
 } gb_encoder_params;
 
 /* A recorded program that makes vectors, projected where the model has a projector. */

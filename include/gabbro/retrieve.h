@@ -315,6 +315,7 @@ typedef struct gb_text_encoder_params {
     const gb_config *config; /* of the program */
     const char *model;       /* as gb_find_model takes it */
     const char *device;      /* index, name, UUID or cpu; NULL: the best */
+    gb_device *open;         /* open device, which must outlive the encoder; NULL: see `device` */
     gb_pooling pooling;      /* unstated: as the model's folder says */
 } gb_text_encoder_params;
 
@@ -332,18 +333,25 @@ gb_device *gb_text_encoder_device(const gb_text_encoder *encoder); /* borrowed, 
 bool gb_text_encoder_run(gb_text_encoder *encoder, gb_text_kind kind, const char *const *texts,
                          uint32_t count, const char *label, float *vectors, gb_status *status);
 
-/* Which texts become vectors, and where these go. */
-typedef struct gb_embed_params {
-    gb_text_encoder_params encoder; /* by which model */
-    const char *input;              /* file of texts, one a line or lines of JSON; "-": standard
-                                       input */
-    const char *out;                /* file .npy or .jsonl; NULL: standard output */
-    bool queries;                   /* the texts are queries, otherwise passages */
-    bool preview;                   /* show the first numbers of each vector, for people */
-    const char *label;              /* of a progress line; NULL: none */
-} gb_embed_params;
-/* Makes the vectors of all texts of a file, some thousand at a time. */
-bool gb_embed_texts(const gb_embed_params *params, gb_status *status);
+/* Vectors of passages, and their texts where these are known. */
+typedef struct gb_index {
+    gb_vector_set vectors;     /* vectors and ids */
+    gb_collection *collection; /* what the passages are of, row by row; NULL: vectors are all */
+} gb_index;
+/* Which index to make. */
+typedef struct gb_index_params {
+    const char *model;      /* path as gb_find_model gives it */
+    const char *collection; /* artifact with a collection, stored collection, or anything that can
+                               be imported: then the index keeps the import */
+} gb_index_params;
+/* Makes vectors of all passages into the artifact of a command, which goes on where it was killed:
+ * vectors.npy, ids.txt and vectors.json as of gb_retriever_write_shard; index.json, which says
+ * where the collection is. */
+bool gb_index_make(gb_maker *maker, const gb_index_params *params, gb_status *status);
+/* Opens an index, or any folders for gb_vector_set_open, which have no texts. GB_DATA where the
+ * collection is gone or is another one. Close with gb_index_close. */
+bool gb_index_open(gb_index *index, const char *const *folders, size_t count, gb_status *status);
+void gb_index_close(gb_index *index); /* also of zeros */
 
 /* Which retriever to open, and where it computes. */
 typedef struct gb_retriever_params {

@@ -71,10 +71,9 @@ static char *find_in_hub(const gb_config *config, const char *name, gb_status *s
     return found;
 }
 
-char *gb_find_model(const gb_config *config, const char *name, gb_status *status)
+/* An artifact of the user's store; NULL without a failure: there is none. */
+static char *find_in_store(const gb_config *config, const char *name)
 {
-    if (gb_dir_exists(name))
-        return gb_strdup(name, status);
     gb_status none = {0};
     char *root = gb_store_root_find(config, NULL, &none), *found = NULL;
     if (root && gb_dir_exists(root) && !strchr(name, '/')) {
@@ -83,6 +82,25 @@ char *gb_find_model(const gb_config *config, const char *name, gb_status *status
         gb_store_close(store);
     }
     free(root);
+    return found;
+}
+
+char *gb_find_collection(const gb_config *config, const char *name, gb_status *status)
+{
+    if (gb_dir_exists(name) || gb_file_exists(name))
+        return gb_strdup(name, status);
+    char *found = find_in_store(config, name);
+    if (!found)
+        gb_fail(status, GB_USAGE, name, "give a folder or file to import, or an artifact",
+                "no such collection");
+    return found;
+}
+
+char *gb_find_model(const gb_config *config, const char *name, gb_status *status)
+{
+    if (gb_dir_exists(name))
+        return gb_strdup(name, status);
+    char *found = find_in_store(config, name);
     if (found)
         return found;
     return is_hub_name(name) ? find_in_hub(config, name, status)

@@ -44,7 +44,7 @@ bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const c
 {
     bool ok = gb_folder_sentence(folder, how, status) && check_prompts(folder, tokens, status);
     if (ok && pooling) {
-        how->pooling = strcmp(pooling, "mean") ? GB_POOLING_CLS : GB_POOLING_MEAN;
+        how->pooling = gb_pooling_named(pooling);
         how->prompt_left_out = false;
     }
     if (ok && how->prompt_left_out &&

@@ -1,7 +1,7 @@
 /* gabbro embed: makes vectors of texts. */
 #include "cli.h"
 
-#include <gabbro/retrieve.h>
+#include <gabbro/serve.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -34,6 +34,7 @@ static const kind_words known_kinds[] = {
     {"tokens", "tokens", {NULL}, "collection"},
     {"pretrain", "encoder", {"objective", "context"}, NULL},
     {"finetune", "retriever", {"kind", "loss"}, "init"},
+    {"index", "index", {NULL}, "model"},
     {"bm25-run", "BM25's run", {"split"}, "collection"},
     {"mine", "run", {"split"}, "model"},
     {"evaluate", "evaluation", {NULL}, "model"},

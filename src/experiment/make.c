@@ -91,7 +91,8 @@ static bool make(gb_maker *maker, gb_status *status)
     }
     if (!gb_maker_leads(maker))
         return true;
-    printf("%s\n", gb_maker_folder(maker));
+    if (!(maker->flags & GB_MAKES_UNSEEN))
+        printf("%s\n", gb_maker_folder(maker));
     if (maker->profile && maker->device)
         gb_timing_print(maker->device, stderr);
     return !params->after || params->after(maker, params->self, status);

@@ -196,6 +196,11 @@ static bool read_length(const gb_folder *folder, gb_sentence_settings *settings,
     return ok;
 }
 
+gb_pooling gb_pooling_named(const char *word)
+{
+    return !word ? GB_POOLING_UNSTATED : strcmp(word, "mean") ? GB_POOLING_CLS : GB_POOLING_MEAN;
+}
+
 bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status)
 {
     gb_sentence_settings read = {.max_length = gb_folder_config(folder)->max_positions};

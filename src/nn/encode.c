@@ -36,7 +36,9 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     uint32_t max_length = e->how.max_length;
     gb_builder builder = gb_builder_forward(tape, &bert->config, max_length);
     builder.padding = &e->padding;
-    e->max_rows = BATCH_ROWS > max_length ? BATCH_ROWS : gb_bucket_rows(max_length);
+    e->max_rows = e->how.batch_rows         ? e->how.batch_rows
+                  : BATCH_ROWS > max_length ? BATCH_ROWS
+                                            : gb_bucket_rows(max_length);
     gb_batch_inputs in =
         gb_batch_declare(&builder, &bert->config, e->max_rows, BATCH_SEQUENCES, &e->packed, 0);
     gb_tensor pooled;
@@ -134,6 +136,7 @@ gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status
         return NULL;
     e->how = *params;
     const gb_executable_params program = {.name = "encode",
+                                          .state = params->state,
                                           .device = params->device,
                                           .params = params->params,
                                           .values = params->values,

@@ -6,13 +6,34 @@
 
 const gb_retriever_params *retrieve_params(const gb_retriever *retriever); /* as it was opened */
 
-/* gb_retriever_write of one rank: texts are the rows `at`, at + 1 ... of a file of `rows`. */
+/* Makes the vectors of texts first, first + 1 ... of a part into vectors [count, width]. */
+typedef bool retrieve_vectors_fn(void *self, uint32_t first, uint32_t count, float *vectors,
+                                 gb_status *status);
+/* What one rank writes: texts that are the rows `at`, at + 1 ... of a file of `rows`. */
 typedef struct retrieve_part {
     const gb_vector_file *file; /* written */
-    gb_encode_rows texts;       /* of this rank */
+    const char *label;          /* of the progress line */
+    uint32_t count;             /* texts of this rank */
     uint32_t at, rows;          /* see above */
     uint32_t width;             /* of a vector */
+    retrieve_vectors_fn *make;  /* makes them */
+    void *self;                 /* its first argument */
 } retrieve_part;
-bool retrieve_write_part(const retrieve_part *part, gb_encoder *encoder, gb_status *status);
+bool retrieve_write_part(const retrieve_part *part, gb_status *status);
+
+/* Writes ids.txt: the external ids of the texts, whose rows are rows of `names`. */
+bool retrieve_write_ids(const gb_row_file *names, const gb_encode_rows *texts, const char *folder,
+                        gb_status *status);
+
+/* What gb_vector_set_open puts shards together by. */
+typedef struct retrieve_description {
+    const char *model, *pooling; /* its folder; cls, mean, or NULL: as the folder says */
+    const char *source;          /* artifact or folder that the texts are from */
+    const char *split;           /* queries of this split; NULL: passages */
+    uint32_t first, rows, total; /* row of the first text; texts; texts of all shards */
+    uint32_t width;              /* of a vector */
+} retrieve_description;
+bool retrieve_write_description(const retrieve_description *description, const char *folder,
+                                gb_status *status); /* vectors.json */
 
 #endif

@@ -109,21 +109,41 @@ static bool wait_for_ranks(gb_ranks *ranks, gb_status *status)
     return gb_ranks_any(ranks, &nothing, status);
 }
 
+/* What a part is made of. */
+typedef struct encoding {
+    gb_encoder *encoder;  /* does it */
+    gb_encode_rows texts; /* of this rank */
+} encoding;
+
+static bool encode_some(void *self, uint32_t first, uint32_t count, float *vectors,
+                        gb_status *status)
+{
+    const encoding *e = self;
+    const gb_encode_rows some = {.tokens = e->texts.tokens,
+                                 .rows = e->texts.rows,
+                                 .first = e->texts.first + first,
+                                 .count = count};
+    return gb_encoder_run(e->encoder, &some, vectors, status);
+}
+
 bool gb_retriever_write(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
                         const gb_vector_file *file, gb_padding *padding, gb_status *status)
 {
     gb_ranks *ranks = r->how.ranks;
-    retrieve_part part = {
-        .file = file, .texts = *texts, .rows = texts->count, .width = gb_retriever_width(r)};
+    encoding e = {create_encoder(r, kind, status), *texts};
+    retrieve_part part = {.file = file,
+                          .label = texts->label,
+                          .rows = texts->count,
+                          .width = gb_retriever_width(r),
+                          .make = encode_some,
+                          .self = &e};
     gb_ranks_range(gb_ranks_rank(ranks), gb_ranks_count(ranks), texts->count, &part.at,
-                   &part.texts.count);
-    part.texts.first += part.at;
-    gb_encoder *encoder = create_encoder(r, kind, status);
-    bool ok =
-        encoder && retrieve_write_part(&part, encoder, status) && wait_for_ranks(ranks, status);
+                   &part.count);
+    e.texts.first += part.at;
+    bool ok = e.encoder && retrieve_write_part(&part, status) && wait_for_ranks(ranks, status);
     if (ok && padding)
-        *padding = gb_encoder_padding(encoder);
-    gb_encoder_destroy(encoder);
+        *padding = gb_encoder_padding(e.encoder);
+    gb_encoder_destroy(e.encoder);
     return ok;
 }
 

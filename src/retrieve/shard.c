@@ -44,14 +44,15 @@ static bool plan(job *j, const gb_retriever *retriever, const gb_shard *shard, g
     return true;
 }
 
-static bool write_ids(const job *j, const char *folder, gb_status *status)
+bool retrieve_write_ids(const gb_row_file *names, const gb_encode_rows *texts, const char *folder,
+                        gb_status *status)
 {
     char *path = gb_path_join(status, folder, "ids.txt");
     gb_out *out = path ? gb_out_open(path, status) : NULL;
-    for (uint32_t i = 0; out && i < j->texts.count; i++) {
+    for (uint32_t i = 0; out && i < texts->count; i++) {
         size_t length;
-        uint32_t row = j->texts.first + i;
-        const char *id = gb_row_file_row(j->names, j->queries ? j->queries[row] : row, &length);
+        uint32_t row = texts->first + i;
+        const char *id = gb_row_file_row(names, texts->rows ? texts->rows[row] : row, &length);
         fwrite(id, 1, length, gb_out_stream(out));
         fputc('\n', gb_out_stream(out));
     }
@@ -59,22 +60,20 @@ static bool write_ids(const job *j, const char *folder, gb_status *status)
     return out && gb_out_commit(out, status);
 }
 
-/* What gb_vector_set_open puts shards together by. */
-static bool write_description(const job *j, const gb_retriever *retriever, const gb_shard *shard,
-                              const char *folder, gb_status *status)
+bool retrieve_write_description(const retrieve_description *d, const char *folder,
+                                gb_status *status)
 {
-    const gb_retriever_params *how = retrieve_params(retriever);
-    char model[GB_IDENTITY], tokens[GB_IDENTITY];
-    if (!gb_identity(how->model, model, status) || !gb_identity(how->tokens, tokens, status))
+    char model[GB_IDENTITY], source[GB_IDENTITY];
+    if (!gb_identity(d->model, model, status) || !gb_identity(d->source, source, status))
         return false;
-    char *texts = gb_format(status, "%s %s", shard->split ? shard->split : "passages", tokens);
-    char *encoder = gb_format(status, "%s%s%s", model, how->pooling ? " pooling " : "",
-                              how->pooling ? how->pooling : "");
-    json_t *json = texts && encoder ? json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "model", encoder,
-                                                "texts", texts, "first", (int)j->texts.first,
-                                                "rows", (int)j->texts.count, "total", (int)j->total,
-                                                "width", (int)gb_retriever_width(retriever))
-                                    : NULL;
+    char *texts = gb_format(status, "%s %s", d->split ? d->split : "passages", source);
+    char *encoder = gb_format(status, "%s%s%s", model, d->pooling ? " pooling " : "",
+                              d->pooling ? d->pooling : "");
+    json_t *json = texts && encoder
+                       ? json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "model", encoder, "texts",
+                                   texts, "first", (int)d->first, "rows", (int)d->rows, "total",
+                                   (int)d->total, "width", (int)d->width)
+                       : NULL;
     bool ok =
         texts && encoder && gb_json_save_in(json, JSON_INDENT(1), folder, "vectors.json", status);
     json_decref(json);
@@ -93,9 +92,18 @@ bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *sha
               gb_retriever_write(retriever, j.kind, &j.texts,
                                  &(gb_vector_file){.path = path, .journal = journal},
                                  &written->padding, status);
-    if (ok && !gb_ranks_rank(retrieve_params(retriever)->ranks))
-        ok = write_ids(&j, folder, status) &&
-             write_description(&j, retriever, shard, folder, status);
+    const gb_retriever_params *how = retrieve_params(retriever);
+    const retrieve_description description = {.model = how->model,
+                                              .pooling = how->pooling,
+                                              .source = how->tokens,
+                                              .split = shard->split,
+                                              .first = j.texts.first,
+                                              .rows = j.texts.count,
+                                              .total = j.total,
+                                              .width = gb_retriever_width(retriever)};
+    if (ok && !gb_ranks_rank(how->ranks))
+        ok = retrieve_write_ids(j.names, &j.texts, folder, status) &&
+             retrieve_write_description(&description, folder, status);
     written->texts = j.texts.count;
     free(j.queries);
     free(path);

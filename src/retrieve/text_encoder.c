@@ -7,18 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Tokens of a batch: a program for a question, for a few texts, and for many. */
+static const uint32_t batch_rows[] = {128, 512, 0};
+#define PROGRAMS  (sizeof batch_rows / sizeof *batch_rows)
+#define FEW_TEXTS 128 /* texts that any of them holds */
+#define NARROW    256 /* with narrower states short batches would add up in another order */
+
 struct gb_text_encoder {
-    gb_model_input model;          /* the folder */
-    gb_params *params;             /* of its encoder */
-    gb_bert bert;                  /* its encoder */
-    float *values;                 /* its parameters */
-    gb_sentence_settings sentence; /* its pooling and length */
-    gb_text_prompts prompts;       /* put before texts */
-    gb_tokenizer *tokenizer;       /* of its vocabulary */
-    gb_device *device;             /* that computes */
-    gb_encoder *encoder;           /* its program */
-    gb_ids ids;                    /* of the texts at hand, one behind the other */
-    gb_text text;                  /* scratch: a prompt and a text */
+    gb_model_input model;           /* the folder */
+    gb_params *params;              /* of its encoder */
+    gb_bert bert;                   /* its encoder */
+    float *values;                  /* its parameters */
+    gb_sentence_settings sentence;  /* its pooling and length */
+    gb_text_prompts prompts;        /* put before texts */
+    gb_tokenizer *tokenizer;        /* of its vocabulary */
+    gb_device *device, *own;        /* that computes; the same if it was opened here */
+    gb_state *state;                /* parameters on the device */
+    gb_encoder *encoders[PROGRAMS]; /* made when they are needed first, or NULL */
+    gb_ids ids;                     /* of the texts at hand, one behind the other */
+    gb_text text;                   /* scratch: a prompt and a text */
 };
 typedef struct gb_text_encoder text_encoder;
 
@@ -64,20 +71,14 @@ gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_s
     gb_device_params device = gb_ops_device(params->config, params->device);
     device.users = GB_USER_ENCODE | GB_USER_SEARCH | GB_USER_FP16 | GB_USER_BF16;
     device.quiet = true;
-    bool ok = e && open_model(e, params, status) && settle_pooling(e, params, status) &&
-              gb_device_ready(params->config, params->device, status) &&
-              (e->device = gb_device_open(&device, status));
-    if (ok) {
-        const gb_encoder_params how = {.device = e->device,
-                                       .bert = &e->bert,
-                                       .params = e->params,
-                                       .values = e->values,
-                                       .sentence = e->sentence,
-                                       .specials = gb_vocab_specials(e->model.vocab),
-                                       .max_length = e->sentence.max_length};
-        e->encoder = gb_encoder_create(&how, status);
-        ok = e->encoder != NULL;
-    }
+    bool ok = e && open_model(e, params, status) && settle_pooling(e, params, status);
+    if (ok && !params->open)
+        ok = gb_device_ready(params->config, params->device, status) &&
+             (e->own = gb_device_open(&device, status));
+    if (ok)
+        e->device = params->open ? params->open : e->own;
+    ok = ok && (e->state = gb_state_create(e->device, e->params, false, status)) &&
+         gb_state_write(e->state, GB_ARENA_PARAMS, e->values, status);
     if (ok)
         return e;
     gb_text_encoder_close(e);
@@ -88,8 +89,10 @@ void gb_text_encoder_close(gb_text_encoder *e)
 {
     if (!e)
         return;
-    gb_encoder_destroy(e->encoder);
-    gb_device_close(e->device);
+    for (size_t i = 0; i < PROGRAMS; i++)
+        gb_encoder_destroy(e->encoders[i]);
+    gb_state_destroy(e->state);
+    gb_device_close(e->own);
     gb_tokenizer_destroy(e->tokenizer);
     gb_text_prompts_free(&e->prompts);
     if (e->params)
@@ -111,6 +114,34 @@ uint32_t gb_text_encoder_width(const gb_text_encoder *e)
 gb_device *gb_text_encoder_device(const gb_text_encoder *e)
 {
     return e->device;
+}
+
+/* The smallest program whose batch holds all texts. */
+static gb_encoder *encoder_for(text_encoder *e, const size_t *starts, uint32_t count,
+                               gb_status *status)
+{
+    uint64_t rows = 0;
+    uint32_t max_length = e->sentence.max_length;
+    size_t which = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t tokens = starts[i + 1] - starts[i] + 2;
+        rows += tokens < max_length ? tokens : max_length;
+    }
+    bool many = count > FEW_TEXTS || e->model.config.hidden_size < NARROW;
+    while (which + 1 < PROGRAMS && (many || rows > batch_rows[which]))
+        which++;
+    if (!e->encoders[which]) {
+        const gb_encoder_params how = {.device = e->device,
+                                       .bert = &e->bert,
+                                       .params = e->params,
+                                       .sentence = e->sentence,
+                                       .specials = gb_vocab_specials(e->model.vocab),
+                                       .max_length = max_length,
+                                       .batch_rows = batch_rows[which],
+                                       .state = e->state};
+        e->encoders[which] = gb_encoder_create(&how, status);
+    }
+    return e->encoders[which];
 }
 
 static bool add_ids(text_encoder *e, const char *prompt, const char *text, gb_status *status)
@@ -137,7 +168,8 @@ bool gb_text_encoder_run(gb_text_encoder *e, gb_text_kind kind, const char *cons
     static const uint32_t none[1];
     const gb_encode_rows rows = {
         .ids = e->ids.data ? e->ids.data : none, .starts = starts, .count = count, .label = label};
-    ok = ok && gb_encoder_run(e->encoder, &rows, vectors, status);
+    gb_encoder *encoder = ok ? encoder_for(e, starts, count, status) : NULL;
+    ok = encoder && gb_encoder_run(encoder, &rows, vectors, status);
     free(starts);
     return ok;
 }

@@ -61,27 +61,22 @@ static bool note(const vector_file *f, uint32_t count, gb_status *status)
     return gb_write_file(f->names->journal, text, (size_t)length, status);
 }
 
-static bool write_rest(const vector_file *f, const gb_encode_rows *texts, gb_encoder *encoder,
-                       gb_status *status)
+static bool write_rest(const vector_file *f, const retrieve_part *part, gb_status *status)
 {
-    uint32_t done = written_before(f, texts->count);
+    uint32_t done = written_before(f, part->count);
     float *vectors = gb_alloc(CHUNK, f->row_bytes, status);
     bool ok = vectors != NULL;
     if (ok && done)
-        gb_log(GB_LOG_INFO, "%u of %u texts were encoded before", done, texts->count);
+        gb_log(GB_LOG_INFO, "%u of %u texts were encoded before", done, part->count);
     double noted_s = gb_now_s();
     gb_progress progress;
-    gb_progress_begin(&progress, texts->label, "texts", texts->count, done);
-    while (ok && done < texts->count) {
-        uint32_t count = texts->count - done < CHUNK ? texts->count - done : CHUNK;
-        const gb_encode_rows chunk = {.tokens = texts->tokens,
-                                      .rows = texts->rows,
-                                      .first = texts->first + done,
-                                      .count = count};
-        ok = gb_encoder_run(encoder, &chunk, vectors, status) &&
+    gb_progress_begin(&progress, part->label, "texts", part->count, done);
+    while (ok && done < part->count) {
+        uint32_t count = part->count - done < CHUNK ? part->count - done : CHUNK;
+        ok = part->make(part->self, done, count, vectors, status) &&
              write_at(f, f->start + done * f->row_bytes, vectors, count * f->row_bytes, status);
         done += count;
-        if (ok && (done == texts->count || gb_now_s() - noted_s >= noted_every)) {
+        if (ok && (done == part->count || gb_now_s() - noted_s >= noted_every)) {
             ok = note(f, done, status);
             noted_s = gb_now_s();
         }
@@ -95,7 +90,7 @@ static bool write_rest(const vector_file *f, const gb_encode_rows *texts, gb_enc
     return ok;
 }
 
-bool retrieve_write_part(const retrieve_part *part, gb_encoder *encoder, gb_status *status)
+bool retrieve_write_part(const retrieve_part *part, gb_status *status)
 {
     uint64_t row_bytes = (uint64_t)part->width * sizeof(float);
     const char *path = part->file->path;
@@ -108,8 +103,7 @@ bool retrieve_write_part(const retrieve_part *part, gb_encoder *encoder, gb_stat
     f.fd = GB_TRY_CALL(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (f.fd < 0)
         return gb_fail(status, GB_DATA, path, NULL, "cannot open: %s", strerror(errno));
-    bool ok = write_at(&f, 0, header, sizeof header, status) &&
-              write_rest(&f, &part->texts, encoder, status);
+    bool ok = write_at(&f, 0, header, sizeof header, status) && write_rest(&f, part, status);
     if (close(f.fd) && ok)
         ok = cannot_write(path, status);
     return ok;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # gabbro encode, search and vectors: any number of shards gives the same run, to the byte, and that
-# run is the one of gabbro mine; negatives from a file go into fine-tuning.
+# run is the one of gabbro mine; negatives from a file go into fine-tuning; embed and ask find the same.
 #   vectors.sh GABBRO
 set -u
 # shellcheck source=tests/checks.sh
@@ -79,7 +79,7 @@ tuned=$(made finetune --init "$model" --collection "$collection" --tokens "$toke
     --negatives "$negatives" --epochs 1 --batch 4 --negatives-per-query 1)
 expect "a retriever is trained with them" [ -f "$tuned/model/model.safetensors" ]
 expect "and those of a training" grep -q '"rows_computed": [1-9]' "$tuned/run.json"
-checks_end
+
 # ---- texts of one's own --------------------------------------------------------------------------
 
 # 200 texts in one call are the vectors of encode, to the bit: the same program makes them.
@@ -98,3 +98,24 @@ expect "a model is found in Hugging Face's cache by its name" \
 echo "{\"a\": 1}" >strange.jsonl
 refused "JSON without a text" "it has no \"text\"" embed "$model" strange.jsonl
 
+# ---- questions -----------------------------------------------------------------------------------
+
+# Ten passages for a question are the first ten that search finds for it.
+asked=$("$gabbro" ask "$model" "$collection" 'rain stone' --json --quiet)
+expect "ask gives the passages of search" [ "$(awk '$1 == "q3" { printf "%s ", $3 }' "$found/run.trec" | cut -d ' ' -f 1-10)" = \
+    "$(echo "$asked" | grep -o '"_id":"d[0-9]*"' | sed 's/.*:"\(.*\)"/\1/' | tr '\n' ' ' | sed 's/ $//')" ]
+indexes()
+{
+    find "$GABBRO_STORE" -maxdepth 1 -name 'index-*' | wc -l
+}
+expect "the index is kept, and found by the collection's name" [ "$(indexes)" = 1 ]
+name=${collection##*/}
+expect "and used again" [ "$("$gabbro" ask "$model" "$name" 'rain stone' --json --quiet)$(indexes)" = "${asked}1" ]
+printf 'rain stone\nmoss\n' | "$gabbro" ask "$model" "$name" --passages 2 --quiet >answers
+expect "every line of standard input is answered" [ "$(grep -c '^  [12]  [0-9.]*  d[0-9]*  ' answers)" = 4 ]
+expect "with the texts of the passages" [ "$(sed -n 3p answers)" = "     $(sed -n "s/{\"_id\": \"$(awk 'NR == 2 { print $3 }' answers)\", \"text\": \"\(.*\)\"}/\1/p" beir/corpus.jsonl)" ]
+mkdir plain && head -n 50 beir/corpus.jsonl >plain/corpus.jsonl
+expect "a folder is imported into its index" \
+    [ "$("$gabbro" ask "$model" plain 'rain stone' --json --quiet 2>log | grep -o '"text"' | wc -l)" = 10 ]
+expect "a store list says what an index is" [ "$("$gabbro" store list | grep -c '  index of random encoder')" = 2 ]
+checks_end

@@ -264,6 +264,13 @@ fault 2 "an unknown pooling" '"max" is none of: cls, mean' gabbro encode --model
 fault 3 "no run to take negatives from" "run.trec" \
     gabbro finetune --init "$encoder" $data --negatives "$encoder"
 
+# ---- questions ------------------------------------------------------------------------------------
+fault 2 "a question to no model" 'nothing: no folder and no artifact' gabbro ask nothing beir question
+fault 2 "a question to no collection" 'nowhere: no such collection' gabbro ask "$encoder" nowhere question
+fault 2 "an empty question" 'the question is empty' gabbro ask "$encoder" beir ''
+fault 2 "a question that is no UTF-8" 'the question is no UTF-8' gabbro ask "$encoder" beir "$(printf '\377')"
+fault 3 "a question to a damaged collection" "cut.jsonl:$line: " gabbro ask "$encoder" cut.jsonl question
+
 # ---- the command line -----------------------------------------------------------------------------
 fault 2 "an unknown command" '"frobnicate"' "$GABBRO" frobnicate
 fault 2 "an unknown option" '--frob' gabbro $mlm --frob

@@ -1,5 +1,5 @@
 /* Vectors of the texts of a file, written as .npy, as lines of JSON, or shown on a terminal. */
-#include <gabbro/retrieve.h>
+#include <gabbro/serve.h>
 
 #include <gabbro/json.h>
 
