@@ -296,4 +296,34 @@ bool gb_finetune_save(void *self, const gb_retriever_folder *folder, gb_status *
 /* What it is, for its card; false where it is a dense retriever. */
 bool gb_finetune_describe(const void *self, char *text, size_t size);
 
+/* ---- cross-encoders ---- */
+
+typedef enum gb_cross_loss {
+    GB_CROSS_SOFTMAX, /* cross entropy over a query's positive and its negatives */
+    GB_CROSS_BINARY,  /* cross entropy of each pair's sigmoid */
+} gb_cross_loss;
+extern const char *const gb_cross_losses[]; /* their words, ended by NULL */
+
+/* How a cross-encoder is trained. */
+typedef struct gb_cross_params {
+    uint32_t batch;                                /* queries of a step */
+    uint32_t negatives;                            /* of a query, each in a pair with it */
+    uint32_t loss;                                 /* gb_cross_loss */
+    uint32_t max_query_length, max_passage_length; /* tokens of a text with two specials */
+    uint32_t max_length;                           /* of a pair, see gb_batch_add_pair */
+    uint64_t seed;                                 /* of the order and of the negatives */
+} gb_cross_params;
+
+/* Makes the task of a cross-encoder: scores s of the pairs of a query with its positive and with
+ * its negatives by gb_training_negatives,
+ *   softmax (Nogueira et al., 2019; Gao et al., ECIR 2021): mean over queries of
+ *     -log(exp(s+) / (exp(s+) + sum exp(s-))),
+ *   binary: mean over pairs of -log(sigmoid(s)) of positives and -log(1 - sigmoid(s)) of negatives.
+ * A micro-batch has whole queries. Returns the task's self, to be freed by gb_cross_destroy; NULL
+ * on failure. What the arguments point to must outlive it. */
+void *gb_cross_create(const gb_cross_params *params, const gb_training_set *set,
+                      const gb_tokens *tokens, const gb_vocab *vocab, const gb_bert *bert,
+                      const gb_pair_head *head, gb_task *task, gb_status *status);
+void gb_cross_destroy(void *self);
+
 #endif

@@ -86,6 +86,10 @@ bool gb_bert_config_read(const char *path, gb_bert_config *config, gb_status *st
  * (BertForMaskedLM); otherwise they are the bare encoder (BertModel). */
 bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
                           gb_status *status);
+/* Writes the same of a cross-encoder: BertForSequenceClassification with one label. `probability`:
+ * sentence-transformers returns the sigmoid of the logit, otherwise the logit. */
+bool gb_bert_config_write_pairs(const char *path, const gb_bert_config *config, bool probability,
+                                gb_status *status);
 
 /* ---- language models ---- */
 
@@ -182,16 +186,25 @@ gb_weight_spec gb_bert_weight_at(const gb_bert_config *config, size_t index);
  * or cls.predictions.decoder.bias. */
 typedef struct gb_folder gb_folder;
 
+/* What the model of a folder makes, as bits: of a text states and vectors, or of two texts a score,
+ * in one sequence (BertForSequenceClassification with one label, sentence-transformers'
+ * CrossEncoder). */
+typedef enum gb_folder_kind { GB_FOLDER_ENCODER = 1, GB_FOLDER_CROSS_ENCODER = 2 } gb_folder_kind;
+
 /* Opens and checks a folder: the encoder is complete, the masked-LM head complete or absent, every
  * shape agrees with config.json, a stored output matrix equals the word embeddings, and no tensor
- * is left over. The pooler, position ids and next-sentence head are skipped, as the log says. */
-gb_folder *gb_folder_open(const char *path, gb_status *status);
+ * is left over. Position ids and next-sentence head are skipped, as the log says. The pooler is not
+ * checked, as little of what reads encoders needs it. kinds: those wanted; GB_DATA for a model of
+ * another one, with what it is and which command reads it. */
+gb_folder *gb_folder_open_kinds(const char *path, uint32_t kinds, gb_status *status);
+gb_folder *gb_folder_open(const char *path, gb_status *status); /* an encoder */
+gb_folder_kind gb_folder_kind_of(const gb_folder *folder);
 void gb_folder_close(gb_folder *folder);
 const char *gb_folder_path(const gb_folder *folder);
 const gb_bert_config *gb_folder_config(const gb_folder *folder);
 bool gb_folder_has(const gb_folder *folder, const char *name);
 bool gb_folder_has_head(const gb_folder *folder); /* the MLM head, cls.predictions.* */
-/* Number of tensors, including those of the side file. */
+/* Number of tensors, including those of the side file, without pooler and classifier. */
 size_t gb_folder_count(const gb_folder *folder);
 /* Copies a tensor [rows, cols] ([rows] if cols is 0) into out as float32. GB_DATA if it is missing,
  * has another shape, is not of a floating type, or contains a NaN or an infinity. */
@@ -219,6 +232,8 @@ typedef struct gb_sentence_settings {
     uint32_t max_length;  /* longest input in tokens, specials included; at most max_positions */
     bool prompt_left_out; /* the mean is over the tokens behind a prompt */
     const char *query_prompt, *passage_prompt; /* to be written; read by gb_folder_prompts */
+    bool probability; /* to be written: what a cross-encoder's library returns, see
+                         gb_bert_config_write_pairs */
 } gb_sentence_settings;
 /* Reads modules.json and the files that it names; without it, pooling is GB_POOLING_UNSTATED.
  * GB_DATA for a module or a pooling that this program does not compute. */
@@ -255,12 +270,13 @@ typedef struct gb_model_card {
 
 /* What a model folder is written from. Nothing is kept. */
 typedef struct gb_folder_params {
-    const gb_bert_config *config;  /* must be given */
-    const gb_weight *weights;      /* canonical names: the encoder, with or without the head */
-    size_t weight_count;           /* number of weights */
-    const gb_weight *extra;        /* tensors of gabbro.safetensors, with other names; or NULL */
-    size_t extra_count;            /* number of extra tensors */
-    const gb_vocab *vocab;         /* must be given; not larger than config->vocab_size */
+    const gb_bert_config *config; /* must be given */
+    const gb_weight *weights;     /* canonical names: the encoder, with or without the head, or with
+                                     pooler and classifier: a cross-encoder */
+    size_t weight_count;          /* number of weights */
+    const gb_weight *extra;       /* tensors of gabbro.safetensors, with other names; or NULL */
+    size_t extra_count;           /* number of extra tensors */
+    const gb_vocab *vocab;        /* must be given; not larger than config->vocab_size */
     gb_tokenizer_params tokenizer; /* how text becomes ids */
     gb_sentence_settings sentence; /* max_length 0: config->max_positions */
     const gb_model_card *card;     /* or NULL: no README.md */
@@ -271,7 +287,8 @@ typedef struct gb_folder_params {
  * product, or cosine for vectors of length 1; [CLS] if pooling is not stated). It is written under
  * a hidden name and then renamed, so that `path` is never half a folder. The same parameters give
  * the same bytes. GB_DATA if `path` exists (and is not a model folder to be replaced), or if a
- * weight is missing, unknown, of a wrong shape or not finite. */
+ * weight is missing, unknown, of a wrong shape or not finite. A cross-encoder is written for
+ * sentence-transformers' CrossEncoder. */
 bool gb_folder_write(const char *path, const gb_folder_params *params, gb_status *status);
 
 #endif

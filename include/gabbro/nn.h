@@ -11,6 +11,15 @@
 
 /* ---- packed batches ---- */
 
+/* The ids of a text, without specials. */
+typedef struct gb_token_text {
+    const uint32_t *ids; /* [length] */
+    size_t length;       /* ids */
+} gb_token_text;
+/* Returns a row of tokens as a text, of which no more is taken than fits a sequence of max_length
+ * tokens with its two specials. */
+gb_token_text gb_token_text_of(const gb_row_file *tokens, uint32_t row, uint32_t max_length);
+
 /* Sequences of token ids one behind the other, no padding between them. The rows that fill up a
  * bucket belong to further sequences of [PAD]s that nothing looks at. Zero-initialise. */
 typedef struct gb_batch {
@@ -18,11 +27,14 @@ typedef struct gb_batch {
     uint32_t *positions; /* [rows] place in the own sequence */
     int32_t *labels;     /* [rows] original id, or GB_IGNORE */
     uint32_t *starts;    /* [count + 1] first row of each sequence, then rows */
+    uint32_t *seconds;   /* [count] first row of a pair's second text; the end of a sequence that is
+                            no pair */
     uint32_t rows;       /* tokens */
     uint32_t count;      /* sequences */
     uint32_t labelled;   /* rows with a label */
     uint32_t row0;       /* of a part: row of the whole batch that row 0 is; else 0 */
-    size_t id_capacity, position_capacity, label_capacity, start_capacity; /* allocated */
+    size_t id_capacity, position_capacity, label_capacity, start_capacity, second_capacity; /*
+                            allocated */
 } gb_batch;
 void gb_batch_reset(gb_batch *packed);
 void gb_batch_free(gb_batch *packed);
@@ -32,6 +44,11 @@ bool gb_batch_reserve(gb_batch *packed, size_t length, uint32_t *first, gb_statu
 /* Append [CLS] ids [SEP]; labels [length] for the ids, or NULL. Cut at `longest` tokens in all. */
 bool gb_batch_add(gb_batch *packed, const gb_special_ids *specials, const uint32_t *ids,
                   const int32_t *labels, size_t length, uint32_t max_length, gb_status *status);
+/* Append the pair [CLS] query [SEP] passage [SEP]. A pair of more than max_length tokens, three
+ * specials included, loses them at the end of its longer text, and of both where they are equally
+ * long (transformers' "longest_first"). max_length is at least 3. */
+bool gb_batch_add_pair(gb_batch *packed, const gb_special_ids *specials, gb_token_text query,
+                       gb_token_text passage, uint32_t max_length, gb_status *status);
 /* Sequences [first, first + count) of `whole` as a batch of their own, with its row0. */
 bool gb_batch_slice(const gb_batch *whole, uint32_t first, uint32_t count, gb_batch *part,
                     gb_status *status);
@@ -68,6 +85,9 @@ typedef struct gb_batch_inputs {
     gb_selection read;        /* rows whose last states are read; count 0: all */
     gb_tensor read_sequences; /* the sequences with those rows, see gb_selection_input */
     bool selected;            /* these are the inputs of those rows alone */
+    bool pairs;               /* rows have segments, once gb_batch_pairs_declare was called */
+    gb_tensor segments;       /* u32 [1, rows]: token type, 1 from the second text of a pair on */
+    gb_row_index by_segment;  /* rows of each token type */
 } gb_batch_inputs;
 
 /* ---- building a model on a tape ---- */
@@ -99,6 +119,10 @@ bool gb_row_index_fill(gb_executable *exec, const gb_row_index *order, const uin
  * are empty, as in the last part of a batch. `seed` and the step key the dropout. */
 gb_batch_inputs gb_batch_declare(gb_builder *builder, const gb_bert_config *config, uint32_t rows,
                                  uint32_t count, const gb_batch *batch, uint64_t seed);
+/* Declares the segments of the batch of `in`, whose sequences are pairs; config has two token types
+ * or more. */
+void gb_batch_pairs_declare(gb_builder *builder, const gb_bert_config *config, gb_batch_inputs *in,
+                            const gb_batch *batch);
 /* Declares the first rows of at most `count` texts of a batch of `rows`, from text `first` on. */
 gb_selection gb_first_rows_declare(gb_builder *builder, uint32_t count, uint32_t rows,
                                    const gb_batch *batch, uint32_t first);
@@ -283,6 +307,20 @@ gb_tensor gb_bert_encode_rows(gb_builder *builder, const gb_bert *bert, const gb
  * with `normalize`. */
 gb_tensor gb_sentence_vectors(gb_builder *builder, const gb_bert *bert, bool normalize,
                               gb_tensor pooled);
+/* The head of a cross-encoder, transformers' BertForSequenceClassification with one label: a dense
+ * layer with tanh on the state of [CLS] (BERT's pooler), dropout, and a linear layer to one logit.
+ */
+typedef struct gb_pair_head {
+    uint32_t pooler_weight, pooler_bias; /* [H, H], [1, H]: bert.pooler.dense */
+    uint32_t weight, bias;               /* [1, H], [1, 1]: classifier */
+} gb_pair_head;
+bool gb_pair_head_declare(gb_params *params, const gb_bert_config *config, gb_pair_head *head,
+                          gb_status *status);
+/* Logits of pairs [in->read.count, 1] from the batch of `in`, which has segments, and whose rows
+ * read are the first of each pair. biased: with the classifier's bias; a loss that sees differences
+ * of scores alone would move it by rounding only. */
+gb_tensor gb_pair_scores(gb_builder *builder, const gb_bert *bert, const gb_pair_head *head,
+                         const gb_batch_inputs *in, bool biased);
 /* Rows whose logits are made at once: those of a chunk stay below 64 MiB. */
 uint32_t gb_chunk_rows(uint32_t vocab_size);
 /* What the masked LM's output matrix is multiplied with: transform, GELU, LN of h [R, H]. */

@@ -107,6 +107,16 @@ static bool check_kind(const json_t *json, const char *path, gb_status *status)
     return true;
 }
 
+bool folder_read_architecture(const char *path, char name[GB_WEIGHT_NAME], gb_status *status)
+{
+    json_t *json = gb_json_load(path, GB_JSON_REALS, status);
+    const char *text = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+    snprintf(name, GB_WEIGHT_NAME, "%s", text ? text : "");
+    bool ok = json != NULL;
+    json_decref(json);
+    return ok;
+}
+
 static bool read_fields(const json_t *json, const char *path, gb_bert_config *config,
                         gb_status *status)
 {
@@ -149,43 +159,75 @@ static const char *real_text(double value, char text[40])
     return text;
 }
 
-bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
-                          gb_status *status)
+/* What config.json says of the whole model. */
+typedef struct model_kind {
+    const char *architecture; /* transformers' class */
+    const char *labels;       /* further lines, sorted in between; "": none */
+    const char *activation;   /* another of them */
+} model_kind;
+
+static bool write_config(const char *path, const gb_bert_config *config, const model_kind *kind,
+                         gb_status *status)
 {
     if (!gb_bert_config_check(config, path, status))
         return false;
     char text[4][40];
     gb_text json = {0};
-    gb_text_printf(
-        &json,
-        "{\n"
-        "  \"architectures\": [\n    \"%s\"\n  ],\n"
-        "  \"attention_probs_dropout_prob\": %s,\n"
-        "  \"classifier_dropout\": null,\n"
-        "  \"hidden_act\": \"gelu\",\n"
-        "  \"hidden_dropout_prob\": %s,\n"
-        "  \"hidden_size\": %u,\n"
-        "  \"initializer_range\": %s,\n"
-        "  \"intermediate_size\": %u,\n"
-        "  \"layer_norm_eps\": %s,\n"
-        "  \"max_position_embeddings\": %u,\n"
-        "  \"model_type\": \"bert\",\n"
-        "  \"num_attention_heads\": %u,\n"
-        "  \"num_hidden_layers\": %u,\n"
-        "  \"pad_token_id\": %u,\n"
-        "  \"position_embedding_type\": \"absolute\",\n"
-        "  \"torch_dtype\": \"float32\",\n"
-        "  \"type_vocab_size\": %u,\n"
-        "  \"use_cache\": true,\n"
-        "  \"vocab_size\": %u\n"
-        "}\n",
-        head ? "BertForMaskedLM" : "BertModel", real_text(config->attention_dropout, text[0]),
-        real_text(config->hidden_dropout, text[1]), config->hidden_size,
-        real_text(config->initializer_range, text[2]), config->intermediate_size,
-        real_text(config->layer_norm_eps, text[3]), config->max_positions, config->heads,
-        config->layers, config->pad_token_id, config->type_vocab_size, config->vocab_size);
+    gb_text_printf(&json,
+                   "{\n"
+                   "  \"architectures\": [\n    \"%s\"\n  ],\n"
+                   "  \"attention_probs_dropout_prob\": %s,\n"
+                   "  \"classifier_dropout\": null,\n"
+                   "  \"hidden_act\": \"gelu\",\n"
+                   "  \"hidden_dropout_prob\": %s,\n"
+                   "  \"hidden_size\": %u,\n"
+                   "%s"
+                   "  \"initializer_range\": %s,\n"
+                   "  \"intermediate_size\": %u,\n"
+                   "  \"layer_norm_eps\": %s,\n"
+                   "  \"max_position_embeddings\": %u,\n"
+                   "  \"model_type\": \"bert\",\n"
+                   "  \"num_attention_heads\": %u,\n"
+                   "  \"num_hidden_layers\": %u,\n"
+                   "  \"pad_token_id\": %u,\n"
+                   "  \"position_embedding_type\": \"absolute\",\n"
+                   "%s"
+                   "  \"torch_dtype\": \"float32\",\n"
+                   "  \"type_vocab_size\": %u,\n"
+                   "  \"use_cache\": true,\n"
+                   "  \"vocab_size\": %u\n"
+                   "}\n",
+                   kind->architecture, real_text(config->attention_dropout, text[0]),
+                   real_text(config->hidden_dropout, text[1]), config->hidden_size, kind->labels,
+                   real_text(config->initializer_range, text[2]), config->intermediate_size,
+                   real_text(config->layer_norm_eps, text[3]), config->max_positions, config->heads,
+                   config->layers, config->pad_token_id, kind->activation, config->type_vocab_size,
+                   config->vocab_size);
     bool ok = json.failed ? gb_fail_memory(status, "writing config.json")
                           : gb_write_file(path, json.data, json.length, status);
     gb_text_free(&json);
     return ok;
+}
+
+bool gb_bert_config_write(const char *path, const gb_bert_config *config, bool head,
+                          gb_status *status)
+{
+    return write_config(path, config, &(model_kind){head ? "BertForMaskedLM" : "BertModel", "", ""},
+                        status);
+}
+
+#define ACTIVATION_KEY "sbert_ce_default_activation_function"
+
+bool gb_bert_config_write_pairs(const char *path, const gb_bert_config *config, bool probability,
+                                gb_status *status)
+{
+    return write_config(path, config,
+                        &(model_kind){FOLDER_PAIRS,
+                                      "  \"id2label\": {\n    \"0\": \"LABEL_0\"\n  },\n"
+                                      "  \"label2id\": {\n    \"LABEL_0\": 0\n  },\n",
+                                      probability ? "  \"" ACTIVATION_KEY
+                                                    "\": \"torch.nn.modules.activation.Sigmoid\",\n"
+                                                  : "  \"" ACTIVATION_KEY
+                                                    "\": \"torch.nn.modules.linear.Identity\",\n"},
+                        status);
 }

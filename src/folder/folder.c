@@ -12,18 +12,21 @@ typedef struct entry {
     char *name;              /* canonical name */
     const gb_stored *stored; /* where it lies */
     bool expected;           /* the model of config.json has it */
+    bool pair;               /* pooler or classifier */
 } entry;
 
 struct gb_folder {
-    char *path;            /* the folder */
-    gb_bert_config config; /* of config.json */
-    bool head;             /* cls.predictions.* is there */
-    gb_safetensors *model; /* model.safetensors, pytorch_model.bin, or shards of one */
-    gb_safetensors *side;  /* gabbro.safetensors, or NULL */
-    gb_arena *names;       /* canonical names */
-    entry *entries;        /* in byte order of names */
-    size_t count;          /* entries in use */
-    size_t capacity;       /* entries allocated */
+    char *path;                        /* the folder */
+    gb_bert_config config;             /* of config.json */
+    bool head;                         /* cls.predictions.* is there */
+    gb_folder_kind kind;               /* by config.json and the tensors */
+    char architecture[GB_WEIGHT_NAME]; /* of config.json, or "" */
+    gb_safetensors *model;             /* model.safetensors, pytorch_model.bin, or shards of one */
+    gb_safetensors *side;              /* gabbro.safetensors, or NULL */
+    gb_arena *names;                   /* canonical names */
+    entry *entries;                    /* in byte order of names */
+    size_t count;                      /* entries in use */
+    size_t capacity;                   /* entries allocated */
 };
 
 void gb_folder_close(gb_folder *folder)
@@ -53,9 +56,17 @@ bool gb_folder_has_head(const gb_folder *folder)
     return folder->head;
 }
 
+gb_folder_kind gb_folder_kind_of(const gb_folder *folder)
+{
+    return folder->kind;
+}
+
 size_t gb_folder_count(const gb_folder *folder)
 {
-    return folder->count;
+    size_t count = 0;
+    for (size_t i = 0; i < folder->count; i++)
+        count += !folder->entries[i].pair;
+    return count;
 }
 
 /* ---- names ---- */
@@ -77,14 +88,16 @@ bool gb_folder_has(const gb_folder *folder, const char *name)
     return find(folder, name) != NULL;
 }
 
-static bool add(gb_folder *folder, const char *name, const gb_stored *stored, gb_status *status)
+static bool add(gb_folder *folder, const char *name, const gb_stored *stored, bool pair,
+                gb_status *status)
 {
     if (!gb_grow(&folder->entries, &folder->capacity, folder->count + 1, sizeof(entry), status))
         return false;
     char *copy = gb_arena_strdup(folder->names, name, strlen(name), status);
     if (!copy)
         return false;
-    folder->entries[folder->count++] = (entry){.name = copy, .stored = stored};
+    folder->entries[folder->count++] =
+        (entry){.name = copy, .stored = stored, .pair = pair, .expected = pair};
     return true;
 }
 
@@ -136,13 +149,23 @@ static bool index_model(gb_folder *folder, gb_status *status)
         case FOLDER_TIED_BIAS:
             tied_bias = stored;
             break;
+        case FOLDER_CLASSIFIER:
+            if (!*folder->architecture || strcmp(folder->architecture, FOLDER_PAIRS) == 0)
+                folder->kind = GB_FOLDER_CROSS_ENCODER;
+            if (!add(folder, name, stored, folder->kind == GB_FOLDER_CROSS_ENCODER, status))
+                return false;
+            break;
+        case FOLDER_POOLER:
+            if (!add(folder, name, stored, true, status))
+                return false;
+            break;
         case FOLDER_NAMED:
             bias = bias || strcmp(name, "cls.predictions.bias") == 0;
-            if (!add(folder, name, stored, status))
+            if (!add(folder, name, stored, false, status))
                 return false;
         }
     }
-    if (tied_bias && !bias && !add(folder, "cls.predictions.bias", tied_bias, status))
+    if (tied_bias && !bias && !add(folder, "cls.predictions.bias", tied_bias, false, status))
         return false;
     return sort_entries(folder, status) &&
            check_tied(folder, tied_weight, "bert.embeddings.word_embeddings.weight", status) &&
@@ -156,7 +179,7 @@ static bool index_side(gb_folder *folder, gb_status *status)
         if (folder_name_is_bert(stored->name))
             return gb_fail(status, GB_DATA, stored->path, "it belongs into " MODEL_FILE,
                            "tensor %s has no place in the side file", stored->name);
-        if (!add(folder, stored->name, stored, status))
+        if (!add(folder, stored->name, stored, false, status))
             return false;
     }
     return sort_entries(folder, status);
@@ -178,6 +201,55 @@ static bool fail_missing(const gb_folder *folder, const char *name, gb_status *s
                    "tensor %.120s is missing", name);
 }
 
+static bool fail_shape(const gb_stored *stored, const gb_weight_spec *spec, gb_status *status)
+{
+    char have[FOLDER_SHAPE_TEXT], want[FOLDER_SHAPE_TEXT];
+    return gb_fail(status, GB_DATA, stored->path,
+                   "config.json and the tensors are not of one model",
+                   "tensor %s is %s, but config.json asks for %s", stored->name,
+                   folder_shape_text(stored->shape, stored->rank, have),
+                   folder_spec_text(spec->rows, spec->cols, want));
+}
+
+/* The head of a cross-encoder: complete, of one label. */
+static bool check_pair_head(const gb_folder *folder, gb_status *status)
+{
+    for (size_t i = 0; i < FOLDER_PAIR_WEIGHTS; i++) {
+        gb_weight_spec spec = folder_pair_weight_at(&folder->config, i);
+        const entry *found = find(folder, spec.name);
+        if (!found)
+            return fail_missing(folder, spec.name, status);
+        const gb_stored *stored = found->stored;
+        if (folder_shape_is(stored, spec.rows, spec.cols))
+            continue;
+        if (spec.rows == 1 && stored->rank == (spec.cols ? 2 : 1) && stored->shape[0] > 1)
+            return gb_fail(status, GB_DATA, stored->path, "give one with a single label",
+                           "a classifier of %llu labels; of cross-encoders one score a pair is "
+                           "computed",
+                           (unsigned long long)stored->shape[0]);
+        return fail_shape(stored, &spec, status);
+    }
+    return folder->config.type_vocab_size > 1 ||
+           gb_fail(status, GB_DATA, folder->path, "is config.json of this model?",
+                   "a cross-encoder of one token type cannot tell query and passage apart");
+}
+
+/* Another kind of model than those wanted. */
+static bool check_kind(const gb_folder *folder, uint32_t kinds, gb_status *status)
+{
+    if (folder->kind & kinds)
+        return true;
+    if (folder->kind == GB_FOLDER_CROSS_ENCODER)
+        return gb_fail(status, GB_DATA, folder->path,
+                       "gabbro rerank reads it; give an encoder or a retriever here",
+                       "the model is a cross-encoder, which scores pairs of texts and makes no "
+                       "vectors");
+    return gb_fail(status, GB_DATA, folder->path,
+                   "give a cross-encoder, such as gabbro finetune-cross makes",
+                   "the model is an encoder of single texts, without a classifier of pairs%s%s",
+                   *folder->architecture ? ": " : "", folder->architecture);
+}
+
 /* The model of config.json: everything there, nothing more, in the right shapes. */
 static bool check_model(gb_folder *folder, gb_status *status)
 {
@@ -190,16 +262,10 @@ static bool check_model(gb_folder *folder, gb_status *status)
     for (size_t i = 0; i < (folder->head ? all : encoder); i++) {
         gb_weight_spec spec = gb_bert_weight_at(config, i);
         entry *found = find(folder, spec.name);
-        char have[FOLDER_SHAPE_TEXT], want[FOLDER_SHAPE_TEXT];
         if (!found)
             return fail_missing(folder, spec.name, status);
-        const gb_stored *stored = found->stored;
-        if (!folder_shape_is(stored, spec.rows, spec.cols))
-            return gb_fail(status, GB_DATA, stored->path,
-                           "config.json and the tensors are not of one model",
-                           "tensor %s is %s, but config.json asks for %s", stored->name,
-                           folder_shape_text(stored->shape, stored->rank, have),
-                           folder_spec_text(spec.rows, spec.cols, want));
+        if (!folder_shape_is(found->stored, spec.rows, spec.cols))
+            return fail_shape(found->stored, &spec, status);
         found->expected = true;
     }
     for (size_t i = 0; i < folder->count; i++)
@@ -208,7 +274,7 @@ static bool check_model(gb_folder *folder, gb_status *status)
                            "it would be dropped silently; is it another kind of model?",
                            "tensor %s has no place in a BERT of %u layers",
                            folder->entries[i].stored->name, config->layers);
-    return true;
+    return folder->kind != GB_FOLDER_CROSS_ENCODER || check_pair_head(folder, status);
 }
 
 bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, uint64_t cols,
@@ -248,7 +314,9 @@ static char *tensor_path(const gb_folder *folder, gb_status *status)
 static bool open_files(gb_folder *folder, gb_status *status)
 {
     char *config = gb_path_join(status, folder->path, "config.json");
-    bool ok = config && gb_bert_config_read(config, &folder->config, status);
+    bool ok = config && gb_bert_config_read(config, &folder->config, status) &&
+              folder_read_architecture(config, folder->architecture, status);
+    folder->kind = GB_FOLDER_ENCODER;
     free(config);
     char *model = ok ? tensor_path(folder, status) : NULL;
     folder->model = model ? gb_safetensors_open(model, status) : NULL;
@@ -263,7 +331,7 @@ static bool open_files(gb_folder *folder, gb_status *status)
     return ok;
 }
 
-gb_folder *gb_folder_open(const char *path, gb_status *status)
+gb_folder *gb_folder_open_kinds(const char *path, uint32_t kinds, gb_status *status)
 {
     if (!gb_dir_exists(path)) {
         gb_fail(status, GB_DATA, path,
@@ -277,8 +345,14 @@ gb_folder *gb_folder_open(const char *path, gb_status *status)
     folder->path = gb_strdup(path, status);
     folder->names = gb_arena_create(1 << 14, status);
     if (folder->path && folder->names && open_files(folder, status) &&
-        index_model(folder, status) && check_model(folder, status) && index_side(folder, status))
+        index_model(folder, status) && check_kind(folder, kinds, status) &&
+        check_model(folder, status) && index_side(folder, status))
         return folder;
     gb_folder_close(folder);
     return NULL;
+}
+
+gb_folder *gb_folder_open(const char *path, gb_status *status)
+{
+    return gb_folder_open_kinds(path, GB_FOLDER_ENCODER, status);
 }

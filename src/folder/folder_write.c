@@ -18,6 +18,30 @@ static bool has_head(const gb_folder_params *params)
     return false;
 }
 
+bool folder_is_pairs(const gb_folder_params *params)
+{
+    for (size_t i = 0; i < params->weight_count; i++)
+        if (strncmp(params->weights[i].name, "classifier.", 11) == 0)
+            return true;
+    return false;
+}
+
+/* The tensors that the model has. */
+static size_t wanted_count(const gb_folder_params *params)
+{
+    return folder_is_pairs(params)
+               ? gb_bert_weight_count(params->config, false) + FOLDER_PAIR_WEIGHTS
+               : gb_bert_weight_count(params->config, has_head(params));
+}
+
+static gb_weight_spec wanted_at(const gb_folder_params *params, size_t index)
+{
+    size_t encoder = gb_bert_weight_count(params->config, false);
+    return folder_is_pairs(params) && index >= encoder
+               ? folder_pair_weight_at(params->config, index - encoder)
+               : gb_bert_weight_at(params->config, index);
+}
+
 static bool check_weight(const gb_weight *weight, const gb_weight_spec *spec, const char *path,
                          gb_status *status)
 {
@@ -33,12 +57,12 @@ static bool check_weight(const gb_weight *weight, const gb_weight_spec *spec, co
 /* Exactly the model of the configuration, as the reader will demand it. */
 static bool check_weights(const gb_folder_params *params, const char *path, gb_status *status)
 {
-    size_t count = gb_bert_weight_count(params->config, has_head(params));
+    size_t count = wanted_count(params);
     const gb_weight **sorted =
         folder_sorted_weights(params->weights, params->weight_count, path, status);
     bool ok = sorted != NULL;
     for (size_t i = 0; ok && i < count; i++) {
-        gb_weight_spec spec = gb_bert_weight_at(params->config, i);
+        gb_weight_spec spec = wanted_at(params, i);
         gb_weight wanted = {.name = spec.name};
         const gb_weight *key = &wanted, **found = NULL;
         if (params->weight_count)
@@ -52,7 +76,7 @@ static bool check_weights(const gb_folder_params *params, const char *path, gb_s
     for (size_t i = 0; ok && params->weight_count > count && i < params->weight_count; i++) {
         bool known = false;
         for (size_t j = 0; !known && j < count; j++)
-            known = strcmp(gb_bert_weight_at(params->config, j).name, params->weights[i].name) == 0;
+            known = strcmp(wanted_at(params, j).name, params->weights[i].name) == 0;
         if (!known)
             ok = gb_fail(status, GB_DATA, path, "tensors of other parts belong into extra",
                          "tensor %.120s has no place in a BERT of %u layers",
@@ -100,13 +124,24 @@ static void append_line(gb_text *text, const char *line)
         gb_text_append(text, *line == '\n' || *line == '\r' ? " " : line, 1);
 }
 
-static void append_section(gb_text *text, const char *before, const char *line, const char *after)
+void folder_card_section(gb_text *text, const char *before, const char *line, const char *after)
 {
     if (!line)
         return;
     gb_text_printf(text, "%s", before);
     append_line(text, line);
     gb_text_printf(text, "%s", after);
+}
+
+void folder_card_facts(gb_text *text, const gb_model_card *card)
+{
+    folder_card_section(text, "\nTable: ", card->table, "\n");
+    folder_card_section(text, "\nMade by\n\n```\n", card->command, "\n```\n");
+    for (size_t i = 0; i < card->fact_count; i++) {
+        gb_text_printf(text, "%s", i == 0 ? "\n| | |\n|---|---|\n" : "");
+        folder_card_section(text, "| ", card->facts[i].name, " | ");
+        folder_card_section(text, "`", card->facts[i].value, "` |\n");
+    }
 }
 
 static bool write_card(const char *path, const gb_folder_params *params, gb_status *status)
@@ -120,8 +155,8 @@ static bool write_card(const char *path, const gb_folder_params *params, gb_stat
                           "pipeline_tag: sentence-similarity\n"
                           "tags:\n- sentence-transformers\n- dense-retrieval\n- gabbro\n"
                           "---\n\n");
-    append_section(&text, "# ", card->title ? card->title : "Dense passage retriever", "\n\n");
-    append_section(&text, "", card->what, "\n\n");
+    folder_card_section(&text, "# ", card->title ? card->title : "Dense passage retriever", "\n\n");
+    folder_card_section(&text, "", card->what, "\n\n");
     gb_text_printf(&text,
                    "BERT of %u layers, hidden size %u, %u heads, vocabulary %u. A text's vector is "
                    "the last layer's %s (inputs of at most %u tokens), %s; "
@@ -130,13 +165,7 @@ static bool write_card(const char *path, const gb_folder_params *params, gb_stat
                    how->pooling == GB_POOLING_MEAN ? "mean over all tokens" : "state of `[CLS]`",
                    how->max_length ? how->max_length : config->max_positions,
                    how->normalize ? "scaled to length 1" : "not scaled");
-    append_section(&text, "\nTable: ", card->table, "\n");
-    append_section(&text, "\nMade by\n\n```\n", card->command, "\n```\n");
-    for (size_t i = 0; i < card->fact_count; i++) {
-        gb_text_printf(&text, "%s", i == 0 ? "\n| | |\n|---|---|\n" : "");
-        append_section(&text, "| ", card->facts[i].name, " | ");
-        append_section(&text, "`", card->facts[i].value, "` |\n");
-    }
+    folder_card_facts(&text, card);
     gb_text_printf(&text, "\n```python\n"
                           "from sentence_transformers import SentenceTransformer\n"
                           "vectors = SentenceTransformer(\"this folder\").encode([\"a text\"])\n"
@@ -149,25 +178,38 @@ static bool write_card(const char *path, const gb_folder_params *params, gb_stat
 
 /* ---- files ---- */
 
+/* All but the tensors and the tokenizer. */
+static bool write_words(const char *dir, const gb_folder_params *params, gb_status *status)
+{
+    bool pairs = folder_is_pairs(params);
+    char *config = gb_path_join(status, dir, "config.json");
+    char *card = config ? gb_path_join(status, dir, "README.md") : NULL;
+    bool ok = card &&
+              (pairs ? gb_bert_config_write_pairs(config, params->config,
+                                                  params->sentence.probability, status)
+                     : gb_bert_config_write(config, params->config, has_head(params), status) &&
+                           folder_write_sentence(dir, params, status)) &&
+              (!params->card || (pairs ? folder_write_pair_card(card, params, status)
+                                       : write_card(card, params, status)));
+    free(config);
+    free(card);
+    return ok;
+}
+
 static bool write_files(const char *dir, const gb_folder_params *params, gb_status *status)
 {
-    char *config = gb_path_join(status, dir, "config.json");
     char *model = gb_path_join(status, dir, "model.safetensors");
     char *side = gb_path_join(status, dir, "gabbro.safetensors");
-    char *card = gb_path_join(status, dir, "README.md");
-    bool ok = config && model && side && card &&
-              gb_bert_config_write(config, params->config, has_head(params), status) &&
+    uint32_t length = params->config->max_positions;
+    if (folder_is_pairs(params) && params->sentence.max_length)
+        length = params->sentence.max_length; /* CrossEncoder has no other place for it */
+    bool ok = model && side && write_words(dir, params, status) &&
               gb_safetensors_write(model, params->weights, params->weight_count, status) &&
               (!params->extra_count ||
                gb_safetensors_write(side, params->extra, params->extra_count, status)) &&
-              folder_write_tokenizer(dir, params->vocab, &params->tokenizer,
-                                     params->config->max_positions, false, status) &&
-              folder_write_sentence(dir, params, status) &&
-              (!params->card || write_card(card, params, status));
-    free(config);
+              folder_write_tokenizer(dir, params->vocab, &params->tokenizer, length, false, status);
     free(model);
     free(side);
-    free(card);
     return ok;
 }
 

@@ -14,6 +14,12 @@
 /* How JSON files of a folder are written. */
 #define FOLDER_JSON (JSON_INDENT(2) | GB_JSON_NEWLINE)
 
+/* ---- config.c ---- */
+
+#define FOLDER_PAIRS "BertForSequenceClassification" /* transformers' class of cross-encoders */
+/* The first of "architectures" of config.json; "" if there is none. */
+bool folder_read_architecture(const char *path, char name[GB_WEIGHT_NAME], gb_status *status);
+
 /* ---- zip.c ---- */
 
 /* A member of a zip, in the mapped file. */
@@ -46,12 +52,17 @@ bool folder_torch_read(const char *path, const unsigned char *bytes, size_t size
 /* What a tensor of a checkpoint is to us. */
 typedef enum folder_role {
     FOLDER_NAMED,       /* goes by the canonical name given */
-    FOLDER_SKIPPED,     /* known and not used: pooler, position ids, next-sentence head */
+    FOLDER_SKIPPED,     /* known and not used: position ids, next-sentence head */
+    FOLDER_POOLER,      /* bert.pooler.dense, of which only cross-encoders make use */
+    FOLDER_CLASSIFIER,  /* classifier, the head of cross-encoders and of other models */
     FOLDER_TIED_WEIGHT, /* a stored copy of the word embeddings */
     FOLDER_TIED_BIAS,   /* another name of cls.predictions.bias */
 } folder_role;
 /* Canonical form of a name found in a checkpoint. It need not exist in the model. */
 folder_role folder_canonical(const char *stored, char name[GB_WEIGHT_NAME]);
+/* Name and shape of parameter `index` of a cross-encoder's head: pooler and classifier. */
+#define FOLDER_PAIR_WEIGHTS 4
+gb_weight_spec folder_pair_weight_at(const gb_bert_config *config, size_t index);
 /* Whether a name can stand in a safetensors file: not empty, too long or with control bytes. */
 bool folder_name_is_sound(const char *name);
 /* Whether a name belongs to the namespaces of transformers, closed to the side file. */
@@ -87,5 +98,16 @@ bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_
                              gb_status *status);
 /* modules.json, 1_Pooling/config.json and their like into dir. */
 bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_status *status);
+
+/* ---- folder_write.c, pair_card.c ---- */
+
+/* Whether the weights are a cross-encoder's. */
+bool folder_is_pairs(const gb_folder_params *params);
+/* A line of the model card between two other texts; nothing if it is NULL. */
+void folder_card_section(gb_text *text, const char *before, const char *line, const char *after);
+/* What the card says of its making. */
+void folder_card_facts(gb_text *text, const gb_model_card *card);
+/* The model card of a cross-encoder. */
+bool folder_write_pair_card(const char *path, const gb_folder_params *params, gb_status *status);
 
 #endif

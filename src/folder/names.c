@@ -1,12 +1,12 @@
-/* The parameters of BertForMaskedLM: their canonical names and shapes, and the other names that
- * checkpoints give them. */
+/* The parameters of BertForMaskedLM and of cross-encoders: their canonical names and shapes, and
+ * the other names that checkpoints give them. */
 #include "folder/internal.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Dimensions of a parameter, by what they are in the configuration. */
-typedef enum dimension { NONE, VOCAB, HIDDEN, INNER, POSITIONS, TYPES } dimension;
+typedef enum dimension { NONE, VOCAB, HIDDEN, INNER, POSITIONS, TYPES, ONE } dimension;
 
 typedef struct parameter {
     const char *name;     /* after the part's prefix */
@@ -49,6 +49,13 @@ static const parameter head[] = {
     {"bias", VOCAB, NONE},
 };
 
+static const parameter pair_head[FOLDER_PAIR_WEIGHTS] = {
+    {"bert.pooler.dense.weight", HIDDEN, HIDDEN},
+    {"bert.pooler.dense.bias", HIDDEN, NONE},
+    {"classifier.weight", ONE, HIDDEN},
+    {"classifier.bias", ONE, NONE},
+};
+
 #define NAME_LIMIT_BYTES 255
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -56,7 +63,6 @@ static const parameter head[] = {
 /* Tensors of common checkpoints that are knowingly left aside; a name that ends in '.' stands for
  * all that begin with it. */
 static const char *const skipped[] = {
-    "bert.pooler.",                   /* sentence vectors are the state of [CLS] itself */
     "bert.embeddings.position_ids",   /* 0, 1, 2, ... */
     "bert.embeddings.token_type_ids", /* zeros */
     "cls.seq_relationship.",          /* next-sentence prediction */
@@ -75,10 +81,21 @@ static uint64_t dimension_size(const gb_bert_config *config, dimension of)
         return config->max_positions;
     case TYPES:
         return config->type_vocab_size;
+    case ONE:
+        return 1;
     case NONE:
         break;
     }
     return 0;
+}
+
+gb_weight_spec folder_pair_weight_at(const gb_bert_config *config, size_t index)
+{
+    const parameter *of = &pair_head[index];
+    gb_weight_spec spec = {.rows = dimension_size(config, of->rows),
+                           .cols = dimension_size(config, of->cols)};
+    snprintf(spec.name, sizeof spec.name, "%s", of->name);
+    return spec;
 }
 
 size_t gb_bert_weight_count(const gb_bert_config *config, bool with_head)
@@ -134,7 +151,8 @@ bool folder_name_is_sound(const char *name)
 
 bool folder_name_is_bert(const char *name)
 {
-    return starts_with(name, "bert.") || starts_with(name, "cls.");
+    return starts_with(name, "bert.") || starts_with(name, "cls.") ||
+           starts_with(name, "classifier.");
 }
 
 folder_role folder_canonical(const char *stored, char name[GB_WEIGHT_NAME])
@@ -150,6 +168,9 @@ folder_role folder_canonical(const char *stored, char name[GB_WEIGHT_NAME])
         if (prefix ? starts_with(name, skipped[i]) : strcmp(name, skipped[i]) == 0)
             return FOLDER_SKIPPED;
     }
+    for (size_t i = 0; i < COUNT(pair_head); i++)
+        if (strcmp(name, pair_head[i].name) == 0)
+            return starts_with(name, "bert.") ? FOLDER_POOLER : FOLDER_CLASSIFIER;
     if (strcmp(name, "cls.predictions.decoder.weight") == 0)
         return FOLDER_TIED_WEIGHT;
     if (strcmp(name, "cls.predictions.decoder.bias") == 0)

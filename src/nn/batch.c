@@ -15,6 +15,7 @@ void gb_batch_free(gb_batch *packed)
     free(packed->positions);
     free(packed->labels);
     free(packed->starts);
+    free(packed->seconds);
     *packed = (gb_batch){0};
 }
 
@@ -27,6 +28,8 @@ static bool make_room(gb_batch *packed, size_t rows, size_t count, gb_status *st
            gb_grow(&packed->labels, &packed->label_capacity, rows, sizeof *packed->labels,
                    status) &&
            gb_grow(&packed->starts, &packed->start_capacity, count + 1, sizeof *packed->starts,
+                   status) &&
+           gb_grow(&packed->seconds, &packed->second_capacity, count, sizeof *packed->seconds,
                    status);
 }
 
@@ -42,6 +45,7 @@ bool gb_batch_reserve(gb_batch *packed, size_t length, uint32_t *first, gb_statu
     }
     packed->starts[packed->count] = *first;
     packed->rows = (uint32_t)rows;
+    packed->seconds[packed->count] = packed->rows;
     packed->starts[++packed->count] = packed->rows;
     return true;
 }
@@ -76,6 +80,8 @@ bool gb_batch_slice(const gb_batch *whole, uint32_t first, uint32_t count, gb_ba
     memcpy(part->labels, whole->labels + row0, sizeof *part->labels * rows);
     for (uint32_t s = 0; s <= count; s++)
         part->starts[s] = whole->starts[first + s] - row0;
+    for (uint32_t s = 0; s < count; s++)
+        part->seconds[s] = whole->seconds[first + s] - row0;
     for (uint32_t r = 0; r < rows; r++)
         part->labelled += part->labels[r] != GB_IGNORE;
     part->rows = rows;

@@ -291,11 +291,23 @@ gb_tensor gb_block_apply_last(gb_builder *builder, const gb_block *block, const 
     return nn_layer_end(builder, first, x);
 }
 
+/* Sum of the vectors of words, positions and token types. */
+static gb_tensor sum_embeddings(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in)
+{
+    gb_tape *tape = builder->tape;
+    gb_tensor word = p(builder, bert->word), position = p(builder, bert->position);
+    gb_tensor type = p(builder, bert->type);
+    if (!in->pairs)
+        return gb_embed(tape, in->ids, in->positions, in->by_id, in->by_position, word, position,
+                        type);
+    gb_tensor x = gb_lookup_rows(tape, position, in->positions, in->by_position, GB_NO_TENSOR);
+    x = gb_lookup_rows(tape, word, in->ids, in->by_id, x);
+    return gb_lookup_rows(tape, type, in->segments, in->by_segment, x);
+}
+
 gb_tensor gb_bert_embed(gb_builder *builder, const gb_bert *bert, const gb_batch_inputs *in)
 {
-    gb_tensor x =
-        gb_embed(builder->tape, in->ids, in->positions, in->by_id, in->by_position,
-                 p(builder, bert->word), p(builder, bert->position), p(builder, bert->type));
+    gb_tensor x = sum_embeddings(builder, bert, in);
     return drop(builder, nn_layer_norm(builder, x, bert->norm_weight, bert->norm_bias), in);
 }
 

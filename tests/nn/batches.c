@@ -45,6 +45,52 @@ Test(packed, buckets)
     cr_expect_leq(buckets, 16 + 8 * 7, "%u buckets", buckets);
 }
 
+/* ---- pairs ---- */
+
+/* A pair of texts of `q` and `p` tokens in `max_length`, as lengths of both. */
+static void expect_pair(uint32_t q, uint32_t p, uint32_t max_length, uint32_t q_wanted,
+                        uint32_t p_wanted)
+{
+    gb_status status = {0};
+    gb_special_ids specials = {.pad = 0, .unk = 1, .cls = 2, .sep = 3, .mask = 4};
+    uint32_t ids[64];
+    for (uint32_t i = 0; i < 64; i++)
+        ids[i] = 10 + i;
+    gb_batch b = {0};
+    MUST(gb_batch_add(&b, &specials, ids, NULL, 4, 9, &status)); /* something before it */
+    MUST(gb_batch_add_pair(&b, &specials, (gb_token_text){ids, q}, (gb_token_text){ids + 30, p},
+                           max_length, &status));
+    const uint32_t *pair = b.ids + b.starts[1];
+    uint32_t length = b.starts[2] - b.starts[1];
+    cr_assert_eq(length, q_wanted + p_wanted + 3, "%u tokens of %u and %u", length, q, p);
+    cr_expect_eq(pair[0], specials.cls);
+    cr_expect_eq(pair[1 + q_wanted], specials.sep);
+    cr_expect_eq(pair[length - 1], specials.sep);
+    cr_expect_eq(memcmp(pair + 1, ids, sizeof *ids * q_wanted), 0);
+    cr_expect_eq(memcmp(pair + 2 + q_wanted, ids + 30, sizeof *ids * p_wanted), 0);
+    cr_expect_eq(b.seconds[1], b.starts[1] + q_wanted + 2);
+    cr_expect_eq(b.seconds[0], b.starts[1], "a text that is no pair");
+    gb_batch part = {0};
+    MUST(gb_batch_slice(&b, 1, 1, &part, &status));
+    cr_expect_eq(part.seconds[0], q_wanted + 2);
+    gb_batch_free(&part);
+    gb_batch_free(&b);
+}
+
+/* The lengths are those of transformers' tokenizers with truncation="longest_first". */
+Test(packed, pairs_are_cut_at_the_longer_text)
+{
+    expect_pair(3, 4, 10, 3, 4);
+    expect_pair(3, 9, 10, 3, 4);
+    expect_pair(9, 3, 10, 4, 3);
+    expect_pair(9, 9, 10, 3, 4);
+    expect_pair(9, 8, 10, 4, 3);
+    expect_pair(20, 9, 13, 5, 5);
+    expect_pair(0, 9, 10, 0, 7);
+    expect_pair(9, 0, 10, 7, 0);
+    expect_pair(2, 2, 3, 0, 0);
+}
+
 /* ---- order ---- */
 
 static void expect_order(const gb_collection *collection, bool documents, uint32_t count)
