@@ -3,7 +3,6 @@
 
 #include <gabbro/artifact.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,71 +41,17 @@ static bool open_inputs(finetuning *f, const char *pooling, gb_status *status)
            gb_model_sentence(f->init.folder, &f->tokens, pooling, &f->sentence, status);
 }
 
-static bool read_run(const char *artifact, const gb_run_names *names, gb_run *run,
-                     gb_status *status)
-{
-    char *path = gb_path_join(status, artifact, "run.trec");
-    bool ok = path && gb_run_read(path, GB_RUN_TREC, names, run, NULL, status);
-    free(path);
-    return ok;
-}
-
-/* Drops what may be relevant from the pools. */
-static bool filter_set(finetuning *f, const gb_run *runs, const gb_run_names *names,
-                       gb_status *status)
-{
-    const gb_filter_settings *o = &f->settings->filter;
-    gb_run scores = {0};
-    gb_negative_filter how = {.texts = o->unique_texts ? &f->texts : NULL,
-                              .runs = runs,
-                              .run_count = f->settings->negatives.count,
-                              .skip = o->skip,
-                              .scores = o->scores ? &scores : NULL,
-                              .margin = o->margin < 0 ? -INFINITY : o->margin,
-                              .max_score = o->max_score < 0 ? INFINITY : o->max_score};
-    if (!o->scores && (o->margin >= 0 || o->max_score >= 0))
-        return gb_fail(status, GB_USAGE, NULL, "give --scores, too",
-                       "--margin and --max-score are of the scores of a run");
-    bool ok = (!o->unique_texts || gb_text_hashes_make(&f->texts, &f->tokens, status)) &&
-              (!o->scores || read_run(o->scores, names, &scores, status));
-    if (ok)
-        gb_training_set_filter(&f->set, &how, &f->filtered);
-    gb_run_free(&scores);
-    const gb_filtered *n = &f->filtered;
-    if (ok && n->left < n->before)
-        gb_log(GB_LOG_INFO,
-               "%llu of %llu negatives dropped: %llu by rank, %llu as copies, %llu by score, %llu "
-               "without a score",
-               (unsigned long long)(n->before - n->left), (unsigned long long)n->before,
-               (unsigned long long)n->by_rank, (unsigned long long)n->by_text,
-               (unsigned long long)n->by_score, (unsigned long long)n->unscored);
-    return ok;
-}
-
 static bool make_set(finetuning *f, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
-    size_t count = o->negatives.count;
-    gb_run *runs = gb_alloc(count, sizeof *runs, status);
-    gb_qrels qrels = {0};
-    gb_run_names names = {0};
-    bool ok = runs && gb_collection_qrels(f->collection, "train", &qrels, status) &&
-              gb_run_names_of(f->collection, &names, status);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = read_run(o->negatives.items[i], &names, &runs[i], status);
-    ok = ok &&
-         gb_training_set_make(&f->set, &qrels, runs, count, o->depth, o->train_queries,
-                              o->params.seed, status) &&
-         filter_set(f, runs, &names, status);
-    for (size_t i = 0; runs && i < count; i++)
-        gb_run_free(&runs[i]);
-    free(runs);
-    gb_run_names_free(&names);
-    free(qrels.rows);
-    if (ok)
-        gb_log(GB_LOG_INFO, "%u training queries, %u of them without hard negatives", f->set.count,
-               f->set.without_negatives);
-    return ok;
+    const train_set_params how = {.collection = f->collection,
+                                  .tokens = &f->tokens,
+                                  .negatives = &o->negatives,
+                                  .depth = o->depth,
+                                  .queries = o->train_queries,
+                                  .seed = o->params.seed,
+                                  .filter = &o->filter};
+    return train_set_make(&how, &f->set, &f->texts, &f->filtered, status);
 }
 
 /* Whether the scoring reads the masked-LM head. */
@@ -263,13 +208,7 @@ static void note(gb_maker *maker, const finetuning *f, const gb_train_result *re
     json_object_set_new(facts, "steps", json_integer(f->train.schedule.steps));
     json_object_set_new(facts, "train_queries", json_integer(f->set.count));
     json_object_set_new(facts, "without_hard_negatives", json_integer(f->set.without_negatives));
-    const gb_filtered *n = &f->filtered;
-    json_object_set_new(
-        facts, "negatives",
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "before", (json_int_t)n->before, "left",
-                  (json_int_t)n->left, "by_rank", (json_int_t)n->by_rank, "by_text",
-                  (json_int_t)n->by_text, "by_score", (json_int_t)n->by_score, "unscored",
-                  (json_int_t)n->unscored, "unscored_queries", (json_int_t)n->unscored_queries));
+    json_object_set_new(facts, "negatives", train_filtered_json(&f->filtered));
     json_object_set_new(facts, "candidates_per_query", json_integer(candidates));
 }
 

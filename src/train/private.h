@@ -15,4 +15,22 @@ void train_label(const gb_pretraining_settings *settings, char label[TRAIN_LABEL
 /* The context of a name; false where there is none. */
 bool train_context(const char *name, gb_context *context);
 
+/* Which queries are trained on, with which negatives. */
+typedef struct train_set_params {
+    const gb_collection *collection;  /* its split "train" has the positives */
+    const gb_tokens *tokens;          /* its texts */
+    const gb_words *negatives;        /* artifacts of runs */
+    uint32_t depth;                   /* first passages of each run in the pool */
+    uint32_t queries;                 /* a seeded subset; 0: all */
+    uint64_t seed;                    /* of that */
+    const gb_filter_settings *filter; /* what is no negative */
+} train_set_params;
+/* Makes a training set from artifacts; what was found is logged. texts, zero before, gets hashes
+ * where the filter compares texts. To be freed by gb_training_set_free and gb_text_hashes_free,
+ * also after a failure. */
+bool train_set_make(const train_set_params *params, gb_training_set *set, gb_text_hashes *texts,
+                    gb_filtered *filtered, gb_status *status);
+/* Returns what a filter found, for a record. */
+json_t *train_filtered_json(const gb_filtered *filtered);
+
 #endif

@@ -1,0 +1,86 @@
+/* Training queries with their positives and negatives, from the artifacts that an option names. */
+#include "private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static bool read_run(const char *artifact, const gb_run_names *names, gb_run *run,
+                     gb_status *status)
+{
+    char *path = gb_path_join(status, artifact, "run.trec");
+    bool ok = path && gb_run_read(path, GB_RUN_TREC, names, run, NULL, status);
+    free(path);
+    return ok;
+}
+
+static void log_filtered(const gb_filtered *n)
+{
+    if (n->left < n->before)
+        gb_log(GB_LOG_INFO,
+               "%llu of %llu negatives dropped: %llu by rank, %llu as copies, %llu by score, %llu "
+               "without a score",
+               (unsigned long long)(n->before - n->left), (unsigned long long)n->before,
+               (unsigned long long)n->by_rank, (unsigned long long)n->by_text,
+               (unsigned long long)n->by_score, (unsigned long long)n->unscored);
+}
+
+/* Drops what may be relevant from the pools. */
+static bool filter_set(const train_set_params *params, const gb_run *runs,
+                       const gb_run_names *names, gb_training_set *set, gb_text_hashes *texts,
+                       gb_filtered *filtered, gb_status *status)
+{
+    const gb_filter_settings *o = params->filter;
+    gb_run scores = {0};
+    gb_negative_filter how = {.texts = o->unique_texts ? texts : NULL,
+                              .runs = runs,
+                              .run_count = params->negatives->count,
+                              .skip = o->skip,
+                              .scores = o->scores ? &scores : NULL,
+                              .margin = o->margin < 0 ? -INFINITY : o->margin,
+                              .max_score = o->max_score < 0 ? INFINITY : o->max_score};
+    if (!o->scores && (o->margin >= 0 || o->max_score >= 0))
+        return gb_fail(status, GB_USAGE, NULL, "give --scores, too",
+                       "--margin and --max-score are of the scores of a run");
+    bool ok = (!o->unique_texts || gb_text_hashes_make(texts, params->tokens, status)) &&
+              (!o->scores || read_run(o->scores, names, &scores, status));
+    if (ok) {
+        gb_training_set_filter(set, &how, filtered);
+        log_filtered(filtered);
+    }
+    gb_run_free(&scores);
+    return ok;
+}
+
+bool train_set_make(const train_set_params *params, gb_training_set *set, gb_text_hashes *texts,
+                    gb_filtered *filtered, gb_status *status)
+{
+    size_t count = params->negatives->count;
+    gb_run *runs = gb_alloc(count, sizeof *runs, status);
+    gb_qrels qrels = {0};
+    gb_run_names names = {0};
+    bool ok = runs && gb_collection_qrels(params->collection, "train", &qrels, status) &&
+              gb_run_names_of(params->collection, &names, status);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = read_run(params->negatives->items[i], &names, &runs[i], status);
+    ok = ok &&
+         gb_training_set_make(set, &qrels, runs, count, params->depth, params->queries,
+                              params->seed, status) &&
+         filter_set(params, runs, &names, set, texts, filtered, status);
+    for (size_t i = 0; runs && i < count; i++)
+        gb_run_free(&runs[i]);
+    free(runs);
+    gb_run_names_free(&names);
+    free(qrels.rows);
+    if (ok)
+        gb_log(GB_LOG_INFO, "%u training queries, %u of them without hard negatives", set->count,
+               set->without_negatives);
+    return ok;
+}
+
+json_t *train_filtered_json(const gb_filtered *n)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "before", (json_int_t)n->before, "left",
+                     (json_int_t)n->left, "by_rank", (json_int_t)n->by_rank, "by_text",
+                     (json_int_t)n->by_text, "by_score", (json_int_t)n->by_score, "unscored",
+                     (json_int_t)n->unscored, "unscored_queries", (json_int_t)n->unscored_queries);
+}
