@@ -239,6 +239,11 @@ typedef struct gb_sentence_settings {
  * GB_DATA for a module or a pooling that this program does not compute. */
 bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status);
 
+/* Length of the longest pair that a cross-encoder's folder allows, in tokens with three specials:
+ * the least of its positions, tokenizer_config.json's model_max_length and
+ * sentence_bert_config.json's max_seq_length. */
+bool gb_folder_pair_length(const gb_folder *folder, uint32_t *length, gb_status *status);
+
 /* Prompts to put before queries and passages. Free with gb_text_prompts_free. */
 typedef struct gb_text_prompts {
     char *query, *passage; /* or NULL: none */

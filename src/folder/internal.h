@@ -99,7 +99,7 @@ bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_
 /* modules.json, 1_Pooling/config.json and their like into dir. */
 bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_status *status);
 
-/* ---- folder_write.c, pair_card.c ---- */
+/* ---- folder_write.c, pairs.c ---- */
 
 /* Whether the weights are a cross-encoder's. */
 bool folder_is_pairs(const gb_folder_params *params);

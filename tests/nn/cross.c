@@ -68,3 +68,82 @@ Test(cross, binary, .timeout = 120)
 {
     check_cross(GB_CROSS_BINARY, "cross-encoder, binary");
 }
+
+/* ---- segments ---- */
+
+/* Embeddings of a batch, with its segments or without. */
+typedef struct embedding {
+    const model *m;        /* of which */
+    const gb_batch *batch; /* of what */
+    bool pairs;            /* with segments */
+    gb_tensor states;      /* [64, H] */
+} embedding;
+
+static bool build_embedding(void *self, gb_tape *tape, gb_status *status)
+{
+    (void)status;
+    embedding *e = self;
+    gb_builder builder = gb_builder_forward(tape, &e->m->config, TINY_LONGEST);
+    gb_batch_inputs in = gb_batch_declare(&builder, &e->m->config, 64, 4, e->batch, 0);
+    if (e->pairs)
+        gb_batch_pairs_declare(&builder, &e->m->config, &in, e->batch);
+    e->states = gb_bert_embed(&builder, &e->m->bert, &in);
+    gb_tape_output(tape, e->states);
+    return true;
+}
+
+/* States of all 64 rows, of which `apart` gets those that differ between the two ways. */
+static void embed_both_ways(gb_device *device, const model *m, const gb_batch *batch,
+                            bool apart[64])
+{
+    gb_status status = {0};
+    float states[2][64 * 16];
+    for (int pairs = 0; pairs < 2; pairs++) {
+        embedding e = {m, batch, pairs, GB_NO_TENSOR};
+        const gb_executable_params program = {.name = "embed",
+                                              .device = device,
+                                              .params = m->params,
+                                              .values = m->values,
+                                              .build = build_embedding,
+                                              .self = &e};
+        gb_executable *exec = gb_executable_build(&program, &status);
+        uint64_t ticket;
+        MUST(exec);
+        MUST(gb_executable_submit(exec, 0, &ticket, &status));
+        const float *out = gb_executable_output(exec, ticket, e.states, &status);
+        MUST(out);
+        memcpy(states[pairs], out, sizeof states[pairs]);
+        gb_executable_destroy(exec);
+    }
+    for (int r = 0; r < 64; r++)
+        apart[r] = memcmp(&states[0][r * 16], &states[1][r * 16], 16 * sizeof(float)) != 0;
+}
+
+/* Texts that are no pairs have the bits that they have without segments; of a pair the second text
+ * and its [SEP] are of the second token type. */
+Test(cross, segments, .timeout = 60)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    tiny t = tiny_make();
+    gb_device *device = tiny_device(GB_USER_ENCODE);
+    gb_bert_config config = tiny_config(&t, 16, 32, 0);
+    gb_special_ids specials = gb_vocab_specials(t.vocab);
+    model m;
+    model_make(&m, &t, &config, NULL, NULL);
+    const uint32_t ids[] = {7, 8, 9, 10, 11, 12, 13, 14};
+    gb_batch batch = {0};
+    MUST(gb_batch_add(&batch, &specials, ids, NULL, 8, TINY_LONGEST, &status));
+    MUST(gb_batch_add_pair(&batch, &specials, (gb_token_text){ids, 3}, (gb_token_text){ids + 3, 5},
+                           TINY_LONGEST, &status));
+    bool apart[64];
+    embed_both_ways(device, &m, &batch, apart);
+    uint32_t second = batch.starts[1] + 5;
+    for (uint32_t r = 0; r < 64; r++)
+        cr_expect_eq(apart[r], r >= second && r < batch.rows, "row %u", r);
+    gb_batch_free(&batch);
+    model_free(&m);
+    tiny_device_close(device);
+    tiny_free(&t);
+    scratch_leave(&s);
+}

@@ -1,5 +1,36 @@
-/* The model card of a cross-encoder. */
+/* What only the folders of cross-encoders have: the length of a pair, and their model card. */
 #include "folder/internal.h"
+
+#include <stdlib.h>
+
+/* A member of one of the folder's files, if it is there and a length that the model can read. */
+static bool read_length(const gb_folder *folder, const char *name, const char *member,
+                        uint32_t *length, gb_status *status)
+{
+    char *path = gb_path_join(status, gb_folder_path(folder), name);
+    bool ok = path != NULL;
+    if (ok && gb_file_exists(path)) {
+        json_t *json = gb_json_load(path, GB_JSON_REALS, status);
+        const json_t *value = json_object_get(json, member);
+        double number = json_is_number(value) ? json_number_value(value) : *length;
+        ok = json &&
+             (number >= 3 ||
+              gb_fail(status, GB_DATA, path, "correct the file",
+                      "\"%s\" is %g; a pair has three special tokens at least", member, number));
+        if (ok && number < *length) /* huge where transformers knows none */
+            *length = (uint32_t)number;
+        json_decref(json);
+    }
+    free(path);
+    return ok;
+}
+
+bool gb_folder_pair_length(const gb_folder *folder, uint32_t *length, gb_status *status)
+{
+    *length = gb_folder_config(folder)->max_positions;
+    return read_length(folder, "tokenizer_config.json", "model_max_length", length, status) &&
+           read_length(folder, "sentence_bert_config.json", "max_seq_length", length, status);
+}
 
 bool folder_write_pair_card(const char *path, const gb_folder_params *params, gb_status *status)
 {
