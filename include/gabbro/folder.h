@@ -221,15 +221,20 @@ typedef enum gb_pooling {
     GB_POOLING_UNSTATED, /* the folder does not say */
     GB_POOLING_CLS,      /* state of [CLS] */
     GB_POOLING_MEAN,     /* mean over all tokens, including [CLS] and [SEP] */
+    GB_POOLING_TERMS,    /* a sparse vector: the weight of each term of the vocabulary, the largest
+                            over all tokens of log(1 + relu(logit)) of the masked-LM head (SPLADE) */
 } gb_pooling;
 /* The pooling of the word cls or mean; NULL: unstated. */
 gb_pooling gb_pooling_named(const char *word);
 
-/* What the sentence-transformers files of a folder say. */
+/* What the sentence-transformers files of a folder say: those of a SentenceTransformer, or of a
+ * SparseEncoder, whose pooling is GB_POOLING_TERMS. */
 typedef struct gb_sentence_settings {
-    gb_pooling pooling;   /* from 1_Pooling/config.json */
+    gb_pooling pooling;   /* from 1_Pooling/config.json, or that of 1_SpladePooling */
     bool normalize;       /* vectors are scaled to length 1 */
     uint32_t max_length;  /* longest input in tokens, specials included; at most max_positions */
+    bool query_tokens;    /* of sparse vectors: a query's has 1 for each of its tokens, and is made
+                             without the model (SPLADE-doc) */
     bool prompt_left_out; /* the mean is over the tokens behind a prompt */
     const char *query_prompt, *passage_prompt; /* to be written; read by gb_folder_prompts */
     bool probability; /* to be written: what a cross-encoder's library returns, see
@@ -243,6 +248,9 @@ bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings,
  * the least of its positions, tokenizer_config.json's model_max_length and
  * sentence_bert_config.json's max_seq_length. */
 bool gb_folder_pair_length(const gb_folder *folder, uint32_t *length, gb_status *status);
+
+/* Says whether the folder at `path`, which need not be open, makes sparse vectors. */
+bool gb_folder_is_sparse(const char *path);
 
 /* Prompts to put before queries and passages. Free with gb_text_prompts_free. */
 typedef struct gb_text_prompts {

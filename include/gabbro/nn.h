@@ -329,6 +329,13 @@ gb_tensor gb_bert_head_states(gb_builder *builder, const gb_bert *bert, gb_tenso
  * sum_r weights[r] * CE. labels u32 [R, 1], weights f32 [R, 1]. */
 gb_tensor gb_bert_mlm_loss(gb_builder *builder, const gb_bert *bert, gb_tensor h, gb_tensor labels,
                            gb_tensor weights);
+/* Which rows of a batch are whose: an input as gb_sequences_input, of the first `texts` texts
+ * without the padding behind them; texts that the batch lacks have no rows. */
+gb_tensor gb_texts_declare(gb_builder *builder, uint32_t texts, const gb_batch *batch);
+/* Weights of the vocabulary's terms in these texts (gb_term_weights), by the masked-LM head from
+ * the last states h [rows, H] -> [texts, V] (SPLADE, Formal et al., 2021). */
+gb_tensor gb_bert_term_weights(gb_builder *builder, const gb_bert *bert, gb_tensor h,
+                               gb_tensor texts);
 /* Tokens that the masked LM draws at selected states h [R, H] -> u32 [R, 1] (gb_sample_rows). */
 gb_tensor gb_bert_mlm_sample(gb_builder *builder, const gb_bert *bert, gb_tensor h,
                              gb_tensor sequences);
@@ -564,6 +571,9 @@ typedef struct gb_encode_rows {
     const char *label;         /* of a progress line, and of messages; NULL: there is no line */
 } gb_encode_rows;
 
+/* Ids of text `index` of them, from 0. */
+const uint32_t *gb_encode_text(const gb_encode_rows *texts, uint32_t index, size_t *length);
+
 /* What makes vectors of texts. All that is pointed to must outlive the encoder. */
 typedef struct gb_encoder_params {
     gb_device *device;       /* that computes */
@@ -581,10 +591,16 @@ typedef struct gb_encoder_params {
 /* A recorded program that makes vectors, projected where the model has a projector. */
 typedef struct gb_encoder gb_encoder;
 gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status);
-/* Vectors of the texts into out [count, hidden]: the same bits whatever else is encoded with
+uint32_t gb_encoder_width(const gb_encoder *encoder); /* floats of a vector: H, or V of terms */
+/* Vectors of the texts into out [count, width]: the same bits whatever else is encoded with
  * them. */
 bool gb_encoder_run(gb_encoder *encoder, const gb_encode_rows *texts, float *out,
                     gb_status *status);
+/* Takes the vector of a text; false and status on failure. */
+typedef bool gb_vector_fn(void *ctx, uint32_t text, const float *vector, gb_status *status);
+/* The same, but vectors go to a function, text after text from 0 on. */
+bool gb_encoder_each(gb_encoder *encoder, const gb_encode_rows *texts, gb_vector_fn *take,
+                     void *ctx, gb_status *status);
 gb_padding gb_encoder_padding(const gb_encoder *encoder); /* of all runs */
 void gb_encoder_destroy(gb_encoder *encoder);             /* NULL ok */
 /* The same for once: create, run, destroy. */

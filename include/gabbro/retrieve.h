@@ -308,7 +308,7 @@ bool gb_vector_set_search(gb_device *device, const gb_vector_set *queries,
                           const gb_vector_set *passages, const gb_search_params *params,
                           const char *path, gb_status *status);
 
-/* ---- dense retrievers ---- */
+/* ---- retrievers: dense, or of sparse vectors ---- */
 
 /* Which model makes vectors of texts of one's own, and where. */
 typedef struct gb_text_encoder_params {
@@ -353,13 +353,22 @@ bool gb_index_make(gb_maker *maker, const gb_index_params *params, gb_status *st
 bool gb_index_open(gb_index *index, const char *const *folders, size_t count, gb_status *status);
 void gb_index_close(gb_index *index); /* also of zeros */
 
+/* What is kept of sparse vectors: what gb_sparse_options set. */
+typedef struct gb_sparse_settings {
+    uint32_t passage_terms, query_terms; /* largest weights of a text; 0: all */
+    double least_weight;                 /* smaller ones are dropped */
+    double quantize; /* gabbro encode: weights are multiplied by it and rounded; 0: as they are */
+} gb_sparse_settings;
+extern const gb_option gb_sparse_options[]; /* of a gb_sparse_settings */
+
 /* Which retriever to open, and where it computes. */
 typedef struct gb_retriever_params {
-    const char *model;   /* artifact or folder of the retriever */
-    const char *tokens;  /* artifact of the collection's tokens */
-    const char *pooling; /* cls or mean; NULL: as the model's folder says */
-    gb_device *device;   /* device that computes */
-    gb_ranks *ranks;     /* ranks that share the work and make the same calls; NULL: alone */
+    const char *model;         /* artifact or folder of the retriever */
+    const char *tokens;        /* artifact of the collection's tokens */
+    const char *pooling;       /* cls or mean; NULL: as the model's folder says */
+    gb_sparse_settings sparse; /* of sparse vectors */
+    gb_device *device;         /* device that computes */
+    gb_ranks *ranks;           /* ranks that share the work and make the same calls; NULL: alone */
 } gb_retriever_params;
 
 /* A model that makes vectors of the texts of a collection, and ranks passages by them. */
@@ -368,6 +377,7 @@ typedef struct gb_retriever gb_retriever;
  * retriever. GB_DATA if model and tokens do not fit. */
 gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *status);
 void gb_retriever_close(gb_retriever *retriever);                    /* NULL ok */
+bool gb_retriever_is_sparse(const gb_retriever *retriever);          /* of term weights */
 uint32_t gb_retriever_width(const gb_retriever *retriever);          /* floats of a vector */
 const gb_tokens *gb_retriever_tokens(const gb_retriever *retriever); /* tokens of the collection */
 gb_special_ids gb_retriever_specials(const gb_retriever *retriever); /* of its vocabulary */
@@ -387,10 +397,12 @@ typedef struct gb_vector_file {
 bool gb_retriever_write(const gb_retriever *retriever, gb_text_kind kind,
                         const gb_encode_rows *texts, const gb_vector_file *file,
                         gb_padding *padding, gb_status *status);
+/* Who runs kernels to make vectors with a model, an artifact or folder: GB_USER_ bits. */
+uint32_t gb_retriever_users(const char *model);
 /* Encodes all passages to a file and keeps it open for gb_retriever_rank. Memory does not grow with
  * the collection. */
 bool gb_retriever_index(gb_retriever *retriever, const gb_vector_file *file, gb_status *status);
-gb_vectors gb_retriever_passages(const gb_retriever *retriever); /* vectors of the index */
+gb_vectors gb_retriever_passages(const gb_retriever *retriever); /* of the index; not sparse */
 /* Appends the best `depth` passages of every query to a run, by exact search. The queries of the
  * lists are the rows of their row file. */
 bool gb_retriever_rank(gb_retriever *retriever, const gb_encode_rows *queries, uint32_t depth,
@@ -408,10 +420,11 @@ typedef struct gb_shard_written {
     gb_padding padding; /* rows that this rank computed */
 } gb_shard_written;
 /* Encodes a shard to a folder for gb_vector_set: vectors.npy, ids.txt, and vectors.json, by which
- * shards are put together. journal: see gb_vector_file. */
+ * shards are put together. Sparse vectors become vectors.jsonl for gb_impacts_search, from files
+ * beginning with `resume`. journal: see gb_vector_file. */
 bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *shard,
-                              const char *folder, const char *journal, gb_shard_written *written,
-                              gb_status *status);
+                              const char *folder, const char *resume, const char *journal,
+                              gb_shard_written *written, gb_status *status);
 
 /* Prints the cost of encoding a collection as NAME=NUMBER words, for programs that plan: the
  * numbers of passages and of queries of the split (NULL: of all splits of gb_splits_open), the mean
@@ -421,10 +434,12 @@ bool gb_print_encoding_cost(const gb_retriever_params *params, const char *colle
                             const char *split, FILE *out, gb_status *status);
 
 /* Opens the retriever of a command that makes an artifact, with that command's device, ranks and
- * pooling, and indexes the passages. The files of the index lie in the resume folder and begin with
- * `name`, so that a killed command continues from them. */
+ * pooling, and indexes the passages. sparse: NULL keeps all of sparse vectors. The files of the
+ * index lie in the resume folder and begin with `name`, so that a killed command continues from
+ * them. */
 gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *tokens,
-                              const char *name, gb_status *status);
+                              const gb_sparse_settings *sparse, const char *name,
+                              gb_status *status);
 
 /* Something that ranks the passages of a collection: BM25 or a retriever. */
 typedef struct gb_ranker {
@@ -435,7 +450,8 @@ typedef struct gb_ranker {
 /* Opens the ranker of a command that makes an artifact: the retriever `model` with the artifact
  * `tokens`, or BM25 by its settings if model is NULL. The command's facts get what it took. */
 bool gb_ranker_open(gb_ranker *ranker, gb_maker *maker, const char *model, const char *tokens,
-                    const gb_bm25_settings *bm25, gb_status *status);
+                    const gb_sparse_settings *sparse, const gb_bm25_settings *bm25,
+                    gb_status *status);
 void gb_ranker_close(gb_ranker *ranker);
 /* Appends the best `depth` passages for queries of the collection, rows [count], to a run. */
 bool gb_rank(const gb_ranker *ranker, const uint32_t *queries, uint32_t count, uint32_t depth,

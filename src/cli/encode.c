@@ -10,12 +10,13 @@
 typedef struct settings {
     const char *model, *collection, *tokens, *split; /* artifacts; split NULL: passages */
     uint32_t shard, shards;                          /* which part, of how many */
+    gb_sparse_settings sparse;                       /* of sparse vectors */
 } settings;
 
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
-    (void)maker;
+    maker->kernels = gb_retriever_users(o->model);
     return o->shard < o->shards ||
            gb_fail(status, GB_USAGE, NULL, NULL, "--shard-index is below --shard-count, from 0");
 }
@@ -34,16 +35,18 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     const gb_retriever_params params = {.model = o->model,
                                         .tokens = o->tokens,
                                         .pooling = maker->pooling,
+                                        .sparse = o->sparse,
                                         .device = gb_maker_device(maker, status),
                                         .ranks = maker->ranks};
     gb_shard shard = {.split = o->split, .index = o->shard, .count = o->shards};
     gb_collection *collection = params.device ? gb_open_collection(o->collection, status) : NULL;
     gb_retriever *retriever = collection ? gb_retriever_open(&params, status) : NULL;
-    char *journal = retriever ? gb_maker_rank_file(maker, "encoded", status) : NULL;
+    char *resume = retriever ? gb_maker_resume_file(maker, "encoded.terms", status) : NULL;
+    char *journal = resume ? gb_maker_rank_file(maker, "encoded", status) : NULL;
     gb_shard_written written;
     double start_s = gb_now_s();
     shard.collection = collection;
-    bool ok = journal && gb_retriever_write_shard(retriever, &shard, gb_maker_folder(maker),
+    bool ok = journal && gb_retriever_write_shard(retriever, &shard, gb_maker_folder(maker), resume,
                                                   journal, &written, status);
     if (ok) {
         json_t *times = json_pack("{s:f}", "work_s", gb_now_s() - start_s);
@@ -51,6 +54,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
         json_object_set_new(maker->facts, "texts", json_integer(written.texts));
         json_object_set_new(maker->facts, "times", times);
     }
+    free(resume);
     free(journal);
     gb_retriever_close(retriever);
     gb_collection_close(collection);
@@ -72,12 +76,15 @@ static int run(const gb_call *call)
         {"shard-index", GB_OPTION_U32, &o.shard, 0, NULL, "which part, from 0"},
         {"shard-count", GB_OPTION_U32, &o.shards, 0, NULL, "parts in all", .min = 1,
          .max = UINT32_MAX},
+        {"quantize", GB_OPTION_REAL, &o.sparse.quantize, GB_OPTION_ADDED, "X",
+         "multiply the weights of sparse vectors by X and round them; 0: do not"},
         {0}};
+    const gb_option_table tables[] = {{"Sparse vectors", gb_sparse_options, &o.sparse}, {0}};
     const gb_make_params params = {.command = &gb_cli_encode,
                                    .version = 1,
-                                   .kernels = GB_USER_ENCODE,
                                    .flags = GB_MAKES_ENCODING | GB_MAKES_DIVIDED,
                                    .options = options,
+                                   .tables = tables,
                                    .self = &o,
                                    .check = check,
                                    .cost = cost,
@@ -92,5 +99,6 @@ const gb_command gb_cli_encode = {
         "Write vectors of the passages, or with --split of the queries of a split: vectors.npy "
         "(float32) and ids.txt (an id a line) in the artifact's folder, which is printed. "
         "--shard-index and --shard-count take one of several equal parts. A killed command goes on "
-        "where it was. gabbro search reads the shards.",
+        "where it was. gabbro search reads the shards. A model of sparse vectors (SPLADE) gives "
+        "vectors.jsonl, for gabbro search-sparse and Anserini.",
     .run = run};

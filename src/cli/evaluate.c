@@ -12,6 +12,7 @@ typedef struct settings {
     uint32_t keep;                           /* of them written to runs/ */
     bool drop_identical;                     /* a passage with the query's id does not count */
     gb_bm25_settings settings;               /* of BM25 */
+    gb_sparse_settings sparse;               /* what is kept of sparse vectors */
     gb_words fused;                          /* evaluations in the place of a ranker */
     gb_fused_evaluations fusion;             /* the same, and how */
 } settings;
@@ -36,8 +37,8 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
                          .rank = o->fused.count ? gb_rank_fused : rank_split,
                          .ctx = o->fused.count ? (void *)&o->fusion : &ranker};
     bool ok = collection &&
-              (o->fused.count ||
-               gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->settings, status)) &&
+              (o->fused.count || gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->sparse,
+                                                &o->settings, status)) &&
               gb_evaluate_splits(maker, &how, status);
     gb_ranker_close(&ranker);
     gb_collection_close(collection);
@@ -54,7 +55,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
         return gb_fail(status, GB_USAGE, NULL, "leave them out", "options of BM25 without --bm25");
     o->fusion.evaluations = o->fused.items;
     o->fusion.count = o->fused.count;
-    maker->kernels = o->model ? GB_USER_ENCODE | GB_USER_SEARCH : 0;
+    maker->kernels = o->model ? gb_retriever_users(o->model) | GB_USER_SEARCH : 0;
     return true;
 }
 
@@ -88,7 +89,9 @@ static int run(const gb_call *call)
         {"drop-identical", GB_OPTION_FLAG, &o.drop_identical, 0, NULL,
          "do not count a passage whose id is the query's, as BEIR"},
         {0}};
-    const gb_option_table tables[] = {{"BM25", gb_bm25_options, &o.settings}, {0}};
+    const gb_option_table tables[] = {{"Sparse vectors", gb_sparse_options, &o.sparse},
+                                      {"BM25", gb_bm25_options, &o.settings},
+                                      {0}};
     const gb_make_params params = {.command = &gb_cli_evaluate,
                                    .version = 4,
                                    .flags = GB_MAKES_ENCODING | GB_MAKES_DIVIDED,

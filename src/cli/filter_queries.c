@@ -4,6 +4,7 @@
 
 #include <gabbro/artifact.h>
 #include <gabbro/querygen.h>
+#include <gabbro/retrieve.h>
 
 typedef struct settings {
     const char *collection;  /* artifact */
@@ -19,7 +20,7 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     if (how->ranked ? !how->retriever || !how->tokens : how->retriever || how->tokens)
         return gb_fail(status, GB_USAGE, NULL, "see --help",
                        "--keep-if-ranked, --retriever and --tokens are given together");
-    maker->kernels = how->ranked ? GB_USER_ENCODE | GB_USER_SEARCH : 0;
+    maker->kernels = how->ranked ? gb_retriever_users(how->retriever) | GB_USER_SEARCH : 0;
     return true;
 }
 

@@ -13,6 +13,7 @@ typedef struct settings {
     const char *collection, *tokens, *split; /* artifacts; queries */
     uint32_t depth;                          /* passages a query */
     gb_bm25_settings bm25;                   /* how BM25 ranks */
+    gb_sparse_settings sparse;               /* what is kept of sparse vectors */
 } settings;
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)
@@ -21,6 +22,14 @@ static bool cost(gb_maker *maker, void *self, gb_status *status)
     (void)maker;
     return gb_print_encoding_cost(&(gb_retriever_params){.model = o->model, .tokens = o->tokens},
                                   o->collection, o->split, stdout, status);
+}
+
+static bool check(gb_maker *maker, void *self, gb_status *status)
+{
+    const settings *o = self;
+    (void)status;
+    maker->kernels = gb_retriever_users(o->model) | GB_USER_SEARCH;
+    return true;
 }
 
 static bool make(gb_maker *maker, void *self, gb_status *status)
@@ -33,7 +42,7 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     gb_run_names names = {0};
     char *path = gb_maker_file(maker, "run.trec", status);
     bool ok = path && collection && gb_split_open(collection, o->split, &split, status) &&
-              gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->bm25, status) &&
+              gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->sparse, &o->bm25, status) &&
               gb_rank(&ranker, split.queries, split.count, o->depth, &run, status);
     if (ok && gb_maker_leads(maker))
         ok = gb_run_names_of(collection, &names, status) &&
@@ -73,12 +82,14 @@ static int mine(const gb_call *call)
                                  OF_SPLIT(o),
                                  OF_DEPTH(o),
                                  {0}};
+    const gb_option_table tables[] = {{"Sparse vectors", gb_sparse_options, &o.sparse}, {0}};
     const gb_make_params params = {.command = &gb_cli_mine,
                                    .version = 1,
-                                   .kernels = GB_USER_ENCODE | GB_USER_SEARCH,
                                    .flags = GB_MAKES_ENCODING | GB_MAKES_DIVIDED,
                                    .options = options,
+                                   .tables = tables,
                                    .self = &o,
+                                   .check = check,
                                    .cost = cost,
                                    .make = make};
     return gb_make(&params, call);

@@ -78,8 +78,11 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
         x = f->hidden[l + 1] = gb_block_apply(&net, &bert->blocks[l], &in, x);
     f->first = pooled(f, &net, GB_POOLING_CLS, x);
     f->mean = pooled(f, &net, GB_POOLING_MEAN, x);
-    f->sentence = gb_sentence_vectors(&net, bert, m->sentence.normalize,
-                                      m->sentence.pooling == GB_POOLING_MEAN ? f->mean : f->first);
+    f->sentence =
+        m->sentence.pooling == GB_POOLING_TERMS
+            ? gb_bert_term_weights(&net, bert, x, gb_texts_declare(&net, f->texts, &f->packed))
+            : gb_sentence_vectors(&net, bert, m->sentence.normalize,
+                                  m->sentence.pooling == GB_POOLING_MEAN ? f->mean : f->first);
     f->logits = f->with_logits ? head(bert, &net, x) : GB_NO_TENSOR;
     for (uint32_t l = 0; l <= m->config.layers; l++)
         gb_tape_output(tape, f->hidden[l]);

@@ -133,7 +133,9 @@ static bool find_kinds(golden *g, gb_arena *arena, gb_status *status)
     }
     return ok && add_kind(g, "cls", c->hidden_size, false, status) &&
            add_kind(g, "mean", c->hidden_size, false, status) &&
-           add_kind(g, "sentence", c->hidden_size, false, status) &&
+           add_kind(g, "sentence",
+                    g->model->sentence.pooling == GB_POOLING_TERMS ? c->vocab_size : c->hidden_size,
+                    false, status) &&
            add_kind(g, "logits", c->vocab_size, true, status);
 }
 

@@ -61,7 +61,8 @@ static void say_sentence(const verification *v)
     const gb_sentence_settings *s = &v->model.sentence;
     static const char *const names[] = {[GB_POOLING_UNSTATED] = "nothing said: [CLS]",
                                         [GB_POOLING_CLS] = "[CLS]",
-                                        [GB_POOLING_MEAN] = "mean over tokens"};
+                                        [GB_POOLING_MEAN] = "mean over tokens",
+                                        [GB_POOLING_TERMS] = "largest term weights over tokens"};
     fprintf(v->params->out, "  %-12s %s%s, up to %u tokens\n", "pooling", names[s->pooling],
             s->normalize ? ", scaled to length 1" : "", s->max_length);
 }

@@ -170,10 +170,15 @@ static bool scatter_model(gb_scatter *scatter, const gb_candidates_params *o, si
     char name[32]; /* of this model's vectors */
     snprintf(name, sizeof name, "passages-%zu", index);
     double *plane = NULL, *components = NULL, *shares = NULL;
-    gb_retriever *retriever = gb_retriever_of(maker, o->models[index], o->tokens, name, status);
+    gb_retriever *retriever =
+        gb_retriever_of(maker, o->models[index], o->tokens, NULL, name, status);
     uint32_t width = retriever ? gb_retriever_width(retriever) : 0;
+    bool sparse = retriever && gb_retriever_is_sparse(retriever);
+    if (sparse)
+        gb_fail(status, GB_USAGE, o->models[index], "give a dense retriever",
+                "vectors of term weights are not drawn");
     bool ok =
-        retriever && collect(&p, q, retriever, o, arena, status) &&
+        retriever && !sparse && collect(&p, q, retriever, o, arena, status) &&
         (plane = gb_arena_alloc(arena, 2 * (size_t)p.count * sizeof *plane, status)) &&
         (components = gb_arena_alloc(arena, 3 * (size_t)p.count * sizeof *components, status)) &&
         (shares = gb_arena_alloc(arena, 3 * sizeof *shares, status)) &&

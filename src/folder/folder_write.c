@@ -144,32 +144,53 @@ void folder_card_facts(gb_text *text, const gb_model_card *card)
     }
 }
 
+/* How a vector is made of a text. */
+static void append_pooling(gb_text *text, const gb_folder_params *params)
+{
+    const gb_sentence_settings *how = &params->sentence;
+    uint32_t length = how->max_length ? how->max_length : params->config->max_positions;
+    if (how->pooling == GB_POOLING_TERMS)
+        gb_text_printf(text,
+                       "A text's vector has a weight for each of these terms: the largest of "
+                       "log(1 + relu(logit)) of the masked-LM head over its tokens (inputs of at "
+                       "most %u tokens); most are zero; relevance is the dot product.\n",
+                       length);
+    else
+        gb_text_printf(text,
+                       "A text's vector is the last layer's %s (inputs of at most %u tokens), %s; "
+                       "relevance is the dot product.\n",
+                       how->pooling == GB_POOLING_MEAN ? "mean over all tokens"
+                                                       : "state of `[CLS]`",
+                       length, how->normalize ? "scaled to length 1" : "not scaled");
+}
+
 static bool write_card(const char *path, const gb_folder_params *params, gb_status *status)
 {
     const gb_model_card *card = params->card;
     const gb_bert_config *config = params->config;
-    const gb_sentence_settings *how = &params->sentence;
+    bool terms = params->sentence.pooling == GB_POOLING_TERMS;
+    const char *reader = terms ? "SparseEncoder" : "SentenceTransformer";
     gb_text text = {0};
-    gb_text_printf(&text, "---\n"
-                          "library_name: sentence-transformers\n"
-                          "pipeline_tag: sentence-similarity\n"
-                          "tags:\n- sentence-transformers\n- dense-retrieval\n- gabbro\n"
-                          "---\n\n");
+    gb_text_printf(&text,
+                   "---\n"
+                   "library_name: sentence-transformers\n"
+                   "pipeline_tag: %s\n"
+                   "tags:\n- sentence-transformers\n- %s-retrieval\n- gabbro\n"
+                   "---\n\n",
+                   terms ? "feature-extraction" : "sentence-similarity",
+                   terms ? "sparse-encoder\n- sparse" : "dense");
     folder_card_section(&text, "# ", card->title ? card->title : "Dense passage retriever", "\n\n");
     folder_card_section(&text, "", card->what, "\n\n");
-    gb_text_printf(&text,
-                   "BERT of %u layers, hidden size %u, %u heads, vocabulary %u. A text's vector is "
-                   "the last layer's %s (inputs of at most %u tokens), %s; "
-                   "relevance is the dot product.\n",
-                   config->layers, config->hidden_size, config->heads, config->vocab_size,
-                   how->pooling == GB_POOLING_MEAN ? "mean over all tokens" : "state of `[CLS]`",
-                   how->max_length ? how->max_length : config->max_positions,
-                   how->normalize ? "scaled to length 1" : "not scaled");
+    gb_text_printf(&text, "BERT of %u layers, hidden size %u, %u heads, vocabulary %u. ",
+                   config->layers, config->hidden_size, config->heads, config->vocab_size);
+    append_pooling(&text, params);
     folder_card_facts(&text, card);
-    gb_text_printf(&text, "\n```python\n"
-                          "from sentence_transformers import SentenceTransformer\n"
-                          "vectors = SentenceTransformer(\"this folder\").encode([\"a text\"])\n"
-                          "```\n");
+    gb_text_printf(&text,
+                   "\n```python\n"
+                   "from sentence_transformers import %s\n"
+                   "vectors = %s(\"this folder\").encode([\"a text\"])\n"
+                   "```\n",
+                   reader, reader);
     bool ok = text.failed ? gb_fail_memory(status, "writing the model card")
                           : gb_write_file(path, text.data, text.length, status);
     gb_text_free(&text);

@@ -7,16 +7,25 @@
 
 #define TRANSFORMER_SETTINGS "sentence_bert_config.json"
 #define PROMPT_SETTINGS      "config_sentence_transformers.json"
+#define TERM_POOLING         "1_SpladePooling"
 
 /* ---- writing ---- */
 
-static json_t *module(int index, const char *path, const char *kind)
+/* sparse: a module of SparseEncoder. */
+static json_t *module(int index, const char *path, bool sparse, const char *kind)
 {
     char name[16], type[80];
     snprintf(name, sizeof name, "%d", index);
-    snprintf(type, sizeof type, "sentence_transformers.models.%s", kind);
+    snprintf(type, sizeof type, "sentence_transformers.%smodels.%s",
+             sparse ? "sparse_encoder." : "", kind);
     return json_pack("{s:i, s:s, s:s, s:s}", "idx", index, "name", name, "path", path, "type",
                      type);
+}
+
+static json_t *term_settings(uint32_t vocab_size)
+{
+    return json_pack("{s:s, s:s, s:I}", "pooling_strategy", "max", "activation_function", "relu",
+                     "word_embedding_dimension", (json_int_t)vocab_size);
 }
 
 /* Without it sentence-transformers would take the mean over tokens. */
@@ -31,10 +40,13 @@ static json_t *pooling_settings(uint32_t hidden_size, bool mean)
 
 static json_t *modules_of(const gb_sentence_settings *how)
 {
-    json_t *list =
-        json_pack("[o, o]", module(0, "", "Transformer"), module(1, "1_Pooling", "Pooling"));
+    if (how->pooling == GB_POOLING_TERMS)
+        return json_pack("[o, o]", module(0, "", true, "MLMTransformer"),
+                         module(1, TERM_POOLING, true, "SpladePooling"));
+    json_t *list = json_pack("[o, o]", module(0, "", false, "Transformer"),
+                             module(1, "1_Pooling", false, "Pooling"));
     if (how->normalize)
-        json_array_append_new(list, module(2, "2_Normalize", "Normalize"));
+        json_array_append_new(list, module(2, "2_Normalize", false, "Normalize"));
     return list;
 }
 
@@ -58,21 +70,26 @@ static bool save(const char *dir, const char *name, json_t *json, gb_status *sta
 bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_status *status)
 {
     const gb_sentence_settings *how = &params->sentence;
+    bool terms = how->pooling == GB_POOLING_TERMS;
     uint32_t length = how->max_length ? how->max_length : params->config->max_positions;
-    char *pooling = gb_path_join(status, dir, "1_Pooling");
+    char *pooling = gb_path_join(status, dir, terms ? TERM_POOLING : "1_Pooling");
+    json_t *prompts =
+        json_pack("{s:o, s:n, s:s}", "prompts", prompts_of(how), "default_prompt_name",
+                  "similarity_fn_name", how->normalize ? "cosine" : "dot");
+    if (terms)
+        json_object_set_new(prompts, "model_type", json_string("SparseEncoder"));
     bool ok =
         pooling && gb_make_dirs(pooling, status) &&
         save(pooling, "config.json",
-             pooling_settings(params->config->hidden_size, how->pooling == GB_POOLING_MEAN),
+             terms ? term_settings(params->config->vocab_size)
+                   : pooling_settings(params->config->hidden_size, how->pooling == GB_POOLING_MEAN),
              status) &&
         save(dir, "modules.json", modules_of(how), status) &&
         save(dir, TRANSFORMER_SETTINGS,
              json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0),
              status) &&
-        save(dir, PROMPT_SETTINGS,
-             json_pack("{s:o, s:n, s:s}", "prompts", prompts_of(how), "default_prompt_name",
-                       "similarity_fn_name", how->normalize ? "cosine" : "dot"),
-             status);
+        save(dir, PROMPT_SETTINGS, json_incref(prompts), status);
+    json_decref(prompts);
     free(pooling);
     return ok;
 }
@@ -127,6 +144,37 @@ static json_t *load(const char *dir, const char *sub, const char *name, char **p
     return *path ? gb_json_load(*path, GB_JSON_REALS, status) : NULL;
 }
 
+static bool read_state_pooling(const json_t *json, const char *path, gb_sentence_settings *settings,
+                               gb_status *status)
+{
+    bool with_prompt = true;
+    if (!read_pooling(json, path, &settings->pooling, status) ||
+        !gb_json_get_bool(json, "include_prompt", path, &with_prompt, status))
+        return false;
+    settings->prompt_left_out = !with_prompt && settings->pooling == GB_POOLING_MEAN;
+    return true;
+}
+
+/* SpladePooling: {"pooling_strategy": "max", "activation_function": "relu"}. */
+static bool read_term_pooling(const gb_folder *folder, const json_t *json, const char *path,
+                              gb_sentence_settings *settings, gb_status *status)
+{
+    const char *strategy = "max", *activation = "relu";
+    if (!gb_json_get_string(json, "pooling_strategy", path, &strategy, status) ||
+        !gb_json_get_string(json, "activation_function", path, &activation, status))
+        return false;
+    if (strcmp(strategy, "max") != 0 || strcmp(activation, "relu") != 0)
+        return gb_fail(
+            status, GB_DATA, path, "only the \"max\" over tokens of log(1 + \"relu\") is computed",
+            "term weights by \"%.40s\" of \"%.40s\" are not known here", strategy, activation);
+    if (!gb_folder_has_head(folder))
+        return gb_fail(status, GB_DATA, gb_folder_path(folder),
+                       "write the folder from a BertForMaskedLM",
+                       "term weights are made by the masked-LM head, which the model lacks");
+    settings->pooling = GB_POOLING_TERMS;
+    return true;
+}
+
 /* One module: {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", ...}; newer
  * versions spell the type otherwise up to its last part. */
 static bool read_module(const gb_folder *folder, const json_t *module, const char *modules_path,
@@ -139,23 +187,23 @@ static bool read_module(const gb_folder *folder, const json_t *module, const cha
         return json_is_object(module) ||
                gb_fail(status, GB_DATA, modules_path, NULL, "a module is no JSON object");
     const char *dot = strrchr(type, '.'), *kind = dot ? dot + 1 : type;
-    if (strcmp(kind, "Transformer") == 0) {
+    if (strcmp(kind, "Transformer") == 0 || strcmp(kind, "MLMTransformer") == 0) {
         return *sub == '\0' || gb_fail(status, GB_DATA, modules_path, "give that folder instead",
                                        "the model lies in the sub-folder \"%.100s\"", sub);
     } else if (strcmp(kind, "Normalize") == 0) {
         settings->normalize = true;
         return true;
-    } else if (strcmp(kind, "Pooling") != 0) {
-        return gb_fail(status, GB_DATA, modules_path,
-                       "only Transformer, Pooling and Normalize are computed",
-                       "module \"%.100s\" is not known here", type);
     }
+    bool terms = strcmp(kind, "SpladePooling") == 0;
+    if (!terms && strcmp(kind, "Pooling") != 0)
+        return gb_fail(status, GB_DATA, modules_path,
+                       "only Transformer, Pooling, Normalize, MLMTransformer and SpladePooling are "
+                       "computed",
+                       "module \"%.100s\" is not known here", type);
     char *path;
     json_t *json = load(gb_folder_path(folder), sub, "config.json", &path, status);
-    bool with_prompt = true;
-    bool ok = json && read_pooling(json, path, &settings->pooling, status) &&
-              gb_json_get_bool(json, "include_prompt", path, &with_prompt, status);
-    settings->prompt_left_out = !with_prompt && settings->pooling == GB_POOLING_MEAN;
+    bool ok = json && (terms ? read_term_pooling(folder, json, path, settings, status)
+                             : read_state_pooling(json, path, settings, status));
     json_decref(json);
     free(path);
     return ok;
@@ -174,6 +222,22 @@ static bool read_modules(const gb_folder *folder, const char *path, gb_sentence_
         ok = read_module(folder, json_array_get(modules, i), path, settings, status);
     json_decref(modules);
     return ok;
+}
+
+bool gb_folder_is_sparse(const char *path)
+{
+    gb_status none = {0};
+    char *file = gb_path_join(&none, path, "modules.json");
+    json_t *modules = file && gb_file_exists(file) ? gb_json_load(file, GB_JSON_ANY, &none) : NULL;
+    bool sparse = false;
+    for (size_t i = 0; i < json_array_size(modules); i++) {
+        const char *type = gb_json_text(json_array_get(modules, i), "type");
+        const char *dot = strrchr(type, '.');
+        sparse = sparse || strcmp(dot ? dot + 1 : type, "SpladePooling") == 0;
+    }
+    json_decref(modules);
+    free(file);
+    return sparse;
 }
 
 /* The longest input: max_seq_length, never above what the position embeddings hold. */

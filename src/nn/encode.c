@@ -18,13 +18,15 @@ struct gb_encoder {
     gb_encoder_params how; /* as created */
     gb_executable *exec;   /* forward pass */
     uint32_t max_rows;     /* of a batch */
-    gb_tensor vectors;     /* [BATCH_SEQUENCES, H] */
+    gb_tensor vectors;     /* [BATCH_SEQUENCES, width] */
     gb_batch packed;       /* batch being filled */
     gb_selected_rows read; /* first rows of its texts, where they become vectors */
     members filling;       /* its texts */
     members running;       /* those of the batch before it, which the device may work on */
     gb_padding padding;    /* of all batches */
-    float *out;            /* [count, H] */
+    uint32_t width;        /* floats of a vector */
+    gb_vector_fn *take;    /* gets the vectors of a run */
+    void *ctx;             /* its first argument */
 };
 typedef struct gb_encoder encoder;
 
@@ -42,6 +44,13 @@ static bool build(void *self, gb_tape *tape, gb_status *status)
     gb_batch_inputs in =
         gb_batch_declare(&builder, &bert->config, e->max_rows, BATCH_SEQUENCES, &e->packed, 0);
     gb_tensor pooled;
+    if (e->how.sentence.pooling == GB_POOLING_TERMS) {
+        gb_tensor h = gb_bert_encode(&builder, bert, &in, 0, NULL);
+        e->vectors = gb_bert_term_weights(&builder, bert, h,
+                                          gb_texts_declare(&builder, BATCH_SEQUENCES, &e->packed));
+        gb_tape_output(tape, e->vectors);
+        return true;
+    }
     if (e->how.sentence.pooling == GB_POOLING_MEAN) {
         const gb_pooling_params how = {.kind = GB_POOLING_MEAN,
                                        .texts = BATCH_SEQUENCES,
@@ -63,16 +72,13 @@ static bool collect(encoder *e, gb_status *status)
 {
     if (!e->running.count)
         return true;
-    uint32_t h = e->how.bert->config.hidden_size;
     uint32_t ld = gb_tape_tensor(gb_executable_tape(e->exec), e->vectors)->ld;
     const float *vectors = gb_executable_output(e->exec, e->running.ticket, e->vectors, status);
-    if (!vectors)
-        return false;
-    for (uint32_t i = 0; i < e->running.count; i++)
-        memcpy(e->out + (size_t)e->running.texts[i] * h, vectors + (size_t)i * ld,
-               sizeof(float) * h);
+    bool ok = vectors != NULL;
+    for (uint32_t i = 0; ok && i < e->running.count; i++)
+        ok = e->take(e->ctx, e->running.texts[i], vectors + (size_t)i * ld, status);
     e->running.count = 0;
-    return true;
+    return ok;
 }
 
 /* Hand the batch to the device, and while it works collect the batch before. */
@@ -90,8 +96,9 @@ static bool flush(encoder *e, gb_status *status)
     return true;
 }
 
-static const uint32_t *text_of(const gb_encode_rows *texts, uint32_t row, size_t *length)
+const uint32_t *gb_encode_text(const gb_encode_rows *texts, uint32_t index, size_t *length)
 {
+    uint32_t row = texts->first + index;
     if (texts->rows)
         row = texts->rows[row];
     if (texts->tokens)
@@ -108,7 +115,7 @@ static bool encode_all(encoder *e, const gb_encode_rows *texts, gb_status *statu
         gb_progress_begin(&progress, texts->label, "texts", texts->count, 0);
     for (uint32_t i = 0; i < texts->count; i++) {
         size_t length;
-        const uint32_t *ids = text_of(texts, texts->first + i, &length);
+        const uint32_t *ids = gb_encode_text(texts, i, &length);
         uint32_t tokens = length + 2 > max_length ? max_length : (uint32_t)length + 2;
         bool full = e->packed.rows + tokens > e->max_rows || e->filling.count == BATCH_SEQUENCES;
         if (full && !flush(e, status))
@@ -135,6 +142,9 @@ gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status
     if (!e)
         return NULL;
     e->how = *params;
+    const gb_bert_config *config = &params->bert->config;
+    e->width =
+        params->sentence.pooling == GB_POOLING_TERMS ? config->vocab_size : config->hidden_size;
     const gb_executable_params program = {.name = "encode",
                                           .state = params->state,
                                           .device = params->device,
@@ -148,12 +158,39 @@ gb_encoder *gb_encoder_create(const gb_encoder_params *params, gb_status *status
     return NULL;
 }
 
-bool gb_encoder_run(gb_encoder *e, const gb_encode_rows *texts, float *out, gb_status *status)
+uint32_t gb_encoder_width(const gb_encoder *e)
 {
-    e->out = out;
+    return e->width;
+}
+
+bool gb_encoder_each(gb_encoder *e, const gb_encode_rows *texts, gb_vector_fn *take, void *ctx,
+                     gb_status *status)
+{
+    e->take = take;
+    e->ctx = ctx;
     e->filling.count = e->running.count = 0;
     gb_batch_reset(&e->packed);
     return encode_all(e, texts, status);
+}
+
+/* Where vectors are written to. */
+typedef struct matrix {
+    float *values;  /* [texts, width] */
+    uint32_t width; /* floats of a vector */
+} matrix;
+
+static bool put(void *ctx, uint32_t text, const float *vector, gb_status *status)
+{
+    (void)status;
+    const matrix *to = ctx;
+    memcpy(to->values + (size_t)text * to->width, vector, sizeof *vector * to->width);
+    return true;
+}
+
+bool gb_encoder_run(gb_encoder *e, const gb_encode_rows *texts, float *out, gb_status *status)
+{
+    matrix to = {out, e->width};
+    return gb_encoder_each(e, texts, put, &to, status);
 }
 
 gb_padding gb_encoder_padding(const gb_encoder *e)

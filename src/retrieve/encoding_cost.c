@@ -18,12 +18,26 @@ static bool count_queries(const gb_collection *collection, const char *name, uin
     return ok;
 }
 
-/* Arithmetic of one text of a table, in the mean. */
-static double text_flops(const gb_bert_config *config, const gb_row_file *tokens,
+/* Arithmetic of the masked-LM head at all tokens of the first `count` texts. */
+static double head_flops(const gb_bert_config *config, const gb_row_file *tokens, uint32_t count,
                          uint32_t max_length)
 {
+    double rows = 0, h = config->hidden_size;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t length;
+        gb_row_file_row(tokens, i, &length);
+        rows += length + 2 > max_length ? max_length : (double)length + 2;
+    }
+    return 2 * rows * h * (h + config->vocab_size);
+}
+
+/* Arithmetic of one text of a table, in the mean. */
+static double text_flops(const gb_bert_config *config, const gb_row_file *tokens,
+                         uint32_t max_length, bool sparse)
+{
     uint32_t count = (uint32_t)gb_row_file_count(tokens);
-    return count ? gb_encode_flops(config, tokens, NULL, count, max_length) / count : 0;
+    double head = sparse ? head_flops(config, tokens, count, max_length) : 0;
+    return count ? (gb_encode_flops(config, tokens, NULL, count, max_length) + head) / count : 0;
 }
 
 bool gb_print_encoding_cost(const gb_retriever_params *params, const char *collection_step,
@@ -36,12 +50,14 @@ bool gb_print_encoding_cost(const gb_retriever_params *params, const char *colle
     bool ok = collection && count_queries(collection, split, &queries, status) &&
               gb_open_tokens(params->tokens, &tokens, status) &&
               gb_model_input_open(&model, params->model, &tokens, status);
-    if (ok)
+    if (ok) {
+        bool sparse = gb_folder_is_sparse(gb_folder_path(model.folder));
         fprintf(out, "passages=%u queries=%u passage_flops=%.6g query_flops=%.6g width=%u\n",
                 (uint32_t)gb_row_file_count(tokens.passages), queries,
-                text_flops(&model.config, tokens.passages, tokens.max_passage),
-                text_flops(&model.config, tokens.queries, tokens.max_query),
-                model.config.hidden_size);
+                text_flops(&model.config, tokens.passages, tokens.max_passage, sparse),
+                text_flops(&model.config, tokens.queries, tokens.max_query, sparse),
+                sparse ? model.config.vocab_size : model.config.hidden_size);
+    }
     gb_tokens_close(&tokens);
     gb_model_input_close(&model);
     gb_collection_close(collection);

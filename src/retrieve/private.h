@@ -36,4 +36,7 @@ typedef struct retrieve_description {
 bool retrieve_write_description(const retrieve_description *description, const char *folder,
                                 gb_status *status); /* vectors.json */
 
+/* All ranks have come here. */
+bool retrieve_wait_for_ranks(gb_ranks *ranks, gb_status *status);
+
 #endif

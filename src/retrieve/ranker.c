@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *tokens,
-                              const char *name, gb_status *status)
+                              const gb_sparse_settings *sparse, const char *name, gb_status *status)
 {
     char *file = gb_format(status, "%s.npy", name);
     char *path = file ? gb_maker_resume_file(maker, file, status) : NULL;
@@ -12,6 +12,7 @@ gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *to
     const gb_retriever_params params = {.model = model,
                                         .tokens = tokens,
                                         .pooling = maker->pooling,
+                                        .sparse = sparse ? *sparse : (gb_sparse_settings){0},
                                         .device = journal ? gb_maker_device(maker, status) : NULL,
                                         .ranks = maker->ranks};
     gb_retriever *retriever = params.device ? gb_retriever_open(&params, status) : NULL;
@@ -27,10 +28,11 @@ gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *to
 }
 
 bool gb_ranker_open(gb_ranker *ranker, gb_maker *maker, const char *model, const char *tokens,
-                    const gb_bm25_settings *bm25, gb_status *status)
+                    const gb_sparse_settings *sparse, const gb_bm25_settings *bm25,
+                    gb_status *status)
 {
     if (model) {
-        ranker->retriever = gb_retriever_of(maker, model, tokens, "passages", status);
+        ranker->retriever = gb_retriever_of(maker, model, tokens, sparse, "passages", status);
         return ranker->retriever;
     }
     if (gb_bm25_settings_use(bm25, ranker->collection, status))

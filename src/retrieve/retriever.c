@@ -1,21 +1,9 @@
-/* A dense retriever: vectors of a collection's texts, and exact search among those of passages. */
-#include "private.h"
-
-#include <gabbro/artifact.h>
+/* A retriever: vectors of a collection's texts, and exact search among those of passages. Where its
+ * vectors are sparse, sparse_retriever.c does the work. */
+#include "retriever.h"
+#include "sparse.h"
 
 #include <stdlib.h>
-
-struct gb_retriever {
-    gb_retriever_params how;       /* as opened */
-    gb_model_input model;          /* the retriever */
-    gb_params *params;             /* of its encoder */
-    gb_bert bert;                  /* its encoder */
-    float *values;                 /* its parameters */
-    gb_sentence_settings sentence; /* its pooling */
-    gb_special_ids specials;       /* of its vocabulary */
-    gb_tokens tokens;              /* ids of the collection */
-    gb_npy *passages;              /* vectors of the index, or NULL */
-};
 
 static bool open_model(gb_retriever *r, gb_status *status)
 {
@@ -24,7 +12,8 @@ static bool open_model(gb_retriever *r, gb_status *status)
            gb_model_input_open(&r->model, how->model, &r->tokens, status) &&
            gb_model_sentence(r->model.folder, &r->tokens, how->pooling, &r->sentence, status) &&
            (r->params = gb_params_create(status)) &&
-           gb_bert_declare(r->params, &r->model.config, false, &r->bert, status) &&
+           gb_bert_declare(r->params, &r->model.config, gb_retriever_is_sparse(r), &r->bert,
+                           status) &&
            gb_bert_add_projector(r->params, &r->bert, gb_folder_projector(r->model.folder),
                                  status) &&
            (r->values = gb_model_input_values(r->model.folder, r->params, status));
@@ -55,6 +44,7 @@ void gb_retriever_close(gb_retriever *r)
     gb_model_input_close(&r->model);
     free(r->values);
     gb_npy_close(r->passages);
+    free(r->sparse_index);
     free(r);
 }
 
@@ -63,9 +53,14 @@ const gb_retriever_params *retrieve_params(const gb_retriever *r)
     return &r->how;
 }
 
+bool gb_retriever_is_sparse(const gb_retriever *r)
+{
+    return r->sentence.pooling == GB_POOLING_TERMS;
+}
+
 uint32_t gb_retriever_width(const gb_retriever *r)
 {
-    return r->model.config.hidden_size;
+    return gb_retriever_is_sparse(r) ? r->model.config.vocab_size : r->model.config.hidden_size;
 }
 
 const gb_tokens *gb_retriever_tokens(const gb_retriever *r)
@@ -80,7 +75,7 @@ gb_special_ids gb_retriever_specials(const gb_retriever *r)
 
 /* ---- vectors ---- */
 
-static gb_encoder *create_encoder(const gb_retriever *r, gb_text_kind kind, gb_status *status)
+gb_encoder *retrieve_encoder(const gb_retriever *r, gb_text_kind kind, gb_status *status)
 {
     const gb_encoder_params params = {.device = r->how.device,
                                       .bert = &r->bert,
@@ -96,14 +91,15 @@ static gb_encoder *create_encoder(const gb_retriever *r, gb_text_kind kind, gb_s
 bool gb_retriever_encode(const gb_retriever *r, gb_text_kind kind, const gb_encode_rows *texts,
                          float *vectors, gb_status *status)
 {
-    gb_encoder *encoder = create_encoder(r, kind, status);
+    if (gb_retriever_is_sparse(r))
+        return sparse_encode(r, kind, texts, vectors, status);
+    gb_encoder *encoder = retrieve_encoder(r, kind, status);
     bool ok = encoder && gb_encoder_run(encoder, texts, vectors, status);
     gb_encoder_destroy(encoder);
     return ok;
 }
 
-/* All ranks have come here. */
-static bool wait_for_ranks(gb_ranks *ranks, gb_status *status)
+bool retrieve_wait_for_ranks(gb_ranks *ranks, gb_status *status)
 {
     bool nothing = false;
     return gb_ranks_any(ranks, &nothing, status);
@@ -130,7 +126,7 @@ bool gb_retriever_write(const gb_retriever *r, gb_text_kind kind, const gb_encod
                         const gb_vector_file *file, gb_padding *padding, gb_status *status)
 {
     gb_ranks *ranks = r->how.ranks;
-    encoding e = {create_encoder(r, kind, status), *texts};
+    encoding e = {retrieve_encoder(r, kind, status), *texts};
     retrieve_part part = {.file = file,
                           .label = texts->label,
                           .rows = texts->count,
@@ -140,7 +136,8 @@ bool gb_retriever_write(const gb_retriever *r, gb_text_kind kind, const gb_encod
     gb_ranks_range(gb_ranks_rank(ranks), gb_ranks_count(ranks), texts->count, &part.at,
                    &part.count);
     e.texts.first += part.at;
-    bool ok = e.encoder && retrieve_write_part(&part, status) && wait_for_ranks(ranks, status);
+    bool ok = e.encoder && retrieve_write_part(&part, status) &&
+              retrieve_wait_for_ranks(ranks, status);
     if (ok && padding)
         *padding = gb_encoder_padding(e.encoder);
     gb_encoder_destroy(e.encoder);
@@ -154,6 +151,9 @@ bool gb_retriever_index(gb_retriever *r, const gb_vector_file *file, gb_status *
     const gb_encode_rows texts = {.tokens = r->tokens.passages,
                                   .count = (uint32_t)gb_row_file_count(r->tokens.passages),
                                   .label = "encode passages"};
+    if (gb_retriever_is_sparse(r))
+        return (r->sparse_index = gb_strdup(file->path, status)) &&
+               sparse_write(r, GB_TEXT_PASSAGE, &texts, file, NULL, status);
     return gb_retriever_write(r, GB_TEXT_PASSAGE, &texts, file, NULL, status) &&
            (r->passages = gb_npy_open(&file->path, 1, status));
 }
@@ -181,6 +181,8 @@ static bool add_lists(const gb_encode_rows *queries, uint32_t k, const gb_found 
 bool gb_retriever_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t depth, gb_run *run,
                        gb_status *status)
 {
+    if (gb_retriever_is_sparse(r))
+        return sparse_rank(r, queries, depth, run, status);
     gb_vectors passages = gb_retriever_passages(r);
     gb_vectors vectors = {.rows = queries->count, .width = passages.width};
     gb_search_params params = {.k = depth < passages.rows ? depth : passages.rows,

@@ -32,6 +32,11 @@ static inline gb_found retrieve_search_from(const gb_found *found, size_t query,
 void retrieve_search_merge(const gb_found *found, const gb_found *other, uint32_t base, uint32_t k,
                            const gb_found *scratch);
 
+/* The best of what all ranks found, each in its own part of `passages` in all, into found on every
+ * rank: k results of each query. */
+bool retrieve_search_exchange(gb_ranks *ranks, uint32_t passages, uint32_t k, uint32_t queries,
+                              const gb_found *found, gb_status *status);
+
 /* Copies rows [first, first + count) of vectors to where they lie `ld` floats apart. */
 bool retrieve_copy_rows(const gb_vectors *from, uint32_t first, uint32_t count, uint32_t ld,
                         float *to, gb_status *status);

@@ -67,6 +67,13 @@ static bool merge_all(exchange *x, uint32_t queries, const gb_found *found, gb_s
     return ok;
 }
 
+bool retrieve_search_exchange(gb_ranks *ranks, uint32_t passages, uint32_t k, uint32_t queries,
+                              const gb_found *found, gb_status *status)
+{
+    exchange x = {.ranks = ranks, .passages = passages, .k = k};
+    return gb_ranks_count(ranks) == 1 || merge_all(&x, queries, found, status);
+}
+
 bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *passages,
                const gb_search_params *params, const gb_found *found, gb_status *status)
 {
@@ -74,7 +81,7 @@ bool gb_search(gb_device *device, const gb_vectors *queries, const gb_vectors *p
     uint32_t first, count, ranks = gb_ranks_count(params->ranks);
     gb_ranks_range(gb_ranks_rank(params->ranks), ranks, passages->rows, &first, &count);
     gb_vectors part = retrieve_search_part(&window, passages, first, count);
-    exchange x = {.ranks = params->ranks, .passages = passages->rows, .k = params->k};
     return retrieve_search_pieces(device, queries, &part, params, found, status) &&
-           (ranks == 1 || merge_all(&x, queries->rows, found, status));
+           retrieve_search_exchange(params->ranks, passages->rows, params->k, queries->rows, found,
+                                    status);
 }

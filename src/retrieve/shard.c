@@ -1,5 +1,6 @@
 /* Folders of vectors of a part of a collection. */
 #include "private.h"
+#include "sparse.h"
 
 #include <gabbro/store.h>
 
@@ -82,11 +83,28 @@ bool retrieve_write_description(const retrieve_description *d, const char *folde
     return ok;
 }
 
+/* vectors.jsonl, by way of files of the ranks. */
+static bool write_sparse(const job *j, const gb_retriever *retriever, const char *folder,
+                         const gb_vector_file *file, gb_shard_written *written, gb_status *status)
+{
+    return sparse_write(retriever, j->kind, &j->texts, file, &written->padding, status) &&
+           (gb_ranks_rank(retrieve_params(retriever)->ranks) ||
+            sparse_print(retriever, file->path, &j->texts, j->names, folder, status));
+}
+
 bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *shard,
-                              const char *folder, const char *journal, gb_shard_written *written,
-                              gb_status *status)
+                              const char *folder, const char *resume, const char *journal,
+                              gb_shard_written *written, gb_status *status)
 {
     job j = {0};
+    if (gb_retriever_is_sparse(retriever)) {
+        const gb_vector_file file = {.path = resume, .journal = journal};
+        bool ok = plan(&j, retriever, shard, status) &&
+                  write_sparse(&j, retriever, folder, &file, written, status);
+        written->texts = j.texts.count;
+        free(j.queries);
+        return ok;
+    }
     char *path = gb_path_join(status, folder, "vectors.npy");
     bool ok = path && plan(&j, retriever, shard, status) &&
               gb_retriever_write(retriever, j.kind, &j.texts,

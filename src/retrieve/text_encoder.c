@@ -57,6 +57,10 @@ static bool settle_pooling(text_encoder *e, const gb_text_encoder_params *how, g
                "%s: no modules.json says how a vector is made of a text; the state of [CLS] is "
                "taken, --pooling decides",
                gb_folder_path(e->model.folder));
+    if (sentence->pooling == GB_POOLING_TERMS)
+        return gb_fail(status, GB_DATA, gb_folder_path(e->model.folder),
+                       "gabbro encode writes its vectors, gabbro evaluate and mine rank by them",
+                       "the model is one of sparse vectors (SparseEncoder)");
     if (sentence->prompt_left_out && sentence->pooling == GB_POOLING_MEAN &&
         (e->prompts.query || e->prompts.passage))
         return gb_fail(status, GB_DATA, gb_folder_path(e->model.folder), NULL,

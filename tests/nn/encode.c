@@ -60,22 +60,29 @@ static void encode(const texts *x, const uint32_t *rows, uint32_t count, float *
     MUST(gb_encode(&how, &wanted, out, &status));
 }
 
-/* Mean over [CLS], the text as far as it fits, and [SEP], scaled to length 1. */
-static void expect_mean(const texts *x, uint32_t row, const float *got)
+/* States of [CLS], the text as far as it fits, and [SEP]. */
+static naive states_of(const texts *x, uint32_t row)
 {
     size_t length;
     const uint32_t *text = gb_row_file_row(x->file, row, &length);
-    uint32_t ids[TINY_LONGEST], count = 0, h = x->m.config.hidden_size;
+    uint32_t ids[TINY_LONGEST], count = 0;
     gb_special_ids specials = gb_vocab_specials(x->t.vocab);
     ids[count++] = specials.cls;
     for (size_t i = 0; i < length && count + 1 < TINY_LONGEST; i++)
         ids[count++] = text[i];
     ids[count++] = specials.sep;
-    naive n = naive_encode(&x->m, ids, count, 0, NULL);
+    return naive_encode(&x->m, ids, count, 0, NULL);
+}
+
+/* Their mean, scaled to length 1. */
+static void expect_mean(const texts *x, uint32_t row, const float *got)
+{
+    naive n = states_of(x, row);
+    uint32_t h = x->m.config.hidden_size;
     double mean[16] = {0}, square = 0;
-    for (uint32_t t = 0; t < count; t++)
+    for (uint32_t t = 0; t < n.length; t++)
         for (uint32_t i = 0; i < h; i++)
-            mean[i] += n.x[(size_t)t * h + i] / count;
+            mean[i] += n.x[(size_t)t * h + i] / n.length;
     for (uint32_t i = 0; i < h; i++)
         square += mean[i] * mean[i];
     for (uint32_t i = 0; i < h; i++)
@@ -97,6 +104,51 @@ Test(encode, averages, .timeout = 100)
     for (uint32_t i = 0; i < TEXTS; i += 7)
         expect_mean(&x, i, all + (size_t)i * h);
     free(all);
+    close_texts(&x);
+    scratch_leave(&s);
+}
+
+/* The largest log(1 + relu(logit)) of each token of the vocabulary. */
+static void expect_terms(const texts *x, uint32_t row, const float *got)
+{
+    naive n = states_of(x, row);
+    uint32_t v = x->m.config.vocab_size;
+    double *logits = calloc(v, sizeof *logits), *most = calloc(v, sizeof *most);
+    for (uint32_t t = 0; t < n.length; t++) {
+        naive_head(&x->m, n.x + (size_t)t * n.hidden, logits);
+        for (uint32_t i = 0; i < v; i++)
+            most[i] = fmax(most[i], logits[i]);
+    }
+    for (uint32_t i = 0; i < v; i++)
+        cr_expect_float_eq(got[i], log1p(most[i]), 1e-5, "text %u, term %u", row, i);
+    free(logits);
+    free(most);
+    free(n.x);
+}
+
+/* Sparse vectors, and the same bits for a text that is encoded alone. */
+Test(encode, term_weights, .timeout = 100)
+{
+    scratch s = scratch_enter();
+    gb_status status = {0};
+    texts x = {0};
+    open_texts(&x);
+    tiny_device_close(x.device);
+    x.device = tiny_device(GB_USER_ENCODE | GB_USER_SPARSE);
+    gb_encoder_params how = params_of(&x);
+    how.sentence.pooling = GB_POOLING_TERMS;
+    uint32_t v = x.m.config.vocab_size;
+    float *all = calloc(TEXTS, v * sizeof *all), *alone = calloc(v, sizeof *alone);
+    MUST(gb_encode(&how, &(gb_encode_rows){.tokens = x.file, .count = TEXTS}, all, &status));
+    for (uint32_t i = 0; i < TEXTS; i += 7)
+        expect_terms(&x, i, all + (size_t)i * v);
+    for (uint32_t i = 0; i < ALONE; i += 20) {
+        const gb_encode_rows one = {.tokens = x.file, .first = i, .count = 1};
+        MUST(gb_encode(&how, &one, alone, &status));
+        cr_expect_eq(memcmp(alone, all + (size_t)i * v, v * sizeof *alone), 0, "text %u", i);
+    }
+    free(all);
+    free(alone);
     close_texts(&x);
     scratch_leave(&s);
 }

@@ -257,10 +257,10 @@ naive naive_encode(const model *m, const uint32_t *ids, uint32_t length, uint32_
     return n;
 }
 
-double naive_token_loss(const model *m, const double *state, uint32_t label)
+void naive_head(const model *m, const double *state, double *logits)
 {
     uint32_t h = m->config.hidden_size, v = m->config.vocab_size, ld;
-    double *t = zeros(h), sum = 0, target = 0;
+    double *t = zeros(h);
     dense(m, "cls.predictions.transform.dense", h, h, state, t);
     for (uint32_t i = 0; i < h; i++)
         t[i] = gelu(t[i]);
@@ -268,12 +268,20 @@ double naive_token_loss(const model *m, const double *state, uint32_t label)
     const float *word = model_values(m, &ld, "bert.embeddings.word_embeddings.weight");
     const float *bias = model_values(m, NULL, "cls.predictions.bias");
     for (uint32_t token = 0; token < v; token++) {
-        double logit = bias[token];
+        logits[token] = bias[token];
         for (uint32_t i = 0; i < h; i++)
-            logit += (double)word[(size_t)token * ld + i] * t[i];
-        sum += exp(logit);
-        target = token == label ? logit : target;
+            logits[token] += (double)word[(size_t)token * ld + i] * t[i];
     }
     free(t);
-    return log(sum) - target;
+}
+
+double naive_token_loss(const model *m, const double *state, uint32_t label)
+{
+    double *logits = zeros(m->config.vocab_size), sum = 0;
+    naive_head(m, state, logits);
+    for (uint32_t token = 0; token < m->config.vocab_size; token++)
+        sum += exp(logits[token]);
+    double loss = log(sum) - logits[label];
+    free(logits);
+    return loss;
 }

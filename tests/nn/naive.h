@@ -31,6 +31,8 @@ void naive_norm(const model *m, const char *name, naive *n);
 /* The encoder's last states; middle (may be NULL) gets those behind `middle_layer` layers. */
 naive naive_encode(const model *m, const uint32_t *ids, uint32_t length, uint32_t middle_layer,
                    naive *middle);
+/* Logits [vocabulary] of the masked-LM head at a state. */
+void naive_head(const model *m, const double *state, double *logits);
 /* Cross entropy of the masked-LM head at a state for the token `label`. */
 double naive_token_loss(const model *m, const double *state, uint32_t label);
 

@@ -39,6 +39,11 @@ if [ -f "$real/config.json" ]; then
 else
     skipped "gabbro verify, all-MiniLM-L6-v2: neither GABBRO_TEST_MODEL nor GABBRO_TEST_DATA has it"
 fi
+copy
+cp -r "$model/../splade/." "$work/m"
+ends "a SparseEncoder as sentence-transformers saves it" 0 \
+    "^trust:.sentence vectors.golden numbers.[0-9.e-]*.0.0001$" --trust "$work/m"
+grep '^trust:' "$work/out" | sed 's/^\(trust:.\)/\1gabbro verify, SparseEncoder: /; s/golden numbers/sentence-transformers/'
 ends "a bound that is too narrow" 1 "FAIL" --bound 1e-12 "$model"
 ends "no model" 2 "needs one model folder"
 ends "a bound that is no number" 2 "is no number" --bound x "$model"

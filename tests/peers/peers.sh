@@ -58,6 +58,21 @@ script() # NAME ARGUMENT...
 
 # ---- the golden numbers ----
 
+# What SparseEncoder makes of the golden BERT, against what tests/golden has of it.
+sparse()
+{
+    "$python" "$here/golden_sparse.py" "$golden/bert" "$work/splade" >"$work/log" 2>&1
+    case $? in
+    0)
+        [ "${GABBRO_PEERS_WRITE:-no}" = yes ] && cp -r "$work/splade/." "$golden/splade/"
+        trust "golden numbers, splade" "made again by $(tail -n 1 "$work/log")" \
+            "$("$python" "$here/compare.py" "$work/splade/golden.safetensors" "$golden/splade/golden.safetensors")" 5e-6
+        ;;
+    77) skipped "golden_sparse.py: $(tail -n 1 "$work/log")" ;;
+    *) bad "golden_sparse.py" "$work/log" ;;
+    esac
+}
+
 make_golden()
 {
     mkdir -p "$work/golden/bert" "$work/batches" &&
@@ -195,6 +210,7 @@ script tokenizer
 script golden_pieces --compare "$golden/pieces"
 script measures "$gabbro"
 regenerate
+sparse
 own_model
 checkpoint
 checks_end

@@ -270,6 +270,59 @@ Test(folder, sentence_settings)
     drop_model(&m);
 }
 
+/* Sparse vectors, in the words of several versions of sentence-transformers. */
+Test(folder, sparse_settings)
+{
+    static const char *const transformers[] = {"models.MLMTransformer",
+                                               "modules.mlm_transformer.MLMTransformer",
+                                               "base.modules.transformer.Transformer"};
+    static const char *const poolings[][2] = {
+        {"{\"pooling_strategy\":\"sum\"}", "by \"sum\" of \"relu\""},
+        {"{\"activation_function\":\"log1p_relu\"}", "by \"max\" of \"log1p_relu\""},
+        {"{\"pooling_strategy\":1}", "is not a string"}};
+    model m;
+    make_model(&m, true);
+    cr_assert(gb_folder_write(at("m"), &m.params, NULL));
+    gb_status status = {0};
+    gb_folder *folder = gb_folder_open(at("m"), &status);
+    gb_sentence_settings settings;
+    cr_expect_not(gb_folder_is_sparse(at("m")));
+    cr_expect_not(gb_folder_is_sparse(at("none")));
+    for (size_t i = 0; i < 3; i++) {
+        char modules[300];
+        snprintf(modules, sizeof modules,
+                 "[{\"type\":\"x.%s\",\"path\":\"\"},{\"type\":\"x.SpladePooling\",\"path\":\"1_"
+                 "Pooling\"}]",
+                 transformers[i]);
+        spill(at("m/modules.json"), modules);
+        spill(at("m/1_Pooling/config.json"), "{\"pooling_strategy\":\"max\"}");
+        cr_assert(gb_folder_sentence(folder, &settings, &status), "%s", status.what);
+        cr_expect_eq(settings.pooling, GB_POOLING_TERMS);
+        cr_expect(gb_folder_is_sparse(at("m")));
+        spill(at("m/1_Pooling/config.json"), poolings[i][0]);
+        cr_expect_not(gb_folder_sentence(folder, &settings, &status));
+        cr_expect_not_null(strstr(status.what, poolings[i][1]), "%s", status.what);
+    }
+    gb_folder_close(folder);
+    drop_model(&m);
+}
+
+/* The head makes the weights. */
+Test(folder, sparse_needs_the_head)
+{
+    model m;
+    make_model(&m, false);
+    m.params.sentence.pooling = GB_POOLING_TERMS;
+    cr_assert(gb_folder_write(at("m"), &m.params, NULL));
+    gb_status status = {0};
+    gb_folder *folder = gb_folder_open(at("m"), &status);
+    gb_sentence_settings settings;
+    cr_expect_not(gb_folder_sentence(folder, &settings, &status));
+    cr_expect_not_null(strstr(status.what, "which the model lacks"), "%s", status.what);
+    gb_folder_close(folder);
+    drop_model(&m);
+}
+
 Test(folder, tokenizer_settings)
 {
     model m;

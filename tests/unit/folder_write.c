@@ -1,8 +1,9 @@
 /* Writing model folders: what is written is read back, always the same bytes, all or nothing. */
 #include "small_model.h"
 
+#include <gabbro/json.h>
+
 #include <dirent.h>
-#include <jansson.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -69,6 +70,30 @@ Test(folder_write, pooling_and_length_are_stated)
     cr_expect_str_eq(prompts.query, "query: ");
     cr_expect_null(prompts.passage);
     gb_text_prompts_free(&prompts);
+    gb_folder_close(folder);
+    drop_model(&m);
+}
+
+/* A SparseEncoder: its modules, and nothing of a dense one. */
+Test(folder_write, sparse_encoders_are_stated)
+{
+    model m;
+    make_model(&m, true);
+    m.params.sentence = (gb_sentence_settings){.pooling = GB_POOLING_TERMS, .max_length = 7};
+    gb_status status = {0};
+    cr_assert(gb_folder_write(at("model"), &m.params, &status), "%s", status.what);
+    gb_folder *folder = gb_folder_open(at("model"), &status);
+    cr_assert_not_null(folder, "%s", status.what);
+    gb_sentence_settings sentence;
+    cr_assert(gb_folder_sentence(folder, &sentence, &status), "%s", status.what);
+    cr_expect_eq(sentence.pooling, GB_POOLING_TERMS);
+    cr_expect(!sentence.normalize && sentence.max_length == 7);
+    cr_expect(gb_folder_is_sparse(at("model")));
+    cr_expect_not(gb_file_exists(at("model/1_Pooling/config.json")));
+    json_t *settings = gb_json_load(at("model/config_sentence_transformers.json"), 0, &status);
+    cr_expect_str_eq(gb_json_text(settings, "model_type"), "SparseEncoder");
+    cr_expect_str_eq(gb_json_text(settings, "similarity_fn_name"), "dot");
+    json_decref(settings);
     gb_folder_close(folder);
     drop_model(&m);
 }
