@@ -61,7 +61,8 @@ def main(folder, out):
             shutil.rmtree(f"{out}/{name}", ignore_errors=True)
             (shutil.copytree if os.path.isdir(f"{saved}/{name}") else shutil.copy)(f"{saved}/{name}", f"{out}/{name}")
     with open(f"{out}/config_sentence_transformers.json", encoding="utf-8") as file:
-        print(json.load(file)["__version__"])
+        versions = json.load(file)["__version__"]
+    print(f"sentence-transformers {versions['sentence_transformers']}, torch {versions['pytorch']}")
 
 
 if __name__ == "__main__":
