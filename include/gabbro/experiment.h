@@ -87,6 +87,18 @@ struct gb_maker {
  * code; failures are printed. */
 int gb_make(const gb_make_params *params, const gb_call *call);
 
+/* What is asked for where there is no command line. */
+typedef struct gb_making {
+    const gb_config *config; /* of the environment */
+    const char *store;       /* folder; NULL: the user's */
+    const char *device;      /* by index, name, UUID; NULL: the best */
+    const char *pooling;     /* cls or mean; NULL: as the model's folder says */
+} gb_making;
+/* The same for programs: the options of params have their values, in `self`, and none of them came
+ * later (GB_OPTION_ADDED); nothing is printed. *folder is the artifact's, which the caller frees. */
+bool gb_make_artifact(const gb_make_params *params, const gb_making *how, char **folder,
+                      gb_status *status);
+
 /* The device of an artifact that is made on one, opened at the first call. The maker closes it. */
 gb_device *gb_maker_device(gb_maker *maker, gb_status *status);
 /* Whether this process keeps the artifact's files: rank 0, or the only one. */

@@ -333,6 +333,12 @@ gb_device *gb_text_encoder_device(const gb_text_encoder *encoder); /* borrowed, 
 bool gb_text_encoder_run(gb_text_encoder *encoder, gb_text_kind kind, const char *const *texts,
                          uint32_t count, const char *label, float *vectors, gb_status *status);
 
+const char *gb_text_encoder_device_name(const gb_text_encoder *encoder); /* as asked for */
+uint32_t gb_text_encoder_max_tokens(const gb_text_encoder *encoder); /* of a text, all included */
+/* Counts the tokens that such texts become: tokens [count]. */
+bool gb_text_encoder_count(gb_text_encoder *encoder, gb_text_kind kind, const char *const *texts,
+                           uint32_t count, uint32_t *tokens, gb_status *status);
+
 /* Vectors of passages, and their texts where these are known. */
 typedef struct gb_index {
     gb_vector_set vectors;     /* vectors and ids */
@@ -344,6 +350,10 @@ typedef struct gb_index_params {
     const char *collection; /* artifact with a collection, stored collection, or anything that can
                                be imported: then the index keeps the import */
 } gb_index_params;
+extern const gb_option gb_index_options[]; /* of a gb_index_params: inputs of the artifact */
+/* What makes an index; its `self` is a gb_index_params, its tables have gb_index_options. A command
+ * whose `self` is another calls gb_index_make itself. */
+gb_make_params gb_index_making(void);
 /* Makes vectors of all passages into the artifact of a command, which goes on where it was killed:
  * vectors.npy, ids.txt and vectors.json as of gb_retriever_write_shard; index.json, which says
  * where the collection is. */

@@ -3,33 +3,36 @@
 #ifndef GABBRO_SERVE_H
 #define GABBRO_SERVE_H
 
-#include <gabbro/retrieve.h>
+#include <gabbro/library.h>
 
 /* ---- vectors of a file's texts ---- */
 
 /* Which texts become vectors, and where these go. */
 typedef struct gb_embed_params {
-    gb_text_encoder_params encoder; /* by which model */
-    const char *input;              /* file of texts, one a line or lines of JSON; "-": standard
-                                       input */
-    const char *out;                /* file .npy or .jsonl; NULL: standard output */
-    bool queries;                   /* the texts are queries, otherwise passages */
-    bool preview;                   /* show the first numbers of each vector, for people */
-    const char *label;              /* of a progress line; NULL: none */
+    const gb_config *config; /* of the program */
+    const char *model;       /* as gabbro_model_open takes it */
+    gabbro_model_params how; /* to open it */
+    const char *input;       /* file of texts, one a line or lines of JSON; "-": standard input */
+    const char *out;         /* file .npy or .jsonl; NULL: standard output */
+    bool queries;            /* the texts are queries, otherwise passages */
+    bool preview;            /* show the first numbers of each vector, for people */
+    const char *label;       /* of a progress line; NULL: none */
 } gb_embed_params;
-/* Makes the vectors of all texts of a file, some thousand at a time. */
+/* Makes the vectors of all texts of a file, some hundred at a time. */
 bool gb_embed_texts(const gb_embed_params *params, gb_status *status);
 
 /* ---- questions ---- */
 
 /* What is asked, and how the answers look. */
 typedef struct gb_ask_params {
-    gb_text_encoder_params encoder; /* which model makes the vectors of questions */
-    const char *index;              /* folder for gb_index_open */
-    const char *question;           /* one; NULL: the lines of standard input */
-    uint32_t passages;              /* passages of an answer */
-    bool whole;                     /* print the texts whole, not their beginnings */
-    bool json;                      /* print a line of JSON for each question */
+    const gb_config *config; /* of the program */
+    const char *model;       /* as gabbro_model_open takes it */
+    gabbro_model_params how; /* to open it */
+    const char *index;       /* folder of an index of that model */
+    const char *question;    /* one; NULL: the lines of standard input */
+    uint32_t passages;       /* passages of an answer */
+    bool whole;              /* print the texts whole, not their beginnings */
+    bool json;               /* print a line of JSON for each question */
 } gb_ask_params;
 /* Prints the best passages for each question to standard output, the first one first: rank, score,
  * id, title, text. GB_DATA where index and model have vectors of different widths. */

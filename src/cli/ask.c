@@ -3,16 +3,17 @@
 
 #include <gabbro/artifact.h>
 #include <gabbro/experiment.h>
+#include <gabbro/retrieve.h>
 #include <gabbro/serve.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct settings {
-    const char *model, *collection; /* inputs of the index */
-    char *model_path, *path;        /* the same, where they were found */
-    uint32_t passages;              /* of an answer */
-    bool whole, json;               /* how it is printed */
+    gb_index_params index;    /* what is searched */
+    char *model, *collection; /* the same, where they were found */
+    uint32_t passages;        /* of an answer */
+    bool whole, json;         /* how it is printed */
 } settings;
 
 static bool check(gb_maker *maker, void *self, gb_status *status)
@@ -25,26 +26,25 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
     if (question && (!*question || !gb_utf8_valid(question, strlen(question))))
         return gb_fail(status, GB_USAGE, NULL, NULL, "the question is %s",
                        *question ? "no UTF-8" : "empty");
-    o->model = o->model_path = gb_find_model(&config, maker->operands.items[0], status);
+    o->index.model = o->model = gb_find_model(&config, maker->operands.items[0], status);
     if (o->model)
-        o->collection = o->path = gb_find_collection(&config, maker->operands.items[1], status);
+        o->collection = gb_find_collection(&config, maker->operands.items[1], status);
+    o->index.collection = o->collection;
     return o->collection != NULL;
 }
 
 static bool make(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
-    const gb_index_params params = {.model = o->model, .collection = o->collection};
-    return gb_index_make(maker, &params, status);
+    return gb_index_make(maker, &o->index, status);
 }
 
 static bool answer(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
-    const gb_ask_params params = {.encoder = {.config = maker->config,
-                                              .model = o->model,
-                                              .device = maker->device_name,
-                                              .pooling = gb_pooling_named(maker->pooling)},
+    const gb_ask_params params = {.config = maker->config,
+                                  .model = o->model,
+                                  .how = {sizeof params.how, maker->device_name, maker->pooling},
                                   .index = gb_maker_folder(maker),
                                   .question =
                                       maker->operands.count > 2 ? maker->operands.items[2] : NULL,
@@ -57,30 +57,25 @@ static bool answer(gb_maker *maker, void *self, gb_status *status)
 static int run(const gb_call *call)
 {
     settings o = {.passages = 10};
-    const gb_option options[] = {
-        {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_INPUT | GB_OPTION_HIDDEN, "MODEL", ""},
-        {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_INPUT | GB_OPTION_HIDDEN, "PATH",
-         ""},
-        {"passages", GB_OPTION_U32, &o.passages, GB_OPTION_NO_KEY, NULL, "passages of an answer",
-         .letter = 'n', .min = 1, .max = 1000},
-        {"whole", GB_OPTION_FLAG, &o.whole, GB_OPTION_NO_KEY, NULL,
-         "print the texts whole, not their beginnings"},
-        {"json", GB_OPTION_FLAG, &o.json, GB_OPTION_NO_KEY, NULL,
-         "print a line of JSON for each question"},
-        {0}};
-    const gb_make_params params = {.command = &gb_cli_ask,
-                                   .kind = "index",
-                                   .version = 1,
-                                   .kernels = GB_USER_ENCODE,
-                                   .flags = GB_MAKES_ENCODING | GB_MAKES_UNSEEN,
-                                   .options = options,
-                                   .self = &o,
-                                   .check = check,
-                                   .make = make,
-                                   .after = answer};
+    const gb_option options[] = {{"passages", GB_OPTION_U32, &o.passages, GB_OPTION_NO_KEY, NULL,
+                                  "passages of an answer", .letter = 'n', .min = 1, .max = 1000},
+                                 {"whole", GB_OPTION_FLAG, &o.whole, GB_OPTION_NO_KEY, NULL,
+                                  "print the texts whole, not their beginnings"},
+                                 {"json", GB_OPTION_FLAG, &o.json, GB_OPTION_NO_KEY, NULL,
+                                  "print a line of JSON for each question"},
+                                 {0}};
+    const gb_option_table tables[] = {{.options = gb_index_options, .base = &o.index}, {0}};
+    gb_make_params params = gb_index_making();
+    params.command = &gb_cli_ask;
+    params.options = options;
+    params.tables = tables;
+    params.self = &o;
+    params.check = check;
+    params.make = make;
+    params.after = answer;
     int code = gb_make(&params, call);
-    free(o.model_path);
-    free(o.path);
+    free(o.model);
+    free(o.collection);
     return code;
 }
 

@@ -10,7 +10,7 @@
 static int run(const gb_call *call)
 {
     static const char *const poolings[] = {"cls", "mean", NULL};
-    gb_embed_params o = {.encoder = {.config = call->config}, .input = "-"};
+    gb_embed_params o = {.config = call->config, .how = {.size = sizeof o.how}, .input = "-"};
     uint32_t pooling = GB_OPEN;
     bool quiet = false;
     const gb_option options[] = {
@@ -21,7 +21,7 @@ static int run(const gb_call *call)
          "output)"},
         {"pooling", GB_OPTION_CHOICE, &pooling, 0, NULL,
          "how states become a vector (default: as the model's folder says)", poolings},
-        {"device", GB_OPTION_TEXT, &o.encoder.device, 0, "NAME",
+        {"device", GB_OPTION_TEXT, &o.how.device, 0, "NAME",
          "device to compute on: index, name, UUID or cpu (default: the best)", .letter = 'd'},
         {"quiet", GB_OPTION_FLAG, &quiet, 0, NULL, "no progress", .letter = 'q'},
         {0}};
@@ -30,11 +30,11 @@ static int run(const gb_call *call)
     int code;
     if (!gb_command_begin(&gb_cli_embed, options, call, &words, &code))
         return code;
-    o.encoder.model = words.items[0];
+    o.model = words.items[0];
     if (words.count > 1)
         o.input = words.items[1];
     if (pooling != GB_OPEN)
-        o.encoder.pooling = pooling ? GB_POOLING_MEAN : GB_POOLING_CLS;
+        o.how.pooling = poolings[pooling];
     o.preview = !o.out && isatty(STDOUT_FILENO);
     o.label = quiet || o.preview ? NULL : "embed";
     gb_install_signals();

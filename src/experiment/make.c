@@ -75,20 +75,27 @@ static void complete_facts(const gb_maker *maker, double seconds)
     json_decref(device);
 }
 
-/* Make the artifact unless it is there; print where it is. */
-static bool make(gb_maker *maker, gb_status *status)
+/* Make the artifact unless it is there. */
+static bool find_or_make(gb_maker *maker, gb_status *status)
 {
     const gb_make_params *params = maker->params;
     double start_s = gb_now_s();
     if (!experiment_maker_begin(maker, status))
         return false;
-    if (!experiment_maker_done(maker)) {
-        if (!params->make(maker, params->self, status))
-            return false;
-        complete_facts(maker, gb_now_s() - start_s);
-        if (gb_maker_leads(maker) && !gb_artifact_finish(maker->step, maker->facts, status))
-            return false;
-    }
+    if (experiment_maker_done(maker))
+        return true;
+    if (!params->make(maker, params->self, status))
+        return false;
+    complete_facts(maker, gb_now_s() - start_s);
+    return !gb_maker_leads(maker) || gb_artifact_finish(maker->step, maker->facts, status);
+}
+
+/* The same, and print where it is. */
+static bool make(gb_maker *maker, gb_status *status)
+{
+    const gb_make_params *params = maker->params;
+    if (!find_or_make(maker, status))
+        return false;
     if (!gb_maker_leads(maker))
         return true;
     if (!(maker->flags & GB_MAKES_UNSEEN))
@@ -116,25 +123,50 @@ static bool run(gb_maker *maker, char **argv, gb_status *status)
     return maker->cost ? params->cost(maker, params->self, status) : make(maker, status);
 }
 
-int gb_make(const gb_make_params *params, const gb_call *call)
+static gb_maker begin(const gb_make_params *params, const gb_config *config)
 {
-    gb_status status = {0};
-    gb_maker maker = {.params = params,
-                      .config = call->config,
+    return (gb_maker){.params = params,
+                      .config = config,
                       .version = params->version,
                       .flags = params->flags,
                       .kernels = params->kernels,
                       .settings = json_object(),
                       .initial = json_object(),
                       .facts = json_object()};
+}
+
+static void end(gb_maker *maker)
+{
+    gb_artifact_close(maker->step);
+    gb_store_close(maker->store);
+    gb_device_close(maker->device);
+    json_decref(maker->settings);
+    json_decref(maker->initial);
+    json_decref(maker->facts);
+}
+
+int gb_make(const gb_make_params *params, const gb_call *call)
+{
+    gb_status status = {0};
+    gb_maker maker = begin(params, call->config);
     if (experiment_maker_parse(&maker, call->argc, call->argv, &status) == GB_PARSED_RUN)
         run(&maker, call->argv, &status);
-    gb_artifact_close(maker.step);
-    gb_store_close(maker.store);
-    gb_device_close(maker.device);
-    json_decref(maker.settings);
-    json_decref(maker.initial);
-    json_decref(maker.facts);
+    end(&maker);
     experiment_maker_ranks_close(&maker, &status);
     return (int)status.code;
+}
+
+bool gb_make_artifact(const gb_make_params *params, const gb_making *how, char **folder,
+                      gb_status *status)
+{
+    gb_maker maker = begin(params, how->config);
+    maker.store_root = how->store;
+    maker.device_name = how->device;
+    experiment_maker_pool(&maker, how->pooling);
+    bool ok = (maker.settings && maker.initial && maker.facts) ||
+              gb_fail_memory(status, "noting settings");
+    ok = ok && find_or_make(&maker, status) &&
+         (*folder = gb_strdup(gb_maker_folder(&maker), status));
+    end(&maker);
+    return ok;
 }

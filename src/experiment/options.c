@@ -77,11 +77,20 @@ static bool note_initial(gb_maker *maker, const gb_option_table *tables, gb_stat
     return true;
 }
 
+void experiment_maker_pool(gb_maker *maker, const char *pooling)
+{
+    maker->pooling = pooling;
+    maker->pooling_choice = GB_OPEN;
+    for (uint32_t i = 0; pooling && poolings[i]; i++)
+        if (!strcmp(poolings[i], pooling))
+            maker->pooling_choice = i;
+}
+
 gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status)
 {
     gb_option_table tables[MAKER_TABLES];
     experiment_maker_tables(maker, tables);
-    maker->pooling_choice = GB_OPEN;
+    experiment_maker_pool(maker, NULL);
     if (!note_initial(maker, tables, status))
         return GB_PARSED_BAD;
     gb_parsed parsed =

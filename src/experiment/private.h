@@ -10,6 +10,8 @@
 /* Read the command line, options of all such commands included, and settle what follows from them.
  */
 gb_parsed experiment_maker_parse(gb_maker *maker, int argc, char **argv, gb_status *status);
+/* --pooling of a program: cls, mean or NULL. */
+void experiment_maker_pool(gb_maker *maker, const char *pooling);
 /* All tables of a maker's command, ended by an empty one. */
 #define MAKER_TABLES 40
 void experiment_maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLES]);

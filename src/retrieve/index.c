@@ -170,6 +170,27 @@ bool gb_index_make(gb_maker *maker, const gb_index_params *params, gb_status *st
     return ok;
 }
 
+const gb_option gb_index_options[] = {
+    {"model", GB_OPTION_TEXT, GB_FIELD(gb_index_params, model), GB_OPTION_INPUT | GB_OPTION_HIDDEN,
+     "MODEL", "which model"},
+    {"collection", GB_OPTION_TEXT, GB_FIELD(gb_index_params, collection),
+     GB_OPTION_INPUT | GB_OPTION_HIDDEN, "PATH", "which collection"},
+    {0}};
+
+static bool make(gb_maker *maker, void *self, gb_status *status)
+{
+    return gb_index_make(maker, self, status);
+}
+
+gb_make_params gb_index_making(void)
+{
+    return (gb_make_params){.kind = "index",
+                            .version = 1,
+                            .kernels = GB_USER_ENCODE,
+                            .flags = GB_MAKES_ENCODING | GB_MAKES_UNSEEN,
+                            .make = make};
+}
+
 /* ---- opening ---- */
 
 static bool open_collection(gb_index *index, const char *folder, gb_status *status)

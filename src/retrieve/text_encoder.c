@@ -14,6 +14,7 @@ static const uint32_t batch_rows[] = {128, 512, 0};
 #define NARROW    256 /* with narrower states short batches would add up in another order */
 
 struct gb_text_encoder {
+    char *device_name;              /* as asked for, or NULL */
     gb_model_input model;           /* the folder */
     gb_params *params;              /* of its encoder */
     gb_bert bert;                   /* its encoder */
@@ -75,7 +76,8 @@ gb_text_encoder *gb_text_encoder_open(const gb_text_encoder_params *params, gb_s
     gb_device_params device = gb_ops_device(params->config, params->device);
     device.users = GB_USER_ENCODE | GB_USER_SEARCH | GB_USER_FP16 | GB_USER_BF16;
     device.quiet = true;
-    bool ok = e && open_model(e, params, status) && settle_pooling(e, params, status);
+    bool ok = e && open_model(e, params, status) && settle_pooling(e, params, status) &&
+              (!params->device || (e->device_name = gb_strdup(params->device, status)));
     if (ok && !params->open)
         ok = gb_device_ready(params->config, params->device, status) &&
              (e->own = gb_device_open(&device, status));
@@ -104,6 +106,7 @@ void gb_text_encoder_close(gb_text_encoder *e)
     gb_params_destroy(e->params);
     if (e->model.folder)
         gb_model_input_close(&e->model);
+    free(e->device_name);
     free(e->values);
     free(e->ids.data);
     gb_text_free(&e->text);
@@ -120,34 +123,6 @@ gb_device *gb_text_encoder_device(const gb_text_encoder *e)
     return e->device;
 }
 
-/* The smallest program whose batch holds all texts. */
-static gb_encoder *encoder_for(text_encoder *e, const size_t *starts, uint32_t count,
-                               gb_status *status)
-{
-    uint64_t rows = 0;
-    uint32_t max_length = e->sentence.max_length;
-    size_t which = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        size_t tokens = starts[i + 1] - starts[i] + 2;
-        rows += tokens < max_length ? tokens : max_length;
-    }
-    bool many = count > FEW_TEXTS || e->model.config.hidden_size < NARROW;
-    while (which + 1 < PROGRAMS && (many || rows > batch_rows[which]))
-        which++;
-    if (!e->encoders[which]) {
-        const gb_encoder_params how = {.device = e->device,
-                                       .bert = &e->bert,
-                                       .params = e->params,
-                                       .sentence = e->sentence,
-                                       .specials = gb_vocab_specials(e->model.vocab),
-                                       .max_length = max_length,
-                                       .batch_rows = batch_rows[which],
-                                       .state = e->state};
-        e->encoders[which] = gb_encoder_create(&how, status);
-    }
-    return e->encoders[which];
-}
-
 static bool add_ids(text_encoder *e, const char *prompt, const char *text, gb_status *status)
 {
     if (!prompt)
@@ -158,10 +133,13 @@ static bool add_ids(text_encoder *e, const char *prompt, const char *text, gb_st
            gb_tokenize(e->tokenizer, e->text.data, e->text.length, &e->ids, status);
 }
 
-bool gb_text_encoder_run(gb_text_encoder *e, gb_text_kind kind, const char *const *texts,
-                         uint32_t count, const char *label, float *vectors, gb_status *status)
+/* The ids of all texts, and where each begins [count + 1], which the caller frees. */
+static size_t *add_all(text_encoder *e, gb_text_kind kind, const char *const *texts, uint32_t count,
+                       gb_status *status)
 {
-    const char *prompt = kind == GB_TEXT_QUERY ? e->prompts.query : e->prompts.passage;
+    const char *prompt = kind == GB_TEXT_QUERY     ? e->prompts.query
+                         : kind == GB_TEXT_PASSAGE ? e->prompts.passage
+                                                   : NULL;
     size_t *starts = gb_alloc((size_t)count + 1, sizeof *starts, status);
     bool ok = starts != NULL;
     e->ids.count = 0;
@@ -169,11 +147,72 @@ bool gb_text_encoder_run(gb_text_encoder *e, gb_text_kind kind, const char *cons
         ok = add_ids(e, prompt, texts[i], status);
         starts[i + 1] = e->ids.count;
     }
+    if (ok)
+        return starts;
+    free(starts);
+    return NULL;
+}
+
+static uint32_t tokens_of(const text_encoder *e, const size_t *starts, uint32_t text)
+{
+    size_t tokens = starts[text + 1] - starts[text] + 2;
+    return tokens < e->sentence.max_length ? (uint32_t)tokens : e->sentence.max_length;
+}
+
+/* The smallest program whose batch holds all texts. */
+static gb_encoder *encoder_for(text_encoder *e, const size_t *starts, uint32_t count,
+                               gb_status *status)
+{
+    uint64_t rows = 0;
+    size_t which = 0;
+    for (uint32_t i = 0; i < count; i++)
+        rows += tokens_of(e, starts, i);
+    bool many = count > FEW_TEXTS || e->model.config.hidden_size < NARROW;
+    while (which + 1 < PROGRAMS && (many || rows > batch_rows[which]))
+        which++;
+    if (!e->encoders[which]) {
+        const gb_encoder_params how = {.device = e->device,
+                                       .bert = &e->bert,
+                                       .params = e->params,
+                                       .sentence = e->sentence,
+                                       .specials = gb_vocab_specials(e->model.vocab),
+                                       .max_length = e->sentence.max_length,
+                                       .batch_rows = batch_rows[which],
+                                       .state = e->state};
+        e->encoders[which] = gb_encoder_create(&how, status);
+    }
+    return e->encoders[which];
+}
+
+bool gb_text_encoder_run(gb_text_encoder *e, gb_text_kind kind, const char *const *texts,
+                         uint32_t count, const char *label, float *vectors, gb_status *status)
+{
     static const uint32_t none[1];
+    size_t *starts = add_all(e, kind, texts, count, status);
     const gb_encode_rows rows = {
         .ids = e->ids.data ? e->ids.data : none, .starts = starts, .count = count, .label = label};
-    gb_encoder *encoder = ok ? encoder_for(e, starts, count, status) : NULL;
-    ok = encoder && gb_encoder_run(encoder, &rows, vectors, status);
+    gb_encoder *encoder = starts ? encoder_for(e, starts, count, status) : NULL;
+    bool ok = encoder && gb_encoder_run(encoder, &rows, vectors, status);
     free(starts);
     return ok;
+}
+
+const char *gb_text_encoder_device_name(const gb_text_encoder *e)
+{
+    return e->device_name;
+}
+
+uint32_t gb_text_encoder_max_tokens(const gb_text_encoder *e)
+{
+    return e->sentence.max_length;
+}
+
+bool gb_text_encoder_count(gb_text_encoder *e, gb_text_kind kind, const char *const *texts,
+                           uint32_t count, uint32_t *tokens, gb_status *status)
+{
+    size_t *starts = add_all(e, kind, texts, count, status);
+    for (uint32_t i = 0; starts && i < count; i++)
+        tokens[i] = tokens_of(e, starts, i);
+    free(starts);
+    return starts != NULL;
 }

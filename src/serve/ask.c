@@ -5,73 +5,53 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum {
-    COLUMNS = 96,
-    INDENT = 5,
-    CUT = 320
-}; /* of printed texts: columns, and of them empty; bytes */
+/* Of printed texts: columns, columns left empty before them, bytes unless they are whole. */
+enum { COLUMNS = 96, INDENT = 5, CUT = 320 };
 
 /* What answers. */
 typedef struct asking {
     const gb_ask_params *how; /* as asked for */
-    gb_text_encoder *encoder; /* of questions */
-    gb_index index;           /* passages */
+    gabbro_model *model;      /* of questions */
+    gabbro_index *index;      /* passages */
     float *vector;            /* of the question */
-    gb_found found;           /* its passages */
+    gabbro_hit *hits;         /* its passages */
     uint32_t count;           /* of them */
 } asking;
 
 static bool open_all(asking *a, const gb_ask_params *params, gb_status *status)
 {
     *a = (asking){.how = params};
-    if (!gb_index_open(&a->index, &params->index, 1, status) ||
-        !(a->encoder = gb_text_encoder_open(&params->encoder, status)))
-        return false;
-    const gb_vectors *vectors = &a->index.vectors.vectors;
-    a->count = params->passages < vectors->rows ? params->passages : vectors->rows;
-    return (a->vector = gb_alloc(gb_text_encoder_width(a->encoder), sizeof *a->vector, status)) &&
-           (a->found.rows = gb_alloc(a->count, sizeof *a->found.rows, status)) &&
-           (a->found.scores = gb_alloc(a->count, sizeof *a->found.scores, status));
+    gabbro_status said = {0};
+    if (!(a->model = gb_library_open_model(params->config, params->model, &params->how, &said)))
+        return gb_library_failed(&said, status);
+    const gabbro_index_params how = {.size = sizeof how, .model = a->model};
+    if (!(a->index = gb_library_open_index(params->config, params->index, &how, &said)))
+        return gb_library_failed(&said, status);
+    uint32_t rows = gabbro_index_rows(a->index);
+    a->count = params->passages < rows ? params->passages : rows;
+    return (a->vector = gb_alloc(gabbro_model_width(a->model), sizeof *a->vector, status)) &&
+           (a->hits = gb_alloc(a->count, sizeof *a->hits, status));
 }
 
 static void close_all(asking *a)
 {
-    gb_text_encoder_close(a->encoder);
-    gb_index_close(&a->index);
+    gabbro_index_close(a->index);
+    gabbro_model_close(a->model);
     free(a->vector);
-    free(a->found.rows);
-    free(a->found.scores);
+    free(a->hits);
 }
 
 static bool search(asking *a, const char *question, gb_status *status)
 {
-    const gb_vectors query = {
-        .rows = 1, .width = gb_text_encoder_width(a->encoder), .values = a->vector};
-    const gb_search_params how = {.k = a->count, .quiet = true};
-    return gb_text_encoder_run(a->encoder, GB_TEXT_QUERY, &question, 1, NULL, a->vector, status) &&
-           gb_search(gb_text_encoder_device(a->encoder), &query, &a->index.vectors.vectors, &how,
-                     &a->found, status);
+    gabbro_status said = {0};
+    return (gabbro_encode(a->model, GABBRO_QUERY, &question, 1, a->vector, &said) &&
+            gabbro_search(a->index, a->vector, 1, gabbro_model_width(a->model), a->count, a->hits,
+                          &said)) ||
+           gb_library_failed(&said, status);
 }
 
 /* ---- printing ---- */
-
-static const char *row_of(const asking *a, const gb_row_file *file, uint32_t row, size_t *length)
-{
-    *length = 0;
-    return a->index.collection && gb_row_file_count(file) ? gb_row_file_row(file, row, length) : "";
-}
-
-static const char *title_of(const asking *a, uint32_t row, size_t *length)
-{
-    return row_of(a, a->index.collection ? a->index.collection->titles : NULL, row, length);
-}
-
-static const char *text_of(const asking *a, uint32_t row, size_t *length)
-{
-    return row_of(a, a->index.collection ? a->index.collection->texts : NULL, row, length);
-}
 
 /* Words of a text in lines of COLUMNS, up to `most` bytes. */
 static void print_filled(const char *text, size_t length, size_t most)
@@ -106,31 +86,14 @@ static void print_filled(const char *text, size_t length, size_t most)
 static void print_answer(const asking *a)
 {
     for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t row = a->found.rows[i];
-        size_t id_length, title_length, length;
-        const char *id = gb_vector_set_id(&a->index.vectors, row, &id_length);
-        const char *title = title_of(a, row, &title_length), *text = text_of(a, row, &length);
-        printf("%3u  %.4f  %.*s  %.*s\n", i + 1, (double)a->found.scores[i], (int)id_length, id,
+        const gabbro_hit *hit = &a->hits[i];
+        size_t id_length, title_length = 0, length = 0;
+        const char *id = gabbro_index_id(a->index, hit->row, &id_length), *title = "", *text = "";
+        gabbro_index_passage(a->index, hit->row, &title, &title_length, &text, &length);
+        printf("%3u  %.4f  %.*s  %.*s\n", i + 1, (double)hit->score, (int)id_length, id,
                (int)title_length, title);
         print_filled(text, length, a->how->whole ? SIZE_MAX : CUT);
     }
-}
-
-static json_t *passage_json(const asking *a, uint32_t i)
-{
-    uint32_t row = a->found.rows[i];
-    size_t length;
-    json_t *passage = json_object();
-    const char *id = gb_vector_set_id(&a->index.vectors, row, &length);
-    json_object_set_new(passage, "_id", json_stringn(id, length));
-    json_object_set_new(passage, "score", json_real((double)a->found.scores[i]));
-    if (!a->index.collection)
-        return passage;
-    const char *title = title_of(a, row, &length);
-    json_object_set_new(passage, "title", json_stringn(title, length));
-    const char *text = text_of(a, row, &length);
-    json_object_set_new(passage, "text", json_stringn(text, length));
-    return passage;
 }
 
 static bool print_json(const asking *a, const char *question, gb_status *status)
@@ -139,7 +102,7 @@ static bool print_json(const asking *a, const char *question, gb_status *status)
     gb_text printed = {0};
     json_object_set_new(line, "question", json_string(question));
     for (uint32_t i = 0; i < a->count; i++)
-        json_array_append_new(passages, passage_json(a, i));
+        json_array_append_new(passages, gb_library_passage(a->index, a->hits[i]));
     json_object_set_new(line, "passages", passages);
     bool ok = gb_json_print(line, JSON_COMPACT | JSON_REAL_PRECISION(9) | GB_JSON_NEWLINE, &printed,
                             status);

@@ -2,13 +2,14 @@
 #include <gabbro/serve.h>
 
 #include <gabbro/json.h>
+#include <gabbro/rows.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK   4096 /* texts in memory at a time */
-#define PREVIEW 6    /* numbers of a vector shown on a terminal */
-#define CUT     50   /* characters of a text shown there */
+#define CHUNK   256 /* texts in memory at a time */
+#define PREVIEW 6   /* numbers of a vector shown on a terminal */
+#define CUT     50  /* characters of a text shown there */
 
 /* Texts of the input. */
 typedef struct embed_texts {
@@ -173,15 +174,45 @@ static bool end_output(embed_output *o, bool ok, gb_status *status)
 
 /* ---- all of it ---- */
 
-static bool embed_chunk(gb_text_encoder *encoder, const embed_texts *t, embed_output *o,
-                        float *vectors, gb_status *status)
+static bool embed_chunk(gabbro_model *model, const embed_texts *t, embed_output *o, float *vectors,
+                        gb_status *status)
 {
-    gb_text_kind kind = o->how->queries ? GB_TEXT_QUERY : GB_TEXT_PASSAGE;
-    bool ok = gb_text_encoder_run(encoder, kind, (const char *const *)t->texts, t->count,
-                                  o->how->label, vectors, status);
+    gabbro_status said = {0};
+    if (!gabbro_encode(model, o->how->queries ? GABBRO_QUERY : GABBRO_PASSAGE,
+                       (const char *const *)t->texts, t->count, vectors, &said))
+        return gb_library_failed(&said, status);
+    bool ok = true;
     for (uint32_t i = 0; ok && i < t->count; i++)
         ok = write_one(o, t->ids[i], t->texts[i], vectors + (size_t)i * o->width, status);
     o->rows += t->count;
+    return ok;
+}
+
+static gabbro_model *open_model(const gb_embed_params *params, gb_status *status)
+{
+    gabbro_status said = {0};
+    gabbro_model *model = gb_library_open_model(params->config, params->model, &params->how, &said);
+    if (!model)
+        gb_library_failed(&said, status);
+    return model;
+}
+
+/* All texts in chunks, the next of them while there are any. */
+static bool embed_all(gabbro_model *model, embed_texts *texts, embed_output *out, float *vectors,
+                      gb_status *status)
+{
+    gb_progress progress;
+    const char *label = out->how->label;
+    bool ok = true;
+    if (label)
+        gb_progress_begin(&progress, label, "texts", 0, 0);
+    while (ok && (ok = read_chunk(texts, status)) && texts->count) {
+        ok = embed_chunk(model, texts, out, vectors, status);
+        if (label)
+            gb_progress_update(&progress, out->rows, NULL);
+    }
+    if (ok && label)
+        gb_progress_end(&progress, out->rows, NULL);
     return ok;
 }
 
@@ -192,15 +223,13 @@ bool gb_embed_texts(const gb_embed_params *params, gb_status *status)
     embed_output out = {.how = params};
     bool standard = !strcmp(params->input, "-");
     float *vectors = NULL;
-    gb_text_encoder *encoder = NULL;
+    gabbro_model *model = NULL;
     bool ok = texts.texts && texts.ids &&
               (texts.lines = gb_lines_open(standard ? "/dev/stdin" : params->input, status)) &&
-              (encoder = gb_text_encoder_open(&params->encoder, status));
-    out.width = encoder ? gb_text_encoder_width(encoder) : 0;
+              (model = open_model(params, status));
+    out.width = model ? gabbro_model_width(model) : 0;
     ok = ok && (vectors = gb_alloc((size_t)CHUNK * out.width, sizeof *vectors, status)) &&
-         open_output(&out, status);
-    while (ok && (ok = read_chunk(&texts, status)) && texts.count)
-        ok = embed_chunk(encoder, &texts, &out, vectors, status);
+         open_output(&out, status) && embed_all(model, &texts, &out, vectors, status);
     if (ok && !out.rows)
         ok = gb_fail(status, GB_DATA, params->input, "one text a line", "there is no text in it");
     ok = end_output(&out, ok, status);
@@ -208,7 +237,7 @@ bool gb_embed_texts(const gb_embed_params *params, gb_status *status)
     free(texts.texts);
     free(texts.ids);
     gb_lines_close(texts.lines);
-    gb_text_encoder_close(encoder);
+    gabbro_model_close(model);
     free(vectors);
     return ok;
 }

@@ -12,7 +12,7 @@ breaches()
     BEGIN {
         count = split("base json options ranks store rows stats text folder vk data eval synth tape ops nn lm artifact diag " \
                       "experiment retrieve querygen objectives pretrain finetune train compare bench page plot report " \
-                      "figures fetch reproduce serve cli", modules)
+                      "figures fetch reproduce library serve cli", modules)
         for (i = 1; i <= count; i++) place[modules[i]] = i
     }
     function breach(why) { printf "%s:%d: %s\n", FILENAME, FNR, why }

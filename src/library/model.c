@@ -1,0 +1,197 @@
+/* Models of the public interface. */
+#include "private.h"
+
+#include <gabbro/artifact.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool open_encoder(gabbro_model *m, const char *name, const gabbro_model_params *how,
+                         gb_status *status)
+{
+    const char *pooling = how->pooling;
+    if (!name)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "no model is named");
+    if (pooling && strcmp(pooling, "cls") != 0 && strcmp(pooling, "mean") != 0)
+        return gb_fail(status, GB_USAGE, name, "cls or mean", "unknown pooling \"%.40s\"", pooling);
+    m->pooling = gb_pooling_named(pooling);
+    if (!(m->path = gb_find_model(m->used, name, status)))
+        return false;
+    const gb_text_encoder_params params = {
+        .config = m->used, .model = m->path, .device = how->device, .pooling = m->pooling};
+    return (m->encoder = gb_text_encoder_open(&params, status));
+}
+
+gabbro_model *gb_library_open_model(const gb_config *config, const char *name,
+                                    const gabbro_model_params *params, gabbro_status *status)
+{
+    gb_status own = {0};
+    gabbro_model_params how;
+    library_params(&how, sizeof how, params);
+    gabbro_model *m = gb_alloc(1, sizeof *m, &own);
+    if (!m) {
+        library_end(false, &own, status);
+        return NULL;
+    }
+    pthread_mutex_init(&m->lock, NULL);
+    m->config = gb_config_read();
+    m->used = config ? config : &m->config;
+    if (library_end(open_encoder(m, name, &how, &own), &own, status))
+        return m;
+    gabbro_model_close(m);
+    return NULL;
+}
+
+gabbro_model *gabbro_model_open(const char *name, const gabbro_model_params *params,
+                                gabbro_status *status)
+{
+    return gb_library_open_model(NULL, name, params, status);
+}
+
+void gabbro_model_close(gabbro_model *m)
+{
+    if (!m)
+        return;
+    gb_text_encoder_close(m->encoder);
+    pthread_mutex_destroy(&m->lock);
+    free(m->path);
+    free(m);
+}
+
+const char *gabbro_model_path(const gabbro_model *m)
+{
+    return m->path;
+}
+
+uint32_t gabbro_model_width(const gabbro_model *m)
+{
+    return gb_text_encoder_width(m->encoder);
+}
+
+uint32_t gabbro_model_max_tokens(const gabbro_model *m)
+{
+    return gb_text_encoder_max_tokens(m->encoder);
+}
+
+/* ---- texts ---- */
+
+static bool check_texts(const char *const *texts, size_t count, gb_status *status)
+{
+    if (count > UINT32_MAX - 1)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "more than 2^32 texts at once");
+    for (size_t i = 0; i < count; i++)
+        if (!texts[i] || !gb_utf8_valid(texts[i], strlen(texts[i])))
+            return gb_fail(status, GB_USAGE, NULL, NULL, "text %zu is %s", i,
+                           texts[i] ? "no valid UTF-8" : "NULL");
+    return true;
+}
+
+static bool find_kind(gabbro_kind kind, gb_text_kind *own, gb_status *status)
+{
+    static const gb_text_kind kinds[] = {[GABBRO_PASSAGE] = GB_TEXT_PASSAGE,
+                                         [GABBRO_QUERY] = GB_TEXT_QUERY,
+                                         [GABBRO_PLAIN] = GB_TEXT_MIXED};
+    if ((unsigned)kind > GABBRO_PLAIN)
+        return gb_fail(status, GB_USAGE, NULL, NULL, "no kind of text has the number %d",
+                       (int)kind);
+    *own = kinds[kind];
+    return true;
+}
+
+static bool encode(gabbro_model *m, gabbro_kind kind, const char *const *texts, size_t count,
+                   float *vectors, gb_status *status)
+{
+    gb_text_kind own = GB_TEXT_MIXED;
+    if (!check_texts(texts, count, status) || !find_kind(kind, &own, status))
+        return false;
+    pthread_mutex_lock(&m->lock);
+    bool ok = gb_text_encoder_run(m->encoder, own, texts, (uint32_t)count, NULL, vectors, status);
+    pthread_mutex_unlock(&m->lock);
+    return ok;
+}
+
+bool gabbro_encode(gabbro_model *m, gabbro_kind kind, const char *const *texts, size_t count,
+                   float *vectors, gabbro_status *status)
+{
+    gb_status own = {0};
+    return library_end(encode(m, kind, texts, count, vectors, &own), &own, status);
+}
+
+bool gabbro_count_tokens(gabbro_model *m, gabbro_kind kind, const char *const *texts, size_t count,
+                         uint32_t *tokens, gabbro_status *status)
+{
+    gb_status own = {0};
+    gb_text_kind of = GB_TEXT_MIXED;
+    bool ok = check_texts(texts, count, &own) && find_kind(kind, &of, &own);
+    if (ok) {
+        pthread_mutex_lock(&m->lock);
+        ok = gb_text_encoder_count(m->encoder, of, texts, (uint32_t)count, tokens, &own);
+        pthread_mutex_unlock(&m->lock);
+    }
+    return library_end(ok, &own, status);
+}
+
+/* ---- pairs ---- */
+
+/* The first text of each run of equal ones: distinct [*kept], and for each text which of them. */
+static void join_equal(const char *const *texts, size_t count, const char **distinct, size_t *which,
+                       size_t *kept)
+{
+    *kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!i || strcmp(texts[i], texts[i - 1]) != 0)
+            distinct[(*kept)++] = texts[i];
+        which[i] = *kept - 1;
+    }
+}
+
+/* Vectors of the distinct texts [*kept, width], which the caller frees. */
+static float *encode_distinct(gabbro_model *m, gabbro_kind kind, const char *const *texts,
+                              size_t count, size_t *which, gb_status *status)
+{
+    const char **distinct = gb_alloc(count, sizeof *distinct, status);
+    float *vectors = NULL;
+    size_t kept;
+    if (distinct) {
+        join_equal(texts, count, distinct, which, &kept);
+        vectors = gb_alloc(kept * gabbro_model_width(m), sizeof *vectors, status);
+    }
+    if (vectors && !encode(m, kind, distinct, kept, vectors, status)) {
+        free(vectors);
+        vectors = NULL;
+    }
+    free(distinct);
+    return vectors;
+}
+
+static bool score(gabbro_model *m, const char *const *queries, const char *const *passages,
+                  size_t count, float *scores, gb_status *status)
+{
+    size_t width = gabbro_model_width(m);
+    if (!check_texts(queries, count, status) || !check_texts(passages, count, status))
+        return false;
+    size_t *query = gb_alloc(count, sizeof *query, status);
+    size_t *passage = query ? gb_alloc(count, sizeof *passage, status) : NULL;
+    float *left = passage ? encode_distinct(m, GABBRO_QUERY, queries, count, query, status) : NULL;
+    float *right =
+        left ? encode_distinct(m, GABBRO_PASSAGE, passages, count, passage, status) : NULL;
+    for (size_t i = 0; right && i < count; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < width; k++)
+            sum += (double)left[query[i] * width + k] * (double)right[passage[i] * width + k];
+        scores[i] = (float)sum;
+    }
+    bool ok = right != NULL;
+    free(query);
+    free(passage);
+    free(left);
+    free(right);
+    return ok;
+}
+
+bool gabbro_score(gabbro_model *m, const char *const *queries, const char *const *passages,
+                  size_t count, float *scores, gabbro_status *status)
+{
+    gb_status own = {0};
+    return library_end(score(m, queries, passages, count, scores, &own), &own, status);
+}

@@ -1,0 +1,25 @@
+/* What the files of libgabbro share. Private to the module. */
+#ifndef LIBRARY_PRIVATE_H
+#define LIBRARY_PRIVATE_H
+
+#include <gabbro/library.h>
+
+#include <gabbro/retrieve.h>
+
+#include <pthread.h>
+
+/* Ends a public function: hands a failure out; returns ok. */
+bool library_end(bool ok, const gb_status *own, gabbro_status *status);
+/* Copies what the caller has of a structure that may grow; the rest is zero. */
+void library_params(void *params, size_t size, const void *given);
+
+struct gabbro_model {
+    gb_config config;         /* of the environment, where no other was given */
+    const gb_config *used;    /* that or another */
+    char *path;               /* folder */
+    gb_pooling pooling;       /* as asked for */
+    gb_text_encoder *encoder; /* does it */
+    pthread_mutex_t lock;     /* one call at a time */
+};
+
+#endif

@@ -1,0 +1,211 @@
+/* Runs of the public interface, and measuring them. */
+#include "private.h"
+
+#include <gabbro/eval.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gabbro_run {
+    gb_run run;           /* rankings */
+    gb_run_names names;   /* ids of queries and passages */
+    gb_map *queries;      /* those that have a ranking */
+    pthread_mutex_t lock; /* one call at a time: names are found by a table that grows */
+};
+
+static gabbro_run *create(gb_status *status)
+{
+    gabbro_run *r = gb_alloc(1, sizeof *r, status);
+    if (!r)
+        return NULL;
+    pthread_mutex_init(&r->lock, NULL);
+    if (gb_run_names_create(&r->names, status) && (r->queries = gb_map_create(status)))
+        return r;
+    gabbro_run_close(r);
+    return NULL;
+}
+
+void gabbro_run_close(gabbro_run *r)
+{
+    if (!r)
+        return;
+    gb_run_free(&r->run);
+    gb_run_names_free(&r->names);
+    gb_map_destroy(r->queries);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+gabbro_run *gabbro_run_create(gabbro_status *status)
+{
+    gb_status own = {0};
+    gabbro_run *r = create(&own);
+    library_end(r != NULL, &own, status);
+    return r;
+}
+
+static bool note_queries(gabbro_run *r, gb_status *status)
+{
+    for (size_t i = 0; i < r->run.list_count; i++) {
+        size_t length;
+        const char *id = gb_names_get(r->names.queries, r->run.lists[i].query, &length);
+        if (!gb_map_set(r->queries, id, length, (uint32_t)i, status))
+            return false;
+    }
+    return true;
+}
+
+gabbro_run *gabbro_run_read(const char *path, gabbro_status *status)
+{
+    gb_status own = {0};
+    gabbro_run *r = create(&own);
+    if (library_end(r && gb_run_read(path, GB_RUN_AUTO, &r->names, &r->run, NULL, &own) &&
+                        note_queries(r, &own),
+                    &own, status))
+        return r;
+    gabbro_run_close(r);
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+/* Lines of a run are divided by blanks. */
+static bool is_id(const char *id)
+{
+    return id && *id && !id[strcspn(id, " \t\r\n\v\f")] && gb_utf8_valid(id, strlen(id));
+}
+
+static bool fill(gabbro_run *r, const char *const *passages, const double *scores, size_t count,
+                 gb_hit *hits, gb_status *status)
+{
+    gb_map *seen = gb_map_create(status);
+    bool ok = seen != NULL;
+    for (size_t i = 0; ok && i < count; i++) {
+        if (!is_id(passages[i]) || scores[i] != scores[i])
+            ok = gb_fail(status, GB_USAGE, NULL, "an id is one word, a score a number",
+                         "hit %zu has no id or no score", i);
+        else if (gb_map_get(seen, passages[i], strlen(passages[i])) != GB_MAP_NONE)
+            ok = gb_fail(status, GB_USAGE, passages[i], NULL, "the passage is there twice");
+        hits[i].score = scores[i];
+        ok = ok && gb_map_set(seen, passages[i], strlen(passages[i]), 0, status) &&
+             gb_names_row(r->names.passages, passages[i], strlen(passages[i]), &hits[i].passage,
+                          status);
+    }
+    gb_map_destroy(seen);
+    return ok;
+}
+
+static bool add(gabbro_run *r, const char *query, const char *const *passages, const double *scores,
+                size_t count, gb_status *status)
+{
+    uint32_t row;
+    if (!is_id(query) || count > UINT32_MAX)
+        return gb_fail(status, GB_USAGE, NULL, "an id is one word", "the query has no id");
+    if (gb_map_get(r->queries, query, strlen(query)) != GB_MAP_NONE)
+        return gb_fail(status, GB_USAGE, query, NULL, "the query has a ranking already");
+    gb_hit *hits = gb_alloc(count, sizeof *hits, status);
+    bool ok = hits && fill(r, passages, scores, count, hits, status) &&
+              gb_names_row(r->names.queries, query, strlen(query), &row, status) &&
+              gb_run_add(&r->run, row, hits, (uint32_t)count, status) &&
+              gb_map_set(r->queries, query, strlen(query), (uint32_t)r->run.list_count - 1, status);
+    free(hits);
+    return ok;
+}
+
+bool gabbro_run_add(gabbro_run *r, const char *query, const char *const *passages,
+                    const double *scores, size_t count, gabbro_status *status)
+{
+    gb_status own = {0};
+    pthread_mutex_lock(&r->lock);
+    bool ok = add(r, query, passages, scores, count, &own);
+    pthread_mutex_unlock(&r->lock);
+    return library_end(ok, &own, status);
+}
+
+bool gabbro_run_write(gabbro_run *r, const char *path, const char *tag, gabbro_status *status)
+{
+    gb_status own = {0};
+    const gb_run_style style = {.tag = tag};
+    bool word = !tag || is_id(tag) || gb_fail(&own, GB_USAGE, NULL, NULL, "a tag is one word");
+    pthread_mutex_lock(&r->lock);
+    bool ok = word && gb_run_write(&r->run, &r->names, &style, path, &own);
+    pthread_mutex_unlock(&r->lock);
+    return library_end(ok, &own, status);
+}
+
+/* ---- looking at it ---- */
+
+size_t gabbro_run_queries(const gabbro_run *r)
+{
+    return r->run.list_count;
+}
+
+const char *gabbro_run_query(const gabbro_run *r, size_t query, size_t *length, size_t *hits)
+{
+    const gb_run_list *list = &r->run.lists[query];
+    *hits = list->count;
+    return gb_names_get(r->names.queries, list->query, length);
+}
+
+const char *gabbro_run_hit(const gabbro_run *r, size_t query, size_t rank, size_t *length,
+                           double *score)
+{
+    const gb_hit *hit = &r->run.hits[r->run.lists[query].first + rank];
+    *score = hit->score;
+    *length = 0; /* an empty rank of MS MARCO's runs has no passage */
+    return hit->passage == GB_NO_PASSAGE ? ""
+                                         : gb_names_get(r->names.passages, hit->passage, length);
+}
+
+/* ---- measuring ---- */
+
+static void give_values(const gabbro_run *r, const gb_evaluation *e, gabbro_value_fn *each,
+                        void *context)
+{
+    for (size_t i = 0; each && i < e->query_count; i++) {
+        size_t length;
+        const char *id = gb_names_get(r->names.queries, e->queries[i], &length);
+        each(context, id, length, e->values[i]);
+    }
+}
+
+static bool measure(gabbro_run *r, const char *path, const char *name,
+                    const gabbro_measure_params *how, gabbro_value_fn *each, void *context,
+                    double *value, gb_status *status)
+{
+    gb_metrics metrics = {0};
+    gb_qrels qrels = {0};
+    gb_evaluation evaluation = {0};
+    gb_eval_params params = GB_EVAL_TREC;
+    if (how->level)
+        params.level = how->level;
+    params.complete = how->complete;
+    params.metrics = &metrics;
+    bool ok = gb_metrics_add(&metrics, name, status);
+    if (ok && metrics.count != 1)
+        ok = gb_fail(status, GB_USAGE, name, "one, such as ndcg_cut_10",
+                     "it stands for %zu measures", metrics.count);
+    ok = ok && gb_qrels_read(path, &r->names, &qrels, status) &&
+         gb_evaluate(&r->run, &qrels, &r->names, &params, &evaluation, status);
+    if (ok) {
+        *value = evaluation.totals[0];
+        give_values(r, &evaluation, each, context);
+    }
+    gb_evaluation_free(&evaluation);
+    free(qrels.rows);
+    free(metrics.items);
+    return ok;
+}
+
+bool gabbro_measure(gabbro_run *r, const char *qrels, const char *name,
+                    const gabbro_measure_params *params, gabbro_value_fn *each, void *context,
+                    double *value, gabbro_status *status)
+{
+    gb_status own = {0};
+    gabbro_measure_params how;
+    library_params(&how, sizeof how, params);
+    pthread_mutex_lock(&r->lock);
+    bool ok = measure(r, qrels, name, &how, each, context, value, &own);
+    pthread_mutex_unlock(&r->lock);
+    return library_end(ok, &own, status);
+}

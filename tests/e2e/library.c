@@ -1,0 +1,206 @@
+/* A program of somebody else: it knows <gabbro.h> and the library's pkg-config file, and nothing
+ * more of the source tree. library.sh builds and runs it.
+ *   library MODEL COLLECTION RUN QRELS    prints what a test compares, one thing a line */
+#include <gabbro.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS 8
+#define ROUNDS  5
+
+static gabbro_status status;
+
+static void must(bool ok, const char *what)
+{
+    if (ok)
+        return;
+    printf("%s failed: %d %s: %s (%s)\n", what, status.code, status.where, status.what,
+           status.hint);
+    exit(1);
+}
+
+/* The call failed as it should. */
+static void refused(bool ok, int code, const char *word)
+{
+    printf("%s: code %d%s\n", word, status.code,
+           !ok && status.code == code && strstr(status.what, word) ? "" : " BUT THIS IS WRONG");
+    status = (gabbro_status){0};
+}
+
+/* ---- models ---- */
+
+typedef struct job {
+    gabbro_model *model;
+    const float *expected; /* vectors of the texts */
+    bool same;             /* all rounds gave them */
+} job;
+
+static const char *const texts[] = {"rain stone", "moss", "river ice sand"};
+#define TEXTS 3
+
+static void *encode_again(void *self)
+{
+    job *j = self;
+    uint32_t width = gabbro_model_width(j->model);
+    float *vectors = malloc(sizeof *vectors * TEXTS * width);
+    j->same = vectors != NULL;
+    for (int i = 0; j->same && i < ROUNDS; i++)
+        j->same = gabbro_encode(j->model, GABBRO_QUERY, texts, TEXTS, vectors, NULL) &&
+                  !memcmp(vectors, j->expected, sizeof *vectors * TEXTS * width);
+    free(vectors);
+    return NULL;
+}
+
+static void use_threads(gabbro_model *model, const float *expected)
+{
+    pthread_t threads[THREADS];
+    job jobs[THREADS];
+    bool same = true;
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] = (job){model, expected, false};
+        must(pthread_create(&threads[i], NULL, encode_again, &jobs[i]) == 0, "a thread");
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        same = same && jobs[i].same;
+    }
+    printf("threads: %s\n", same ? "same" : "different");
+}
+
+static float *use_model(gabbro_model *model)
+{
+    uint32_t width = gabbro_model_width(model), tokens[TEXTS];
+    float *vectors = malloc(sizeof *vectors * TEXTS * width), scores[2];
+    const char *const queries[] = {texts[0], texts[0]}, *const passages[] = {texts[1], texts[2]};
+    must(vectors != NULL, "memory");
+    must(gabbro_encode(model, GABBRO_QUERY, texts, TEXTS, vectors, &status), "encode");
+    must(gabbro_count_tokens(model, GABBRO_PLAIN, texts, TEXTS, tokens, &status), "count");
+    must(gabbro_score(model, queries, passages, 2, scores, &status), "score");
+    double inner = 0;
+    for (uint32_t i = 0; i < width; i++)
+        inner += (double)vectors[i] * (double)vectors[width + i];
+    printf("width: %u\ntokens: %u %u %u\nscore: %s\n", width, tokens[0], tokens[1], tokens[2],
+           fabs(inner - (double)scores[0]) < 1e-5 ? "inner product" : "something else");
+    use_threads(model, vectors);
+    return vectors;
+}
+
+/* ---- indexes ---- */
+
+static void print_hits(const gabbro_index *index, const gabbro_hit *hits, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        size_t length = 0;
+        const char *id =
+            hits[i].row == GABBRO_NO_ROW ? "none" : gabbro_index_id(index, hits[i].row, &length);
+        printf(" %.*s", length ? (int)length : 4, id);
+    }
+    printf("\n");
+}
+
+static void use_index(gabbro_model *model, const char *collection, const float *queries)
+{
+    gabbro_index_params params = {.size = sizeof params, .model = model};
+    gabbro_index *index = gabbro_index_make(model, collection, &params, &status);
+    must(index != NULL, "index");
+    gabbro_hit hits[10];
+    uint32_t width = gabbro_model_width(model);
+    must(gabbro_search(index, queries, 1, width, 10, hits, &status), "search");
+    printf("index of %u:", gabbro_index_rows(index));
+    print_hits(index, hits, 10);
+    const char *title, *text;
+    size_t title_length, length;
+    bool known = gabbro_index_passage(index, hits[0].row, &title, &title_length, &text, &length);
+    printf("text: %.*s\n", known ? (int)length : 0, text);
+    refused(gabbro_search(index, queries, 1, width + 1, 10, hits, &status), GABBRO_USAGE,
+            "numbers");
+
+    /* The same folder, opened by somebody who has no model, on a device of its own. */
+    gabbro_hit again[10];
+    gabbro_index *folder = gabbro_index_open(gabbro_index_path(index), NULL, &status);
+    must(folder && gabbro_search(folder, queries, 1, width, 10, again, &status), "a folder");
+    printf("opened: %s\n", memcmp(hits, again, sizeof hits) ? "different" : "same");
+    gabbro_index_close(folder);
+    gabbro_index_close(index);
+}
+
+static void use_vectors(void)
+{
+    static const float vectors[] = {1, 0, 0, 1, 1, 1, 0, 2}, query[] = {1, .5f};
+    static const char *const ids[] = {"a", "b", "c", "d"};
+    gabbro_index *index = gabbro_index_of(vectors, 4, 2, ids, NULL, &status);
+    gabbro_hit hits[6];
+    must(index && gabbro_search(index, query, 1, 2, 6, hits, &status), "vectors");
+    printf("vectors:");
+    print_hits(index, hits, 6);
+    gabbro_index_close(index);
+}
+
+/* ---- runs ---- */
+
+static void add_value(void *context, const char *query, size_t length, double value)
+{
+    (void)query;
+    (void)length;
+    *(double *)context += value;
+}
+
+static void use_runs(const char *path, const char *qrels)
+{
+    gabbro_run *run = gabbro_run_read(path, &status), *other = gabbro_run_create(&status);
+    must(run && other, "runs");
+    double value, sum = 0;
+    gabbro_measure_params params = {.size = sizeof params, .complete = true};
+    must(gabbro_measure(run, qrels, "ndcg_cut_10", &params, add_value, &sum, &value, &status),
+         "measure");
+    size_t queries = gabbro_run_queries(run), length, hits, id_length;
+    printf("measure: %.17g, mean %s\n", value,
+           fabs(sum / (double)queries - value) < 1e-12 ? "right" : "wrong");
+    refused(gabbro_measure(run, qrels, "beauty", NULL, NULL, NULL, &value, &status), GABBRO_USAGE,
+            "beauty");
+    for (size_t q = 0; q < queries; q++) {
+        const char *query = gabbro_run_query(run, q, &length, &hits);
+        char name[20], ids[2][20];
+        const char *const passages[] = {ids[0], ids[1]};
+        double scores[2];
+        snprintf(name, sizeof name, "%.*s", (int)length, query);
+        for (size_t h = 0; h < 2; h++) {
+            const char *id = gabbro_run_hit(run, q, h, &id_length, &scores[h]);
+            snprintf(ids[h], sizeof ids[h], "%.*s", (int)id_length, id);
+        }
+        must(gabbro_run_add(other, name, passages, scores, 2, &status), "add");
+    }
+    static const char *const twice[] = {"x", "x"};
+    static const double scores[] = {2, 1};
+    refused(gabbro_run_add(other, "new", twice, scores, 2, &status), GABBRO_USAGE, "twice");
+    must(gabbro_run_write(other, "two.trec", "somebody", &status), "write");
+    gabbro_run_close(run);
+    gabbro_run_close(other);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5)
+        return 2;
+    printf("version: %s\n", gabbro_version());
+    refused(gabbro_model_open("nothing", NULL, &status), GABBRO_USAGE, "no folder");
+    refused(gabbro_index_open("nothing", NULL, &status), GABBRO_DATA, "No such file");
+    gabbro_model *model = gabbro_model_open(argv[1], NULL, &status);
+    must(model != NULL, "open");
+    static const char *const bad[] = {"good", "\xff"};
+    float none[1];
+    refused(gabbro_encode(model, GABBRO_PLAIN, bad, 2, none, &status), GABBRO_USAGE,
+            "text 1 is no valid UTF-8");
+    float *queries = use_model(model);
+    use_index(model, argv[2], queries);
+    use_vectors();
+    use_runs(argv[3], argv[4]);
+    free(queries);
+    gabbro_model_close(model);
+    gabbro_model_close(NULL);
+    return 0;
+}
