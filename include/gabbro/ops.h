@@ -251,6 +251,31 @@ gb_tensor gb_vocabulary_multilabel_loss(gb_tape *tape, gb_tensor h, gb_tensor ta
  * worse column (GB_NO_ROW: no loss). */
 gb_tensor gb_preference_loss(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights);
 
+/* Divergence of softmax(scores[r]) from wanted probabilities p: sum_r weight[r] * sum_c p[r][c] *
+ * (log p[r][c] - log softmax(scores[r])[c]) -> [1,1]. targets f32 [R,C]: p, a row of zeros has no
+ * loss; exclude as for gb_softmax_loss, its columns have p = 0. scores [R,C] (consumed), weights
+ * f32 [R,1]. */
+gb_tensor gb_target_loss(gb_tape *tape, gb_tensor scores, gb_tensor targets, gb_tensor weights,
+                         gb_tensor exclude);
+
+/* Which pairs of columns are compared, and how: of each row every positive with every other column
+ * that has a weight. */
+typedef struct gb_pairs {
+    gb_tensor positives; /* u32 [R, ceil(C/32)]: bit c makes column c a positive */
+    gb_tensor weights;   /* f32 [R,C]; those of positives count nothing */
+    gb_tensor teacher;   /* f32 [R,C], scores whose differences are wanted, or none: 0 */
+    gb_tensor ranks;     /* f32 [R,C] of gb_reciprocal_ranks, or none */
+    bool square;         /* the loss of a pair is the square of d, else log(1 + exp(-d)) */
+} gb_pairs;
+/* sum over rows, positives i and others j of weights[j] * lambda * f(d) -> [1,1], with d = s[i] -
+ * s[j] - (t[i] - t[j]), s the scores [R,C], t the teacher's, lambda = |ranks[i] - ranks[j]| or 1:
+ * MarginMSE (square, Hofstaetter et al., 2020), RankNet and LambdaRank (ranks; Burges, 2010). */
+gb_tensor gb_pair_loss(gb_tape *tape, gb_tensor scores, const gb_pairs *pairs);
+/* 1 / rank of each column of scores [R,C] in its row, among those of pairs->positives and with a
+ * weight; 0 for others and behind rank `cut` (0: none). Of equal scores the lower column is before.
+ * No gradient. */
+gb_tensor gb_reciprocal_ranks(gb_tape *tape, gb_tensor scores, const gb_pairs *pairs, uint32_t cut);
+
 /* ---- sparse vectors ---- */
 
 /* Weights of the vocabulary's terms in each text: w[t][c] = max over the rows r of text t of

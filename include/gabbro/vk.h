@@ -23,8 +23,9 @@ enum {
     GB_USER_TEST = 128,
     GB_USER_LATE = 256,
     GB_USER_SPARSE = 512,
+    GB_USER_RANK = 1024,
 };
-#define GB_USER_ALL 1023u
+#define GB_USER_ALL 2047u
 
 /* One compiled shader: a line of shaders/manifest. */
 typedef struct gb_shader_binary {

@@ -18,7 +18,7 @@
     float scale;                                                                                   \
     uint ld4, rows_at;
 /* from4, to4: vec4 of x, and of y, that is the first. */
-#define COPY_PART_PUSH uint count, from4, to4;
+#define COPY_PART_PUSH     uint count, from4, to4;
 #define GATE_PUSH          uint count, ld4; /* of y, or of dy */
 #define GELU_BACKWARD_PUSH uint count;
 #define MOMENTUM_PUSH      uint count;
@@ -44,7 +44,7 @@
     float alpha;
 /* rows from first_row on, of a chunk of logits. */
 #define TERM_POOL_PUSH uint first_row, rows, ld4, texts, column_groups;
-#define TOP_K_PUSH uint rows, cols, ld4, k, values_ld, columns_ld;
+#define TOP_K_PUSH     uint rows, cols, ld4, k, values_ld, columns_ld;
 
 /* ---- norms ---- */
 
@@ -64,7 +64,10 @@
 
 /* ---- losses ---- */
 
+#define PAIR_LOSS_PUSH  uint rows, cols, ld, bits_ld;
 #define PREFERENCE_PUSH uint rows, cols, ld, weights_ld, loss_ld;
+/* cut: ranks behind it count nothing. */
+#define RECIPROCAL_RANKS_PUSH uint rows, cols, ld, bits_ld, cut;
 /* bits_ld: words of a row of bits, of what is left out or of targets. */
 #define SOFTMAX_PUSH uint rows, cols, ld, bits_ld, weights_ld, loss_ld;
 

@@ -159,6 +159,27 @@ static gb_tensor build_preference(check *c)
                               operand(c, "weights"));
 }
 
+static gb_tensor build_targets(check *c)
+{
+    return gb_target_loss(c->tape, gb_scale(c->tape, operand(c, "x"), 3), operand(c, "y"),
+                          operand(c, "weights"), GB_NO_TENSOR);
+}
+
+/* LambdaRank's weights on the margins of a teacher. */
+static gb_tensor build_pairs(check *c)
+{
+    filled *positives = input(c, "positives", GB_U32, CHECK_ROWS, (CHECK_WIDTH + 31) / 32);
+    for (uint32_t r = 0; r < CHECK_ROWS; r++)
+        positives->words[r * ((CHECK_WIDTH + 31) / 32)] = 1u << r % 7 | 1u << r % 5;
+    gb_tensor x = gb_scale(c->tape, operand(c, "x"), 3);
+    gb_pairs pairs = {.positives = positives->tensor,
+                      .weights = operand(c, "y"),
+                      .teacher = operand(c, "y"),
+                      .ranks = GB_NO_TENSOR};
+    pairs.ranks = gb_reciprocal_ranks(c->tape, x, &pairs, CHECK_WIDTH / 2);
+    return gb_pair_loss(c->tape, x, &pairs);
+}
+
 /* The loss of what each row draws itself. */
 static gb_tensor build_sampled(check *c)
 {
@@ -448,6 +469,8 @@ const check_case check_cases[] = {
     {"loss against sets", build_set, IN_BUFFERS | IN_PLAIN},
     {"term weights", build_term_weights, IN_BUFFERS | IN_PLAIN},
     {"preference loss", build_preference, IN_PLAIN},
+    {"loss against probabilities", build_targets, SELDOM},
+    {"losses of pairs", build_pairs, SELDOM},
     {"draws from a softmax", build_sampled, IN_PLAIN},
     {"normalised rows, tanh", build_normalized, IN_PLAIN},
     {"attention and dropout of a part", build_microbatch, IN_BUFFERS | IN_PLAIN},

@@ -47,6 +47,15 @@ void ops_row_kernel(gb_kernel *kernel, const gb_target *target, uint32_t rows)
     gb_grid(target, (rows + rows_per_group - 1) / rows_per_group, kernel->grid);
 }
 
+gb_kernel ops_element_kernel(const gb_target *target, const char *shader, uint32_t elements)
+{
+    gb_kernel kernel = ops_kernel_of(shader, NULL);
+    uint32_t lanes = ops_lanes(target);
+    ops_spec(&kernel, lanes);
+    gb_grid(target, (elements + lanes - 1) / lanes, kernel.grid);
+    return kernel;
+}
+
 /* llvmpipe ends the loops of an invocation, silently, after 65535 iterations of all of them
  * together. */
 #define CPU_TURNS 60000

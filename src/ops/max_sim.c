@@ -16,16 +16,6 @@ enum { IN_SIMILARITIES, IN_QUERY_TAGS, IN_STARTS, IN_TAGS };
 enum { OUT_BEST, OUT_WHERE };
 enum { ATTR_FLOOR };
 
-/* Start of a kernel whose lanes have an element each. */
-static gb_kernel element_kernel(const gb_target *target, const char *shader, uint32_t elements)
-{
-    gb_kernel kernel = ops_kernel_of(shader, NULL);
-    uint32_t lanes = ops_lanes(target);
-    ops_spec(&kernel, lanes);
-    gb_grid(target, (elements + lanes - 1) / lanes, kernel.grid);
-    return kernel;
-}
-
 static bool emit_best(gb_emitter *emitter, const gb_tape *tape, const gb_node *node,
                       gb_status *status)
 {
@@ -33,7 +23,8 @@ static bool emit_best(gb_emitter *emitter, const gb_tape *tape, const gb_node *n
     const gb_tensor_info *best = gb_tape_tensor(tape, node->out[OUT_BEST]);
     if (!info->rows || !best->cols)
         return true;
-    gb_kernel kernel = element_kernel(&emitter->target, "max_sim_forward", info->rows * best->cols);
+    gb_kernel kernel =
+        ops_element_kernel(&emitter->target, "max_sim_forward", info->rows * best->cols);
     ops_spec(&kernel, node->attr[ATTR_FLOOR]);
     for (int i = IN_SIMILARITIES; i <= IN_TAGS; i++)
         ops_bind_tensor(&kernel, i, node->in[i], GB_READ);
@@ -84,7 +75,8 @@ static bool emit_sum(gb_emitter *emitter, const gb_tape *tape, const gb_node *no
     const gb_tensor_info *scores = gb_tape_tensor(tape, node->out[0]);
     if (!scores->rows || !scores->cols)
         return true;
-    gb_kernel kernel = element_kernel(&emitter->target, "max_sim_sum", scores->rows * scores->cols);
+    gb_kernel kernel =
+        ops_element_kernel(&emitter->target, "max_sim_sum", scores->rows * scores->cols);
     ops_bind_tensor(&kernel, 0, node->in[IN_BEST], GB_READ);
     ops_bind_tensor(&kernel, 1, node->in[IN_QUERY_STARTS], GB_READ);
     ops_bind_tensor(&kernel, 2, node->in[IN_PASSAGE_STARTS], GB_READ);

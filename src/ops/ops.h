@@ -128,8 +128,15 @@ bool ops_emit_softmax_rows(gb_emitter *emitter, const gb_tape *tape, const gb_no
  * [R,1]. */
 void ops_set_rows(gb_tape *tape, gb_tensor logits, gb_tensor targets, gb_tensor weights,
                   gb_tensor exclude, gb_tensor loss);
+void ops_target_rows(gb_tape *tape, gb_tensor scores, gb_tensor targets, gb_tensor weights,
+                     gb_tensor exclude, gb_tensor loss);
 void ops_preference_rows(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights,
                          gb_tensor exclude, gb_tensor loss);
+/* The sum of all elements of `losses` as a loss [1,1], with its gradient with respect to x known.
+ */
+gb_tensor ops_total_loss(gb_tape *tape, gb_tensor losses, gb_tensor x, gb_tensor gradient);
+/* Start of a kernel whose lanes have an element each. */
+gb_kernel ops_element_kernel(const gb_target *target, const char *shader, uint32_t elements);
 /* C (+)= A^T B and sums (+)= column sums of A, into given tensors: a weight's gradient and its
  * bias's. */
 void ops_weight_gradient_into(gb_tape *tape, gb_tensor a, gb_tensor b, gb_tensor c, bool accumulate,

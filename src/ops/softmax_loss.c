@@ -139,7 +139,16 @@ static gb_node total_of(gb_tape *tape, gb_tensor losses)
     return node;
 }
 
-/* One of two: a label for each row (softmax_rows) or a set of targets (ops_set_rows). */
+gb_tensor ops_total_loss(gb_tape *tape, gb_tensor losses, gb_tensor x, gb_tensor gradient)
+{
+    gb_node node = total_of(tape, losses);
+    node.in[IN_X0] = x;
+    node.in[IN_D0] = gradient;
+    gb_tape_append(tape, &node);
+    return node.out[0];
+}
+
+/* By what is wanted of a row: a label (softmax_rows), a set of targets (ops_set_rows), ... */
 typedef void rows_fn(gb_tape *tape, gb_tensor logits, gb_tensor wanted, gb_tensor weights,
                      gb_tensor exclude, gb_tensor loss);
 
@@ -151,11 +160,7 @@ static gb_tensor rows_loss(gb_tape *tape, rows_fn *rows_of, gb_tensor logits, gb
     uint32_t rows = gb_tape_tensor(tape, logits)->rows;
     gb_tensor losses = gb_tape_temp(tape, "row losses", GB_F32, rows, 1);
     rows_of(tape, logits, wanted, weights, exclude, losses);
-    gb_node node = total_of(tape, losses);
-    node.in[IN_X0] = logits;
-    node.in[IN_D0] = logits; /* they hold their gradient now */
-    gb_tape_append(tape, &node);
-    return node.out[0];
+    return ops_total_loss(tape, losses, logits, logits); /* they hold their gradient now */
 }
 
 gb_tensor gb_softmax_loss(gb_tape *tape, gb_tensor logits, gb_tensor labels, gb_tensor weights,
@@ -168,6 +173,12 @@ gb_tensor gb_multilabel_loss(gb_tape *tape, gb_tensor logits, gb_tensor targets,
                              gb_tensor exclude)
 {
     return rows_loss(tape, ops_set_rows, logits, targets, weights, exclude);
+}
+
+gb_tensor gb_target_loss(gb_tape *tape, gb_tensor scores, gb_tensor targets, gb_tensor weights,
+                         gb_tensor exclude)
+{
+    return rows_loss(tape, ops_target_rows, scores, targets, weights, exclude);
 }
 
 gb_tensor gb_preference_loss(gb_tape *tape, gb_tensor scores, gb_tensor pairs, gb_tensor weights)
