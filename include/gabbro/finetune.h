@@ -106,6 +106,9 @@ typedef struct gb_finetune_data {
     const gb_bert *bert;        /* encoder */
     const gb_run *teacher;      /* scores of passages for queries, for losses that need them; NULL:
                                    none */
+    const gb_text_hashes *copies; /* by which passages with the text of a positive of a query, or of
+                                     a query of the same text, are no negatives of it within a
+                                     batch; NULL: not looked for */
 } gb_finetune_data;
 
 /* ---- the batch ---- */
@@ -121,7 +124,8 @@ typedef struct gb_training_batch {
     uint32_t *rows;     /* [Q + Q P] rows of the collection: queries, then passages */
     float *teacher;     /* [Q][columns], the scores of the teacher, NAN where it has none; NULL
                            without one. Columns: Q P passages, or of a batch of pairs P */
-    uint64_t unscored;  /* own passages of queries that the teacher did not score so far */
+    uint32_t *exclude;  /* [Q][ceil(columns / 32)] bits of the columns that are no negatives of a
+                           query, because they are copies; NULL: none are looked for */
 } gb_training_batch;
 /* Columns of a batch's scores: passages that a query is compared with. */
 static inline uint32_t gb_training_batch_columns(const gb_training_batch *batch)
@@ -180,6 +184,7 @@ typedef struct gb_scoring {
     const char *name;         /* as on the command line */
     const char *help;         /* what it compares, in one line without a full stop */
     uint32_t needs;           /* GB_SCORING_ bits */
+    uint32_t users;           /* GB_USER_ bits of kernels that it runs beside those of training */
     bool together;            /* all texts are represented at once, in rows of `vectors`, also where
                                  the batch is not cut; otherwise passages first, then queries */
     bool single;              /* a text is one vector, scores are inner products: what losses that
@@ -263,6 +268,7 @@ typedef struct gb_loss {
     const char *label;        /* of its value in logs */
     const char *help;         /* what it asks for, in one line without a full stop */
     uint32_t needs;           /* GB_LOSS_ bits */
+    uint32_t users;           /* GB_USER_ bits of kernels that it runs beside those of training */
     const gb_option *options; /* of its own, as a scoring's; or NULL */
     const void *defaults;     /* structure of them */
     size_t own_bytes;         /* its size, at most GB_OWN_BYTES */
@@ -291,6 +297,9 @@ void gb_finetune_destroy(void *self);
 /* Before training: values of the scoring's parameters. */
 bool gb_finetune_start(void *self, const gb_folder *init, const gb_params *params, uint64_t seed,
                        float *values, gb_status *status);
+/* After training: how many pairs of a query and a passage its batches left out as copies. The drawn
+ * batch is lost. */
+bool gb_finetune_copies(void *self, uint32_t steps, uint64_t *copies, gb_status *status);
 /* Writes the trained model as its scoring does. */
 bool gb_finetune_save(void *self, const gb_retriever_folder *folder, gb_status *status);
 /* What it is, for its card; false where it is a dense retriever. */

@@ -11,8 +11,9 @@ typedef struct settings {
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     settings *o = self;
-    (void)maker;
+    const gb_finetuning_settings *training = &o->training;
     (void)status;
+    maker->kernels |= gb_scorings[training->scoring]->users | gb_losses[training->loss]->users;
     gb_finetuning_note(&o->training, o->tables);
     return true;
 }

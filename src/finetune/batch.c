@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint32_t finetune_max_length(const gb_finetune_params *params)
 {
@@ -44,6 +45,7 @@ static bool draw_rows(finetune_drawer *d, uint32_t step, gb_status *status)
     for (uint32_t i = 0; ok && i < b->queries; i++) {
         const gb_training_query *q = visit(d, first + i, &epoch);
         b->rows[i] = q->query;
+        d->drawn[i] = q;
         ok = draw_passages(d, q, epoch, b->rows + b->queries + (size_t)i * b->per_query, status);
     }
     return ok;
@@ -87,6 +89,40 @@ static bool pack(finetune_drawer *d, gb_status *status)
     return ok;
 }
 
+/* The passage of a column. */
+static uint32_t passage_at(const gb_training_batch *b, uint32_t query, uint32_t column)
+{
+    return b->rows[b->queries + (b->pairs ? query * b->per_query : 0) + column];
+}
+
+/* ---- copies ---- */
+
+/* Whether a passage is a copy of a positive of the query or of one with the same text. */
+static bool is_copy(const finetune_drawer *d, uint32_t query, uint32_t passage)
+{
+    const gb_text_hashes *texts = d->data.copies;
+    const gb_training_batch *b = &d->batch;
+    for (uint32_t q = 0; q < b->queries; q++)
+        if (texts->queries[b->rows[q]] == texts->queries[b->rows[query]] &&
+            gb_text_is_positive(texts, d->data.set, d->drawn[q], passage))
+            return true;
+    return false;
+}
+
+static void find_copies(finetune_drawer *d)
+{
+    gb_training_batch *b = &d->batch;
+    uint32_t columns = gb_training_batch_columns(b), words = (columns + 31) / 32;
+    if (!b->exclude)
+        return;
+    memset(b->exclude, 0, sizeof *b->exclude * words * b->queries);
+    for (uint32_t q = 0; q < b->queries; q++)
+        for (uint32_t c = 0; c < columns; c++) {
+            bool copy = c != gb_positive_column(b, q) && is_copy(d, q, passage_at(b, q, c));
+            b->exclude[(size_t)q * words + c / 32] |= (uint32_t)copy << c % 32;
+        }
+}
+
 /* ---- the teacher ---- */
 
 /* Its score of a passage; NAN where it has none. */
@@ -104,13 +140,9 @@ static void ask_teacher(finetune_drawer *d)
     uint32_t columns = gb_training_batch_columns(b);
     for (uint32_t q = 0; b->teacher && q < b->queries; q++) {
         const gb_run_list *list = gb_run_find(d->data.teacher, b->rows[q]);
-        uint32_t positive = gb_positive_column(b, q);
-        for (uint32_t c = 0; c < columns; c++) {
-            uint32_t passage = b->pairs ? q * b->per_query + c : c;
-            float score = score_of(d->data.teacher, list, b->rows[b->queries + passage]);
-            b->teacher[(size_t)q * columns + c] = score;
-            b->unscored += isnan(score) && c - positive < b->per_query;
-        }
+        for (uint32_t c = 0; c < columns; c++)
+            b->teacher[(size_t)q * columns + c] =
+                score_of(d->data.teacher, list, passage_at(b, q, c));
     }
 }
 
@@ -119,8 +151,10 @@ static void ask_teacher(finetune_drawer *d)
 bool finetune_draw(finetune_drawer *d, uint32_t step, gb_status *status)
 {
     bool ok = draw_rows(d, step, status) && pack(d, status);
-    if (ok)
+    if (ok) {
+        find_copies(d);
         ask_teacher(d);
+    }
     return ok;
 }
 
@@ -133,9 +167,27 @@ bool finetune_drawer_make(finetune_drawer *d, gb_status *status)
     b->texts = (b->pairs ? 0 : b->queries) + b->queries * b->per_query;
     d->specials = gb_vocab_specials(d->data.vocab);
     size_t scores = (size_t)b->queries * gb_training_batch_columns(b);
+    size_t words = (size_t)b->queries * ((gb_training_batch_columns(b) + 31) / 32);
     return (b->rows = gb_alloc((size_t)b->queries * (1 + b->per_query), sizeof *b->rows, status)) &&
+           (d->drawn = gb_alloc(b->queries, sizeof *d->drawn, status)) &&
+           (!d->data.copies || (b->exclude = gb_alloc(words, sizeof *b->exclude, status))) &&
            (!d->data.teacher || (b->teacher = gb_alloc(scores, sizeof *b->teacher, status))) &&
            gb_epochs_make(&d->order, d->data.set->count, d->params->seed, 1, status);
+}
+
+bool finetune_count_copies(finetune_drawer *d, uint32_t steps, uint64_t *copies, gb_status *status)
+{
+    const gb_training_batch *b = &d->batch;
+    size_t words = (size_t)b->queries * ((gb_training_batch_columns(b) + 31) / 32);
+    *copies = 0;
+    for (uint32_t step = 0; b->exclude && step < steps; step++) {
+        if (!draw_rows(d, step, status))
+            return false;
+        find_copies(d);
+        for (size_t w = 0; w < words; w++)
+            *copies += (uint64_t)__builtin_popcount(b->exclude[w]);
+    }
+    return true;
 }
 
 void finetune_drawer_free(finetune_drawer *d)
@@ -144,5 +196,7 @@ void finetune_drawer_free(finetune_drawer *d)
     gb_batch_free(&d->batch.packed);
     free(d->batch.rows);
     free(d->batch.teacher);
+    free(d->batch.exclude);
+    free(d->drawn);
     free(d->pool);
 }

@@ -15,6 +15,7 @@ typedef struct finetune_drawer {
     uint32_t *pool;                   /* scratch: a shuffled pool, then what is drawn of it */
     size_t pool_capacity;             /* allocated */
     gb_training_batch batch;          /* what was drawn last */
+    const gb_training_query **drawn;  /* [Q] its queries */
 } finetune_drawer;
 
 /* Makes one whose params, data and scoring are set. */
@@ -22,7 +23,35 @@ bool finetune_drawer_make(finetune_drawer *drawer, gb_status *status);
 void finetune_drawer_free(finetune_drawer *drawer);
 /* Draws the batch of a step, a function of seed and step. */
 bool finetune_draw(finetune_drawer *drawer, uint32_t step, gb_status *status);
+/* Counts what all batches of so many steps leave out as copies. */
+bool finetune_count_copies(finetune_drawer *drawer, uint32_t steps, uint64_t *copies,
+                           gb_status *status);
 /* The largest number of tokens of a text. */
 uint32_t finetune_max_length(const gb_finetune_params *params);
+
+/* ---- what losses share ---- */
+
+/* InfoNCE over all columns; makes its gradient in place of the scores. */
+gb_tensor finetune_infonce(gb_builder *builder, const gb_batch_scores *scores);
+/* The loss of `build` and, added with a weight, InfoNCE. */
+gb_tensor finetune_with_contrast(gb_builder *builder, const gb_batch_scores *scores, double weight,
+                                 gb_tensor (*build)(gb_builder *builder,
+                                                    const gb_batch_scores *scores, const void *own),
+                                 const void *own);
+/* Bits of the columns that the batch leaves out, u32 [Q, words], or GB_NO_TENSOR. */
+gb_tensor finetune_exclude(gb_builder *builder, const gb_batch_scores *scores);
+/* Whether it leaves this one out. */
+bool finetune_excluded(const gb_training_batch *batch, uint32_t query, uint32_t column);
+
+/* Which columns a positive is compared with. */
+typedef struct finetune_pair_weights {
+    float own, others; /* of the query's own negatives, and of passages of other queries */
+    bool together;     /* the mean is over both, else over each for itself */
+    bool taught;       /* only those that the teacher scored, with its scores */
+} finetune_pair_weights;
+/* Inputs of pairs of each positive with the columns that are not left out; weights make means over
+ * pairs and queries. */
+gb_pairs finetune_pairs(gb_builder *builder, const gb_batch_scores *scores,
+                        const finetune_pair_weights *how);
 
 #endif

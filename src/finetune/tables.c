@@ -6,7 +6,12 @@
     SCORING(dense, "dense")
 
 #define LOSSES(LOSS) \
-    LOSS(infonce, "infonce")
+    LOSS(infonce, "infonce") \
+    LOSS(margin_mse, "margin-mse") \
+    LOSS(kl, "kl") \
+    LOSS(pairwise, "pairwise") \
+    LOSS(lambdarank, "lambdarank") \
+    LOSS(passage, "passage-centred")
 // clang-format on
 
 #define LISTED_NAME(id, name)      name,

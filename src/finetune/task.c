@@ -258,6 +258,12 @@ bool gb_finetune_start(void *self, const gb_folder *init, const gb_params *param
            f->scoring->start(f->scoring_self, init, params, seed, values, status);
 }
 
+bool gb_finetune_copies(void *self, uint32_t steps, uint64_t *copies, gb_status *status)
+{
+    finetune *f = self;
+    return finetune_count_copies(&f->drawer, steps, copies, status);
+}
+
 bool gb_finetune_save(void *self, const gb_retriever_folder *folder, gb_status *status)
 {
     finetune *f = self;

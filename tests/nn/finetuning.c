@@ -15,6 +15,8 @@ typedef struct finetune_case {
     gb_pooling pooling;          /* of states */
     bool normalize;              /* vectors of length 1 */
     float temperature;           /* of scores */
+    uint64_t seed;               /* of the draws; 0: 5. Where ranks weigh pairs, one that has no two
+                                    scores so near that a difference changes their order */
 } finetune_case;
 
 enum { QUERIES = 4, PASSAGES = 8 };
@@ -65,7 +67,7 @@ static void make_params(fixture *f, const finetune_case *c)
     const gb_option none[] = {{0}};
     f->scoring_own = gb_own_settings_of(scoring->defaults, scoring->own_bytes);
     f->loss_own = gb_own_settings_of(loss->defaults, loss->own_bytes);
-    for (int i = 0; c->set[i]; i += 2) {
+    for (int i = 0; c->set[i]; i += 2) { /* a flag has no value */
         const gb_option_table tables[] = {
             {NULL, loss->options ? loss->options : none, &f->loss_own},
             {NULL, scoring->options ? scoring->options : none, &f->scoring_own},
@@ -79,7 +81,7 @@ static void make_params(fixture *f, const finetune_case *c)
                                      .pooling = c->pooling,
                                      .normalize = c->normalize,
                                      .temperature = c->temperature,
-                                     .seed = 5,
+                                     .seed = c->seed ? c->seed : 5,
                                      .steps = 9,
                                      .scoring = scoring,
                                      .loss = loss,
@@ -92,9 +94,9 @@ static void check_finetuning(const finetune_case *c)
     scratch s = scratch_enter();
     gb_status status = {0};
     fixture f = {.t = tiny_make()};
-    gb_device *device = tiny_device(GB_USER_TRAIN);
     make_set(&f);
     make_params(&f, c);
+    gb_device *device = tiny_device(GB_USER_TRAIN | f.params.scoring->users | f.params.loss->users);
     bool head = f.params.scoring->needs & GB_SCORING_HEAD;
     model m = {.config = tiny_config(&f.t, 16, 32, .1), .max_length = TINY_LONGEST};
     m.config.layers = 3;
@@ -134,4 +136,40 @@ Test(finetuning, of_means, .timeout = 120)
                                       .pooling = GB_POOLING_MEAN,
                                       .normalize = true,
                                       .temperature = .5f});
+}
+
+Test(finetuning, margins_of_a_teacher, .timeout = 120)
+{
+    check_finetuning(
+        &(finetune_case){.name = "fine-tuning, MarginMSE", .loss = "margin-mse", .temperature = 4});
+    check_finetuning(&(finetune_case){.name = "fine-tuning, MarginMSE in the batch",
+                                      .loss = "margin-mse",
+                                      .set = {"in-batch-weight", ".75", "contrast-weight", ".5"},
+                                      .normalize = true,
+                                      .temperature = .2f});
+}
+
+Test(finetuning, softmax_of_a_teacher, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){
+        .name = "fine-tuning, KL", .loss = "kl", .set = {"contrast-weight", ".2"}});
+    check_finetuning(&(finetune_case){.name = "fine-tuning, KL in the batch",
+                                      .loss = "kl",
+                                      .set = {"all-passages", NULL, "teacher-temperature", ".25"}});
+}
+
+Test(finetuning, order_of_pairs, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, pairs", .loss = "pairwise"});
+    check_finetuning(&(finetune_case){.name = "fine-tuning, pairs weighted by ranks",
+                                      .loss = "lambdarank",
+                                      .set = {"rank-cut", "5"},
+                                      .seed = 8});
+}
+
+Test(finetuning, passages_against_passages, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, passage-centred",
+                                      .loss = "passage-centred",
+                                      .set = {"passage-weight", ".4"}});
 }
