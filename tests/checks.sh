@@ -63,6 +63,22 @@ made() # COMMAND...: of $gabbro; prints the artifact's folder, or ends the shell
     "$gabbro" "$@" --quiet 2>"$work/log" || { bad "$*" "$work/log" >&2 && exit 1; }
 }
 
+# A BEIR folder of short passages d0, d1 ... and nine queries q0 ... of the split test.
+small_beir() # PASSAGES FOLDER
+{
+    mkdir -p "$2/qrels"
+    awk -v passages="$1" -v folder="$2" 'BEGIN {
+        split("stone river ice rain sand peak wind moss", word)
+        for (i = 0; i < passages; i++)
+            printf "{\"_id\": \"d%d\", \"text\": \"%s %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8] >(folder "/corpus.jsonl")
+        printf "query-id\tcorpus-id\tscore\n" >(folder "/qrels/test.tsv")
+        for (i = 0; i < 9; i++) {
+            printf "{\"_id\": \"q%d\", \"text\": \"%s %s\"}\n", i, word[1 + i % 8], word[1 + i % 3] >(folder "/queries.jsonl")
+            printf "q%d\td%d\t1\n", i, i >(folder "/qrels/test.tsv")
+        }
+    }'
+}
+
 # Ends the test where GABBRO cannot start ranks; otherwise lets root start them, as in a container.
 need_ranks() # GABBRO
 {

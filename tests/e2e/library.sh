@@ -27,17 +27,7 @@ if command -v c++ >/dev/null; then
     expect "the header is C++, too" c++ -std=c++11 -pedantic -Wall -Werror -fsyntax-only $(pkg-config --cflags gabbro) header.cpp
 fi
 
-mkdir -p beir/qrels
-awk 'BEGIN {
-    split("stone river ice rain sand peak wind moss", word)
-    printf "query-id\tcorpus-id\tscore\n" >"beir/qrels/test.tsv"
-    for (i = 0; i < 60; i++)
-        printf "{\"_id\": \"d%d\", \"text\": \"%s %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8]
-    for (i = 0; i < 9; i++) {
-        printf "{\"_id\": \"q%d\", \"text\": \"%s %s\"}\n", i, word[1 + i % 8], word[1 + i % 3] >"beir/queries.jsonl"
-        printf "q%d\td%d\t1\n", i, i >"beir/qrels/test.tsv"
-    }
-}' >beir/corpus.jsonl
+small_beir 60 beir
 collection=$(made collection --from beir --keep-splits)
 vocabulary=$(made vocabulary --collection "$collection" --size 100)
 tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary")

@@ -1,0 +1,188 @@
+"""Vectors of texts."""
+import ctypes
+
+import numpy
+
+from . import _library as lib
+
+_KINDS = {"passage": 0, "query": 1, "plain": 2}
+_AT_ONCE = 256  # texts of a call: between two calls Python can be interrupted
+
+
+class _ModelCard:
+    """What sentence-transformers' evaluators write their results to; nothing is kept."""
+
+    def set_evaluation_metrics(self, *arguments, **named):
+        pass
+
+
+def _flat(inputs):
+    """The texts of what evaluators hand over: a text, texts, dicts, or batches of dicts."""
+    if isinstance(inputs, str):
+        return [inputs]
+    texts = []
+    for item in inputs:
+        if isinstance(item, str):
+            texts.append(item)
+        elif isinstance(item, dict) and not isinstance(item.get("text"), str):
+            texts.extend(item["text"])  # a batch of MTEB's
+        elif isinstance(item, dict):
+            texts.append(passage_text(item))
+        else:
+            raise TypeError(f"a text is a str, not {type(item).__name__}")
+    return texts
+
+
+def passage_text(passage):
+    """Title and text of a passage, as BEIR and gabbro join them."""
+    if isinstance(passage, str):
+        return passage
+    return (passage.get("title") or "") + (" " if passage.get("title") else "") + passage["text"]
+
+
+class Encoder(lib.Owned):
+    """A model that makes vectors of texts.
+
+    model: a folder as Hugging Face's tools write it, an artifact of gabbro's store, or the name of a
+    model in Hugging Face's cache; nothing is downloaded. device: index, part of a name, UUID or
+    "cpu" (default: the best). pooling: "cls" or "mean" (default: as the model's folder says).
+
+    sentence-transformers' evaluators, BEIR and MTEB take it as a model. Threads may share it."""
+
+    similarity_fn_name = "dot"
+
+    def __init__(self, model, device=None, pooling=None):
+        self._arguments = (str(model), device, pooling)
+        params = lib.ModelParams(ctypes.sizeof(lib.ModelParams), lib.path_bytes(device),
+                                 lib.path_bytes(pooling))
+        super().__init__(lib.call("gabbro_model_open", lib.path_bytes(model), ctypes.byref(params)),
+                         "gabbro_model_close")
+        self.model_card_data = _ModelCard()
+
+    def __reduce__(self):  # to another process: it is opened there again
+        return type(self), self._arguments
+
+    def __repr__(self):
+        return f"gabbro.Encoder({self._arguments[0]!r})"
+
+    @property
+    def path(self):
+        """The folder of the model."""
+        return lib.library.gabbro_model_path(self.handle).decode("utf-8", "surrogateescape")
+
+    @property
+    def width(self):
+        """Numbers of a vector."""
+        return lib.library.gabbro_model_width(self.handle)
+
+    @property
+    def max_tokens(self):
+        """Tokens of a text at most; longer texts are cut."""
+        return lib.library.gabbro_model_max_tokens(self.handle)
+
+    def encode_texts(self, texts, kind="plain"):
+        """Vectors [texts, width], float32, of a list of texts. kind: "query" and "passage" put the
+        model's prompts before them, "plain" nothing."""
+        texts, which = list(texts), _KINDS[kind]
+        vectors = numpy.empty((len(texts), self.width), numpy.float32)
+        for first in range(0, len(texts), _AT_ONCE):
+            some = lib.texts_array(texts[first:first + _AT_ONCE])
+            lib.call("gabbro_encode", self.handle, which, some, len(some),
+                     vectors[first:].ctypes.data)
+        return vectors
+
+    def count_tokens(self, texts, kind="plain"):
+        """Tokens of each text as the model reads it, special ones included: an array [texts]."""
+        texts = list(texts)
+        counts = numpy.empty(len(texts), numpy.uint32)
+        lib.call("gabbro_count_tokens", self.handle, _KINDS[kind], lib.texts_array(texts),
+                 len(texts), counts.ctypes.data)
+        return counts
+
+    def score(self, pairs):
+        """Scores of pairs (query, passage): an array [pairs], float32."""
+        pairs = list(pairs)
+        scores = numpy.empty(len(pairs), numpy.float32)
+        lib.call("gabbro_score", self.handle, lib.texts_array([pair[0] for pair in pairs]),
+                 lib.texts_array([pair[1] for pair in pairs]), len(pairs), scores.ctypes.data)
+        return scores
+
+    # ---- as sentence-transformers' ----
+
+    def encode(self, sentences, kind=None, *, prompt_name=None, prompt_type=None, prompt=None,
+               convert_to_tensor=False, normalize_embeddings=False, truncate_dim=None, **ignored):
+        """Vectors of texts: an array [texts, width], or [width] of a single text. kind as of
+        encode_texts; prompt_name ("query", "document", "passage") and MTEB's prompt_type mean the
+        same. Options of sentence-transformers that only say how to compute are accepted."""
+        if prompt:
+            raise ValueError("prompts are the model's own: say kind or prompt_name")
+        if kind is None:
+            said = getattr(prompt_type, "value", prompt_type) or prompt_name
+            kind = ("query" if said == "query"
+                    else "passage" if said in ("document", "passage", "corpus") else "plain")
+        vectors = self.encode_texts(_flat(sentences), kind)
+        truncate_dim = truncate_dim or getattr(self, "truncate_dim", None)
+        if truncate_dim:
+            vectors = vectors[:, :truncate_dim]
+        if normalize_embeddings:
+            vectors = vectors / numpy.maximum(numpy.linalg.norm(vectors, axis=1, keepdims=True),
+                                              1e-12)
+        if isinstance(sentences, str):
+            vectors = vectors[0]
+        if convert_to_tensor:
+            import torch
+            return torch.from_numpy(numpy.ascontiguousarray(vectors))
+        return vectors
+
+    def encode_query(self, sentences, **options):
+        """encode of queries."""
+        return self.encode(sentences, "query", **options)
+
+    def encode_document(self, sentences, **options):
+        """encode of passages: texts, or dicts with "text" and perhaps "title"."""
+        return self.encode(sentences, "passage", **options)
+
+    @property
+    def max_seq_length(self):
+        return self.max_tokens
+
+    @property
+    def device(self):
+        return "cpu"  # where the vectors that it gives are
+
+    def get_sentence_embedding_dimension(self):
+        return self.width
+
+    def get_max_seq_length(self):
+        return self.max_tokens
+
+    @staticmethod
+    def similarity(left, right):
+        """Inner products [left, right], of arrays or of tensors, as what is given."""
+        return left @ right.T
+
+    @staticmethod
+    def similarity_pairwise(left, right):
+        return (left * right).sum(-1)
+
+    # ---- as BEIR's ----
+
+    def encode_queries(self, queries, batch_size=None, **options):
+        """encode of queries: texts."""
+        return self.encode(list(queries), "query", **options)
+
+    def encode_corpus(self, corpus, batch_size=None, **options):
+        """encode of passages: dicts with "title" and "text", or a dict of two such lists."""
+        if isinstance(corpus, dict):
+            titles = corpus.get("title") or [""] * len(corpus["text"])
+            corpus = [{"title": title, "text": text} for title, text in zip(titles, corpus["text"])]
+        return self.encode([passage_text(passage) for passage in corpus], "passage", **options)
+
+    # ---- as MTEB's ----
+
+    @property
+    def mteb_model_meta(self):
+        """How MTEB names the model in its results."""
+        from mteb.models import ModelMeta
+        name = self.path.rstrip("/").rsplit("/", 1)[-1]
+        return ModelMeta.create_empty({"name": f"gabbro/{name}", "revision": "local"})

@@ -1,0 +1,89 @@
+"""The Python package beside the program: python.py MODEL COLLECTION QRELS RUN QUESTIONS VECTORS ANSWERS
+
+Compares what the package gives with what the program wrote: VECTORS (.npy of the lines of QUESTIONS, by gabbro embed)
+and ANSWERS (gabbro ask --json). One line a check."""
+import json
+import os
+import pickle
+import sys
+import threading
+
+import gabbro
+import numpy
+
+model, collection, qrels, run, questions, vectors, answers = sys.argv[1:]
+good = True
+
+
+def expect(what, held):
+    global good
+    good = good and bool(held)
+    print(("ok - " if held else "not ok - ") + what)
+
+
+def refused(what, error, call, *arguments):
+    try:
+        call(*arguments)
+    except error as raised:
+        expect(f"{what}: {type(raised).__name__}", True)
+        return raised
+    expect(what, False)
+
+
+with open(questions, encoding="utf-8") as file:
+    texts = file.read().splitlines()
+expected = numpy.load(vectors)
+encoder = gabbro.Encoder(model)
+found = encoder.encode(texts, "query")
+expect("vectors are those of gabbro embed, to the bit", numpy.array_equal(found, expected))
+expect("of one text, too", numpy.array_equal(encoder.encode(texts[0], prompt_name="query"), expected[0]))
+expect("no texts give no vectors", encoder.encode([]).shape == (0, encoder.width))
+expect("pairs are scored", numpy.allclose(
+    encoder.score([(texts[0], texts[1])]), found[0] @ encoder.encode(texts[1], "passage"), atol=1e-5))
+same = []
+threads = [threading.Thread(target=lambda: same.append(numpy.array_equal(encoder.encode(texts, "query"), expected)))
+           for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+expect("threads share an encoder", same == [True] * 8)
+expect("it is opened again in another process",
+       numpy.array_equal(pickle.loads(pickle.dumps(encoder)).encode(texts, "query"), expected))
+
+searcher = gabbro.Searcher(encoder, collection)
+with open(answers, encoding="utf-8") as file:
+    asked = [json.loads(line) for line in file]
+hits = searcher.batch_search(texts, texts)
+expect("a searcher finds what gabbro ask finds",
+       [[(h.docid, h.title, h.text) for h in hits[text]] for text in texts] ==
+       [[(p["_id"], p["title"], p["text"]) for p in answer["passages"]] for answer in asked])
+index = gabbro.Index.of(found, texts)
+scores, rows = index.search(found, len(texts) + 1)
+expect("vectors of one's own are searched", numpy.allclose(scores[:, :-1], -numpy.sort(-(found @ found.T)), atol=1e-5))
+expect("and end where there are no more", (rows[:, -1] == -1).all() and index.id(rows[0, 0]) in texts)
+
+ranked = gabbro.Run.read(run)
+mean, values = ranked.measure(qrels, "ndcg_cut_10", per_query=True)
+expect("a run is measured", abs(sum(values.values()) / len(values) - mean) < 1e-12 and 0 < mean <= 1)
+again = gabbro.Run.of(ranked.to_dict())
+expect("and made of what BEIR has", again.measure(qrels, "ndcg_cut_10") == mean)
+again.write("again.trec", "somebody")
+expect("and written", gabbro.Run.read("again.trec").to_dict() == ranked.to_dict())
+
+error = refused("no model of that name", gabbro.GabbroError, gabbro.Encoder, "nothing")
+expect("with a stable code", error.code == 2)
+refused("a text that is none", TypeError, encoder.encode, [1])
+refused("queries of another width", gabbro.GabbroError, index.search, found[:, :1])
+refused("a row that is not there", IndexError, index.id, 99)
+child = os.fork()
+if child == 0:
+    try:
+        encoder.encode("x")
+    except RuntimeError:
+        os._exit(0)
+    os._exit(1)
+expect("a forked process is told to open its own", os.waitpid(child, 0)[1] == 0)
+index.close()
+refused("what is closed", ValueError, index.search, found)
+sys.exit(not good)

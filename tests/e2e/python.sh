@@ -1,0 +1,38 @@
+#!/bin/sh
+# The Python package over libgabbro, from the source tree: the same vectors and passages as the program's.
+#   python.sh GABBRO LIBRARY
+set -u
+. "$(dirname -- "$0")/../checks.sh"
+tests=$(readlink -f "$(dirname -- "$0")")
+GABBRO_LIBRARY=$(readlink -f "$2")
+PYTHONPATH=$tests/../../python PYTHONDONTWRITEBYTECODE=1
+export GABBRO_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
+enter_work python "$1"
+python=python3
+python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3 # the distribution's
+if ! "$python" -c 'import numpy' 2>/dev/null; then
+    skipped "the Python package: needs python3 with numpy"
+    checks_end
+    exit
+fi
+
+small_beir 60 beir
+collection=$(made collection --from beir --keep-splits)
+vocabulary=$(made vocabulary --collection "$collection" --size 100)
+tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary")
+model=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
+    --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16)
+run=$(made bm25-run --collection "$collection" --split test)/run.trec
+printf 'rain stone\nmoss\nriver ice sand\n' >questions
+"$gabbro" embed "$model" questions --query --out vectors.npy --quiet
+"$gabbro" ask "$model" "$collection" --json --quiet <questions >answers
+"$python" "$tests/python.py" "$model" "$collection" beir/qrels/test.tsv "$run" questions vectors.npy answers >out 2>said
+status=$?
+while read -r line; do
+    case $line in
+    'ok - '*) good "${line#ok - }" ;;
+    'not ok - '*) bad "${line#not ok - }" ;;
+    esac
+done <out
+expect "the script ends well ($status)" [ $status = 0 ] || tail said
+checks_end
