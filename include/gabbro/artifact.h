@@ -19,6 +19,9 @@ typedef struct gb_model_input {
  * longer than the model can read; NULL: texts of one's own. */
 bool gb_model_input_open(gb_model_input *model, const char *path, const gb_tokens *tokens,
                          gb_status *status);
+/* The same of models of some kinds, not of encoders alone (gb_folder_open_kinds). */
+bool gb_model_input_open_kinds(gb_model_input *model, const char *path, uint32_t kinds,
+                               const gb_tokens *tokens, gb_status *status);
 /* Finds the model that somebody names: a folder, an artifact of the user's store (by any unique
  * beginning of its name or key), or the name of a model in Hugging Face's cache, with or without
  * its owner (without: sentence-transformers too). Returns the path of a folder; caller frees. NULL

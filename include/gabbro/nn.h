@@ -316,6 +316,10 @@ typedef struct gb_pair_head {
 } gb_pair_head;
 bool gb_pair_head_declare(gb_params *params, const gb_bert_config *config, gb_pair_head *head,
                           gb_status *status);
+/* Before training: fresh values of those parts of the head, pooler and classifier, that the folder
+ * lacks. */
+bool gb_pair_head_start(const gb_folder *folder, const gb_params *params, const gb_pair_head *head,
+                        uint64_t seed, float *values, gb_status *status);
 /* Logits of pairs [in->read.count, 1] from the batch of `in`, which has segments, and whose rows
  * read are the first of each pair. biased: with the classifier's bias; a loss that sees differences
  * of scores alone would move it by rounding only. */
@@ -606,5 +610,37 @@ void gb_encoder_destroy(gb_encoder *encoder);             /* NULL ok */
 /* The same for once: create, run, destroy. */
 bool gb_encode(const gb_encoder_params *params, const gb_encode_rows *texts, float *out,
                gb_status *status);
+
+/* ---- scores of pairs ---- */
+
+/* A query and a passage, rows of two tables of tokens. */
+typedef struct gb_text_pair {
+    uint32_t query, passage; /* rows */
+} gb_text_pair;
+
+/* What makes scores of pairs. All that is pointed to must outlive the scorer. */
+typedef struct gb_pair_scorer_params {
+    gb_device *device;                             /* that computes */
+    const gb_bert *bert;                           /* the model */
+    const gb_pair_head *head;                      /* its head */
+    const gb_params *params;                       /* the parameters of both */
+    const float *values;                           /* their values */
+    gb_special_ids specials;                       /* put around the texts */
+    const gb_row_file *queries, *passages;         /* ids of the texts */
+    uint32_t max_query_length, max_passage_length; /* tokens of a text with two specials */
+    uint32_t max_length;                           /* of a pair, see gb_batch_add_pair */
+} gb_pair_scorer_params;
+
+/* A recorded program of a cross-encoder. */
+typedef struct gb_pair_scorer gb_pair_scorer;
+gb_pair_scorer *gb_pair_scorer_create(const gb_pair_scorer_params *params, gb_status *status);
+/* Logits of pairs into scores [count]: the same bits whatever else is scored with them. */
+bool gb_pair_scorer_run(gb_pair_scorer *scorer, const gb_text_pair *pairs, uint32_t count,
+                        float *scores, gb_status *status);
+gb_padding gb_pair_scorer_padding(const gb_pair_scorer *scorer); /* of all runs */
+void gb_pair_scorer_destroy(gb_pair_scorer *scorer);             /* NULL ok */
+/* Arithmetic of scoring these pairs, from the lengths of params alone. */
+double gb_pair_flops(const gb_pair_scorer_params *params, const gb_bert_config *config,
+                     const gb_text_pair *pairs, uint32_t count);
 
 #endif

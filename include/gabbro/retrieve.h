@@ -491,8 +491,8 @@ typedef struct gb_evaluating {
  * into the artifact of a command. */
 bool gb_evaluate_splits(gb_maker *maker, const gb_evaluating *how, gb_status *status);
 
-/* Reads the rankings that several evaluations kept (their runs/) and fuses them. It is a
- * gb_rank_split. */
+/* Reads the rankings that several evaluations kept (their runs/) and fuses them; those of a single
+ * one stay as they are. It is a gb_rank_split. */
 typedef struct gb_fused_evaluations {
     const char *const *evaluations; /* [count] artifacts or folders of gabbro evaluate */
     size_t count;                   /* evaluations */
@@ -500,6 +500,27 @@ typedef struct gb_fused_evaluations {
 } gb_fused_evaluations;
 bool gb_rank_fused(void *fused_evaluations, const gb_ranked_split *split, gb_run *run,
                    gb_status *status);
+
+/* ---- rankings scored by a cross-encoder ---- */
+
+/* What is ranked anew, and by what. */
+typedef struct gb_rerank_params {
+    const char *model;      /* artifact or folder of a cross-encoder */
+    const char *collection; /* artifact */
+    const char *tokens;     /* artifact of its tokens */
+    gb_words runs;          /* files, artifacts with a run.trec, or a single evaluation */
+    uint32_t depth;         /* first passages of each run's list that are scored */
+    const char *judged;     /* those judged relevant in this split are scored, too; NULL: none */
+    uint32_t form;          /* of the scores: 0 logits, 1 their sigmoids */
+} gb_rerank_params;
+/* Scores the passages of the runs for their queries, those of several runs together, and writes
+ * run.trec, or of an evaluation runs/SPLIT.trec for each split, into the artifact of a command:
+ * score descending, equal scores by row ascending. All ranks score; a killed command continues.
+ * GB_DATA for a model of another kind, or a run of another collection. */
+bool gb_rerank(gb_maker *maker, const gb_rerank_params *params, gb_status *status);
+/* Prints what that takes as NAME=NUMBER words: pairs, and the mean arithmetic of one. The model may
+ * be an encoder of that size. */
+bool gb_rerank_print_cost(const gb_rerank_params *params, FILE *out, gb_status *status);
 
 /* ---- are contexts related to their passages? ---- */
 

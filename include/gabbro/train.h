@@ -143,4 +143,29 @@ bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_sta
 /* Print what that takes. */
 bool gb_finetune_cost(gb_maker *maker, const gb_finetuning_settings *settings, gb_status *status);
 
+/* ---- cross-encoders ---- */
+
+/* Which cross-encoder is trained on what, and how. */
+typedef struct gb_cross_settings {
+    const char *init;                /* artifact or folder of an encoder or a cross-encoder */
+    const char *collection, *tokens; /* artifacts */
+    gb_words negatives;              /* artifacts of runs */
+    uint32_t epochs;                 /* over the training queries */
+    uint32_t train_queries;          /* a seeded subset; 0: all */
+    uint32_t depth;                  /* first passages of each run in the pool */
+    uint32_t max_length;             /* tokens of a pair; 0: as query and passage need */
+    gb_filter_settings filter;       /* of the pool */
+    gb_optimiser_settings optimiser; /* of the steps */
+    gb_memory_settings memory;       /* of a step */
+    gb_cross_params params;          /* of the task, but for its lengths */
+} gb_cross_settings;
+extern const gb_cross_settings gb_cross_defaults;
+/* The options of such a training, which set all. */
+#define GB_CROSS_TABLES 4
+void gb_cross_tables(gb_cross_settings *settings, gb_option_table tables[GB_CROSS_TABLES + 1]);
+/* Train the cross-encoder into the artifact: model/. */
+bool gb_train_cross(gb_maker *maker, const gb_cross_settings *settings, gb_status *status);
+/* Print what that takes. */
+bool gb_train_cross_cost(gb_maker *maker, const gb_cross_settings *settings, gb_status *status);
+
 #endif

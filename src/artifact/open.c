@@ -53,9 +53,15 @@ float *gb_model_input_values(const gb_folder *folder, gb_params *params, gb_stat
 bool gb_model_input_open(gb_model_input *model, const char *path, const gb_tokens *tokens,
                          gb_status *status)
 {
+    return gb_model_input_open_kinds(model, path, GB_FOLDER_ENCODER, tokens, status);
+}
+
+bool gb_model_input_open_kinds(gb_model_input *model, const char *path, uint32_t kinds,
+                               const gb_tokens *tokens, gb_status *status)
+{
     *model = (gb_model_input){0};
     char *folder = gb_find_model_folder(path, status);
-    model->folder = folder ? gb_folder_open(folder, status) : NULL;
+    model->folder = folder ? gb_folder_open_kinds(folder, kinds, status) : NULL;
     free(folder);
     if (!model->folder)
         return false;

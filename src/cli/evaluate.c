@@ -14,6 +14,7 @@ typedef struct settings {
     gb_bm25_settings settings;               /* of BM25 */
     gb_sparse_settings sparse;               /* what is kept of sparse vectors */
     gb_words fused;                          /* evaluations in the place of a ranker */
+    const char *runs;                        /* one whose runs are measured, or NULL */
     gb_fused_evaluations fusion;             /* the same, and how */
 } settings;
 
@@ -34,11 +35,11 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
                          .depth = o->depth,
                          .keep = o->keep,
                          .drop_identical = o->drop_identical,
-                         .rank = o->fused.count ? gb_rank_fused : rank_split,
-                         .ctx = o->fused.count ? (void *)&o->fusion : &ranker};
+                         .rank = o->fusion.count ? gb_rank_fused : rank_split,
+                         .ctx = o->fusion.count ? (void *)&o->fusion : &ranker};
     bool ok = collection &&
-              (o->fused.count || gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->sparse,
-                                                &o->settings, status)) &&
+              (o->fusion.count || gb_ranker_open(&ranker, maker, o->model, o->tokens, &o->sparse,
+                                                 &o->settings, status)) &&
               gb_evaluate_splits(maker, &how, status);
     gb_ranker_close(&ranker);
     gb_collection_close(collection);
@@ -48,13 +49,13 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     settings *o = self;
-    if (!!o->model + o->bm25 + !!o->fused.count != 1 || (o->model && !o->tokens))
+    if (!!o->model + o->bm25 + !!o->fused.count + !!o->runs != 1 || (o->model && !o->tokens))
         return gb_fail(status, GB_USAGE, NULL, "see --help",
-                       "give --bm25, or --model with --tokens, or --fuse");
+                       "give --bm25, or --model with --tokens, or --fuse, or --runs");
     if (!o->bm25 && !gb_bm25_settings_plain(&o->settings))
         return gb_fail(status, GB_USAGE, NULL, "leave them out", "options of BM25 without --bm25");
-    o->fusion.evaluations = o->fused.items;
-    o->fusion.count = o->fused.count;
+    o->fusion.evaluations = o->runs ? &o->runs : o->fused.items;
+    o->fusion.count = o->runs ? 1 : o->fused.count;
     maker->kernels = o->model ? gb_retriever_users(o->model) | GB_USER_SEARCH : 0;
     return true;
 }
@@ -76,11 +77,13 @@ static int run(const gb_call *call)
         {"model", GB_OPTION_TEXT, &o.model, GB_OPTION_INPUT, "MODEL",
          "retriever: artifact or model folder"},
         {"bm25", GB_OPTION_FLAG, &o.bm25, 0, NULL, "measure BM25 instead of a retriever"},
-        {"fuse", GB_OPTION_LIST, &o.fused, GB_OPTION_INPUT, "ARTIFACT",
+        {"fuse", GB_OPTION_LIST, &o.fused, GB_OPTION_INPUT | GB_OPTION_ADDED, "ARTIFACT",
          "evaluation whose runs are fused with others' and measured; may be repeated"},
-        {"fusion", GB_OPTION_CHOICE, &o.fusion.fusion.method, 0, NULL,
+        {"fusion", GB_OPTION_CHOICE, &o.fusion.fusion.method, GB_OPTION_ADDED, NULL,
          "how they are fused: reciprocal ranks (k = 60), or scores scaled to [0, 1]",
          gb_fusion_names},
+        {"runs", GB_OPTION_TEXT, &o.runs, GB_OPTION_INPUT, "ARTIFACT",
+         "measure runs that are there: those of gabbro rerank, or of another evaluation"},
         {"collection", GB_OPTION_TEXT, &o.collection, GB_OPTION_REQUIRED | GB_OPTION_INPUT,
          "ARTIFACT", "collection"},
         {"tokens", GB_OPTION_TEXT, &o.tokens, GB_OPTION_INPUT, "ARTIFACT", "its tokens"},
@@ -107,7 +110,8 @@ static int run(const gb_call *call)
 const gb_command gb_cli_evaluate = {
     .name = "evaluate",
     .summary = "rank passages for all evaluation splits and measure",
-    .usage = "(--model MODEL --tokens ARTIFACT | --bm25 | --fuse ARTIFACT...) --collection "
+    .usage = "(--model MODEL --tokens ARTIFACT | --bm25 | --fuse ARTIFACT... | --runs ARTIFACT) "
+             "--collection "
              "ARTIFACT [options]",
     .description =
         "Rank passages for the queries of every split but train, and measure; a split that holds "

@@ -33,10 +33,12 @@ static const kind_words known_kinds[] = {
     {"vocabulary", "vocabulary", {"size"}, "collection"},
     {"tokens", "tokens", {NULL}, "collection"},
     {"pretrain", "encoder", {"objective", "context"}, NULL},
-    {"finetune", "retriever", {"scoring", "loss"}, "init"},
+    {"finetune", "retriever", {"kind", "loss"}, "init"},
+    {"finetune-cross", "cross-encoder", {"loss"}, "init"},
     {"index", "index", {NULL}, "model"},
     {"bm25-run", "BM25's run", {"split"}, "collection"},
     {"mine", "run", {"split"}, "model"},
+    {"rerank", "run by a cross-encoder", {NULL}, "model"},
     {"evaluate", "evaluation", {NULL}, "model"},
     {"efficiency", "cost", {"objective"}, "of"},
     {"generate", "queries written", {NULL}, "model"},
@@ -75,23 +77,10 @@ static void add_word(gb_text *out, int *count, const char *word)
     gb_text_printf(out, "%s%s", (*count)++ ? ", " : " (", word);
 }
 
-/* Says whether a setting has its default, which tells nothing. */
-static bool is_default(const json_t *run, const char *name)
+static void add_setting(const json_t *settings, const char *name, gb_text *out, int *count)
 {
-    size_t i;
-    json_t *one;
-    json_array_foreach(json_object_get(run, "defaults"), i,
-                       one) if (json_is_string(one) &&
-                                !strcmp(json_string_value(one), name)) return true;
-    return false;
-}
-
-static void add_setting(const json_t *run, const char *name, gb_text *out, int *count)
-{
-    const json_t *value = json_object_get(json_object_get(run, "settings"), name);
+    const json_t *value = json_object_get(settings, name);
     char number[24];
-    if (is_default(run, name))
-        return;
     snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
     if (json_is_integer(value))
         add_word(out, count, number);
@@ -107,7 +96,7 @@ static void describe_settings(const json_t *run, const kind_words *words, gb_tex
     int count = 0;
     for (size_t i = 0; i < sizeof words->settings / sizeof *words->settings; i++)
         if (words->settings[i])
-            add_setting(run, words->settings[i], out, &count);
+            add_setting(settings, words->settings[i], out, &count);
     if (*negatives)
         add_word(out, &count,
                  !strncmp(negatives, "mine-", 5) ? "mined negatives" : "BM25's negatives");

@@ -80,16 +80,38 @@ bool gb_train_estimate(const gb_task *task, const gb_train_params *params, uint3
     return add_update(params, cost, status);
 }
 
+/* Of a text of n tokens to the state of its first one. */
+static double text_flops(const gb_bert_config *config, double n)
+{
+    double h = config->hidden_size, f = config->intermediate_size;
+    double layer = 2 * n * (4 * h * h + 2 * h * f) + 4 * n * n * h;
+    return config->layers * layer - 2 * (n - 1) * (h * h + 2 * h * f);
+}
+
 double gb_encode_flops(const gb_bert_config *config, const gb_row_file *tokens,
                        const uint32_t *rows, uint32_t count, uint32_t max_length)
 {
-    double h = config->hidden_size, f = config->intermediate_size, flops = 0;
+    double flops = 0;
     for (uint32_t i = 0; i < count; i++) {
         size_t length;
         gb_row_file_row(tokens, rows ? rows[i] : i, &length);
-        double n = length + 2 > max_length ? max_length : (double)length + 2;
-        double layer = 2 * n * (4 * h * h + 2 * h * f) + 4 * n * n * h;
-        flops += config->layers * layer - 2 * (n - 1) * (h * h + 2 * h * f);
+        flops += text_flops(config, length + 2 > max_length ? max_length : (double)length + 2);
+    }
+    return flops;
+}
+
+double gb_pair_flops(const gb_pair_scorer_params *params, const gb_bert_config *config,
+                     const gb_text_pair *pairs, uint32_t count)
+{
+    double flops = 0, h = config->hidden_size;
+    for (uint32_t i = 0; i < count; i++) {
+        const gb_text_pair *p = &pairs[i];
+        size_t length =
+            3 + gb_token_text_of(params->queries, p->query, params->max_query_length).length +
+            gb_token_text_of(params->passages, p->passage, params->max_passage_length).length;
+        flops +=
+            text_flops(config, length > params->max_length ? params->max_length : (double)length) +
+            2 * h * h;
     }
     return flops;
 }

@@ -1,6 +1,9 @@
 /* Pairs of texts in one sequence, and the head that makes one score of each: cross-encoders. */
 #include "layers.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 gb_token_text gb_token_text_of(const gb_row_file *tokens, uint32_t row, uint32_t max_length)
 {
     gb_token_text text;
@@ -103,6 +106,23 @@ bool gb_pair_head_declare(gb_params *params, const gb_bert_config *config, gb_pa
                                          {"bias", LAYER_BIAS, 1, 1, &head->bias}};
     return nn_layer_declare(&pooler, of_pooler, 2, status) &&
            nn_layer_declare(&classifier, of_classifier, 2, status);
+}
+
+bool gb_pair_head_start(const gb_folder *folder, const gb_params *params, const gb_pair_head *head,
+                        uint64_t seed, float *values, gb_status *status)
+{
+    const uint32_t all[] = {head->pooler_weight, head->pooler_bias, head->weight, head->bias};
+    float *fresh = gb_alloc(gb_params_floats(params), sizeof *fresh, status);
+    if (!fresh)
+        return false;
+    gb_params_init(params, seed, fresh);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const gb_param *p = gb_params_at(params, all[i]);
+        if (!gb_folder_has(folder, p->name))
+            memcpy(values + p->offset, fresh + p->offset, sizeof *fresh * p->rows * p->ld);
+    }
+    free(fresh);
+    return true;
 }
 
 gb_tensor gb_pair_scores(gb_builder *builder, const gb_bert *bert, const gb_pair_head *head,

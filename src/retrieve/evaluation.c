@@ -87,6 +87,8 @@ bool gb_rank_fused(void *fused_evaluations, const gb_ranked_split *split, gb_run
 {
     const gb_fused_evaluations *of = fused_evaluations;
     gb_fusion how = of->fusion;
+    if (of->count == 1)
+        return read_kept(of->evaluations[0], split, run, status);
     gb_run *runs = gb_alloc(of->count, sizeof *runs, status);
     bool ok = runs != NULL;
     how.depth = split->depth;

@@ -13,6 +13,8 @@ typedef bool retrieve_vectors_fn(void *self, uint32_t first, uint32_t count, flo
 typedef struct retrieve_part {
     const gb_vector_file *file; /* written */
     const char *label;          /* of the progress line */
+    const char *unit;           /* of it; NULL: texts */
+    uint32_t chunk;             /* texts made at once; 0: 1024 */
     uint32_t count;             /* texts of this rank */
     uint32_t at, rows;          /* see above */
     uint32_t width;             /* of a vector */

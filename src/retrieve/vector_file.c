@@ -63,16 +63,17 @@ static bool note(const vector_file *f, uint32_t count, gb_status *status)
 
 static bool write_rest(const vector_file *f, const retrieve_part *part, gb_status *status)
 {
-    uint32_t done = written_before(f, part->count);
-    float *vectors = gb_alloc(CHUNK, f->row_bytes, status);
+    uint32_t done = written_before(f, part->count), chunk = part->chunk ? part->chunk : CHUNK;
+    const char *unit = part->unit ? part->unit : "texts";
+    float *vectors = gb_alloc(chunk, f->row_bytes, status);
     bool ok = vectors != NULL;
     if (ok && done)
-        gb_log(GB_LOG_INFO, "%u of %u texts were encoded before", done, part->count);
+        gb_log(GB_LOG_INFO, "%u of %u %s were encoded before", done, part->count, unit);
     double noted_s = gb_now_s();
     gb_progress progress;
-    gb_progress_begin(&progress, part->label, "texts", part->count, done);
+    gb_progress_begin(&progress, part->label, unit, part->count, done);
     while (ok && done < part->count) {
-        uint32_t count = part->count - done < CHUNK ? part->count - done : CHUNK;
+        uint32_t count = part->count - done < chunk ? part->count - done : chunk;
         ok = part->make(part->self, done, count, vectors, status) &&
              write_at(f, f->start + done * f->row_bytes, vectors, count * f->row_bytes, status);
         done += count;

@@ -15,6 +15,7 @@ void train_label(const gb_pretraining_settings *settings, char label[TRAIN_LABEL
 /* The context of a name; false where there is none. */
 bool train_context(const char *name, gb_context *context);
 
+extern const gb_option train_filter_options[]; /* of a gb_filter_settings */
 /* Which queries are trained on, with which negatives. */
 typedef struct train_set_params {
     const gb_collection *collection;  /* its split "train" has the positives */

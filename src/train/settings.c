@@ -197,24 +197,26 @@ static const gb_option of_finetuning[] = {
      "scores are divided by it; 0: 1, or .05 where the encoder's vectors have length 1"},
     {"projector", GB_OPTION_CHOICE, FIELD(projector), 0, NULL,
      "projector on the vectors, when they are used too", gb_projector_names},
-    {"scoring", GB_OPTION_CHOICE, FIELD(scoring), 0, NULL, "how queries and passages are compared",
-     gb_scoring_names},
-    {"loss", GB_OPTION_CHOICE, FIELD(loss), 0, NULL, "what is asked of the scores", gb_loss_names},
+    {"scoring", GB_OPTION_CHOICE, FIELD(scoring), GB_OPTION_ADDED, NULL,
+     "how queries and passages are compared", gb_scoring_names},
+    {"loss", GB_OPTION_CHOICE, FIELD(loss), GB_OPTION_ADDED, NULL, "what is asked of the scores",
+     gb_loss_names},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
     {0}};
 #undef FIELD
 
 #define FIELD(member) GB_FIELD(gb_filter_settings, member)
-static const gb_option of_filter[] = {
-    {"skip", GB_OPTION_U32, FIELD(skip), 0, NULL,
+const gb_option train_filter_options[] = {
+    {"skip", GB_OPTION_U32, FIELD(skip), GB_OPTION_ADDED, NULL,
      "drop the first N passages of each run, which may well be relevant"},
     {"scores", GB_OPTION_TEXT, FIELD(scores), GB_OPTION_INPUT, "RUN",
      "artifact of a run with scores, e.g. of a cross-encoder, for the two options below; what it "
      "does not score is dropped"},
-    {"margin", GB_OPTION_REAL, FIELD(margin), 0, NULL,
+    {"margin", GB_OPTION_REAL, FIELD(margin), GB_OPTION_ADDED, NULL,
      "drop what scores less than this below the query's lowest positive"},
-    {"max-score", GB_OPTION_REAL, FIELD(max_score), 0, NULL, "drop what has a larger score"},
-    {"unique-texts", GB_OPTION_FLAG, FIELD(unique_texts), 0, NULL,
+    {"max-score", GB_OPTION_REAL, FIELD(max_score), GB_OPTION_ADDED, NULL,
+     "drop what has a larger score"},
+    {"unique-texts", GB_OPTION_FLAG, FIELD(unique_texts), GB_OPTION_ADDED, NULL,
      "drop what has the text of a positive or of another negative"},
     {0}};
 #undef FIELD
@@ -235,7 +237,8 @@ void gb_finetuning_tables(gb_finetuning_settings *settings,
                           gb_option_table tables[GB_FINETUNING_TABLES + 1])
 {
     *tables++ = (gb_option_table){NULL, of_finetuning, settings};
-    *tables++ = (gb_option_table){"Passages that are no negatives", of_filter, &settings->filter};
+    *tables++ = (gb_option_table){"Passages that are no negatives", train_filter_options,
+                                  &settings->filter};
     *tables++ = (gb_option_table){"Optimiser", gb_optimiser_options, &settings->optimiser};
     *tables++ = (gb_option_table){"Memory", gb_memory_options, &settings->memory};
     for (size_t i = 0; gb_scorings[i]; i++)

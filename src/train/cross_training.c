@@ -1,0 +1,230 @@
+/* Trainings of cross-encoders: opened from artifacts, and trained into one. */
+#include "private.h"
+
+#include <gabbro/artifact.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As for retrievers: in nats a query. The binary loss says little of this kind, since most pairs
+ * are easy. */
+#define CONVERGED_LOSS 0.3
+
+/* ---- options ---- */
+
+const gb_cross_settings gb_cross_defaults = {
+    .epochs = 3,
+    .depth = 200,
+    .filter = {.margin = GB_OPEN_REAL, .max_score = GB_OPEN_REAL},
+    .optimiser = {.rate = 2e-5, .warmup = .1, .clip = 1, .dropout = .1},
+    .params = {.batch = 8, .negatives = 7, .seed = 42}};
+
+#define FIELD(member) GB_FIELD(gb_cross_settings, member)
+static const gb_option of_training[] = {
+    {"init", GB_OPTION_TEXT, FIELD(init), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "MODEL",
+     "encoder or cross-encoder to start from: artifact or folder"},
+    {"collection", GB_OPTION_TEXT, FIELD(collection), GB_OPTION_REQUIRED | GB_OPTION_INPUT,
+     "ARTIFACT", "collection of the training queries"},
+    {"tokens", GB_OPTION_TEXT, FIELD(tokens), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "ARTIFACT",
+     "its tokens"},
+    {"negatives", GB_OPTION_LIST, FIELD(negatives), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "RUN",
+     "artifact of a run; may be repeated"},
+    {"loss", GB_OPTION_CHOICE, FIELD(params.loss), 0, NULL,
+     "softmax: of a query's passages the positive is found; binary: each pair is right or not",
+     gb_cross_losses},
+    {"epochs", GB_OPTION_U32, FIELD(epochs), 0, NULL, "epochs over the training queries"},
+    {"train-queries", GB_OPTION_U32, FIELD(train_queries), 0, NULL,
+     "training queries, a seeded subset; 0: all"},
+    {"depth", GB_OPTION_U32, FIELD(depth), 0, NULL,
+     "first passages of each run that negatives are drawn from"},
+    {"batch", GB_OPTION_U32, FIELD(params.batch), 0, NULL,
+     "queries of a step; --micro-batch counts queries, too", .min = 1},
+    {"negatives-per-query", GB_OPTION_U32, FIELD(params.negatives), 0, NULL,
+     "negatives of a query, each in a pair with it", .min = 1},
+    {"max-length", GB_OPTION_U32, FIELD(max_length), 0, NULL,
+     "tokens of a pair; 0: as many as a query and a passage have, if the model has the positions"},
+    {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
+    {0}};
+#undef FIELD
+
+void gb_cross_tables(gb_cross_settings *settings, gb_option_table tables[GB_CROSS_TABLES + 1])
+{
+    const gb_option_table all[GB_CROSS_TABLES + 1] = {
+        {NULL, of_training, settings},
+        {"Passages that are no negatives", train_filter_options, &settings->filter},
+        {"Optimiser", gb_optimiser_options, &settings->optimiser},
+        {"Memory", gb_memory_options, &settings->memory},
+        {0}};
+    memcpy(tables, all, sizeof all);
+}
+
+/* ---- opening ---- */
+
+/* An opened training. */
+typedef struct training {
+    const gb_cross_settings *settings; /* borrowed */
+    gb_cross_params params;            /* of the task, with what the inputs say */
+    gb_collection *collection;         /* judgements */
+    gb_tokens tokens;                  /* ids */
+    gb_model_input init;               /* model to start from */
+    gb_training_set set;               /* queries */
+    gb_text_hashes texts;              /* of all texts, where copies are looked for */
+    gb_filtered filtered;              /* what is no negative */
+    gb_bert_config config;             /* of the encoder, with this dropout */
+    gb_params *model;                  /* parameters */
+    gb_bert bert;                      /* encoder */
+    gb_pair_head head;                 /* and what makes scores of its states */
+    void *self;                        /* the task's data */
+    gb_task task;                      /* what is trained */
+    float *values;                     /* of the parameters */
+    gb_train_params train;             /* how it is trained */
+    gb_training training;              /* all of it */
+} training;
+
+/* How long pairs are. */
+static bool settle_length(training *t, gb_status *status)
+{
+    uint32_t most = t->config.max_positions, wanted = t->settings->max_length;
+    uint32_t needed = t->tokens.max_query + t->tokens.max_passage - 1;
+    if (t->config.type_vocab_size < 2)
+        return gb_fail(status, GB_DATA, t->settings->init, "start from another encoder",
+                       "the model has one token type and cannot tell query and passage apart");
+    if (wanted > most || (wanted && wanted < 3))
+        return gb_fail(status, GB_USAGE, t->settings->init, "give a number between",
+                       "--max-length is %u, and must lie in [3, %u], the model's positions", wanted,
+                       most);
+    t->params.max_query_length = t->tokens.max_query;
+    t->params.max_passage_length = t->tokens.max_passage;
+    t->params.max_length = wanted ? wanted : needed < most ? needed : most;
+    if (needed > t->params.max_length)
+        gb_log(GB_LOG_INFO, "pairs have up to %u tokens; the longer text is cut to make them %u",
+               needed, t->params.max_length);
+    return true;
+}
+
+static bool open_inputs(training *t, gb_status *status)
+{
+    const gb_cross_settings *o = t->settings;
+    if (!(t->collection = gb_open_collection(o->collection, status)) ||
+        !gb_open_tokens(o->tokens, &t->tokens, status) ||
+        !gb_model_input_open_kinds(&t->init, o->init, GB_FOLDER_ENCODER | GB_FOLDER_CROSS_ENCODER,
+                                   &t->tokens, status))
+        return false;
+    t->config = t->init.config;
+    t->config.hidden_dropout = t->config.attention_dropout = o->optimiser.dropout;
+    const train_set_params how = {.collection = t->collection,
+                                  .tokens = &t->tokens,
+                                  .negatives = &o->negatives,
+                                  .depth = o->depth,
+                                  .queries = o->train_queries,
+                                  .seed = o->params.seed,
+                                  .filter = &o->filter};
+    return settle_length(t, status) &&
+           train_set_make(&how, &t->set, &t->texts, &t->filtered, status);
+}
+
+static bool make_model(training *t, gb_status *status)
+{
+    return (t->model = gb_params_create(status)) &&
+           gb_bert_declare(t->model, &t->config, false, &t->bert, status) &&
+           gb_pair_head_declare(t->model, &t->config, &t->head, status) &&
+           (t->values = gb_model_input_values(t->init.folder, t->model, status)) &&
+           gb_pair_head_start(t->init.folder, t->model, &t->head, t->params.seed, t->values,
+                              status) &&
+           (t->self = gb_cross_create(&t->params, &t->set, &t->tokens, t->init.vocab, &t->bert,
+                                      &t->head, &t->task, status));
+}
+
+/* batch: queries of a step of the task, not more than the settings'. */
+static bool open_training(training *t, const gb_cross_settings *settings, uint32_t batch,
+                          gb_status *status)
+{
+    *t = (training){.settings = settings, .params = settings->params};
+    t->params.batch = batch;
+    if (!open_inputs(t, status) || !make_model(t, status))
+        return false;
+    uint64_t visits = (uint64_t)settings->epochs * t->set.count;
+    uint32_t steps = (uint32_t)((visits + settings->params.batch - 1) / settings->params.batch);
+    t->train = (gb_train_params){.params = t->model,
+                                 .config = &t->config,
+                                 .schedule = train_schedule(&settings->optimiser, steps),
+                                 .adamw = train_adamw(&settings->optimiser),
+                                 .max_norm = (float)settings->optimiser.clip,
+                                 .max_length = t->params.max_length,
+                                 .label = "finetune-cross"};
+    gb_memory_apply(&settings->memory, &t->train);
+    t->training = (gb_training){&t->task, &t->train, t->values};
+    return true;
+}
+
+static void close_training(training *t)
+{
+    gb_cross_destroy(t->self);
+    gb_training_set_free(&t->set);
+    gb_text_hashes_free(&t->texts);
+    gb_bert_free(&t->bert);
+    gb_params_destroy(t->model);
+    free(t->values);
+    gb_model_input_close(&t->init);
+    gb_tokens_close(&t->tokens);
+    gb_collection_close(t->collection);
+}
+
+/* ---- into an artifact ---- */
+
+static bool save_model(const gb_maker *maker, const training *t, gb_status *status)
+{
+    bool binary = t->params.loss == GB_CROSS_BINARY;
+    const gb_sentence_settings how = {.max_length = t->params.max_length, .probability = binary};
+    char what[200];
+    snprintf(what, sizeof what,
+             "A cross-encoder that ranks passages for a query, trained by gabbro %s.",
+             binary ? "to tell right pairs from wrong ones"
+                    : "to find a query's positive among its negatives");
+    gb_model_card card = {
+        .title = "gabbro cross-encoder", .what = what, .command = gb_maker_name(maker)};
+    char *path = gb_maker_file(maker, "model", status);
+    bool ok = path && gb_model_save(path, &t->config, t->model, t->values, t->init.vocab,
+                                    t->init.tokenizer, &how, &card, status);
+    free(path);
+    return ok;
+}
+
+static void note(gb_maker *maker, const training *t, const gb_train_result *result)
+{
+    json_t *facts = maker->facts;
+    json_object_set_new(facts, "first_loss", json_real(result->first_loss[0]));
+    json_object_set_new(facts, "final_loss", json_real(result->final_loss[0]));
+    if (t->params.loss == GB_CROSS_SOFTMAX)
+        json_object_set_new(facts, "converged",
+                            json_boolean(result->final_loss[0] < CONVERGED_LOSS));
+    json_object_set_new(facts, "steps", json_integer(t->train.schedule.steps));
+    json_object_set_new(facts, "train_queries", json_integer(t->set.count));
+    json_object_set_new(facts, "without_hard_negatives", json_integer(t->set.without_negatives));
+    json_object_set_new(facts, "negatives", train_filtered_json(&t->filtered));
+    json_object_set_new(facts, "pair_tokens", json_integer(t->params.max_length));
+}
+
+bool gb_train_cross(gb_maker *maker, const gb_cross_settings *settings, gb_status *status)
+{
+    training t;
+    gb_train_result result;
+    bool ok = open_training(&t, settings, settings->params.batch, status) &&
+              gb_maker_train(maker, &t.training, t.values, NULL, &result, status);
+    if (ok)
+        note(maker, &t, &result);
+    ok = ok && (!gb_maker_leads(maker) || save_model(maker, &t, status));
+    close_training(&t);
+    return ok;
+}
+
+bool gb_train_cross_cost(gb_maker *maker, const gb_cross_settings *settings, gb_status *status)
+{
+    training t;
+    uint32_t batch = settings->params.batch;
+    uint32_t part = batch < GB_COST_PART ? batch : GB_COST_PART;
+    bool ok = open_training(&t, settings, part, status) &&
+              gb_maker_print_cost(maker, &t.training, batch, part, status);
+    close_training(&t);
+    return ok;
+}
