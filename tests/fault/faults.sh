@@ -264,6 +264,28 @@ fault 2 "an unknown pooling" '"max" is none of: cls, mean' gabbro encode --model
 fault 3 "no run to take negatives from" "run.trec" \
     gabbro finetune --init "$encoder" $data --negatives "$encoder"
 
+# ---- cross-encoders --------------------------------------------------------------------------------
+cross=$(gabbro finetune-cross --init "$encoder" $data --negatives "$bm25" --batch 4 --epochs 1 --train-queries 4)
+for command in "evaluate --model" "encode --model" "mine --model" "finetune --negatives $bm25 --init"; do
+    fault 3 "a cross-encoder, ${command%% *}" 'is a cross-encoder.*gabbro rerank reads it' gabbro $command "$cross" $data
+done
+fault 3 "an encoder that scores pairs" 'encoder of single texts.*finetune-cross' \
+    gabbro rerank --model "$encoder" --run "$bm25" $data
+fault 3 "no run to rank anew" 'run.trec: ' gabbro rerank --model "$cross" --run "$encoder" $data
+printf 'q1 Q0 d999 1 2.5 x\n' >unknown.trec
+fault 3 "a run of another collection" 'unknown.trec:1: .*"d999"' \
+    gabbro rerank --model "$cross" --run unknown.trec $data
+evaluated=$(gabbro evaluate --bm25 --collection "$collection")
+fault 2 "an evaluation among other runs" 'rerank it alone' \
+    gabbro rerank --model "$cross" --run "$bm25" --run "$evaluated" $data
+fault 3 "runs that are no evaluation's" 'runs/test.trec: ' gabbro evaluate --runs "$bm25" --collection "$collection"
+fault 2 "pairs longer than the model" 'must lie in .3, 24.' gabbro finetune-cross --init "$encoder" $data \
+    --negatives "$bm25" --max-length 99
+cp -r "$cross/model" labels
+sed 's/"BertForSequenceClassification"/"BertForMaskedLM"/' "$cross/model/config.json" >labels/config.json
+fault 3 "a classifier of another kind of model" 'tensor classifier.bias has no place' \
+    gabbro evaluate --model labels $data
+
 # ---- questions ------------------------------------------------------------------------------------
 fault 2 "a question to no model" 'nothing: no folder and no artifact' gabbro ask nothing beir question
 fault 2 "a question to no collection" 'nowhere: no such collection' gabbro ask "$encoder" nowhere question
