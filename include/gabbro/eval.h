@@ -140,7 +140,9 @@ typedef struct gb_split {
     uint32_t *queries; /* [count] rows, ascending */
     uint32_t count;    /* queries */
 } gb_split;
-/* Reads the queries and judgements of a split; its name must be one of the collection's. */
+#define GB_UNLABELLED "unlabelled" /* the queries of a collection that are in no split */
+/* Reads the queries and judgements of a split; its name must be one of the collection's, or
+ * GB_UNLABELLED, of which there are no judgements. GB_DATA if there are no such queries. */
 bool gb_split_open(const gb_collection *collection, const char *name, gb_split *split,
                    gb_status *status);
 void gb_split_free(gb_split *split);

@@ -335,4 +335,27 @@ void *gb_cross_create(const gb_cross_params *params, const gb_training_set *set,
                       const gb_pair_head *head, gb_task *task, gb_status *status);
 void gb_cross_destroy(void *self);
 
+/* ---- pseudo-labels ---- */
+
+/* By which scores passages of unlabelled queries count as judged (RocketQA, Qu et al., NAACL 2021).
+ */
+typedef struct gb_pseudo_bounds {
+    double positive; /* a positive scores at least this */
+    double negative; /* a negative scores at most this; what lies between is neither */
+} gb_pseudo_bounds;
+/* What they gave. */
+typedef struct gb_pseudo_counts {
+    uint64_t queries;              /* with a positive */
+    uint64_t without;              /* without one, which are left out */
+    uint64_t positives, negatives; /* of these queries */
+    uint64_t between;              /* passages that are neither */
+} gb_pseudo_counts;
+/* Makes judgements of grade 1, sorted by query and passage, and a run of negatives by falling
+ * score, of the queries of a scored run that are among `unlabelled` [count], ascending. The caller
+ * frees qrels->rows and the run. GB_DATA if a score lies outside of [0, 1], or there is no
+ * positive. */
+bool gb_pseudo_labels(const gb_run *scored, const uint32_t *unlabelled, uint32_t count,
+                      const gb_pseudo_bounds *bounds, gb_qrels *qrels, gb_run *negatives,
+                      gb_pseudo_counts *counts, gb_status *status);
+
 #endif

@@ -116,6 +116,7 @@ typedef struct gb_finetuning_settings {
     const char *init;                /* artifact or folder of the encoder */
     const char *collection, *tokens; /* artifacts */
     gb_words negatives;              /* artifacts of runs */
+    const char *pseudo_labels;       /* artifact of more judgements, or NULL */
     gb_projector_kind projector;     /* on query and passage vectors */
     uint32_t epochs;                 /* over the training queries */
     uint32_t train_queries;          /* a seeded subset; 0: all */
@@ -150,6 +151,7 @@ typedef struct gb_cross_settings {
     const char *init;                /* artifact or folder of an encoder or a cross-encoder */
     const char *collection, *tokens; /* artifacts */
     gb_words negatives;              /* artifacts of runs */
+    const char *pseudo_labels;       /* artifact of more judgements, or NULL */
     uint32_t epochs;                 /* over the training queries */
     uint32_t train_queries;          /* a seeded subset; 0: all */
     uint32_t depth;                  /* first passages of each run in the pool */
@@ -167,5 +169,15 @@ void gb_cross_tables(gb_cross_settings *settings, gb_option_table tables[GB_CROS
 bool gb_train_cross(gb_maker *maker, const gb_cross_settings *settings, gb_status *status);
 /* Print what that takes. */
 bool gb_train_cross_cost(gb_maker *maker, const gb_cross_settings *settings, gb_status *status);
+
+/* Which scores become labels. */
+typedef struct gb_pseudo_settings {
+    const char *run;         /* artifact of a run with probabilities, as of gabbro rerank */
+    const char *collection;  /* artifact of its queries */
+    gb_pseudo_bounds bounds; /* see there */
+} gb_pseudo_settings;
+/* Labels the queries of a run that are in no split: qrels.tsv and run.trec, the negatives, in the
+ * artifact. What a training takes of it: gb_finetuning_settings.pseudo_labels. */
+bool gb_pseudo_label(gb_maker *maker, const gb_pseudo_settings *settings, gb_status *status);
 
 #endif

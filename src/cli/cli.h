@@ -38,6 +38,7 @@ extern const gb_command gb_cli_mean;
 extern const gb_command gb_cli_vectors;
 extern const gb_command gb_cli_mlm_loss;
 extern const gb_command gb_cli_pretrain;
+extern const gb_command gb_cli_pseudo_labels;
 extern const gb_command gb_cli_queries;
 extern const gb_command gb_cli_relatedness;
 extern const gb_command gb_cli_rerank;

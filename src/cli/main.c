@@ -17,7 +17,7 @@ static const gb_command_group groups[] = {
       &gb_cli_relatedness}},
     {"Training",
      {&gb_cli_pretrain, &gb_cli_mlm_loss, &gb_cli_bm25_run, &gb_cli_mine, &gb_cli_negatives,
-      &gb_cli_finetune, &gb_cli_finetune_cross, &gb_cli_efficiency}},
+      &gb_cli_finetune, &gb_cli_finetune_cross, &gb_cli_pseudo_labels, &gb_cli_efficiency}},
     {"Retrieval",
      {&gb_cli_ask, &gb_cli_embed, &gb_cli_evaluate, &gb_cli_mean, &gb_cli_encode, &gb_cli_vectors,
       &gb_cli_search, &gb_cli_search_sparse, &gb_cli_rerank, &gb_cli_bm25, &gb_cli_fuse,

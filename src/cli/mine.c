@@ -63,7 +63,8 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
     }
 #define OF_SPLIT(o)                                                                                \
     {                                                                                              \
-        "split", GB_OPTION_TEXT, &o.split, 0, "NAME", "split of the queries"                       \
+        "split", GB_OPTION_TEXT, &o.split, 0, "NAME",                                              \
+            "split of the queries; " GB_UNLABELLED ": those in none"                               \
     }
 #define OF_DEPTH(o)                                                                                \
     {                                                                                              \

@@ -4,8 +4,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool open_labelled(const gb_collection *collection, const char *name, gb_split *split,
+                          gb_status *status);
+
+/* Queries of all splits get a mark. */
+static bool mark_labelled(const gb_collection *collection, bool *labelled, gb_status *status)
+{
+    char *names = gb_strdup(collection->splits, status), *rest = names;
+    bool ok = names != NULL;
+    for (char *name; ok && (name = strsep(&rest, " "));) {
+        gb_split split = {0};
+        ok = !*name || open_labelled(collection, name, &split, status);
+        for (uint32_t i = 0; ok && i < split.count; i++)
+            labelled[split.queries[i]] = true;
+        gb_split_free(&split);
+    }
+    free(names);
+    return ok;
+}
+
+static bool open_unlabelled(const gb_collection *collection, gb_split *split, gb_status *status)
+{
+    uint32_t all = (uint32_t)gb_row_file_count(collection->query_ids);
+    *split = (gb_split){.name = gb_strdup(GB_UNLABELLED, status),
+                        .queries = gb_alloc((size_t)all + 1, sizeof *split->queries, status)};
+    bool *labelled = split->queries ? gb_alloc((size_t)all + 1, sizeof *labelled, status) : NULL;
+    bool ok = split->name && labelled && mark_labelled(collection, labelled, status);
+    for (uint32_t q = 0; ok && q < all; q++)
+        if (!labelled[q])
+            split->queries[split->count++] = q;
+    if (ok && !split->count)
+        ok = gb_fail(status, GB_DATA, collection->path,
+                     "give queries.jsonl more queries than the judgements name",
+                     "every query of the collection is in a split");
+    free(labelled);
+    if (!ok)
+        gb_split_free(split);
+    return ok;
+}
+
 bool gb_split_open(const gb_collection *collection, const char *name, gb_split *split,
                    gb_status *status)
+{
+    return strcmp(name, GB_UNLABELLED) || gb_collection_has_split(collection, name)
+               ? open_labelled(collection, name, split, status)
+               : open_unlabelled(collection, split, status);
+}
+
+static bool open_labelled(const gb_collection *collection, const char *name, gb_split *split,
+                          gb_status *status)
 {
     *split = (gb_split){.name = gb_strdup(name, status)};
     bool ok = split->name && gb_collection_qrels(collection, name, &split->qrels, status) &&

@@ -38,6 +38,7 @@ static const kind_words known_kinds[] = {
     {"index", "index", {NULL}, "model"},
     {"bm25-run", "BM25's run", {"split"}, "collection"},
     {"mine", "run", {"split"}, "model"},
+    {"pseudo-labels", "labels", {NULL}, "run"},
     {"rerank", "run by a cross-encoder", {NULL}, "model"},
     {"evaluate", "evaluation", {NULL}, "model"},
     {"efficiency", "cost", {"objective"}, "of"},

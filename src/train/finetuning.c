@@ -47,6 +47,7 @@ static bool make_set(finetuning *f, gb_status *status)
     const train_set_params how = {.collection = f->collection,
                                   .tokens = &f->tokens,
                                   .negatives = &o->negatives,
+                                  .pseudo_labels = o->pseudo_labels,
                                   .depth = o->depth,
                                   .queries = o->train_queries,
                                   .seed = o->params.seed,

@@ -21,6 +21,7 @@ typedef struct train_set_params {
     const gb_collection *collection;  /* its split "train" has the positives */
     const gb_tokens *tokens;          /* its texts */
     const gb_words *negatives;        /* artifacts of runs */
+    const char *pseudo_labels;        /* artifact of more judgements, or NULL */
     uint32_t depth;                   /* first passages of each run in the pool */
     uint32_t queries;                 /* a seeded subset; 0: all */
     uint64_t seed;                    /* of that */
@@ -31,6 +32,9 @@ typedef struct train_set_params {
  * also after a failure. */
 bool train_set_make(const train_set_params *params, gb_training_set *set, gb_text_hashes *texts,
                     gb_filtered *filtered, gb_status *status);
+/* Reads an artifact's run.trec. */
+bool train_read_run(const char *artifact, const gb_run_names *names, gb_run *run,
+                    gb_status *status);
 /* Returns what a filter found, for a record. */
 json_t *train_filtered_json(const gb_filtered *filtered);
 

@@ -185,6 +185,8 @@ static const gb_option of_finetuning[] = {
      "its tokens"},
     {"negatives", GB_OPTION_LIST, FIELD(negatives), GB_OPTION_REQUIRED | GB_OPTION_INPUT, "RUN",
      "artifact of a run; may be repeated"},
+    {"pseudo-labels", GB_OPTION_TEXT, FIELD(pseudo_labels), GB_OPTION_INPUT, "ARTIFACT",
+     "of gabbro pseudo-labels: train on its queries, too; give it as --negatives as well"},
     {"epochs", GB_OPTION_U32, FIELD(epochs), 0, NULL, "epochs over the training queries"},
     {"train-queries", GB_OPTION_U32, FIELD(train_queries), 0, NULL,
      "training queries, a seeded subset; 0: all"},

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool read_run(const char *artifact, const gb_run_names *names, gb_run *run,
-                     gb_status *status)
+bool train_read_run(const char *artifact, const gb_run_names *names, gb_run *run, gb_status *status)
 {
     char *path = gb_path_join(status, artifact, "run.trec");
     bool ok = path && gb_run_read(path, GB_RUN_TREC, names, run, NULL, status);
@@ -42,12 +41,43 @@ static bool filter_set(const train_set_params *params, const gb_run *runs,
         return gb_fail(status, GB_USAGE, NULL, "give --scores, too",
                        "--margin and --max-score are of the scores of a run");
     bool ok = (!o->unique_texts || gb_text_hashes_make(texts, params->tokens, status)) &&
-              (!o->scores || read_run(o->scores, names, &scores, status));
+              (!o->scores || train_read_run(o->scores, names, &scores, status));
     if (ok) {
         gb_training_set_filter(set, &how, filtered);
         log_filtered(filtered);
     }
     gb_run_free(&scores);
+    return ok;
+}
+
+static int by_rows(const void *a_, const void *b_)
+{
+    const gb_qrel *a = a_, *b = b_;
+    if (a->query != b->query)
+        return a->query < b->query ? -1 : 1;
+    return (a->passage > b->passage) - (a->passage < b->passage);
+}
+
+/* The judgements of the training split, and those of an artifact of pseudo-labels. */
+static bool read_judgements(const train_set_params *params, const gb_run_names *names,
+                            gb_qrels *qrels, gb_status *status)
+{
+    if (!gb_collection_qrels(params->collection, "train", qrels, status))
+        return false;
+    if (!params->pseudo_labels)
+        return true;
+    gb_qrels more = {0};
+    size_t capacity = qrels->count;
+    char *path = gb_path_join(status, params->pseudo_labels, "qrels.tsv");
+    bool ok =
+        path && gb_qrels_read(path, names, &more, status) &&
+        gb_grow(&qrels->rows, &capacity, qrels->count + more.count, sizeof *qrels->rows, status);
+    for (size_t i = 0; ok && i < more.count; i++)
+        qrels->rows[qrels->count++] = more.rows[i];
+    if (ok)
+        qsort(qrels->rows, qrels->count, sizeof *qrels->rows, by_rows);
+    free(more.rows);
+    free(path);
     return ok;
 }
 
@@ -58,10 +88,10 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
     gb_run *runs = gb_alloc(count, sizeof *runs, status);
     gb_qrels qrels = {0};
     gb_run_names names = {0};
-    bool ok = runs && gb_collection_qrels(params->collection, "train", &qrels, status) &&
-              gb_run_names_of(params->collection, &names, status);
+    bool ok = runs && gb_run_names_of(params->collection, &names, status) &&
+              read_judgements(params, &names, &qrels, status);
     for (size_t i = 0; ok && i < count; i++)
-        ok = read_run(params->negatives->items[i], &names, &runs[i], status);
+        ok = train_read_run(params->negatives->items[i], &names, &runs[i], status);
     ok = ok &&
          gb_training_set_make(set, &qrels, runs, count, params->depth, params->queries,
                               params->seed, status) &&

@@ -18,8 +18,8 @@ awk 'BEGIN {
     for (i = 0; i < 64; i++) {
         a = word[1 + i % 8]; b = word[1 + int(i / 8)]
         printf "{\"_id\": \"d%d\", \"text\": \"the %s is near the %s and the %s\"}\n", i, a, b, a
-        if (i % 2 == 0) {
-            printf "{\"_id\": \"q%d\", \"text\": \"is the %s near the %s\"}\n", i, a, b >"beir/queries.jsonl"
+        printf "{\"_id\": \"q%d\", \"text\": \"is the %s near the %s\"}\n", i, a, b >"beir/queries.jsonl"
+        if (i % 2 == 0) { # the others are unlabelled
             printf "q%d\td%d\t1\n", i, i >("beir/qrels/" (i % 8 == 0 ? "test" : "train") ".tsv")
         }
     }
@@ -110,4 +110,22 @@ tuned=$(made finetune $data --init "$encoder" --negatives "$bm25" --scores "$all
 expect "the filter finds scores of all positives and negatives" \
     [ "$(number unscored "$tuned"):$(number unscored_queries "$tuned")" = 0:0 ]
 expect "and drops some" [ "$(number by_score "$tuned")" -gt 0 ]
+
+# ---- pseudo-labels ---------------------------------------------------------------------------------
+binary=$(made $training --loss binary --epochs 20)
+found=$(made bm25-run --collection "$collection" --split unlabelled --depth 8)
+judged=$(made rerank --model "$binary" --run "$found" $data --depth 8 --scores probability)
+labels=$(made pseudo-labels --run "$judged" --collection "$collection" --positive .6 --negative .2)
+expect "queries of no split are ranked" awk 'substr($1, 2) % 2 == 0 { exit 1 }' "$found/run.trec"
+awk '$5 >= .6 { print $1, $3 }' "$judged/run.trec" | sort >wanted
+awk 'FNR > 1 { print $1, $2 }' "$labels/qrels.tsv" | sort >got
+expect "what scores enough is a positive: $(wc -l <got)" [ -s got ] && cmp -s wanted got
+cut -d' ' -f1 got | sort -u >labelled
+awk '$5 <= .2 { print $1, $3 }' "$judged/run.trec" | sort | join labelled - >wanted
+awk '{ print $1, $3 }' "$labels/run.trec" | sort >got
+expect "and what scores little a negative: $(wc -l <got)" cmp -s wanted got
+tuned=$(made finetune $data --init "$encoder" --negatives "$labels" --negatives "$bm25" --pseudo-labels "$labels" \
+    --batch 4 --epochs 1)
+expect "training takes their queries, too" \
+    [ "$(number train_queries "$tuned")" = $((24 + $(wc -l <labelled))) ]
 checks_end

@@ -281,6 +281,20 @@ fault 2 "an evaluation among other runs" 'rerank it alone' \
 fault 3 "runs that are no evaluation's" 'runs/test.trec: ' gabbro evaluate --runs "$bm25" --collection "$collection"
 fault 2 "pairs longer than the model" 'must lie in .3, 24.' gabbro finetune-cross --init "$encoder" $data \
     --negatives "$bm25" --max-length 99
+fault 3 "labels where all queries have some" 'every query of the collection is in a split' \
+    gabbro pseudo-labels --run "$bm25" --collection "$collection"
+fault 3 "unlabelled queries where there are none" 'every query of the collection is in a split' \
+    gabbro bm25-run --collection "$collection" --split unlabelled
+fault 2 "labels that contradict each other" 'negative is below --positive' \
+    gabbro pseudo-labels --run "$bm25" --collection "$collection" --positive .1 --negative .9
+fault 3 "labels of no artifact" 'qrels.tsv: ' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --pseudo-labels "$bm25"
+echo '{"_id": "q40", "text": "how heavy is it"}' | cat beir/queries.jsonl - >queries.jsonl
+broken
+mv queries.jsonl broken/queries.jsonl
+partly=$(gabbro collection --from broken)
+fault 3 "labels of scores that are no probabilities" 'labels are made of probabilities' gabbro pseudo-labels \
+    --run "$(gabbro bm25-run --collection "$partly" --split unlabelled)" --collection "$partly"
 cp -r "$cross/model" labels
 sed 's/"BertForSequenceClassification"/"BertForMaskedLM"/' "$cross/model/config.json" >labels/config.json
 fault 3 "a classifier of another kind of model" 'tensor classifier.bias has no place' \
