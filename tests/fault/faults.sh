@@ -289,7 +289,7 @@ fault 2 "labels that contradict each other" 'negative is below --positive' \
     gabbro pseudo-labels --run "$bm25" --collection "$collection" --positive .1 --negative .9
 fault 3 "labels of no artifact" 'qrels.tsv: ' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --pseudo-labels "$bm25"
-echo '{"_id": "q40", "text": "how heavy is it"}' | cat beir/queries.jsonl - >queries.jsonl
+echo '{"_id": "q40", "text": "stone in the river"}' | cat beir/queries.jsonl - >queries.jsonl
 broken
 mv queries.jsonl broken/queries.jsonl
 partly=$(gabbro collection --from broken)
