@@ -293,8 +293,10 @@ echo '{"_id": "q40", "text": "stone in the river"}' | cat beir/queries.jsonl - >
 broken
 mv queries.jsonl broken/queries.jsonl
 partly=$(gabbro collection --from broken)
-fault 3 "labels of scores that are no probabilities" 'labels are made of probabilities' gabbro pseudo-labels \
-    --run "$(gabbro bm25-run --collection "$partly" --split unlabelled)" --collection "$partly"
+mkdir logits
+echo 'q40 Q0 d3 1 7.5 logit' >logits/run.trec
+fault 3 "labels of scores that are no probabilities" 'labels are made of probabilities' \
+    gabbro pseudo-labels --run logits --collection "$partly"
 cp -r "$cross/model" labels
 sed 's/"BertForSequenceClassification"/"BertForMaskedLM"/' "$cross/model/config.json" >labels/config.json
 fault 3 "a classifier of another kind of model" 'tensor classifier.bias has no place' \
