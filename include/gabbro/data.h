@@ -270,4 +270,23 @@ void gb_negatives_destroy(gb_negatives *negatives); /* NULL ok */
 const uint32_t *gb_negatives_of(const gb_negatives *negatives, uint32_t query, uint32_t *count);
 uint64_t gb_negatives_skipped(const gb_negatives *negatives); /* unknown queries, passages */
 
+/* A teacher's score of a passage for a query. */
+typedef struct gb_scored_pair {
+    uint32_t query, passage; /* rows of the collection */
+    double score;            /* the larger the better */
+} gb_scored_pair;
+/* Scores that a file has. Zero-initialise it; free(pairs). */
+typedef struct gb_scored_pairs {
+    gb_scored_pair *pairs; /* [count] by query, of a query by falling score, no pair twice */
+    size_t count;          /* in use */
+    size_t capacity;       /* allocated */
+    uint64_t skipped;      /* unknown queries and passages */
+    uint64_t unscored;     /* passages that the file names without a score */
+} gb_scored_pairs;
+/* Reads the scores of a training file (src/data/training.h) or of lines of ids and scores; found as
+ * by gb_negatives_read. Of several scores of a pair the last one holds. GB_DATA for unknown queries
+ * and passages unless skip_unknown is set, and for a file without a score. */
+bool gb_scored_pairs_read(const gb_collection *collection, const char *path, bool skip_unknown,
+                          gb_scored_pairs *pairs, gb_status *status);
+
 #endif

@@ -78,6 +78,21 @@ bool gb_training_negatives(const gb_training_set *set, const gb_training_query *
                            uint64_t seed, uint32_t epoch, uint32_t count, uint32_t passages,
                            uint32_t *pool, uint32_t *negatives, gb_status *status);
 
+/* What a teacher scored of a training set. */
+typedef struct gb_taught {
+    uint64_t pairs;           /* queries with their positives and pools */
+    uint64_t missing;         /* pairs without a score */
+    uint32_t first_query;     /* rows of the first of them */
+    uint32_t first_passage;   /* likewise */
+    uint32_t dropped_queries; /* without a positive that has a score */
+    uint32_t short_queries;   /* with fewer scored negatives than are drawn: others, drawn from the
+                                 whole collection, have no score */
+} gb_taught;
+/* Drops all pairs that the teacher did not score, and queries that have no positive then; the set
+ * may be empty. negatives: those drawn of a query. */
+void gb_training_set_teach(gb_training_set *set, const gb_run *teacher, uint32_t negatives,
+                           gb_taught *found);
+
 /* ---- what is trained ---- */
 
 typedef struct gb_scoring gb_scoring;

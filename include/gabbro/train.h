@@ -125,6 +125,9 @@ typedef struct gb_finetuning_settings {
     double temperature;              /* scores are divided by it; 0: by the kind of vectors */
     gb_optimiser_settings optimiser; /* of the steps */
     gb_memory_settings memory;       /* of a step */
+    const char *teacher;             /* artifact of a run with a teacher's scores, or NULL */
+    bool drop_unscored;              /* pairs that the teacher did not score, instead of failing */
+    bool mask_copies;                /* within a batch, see gb_finetune_data.copies */
     uint32_t scoring, loss;          /* indices into gb_scorings and gb_losses */
     gb_own_settings scoring_own[GB_SCORINGS_MAX]; /* what one alone knows, in their order */
     gb_own_settings loss_own[GB_LOSSES_MAX];      /* likewise */

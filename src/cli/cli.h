@@ -30,6 +30,7 @@ extern const gb_command gb_cli_generate;
 extern const gb_command gb_cli_kernels;
 extern const gb_command gb_cli_mine;
 extern const gb_command gb_cli_negatives;
+extern const gb_command gb_cli_teacher;
 extern const gb_command gb_cli_embed;
 extern const gb_command gb_cli_encode;
 extern const gb_command gb_cli_search;

@@ -19,73 +19,6 @@ struct gb_negatives {
     uint64_t skipped; /* unknown queries and passages */
 };
 
-/* What ids and texts mean; the maps are made when first asked for. */
-typedef struct finder {
-    const gb_collection *collection; /* where to look */
-    gb_map *query_ids, *query_texts; /* -> row */
-    gb_map *passage_ids;             /* -> row */
-    gb_map *passage_texts;           /* title, tab, text -> row */
-} finder;
-
-static bool add_row(gb_map *map, const gb_row_file *titles, const gb_row_file *file, uint64_t row,
-                    gb_text *room, gb_status *status)
-{
-    size_t length;
-    const char *text;
-    room->length = 0;
-    if (titles) {
-        text = gb_row_file_row(titles, row, &length);
-        gb_text_append(room, text, length);
-        gb_text_append(room, "\t", 1);
-    }
-    text = gb_row_file_row(file, row, &length);
-    gb_text_append(room, text, length);
-    if (room->failed)
-        return gb_fail_memory(status, "finding passages");
-    return gb_map_get(map, room->data, room->length) != GB_MAP_NONE ||
-           gb_map_set(map, room->data, room->length, (uint32_t)row, status);
-}
-
-/* Row of a key in a map over a row file (titles: keys are title, tab, text). */
-static bool find(gb_map **map, const gb_row_file *titles, const gb_row_file *file,
-                 const char *title, const char *key, uint32_t *row, gb_status *status)
-{
-    gb_text room = {0};
-    bool ok = true;
-    if (!*map) {
-        ok = (*map = gb_map_create(status)) != NULL;
-        for (uint64_t i = 0; ok && i < gb_row_file_count(file); i++)
-            ok = add_row(*map, titles, file, i, &room, status);
-    }
-    if (ok) {
-        room.length = 0;
-        if (titles)
-            gb_text_printf(&room, "%s\t", title);
-        gb_text_append(&room, key, strlen(key));
-        ok = !room.failed || gb_fail_memory(status, "finding passages");
-    }
-    if (ok)
-        *row = gb_map_get(*map, room.data, room.length);
-    gb_text_free(&room);
-    return ok;
-}
-
-static bool find_query(finder *f, const training_example *e, uint32_t *row, gb_status *status)
-{
-    const gb_collection *c = f->collection;
-    return e->query_id ? find(&f->query_ids, NULL, c->query_ids, NULL, e->query_id, row, status)
-                       : find(&f->query_texts, NULL, c->queries, NULL, e->query, row, status);
-}
-
-static bool find_passage(finder *f, const training_passage *passage, uint32_t *row,
-                         gb_status *status)
-{
-    const gb_collection *c = f->collection;
-    return passage->id ? find(&f->passage_ids, NULL, c->passage_ids, NULL, passage->id, row, status)
-                       : find(&f->passage_texts, c->titles, c->texts, passage->title, passage->text,
-                              row, status);
-}
-
 static bool unknown(gb_negatives *n, const gb_negatives_params *params, const gb_lines *lines,
                     const char *kind, const char *name, gb_status *status)
 {
@@ -115,17 +48,17 @@ static bool pool_add(pool *p, uint32_t query, uint32_t row, const gb_negatives_p
     return true;
 }
 
-static bool take_example(gb_negatives *n, finder *f, const gb_negatives_params *params,
+static bool take_example(gb_negatives *n, data_finder *f, const gb_negatives_params *params,
                          const gb_lines *lines, const training_example *e, gb_status *status)
 {
     uint32_t query, row;
-    if (!find_query(f, e, &query, status))
+    if (!data_find_query(f, e, &query, status))
         return false;
     if (query == GB_MAP_NONE)
         return unknown(n, params, lines, "query", e->query_id ? e->query_id : e->query, status);
     for (size_t i = 0; i < e->negatives.count; i++) {
         const training_passage *passage = &e->negatives.items[i];
-        if (!find_passage(f, passage, &row, status))
+        if (!data_find_passage(f, passage, &row, status))
             return false;
         bool ok = row == GB_MAP_NONE ? unknown(n, params, lines, "passage",
                                                passage->id ? passage->id : passage->text, status)
@@ -139,7 +72,7 @@ static bool take_example(gb_negatives *n, finder *f, const gb_negatives_params *
 gb_negatives *gb_negatives_read(const gb_collection *collection, const gb_negatives_params *params,
                                 gb_status *status)
 {
-    finder f = {.collection = collection};
+    data_finder f = {.collection = collection};
     gb_negatives *n = gb_alloc(1, sizeof *n, status);
     gb_lines *lines = n ? gb_lines_open(params->path, status) : NULL;
     training_file *file = lines ? data_training_open(lines, params->path, status) : NULL;
@@ -162,10 +95,7 @@ gb_negatives *gb_negatives_read(const gb_collection *collection, const gb_negati
     }
     data_training_close(file);
     gb_lines_close(lines);
-    gb_map_destroy(f.query_ids);
-    gb_map_destroy(f.query_texts);
-    gb_map_destroy(f.passage_ids);
-    gb_map_destroy(f.passage_texts);
+    data_finder_free(&f);
     if (got == 0)
         return n;
     gb_negatives_destroy(n);

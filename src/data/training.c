@@ -1,6 +1,7 @@
 /* Training files: opening them and the examples of their lines; see training.h. */
 #include "data/training.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,9 @@ static json_t *member(const json_t *object, const char *const *keys)
 
 static const char *const query_keys[] = {"query", "question", "anchor", "query_text", NULL};
 static const char *const query_id_keys[] = {"query_id", "qid", "_id", "id", NULL};
-static const char *const passage_id_keys[] = {"docid", "passage_id", "psg_id", "id", "_id", NULL};
+static const char *const passage_id_keys[] = {"docid", "passage_id", "psg_id", "pid",
+                                              "id",    "_id",        NULL};
+static const char *const score_keys[] = {"score", "ce-score", "ce_score", NULL};
 static const char *const text_keys[] = {"text", "contents", NULL};
 static const char *const positive_keys[] = {"positive_passages",     "positive_ctxs", "pos",
                                             "positive_document_ids", "positive",      NULL};
@@ -79,6 +82,8 @@ static bool add_object(training_file *file, json_t *item, training_list *list, g
                                 .text = json_string_value(member(item, text_keys))};
     if (!passage.id && !passage.text)
         return wrong(file, status, "a passage without \"docid\" and without \"text\"");
+    const json_t *score = member(item, score_keys);
+    passage.score = json_is_number(score) ? json_number_value(score) : NAN;
     return add(list, passage, status);
 }
 
@@ -103,10 +108,10 @@ static bool add_passages(training_file *file, json_t *value, training_list *list
     if (json_is_string(value)) {
         const char *text = json_string_value(value);
         bool is_text = file->texts;
-        return add(
-            list,
-            (training_passage){is_text ? NULL : text, is_text ? "" : NULL, is_text ? text : NULL},
-            status);
+        return add(list,
+                   (training_passage){is_text ? NULL : text, is_text ? "" : NULL,
+                                      is_text ? text : NULL, NAN},
+                   status);
     }
     if (!json_is_array(value))
         return wrong(file, status, "passages are neither objects nor strings nor ids");
@@ -123,7 +128,7 @@ static bool add_passages(training_file *file, json_t *value, training_list *list
         snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(item));
         json_t *string = json_string(digits); /* the array owns it */
         json_array_set_new(value, index, string);
-        if (!add(list, (training_passage){.id = json_string_value(string)}, status))
+        if (!add(list, (training_passage){.id = json_string_value(string), .score = NAN}, status))
             return false;
     }
     return true;
@@ -160,6 +165,41 @@ static bool add_numbered(training_file *file, gb_status *status)
     }
 }
 
+/* Scores of the passages of both lists, from one of these members, if it is there. */
+static bool add_scores(training_file *file, const char *key, training_list *const lists[],
+                       int list_count, gb_status *status)
+{
+    json_t *scores = json_object_get(file->object, key), *item;
+    size_t index, count = 0, first = 0;
+    for (int l = 0; l < list_count; l++)
+        count += lists[l]->count;
+    if (!scores || json_is_null(scores))
+        return true;
+    if (!json_is_array(scores) || json_array_size(scores) != count)
+        return gb_lines_fail(file->lines, status, "give a score for every passage",
+                             "\"%s\" is not a list of %zu numbers", key, count);
+    json_array_foreach(scores, index, item)
+    {
+        if (!json_is_number(item))
+            return gb_lines_fail(file->lines, status, "give a score for every passage",
+                                 "\"%s\" is not a list of %zu numbers", key, count);
+        while (index - first >= lists[0]->count) { /* of the next list */
+            first += lists[0]->count;
+            lists++;
+        }
+        lists[0]->items[index - first].score = json_number_value(item);
+    }
+    return true;
+}
+
+static bool add_all_scores(training_file *file, gb_status *status)
+{
+    training_list *const lists[] = {&file->example.positives, &file->example.negatives};
+    return add_scores(file, "pos_scores", lists, 1, status) &&
+           add_scores(file, "neg_scores", lists + 1, 1, status) &&
+           add_scores(file, "teacher_scores", lists, 2, status);
+}
+
 static bool read_object(training_file *file, gb_status *status)
 {
     training_example *e = &file->example;
@@ -182,7 +222,7 @@ static bool read_object(training_file *file, gb_status *status)
         negatives = json_object_get(file->object, "negative_ctxs");
     return add_passages(file, member(file->object, positive_keys), &e->positives, status) &&
            add_passages(file, negatives, &e->negatives, status) && add_numbered(file, status) &&
-           add_answers(file, status);
+           add_all_scores(file, status) && add_answers(file, status);
 }
 
 bool data_training_is_example(const json_t *object)
@@ -204,33 +244,58 @@ static bool is_id(const char *field)
 static bool add_ids(training_file *file, char *ids, gb_status *status)
 {
     for (char *id; (id = strsep(&ids, ","));)
-        if (*id && !add(&file->example.negatives, (training_passage){.id = id}, status))
+        if (*id &&
+            !add(&file->example.negatives, (training_passage){.id = id, .score = NAN}, status))
             return false;
     return file->example.negatives.count || wrong(file, status, "a query without negatives");
+}
+
+static bool is_score(const char *field, double *score)
+{
+    char *end;
+    *score = strtod(field, &end);
+    return end > field && !*end && isfinite(*score);
+}
+
+/* Five fields: ids of query, positive and negative, and the scores of both before or behind. */
+static bool read_scored(training_file *file, char *const fields[5], gb_status *status)
+{
+    training_example *e = &file->example;
+    double scores[2];
+    bool before = strchr(fields[0], '.') && strchr(fields[1], '.') &&
+                  is_score(fields[0], &scores[0]) && is_score(fields[1], &scores[1]);
+    char *const *ids = before ? fields + 2 : fields, *const *numbers = before ? fields : fields + 3;
+    if (!is_score(numbers[0], &scores[0]) || !is_score(numbers[1], &scores[1]))
+        return wrong(file, status, "five fields are no three ids and two scores");
+    e->query_id = ids[0];
+    return add(&e->positives, (training_passage){.id = ids[1], .score = scores[0]}, status) &&
+           add(&e->negatives, (training_passage){.id = ids[2], .score = scores[1]}, status);
 }
 
 static bool read_line(training_file *file, char *line, gb_status *status)
 {
     training_example *e = &file->example;
-    char *fields[4];
+    char *fields[6];
     int count = 0;
-    while (line && count < 4)
+    while (line && count < 6)
         fields[count++] = strsep(&line, "\t");
     if (count == 2 && is_id(fields[0])) {
         e->query_id = fields[0];
         return add_ids(file, fields[1], status);
     }
+    if (count == 5)
+        return read_scored(file, fields, status);
     if (count != 3)
         return wrong(file, status,
                      "neither query, positive, negative nor query id and ids, with tabs between");
     if (is_id(fields[0]) && is_id(fields[1]) && is_id(fields[2])) {
         e->query_id = fields[0];
-        return add(&e->positives, (training_passage){.id = fields[1]}, status) &&
-               add(&e->negatives, (training_passage){.id = fields[2]}, status);
+        return add(&e->positives, (training_passage){.id = fields[1], .score = NAN}, status) &&
+               add(&e->negatives, (training_passage){.id = fields[2], .score = NAN}, status);
     }
     e->query = fields[0];
-    return add(&e->positives, (training_passage){NULL, "", fields[1]}, status) &&
-           add(&e->negatives, (training_passage){NULL, "", fields[2]}, status);
+    return add(&e->positives, (training_passage){NULL, "", fields[1], NAN}, status) &&
+           add(&e->negatives, (training_passage){NULL, "", fields[2], NAN}, status);
 }
 
 /* ---- the file ---- */

@@ -7,20 +7,25 @@
  *              "negative_document_ids", "negative", "negative_1", "negative_2", ...
  *   answers    "answers"
  * (Tevatron, DPR, FlagEmbedding, sentence-transformers). A passage is an object of "docid",
- * "passage_id", "psg_id", "id" or "_id", "title", "text"; or a text, or, where the query has no
- * text either, or as a number, an id. "neg" may be an object of lists, one a system.
- * Lines with tabs: query id, positive id, negative id (MS MARCO's triples); query id, ids with
- * commas between (coCondenser's); query, positive, negative as texts. */
+ * "passage_id", "psg_id", "pid", "id" or "_id", "title", "text"; or a text, or, where the query has
+ * no text either, or as a number, an id. "neg" may be an object of lists, one a system. Scores of a
+ * teacher: "score", "ce-score" or "ce_score" of a passage's object, or the lists "pos_scores" and
+ * "neg_scores", or "teacher_scores" of all, positives first. Lines with tabs: query id, positive
+ * id, negative id (MS MARCO's triples); query id, ids with commas between (coCondenser's); query,
+ * positive, negative as texts; query id, positive id, negative id and the scores of both, or these
+ * scores before the ids. */
 #ifndef GABBRO_DATA_TRAINING_H
 #define GABBRO_DATA_TRAINING_H
 
 #include "data/json.h"
+#include <gabbro/data.h>
 
 /* A passage of an example; what the file does not say is NULL. */
 typedef struct training_passage {
     const char *id;    /* external id */
     const char *title; /* may be empty */
     const char *text;  /* of the passage */
+    double score;      /* a teacher's, or NAN */
 } training_passage;
 
 /* Growable list. */
@@ -50,6 +55,22 @@ void data_training_close(training_file *file); /* NULL ok */
 
 /* Has the object the marks of an example? */
 bool data_training_is_example(const json_t *object);
+
+/* ---- rows of a collection (finder.c) ---- */
+
+/* What ids and texts mean; the maps are made when first asked for. */
+typedef struct data_finder {
+    const gb_collection *collection; /* where to look */
+    gb_map *query_ids, *query_texts; /* -> row */
+    gb_map *passage_ids;             /* -> row */
+    gb_map *passage_texts;           /* title, tab, text -> row */
+} data_finder;
+/* Row of the query or a passage of an example; GB_MAP_NONE where the collection has none. */
+bool data_find_query(data_finder *finder, const training_example *example, uint32_t *row,
+                     gb_status *status);
+bool data_find_passage(data_finder *finder, const training_passage *passage, uint32_t *row,
+                       gb_status *status);
+void data_finder_free(data_finder *finder);
 
 /* ---- objects of a file, whatever its lines (objects.c) ---- */
 

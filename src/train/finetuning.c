@@ -19,6 +19,8 @@ typedef struct finetuning {
     gb_training_set set;                    /* queries */
     gb_text_hashes texts;                   /* of all texts, where copies are looked for */
     gb_filtered filtered;                   /* what is no negative */
+    gb_run teacher;                         /* scores, where a loss asks for them */
+    gb_taught taught;                       /* what they are of */
     gb_bert_config config;                  /* of the encoder, with this dropout */
     gb_sentence_settings sentence;          /* of the encoder: pooling and lengths */
     gb_params *model;                       /* of the encoder */
@@ -52,7 +54,25 @@ static bool make_set(finetuning *f, gb_status *status)
                                   .queries = o->train_queries,
                                   .seed = o->params.seed,
                                   .filter = &o->filter};
-    return train_set_make(&how, &f->set, &f->texts, &f->filtered, status);
+    return train_set_make(&how, &f->set, &f->texts, &f->filtered, status) &&
+           (!o->mask_copies || f->texts.passages ||
+            gb_text_hashes_make(&f->texts, &f->tokens, status));
+}
+
+static bool open_teacher(finetuning *f, gb_status *status)
+{
+    const gb_finetuning_settings *o = f->settings;
+    const gb_loss *loss = gb_losses[o->loss];
+    if (!o->teacher)
+        return true;
+    if (!(loss->needs & GB_LOSS_TEACHER))
+        return gb_fail(status, GB_USAGE, "--teacher", "use --loss margin-mse or kl",
+                       "the loss %s asks for no teacher", loss->name);
+    const train_teacher_params how = {.collection = f->collection,
+                                      .run = o->teacher,
+                                      .negatives = o->params.negatives,
+                                      .drop = o->drop_unscored};
+    return train_teacher_read(&how, &f->set, &f->teacher, &f->taught, status);
 }
 
 /* Whether the scoring reads the masked-LM head. */
@@ -101,7 +121,12 @@ static bool make_model(finetuning *f, gb_status *status)
     make_params(f);
     f->config = f->init.config;
     f->config.hidden_dropout = f->config.attention_dropout = o->optimiser.dropout;
-    const gb_finetune_data data = {&f->set, &f->tokens, f->init.vocab, &f->bert, NULL};
+    const gb_finetune_data data = {.set = &f->set,
+                                   .tokens = &f->tokens,
+                                   .vocab = f->init.vocab,
+                                   .bert = &f->bert,
+                                   .teacher = o->teacher ? &f->teacher : NULL,
+                                   .copies = o->mask_copies ? &f->texts : NULL};
     return (f->model = gb_params_create(status)) &&
            gb_bert_declare(f->model, &f->config, needs_head(f), &f->bert, status) &&
            gb_bert_add_projector(f->model, &f->bert, o->projector, status) &&
@@ -136,7 +161,7 @@ static bool open_finetuning(finetuning *f, const gb_maker *maker,
     *f = (finetuning){.settings = settings, .params = settings->params};
     f->params.batch = batch;
     if (!open_inputs(f, maker->pooling, status) || !check_head(f, status) || !make_set(f, status) ||
-        !make_model(f, status))
+        !open_teacher(f, status) || !make_model(f, status))
         return false;
     make_training(f);
     return true;
@@ -147,6 +172,7 @@ static void close_finetuning(finetuning *f)
     gb_finetune_destroy(f->self);
     gb_training_set_free(&f->set);
     gb_text_hashes_free(&f->texts);
+    gb_run_free(&f->teacher);
     gb_bert_free(&f->bert);
     gb_params_destroy(f->model);
     free(f->values);
@@ -195,6 +221,25 @@ static bool save_model(const gb_maker *maker, const finetuning *f, gb_status *st
     return ok;
 }
 
+/* What was left out of batches and for want of a teacher's score. */
+static bool note_left_out(gb_maker *maker, const finetuning *f, gb_status *status)
+{
+    const gb_taught *t = &f->taught;
+    uint64_t copies;
+    if (f->settings->teacher)
+        json_object_set_new(maker->facts, "teacher",
+                            json_pack("{s:I, s:I, s:I, s:I}", "pairs", (json_int_t)t->pairs,
+                                      "unscored", (json_int_t)t->missing, "dropped_queries",
+                                      (json_int_t)t->dropped_queries, "short_queries",
+                                      (json_int_t)t->short_queries));
+    if (!f->settings->mask_copies)
+        return true;
+    if (!gb_finetune_copies(f->self, f->params.steps, &copies, status))
+        return false;
+    json_object_set_new(maker->facts, "copies_in_batches", json_integer((json_int_t)copies));
+    return true;
+}
+
 static void note(gb_maker *maker, const finetuning *f, const gb_train_result *result)
 {
     uint32_t candidates = f->params.batch * (1 + f->params.negatives);
@@ -221,7 +266,8 @@ bool gb_finetune(gb_maker *maker, const gb_finetuning_settings *settings, gb_sta
               gb_maker_train(maker, &f.training, f.values, NULL, &result, status);
     if (ok)
         note(maker, &f, &result);
-    ok = ok && (!gb_maker_leads(maker) || save_model(maker, &f, status));
+    ok = ok && note_left_out(maker, &f, status) &&
+         (!gb_maker_leads(maker) || save_model(maker, &f, status));
     close_finetuning(&f);
     return ok;
 }

@@ -35,6 +35,16 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
 /* Reads an artifact's run.trec. */
 bool train_read_run(const char *artifact, const gb_run_names *names, gb_run *run,
                     gb_status *status);
+/* Reads a teacher's scores and leaves out of the set what it did not score; drop: where that is
+ * not an error. */
+typedef struct train_teacher_params {
+    const gb_collection *collection; /* whose ids the run has */
+    const char *run;                 /* artifact */
+    uint32_t negatives;              /* drawn of a query */
+    bool drop;                       /* pairs without a score are left out, else GB_DATA */
+} train_teacher_params;
+bool train_teacher_read(const train_teacher_params *params, gb_training_set *set, gb_run *teacher,
+                        gb_taught *found, gb_status *status);
 /* Returns what a filter found, for a record. */
 json_t *train_filtered_json(const gb_filtered *filtered);
 

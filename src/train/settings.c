@@ -203,6 +203,14 @@ static const gb_option of_finetuning[] = {
      "how queries and passages are compared", gb_scoring_names},
     {"loss", GB_OPTION_CHOICE, FIELD(loss), GB_OPTION_ADDED, NULL, "what is asked of the scores",
      gb_loss_names},
+    {"teacher", GB_OPTION_TEXT, FIELD(teacher), GB_OPTION_INPUT, "RUN",
+     "artifact of a run with scores of the queries' positives and negatives, for losses that ask "
+     "for a teacher's"},
+    {"drop-unscored", GB_OPTION_FLAG, FIELD(drop_unscored), GB_OPTION_ADDED, NULL,
+     "leave out pairs that the teacher did not score"},
+    {"mask-copies", GB_OPTION_FLAG, FIELD(mask_copies), GB_OPTION_ADDED, NULL,
+     "in a batch, a passage with the text of a positive is no negative, nor is it for a query of "
+     "the same text"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
     {0}};
 #undef FIELD

@@ -107,6 +107,46 @@ bool train_set_make(const train_set_params *params, gb_training_set *set, gb_tex
     return ok;
 }
 
+static bool missing(const train_teacher_params *params, const gb_taught *found, gb_status *status)
+{
+    size_t query_length, passage_length;
+    const gb_collection *c = params->collection;
+    const char *query = gb_row_file_row(c->query_ids, found->first_query, &query_length);
+    const char *passage = gb_row_file_row(c->passage_ids, found->first_passage, &passage_length);
+    return gb_fail(status, GB_DATA, params->run, "score them too, or give --drop-unscored",
+                   "the teacher did not score %llu of %llu pairs of training queries with their "
+                   "positives and negatives, the first of them %.*s %.*s",
+                   (unsigned long long)found->missing, (unsigned long long)found->pairs,
+                   (int)query_length, query, (int)passage_length, passage);
+}
+
+bool train_teacher_read(const train_teacher_params *params, gb_training_set *set, gb_run *teacher,
+                        gb_taught *found, gb_status *status)
+{
+    gb_run_names names = {0};
+    bool ok = gb_run_names_of(params->collection, &names, status) &&
+              train_read_run(params->run, &names, teacher, status);
+    gb_run_names_free(&names);
+    if (!ok)
+        return false;
+    gb_training_set_teach(set, teacher, params->negatives, found);
+    if (found->missing && !params->drop)
+        return missing(params, found, status);
+    if (found->missing)
+        gb_log(GB_LOG_INFO,
+               "%llu of %llu pairs left out that the teacher did not score, and %u "
+               "queries without another positive",
+               (unsigned long long)found->missing, (unsigned long long)found->pairs,
+               found->dropped_queries);
+    if (found->short_queries)
+        gb_log(GB_LOG_WARN,
+               "%u queries have fewer negatives than are drawn: the teacher has no "
+               "score of what is added",
+               found->short_queries);
+    return set->count || gb_fail(status, GB_DATA, params->run, "score them",
+                                 "the teacher scored no positive of any training query");
+}
+
 json_t *train_filtered_json(const gb_filtered *n)
 {
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "before", (json_int_t)n->before, "left",

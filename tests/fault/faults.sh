@@ -335,6 +335,21 @@ fault 2 "an unknown level of recomputation" 'none of: auto, none, layers' gabbro
 fault 2 "parts of a batch that cannot be cut" 'cannot be cut' \
     gabbro pretrain contriever $small --queue 8 --batch 4 --micro-batch 2
 fault 2 "SimCSE without dropout" 'needs dropout' gabbro pretrain simcse $small --dropout 0
+fault 2 "an unknown loss" 'none of: infonce, margin-mse' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss triplet
+fault 2 "an unknown scoring" 'none of: dense' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --scoring sum
+fault 2 "a loss without its teacher" 'give --teacher' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss kl
+fault 2 "a teacher without a loss" 'asks for no teacher' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --teacher "$bm25"
+printf 'q0\td0\td1\t5.5\t1.5\n' >few.tsv
+few=$(gabbro teacher --collection "$collection" --from few.tsv)
+fault 3 "a teacher that misses pairs" 'did not score .* of .* pairs.*the first of them q0 d[0-9]' \
+    gabbro finetune --init "$encoder" $data --negatives "$bm25" --loss kl --teacher "$few"
+printf 'q0\td0\td1\t5.5\n' >four.tsv
+fault 3 "scores in a line of four fields" 'four.tsv:1: neither' \
+    gabbro teacher --collection "$collection" --from four.tsv
 fault 2 "a margin without scores" 'give --scores, too' \
     gabbro finetune --init "$encoder" $data --negatives "$bm25" --margin 3
 fault 3 "scores of no run" 'run.trec: ' \

@@ -14,6 +14,7 @@ typedef struct finetune_case {
     gb_projector_kind projector; /* on the vectors */
     gb_pooling pooling;          /* of states */
     bool normalize;              /* vectors of length 1 */
+    bool mask;                   /* copies of positives are no negatives in a batch */
     float temperature;           /* of scores */
     uint64_t seed;               /* of the draws; 0: 5. Where ranks weigh pairs, one that has no two
                                     scores so near that a difference changes their order */
@@ -89,6 +90,15 @@ static void make_params(fixture *f, const finetune_case *c)
                                      .loss_own = &f->loss_own};
 }
 
+/* A positive is often drawn as a negative of another query, whose own it is not. */
+static void expect_copies(const model *m, bool some)
+{
+    gb_status status = {0};
+    uint64_t copies;
+    MUST(gb_finetune_copies(m->self, 9, &copies, &status));
+    cr_expect_eq(copies > 0, some, "%llu copies in batches", (unsigned long long)copies);
+}
+
 static void check_finetuning(const finetune_case *c)
 {
     scratch s = scratch_enter();
@@ -100,7 +110,14 @@ static void check_finetuning(const finetune_case *c)
     bool head = f.params.scoring->needs & GB_SCORING_HEAD;
     model m = {.config = tiny_config(&f.t, 16, 32, .1), .max_length = TINY_LONGEST};
     m.config.layers = 3;
-    const gb_finetune_data data = {&f.set, &f.t.tokens, f.t.vocab, &m.bert, &f.teacher};
+    gb_text_hashes texts = {0};
+    MUST(gb_text_hashes_make(&texts, &f.t.tokens, &status));
+    const gb_finetune_data data = {.set = &f.set,
+                                   .tokens = &f.t.tokens,
+                                   .vocab = f.t.vocab,
+                                   .bert = &m.bert,
+                                   .teacher = &f.teacher,
+                                   .copies = c->mask ? &texts : NULL};
     MUST(m.params = gb_params_create(&status));
     MUST(gb_bert_declare(m.params, &m.config, head, &m.bert, &status));
     MUST(gb_bert_add_projector(m.params, &m.bert, c->projector, &status));
@@ -110,9 +127,11 @@ static void check_finetuning(const finetune_case *c)
     gb_params_init(m.params, 7, m.values);
     check_reference(device, &m, c->name);
     check_parts(device, &m, c->name);
-    if (c->projector == GB_PROJECTOR_NONE)
+    if (!c->loss && c->projector == GB_PROJECTOR_NONE) /* shares cut what losses do not see */
         check_shares(device, &m, c->name);
+    expect_copies(&m, c->mask);
     gb_finetune_destroy(m.self);
+    gb_text_hashes_free(&texts);
     model_free(&m);
     tiny_device_close(device);
     tiny_free(&f.t);
@@ -122,6 +141,11 @@ static void check_finetuning(const finetune_case *c)
 Test(finetuning, dense, .timeout = 120)
 {
     check_finetuning(&(finetune_case){.name = "fine-tuning"});
+}
+
+Test(finetuning, without_copies, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, copies masked", .mask = true});
 }
 
 Test(finetuning, with_a_projector, .timeout = 120)
@@ -160,7 +184,8 @@ Test(finetuning, softmax_of_a_teacher, .timeout = 120)
 
 Test(finetuning, order_of_pairs, .timeout = 120)
 {
-    check_finetuning(&(finetune_case){.name = "fine-tuning, pairs", .loss = "pairwise"});
+    check_finetuning(
+        &(finetune_case){.name = "fine-tuning, pairs", .loss = "pairwise", .mask = true});
     check_finetuning(&(finetune_case){.name = "fine-tuning, pairs weighted by ranks",
                                       .loss = "lambdarank",
                                       .set = {"rank-cut", "5"},

@@ -374,7 +374,9 @@ Test(formats, damaged_negatives_name_the_line)
     static const char *const damages[][3] = {
         {"q1\ta\tb\nq1\ta\tz\n", "n.tsv:2", "unknown passage"},
         {"q9\ta\tb\n", "n.tsv:1", "unknown query"},
-        {"q1\ta\tb\tc\td\n", "n.tsv:1", "neither"},
+        {"q1\ta\tb\tc\n", "n.tsv:1", "neither"},
+        {"q1\ta\tb\tc\t1.5\n", "n.tsv:1", "five fields"},
+        {"{\"qid\":\"q1\",\"pos\":[\"a\"],\"pos_scores\":[1,2]}\n", "n.tsv:1", "1 numbers"},
         {"{\"qid\":\"q1\",\"neg\":3.5}\n", "n.tsv:1", "neither objects"},
         {"{\"query\":[1,2],\"positives\":[[1]],\"neg\":[]}\n", "n.tsv:1", "token ids"},
         {"q1\ta\t\xff\n", "n.tsv:1", "UTF-8"},
@@ -435,5 +437,71 @@ Test(formats, damage_is_named_by_file_and_line)
     scratch_write("f/dev_qrels.jsonl",
                   "{\"qid\": \"q\", \"docid\": \"a\", \"relevance\": 1e300}\n");
     expect_refused("f", "f/dev_qrels.jsonl:1", "from -1000 to 1000");
+    scratch_leave(&s);
+}
+
+/* ---- scores of a teacher ---- */
+
+static void expect_scores(const gb_collection *c, const char *path, const char *text)
+{
+    gb_status status = {0};
+    gb_scored_pairs pairs = {0};
+    scratch_write(path, text);
+    cr_assert(gb_scored_pairs_read(c, path, false, &pairs, &status), "%s: %s", status.where,
+              status.what);
+    cr_assert_eq(pairs.count, 2, "%s: %zu", path, pairs.count);
+    cr_expect_eq(pairs.pairs[0].query, 0);
+    cr_expect_eq(pairs.pairs[0].passage, 0, "%s: the larger score is first", path);
+    cr_expect_eq(pairs.pairs[1].passage, 1, "%s", path);
+    cr_expect_float_eq(pairs.pairs[0].score, 8.5, 1e-12, "%s", path);
+    cr_expect_float_eq(pairs.pairs[1].score, -2.25, 1e-12, "%s", path);
+    free(pairs.pairs);
+}
+
+Test(formats, scores_of_every_layout)
+{
+    scratch s = scratch_enter();
+    write_beir("x");
+    gb_collection *c = import("x", "out");
+    expect_scores(c, "behind.tsv", "q1\ta\tb\t8.5\t-2.25\n");
+    expect_scores(c, "before.tsv", "8.5\t-2.25\tq1\ta\tb\n");
+    expect_scores(c, "again.tsv", "q1\ta\tb\t1\t3\nq1\ta\tb\t8.5\t-2.25\n");
+    expect_scores(c, "lists.jsonl",
+                  "{\"query_id\":\"q1\",\"pos\":[\"a\"],\"neg\":[\"b\"],"
+                  "\"pos_scores\":[8.5],\"neg_scores\":[-2.25]}\n");
+    expect_scores(c, "one.jsonl",
+                  "{\"query_id\":\"q1\",\"pos\":[\"a\"],\"neg\":[\"b\"],"
+                  "\"teacher_scores\":[8.5,-2.25]}\n");
+    expect_scores(c, "mined.jsonl",
+                  "{\"qid\":\"q1\",\"pos\":[{\"pid\":\"a\",\"ce-score\":8.5}],"
+                  "\"neg\":{\"bm25\":[{\"pid\":\"b\",\"ce-score\":-2.25}]}}\n");
+    expect_scores(c, "passages.jsonl",
+                  "{\"query_id\":\"q1\",\"positive_passages\":[{\"docid\":\"a\",\"score\":8.5}],"
+                  "\"negative_passages\":[{\"docid\":\"b\",\"score\":-2.25},{\"docid\":\"3\"}]}\n");
+    gb_collection_close(c);
+    scratch_leave(&s);
+}
+
+Test(formats, scores_are_missing_or_damaged)
+{
+    static const char *const damages[][3] = {
+        {"q1\ta\tb\n", "s.tsv", "no score"},
+        {"q1\ta\tb\t1.5\tgood\n", "s.tsv:1", "five fields"},
+        {"q1\ta\tz\t1.5\t2.5\n", "s.tsv:1", "unknown passage"},
+        {"{\"qid\":\"q1\",\"pos\":[\"a\"],\"teacher_scores\":[\"x\"]}\n", "s.tsv:1", "1 numbers"}};
+    scratch s = scratch_enter();
+    write_beir("x");
+    gb_collection *c = import("x", "out");
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        gb_status status = {0};
+        gb_scored_pairs pairs = {0};
+        scratch_write("s.tsv", damages[i][0]);
+        cr_expect_not(gb_scored_pairs_read(c, "s.tsv", false, &pairs, &status), "%s",
+                      damages[i][2]);
+        cr_expect_str_eq(status.where, damages[i][1], "%s: %s", status.where, status.what);
+        cr_expect_not_null(strstr(status.what, damages[i][2]), "%s", status.what);
+        free(pairs.pairs);
+    }
+    gb_collection_close(c);
     scratch_leave(&s);
 }

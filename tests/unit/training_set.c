@@ -171,3 +171,30 @@ Test(filter, by_score)
         (gb_filtered){.before = 6, .left = 3, .by_score = 2, .unscored = 1, .unscored_queries = 1});
     gb_run_free(&scores);
 }
+
+/* Of two positives and three negatives the teacher knows one and two. */
+Test(training_set, what_a_teacher_did_not_score_is_left_out)
+{
+    gb_training_set set = make((const uint32_t[]){0, 2, 3}, 3);
+    gb_status status = {0};
+    const gb_hit hits[] = {{3, 1.5}, {4, 9}, {0, 2}};
+    gb_run teacher = {0};
+    gb_taught found;
+    cr_assert(gb_run_add(&teacher, 0, hits, 3, &status));
+    gb_training_set_teach(&set, &teacher, 4, &found);
+    cr_expect_eq(found.pairs, 5);
+    cr_expect_eq(found.missing, 2);
+    cr_expect_eq(found.first_passage, 1, "positives are looked at first");
+    cr_expect_eq(found.short_queries, 1, "four are drawn, two are there");
+    cr_assert_eq(set.count, 1);
+    cr_expect_eq(set.queries->positive_count, 1);
+    cr_expect_eq(set.passages[set.queries->positive_first], 4);
+    cr_expect_eq(set.queries->negative_count, 2);
+    cr_expect_eq(set.passages[set.queries->negative_first + 1], 3, "the order stays");
+    gb_run_free(&teacher);
+    teacher = (gb_run){0};
+    gb_training_set_teach(&set, &teacher, 1, &found);
+    cr_expect_eq(set.count, 0);
+    cr_expect_eq(found.dropped_queries, 1);
+    gb_training_set_free(&set);
+}
