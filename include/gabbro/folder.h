@@ -233,8 +233,8 @@ typedef struct gb_sentence_settings {
     gb_pooling pooling;   /* from 1_Pooling/config.json, or that of 1_SpladePooling */
     bool normalize;       /* vectors are scaled to length 1 */
     uint32_t max_length;  /* longest input in tokens, specials included; at most max_positions */
-    bool query_tokens;    /* of sparse vectors: a query's has 1 for each of its tokens, and is made
-                             without the model (SPLADE-doc) */
+    bool query_tokens;    /* of sparse vectors: a query's has a fixed weight for each of its tokens,
+                             written as 1, and is made without the model (SPLADE-doc) */
     bool prompt_left_out; /* the mean is over the tokens behind a prompt */
     const char *query_prompt, *passage_prompt; /* to be written; read by gb_folder_prompts */
     bool probability; /* to be written: what a cross-encoder's library returns, see
@@ -250,7 +250,9 @@ bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings,
 bool gb_folder_pair_length(const gb_folder *folder, uint32_t *length, gb_status *status);
 
 /* Says whether the folder at `path`, which need not be open, makes sparse vectors. */
-bool gb_folder_is_sparse(const char *path);
+bool gb_folder_is_sparse(const char *path, bool *sparse, gb_status *status);
+/* Reads the weights [V] of a query's tokens, of a folder with query_tokens. */
+bool gb_folder_query_weights(const gb_folder *folder, float *weights, gb_status *status);
 
 /* Prompts to put before queries and passages. Free with gb_text_prompts_free. */
 typedef struct gb_text_prompts {

@@ -407,8 +407,9 @@ typedef struct gb_vector_file {
 bool gb_retriever_write(const gb_retriever *retriever, gb_text_kind kind,
                         const gb_encode_rows *texts, const gb_vector_file *file,
                         gb_padding *padding, gb_status *status);
-/* Who runs kernels to make vectors with a model, an artifact or folder: GB_USER_ bits. */
-uint32_t gb_retriever_users(const char *model);
+/* Adds to *users, GB_USER_ bits, who runs kernels to make vectors with a model, an artifact or
+ * folder. */
+bool gb_retriever_users(const char *model, uint32_t *users, gb_status *status);
 /* Encodes all passages to a file and keeps it open for gb_retriever_rank. Memory does not grow with
  * the collection. */
 bool gb_retriever_index(gb_retriever *retriever, const gb_vector_file *file, gb_status *status);

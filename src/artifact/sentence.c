@@ -45,7 +45,7 @@ bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const c
     bool ok = gb_folder_sentence(folder, how, status) && check_prompts(folder, tokens, status);
     if (ok && pooling) {
         how->pooling = gb_pooling_named(pooling);
-        how->prompt_left_out = false;
+        how->prompt_left_out = how->query_tokens = false;
     }
     if (ok && how->prompt_left_out &&
         (has_text(tokens->query_prompt) || has_text(tokens->passage_prompt)))

@@ -16,7 +16,8 @@ typedef struct settings {
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
-    maker->kernels = gb_retriever_users(o->model);
+    if (!gb_retriever_users(o->model, &maker->kernels, status))
+        return false;
     return o->shard < o->shards ||
            gb_fail(status, GB_USAGE, NULL, NULL, "--shard-index is below --shard-count, from 0");
 }

@@ -56,8 +56,8 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
         return gb_fail(status, GB_USAGE, NULL, "leave them out", "options of BM25 without --bm25");
     o->fusion.evaluations = o->runs ? &o->runs : o->fused.items;
     o->fusion.count = o->runs ? 1 : o->fused.count;
-    maker->kernels = o->model ? gb_retriever_users(o->model) | GB_USER_SEARCH : 0;
-    return true;
+    maker->kernels = o->model ? GB_USER_SEARCH : 0;
+    return !o->model || gb_retriever_users(o->model, &maker->kernels, status);
 }
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)

@@ -27,9 +27,8 @@ static bool cost(gb_maker *maker, void *self, gb_status *status)
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
-    (void)status;
-    maker->kernels = gb_retriever_users(o->model) | GB_USER_SEARCH;
-    return true;
+    maker->kernels = GB_USER_SEARCH;
+    return gb_retriever_users(o->model, &maker->kernels, status);
 }
 
 static bool make(gb_maker *maker, void *self, gb_status *status)

@@ -3,7 +3,8 @@
 
 // clang-format off
 #define SCORINGS(SCORING) \
-    SCORING(dense, "dense")
+    SCORING(dense, "dense") \
+    SCORING(sparse, "sparse")
 
 #define LOSSES(LOSS) \
     LOSS(infonce, "infonce") \

@@ -17,6 +17,7 @@ typedef struct entry {
 
 struct gb_folder {
     char *path;                        /* the folder */
+    char *body;                        /* where config.json and the tensors are: mostly the same */
     gb_bert_config config;             /* of config.json */
     bool head;                         /* cls.predictions.* is there */
     gb_folder_kind kind;               /* by config.json and the tensors */
@@ -38,12 +39,18 @@ void gb_folder_close(gb_folder *folder)
     gb_arena_destroy(folder->names);
     free(folder->entries);
     free(folder->path);
+    free(folder->body);
     free(folder);
 }
 
 const char *gb_folder_path(const gb_folder *folder)
 {
     return folder->path;
+}
+
+const char *folder_body(const gb_folder *folder)
+{
+    return folder->body;
 }
 
 const gb_bert_config *gb_folder_config(const gb_folder *folder)
@@ -301,7 +308,7 @@ static char *tensor_path(const gb_folder *folder, gb_status *status)
     static const char *const names[] = {MODEL_FILE, INDEX_FILE, "pytorch_model.bin",
                                         "pytorch_model.bin.index.json"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = gb_path_join(status, folder->path, names[i]);
+        char *path = gb_path_join(status, folder->body, names[i]);
         if (!path || gb_file_exists(path))
             return path;
         free(path);
@@ -313,7 +320,7 @@ static char *tensor_path(const gb_folder *folder, gb_status *status)
 
 static bool open_files(gb_folder *folder, gb_status *status)
 {
-    char *config = gb_path_join(status, folder->path, "config.json");
+    char *config = gb_path_join(status, folder->body, "config.json");
     bool ok = config && gb_bert_config_read(config, &folder->config, status) &&
               folder_read_architecture(config, folder->architecture, status);
     folder->kind = GB_FOLDER_ENCODER;
@@ -321,7 +328,7 @@ static bool open_files(gb_folder *folder, gb_status *status)
     char *model = ok ? tensor_path(folder, status) : NULL;
     folder->model = model ? gb_safetensors_open(model, status) : NULL;
     free(model);
-    char *side = folder->model ? gb_path_join(status, folder->path, SIDE_FILE) : NULL;
+    char *side = folder->model ? gb_path_join(status, folder->body, SIDE_FILE) : NULL;
     ok = side != NULL;
     if (ok && gb_file_exists(side)) {
         folder->side = gb_safetensors_open(side, status);
@@ -343,8 +350,9 @@ gb_folder *gb_folder_open_kinds(const char *path, uint32_t kinds, gb_status *sta
     if (!folder)
         return NULL;
     folder->path = gb_strdup(path, status);
+    folder->body = folder_find_body(path, status);
     folder->names = gb_arena_create(1 << 14, status);
-    if (folder->path && folder->names && open_files(folder, status) &&
+    if (folder->path && folder->body && folder->names && open_files(folder, status) &&
         index_model(folder, status) && check_kind(folder, kinds, status) &&
         check_model(folder, status) && index_side(folder, status))
         return folder;

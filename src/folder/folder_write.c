@@ -200,16 +200,17 @@ static bool write_card(const char *path, const gb_folder_params *params, gb_stat
 /* ---- files ---- */
 
 /* All but the tensors and the tokenizer. */
-static bool write_words(const char *dir, const gb_folder_params *params, gb_status *status)
+static bool write_words(const char *dir, const char *body, const gb_folder_params *params,
+                        gb_status *status)
 {
     bool pairs = folder_is_pairs(params);
-    char *config = gb_path_join(status, dir, "config.json");
+    char *config = gb_path_join(status, body, "config.json");
     char *card = config ? gb_path_join(status, dir, "README.md") : NULL;
     bool ok = card &&
               (pairs ? gb_bert_config_write_pairs(config, params->config,
                                                   params->sentence.probability, status)
                      : gb_bert_config_write(config, params->config, has_head(params), status) &&
-                           folder_write_sentence(dir, params, status)) &&
+                           folder_write_sentence(dir, body, params, status)) &&
               (!params->card || (pairs ? folder_write_pair_card(card, params, status)
                                        : write_card(card, params, status)));
     free(config);
@@ -219,16 +220,20 @@ static bool write_words(const char *dir, const gb_folder_params *params, gb_stat
 
 static bool write_files(const char *dir, const gb_folder_params *params, gb_status *status)
 {
-    char *model = gb_path_join(status, dir, "model.safetensors");
-    char *side = gb_path_join(status, dir, "gabbro.safetensors");
+    char *body = params->sentence.query_tokens ? gb_path_join(status, dir, FOLDER_DOCUMENT)
+                                               : gb_strdup(dir, status);
+    char *model = body ? gb_path_join(status, body, "model.safetensors") : NULL;
+    char *side = model ? gb_path_join(status, body, "gabbro.safetensors") : NULL;
     uint32_t length = params->config->max_positions;
     if (folder_is_pairs(params) && params->sentence.max_length)
         length = params->sentence.max_length; /* CrossEncoder has no other place for it */
-    bool ok = model && side && write_words(dir, params, status) &&
-              gb_safetensors_write(model, params->weights, params->weight_count, status) &&
-              (!params->extra_count ||
-               gb_safetensors_write(side, params->extra, params->extra_count, status)) &&
-              folder_write_tokenizer(dir, params->vocab, &params->tokenizer, length, false, status);
+    bool ok =
+        side && gb_make_dirs(body, status) && write_words(dir, body, params, status) &&
+        gb_safetensors_write(model, params->weights, params->weight_count, status) &&
+        (!params->extra_count ||
+         gb_safetensors_write(side, params->extra, params->extra_count, status)) &&
+        folder_write_tokenizer(body, params->vocab, &params->tokenizer, length, false, status);
+    free(body);
     free(model);
     free(side);
     return ok;
@@ -247,10 +252,10 @@ static bool check_place(const char *path, bool replace, gb_status *status)
     if (lstat(path, &info) != 0)
         return true;
     char *config = gb_path_join(status, path, "config.json");
-    if (!config)
-        return false;
-    bool model = gb_file_exists(config);
+    char *modules = config ? gb_path_join(status, path, "modules.json") : NULL;
+    bool model = modules && (gb_file_exists(config) || gb_file_exists(modules));
     free(config);
+    free(modules);
     if (!replace)
         return gb_fail(status, GB_DATA, path, "remove it or choose another path", "already exists");
     return model || gb_fail(status, GB_DATA, path, "choose another path",

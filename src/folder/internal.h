@@ -96,8 +96,27 @@ bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
 /* The members of tokenizer_config.json; *params keeps what it is silent about. */
 bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_params *params,
                              gb_status *status);
-/* modules.json, 1_Pooling/config.json and their like into dir. */
-bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_status *status);
+/* modules.json, 1_Pooling/config.json and their like into dir, the settings of the model into body.
+ */
+bool folder_write_sentence(const char *dir, const char *body, const gb_folder_params *params,
+                           gb_status *status);
+
+/* ---- router.c ---- */
+
+#define FOLDER_QUERY_TOKENS     "query_0_SparseStaticEmbedding"
+#define FOLDER_DOCUMENT         "document_0_MLMTransformer"
+#define FOLDER_DOCUMENT_POOLING "document_1_SpladePooling"
+/* Where the model of a folder lies: a router's of passages in a sub-folder, else the folder itself.
+ * Caller frees. */
+char *folder_find_body(const char *root, gb_status *status);
+/* Path of an open folder's model, config.json and tokenizer. */
+const char *folder_body(const gb_folder *folder);
+/* Whether a router, if the folder has one, makes sparse vectors. */
+bool folder_router_is_sparse(const char *root, bool *sparse, gb_status *status);
+/* Checks a router; *pooling gets the sub-folder of its SpladePooling, which the caller frees. */
+bool folder_read_router(const gb_folder *folder, char **pooling, gb_status *status);
+/* router_config.json and the module of queries into dir. */
+bool folder_write_router(const char *dir, const gb_folder_params *params, gb_status *status);
 
 /* ---- folder_write.c, pairs.c ---- */
 

@@ -40,6 +40,8 @@ static json_t *pooling_settings(uint32_t hidden_size, bool mean)
 
 static json_t *modules_of(const gb_sentence_settings *how)
 {
+    if (how->query_tokens)
+        return json_pack("[o]", module(0, "", false, "Router"));
     if (how->pooling == GB_POOLING_TERMS)
         return json_pack("[o, o]", module(0, "", true, "MLMTransformer"),
                          module(1, TERM_POOLING, true, "SpladePooling"));
@@ -67,12 +69,16 @@ static bool save(const char *dir, const char *name, json_t *json, gb_status *sta
     return ok;
 }
 
-bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_status *status)
+bool folder_write_sentence(const char *dir, const char *body, const gb_folder_params *params,
+                           gb_status *status)
 {
     const gb_sentence_settings *how = &params->sentence;
     bool terms = how->pooling == GB_POOLING_TERMS;
     uint32_t length = how->max_length ? how->max_length : params->config->max_positions;
-    char *pooling = gb_path_join(status, dir, terms ? TERM_POOLING : "1_Pooling");
+    char *pooling = gb_path_join(status, dir,
+                                 how->query_tokens ? FOLDER_DOCUMENT_POOLING
+                                 : terms           ? TERM_POOLING
+                                                   : "1_Pooling");
     json_t *prompts =
         json_pack("{s:o, s:n, s:s}", "prompts", prompts_of(how), "default_prompt_name",
                   "similarity_fn_name", how->normalize ? "cosine" : "dot");
@@ -85,10 +91,11 @@ bool folder_write_sentence(const char *dir, const gb_folder_params *params, gb_s
                    : pooling_settings(params->config->hidden_size, how->pooling == GB_POOLING_MEAN),
              status) &&
         save(dir, "modules.json", modules_of(how), status) &&
-        save(dir, TRANSFORMER_SETTINGS,
+        save(body, TRANSFORMER_SETTINGS,
              json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0),
              status) &&
-        save(dir, PROMPT_SETTINGS, json_incref(prompts), status);
+        save(dir, PROMPT_SETTINGS, json_incref(prompts), status) &&
+        (!how->query_tokens || folder_write_router(dir, params, status));
     json_decref(prompts);
     free(pooling);
     return ok;
@@ -175,6 +182,19 @@ static bool read_term_pooling(const gb_folder *folder, const json_t *json, const
     return true;
 }
 
+/* config.json of a pooling's sub-folder. */
+static bool read_pooling_of(const gb_folder *folder, const char *sub, bool terms,
+                            gb_sentence_settings *settings, gb_status *status)
+{
+    char *path;
+    json_t *json = load(gb_folder_path(folder), sub, "config.json", &path, status);
+    bool ok = json && (terms ? read_term_pooling(folder, json, path, settings, status)
+                             : read_state_pooling(json, path, settings, status));
+    json_decref(json);
+    free(path);
+    return ok;
+}
+
 /* One module: {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", ...}; newer
  * versions spell the type otherwise up to its last part. */
 static bool read_module(const gb_folder *folder, const json_t *module, const char *modules_path,
@@ -193,6 +213,13 @@ static bool read_module(const gb_folder *folder, const json_t *module, const cha
     } else if (strcmp(kind, "Normalize") == 0) {
         settings->normalize = true;
         return true;
+    } else if (strcmp(kind, "Router") == 0) {
+        char *pooling;
+        bool ok = folder_read_router(folder, &pooling, status) &&
+                  read_pooling_of(folder, pooling, true, settings, status);
+        settings->query_tokens = ok;
+        free(pooling);
+        return ok;
     }
     bool terms = strcmp(kind, "SpladePooling") == 0;
     if (!terms && strcmp(kind, "Pooling") != 0)
@@ -200,13 +227,7 @@ static bool read_module(const gb_folder *folder, const json_t *module, const cha
                        "only Transformer, Pooling, Normalize, MLMTransformer and SpladePooling are "
                        "computed",
                        "module \"%.100s\" is not known here", type);
-    char *path;
-    json_t *json = load(gb_folder_path(folder), sub, "config.json", &path, status);
-    bool ok = json && (terms ? read_term_pooling(folder, json, path, settings, status)
-                             : read_state_pooling(json, path, settings, status));
-    json_decref(json);
-    free(path);
-    return ok;
+    return read_pooling_of(folder, sub, terms, settings, status);
 }
 
 static bool read_modules(const gb_folder *folder, const char *path, gb_sentence_settings *settings,
@@ -224,27 +245,28 @@ static bool read_modules(const gb_folder *folder, const char *path, gb_sentence_
     return ok;
 }
 
-bool gb_folder_is_sparse(const char *path)
+bool gb_folder_is_sparse(const char *path, bool *sparse, gb_status *status)
 {
-    gb_status none = {0};
-    char *file = gb_path_join(&none, path, "modules.json");
-    json_t *modules = file && gb_file_exists(file) ? gb_json_load(file, GB_JSON_ANY, &none) : NULL;
-    bool sparse = false;
+    char *file = gb_path_join(status, path, "modules.json");
+    bool there = file && gb_file_exists(file);
+    json_t *modules = there ? gb_json_load(file, GB_JSON_ANY, status) : NULL;
+    bool ok = file && (modules || !there);
+    *sparse = false;
     for (size_t i = 0; i < json_array_size(modules); i++) {
         const char *type = gb_json_text(json_array_get(modules, i), "type");
         const char *dot = strrchr(type, '.');
-        sparse = sparse || strcmp(dot ? dot + 1 : type, "SpladePooling") == 0;
+        *sparse = *sparse || strcmp(dot ? dot + 1 : type, "SpladePooling") == 0;
     }
     json_decref(modules);
     free(file);
-    return sparse;
+    return ok && (*sparse || folder_router_is_sparse(path, sparse, status));
 }
 
 /* The longest input: max_seq_length, never above what the position embeddings hold. */
 static bool read_length(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status)
 {
     uint32_t length = settings->max_length;
-    char *path = gb_path_join(status, gb_folder_path(folder), TRANSFORMER_SETTINGS);
+    char *path = gb_path_join(status, folder_body(folder), TRANSFORMER_SETTINGS);
     bool ok = path != NULL;
     if (ok && gb_file_exists(path)) {
         json_t *json = gb_json_load(path, GB_JSON_REALS, status);

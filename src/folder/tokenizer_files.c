@@ -171,7 +171,7 @@ bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
 gb_vocab *gb_folder_vocab(const gb_folder *folder, gb_status *status)
 {
     uint32_t limit = gb_folder_config(folder)->vocab_size;
-    char *path = gb_path_join(status, gb_folder_path(folder), "vocab.txt");
+    char *path = gb_path_join(status, folder_body(folder), "vocab.txt");
     gb_vocab *vocab = path ? gb_vocab_load(path, status) : NULL;
     if (vocab && gb_vocab_size(vocab) > limit) {
         gb_fail(status, GB_DATA, path, "vocabulary and model are not of one kind",
@@ -202,7 +202,7 @@ bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_
 bool gb_folder_tokenizer(const gb_folder *folder, gb_tokenizer_params *params, gb_status *status)
 {
     gb_tokenizer_params read = GB_TOKENIZER_DEFAULTS;
-    char *path = gb_path_join(status, gb_folder_path(folder), "tokenizer_config.json");
+    char *path = gb_path_join(status, folder_body(folder), "tokenizer_config.json");
     bool ok = path != NULL;
     if (ok && gb_file_exists(path)) {
         json_t *json = gb_json_load(path, GB_JSON_REALS, status);

@@ -50,14 +50,14 @@ bool gb_print_encoding_cost(const gb_retriever_params *params, const char *colle
     bool ok = collection && count_queries(collection, split, &queries, status) &&
               gb_open_tokens(params->tokens, &tokens, status) &&
               gb_model_input_open(&model, params->model, &tokens, status);
-    if (ok) {
-        bool sparse = gb_folder_is_sparse(gb_folder_path(model.folder));
+    bool sparse = false;
+    ok = ok && gb_folder_is_sparse(gb_folder_path(model.folder), &sparse, status);
+    if (ok)
         fprintf(out, "passages=%u queries=%u passage_flops=%.6g query_flops=%.6g width=%u\n",
                 (uint32_t)gb_row_file_count(tokens.passages), queries,
                 text_flops(&model.config, tokens.passages, tokens.max_passage, sparse),
                 text_flops(&model.config, tokens.queries, tokens.max_query, sparse),
                 sparse ? model.config.vocab_size : model.config.hidden_size);
-    }
     gb_tokens_close(&tokens);
     gb_model_input_close(&model);
     gb_collection_close(collection);

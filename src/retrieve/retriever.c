@@ -19,13 +19,19 @@ static bool open_model(gb_retriever *r, gb_status *status)
            (r->values = gb_model_input_values(r->model.folder, r->params, status));
 }
 
+static bool read_query_weights(gb_retriever *r, gb_status *status)
+{
+    r->query_weights = gb_alloc(gb_retriever_width(r), sizeof *r->query_weights, status);
+    return r->query_weights && gb_folder_query_weights(r->model.folder, r->query_weights, status);
+}
+
 gb_retriever *gb_retriever_open(const gb_retriever_params *params, gb_status *status)
 {
     gb_retriever *r = gb_alloc(1, sizeof *r, status);
     if (!r)
         return NULL;
     r->how = *params;
-    if (!open_model(r, status)) {
+    if (!open_model(r, status) || (r->sentence.query_tokens && !read_query_weights(r, status))) {
         gb_retriever_close(r);
         return NULL;
     }
@@ -44,6 +50,7 @@ void gb_retriever_close(gb_retriever *r)
     gb_model_input_close(&r->model);
     free(r->values);
     gb_npy_close(r->passages);
+    free(r->query_weights);
     free(r->sparse_index);
     free(r);
 }
@@ -136,8 +143,8 @@ bool gb_retriever_write(const gb_retriever *r, gb_text_kind kind, const gb_encod
     gb_ranks_range(gb_ranks_rank(ranks), gb_ranks_count(ranks), texts->count, &part.at,
                    &part.count);
     e.texts.first += part.at;
-    bool ok = e.encoder && retrieve_write_part(&part, status) &&
-              retrieve_wait_for_ranks(ranks, status);
+    bool ok =
+        e.encoder && retrieve_write_part(&part, status) && retrieve_wait_for_ranks(ranks, status);
     if (ok && padding)
         *padding = gb_encoder_padding(e.encoder);
     gb_encoder_destroy(e.encoder);

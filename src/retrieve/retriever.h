@@ -16,6 +16,7 @@ struct gb_retriever {
     gb_special_ids specials;       /* of its vocabulary */
     gb_tokens tokens;              /* ids of the collection */
     gb_npy *passages;              /* vectors of the index, or NULL */
+    float *query_weights;          /* [vocabulary] of a query's tokens, where it is made of them */
     char *sparse_index;            /* path of the index of sparse vectors, or NULL */
 };
 

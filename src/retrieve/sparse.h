@@ -12,7 +12,8 @@ typedef struct sparse_term {
 
 /* What makes the vectors of texts. */
 typedef struct sparse_source {
-    gb_encoder *encoder;     /* gives the weights of all terms; NULL: 1 for each token of a text */
+    gb_encoder *encoder;     /* gives the weights of all terms, or NULL */
+    const float *weights;    /* without an encoder: [vocabulary] of a text's tokens */
     gb_special_ids specials; /* which count as no tokens of a text */
     uint32_t max_length;     /* tokens of a text, specials included */
     uint32_t most;           /* largest weights that are kept; 0: all */

@@ -11,13 +11,14 @@
 
 #define INDEX_BYTES ((uint64_t)1 << 30) /* of postings at once */
 
-uint32_t gb_retriever_users(const char *model)
+bool gb_retriever_users(const char *model, uint32_t *users, gb_status *status)
 {
-    gb_status none = {0};
-    char *folder = gb_find_model_folder(model, &none);
-    bool sparse = folder && gb_folder_is_sparse(folder);
+    bool sparse = false;
+    char *folder = gb_find_model_folder(model, status);
+    bool ok = folder && gb_folder_is_sparse(folder, &sparse, status);
     free(folder);
-    return GB_USER_ENCODE | (sparse ? GB_USER_SPARSE : 0);
+    *users |= GB_USER_ENCODE | (sparse ? GB_USER_SPARSE : 0);
+    return ok;
 }
 
 static bool open_source(const gb_retriever *r, gb_text_kind kind, sparse_source *source,
@@ -29,7 +30,8 @@ static bool open_source(const gb_retriever *r, gb_text_kind kind, sparse_source 
                               .max_length = query ? r->tokens.max_query : r->tokens.max_passage,
                               .most = query ? how->query_terms : how->passage_terms,
                               .least = how->least_weight};
-    if (query && r->sentence.query_tokens)
+    source->weights = query ? r->query_weights : NULL;
+    if (source->weights)
         return true;
     return (source->encoder = retrieve_encoder(r, kind, status));
 }

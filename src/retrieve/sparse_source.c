@@ -56,7 +56,7 @@ static bool take_weights(void *ctx, uint32_t text, const float *weights, gb_stat
     return give(g, text, count, status);
 }
 
-/* The different tokens of a text, with a weight of 1 each. */
+/* The different tokens of a text, with their fixed weights. */
 static bool take_tokens(const giving *g, const gb_encode_rows *texts, uint32_t text,
                         gb_status *status)
 {
@@ -69,13 +69,14 @@ static bool take_tokens(const giving *g, const gb_encode_rows *texts, uint32_t t
     if (!gb_grow(&s->terms, &s->capacity, length + 1, sizeof *s->terms, status))
         return false;
     for (size_t i = 0; i < length; i++)
-        if (ids[i] != s->specials.cls && ids[i] != s->specials.sep)
-            s->terms[count++] = (sparse_term){ids[i], 1};
+        if (ids[i] != s->specials.cls && ids[i] != s->specials.sep && s->weights[ids[i]] > 0 &&
+            (double)s->weights[ids[i]] >= s->least)
+            s->terms[count++] = (sparse_term){ids[i], s->weights[ids[i]]};
     qsort(s->terms, count, sizeof *s->terms, by_id);
     for (uint32_t i = 0; i < count; i++)
         if (!i || s->terms[i].id != s->terms[i - 1].id)
             s->terms[kept++] = s->terms[i];
-    return give(g, text, s->least <= 1 ? kept : 0, status);
+    return give(g, text, kept, status);
 }
 
 bool sparse_each(sparse_source *source, const gb_encode_rows *texts, sparse_take_fn *take,

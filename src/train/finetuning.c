@@ -90,6 +90,14 @@ static bool check_head(const finetuning *f, gb_status *status)
                    gb_scorings[f->settings->scoring]->name);
 }
 
+/* A model of sparse vectors goes on as one. */
+static bool check_pooling(const finetuning *f, gb_status *status)
+{
+    return f->sentence.pooling != GB_POOLING_TERMS || needs_head(f) ||
+           gb_fail(status, GB_USAGE, f->settings->init, "--scoring sparse, or --pooling cls",
+                   "the model to start from is one of sparse vectors (SparseEncoder)");
+}
+
 static uint32_t steps_of(const finetuning *f)
 {
     const gb_finetuning_settings *o = f->settings;
@@ -106,8 +114,8 @@ static void make_params(finetuning *f)
     p->max_query_length = f->tokens.max_query;
     p->pooling = f->sentence.pooling;
     p->normalize = f->sentence.normalize;
-    p->temperature =
-        o->temperature > 0 || !f->sentence.normalize ? (float)o->temperature : COSINE_TEMPERATURE;
+    bool cosine = f->sentence.normalize && !needs_head(f);
+    p->temperature = o->temperature > 0 || !cosine ? (float)o->temperature : COSINE_TEMPERATURE;
     p->steps = steps_of(f);
     p->scoring = gb_scorings[o->scoring];
     p->loss = gb_losses[o->loss];
@@ -160,8 +168,9 @@ static bool open_finetuning(finetuning *f, const gb_maker *maker,
 {
     *f = (finetuning){.settings = settings, .params = settings->params};
     f->params.batch = batch;
-    if (!open_inputs(f, maker->pooling, status) || !check_head(f, status) || !make_set(f, status) ||
-        !open_teacher(f, status) || !make_model(f, status))
+    if (!open_inputs(f, maker->pooling, status) || !check_head(f, status) ||
+        !check_pooling(f, status) || !make_set(f, status) || !open_teacher(f, status) ||
+        !make_model(f, status))
         return false;
     make_training(f);
     return true;

@@ -108,6 +108,7 @@ if [ -n "$full" ]; then
     made whole $mlm && trust "masked LM, 5 steps by ranks: losses" "the whole batch" \
         "$(losses_differ "$one_mlm" "$step")" 1e-6
     compare_ranks "fine-tuning" "2 4" $finetune
+    compare_ranks "fine-tuning, term weights" "2" $finetune --scoring sparse
 fi
 
 # divided WHAT COMMAND...: its texts or vectors by 2 ranks, as by one process
@@ -126,6 +127,11 @@ queries=$alone
 divided "vectors of passages" encode $texts
 divided "search" search --queries "$queries" --passages "$alone" --depth 9
 divided "mining" mine $texts --depth 9
+if made one $finetune --scoring sparse; then
+    texts="--model $step --collection $collection --tokens $tokens"
+    divided "term weights of passages" encode $texts
+    divided "mining by term weights" mine $texts --depth 9
+fi
 
 code=0
 "$GABBRO" $mlm --ranks 9 >step 2>said || code=$?

@@ -323,6 +323,30 @@ fault 2 "an unknown context" 'mixed-step' gabbro $mlm --context mixed
 fault 2 "no context to decode" 'needs a --context' \
     gabbro pretrain bottleneck $data --vocabulary "$vocabulary"
 fault 2 "nobody to fill masks" 'needs a --generator' gabbro pretrain simlm $data --vocabulary "$vocabulary"
+cp -r "$encoder/model" splade
+mkdir splade/1_SpladePooling
+echo '{"pooling_strategy": "max", "activation_function": "relu"}' >splade/1_SpladePooling/config.json
+echo '[{"type": "x.MLMTransformer", "path": ""}, {"type": "x.SpladePooling", "path": "1_SpladePooling"}]' \
+    >splade/modules.json
+fault 2 "a model of sparse vectors, dense fine-tuning" 'splade: .*SparseEncoder.*--scoring sparse, or --pooling cls' \
+    gabbro finetune --init splade $data --negatives "$bm25"
+fault 3 "a model of sparse vectors for texts" 'splade: .*SparseEncoder.*gabbro encode' \
+    gabbro embed splade beir/corpus.jsonl
+sed -i 's/"max"/"sum"/' splade/1_SpladePooling/config.json
+fault 3 "term weights that are not computed" 'splade/1_SpladePooling/config.json: .*"sum"' gabbro encode --model splade $data
+cp -r "$tuned/model" headless
+cp splade/modules.json headless
+mkdir headless/1_SpladePooling
+echo '{"pooling_strategy": "max"}' >headless/1_SpladePooling/config.json
+fault 3 "term weights without the head" 'headless: .*masked-LM head' gabbro encode --model headless $data
+fault 3 "training of term weights without the head" 'masked-LM head' \
+    gabbro finetune --init "$tuned" --collection "$collection" --tokens "$asked" --negatives "$bm25" --scoring sparse
+echo '[{"type": "x.Router", "path": ""}]' >splade/modules.json
+fault 3 "a router that is missing" 'splade: .*modules ask for router_config.json' gabbro encode --model splade $data
+echo '{"structure": {"query": ["a"], "document": ["b"]}, "types": {"a": "x.Transformer", "b": "x.Transformer"}}' \
+    >splade/router_config.json
+fault 3 "a router of two encoders" 'splade: no .*model.safetensors\|splade.*not known here together\|splade/b' \
+    gabbro encode --model splade $data
 fault 2 "passages where documents are visited" 'documents are visited' gabbro pretrain cocondenser \
     $data --vocabulary "$vocabulary" --layers 1 --hidden 16 --heads 2 --ffn 16 --context span --passages 2
 small="$data --vocabulary $vocabulary --layers 1 --hidden 16 --heads 2 --ffn 16"

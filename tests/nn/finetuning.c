@@ -18,6 +18,7 @@ typedef struct finetune_case {
     float temperature;           /* of scores */
     uint64_t seed;               /* of the draws; 0: 5. Where ranks weigh pairs, one that has no two
                                     scores so near that a difference changes their order */
+    bool kinked;                 /* see model */
 } finetune_case;
 
 enum { QUERIES = 4, PASSAGES = 8 };
@@ -108,7 +109,8 @@ static void check_finetuning(const finetune_case *c)
     make_params(&f, c);
     gb_device *device = tiny_device(GB_USER_TRAIN | f.params.scoring->users | f.params.loss->users);
     bool head = f.params.scoring->needs & GB_SCORING_HEAD;
-    model m = {.config = tiny_config(&f.t, 16, 32, .1), .max_length = TINY_LONGEST};
+    model m = {
+        .config = tiny_config(&f.t, 16, 32, .1), .max_length = TINY_LONGEST, .kinked = c->kinked};
     m.config.layers = 3;
     gb_text_hashes texts = {0};
     MUST(gb_text_hashes_make(&texts, &f.t.tokens, &status));
@@ -197,4 +199,26 @@ Test(finetuning, passages_against_passages, .timeout = 120)
     check_finetuning(&(finetune_case){.name = "fine-tuning, passage-centred",
                                       .loss = "passage-centred",
                                       .set = {"passage-weight", ".4"}});
+}
+
+Test(finetuning, sparse, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, term weights",
+                                      .scoring = "sparse",
+                                      .kinked = true,
+                                      .set = {"flops-queries", ".05", "flops-passages", ".02"}});
+}
+
+/* Only passages go through the encoder. */
+Test(finetuning, sparse_passages, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, term weights of passages",
+                                      .scoring = "sparse",
+                                      .kinked = true,
+                                      .set = {"query-tokens", NULL, "flops-passages", ".02"}});
+    check_finetuning(&(finetune_case){.name = "fine-tuning, term weights, MarginMSE",
+                                      .scoring = "sparse",
+                                      .loss = "margin-mse",
+                                      .kinked = true,
+                                      .set = {"flops-queries", ".05"}});
 }

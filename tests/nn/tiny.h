@@ -79,6 +79,7 @@ typedef struct model {
     void *self;                    /* its data */
     gb_task task;                  /* its task */
     uint32_t max_length;           /* tokens of a sequence */
+    bool kinked;                   /* its loss has kinks, between which it is smooth */
     float *values;                 /* [gb_params_floats] */
 } model;
 /* Make a model at *m, which must not move. The values are random everywhere, also where training
@@ -102,6 +103,7 @@ typedef struct pass {
     gb_reference *reference;         /* inputs and parameters set, not run */
     gb_bucket bucket;                /* of the batch */
     double loss[GB_MAX_LOSSES];      /* of the device */
+    bool kinked;                     /* differences are taken in steps that meet no kink */
     float *gradients;                /* GB_ARENA_GRADS of the device */
 } pass;
 /* larger: added to every size of the bucket: rows and labels that only fill up. */

@@ -286,8 +286,9 @@ Test(folder, sparse_settings)
     gb_status status = {0};
     gb_folder *folder = gb_folder_open(at("m"), &status);
     gb_sentence_settings settings;
-    cr_expect_not(gb_folder_is_sparse(at("m")));
-    cr_expect_not(gb_folder_is_sparse(at("none")));
+    bool sparse;
+    cr_expect(gb_folder_is_sparse(at("m"), &sparse, &status) && !sparse);
+    cr_expect(gb_folder_is_sparse(at("none"), &sparse, &status) && !sparse);
     for (size_t i = 0; i < 3; i++) {
         char modules[300];
         snprintf(modules, sizeof modules,
@@ -298,7 +299,7 @@ Test(folder, sparse_settings)
         spill(at("m/1_Pooling/config.json"), "{\"pooling_strategy\":\"max\"}");
         cr_assert(gb_folder_sentence(folder, &settings, &status), "%s", status.what);
         cr_expect_eq(settings.pooling, GB_POOLING_TERMS);
-        cr_expect(gb_folder_is_sparse(at("m")));
+        cr_expect(gb_folder_is_sparse(at("m"), &sparse, &status) && sparse);
         spill(at("m/1_Pooling/config.json"), poolings[i][0]);
         cr_expect_not(gb_folder_sentence(folder, &settings, &status));
         cr_expect_not_null(strstr(status.what, poolings[i][1]), "%s", status.what);

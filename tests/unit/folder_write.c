@@ -88,13 +88,43 @@ Test(folder_write, sparse_encoders_are_stated)
     cr_assert(gb_folder_sentence(folder, &sentence, &status), "%s", status.what);
     cr_expect_eq(sentence.pooling, GB_POOLING_TERMS);
     cr_expect(!sentence.normalize && sentence.max_length == 7);
-    cr_expect(gb_folder_is_sparse(at("model")));
+    bool sparse;
+    cr_expect(gb_folder_is_sparse(at("model"), &sparse, &status) && sparse);
     cr_expect_not(gb_file_exists(at("model/1_Pooling/config.json")));
     json_t *settings = gb_json_load(at("model/config_sentence_transformers.json"), 0, &status);
     cr_expect_str_eq(gb_json_text(settings, "model_type"), "SparseEncoder");
     cr_expect_str_eq(gb_json_text(settings, "similarity_fn_name"), "dot");
     json_decref(settings);
     gb_folder_close(folder);
+    drop_model(&m);
+}
+
+/* SPLADE-doc: the model of passages in a sub-folder, weights of 1 for queries. */
+Test(folder_write, routers_are_read)
+{
+    model m;
+    make_model(&m, true);
+    m.params.sentence =
+        (gb_sentence_settings){.pooling = GB_POOLING_TERMS, .query_tokens = true, .max_length = 7};
+    m.params.replace = true;
+    gb_status status = {0};
+    for (int i = 0; i < 2; i++) /* it may be replaced */
+        cr_assert(gb_folder_write(at("model"), &m.params, &status), "%s", status.what);
+    gb_folder *folder = gb_folder_open(at("model"), &status);
+    cr_assert_not_null(folder, "%s", status.what);
+    gb_sentence_settings sentence;
+    bool sparse;
+    float weights[100];
+    cr_assert(gb_folder_sentence(folder, &sentence, &status), "%s", status.what);
+    cr_expect_eq(sentence.pooling, GB_POOLING_TERMS);
+    cr_expect(sentence.query_tokens && sentence.max_length == 7);
+    cr_expect(gb_folder_is_sparse(at("model"), &sparse, &status) && sparse);
+    cr_assert(small.vocab_size <= 100 && gb_folder_query_weights(folder, weights, &status), "%s",
+              status.what);
+    for (uint32_t i = 0; i < small.vocab_size; i++)
+        cr_expect_eq(weights[i], 1);
+    gb_folder_close(folder);
+    expect_model(at("model"), &m, m.count);
     drop_model(&m);
 }
 

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Learned sparse retrieval from training to a ranking: SPLADE and SPLADE-doc are trained, their vectors
+# written and searched, and the same ranking comes from encode and search-sparse as from mine.
+#   sparse.sh GABBRO
+set -u
+# shellcheck source=tests/checks.sh
+. "$(dirname -- "$0")/../checks.sh"
+enter_work sparse "$1"
+
+mkdir -p beir/qrels
+awk 'BEGIN {
+    split("stone river ice rain sand peak wind moss", word)
+    printf "query-id\tcorpus-id\tscore\n" >"beir/qrels/train.tsv"
+    printf "query-id\tcorpus-id\tscore\n" >"beir/qrels/test.tsv"
+    for (i = 0; i < 120; i++)
+        printf "{\"_id\": \"d%d\", \"text\": \"%s %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8]
+    for (i = 0; i < 18; i++) {
+        printf "{\"_id\": \"q%d\", \"text\": \"%s or %s\"}\n", i, word[1 + i % 8], word[1 + int(i / 3) % 8] >"beir/queries.jsonl"
+        printf "q%d\td%d\t1\n", i, i >("beir/qrels/" (i % 3 ? "train" : "test") ".tsv")
+    }
+}' >beir/corpus.jsonl
+collection=$(made collection --from beir)
+vocabulary=$(made vocabulary --collection "$collection" --size 100)
+tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary" --passage-tokens 8 --query-tokens 8)
+data="--collection $collection --tokens $tokens"
+# shellcheck disable=SC2086 # lists of words
+encoder=$(made pretrain mlm $data --vocabulary "$vocabulary" --steps 2 --batch 4 --layers 1 --hidden 16 --heads 2 --ffn 16)
+negatives=$(made bm25-run --collection "$collection" --depth 10)
+training="finetune --init $encoder $data --negatives $negatives --scoring sparse --batch 4 --negatives-per-query 1"
+
+names() # FILE: every query, passage and score of a run, in order
+{
+    awk '{ print $1, $3, $5 }' "$1"
+}
+
+# The model $1 ranks, and $2 is its name.
+ranks_alike()
+{
+    # shellcheck disable=SC2086 # a list of words
+    set -- "$1" "$2" "$(made encode --model "$1" $data)" "$(made encode --model "$1" $data --split test)" \
+        "$(made mine --model "$1" $data --split test --depth 20)" "$(made evaluate --model "$1" $data --depth 20)"
+    "$gabbro" search-sparse --passages "$3/vectors.jsonl" --queries "$4/vectors.jsonl" --run found.trec \
+        --depth 20 >said
+    names found.trec >found
+    names "$5/run.trec" >mined
+    expect "$2: the search of written vectors is that of mine" cmp found mined
+    names "$6/runs/test.trec" >evaluated
+    expect "$2: and that of evaluate" cmp found evaluated
+    expect "$2: every split is measured" grep -q '"test:MRR@10"' "$6/metrics.json"
+}
+
+# shellcheck disable=SC2086 # lists of words
+splade=$(made $training --epochs 3 --flops-queries .01 --flops-passages .01)
+expect "a SparseEncoder is written" grep -q '"model_type": "SparseEncoder"' \
+    "$splade/model/config_sentence_transformers.json"
+ranks_alike "$splade" SPLADE
+# shellcheck disable=SC2086
+doc=$(made $training --epochs 3 --query-tokens)
+expect "a Router is written, with one model" [ "$(find "$doc/model" -name config.json | wc -l)" = 3 ]
+ranks_alike "$doc" SPLADE-doc
+# shellcheck disable=SC2086
+queries=$(made encode --model "$doc" $data --split test)/vectors.jsonl
+expect "its queries are their tokens" [ "$(grep -c '"vector": {[^}]*: 1}}$' "$queries")" = 6 ]
+# shellcheck disable=SC2086
+again=$(made finetune --init "$doc" $data --negatives "$negatives" --scoring sparse --batch 4 --negatives-per-query 1 --epochs 1)
+expect "training goes on from it" [ -f "$again/model/model.safetensors" ]
+
+# ---- fewer terms -----------------------------------------------------------------------------------
+
+most() # FILE: terms of the longest vector
+{
+    sed 's/.*"vector": //' "$1" | tr -cd ':\n' | awk '{ if (length($0) > most) most = length($0) } END { print most + 0 }'
+}
+# shellcheck disable=SC2086
+all=$(made encode --model "$splade" $data)/vectors.jsonl
+# shellcheck disable=SC2086
+few=$(made encode --model "$splade" $data --passage-terms 5 --quantize 100)/vectors.jsonl
+expect "all weights above zero are kept" [ "$(most "$all")" -gt 5 ]
+expect "or the largest five" [ "$(most "$few")" = 5 ]
+expect "as whole numbers" [ "$(grep -c '"vector": {.*[0-9]\.[0-9]' "$few")" = 0 ]
+# shellcheck disable=SC2086
+cut=$(made evaluate --model "$splade" $data --depth 20 --passage-terms 5)
+names "$cut/runs/test.trec" >evaluated
+expect "which rank otherwise" [ "$(cmp -s evaluated found || echo other)" = other ]
+
+# shellcheck disable=SC2086
+parts=$(made $training --epochs 3 --flops-queries .01 --flops-passages .01 --micro-batch 3)
+expect "a batch in parts is trained" [ -f "$parts/model/model.safetensors" ]
+checks_end
