@@ -93,8 +93,8 @@ GABBRO_API uint32_t gabbro_model_max_tokens(const gabbro_model *model);
  * texts. GABBRO_USAGE for a text that is no UTF-8. */
 GABBRO_API bool gabbro_encode(gabbro_model *model, gabbro_kind kind, const char *const *texts,
                               size_t count, float *vectors, gabbro_status *status);
-/* Counts the tokens of texts into tokens [count], as the model reads them: with prompt and special
- * tokens, and cut at its length. */
+/* Counts the tokens of texts into tokens [count], with prompt and special tokens, as they are
+ * before a text is cut: what is above gabbro_model_max_tokens is not read. */
 GABBRO_API bool gabbro_count_tokens(gabbro_model *model, gabbro_kind kind, const char *const *texts,
                                     size_t count, uint32_t *tokens, gabbro_status *status);
 /* Scores pairs: scores[i] of queries[i] and passages[i], the inner product of their vectors. A text

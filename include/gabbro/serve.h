@@ -38,4 +38,27 @@ typedef struct gb_ask_params {
  * id, title, text. GB_DATA where index and model have vectors of different widths. */
 bool gb_ask(const gb_ask_params *params, gb_status *status);
 
+/* ---- over HTTP ---- */
+
+/* What is served, to whom, and how much of it. */
+typedef struct gb_serve_params {
+    const gb_config *config;  /* of the program */
+    const char *model;        /* as gabbro_model_open takes it */
+    gabbro_model_params open; /* to open it */
+    const char *name;         /* of the model, as requests name it; NULL: `model` */
+    const char *index;        /* folder that /search searches, or NULL */
+    const char *host;         /* address to listen on */
+    uint32_t port;            /* 0: any that is free */
+    const char *token_file;   /* whose first line requests must have as their token; NULL: none */
+    uint32_t max_bytes;       /* of a body */
+    uint32_t max_texts;       /* of a request, but for OpenAI's API, which has its own limit */
+    uint32_t queue;           /* requests that wait */
+    uint32_t connections;     /* at once */
+    uint32_t seconds;         /* for a request to come, to wait, and for an answer to go */
+} gb_serve_params;
+/* Prints the address, and answers until a signal asks to stop; then what waits is answered. A
+ * request never ends it. GB_USAGE where the address is none or taken, or where the program was
+ * built without libmicrohttpd. */
+bool gb_serve(const gb_serve_params *params, gb_status *status);
+
 #endif

@@ -92,7 +92,7 @@ class Encoder(lib.Owned):
         return vectors
 
     def count_tokens(self, texts, kind="plain"):
-        """Tokens of each text as the model reads it, special ones included: an array [texts]."""
+        """Tokens of each text, special ones included, before it is cut: an array [texts]."""
         texts = list(texts)
         counts = numpy.empty(len(texts), numpy.uint32)
         lib.call("gabbro_count_tokens", self.handle, _KINDS[kind], lib.texts_array(texts),

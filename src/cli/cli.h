@@ -46,6 +46,7 @@ extern const gb_command gb_cli_rerank;
 extern const gb_command gb_cli_report;
 extern const gb_command gb_cli_reproduce;
 extern const gb_command gb_cli_noise;
+extern const gb_command gb_cli_serve;
 extern const gb_command gb_cli_site;
 extern const gb_command gb_cli_store;
 extern const gb_command gb_cli_tokenize;

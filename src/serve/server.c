@@ -1,0 +1,399 @@
+/* The HTTP server, by libmicrohttpd: connections, bodies, paths, tokens, and its life. */
+#include "http.h"
+
+#include <microhttpd.h>
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BACKLOG      1024
+#define HEADER_BYTES (32 << 10) /* of a request's line and headers */
+#define LOOK_MS      250        /* between two looks at connections that are slow */
+
+/* A connection. */
+typedef struct client {
+    int socket;
+    double since_s;              /* since when the client is to send or to take something */
+    bool working;                /* it waits for us */
+    struct client *next, **link; /* of all */
+} client;
+
+typedef struct server {
+    serve_site site;    /* what is served */
+    serve_queue *queue; /* computes */
+    char *token;        /* that requests must have, or NULL */
+    struct MHD_Daemon *daemon;
+    int socket;           /* it listens on */
+    pthread_mutex_t lock; /* of the clients */
+    client *clients;      /* that are connected */
+} server;
+
+/* A request. */
+typedef struct request {
+    serve_job *job;      /* what it asks for */
+    serve_read_fn *read; /* reads its body; NULL: it has none */
+    client *from;        /* its connection */
+    gb_text body;        /* received so far */
+    uint64_t received;   /* bytes, also of those that were not kept */
+    bool begun;          /* the second call of its handler was there */
+} request;
+
+/* ---- paths ---- */
+
+static const struct {
+    const char *path;
+    serve_api api;
+    serve_read_fn *read; /* of a POST; NULL: a GET */
+    void (*answer)(serve_job *job, const serve_site *site);
+} paths[] = {
+    {"/v1/embeddings", SERVE_OPENAI, serve_openai_read, NULL},
+    {"/v1/models", SERVE_OPENAI, NULL, serve_openai_models},
+    {"/embed", SERVE_TEI, serve_tei_embed_read, NULL},
+    {"/rerank", SERVE_TEI, serve_tei_rerank_read, NULL},
+    {"/info", SERVE_TEI, NULL, serve_tei_info},
+    {"/search", SERVE_OWN, serve_search_read, NULL},
+};
+
+/* Equal or not in the same time, so that it cannot be found out letter by letter. */
+static bool is_token(const char *header, const char *token)
+{
+    static const char scheme[] = "Bearer ";
+    if (!header || strncasecmp(header, scheme, sizeof scheme - 1) != 0)
+        return false;
+    const char *given = header + sizeof scheme - 1;
+    size_t length = strlen(token), other = strlen(given);
+    unsigned char differ = length != other;
+    for (size_t i = 0; i < length; i++)
+        differ |= (unsigned char)(token[i] ^ (i < other ? given[i] : 0));
+    return !differ;
+}
+
+static void health(const server *s, serve_job *job)
+{
+    if (serve_queue_healthy(s->queue))
+        serve_answer(job, json_pack("{s:s}", "status", "ok"));
+    else
+        serve_fail(job, SERVE_LATE, "the last computation failed");
+}
+
+/* What can be said without a body. Afterwards the job has an answer, or r->read reads the body. */
+static void route(const server *s, request *r, const char *path, const char *method,
+                  const char *authorization)
+{
+    size_t i = 0, count = sizeof paths / sizeof *paths;
+    if (!strcmp(path, "/health")) {
+        health(s, r->job);
+        return;
+    }
+    while (i < count && strcmp(paths[i].path, path) != 0)
+        i++;
+    r->job->api = i < count ? paths[i].api : !strncmp(path, "/v1/", 4) ? SERVE_OPENAI : SERVE_OWN;
+    if (s->token && !is_token(authorization, s->token))
+        serve_fail(r->job, SERVE_NO_TOKEN, "the token is %s", authorization ? "wrong" : "missing");
+    else if (i == count)
+        serve_fail(r->job, SERVE_NO_PATH, "there is no %.200s", path);
+    else if (strcmp(method, paths[i].read ? "POST" : "GET") != 0)
+        serve_fail(r->job, SERVE_BAD_METHOD, "%s needs %s", path, paths[i].read ? "POST" : "GET");
+    else if (paths[i].answer)
+        paths[i].answer(r->job, &s->site);
+    else
+        r->read = paths[i].read;
+}
+
+/* ---- a request ---- */
+
+static client *client_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+/* The client is to send or to take something from now on, or waits for us. */
+static void note(server *s, client *c, bool working)
+{
+    pthread_mutex_lock(&s->lock);
+    if (c) {
+        c->working = working;
+        c->since_s = gb_now_s();
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static enum MHD_Result respond(server *s, request *r, struct MHD_Connection *connection)
+{
+    serve_job *job = r->job;
+    /* The job keeps the bytes until the request is completed. */
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(job->body.length, job->body.data, MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    if (job->status == 401)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    if (job->status == 429 || job->status == 503)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    note(s, r->from, false);
+    enum MHD_Result result = MHD_queue_response(connection, job->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static void suspend(serve_job *job)
+{
+    MHD_suspend_connection(job->connection);
+}
+
+static void resume(serve_job *job)
+{
+    MHD_resume_connection(job->connection);
+}
+
+/* The body is there: it is read, and the job waits for its turn, or has an answer. */
+static enum MHD_Result handle(server *s, request *r, struct MHD_Connection *connection)
+{
+    serve_job *job = r->job;
+    gb_status status = {0};
+    if (r->received > s->site.how->max_bytes)
+        serve_fail(job, SERVE_TOO_LARGE, "the body is larger than %u bytes",
+                   s->site.how->max_bytes);
+    else if (r->body.failed)
+        serve_fail(job, SERVE_FAILED, "out of memory");
+    else if (!(job->request = gb_json_parse(r->body.data ? r->body.data : "", r->body.length, 0,
+                                            "body", &status)))
+        serve_fail(job, SERVE_NO_JSON, "the body is no JSON object: %.200s", status.what);
+    else
+        r->read(job, &s->site);
+    gb_text_free(&r->body);
+    if (job->status)
+        return respond(s, r, connection);
+    job->connection = connection;
+    job->since_s = gb_now_s();
+    note(s, r->from, true);
+    if (serve_queue_add(s->queue, job, suspend))
+        return MHD_YES;
+    serve_fail(job, SERVE_OVERLOADED, "Model is overloaded");
+    return respond(s, r, connection);
+}
+
+static request *begin(server *s, struct MHD_Connection *connection, const char *path,
+                      const char *method)
+{
+    request *r = gb_alloc(1, sizeof *r, NULL);
+    serve_job *job = r ? gb_alloc(1, sizeof *job, NULL) : NULL;
+    if (!job) {
+        free(r);
+        return NULL;
+    }
+    r->job = job;
+    r->from = client_of(connection);
+    const char *length =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    route(s, r, path, method,
+          MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION));
+    if (!job->status && length && strtoull(length, NULL, 10) > s->site.how->max_bytes)
+        serve_fail(job, SERVE_TOO_LARGE, "the body is larger than %u bytes",
+                   s->site.how->max_bytes);
+    return r;
+}
+
+/* Called when the headers are there, for each piece of the body, behind it, and again when the
+ * connection is resumed. */
+static enum MHD_Result on_request(void *self, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *size, void **context)
+{
+    server *s = self;
+    request *r = *context;
+    (void)version;
+    if (!r) {
+        if (!(*context = r = begin(s, connection, path, method)))
+            return MHD_NO;
+        /* An answer before the body ends the connection: good where there is one. */
+        return r->job->status && strcmp(method, "GET") != 0 ? respond(s, r, connection) : MHD_YES;
+    }
+    if (*size) {
+        r->received += *size;
+        if (r->received <= s->site.how->max_bytes)
+            gb_text_append(&r->body, data, *size);
+        *size = 0;
+        return r->received > 8ull * s->site.how->max_bytes ? MHD_NO : MHD_YES;
+    }
+    return r->job->status ? respond(s, r, connection) : handle(s, r, connection);
+}
+
+static void on_completed(void *self, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    server *s = self;
+    request *r = *context;
+    (void)code;
+    note(s, client_of(connection), false);
+    if (!r)
+        return;
+    serve_job_free(r->job);
+    gb_text_free(&r->body);
+    free(r);
+    *context = NULL;
+}
+
+/* ---- connections ---- */
+
+static void on_connection(void *self, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    server *s = self;
+    client *c = *context;
+    pthread_mutex_lock(&s->lock);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED && (*context = c = gb_alloc(1, sizeof *c, NULL))) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *c = (client){.socket = info ? info->connect_fd : -1,
+                      .since_s = gb_now_s(),
+                      .next = s->clients,
+                      .link = &s->clients};
+        if (c->next)
+            c->next->link = &c->next;
+        s->clients = c;
+    } else if (code == MHD_CONNECTION_NOTIFY_CLOSED && c) {
+        *c->link = c->next;
+        if (c->next)
+            c->next->link = c->link;
+        free(c);
+        *context = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Whoever sends or takes too slowly is cut off; libmicrohttpd's own limit is between two bytes. */
+static void cut_off_slow(server *s)
+{
+    double now = gb_now_s();
+    pthread_mutex_lock(&s->lock);
+    for (client *c = s->clients; c; c = c->next)
+        if (!c->working && now - c->since_s > s->site.how->seconds && c->socket >= 0) {
+            shutdown(c->socket, SHUT_RDWR);
+            c->since_s = now; /* closed soon; once is enough */
+        }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- its life ---- */
+
+static bool listen_on(server *s, const char *host, uint32_t port, gb_status *status)
+{
+    char service[12];
+    struct addrinfo *found = NULL,
+                    hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_PASSIVE};
+    snprintf(service, sizeof service, "%u", port);
+    if (getaddrinfo(host, service, &hints, &found) || !found)
+        return gb_fail(status, GB_USAGE, host, "such as 127.0.0.1, 0.0.0.0 or ::1",
+                       "--host is no address");
+    int one = 1;
+    s->socket = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ok = s->socket >= 0 &&
+              !setsockopt(s->socket, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) &&
+              !bind(s->socket, found->ai_addr, found->ai_addrlen) && !listen(s->socket, BACKLOG);
+    if (!ok)
+        gb_fail(status, GB_USAGE, service, "--port takes another", "cannot listen on %s: %s", host,
+                strerror(errno));
+    freeaddrinfo(found);
+    return ok;
+}
+
+/* The line that says where; scripts wait for it. */
+static void announce(const server *s)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    char host[64] = "?", port[12] = "?";
+    if (!getsockname(s->socket, (struct sockaddr *)&address, &size))
+        getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV);
+    bool six = strchr(host, ':') != NULL;
+    printf("http://%s%s%s:%s\n", six ? "[" : "", host, six ? "]" : "", port);
+    fflush(stdout);
+    if (!s->token && strncmp(host, "127.", 4) != 0 && strcmp(host, "::1") != 0)
+        gb_log(GB_LOG_WARN, "anybody who reaches %s can ask: --token-file names a token", host);
+}
+
+static bool read_token(server *s, const char *path, gb_status *status)
+{
+    if (!path)
+        return true;
+    if (!(s->token = gb_read_file(path, NULL, status)))
+        return false;
+    s->token[strcspn(s->token, "\r\n")] = '\0';
+    return *s->token || gb_fail(status, GB_DATA, path, "one line", "there is no token in it");
+}
+
+static bool open_site(server *s, const gb_serve_params *params, gb_status *status)
+{
+    gabbro_status said = {0};
+    serve_site *site = &s->site;
+    *site = (serve_site){.how = params, .name = params->name ? params->name : params->model};
+    if (!(site->model = gb_library_open_model(params->config, params->model, &params->open, &said)))
+        return gb_library_failed(&said, status);
+    site->width = gabbro_model_width(site->model);
+    site->max_tokens = gabbro_model_max_tokens(site->model);
+    const gabbro_index_params how = {.size = sizeof how, .model = site->model};
+    if (params->index &&
+        !(site->index = gb_library_open_index(params->config, params->index, &how, &said)))
+        return gb_library_failed(&said, status);
+    if (site->index && gabbro_index_width(site->index) != site->width)
+        return gb_fail(status, GB_DATA, params->index, "make it by this model: gabbro ask",
+                       "its vectors have %u numbers, those of the model %u",
+                       gabbro_index_width(site->index), site->width);
+    return true;
+}
+
+static bool start(server *s, gb_status *status)
+{
+    const gb_serve_params *how = s->site.how;
+    s->daemon = MHD_start_daemon(
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+        on_request, s, MHD_OPTION_LISTEN_SOCKET, s->socket, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+        MHD_OPTION_CONNECTION_LIMIT, how->connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, how->seconds, MHD_OPTION_END);
+    return s->daemon ||
+           gb_fail(status, GB_MEMORY, NULL, "fewer --connections", "the server cannot be started");
+}
+
+static void end(server *s)
+{
+    if (s->daemon) /* no new connections; the queue answers what waits */
+        MHD_quiesce_daemon(s->daemon);
+    serve_queue_destroy(s->queue);
+    if (s->daemon)
+        MHD_stop_daemon(s->daemon);
+    if (s->socket >= 0)
+        close(s->socket);
+    gabbro_index_close(s->site.index);
+    gabbro_model_close(s->site.model);
+    pthread_mutex_destroy(&s->lock);
+    free(s->token);
+}
+
+bool gb_serve(const gb_serve_params *params, gb_status *status)
+{
+    server s = {.socket = -1};
+    pthread_mutex_init(&s.lock, NULL);
+    bool ok = read_token(&s, params->token_file, status) &&
+              listen_on(&s, params->host, params->port, status) && open_site(&s, params, status) &&
+              (s.queue = serve_queue_create(&s.site, resume, status)) && start(&s, status);
+    if (ok)
+        announce(&s);
+    while (ok && !gb_interrupted()) {
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+        cut_off_slow(&s);
+    }
+    end(&s);
+    return ok;
+}

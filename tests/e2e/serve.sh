@@ -1,0 +1,170 @@
+#!/bin/sh
+# gabbro serve on loopback: the vectors of gabbro embed, the passages of gabbro ask, errors in the form of each API, and
+# a server that no request ends.
+#   serve.sh GABBRO
+set -u
+. "$(dirname -- "$0")/../checks.sh"
+enter_work serve "$1"
+trap '[ -z "${server:-}" ] || kill -9 $server; rm -rf "$work"' EXIT
+for needed in curl od; do
+    if ! command -v $needed >/dev/null; then
+        skipped "gabbro serve: needs $needed"
+        checks_end
+        exit
+    fi
+done
+if "$gabbro" serve nothing 2>&1 | grep -q 'without libmicrohttpd'; then
+    skipped "gabbro serve: the program was built without libmicrohttpd"
+    checks_end
+    exit
+fi
+
+small_beir 60 beir
+collection=$(made collection --from beir --keep-splits)
+vocabulary=$(made vocabulary --collection "$collection" --size 100)
+tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary")
+model=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
+    --steps 0 --layers 1 --hidden 16 --heads 2 --ffn 16)
+asked=$("$gabbro" ask "$model" "$collection" 'rain stone' --json --quiet -n 3)
+index=$(find "$GABBRO_STORE" -maxdepth 1 -name 'index-*')
+echo secret >token
+
+# serve OPTION...: starts it, sets $url and $server.
+serve()
+{
+    rm -f address
+    "$gabbro" serve "$model" --name org/stones --port 0 --token-file token --seconds 2 --max-texts 4 \
+        --max-kilobytes 8 "$@" >address 2>said &
+    server=$!
+    tries=0
+    while [ ! -s address ] && [ $tries -lt 300 ] && kill -0 $server 2>/dev/null; do
+        sleep .1
+        tries=$((tries + 1))
+    done
+    url=$(cat address)
+}
+
+ask() # PATH [CURL-OPTION...]: sets $code; the body is in the file got
+{
+    path=$1
+    shift
+    code=$(curl -s -m 30 -o got -w '%{http_code}' -H 'Authorization: Bearer secret' "$@" "$url$path")
+}
+
+answers() # WHAT CODE PATTERN PATH [CURL-OPTION...]
+{
+    what=$1 wanted=$2 pattern=$3
+    shift 3
+    ask "$@"
+    if [ "$code" != "$wanted" ]; then
+        bad "$what: $wanted, not $code" got
+    elif ! grep -q -e "$pattern" got; then
+        bad "$what: has $pattern" got
+    else
+        good "$what: $code"
+    fi
+}
+
+serve --index "$index"
+expect "it says where it is" [ "${url#http://127.0.0.1:}" != "$url" ]
+
+# ---- what it is for ----
+ask /v1/embeddings -d '{"model": "org/stones", "input": ["rain stone", "moss"]}'
+printf 'rain stone\nmoss\n' | "$gabbro" embed "$model" --quiet >lines
+# The model does not scale its vectors, OpenAI's API does.
+sed 's/.*"vector":\[\(.*\)\]}/\1/' lines | awk -F , '{
+    for (i = s = 0; i++ < NF;) s += $i * $i
+    for (i = 0; i++ < NF;) printf "%.5f%s", $i / sqrt(s), i < NF ? "," : "\n"
+}' >scaled
+grep -o '"embedding":\[[^]]*\]' got | sed 's/.*\[\(.*\)\]/\1/' |
+    awk -F , '{ for (i = 0; i++ < NF;) printf "%.5f%s", $i, i < NF ? "," : "\n" }' >given
+expect "vectors are those of gabbro embed" cmp given scaled
+expect "tokens are counted" grep -q '"usage":{"prompt_tokens":[1-9][0-9]*,"total_tokens":[1-9][0-9]*}' got
+ask /v1/embeddings -d '{"model": "stones", "input": "moss", "encoding_format": "base64", "input_type": "query"}'
+first=$(sed 's/.*"embedding":"\([^"]*\)".*/\1/' got | base64 -d 2>/dev/null | od -An -f -N 4 | tr -d ' ')
+expect "they come as base64, too" awk -v a="$first" -v b="$(sed -n '2s/,.*//p' scaled)" \
+    'BEGIN { exit !(a != "" && (a - b) ^ 2 < 1e-9) }'
+ask /v1/embeddings -d '{"model": "stones", "input": "moss", "dimensions": 5}'
+expect "or as many numbers as are wanted, of length 1" [ "$(grep -o '\[[-0-9.e,]*\]' got | tr -d '[]' |
+    awk -F , '{ for (i = 1; i <= NF; i++) s += $i * $i; printf "%d %.4f", NF, s }')" = "5 1.0000" ]
+ask /embed -d '{"inputs": "moss", "normalize": false}'
+expect "text-embeddings-inference's API gives the same" [ "$(cat got)" = "[$(sed -n '2s/.*"vector":\(.*\)}/\1/p' lines)]" ]
+answers "an answer on the model" 200 '"model_id":"org/stones"' /info
+answers "the models" 200 '"id":"org/stones"' /v1/models
+ask /search -d '{"query": "rain stone", "k": 3}'
+expect "passages are those of gabbro ask" [ "$(cat got)" = "{$(echo "$asked" | sed 's/.*\("passages".*\)/\1/')" ]
+answers "passages without their texts" 200 '^{"results":\[{"passages":\[{"_id":"d[0-9]*","score":[-0-9.e]*}\]},{' \
+    /search -d '{"query": ["rain stone", "moss"], "k": 1, "texts": false}'
+
+# ---- what goes wrong ----
+invalid='"type":"invalid_request_error"'
+answers "no JSON" 400 "$invalid" /v1/embeddings -d 'rain'
+answers "JSON twice" 400 "$invalid" /v1/embeddings -d '{}{}'
+answers "no model" 400 'you must provide a model' /v1/embeddings -d '{"input": "rain"}'
+answers "another model" 404 '"code":"model_not_found"' /v1/embeddings -d '{"model": "gpt", "input": "rain"}'
+answers "no input" 400 'is missing' /v1/embeddings -d '{"model": "stones"}'
+answers "an empty list" 400 'cannot be empty' /v1/embeddings -d '{"model": "stones", "input": []}'
+answers "token ids" 400 'token ids' /v1/embeddings -d '{"model": "stones", "input": [1, 2]}'
+answers "too many dimensions" 400 'from 1 to 16' /v1/embeddings -d '{"model": "stones", "input": "x", "dimensions": 17}'
+answers "a text with a NUL" 400 "$invalid" /v1/embeddings -d '{"model": "stones", "input": "a\u0000b"}'
+answers "text that is no UTF-8" 400 "$invalid" /v1/embeddings -d "$(printf '{"model": "stones", "input": "\377"}')"
+long=$(awk 'BEGIN { for (i = 0; i < 700; i++) printf "rain " }')
+answers "a text that is too long, OpenAI" 400 '"code":"context_length_exceeded"' /v1/embeddings \
+    -d "{\"model\": \"stones\", \"input\": \"$long\"}"
+answers "a text that is too long" 413 'must have less than 144 tokens. Given: 702","error_type":"Validation"' /embed \
+    -d "{\"inputs\": \"$long\"}"
+answers "unless it is to be cut" 200 '^\[\[' /embed -d "{\"inputs\": \"$long\", \"truncate\": true}"
+answers "too many texts" 413 'batch size 5 > maximum allowed batch size 4' /embed -d '{"inputs": ["a", "b", "c", "d", "e"]}'
+answers "an empty text" 400 '"error_type":"Empty"' /embed -d '{"inputs": ["a", ""]}'
+answers "a number for a text" 422 '"error_type":"Validation"' /embed -d '{"inputs": 1}'
+answers "a model that does not rank" 424 'model is not a re-ranker model","error_type":"Backend"' /rerank \
+    -d '{"query": "rain", "texts": ["moss"]}'
+head -c 9000 /dev/zero | tr '\0' 'a' >large
+answers "a body that is too large" 413 '"error_type":"Validation"' /embed -d @large
+answers "the same in chunks" 413 '"error_type":"Validation"' /embed -d @large -H 'Transfer-Encoding: chunked' -H 'Expect:'
+answers "no such path" 404 'there is no /nothing' /nothing
+answers "another method" 405 '/embed needs POST' /embed
+code=$(curl -s -o got -w '%{http_code}' -d '{"model": "stones", "input": "x"}' "$url/v1/embeddings")
+expect "no token: 401" [ "$code $(grep -c '"code":"invalid_api_key"' got)" = "401 1" ]
+code=$(curl -s -o got -w '%{http_code}' -H 'Authorization: Bearer secrets' "$url/info")
+expect "a wrong token: 401" [ "$code" = 401 ]
+code=$(curl -s -o got -w '%{http_code}' "$url/health")
+expect "health needs none" [ "$code" = 200 ]
+
+# Requests that do not end, and bytes that are no HTTP. A request takes at most two seconds.
+begun=$(date +%s)
+curl -s -m 20 -o /dev/null --limit-rate 100 -H 'Authorization: Bearer secret' -H 'Expect:' -d "$(head -c 4000 large)" "$url/embed" || true
+took=$(($(date +%s) - begun))
+expect "a slow request is cut off ($took s)" [ $took -lt 15 ]
+printf 'GARBAGE\r\n\r\n' | curl -s -m 5 -o /dev/null "telnet://${url#http://}" 2>/dev/null || true
+answers "the server goes on" 200 '^\[\[' /embed -d '{"inputs": "moss"}'
+
+# ---- many at once, and the end ----
+request='next
+url = "URL/v1/embeddings"
+header = "Authorization: Bearer secret"
+data = "{\"model\": \"stones\", \"input\": \"rain NUMBER\"}"
+write-out = "%{http_code}\n"
+output = "/dev/null"
+silent'
+count=0
+while [ $count -lt 60 ]; do
+    count=$((count + 1))
+    echo "$request" | sed "s|URL|$url|; s/NUMBER/$count/"
+done | sed 1d >many
+expect "sixty at once are answered" [ "$(curl -Z --parallel-max 60 -K many 2>/dev/null | grep -c '^200$')" = 60 ]
+kill $server
+wait $server
+expect "a signal ends it well" [ $? = 0 ]
+expect "it said nothing" [ ! -s said ]
+serve --queue 1 --host 0.0.0.0
+expect "with a token it may listen to strangers" [ -z "$(cat said)" ]
+answers "search without an index" 400 'there is no index' /search -d '{"query": "x"}'
+sed -i "s|http://[0-9.:]*|$url|" many
+curl -Z --parallel-max 60 -K many 2>/dev/null | sort -u | tr '\n' ' ' >codes
+expect "where the queue is full it says so, and nothing else ($(cat codes))" \
+    awk '{ for (i = 1; i <= NF; i++) if ($i != 200 && $i != 429) exit 1; exit !NF }' codes
+kill -9 $server
+wait $server 2>/dev/null
+server=
+checks_end
