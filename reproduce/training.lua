@@ -32,7 +32,7 @@ local function train(set, ids, objective, context, encoder, how, ...)
   end
   -- Contriever's queue wants a batch at once.
   local divided = objective ~= "contriever" and
-    {option("--micro-batch", setting "micro_batch"), how.alone and {} or run.ranks, run.shares} or {}
+    {option("--micro-batch", setting "micro_batch"), how.alone and {} or run.ranks, run.shards} or {}
   return artifact(with_seed("pretrain " .. objective .. ", context " .. context), "pretrain", objective, {...},
     "--collection", set.collection, "--tokens", ids, "--vocabulary", here.vocabulary, "--context", context, "--steps", how.steps,
     "--batch", how.batch, "--learning-rate", how.rate, "--mask-ratio", how.mask, "--weight-decay",
@@ -179,7 +179,7 @@ function finetune_as(how, encoder, run_of, other_run)
     "--learning-rate", how.rate or own_setting(here.set.key, "finetune_learning_rate"), "--weight-decay",
     settings.finetune_weight_decay, "--warmup", setting("finetune_warmup_ratio") or settings.warmup_ratio, "--dropout",
     settings.dropout, schedule and {"--schedule", schedule, "--final-rate", settings.finetune_final_rate} or {}, "--seed",
-    here.seed, how.options or {}, option("--micro-batch", setting "finetune_micro_batch"), run.ranks, run.shares)
+    here.seed, how.options or {}, option("--micro-batch", setting "finetune_micro_batch"), run.ranks, run.shards)
 end
 
 -- A retriever trained with negatives from BM25's run, or from one or two others.

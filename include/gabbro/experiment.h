@@ -9,17 +9,17 @@
 #include <gabbro/store.h>
 #include <gabbro/vk.h>
 
-/* Options of several ranks: --ranks and --devices, and of a training --shares and
+/* Options of several ranks: --ranks and --devices, and of a training --gradient-shards and
  * --simulate-ranks. */
 typedef struct gb_rank_options {
     uint32_t count;     /* processes to start; 0: as launched, else one */
     uint32_t simulated; /* ranks that this process alone stands for */
     uint32_t
-        gradient_shards; /* gradient shards of a batch; 0: none, or GB_SHARES_DEFAULT with ranks */
+        gradient_shards; /* gradient shards of a batch; 0: none, or GB_SHARDS_DEFAULT with ranks */
     const char *devices; /* "0,1": of the ranks of a machine, in turn; NULL: all alike, or by
                             --device */
 } gb_rank_options;
-#define GB_SHARES_DEFAULT 8
+#define GB_SHARDS_DEFAULT 8
 
 #define GB_MAKES_ENCODING 1u /* it encodes texts: takes --pooling */
 #define GB_MAKES_DIVIDED  2u /* several ranks can divide its texts */

@@ -471,14 +471,14 @@ typedef struct gb_train_params {
     gb_recompute recompute; /* what is computed again for the gradient */
     gb_storage storage;     /* of activations */
     /* Runs of texts, as equal as can be, that a batch is divided into before it is cut into parts;
-     * gradients are summed within a share, then over the shares in their order. Ranks have whole
-     * shares, so that results depend on the number of shares, not on that of ranks. 0: none. */
+     * gradients are summed within a shard, then over the shards in their order. Ranks have whole
+     * shards, so that results depend on the number of shards, not on that of ranks. 0: none. */
     uint32_t gradient_shards;
     /* What the loss is multiplied with at first, for gradients that half floats can hold; it is
      * halved after a step whose gradient is no number, which updates nothing, and doubled after
      * 2000 good ones. 0: by nothing, or 65536 where products have operands of half floats. */
     float loss_scale;
-    gb_ranks *ranks; /* that train together, not more than shares; NULL: alone */
+    gb_ranks *ranks; /* that train together, not more than shards; NULL: alone */
 } gb_train_params;
 
 typedef struct gb_train_result {

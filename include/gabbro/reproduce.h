@@ -36,7 +36,7 @@ typedef struct gb_reproduce_params {
     const char *compare_devices; /* "A,B": make the table on both devices */
     uint32_t ranks;              /* processes that train together */
     const char *devices;         /* their devices in turn */
-    uint32_t shares;             /* gradient shards of a batch */
+    uint32_t gradient_shards;    /* of a batch */
     uint32_t simulate_ranks;     /* ranks that one process stands for */
     const char *out;             /* folder of the results */
     const char *report;          /* folder of a static site */

@@ -31,8 +31,8 @@ static const gb_option of_ranks[] = {
     {"devices", GB_OPTION_TEXT, FIELD(how.devices), GB_OPTION_NO_KEY, "A,B",
      "devices of the ranks of each machine, in turn; one rank each without --ranks"},
     {0}};
-static const gb_option of_shares[] = {
-    {"shares", GB_OPTION_U32, FIELD(how.gradient_shards), 0, NULL,
+static const gb_option of_shards[] = {
+    {"gradient-shards", GB_OPTION_U32, FIELD(how.gradient_shards), 0, NULL,
      "parts of a batch that ranks divide: results depend on these, not on ranks; 0: 8 with ranks, "
      "else one"},
     {"simulate-ranks", GB_OPTION_U32, FIELD(how.simulated), GB_OPTION_NO_KEY, NULL,
@@ -58,7 +58,7 @@ void experiment_maker_tables(gb_maker *maker, gb_option_table tables[MAKER_TABLE
             "Several devices or machines (docs/design/ranks.md); also under mpirun and srun",
             of_ranks, maker};
     if (params->flags & GB_MAKES_TRAINING)
-        tables[count++] = (gb_option_table){NULL, of_shares, maker};
+        tables[count++] = (gb_option_table){NULL, of_shards, maker};
     tables[count] = (gb_option_table){0};
 }
 

@@ -112,12 +112,12 @@ bool experiment_maker_ranks_join(gb_maker *maker, char *const argv[], gb_status 
                        "--ranks %u, but the launcher started %u processes", how->count, launched);
     uint32_t ranks = how->simulated ? how->simulated : launched > 1 ? launched : how->count;
     if (trains && ranks && !how->gradient_shards)
-        how->gradient_shards = GB_SHARES_DEFAULT;
+        how->gradient_shards = GB_SHARDS_DEFAULT;
     if (trains && ranks > how->gradient_shards)
         return gb_fail(
             status, GB_USAGE, NULL,
             "give --gradient-shards of at least that number; it is part of the artifact's key",
-            "%u ranks cannot divide %u shares of a batch", ranks, how->gradient_shards);
+            "%u ranks cannot divide %u gradient shards", ranks, how->gradient_shards);
     if (maker->cost)
         return true;
     if (how->count > 1 && launched == 1)
@@ -128,7 +128,7 @@ bool experiment_maker_ranks_join(gb_maker *maker, char *const argv[], gb_status 
     if (!gb_maker_leads(maker))
         gb_log_set_level(GB_LOG_WARN);
     else if (maker->ranks && trains)
-        gb_log(GB_LOG_INFO, "%u ranks, %u shares of a batch", ranks, how->gradient_shards);
+        gb_log(GB_LOG_INFO, "%u ranks, %u gradient shards", ranks, how->gradient_shards);
     else if (maker->ranks)
         gb_log(GB_LOG_INFO, "%u ranks", ranks);
     return take_device(maker, status);

@@ -2,7 +2,7 @@
  * texts are compared with each other (gradient caching, Gao et al., 2021): the vectors of all parts
  * first, forward only; then the losses over all vectors, and the gradient of these; then every part
  * again, with the same dropout, its gradient starting from that of its vectors and its own losses.
- * Where a batch is in shares (shards.c), a rank does this with the parts of its own. */
+ * Where a batch is in shards (shards.c), a rank does this with the parts of its own. */
 #include "train.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* A batch in gradient_shards: runs of its texts whose gradients are made one by one, each from
- * zero, and summed on the host in their order. Ranks have whole shares, so that the same bits come
+ * zero, and summed on the host in their order. Ranks have whole shards, so that the same bits come
  * out however many ranks there are. What ranks exchange in a step: the vectors of texts that are
  * compared, the losses of parts, and the sum of gradients, which travels from rank to rank, each
- * adding its shares, and then to all. */
+ * adding its shards, and then to all. */
 #include "train.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ bool nn_shards_prepare(trainer *t, gb_status *status)
         return gb_fail(
             status, GB_USAGE, t->params->label,
             "--gradient-shards of at least the number of ranks; it is part of the artifact's key",
-            "%u ranks cannot divide %u shares of a batch", ranks, gradient_shards);
+            "%u ranks cannot divide %u gradient shards", ranks, gradient_shards);
     if (!gradient_shards)
         return true;
     gb_ranks_range(gb_ranks_rank(t->params->ranks), ranks, gradient_shards, &first, &own);
@@ -107,7 +107,7 @@ bool nn_shards_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status)
         return false;
     if (t->params->gradient_shards < 2)
         return true;
-    /* A batch of fewer texts than shares may leave a rank without any. */
+    /* A batch of fewer texts than shards may leave a rank without any. */
     if (!sums->terms[0] && !(sums->terms[0] = gb_alloc(floats, sizeof(float), status)))
         return false;
     double start_s = gb_now_s();

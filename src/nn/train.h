@@ -38,9 +38,9 @@ typedef struct microbatch_range {
     double losses[GB_MAX_LOSSES]; /* of it, where a batch is spread over ranks */
 } microbatch_range;
 
-/* What a batch in shares needs on the host, see shards.c. Zero without shares. */
+/* What a batch in shards needs on the host, see shards.c. Zero without shards. */
 typedef struct shard_sums {
-    float **terms;     /* [capacity] gradients of shares, each GB_ARENA_GRADS; NULL until needed */
+    float **terms;     /* [capacity] gradients of shards, each GB_ARENA_GRADS; NULL until needed */
     uint32_t count;    /* those of this step so far; on rank 0 their sum, one */
     uint32_t capacity; /* allocated */
     uint32_t *microbatch_end; /* [ranks] parts of each rank end here */
@@ -80,7 +80,7 @@ typedef struct trainer {
     size_t vector_capacity, gradient_capacity; /* allocated */
     microbatch_range *cuts;                    /* the parts of the drawn batch */
     size_t cut_capacity;                       /* allocated */
-    shard_sums sums;                           /* of a batch in shares */
+    shard_sums sums;                           /* of a batch in shards */
 } trainer;
 
 uint32_t nn_train_loss_count(const gb_task *task);
@@ -123,7 +123,7 @@ bool nn_scale_collect(trainer *t, gb_status *status);
 /* Appends the gradient of a bucket's loss, times the factor. */
 bool nn_scale_backward(const trainer *t, training_program *b, gb_tape *tape, gb_status *status);
 
-/* Shares of a batch and the ranks that have them, see shards.c. Without shares each does nothing.
+/* Shards of a batch and the ranks that have them, see shards.c. Without shards each does nothing.
  */
 bool nn_shards_prepare(trainer *t, gb_status *status);
 void nn_shards_free(trainer *t);
@@ -133,7 +133,7 @@ void nn_shards_end(trainer *t, uint32_t share, uint32_t text_end, uint32_t micro
 bool nn_shards_vectors(trainer *t, size_t text_bytes, gb_status *status);
 /* The gradient in the arena is that of a whole share. */
 bool nn_shards_add(trainer *t, gb_status *status);
-/* Into the arena the sum of the shares of all ranks, and to the losses of the step those of their
+/* Into the arena the sum of the shards of all ranks, and to the losses of the step those of their
  * parts. */
 bool nn_shards_sum(trainer *t, uint32_t step, uint32_t parts, gb_status *status);
 /* A rank was asked to stop: all do, behind the same step. */

@@ -21,7 +21,7 @@ typedef struct repro_recipe_params {
     const char *init;               /* folder of the encoder to start from */
     const char *generator;          /* of queries: a folder, or "trained" */
     repro_words ranks;              /* options that say how many processes train, and where */
-    repro_words shares;             /* options of the gradient shards */
+    repro_words shards;             /* options of the gradient shards */
     const char *data_dir;           /* folder of public collections and models */
     bool plan;                      /* nothing is trained: what stands for public data is small */
     /* Called when the recipe asks for a public folder below data_dir; NULL: not. */

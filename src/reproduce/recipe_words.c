@@ -362,7 +362,7 @@ static void push_run(lua_State *L, const repro_recipe_params *params)
     set_text(L, "init", params->init);
     set_text(L, "generator", params->generator);
     set_words(L, "ranks", params->ranks);
-    set_words(L, "shares", params->shares);
+    set_words(L, "shards", params->shards);
     lua_pushboolean(L, params->plan);
     lua_setfield(L, -2, "plan");
     lua_createtable(L, (int)params->seed_count, 0);

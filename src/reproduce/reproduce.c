@@ -64,8 +64,8 @@ static bool act(repro_session *session, gb_status *status)
 /* An open number is none. */
 static void close_numbers(gb_reproduce_params *params)
 {
-    uint32_t *numbers[] = {&params->seeds, &params->ranks, &params->shares, &params->simulate_ranks,
-                           &params->jobs};
+    uint32_t *numbers[] = {&params->seeds, &params->ranks, &params->gradient_shards,
+                           &params->simulate_ranks, &params->jobs};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (*numbers[i] == GB_OPEN)
             *numbers[i] = 0;

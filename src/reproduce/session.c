@@ -81,8 +81,9 @@ static bool check_compared(const gb_reproduce_params *params, const repro_entry 
     if (params->action != GB_REPRODUCE_TABLE || params->record || params->report || !entry)
         return refuse(status, NULL,
                       "--compare-devices goes with one table, without --record and --report");
-    if (params->ranks || params->devices || params->shares || params->simulate_ranks)
-        return refuse(status, NULL, "--compare-devices compares devices, not ranks or shares");
+    if (params->ranks || params->devices || params->gradient_shards || params->simulate_ranks)
+        return refuse(status, NULL,
+                      "--compare-devices compares devices, not ranks or gradient shards");
     if (repro_entry_is_figure(entry))
         return gb_fail(status, GB_USAGE, NULL, NULL,
                        "%s is a figure: --compare-devices compares the cells of a table",
@@ -246,14 +247,14 @@ static bool set_words(repro_session *session, repro_words *list, const char *con
 static bool set_ranks(repro_session *session, gb_status *status)
 {
     const gb_reproduce_params *params = session->params;
-    uint32_t shares = params->shares ? params->shares : REPRO_SHARES;
+    uint32_t shards = params->gradient_shards ? params->gradient_shards : REPRO_SHARDS;
     char ranks[16], given[16], simulated[16], recorded[16];
-    const char *of_ranks[5] = {NULL}, *of_shares[5] = {NULL}, *sum[3] = {NULL};
+    const char *of_ranks[5] = {NULL}, *of_shards[5] = {NULL}, *sum[3] = {NULL};
     size_t r = 0, s = 0;
     snprintf(ranks, sizeof ranks, "%u", params->ranks);
-    snprintf(given, sizeof given, "%u", params->shares);
+    snprintf(given, sizeof given, "%u", params->gradient_shards);
     snprintf(simulated, sizeof simulated, "%u", params->simulate_ranks);
-    snprintf(recorded, sizeof recorded, "%u", shares);
+    snprintf(recorded, sizeof recorded, "%u", shards);
     if (params->ranks) {
         of_ranks[r++] = "--ranks";
         of_ranks[r++] = ranks;
@@ -262,21 +263,21 @@ static bool set_ranks(repro_session *session, gb_status *status)
         of_ranks[r++] = "--devices";
         of_ranks[r++] = params->devices;
     }
-    if (params->shares) {
-        of_shares[s++] = "--gradient-shards";
-        of_shares[s++] = given;
+    if (params->gradient_shards) {
+        of_shards[s++] = "--gradient-shards";
+        of_shards[s++] = given;
     }
     if (params->simulate_ranks) {
-        of_shares[s++] = "--simulate-ranks";
-        of_shares[s++] = simulated;
+        of_shards[s++] = "--simulate-ranks";
+        of_shards[s++] = simulated;
     }
     if (r || s) {
         sum[0] = "--gradient-shards";
         sum[1] = recorded;
     }
     return set_words(session, &session->ranks, of_ranks, status) &&
-           set_words(session, &session->shares, of_shares, status) &&
-           set_words(session, &session->recorded_shares, sum, status);
+           set_words(session, &session->shards, of_shards, status) &&
+           set_words(session, &session->recorded_shards, sum, status);
 }
 
 static bool set_seeds(repro_session *session, gb_status *status)
@@ -341,7 +342,7 @@ static bool set_recipe(repro_session *session, gb_status *status)
         .generator =
             trained ? params->generator : absolute_or_none(session, params->generator, &ok, status),
         .ranks = session->ranks,
-        .shares = session->shares,
+        .shards = session->shards,
         .data_dir = session->data_dir,
     };
     return ok;
@@ -476,7 +477,7 @@ bool repro_session_checksum(const repro_session *session, const char *name, char
     recipe.seeds = &seed;
     recipe.seed_count = 1;
     recipe.ranks = (repro_words){0};
-    recipe.shares = session->recorded_shares;
+    recipe.shards = session->recorded_shards;
     repro_graph *graph = repro_graph_create(status);
     bool ok = graph && repro_recipe_run(&recipe, graph, &table, status) &&
               repro_table_select(&table, graph, NULL, false, status) &&

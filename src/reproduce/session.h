@@ -7,7 +7,7 @@
 
 #include <gabbro/reproduce.h>
 
-enum { REPRO_FIRST_SEED = 42, REPRO_SHARES = 8 }; /* shares of a batch where ranks train */
+enum { REPRO_FIRST_SEED = 42, REPRO_SHARDS = 8 }; /* gradient shards where ranks train */
 
 typedef struct repro_session {
     const gb_reproduce_params *params; /* as given */
@@ -23,8 +23,8 @@ typedef struct repro_session {
     const char *data_dir;              /* absolute */
     const char *flags;                 /* that every command gets, each with a blank before it */
     repro_words ranks;                 /* options that say how many processes train, and where */
-    repro_words shares;                /* options of gradient shards */
-    repro_words recorded_shares;       /* the same for the sum of a recipe */
+    repro_words shards;                /* options of gradient shards */
+    repro_words recorded_shards;       /* the same for the sum of a recipe */
     uint64_t *seeds;                   /* [seed_count] */
     size_t seed_count;                 /* at least 1 */
     repro_recipe_params recipe;        /* of every table but for its name */

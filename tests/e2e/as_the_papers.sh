@@ -6,6 +6,7 @@ set -u
 reproduce=$1
 GABBRO=$2
 export GABBRO
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd) || exit 1
 work=$(mktemp -d "${TMPDIR:-/tmp}/gabbro-papers-XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
@@ -137,4 +138,18 @@ has 1 "or trained here" '^gabbro pretrain simcse '
 prompt=$(dirname -- "$0")/../../prompts/tk-instruct
 expect "the prompt of tk-instruct is the printed one" \
     grep -q '^Definition: Generate one search query in question or phrase format\.' "$prompt"
+# ---- all recipes ------------------------------------------------------------------------------------
+# Every option of every command, also those of ranks, is one that the command knows.
+for recipe in "$root"/reproduce/*/*.lua; do
+    table=${recipe%.lua}
+    "$reproduce" "${table#"$root"/reproduce/}" --rows all --ranks 2 --gradient-shards 4 --dry-run --data "$work/data" 2>>"$work/stderr"
+done >"$work/all"
+awk '/^gabbro / { for (i = 3; i <= NF; i++) if ($i ~ /^--/) print $2, $i }' "$work/all" | sort -u >"$work/options"
+while read -r command option; do
+    [ -f "$work/$command.help" ] || "$GABBRO" "$command" --help >"$work/$command.help" 2>&1
+    grep -qe "^ *${option}[ ,]" -e ", ${option}[ ,]" "$work/$command.help" || echo "$command $option"
+done <"$work/options" >"$work/unknown"
+expect "the recipes' options, $(wc -l <"$work/options" | tr -d ' ') of them, are those of the commands" \
+    sh -c '[ -s "$1" ] && [ ! -s "$2" ]' sh "$work/options" "$work/unknown"
+[ ! -s "$work/unknown" ] || cat "$work/unknown" "$work/stderr"
 checks_end

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Trainings by several ranks: the bits of one process with the same shares, near the whole batch, killed
+# Trainings by several ranks: the bits of one process with the same shards, near the whole batch, killed
 # and resumed by other numbers of ranks.
 #   ranks.sh GABBRO [full]
 # shellcheck disable=SC2086 # $mlm and friends are lists of words
@@ -68,7 +68,7 @@ made()
 same_files() # WHAT FOLDER FOLDER: same names, so same keys, and same bytes but for run.json
 {
     if [ "$(basename "$2")" = "$(basename "$3")" ] && diff -r -x run.json "$2" "$3" >differ; then
-        trust "$1: files that differ" "one process with the same shares" 0 0
+        trust "$1: files that differ" "one process with the same shards" 0 0
     else
         bad "$1: has the key and the files of one process" differ
     fi
@@ -135,7 +135,7 @@ fi
 
 code=0
 "$GABBRO" $mlm --ranks 9 >step 2>said || code=$?
-expect "more ranks than shares are a wrong command ($code)" [ $code = 2 ]
+expect "more ranks than shards are a wrong command ($code)" [ $code = 2 ]
 expect "that names the option" grep -q -- '--gradient-shards' said
 
 # What is ended waits a while for the others.

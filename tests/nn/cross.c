@@ -51,7 +51,7 @@ static void check_cross(gb_cross_loss loss, const char *name)
                                   &status));
     check_reference(device, &m, name);
     check_parts(device, &m, name);
-    check_shares(device, &m, name);
+    check_shards(device, &m, name);
     gb_cross_destroy(m.self);
     model_free(&m);
     tiny_device_close(device);

@@ -129,8 +129,8 @@ static void check_finetuning(const finetune_case *c)
     gb_params_init(m.params, 7, m.values);
     check_reference(device, &m, c->name);
     check_parts(device, &m, c->name);
-    if (!c->loss && c->projector == GB_PROJECTOR_NONE) /* shares cut what losses do not see */
-        check_shares(device, &m, c->name);
+    if (!c->loss && c->projector == GB_PROJECTOR_NONE) /* shards cut what losses do not see */
+        check_shards(device, &m, c->name);
     expect_copies(&m, c->mask);
     gb_finetune_destroy(m.self);
     gb_text_hashes_free(&texts);

@@ -131,7 +131,7 @@ double apart(const model *m, const gradient *a, const gradient *b)
     return sqrt(squares / whole);
 }
 
-void check_shares(gb_device *device, const model *m, const char *name)
+void check_shards(gb_device *device, const model *m, const char *name)
 {
     gradient whole = make_gradient(device, m, 0, false), parts = make_gradient(device, m, 2, false);
     gradient one = share_gradient(device, m, 1, 2, false);
@@ -149,9 +149,9 @@ void check_shares(gb_device *device, const model *m, const char *name)
     free(parts.values);
     free(whole.values);
     char what[100];
-    snprintf(what, sizeof what, "%s in 2, 4, 8 shares of %u texts: gradients", name, texts);
+    snprintf(what, sizeof what, "%s in 2, 4, 8 shards of %u texts: gradients", name, texts);
     trust(what, "the whole batch, with dropout", worst, BOUND);
-    snprintf(what, sizeof what, "%s in 2, 4, 8 shares: norm of the gradient's difference", name);
+    snprintf(what, sizeof what, "%s in 2, 4, 8 shards: norm of the gradient's difference", name);
     trust(what, "the whole batch, with dropout", norm, SHARES_BOUND);
 }
 

@@ -24,8 +24,8 @@ double apart(const model *m, const gradient *a, const gradient *b);
 void check_reference(gb_device *device, const model *m, const char *name);
 /* Parts of 1, 2 and 3 texts of the batch against all at once; some do not divide it. */
 void check_parts(gb_device *device, const model *m, const char *name);
-/* A batch in shares, as ranks have it: one share is the batch in parts; several, more than there
+/* A batch in shards, as ranks have it: one shard is the batch in parts; several, more than there
  * are texts among them, give its gradients. */
-void check_shares(gb_device *device, const model *m, const char *name);
+void check_shards(gb_device *device, const model *m, const char *name);
 
 #endif

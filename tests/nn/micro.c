@@ -144,7 +144,7 @@ Test(micro, bfloat16, .timeout = 120)
 
 Test(micro, shares_of_ranks, .timeout = 120)
 {
-    CHECK(check_shares, {"mlm"}, {"cocondenser"});
+    CHECK(check_shards, {"mlm"}, {"cocondenser"});
 }
 
 /* Every objective is above, but for the one that cannot be cut. */

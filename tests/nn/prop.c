@@ -145,7 +145,7 @@ static void naive_attention(const model *m, const uint32_t *ids, uint32_t length
 }
 
 /* Saturated attention to the first pieces of a passage's words, normalised: by counting again. */
-static void check_shares(const tiny *t, const model *m, const prop_attention *a, uint32_t passage)
+static void check_shards(const tiny *t, const model *m, const prop_attention *a, uint32_t passage)
 {
     gb_pretrain_data data = tiny_data(t);
     gb_special_ids specials = gb_vocab_specials(t->vocab);
@@ -195,7 +195,7 @@ Test(prop, attention, .timeout = 60)
     double total = 0;
     uint32_t with = 0;
     for (uint32_t p = 0; p < t.collection->passages; p++) {
-        check_shares(&t, &m, &a, p);
+        check_shards(&t, &m, &a, p);
         MUST(pretrain_prop_attention_language(&a, &words, &data, p, TINY_LONGEST, &language,
                                               &status));
         double sum = 0;

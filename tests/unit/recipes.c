@@ -163,7 +163,7 @@ Test(recipes, what_was_asked_for)
     ran r = run_as(
         (repro_recipe_params){
             .seeds = seeds, .seed_count = 2, .init = "/bert", .ranks = {ranks, 2}},
-        "artifact('a', 'a', run.init, run.ranks, run.shares, run.seeds, run.table)\n");
+        "artifact('a', 'a', run.init, run.ranks, run.shards, run.seeds, run.table)\n");
     expect_text(&r, NULL, false, "gabbro a /bert --ranks 2 42 43 made/up\n");
     leave(&r);
 }
