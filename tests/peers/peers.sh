@@ -75,8 +75,9 @@ sparse()
 
 make_golden()
 {
-    mkdir -p "$work/golden/bert" "$work/batches" &&
+    mkdir -p "$work/golden/bert" "$work/golden/cross" "$work/batches" &&
         "$python" "$here/golden_bert.py" "$work/golden/bert" &&
+        "$python" "$here/golden_cross.py" "$work/golden/cross" &&
         "$python" "$here/golden_torch.py" "$work/golden/torch.bin" &&
         GABBRO_GOLDEN_EXPORT="$work/batches" "$build/tests/parity/test_parity_objectives" &&
         "$python" "$here/golden_objectives.py" "$work/batches" "$work/golden" &&
@@ -105,7 +106,7 @@ regenerate()
     fi
     versions=$("$python" -c 'import torch, transformers
 print("torch %s, transformers %s" % (torch.__version__, transformers.__version__))' 2>/dev/null)
-    for file in bert/golden bert/model objectives; do
+    for file in bert/golden bert/model cross/golden cross/model objectives; do
         remade "$file" 1e-6
     done
     for folder in t5 t5v11 llama; do # torch adds in another order in each version
@@ -199,6 +200,40 @@ END
     verified "own model, unchanged" "$step/model" "$work/own"
 }
 
+# Cross-encoders as CrossEncoder writes them, and trained here, score as CrossEncoder does.
+same_scores() # WHAT MODEL RUN [raw]
+{
+    trust "cross-encoder, $1: scores of pairs" "sentence-transformers" \
+        "$("$python" "$here/cross_encoder.py" scores "$2" "$work/cross/beir" "$3" ${4:+"$4"} 2>"$work/log")" 1e-5
+}
+
+cross_encoders()
+{
+    if ! "$python" "$here/cross_encoder.py" make "$work/cross" >"$work/log" 2>&1; then
+        bad "cross-encoders are made" "$work/log"
+        return
+    fi
+    collection=$("$gabbro" collection --quiet --from "$work/cross/beir") &&
+        vocabulary=$("$gabbro" vocabulary --quiet --from "$work/cross/saved/vocab.txt") &&
+        ids=$("$gabbro" tokenize --quiet --collection "$collection" --vocabulary "$vocabulary" \
+            --passage-tokens 40 --query-tokens 40) &&
+        found=$("$gabbro" bm25-run --quiet --collection "$collection") || found=
+    for folder in saved pickled; do
+        step=$("$gabbro" rerank --quiet --model "$work/cross/$folder" --run "$found" --collection "$collection" \
+            --tokens "$ids" 2>"$work/log") || bad "$folder: gabbro rerank" "$work/log"
+        same_scores "written by its library, $folder" "$work/cross/$folder" "$step/run.trec" raw
+    done
+    for loss in softmax binary; do
+        form=logit
+        [ $loss = softmax ] || form=probability
+        step=$("$gabbro" finetune-cross --quiet --init "$work/cross/saved" --collection "$collection" --tokens "$ids" \
+            --negatives "$found" --loss $loss --batch 4 --epochs 2 --learning-rate .001) &&
+            run=$("$gabbro" rerank --quiet --model "$step" --run "$found" --collection "$collection" --tokens "$ids" \
+                --scores $form) || run=
+        same_scores "trained here by $loss" "$step/model" "$run/run.trec"
+    done
+}
+
 python=${GABBRO_PEERS_PYTHON:-$build/peers/bin/python}
 [ -n "${GABBRO_PEERS_PYTHON:-}" ] || python_of_pypi >"$work/log" 2>&1
 if ! "$python" -c "$imports" 2>>"$work/log"; then
@@ -212,5 +247,6 @@ script measures "$gabbro"
 regenerate
 sparse
 own_model
+cross_encoders
 checkpoint
 checks_end
