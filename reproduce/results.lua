@@ -47,6 +47,12 @@ function note_row(key, evaluation, set)
   note {row = key, evaluation = evaluation, set = set}
 end
 
+-- A row of what a cross-encoder makes of the first passages of a retriever or of "bm25".
+function reranked_row(key, cross, first, ...)
+  note_row(key, artifact(with_seed("evaluate " .. key), "evaluate", "--runs", rerank(cross, evaluate(first), ...), "--collection",
+    here.set.collection, "--depth", settings.search_depth))
+end
+
 -- What an encoder finds before it is fine-tuned: a column of our own.
 function row_before(key, encoder, set)
   note {row = key, evaluation = evaluate(encoder), set = "before" .. (set and "/" .. set or "")}

@@ -167,11 +167,12 @@ function bm25_negatives()
   return here.set.bm25
 end
 
--- how: epochs, queries, batch, rate and
+-- how: epochs, queries, batch, rate, the command and
 -- options where they are others than the scale's.
 function finetune_as(how, encoder, run_of, other_run)
   local schedule = setting "finetune_schedule"
-  return artifact(with_seed("finetune, negatives " .. (other_run and "mined and from BM25" or "from BM25")), "finetune",
+  local command = how.command or "finetune"
+  return artifact(with_seed(command .. ", negatives " .. (other_run and "mined and from BM25" or "from BM25")), command,
     "--init", encoder, "--tokens", here.tokens, "--collection", here.set.collection, "--negatives", run_of,
     option("--negatives", other_run), "--epochs", how.epochs or own_setting(here.set.key, "finetune_epochs"), "--train-queries",
     how.queries or settings.finetune_train_queries, "--batch", how.batch or settings.finetune_batch_queries,
@@ -179,12 +180,31 @@ function finetune_as(how, encoder, run_of, other_run)
     "--learning-rate", how.rate or own_setting(here.set.key, "finetune_learning_rate"), "--weight-decay",
     settings.finetune_weight_decay, "--warmup", setting("finetune_warmup_ratio") or settings.warmup_ratio, "--dropout",
     settings.dropout, schedule and {"--schedule", schedule, "--final-rate", settings.finetune_final_rate} or {}, "--seed",
-    here.seed, how.options or {}, option("--micro-batch", setting "finetune_micro_batch"), run.ranks, run.shards)
+    here.seed, how.options or {}, option("--micro-batch", setting(how.micro_batch or "finetune_micro_batch")), run.ranks, run.shards)
 end
 
 -- A retriever trained with negatives from BM25's run, or from one or two others.
 function finetune(encoder, negatives, other_negatives)
   return finetune_as({}, encoder, negatives or here.set.bm25, other_negatives)
+end
+
+-- A cross-encoder trained like a retriever. What its --micro-batch counts are queries with all pairs.
+function cross_encoder(encoder, negatives, other_negatives)
+  return finetune_as({command = "finetune-cross", micro_batch = "cross_micro_batch", options = {"--extend-positions"}}, encoder,
+    negatives or here.set.bm25, other_negatives)
+end
+
+-- What a run, or an evaluation, has for each query, ranked by a cross-encoder; options, such as --depth,
+-- behind. Over ranks, which changes no result.
+function rerank(cross, of, ...)
+  return artifact(with_seed "rerank", "rerank", "--model", cross, "--run", of, "--collection", here.set.collection, "--tokens",
+    here.tokens, {...}, run.ranks)
+end
+
+-- Its scores of the passages of a run over the training queries and of their positives, for finetune's
+-- --scores and for distillation.
+function teacher_scores(cross, of)
+  return rerank(cross, of, "--judged", "train", "--depth", settings.finetune_negative_depth)
 end
 
 -- A retriever's run over the training queries. Over ranks, which changes no result.

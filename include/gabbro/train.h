@@ -159,6 +159,7 @@ typedef struct gb_cross_settings {
     uint32_t train_queries;          /* a seeded subset; 0: all */
     uint32_t depth;                  /* first passages of each run in the pool */
     uint32_t max_length;             /* tokens of a pair; 0: as query and passage need */
+    bool extend_positions;           /* fresh ones where pairs need more than the model has */
     gb_filter_settings filter;       /* of the pool */
     gb_optimiser_settings optimiser; /* of the steps */
     gb_memory_settings memory;       /* of a step */

@@ -41,6 +41,11 @@ void repro_argv_free(repro_argv *argv)
     *argv = (repro_argv){0};
 }
 
+bool repro_is_finetuning(const char *command)
+{
+    return !strcmp(command, "finetune") || !strcmp(command, "finetune-cross");
+}
+
 const char *repro_argv_option(const repro_argv *argv, const char *option)
 {
     for (size_t i = argv->count; i-- > 2;)
@@ -196,7 +201,7 @@ static bool count_training(repro_plan *plan, const repro_node *node, const repro
     repro_cost cost;
     if (!repro_plan_cost(plan, argv, &cost, status))
         return false;
-    bool finetune = !strcmp(argv->items[0], "finetune");
+    bool finetune = repro_is_finetuning(argv->items[0]);
     double steps = repro_cost_get(&cost, "steps"), batch = repro_cost_get(&cost, "batch");
     if (finetune) {
         double queries = option_number(argv, "--train-queries");
@@ -307,6 +312,39 @@ static bool count_encoding(repro_plan *plan, repro_node *node, const repro_argv 
            first_of_kind(&plan->evaluation, argv, status);
 }
 
+/* Passages of a run scored by a cross-encoder: each takes about what its two texts take alone. */
+static bool count_reranking(repro_plan *plan, repro_node *node, const repro_argv *argv,
+                            repro_table_cost *table, gb_status *status)
+{
+    const char *depth = repro_argv_option(argv, "--depth");
+    repro_node *of = repro_node_option(node, "--run").node;
+    bool train = of && strcmp(of->words[0].text, "evaluate") != 0;
+    repro_argv alike = {0};
+    repro_cost cost;
+    repro_sizes sizes;
+    bool ok = repro_argv_add(&alike, status, train ? "mine" : "evaluate");
+    static const char *const options[] = {"--model", "--collection", "--tokens"};
+    for (size_t i = 0; ok && i < 3; i++)
+        ok = repro_argv_add(&alike, status, "%s", options[i]) &&
+             repro_argv_add(&alike, status, "%s", repro_argv_option(argv, options[i]));
+    ok = ok && repro_plan_cost(plan, &alike, &cost, status) &&
+         sizes_of(plan, collection_of(node, "--collection"), &sizes, status);
+    repro_argv_free(&alike);
+    if (!ok)
+        return false;
+    double queries = sizes.passages <= 0 ? repro_cost_get(&cost, "queries")
+                     : train             ? sizes.train_queries
+                                         : sizes.eval_queries;
+    double pairs = queries * (depth ? strtod(depth, NULL) : 100);
+    table->encode_flops +=
+        pairs * (repro_cost_get(&cost, "passage_flops") + repro_cost_get(&cost, "query_flops"));
+    table->encodings++;
+    plan->needs[node->index] = (repro_bytes){.memory = pairs * 24, .disk = pairs * 40};
+    table->disk += pairs * 40;
+    node->folder = of ? of->folder : plan->root; /* later commands find a run of these queries */
+    return true;
+}
+
 /* A collection that stands for a public one, or that was cut from such. */
 static bool note_public(repro_plan *plan, const repro_node *node, const repro_argv *argv,
                         repro_table_cost *table, gb_status *status)
@@ -368,14 +406,18 @@ static bool count_node(repro_plan *plan, repro_node *node, repro_table_cost *tab
                *kind = argv.count > 1 ? argv.items[1] : "";
     bool pretrain = !strcmp(command, "pretrain");
     node->folder = plan->root;
-    if (!ok || !strcmp(command, "efficiency") || !strcmp(command, "mean"))
+    bool of_runs = repro_argv_option(&argv, "--runs") || repro_argv_option(&argv, "--fuse");
+    if (!ok || !strcmp(command, "efficiency") || !strcmp(command, "mean") ||
+        (!strcmp(command, "evaluate") && of_runs))
         ; /* of what was counted already, in no time */
     else if ((pretrain && !strcmp(kind, "none")) ||
              (!strcmp(command, "evaluate") && !strcmp(kind, "--bm25")))
         ok = count_host(plan, node, &argv, table, status);
     else if (pretrain && repro_argv_option(&argv, "--interleave-with"))
         ok = count_turns(plan, node, &argv, table, status);
-    else if (pretrain || !strcmp(command, "finetune")) {
+    else if (!strcmp(command, "rerank"))
+        ok = count_reranking(plan, node, &argv, table, status);
+    else if (pretrain || repro_is_finetuning(command)) {
         ok = count_training(plan, node, &argv, table, &plan->needs[node->index], status);
         /* Later commands find the encoder that the training starts from: it has the same size. */
         node->folder =

@@ -39,6 +39,8 @@ bool repro_argv_of(const repro_node *node, repro_argv *argv, gb_status *status);
 void repro_argv_free(repro_argv *argv);
 bool repro_argv_add(repro_argv *argv, gb_status *status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whether a command trains epochs over training queries. */
+bool repro_is_finetuning(const char *command);
 /* The value behind an option, the last one; NULL where it has none. */
 const char *repro_argv_option(const repro_argv *argv, const char *option);
 

@@ -15,7 +15,7 @@ typedef struct taken {
 static bool short_training(const repro_argv *argv, double batch, double steps, repro_argv *made,
                            gb_status *status)
 {
-    bool finetune = !strcmp(argv->items[0], "finetune"), ok = true;
+    bool finetune = repro_is_finetuning(argv->items[0]), ok = true;
     for (size_t i = 0; ok && i < argv->count; i++)
         ok = repro_argv_add(made, status, "%s", argv->items[i]);
     ok = ok && repro_argv_add(made, status, "--batch") &&

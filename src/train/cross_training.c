@@ -45,6 +45,8 @@ static const gb_option of_training[] = {
      "negatives of a query, each in a pair with it", .min = 1},
     {"max-length", GB_OPTION_U32, FIELD(max_length), 0, NULL,
      "tokens of a pair; 0: as many as a query and a passage have, if the model has the positions"},
+    {"extend-positions", GB_OPTION_FLAG, FIELD(extend_positions), GB_OPTION_ADDED, NULL,
+     "where pairs need more positions than the model has, give it fresh ones"},
     {"seed", GB_OPTION_U64, FIELD(params.seed), 0, NULL, "seed of everything drawn"},
     {0}};
 #undef FIELD
@@ -88,13 +90,19 @@ static bool settle_length(training *t, gb_status *status)
 {
     uint32_t most = t->config.max_positions, wanted = t->settings->max_length;
     uint32_t needed = t->tokens.max_query + t->tokens.max_passage - 1;
+    uint32_t longest = wanted ? wanted : needed;
+    if (t->settings->extend_positions && longest > most) {
+        gb_log(GB_LOG_INFO, "the model has %u positions, and gets %u fresh ones", most,
+               longest - most);
+        most = t->config.max_positions = longest;
+    }
     if (t->config.type_vocab_size < 2)
         return gb_fail(status, GB_DATA, t->settings->init, "start from another encoder",
                        "the model has one token type and cannot tell query and passage apart");
     if (wanted > most || (wanted && wanted < 3))
-        return gb_fail(status, GB_USAGE, t->settings->init, "give a number between",
-                       "--max-length is %u, and must lie in [3, %u], the model's positions", wanted,
-                       most);
+        return gb_fail(
+            status, GB_USAGE, t->settings->init, "give a number between, or --extend-positions",
+            "--max-length is %u, and must lie in [3, %u], the model's positions", wanted, most);
     t->params.max_query_length = t->tokens.max_query;
     t->params.max_passage_length = t->tokens.max_passage;
     t->params.max_length = wanted ? wanted : needed < most ? needed : most;
@@ -126,12 +134,45 @@ static bool open_inputs(training *t, gb_status *status)
            train_set_make(&how, &t->set, &t->texts, &t->filtered, status);
 }
 
+/* Values of a model that has more positions than its folder. */
+static float *extended_values(training *t, gb_status *status)
+{
+    const gb_bert_config *config = &t->init.config;
+    gb_params *stored = gb_params_create(status);
+    gb_bert bert = {0};
+    gb_pair_head head;
+    float *from = stored && gb_bert_declare(stored, config, false, &bert, status) &&
+                          gb_pair_head_declare(stored, config, &head, status)
+                      ? gb_model_input_values(t->init.folder, stored, status)
+                      : NULL;
+    gb_params_freeze(t->model);
+    float *to = from ? gb_alloc(gb_params_floats(t->model), sizeof *to, status) : NULL;
+    if (to)
+        gb_params_init(t->model, t->params.seed, to);
+    for (uint32_t i = 0; to && i < gb_params_count(stored); i++) {
+        const gb_param *a = gb_params_at(stored, i);
+        const gb_param *b = gb_params_at(t->model, gb_params_find(t->model, a->name));
+        memcpy(to + b->offset, from + a->offset, sizeof *to * a->rows * a->ld);
+    }
+    gb_bert_free(&bert);
+    gb_params_destroy(stored);
+    free(from);
+    return to;
+}
+
+static float *values_of(training *t, gb_status *status)
+{
+    return t->config.max_positions > t->init.config.max_positions
+               ? extended_values(t, status)
+               : gb_model_input_values(t->init.folder, t->model, status);
+}
+
 static bool make_model(training *t, gb_status *status)
 {
     return (t->model = gb_params_create(status)) &&
            gb_bert_declare(t->model, &t->config, false, &t->bert, status) &&
            gb_pair_head_declare(t->model, &t->config, &t->head, status) &&
-           (t->values = gb_model_input_values(t->init.folder, t->model, status)) &&
+           (t->values = values_of(t, status)) &&
            gb_pair_head_start(t->init.folder, t->model, &t->head, t->params.seed, t->values,
                               status) &&
            (t->self = gb_cross_create(&t->params, &t->set, &t->tokens, t->init.vocab, &t->bert,

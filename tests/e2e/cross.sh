@@ -50,6 +50,11 @@ again=$(made $training --init "$model" --loss binary --epochs 1)
 expect "a cross-encoder is trained further" \
     awk "BEGIN { exit !($(number first_loss "$again") < $(number first_loss "$model")) }"
 model=$(made $training --epochs 20)
+longer=$(made $training --epochs 1 --extend-positions)
+expect "a model gets the positions that its pairs need" \
+    grep -q '"max_position_embeddings": 39' "$longer/model/config.json"
+expect "and starts from the same weights" \
+    [ "$(number first_loss "$longer")" = "$(number first_loss "$(made $training --epochs 1)")" ]
 
 # ---- ranking ---------------------------------------------------------------------------------------
 cost=$("$gabbro" rerank --model "$model" --run "$bm25" $data --depth 5 --judged train --cost 2>log)
