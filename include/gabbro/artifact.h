@@ -44,5 +44,14 @@ void gb_model_input_close(gb_model_input *model); /* also of zeros */
  * GB_DATA where the folder wants a prompt and the tokens do not say whether they have one. */
 bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const char *pooling,
                        gb_sentence_settings *how, gb_status *status);
+/* How the model makes vectors of tokens, with passages no longer than those of `tokens`; kind is
+ * GB_LATE_NONE where vectors are of texts. GB_DATA as for gb_folder_late, and where the folder
+ * wants a prompt and the tokens do not say whether they have one. Free with gb_late_settings_free.
+ */
+bool gb_model_late(const gb_model_input *model, const gb_tokens *tokens, gb_late_settings *late,
+                   gb_status *status);
+/* Kind of the model in a folder or artifact, by the names of its files: for those who must know
+ * before it is opened. */
+gb_late_kind gb_model_late_kind(const char *path);
 
 #endif

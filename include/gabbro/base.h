@@ -134,6 +134,8 @@ uint32_t gb_map_get(const gb_map *map, const char *key, size_t length); /* GB_MA
 uint32_t gb_float_bits(float value);
 float gb_bits_float(uint32_t bits);
 float gb_half_value(uint16_t half); /* IEEE 754 binary16, exactly; infinities and NaN too */
+/* The nearest half, even of two; from 0x7c00 on, without the sign, the value is beyond it. */
+uint16_t gb_half_of(float value);
 
 /* ---- random numbers ---- */
 

@@ -237,6 +237,7 @@ typedef struct gb_sentence_settings {
                              written as 1, and is made without the model (SPLADE-doc) */
     bool prompt_left_out; /* the mean is over the tokens behind a prompt */
     const char *query_prompt, *passage_prompt; /* to be written; read by gb_folder_prompts */
+    const struct gb_late_settings *late;       /* to be written; NULL: vectors are of texts */
     bool probability; /* to be written: what a cross-encoder's library returns, see
                          gb_bert_config_write_pairs */
 } gb_sentence_settings;
@@ -264,6 +265,54 @@ typedef struct gb_text_prompts {
  * GB_DATA for a damaged file, or a default that is not among the prompts. */
 bool gb_folder_prompts(const gb_folder *folder, gb_text_prompts *prompts, gb_status *status);
 void gb_text_prompts_free(gb_text_prompts *prompts);
+
+/* ---- late interaction ---- */
+
+/* Kinds of models whose vectors are of tokens. */
+typedef enum gb_late_kind {
+    GB_LATE_NONE,    /* vectors are of texts */
+    GB_LATE_COLBERT, /* one projection of all tokens, of length 1 (Khattab and Zaharia, 2020) */
+    GB_LATE_COIL, /* [CLS], and a projection of the tokens, compared where their ids are equal (Gao
+                     et al., 2021) */
+} gb_late_kind;
+
+/* A token behind [CLS] that says what a text is. */
+typedef struct gb_late_marker {
+    uint32_t id;   /* its row of the word embeddings; GB_MAP_NONE: there is no marker */
+    char text[32]; /* as tokenizer files have it, such as "[unused0]" or "[Q] " */
+} gb_late_marker;
+
+/* What a folder says of late interaction. */
+typedef struct gb_late_settings {
+    gb_late_kind kind;             /* the other fields hold where it is not GB_LATE_NONE */
+    uint32_t width;                /* numbers of a token's vector */
+    uint32_t query_length;         /* tokens of a query at most, with special ones */
+    uint32_t passage_length;       /* the same of a passage */
+    gb_late_marker query, passage; /* of ColBERT */
+    bool expand;                   /* queries are filled up to query_length with [MASK] */
+    bool attend;                   /* the other tokens see these [MASK]s */
+    uint32_t *skipped;             /* [skipped_count] tokens of passages that are left out of the
+                                      scores: punctuation. Ids, ascending */
+    size_t skipped_count;          /* of them */
+} gb_late_settings;
+void gb_late_settings_free(gb_late_settings *late); /* also of zeros */
+
+/* Kind of the model in a folder, by the files that are in it: artifact.metadata (ColBERT),
+ * modules.json with Dense and without Pooling (PyLate), late_interaction.json (COIL). */
+gb_late_kind gb_folder_late_kind(const char *path);
+const char *gb_late_kind_name(gb_late_kind kind); /* "ColBERT", "COIL"; NULL for none */
+/* Reads what the folder says, from config_sentence_transformers.json (PyLate), artifact.metadata
+ * (ColBERT) or late_interaction.json (COIL); kind is GB_LATE_NONE for a model of another kind. The
+ * projection is the tensor "linear.weight" [width, H] (ColBERT), or "coil.weight" and "coil.bias".
+ * GB_DATA for what is not computed here, and for markers without a row of the word embeddings. Free
+ * with gb_late_settings_free, also after a failure. */
+bool gb_folder_late(const gb_folder *folder, const gb_vocab *vocab, gb_late_settings *late,
+                    gb_status *status);
+/* The settings of a new model of this kind: lengths as given, [unused0] and [unused1] as markers
+ * where the vocabulary has them; else "[Q] " and "[D] ", for which two rows are added to the word
+ * embeddings of config, as PyLate does; ASCII punctuation is skipped. */
+bool gb_late_settings_new(gb_late_kind kind, const gb_vocab *vocab, gb_bert_config *config,
+                          gb_late_settings *late, gb_status *status);
 
 /* ---- writing a model folder ---- */
 

@@ -370,7 +370,7 @@ bool gb_file_tensors_make(gb_file_tensors *list, const gb_params *params, const 
 void gb_file_tensors_free(gb_file_tensors *list);
 /* Copy what a model folder has into values [gb_params_floats]: the encoder always; the masked-LM
  * head and other parameters (heads, decoders) where the folder has them, otherwise their values
- * stay. */
+ * stay, and so do those of word embeddings behind the folder's. */
 bool gb_model_load(const gb_folder *folder, const gb_params *params, float *values,
                    gb_status *status);
 /* Write a model folder: canonical weights into model.safetensors, all other parameters into

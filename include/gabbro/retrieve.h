@@ -261,19 +261,23 @@ bool gb_token_search(gb_device *device, const gb_token_vectors *queries,
  * width], see gb_token_vectors. */
 typedef struct gb_token_set {
     gb_token_vectors vectors; /* to search */
-    gb_npy *npy, *whole;      /* vectors.npy, and whole.npy or NULL */
+    gb_npy *npy, *whole;      /* vectors.npy, and whole.npy or NULL, of all folders */
     uint32_t *starts, *tags;  /* what is in these files, or NULL */
-    char *ids;                /* what is in ids.txt */
+    char **ids;               /* [files] what is in ids.txt */
     const char **names;       /* [texts] start of each id, ended by a line end */
-    const char *folder;       /* as it was named */
+    size_t files;             /* folders */
+    const char *folder;       /* the first one, as it was named */
+    char *model;              /* as in gb_vector_set */
 } gb_token_set;
 bool gb_is_token_set(const char *folder); /* there is a starts.npy */
-/* Opens a folder. GB_DATA if its files do not go together. Close with gb_token_set_close. */
-bool gb_token_set_open(gb_token_set *set, const char *folder, gb_status *status);
+/* Opens folders as one: shards of gabbro encode in the order of their texts, others as they are
+ * named. GB_DATA if their files do not go together. Close with gb_token_set_close. */
+bool gb_token_set_open(gb_token_set *set, const char *const *folders, size_t count,
+                       gb_status *status);
 void gb_token_set_close(gb_token_set *set);
 /* Writes a TREC run with the best `depth` passages of every query by gb_token_search; with
  * `candidates`, a run, of the passages that it has for a query. GB_DATA if it names a query or a
- * passage without vectors. */
+ * passage without vectors, and if the sets are of different models. */
 bool gb_token_set_search(gb_device *device, const gb_token_set *queries,
                          const gb_token_set *passages, uint32_t depth, const char *candidates,
                          const char *path, gb_status *status);
@@ -401,6 +405,7 @@ typedef struct gb_vector_file {
     const char *path;    /* .npy file, the same for all ranks */
     const char *journal; /* note of this rank alone, from which the next call with the same texts,
                             model and number of ranks continues */
+    bool half;           /* vectors are rounded to float16 */
 } gb_vector_file;
 /* Encodes texts to a .npy file [count, width] (float32). Every rank encodes a part of them; when
  * they return, the file is whole. padding (may be NULL) gets the rows that this rank computed. */
@@ -424,6 +429,7 @@ typedef struct gb_shard {
     const gb_collection *collection; /* collection of the retriever's tokens */
     const char *split;               /* queries of this split; NULL: the passages */
     uint32_t index, count;           /* one of `count` equal parts, from 0 */
+    bool half;                       /* vectors are rounded to float16 */
 } gb_shard;
 /* What was written of a shard. */
 typedef struct gb_shard_written {
@@ -432,7 +438,8 @@ typedef struct gb_shard_written {
 } gb_shard_written;
 /* Encodes a shard to a folder for gb_vector_set: vectors.npy, ids.txt, and vectors.json, by which
  * shards are put together. Sparse vectors become vectors.jsonl for gb_impacts_search, from files
- * beginning with `resume`. journal: see gb_vector_file. */
+ * beginning with `resume`, those of tokens the folder of a gb_token_set. journal: see
+ * gb_vector_file. */
 bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *shard,
                               const char *folder, const char *resume, const char *journal,
                               gb_shard_written *written, gb_status *status);
@@ -447,7 +454,8 @@ bool gb_print_encoding_cost(const gb_retriever_params *params, const char *colle
 /* Opens the retriever of a command that makes an artifact, with that command's device, ranks and
  * pooling, and indexes the passages. sparse: NULL keeps all of sparse vectors. The files of the
  * index lie in the resume folder and begin with `name`, so that a killed command continues from
- * them. */
+ * them. GB_USAGE for a model of late interaction if the command has no kernels for it
+ * (gb_retriever_users). */
 gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *tokens,
                               const gb_sparse_settings *sparse, const char *name,
                               gb_status *status);

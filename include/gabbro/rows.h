@@ -56,6 +56,9 @@ typedef struct gb_vectors {
 #define GB_NPY_HEADER 128
 /* Makes the first bytes of a .npy file of float32 [rows, width] in C order (format version 1.0). */
 void gb_npy_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER]);
+/* The same of float16, and of a list of `count` uint32. */
+void gb_npy_half_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER]);
+void gb_npy_list_header(uint64_t count, char header[GB_NPY_HEADER]);
 
 /* Files of vectors that are read as one, file after file: .npy of any version with float32 or
  * float16 [rows, width], little endian, C order. Memory is that of the rows asked for, whatever the

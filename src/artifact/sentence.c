@@ -1,6 +1,7 @@
 /* How an encoder makes vectors: pooling, and the prompts that its texts were tokenised with. */
 #include <gabbro/artifact.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /* One of the two kinds of text: what the model wants before it, and what the tokens have. */
@@ -58,4 +59,24 @@ bool gb_model_sentence(const gb_folder *folder, const gb_tokens *tokens, const c
                "taken, --pooling decides",
                gb_folder_path(folder));
     return ok;
+}
+
+gb_late_kind gb_model_late_kind(const char *path)
+{
+    char *folder = gb_find_model_folder(path, NULL);
+    gb_late_kind kind = folder ? gb_folder_late_kind(folder) : GB_LATE_NONE;
+    free(folder);
+    return kind;
+}
+
+bool gb_model_late(const gb_model_input *model, const gb_tokens *tokens, gb_late_settings *late,
+                   gb_status *status)
+{
+    if (!gb_folder_late(model->folder, model->vocab, late, status))
+        return false;
+    if (late->kind == GB_LATE_NONE)
+        return true;
+    if (late->passage_length > tokens->max_passage)
+        late->passage_length = tokens->max_passage;
+    return check_prompts(model->folder, tokens, status);
 }

@@ -18,6 +18,16 @@ float gb_bits_float(uint32_t bits)
     return value;
 }
 
+uint16_t gb_half_of(float value)
+{
+    uint32_t bits = gb_float_bits(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    if (magnitude >= 0x47800000) /* 2^16 */
+        return (uint16_t)(sign | 0x7c00);
+    if (magnitude < 0x38800000) /* 2^-14: multiples of 2^-24 */
+        return (uint16_t)(sign | (uint32_t)nearbyintf(fabsf(value) * 16777216.0f));
+    return (uint16_t)(sign | (magnitude + 0xfff + (magnitude >> 13 & 1) - (112u << 23)) >> 13);
+}
+
 float gb_half_value(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;

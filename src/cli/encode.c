@@ -11,7 +11,9 @@ typedef struct settings {
     const char *model, *collection, *tokens, *split; /* artifacts; split NULL: passages */
     uint32_t shard, shards;                          /* which part, of how many */
     gb_sparse_settings sparse;                       /* of sparse vectors */
+    enum { FLOAT32, FLOAT16 } numbers;               /* of the others */
 } settings;
+static const char *const number_names[] = {[FLOAT32] = "float32", [FLOAT16] = "float16", NULL};
 
 static bool check(gb_maker *maker, void *self, gb_status *status)
 {
@@ -39,7 +41,8 @@ static bool make(gb_maker *maker, void *self, gb_status *status)
                                         .sparse = o->sparse,
                                         .device = gb_maker_device(maker, status),
                                         .ranks = maker->ranks};
-    gb_shard shard = {.split = o->split, .index = o->shard, .count = o->shards};
+    gb_shard shard = {
+        .split = o->split, .index = o->shard, .count = o->shards, .half = o->numbers == FLOAT16};
     gb_collection *collection = params.device ? gb_open_collection(o->collection, status) : NULL;
     gb_retriever *retriever = collection ? gb_retriever_open(&params, status) : NULL;
     char *resume = retriever ? gb_maker_resume_file(maker, "encoded.terms", status) : NULL;
@@ -77,6 +80,8 @@ static int run(const gb_call *call)
         {"shard-index", GB_OPTION_U32, &o.shard, 0, NULL, "which part, from 0"},
         {"shard-count", GB_OPTION_U32, &o.shards, 0, NULL, "parts in all", .min = 1,
          .max = UINT32_MAX},
+        {"numbers", GB_OPTION_CHOICE, &o.numbers, GB_OPTION_ADDED, NULL,
+         "of dense vectors and those of tokens", number_names},
         {"quantize", GB_OPTION_REAL, &o.sparse.quantize, GB_OPTION_ADDED, "X",
          "multiply the weights of sparse vectors by X and round them; 0: do not"},
         {0}};
@@ -98,8 +103,11 @@ const gb_command gb_cli_encode = {
     .summary = "write vectors of passages or queries, all or a shard of them",
     .description =
         "Write vectors of the passages, or with --split of the queries of a split: vectors.npy "
-        "(float32) and ids.txt (an id a line) in the artifact's folder, which is printed. "
+        "and ids.txt (an id a line) in the artifact's folder, which is printed. "
         "--shard-index and --shard-count take one of several equal parts. A killed command goes on "
         "where it was. gabbro search reads the shards. A model of sparse vectors (SPLADE) gives "
-        "vectors.jsonl, for gabbro search-sparse and Anserini.",
+        "vectors.jsonl, for gabbro search-sparse and Anserini. A model of late interaction "
+        "(ColBERT, "
+        "COIL) gives vectors of tokens, for gabbro search: starts.npy has the first row of each "
+        "text, and of COIL tags.npy the ids of the tokens and whole.npy the vectors of [CLS].",
     .run = run};

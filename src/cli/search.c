@@ -22,9 +22,6 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
     bool tokens = by_tokens(o);
-    if (tokens && (o->queries.count > 1 || o->passages.count > 1))
-        return gb_fail(status, GB_USAGE, o->passages.items[0], "put the vectors into one folder",
-                       "token vectors of several folders cannot be searched");
     if (!tokens && o->candidates)
         return gb_fail(status, GB_USAGE, o->passages.items[0],
                        "leave --candidates out, or give folders with starts.npy",
@@ -39,8 +36,8 @@ static bool make_by_tokens(gb_maker *maker, const settings *o, gb_status *status
     char *path = gb_maker_file(maker, "run.trec", status);
     gb_device *device = path ? gb_maker_device(maker, status) : NULL;
     bool ok =
-        device && gb_token_set_open(&queries, o->queries.items[0], status) &&
-        gb_token_set_open(&passages, o->passages.items[0], status) &&
+        device && gb_token_set_open(&queries, o->queries.items, o->queries.count, status) &&
+        gb_token_set_open(&passages, o->passages.items, o->passages.count, status) &&
         (gb_ranks_rank(maker->ranks) ||
          gb_token_set_search(device, &queries, &passages, o->depth, o->candidates, path, status));
     json_object_set_new(maker->facts, "queries", json_integer(queries.vectors.texts));

@@ -24,6 +24,8 @@ struct gb_folder {
     char architecture[GB_WEIGHT_NAME]; /* of config.json, or "" */
     gb_safetensors *model;             /* model.safetensors, pytorch_model.bin, or shards of one */
     gb_safetensors *side;              /* gabbro.safetensors, or NULL */
+    gb_safetensors *dense;             /* the projection of tokens in a file of its own, or NULL */
+    bool late;                         /* tokens are projected, by linear.weight */
     gb_arena *names;                   /* canonical names */
     entry *entries;                    /* in byte order of names */
     size_t count;                      /* entries in use */
@@ -36,6 +38,7 @@ void gb_folder_close(gb_folder *folder)
         return;
     gb_safetensors_close(folder->model);
     gb_safetensors_close(folder->side);
+    gb_safetensors_close(folder->dense);
     gb_arena_destroy(folder->names);
     free(folder->entries);
     free(folder->path);
@@ -179,6 +182,18 @@ static bool index_model(gb_folder *folder, gb_status *status)
            check_tied(folder, tied_bias, "cls.predictions.bias", status);
 }
 
+/* The projection of tokens: beside the encoder (ColBERT), in a file of its own (PyLate), or both.
+ */
+static bool index_dense(gb_folder *folder, gb_status *status)
+{
+    const gb_stored *own =
+        folder->dense ? gb_safetensors_find(folder->dense, "linear.weight") : NULL;
+    if (find(folder, "linear.weight"))
+        return check_tied(folder, own, "linear.weight", status);
+    return !own ||
+           (add(folder, "linear.weight", own, false, status) && sort_entries(folder, status));
+}
+
 static bool index_side(gb_folder *folder, gb_status *status)
 {
     for (size_t i = 0; folder->side && i < gb_safetensors_count(folder->side); i++) {
@@ -275,6 +290,10 @@ static bool check_model(gb_folder *folder, gb_status *status)
             return fail_shape(found->stored, &spec, status);
         found->expected = true;
     }
+    entry *linear = folder->late ? find(folder, "linear.weight") : NULL;
+    if (linear)
+        linear->expected =
+            linear->stored->rank == 2 && linear->stored->shape[1] == config->hidden_size;
     for (size_t i = 0; i < folder->count; i++)
         if (!folder->entries[i].expected)
             return gb_fail(status, GB_DATA, folder->entries[i].stored->path,
@@ -282,6 +301,12 @@ static bool check_model(gb_folder *folder, gb_status *status)
                            "tensor %s has no place in a BERT of %u layers",
                            folder->entries[i].stored->name, config->layers);
     return folder->kind != GB_FOLDER_CROSS_ENCODER || check_pair_head(folder, status);
+}
+
+uint32_t folder_rows_of(const gb_folder *folder, const char *name)
+{
+    const entry *item = find(folder, name);
+    return item && item->stored->rank ? (uint32_t)item->stored->shape[0] : 0;
 }
 
 bool gb_folder_read(const gb_folder *folder, const char *name, uint64_t rows, uint64_t cols,
@@ -316,6 +341,17 @@ static char *tensor_path(const gb_folder *folder, gb_status *status)
     gb_fail(status, GB_DATA, folder->path, "give a Hugging Face model folder",
             "no " MODEL_FILE " in the folder");
     return NULL;
+}
+
+static bool open_dense(gb_folder *folder, gb_status *status)
+{
+    char *path;
+    if (!(folder->late = gb_folder_late_kind(folder->path) == GB_LATE_COLBERT))
+        return true;
+    bool ok = folder_dense_file(folder->path, &path, status) &&
+              (!path || (folder->dense = gb_safetensors_open(path, status)));
+    free(path);
+    return ok;
 }
 
 static bool open_files(gb_folder *folder, gb_status *status)
@@ -353,8 +389,9 @@ gb_folder *gb_folder_open_kinds(const char *path, uint32_t kinds, gb_status *sta
     folder->body = folder_find_body(path, status);
     folder->names = gb_arena_create(1 << 14, status);
     if (folder->path && folder->body && folder->names && open_files(folder, status) &&
-        index_model(folder, status) && check_kind(folder, kinds, status) &&
-        check_model(folder, status) && index_side(folder, status))
+        open_dense(folder, status) && index_model(folder, status) && index_dense(folder, status) &&
+        check_kind(folder, kinds, status) && check_model(folder, status) &&
+        index_side(folder, status))
         return folder;
     gb_folder_close(folder);
     return NULL;

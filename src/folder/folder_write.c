@@ -72,9 +72,10 @@ static bool check_weights(const gb_folder_params *params, const char *path, gb_s
                              "tensor %s is missing", spec.name);
     }
     free(sorted);
-    /* All wanted names are there and none twice: more tensors are unknown ones. */
+    /* All wanted names are there and none twice: more tensors are unknown ones, but for the
+     * projection of a model of late interaction. */
     for (size_t i = 0; ok && params->weight_count > count && i < params->weight_count; i++) {
-        bool known = false;
+        bool known = params->sentence.late && !strcmp(params->weights[i].name, "linear.weight");
         for (size_t j = 0; !known && j < count; j++)
             known = strcmp(wanted_at(params, j).name, params->weights[i].name) == 0;
         if (!known)
@@ -206,13 +207,15 @@ static bool write_words(const char *dir, const char *body, const gb_folder_param
     bool pairs = folder_is_pairs(params);
     char *config = gb_path_join(status, body, "config.json");
     char *card = config ? gb_path_join(status, dir, "README.md") : NULL;
-    bool ok = card &&
-              (pairs ? gb_bert_config_write_pairs(config, params->config,
-                                                  params->sentence.probability, status)
-                     : gb_bert_config_write(config, params->config, has_head(params), status) &&
-                           folder_write_sentence(dir, body, params, status)) &&
-              (!params->card || (pairs ? folder_write_pair_card(card, params, status)
-                                       : write_card(card, params, status)));
+    bool ok =
+        card &&
+        (pairs ? gb_bert_config_write_pairs(config, params->config, params->sentence.probability,
+                                            status)
+               : gb_bert_config_write(config, params->config, has_head(params), status) &&
+                     folder_write_sentence(dir, body, params, status)) &&
+        (!params->card || (pairs                   ? folder_write_pair_card(card, params, status)
+                           : params->sentence.late ? folder_write_late_card(card, params, status)
+                                                   : write_card(card, params, status)));
     free(config);
     free(card);
     return ok;
@@ -232,7 +235,8 @@ static bool write_files(const char *dir, const gb_folder_params *params, gb_stat
         gb_safetensors_write(model, params->weights, params->weight_count, status) &&
         (!params->extra_count ||
          gb_safetensors_write(side, params->extra, params->extra_count, status)) &&
-        folder_write_tokenizer(body, params->vocab, &params->tokenizer, length, false, status);
+        folder_write_tokenizer(body, params->vocab, &params->tokenizer, length, false,
+                               params->sentence.late, status);
     free(body);
     free(model);
     free(side);

@@ -89,10 +89,11 @@ bool folder_check_finite(const gb_weight *weight, const char *path, gb_status *s
 /* ---- tokenizer_files.c, sentence.c ---- */
 
 /* vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json into dir. language:
- * texts end with [SEP] and have nothing before them. */
+ * texts end with [SEP] and have nothing before them. late: whose markers are added tokens where the
+ * vocabulary does not have them, or NULL. */
 bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
                             const gb_tokenizer_params *tokenizer, uint32_t max_length,
-                            bool language, gb_status *status);
+                            bool language, const gb_late_settings *late, gb_status *status);
 /* The members of tokenizer_config.json; *params keeps what it is silent about. */
 bool folder_tokenizer_params(const json_t *json, const char *path, gb_tokenizer_params *params,
                              gb_status *status);
@@ -128,5 +129,17 @@ void folder_card_section(gb_text *text, const char *before, const char *line, co
 void folder_card_facts(gb_text *text, const gb_model_card *card);
 /* The model card of a cross-encoder. */
 bool folder_write_pair_card(const char *path, const gb_folder_params *params, gb_status *status);
+
+/* ---- folder.c, late.c, late_write.c ---- */
+
+/* First dimension of a tensor, or 0 if there is none of that name. */
+uint32_t folder_rows_of(const gb_folder *folder, const char *name);
+/* The file with the projection of tokens that modules.json names, or NULL: it names none. Caller
+ * frees. */
+bool folder_dense_file(const char *folder, char **file, gb_status *status);
+/* The files that say how params->sentence.late interacts, into dir. */
+bool folder_write_late(const char *dir, const gb_folder_params *params, gb_status *status);
+/* The model card of late interaction. */
+bool folder_write_late_card(const char *path, const gb_folder_params *params, gb_status *status);
 
 #endif

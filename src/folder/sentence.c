@@ -73,6 +73,8 @@ bool folder_write_sentence(const char *dir, const char *body, const gb_folder_pa
                            gb_status *status)
 {
     const gb_sentence_settings *how = &params->sentence;
+    if (how->late)
+        return folder_write_late(dir, params, status);
     bool terms = how->pooling == GB_POOLING_TERMS;
     uint32_t length = how->max_length ? how->max_length : params->config->max_positions;
     char *pooling = gb_path_join(status, dir,
@@ -290,6 +292,13 @@ gb_pooling gb_pooling_named(const char *word)
 bool gb_folder_sentence(const gb_folder *folder, gb_sentence_settings *settings, gb_status *status)
 {
     gb_sentence_settings read = {.max_length = gb_folder_config(folder)->max_positions};
+    gb_late_kind late = gb_folder_late_kind(gb_folder_path(folder));
+    if (late != GB_LATE_NONE)
+        return gb_fail(status, GB_DATA, gb_folder_path(folder),
+                       "gabbro encode, evaluate and mine read it, and finetune --scoring goes on "
+                       "with it",
+                       "a %s model, whose vectors are of tokens and not of texts",
+                       gb_late_kind_name(late));
     char *path = gb_path_join(status, gb_folder_path(folder), "modules.json");
     bool ok = path != NULL;
     if (ok && gb_file_exists(path))

@@ -8,12 +8,24 @@
 
 /* ---- writing ---- */
 
-/* How a special token is found in text. */
-static json_t *added_token(const gb_vocab *vocab, uint32_t id)
+/* How a special token is found in text; or one that belongs to no text. */
+static json_t *added_token(const char *content, uint32_t id, bool special)
 {
     return json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content",
-                     gb_vocab_token(vocab, id), "single_word", 0, "lstrip", 0, "rstrip", 0,
-                     "normalized", 0, "special", 1);
+                     content, "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", !special,
+                     "special", special);
+}
+
+/* The markers of late interaction that are behind the vocabulary, in the order of their ids. */
+static uint32_t added_markers(const gb_vocab *vocab, const gb_late_settings *late,
+                              const gb_late_marker *markers[2])
+{
+    uint32_t count = 0, size = gb_vocab_size(vocab);
+    if (late && late->query.id != GB_MAP_NONE && late->query.id >= size)
+        markers[count++] = &late->query;
+    if (late && late->passage.id != GB_MAP_NONE && late->passage.id >= size)
+        markers[count++] = &late->passage;
+    return count;
 }
 
 static json_t *piece(const char *kind, const char *id, int type)
@@ -66,42 +78,49 @@ static void sorted_specials(const gb_special_ids *ids, uint32_t sorted[SPECIALS]
 }
 
 /* The special tokens as tokenizer.json lists them. */
-static json_t *added_tokens(const gb_vocab *vocab, const gb_special_ids *ids)
+static json_t *added_tokens(const gb_vocab *vocab, const gb_special_ids *ids,
+                            const gb_late_settings *late)
 {
     uint32_t sorted[SPECIALS];
     sorted_specials(ids, sorted);
+    const gb_late_marker *markers[2];
+    uint32_t count = added_markers(vocab, late, markers);
     json_t *list = json_array();
+    int failed = list == NULL;
     for (int i = 0; i < SPECIALS; i++)
-        if (json_array_append_new(list, added_token(vocab, sorted[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
+        failed |= json_array_append_new(
+            list, added_token(gb_vocab_token(vocab, sorted[i]), sorted[i], true));
+    for (uint32_t i = 0; i < count; i++)
+        failed |= json_array_append_new(list, added_token(markers[i]->text, markers[i]->id, false));
+    if (!failed)
+        return list;
+    json_decref(list);
+    return NULL;
 }
 
 /* The same as tokenizer_config.json has them: an object by id. */
-static json_t *added_tokens_decoder(const gb_vocab *vocab, const gb_special_ids *ids)
+static json_t *added_tokens_decoder(const gb_vocab *vocab, const gb_special_ids *ids,
+                                    const gb_late_settings *late)
 {
-    uint32_t sorted[SPECIALS];
-    sorted_specials(ids, sorted);
-    json_t *map = json_object();
-    for (int i = 0; i < SPECIALS; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%u", sorted[i]);
-        json_t *token = added_token(vocab, sorted[i]);
-        if (json_object_del(token, "id") != 0 || json_object_set(map, id, token) != 0) {
-            json_decref(token);
-            json_decref(map);
-            return NULL;
-        }
-        json_decref(token);
+    json_t *list = added_tokens(vocab, ids, late), *map = json_object();
+    bool failed = !list || !map;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *token = json_array_get(list, i);
+        char id[24];
+        snprintf(id, sizeof id, "%lld",
+                 (long long)json_integer_value(json_object_get(token, "id")));
+        failed |= json_object_del(token, "id") != 0 || json_object_set(map, id, token) != 0;
     }
-    return map;
+    json_decref(list);
+    if (!failed)
+        return map;
+    json_decref(map);
+    return NULL;
 }
 
 /* tokenizer.json, the file of the "fast" tokenizer. */
 static json_t *fast_tokenizer(const gb_vocab *vocab, const gb_tokenizer_params *params,
-                              bool language)
+                              bool language, const gb_late_settings *late)
 {
     gb_special_ids ids = gb_vocab_specials(vocab);
     /* strip_accents null: accents go when letters are lowered, as in ours */
@@ -111,7 +130,7 @@ static json_t *fast_tokenizer(const gb_vocab *vocab, const gb_tokenizer_params *
     json_t *decoder =
         json_pack("{s:s, s:s, s:b}", "type", "WordPiece", "prefix", "##", "cleanup", 1);
     return json_pack("{s:s, s:n, s:n, s:o, s:o, s:{s:s}, s:o, s:o, s:o}", "version", "1.0",
-                     "truncation", "padding", "added_tokens", added_tokens(vocab, &ids),
+                     "truncation", "padding", "added_tokens", added_tokens(vocab, &ids, late),
                      "normalizer", normalizer, "pre_tokenizer", "type", "BertPreTokenizer",
                      "post_processor", post_processor(&ids, language), "decoder", decoder, "model",
                      word_piece(vocab, params->max_word_chars));
@@ -124,14 +143,14 @@ static json_t *special_tokens(void)
 }
 
 static json_t *tokenizer_config(const gb_vocab *vocab, const gb_tokenizer_params *tokenizer,
-                                uint32_t max_length, bool language)
+                                uint32_t max_length, bool language, const gb_late_settings *late)
 {
     gb_special_ids ids = gb_vocab_specials(vocab);
     json_t *json = special_tokens();
     json_t *rest = json_pack(
         "{s:o, s:b, s:b, s:b, s:I, s:I, s:n, s:n, s:b, s:s}", "added_tokens_decoder",
-        added_tokens_decoder(vocab, &ids), "clean_up_tokenization_spaces", 1, "do_basic_tokenize",
-        1, "do_lower_case", tokenizer->lower_case, "max_input_chars_per_word",
+        added_tokens_decoder(vocab, &ids, late), "clean_up_tokenization_spaces", 1,
+        "do_basic_tokenize", 1, "do_lower_case", tokenizer->lower_case, "max_input_chars_per_word",
         (json_int_t)tokenizer->max_word_chars, "model_max_length", (json_int_t)max_length,
         "never_split", "strip_accents", "tokenize_chinese_chars", tokenizer->split_cjk,
         "tokenizer_class", language ? "PreTrainedTokenizerFast" : "BertTokenizer");
@@ -145,7 +164,7 @@ static json_t *tokenizer_config(const gb_vocab *vocab, const gb_tokenizer_params
 
 bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
                             const gb_tokenizer_params *tokenizer, uint32_t max_length,
-                            bool language, gb_status *status)
+                            bool language, const gb_late_settings *late, gb_status *status)
 {
     static const char *const names[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
                                         "special_tokens_map.json"};
@@ -154,8 +173,8 @@ bool folder_write_tokenizer(const char *dir, const gb_vocab *vocab,
         char *path = gb_path_join(status, dir, names[i]);
         if (!path)
             return false;
-        json_t *json = i == 1   ? fast_tokenizer(vocab, tokenizer, language)
-                       : i == 2 ? tokenizer_config(vocab, tokenizer, max_length, language)
+        json_t *json = i == 1   ? fast_tokenizer(vocab, tokenizer, language, late)
+                       : i == 2 ? tokenizer_config(vocab, tokenizer, max_length, language, late)
                        : i == 3 ? special_tokens()
                                 : NULL;
         ok = i == 0 ? gb_vocab_save(vocab, path, status)

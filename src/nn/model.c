@@ -4,18 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool load_part(const gb_folder *folder, const gb_param *param, const gb_file_part *part,
+/* Rows of a part that a folder has: word embeddings may have grown. */
+static uint32_t rows_in(const gb_folder *folder, const gb_file_part *part)
+{
+    uint32_t words = gb_folder_config(folder)->vocab_size;
+    return words < part->rows && !strcmp(part->name, "bert.embeddings.word_embeddings.weight")
+               ? words
+               : part->rows;
+}
+
+static bool load_part(const gb_folder *folder, const gb_param *param, gb_file_part part,
                       float *values, gb_status *status)
 {
-    uint64_t rows = part->vector ? part->cols : part->rows, cols = part->vector ? 0 : part->cols;
-    float *to = values + param->offset + part->at;
-    if (part->rows == 1 || part->cols == param->ld)
-        return gb_folder_read(folder, part->name, rows, cols, to, status);
-    float *dense = gb_alloc((size_t)part->rows * part->cols, sizeof *dense, status);
-    bool ok = dense && gb_folder_read(folder, part->name, rows, cols, dense, status);
-    for (uint32_t r = 0; ok && r < part->rows; r++)
-        memcpy(to + (uint64_t)r * param->ld, dense + (size_t)r * part->cols,
-               sizeof *dense * part->cols);
+    part.rows = rows_in(folder, &part);
+    uint64_t rows = part.vector ? part.cols : part.rows, cols = part.vector ? 0 : part.cols;
+    float *to = values + param->offset + part.at;
+    if (part.rows == 1 || part.cols == param->ld)
+        return gb_folder_read(folder, part.name, rows, cols, to, status);
+    float *dense = gb_alloc((size_t)part.rows * part.cols, sizeof *dense, status);
+    bool ok = dense && gb_folder_read(folder, part.name, rows, cols, dense, status);
+    for (uint32_t r = 0; ok && r < part.rows; r++)
+        memcpy(to + (uint64_t)r * param->ld, dense + (size_t)r * part.cols,
+               sizeof *dense * part.cols);
     free(dense);
     return ok;
 }
@@ -29,7 +39,7 @@ bool gb_model_load(const gb_folder *folder, const gb_params *params, float *valu
             gb_file_part part;
             gb_param_part(param, k, &part);
             if ((param->file == GB_FILE_REQUIRED || gb_folder_has(folder, part.name)) &&
-                !load_part(folder, param, &part, values, status))
+                !load_part(folder, param, part, values, status))
                 return false;
         }
     }

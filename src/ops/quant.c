@@ -26,17 +26,6 @@ uint32_t gb_quant_cols(gb_quant quant, uint32_t cols)
                : (cols + 1) / 2;
 }
 
-/* To the nearest half, even of two; 0x7c00 and above: beyond it. */
-static uint32_t half_of(float value)
-{
-    uint32_t bits = gb_float_bits(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-    if (magnitude >= 0x47800000) /* 2^16 */
-        return sign | 0x7c00;
-    if (magnitude < 0x38800000) /* 2^-14: multiples of 2^-24 */
-        return sign | (uint32_t)nearbyintf(fabsf(value) * 16777216.0f);
-    return sign | (magnitude + 0xfff + (magnitude >> 13 & 1) - (112u << 23)) >> 13;
-}
-
 static uint32_t bfloat_of(float value)
 {
     uint32_t bits = gb_float_bits(value);
@@ -75,7 +64,7 @@ bool gb_quant_pack_row(gb_quant quant, const float *values, uint32_t cols, uint3
     uint32_t infinity = quant == GB_QUANT_F16 ? 0x7c00 : 0x7f80;
     memset(words, 0, gb_quant_cols(quant, cols) * sizeof *words);
     for (uint32_t c = 0; c < cols; c++) {
-        uint32_t bits = quant == GB_QUANT_F16 ? half_of(values[c]) : bfloat_of(values[c]);
+        uint32_t bits = quant == GB_QUANT_F16 ? gb_half_of(values[c]) : bfloat_of(values[c]);
         fits &= (bits & 0x7fff) < infinity;
         words[c / 2] |= bits << 16 * (c % 2);
     }

@@ -6,7 +6,8 @@
 
 const gb_retriever_params *retrieve_params(const gb_retriever *retriever); /* as it was opened */
 
-/* Makes the vectors of texts first, first + 1 ... of a part into vectors [count, width]. */
+/* Makes the vectors of texts first, first + 1 ... of a part into vectors [count, width]; of tokens
+ * as many rows as `starts` says, and behind them what `whole` gets. */
 typedef bool retrieve_vectors_fn(void *self, uint32_t first, uint32_t count, float *vectors,
                                  gb_status *status);
 /* What one rank writes: texts that are the rows `at`, at + 1 ... of a file of `rows`. */
@@ -18,10 +19,21 @@ typedef struct retrieve_part {
     uint32_t count;             /* texts of this rank */
     uint32_t at, rows;          /* see above */
     uint32_t width;             /* of a vector */
+    const uint32_t *starts;     /* [count + 1] of vectors of tokens: first row of each text of this
+                                   rank, and the end; NULL: a row a text */
+    const char *whole;          /* a second file, with one vector a text; NULL: none */
+    uint32_t whole_width;       /* of its vectors */
+    uint32_t whole_rows;        /* texts of all ranks */
     retrieve_vectors_fn *make;  /* makes them */
     void *self;                 /* its first argument */
 } retrieve_part;
 bool retrieve_write_part(const retrieve_part *part, gb_status *status);
+
+#define RETRIEVE_MODEL 80 /* bytes that name a model */
+/* Puts folders of vectors into the order of their texts, by vectors.json; ordered [count]. model:
+ * what made them, "" if it is not known. GB_DATA as for gb_vector_set_open. */
+bool retrieve_order_shards(const char *const *folders, size_t count, const char **ordered,
+                           char model[RETRIEVE_MODEL], gb_status *status);
 
 /* Writes ids.txt: the external ids of the texts, whose rows are rows of `names`. */
 bool retrieve_write_ids(const gb_row_file *names, const gb_encode_rows *texts, const char *folder,

@@ -1,11 +1,29 @@
 /* Rankings in commands that make artifacts: by BM25, or by a dense retriever. */
+#include <gabbro/artifact.h>
 #include <gabbro/retrieve.h>
 
 #include <stdlib.h>
 
+bool gb_retriever_users(const char *model, uint32_t *users, gb_status *status)
+{
+    bool sparse = false;
+    char *folder = gb_find_model_folder(model, status);
+    bool ok = folder && gb_folder_is_sparse(folder, &sparse, status);
+    bool late = ok && gb_folder_late_kind(folder) != GB_LATE_NONE;
+    free(folder);
+    *users |= GB_USER_ENCODE | (sparse ? GB_USER_SPARSE : 0) | (late ? GB_USER_LATE : 0);
+    return ok;
+}
+
 gb_retriever *gb_retriever_of(gb_maker *maker, const char *model, const char *tokens,
                               const gb_sparse_settings *sparse, const char *name, gb_status *status)
 {
+    if (gb_model_late_kind(model) != GB_LATE_NONE && !(maker->kernels & GB_USER_LATE)) {
+        gb_fail(status, GB_USAGE, model, "take a dense retriever",
+                "a %s model, whose vectors are of tokens, which this command does not use",
+                gb_late_kind_name(gb_model_late_kind(model)));
+        return NULL;
+    }
     char *file = gb_format(status, "%s.npy", name);
     char *path = file ? gb_maker_resume_file(maker, file, status) : NULL;
     char *journal = path ? gb_maker_rank_file(maker, name, status) : NULL;

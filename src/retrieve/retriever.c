@@ -1,6 +1,6 @@
 /* A retriever: vectors of a collection's texts, and exact search among those of passages. Where its
- * vectors are sparse, sparse_retriever.c does the work. */
-#include "retriever.h"
+ * vectors are sparse, sparse_retriever.c does the work, where they are of tokens, late.c. */
+#include "late.h"
 #include "sparse.h"
 
 #include <stdlib.h>
@@ -10,10 +10,13 @@ static bool open_model(gb_retriever *r, gb_status *status)
     const gb_retriever_params *how = &r->how;
     return gb_open_tokens(how->tokens, &r->tokens, status) &&
            gb_model_input_open(&r->model, how->model, &r->tokens, status) &&
-           gb_model_sentence(r->model.folder, &r->tokens, how->pooling, &r->sentence, status) &&
+           gb_model_late(&r->model, &r->tokens, &r->late.settings, status) &&
+           (retrieve_is_late(r) ||
+            gb_model_sentence(r->model.folder, &r->tokens, how->pooling, &r->sentence, status)) &&
            (r->params = gb_params_create(status)) &&
            gb_bert_declare(r->params, &r->model.config, gb_retriever_is_sparse(r), &r->bert,
                            status) &&
+           late_open(r, status) &&
            gb_bert_add_projector(r->params, &r->bert, gb_folder_projector(r->model.folder),
                                  status) &&
            (r->values = gb_model_input_values(r->model.folder, r->params, status));
@@ -52,6 +55,7 @@ void gb_retriever_close(gb_retriever *r)
     gb_npy_close(r->passages);
     free(r->query_weights);
     free(r->sparse_index);
+    late_close(&r->late);
     free(r);
 }
 
@@ -67,6 +71,8 @@ bool gb_retriever_is_sparse(const gb_retriever *r)
 
 uint32_t gb_retriever_width(const gb_retriever *r)
 {
+    if (retrieve_is_late(r))
+        return r->late.settings.width;
     return gb_retriever_is_sparse(r) ? r->model.config.vocab_size : r->model.config.hidden_size;
 }
 
@@ -100,6 +106,10 @@ bool gb_retriever_encode(const gb_retriever *r, gb_text_kind kind, const gb_enco
 {
     if (gb_retriever_is_sparse(r))
         return sparse_encode(r, kind, texts, vectors, status);
+    if (retrieve_is_late(r))
+        return gb_fail(status, GB_USAGE, gb_folder_path(r->model.folder), "take a dense retriever",
+                       "a %s model has no vector of a text",
+                       gb_late_kind_name(r->late.settings.kind));
     gb_encoder *encoder = retrieve_encoder(r, kind, status);
     bool ok = encoder && gb_encoder_run(encoder, texts, vectors, status);
     gb_encoder_destroy(encoder);
@@ -158,6 +168,8 @@ bool gb_retriever_index(gb_retriever *r, const gb_vector_file *file, gb_status *
     const gb_encode_rows texts = {.tokens = r->tokens.passages,
                                   .count = (uint32_t)gb_row_file_count(r->tokens.passages),
                                   .label = "encode passages"};
+    if (retrieve_is_late(r))
+        return late_index(r, file, status);
     if (gb_retriever_is_sparse(r))
         return (r->sparse_index = gb_strdup(file->path, status)) &&
                sparse_write(r, GB_TEXT_PASSAGE, &texts, file, NULL, status);
@@ -170,8 +182,8 @@ gb_vectors gb_retriever_passages(const gb_retriever *r)
     return gb_npy_vectors(r->passages);
 }
 
-static bool add_lists(const gb_encode_rows *queries, uint32_t k, const gb_found *found, gb_run *run,
-                      gb_status *status)
+bool retrieve_add_lists(const gb_encode_rows *queries, uint32_t k, const gb_found *found,
+                        gb_run *run, gb_status *status)
 {
     gb_hit *hits = gb_alloc(k, sizeof *hits, status);
     bool ok = hits != NULL;
@@ -190,6 +202,8 @@ bool gb_retriever_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t 
 {
     if (gb_retriever_is_sparse(r))
         return sparse_rank(r, queries, depth, run, status);
+    if (retrieve_is_late(r))
+        return late_rank(r, queries, depth, run, status);
     gb_vectors passages = gb_retriever_passages(r);
     gb_vectors vectors = {.rows = queries->count, .width = passages.width};
     gb_search_params params = {.k = depth < passages.rows ? depth : passages.rows,
@@ -202,7 +216,7 @@ bool gb_retriever_rank(gb_retriever *r, const gb_encode_rows *queries, uint32_t 
     bool ok = values && found.rows && found.scores &&
               gb_retriever_encode(r, GB_TEXT_QUERY, queries, values, status) &&
               gb_search(r->how.device, &vectors, &passages, &params, &found, status) &&
-              add_lists(queries, params.k, &found, run, status);
+              retrieve_add_lists(queries, params.k, &found, run, status);
     free(values);
     free(found.rows);
     free(found.scores);

@@ -5,6 +5,16 @@
 #include "private.h"
 
 #include <gabbro/artifact.h>
+#include <gabbro/late.h>
+
+/* A model of late interaction, and its index. */
+typedef struct retrieve_late {
+    gb_late_settings settings; /* kind GB_LATE_NONE: vectors are of texts */
+    gb_late head;              /* its projection */
+    uint32_t *starts;          /* of the index, see gb_token_vectors */
+    uint32_t *tags;            /* of COIL, otherwise NULL */
+    gb_npy *whole;             /* of COIL, otherwise NULL */
+} retrieve_late;
 
 struct gb_retriever {
     gb_retriever_params how;       /* as opened */
@@ -18,7 +28,16 @@ struct gb_retriever {
     gb_npy *passages;              /* vectors of the index, or NULL */
     float *query_weights;          /* [vocabulary] of a query's tokens, where it is made of them */
     char *sparse_index;            /* path of the index of sparse vectors, or NULL */
+    retrieve_late late;            /* where vectors are of tokens */
 };
+
+static inline bool retrieve_is_late(const gb_retriever *r)
+{
+    return r->late.settings.kind != GB_LATE_NONE;
+}
+/* Appends what was found to a run, k passages a query. */
+bool retrieve_add_lists(const gb_encode_rows *queries, uint32_t k, const gb_found *found,
+                        gb_run *run, gb_status *status);
 
 gb_encoder *retrieve_encoder(const gb_retriever *retriever, gb_text_kind kind, gb_status *status);
 

@@ -1,5 +1,5 @@
 /* Folders of vectors of a part of a collection. */
-#include "private.h"
+#include "late.h"
 #include "sparse.h"
 
 #include <gabbro/store.h>
@@ -92,6 +92,22 @@ static bool write_sparse(const job *j, const gb_retriever *retriever, const char
             sparse_print(retriever, file->path, &j->texts, j->names, folder, status));
 }
 
+/* vectors.npy, and what goes with vectors of tokens. */
+static bool write_vectors(const job *j, const gb_retriever *retriever, const gb_shard *shard,
+                          const char *folder, const char *journal, gb_padding *padding,
+                          gb_status *status)
+{
+    if (retrieve_is_late(retriever))
+        return late_write_shard(retriever, j->kind, &j->texts, shard->half, folder, journal,
+                                padding, status);
+    char *path = gb_path_join(status, folder, "vectors.npy");
+    bool ok =
+        path && gb_retriever_write(retriever, j->kind, &j->texts,
+                                   &(gb_vector_file){path, journal, shard->half}, padding, status);
+    free(path);
+    return ok;
+}
+
 bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *shard,
                               const char *folder, const char *resume, const char *journal,
                               gb_shard_written *written, gb_status *status)
@@ -105,11 +121,8 @@ bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *sha
         free(j.queries);
         return ok;
     }
-    char *path = gb_path_join(status, folder, "vectors.npy");
-    bool ok = path && plan(&j, retriever, shard, status) &&
-              gb_retriever_write(retriever, j.kind, &j.texts,
-                                 &(gb_vector_file){.path = path, .journal = journal},
-                                 &written->padding, status);
+    bool ok = plan(&j, retriever, shard, status) &&
+              write_vectors(&j, retriever, shard, folder, journal, &written->padding, status);
     const gb_retriever_params *how = retrieve_params(retriever);
     const retrieve_description description = {.model = how->model,
                                               .pooling = how->pooling,
@@ -124,6 +137,5 @@ bool gb_retriever_write_shard(const gb_retriever *retriever, const gb_shard *sha
              retrieve_write_description(&description, folder, status);
     written->texts = j.texts.count;
     free(j.queries);
-    free(path);
     return ok;
 }

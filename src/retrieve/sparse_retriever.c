@@ -11,16 +11,6 @@
 
 #define INDEX_BYTES ((uint64_t)1 << 30) /* of postings at once */
 
-bool gb_retriever_users(const char *model, uint32_t *users, gb_status *status)
-{
-    bool sparse = false;
-    char *folder = gb_find_model_folder(model, status);
-    bool ok = folder && gb_folder_is_sparse(folder, &sparse, status);
-    free(folder);
-    *users |= GB_USER_ENCODE | (sparse ? GB_USER_SPARSE : 0);
-    return ok;
-}
-
 static bool open_source(const gb_retriever *r, gb_text_kind kind, sparse_source *source,
                         gb_status *status)
 {

@@ -10,13 +10,23 @@
 enum { CHUNK = 1024 };               /* texts encoded at once */
 static const double noted_every = 1; /* seconds between two places to go on from */
 
-/* The file while it is written. */
+/* A file while it is written. */
 typedef struct vector_file {
-    const gb_vector_file *names; /* path and journal */
-    int fd;                      /* of path */
-    uint64_t row_bytes;          /* of a vector */
-    uint64_t start, size;        /* bytes before the first of the texts; of the whole file */
+    const char *path;       /* .npy */
+    int fd;                 /* of it; -1: there is none */
+    uint64_t row_bytes;     /* of a vector */
+    uint32_t at, rows;      /* row of the first text of the part; of the whole file */
+    const uint32_t *starts; /* see retrieve_part */
 } vector_file;
+
+/* The files of a part. */
+typedef struct part_files {
+    const retrieve_part *part; /* what is written */
+    vector_file vectors;       /* of texts or tokens */
+    vector_file whole;         /* of texts, beside those of tokens */
+    float *floats;             /* of a chunk of texts */
+    size_t capacity;           /* of it */
+} part_files;
 
 static bool cannot_write(const char *path, gb_status *status)
 {
@@ -33,79 +43,154 @@ static bool write_at(const vector_file *f, uint64_t offset, const void *bytes, s
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return cannot_write(f->names->path, status);
+            return cannot_write(f->path, status);
         done += (size_t)put;
     }
     return true;
 }
 
-/* Vectors in the file, by the journal. */
-static uint32_t written_before(const vector_file *f, uint32_t total)
+/* Row of a text of the part; behind the last text, the end. */
+static uint32_t row_of(const vector_file *f, uint32_t text)
 {
-    char *text =
-        gb_file_exists(f->names->journal) ? gb_read_file(f->names->journal, NULL, NULL) : NULL;
+    return f->starts ? f->starts[text] : f->at + text;
+}
+
+static bool has_rows_of(const vector_file *f, uint32_t texts)
+{
+    off_t size = f->fd < 0 ? 0 : lseek(f->fd, 0, SEEK_END);
+    return f->fd < 0 ||
+           (size >= 0 && (uint64_t)size >= GB_NPY_HEADER + row_of(f, texts) * f->row_bytes);
+}
+
+/* Texts whose vectors are in the files, by the journal. */
+static uint32_t written_before(const part_files *p)
+{
+    const char *journal = p->part->file->journal;
+    char *text = gb_file_exists(journal) ? gb_read_file(journal, NULL, NULL) : NULL;
     unsigned long count = text ? strtoul(text, NULL, 10) : 0;
     free(text);
-    off_t size = lseek(f->fd, 0, SEEK_END);
-    bool there = count <= total && size >= 0 && (uint64_t)size >= f->start + count * f->row_bytes;
+    bool there = count <= p->part->count && has_rows_of(&p->vectors, (uint32_t)count) &&
+                 has_rows_of(&p->whole, (uint32_t)count);
     return there ? (uint32_t)count : 0;
 }
 
 /* They are on the disk before the journal says so. */
-static bool note(const vector_file *f, uint32_t count, gb_status *status)
+static bool note(const part_files *p, uint32_t count, gb_status *status)
 {
     char text[16];
     int length = snprintf(text, sizeof text, "%u\n", count);
-    if (GB_TRY_CALL(fdatasync(f->fd)))
-        return cannot_write(f->names->path, status);
-    return gb_write_file(f->names->journal, text, (size_t)length, status);
+    if (GB_TRY_CALL(fdatasync(p->vectors.fd)))
+        return cannot_write(p->vectors.path, status);
+    if (p->whole.fd >= 0 && GB_TRY_CALL(fdatasync(p->whole.fd)))
+        return cannot_write(p->whole.path, status);
+    return gb_write_file(p->part->file->journal, text, (size_t)length, status);
 }
 
-static bool write_rest(const vector_file *f, const retrieve_part *part, gb_status *status)
+/* Floats to halves, in place. */
+static bool to_halves(const char *path, float *values, size_t count, gb_status *status)
 {
-    uint32_t done = written_before(f, part->count), chunk = part->chunk ? part->chunk : CHUNK;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half = gb_half_of(values[i]);
+        if ((half & 0x7fff) >= 0x7c00)
+            return gb_fail(status, GB_DATA, path, "write float32",
+                           "the number %g is beyond float16", (double)values[i]);
+        memcpy((char *)values + 2 * i, &half, sizeof half);
+    }
+    return true;
+}
+
+/* The vectors of texts [first, first + count) of the part, `floats` numbers. */
+static bool put_rows(const part_files *p, const vector_file *f, uint32_t first, float *values,
+                     size_t floats, gb_status *status)
+{
+    bool half = p->part->file->half;
+    return (!half || to_halves(f->path, values, floats, status)) &&
+           write_at(f, GB_NPY_HEADER + row_of(f, first) * f->row_bytes, values,
+                    floats * (half ? 2 : 4), status);
+}
+
+static bool write_chunk(part_files *p, uint32_t first, uint32_t count, gb_status *status)
+{
+    const retrieve_part *part = p->part;
+    size_t rows = row_of(&p->vectors, first + count) - row_of(&p->vectors, first);
+    size_t floats = rows * part->width, more = (size_t)count * part->whole_width;
+    return gb_grow(&p->floats, &p->capacity, floats + more + 1, sizeof *p->floats, status) &&
+           part->make(part->self, first, count, p->floats, status) &&
+           (!more || put_rows(p, &p->whole, first, p->floats + floats, more, status)) &&
+           put_rows(p, &p->vectors, first, p->floats, floats, status);
+}
+
+static bool cut_to_size(const vector_file *f, gb_status *status)
+{
+    return f->fd < 0 ||
+           !GB_TRY_CALL(ftruncate(f->fd, (off_t)(GB_NPY_HEADER + f->rows * f->row_bytes))) ||
+           cannot_write(f->path, status);
+}
+
+static bool write_rest(part_files *p, gb_status *status)
+{
+    const retrieve_part *part = p->part;
+    uint32_t done = written_before(p), chunk = part->chunk ? part->chunk : CHUNK;
     const char *unit = part->unit ? part->unit : "texts";
-    float *vectors = gb_alloc(chunk, f->row_bytes, status);
-    bool ok = vectors != NULL;
-    if (ok && done)
+    bool ok = true;
+    if (done)
         gb_log(GB_LOG_INFO, "%u of %u %s were encoded before", done, part->count, unit);
     double noted_s = gb_now_s();
     gb_progress progress;
     gb_progress_begin(&progress, part->label, unit, part->count, done);
     while (ok && done < part->count) {
         uint32_t count = part->count - done < chunk ? part->count - done : chunk;
-        ok = part->make(part->self, done, count, vectors, status) &&
-             write_at(f, f->start + done * f->row_bytes, vectors, count * f->row_bytes, status);
+        ok = write_chunk(p, done, count, status);
         done += count;
         if (ok && (done == part->count || gb_now_s() - noted_s >= noted_every)) {
-            ok = note(f, done, status);
+            ok = note(p, done, status);
             noted_s = gb_now_s();
         }
         gb_progress_update(&progress, done, NULL);
     }
-    if (ok && GB_TRY_CALL(ftruncate(f->fd, (off_t)f->size)))
-        ok = cannot_write(f->names->path, status);
+    ok = ok && cut_to_size(&p->vectors, status) && cut_to_size(&p->whole, status);
     if (ok)
         gb_progress_end(&progress, done, NULL);
-    free(vectors);
+    return ok;
+}
+
+static bool open_file(vector_file *f, uint32_t width, bool half, gb_status *status)
+{
+    char header[GB_NPY_HEADER];
+    if (half)
+        gb_npy_half_header(f->rows, width, header);
+    else
+        gb_npy_header(f->rows, width, header);
+    f->row_bytes = (uint64_t)width * (half ? 2 : sizeof(float));
+    f->fd = GB_TRY_CALL(open(f->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (f->fd < 0)
+        return gb_fail(status, GB_DATA, f->path, NULL, "cannot open: %s", strerror(errno));
+    return write_at(f, 0, header, sizeof header, status);
+}
+
+static bool close_file(const vector_file *f, bool ok, gb_status *status)
+{
+    if (f->fd >= 0 && close(f->fd) && ok)
+        return cannot_write(f->path, status);
     return ok;
 }
 
 bool retrieve_write_part(const retrieve_part *part, gb_status *status)
 {
-    uint64_t row_bytes = (uint64_t)part->width * sizeof(float);
-    const char *path = part->file->path;
-    vector_file f = {.names = part->file,
-                     .row_bytes = row_bytes,
-                     .start = GB_NPY_HEADER + part->at * row_bytes,
-                     .size = GB_NPY_HEADER + part->rows * row_bytes};
-    char header[GB_NPY_HEADER];
-    gb_npy_header(part->rows, part->width, header);
-    f.fd = GB_TRY_CALL(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (f.fd < 0)
-        return gb_fail(status, GB_DATA, path, NULL, "cannot open: %s", strerror(errno));
-    bool ok = write_at(&f, 0, header, sizeof header, status) && write_rest(&f, part, status);
-    if (close(f.fd) && ok)
-        ok = cannot_write(path, status);
+    bool half = part->file->half;
+    part_files p = {
+        .part = part,
+        .vectors = {.path = part->file->path,
+                    .fd = -1,
+                    .at = part->at,
+                    .rows = part->rows,
+                    .starts = part->starts},
+        .whole = {.path = part->whole, .fd = -1, .at = part->at, .rows = part->whole_rows}};
+    bool ok = open_file(&p.vectors, part->width, half, status) &&
+              (!part->whole || open_file(&p.whole, part->whole_width, half, status)) &&
+              write_rest(&p, status);
+    ok = close_file(&p.vectors, ok, status);
+    ok = close_file(&p.whole, ok, status);
+    free(p.floats);
     return ok;
 }

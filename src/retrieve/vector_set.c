@@ -1,18 +1,18 @@
 /* Several folders of vectors, read as one. */
-#include <gabbro/retrieve.h>
+#include "private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* A folder, with what vectors.json says where gabbro made it. */
 typedef struct shard {
-    const char *folder; /* as named */
-    char model[80];     /* "" in a folder of somebody else */
-    char texts[80];     /* what was encoded: step, and passages or split */
-    uint32_t first;     /* row of its first text */
-    uint32_t rows;      /* texts */
-    uint32_t total;     /* texts of all shards */
-    bool ours;          /* there is a vectors.json */
+    const char *folder;         /* as named */
+    char model[RETRIEVE_MODEL]; /* "" in a folder of somebody else */
+    char texts[80];             /* what was encoded: step, and passages or split */
+    uint32_t first;             /* row of its first text */
+    uint32_t rows;              /* texts */
+    uint32_t total;             /* texts of all shards */
+    bool ours;                  /* there is a vectors.json */
 } shard;
 
 static bool describe(shard *s, gb_status *status)
@@ -75,6 +75,24 @@ static bool check_shards(shard *shards, size_t count, gb_status *status)
     return true;
 }
 
+bool retrieve_order_shards(const char *const *folders, size_t count, const char **ordered,
+                           char model[RETRIEVE_MODEL], gb_status *status)
+{
+    shard *shards = gb_alloc(count, sizeof *shards, status);
+    bool ok = shards != NULL;
+    for (size_t i = 0; ok && i < count; i++) {
+        shards[i].folder = folders[i];
+        ok = describe(&shards[i], status);
+    }
+    ok = ok && check_shards(shards, count, status);
+    for (size_t i = 0; ok && i < count; i++)
+        ordered[i] = shards[i].folder;
+    if (ok)
+        snprintf(model, RETRIEVE_MODEL, "%s", shards[0].model);
+    free(shards);
+    return ok;
+}
+
 /* Ids of a folder, a line each, as the rows of a file. */
 static bool read_ids(gb_vector_set *set, const char *folder, size_t file, uint32_t *row,
                      gb_status *status)
@@ -98,12 +116,12 @@ static bool read_ids(gb_vector_set *set, const char *folder, size_t file, uint32
     return ok;
 }
 
-static bool open_files(gb_vector_set *set, const shard *shards, gb_status *status)
+static bool open_files(gb_vector_set *set, const char *const *folders, gb_status *status)
 {
     const char **paths = gb_alloc(set->files, sizeof *paths, status);
     bool ok = paths != NULL;
     for (size_t i = 0; ok && i < set->files; i++)
-        ok = (paths[i] = gb_path_join(status, shards[i].folder, "vectors.npy")) != NULL;
+        ok = (paths[i] = gb_path_join(status, folders[i], "vectors.npy")) != NULL;
     ok = ok && (set->npy = gb_npy_open(paths, set->files, status));
     for (size_t i = 0; paths && i < set->files; i++)
         free((char *)paths[i]);
@@ -116,7 +134,7 @@ static bool open_files(gb_vector_set *set, const shard *shards, gb_status *statu
     uint32_t row = 0;
     ok = set->ids && set->rows;
     for (size_t i = 0; ok && i < set->files; i++)
-        ok = read_ids(set, shards[i].folder, i, &row, status);
+        ok = read_ids(set, folders[i], i, &row, status);
     return ok;
 }
 
@@ -124,15 +142,11 @@ bool gb_vector_set_open(gb_vector_set *set, const char *const *folders, size_t c
                         gb_status *status)
 {
     *set = (gb_vector_set){.files = count, .folder = folders[0]};
-    shard *shards = gb_alloc(count, sizeof *shards, status);
-    bool ok = shards != NULL;
-    for (size_t i = 0; ok && i < count; i++) {
-        shards[i].folder = folders[i];
-        ok = describe(&shards[i], status);
-    }
-    ok = ok && check_shards(shards, count, status) &&
-         (set->model = gb_strdup(shards[0].model, status)) && open_files(set, shards, status);
-    free(shards);
+    char model[RETRIEVE_MODEL];
+    const char **ordered = gb_alloc(count, sizeof *ordered, status);
+    bool ok = ordered && retrieve_order_shards(folders, count, ordered, model, status) &&
+              (set->model = gb_strdup(model, status)) && open_files(set, ordered, status);
+    free(ordered);
     if (!ok)
         gb_vector_set_close(set);
     return ok;

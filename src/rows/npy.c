@@ -32,15 +32,40 @@ struct gb_npy {
     size_t half_capacity; /* of halfs */
 };
 
-void gb_npy_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER])
+/* shape: "(3, 2)" */
+static void make_header(const char *type, const char *shape, char header[GB_NPY_HEADER])
 {
     memset(header, ' ', GB_NPY_HEADER);
     memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
     int length = snprintf(header + 10, GB_NPY_HEADER - 10,
-                          "{'descr': '<f4', 'fortran_order': False, 'shape': (%llu, %u), }",
-                          (unsigned long long)rows, width);
+                          "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", type, shape);
     header[10 + length] = ' ';
     header[GB_NPY_HEADER - 1] = '\n';
+}
+
+static void make_matrix_header(const char *type, uint64_t rows, uint32_t width,
+                               char header[GB_NPY_HEADER])
+{
+    char shape[48];
+    snprintf(shape, sizeof shape, "(%llu, %u)", (unsigned long long)rows, width);
+    make_header(type, shape, header);
+}
+
+void gb_npy_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER])
+{
+    make_matrix_header("<f4", rows, width, header);
+}
+
+void gb_npy_half_header(uint64_t rows, uint32_t width, char header[GB_NPY_HEADER])
+{
+    make_matrix_header("<f2", rows, width, header);
+}
+
+void gb_npy_list_header(uint64_t count, char header[GB_NPY_HEADER])
+{
+    char shape[48];
+    snprintf(shape, sizeof shape, "(%llu,)", (unsigned long long)count);
+    make_header("<u4", shape, header);
 }
 
 /* ---- opening ---- */

@@ -46,7 +46,8 @@ Test(token_set, folders_are_read)
     write_sets();
     cr_expect(gb_is_token_set("p"));
     cr_expect_not(gb_is_token_set("."));
-    cr_assert(gb_token_set_open(&set, "p", &status), "%s: %s", status.where, status.what);
+    cr_assert(gb_token_set_open(&set, &(const char *){"p"}, 1, &status), "%s: %s", status.where,
+              status.what);
     cr_expect_eq(set.vectors.texts, 3);
     cr_expect_eq(set.vectors.tokens.rows, 3);
     cr_expect_eq(set.vectors.starts[1], 2);
@@ -62,7 +63,7 @@ static void expect_refused(const char *what)
 {
     gb_status status = {0};
     gb_token_set set;
-    cr_expect_not(gb_token_set_open(&set, "p", &status), "%s", what);
+    cr_expect_not(gb_token_set_open(&set, &(const char *){"p"}, 1, &status), "%s", what);
     cr_expect_eq(status.code, GB_DATA);
     cr_expect_not_null(strstr(status.what, what), "\"%s\" does not say \"%s\"", status.what, what);
     write_sets();
