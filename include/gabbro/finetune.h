@@ -4,6 +4,7 @@
 #define GABBRO_FINETUNE_H
 
 #include <gabbro/eval.h>
+#include <gabbro/late.h>
 #include <gabbro/nn.h>
 #include <gabbro/options.h>
 
@@ -124,6 +125,7 @@ typedef struct gb_finetune_data {
     const gb_text_hashes *copies; /* by which passages with the text of a positive of a query, or of
                                      a query of the same text, are no negatives of it within a
                                      batch; NULL: not looked for */
+    const gb_folder *init;      /* what training starts from; NULL: nothing that a scoring reads */
 } gb_finetune_data;
 
 /* ---- the batch ---- */
@@ -177,6 +179,7 @@ typedef struct gb_scoring_context {
     const gb_vocab *vocab;            /* of the ids */
     const gb_bert *bert;              /* encoder; with masked-LM head where it is needed */
     const void *own;                  /* what the scoring's own options set */
+    const gb_folder *init;            /* see gb_finetune_data */
 } gb_scoring_context;
 
 /* How a trained model is written. */
@@ -192,6 +195,8 @@ typedef struct gb_retriever_folder {
 } gb_retriever_folder;
 
 #define GB_SCORING_HEAD 1u /* a scoring reads the masked-LM head, which is trained, too */
+#define GB_SCORING_TOKENS                                                                          \
+    2u /* its vectors are of tokens: kernels and folders of late interaction */
 
 /* A scoring: how texts become representations, and how those are compared. One file has all of it.
  * A function that is NULL does nothing, or what is said here. */
@@ -208,6 +213,10 @@ typedef struct gb_scoring {
     const void *defaults;     /* such a structure */
     size_t own_bytes;         /* its size, at most GB_OWN_BYTES */
     const char *extra_names[GB_MAX_LOSSES - 1]; /* of its losses beside that of the scores */
+    /* Before the encoder is declared: what the scoring changes of its sizes and of the lengths of
+     * texts, given the settings that it would be made with. */
+    bool (*prepare)(const gb_finetune_data *data, const void *own, gb_finetune_params *params,
+                    gb_bert_config *config, gb_status *status);
     /* Makes it, and declares its parameters beside the encoder's. Returns what the other functions
      * get as self. */
     void *(*create)(const gb_scoring_context *context, gb_params *model, gb_status *status);
@@ -224,6 +233,9 @@ typedef struct gb_scoring {
     bool (*add_pair)(void *self, const uint32_t *query, size_t query_length,
                      const uint32_t *passage, size_t passage_length, gb_batch *packed,
                      gb_status *status);
+    /* Declares a batch of the texts. NULL: gb_batch_declare. */
+    gb_batch_inputs (*inputs)(void *self, gb_builder *builder, uint32_t rows, uint32_t texts,
+                              const gb_batch *batch);
     /* Whether the states of all tokens are read. NULL: those of [CLS] alone. */
     bool (*reads_all)(const void *self);
     /* Rows of a text's representation where it has a fixed number. NULL: 1. */
@@ -301,6 +313,10 @@ extern const char *const gb_loss_names[];
 
 /* ---- the task ---- */
 
+/* Before the encoder is declared: makes sizes and lengths as params->scoring wants them; data->bert
+ * is not read. */
+bool gb_finetune_prepare(const gb_finetune_data *data, gb_finetune_params *params,
+                         gb_bert_config *config, gb_status *status);
 /* Makes the task of fine-tuning: declares the scoring's parameters in `model`, which has the
  * encoder's, draws batches, compares the texts as the scoring says and asks of the scores what the
  * loss says. The passages behind a positive are its negatives by gb_training_negatives. Returns the

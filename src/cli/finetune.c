@@ -12,10 +12,14 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     settings *o = self;
     const gb_finetuning_settings *training = &o->training;
-    (void)status;
-    maker->kernels |= gb_scorings[training->scoring]->users | gb_losses[training->loss]->users;
+    const gb_scoring *scoring = gb_scorings[training->scoring];
+    maker->kernels |= scoring->users | gb_losses[training->loss]->users;
     gb_finetuning_note(&o->training, o->tables);
-    return true;
+    if (!(scoring->needs & GB_SCORING_TOKENS))
+        return true;
+    return training->projector == GB_PROJECTOR_NONE ||
+           gb_fail(status, GB_USAGE, NULL, "leave --projector out",
+                   "the scoring %s has a projection of its own", scoring->name);
 }
 
 static bool cost(gb_maker *maker, void *self, gb_status *status)

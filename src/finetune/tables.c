@@ -4,7 +4,9 @@
 // clang-format off
 #define SCORINGS(SCORING) \
     SCORING(dense, "dense") \
-    SCORING(sparse, "sparse")
+    SCORING(sparse, "sparse") \
+    SCORING(tokens, "tokens") \
+    SCORING(coil, "coil")
 
 #define LOSSES(LOSS) \
     LOSS(infonce, "infonce") \

@@ -136,8 +136,11 @@ static void build(void *self, gb_builder *builder, const gb_bucket *bucket,
     finetune *f = self;
     const gb_training_batch *b = &f->drawer.batch;
     uint32_t texts = bucket->texts ? bucket->texts : b->texts;
-    gb_batch_inputs in = gb_batch_declare(builder, &f->bert->config, bucket->size[0], texts,
-                                          &f->now, f->params.seed);
+    gb_batch_inputs in =
+        f->scoring->inputs
+            ? f->scoring->inputs(f->scoring_self, builder, bucket->size[0], texts, &f->now)
+            : gb_batch_declare(builder, &f->bert->config, bucket->size[0], texts, &f->now,
+                               f->params.seed);
     if (bucket->size[1] < in.rows)
         gb_selected_rows_declare(builder, &in, bucket->size[1], &f->now, &f->read);
     gb_text_states states = {.h = gb_bert_encode(builder, f->bert, &in, 0, NULL),
@@ -212,6 +215,15 @@ static void set_task(finetune *f, gb_task *task)
         task->loss_names[l] = f->scoring->extra_names[l - 2];
 }
 
+bool gb_finetune_prepare(const gb_finetune_data *data, gb_finetune_params *params,
+                         gb_bert_config *config, gb_status *status)
+{
+    const gb_scoring *scoring = params->scoring;
+    return !scoring || !scoring->prepare ||
+           scoring->prepare(data, params->scoring_own ? params->scoring_own : scoring->defaults,
+                            params, config, status);
+}
+
 void *gb_finetune_create(const gb_finetune_params *params, const gb_finetune_data *data,
                          gb_params *model, gb_task *task, gb_status *status)
 {
@@ -226,7 +238,8 @@ void *gb_finetune_create(const gb_finetune_params *params, const gb_finetune_dat
                                         .batch = &f->drawer.batch,
                                         .vocab = data->vocab,
                                         .bert = data->bert,
-                                        .own = f->params.scoring_own};
+                                        .own = f->params.scoring_own,
+                                        .init = data->init};
     if (!fits(f, data, status) ||
         !(f->scoring_self = f->scoring->create(&context, model, status)) ||
         !(f->drawer.scoring_self = f->scoring_self) || !finetune_drawer_make(&f->drawer, status)) {

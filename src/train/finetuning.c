@@ -34,13 +34,21 @@ typedef struct finetuning {
 
 /* ---- opening ---- */
 
+/* The folder says how tokens are compared, which the scoring reads, and nothing of pooling. */
+static bool goes_on_with_tokens(const gb_finetuning_settings *o)
+{
+    return gb_scorings[o->scoring]->needs & GB_SCORING_TOKENS &&
+           gb_model_late_kind(o->init) != GB_LATE_NONE;
+}
+
 static bool open_inputs(finetuning *f, const char *pooling, gb_status *status)
 {
     const gb_finetuning_settings *o = f->settings;
     return (f->collection = gb_open_collection(o->collection, status)) &&
            gb_open_tokens(o->tokens, &f->tokens, status) &&
            gb_model_input_open(&f->init, o->init, &f->tokens, status) &&
-           gb_model_sentence(f->init.folder, &f->tokens, pooling, &f->sentence, status);
+           (goes_on_with_tokens(o) ||
+            gb_model_sentence(f->init.folder, &f->tokens, pooling, &f->sentence, status));
 }
 
 static bool make_set(finetuning *f, gb_status *status)
@@ -114,8 +122,8 @@ static void make_params(finetuning *f)
     p->max_query_length = f->tokens.max_query;
     p->pooling = f->sentence.pooling;
     p->normalize = f->sentence.normalize;
-    bool cosine = f->sentence.normalize && !needs_head(f);
-    p->temperature = o->temperature > 0 || !cosine ? (float)o->temperature : COSINE_TEMPERATURE;
+    bool cosines = f->sentence.normalize && gb_scorings[o->scoring]->single;
+    p->temperature = o->temperature > 0 || !cosines ? (float)o->temperature : COSINE_TEMPERATURE;
     p->steps = steps_of(f);
     p->scoring = gb_scorings[o->scoring];
     p->loss = gb_losses[o->loss];
@@ -134,8 +142,10 @@ static bool make_model(finetuning *f, gb_status *status)
                                    .vocab = f->init.vocab,
                                    .bert = &f->bert,
                                    .teacher = o->teacher ? &f->teacher : NULL,
-                                   .copies = o->mask_copies ? &f->texts : NULL};
-    return (f->model = gb_params_create(status)) &&
+                                   .copies = o->mask_copies ? &f->texts : NULL,
+                                   .init = f->init.folder};
+    return gb_finetune_prepare(&data, &f->params, &f->config, status) &&
+           (f->model = gb_params_create(status)) &&
            gb_bert_declare(f->model, &f->config, needs_head(f), &f->bert, status) &&
            gb_bert_add_projector(f->model, &f->bert, o->projector, status) &&
            (f->self = gb_finetune_create(&f->params, &data, f->model, &f->task, status)) &&
@@ -148,15 +158,16 @@ static bool make_model(finetuning *f, gb_status *status)
 static void make_training(finetuning *f)
 {
     const gb_finetuning_settings *o = f->settings;
-    f->train = (gb_train_params){.params = f->model,
-                                 .config = &f->config,
-                                 .schedule = train_schedule(&o->optimiser, f->params.steps),
-                                 .adamw = train_adamw(&o->optimiser),
-                                 .max_norm = (float)o->optimiser.clip,
-                                 .max_length = f->tokens.max_passage > f->tokens.max_query
-                                                   ? f->tokens.max_passage
-                                                   : f->tokens.max_query,
-                                 .label = "finetune"};
+    f->train =
+        (gb_train_params){.params = f->model,
+                          .config = &f->config,
+                          .schedule = train_schedule(&o->optimiser, f->params.steps),
+                          .adamw = train_adamw(&o->optimiser),
+                          .max_norm = (float)o->optimiser.clip,
+                          .max_length = f->params.max_passage_length > f->params.max_query_length
+                                            ? f->params.max_passage_length
+                                            : f->params.max_query_length,
+                          .label = "finetune"};
     gb_memory_apply(&o->memory, &f->train);
     f->training = (gb_training){&f->task, &f->train, f->values};
 }

@@ -120,6 +120,7 @@ static void check_finetuning(const finetune_case *c)
                                    .bert = &m.bert,
                                    .teacher = &f.teacher,
                                    .copies = c->mask ? &texts : NULL};
+    MUST(gb_finetune_prepare(&data, &f.params, &m.config, &status));
     MUST(m.params = gb_params_create(&status));
     MUST(gb_bert_declare(m.params, &m.config, head, &m.bert, &status));
     MUST(gb_bert_add_projector(m.params, &m.bert, c->projector, &status));
@@ -221,4 +222,20 @@ Test(finetuning, sparse_passages, .timeout = 120)
                                       .loss = "margin-mse",
                                       .kinked = true,
                                       .set = {"flops-queries", ".05"}});
+}
+
+Test(finetuning, tokens, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, late interaction",
+                                      .scoring = "tokens",
+                                      .kinked = true,
+                                      .set = {"token-width", "8", "query-length", "17"}});
+}
+
+Test(finetuning, coil, .timeout = 120)
+{
+    check_finetuning(&(finetune_case){.name = "fine-tuning, COIL",
+                                      .scoring = "coil",
+                                      .kinked = true,
+                                      .set = {"coil-width", "8"}});
 }

@@ -257,7 +257,7 @@ Test(folder, sentence_settings)
     }
     spill(at("m/modules.json"), MODULES("Dense"));
     cr_expect_not(gb_folder_sentence(folder, &settings, &status));
-    cr_expect_str_eq(status.what, "module \"x.y.Dense\" is not known here");
+    cr_expect_not_null(strstr(status.what, "a ColBERT model"), "%s", status.what);
     spill(at("m/modules.json"), "[{\"type\":\"a.Pooling\",\"path\":\"../x\"}]");
     cr_expect_not(gb_folder_sentence(folder, &settings, &status));
     cr_expect_not_null(strstr(status.what, "leads elsewhere"));
