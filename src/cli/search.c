@@ -22,6 +22,10 @@ static bool check(gb_maker *maker, void *self, gb_status *status)
 {
     const settings *o = self;
     bool tokens = by_tokens(o);
+    if (!tokens && (gb_is_token_set(o->queries.items[0]) || gb_is_token_set(o->passages.items[0])))
+        return gb_fail(status, GB_USAGE, o->passages.items[0], "encode both with one retriever",
+                       "only the %s have vectors of tokens",
+                       gb_is_token_set(o->queries.items[0]) ? "queries" : "passages");
     if (!tokens && o->candidates)
         return gb_fail(status, GB_USAGE, o->passages.items[0],
                        "leave --candidates out, or give folders with starts.npy",

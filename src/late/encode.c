@@ -102,10 +102,10 @@ static bool flush(encoder *e, gb_status *status)
     return true;
 }
 
-static bool add_text(encoder *e, const gb_encode_rows *texts, uint32_t row, gb_status *status)
+static bool add_text(encoder *e, const gb_encode_rows *texts, uint32_t index, gb_status *status)
 {
     size_t length;
-    const uint32_t *ids = gb_encode_text(texts, row, &length);
+    const uint32_t *ids = gb_encode_text(texts, index, &length);
     uint32_t longest = gb_late_longest(e->how.late, e->how.side);
     if ((e->packed.rows + longest > e->max_rows || e->filling.texts == BATCH_SEQUENCES) &&
         !flush(e, status))
@@ -141,7 +141,7 @@ bool gb_late_encoder_run(gb_late_encoder *e, const gb_encode_rows *texts, float 
         if (gb_interrupted())
             return gb_fail(status, GB_INTERRUPTED, texts->label ? texts->label : "encode",
                            "run the same command again", "stopped");
-        if (!add_text(e, texts, texts->first + i, status))
+        if (!add_text(e, texts, i, status))
             return false;
         if (texts->label)
             gb_progress_update(&progress, i, NULL);
