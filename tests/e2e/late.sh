@@ -72,7 +72,7 @@ for kind in colbert coil; do
     sort -k 1,1 -k 3,3 "$halves/run.trec" >halves
     trust "$kind: scores of vectors in float16" "float32" "$(awk 'NR == FNR { score[$1 $3] = $5; next }
         ($1 $3) in score { d = $5 - score[$1 $3]; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
-        END { print n > 100 ? worst : "too few" }' floats halves)" 1e-2
+        END { print (n > 100 ? worst + 0 : "too few") }' floats halves)" 1e-2
     awk '$4 <= 5' "$mined/run.trec" >first.trec
     reranked=$(made search --queries "$(made encode --model "$model" $of --split train)" \
         --passages "$(made encode --model "$model" $of)" --candidates first.trec)
