@@ -148,7 +148,7 @@ static bool write_query_tokens(const char *dir, const gb_folder_params *params, 
               gb_safetensors_write(file, &weight, 1, status) &&
               gb_json_save_in(config, FOLDER_JSON, sub, "config.json", status) &&
               folder_write_tokenizer(sub, params->vocab, &params->tokenizer,
-                                     params->config->max_positions, false, status);
+                                     params->config->max_positions, false, NULL, status);
     json_decref(config);
     free(ones);
     free(sub);
