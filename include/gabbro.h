@@ -61,7 +61,8 @@ GABBRO_API const char *gabbro_version(void);
 
 /* ---- models ---- */
 
-/* An encoder with its tokenizer, prompts and pooling, on a device. */
+/* An encoder with its tokenizer, prompts and pooling, on a device; or a cross-encoder, which only
+ * scores pairs. */
 typedef struct gabbro_model gabbro_model;
 
 /* How to open a model. */
@@ -85,8 +86,10 @@ GABBRO_API gabbro_model *gabbro_model_open(const char *name, const gabbro_model_
                                            gabbro_status *status);
 GABBRO_API void gabbro_model_close(gabbro_model *model);
 GABBRO_API const char *gabbro_model_path(const gabbro_model *model); /* folder that was found */
-GABBRO_API uint32_t gabbro_model_width(const gabbro_model *model);   /* floats of a vector */
-/* Tokens of a text at most, the two special ones included; longer texts are cut. */
+GABBRO_API uint32_t gabbro_model_width(const gabbro_model *model);   /* floats of a vector; of a
+                                                                           cross-encoder 0 */
+/* Tokens of a text, or of a cross-encoder's pair, at most, special ones included; longer ones are
+ * cut. */
 GABBRO_API uint32_t gabbro_model_max_tokens(const gabbro_model *model);
 
 /* Makes vectors [count, width] of `count` texts. The bits of a vector do not depend on the other
@@ -97,11 +100,16 @@ GABBRO_API bool gabbro_encode(gabbro_model *model, gabbro_kind kind, const char 
  * before a text is cut: what is above gabbro_model_max_tokens is not read. */
 GABBRO_API bool gabbro_count_tokens(gabbro_model *model, gabbro_kind kind, const char *const *texts,
                                     size_t count, uint32_t *tokens, gabbro_status *status);
-/* Scores pairs: scores[i] of queries[i] and passages[i], the inner product of their vectors. A text
- * that comes several times in a row is encoded once. */
+/* Scores pairs: scores[i] of queries[i] and passages[i], the inner product of their vectors, or a
+ * cross-encoder's logit. A text that comes several times in a row is read once. */
 GABBRO_API bool gabbro_score(gabbro_model *model, const char *const *queries,
                              const char *const *passages, size_t count, float *scores,
                              gabbro_status *status);
+
+/* Counts the tokens of a cross-encoder's pairs before they are cut. */
+GABBRO_API bool gabbro_count_pair_tokens(gabbro_model *model, const char *const *queries,
+                                         const char *const *passages, size_t count,
+                                         uint32_t *tokens, gabbro_status *status);
 
 /* ---- indexes ---- */
 

@@ -29,6 +29,8 @@ bool gb_model_input_open_kinds(gb_model_input *model, const char *path, uint32_t
 char *gb_find_model(const gb_config *config, const char *name, gb_status *status);
 /* The same of a collection: a path (of anything; it must exist), or an artifact of the store. */
 char *gb_find_collection(const gb_config *config, const char *name, gb_status *status);
+/* The same of any folder that is no model, such as an index. */
+char *gb_find_folder(const gb_config *config, const char *name, gb_status *status);
 /* The model's folder in a step, or a model folder itself; caller frees. */
 char *gb_find_model_folder(const char *path, gb_status *status);
 /* Freezes the declared parameters and reads the folder's values of them; free(). */

@@ -626,7 +626,7 @@ typedef struct gb_pair_scorer_params {
     const gb_params *params;                       /* the parameters of both */
     const float *values;                           /* their values */
     gb_special_ids specials;                       /* put around the texts */
-    const gb_row_file *queries, *passages;         /* ids of the texts */
+    const gb_row_file *queries, *passages;         /* ids of the texts, for gb_pair_scorer_run */
     uint32_t max_query_length, max_passage_length; /* tokens of a text with two specials */
     uint32_t max_length;                           /* of a pair, see gb_batch_add_pair */
 } gb_pair_scorer_params;
@@ -637,6 +637,10 @@ gb_pair_scorer *gb_pair_scorer_create(const gb_pair_scorer_params *params, gb_st
 /* Logits of pairs into scores [count]: the same bits whatever else is scored with them. */
 bool gb_pair_scorer_run(gb_pair_scorer *scorer, const gb_text_pair *pairs, uint32_t count,
                         float *scores, gb_status *status);
+/* The same of texts in memory: queries [count] and passages [count], whole. */
+bool gb_pair_scorer_texts(gb_pair_scorer *scorer, const gb_token_text *queries,
+                          const gb_token_text *passages, uint32_t count, float *scores,
+                          gb_status *status);
 gb_padding gb_pair_scorer_padding(const gb_pair_scorer *scorer); /* of all runs */
 void gb_pair_scorer_destroy(gb_pair_scorer *scorer);             /* NULL ok */
 /* Arithmetic of scoring these pairs, from the lengths of params alone. */

@@ -343,6 +343,21 @@ uint32_t gb_text_encoder_max_tokens(const gb_text_encoder *encoder); /* of a tex
 bool gb_text_encoder_count(gb_text_encoder *encoder, gb_text_kind kind, const char *const *texts,
                            uint32_t count, uint32_t *tokens, gb_status *status);
 
+/* A cross-encoder with its tokenizer: pairs of texts go in, scores come out. Its params are those of
+ * an encoder, but for `open` and `pooling`. */
+typedef struct gb_text_scorer gb_text_scorer;
+gb_text_scorer *gb_text_scorer_open(const gb_text_encoder_params *params, gb_status *status);
+void gb_text_scorer_close(gb_text_scorer *scorer);                /* NULL ok */
+uint32_t gb_text_scorer_max_tokens(const gb_text_scorer *scorer); /* of a pair, all included */
+/* Logits of pairs of UTF-8 texts into scores [count]. Longer pairs are cut at their longer text. */
+bool gb_text_scorer_run(gb_text_scorer *scorer, const char *const *queries,
+                        const char *const *passages, uint32_t count, float *scores,
+                        gb_status *status);
+/* Counts the tokens of pairs before they are cut: tokens [count]. */
+bool gb_text_scorer_count(gb_text_scorer *scorer, const char *const *queries,
+                          const char *const *passages, uint32_t count, uint32_t *tokens,
+                          gb_status *status);
+
 /* Vectors of passages, and their texts where these are known. */
 typedef struct gb_index {
     gb_vector_set vectors;     /* vectors and ids */

@@ -1,5 +1,7 @@
 """Vectors of texts."""
 import ctypes
+import json
+import pathlib
 
 import numpy
 
@@ -33,6 +35,23 @@ def _flat(inputs):
     return texts
 
 
+def _similarity_of(folder):
+    """How the folder says that vectors are compared; sentence-transformers' default is cosine."""
+    for path in (folder / "model", folder):  # of an artifact, of a model
+        try:
+            said = json.loads((path / "config_sentence_transformers.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        return said.get("similarity_fn_name") or "cosine"
+    return "cosine"
+
+
+def _scaled(vectors):
+    """Vectors of length 1, arrays or tensors."""
+    length = (vectors * vectors).sum(-1) ** .5
+    return vectors / length.clip(1e-12)[..., None]
+
+
 def passage_text(passage):
     """Title and text of a passage, as BEIR and gabbro join them."""
     if isinstance(passage, str):
@@ -49,8 +68,6 @@ class Encoder(lib.Owned):
 
     sentence-transformers' evaluators, BEIR and MTEB take it as a model. Threads may share it."""
 
-    similarity_fn_name = "dot"
-
     def __init__(self, model, device=None, pooling=None):
         self._arguments = (str(model), device, pooling)
         params = lib.ModelParams(ctypes.sizeof(lib.ModelParams), lib.path_bytes(device),
@@ -58,6 +75,7 @@ class Encoder(lib.Owned):
         super().__init__(lib.call("gabbro_model_open", lib.path_bytes(model), ctypes.byref(params)),
                          "gabbro_model_close")
         self.model_card_data = _ModelCard()
+        self.similarity_fn_name = _similarity_of(pathlib.Path(self.path))
 
     def __reduce__(self):  # to another process: it is opened there again
         return type(self), self._arguments
@@ -100,7 +118,8 @@ class Encoder(lib.Owned):
         return counts
 
     def score(self, pairs):
-        """Scores of pairs (query, passage): an array [pairs], float32."""
+        """Scores of pairs (query, passage): an array [pairs], float32. A cross-encoder's are logits;
+        it makes no vectors."""
         pairs = list(pairs)
         scores = numpy.empty(len(pairs), numpy.float32)
         lib.call("gabbro_score", self.handle, lib.texts_array([pair[0] for pair in pairs]),
@@ -156,13 +175,17 @@ class Encoder(lib.Owned):
     def get_max_seq_length(self):
         return self.max_tokens
 
-    @staticmethod
-    def similarity(left, right):
-        """Inner products [left, right], of arrays or of tensors, as what is given."""
+    def similarity(self, left, right):
+        """Similarities [left, right] of arrays or tensors: the cosine, or what the model's folder
+        says."""
+        if self.similarity_fn_name == "cosine":
+            left, right = _scaled(left), _scaled(right)
         return left @ right.T
 
-    @staticmethod
-    def similarity_pairwise(left, right):
+    def similarity_pairwise(self, left, right):
+        """Similarities of left[i] and right[i]."""
+        if self.similarity_fn_name == "cosine":
+            left, right = _scaled(left), _scaled(right)
         return (left * right).sum(-1)
 
     # ---- as BEIR's ----

@@ -44,6 +44,7 @@ _FUNCTIONS = {
     "gabbro_model_max_tokens": (c_uint32, [c_void_p]),
     "gabbro_encode": (c_bool, [c_void_p, c_int, Texts, c_size_t, c_void_p, POINTER(Status)]),
     "gabbro_count_tokens": (c_bool, [c_void_p, c_int, Texts, c_size_t, c_void_p, POINTER(Status)]),
+    "gabbro_count_pair_tokens": (c_bool, [c_void_p, Texts, Texts, c_size_t, c_void_p, POINTER(Status)]),
     "gabbro_score": (c_bool, [c_void_p, Texts, Texts, c_size_t, c_void_p, POINTER(Status)]),
     "gabbro_index_open": (c_void_p, [c_char_p, POINTER(IndexParams), POINTER(Status)]),
     "gabbro_index_make": (c_void_p, [c_void_p, c_char_p, POINTER(IndexParams), POINTER(Status)]),

@@ -96,6 +96,17 @@ char *gb_find_collection(const gb_config *config, const char *name, gb_status *s
     return found;
 }
 
+char *gb_find_folder(const gb_config *config, const char *name, gb_status *status)
+{
+    if (gb_dir_exists(name))
+        return gb_strdup(name, status);
+    char *found = find_in_store(config, name);
+    if (!found)
+        gb_fail(status, GB_USAGE, name, "gabbro store list names artifacts",
+                "no folder and no artifact of that name");
+    return found;
+}
+
 char *gb_find_model(const gb_config *config, const char *name, gb_status *status)
 {
     if (gb_dir_exists(name))

@@ -56,7 +56,7 @@ static int run(const gb_call *call)
     o.max_bytes = max_kilobytes << 10;
     o.open.pooling = pooling == GB_OPEN ? NULL : poolings[pooling];
     gb_install_signals();
-    char *found = index ? gb_find_collection(call->config, index, &status) : NULL;
+    char *found = index ? gb_find_folder(call->config, index, &status) : NULL;
     o.index = found;
     if (status.code == GB_OK)
         gb_serve(&o, &status);

@@ -34,7 +34,11 @@ static gabbro_index *create(const gb_config *config, const gabbro_index_params *
     x->config = gb_config_read();
     x->used = config ? config : &x->config;
     x->model = how.model;
-    if (!how.device || (x->device_name = gb_strdup(how.device, status)))
+    bool fits =
+        !x->model || library_has_vectors(x->model, status); /* it has a device to search on */
+    if (fits && !how.device)
+        return x;
+    if (fits && (x->device_name = gb_strdup(how.device, status)))
         return x;
     gabbro_index_close(x);
     return NULL;
@@ -81,6 +85,8 @@ static bool make(gabbro_index *x, const gabbro_model *model, const char *collect
 {
     static const char *const words[] = {
         [GB_POOLING_UNSTATED] = NULL, [GB_POOLING_CLS] = "cls", [GB_POOLING_MEAN] = "mean"};
+    if (!library_has_vectors(model, status))
+        return false;
     gb_index_params what = {.model = model->path};
     const gb_option_table tables[] = {{.options = gb_index_options, .base = &what}, {0}};
     gb_make_params params = gb_index_making();

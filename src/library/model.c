@@ -6,8 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool open_encoder(gabbro_model *m, const char *name, const gabbro_model_params *how,
-                         gb_status *status)
+/* An encoder, or a cross-encoder, as the folder is one. */
+static bool open_kind(gabbro_model *m, const gb_text_encoder_params *params, gb_status *status)
+{
+    char *path = gb_find_model_folder(m->path, status);
+    gb_folder *folder =
+        path ? gb_folder_open_kinds(path, GB_FOLDER_ENCODER | GB_FOLDER_CROSS_ENCODER, status)
+             : NULL;
+    bool ok = folder != NULL;
+    bool cross = ok && gb_folder_kind_of(folder) == GB_FOLDER_CROSS_ENCODER;
+    gb_folder_close(folder);
+    free(path);
+    if (!ok)
+        return false;
+    if (!cross)
+        return (m->encoder = gb_text_encoder_open(params, status));
+    return (m->scorer = gb_text_scorer_open(params, status));
+}
+
+static bool open_model(gabbro_model *m, const char *name, const gabbro_model_params *how,
+                       gb_status *status)
 {
     const char *pooling = how->pooling;
     if (!name)
@@ -19,7 +37,7 @@ static bool open_encoder(gabbro_model *m, const char *name, const gabbro_model_p
         return false;
     const gb_text_encoder_params params = {
         .config = m->used, .model = m->path, .device = how->device, .pooling = m->pooling};
-    return (m->encoder = gb_text_encoder_open(&params, status));
+    return open_kind(m, &params, status);
 }
 
 gabbro_model *gb_library_open_model(const gb_config *config, const char *name,
@@ -36,7 +54,7 @@ gabbro_model *gb_library_open_model(const gb_config *config, const char *name,
     pthread_mutex_init(&m->lock, NULL);
     m->config = gb_config_read();
     m->used = config ? config : &m->config;
-    if (library_end(open_encoder(m, name, &how, &own), &own, status))
+    if (library_end(open_model(m, name, &how, &own), &own, status))
         return m;
     gabbro_model_close(m);
     return NULL;
@@ -53,6 +71,7 @@ void gabbro_model_close(gabbro_model *m)
     if (!m)
         return;
     gb_text_encoder_close(m->encoder);
+    gb_text_scorer_close(m->scorer);
     pthread_mutex_destroy(&m->lock);
     free(m->path);
     free(m);
@@ -65,12 +84,19 @@ const char *gabbro_model_path(const gabbro_model *m)
 
 uint32_t gabbro_model_width(const gabbro_model *m)
 {
-    return gb_text_encoder_width(m->encoder);
+    return m->encoder ? gb_text_encoder_width(m->encoder) : 0;
 }
 
 uint32_t gabbro_model_max_tokens(const gabbro_model *m)
 {
-    return gb_text_encoder_max_tokens(m->encoder);
+    return m->encoder ? gb_text_encoder_max_tokens(m->encoder)
+                      : gb_text_scorer_max_tokens(m->scorer);
+}
+
+bool library_has_vectors(const gabbro_model *m, gb_status *status)
+{
+    return m->encoder || gb_fail(status, GB_USAGE, m->path, "it scores pairs",
+                                 "a cross-encoder makes no vectors");
 }
 
 /* ---- texts ---- */
@@ -102,7 +128,8 @@ static bool encode(gabbro_model *m, gabbro_kind kind, const char *const *texts, 
                    float *vectors, gb_status *status)
 {
     gb_text_kind own = GB_TEXT_MIXED;
-    if (!check_texts(texts, count, status) || !find_kind(kind, &own, status))
+    if (!library_has_vectors(m, status) || !check_texts(texts, count, status) ||
+        !find_kind(kind, &own, status))
         return false;
     pthread_mutex_lock(&m->lock);
     bool ok = gb_text_encoder_run(m->encoder, own, texts, (uint32_t)count, NULL, vectors, status);
@@ -122,7 +149,8 @@ bool gabbro_count_tokens(gabbro_model *m, gabbro_kind kind, const char *const *t
 {
     gb_status own = {0};
     gb_text_kind of = GB_TEXT_MIXED;
-    bool ok = check_texts(texts, count, &own) && find_kind(kind, &of, &own);
+    bool ok = library_has_vectors(m, &own) && check_texts(texts, count, &own) &&
+              find_kind(kind, &of, &own);
     if (ok) {
         pthread_mutex_lock(&m->lock);
         ok = gb_text_encoder_count(m->encoder, of, texts, (uint32_t)count, tokens, &own);
@@ -164,12 +192,23 @@ static float *encode_distinct(gabbro_model *m, gabbro_kind kind, const char *con
     return vectors;
 }
 
+static bool score_jointly(gabbro_model *m, const char *const *queries, const char *const *passages,
+                          size_t count, float *scores, gb_status *status)
+{
+    pthread_mutex_lock(&m->lock);
+    bool ok = gb_text_scorer_run(m->scorer, queries, passages, (uint32_t)count, scores, status);
+    pthread_mutex_unlock(&m->lock);
+    return ok;
+}
+
 static bool score(gabbro_model *m, const char *const *queries, const char *const *passages,
                   size_t count, float *scores, gb_status *status)
 {
     size_t width = gabbro_model_width(m);
     if (!check_texts(queries, count, status) || !check_texts(passages, count, status))
         return false;
+    if (m->scorer)
+        return score_jointly(m, queries, passages, count, scores, status);
     size_t *query = gb_alloc(count, sizeof *query, status);
     size_t *passage = query ? gb_alloc(count, sizeof *passage, status) : NULL;
     float *left = passage ? encode_distinct(m, GABBRO_QUERY, queries, count, query, status) : NULL;
@@ -194,4 +233,19 @@ bool gabbro_score(gabbro_model *m, const char *const *queries, const char *const
 {
     gb_status own = {0};
     return library_end(score(m, queries, passages, count, scores, &own), &own, status);
+}
+
+bool gabbro_count_pair_tokens(gabbro_model *m, const char *const *queries,
+                              const char *const *passages, size_t count, uint32_t *tokens,
+                              gabbro_status *status)
+{
+    gb_status own = {0};
+    bool ok = m->scorer || gb_fail(&own, GB_USAGE, m->path, NULL, "it is no cross-encoder");
+    ok = ok && check_texts(queries, count, &own) && check_texts(passages, count, &own);
+    if (ok) {
+        pthread_mutex_lock(&m->lock);
+        ok = gb_text_scorer_count(m->scorer, queries, passages, (uint32_t)count, tokens, &own);
+        pthread_mutex_unlock(&m->lock);
+    }
+    return library_end(ok, &own, status);
 }

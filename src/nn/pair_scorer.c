@@ -86,34 +86,56 @@ static bool flush(scorer *s, float *out, gb_status *status)
     return true;
 }
 
-static bool score_all(scorer *s, const gb_text_pair *pairs, uint32_t count, float *out,
-                      gb_status *status)
+/* One more pair, which makes a batch where it does not fit the one before. i: its number. */
+static bool add(scorer *s, gb_token_text query, gb_token_text passage, uint32_t i, float *out,
+                gb_status *status)
 {
     const gb_pair_scorer_params *how = &s->how;
-    for (uint32_t i = 0; i < count; i++) {
-        gb_token_text query = gb_token_text_of(how->queries, pairs[i].query, how->max_query_length);
-        gb_token_text passage =
-            gb_token_text_of(how->passages, pairs[i].passage, how->max_passage_length);
-        size_t length = query.length + passage.length + 3;
-        length = length < how->max_length ? length : how->max_length;
-        bool full = s->packed.rows + length > s->max_rows || s->packed.count == BATCH_PAIRS;
-        if (full && !flush(s, out + i - s->packed.count, status))
-            return false;
-        if (gb_interrupted())
-            return gb_fail(status, GB_INTERRUPTED, "rerank", "run the same command again",
-                           "stopped");
-        if (!gb_batch_add_pair(&s->packed, &how->specials, query, passage, how->max_length, status))
-            return false;
-    }
+    size_t length = query.length + passage.length + 3;
+    length = length < how->max_length ? length : how->max_length;
+    bool full = s->packed.rows + length > s->max_rows || s->packed.count == BATCH_PAIRS;
+    if (full && !flush(s, out + i - s->packed.count, status))
+        return false;
+    if (gb_interrupted())
+        return gb_fail(status, GB_INTERRUPTED, "rerank", "run the same command again", "stopped");
+    return gb_batch_add_pair(&s->packed, &how->specials, query, passage, how->max_length, status);
+}
+
+static void begin(scorer *s)
+{
+    s->running = 0;
+    gb_batch_reset(&s->packed);
+}
+
+static bool end(scorer *s, uint32_t count, float *out, gb_status *status)
+{
     return flush(s, out + count - s->packed.count, status) && collect(s, status);
 }
 
 bool gb_pair_scorer_run(gb_pair_scorer *s, const gb_text_pair *pairs, uint32_t count, float *scores,
                         gb_status *status)
 {
-    s->running = 0;
-    gb_batch_reset(&s->packed);
-    return score_all(s, pairs, count, scores, status);
+    const gb_pair_scorer_params *how = &s->how;
+    begin(s);
+    for (uint32_t i = 0; i < count; i++) {
+        gb_token_text query = gb_token_text_of(how->queries, pairs[i].query, how->max_query_length);
+        gb_token_text passage =
+            gb_token_text_of(how->passages, pairs[i].passage, how->max_passage_length);
+        if (!add(s, query, passage, i, scores, status))
+            return false;
+    }
+    return end(s, count, scores, status);
+}
+
+bool gb_pair_scorer_texts(gb_pair_scorer *s, const gb_token_text *queries,
+                          const gb_token_text *passages, uint32_t count, float *scores,
+                          gb_status *status)
+{
+    begin(s);
+    for (uint32_t i = 0; i < count; i++)
+        if (!add(s, queries[i], passages[i], i, scores, status))
+            return false;
+    return end(s, count, scores, status);
 }
 
 gb_padding gb_pair_scorer_padding(const gb_pair_scorer *s)

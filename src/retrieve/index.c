@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CHUNK 256 /* passages encoded between two notes of how far it is */
+
 /* ---- where the collection is ---- */
 
 static bool is_stored(const char *folder, bool *stored, gb_status *status)
@@ -109,6 +111,8 @@ static bool write_vectors(gb_maker *maker, const passages *p, const gb_index_par
     uint32_t width = gb_text_encoder_width(p->encoder);
     const retrieve_part part = {.file = &file,
                                 .label = "encode passages",
+                                .unit = "texts",
+                                .chunk = CHUNK,
                                 .count = all.count,
                                 .rows = all.count,
                                 .width = width,

@@ -146,7 +146,8 @@ static bool write_rest(part_files *p, gb_status *status)
             ok = note(p, done, status);
             noted_s = gb_now_s();
         }
-        gb_progress_update(&progress, done, NULL);
+        if (ok)
+            gb_progress_update(&progress, done, NULL);
     }
     ok = ok && cut_to_size(&p->vectors, status) && cut_to_size(&p->whole, status);
     if (ok)

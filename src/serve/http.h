@@ -36,26 +36,28 @@ typedef struct serve_site {
     const gb_serve_params *how; /* as asked for */
     gabbro_model *model;        /* that computes */
     gabbro_index *index;        /* that is searched, or NULL */
-    uint32_t width, max_tokens; /* of the model */
+    uint32_t width, max_tokens; /* of the model; width 0: it is a cross-encoder */
     const char *name;           /* of the model, as requests may name it */
 } serve_site;
 
 /* A request that has been read, until it is answered. */
 typedef struct serve_job {
-    serve_api api;      /* form of the answer */
-    const char *member; /* that has the texts, for messages */
-    json_t *request;    /* texts point into it */
-    const char **texts; /* [count] */
-    uint32_t count;     /* texts */
-    gabbro_kind kind;   /* of all of them */
-    bool single;        /* one text, not a list of one */
-    bool cut;           /* texts that are too long are cut, not refused */
-    bool scale;         /* vectors are scaled to length 1 */
-    bool base64;        /* vectors are printed so */
-    bool with_texts;    /* passages are printed with their texts */
-    uint32_t dims;      /* numbers of a vector that are wanted; 0: all */
-    uint32_t k;         /* passages that are searched; 0: none */
-    double since_s;     /* when it was read */
+    serve_api api;        /* form of the answer */
+    const char *member;   /* that has the texts, for messages */
+    json_t *request;      /* texts point into it */
+    const char **texts;   /* [count] */
+    uint32_t count;       /* texts */
+    const char **queries; /* [count] of pairs with the texts, or NULL: these become vectors */
+    bool raw;             /* scores of pairs are logits, not their sigmoids */
+    gabbro_kind kind;     /* of all of them */
+    bool single;          /* one text, not a list of one */
+    bool cut;             /* texts that are too long are cut, not refused */
+    bool scale;           /* vectors are scaled to length 1 */
+    bool base64;          /* vectors are printed so */
+    bool with_texts;      /* passages are printed with their texts */
+    uint32_t dims;        /* numbers of a vector that are wanted; 0: all */
+    uint32_t k;           /* passages that are searched; 0: none */
+    double since_s;       /* when it was read */
     /* What is computed. */
     float *vectors;                                               /* [count, width] */
     uint32_t *tokens;                                             /* [count] before they are cut */

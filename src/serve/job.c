@@ -11,6 +11,7 @@ void serve_job_free(serve_job *job)
         return;
     json_decref(job->request);
     free(job->texts);
+    free(job->queries);
     free(job->vectors);
     free(job->tokens);
     free(job->hits);

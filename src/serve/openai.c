@@ -49,6 +49,11 @@ bool serve_openai_read(serve_job *job, const serve_site *site)
         return serve_fail(job, SERVE_NO_MODEL,
                           "The model `%.200s` does not exist or you do not have access to it.",
                           model);
+    if (!site->width)
+        return serve_fail(job, SERVE_WRONG_MODEL,
+                          "The model `%.200s` scores pairs, it makes no "
+                          "vectors: /rerank",
+                          model);
     job->base64 = !strcmp(format, "base64");
     if (!job->base64 && strcmp(format, "float") != 0)
         return serve_fail(job, SERVE_BAD_VALUE, "`encoding_format` is \"float\" or \"base64\"");

@@ -63,8 +63,10 @@ static bool count_tokens(serve_queue *q, serve_job *job)
     job->tokens = gb_alloc(job->count, sizeof *job->tokens, NULL);
     if (!job->tokens)
         return serve_fail(job, SERVE_FAILED, "out of memory");
-    if (!gabbro_count_tokens(q->site->model, job->kind, job->texts, job->count, job->tokens,
-                             &said)) {
+    if (job->queries ? !gabbro_count_pair_tokens(q->site->model, job->queries, job->texts,
+                                                 job->count, job->tokens, &said)
+                     : !gabbro_count_tokens(q->site->model, job->kind, job->texts, job->count,
+                                            job->tokens, &said)) {
         failed(q, job, &said);
         return false;
     }
@@ -79,19 +81,24 @@ static bool all_finite(const float *values, size_t count)
     return true;
 }
 
+/* Vectors of its texts, which are of that kind. */
+static bool wants(const serve_job *job, gabbro_kind kind)
+{
+    return job->kind == kind && !job->status && !job->queries;
+}
+
 /* The vectors of all jobs of a kind that have no answer yet. */
 static void encode_kind(serve_queue *q, batch *b, gabbro_kind kind)
 {
     gabbro_status said = {0};
     size_t width = q->site->width, texts = 0, at = 0;
     for (uint32_t j = 0; j < b->count; j++)
-        for (uint32_t i = 0;
-             b->jobs[j]->kind == kind && !b->jobs[j]->status && i < b->jobs[j]->count; i++)
+        for (uint32_t i = 0; wants(b->jobs[j], kind) && i < b->jobs[j]->count; i++)
             b->texts[texts++] = b->jobs[j]->texts[i];
     bool ok = !texts || gabbro_encode(q->site->model, kind, b->texts, texts, b->vectors, &said);
     for (uint32_t j = 0; j < b->count; j++) {
         serve_job *job = b->jobs[j];
-        if (job->kind != kind || job->status)
+        if (!wants(job, kind))
             continue;
         size_t floats = job->count * width;
         const float *own = b->vectors + at * width;
@@ -110,6 +117,19 @@ static void encode_kind(serve_queue *q, batch *b, gabbro_kind kind)
         q->healthy = true;
         pthread_mutex_unlock(&q->lock);
     }
+}
+
+static void score(serve_queue *q, serve_job *job)
+{
+    gabbro_status said = {0};
+    job->vectors = gb_alloc(job->count, sizeof *job->vectors, NULL);
+    if (!job->vectors)
+        serve_fail(job, SERVE_FAILED, "out of memory");
+    else if (!gabbro_score(q->site->model, job->queries, job->texts, job->count, job->vectors,
+                           &said))
+        failed(q, job, &said);
+    else if (!all_finite(job->vectors, job->count))
+        serve_fail(job, SERVE_FAILED, "Backend error: a score is not finite");
 }
 
 static void search(serve_queue *q, serve_job *job)
@@ -132,7 +152,7 @@ static void compute(serve_queue *q, batch *b)
         if (now - job->since_s > q->site->how->seconds)
             serve_fail(job, SERVE_LATE, "the request waited longer than %u s",
                        q->site->how->seconds);
-        else if (count_tokens(q, job))
+        else if (count_tokens(q, job) && !job->queries)
             texts += job->count;
     }
     b->texts = gb_alloc(texts, sizeof *b->texts, NULL);
@@ -141,6 +161,8 @@ static void compute(serve_queue *q, batch *b)
         encode_kind(q, b, kind);
     for (uint32_t j = 0; j < b->count; j++) {
         serve_job *job = b->jobs[j];
+        if (!job->status && job->queries)
+            score(q, job);
         if (!job->status && !job->vectors)
             serve_fail(job, SERVE_FAILED, "out of memory");
         if (!job->status && job->k)

@@ -342,6 +342,9 @@ static bool open_site(server *s, const gb_serve_params *params, gb_status *statu
         return gb_library_failed(&said, status);
     site->width = gabbro_model_width(site->model);
     site->max_tokens = gabbro_model_max_tokens(site->model);
+    if (params->index && !site->width)
+        return gb_fail(status, GB_USAGE, params->model, "leave --index out",
+                       "a cross-encoder does not search");
     const gabbro_index_params how = {.size = sizeof how, .model = site->model};
     if (params->index &&
         !(site->index = gb_library_open_index(params->config, params->index, &how, &said)))

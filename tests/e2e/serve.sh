@@ -20,7 +20,7 @@ if "$gabbro" serve nothing 2>&1 | grep -q 'without libmicrohttpd'; then
 fi
 
 small_beir 60 beir
-collection=$(made collection --from beir --keep-splits)
+collection=$(made collection --from beir)
 vocabulary=$(made vocabulary --collection "$collection" --size 100)
 tokens=$(made tokenize --collection "$collection" --vocabulary "$vocabulary")
 model=$(made pretrain none --collection "$collection" --tokens "$tokens" --vocabulary "$vocabulary" \
@@ -29,11 +29,13 @@ asked=$("$gabbro" ask "$model" "$collection" 'rain stone' --json --quiet -n 3)
 index=$(find "$GABBRO_STORE" -maxdepth 1 -name 'index-*')
 echo secret >token
 
-# serve OPTION...: starts it, sets $url and $server.
+# serve MODEL OPTION...: starts it, sets $url and $server.
 serve()
 {
     rm -f address
-    "$gabbro" serve "$model" --name org/stones --port 0 --token-file token --seconds 2 --max-texts 4 \
+    served=$1
+    shift
+    "$gabbro" serve "$served" --name org/stones --port 0 --token-file token --seconds 2 --max-texts 4 \
         --max-kilobytes 8 "$@" >address 2>said &
     server=$!
     tries=0
@@ -65,7 +67,7 @@ answers() # WHAT CODE PATTERN PATH [CURL-OPTION...]
     fi
 }
 
-serve --index "$index"
+serve "$model" --index "$index"
 expect "it says where it is" [ "${url#http://127.0.0.1:}" != "$url" ]
 
 # ---- what it is for ----
@@ -157,13 +159,40 @@ kill $server
 wait $server
 expect "a signal ends it well" [ $? = 0 ]
 expect "it said nothing" [ ! -s said ]
-serve --queue 1 --host 0.0.0.0
+serve "$model" --queue 1 --host 0.0.0.0
 expect "with a token it may listen to strangers" [ -z "$(cat said)" ]
 answers "search without an index" 400 'there is no index' /search -d '{"query": "x"}'
 sed -i "s|http://[0-9.:]*|$url|" many
 curl -Z --parallel-max 60 -K many 2>/dev/null | sort -u | tr '\n' ' ' >codes
 expect "where the queue is full it says so, and nothing else ($(cat codes))" \
     awk '{ for (i = 1; i <= NF; i++) if ($i != 200 && $i != 429) exit 1; exit !NF }' codes
+kill -9 $server
+wait $server 2>/dev/null
+
+# ---- a cross-encoder ----
+bm25=$(made bm25-run --collection "$collection" --depth 3)
+cross=$(made finetune-cross --init "$model" --collection "$collection" --tokens "$tokens" --negatives "$bm25" --batch 4 \
+    --epochs 1 --train-queries 4)
+ranked=$(made rerank --model "$cross" --run "$bm25" --collection "$collection" --tokens "$tokens")/run.trec
+text_of() # FILE ID
+{
+    sed -n "s/{\"_id\": \"$2\", \"text\": \(\".*\"\)}/\1/p" "beir/$1.jsonl"
+}
+qid=$(sed -n '1s/ .*//p' "$ranked")
+texts=$(awk -v qid="$qid" '$1 == qid { print $3 }' "$ranked" | while read -r id; do text_of corpus "$id"; done | paste -sd ,)
+serve "$cross"
+ask /rerank -d "{\"query\": $(text_of queries "$qid"), \"texts\": [$texts], \"raw_scores\": true}"
+grep -o '"index":[0-9]*,"score":[-0-9.e]*' got | sed 's/[^0-9]*\([0-9]*\),"score":/\1 /' >ranks
+awk -v qid="$qid" '$1 == qid { print n++, $5 }' "$ranked" | paste -d ' ' ranks - >both
+expect "pairs are ranked as by gabbro rerank" \
+    awk '{ n++; if ($1 != $3 || ($2 - $4) ^ 2 > 1e-10) exit 1 } END { exit n < 2 }' both
+answers "a probability, and the text" 200 '"score":0\.[0-9]*,"text":"moss moss"' /rerank \
+    -d '{"query": "rain", "texts": ["moss moss", "ice"], "return_text": true}'
+answers "a pair that is too long" 413 '"error_type":"Validation"' /rerank -d "{\"query\": \"x\", \"texts\": [\"$long\"]}"
+answers "no texts to rank" 400 '"error_type":"Empty"' /rerank -d '{"query": "rain", "texts": []}'
+answers "no query" 422 'query' /rerank -d '{"texts": ["ice"]}'
+answers "vectors of a cross-encoder" 424 'model is not an embedding model' /embed -d '{"inputs": "rain"}'
+answers "the same by OpenAI's API" 400 'it makes no vectors' /v1/embeddings -d '{"model": "stones", "input": "rain"}'
 kill -9 $server
 wait $server 2>/dev/null
 server=

@@ -308,6 +308,7 @@ fault 2 "a question to no collection" 'nowhere: no such collection' gabbro ask "
 fault 2 "an empty question" 'the question is empty' gabbro ask "$encoder" beir ''
 fault 2 "a question that is no UTF-8" 'the question is no UTF-8' gabbro ask "$encoder" beir "$(printf '\377')"
 fault 2 "an address that is none" '--host is no address' "$GABBRO" serve "$encoder" --host nowhere
+fault 2 "an index that is not there" 'nowhere: no folder and no artifact' "$GABBRO" serve "$encoder" --index nowhere
 fault 3 "a token file that is not there" 'nowhere: ' "$GABBRO" serve "$encoder" --token-file nowhere
 fault 3 "a question to a damaged collection" "cut.jsonl:$line: " gabbro ask "$encoder" cut.jsonl question
 

@@ -234,6 +234,41 @@ cross_encoders()
     done
 }
 
+# The Python package with sentence-transformers' evaluators, BEIR and MTEB, and the server with the openai client, in an
+# environment of their own on top of the other: they ask for other versions of some packages.
+package()
+{
+    if [ ! -f "$model/config.json" ] || [ ! -d "${GABBRO_TEST_DATA:-}/scifact" ]; then
+        skipped "package.py: needs all-MiniLM-L6-v2 and GABBRO_TEST_DATA/scifact"
+        return
+    fi
+    own=$build/peers-package
+    if [ ! -x "$own/bin/python" ]; then
+        "$python" -m venv "$own" &&
+            "$python" -c 'import site; print("\n".join(site.getsitepackages()))' \
+                >"$("$own/bin/python" -c 'import site; print(site.getsitepackages()[0])')/peers.pth"
+    fi
+    timeout "${GABBRO_PEERS_PATIENCE:-3600}" "$own/bin/pip" install --quiet beir mteb openai pytrec-eval-terrier >"$work/log" 2>&1 ||
+        skipped "beir, mteb, openai: not from PyPI ($(tail -n 1 "$work/log"))"
+    if ! timeout "${GABBRO_PEERS_PATIENCE:-3600}" "$own/bin/pip" install --quiet --force-reinstall --no-deps "$here/../.." \
+        >"$work/log" 2>&1; then
+        bad "pip install ." "$work/log"
+        return
+    fi
+    good "pip install . makes the Python package"
+    HF_HUB_OFFLINE=1 "$own/bin/python" "$here/package.py" "$model" "$GABBRO_TEST_DATA" "$gabbro" >"$work/package" 2>"$work/log"
+    status=$?
+    while read -r line; do
+        case $line in
+        'ok - '*) good "${line#ok - }" ;;
+        'not ok - '*) bad "${line#not ok - }" ;;
+        'skipped - '*) skipped "${line#skipped - }" ;;
+        trust:*) printf '%s\n' "$line" ;;
+        esac
+    done <"$work/package"
+    expect "package.py ends well" [ $status = 0 ] || tail "$work/log"
+}
+
 python=${GABBRO_PEERS_PYTHON:-$build/peers/bin/python}
 [ -n "${GABBRO_PEERS_PYTHON:-}" ] || python_of_pypi >"$work/log" 2>&1
 if ! "$python" -c "$imports" 2>>"$work/log"; then
@@ -249,4 +284,5 @@ sparse
 own_model
 cross_encoders
 checkpoint
+package
 checks_end
